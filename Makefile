@@ -1,0 +1,150 @@
+# vRead for Xen: every entry point. `make help` lists them.
+#
+# C is built per variant into build/<variant>/: release (what is installed and
+# measured), asan (Address- and UndefinedBehaviorSanitizer; what tests run).
+
+VARIANT ?= release
+B := build/$(VARIANT)
+VENV := build/venv
+PY := $(VENV)/bin/python
+PYTEST := $(VENV)/bin/pytest
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+
+##@ Start here
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	      /^[a-z][a-z-]*:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: all module ## The main job on an emulated Xen host, with a table at the end
+	@$(PY) -m tools.demo
+
+.PHONY: test
+test: ## All tests but the slow ones; ends with "N passed"
+	@$(MAKE) --no-print-directory all module lint
+	@$(MAKE) --no-print-directory all VARIANT=asan
+	@$(PYTEST) -m 'not slow' tests
+
+.PHONY: check
+check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Hadoop)
+	@$(MAKE) --no-print-directory all lint
+	@$(MAKE) --no-print-directory all VARIANT=asan
+	@$(PYTEST) -q -m 'not slow and not xen and not hadoop' tests
+
+.PHONY: test-slow
+test-slow: all module ## Tests of minutes to a quarter of an hour (libguestfs inside an emulated dom0)
+	@$(PYTEST) -m slow tests
+
+.PHONY: lab
+lab: all module ## A shell in dom0 of an emulated Xen host
+	@$(PY) -m tools.lab shell
+
+##@ Benchmarks
+.PHONY: bench
+bench: all ## Native benches; writes build/bench/native.json
+	@$(PY) -m tools.bench native
+
+.PHONY: bench-xen
+bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen.json
+	@$(PY) -m tools.bench xen
+
+##@ Pieces
+# ---- setup -----------------------------------------------------------------
+SETUP := build/.setup
+.PHONY: setup
+setup: $(SETUP) ## Installs Debian packages (packages.txt) and the Python tools of tests
+$(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
+	@mkdir -p build
+	@tools/setup/install-packages.sh packages.txt
+	@[ -x $(PY) ] || /usr/bin/python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install -q --disable-pip-version-check -r tests/requirements.txt
+	@touch $@
+
+# ---- C ---------------------------------------------------------------------
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs blkid libisal inih jansson libsystemd
+CC ?= gcc
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+CFLAGS = -std=gnu17 -g $(WARN) $(SAN_$(VARIANT)) -D_GNU_SOURCE -fPIC -pthread -MMD -MP
+CPPFLAGS = -Ixenstore-schema -Ibuild/generated -Ilinux-frontend/uapi -Ihdfs-native/libvread -Ixen-backend
+LDFLAGS = -pthread $(filter -fsanitize=%,$(SAN_$(VARIANT)))
+LIBS = $(shell pkg-config --libs $(PKGS))
+
+GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
+
+BACKEND_SRC := $(sort $(shell find xen-backend/base xen-backend/port xen-backend/ring xen-backend/policy \
+	xen-backend/block xen-backend/image xen-backend/control -name '*.c'))
+LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
+CLI_SRC := $(sort $(wildcard tools/vread/*.c))
+PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+BACKEND_OBJ := $(call obj,$(BACKEND_SRC) build/generated/vread-nodes.c)
+LIBVREAD_OBJ := $(call obj,$(LIBVREAD_SRC))
+UNIT_BIN := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
+
+.PHONY: all
+all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
+	@$(MAKE) --no-print-directory -j$$(nproc) binaries
+.PHONY: binaries
+binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
+
+$(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
+	@mkdir -p build/generated
+	/usr/bin/python3 xenstore-schema/generate.py xenstore-schema/vread.schema.json build/generated
+
+$(B)/obj/%.o: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/libbackend.a: $(BACKEND_OBJ)
+	rm -f $@ && ar rcs $@ $^
+$(B)/libvread.a: $(LIBVREAD_OBJ)
+	rm -f $@ && ar rcs $@ $^
+$(B)/libvread.so.1: $(LIBVREAD_OBJ) hdfs-native/libvread/libvread.map
+	$(CC) -shared -Wl,-soname,libvread.so.1 -Wl,--version-script,hdfs-native/libvread/libvread.map \
+		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBVREAD_OBJ)
+$(B)/vreadd: $(call obj,xen-backend/vreadd.c) $(B)/libbackend.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/vread-provision: $(call obj,$(PROVISION_SRC)) $(B)/libbackend.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs libguestfs)
+$(B)/vread: $(call obj,$(CLI_SRC)) $(B)/libvread.a $(B)/libbackend.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+
+# ---- kernel module -----------------------------------------------------------
+KVER ?= $(shell ls /lib/modules 2>/dev/null | grep -- '^6\.1\..*-amd64$$' | sort -V | tail -n 1)
+KDIR ?= /lib/modules/$(KVER)/build
+.PHONY: module
+module: $(SETUP) ## xen-vreadfront.ko for the newest Debian kernel installed (KVER=, KDIR=)
+	@linux-frontend/build.sh "$(KVER)" "$(KDIR)" build/module
+
+# ---- style -------------------------------------------------------------------
+C_FILES = $(shell git ls-files '*.c' '*.h')
+.PHONY: format
+format: $(SETUP) ## Formats C and Python in place
+	clang-format -i $(C_FILES)
+	$(VENV)/bin/ruff format -q tools tests xenstore-schema
+.PHONY: lint
+lint: $(SETUP) ## Formatters in check mode, ruff, shellcheck, mandoc, sparse on the module
+	@clang-format --dry-run -Werror $(C_FILES)
+	@$(VENV)/bin/ruff format -q --check tools tests xenstore-schema
+	@$(VENV)/bin/ruff check -q tools tests xenstore-schema
+	@git ls-files -z | xargs -0 grep -lE -m1 '^#! ?/(usr/)?bin/(env )?(ba)?sh' -- | xargs -r shellcheck
+	@git ls-files -z '*.[1-8]' | xargs -0 -r mandoc -T lint -W warning >&2
+	@echo "lint: ok"
+
+.PHONY: clean
+clean: ## Removes everything built but the caches of downloads
+	rm -rf build/release build/asan build/generated build/module
+.PHONY: distclean
+distclean: ## Removes build/ whole
+	rm -rf build

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * block.h - HDFS blocks by name, read verified.
+ *
+ * A store knows the datanodes served on this host (their images and layouts).
+ * block_open() finds the replica of (pool, block id, generation stamp) on one
+ * the caller's policy allows; block_read() returns bytes that have passed the
+ * replica's own checksums and whose replica was still the same afterwards.
+ *
+ * Threads: any function on any thread; a handle may be read by several
+ * threads at once, and is closed only when no one reads it.
+ * Errors: negative errno as listed in vreadif.h.
+ */
+#ifndef VREAD_BLOCK_H
+#define VREAD_BLOCK_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct block_store;
+struct block_handle;
+struct policy;
+
+/* What to open; strings need not outlive the call. */
+struct block_name {
+	const char *pool_id;
+	int64_t block_id;
+	uint64_t genstamp;
+	uint64_t visible_length;        /* bytes; 0: the replica's length */
+	const char *const *storage_ids; /* candidates; none: any */
+	unsigned num_storages;
+};
+
+struct block_info {
+	uint64_t length; /* bytes of the replica */
+	uint64_t genstamp;
+	uint32_t flags; /* VREAD_BLOCK_* */
+};
+
+int block_open(struct block_store *s, const struct policy *p, const struct block_name *name,
+	       struct block_handle **ret, struct block_info *ret_info);
+
+/*
+ * Reads [offset, offset + length) cut at the visible length into dst.  Only
+ * verified bytes are ever written to dst, which may be memory a guest sees.
+ * Returns bytes read, 0 at or behind the end, negative errno (then dst holds
+ * a verified prefix or its old content).
+ */
+ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length);
+
+/* Re-validates the replica and tells its present length. */
+int block_stat(struct block_handle *h, struct block_info *ret_info);
+
+void block_close(struct block_handle *h);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.h - which datanodes' images this host serves.
+ *
+ * Filled from the configuration before the first block_open().  A datanode
+ * whose image or layout is unusable is refused with a text that says which
+ * object, which value and what to do; the others are served.
+ */
+#ifndef VREAD_BLOCK_STORE_H
+#define VREAD_BLOCK_STORE_H
+
+#include <jansson.h>
+
+struct block_store;
+
+struct block_store *block_store_new(void); /* NULL: out of memory */
+void block_store_free(struct block_store *s);
+
+/* Adds one datanode.  0, or negative errno with *ret_error (free() it). */
+int block_store_add(struct block_store *s, const char *datanode, const char *image_path,
+		    const char *layout_path, char **ret_error);
+
+/* New reference: array of what is served, for the status document. */
+json_t *block_store_status(struct block_store *s);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * policy.h - what one device may read.
+ *
+ * Built by a port from what only the host's operator can write, then never
+ * changed: safe to read from any thread.  Deny is the default.
+ */
+#ifndef VREAD_POLICY_H
+#define VREAD_POLICY_H
+
+#include <stdbool.h>
+
+enum policy_role { POLICY_CLIENT, POLICY_DATANODE };
+
+struct policy;
+
+/* Lists are names separated by single spaces, or "*" for all; NULL or "" for none.
+ * Returns NULL and sets *ret_error (static string) on malformed lists. */
+struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
+			  const char *allow_pools, const char **ret_error);
+void policy_free(struct policy *p);
+
+enum policy_role policy_role(const struct policy *p);
+bool policy_allows_datanode(const struct policy *p, const char *datanode);
+bool policy_allows_pool(const struct policy *p, const char *pool_id);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * port.h - where devices come from.
+ *
+ * A port finds frontends, negotiates with them and maps what they share; what
+ * it hands on is a struct port_conn: a pool, rings and a way to wait and notify.
+ * Nothing above this header knows whether Xen or a UNIX socket is below it.
+ *
+ * Life of a connection, all on the control thread:
+ *   port -> port_events.connected()     everything is mapped; the session
+ *                                       starts its workers
+ *   port -> port_events.disconnected()  the session stops its workers and
+ *                                       touches nothing of the port_conn after it
+ *                                       returns; only then does the port unmap
+ * Between the two, workers (any thread) use port_conn's ops.  A worker that
+ * finds the frontend breaking the protocol calls fail() and stops; the port
+ * then closes the device from the control thread.
+ */
+#ifndef VREAD_PORT_H
+#define VREAD_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <systemd/sd-event.h>
+
+#include "vread-ring-user.h"
+
+struct policy; /* policy/policy.h: what this device may read; owned by the port_conn */
+
+struct port_queue {
+	void *sring;         /* shared; 1 << order pages, page aligned */
+	uint32_t ring_bytes; /* power of two pages */
+};
+
+struct port_conn;
+
+struct port_conn_ops {
+	/* File descriptor that is readable when queue q may have requests. */
+	int (*event_fd)(struct port_conn *c, unsigned q);
+	/* Takes the pending event; returns 0, or -errno if the channel is broken. */
+	int (*event_take)(struct port_conn *c, unsigned q);
+	/* Lets the next event of q come.  Called when the ring has been drained, not
+	 * before: this is what bounds an event storm (XSA-332). */
+	void (*event_rearm)(struct port_conn *c, unsigned q);
+	/* Tells the frontend there are responses on queue q. */
+	void (*notify)(struct port_conn *c, unsigned q);
+	/* Protocol violation, seen by a worker: close this device.  reason is a
+	 * static string.  Does not wait. */
+	void (*fail)(struct port_conn *c, const char *reason);
+};
+
+struct port_conn {
+	const struct port_conn_ops *ops;
+	char name[48]; /* "xen:7/0", "local:12"; for logs and status */
+	const struct policy *policy;
+	uint8_t *pool; /* shared with the frontend: hostile, changes any time */
+	uint32_t pool_pages;
+	unsigned num_queues;
+	struct port_queue queue[VREAD_MAX_QUEUES];
+};
+
+struct port_events {
+	/* Returns the session, or NULL with *ret_errno set: the port then refuses the frontend. */
+	void *(*connected)(void *ctx, struct port_conn *c, int *ret_errno);
+	void (*disconnected)(void *ctx, void *session);
+	void *ctx;
+};
+
+#endif
