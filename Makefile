@@ -83,7 +83,7 @@ CLI_SRC := $(sort $(wildcard tools/vread/*.c))
 PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
-BACKEND_OBJ := $(call obj,$(BACKEND_SRC) build/generated/vread-nodes.c)
+BACKEND_OBJ := $(call obj,$(BACKEND_SRC) xenstore-schema/check.c build/generated/vread-nodes.c)
 LIBVREAD_OBJ := $(call obj,$(LIBVREAD_SRC))
 UNIT_BIN := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
