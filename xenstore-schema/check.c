@@ -103,12 +103,21 @@ static bool list_has(const char *list, char separator, const char *item)
 	return false;
 }
 
+static const char *backend_default(const char *node)
+{
+	for (unsigned i = 0; i < vread_node_specs_count; i++)
+		if (vread_node_specs[i].in_backend && !strcmp(vread_node_specs[i].node, node))
+			return vread_node_specs[i].default_value;
+	return NULL;
+}
+
+/* The node of the other end that bounds this one; absent, its default does. */
 static void check_limits(struct check *c, const struct vread_node_spec *s, const char *path,
 			 const char *text, unsigned value)
 {
 	const char *other = s->at_most ? s->at_most : s->one_of ? s->one_of : s->equals;
-	char *limit = other ? read_node(c, true, other) : NULL;
-	const char *given = limit ? limit : s->equals ? s->default_value : NULL;
+	char *node = other ? read_node(c, true, other) : NULL;
+	const char *limit = node ? node : other ? backend_default(other) : NULL;
 	unsigned most;
 
 	if (s->at_most && limit && parse_uint(limit, &most) && value > most)
@@ -116,10 +125,10 @@ static void check_limits(struct check *c, const struct vread_node_spec *s, const
 	if (s->one_of && limit && !list_has(limit, ',', text))
 		problem(c, path, "\"%s\" is not among the backend's %s, \"%s\"", text, other,
 			limit);
-	if (s->equals && given && strcmp(given, text))
+	if (s->equals && limit && strcmp(limit, text))
 		problem(c, path, "\"%s\" differs from the backend's %s, \"%s\"", text, other,
-			given);
-	free(limit);
+			limit);
+	free(node);
 }
 
 static void check_value(struct check *c, const struct vread_node_spec *s, const char *path,

@@ -235,7 +235,9 @@ static void every_mistake_is_named(void **state)
 			put(&t, mistakes[i].path, mistakes[i].value);
 		else
 			drop(&t, mistakes[i].path);
-		assert_int_equal(check(&t), 1);
+		if (check(&t) != 1)
+			fail_msg("%s=%s: %s", mistakes[i].path,
+				 mistakes[i].value ? mistakes[i].value : "-", t.problems);
 		assert_string_equal(t.problems, mistakes[i].expected);
 	}
 }
