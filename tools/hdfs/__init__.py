@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real HDFS (one NameNode, one DataNode) out of Maven artifacts, for tests, demo and benches.
+
+    with HdfsCluster(directory, block_size=32 << 20) as hdfs:
+        hdfs.put(local, "/file")
+        for block in hdfs.blocks("/file"):
+            print(block.spec())
+
+By hand: `python -m tools.hdfs --help`.
+"""
+
+from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path
+from tools.hdfs.cluster import Block, HdfsCluster, HdfsError
+
+__all__ = ["DEFAULT_VERSION", "Block", "HdfsCluster", "HdfsError", "hadoop_class_path"]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The configuration folder of a cluster: Hadoop's XML files, logging, empty web applications.
+
+Everything is on loopback and small; what a test sets by `conf` wins.
+"""
+
+from xml.sax.saxutils import escape
+
+LOG4J = """\
+log4j.rootLogger=${hadoop.root.logger}
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+"""
+# The daemons look their web applications up on the class path; the jars have none.
+WEB_XML = '<web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"/>\n'
+
+
+def default_properties(ports, name_dir, data_dirs, block_size):
+    rpc, namenode_http, *datanode = ports
+    addresses = [f"127.0.0.1:{port}" for port in datanode]
+    return {
+        "fs.defaultFS": f"hdfs://127.0.0.1:{rpc}",
+        "hadoop.security.authentication": "simple",
+        "dfs.namenode.rpc-address": f"127.0.0.1:{rpc}",
+        "dfs.namenode.http-address": f"127.0.0.1:{namenode_http}",
+        "dfs.namenode.name.dir": f"file://{name_dir}",
+        "dfs.namenode.fs-limits.min-block-size": "512",
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.namenode.safemode.extension": "0",
+        "dfs.namenode.handler.count": "4",
+        "dfs.datanode.data.dir": ",".join(f"file://{directory}" for directory in data_dirs),
+        "dfs.datanode.address": addresses[0],
+        "dfs.datanode.http.address": addresses[1],
+        "dfs.datanode.ipc.address": addresses[2],
+        "dfs.datanode.handler.count": "2",
+        "dfs.heartbeat.interval": "1",
+        "dfs.replication": "1",
+        "dfs.permissions.enabled": "false",
+        "dfs.blocksize": str(block_size),
+        "dfs.checksum.type": "CRC32C",
+        "dfs.bytes-per-checksum": "512",
+    }
+
+
+def write_conf_dir(directory, properties):
+    for daemon in ("hdfs", "datanode"):
+        web = directory / "webapps" / daemon / "WEB-INF"
+        web.mkdir(parents=True, exist_ok=True)
+        (web / "web.xml").write_text(WEB_XML)
+    (directory / "log4j.properties").write_text(LOG4J)
+    rows = "".join(
+        f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>\n"
+        for name, value in sorted(properties.items())
+    )
+    text = f'<?xml version="1.0"?>\n<configuration>\n{rows}</configuration>\n'
+    # FsShell and the daemons read both; which property belongs where is of no consequence.
+    (directory / "core-site.xml").write_text(text)
+    (directory / "hdfs-site.xml").write_text(text)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hadoop's classes as processes: a daemon that is watched and stopped, and one-shot commands."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from tools.hdfs.errors import HdfsError
+
+# Hadoop 3.4 reflects into these packages; without the flags JDK 17 refuses.
+OPENED = ("lang", "nio", "util", "net", "io", "util.concurrent")
+
+
+def java_command(class_path, main, arguments=(), heap_mib=128, log_level="INFO", options=()):
+    home = os.environ.get("JAVA_HOME")
+    command = [str(Path(home) / "bin" / "java") if home else "java"]
+    command += [f"-Xmx{heap_mib}m", "-XX:+UseSerialGC", "-Xshare:auto"]
+    command += [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in OPENED]
+    command += ["--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"]
+    command += [f"-Dhadoop.root.logger={log_level},console", "-Djava.net.preferIPv4Stack=true"]
+    command += [*options, "-cp", class_path, main, *arguments]
+    return command
+
+
+def run(command, what, stdin=None, stdout=subprocess.PIPE, timeout=600):
+    """Runs a one-shot command; its standard output, or an HdfsError with its complaints."""
+    try:
+        done = subprocess.run(
+            command, stdin=stdin or subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
+            timeout=timeout,
+        )  # fmt: skip
+    except FileNotFoundError as error:
+        raise HdfsError(f"{command[0]} is not installed; run `make setup`") from error
+    except subprocess.TimeoutExpired as error:
+        raise HdfsError(f"{what}: no end after {timeout} s") from error
+    if done.returncode != 0:
+        complaint = done.stderr.decode(errors="replace").strip()[-2000:]
+        raise HdfsError(f"{what} failed (exit {done.returncode}): {complaint}")
+    return done.stdout
+
+
+class Daemon:
+    """One long-running JVM.  It gets its own session, so that Ctrl-C reaches only us and it is
+    stopped in order, and dies with us if we are killed."""
+
+    def __init__(self, name, command, log):
+        self.name = name
+        self.log = log
+        with open(log, "ab") as sink:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *command],
+                stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True,
+            )  # fmt: skip
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def alive(self):
+        return self._process.poll() is None
+
+    def log_tail(self, lines=25):
+        text = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(text[-lines:])
+
+    def failure(self, what):
+        state = "is running" if self.alive() else f"ended with exit {self._process.returncode}"
+        return HdfsError(
+            f"{self.name}: {what}; the process {state}; end of {self.log}:\n{self.log_tail()}"
+        )
+
+    def stop(self, timeout=15):
+        if self.alive():
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+
+
+def wait_until(ready, daemons, what, timeout):
+    """Polls ready() until it is true; a daemon that ends meanwhile, or no answer, is an error."""
+    deadline = time.monotonic() + timeout
+    while not ready():
+        for daemon in daemons:
+            if not daemon.alive():
+                raise daemon.failure(f"ended while waiting for {what}")
+        if time.monotonic() > deadline:
+            raise daemons[-1].failure(f"no {what} within {timeout} s")
+        time.sleep(0.2)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Datanode disk images: an HDFS data directory on ext4 on a partition of a raw disk.
+
+    image = make_datanode_image([cluster.data_dirs[0]], "dn.raw", table="gpt")
+    image.offset, image.length, image.uuid    # where the file system lies
+
+Needs no privileges: mke2fs fills the file system, sfdisk writes the table.
+By hand: `python -m tools.images --help`.
+"""
+
+from tools.images.datanode import TABLES, DatanodeImage, ImageError, make_datanode_image
+from tools.images.extents import Extent, file_extents
+
+__all__ = [
+    "TABLES",
+    "DatanodeImage",
+    "Extent",
+    "ImageError",
+    "file_extents",
+    "make_datanode_image",
+]
