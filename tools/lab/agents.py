@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The C programs that run inside emulated machines, compiled when needed."""
+
+import subprocess
+from pathlib import Path
+
+from .cache import cached, key_of
+from .paths import LAB, LabError
+
+SOURCES = LAB / "agent"
+FLAGS = "-std=gnu17 -O2 -g -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -D_GNU_SOURCE".split()
+
+PROGRAMS = {
+    "lab-agent": (
+        ["agent.c", "command.c", "session.c", "queue.c", "link_port.c", "link_vchan.c"],
+        ["-lxenvchan"],
+    ),
+    "lab-bridge": (["bridge.c"], ["-lxenvchan", "-lxenstore"]),
+    "lab-cpu": (["cpu.c"], ["-lxenctrl"]),
+}
+
+
+def program(name: str) -> Path:
+    sources, libraries = PROGRAMS[name]
+    inputs = [path.read_bytes() for path in sorted(SOURCES.glob("*.[ch]"))]
+    key = key_of([" ".join(FLAGS + sources + libraries).encode(), *inputs])
+    return cached(name, "", key, lambda path: _compile(path, sources, libraries))
+
+
+def _compile(path: Path, sources: list[str], libraries: list[str]) -> None:
+    command = ["gcc", *FLAGS, "-o", str(path), *(str(SOURCES / s) for s in sources), *libraries]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"{' '.join(command)}:\n{done.stderr}")

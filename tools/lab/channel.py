@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The controller's end of the protocol of agent/frame.h.
+
+A Channel is fed the bytes an agent sent and sends its own through a function
+it is given, so it works the same over dom0's port and, nested, through a
+command in dom0 that is joined to a guest's vchan.  All methods may be called
+from any thread; feed() must come from one that never waits for a Command.
+"""
+
+import re
+import struct
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .paths import LabError
+
+VERSION = 1
+FRAME_MAX = 64 << 10
+WINDOW = 256 << 10
+HEADER = struct.Struct("<IIB3x")
+RUN = struct.Struct("<IIHH")
+EXIT = struct.Struct("<III")
+FLAG_PTY = 1
+TIMED_OUT, STUCK = 1, 2
+
+# The agent enforces a command's time; this long after it, the agent itself is stuck.
+AGENT_GRACE = 30.0
+SIGKILL = 9
+
+
+@dataclass(frozen=True)
+class Result:
+    rc: int
+    stdout: bytes
+    stderr: bytes
+    command: str
+
+    @property
+    def output(self) -> bytes:
+        return self.stdout + self.stderr
+
+    def check(self) -> "Result":
+        if self.rc:
+            raise CommandFailed(self)
+        return self
+
+
+class CommandFailed(LabError):
+    def __init__(self, result: Result, what: str = "") -> None:
+        what = what or f"exit status {result.rc}"
+        text = result.output[-4000:].decode(errors="replace").strip()
+        super().__init__(f"{result.command}: {what}\n{text}".rstrip())
+        self.result = result
+
+
+class CommandTimeout(CommandFailed):
+    """Its time was up; it was killed with its session."""
+
+
+class CommandStuck(CommandTimeout):
+    """Its time was up and SIGKILL did not end it: it hangs in the kernel."""
+
+
+class ChannelClosed(LabError):
+    """The machine at the other end is gone."""
+
+
+class Command:
+    """A command that runs in an emulated machine."""
+
+    def __init__(self, channel: "Channel", number: int, text: str, timeout: float | None) -> None:
+        self._channel, self._number, self._text = channel, number, text
+        self._deadline = None if timeout is None else time.monotonic() + timeout + AGENT_GRACE
+        self._timeout = timeout
+        self._changed = threading.Condition()
+        self._output = {"O": bytearray(), "E": bytearray()}
+        self._sink: Callable[[bytes], None] | None = None
+        self._unacknowledged = 0
+        self._exit: tuple[int, int, int] | None = None
+        self._lost: Exception | None = None
+        self.on_end: Callable[[], None] = lambda: None
+
+    @property
+    def stdout(self) -> bytes:
+        """What it has written so far."""
+        with self._changed:
+            return bytes(self._output["O"])
+
+    @property
+    def stderr(self) -> bytes:
+        with self._changed:
+            return bytes(self._output["E"])
+
+    @property
+    def running(self) -> bool:
+        with self._changed:
+            return self._exit is None and self._lost is None
+
+    def wait(self, timeout: float | None = None) -> Result:
+        """Its result; raises CommandTimeout, or TimeoutError when only this wait is over."""
+        self._wait_for(lambda: self._exit is not None, timeout)
+        status, flags, pid = self._exit
+        result = Result(status, self.stdout, self.stderr, self._text)
+        if flags & STUCK:
+            raise CommandStuck(result, f"process {pid} survives SIGKILL after {self._timeout} s")
+        if flags & TIMED_OUT:
+            raise CommandTimeout(result, f"killed after {self._timeout} s")
+        return result
+
+    def wait_output(self, pattern: str, timeout: float) -> re.Match:
+        """Waits until what it wrote, either way, matches."""
+        found = None
+
+        def matches() -> bool:
+            nonlocal found
+            text = bytes(self._output["O"]) + b"\n" + bytes(self._output["E"])
+            found = re.search(pattern.encode(), text)
+            return bool(found) or self._exit is not None
+
+        self._wait_for(matches, timeout)
+        if not found:
+            raise CommandFailed(self.wait(), f"ended without {pattern!r} in its output")
+        return found
+
+    def write(self, data: bytes) -> None:
+        """Feeds its standard input; waits while it does not read."""
+        view = memoryview(data)
+        while view:
+            self._wait_for(lambda: self._unacknowledged + FRAME_MAX <= WINDOW or self._done())
+            if self._done():
+                return
+            part, view = view[:FRAME_MAX], view[FRAME_MAX:]
+            with self._changed:
+                self._unacknowledged += len(part)
+            self._channel.send("I", self._number, bytes(part))
+
+    def close_stdin(self) -> None:
+        if self.running:
+            self._channel.send("I", self._number, b"")
+
+    def kill(self, signal: int = SIGKILL) -> None:
+        """Signals every process of its session."""
+        if self.running:
+            self._channel.send("K", self._number, struct.pack("<I", signal))
+
+    def resize(self, rows: int, columns: int) -> None:
+        self._channel.send("W", self._number, struct.pack("<HH", rows, columns))
+
+    def _done(self) -> bool:
+        return self._exit is not None or self._lost is not None
+
+    def _wait_for(self, ready: Callable[[], bool], timeout: float | None = None) -> None:
+        limit = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            while not ready():
+                if self._lost:
+                    raise self._lost
+                now = time.monotonic()
+                if self._deadline is not None and now > self._deadline:
+                    self._channel.stuck(f"no answer to {self._text!r}")
+                if limit is not None and now > limit:
+                    raise TimeoutError(f"{self._text}: not within {timeout} s")
+                self._changed.wait(0.5)
+
+    def _received(self, kind: str, data: bytes) -> None:
+        if kind == "O" and self._sink:
+            self._sink(data)
+            return
+        with self._changed:
+            if kind in self._output:
+                self._output[kind] += data
+            elif kind == "A":
+                self._unacknowledged -= struct.unpack("<I", data)[0]
+            elif kind == "X":
+                self._exit = EXIT.unpack(data)
+            self._changed.notify_all()
+        if kind == "X":
+            self.on_end()
+
+    def _channel_closed(self, reason: Exception) -> None:
+        with self._changed:
+            self._lost = reason
+            self._changed.notify_all()
+        self.on_end()
+
+
+class Channel:
+    def __init__(self, send: Callable[[bytes], None], stuck: Callable[[str], None]) -> None:
+        """`stuck` is called when the agent does not answer; it raises."""
+        self._send, self.stuck = send, stuck
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._input = bytearray()
+        self._commands: dict[int, Command] = {}
+        self._next = 1
+        self._closed: Exception | None = None
+
+    def wait_ready(self, seconds: float) -> bool:
+        """Whether the agent said hello within that time; raises when it is gone."""
+        ready = self._ready.wait(seconds)
+        if self._closed:
+            raise self._closed
+        return ready
+
+    def popen(
+        self,
+        command: str | Sequence[str],
+        *,
+        shell: str,
+        timeout: float | None = None,
+        sink: Callable[[bytes], None] | None = None,
+        terminal: tuple[int, int] | None = None,
+    ) -> Command:
+        """Starts a command: a string for the shell, or arguments.  With `sink`
+        its output goes there as it comes, on the channel's own thread."""
+        arguments = [shell, "-c", command] if isinstance(command, str) else list(command)
+        rows, columns = terminal or (0, 0)
+        body = RUN.pack(
+            int((timeout or 0) * 1000), FLAG_PTY if terminal else 0, rows, columns
+        ) + b"".join(a.encode() + b"\0" for a in arguments)
+        if len(body) > FRAME_MAX:
+            raise LabError("command line too long; put it in a file or on standard input")
+        with self._lock:
+            if self._closed:
+                raise self._closed
+            number, self._next = self._next, self._next + 1
+            text = command if isinstance(command, str) else " ".join(command)
+            started = Command(self, number, text, timeout)
+            started._sink = sink
+            self._commands[number] = started
+        self.send("R", number, body)
+        return started
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        shell: str,
+        timeout: float,
+        stdin: bytes | None = None,
+    ) -> Result:
+        started = self.popen(command, shell=shell, timeout=timeout)
+        if stdin:
+            started.write(stdin)
+        started.close_stdin()
+        return started.wait()
+
+    def send(self, kind: str, number: int, body: bytes) -> None:
+        frame = HEADER.pack(len(body), number, ord(kind)) + body
+        with self._lock:
+            if self._closed:
+                raise self._closed
+            self._send(frame)
+
+    def feed(self, data: bytes) -> None:
+        self._input += data
+        while len(self._input) >= HEADER.size:
+            length, number, kind = HEADER.unpack_from(self._input)
+            end = HEADER.size + length
+            if len(self._input) < end:
+                return
+            body = bytes(self._input[HEADER.size : end])
+            del self._input[:end]
+            self._dispatch(number, chr(kind), body)
+
+    def close(self, reason: str) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = ChannelClosed(reason)
+            commands = list(self._commands.values())
+        self._ready.set()
+        for command in commands:
+            command._channel_closed(self._closed)
+
+    def _dispatch(self, number: int, kind: str, body: bytes) -> None:
+        if kind == "H":
+            (version,) = struct.unpack("<I", body)
+            if version != VERSION:
+                self.close(f"agent speaks protocol {version}, not {VERSION}")
+            self._ready.set()
+            return
+        with self._lock:
+            command = self._commands.get(number)
+            if kind == "X":
+                self._commands.pop(number, None)
+        if command:
+            command._received(kind, body)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A PV guest of an emulated host, made by XenHost.create_guest().
+
+Its agent is reached through a vchan: a bridge program runs in dom0, and the
+same protocol as dom0's goes through that program's standard input and output.
+So a guest needs no network, and its console is left to its kernel's messages.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .channel import Channel, ChannelClosed, Command, Result
+from .paths import LabError
+from .rootfs import Tree
+from .roots import DOMU_KERNEL, DOMU_ROOT
+
+if TYPE_CHECKING:
+    from .host import XenHost
+
+VCHAN = "data/lab"
+# Five times what each takes on a quiet machine with two cores.
+CREATE_TIMEOUT = 75.0
+COMMAND_TIMEOUT = 60.0
+DESTROY_TIMEOUT = 30.0
+
+
+class GuestStuck(LabError):
+    """A guest that does not come up or answer; the message has its console."""
+
+
+@dataclass(frozen=True)
+class GuestConfig:
+    name: str
+    memory_mib: int
+    disks: tuple[str, ...]
+    vifs: tuple[str, ...]
+    files: dict[str, Path]
+    extra: str
+    config: tuple[str, ...]
+
+    def text(self, ramdisk: str) -> str:
+        arguments = f"console=hvc0 loglevel=5 panic=1 watchdog_thresh=60 lab.name={self.name}"
+        if self.vifs:
+            arguments += f" lab.ip={','.join(self.vifs)}"
+        lines = [
+            f'name="{self.name}"',
+            'type="pv"',
+            f'kernel="{DOMU_KERNEL}"',
+            f'ramdisk="{ramdisk}"',
+            f'extra="{arguments} {self.extra}"',
+            f"memory={self.memory_mib}",
+            "vcpus=1",
+            'on_crash="destroy"',
+            'on_reboot="destroy"',
+            'on_poweroff="destroy"',
+            f"disk={list(self.disks)}",
+            f"vif={[_vif(address) for address in self.vifs]}",
+            *self.config,
+        ]
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _vif(address: str) -> str:
+    octets = [int(part) for part in address.split(".")]
+    mac = "00:16:3e:" + ":".join(f"{octet:02x}" for octet in octets[1:])
+    return f"bridge=xenbr0,mac={mac}"
+
+
+class Guest:
+    def __init__(self, host: "XenHost", config: GuestConfig) -> None:
+        self.host, self.config, self.name = host, config, config.name
+        self.domid = -1
+        self._bridge: Command | None = None
+        self._channel: Channel | None = None
+
+    def __enter__(self) -> "Guest":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        if self.alive:
+            self.destroy()
+
+    def start(self) -> None:
+        folder = self.host.share / "guests" / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        ramdisk = self._ramdisk(folder)
+        (folder / "xl.cfg").write_text(self.config.text(ramdisk))
+        self.host.run(f"xl create /lab/guests/{self.name}/xl.cfg", CREATE_TIMEOUT).check()
+        self.domid = int(self.host.text(["xl", "domid", self.name]))
+        if ramdisk != DOMU_ROOT:
+            self.host.run(["rm", ramdisk]).check()
+        self._connect()
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        timeout: float = COMMAND_TIMEOUT,
+        stdin: bytes | None = None,
+    ) -> Result:
+        """Runs a command in the guest: a string for sh, or a list of arguments."""
+        return self._channel.run(command, shell="sh", timeout=timeout, stdin=stdin)
+
+    def popen(
+        self,
+        command: str | Sequence[str],
+        timeout: float | None = None,
+        *,
+        sink: Callable[[bytes], None] | None = None,
+    ) -> Command:
+        """Starts a command in the guest and returns at once."""
+        return self._channel.popen(command, shell="sh", timeout=timeout, sink=sink)
+
+    def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
+        """Standard output of a command that must succeed."""
+        return self.run(command, timeout).check().stdout.decode()
+
+    def put(self, source: Path, path: str) -> None:
+        mode = f"{source.stat().st_mode & 0o777:o}"
+        script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chmod "$2" "$1"'
+        self.run(["sh", "-c", script, "put", path, mode], stdin=source.read_bytes()).check()
+
+    def get(self, path: str, target: Path) -> None:
+        target.write_bytes(self.run(["cat", path]).check().stdout)
+
+    def dmesg(self) -> str:
+        return self.run("dmesg").check().stdout.decode(errors="replace")
+
+    @property
+    def console_log(self) -> Path:
+        return self.host.share / "console" / f"guest-{self.name}.log"
+
+    def console(self) -> str:
+        log = self.console_log
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether its domain is there and its agent connected."""
+        return bool(self._bridge and self._bridge.running) and self.host.alive
+
+    def destroy(self) -> None:
+        """`xl destroy`: gone at once, as in a crash."""
+        self.host.run(["xl", "destroy", str(self.domid)], DESTROY_TIMEOUT).check()
+        self.wait_gone()
+
+    def wait_gone(self, timeout: float = DESTROY_TIMEOUT) -> None:
+        """Waits until the hypervisor does not know the domain any more."""
+        limit = time.monotonic() + timeout
+        while self.host.run(["xl", "domname", str(self.domid)]).rc == 0:
+            if time.monotonic() > limit:
+                raise GuestStuck(f"{self.name}: domain {self.domid} is still there")
+            time.sleep(0.2)
+        if self._channel:
+            self._channel.close(f"{self.name} is gone")
+        if self._bridge:
+            self._bridge.wait(timeout)
+
+    def _ramdisk(self, folder: Path) -> str:
+        """The path in dom0 of its root file system, files added."""
+        if not self.config.files:
+            return DOMU_ROOT
+        tree = Tree()
+        tree.files(self.config.files)
+        tree.write(folder / "files.cpio")
+        path = f"/run/{self.name}.cpio"
+        added = f"/lab/guests/{self.name}/files.cpio"
+        self.host.run(f"cat {DOMU_ROOT} {added} > {path}").check()
+        return path
+
+    def _connect(self) -> None:
+        channel = Channel(lambda data: self._bridge.write(data), self._stuck)
+        self._channel = channel
+        bridge = self.host.popen(["lab-bridge", str(self.domid), VCHAN], sink=channel.feed)
+        bridge.on_end = lambda: channel.close(f"{self.name} is gone; console: {self.console_log}")
+        self._bridge = bridge
+        try:
+            ready = channel.wait_ready(CREATE_TIMEOUT)
+        except ChannelClosed as gone:
+            raise GuestStuck(f"{gone}\n{self.console()[-4000:]}") from gone
+        if not ready:
+            self._stuck(f"no agent after {CREATE_TIMEOUT:.0f} s")
+
+    def _stuck(self, what: str) -> None:
+        console = self.console()
+        raise GuestStuck(f"{self.name}: {what}\n---- its console\n{console[-4000:]}")

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An emulated Xen host: a hypervisor, a dom0 and the guests one makes.
+
+with XenHost("h1", disks=[image]) as host:
+    host.run("xl info").check()
+    with host.create_guest("g1", disks=["phy:/dev/vda,xvda,r"]) as guest:
+        guest.run("md5sum /dev/xvda")
+"""
+
+import contextlib
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import qemu
+from .channel import Channel, ChannelClosed, Command, Result
+from .guest import Guest, GuestConfig
+from .kernel_log import check_kernel_logs
+from .paths import RUN, LabError
+from .qemu import Disk, Wire
+from .rootfs import Tree
+from .roots import dom0_root
+
+# Five times what each takes on a quiet machine with two cores.
+BOOT_TIMEOUT = 90.0
+COMMAND_TIMEOUT = 60.0
+STOP_TIMEOUT = 20.0
+TAIL_BYTES = 4000
+
+# What ends a host: Xen or dom0 says so, or our own init does.
+FATAL = (b"Panic on CPU", b"Kernel panic", b"crashed: ", b"lab: FAILED")
+
+
+class HostStuck(LabError):
+    """A host that died or does not answer; it has been killed.  The message
+    has the end of its console."""
+
+
+class XenHost:
+    def __init__(
+        self,
+        name: str,
+        *,
+        memory_mib: int = 2048,
+        dom0_mib: int = 1024,
+        disks: Sequence[Path | Disk] = (),
+        files: dict[str, Path] | None = None,
+        wire: Wire | None = None,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """`files` ({path in dom0: source}) get the libraries they need.  Disks
+        appear in dom0 as /dev/vda, /dev/vdb ...; paths become snapshots."""
+        self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
+        self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
+        self._files, self._wire, self._progress = files or {}, wire, progress
+        self.folder = RUN / name
+        self.share = self.folder / "share"
+        self.console_log = self.folder / "console.log"
+        self.guests: dict[str, Guest] = {}
+        self._process = None
+        self._socket: socket.socket | None = None
+        self._channel: Channel | None = None
+        self._started = 0.0
+
+    def __enter__(self) -> "XenHost":
+        return self.start()
+
+    def __exit__(self, *exception) -> None:
+        self.stop()
+
+    # ---- life ------------------------------------------------------------
+
+    def start(self) -> "XenHost":
+        """Boots; returns when dom0 takes commands."""
+        self._progress("making root file systems")
+        machine = self._prepare()
+        self._started = time.monotonic()
+        self._progress("booting Xen")
+        self._process, self._socket = qemu.start(machine, self.folder / "qemu.log")
+        self._channel = Channel(self._socket.sendall, self._fail)
+        threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
+        try:
+            self._wait_boot()
+        except BaseException:
+            self._kill()
+            raise
+        self._progress(f"dom0 is up after {self.uptime:.1f} s")
+        return self
+
+    def stop(self) -> None:
+        """Ends the host and everything on it; logs stay under `folder`."""
+        if self.alive:
+            with contextlib.suppress(LabError):
+                self.run("sync", timeout=STOP_TIMEOUT)
+        self._kill()
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def uptime(self) -> float:
+        return time.monotonic() - self._started
+
+    # ---- dom0 ------------------------------------------------------------
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        timeout: float = COMMAND_TIMEOUT,
+        stdin: bytes | None = None,
+    ) -> Result:
+        """Runs a command in dom0: a string for bash, or a list of arguments."""
+        return self._channel.run(command, shell="bash", timeout=timeout, stdin=stdin)
+
+    def popen(
+        self,
+        command: str | Sequence[str],
+        timeout: float | None = None,
+        *,
+        sink: Callable[[bytes], None] | None = None,
+        terminal: tuple[int, int] | None = None,
+    ) -> Command:
+        """Starts a command in dom0 and returns at once."""
+        return self._channel.popen(
+            command, shell="bash", timeout=timeout, sink=sink, terminal=terminal
+        )
+
+    def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
+        """Standard output of a command that must succeed."""
+        return self.run(command, timeout).check().stdout.decode()
+
+    def put(self, source: Path, path: str) -> None:
+        """Copies a file into dom0, with its mode."""
+        staged = self._stage()
+        shutil.copy(source, staged)
+        self.run(["install", "-D", "-m", _mode(source), f"/lab/{staged.name}", path]).check()
+        staged.unlink()
+
+    def get(self, path: str, target: Path) -> None:
+        """Copies a file out of dom0."""
+        staged = self._stage()
+        self.run(["cp", path, f"/lab/{staged.name}"]).check()
+        shutil.move(staged, target)
+
+    def dmesg(self) -> str:
+        return self.run("dmesg").check().stdout.decode(errors="replace")
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """CPU time of every domain so far, by name."""
+        names = {}
+        for line in self.text("xl list").splitlines()[1:]:
+            name, domid = line.split()[:2]
+            names[domid] = name
+        times = (line.split() for line in self.text("lab-cpu").splitlines())
+        return {names[d]: int(ns) / 1e9 for d, ns in times if d in names}
+
+    def xenstore_ls(self, path: str = "/") -> dict[str, str]:
+        """Every node below `path`, by full path."""
+        nodes = {}
+        for line in self.text(["xenstore-ls", "-f", path]).splitlines():
+            node, _, value = line.partition(" = ")
+            nodes[node] = value[1:-1] if value.startswith('"') else value
+        return nodes
+
+    def console(self) -> bytes:
+        """What Xen and dom0 wrote to the serial port."""
+        return self.console_log.read_bytes() if self.console_log.exists() else b""
+
+    # ---- guests ----------------------------------------------------------
+
+    def create_guest(
+        self,
+        name: str,
+        *,
+        memory_mib: int = 192,
+        disks: Sequence[str] = (),
+        vifs: Sequence[str] = (),
+        files: dict[str, Path] | None = None,
+        extra: str = "",
+        config: Sequence[str] = (),
+    ) -> Guest:
+        """Starts a PV guest; returns when it takes commands.
+
+        disks as in xl.cfg ("phy:/dev/vda,xvda,r"), vifs are addresses in
+        10.77.0.0/24, `extra` are kernel arguments, `config` lines of xl.cfg.
+        """
+        settings = GuestConfig(
+            name, memory_mib, tuple(disks), tuple(vifs), files or {}, extra, tuple(config)
+        )
+        guest = Guest(self, settings)
+        guest.start()
+        self.guests[name] = guest
+        return guest
+
+    def check_dmesg(self) -> None:
+        """Raises KernelComplaint when any kernel of this host reported a bug."""
+        logs = {"dom0": self.dmesg()}
+        for path in sorted((self.share / "console").glob("guest-*.log")):
+            logs[f"console of {path.stem[6:]}"] = path.read_text(errors="replace")
+        for guest in list(self.guests.values()):
+            if guest.alive:
+                logs[guest.name] = guest.dmesg()
+        check_kernel_logs(logs)
+
+    # ---- inside ----------------------------------------------------------
+
+    def _prepare(self) -> qemu.Machine:
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        (self.share / "console").mkdir(parents=True)
+        root = dom0_root()
+        if self._files:
+            root = self._extended(root)
+        return qemu.Machine(
+            self.name,
+            self._memory,
+            self._dom0_memory,
+            root,
+            self.share,
+            self.console_log,
+            self._disks,
+            self._wire,
+        )
+
+    def _extended(self, root: Path) -> Path:
+        """The kernel unpacks archives that follow each other into one root."""
+        extra = Tree()
+        extra.files(self._files)
+        path = self.folder / "dom0.cpio"
+        shutil.copyfile(root, path)
+        added = self.folder / "files.cpio"
+        extra.write(added)
+        with path.open("ab") as out:
+            out.write(added.read_bytes())
+        return path
+
+    def _stage(self) -> Path:
+        return self.share / f"copy-{time.monotonic_ns()}"
+
+    def _wait_boot(self) -> None:
+        limit = time.monotonic() + BOOT_TIMEOUT
+        while True:
+            with contextlib.suppress(ChannelClosed):
+                if self._channel.wait_ready(0.2):
+                    return
+            if not self.alive:
+                self._fail(f"emulator exited with status {self._process.returncode}")
+            if any(word in self.console() for word in FATAL):
+                time.sleep(1)  # let it finish its last words
+                self._fail("host failed to boot")
+            if time.monotonic() > limit:
+                self._fail(f"dom0 is not up after {BOOT_TIMEOUT:.0f} s")
+
+    def _receive(self) -> None:
+        data = b"-"
+        while data:
+            try:
+                data = self._socket.recv(1 << 18)
+            except OSError:
+                break
+            self._channel.feed(data)
+        self._channel.close(f"{self.name}: the emulator is gone; console: {self.console_log}")
+
+    def _fail(self, what: str) -> None:
+        tail = self.console()[-TAIL_BYTES:].decode(errors="replace").replace("\r", "")
+        emulator = (self.folder / "qemu.log").read_text(errors="replace").partition("\n")[2]
+        self._kill()
+        raise HostStuck(
+            f"{self.name}: {what}; killed\n---- end of {self.console_log}\n{tail}\n"
+            f"---- emulator\n{emulator[-1000:]}"
+        )
+
+    def _kill(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        if self._socket:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.close()
+        if self._channel:
+            self._channel.close(f"{self.name}: stopped")
+
+
+def _mode(path: Path) -> str:
+    return f"{path.stat().st_mode & 0o777:o}"

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The emulator process of one host.
+
+Plain emulation always, even where /dev/kvm exists: a nested hypervisor is not
+something every machine can run.  The CPU lacks SMAP, without which Xen's dom0
+gets nowhere, and AVX, with which programs crash now and then.
+
+The emulator dies with this program: the kernel sends it SIGKILL when the
+thread that started it ends, hence the thread that never does.
+"""
+
+import os
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from .images import kernel_image, xen_image
+from .paths import LabError
+
+CPU = "max,-smap,-avx,-avx2,-xsave"
+SOCKET_PATH_MAX = 107
+_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lab-start")
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A raw image as a virtio disk.  mode: "snapshot" (writes are thrown away),
+    "readonly" or "write"."""
+
+    path: Path
+    mode: str = "snapshot"
+
+
+@dataclass(frozen=True)
+class Wire:
+    """One end of a cable between two hosts: one listens, and starts first."""
+
+    path: Path
+    listen: bool
+    mac: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    memory_mib: int
+    dom0_mib: int
+    root: Path
+    share: Path
+    console: Path
+    disks: tuple[Disk, ...] = ()
+    wire: Wire | None = None
+
+    def command(self, control_fd: int) -> list[str]:
+        dom0 = f"console=hvc0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
+        return [
+            *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", "1"),
+            *("-m", f"{self.memory_mib}M", "-display", "none", "-vga", "none", "-nodefaults"),
+            *("-no-user-config", "-no-reboot", "-serial", f"file:{self.console}"),
+            *("-kernel", str(xen_image()), "-append", self._xen_arguments()),
+            *("-initrd", f"{kernel_image()} {dom0},{self.root}"),
+            *("-fsdev", f"local,id=lab,path={_escaped(self.share)},security_model=none"),
+            *("-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab"),
+            *("-chardev", f"socket,id=control,fd={control_fd}"),
+            *("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=lab"),
+            *self._disk_arguments(),
+            *self._wire_arguments(),
+        ]
+
+    def _xen_arguments(self) -> str:
+        memory = f"dom0_mem={self.dom0_mib}M,max:{self.dom0_mib}M"
+        return f"console=com1 com1=115200,8n1 {memory}"
+
+    def _disk_arguments(self) -> list[str]:
+        arguments = []
+        for i, disk in enumerate(self.disks):
+            mode = {"snapshot": ",snapshot=on", "readonly": ",readonly=on", "write": ""}[disk.mode]
+            drive = f"file={_escaped(disk.path)},format=raw,if=none,id=disk{i}{mode}"
+            arguments += ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{i}"]
+        return arguments
+
+    def _wire_arguments(self) -> list[str]:
+        if not self.wire:
+            return []
+        path = str(self.wire.path)
+        if len(path) > SOCKET_PATH_MAX:
+            raise LabError(f"{path}: socket paths have at most {SOCKET_PATH_MAX} bytes")
+        server = "on" if self.wire.listen else "off"
+        return [
+            *("-netdev", f"stream,id=wire,server={server},addr.type=unix,addr.path={path}"),
+            *("-device", f"virtio-net-pci,netdev=wire,mac={self.wire.mac},romfile="),
+        ]
+
+
+def start(machine: Machine, log: Path) -> tuple[subprocess.Popen, socket.socket]:
+    """The process and this program's end of its control port."""
+    ours, theirs = socket.socketpair()
+    with theirs, log.open("wb") as output:
+        command = ["setpriv", "--pdeathsig", "KILL", "--", *machine.command(theirs.fileno())]
+        output.write((" ".join(command) + "\n").encode())
+        output.flush()
+        process = _starter.submit(
+            subprocess.Popen,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+            cwd=os.fspath(machine.share),
+        ).result()
+    return process, ours
+
+
+def _escaped(path: Path) -> str:
+    return str(path.resolve()).replace(",", ",,")

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Trees of files for an initramfs, made of files installed on this machine.
+
+A Tree maps paths to entries.  Programs bring the shared libraries ldd finds,
+kernel modules the modules they depend on.  /bin, /sbin, /lib and /lib64 are
+links into /usr, as in Debian, so a file has one place in whatever archive it
+is: the kernel unpacks several archives over each other.
+"""
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from .cache import cached, key_of
+from .paths import LabError, kernel_release
+
+DIRECTORY, REGULAR, SYMLINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
+MERGED = ("bin", "sbin", "lib", "lib64")
+LIBRARY = re.compile(r"(/\S+) \(0x")
+
+
+@dataclass(frozen=True)
+class Entry:
+    mode: int
+    source: Path | None = None  # contents, if in a file
+    data: bytes = b""  # contents otherwise, or a link's target
+    device: tuple[int, int] = (0, 0)
+
+    def contents(self) -> bytes:
+        return self.source.read_bytes() if self.source else self.data
+
+
+class Tree:
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._modules: set[Path] = set()
+
+    def directory(self, *paths: str, mode: int = 0o755) -> None:
+        for path in paths:
+            self._add(path, Entry(DIRECTORY | mode))
+
+    def text(self, path: str, text: str, mode: int = 0o644) -> None:
+        self._add(path, Entry(REGULAR | mode, data=text.encode()))
+
+    def link(self, path: str, target: str) -> None:
+        self._add(path, Entry(SYMLINK | 0o777, data=target.encode()))
+
+    def device(self, path: str, major: int, minor: int) -> None:
+        self._add(path, Entry(DEVICE | 0o600, device=(major, minor)))
+
+    def file(self, path: str, source: Path) -> None:
+        if not source.is_file():
+            raise LabError(f"{source} is not a file, wanted as {path} in an emulated machine")
+        self._add(path, Entry(REGULAR | (source.stat().st_mode & 0o777), source=source.resolve()))
+
+    def files(self, sources: dict[str, Path]) -> None:
+        """{path: source}, with the libraries of those that are programs."""
+        for path, source in sources.items():
+            self.file(path, Path(source))
+        self._add_libraries(sources.values())
+
+    def modules(self, names: Iterable[str]) -> None:
+        command = ["modprobe", "-S", kernel_release(), "-a", "--show-depends", *names]
+        for line in _output(command).splitlines():
+            verb, _, path = line.strip().partition(" ")
+            if verb == "insmod":
+                source = Path(path.split(" ")[0]).resolve()
+                self._modules.add(source)
+                self.file(str(source), source)
+
+    def merged_usr(self) -> None:
+        for name in MERGED:
+            self.directory(f"/usr/{name}")
+            self._entries[f"/{name}"] = Entry(SYMLINK | 0o777, data=f"usr/{name}".encode())
+
+    def archive(self, stem: str) -> Path:
+        """The tree as a cpio archive, in the cache."""
+        return cached(stem, ".cpio", self._key(), self.write)
+
+    def write(self, path: Path) -> None:
+        self._add_module_index()
+        with path.open("wb") as out:
+            for index, (name, entry) in enumerate(self._with_parents(), start=1):
+                _write_entry(out, index, name, entry)
+            _write_entry(out, 0, "TRAILER!!!", Entry(0))
+
+    def _key(self) -> str:
+        parts = []
+        for name, entry in sorted(self._entries.items()):
+            parts += [f"{name} {entry.mode:o} {entry.device}".encode(), entry.contents()]
+        return key_of(parts)
+
+    def _add(self, path: str, entry: Entry) -> None:
+        self._entries[_place(path)] = entry
+
+    def _add_libraries(self, programs: Iterable[Path]) -> None:
+        dynamic = [str(p) for p in programs if Path(p).read_bytes()[:4] == b"\x7fELF"]
+        dynamic = [p for p in dynamic if not p.endswith(".ko")]
+        if not dynamic:
+            return
+        # Fails for static programs, and says what it found all the same.
+        found = subprocess.run(["ldd", *dynamic], capture_output=True, text=True, check=False)
+        if "not found" in found.stdout:
+            raise LabError(f"missing libraries:\n{found.stdout}")
+        for library in sorted(set(LIBRARY.findall(found.stdout))):
+            self.file(library, Path(library))
+
+    def _with_parents(self) -> list[tuple[str, Entry]]:
+        whole = dict(self._entries)
+        for name in self._entries:
+            for parent in PurePosixPath(name).parents:
+                whole.setdefault(str(parent), Entry(DIRECTORY | 0o755))
+        whole.pop("/", None)
+        return sorted((name.lstrip("/"), entry) for name, entry in whole.items())
+
+    def _add_module_index(self) -> None:
+        if not self._modules:
+            return
+        release = kernel_release()
+        with tempfile.TemporaryDirectory() as scratch:
+            for source in self._modules:
+                inside = str(source).partition("/lib/modules/")[2]
+                link = Path(scratch, "lib/modules", inside)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(source)
+            folder = Path(scratch, "lib/modules", release)
+            for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+                (folder / name).write_bytes(Path("/lib/modules", release, name).read_bytes())
+            _output(["depmod", "-b", scratch, release])
+            for index in folder.glob("modules.*"):
+                if not index.name.endswith(".bin"):
+                    self.text(f"/lib/modules/{release}/{index.name}", index.read_text("latin1"))
+
+
+def _place(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if parts[:1] != ("/",) or ".." in parts:
+        raise LabError(f"{path!r}: paths in an emulated machine are absolute and plain")
+    if len(parts) > 2 and parts[1] in MERGED:
+        return str(PurePosixPath("/usr", *parts[1:]))
+    return str(PurePosixPath(path))
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _write_entry(out, index: int, name: str, entry: Entry) -> None:
+    """One member in the "new ASCII" cpio format; times and owners are 0."""
+    data = entry.contents()
+    encoded = name.encode() + b"\0"
+    links = 2 if entry.mode & 0o170000 == DIRECTORY else 1
+    major, minor = entry.device
+    fields = [index, entry.mode, 0, 0, links, 0, len(data), 0, 0, major, minor, len(encoded), 0]
+    header = b"070701" + b"".join(b"%08X" % field for field in fields)
+    for part in (header + encoded, data):
+        out.write(part + b"\0" * (-len(part) % 4))

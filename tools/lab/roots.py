@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is in the root file systems of dom0 and of guests.
+
+Both are small on purpose: an emulated machine unpacks them at every boot.
+Dom0's holds the kernel and the root file system of guests too, because xl
+reads them from memory much faster than through a shared folder.
+"""
+
+import subprocess
+from pathlib import Path
+
+from .agents import program
+from .images import kernel_image
+from .paths import LAB, xen_tools
+from .rootfs import Tree
+
+DOM0_MODULES = (
+    "xen-evtchn xen-gntdev xen-gntalloc xen-privcmd xenfs virtio_pci virtio_console virtio_blk "
+    "virtio_net 9pnet_virtio 9p bridge loop xen-blkback xen-netback ext4 crc32c_generic"
+).split()
+DOMU_MODULES = (
+    "xen-evtchn xen-gntdev xen-gntalloc xen-privcmd xenfs xen-blkfront xen-netfront ext4 "
+    "crc32c_generic"
+).split()
+
+XENSTORE_TOOLS = [
+    f"/usr/bin/xenstore-{v}" for v in "ls read write list exists rm watch chmod".split()
+]
+DOM0_TOOLS = [
+    *XENSTORE_TOOLS,
+    "/usr/bin/bash",
+    "/usr/bin/flock",
+    "/usr/bin/stat",
+    "/usr/sbin/brctl",
+    "/usr/sbin/ip",
+    "/usr/sbin/losetup",
+]
+XEN_TOOLS = (
+    "xl xenstored xenconsoled xenconsole xen-init-dom0 libxl-save-helper lsevtchn xen-diag xentop"
+).split()
+DOMU_TOOLS = XENSTORE_TOOLS
+
+# libpthread loads it by name when a thread is cancelled.
+LIBGCC = Path("/lib/x86_64-linux-gnu/libgcc_s.so.1")
+BUSYBOX = Path("/usr/bin/busybox")
+DOMU_KERNEL = "/boot/vmlinux"
+DOMU_ROOT = "/boot/domu.cpio"
+
+
+def dom0_root() -> Path:
+    tree = _base("dom0")
+    tools = xen_tools()
+    tree.files({str(tools / name): tools / name for name in XEN_TOOLS})
+    for name in XEN_TOOLS:
+        tree.link(f"/usr/sbin/{name}", str(tools / name))
+    tree.files({path: Path(path) for path in DOM0_TOOLS})
+    tree.files({f"/usr/local/bin/{name}": program(name) for name in ("lab-bridge", "lab-cpu")})
+    tree.file("/usr/local/bin/lab-guest", LAB / "root" / "lab-guest")
+    for script in ("block", "vif-bridge"):
+        tree.file(f"/etc/xen/scripts/{script}", LAB / "root" / script)
+    tree.text("/etc/xen/xl.conf", 'autoballoon="off"\n')
+    tree.directory("/var/log/xen/console", "/var/lib/xen", "/var/lib/xenstored")
+    tree.directory("/run/xen", "/run/xenstored", "/run/lock")
+    _load(tree, DOM0_MODULES)
+    tree.file(DOMU_KERNEL, kernel_image())
+    tree.file(DOMU_ROOT, domu_root())
+    return tree.archive("dom0")
+
+
+def domu_root() -> Path:
+    tree = _base("domu")
+    tree.files({path: Path(path) for path in DOMU_TOOLS})
+    _load(tree, DOMU_MODULES)
+    return tree.archive("domu")
+
+
+def _base(kind: str) -> Tree:
+    tree = Tree()
+    tree.merged_usr()
+    tree.directory("/proc", "/sys", "/dev", "/run", "/mnt", "/lab", "/root", "/var/log", "/var/lib")
+    tree.directory("/tmp", mode=0o1777)
+    tree.device("/dev/console", 5, 1)
+    tree.link("/var/run", "/run")
+    tree.link("/var/lock", "/run/lock")
+    tree.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n")
+    tree.text("/etc/group", "root:x:0:\nnogroup:x:65534:\n")
+    tree.text("/etc/hosts", "127.0.0.1 localhost\n")
+    tree.file("/bin/busybox", BUSYBOX)
+    for applet in _applets():
+        tree.link(f"/bin/{applet}", "busybox")
+    tree.files({"/usr/local/bin/lab-agent": program("lab-agent"), str(LIBGCC): LIBGCC})
+    tree.file("/init", LAB / "root" / f"init.{kind}")
+    return tree
+
+
+def _load(tree: Tree, modules: list[str]) -> None:
+    """Modules that are there and that init loads."""
+    tree.modules(modules)
+    tree.text("/etc/lab-modules", "".join(f"{name}\n" for name in modules))
+
+
+def _applets() -> list[str]:
+    done = subprocess.run([str(BUSYBOX), "--list"], capture_output=True, text=True, check=True)
+    return [name for name in done.stdout.split() if name != "busybox"]
