@@ -92,6 +92,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
+binaries: $(B)/imagebench $(B)/vreadbench
 
 $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
 	@mkdir -p build/generated
@@ -114,6 +115,10 @@ $(B)/vread-provision: $(call obj,$(PROVISION_SRC)) $(B)/libbackend.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs libguestfs)
 $(B)/vread: $(call obj,$(CLI_SRC)) $(B)/libvread.a $(B)/libbackend.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/imagebench: $(call obj,tools/bench/imagebench.c)
+	$(CC) $(LDFLAGS) -o $@ $^
+$(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
+	$(CC) $(LDFLAGS) -o $@ $^
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka

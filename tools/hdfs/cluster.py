@@ -16,11 +16,11 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.hdfs import config, jvm
 from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path
+from tools.hdfs.block import Block
 from tools.hdfs.errors import HdfsError
 
 START_TIMEOUT = 120
@@ -33,28 +33,6 @@ FSCK_BLOCK = re.compile(
     re.MULTILINE,
 )
 FSCK_STORAGE = re.compile(r"DatanodeInfoWithStorage\[[^,\]]*,(?P<id>[^,\]]+),[^\]]*\]")
-
-
-@dataclass(frozen=True)
-class Block:
-    """One block of a file, by the names vRead finds it under."""
-
-    pool: str
-    block_id: int
-    genstamp: int
-    length: int
-    storage_ids: tuple
-
-    def spec(self):
-        """As `vread cat` takes it: POOL/blk_ID_GS[@STORAGE]:LENGTH."""
-        storage = f"@{self.storage_ids[0]}" if self.storage_ids else ""
-        return f"{self.pool}/blk_{self.block_id}_{self.genstamp}{storage}:{self.length}"
-
-    def relative_path(self):
-        """Of its data file under a data directory, once finalized."""
-        first, second = self.block_id >> 16 & 31, self.block_id >> 8 & 31
-        finalized = f"current/{self.pool}/current/finalized"
-        return f"{finalized}/subdir{first}/subdir{second}/blk_{self.block_id}"
 
 
 class HdfsCluster:

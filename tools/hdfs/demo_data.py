@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.hdfs.artifacts import DEFAULT_VERSION, REPOSITORY
+from tools.hdfs.block import Block
 from tools.hdfs.cluster import HdfsCluster
 from tools.hdfs.errors import HdfsError
 from tools.images import DatanodeImage, make_datanode_image
@@ -58,7 +59,7 @@ class DemoData:
 
     @property
     def blocks(self):
-        return self.blocks_file.read_text().split()
+        return [Block.parse(spec) for spec in self.blocks_file.read_text().split()]
 
     @property
     def sha256(self):

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The native suite: vRead over the local port beside plain reads of the same bytes.
+
+A file of real HDFS blocks lies in a datanode image (made once and kept).  Every round runs, one
+right after the other and warm:
+
+    memcpy.seq           memory to a 1 MiB buffer
+    image.pread.seq      pread at the blocks' extents in the image into a 1 MiB buffer
+    vread.block.seq      vread_read into a 1 MiB buffer, vreadd started anew: all is verified
+    vread.block.reread   the same blocks opened and read again
+    *.async              the same two with vread_submit/vread_reap: no copy, bytes are looked at
+
+vread_read is what a sequential reader uses, and has pread's contract: the bytes are in the
+caller's buffer.  Opening and closing every block is part of the time, connecting is not.  CPU time
+is the client's and vreadd's together.  Before the rounds a summed pass of both ways of reading
+must agree, or nothing is measured.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.bench import results
+from tools.bench.results import Row, Target
+from tools.hdfs import HdfsError
+from tools.hdfs.demo_data import demo_image
+from tools.images import ImageError, file_extents
+from tools.vreadd import REPOSITORY, Vreadd, VreaddError
+
+BINARIES = REPOSITORY / "build" / "release"
+REQUEST = 1 << 20
+STEP_TIMEOUT = 300
+TARGETS = (
+    Target("vread.block.seq", "image.pread.seq", 0.35),
+    Target("vread.block.reread", "image.pread.seq", 0.6),
+)
+
+
+class BenchError(RuntimeError):
+    pass
+
+
+def main(arguments):
+    options = _parser().parse_args(arguments)
+    try:
+        result = run(options.mib, options.block_mib, options.rounds)
+    except (BenchError, HdfsError, ImageError, VreaddError) as error:
+        print(f"bench native: {error}", file=sys.stderr)
+        return 1
+    results.write(options.out, result)
+    print(results.table(result))
+    print(f"written: {options.out}")
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.bench native",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--mib", type=int, default=1024, help="file size (%(default)s)")
+    parser.add_argument("--block-mib", type=int, default=128, help="block size (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=7, help="of every row (%(default)s)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=REPOSITORY / "build" / "bench" / "native.json",
+        help="result file (%(default)s)",
+    )
+    return parser
+
+
+def run(mib, block_mib, rounds):
+    """Measures; the document that results.write() takes."""
+    if min(mib, block_mib, rounds) < 1:
+        raise BenchError("--mib, --block-mib and --rounds: expected 1 or more")
+    data = demo_image(mib=mib, block_mib=block_mib)
+    bench = _Bench(data)
+    bench.check_agreement()
+    for number in range(1, rounds + 1):
+        print(f"bench native: round {number} of {rounds}", file=sys.stderr, flush=True)
+        bench.round()
+    conditions = {
+        "bytes": data.size,
+        "block_bytes": block_mib << 20,
+        "request_bytes": REQUEST,
+        "buffer": "page aligned",
+        "page_cache": "warm",
+        "api": {"vread.block.seq, .reread": "vread_read", "*.async": "vread_submit, vread_reap"},
+        "cpu": "client and vreadd",
+        "ratio": "median of the rounds' ratios",
+    }
+    return results.document("native", bench.rows.values(), TARGETS, conditions)
+
+
+class _Bench:
+    NAMES = (
+        "memcpy.seq",
+        "image.pread.seq",
+        "vread.block.seq",
+        "vread.block.reread",
+        "vread.block.seq.async",
+        "vread.block.reread.async",
+    )
+
+    def __init__(self, data):
+        self.data = data
+        self.blocks = data.blocks_file.read_text()
+        self.extents = _extent_list(data)
+        self.rows = {name: Row(name) for name in self.NAMES}
+
+    def check_agreement(self):
+        """Warms the page cache, and makes sure that all read the same bytes."""
+        plain = self._imagebench("sum", self.data.image, stdin=self.extents)["sum"]
+        with self._vreadd() as daemon:
+            read = self._vreadbench(daemon, "read", "-s")["sum"]
+        if plain != read:
+            raise BenchError(f"image.pread sums up to {plain}, vread.block to {read}")
+
+    def round(self):
+        self._add("memcpy.seq", self._imagebench("memcpy", self.data.size))
+        self._add("image.pread.seq", self._imagebench("pread", self.data.image, stdin=self.extents))
+        for api, suffix in (("read", ""), ("async", ".async")):
+            with self._vreadd() as daemon:
+                self._add(f"vread.block.seq{suffix}", self._vreadbench(daemon, api))
+                self._add(f"vread.block.reread{suffix}", self._vreadbench(daemon, api))
+
+    def _vreadd(self):
+        return Vreadd({"dn1": (self.data.image, self.data.layout)})
+
+    def _add(self, name, measured):
+        if measured["bytes"] != self.data.size:
+            raise BenchError(f"{name}: {measured['bytes']} bytes were read of {self.data.size}")
+        self.rows[name].add(measured["bytes"], measured["seconds"], measured["cpu_seconds"])
+
+    def _imagebench(self, mode, what, stdin=""):
+        return _step([BINARIES / "imagebench", mode, str(what), str(REQUEST)], stdin)
+
+    def _vreadbench(self, daemon, api, *flags):
+        command = [BINARIES / "vreadbench", "-e", daemon.endpoint, "-a", api, "-r", str(REQUEST)]
+        before = daemon.cpu_seconds()
+        try:
+            measured = _step([*command, *flags], self.blocks)
+        except BenchError as error:
+            raise BenchError(f"{error}\nvreadd's log ends:\n{daemon.log()}") from error
+        measured["cpu_seconds"] += daemon.cpu_seconds() - before
+        return measured
+
+
+def _extent_list(data):
+    """The blocks' extents in file order, a line each."""
+    facts = data.image_facts
+    lines = []
+    for block in data.blocks:
+        path = f"{facts.data_dirs[0]}/{block.relative_path()}"
+        for extent in file_extents(facts, path, block.length):
+            lines.append(f"{extent.physical} {extent.length}\n")
+    return "".join(lines)
+
+
+def _step(command, stdin):
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, text=True, timeout=STEP_TIMEOUT
+        )
+    except FileNotFoundError as error:
+        raise BenchError(f"{command[0]} is not built; run `make all`") from error
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(f"{name}: no end after {STEP_TIMEOUT} s") from error
+    if done.returncode != 0:
+        raise BenchError(f"{name} failed (exit {done.returncode}): {done.stderr.strip()}")
+    return json.loads(done.stdout)

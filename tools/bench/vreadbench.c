@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vreadbench - reads HDFS blocks through libvread, once, in order.
+ *
+ *   vreadbench [-e ENDPOINT] [-a read|pread|async] [-r REQUEST] [-s] < BLOCKS
+ *
+ * BLOCKS: lines POOL/blk_ID_GENSTAMP[@STORAGE]:LENGTH.  Every block is opened, read to its
+ * end and closed; all that is in the time, connecting is not.
+ *
+ *   read    vread_read() into one page-aligned buffer of REQUEST bytes: what a sequential
+ *           reader does, and the same contract as read(2)
+ *   pread   vread_pread() likewise, one call at a time: no read-ahead
+ *   async   vread_submit()/vread_reap(): no copy; every byte is looked at where it is,
+ *           since a reader that never did would measure nothing
+ *
+ * -s sums up what read and pread return, too (for comparing, not for measuring).
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "vread.h"
+
+#define ASYNC_POOL (8U << 20)
+#define MAX_REQUEST (4U << 20) /* of one READ */
+#define REAP_TIMEOUT_MS 10000
+
+struct bench {
+	struct vread *connection;
+	uint8_t *buffer;
+	size_t request;
+	bool summing;
+	uint64_t sum;
+};
+
+struct name {
+	char pool[256], storage[128];
+	const char *storages[1];
+	struct vread_block block;
+};
+
+typedef int read_block(struct bench *b, struct vread_file *f, uint64_t length);
+
+static int read_sequential(struct bench *b, struct vread_file *f, uint64_t length)
+{
+	for (uint64_t done = 0; done < length;) {
+		ssize_t got = vread_read(f, b->buffer, b->request);
+
+		if (got <= 0)
+			return got ? (int)got : -ERANGE;
+		if (b->summing)
+			b->sum = measure_sum(b->sum, b->buffer, (size_t)got);
+		done += (uint64_t)got;
+	}
+	return 0;
+}
+
+static int read_positional(struct bench *b, struct vread_file *f, uint64_t length)
+{
+	for (uint64_t done = 0; done < length;) {
+		ssize_t got = vread_pread(f, b->buffer, b->request, done);
+
+		if (got <= 0)
+			return got ? (int)got : -ERANGE;
+		if (b->summing)
+			b->sum = measure_sum(b->sum, b->buffer, (size_t)got);
+		done += (uint64_t)got;
+	}
+	return 0;
+}
+
+/* Submits as much as finds room; returns the new end of what was submitted. */
+static int submit_ahead(struct bench *b, struct vread_file *f, uint64_t length, uint64_t *next)
+{
+	while (*next < length) {
+		uint64_t left = length - *next;
+		size_t n = left < b->request ? (size_t)left : b->request;
+		int r = vread_submit(f, *next, n, NULL);
+
+		if (r == -EAGAIN)
+			return 0;
+		if (r < 0)
+			return r;
+		*next += n;
+	}
+	return 0;
+}
+
+static int read_async(struct bench *b, struct vread_file *f, uint64_t length)
+{
+	uint64_t next = 0, done = 0;
+
+	while (done < length) {
+		struct vread_completion c;
+		int r = submit_ahead(b, f, length, &next);
+
+		if (r < 0)
+			return r;
+		r = vread_reap(b->connection, &c, 1, REAP_TIMEOUT_MS);
+		if (r <= 0)
+			return r ? r : -ETIME;
+		if (c.result <= 0)
+			return c.result ? (int)c.result : -ERANGE;
+		b->sum += measure_touch(c.data, (size_t)c.result);
+		done += (uint64_t)c.result;
+		vread_release(b->connection, &c);
+	}
+	return 0;
+}
+
+/* One line of BLOCKS. */
+static bool parse_block(const char *line, struct name *n)
+{
+	const char *slash = strchr(line, '/');
+	const char *at = strchr(line, '@'), *colon = strrchr(line, ':');
+	size_t pool = slash ? (size_t)(slash - line) : 0;
+	int used = 0;
+
+	*n = (struct name){.block.pool_id = n->pool, .block.storage_ids = n->storages};
+	if (pool == 0 || pool >= sizeof(n->pool) || !colon)
+		return false;
+	memcpy(n->pool, line, pool);
+	if (sscanf(slash, "/blk_%" SCNd64 "_%" SCNu64 "%n", &n->block.block_id,
+		   &n->block.generation_stamp, &used) != 2 ||
+	    slash + used != (at ? at : colon))
+		return false;
+	if (at) {
+		size_t storage = (size_t)(colon - at - 1);
+
+		if (colon < at || storage == 0 || storage >= sizeof(n->storage))
+			return false;
+		memcpy(n->storage, at + 1, storage);
+		n->storages[0] = n->storage;
+		n->block.num_storage_ids = 1;
+	}
+	return sscanf(colon, ":%" SCNu64 "%n", &n->block.visible_length, &used) == 1 &&
+	       colon[used] == '\0' && n->block.visible_length > 0;
+}
+
+/* Reads all blocks of standard input; returns their bytes, or ends the program. */
+static uint64_t read_blocks(struct bench *b, read_block *read_one)
+{
+	char line[1024];
+	uint64_t bytes = 0;
+
+	while (fgets(line, sizeof(line), stdin)) {
+		struct name n;
+		struct vread_file *f;
+		int r;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!parse_block(line, &n)) {
+			fprintf(stderr, "%s: expected POOL/blk_ID_GENSTAMP[@STORAGE]:LENGTH\n",
+				line);
+			exit(2);
+		}
+		r = vread_open(b->connection, &n.block, &f);
+		if (r == 0) {
+			r = read_one(b, f, n.block.visible_length);
+			vread_close(f);
+		}
+		if (r < 0) {
+			fprintf(stderr, "%s: %s\n", line, vread_strerror(r));
+			exit(1);
+		}
+		bytes += n.block.visible_length;
+	}
+	return bytes;
+}
+
+static read_block *api_named(const char *name)
+{
+	if (!strcmp(name, "read"))
+		return read_sequential;
+	if (!strcmp(name, "pread"))
+		return read_positional;
+	if (!strcmp(name, "async"))
+		return read_async;
+	fprintf(stderr, "-a %s: expected read, pread or async\n", name);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	struct vread_options options = {0};
+	struct bench b = {.request = 1U << 20};
+	read_block *read_one = read_sequential;
+	struct measure start;
+	uint64_t bytes;
+	int opt, r;
+
+	while ((opt = getopt(argc, argv, "a:e:r:s")) != -1) {
+		if (opt == 'a')
+			read_one = api_named(optarg);
+		else if (opt == 'e')
+			options.endpoint = optarg;
+		else if (opt == 'r')
+			b.request = measure_count("-r", optarg, MAX_REQUEST);
+		else if (opt == 's')
+			b.summing = true;
+		else
+			return 2;
+	}
+	if (read_one == read_async)
+		options.pool_bytes = ASYNC_POOL;
+	r = vread_connect(&b.connection, &options);
+	if (r < 0) {
+		fprintf(stderr, "%s: %s\n",
+			options.endpoint ? options.endpoint : "default endpoint",
+			vread_strerror(r));
+		return 1;
+	}
+	b.buffer = measure_buffer(b.request);
+	start = measure_now();
+	bytes = read_blocks(&b, read_one);
+	measure_print(start, bytes, b.sum);
+	vread_disconnect(b.connection);
+	return 0;
+}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A vreadd that serves images on its local port, for tests and benches.
+
+    with Vreadd({"dn1": (image, layout)}, variant="asan") as daemon:
+        subprocess.run(["build/asan/vread", "--endpoint", daemon.endpoint, ...])
+
+Its folder is temporary: UNIX socket paths are short.
+"""
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+START_TIMEOUT = 30
+STOP_TIMEOUT = 30
+
+
+class VreaddError(RuntimeError):
+    pass
+
+
+class Vreadd:
+    def __init__(self, datanodes, variant="release"):
+        self.datanodes = datanodes  # name -> (image, layout)
+        self.binary = REPOSITORY / "build" / variant / "vreadd"
+        self._process = None
+        self._directory = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def endpoint(self):
+        return str(self._directory / "vread.sock")
+
+    @property
+    def control_socket(self):
+        return str(self._directory / "control.sock")
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def start(self):
+        """Returns when the local port takes connections."""
+        self._directory = Path(tempfile.mkdtemp(prefix="vreadd-"))
+        config = self._directory / "vread.conf"
+        config.write_text(self._config())
+        try:
+            with open(self._log, "wb") as log:
+                self._process = subprocess.Popen(
+                    [self.binary, "--config", config],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
+            self._wait_for_socket()
+        except BaseException:
+            self._kill()
+            raise
+
+    def stop(self):
+        """Ends the daemon in order; an exit status but 0 (a sanitizer's, say) is an error."""
+        if not self._process:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            code = self._process.wait(STOP_TIMEOUT)
+            if code != 0:
+                raise VreaddError(f"vreadd ended with {code}:\n{self.log()}")
+        except subprocess.TimeoutExpired as error:
+            raise VreaddError(f"vreadd: no end {STOP_TIMEOUT} s after SIGTERM") from error
+        finally:
+            self._kill()
+
+    def log(self):
+        return self._log.read_text(errors="replace")[-4000:]
+
+    def cpu_seconds(self):
+        """CPU time of the daemon so far, its ended threads included, to the nanosecond."""
+        # The process-wide CPU clock of another process: clock_getcpuclockid(3).
+        return time.clock_gettime(~self.pid << 3 | 2)
+
+    @property
+    def _log(self):
+        return self._directory / "vreadd.log"
+
+    def _config(self):
+        text = f"[vreadd]\ncontrol-socket = {self.control_socket}\n"
+        text += "[xen]\nenabled = no\n"
+        text += f"[local]\nsocket = {self.endpoint}\nallow-datanodes = *\n"
+        for name, (image, layout) in self.datanodes.items():
+            image, layout = Path(image).resolve(), Path(layout).resolve()
+            text += f"[datanode {name}]\nimage = {image}\nlayout = {layout}\n"
+        return text
+
+    def _wait_for_socket(self):
+        deadline = time.monotonic() + START_TIMEOUT
+        while not Path(self.endpoint).exists():
+            if self._process.poll() is not None:
+                code = self._process.returncode
+                raise VreaddError(f"vreadd ended with {code} at its start:\n{self.log()}")
+            if time.monotonic() > deadline:
+                raise VreaddError(f"vreadd: no socket within {START_TIMEOUT} s:\n{self.log()}")
+            time.sleep(0.02)
+
+    def _kill(self):
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+        shutil.rmtree(self._directory, ignore_errors=True)
