@@ -8,10 +8,14 @@
 
 #include <string.h>
 
+#include "vreadif.h"
+
+/* ring.h names old barriers when no interface version is set; these are ours. */
+#undef xen_mb
+#undef xen_rmb
+#undef xen_wmb
 #define xen_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define xen_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define xen_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
-
-#include "vreadif.h"
 
 #endif
