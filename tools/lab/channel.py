@@ -76,7 +76,7 @@ class Command:
         self._timeout = timeout
         self._changed = threading.Condition()
         self._output = {"O": bytearray(), "E": bytearray()}
-        self._sink: Callable[[bytes], None] | None = None
+        self._sinks: dict[str, Callable[[bytes], None] | None] = {}
         self._unacknowledged = 0
         self._exit: tuple[int, int, int] | None = None
         self._lost: Exception | None = None
@@ -165,8 +165,9 @@ class Command:
                 self._changed.wait(0.5)
 
     def _received(self, kind: str, data: bytes) -> None:
-        if kind == "O" and self._sink:
-            self._sink(data)
+        sink = self._sinks.get(kind)
+        if sink:
+            sink(data)
             return
         with self._changed:
             if kind in self._output:
@@ -211,6 +212,7 @@ class Channel:
         shell: str,
         timeout: float | None = None,
         sink: Callable[[bytes], None] | None = None,
+        error_sink: Callable[[bytes], None] | None = None,
         terminal: tuple[int, int] | None = None,
     ) -> Command:
         """Starts a command: a string for the shell, or arguments.  With `sink`
@@ -228,7 +230,7 @@ class Channel:
             number, self._next = self._next, self._next + 1
             text = command if isinstance(command, str) else " ".join(command)
             started = Command(self, number, text, timeout)
-            started._sink = sink
+            started._sinks = {"O": sink, "E": error_sink}
             self._commands[number] = started
         self.send("R", number, body)
         return started

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .host import XenHost
 
 VCHAN = "data/lab"
+GUEST_FILES = "guest-files.cpio"  # in the host's share: files every guest gets
 # Five times what each takes on a quiet machine with two cores.
 CREATE_TIMEOUT = 75.0
 COMMAND_TIMEOUT = 60.0
@@ -109,9 +110,12 @@ class Guest:
         timeout: float | None = None,
         *,
         sink: Callable[[bytes], None] | None = None,
+        error_sink: Callable[[bytes], None] | None = None,
     ) -> Command:
         """Starts a command in the guest and returns at once."""
-        return self._channel.popen(command, shell="sh", timeout=timeout, sink=sink)
+        return self._channel.popen(
+            command, shell="sh", timeout=timeout, sink=sink, error_sink=error_sink
+        )
 
     def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
         """Standard output of a command that must succeed."""
@@ -160,14 +164,18 @@ class Guest:
 
     def _ramdisk(self, folder: Path) -> str:
         """The path in dom0 of its root file system, files added."""
-        if not self.config.files:
+        added = []
+        if (self.host.share / GUEST_FILES).exists():
+            added.append(f"/lab/{GUEST_FILES}")
+        if self.config.files:
+            tree = Tree()
+            tree.files(self.config.files)
+            tree.write(folder / "files.cpio")
+            added.append(f"/lab/guests/{self.name}/files.cpio")
+        if not added:
             return DOMU_ROOT
-        tree = Tree()
-        tree.files(self.config.files)
-        tree.write(folder / "files.cpio")
         path = f"/run/{self.name}.cpio"
-        added = f"/lab/guests/{self.name}/files.cpio"
-        self.host.run(f"cat {DOMU_ROOT} {added} > {path}").check()
+        self.host.run(f"cat {DOMU_ROOT} {' '.join(added)} > {path}").check()
         return path
 
     def _connect(self) -> None:

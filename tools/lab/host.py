@@ -17,8 +17,8 @@ from pathlib import Path
 
 from . import qemu
 from .channel import Channel, ChannelClosed, Command, Result
-from .guest import Guest, GuestConfig
-from .kernel_log import check_kernel_logs
+from .guest import GUEST_FILES, Guest, GuestConfig
+from .kernel_log import KernelLogs
 from .paths import RUN, LabError
 from .qemu import Disk, Wire
 from .rootfs import Tree
@@ -28,6 +28,8 @@ from .roots import dom0_root
 BOOT_TIMEOUT = 90.0
 COMMAND_TIMEOUT = 60.0
 STOP_TIMEOUT = 20.0
+WIRE_TIMEOUT = 20.0
+WIRE_MTU = 9000
 TAIL_BYTES = 4000
 
 # What ends a host: Xen or dom0 says so, or our own init does.
@@ -48,18 +50,22 @@ class XenHost:
         dom0_mib: int = 1024,
         disks: Sequence[Path | Disk] = (),
         files: dict[str, Path] | None = None,
+        guest_files: dict[str, Path] | None = None,
         wire: Wire | None = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`files` ({path in dom0: source}) get the libraries they need.  Disks
-        appear in dom0 as /dev/vda, /dev/vdb ...; paths become snapshots."""
+        """`files` ({path in dom0: source}) and `guest_files` (for all guests)
+        bring the libraries they need.  Disks appear in dom0 as /dev/vda,
+        /dev/vdb ...; plain paths become snapshots."""
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
-        self._files, self._wire, self._progress = files or {}, wire, progress
+        self._files, self._guest_files = files or {}, guest_files or {}
+        self._wire, self._progress = wire, progress
         self.folder = RUN / name
         self.share = self.folder / "share"
         self.console_log = self.folder / "console.log"
         self.guests: dict[str, Guest] = {}
+        self._kernel_logs = KernelLogs()
         self._process = None
         self._socket: socket.socket | None = None
         self._channel: Channel | None = None
@@ -84,6 +90,7 @@ class XenHost:
         threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
         try:
             self._wait_boot()
+            self._plug_wire()
         except BaseException:
             self._kill()
             raise
@@ -94,7 +101,9 @@ class XenHost:
         """Ends the host and everything on it; logs stay under `folder`."""
         if self.alive:
             with contextlib.suppress(LabError):
-                self.run("sync", timeout=STOP_TIMEOUT)
+                self.run(
+                    "dmesg >/lab/log/dom0-dmesg; xl dmesg >/lab/log/xen-dmesg; sync", STOP_TIMEOUT
+                )
         self._kill()
 
     @property
@@ -126,11 +135,17 @@ class XenHost:
         timeout: float | None = None,
         *,
         sink: Callable[[bytes], None] | None = None,
+        error_sink: Callable[[bytes], None] | None = None,
         terminal: tuple[int, int] | None = None,
     ) -> Command:
         """Starts a command in dom0 and returns at once."""
         return self._channel.popen(
-            command, shell="bash", timeout=timeout, sink=sink, terminal=terminal
+            command,
+            shell="bash",
+            timeout=timeout,
+            sink=sink,
+            error_sink=error_sink,
+            terminal=terminal,
         )
 
     def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
@@ -201,24 +216,33 @@ class XenHost:
         return guest
 
     def check_dmesg(self) -> None:
-        """Raises KernelComplaint when any kernel of this host reported a bug."""
-        logs = {"dom0": self.dmesg()}
+        """Raises KernelComplaint when a kernel of this host reported a bug since
+        the last call.  Guests that are gone are judged by their consoles."""
+        consoles = {"dom0": self.console().decode(errors="replace")}
         for path in sorted((self.share / "console").glob("guest-*.log")):
-            logs[f"console of {path.stem[6:]}"] = path.read_text(errors="replace")
+            consoles[path.stem.removeprefix("guest-")] = path.read_text(errors="replace")
+        buffers = {"dom0": self.dmesg()}
         for guest in list(self.guests.values()):
             if guest.alive:
-                logs[guest.name] = guest.dmesg()
-        check_kernel_logs(logs)
+                buffers[f"{guest.name}, domain {guest.domid}"] = guest.dmesg()
+        self._kernel_logs.check(consoles, buffers)
 
     # ---- inside ----------------------------------------------------------
 
     def _prepare(self) -> qemu.Machine:
         if self.folder.exists():
             shutil.rmtree(self.folder)
-        (self.share / "console").mkdir(parents=True)
+        for folder in ("console", "log"):
+            (self.share / folder).mkdir(parents=True)
         root = dom0_root()
         if self._files:
             root = self._extended(root)
+        if self._guest_files:
+            extra = Tree()
+            extra.files(self._guest_files)
+            extra.write(self.share / GUEST_FILES)
+        if self._wire and not self._wire.listen:
+            _wait_socket(self._wire.path)
         return qemu.Machine(
             self.name,
             self._memory,
@@ -259,6 +283,12 @@ class XenHost:
             if time.monotonic() > limit:
                 self._fail(f"dom0 is not up after {BOOT_TIMEOUT:.0f} s")
 
+    def _plug_wire(self) -> None:
+        if self._wire:
+            ip = "/usr/sbin/ip"
+            self.run(f"{ip} addr add {self._wire.address} dev eth0").check()
+            self.run(f"{ip} link set eth0 mtu {WIRE_MTU} up").check()
+
     def _receive(self) -> None:
         data = b"-"
         while data:
@@ -267,15 +297,18 @@ class XenHost:
             except OSError:
                 break
             self._channel.feed(data)
-        self._channel.close(f"{self.name}: the emulator is gone; console: {self.console_log}")
+        self._channel.close(f"{self.name}: the emulator is gone\n{self._tails()}")
 
     def _fail(self, what: str) -> None:
-        tail = self.console()[-TAIL_BYTES:].decode(errors="replace").replace("\r", "")
-        emulator = (self.folder / "qemu.log").read_text(errors="replace").partition("\n")[2]
+        tails = self._tails()
         self._kill()
-        raise HostStuck(
-            f"{self.name}: {what}; killed\n---- end of {self.console_log}\n{tail}\n"
-            f"---- emulator\n{emulator[-1000:]}"
+        raise HostStuck(f"{self.name}: {what}; killed\n{tails}")
+
+    def _tails(self) -> str:
+        console = self.console()[-TAIL_BYTES:].decode(errors="replace").replace("\r", "")
+        emulator = (self.folder / "qemu.log").read_text(errors="replace").partition("\n")[2]
+        return (
+            f"---- end of {self.console_log}\n{console}\n---- emulator\n{emulator[-1000:]}".strip()
         )
 
     def _kill(self) -> None:
@@ -288,6 +321,14 @@ class XenHost:
             self._socket.close()
         if self._channel:
             self._channel.close(f"{self.name}: stopped")
+
+
+def _wait_socket(path: Path) -> None:
+    limit = time.monotonic() + WIRE_TIMEOUT
+    while not path.is_socket():
+        if time.monotonic() > limit:
+            raise LabError(f"{path}: no host listens there; start that one first")
+        time.sleep(0.1)
 
 
 def _mode(path: Path) -> str:

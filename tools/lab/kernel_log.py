@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds reports of bugs in kernel logs."""
+"""Finds reports of bugs in kernel logs, each once.
+
+Console logs only grow, so they are remembered by length.  The kernel's own
+buffer loses its oldest lines, so it is remembered by time stamp; a line
+without one belongs to the line before.
+"""
 
 import re
 
 from .paths import LabError
 
-CONTEXT = 40
+BEFORE, AFTER = 3, 40
 REPORT = re.compile(
     r"WARNING: CPU:|\bBUG: |kernel BUG at|\bOops\b|Call Trace:|general protection fault|"
     r"Kernel panic|unable to handle|refcount_t:|UBSAN:|KASAN:|KFENCE:|kmemleak:|"
@@ -13,21 +18,47 @@ REPORT = re.compile(
     r"INFO: task .* blocked for more than|rcu: INFO: .* (stall|detected)|"
     r"stack-protector:|segfault at|still has locks held"
 )
+STAMP = re.compile(r"^\[ *(\d+\.\d+)\]")
 
 
 class KernelComplaint(LabError):
     """A kernel reported a bug; the message says which and where."""
 
 
-def check_kernel_logs(logs: dict[str, str]) -> None:
-    found = [report for name, text in logs.items() if (report := _report(name, text))]
-    if found:
-        raise KernelComplaint("\n".join(found))
+class KernelLogs:
+    def __init__(self) -> None:
+        self._seen: dict[str, float] = {}
+
+    def check(self, consoles: dict[str, str], buffers: dict[str, str]) -> None:
+        """Both {name: whole text so far}."""
+        news = {
+            f"console of {name}": self._new_of_console(name, consoles[name]) for name in consoles
+        }
+        news |= {f"dmesg of {name}": self._new_of_buffer(name, buffers[name]) for name in buffers}
+        found = [f"{name}:\n{report}" for name, lines in news.items() if (report := _report(lines))]
+        if found:
+            raise KernelComplaint("\n".join(found))
+
+    def _new_of_console(self, name: str, text: str) -> list[str]:
+        key, lines = f"console {name}", text.splitlines()
+        start, self._seen[key] = int(self._seen.get(key, 0)), len(lines)
+        return lines[start:]
+
+    def _new_of_buffer(self, name: str, text: str) -> list[str]:
+        key = f"buffer {name}"
+        seen = stamp = self._seen.get(key, -1.0)
+        new = []
+        for line in text.splitlines():
+            if match := STAMP.match(line):
+                stamp = float(match[1])
+            if stamp > seen:
+                new.append(line)
+        self._seen[key] = max(seen, stamp)
+        return new
 
 
-def _report(name: str, text: str) -> str | None:
-    lines = text.splitlines()
+def _report(lines: list[str]) -> str:
     for number, line in enumerate(lines):
         if REPORT.search(line):
-            return "\n".join([f"{name}:", *lines[max(0, number - 3) : number + CONTEXT]])
-    return None
+            return "\n".join(lines[max(0, number - BEFORE) : number + AFTER])
+    return ""

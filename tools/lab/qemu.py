@@ -35,11 +35,17 @@ class Disk:
 
 @dataclass(frozen=True)
 class Wire:
-    """One end of a cable between two hosts: one listens, and starts first."""
+    """One end of a cable between two hosts; it is eth0 of dom0.  One of the two
+    listens on the socket and starts first."""
 
     path: Path
-    listen: bool
-    mac: str
+    address: str  # of dom0 on it, as in "10.0.0.1/24"
+    listen: bool = False
+
+    @property
+    def mac(self) -> str:
+        octets = self.address.partition("/")[0].split(".")
+        return "52:54:" + ":".join(f"{int(octet):02x}" for octet in octets)
 
 
 @dataclass(frozen=True)

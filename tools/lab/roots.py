@@ -59,7 +59,8 @@ def dom0_root() -> Path:
     for script in ("block", "vif-bridge"):
         tree.file(f"/etc/xen/scripts/{script}", LAB / "root" / script)
     tree.text("/etc/xen/xl.conf", 'autoballoon="off"\n')
-    tree.directory("/var/log/xen/console", "/var/lib/xen", "/var/lib/xenstored")
+    tree.directory("/var/lib/xen", "/var/lib/xenstored")
+    tree.link("/var/log/xen", "/lab/log")
     tree.directory("/run/xen", "/run/xenstored", "/run/lock")
     _load(tree, DOM0_MODULES)
     tree.file(DOMU_KERNEL, kernel_image())

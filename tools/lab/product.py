@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `make all module` builds, as files for dom0 and for guests."""
+
+from pathlib import Path
+
+from .paths import REPOSITORY
+
+MODULE = "/lib/modules/xen-vreadfront.ko"
+
+
+def dom0_files(variant: str) -> dict[str, Path]:
+    build = REPOSITORY / "build" / variant
+    return {"/usr/sbin/vreadd": build / "vreadd", "/usr/bin/vread": build / "vread"}
+
+
+def guest_files(variant: str) -> dict[str, Path]:
+    build = REPOSITORY / "build" / variant
+    return {
+        "/usr/bin/vread": build / "vread",
+        "/usr/lib/x86_64-linux-gnu/libvread.so.1": build / "libvread.so.1",
+        MODULE: REPOSITORY / "build" / "module" / "xen-vreadfront.ko",
+    }
+
+
+def built(files: dict[str, Path]) -> dict[str, Path]:
+    """Those that have been built."""
+    return {path: source for path, source in files.items() if source.is_file()}
