@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * policy.c - what one device may read: two lists of names.
+ *
+ * A list is kept as the one string it came as; names are found in it by
+ * length and content, so nothing is copied or sorted and a look-up is a walk
+ * over a few dozen bytes.
+ */
+#include "policy/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vread-ring-user.h"
+
+#define MAX_LIST 65536U
+
+struct policy {
+	enum policy_role role;
+	char *datanodes; /* "" none, "*" all */
+	char *pools;
+};
+
+/* NULL if the list is well formed, else what is wrong with it. */
+static const char *list_error(const char *list)
+{
+	size_t length = strlen(list);
+	size_t name = 0;
+
+	if (length == 0 || strcmp(list, "*") == 0)
+		return NULL;
+	if (length > MAX_LIST)
+		return "the list is longer than 65536 bytes";
+	for (size_t i = 0; i <= length; i++) {
+		unsigned char c = (unsigned char)list[i];
+
+		if (c == ' ' || c == '\0') {
+			if (name == 0)
+				return "names must be separated by exactly one space";
+			name = 0;
+			continue;
+		}
+		if (c == '*')
+			return "\"*\" must stand alone";
+		if (c < 0x21 || c > 0x7e || c == '/')
+			return "names are printable ASCII without space and '/'";
+		if (++name > VREAD_MAX_POOL_ID)
+			return "a name is longer than 255 bytes";
+	}
+	return NULL;
+}
+
+struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
+			  const char *allow_pools, const char **ret_error)
+{
+	const char *datanodes = allow_datanodes ? allow_datanodes : "";
+	const char *pools = allow_pools ? allow_pools : "";
+	const char *error = list_error(datanodes);
+	struct policy *p;
+
+	if (!error)
+		error = list_error(pools);
+	if (error) {
+		*ret_error = error;
+		return NULL;
+	}
+	p = calloc(1, sizeof(*p));
+	if (p) {
+		p->role = role;
+		p->datanodes = strdup(datanodes);
+		p->pools = strdup(pools);
+	}
+	if (!p || !p->datanodes || !p->pools) {
+		policy_free(p);
+		*ret_error = "out of memory";
+		return NULL;
+	}
+	return p;
+}
+
+void policy_free(struct policy *p)
+{
+	if (!p)
+		return;
+	free(p->datanodes);
+	free(p->pools);
+	free(p);
+}
+
+enum policy_role policy_role(const struct policy *p)
+{
+	return p->role;
+}
+
+static bool list_has(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (strcmp(list, "*") == 0)
+		return true;
+	if (length == 0)
+		return false;
+	while (*list) {
+		size_t entry = strcspn(list, " ");
+
+		if (entry == length && memcmp(list, name, length) == 0)
+			return true;
+		list += entry;
+		list += *list == ' ';
+	}
+	return false;
+}
+
+bool policy_allows_datanode(const struct policy *p, const char *datanode)
+{
+	return list_has(p->datanodes, datanode);
+}
+
+bool policy_allows_pool(const struct policy *p, const char *pool_id)
+{
+	return list_has(p->pools, pool_id);
+}
