@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* counters.c - see counters.h. */
+#include "ring/counters.h"
+
+#include <string.h>
+
+#include "vread-ring-user.h"
+
+static void add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void counters_response(struct counters *c, uint8_t operation, int32_t status)
+{
+	if (status < 0) {
+		if (-status < COUNTERS_MAX_ERRNO)
+			add(&c->errors[-status], 1);
+		return;
+	}
+	if (operation == VREAD_OP_OPEN)
+		add(&c->opens, 1);
+	if (operation == VREAD_OP_READ) {
+		add(&c->reads, 1);
+		add(&c->bytes, (uint64_t)status);
+	}
+}
+
+void counters_add(struct counters *sum, const struct counters *c)
+{
+	add(&sum->opens, get(&c->opens));
+	add(&sum->reads, get(&c->reads));
+	add(&sum->bytes, get(&c->bytes));
+	for (int e = 0; e < COUNTERS_MAX_ERRNO; e++)
+		add(&sum->errors[e], get(&c->errors[e]));
+}
+
+json_t *counters_json(const struct counters *c)
+{
+	json_t *errors = json_object();
+
+	for (int e = 1; e < COUNTERS_MAX_ERRNO; e++) {
+		const char *name = strerrorname_np(e);
+		uint64_t n = get(&c->errors[e]);
+
+		if (n && name)
+			json_object_set_new(errors, name, json_integer((json_int_t)n));
+	}
+	return json_pack("{s:I, s:I, s:I, s:o}", "opens", (json_int_t)get(&c->opens), "reads",
+			 (json_int_t)get(&c->reads), "bytes", (json_int_t)get(&c->bytes), "errors",
+			 errors);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * counters.h - what a device has been asked and answered, for the status
+ * document.  Workers add, the control thread reads; no lock.
+ */
+#ifndef VREAD_COUNTERS_H
+#define VREAD_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#define COUNTERS_MAX_ERRNO 134
+
+struct counters {
+	_Atomic uint64_t opens; /* answered with success */
+	_Atomic uint64_t reads;
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t errors[COUNTERS_MAX_ERRNO]; /* by errno, any operation */
+};
+
+/* One response went out. */
+void counters_response(struct counters *c, uint8_t operation, int32_t status);
+/* sum += c */
+void counters_add(struct counters *sum, const struct counters *c);
+/* {"opens", "reads", "bytes", "errors": {"ENOENT": 1}}; new reference. */
+json_t *counters_json(const struct counters *c);
+
+#endif

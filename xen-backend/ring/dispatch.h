@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dispatch.h - carries out one request of a device.
+ *
+ * Knows the operations and their answers, nothing of rings: it takes the
+ * private copy of a request and fills a zeroed response.
+ */
+#ifndef VREAD_DISPATCH_H
+#define VREAD_DISPATCH_H
+
+#include "port/port.h"
+#include "ring/counters.h"
+#include "ring/open_data.h"
+
+struct block_store;
+struct handles;
+
+/* What all queues of a device share. */
+struct dispatch {
+	struct port_conn *conn;
+	struct block_store *store;
+	struct handles *handles;
+	struct counters counters;
+};
+
+/* Private memory of one worker, kept off its stack. */
+struct dispatch_scratch {
+	uint8_t raw[VREAD_MAX_OPEN_DATA];
+	struct open_data data;
+};
+
+void dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
+		      const struct vread_request *r, struct vread_response *response);
+
+#endif

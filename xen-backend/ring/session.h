@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * session.h - the server side of the protocol, for any port.
+ *
+ * A server turns each connection a port reports into a session: a worker per
+ * queue, a handle table, counters.  All functions belong to the control thread.
+ */
+#ifndef VREAD_SESSION_H
+#define VREAD_SESSION_H
+
+#include <jansson.h>
+
+#include "port/port.h"
+
+struct block_store;
+struct session_server;
+
+/* The store must outlive the server.  NULL: out of memory. */
+struct session_server *session_server_new(struct block_store *store);
+/* Every session must have been disconnected. */
+void session_server_free(struct session_server *s);
+
+/* What a port calls. */
+struct port_events session_server_events(struct session_server *s);
+
+/* Counters of the connection of that name, NULL if there is none; new reference. */
+json_t *session_server_device(struct session_server *s, const char *conn_name);
+/* Counters of all connections since the start; new reference. */
+json_t *session_server_totals(struct session_server *s);
+
+#endif
