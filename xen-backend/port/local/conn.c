@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * conn.c - the life of one local frontend: accepted, hello, connected, gone.
+ *
+ * A frontend gets a few seconds for its hello, one answer, and from then on
+ * its socket is only a sign of life: data on it, or its end, ends the
+ * connection.
+ */
+#include "port/local/conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "policy/policy.h"
+#include "port/local/hello.h"
+
+#define HELLO_SECONDS 5
+
+/* ---- what workers call ----------------------------------------------------- */
+
+static struct local_conn *conn_of(struct port_conn *conn)
+{
+	return (struct local_conn *)((char *)conn - offsetof(struct local_conn, conn));
+}
+
+static int event_fd(struct port_conn *conn, unsigned q)
+{
+	return conn_of(conn)->share.queue[q].epoll_fd;
+}
+
+static int event_take(struct port_conn *conn, unsigned q)
+{
+	struct epoll_event event;
+
+	while (epoll_wait(conn_of(conn)->share.queue[q].epoll_fd, &event, 1, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* An edge is reported once for each write, whether or not the last was taken. */
+static void event_rearm(struct port_conn *conn, unsigned q)
+{
+	(void)conn, (void)q;
+}
+
+/* A full counter (EAGAIN) is readable as it is; EINTR is the end of the session. */
+static void notify(struct port_conn *conn, unsigned q)
+{
+	uint64_t one = 1;
+	ssize_t n = write(conn_of(conn)->share.queue[q].response_fd, &one, sizeof(one));
+
+	(void)n;
+}
+
+static void fail(struct port_conn *conn, const char *reason)
+{
+	struct local_conn *c = conn_of(conn);
+	const char *none = NULL;
+
+	atomic_compare_exchange_strong(&c->failure, &none, reason);
+	eventfd_write(c->port->failed_fd, 1);
+}
+
+const struct port_conn_ops local_conn_ops = {
+	.event_fd = event_fd,
+	.event_take = event_take,
+	.event_rearm = event_rearm,
+	.notify = notify,
+	.fail = fail,
+};
+
+/* ---- hello and welcome --------------------------------------------------------- */
+
+static int send_welcome(struct local_conn *c, const struct vread_local_hello *hello, int status)
+{
+	struct vread_local_welcome welcome = {
+		.magic = VREAD_LOCAL_MAGIC,
+		.version = VREAD_PROTOCOL_VERSION,
+		.status = status,
+		.pool_pages = hello->pool_pages,
+		.num_queues = hello->num_queues,
+		.ring_page_order = hello->ring_page_order,
+	};
+	struct iovec iov = {&welcome, sizeof(welcome)};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int) * SHARE_MAX_FDS)];
+	} control = {0};
+	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (status == 0) {
+		int fds[SHARE_MAX_FDS];
+		size_t bytes = share_fds(&c->share, fds) * sizeof(int);
+		struct cmsghdr *cmsg = &control.header;
+
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(bytes);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(bytes);
+		memcpy(CMSG_DATA(cmsg), fds, bytes);
+	}
+	return sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static int admit(struct local_conn *c, const struct vread_local_hello *hello,
+		 const char **ret_reason)
+{
+	struct local_port *port = c->port;
+	uint32_t pages = share_pages(hello);
+	int r;
+
+	if (port->num_connected >= port->settings.max_connections) {
+		*ret_reason = "max-connections reached";
+		return -ENOMEM;
+	}
+	if (pages > port->settings.max_total_pool_pages - port->pages) {
+		*ret_reason = "max-total-pool-pages reached";
+		return -ENOMEM;
+	}
+	r = share_create(&c->share, hello);
+	if (r) {
+		*ret_reason = "cannot make the shared memory";
+		return -ENOMEM;
+	}
+	c->pages = pages;
+	port->pages += pages;
+	c->conn.pool = c->share.pool;
+	c->conn.pool_pages = hello->pool_pages;
+	c->conn.num_queues = hello->num_queues;
+	for (unsigned i = 0; i < hello->num_queues; i++) {
+		uint32_t ring_bytes = VREAD_PAGE_SIZE << hello->ring_page_order;
+
+		c->conn.queue[i].sring = c->share.rings + i * (size_t)ring_bytes;
+		c->conn.queue[i].ring_bytes = ring_bytes;
+	}
+	return 0;
+}
+
+static int begin_session(struct local_conn *c, const char **ret_reason)
+{
+	struct local_port *port = c->port;
+	int err = ENOMEM;
+
+	c->session = port->events.connected(port->events.ctx, &c->conn, &err);
+	if (!c->session) {
+		*ret_reason = "cannot start a session";
+		return -err;
+	}
+	port->num_waiting--;
+	port->num_connected++;
+	c->deadline = sd_event_source_disable_unref(c->deadline);
+	return 0;
+}
+
+/* True if the connection lives on. */
+static bool take_hello(struct local_conn *c, const void *message, size_t length)
+{
+	struct vread_local_hello hello = {0};
+	const char *reason;
+	int status =
+		hello_parse(message, length, c->port->settings.max_pool_pages, &hello, &reason);
+
+	if (!status)
+		status = admit(c, &hello, &reason);
+	if (!status)
+		status = begin_session(c, &reason);
+	if (status) {
+		c->port->num_refused++;
+		snprintf(c->port->last_error, sizeof(c->port->last_error), "%s: refused: %s (%s)",
+			 c->conn.name, reason, strerror(-status));
+		log_warn("%s (pid %d, uid %u): refused: %s (%s)", c->conn.name, (int)c->pid,
+			 (unsigned)c->uid, reason, strerror(-status));
+		send_welcome(c, &hello, status);
+		return false;
+	}
+	log_info("%s (pid %d, uid %u): connected: %u queues, %u pool pages", c->conn.name,
+		 (int)c->pid, (unsigned)c->uid, hello.num_queues, hello.pool_pages);
+	return send_welcome(c, &hello, 0) == 0;
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct local_conn *c = userdata;
+	char message[sizeof(struct vread_local_hello) + 1];
+	ssize_t n = recv(fd, message, sizeof(message), MSG_DONTWAIT);
+
+	(void)source, (void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n > 0 && !c->session && take_hello(c, message, (size_t)n))
+		return 0;
+	if (n > 0 && c->session)
+		log_warn("%s: closed: data after the hello", c->conn.name);
+	local_conn_end(c);
+	return 0;
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct local_conn *c = userdata;
+
+	(void)source, (void)usec;
+	log_warn("%s (pid %d): closed: no hello within %d s", c->conn.name, (int)c->pid,
+		 HELLO_SECONDS);
+	c->port->num_refused++;
+	local_conn_end(c);
+	return 0;
+}
+
+static int watch_socket(struct local_conn *c)
+{
+	sd_event *event = c->port->event;
+	int r = sd_event_add_io(event, &c->io, c->fd, EPOLLIN, on_readable, c);
+
+	if (r < 0)
+		return r;
+	return sd_event_add_time_relative(event, &c->deadline, CLOCK_MONOTONIC,
+					  HELLO_SECONDS * 1000000ULL, 0, on_deadline, c);
+}
+
+void local_conn_start(struct local_port *port, int fd)
+{
+	struct local_conn *c = calloc(1, sizeof(*c));
+	struct ucred peer = {0};
+	socklen_t length = sizeof(peer);
+
+	if (!c) {
+		close(fd);
+		return;
+	}
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+	c->port = port;
+	c->fd = fd;
+	c->pid = peer.pid;
+	c->uid = peer.uid;
+	c->share.pool_fd = c->share.rings_fd = -1;
+	c->conn.ops = &local_conn_ops;
+	c->conn.policy = port->settings.policy;
+	snprintf(c->conn.name, sizeof(c->conn.name), "local:%llu",
+		 (unsigned long long)++port->num_accepted);
+	c->next = port->conns;
+	port->conns = c;
+	port->num_waiting++;
+	if (watch_socket(c) < 0) {
+		log_error("%s: out of memory", c->conn.name);
+		local_conn_end(c);
+	}
+}
+
+static void forget(struct local_conn *c)
+{
+	struct local_conn **link = &c->port->conns;
+
+	while (*link != c)
+		link = &(*link)->next;
+	*link = c->next;
+}
+
+void local_conn_end(struct local_conn *c)
+{
+	struct local_port *port = c->port;
+
+	forget(c);
+	sd_event_source_disable_unref(c->io);
+	sd_event_source_disable_unref(c->deadline);
+	if (c->session) {
+		port->events.disconnected(port->events.ctx, c->session);
+		port->num_connected--;
+		log_info("%s: disconnected, %u pages freed", c->conn.name, c->pages);
+	} else {
+		port->num_waiting--;
+	}
+	share_destroy(&c->share);
+	port->pages -= c->pages;
+	close(c->fd);
+	free(c);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* local.c - see local.h: the listener and the table of connections. */
+#include "port/local/local.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/unix_listen.h"
+#include "policy/policy.h"
+#include "port/local/conn.h"
+
+#define MAX_WAITING 16 /* connections that have not said hello */
+
+static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)
+{
+	struct local_port *p = userdata;
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)source, (void)events;
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE)
+			log_warn("%s: out of file descriptors; raise LimitNOFILE", p->path);
+		return 0;
+	}
+	if (p->num_waiting >= MAX_WAITING) {
+		p->num_refused++;
+		close(fd);
+		return 0;
+	}
+	local_conn_start(p, fd);
+	return 0;
+}
+
+/* Closes the connections whose workers found the protocol broken. */
+static int on_failed(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct local_port *p = userdata;
+	struct local_conn *next;
+	eventfd_t count;
+
+	(void)source, (void)events;
+	eventfd_read(fd, &count);
+	for (struct local_conn *c = p->conns; c; c = next) {
+		const char *reason = atomic_load(&c->failure);
+
+		next = c->next;
+		if (!reason)
+			continue;
+		p->num_failed++;
+		snprintf(p->last_error, sizeof(p->last_error), "%s: protocol error: %s",
+			 c->conn.name, reason);
+		log_warn("%s (pid %d, uid %u): protocol error: %s; closed", c->conn.name,
+			 (int)c->pid, (unsigned)c->uid, reason);
+		local_conn_end(c);
+	}
+	return 0;
+}
+
+static int start(struct local_port *p)
+{
+	int r;
+
+	p->path = strdup(p->settings.socket);
+	p->failed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!p->path || p->failed_fd < 0)
+		return -ENOMEM;
+	p->fd = unix_listen(p->path, SOCK_SEQPACKET, p->settings.mode);
+	if (p->fd < 0)
+		return p->fd;
+	r = sd_event_add_io(p->event, &p->io, p->fd, EPOLLIN, on_accept, p);
+	if (r < 0)
+		return r;
+	r = sd_event_add_io(p->event, &p->failed_io, p->failed_fd, EPOLLIN, on_failed, p);
+	return r < 0 ? r : 0;
+}
+
+int local_port_start(struct local_port **ret, sd_event *event,
+		     const struct local_settings *settings, const struct port_events *events)
+{
+	struct local_port *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->event = event;
+	p->settings = *settings;
+	p->events = *events;
+	p->fd = p->failed_fd = -1;
+	r = start(p);
+	if (r) {
+		local_port_stop(p);
+		return r;
+	}
+	log_info("%s: listening for local frontends", p->path);
+	*ret = p;
+	return 0;
+}
+
+void local_port_stop(struct local_port *p)
+{
+	if (!p)
+		return;
+	while (p->conns)
+		local_conn_end(p->conns);
+	sd_event_source_disable_unref(p->io);
+	sd_event_source_disable_unref(p->failed_io);
+	if (p->fd >= 0) {
+		close(p->fd);
+		unlink(p->path);
+	}
+	if (p->failed_fd >= 0)
+		close(p->failed_fd);
+	free(p->path);
+	free(p);
+}
+
+json_t *local_port_status(const struct local_port *p)
+{
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s*}", "state", "on", "socket",
+			 p->path, "connections", (json_int_t)p->num_connected, "max_connections",
+			 (json_int_t)p->settings.max_connections, "accepted",
+			 (json_int_t)p->num_accepted, "refused", (json_int_t)p->num_refused,
+			 "protocol_errors", (json_int_t)p->num_failed, "pages",
+			 (json_int_t)p->pages, "last_error",
+			 p->last_error[0] ? p->last_error : NULL);
+}
+
+json_t *local_port_devices(const struct local_port *p)
+{
+	json_t *devices = json_array();
+
+	for (const struct local_conn *c = p->conns; c; c = c->next) {
+		uint32_t ring_pages = c->conn.queue[0].ring_bytes / VREAD_PAGE_SIZE;
+
+		json_array_append_new(
+			devices,
+			json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:n}", "port",
+				  "local", "name", c->conn.name, "state",
+				  c->session ? "Connected" : "Initialising", "role",
+				  policy_role(c->conn.policy) == POLICY_CLIENT ? "client"
+									       : "datanode",
+				  "num_queues", (int)c->conn.num_queues, "ring_pages",
+				  (int)ring_pages, "pool_pages", (int)c->conn.pool_pages, "pid",
+				  (int)c->pid, "uid", (int)c->uid, "last_error"));
+	}
+	return devices;
+}
