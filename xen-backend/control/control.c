@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * control.c - see control.h.
+ *
+ * A client's life: read until a newline, answer, close.  Clients are bounded
+ * in number, in bytes and in time, so that none of them can hold up the
+ * control thread or fill its memory.
+ */
+#include "control/control.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/unix_listen.h"
+
+#define MAX_CLIENTS 16
+#define CLIENT_SECONDS 5
+
+struct client {
+	struct control *control;
+	int fd;
+	sd_event_source *io, *timer;
+	char request[CONTROL_MAX_REQUEST];
+	size_t request_length;
+	char *reply; /* NULL while reading */
+	size_t reply_length, reply_sent;
+};
+
+struct control {
+	sd_event *event;
+	char *path;
+	int fd;
+	sd_event_source *io;
+	control_status_fn *status;
+	void *ctx;
+	struct client *clients[MAX_CLIENTS];
+};
+
+static void client_free(struct client *c)
+{
+	for (unsigned i = 0; i < MAX_CLIENTS; i++)
+		if (c->control->clients[i] == c)
+			c->control->clients[i] = NULL;
+	sd_event_source_disable_unref(c->io);
+	sd_event_source_disable_unref(c->timer);
+	close(c->fd);
+	free(c->reply);
+	free(c);
+}
+
+static json_t *answer(struct control *control, const char *request, size_t length)
+{
+	json_error_t error;
+	json_t *o = json_loadb(request, length, 0, &error), *reply;
+	const char *command = json_string_value(json_object_get(o, "command"));
+
+	if (!o)
+		reply = json_pack("{s:s+}", "error", "the request is not JSON: ", error.text);
+	else if (!command)
+		reply = json_pack("{s:s}", "error", "expected an object with a string \"command\"");
+	else if (strcmp(command, "status") == 0)
+		reply = control->status(control->ctx);
+	else
+		reply = json_pack("{s:s}", "error", "unknown command: expected \"status\"");
+	json_decref(o);
+	return reply;
+}
+
+/* The reply of the client's request, one line; false: out of memory. */
+static bool make_reply(struct client *c, size_t length)
+{
+	json_t *o = answer(c->control, c->request, length);
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	json_decref(o);
+	if (!text)
+		return false;
+	c->reply_length = strlen(text) + 1;
+	c->reply = realloc(text, c->reply_length);
+	if (!c->reply) {
+		free(text);
+		return false;
+	}
+	c->reply[c->reply_length - 1] = '\n';
+	return true;
+}
+
+/* True: go on later; false: the client is done with. */
+static bool client_write(struct client *c)
+{
+	while (c->reply_sent < c->reply_length) {
+		ssize_t n = send(c->fd, c->reply + c->reply_sent, c->reply_length - c->reply_sent,
+				 MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN &&
+			       sd_event_source_set_io_events(c->io, EPOLLOUT) >= 0;
+		c->reply_sent += (size_t)n;
+	}
+	return false;
+}
+
+static bool client_read(struct client *c)
+{
+	ssize_t n =
+		read(c->fd, c->request + c->request_length, sizeof(c->request) - c->request_length);
+	char *newline;
+
+	if (n < 0)
+		return errno == EAGAIN;
+	if (n == 0)
+		return false;
+	c->request_length += (size_t)n;
+	newline = memchr(c->request, '\n', c->request_length);
+	if (newline)
+		return make_reply(c, (size_t)(newline - c->request)) && client_write(c);
+	if (c->request_length < sizeof(c->request))
+		return true;
+	log_warn("%s: a request longer than %u bytes was dropped", c->control->path,
+		 CONTROL_MAX_REQUEST);
+	return false;
+}
+
+static int on_client(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct client *c = userdata;
+
+	(void)source, (void)fd, (void)events;
+	if (!(c->reply ? client_write(c) : client_read(c)))
+		client_free(c);
+	return 0;
+}
+
+static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	(void)source, (void)usec;
+	client_free(userdata);
+	return 0;
+}
+
+static int client_start(struct client *c)
+{
+	sd_event *event = c->control->event;
+	int r = sd_event_add_io(event, &c->io, c->fd, EPOLLIN, on_client, c);
+
+	if (r < 0)
+		return r;
+	return sd_event_add_time_relative(event, &c->timer, CLOCK_MONOTONIC,
+					  CLIENT_SECONDS * 1000000ULL, 0, on_timeout, c);
+}
+
+static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)
+{
+	struct control *control = userdata;
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *c;
+	unsigned i = 0;
+
+	(void)source, (void)events;
+	if (fd < 0)
+		return 0;
+	while (i < MAX_CLIENTS && control->clients[i])
+		i++;
+	c = i < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
+	if (!c) {
+		close(fd);
+		return 0;
+	}
+	c->control = control;
+	c->fd = fd;
+	control->clients[i] = c;
+	if (client_start(c) < 0)
+		client_free(c);
+	return 0;
+}
+
+int control_start(struct control **ret, sd_event *event, const char *path,
+		  control_status_fn *status, void *ctx)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	int r = -ENOMEM;
+
+	if (!c)
+		return r;
+	c->event = event;
+	c->status = status;
+	c->ctx = ctx;
+	c->fd = unix_listen(path, SOCK_STREAM, 0600);
+	r = c->fd;
+	if (r >= 0) {
+		c->path = strdup(path);
+		r = c->path ? sd_event_add_io(event, &c->io, c->fd, EPOLLIN, on_accept, c)
+			    : -ENOMEM;
+	}
+	if (r < 0) {
+		control_stop(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+void control_stop(struct control *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < MAX_CLIENTS; i++)
+		if (c->clients[i])
+			client_free(c->clients[i]);
+	sd_event_source_disable_unref(c->io);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->path)
+		unlink(c->path);
+	free(c->path);
+	free(c);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * datanodes.h - the store filled from the configuration, and what was refused.
+ */
+#ifndef VREAD_DATANODES_H
+#define VREAD_DATANODES_H
+
+#include <jansson.h>
+
+#include "control/config.h"
+
+struct block_store;
+
+struct datanodes {
+	struct block_store *store;
+	json_t *refused; /* array, as control.h describes it */
+};
+
+/* 0 or -ENOMEM.  An unusable datanode is logged and noted, the others are served. */
+int datanodes_open(struct datanodes *d, const struct config *config);
+void datanodes_close(struct datanodes *d);
+/* New reference: those served, then those refused. */
+json_t *datanodes_status(const struct datanodes *d);
+
+#endif

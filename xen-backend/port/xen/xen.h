@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * xen.h - the Xen port: frontends in guests.
+ *
+ * Follows the backend directories of xenstore through the states vreadif.h
+ * draws, and maps what the frontends grant.
+ */
+#ifndef VREAD_XEN_PORT_H
+#define VREAD_XEN_PORT_H
+
+#include <jansson.h>
+
+#include "port/port.h"
+
+struct xen_port;
+
+/* What is offered to every device. */
+struct xen_settings {
+	unsigned max_queues;
+	unsigned max_ring_page_order;
+	uint32_t max_pool_pages;
+};
+
+/* 0; -ENODEV where there is no Xen (not logged); other negative errno (logged). */
+int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_settings *settings,
+		   const struct port_events *events);
+/* Closes every device (states Closing, Closed), so that frontends know at once. */
+void xen_port_stop(struct xen_port *p);
+
+/* New references, for the status document. */
+json_t *xen_port_status(const struct xen_port *p);
+json_t *xen_port_devices(const struct xen_port *p);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vreadd - reads HDFS blocks out of datanode disk images for other guests.
+ *
+ * This file is the command line; control/daemon.c is the daemon.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "control/config.h"
+#include "control/daemon.h"
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage[] =
+	"usage: vreadd [-c FILE] [--log-level LEVEL] [--foreground]\n"
+	"       vreadd --check-config [-c FILE]\n"
+	"\n"
+	"  -c, --config FILE   configuration (default " CONFIG_DEFAULT_PATH ")\n"
+	"      --check-config  check the configuration, images and layouts, and exit\n"
+	"      --foreground    stay in the foreground (always so; for scripts that say it)\n"
+	"      --log-level L   error, warn, info or debug; overrides the configuration\n"
+	"  -h, --help          this text\n"
+	"      --version       version\n"
+	"\n"
+	"See vreadd(8) and vread.conf(5).\n";
+
+struct options {
+	const char *config_path;
+	bool check_only;
+	int log_level; /* -1: as configured */
+};
+
+static int parse_log_level(const char *name)
+{
+	static const char *const names[] = {"error", "warn", "info", "debug"};
+
+	for (int i = 0; i < 4; i++)
+		if (strcmp(name, names[i]) == 0)
+			return i;
+	fprintf(stderr, "vreadd: --log-level %s: expected error, warn, info or debug\n", name);
+	exit(EXIT_USAGE);
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+	enum { CHECK_CONFIG = 256, FOREGROUND, LOG_LEVEL, VERSION };
+	static const struct option long_options[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"check-config", no_argument, NULL, CHECK_CONFIG},
+		{"foreground", no_argument, NULL, FOREGROUND},
+		{"log-level", required_argument, NULL, LOG_LEVEL},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, VERSION},
+		{NULL, 0, NULL, 0},
+	};
+	struct options o = {.config_path = CONFIG_DEFAULT_PATH, .log_level = -1};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			o.config_path = optarg;
+			break;
+		case CHECK_CONFIG:
+			o.check_only = true;
+			break;
+		case FOREGROUND:
+			break;
+		case LOG_LEVEL:
+			o.log_level = parse_log_level(optarg);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(EXIT_SUCCESS);
+		case VERSION:
+			puts("vreadd " VREAD_VERSION);
+			exit(EXIT_SUCCESS);
+		default:
+			fputs("Try 'vreadd --help'.\n", stderr);
+			exit(EXIT_USAGE);
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "vreadd: %s: unexpected argument\n%s", argv[optind], usage);
+		exit(EXIT_USAGE);
+	}
+	return o;
+}
+
+static struct config *load(const struct options *o)
+{
+	struct config *config;
+	char *errors;
+
+	if (config_load(o->config_path, &config, &errors) == 0)
+		return config;
+	for (char *line = strtok(errors, "\n"); line; line = strtok(NULL, "\n"))
+		log_error("%s", line);
+	free(errors);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = parse_options(argc, argv);
+	struct config *config;
+	int r;
+
+	log_set_name("vreadd");
+	config = load(&o);
+	if (!config)
+		return EXIT_FAILURE;
+	log_set_level(o.log_level >= 0 ? (enum log_level)o.log_level : config->log_level);
+	if (o.check_only) {
+		r = daemon_check_datanodes(config) ? -1 : 0;
+		if (!r)
+			printf("%s: ok\n", o.config_path);
+	} else {
+		r = daemon_run(config, o.config_path);
+	}
+	config_free(config);
+	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+}
