@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asynchronous reads whose bytes stay where the backend put them. */
+#include <errno.h>
+
+#include "connection.h"
+
+int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *cookie)
+{
+	struct engine *e = &f->v->engine;
+	struct request *request;
+	int r;
+
+	if (connection_forked(f->v))
+		return -ENOTCONN;
+	if (!length || length > VREAD_MAX_READ)
+		return -EINVAL;
+	engine_lock(e);
+	connection_drop_closing(f->v);
+	r = engine_take(e, length, &request);
+	if (!r) {
+		request->op.kind = VREAD_OP_READ;
+		request->op.handle = f->handle;
+		request->op.offset = offset;
+		request->op.length = (uint32_t)length;
+		request->async = true;
+		request->file = f;
+		request->cookie = cookie;
+		engine_start(e, request);
+		engine_flush(e);
+	}
+	engine_unlock(e);
+	return r;
+}
+
+/* slot names one use of a request, so that releasing twice does no harm. */
+static uint64_t slot_of(const struct engine *e, const struct request *r)
+{
+	return (uint64_t)r->generation << 32 | (uint32_t)(r - e->requests);
+}
+
+static struct request *request_of(struct engine *e, uint64_t slot)
+{
+	uint32_t index = (uint32_t)slot;
+	struct request *r = &e->requests[index % TRANSPORT_MAX_OPS];
+
+	if (index >= TRANSPORT_MAX_OPS || r->generation != slot >> 32 || !r->async || !r->delivered)
+		return NULL;
+	return r;
+}
+
+/* Short only where the visible length ends the block, else it is an error. */
+static ssize_t checked_result(const struct request *r)
+{
+	uint64_t end = r->file->visible_length;
+	uint64_t left = r->op.offset < end ? end - r->op.offset : 0;
+	uint64_t expected = r->op.length < left ? r->op.length : left;
+
+	if (r->op.status >= 0 && (uint64_t)r->op.status != expected)
+		return -EIO;
+	return r->op.status;
+}
+
+static void describe(const struct engine *e, const struct request *r, struct vread_completion *ret)
+{
+	ssize_t result = checked_result(r);
+
+	*ret = (struct vread_completion){
+		.file = r->file,
+		.offset = r->op.offset,
+		.cookie = r->cookie,
+		.result = result,
+		.data = result > 0 ? engine_data(e, r) : NULL,
+		.slot = slot_of(e, r),
+	};
+}
+
+int vread_reap(struct vread *v, struct vread_completion *completions, size_t count,
+	       unsigned timeout_ms)
+{
+	struct engine *e = &v->engine;
+	uint64_t deadline = engine_deadline(timeout_ms);
+	struct request *request;
+	size_t n = 0;
+
+	if (connection_forked(v))
+		return -ENOTCONN;
+	if (count > INT32_MAX)
+		count = INT32_MAX;
+	engine_lock(e);
+	connection_drop_closing(v);
+	while (n < count && (request = engine_reap_async(e, n ? 0 : deadline)))
+		describe(e, request, &completions[n++]);
+	if (!n && count && e->lost)
+		n = (size_t)-ENOTCONN;
+	engine_unlock(e);
+	return (int)n;
+}
+
+void vread_release(struct vread *v, const struct vread_completion *completion)
+{
+	struct engine *e = &v->engine;
+	struct request *request;
+
+	if (connection_forked(v))
+		return;
+	engine_lock(e);
+	request = request_of(e, completion->slot);
+	if (request)
+		engine_release(e, request);
+	engine_unlock(e);
+}

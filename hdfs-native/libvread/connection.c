@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connecting and disconnecting: which transport, how large a slice. */
+#include "connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_ENDPOINT "/dev/vread"
+#define DEFAULT_POOL_BYTES ((size_t)4 << 20)
+#define MIN_POOL_BYTES ((size_t)VREAD_MIN_POOL_PAGES * VREAD_PAGE_SIZE)
+#define MAX_POOL_BYTES ((size_t)VREAD_MAX_POOL_PAGES * VREAD_PAGE_SIZE)
+#define DEFAULT_TIMEOUT_MS 2000
+#define DEFAULT_READAHEAD ((size_t)1 << 20)
+
+/* Long reads are cut so that the backend verifies one piece while the piece
+ * before it is copied out; smaller pieces overlap better, larger ones wake less. */
+#define MAX_CHUNK_BYTES ((size_t)256 << 10)
+
+/* ---- fork ---------------------------------------------------------------- */
+
+/* How many forks lie between the first process and this one, as far as
+ * libvread saw them. */
+static atomic_uint forks;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void in_child(void)
+{
+	atomic_fetch_add(&forks, 1);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+bool connection_forked(const struct vread *v)
+{
+	return atomic_load_explicit(&forks, memory_order_relaxed) != v->forks;
+}
+
+/* ---- connect ------------------------------------------------------------- */
+
+static int connect_transport(const char *endpoint, size_t pool_bytes, unsigned timeout_ms,
+			     struct transport **ret)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(endpoint, &st) < 0)
+		return -errno;
+	if (S_ISSOCK(st.st_mode))
+		return local_connect(endpoint, pool_bytes, timeout_ms, ret);
+	if (!S_ISCHR(st.st_mode))
+		return -EINVAL;
+	fd = open(endpoint, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENXIO || errno == ENODEV ? -ENOTCONN : -errno;
+	return device_connect(fd, pool_bytes, ret);
+}
+
+static size_t down_to_page(size_t bytes)
+{
+	return bytes & ~((size_t)VREAD_PAGE_SIZE - 1);
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static void set_sizes(struct vread *v, unsigned readahead)
+{
+	size_t slice = v->engine.transport->slice_bytes;
+
+	v->chunk_bytes = down_to_page(least(MAX_CHUNK_BYTES, slice / 4));
+	if (readahead && readahead < VREAD_PAGE_SIZE)
+		v->readahead_bytes = 0;
+	else
+		v->readahead_bytes = down_to_page(least(readahead ?: DEFAULT_READAHEAD, slice / 2));
+}
+
+int vread_connect(struct vread **ret, const struct vread_options *options)
+{
+	static const struct vread_options defaults;
+	const struct vread_options *o = options ?: &defaults;
+	const char *endpoint = o->endpoint ?: secure_getenv("VREAD_ENDPOINT") ?: DEFAULT_ENDPOINT;
+	size_t pool_bytes = o->pool_bytes ?: DEFAULT_POOL_BYTES;
+	struct transport *transport;
+	struct vread *v;
+	int r;
+
+	if (pool_bytes < MIN_POOL_BYTES || pool_bytes > MAX_POOL_BYTES)
+		return -EINVAL;
+	pool_bytes = down_to_page(pool_bytes + VREAD_PAGE_SIZE - 1);
+	pthread_once(&fork_once, watch_forks);
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	v->event_fd = -1;
+	v->forks = atomic_load(&forks);
+	v->files.next = v->files.prev = &v->files;
+	v->timeout_ms = o->timeout_ms ?: DEFAULT_TIMEOUT_MS;
+	r = connect_transport(endpoint, pool_bytes, v->timeout_ms, &transport);
+	if (r) {
+		free(v);
+		return r;
+	}
+	r = engine_init(&v->engine, transport, sequential_reclaim);
+	if (r) {
+		transport->ops->destroy(transport, false);
+		free(v);
+		return r;
+	}
+	set_sizes(v, o->readahead_bytes);
+	*ret = v;
+	return 0;
+}
+
+static void free_closing(struct vread *v)
+{
+	while (v->closing) {
+		struct vread_file *f = v->closing;
+		v->closing = f->next_closing;
+		free(f);
+	}
+}
+
+void vread_disconnect(struct vread *v)
+{
+	if (!v)
+		return;
+	if (v->event_fd >= 0)
+		close(v->event_fd);
+	engine_destroy(&v->engine, connection_forked(v));
+	free_closing(v);
+	free(v);
+}
+
+int vread_connected(struct vread *v)
+{
+	struct transport *t = v->engine.transport;
+	int alive;
+
+	if (connection_forked(v))
+		return 0;
+	engine_lock(&v->engine);
+	alive = !v->engine.dead && t->ops->alive(t);
+	engine_unlock(&v->engine);
+	return alive;
+}
+
+void connection_drop_closing(struct vread *v)
+{
+	while (v->closing && engine_drop_handle(&v->engine, v->closing->handle)) {
+		struct vread_file *f = v->closing;
+		v->closing = f->next_closing;
+		free(f);
+	}
+}
+
+/* ---- event descriptor ---------------------------------------------------- */
+
+/* One descriptor for two sources: the transport, and completions that another
+ * thread's wait has already taken from it. */
+static int make_event_fd(struct vread *v)
+{
+	struct engine *e = &v->engine;
+	struct epoll_event queued = {.events = EPOLLIN};
+	int fd, r;
+
+	fd = epoll_create1(EPOLL_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	e->async_event_fd = eventfd(e->async_first != NULL, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e->async_event_fd < 0 || epoll_ctl(fd, EPOLL_CTL_ADD, e->async_event_fd, &queued) < 0)
+		r = -errno;
+	else
+		r = e->transport->ops->watch(e->transport, fd);
+	if (r) {
+		close(fd);
+		if (e->async_event_fd >= 0)
+			close(e->async_event_fd);
+		e->async_event_fd = -1;
+		return r;
+	}
+	v->event_fd = fd;
+	e->event_fd_used = true;
+	engine_poll(e); /* from here on completions raise events */
+	return fd;
+}
+
+int vread_event_fd(struct vread *v)
+{
+	int r;
+
+	if (connection_forked(v))
+		return -ENOTCONN;
+	engine_lock(&v->engine);
+	r = v->event_fd >= 0 ? v->event_fd : make_event_fd(v);
+	engine_unlock(&v->engine);
+	return r;
+}

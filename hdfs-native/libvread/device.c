@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transport of a guest: /dev/vread, whose driver is the frontend.
+ *
+ * The driver checks everything that comes from the backend; here only its own
+ * completions are matched to requests, by slot and a count of the slot's uses.
+ * A request the driver refuses is reaped as failed.
+ */
+#include "transport.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "vread_ioctl.h"
+
+#define BATCH 64U
+
+struct device {
+	struct transport base;
+	int fd;
+	struct vread_ioc_read queued[BATCH];
+	unsigned num_queued;
+	/* refused by the driver, to be reaped as failed */
+	struct op_done refused[TRANSPORT_MAX_OPS];
+	unsigned num_refused;
+	uint32_t uses[TRANSPORT_MAX_OPS];
+	bool in_flight[TRANSPORT_MAX_OPS];
+};
+
+static struct device *device(struct transport *t)
+{
+	return (struct device *)t;
+}
+
+static int control(struct device *d, unsigned long request, void *argument)
+{
+	int r;
+
+	do
+		r = ioctl(d->fd, request, argument);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
+}
+
+static uint64_t tag(const struct device *d, uint32_t slot)
+{
+	return (uint64_t)d->uses[slot] << 32 | slot;
+}
+
+static void device_start(struct transport *t, const struct op *op)
+{
+	struct device *d = device(t);
+
+	/* Only READs come here: OPEN and STAT are calls, CLOSE is drop_handle. */
+	if (d->num_queued == BATCH)
+		t->ops->flush(t);
+	d->uses[op->slot]++;
+	d->in_flight[op->slot] = true;
+	d->queued[d->num_queued++] = (struct vread_ioc_read){
+		.user_data = tag(d, op->slot),
+		.offset = op->offset,
+		.handle = op->handle,
+		.length = op->length,
+		.slice_offset = op->slice_offset,
+	};
+}
+
+static void refuse(struct device *d, uint32_t slot, int error)
+{
+	d->refused[d->num_refused++] = (struct op_done){.slot = slot, .status = error};
+	d->in_flight[slot] = false;
+}
+
+static void device_flush(struct transport *t)
+{
+	struct device *d = device(t);
+	unsigned done = 0;
+
+	while (done < d->num_queued) {
+		struct vread_ioc_submit submit = {
+			.reads = (uintptr_t)(d->queued + done),
+			.count = d->num_queued - done,
+		};
+		int r = control(d, VREAD_IOC_SUBMIT, &submit);
+
+		if (r > 0)
+			done += (unsigned)r;
+		else
+			refuse(d, (uint32_t)d->queued[done++].user_data, r ?: -EIO);
+	}
+	d->num_queued = 0;
+}
+
+static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
+{
+	struct device *d = device(t);
+	struct vread_ioc_stat stat = {.handle = op->handle, .timeout_ms = timeout_ms};
+	struct vread_ioc_open open = {
+		.data = (uintptr_t)op->data,
+		.data_length = op->data_length,
+		.timeout_ms = timeout_ms,
+		.block_id = op->block_id,
+		.genstamp = op->genstamp,
+		.visible_length = op->visible_length,
+	};
+	int r;
+
+	if (op->kind == VREAD_OP_OPEN) {
+		r = control(d, VREAD_IOC_OPEN, &open);
+		op->handle = open.handle;
+		op->flags = open.flags;
+		op->block_length = open.length;
+		op->block_genstamp = op->genstamp;
+		return r;
+	}
+	r = control(d, VREAD_IOC_STAT, &stat);
+	op->flags = stat.flags;
+	op->block_length = stat.length;
+	op->block_genstamp = stat.genstamp;
+	return r;
+}
+
+static void device_drop_handle(struct transport *t, uint32_t handle)
+{
+	control(device(t), VREAD_IOC_CLOSE, &handle);
+}
+
+static unsigned take_refused(struct device *d, struct op_done *done, unsigned max)
+{
+	unsigned n = d->num_refused < max ? d->num_refused : max;
+
+	d->num_refused -= n;
+	for (unsigned i = 0; i < n; i++)
+		done[i] = d->refused[d->num_refused + i];
+	return n;
+}
+
+/* False for the completion of an earlier use of the slot, given up for lost. */
+static bool accept_completion(struct device *d, const struct vread_ioc_completion *c,
+			      struct op_done *ret)
+{
+	uint32_t slot = (uint32_t)c->user_data;
+
+	if (slot >= d->base.max_ops || !d->in_flight[slot] || c->user_data != tag(d, slot))
+		return false;
+	d->in_flight[slot] = false;
+	*ret = (struct op_done){.slot = slot, .status = c->result};
+	return true;
+}
+
+static int device_reap(struct transport *t, struct op_done *done, unsigned max)
+{
+	struct device *d = device(t);
+	struct vread_ioc_completion completions[32];
+	unsigned n = take_refused(d, done, max);
+
+	while (!n) {
+		struct vread_ioc_reap request = {
+			.completions = (uintptr_t)completions,
+			.count = max < 32 ? max : 32,
+		};
+		int r = control(d, VREAD_IOC_REAP, &request);
+
+		if (r == 0 || r == -ETIME || r == -EAGAIN)
+			return 0;
+		if (r < 0)
+			return -ENOTCONN;
+		for (int i = 0; i < r; i++)
+			n += accept_completion(d, &completions[i], done + n);
+	}
+	return (int)n;
+}
+
+static bool device_arm(struct transport *t)
+{
+	struct device *d = device(t);
+	struct pollfd fd = {.fd = d->fd, .events = POLLIN};
+
+	return d->num_refused || (poll(&fd, 1, 0) > 0 && fd.revents & POLLIN);
+}
+
+static void device_wait(struct transport *t, int kick_fd, int timeout_ms)
+{
+	struct device *d = device(t);
+	struct pollfd fds[] = {
+		{.fd = d->fd, .events = POLLIN},
+		{.fd = kick_fd, .events = POLLIN},
+	};
+
+	poll(fds, 2, d->num_refused ? 0 : timeout_ms);
+}
+
+static int device_watch(struct transport *t, int epoll_fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, device(t)->fd, &event) < 0 ? -errno : 0;
+}
+
+static bool device_alive(struct transport *t)
+{
+	struct vread_ioc_info info = {0};
+
+	return !control(device(t), VREAD_IOC_INFO, &info) && info.connected;
+}
+
+static void device_destroy(struct transport *t, bool shared)
+{
+	struct device *d = device(t);
+
+	(void)shared; /* the driver lets go when the last copy of fd is closed */
+	if (d->base.slice)
+		munmap((void *)d->base.slice, d->base.slice_bytes);
+	close(d->fd);
+	free(d);
+}
+
+static const struct transport_ops device_ops = {
+	.start = device_start,
+	.flush = device_flush,
+	.call = device_call,
+	.drop_handle = device_drop_handle,
+	.reap = device_reap,
+	.arm = device_arm,
+	.wait = device_wait,
+	.watch = device_watch,
+	.alive = device_alive,
+	.destroy = device_destroy,
+};
+
+static int set_up(struct device *d, size_t slice_bytes)
+{
+	struct vread_ioc_info info = {0};
+	struct vread_ioc_slice slice = {.bytes = slice_bytes};
+	void *map;
+	int r = control(d, VREAD_IOC_INFO, &info);
+
+	if (r)
+		return r == -ENOTTY ? -EINVAL : r;
+	if (info.abi != VREAD_IOC_ABI)
+		return -EPROTO;
+	if (!info.connected)
+		return -ENOTCONN;
+	r = control(d, VREAD_IOC_SLICE, &slice);
+	if (r)
+		return r;
+	map = mmap(NULL, slice_bytes, PROT_READ, MAP_SHARED, d->fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	d->base.slice = map;
+	d->base.max_ops =
+		info.max_in_flight < TRANSPORT_MAX_OPS ? info.max_in_flight : TRANSPORT_MAX_OPS;
+	return d->base.max_ops ? 0 : -EPROTO;
+}
+
+int device_connect(int fd, size_t slice_bytes, struct transport **ret)
+{
+	struct device *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d) {
+		close(fd);
+		return -ENOMEM;
+	}
+	d->fd = fd;
+	d->base.ops = &device_ops;
+	d->base.slice_bytes = slice_bytes;
+	d->base.reconnects = true;
+	r = set_up(d, slice_bytes);
+	if (r) {
+		device_destroy(&d->base, false);
+		return r;
+	}
+	*ret = &d->base;
+	return 0;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots, completions and the leader among those who wait; see engine.h. */
+#include "engine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000ULL
+
+/* Spinning pays when the answer comes within the price of two context
+ * switches; what it may cost otherwise is bounded by SPIN_MAX_NS per sleep. */
+#define SPIN_MIN_NS 2000U
+#define SPIN_MAX_NS 50000U
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+uint64_t engine_deadline(unsigned timeout_ms)
+{
+	return now_ns() + timeout_ms * NS_PER_MS;
+}
+
+static int remaining_ms(uint64_t deadline)
+{
+	uint64_t now = now_ns(), ms;
+
+	if (now >= deadline)
+		return 0;
+	ms = (deadline - now + NS_PER_MS - 1) / NS_PER_MS;
+	return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+int engine_init(struct engine *e, struct transport *transport, bool (*reclaim)(struct engine *))
+{
+	memset(e, 0, sizeof(*e));
+	e->transport = transport;
+	e->reclaim = reclaim;
+	e->async_event_fd = -1;
+	e->async_last = &e->async_first;
+	e->waiters.next = e->waiters.prev = &e->waiters;
+	e->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? SPIN_MAX_NS : 0;
+	slice_init(&e->slice, slice_pages(transport->slice_bytes));
+	for (unsigned i = transport->max_ops; i-- > 0;) {
+		e->requests[i].next = e->free_requests;
+		e->free_requests = &e->requests[i];
+	}
+	e->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e->kick_fd < 0)
+		return -errno;
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_condattr_init(&e->condattr);
+	pthread_condattr_setclock(&e->condattr, CLOCK_MONOTONIC);
+	return 0;
+}
+
+void engine_destroy(struct engine *e, bool shared)
+{
+	e->transport->ops->destroy(e->transport, shared);
+	close(e->kick_fd);
+	if (e->async_event_fd >= 0)
+		close(e->async_event_fd);
+	if (shared)
+		return; /* the lock may be held by a thread that is not in this process */
+	pthread_condattr_destroy(&e->condattr);
+	pthread_mutex_destroy(&e->lock);
+}
+
+static void signal_fd(int fd)
+{
+	uint64_t one = 1;
+
+	/* Can only fail when the counter is full, and then it is readable anyway. */
+	if (write(fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+static void drain_fd(int fd)
+{
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) < 0)
+		return;
+}
+
+/* ---- waiters ------------------------------------------------------------- */
+
+static bool satisfied(const struct engine *e, const struct waiter *w)
+{
+	if (w->request)
+		return w->request->state == REQUEST_DONE;
+	if (w->async)
+		return e->async_first || e->lost;
+	return w->room_count != e->room_count || e->lost;
+}
+
+/* Wakes whoever has what it waits for. */
+static void wake(struct engine *e)
+{
+	for (struct waiter *w = e->waiters.next; w != &e->waiters; w = w->next) {
+		if (!satisfied(e, w))
+			continue;
+		if (w == e->leader)
+			signal_fd(e->kick_fd);
+		else
+			pthread_cond_signal(&w->cond);
+	}
+}
+
+static void enter(struct engine *e, struct waiter *w)
+{
+	pthread_cond_init(&w->cond, &e->condattr);
+	w->next = &e->waiters;
+	w->prev = e->waiters.prev;
+	w->prev->next = w->next->prev = w;
+}
+
+/* Leaves the list; if nobody leads now, the next in line shall. */
+static void leave(struct engine *e, struct waiter *w)
+{
+	w->prev->next = w->next;
+	w->next->prev = w->prev;
+	pthread_cond_destroy(&w->cond);
+	if (!e->leader && e->waiters.next != &e->waiters)
+		pthread_cond_signal(&e->waiters.next->cond);
+}
+
+/* ---- completions --------------------------------------------------------- */
+
+static void give_pages(struct engine *e, struct request *r)
+{
+	if (r->op.slice_length)
+		slice_give(&e->slice, r->op.slice_offset / VREAD_PAGE_SIZE,
+			   r->op.slice_length / VREAD_PAGE_SIZE);
+	r->op.slice_offset = r->op.slice_length = 0;
+}
+
+static void put_free(struct engine *e, struct request *r)
+{
+	give_pages(e, r);
+	r->state = REQUEST_FREE;
+	r->generation++;
+	r->next = e->free_requests;
+	e->free_requests = r;
+	e->room_count++;
+}
+
+static void queue_async(struct engine *e, struct request *r)
+{
+	e->async_in_flight--;
+	r->next = NULL;
+	*e->async_last = r;
+	e->async_last = &r->next;
+	if (e->async_event_fd >= 0)
+		signal_fd(e->async_event_fd);
+}
+
+/* A late answer to an OPEN nobody waits for any more: the handle must not stay open. */
+static bool close_late_open(struct engine *e, struct request *r)
+{
+	if (r->op.kind != VREAD_OP_OPEN || r->op.status < 0 || e->dead)
+		return false;
+	give_pages(e, r);
+	r->op.kind = VREAD_OP_CLOSE;
+	e->transport->ops->start(e->transport, &r->op);
+	e->transport->ops->flush(e->transport);
+	e->in_flight++;
+	return true;
+}
+
+static int32_t checked_status(const struct op *op, int32_t status)
+{
+	if (status < -4095)
+		return -EIO;
+	if (op->kind == VREAD_OP_READ && status > 0 && (uint32_t)status > op->length)
+		return -EIO;
+	return status;
+}
+
+static void complete(struct engine *e, struct request *r, const struct op_done *done)
+{
+	e->in_flight--;
+	r->op.status = checked_status(&r->op, done->status);
+	if (r->op.kind == VREAD_OP_OPEN)
+		r->op.handle = done->handle;
+	r->op.flags = done->flags;
+	r->op.block_length = done->block_length;
+	r->op.block_genstamp = done->block_genstamp;
+	if (r->state == REQUEST_ABANDONED) {
+		if (r->async)
+			e->async_in_flight--;
+		if (!close_late_open(e, r))
+			put_free(e, r);
+		return;
+	}
+	r->state = REQUEST_DONE;
+	if (r->async)
+		queue_async(e, r);
+}
+
+/* The backend is gone: nothing in flight will ever be answered. */
+static void fail_all(struct engine *e)
+{
+	const struct op_done lost = {.status = -ENOTCONN};
+
+	if (!e->transport->reconnects)
+		e->dead = true;
+	for (unsigned i = 0; i < e->transport->max_ops && e->in_flight; i++) {
+		struct request *r = &e->requests[i];
+		if (r->state == REQUEST_FLYING || r->state == REQUEST_ABANDONED)
+			complete(e, r, &lost);
+	}
+}
+
+static void reap_all(struct engine *e)
+{
+	struct op_done done[32];
+	int n;
+
+	do {
+		n = e->transport->ops->reap(e->transport, done, 32);
+		for (int i = 0; i < n; i++)
+			complete(e, &e->requests[done[i].slot], &done[i]);
+	} while (n > 0);
+	e->lost = n == -ENOTCONN;
+	if (e->lost)
+		fail_all(e);
+}
+
+static void reap(struct engine *e)
+{
+	reap_all(e);
+	/* Whoever watches the event descriptor instead of waiting here gets an
+	 * event for what comes next.  Once more is enough: what comes after
+	 * arm() has its event. */
+	if (e->event_fd_used && !e->lost && e->transport->ops->arm(e->transport))
+		reap_all(e);
+	wake(e);
+}
+
+void engine_poll(struct engine *e)
+{
+	if (!e->leader)
+		reap(e);
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* True if something came while spinning.  The budget follows success. */
+static bool spin(struct engine *e)
+{
+	struct transport *t = e->transport;
+	unsigned budget = e->spin_ns;
+	uint64_t end;
+
+	if (!t->ops->ready || !budget)
+		return false;
+	end = now_ns() + budget;
+	do {
+		for (int i = 0; i < 32; i++) {
+			if (t->ops->ready(t)) {
+				e->spin_ns = budget < SPIN_MAX_NS / 2 ? budget * 2 : SPIN_MAX_NS;
+				return true;
+			}
+			relax();
+		}
+	} while (now_ns() < end);
+	e->spin_ns = budget / 2 > SPIN_MIN_NS ? budget / 2 : SPIN_MIN_NS;
+	return false;
+}
+
+static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
+{
+	e->leader = w;
+	engine_unlock(e);
+	if (!spin(e))
+		e->transport->ops->wait(e->transport, e->kick_fd, remaining_ms(deadline));
+	engine_lock(e);
+	e->leader = NULL;
+	drain_fd(e->kick_fd);
+	reap(e);
+}
+
+static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
+{
+	struct timespec until = {(time_t)(deadline / NS_PER_S), (long)(deadline % NS_PER_S)};
+
+	pthread_cond_timedwait(&w->cond, &e->lock, &until);
+}
+
+static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline)
+{
+	int r = 0;
+
+	if (satisfied(e, w))
+		return 0;
+	engine_poll(e);
+	if (satisfied(e, w))
+		return 0;
+	enter(e, w);
+	while (!satisfied(e, w)) {
+		if (now_ns() >= deadline) {
+			r = -ETIME;
+			break;
+		}
+		if (e->leader)
+			follow(e, w, deadline);
+		else
+			lead(e, w, deadline);
+	}
+	leave(e, w);
+	return r;
+}
+
+int engine_wait(struct engine *e, const struct request *r, uint64_t deadline)
+{
+	struct waiter w = {.request = r};
+
+	return wait_for(e, &w, deadline);
+}
+
+struct request *engine_reap_async(struct engine *e, uint64_t deadline)
+{
+	struct waiter w = {.async = true};
+	struct request *r;
+
+	if (!e->async_first)
+		wait_for(e, &w, deadline);
+	r = e->async_first;
+	if (!r)
+		return NULL;
+	e->async_first = r->next;
+	if (!e->async_first) {
+		e->async_last = &e->async_first;
+		if (e->async_event_fd >= 0)
+			drain_fd(e->async_event_fd);
+	}
+	r->delivered = true;
+	return r;
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+static int take_room(struct engine *e, uint32_t pages, uint32_t *ret_first)
+{
+	if (!e->free_requests)
+		return -EAGAIN;
+	return pages ? slice_take(&e->slice, pages, ret_first) : 0;
+}
+
+int engine_take(struct engine *e, size_t bytes, struct request **ret)
+{
+	uint32_t first = 0, pages = slice_pages(bytes);
+	struct request *request;
+	int r;
+
+	if (e->dead)
+		return -ENOTCONN;
+	r = take_room(e, pages, &first);
+	if (r == -EAGAIN) {
+		engine_poll(e);
+		r = take_room(e, pages, &first);
+	}
+	while (r == -EAGAIN && e->reclaim(e))
+		r = take_room(e, pages, &first);
+	if (r)
+		return e->dead ? -ENOTCONN : r;
+	request = e->free_requests;
+	e->free_requests = request->next;
+	request->op = (struct op){
+		.slot = (uint32_t)(request - e->requests),
+		.slice_offset = first * VREAD_PAGE_SIZE,
+		.slice_length = pages * VREAD_PAGE_SIZE,
+	};
+	request->async = request->delivered = false;
+	*ret = request;
+	return 0;
+}
+
+int engine_take_wait(struct engine *e, size_t bytes, uint64_t deadline, struct request **ret)
+{
+	for (;;) {
+		struct waiter w = {0};
+		int r = engine_take(e, bytes, ret);
+
+		if (r != -EAGAIN)
+			return r;
+		if (e->lost)
+			return -ENOTCONN;
+		w.room_count = e->room_count;
+		r = wait_for(e, &w, deadline);
+		if (r)
+			return r;
+	}
+}
+
+void engine_start(struct engine *e, struct request *r)
+{
+	r->state = REQUEST_FLYING;
+	e->in_flight++;
+	e->lost = e->dead; /* what is known from before says nothing about this one */
+	if (r->async)
+		e->async_in_flight++;
+	e->transport->ops->start(e->transport, &r->op);
+}
+
+void engine_flush(struct engine *e)
+{
+	e->transport->ops->flush(e->transport);
+}
+
+static void unqueue_async(struct engine *e, struct request *r)
+{
+	struct request **p = &e->async_first;
+
+	while (*p && *p != r)
+		p = &(*p)->next;
+	if (!*p)
+		return;
+	*p = r->next;
+	if (e->async_last == &r->next)
+		e->async_last = p;
+}
+
+void engine_release(struct engine *e, struct request *r)
+{
+	switch (r->state) {
+	case REQUEST_FLYING:
+		r->state = REQUEST_ABANDONED;
+		return;
+	case REQUEST_DONE:
+		if (r->async && !r->delivered)
+			unqueue_async(e, r);
+		put_free(e, r);
+		wake(e);
+		return;
+	default:
+		return;
+	}
+}
+
+bool engine_drop_handle(struct engine *e, uint32_t handle)
+{
+	struct request *r;
+
+	if (e->dead)
+		return true;
+	if (e->transport->ops->drop_handle) {
+		e->transport->ops->drop_handle(e->transport, handle);
+		return true;
+	}
+	if (engine_take(e, 0, &r))
+		return e->dead;
+	r->op.kind = VREAD_OP_CLOSE;
+	r->op.handle = handle;
+	engine_start(e, r);
+	engine_release(e, r);
+	engine_flush(e);
+	return true;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening, closing and re-validating one replica of one block. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "connection.h"
+#include "open_data.h"
+
+/* Executes an OPEN or STAT; its outcome is in *op.  Not locked. */
+static int execute(struct vread *v, struct op *op, size_t slice_bytes)
+{
+	struct engine *e = &v->engine;
+	struct request *request;
+	uint64_t deadline;
+	int r;
+
+	if (e->transport->ops->call)
+		return e->transport->ops->call(e->transport, op, v->timeout_ms);
+	deadline = engine_deadline(v->timeout_ms);
+	engine_lock(e);
+	connection_drop_closing(v);
+	r = engine_take_wait(e, slice_bytes, deadline, &request);
+	if (!r) {
+		op->slot = request->op.slot;
+		op->slice_offset = request->op.slice_offset;
+		op->slice_length = request->op.slice_length;
+		request->op = *op;
+		engine_start(e, request);
+		engine_flush(e);
+		r = engine_wait(e, request, deadline);
+		*op = request->op;
+		engine_release(e, request);
+	}
+	engine_unlock(e);
+	return r ?: (op->status < 0 ? op->status : 0);
+}
+
+static void drop_handle(struct vread *v, struct vread_file *f)
+{
+	engine_lock(&v->engine);
+	f->next_closing = v->closing;
+	v->closing = f;
+	connection_drop_closing(v);
+	engine_unlock(&v->engine);
+}
+
+/* A backend that opens something else than was asked for is not to be read from. */
+static int check_replica(const struct vread_file *f, const struct vread_block *block)
+{
+	if (f->length > INT64_MAX)
+		return -EIO;
+	if (f->length < f->visible_length)
+		return -ERANGE;
+	return f->genstamp == block->generation_stamp ? 0 : -EEXIST;
+}
+
+int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret)
+{
+	uint8_t data[VREAD_MAX_OPEN_DATA];
+	struct op op = {
+		.kind = VREAD_OP_OPEN,
+		.block_id = block->block_id,
+		.genstamp = block->generation_stamp,
+		.visible_length = block->visible_length,
+		.data = data,
+	};
+	struct vread_file *f;
+	int r;
+
+	if (connection_forked(v))
+		return -ENOTCONN;
+	r = open_data_encode(block, data);
+	if (r < 0)
+		return r;
+	op.data_length = (uint32_t)r;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	r = execute(v, &op, v->engine.transport->open_in_slice ? op.data_length : 0);
+	if (r) {
+		free(f);
+		return r;
+	}
+	f->v = v;
+	f->handle = op.handle;
+	f->flags = op.flags;
+	f->genstamp = op.block_genstamp;
+	f->length = op.block_length;
+	f->visible_length = block->visible_length ?: op.block_length;
+	r = check_replica(f, block);
+	if (r) {
+		drop_handle(v, f);
+		return r;
+	}
+	pthread_mutex_init(&f->lock, NULL);
+	readahead_init(&f->readahead, v->readahead_bytes);
+	*ret = f;
+	return 0;
+}
+
+/* Completions of a file that is going must not point to it. */
+static void forget_async(struct vread_file *f)
+{
+	struct engine *e = &f->v->engine;
+
+	for (unsigned i = 0; i < e->transport->max_ops; i++) {
+		struct request *r = &e->requests[i];
+		if (r->state != REQUEST_FREE && r->async && r->file == f && !r->delivered)
+			engine_release(e, r);
+	}
+}
+
+void vread_close(struct vread_file *f)
+{
+	struct vread *v;
+
+	if (!f)
+		return;
+	v = f->v;
+	if (connection_forked(v)) {
+		free(f); /* its handle and its lock are the parent's */
+		return;
+	}
+	pthread_mutex_destroy(&f->lock);
+	engine_lock(&v->engine);
+	sequential_drop(f);
+	forget_async(f);
+	engine_unlock(&v->engine);
+	drop_handle(v, f);
+}
+
+int vread_stat(struct vread_file *f, struct vread_stat *ret)
+{
+	if (connection_forked(f->v))
+		return -ENOTCONN;
+	engine_lock(&f->v->engine);
+	*ret = (struct vread_stat){
+		.length = f->length,
+		.visible_length = f->visible_length,
+		.generation_stamp = f->genstamp,
+		.flags = f->flags,
+	};
+	engine_unlock(&f->v->engine);
+	return 0;
+}
+
+int vread_update(struct vread_file *f)
+{
+	struct op op = {.kind = VREAD_OP_STAT, .handle = f->handle};
+	int r;
+
+	if (connection_forked(f->v))
+		return -ENOTCONN;
+	r = execute(f->v, &op, 0);
+	if (r)
+		return r;
+	if (op.block_genstamp != f->genstamp || op.block_length < f->visible_length)
+		return -EAGAIN;
+	engine_lock(&f->v->engine);
+	f->length = op.block_length;
+	f->flags = op.flags;
+	engine_unlock(&f->v->engine);
+	return 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Positional and vectored reads.
+ *
+ * All ranges of a call are cut into pieces that are kept in flight, oldest
+ * waited for first: while a piece is copied out of the slice the backend is
+ * busy with those behind it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "connection.h"
+
+#define PIPELINE 16U /* pieces of one call in flight */
+
+struct piece {
+	struct request *request;
+	size_t range;
+	char *dst;
+};
+
+struct pipeline {
+	struct vread_file *file;
+	struct vread_range *ranges;
+	size_t count;
+	size_t next_range;  /* where the next piece is cut from ... */
+	uint64_t next_done; /* ... and how much of that range has been asked for */
+	struct piece pieces[PIPELINE];
+	unsigned head, in_flight;
+	size_t bytes_in_flight;
+};
+
+/* How much of a range there is to read: it may reach behind the visible length. */
+static uint64_t expected(const struct vread_file *f, const struct vread_range *range)
+{
+	uint64_t end = f->visible_length;
+
+	if (range->offset >= end)
+		return 0;
+	return range->length < end - range->offset ? range->length : end - range->offset;
+}
+
+/* Not yet asked for; nothing more is asked for a range that failed. */
+static uint64_t remaining(const struct pipeline *p)
+{
+	const struct vread_range *range = &p->ranges[p->next_range];
+
+	return range->result < 0 ? 0 : expected(p->file, range) - p->next_done;
+}
+
+/* Pieces of about a quarter of the range: enough to overlap, few enough to be cheap. */
+static size_t piece_limit(const struct pipeline *p, uint64_t length)
+{
+	const size_t granule = 64 << 10, largest = p->file->v->chunk_bytes;
+	uint64_t quarter = (length / 4 + granule - 1) / granule * granule;
+
+	if (largest <= granule || quarter >= largest)
+		return largest;
+	return quarter < granule ? granule : (size_t)quarter;
+}
+
+static void start_piece(struct pipeline *p, struct request *request, size_t length)
+{
+	const struct vread_range *range = &p->ranges[p->next_range];
+	struct piece *piece = &p->pieces[(p->head + p->in_flight) % PIPELINE];
+
+	request->op.kind = VREAD_OP_READ;
+	request->op.handle = p->file->handle;
+	request->op.offset = range->offset + p->next_done;
+	request->op.length = (uint32_t)length;
+	*piece = (struct piece){request, p->next_range, (char *)range->buf + p->next_done};
+	p->next_done += length;
+	p->in_flight++;
+	p->bytes_in_flight += length;
+	engine_start(&p->file->v->engine, request);
+}
+
+/*
+ * Keeps the pipeline full.  Waits for room only with nothing in flight: a
+ * caller that holds room and waits for more could deadlock with another.
+ */
+static int fill(struct pipeline *p)
+{
+	struct vread *v = p->file->v;
+	const size_t share = v->engine.transport->slice_bytes / 2;
+	int r = 0;
+
+	while (p->next_range < p->count && p->in_flight < PIPELINE) {
+		uint64_t left = remaining(p);
+		struct request *request;
+		size_t length;
+
+		if (!left) {
+			p->next_range++;
+			p->next_done = 0;
+			continue;
+		}
+		if (p->in_flight && p->bytes_in_flight >= share)
+			break;
+		length = readahead_chunk(p->ranges[p->next_range].offset + p->next_done,
+					 p->ranges[p->next_range].offset + p->next_done + left,
+					 piece_limit(p, p->ranges[p->next_range].length));
+		if (p->in_flight)
+			r = engine_take(&v->engine, length, &request);
+		else
+			r = engine_take_wait(&v->engine, length, engine_deadline(v->timeout_ms),
+					     &request);
+		if (r)
+			break;
+		start_piece(p, request, length);
+	}
+	engine_flush(&v->engine);
+	return p->in_flight ? 0 : r;
+}
+
+/* Takes in the oldest piece.  Returns an error that ends the whole call. */
+static int drain(struct pipeline *p)
+{
+	struct vread *v = p->file->v;
+	struct piece *piece = &p->pieces[p->head];
+	struct request *request = piece->request;
+	struct vread_range *range = &p->ranges[piece->range];
+	int r = engine_wait(&v->engine, request, engine_deadline(v->timeout_ms));
+
+	if (r)
+		return r;
+	r = request->op.status;
+	if (r >= 0 && (uint32_t)r < request->op.length)
+		r = -EIO; /* the pieces never reach behind the visible length */
+	if (r >= 0 && range->result >= 0) {
+		engine_unlock(&v->engine);
+		memcpy(piece->dst, engine_data(&v->engine, request), (size_t)r);
+		engine_lock(&v->engine);
+		range->result += r;
+	} else if (r < 0 && range->result >= 0) {
+		range->result = r;
+	}
+	p->bytes_in_flight -= request->op.length;
+	p->head = (p->head + 1) % PIPELINE;
+	p->in_flight--;
+	engine_release(&v->engine, request);
+	return r == -ENOTCONN ? r : 0;
+}
+
+/* Gives every range that is not complete the error that ended the call. */
+static void abandon(struct pipeline *p, int error)
+{
+	for (; p->in_flight; p->in_flight--) {
+		engine_release(&p->file->v->engine, p->pieces[p->head].request);
+		p->head = (p->head + 1) % PIPELINE;
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		struct vread_range *range = &p->ranges[i];
+
+		if (range->result >= 0 && (uint64_t)range->result < expected(p->file, range))
+			range->result = error;
+	}
+}
+
+int vread_preadv(struct vread_file *f, struct vread_range *ranges, size_t count)
+{
+	struct pipeline p = {.file = f, .ranges = ranges, .count = count};
+	int r = 0;
+
+	if (connection_forked(f->v))
+		return -ENOTCONN;
+	for (size_t i = 0; i < count; i++)
+		if (ranges[i].length > SSIZE_MAX || (ranges[i].length && !ranges[i].buf))
+			return -EINVAL;
+	for (size_t i = 0; i < count; i++)
+		ranges[i].result = 0;
+	engine_lock(&f->v->engine);
+	connection_drop_closing(f->v);
+	do {
+		r = fill(&p);
+		if (!r && p.in_flight)
+			r = drain(&p);
+	} while (!r && p.in_flight);
+	if (r)
+		abandon(&p, r);
+	engine_unlock(&f->v->engine);
+	for (size_t i = 0; i < count; i++)
+		if (ranges[i].result < 0)
+			return (int)ranges[i].result;
+	return 0;
+}
+
+ssize_t vread_pread(struct vread_file *f, void *buf, size_t length, uint64_t offset)
+{
+	struct vread_range range = {
+		.offset = offset,
+		.length = length > SSIZE_MAX ? SSIZE_MAX : length,
+		.buf = buf,
+	};
+	int r = vread_preadv(f, &range, 1);
+
+	return r ?: range.result;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sequential reads: a position, and a queue of chunks fetched ahead of it.
+ *
+ * The queue holds the chunks from the position on, without gaps, in flight or
+ * done.  A read takes what it needs from the front and keeps the queue filled
+ * as far as readahead.h says; small reads are thus mostly a copy.  Chunks that
+ * nobody is reading are the first to go when room gets scarce.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "connection.h"
+
+#define SMALLEST_CHUNK ((size_t)64 << 10)
+
+static struct engine *engine(struct vread_file *f)
+{
+	return &f->v->engine;
+}
+
+/* ---- the queue ----------------------------------------------------------- */
+
+static struct request *front(struct vread_file *f)
+{
+	return f->chunks[f->head];
+}
+
+static void pop(struct vread_file *f)
+{
+	struct request *request = front(f);
+
+	f->head = (f->head + 1) % SEQUENTIAL_DEPTH;
+	f->count--;
+	engine_release(engine(f), request);
+}
+
+static void push(struct vread_file *f, struct request *request, size_t length)
+{
+	request->op.kind = VREAD_OP_READ;
+	request->op.handle = f->handle;
+	request->op.offset = f->ahead;
+	request->op.length = (uint32_t)length;
+	f->chunks[(f->head + f->count) % SEQUENTIAL_DEPTH] = request;
+	f->count++;
+	f->ahead += length;
+	engine_start(engine(f), request);
+}
+
+static void clear(struct vread_file *f)
+{
+	while (f->count)
+		pop(f);
+	f->ahead = f->position;
+}
+
+void sequential_drop(struct vread_file *f)
+{
+	clear(f);
+	if (f->next) {
+		f->prev->next = f->next;
+		f->next->prev = f->prev;
+		f->next = f->prev = NULL;
+	}
+}
+
+bool sequential_reclaim(struct engine *e)
+{
+	struct vread *v = (struct vread *)e; /* its first member */
+
+	for (struct vread_file *f = v->files.next; f != &v->files; f = f->next) {
+		if (f->busy)
+			continue;
+		sequential_drop(f);
+		return true;
+	}
+	return false;
+}
+
+static bool queued(struct vread_file *f, uint64_t offset)
+{
+	return f->count && offset >= front(f)->op.offset && offset < f->ahead;
+}
+
+/* Makes the queue start at the position: drops what lies before it, or all. */
+static void align(struct vread_file *f)
+{
+	if (!queued(f, f->position))
+		clear(f);
+	while (f->count && front(f)->op.offset + front(f)->op.length <= f->position)
+		pop(f);
+}
+
+static void set_busy(struct vread_file *f)
+{
+	struct vread *v = f->v;
+
+	if (f->next) {
+		f->prev->next = f->next;
+		f->next->prev = f->prev;
+	}
+	f->next = &v->files;
+	f->prev = v->files.prev;
+	f->prev->next = f->next->prev = f;
+	f->busy = true;
+}
+
+/* ---- fetching ------------------------------------------------------------ */
+
+/* Larger chunks for a reader that has proved to be sequential. */
+static size_t chunk_limit(const struct vread_file *f, size_t needed)
+{
+	size_t largest = f->v->chunk_bytes, limit = SMALLEST_CHUNK;
+
+	if (largest <= SMALLEST_CHUNK)
+		return largest;
+	while (limit * 2 <= largest && limit * 4 < f->readahead.window + needed)
+		limit *= 2;
+	return limit;
+}
+
+/* How far the queue should reach for `needed` bytes from the position. */
+static uint64_t target(const struct vread_file *f, size_t needed, size_t chunk)
+{
+	uint64_t until = f->position + needed;
+
+	if (f->readahead.window) {
+		until += f->readahead.window;
+		until += chunk - 1 - (until - 1) % chunk;
+	}
+	return until < f->visible_length ? until : f->visible_length;
+}
+
+/* Waits for room only with an empty queue; see read.c. */
+static int fill(struct vread_file *f, size_t needed)
+{
+	struct engine *e = engine(f);
+	size_t chunk = chunk_limit(f, needed);
+	uint64_t until = target(f, needed, chunk);
+	int r = 0;
+
+	while (f->ahead < until && f->count < SEQUENTIAL_DEPTH) {
+		size_t length = readahead_chunk(f->ahead, until, chunk);
+		struct request *request;
+
+		if (f->count && f->ahead + length - f->position > e->transport->slice_bytes / 2)
+			break;
+		if (f->count)
+			r = engine_take(e, length, &request);
+		else
+			r = engine_take_wait(e, length, engine_deadline(f->v->timeout_ms),
+					     &request);
+		if (r)
+			break;
+		push(f, request, length);
+	}
+	engine_flush(e);
+	return f->count ? 0 : r;
+}
+
+/* Copies from the first chunk, which holds the position, waiting for it if need be. */
+static ssize_t take(struct vread_file *f, char *dst, size_t needed)
+{
+	struct engine *e = engine(f);
+	struct request *request = front(f);
+	const struct op *op = &request->op;
+	int r = engine_wait(e, request, engine_deadline(f->v->timeout_ms));
+	size_t skip, n;
+
+	if (r)
+		return r;
+	if (op->status < 0)
+		return op->status;
+	if ((uint32_t)op->status < op->length)
+		return -EIO; /* chunks never reach behind the visible length */
+	skip = (size_t)(f->position - op->offset);
+	n = op->length - skip < needed ? op->length - skip : needed;
+	engine_unlock(e);
+	memcpy(dst, engine_data(e, request) + skip, n);
+	engine_lock(e);
+	f->position += n;
+	if (skip + n == op->length)
+		pop(f);
+	return (ssize_t)n;
+}
+
+static ssize_t read_on(struct vread_file *f, char *dst, size_t length)
+{
+	size_t done = 0;
+	ssize_t r = 0;
+
+	/* Skipping forward within what is there already is still sequential. */
+	if (queued(f, f->position))
+		f->readahead.next = f->position;
+	readahead_note(&f->readahead, f->position, length);
+	align(f);
+	while (done < length) {
+		r = fill(f, length - done);
+		if (!r)
+			r = take(f, dst + done, length - done);
+		if (r < 0)
+			break;
+		done += (size_t)r;
+	}
+	if (r < 0)
+		clear(f);
+	return done ? (ssize_t)done : r;
+}
+
+/* ---- API ----------------------------------------------------------------- */
+
+ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
+{
+	struct vread *v = f->v;
+	uint64_t left;
+	ssize_t r = 0;
+
+	if (connection_forked(v))
+		return -ENOTCONN;
+	if (length > SSIZE_MAX)
+		length = SSIZE_MAX;
+	if (length && !buf)
+		return -EINVAL;
+	pthread_mutex_lock(&f->lock);
+	left = f->visible_length - f->position;
+	if (length > left)
+		length = (size_t)left;
+	if (length) {
+		engine_lock(&v->engine);
+		connection_drop_closing(v);
+		set_busy(f);
+		r = read_on(f, buf, length);
+		f->busy = false;
+		engine_unlock(&v->engine);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return r;
+}
+
+int64_t vread_seek(struct vread_file *f, int64_t offset, int whence)
+{
+	int64_t base, position;
+
+	if (connection_forked(f->v))
+		return -ENOTCONN;
+	pthread_mutex_lock(&f->lock);
+	base = whence == SEEK_CUR   ? (int64_t)f->position
+	       : whence == SEEK_END ? (int64_t)f->visible_length
+				    : 0;
+	if ((whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END) ||
+	    __builtin_add_overflow(base, offset, &position) || position < 0 ||
+	    (uint64_t)position > f->visible_length)
+		position = -EINVAL;
+	else
+		f->position = (uint64_t)position;
+	pthread_mutex_unlock(&f->lock);
+	return position;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the errors of vreadif.h mean to someone who reads a block. */
+#include <errno.h>
+
+#include "vread.h"
+
+const char *vread_strerror(int error)
+{
+	switch (error < 0 ? -error : error) {
+	case 0:
+		return "no error";
+	case EACCES:
+		return "this device may not read that datanode or pool";
+	case EAGAIN:
+		return "the replica changed, or there is no room for another request now";
+	case EBADF:
+		return "the handle is not open";
+	case EBADMSG:
+		return "data does not match its checksum";
+	case ECONNREFUSED:
+	case ENOTCONN:
+		return "no backend, or it went away";
+	case EEXIST:
+		return "the block is there with another generation stamp";
+	case EILSEQ:
+		return "the block's .meta file is missing, truncated or malformed";
+	case EINVAL:
+		return "malformed request";
+	case EIO:
+		return "the disk image could not be read, or its file system is damaged";
+	case EMFILE:
+		return "too many open blocks";
+	case ENODATA:
+		return "a hole or an unwritten extent where data should be";
+	case ENODEV:
+		return "no image served there holds that pool or those storages";
+	case ENOENT:
+		return "no such block there, or no such endpoint";
+	case ENOMEM:
+		return "out of memory";
+	case ENOSPC:
+		return "no slice of that size is free in the device's pool";
+	case EOPNOTSUPP:
+		return "not supported by this backend or role";
+	case EPERM:
+		return "a block token is required and is missing, expired or wrong";
+	case EPROTO:
+		return "the other end does not speak this version of the protocol";
+	case ERANGE:
+		return "the replica is shorter than the visible length";
+	case ESRCH:
+		return "no such device";
+	case ETIME:
+		return "no answer in time";
+	default:
+		return "unknown error";
+	}
+}

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A backend of the local port in Python, to answer libvread well or badly.
+
+Serves blocks held in memory from a thread.  Hooks let a test answer late,
+wrongly, twice or not at all; nothing here is fast, everything is explicit.
+"""
+
+import contextlib
+import errno
+import fcntl
+import mmap
+import os
+import select
+import socket
+import struct
+import threading
+import time
+
+MAGIC = 0x44525631
+PAGE = 4096
+OPEN, READ, CLOSE, STAT = 1, 2, 3, 4
+
+# struct vread_local_hello, _welcome; vread_request and its unions; vread_response
+HELLO = struct.Struct("<IIIHH16x")
+WELCOME = struct.Struct("<IIiIHH12x")
+REQUEST = struct.Struct("<HBBIII48s")
+OPEN_REQUEST = struct.Struct("<qQQI20x")
+READ_REQUEST = struct.Struct("<QI36x")
+RESPONSE = struct.Struct("<HBBiIIQQ")
+REQ_PROD, REQ_EVENT, RSP_PROD, RSP_EVENT, ALIVE = 0, 4, 8, 12, 16
+RING_START, ENTRY = 64, 64
+
+F_ADD_SEALS, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 2, 4
+
+
+def sealed_memfd(name, size):
+    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    fcntl.fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)
+    return fd
+
+
+class Request:
+    """One request, copied off the ring."""
+
+    def __init__(self, raw):
+        fields = REQUEST.unpack(raw)
+        self.raw = raw
+        self.id, self.op, self.reserved, self.page, self.pages, self.handle, union = fields
+        if self.op == OPEN:
+            self.block, self.genstamp, self.visible, self.length = OPEN_REQUEST.unpack(union)
+        elif self.op == READ:
+            self.offset, self.length = READ_REQUEST.unpack(union)
+
+
+class Channel:
+    """One connection: its pool, its ring, its events."""
+
+    def __init__(self, sock, pool_pages, order):
+        self.sock = sock
+        self.pool_fd = sealed_memfd("pool", pool_pages * PAGE)
+        self.ring_fd = sealed_memfd("ring", PAGE << order)
+        self.events = [os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC) for _ in range(2)]
+        self.pool = mmap.mmap(self.pool_fd, pool_pages * PAGE)
+        self.ring = mmap.mmap(self.ring_fd, PAGE << order)
+        self.entries = 1 << (((PAGE << order) - RING_START) // ENTRY).bit_length() - 1
+        for offset, value in ((REQ_PROD, 0), (REQ_EVENT, 1), (RSP_PROD, 0), (RSP_EVENT, 1)):
+            self.put(offset, value)
+        self.ring[ALIVE] = 1
+        self.consumed = 0
+        self.produced = 0
+        self.lock = threading.Lock()
+
+    def get(self, offset):
+        return struct.unpack_from("<I", self.ring, offset)[0]
+
+    def put(self, offset, value):
+        struct.pack_into("<I", self.ring, offset, value & 0xFFFFFFFF)
+
+    def take(self):
+        """The next request, or None."""
+        if self.get(REQ_PROD) == self.consumed:
+            self.put(REQ_EVENT, self.consumed + 1)
+            if self.get(REQ_PROD) == self.consumed:
+                return None
+        at = RING_START + self.consumed % self.entries * ENTRY
+        self.consumed += 1
+        return Request(bytes(self.ring[at : at + ENTRY]))
+
+    def push(self, response):
+        """Puts a raw response on the ring and tells the frontend if it asked."""
+        with self.lock:
+            at = RING_START + self.produced % self.entries * ENTRY
+            self.ring[at : at + len(response)] = response
+            self.produced += 1
+            self.put(RSP_PROD, self.produced)
+            if self.get(RSP_EVENT) == self.produced & 0xFFFFFFFF:
+                self.notify()
+
+    def notify(self):
+        os.eventfd_write(self.events[1], 1)
+
+    def respond(self, request, status, handle=0, flags=0, length=0, genstamp=0, **override):
+        fields = {"id": request.id, "op": request.op} | override
+        self.push(
+            RESPONSE.pack(fields["id"], fields["op"], 0, status, handle, flags, length, genstamp)
+        )
+
+    def close(self):
+        self.sock.close()
+        for fd in [self.pool_fd, self.ring_fd, *self.events]:
+            os.close(fd)
+
+
+class Backend:
+    """Listens on `path`; `blocks` maps (id, genstamp) to bytes.
+
+    Override or assign `on_request(channel, request)` for one that misbehaves,
+    `make_welcome(channel, hello)` for (payload, descriptors) of the welcome.
+    """
+
+    def __init__(self, path, blocks=None):
+        self.path = str(path)
+        self.blocks = blocks or {}
+        self.requests = []  # every request seen, in order
+        self.channels = []
+        self.open_handles = {}
+        self.next_handle = 7
+        self.read_delay = 0.0
+        self.on_request = self.answer
+        self.make_welcome = self.welcome
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(self.path)
+        self.listener.listen(8)
+        self.stop_read, self.stop_write = os.pipe()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.write(self.stop_write, b"x")
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+        for channel in self.channels:
+            channel.close()
+        self.listener.close()
+        os.unlink(self.path)
+        os.close(self.stop_read)
+        os.close(self.stop_write)
+
+    # ---- the event loop
+
+    def run(self):
+        while True:
+            watched = {self.stop_read: None, self.listener.fileno(): None}
+            for channel in self.channels:
+                watched[channel.events[0]] = channel
+                watched[channel.sock.fileno()] = channel
+            ready, _, _ = select.select(list(watched), [], [])
+            if self.stop_read in ready:
+                return
+            if self.listener.fileno() in ready:
+                self.accept()
+            for fd in ready:
+                channel = watched[fd]
+                if not channel or channel not in self.channels:
+                    continue
+                if fd == channel.events[0]:
+                    self.serve(channel)
+                elif not channel.sock.recv(64):
+                    self.drop(channel)
+
+    def drop(self, channel):
+        self.channels.remove(channel)
+        channel.close()
+
+    def accept(self):
+        sock, _ = self.listener.accept()
+        hello = sock.recv(256)
+        _, _, pool_pages, _, order = HELLO.unpack(hello)
+        channel = Channel(sock, pool_pages, order)
+        payload, fds = self.make_welcome(channel, hello)
+        if payload is None:
+            channel.close()
+            return
+        socket.send_fds(sock, [payload], fds)
+        self.channels.append(channel)
+
+    @staticmethod
+    def welcome(channel, hello):
+        _, version, pool_pages, queues, order = HELLO.unpack(hello)
+        payload = WELCOME.pack(MAGIC, version, 0, pool_pages, queues, order)
+        return payload, [channel.pool_fd, channel.ring_fd, *channel.events]
+
+    def serve(self, channel):
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(channel.events[0])
+        while channel in self.channels:
+            request = channel.take()
+            if not request:
+                return
+            self.requests.append(request)
+            self.on_request(channel, request)
+
+    # ---- a well-behaved backend
+
+    def answer(self, channel, request):
+        if request.op == OPEN:
+            self.answer_open(channel, request)
+        elif request.op == READ:
+            self.answer_read(channel, request)
+        elif request.op == CLOSE:
+            found = self.open_handles.pop(request.handle, None)
+            channel.respond(request, 0 if found else -errno.EBADF)
+        elif request.op == STAT:
+            key = self.open_handles[request.handle]
+            if key not in self.blocks:
+                channel.respond(request, -errno.EAGAIN)
+            else:
+                channel.respond(request, 0, 0, 1, len(self.blocks[key]), key[1])
+
+    def answer_open(self, channel, request):
+        key = (request.block, request.genstamp)
+        if key not in self.blocks:
+            channel.respond(request, -errno.ENOENT)
+            return
+        handle = self.next_handle
+        self.next_handle += 1
+        self.open_handles[handle] = key
+        channel.respond(request, 0, handle, 1, len(self.blocks[key]), key[1])
+
+    def answer_read(self, channel, request):
+        if self.read_delay:
+            time.sleep(self.read_delay)
+        content = self.blocks[self.open_handles[request.handle]]
+        part = content[request.offset : request.offset + request.length]
+        at = request.page * PAGE
+        assert request.pages * PAGE >= request.length and at + len(part) <= len(channel.pool)
+        channel.pool[at : at + len(part)] = part
+        channel.respond(request, len(part))

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libvread for Python tests: vread.h through ctypes, errors as OSError."""
+
+import ctypes
+import os
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int64, c_size_t, c_ssize_t
+from ctypes import c_uint, c_uint32, c_uint64, c_void_p
+
+
+class Options(Structure):
+    _fields_ = [
+        ("endpoint", c_char_p),
+        ("pool_bytes", c_size_t),
+        ("timeout_ms", c_uint),
+        ("readahead_bytes", c_uint),
+    ]
+
+
+class Block(Structure):
+    _fields_ = [
+        ("pool_id", c_char_p),
+        ("block_id", c_int64),
+        ("generation_stamp", c_uint64),
+        ("visible_length", c_uint64),
+        ("storage_ids", POINTER(c_char_p)),
+        ("num_storage_ids", c_size_t),
+        ("token", c_char_p),
+        ("token_length", c_size_t),
+    ]
+
+
+class Stat(Structure):
+    _fields_ = [
+        ("length", c_uint64),
+        ("visible_length", c_uint64),
+        ("generation_stamp", c_uint64),
+        ("flags", c_uint32),
+    ]
+
+
+class Range(Structure):
+    _fields_ = [
+        ("offset", c_uint64),
+        ("length", c_size_t),
+        ("buf", c_void_p),
+        ("result", c_ssize_t),
+    ]
+
+
+class Completion(Structure):
+    _fields_ = [
+        ("file", c_void_p),
+        ("offset", c_uint64),
+        ("cookie", c_void_p),
+        ("result", c_ssize_t),
+        ("data", c_void_p),
+        ("slot", c_uint64),
+    ]
+
+
+PROTOTYPES = {
+    "vread_connect": (c_int, [POINTER(c_void_p), POINTER(Options)]),
+    "vread_disconnect": (None, [c_void_p]),
+    "vread_connected": (c_int, [c_void_p]),
+    "vread_open": (c_int, [c_void_p, POINTER(Block), POINTER(c_void_p)]),
+    "vread_close": (None, [c_void_p]),
+    "vread_stat": (c_int, [c_void_p, POINTER(Stat)]),
+    "vread_update": (c_int, [c_void_p]),
+    "vread_read": (c_ssize_t, [c_void_p, c_void_p, c_size_t]),
+    "vread_seek": (c_int64, [c_void_p, c_int64, c_int]),
+    "vread_pread": (c_ssize_t, [c_void_p, c_void_p, c_size_t, c_uint64]),
+    "vread_preadv": (c_int, [c_void_p, POINTER(Range), c_size_t]),
+    "vread_submit": (c_int, [c_void_p, c_uint64, c_size_t, c_void_p]),
+    "vread_reap": (c_int, [c_void_p, POINTER(Completion), c_size_t, c_uint]),
+    "vread_release": (None, [c_void_p, POINTER(Completion)]),
+    "vread_event_fd": (c_int, [c_void_p]),
+    "vread_strerror": (c_char_p, [c_int]),
+}
+
+
+def load(path):
+    lib = ctypes.CDLL(str(path))
+    for name, (result, arguments) in PROTOTYPES.items():
+        function = getattr(lib, name)
+        function.restype = result
+        function.argtypes = arguments
+    return lib
+
+
+def check(value):
+    """Raises OSError for a negative errno, else returns the value."""
+    if value < 0:
+        raise OSError(-value, os.strerror(-value))
+    return value
+
+
+class Connection:
+    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=0, readahead=0):
+        self.lib = lib
+        self.pointer = c_void_p()
+        options = Options(str(endpoint).encode(), pool_bytes, timeout_ms, readahead)
+        check(lib.vread_connect(byref(self.pointer), byref(options)))
+
+    def close(self):
+        self.lib.vread_disconnect(self.pointer)
+        self.pointer = c_void_p()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def connected(self):
+        return bool(self.lib.vread_connected(self.pointer))
+
+    def open(self, pool, block_id, genstamp, visible=0, storages=(), token=None):
+        return File(self, pool, block_id, genstamp, visible, storages, token)
+
+    def reap(self, count=16, timeout_ms=2000):
+        array = (Completion * count)()
+        return list(array[: check(self.lib.vread_reap(self.pointer, array, count, timeout_ms))])
+
+    def release(self, completion):
+        self.lib.vread_release(self.pointer, byref(completion))
+
+    def event_fd(self):
+        return check(self.lib.vread_event_fd(self.pointer))
+
+
+class File:
+    def __init__(self, connection, pool, block_id, genstamp, visible, storages, token):
+        self.lib = connection.lib
+        self.pointer = c_void_p()
+        ids = (c_char_p * max(1, len(storages)))(*[s.encode() for s in storages])
+        block = Block(
+            pool.encode(),
+            block_id,
+            genstamp,
+            visible,
+            ids,
+            len(storages),
+            token,
+            len(token) if token else 0,
+        )
+        check(self.lib.vread_open(connection.pointer, byref(block), byref(self.pointer)))
+
+    def close(self):
+        self.lib.vread_close(self.pointer)
+        self.pointer = c_void_p()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def stat(self):
+        stat = Stat()
+        check(self.lib.vread_stat(self.pointer, byref(stat)))
+        return stat
+
+    def update(self):
+        check(self.lib.vread_update(self.pointer))
+
+    def read(self, length):
+        buffer = ctypes.create_string_buffer(max(1, length))
+        n = check(self.lib.vread_read(self.pointer, buffer, length))
+        return buffer.raw[:n]
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        return check(self.lib.vread_seek(self.pointer, offset, whence))
+
+    def pread(self, length, offset):
+        buffer = ctypes.create_string_buffer(max(1, length))
+        n = check(self.lib.vread_pread(self.pointer, buffer, length, offset))
+        return buffer.raw[:n]
+
+    def preadv(self, ranges):
+        """ranges: (offset, length) pairs; returns (status, [bytes or errno])."""
+        buffers = [ctypes.create_string_buffer(max(1, length)) for _, length in ranges]
+        array = (Range * max(1, len(ranges)))()
+        for item, (offset, length), buffer in zip(array, ranges, buffers, strict=False):
+            item.offset, item.length = offset, length
+            item.buf = ctypes.cast(buffer, c_void_p)
+        status = self.lib.vread_preadv(self.pointer, array, len(ranges))
+        results = [
+            buffer.raw[: item.result] if item.result >= 0 else item.result
+            for item, buffer in zip(array, buffers, strict=False)
+        ]
+        return status, results
+
+    def submit(self, offset, length, cookie=0):
+        check(self.lib.vread_submit(self.pointer, offset, length, cookie))
+
+
+def data(completion):
+    """The bytes of a completion, copied out of the slice."""
+    return ctypes.string_at(completion.data, completion.result)
