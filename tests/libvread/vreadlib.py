@@ -3,8 +3,20 @@
 
 import ctypes
 import os
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int64, c_size_t, c_ssize_t
-from ctypes import c_uint, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_int,
+    c_int64,
+    c_size_t,
+    c_ssize_t,
+    c_uint,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 
 
 class Options(Structure):
