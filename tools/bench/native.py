@@ -155,7 +155,7 @@ def _extent_list(data):
     facts = data.image_facts
     lines = []
     for block in data.blocks:
-        path = f"{facts.data_dirs[0]}/{block.relative_path()}"
+        path = f"{facts.data_dirs[0].path}/{block.relative_path()}"
         for extent in file_extents(facts, path, block.length):
             lines.append(f"{extent.physical} {extent.length}\n")
     return "".join(lines)

@@ -169,7 +169,7 @@ class HdfsCluster:
         wanted = {"path": path, "files": "1", "blocks": "1", "locations": "1"}
         report = _http(self._ports[1], "/fsck", wanted)
         if "is HEALTHY" not in report:
-            raise HdfsError(f"fsck {path}: {report.strip()[-500:]}")
+            raise HdfsError(f"fsck {path}: {report.strip().splitlines()[-1]}")
         found = [
             Block(
                 pool=match["pool"],

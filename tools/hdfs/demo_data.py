@@ -72,8 +72,7 @@ class DemoData:
     @property
     def image_facts(self):
         facts = json.loads((self.directory / "image.json").read_text())
-        facts |= {"path": str(self.image), "data_dirs": tuple(facts["data_dirs"])}
-        return DatanodeImage(**facts)
+        return DatanodeImage.from_facts(facts | {"path": str(self.image)})
 
 
 def demo_image(

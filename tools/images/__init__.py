@@ -10,12 +10,16 @@ By hand: `python -m tools.images --help`.
 
 from tools.images.datanode import TABLES, DatanodeImage, ImageError, make_datanode_image
 from tools.images.extents import Extent, file_extents
+from tools.images.layout import DataDir, layout_of, write_layout
 
 __all__ = [
     "TABLES",
+    "DataDir",
     "DatanodeImage",
     "Extent",
     "ImageError",
     "file_extents",
+    "layout_of",
     "make_datanode_image",
+    "write_layout",
 ]

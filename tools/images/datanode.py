@@ -13,6 +13,8 @@ import uuid as uuids
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tools.images.layout import DataDir
+
 TABLES = ("gpt", "mbr", "none")
 SECTOR = 512
 MIB = 1 << 20
@@ -38,10 +40,18 @@ class DatanodeImage:
     length: int  # bytes of the file system
     block_size: int
     uuid: str
-    data_dirs: tuple  # paths inside the file system, in the order given
+    data_dirs: tuple  # of DataDir, in the order given
 
     def facts(self):
+        """As JSON can hold it; from_facts() makes the same of it again."""
         return asdict(self)
+
+    @staticmethod
+    def from_facts(facts):
+        data_dirs = tuple(
+            DataDir(**known | {"pools": tuple(known["pools"])}) for known in facts["data_dirs"]
+        )
+        return DatanodeImage(**facts | {"data_dirs": data_dirs})
 
 
 def make_datanode_image(
@@ -83,8 +93,9 @@ def make_datanode_image(
         out.unlink()
         raise
     partition = 0 if table == "none" else 2
+    data_dirs = tuple(DataDir.of(*pair) for pair in zip(sources, targets, strict=True))
     return DatanodeImage(
-        str(out), table, partition, offset, length, block_size, identity, tuple(targets)
+        str(out), table, partition, offset, length, block_size, identity, data_dirs
     )
 
 

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The layout of an image, from what its maker knows (xen-backend/image/layout.h has the format).
+
+vread-provision finds the same by looking into the image; that both agree is a test, and other
+tests need no libguestfs this way.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class DataDir:
+    """A datanode's data directory and who it says it is."""
+
+    path: str  # inside the file system
+    storage_id: str
+    datanode_uuid: str
+    cluster_id: str
+    pools: tuple
+
+    @staticmethod
+    def of(source, path):
+        """From the directory `source`, which is or will be `path` in the image."""
+        current = Path(source) / "current"
+        version = dict(
+            line.split("=", 1)
+            for line in (current / "VERSION").read_text().splitlines()
+            if "=" in line and not line.startswith("#")
+        )
+        pools = tuple(sorted(entry.name for entry in current.glob("BP-*") if entry.is_dir()))
+        return DataDir(
+            path, version["storageID"], version["datanodeUuid"], version["clusterID"], pools
+        )
+
+
+def layout_of(image):
+    """The layout document of a DatanodeImage."""
+    partition = f"{image.table}:{image.partition}" if image.partition else "none"
+    data_dirs = [
+        {
+            "path": data_dir.path,
+            "storage-id": data_dir.storage_id,
+            "datanode-uuid": data_dir.datanode_uuid,
+            "cluster-id": data_dir.cluster_id,
+            "pools": list(data_dir.pools),
+        }
+        for data_dir in image.data_dirs
+    ]
+    file_system = {
+        "partition": partition,
+        "offset": image.offset,
+        "length": image.length,
+        "type": "ext4",
+        "uuid": image.uuid,
+        "data-dirs": data_dirs,
+    }
+    size = Path(image.path).stat().st_size
+    return {"layout-version": 1, "image": {"size": size}, "filesystems": [file_system]}
+
+
+def write_layout(image, path):
+    Path(path).write_text(json.dumps(layout_of(image), indent=2) + "\n")
