@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What all file-system readers share: paths, extent lists, reads by extent, and
+ * the two ways of telling that nothing changed; see fs.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uuid/uuid.h>
+
+#include "image/ext4.h"
+#include "image/fs.h"
+#include "image/fs_impl.h"
+
+#define MAX_PATH_NAMES 64
+
+int fs_new(struct image_source *source, uint64_t offset, uint64_t length, const char *type,
+	   const char *uuid, struct fs **ret)
+{
+	struct fs *fs;
+
+	if (strcmp(type, "ext2") && strcmp(type, "ext3") && strcmp(type, "ext4"))
+		return -EOPNOTSUPP;
+	if (offset > image_source_size(source) || length > image_source_size(source) - offset)
+		return -EIO;
+	fs = calloc(1, sizeof(*fs));
+	if (!fs)
+		return -ENOMEM;
+	if (uuid_parse(uuid, fs->uuid) < 0) {
+		free(fs);
+		return -EINVAL;
+	}
+	fs->ops = &ext4_ops;
+	fs->source = source;
+	fs->offset = offset;
+	fs->length = length;
+	*ret = fs;
+	return 0;
+}
+
+void fs_free(struct fs *fs)
+{
+	free(fs);
+}
+
+int fs_view_open(struct fs *fs, struct fs_view **ret, const char **ret_reason)
+{
+	const char *reason;
+
+	return fs->ops->view_open(fs, ret, ret_reason ? ret_reason : &reason);
+}
+
+void fs_view_close(struct fs_view *v)
+{
+	if (v)
+		v->fs->ops->view_close(v);
+}
+
+uint64_t fs_view_root(struct fs_view *v)
+{
+	return v->fs->ops->root(v);
+}
+
+int fs_view_lookup(struct fs_view *v, uint64_t dir, const char *path, uint64_t *ret_inode)
+{
+	for (unsigned names = 0; *path; names++) {
+		size_t length = strcspn(path, "/");
+		int r;
+
+		if (length == 0) {
+			path++;
+			continue;
+		}
+		if (names == MAX_PATH_NAMES || length > FS_MAX_NAME)
+			return -ENOENT;
+		r = v->fs->ops->lookup(v, dir, path, length, &dir);
+		if (r < 0)
+			return r;
+		path += length;
+	}
+	*ret_inode = dir;
+	return 0;
+}
+
+int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx)
+{
+	return v->fs->ops->list(v, dir, cb, ctx);
+}
+
+static bool grow(struct fs_file *f)
+{
+	unsigned capacity = f->num_extents ? 2 * f->num_extents : 4;
+	struct fs_extent *e;
+
+	/* Full exactly at 0 and at the powers of two from 4 up. */
+	if (f->num_extents && (f->num_extents < 4 || (f->num_extents & (f->num_extents - 1))))
+		return true;
+	e = reallocarray(f->extents, capacity, sizeof(*e));
+	if (!e)
+		return false;
+	f->extents = e;
+	return true;
+}
+
+int fs_file_add_extent(struct fs *fs, struct fs_file *f, uint64_t logical, uint64_t physical,
+		       uint64_t length)
+{
+	struct fs_extent *last = f->num_extents ? &f->extents[f->num_extents - 1] : NULL;
+	uint64_t end;
+
+	if (length == 0 || __builtin_add_overflow(logical, length, &end))
+		return -EIO;
+	if (physical > fs->length || length > fs->length - physical)
+		return -EIO;
+	if (last && logical < last->logical + last->length)
+		return -EIO;
+	physical += fs->offset;
+	if (last && logical == last->logical + last->length &&
+	    physical == last->physical + last->length) {
+		last->length += length;
+		return 0;
+	}
+	if (f->num_extents == FS_MAX_EXTENTS)
+		return -EIO;
+	if (!grow(f))
+		return -ENOMEM;
+	f->extents[f->num_extents++] = (struct fs_extent){logical, physical, length};
+	return 0;
+}
+
+static uint64_t mapped_from_start(const struct fs_file *f)
+{
+	uint64_t end = 0;
+
+	for (unsigned i = 0; i < f->num_extents && f->extents[i].logical == end; i++)
+		end += f->extents[i].length;
+	return end < f->size ? end : f->size;
+}
+
+int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
+{
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = v->fs->ops->map(v, inode, ret);
+	if (r < 0) {
+		fs_file_clear(ret);
+		return r;
+	}
+	ret->mapped = mapped_from_start(ret);
+	return 0;
+}
+
+void fs_file_clear(struct fs_file *f)
+{
+	free(f->extents);
+	memset(f, 0, sizeof(*f));
+}
+
+int fs_file_check(struct fs *fs, const struct fs_file *f)
+{
+	uint8_t now[FS_IDENTITY_BYTES];
+	int r = image_source_read(fs->source, f->identity.offset, now, f->identity.length);
+
+	if (r < 0)
+		return r;
+	fs->ops->mask_identity(now, f->identity.length);
+	return memcmp(now, f->identity.bytes, f->identity.length) ? -EAGAIN : 0;
+}
+
+/* Index of the extent that holds offset, which lies below f->mapped. */
+static unsigned find_extent(const struct fs_file *f, uint64_t offset)
+{
+	unsigned low = 0, high = f->num_extents;
+
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (f->extents[middle].logical <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length)
+{
+	uint8_t *to = buf;
+
+	if (offset > f->mapped || length > f->mapped - offset)
+		return -ENODATA;
+	if (length == 0)
+		return 0;
+	for (unsigned i = find_extent(f, offset); length > 0; i++) {
+		const struct fs_extent *e = &f->extents[i];
+		uint64_t skip = offset - e->logical;
+		size_t n = length < e->length - skip ? length : (size_t)(e->length - skip);
+		int r = image_source_read(fs->source, e->physical + skip, to, n);
+
+		if (r < 0)
+			return r;
+		to += n;
+		offset += n;
+		length -= n;
+	}
+	return 0;
+}
+
+int fs_stamp_take(struct fs *fs, struct fs_stamp *ret)
+{
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = image_source_identity(fs->source, &ret->image);
+	if (r < 0)
+		return r;
+	return fs->ops->stamp(fs, ret);
+}
+
+bool fs_stamp_holds(const struct fs_stamp *then, const struct fs_stamp *now)
+{
+	return then->quiescent && now->quiescent &&
+	       !memcmp(&then->image, &now->image, sizeof(then->image)) &&
+	       !memcmp(then->super, now->super, sizeof(then->super));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * layout.h - where in an image the datanode's data directories are.
+ *
+ * vread-provision finds it out once and writes it; vreadd reads it at every
+ * start.  As JSON:
+ *
+ *   {"layout-version": 1,
+ *    "image": {"size": BYTES},
+ *    "filesystems": [
+ *      {"partition": "gpt:2" | "mbr:1" | "none",
+ *       "offset": BYTES, "length": BYTES, "type": "ext4", "uuid": UUID,
+ *       "data-dirs": [
+ *         {"path": "/dfs/data", "storage-id": "DS-...", "datanode-uuid": UUID,
+ *          "cluster-id": "CID-...", "pools": ["BP-..."]}]}]}
+ *
+ * Paths are absolute inside their file system.
+ */
+#ifndef VREAD_IMAGE_LAYOUT_H
+#define VREAD_IMAGE_LAYOUT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define LAYOUT_VERSION 1
+#define LAYOUT_MAX_FILE_BYTES (4U << 20)
+#define LAYOUT_MAX_FILESYSTEMS 64U
+#define LAYOUT_MAX_DATA_DIRS 64U /* per file system */
+#define LAYOUT_MAX_POOLS 64U     /* per data directory */
+#define LAYOUT_MAX_PATH 1024U
+
+enum layout_table { LAYOUT_NONE, LAYOUT_GPT, LAYOUT_MBR };
+
+struct layout_data_dir {
+	char *path;
+	char *storage_id;
+	char *datanode_uuid;
+	char *cluster_id;
+	char **pools;
+	unsigned num_pools;
+};
+
+struct layout_filesystem {
+	enum layout_table table;
+	unsigned partition; /* number in the table; 0 without one */
+	uint64_t offset, length;
+	char *type; /* "ext2", "ext3", "ext4" */
+	char *uuid;
+	struct layout_data_dir *data_dirs;
+	unsigned num_data_dirs;
+};
+
+struct image_layout {
+	uint64_t image_size;
+	struct layout_filesystem *filesystems;
+	unsigned num_filesystems;
+};
+
+/* "gpt:2"; buf holds at least 16 bytes.  Returns buf. */
+const char *layout_partition_name(const struct layout_filesystem *fs, char *buf);
+
+/* Pure: text of length bytes, called name in messages.  0, or negative errno with
+ * *ret_error (free() it) naming the place, the value and what was expected. */
+int layout_parse(const char *text, size_t length, const char *name, struct image_layout **ret,
+		 char **ret_error);
+int layout_load(const char *path, struct image_layout **ret, char **ret_error);
+void layout_free(struct image_layout *layout); /* NULL is ignored */
+
+/* New reference, or NULL when out of memory. */
+json_t *layout_to_json(const struct image_layout *layout);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * partition.h - what an image is, at a glance (libblkid), and whether a layout
+ * still fits it.
+ */
+#ifndef VREAD_IMAGE_PARTITION_H
+#define VREAD_IMAGE_PARTITION_H
+
+#include "image/layout.h"
+#include "image/source.h"
+
+#define DISK_MAX_PARTITIONS 128U
+
+struct disk_partition {
+	unsigned number;
+	uint64_t offset, length; /* bytes */
+};
+
+struct disk {
+	enum layout_table table;
+	char type[32]; /* what lies on the whole disk: "ext4", "LVM2_member", "crypto_LUKS", "" */
+	unsigned num_partitions;
+	struct disk_partition partition[DISK_MAX_PARTITIONS];
+};
+
+/* 0 and *ret, or negative errno with *ret_error (free() it): -ENODATA not a disk,
+ * -ERANGE truncated, -EMEDIUMTYPE a format other than raw. */
+int disk_examine(struct image_source *s, struct disk *ret, char **ret_error);
+
+/* What lies at a range of the image; "" if nothing known does.  uuid may be NULL. */
+int disk_probe(struct image_source *s, uint64_t offset, uint64_t length, char type[32],
+	       char uuid[40]);
+/* Whether a type as disk_probe() tells it is encryption's. */
+bool disk_type_is_encrypted(const char *type);
+
+/* 0 if every file system of the layout is still where it says, else -ESTALE or
+ * another negative errno with *ret_error saying what changed and what to do. */
+int layout_check_fit(struct image_source *s, const struct image_layout *layout,
+		     const char *layout_path, char **ret_error);
+
+#endif
