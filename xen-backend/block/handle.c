@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * block_open() and its kin: which replica, of those the caller may read, is the
+ * one it named; see block.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block/internal.h"
+#include "policy/policy.h"
+#include "vreadif.h"
+
+/* One OPEN's way through the store. */
+struct search {
+	struct block_store *store;
+	const struct block_name *name;
+	struct fs_stamp stamp; /* of the file system being searched */
+	struct fs_view *view;  /* its metadata; opened when first needed */
+	int error;             /* the most telling so far */
+};
+
+/* How much an error says about the block; what was found beats what was not. */
+static int telling(int error)
+{
+	switch (error) {
+	case -EACCES:
+		return 1;
+	case -ENOENT:
+		return 2;
+	case -EEXIST:
+		return 3;
+	default:
+		return error ? 4 : 0;
+	}
+}
+
+static void remember(struct search *s, int error)
+{
+	if (telling(error) > telling(s->error))
+		s->error = error;
+}
+
+static bool has_pool(const struct layout_data_dir *d, const char *pool)
+{
+	for (unsigned i = 0; i < d->num_pools; i++)
+		if (!strcmp(d->pools[i], pool))
+			return true;
+	return false;
+}
+
+static bool is_candidate(const struct layout_data_dir *d, const struct block_name *name)
+{
+	if (!has_pool(d, name->pool_id))
+		return false;
+	for (unsigned i = 0; i < name->num_storages; i++)
+		if (!strcmp(name->storage_ids[i], d->storage_id))
+			return true;
+	return name->num_storages == 0;
+}
+
+static int find_on_disk(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
+			const struct replica_key *key, struct block_replica **ret)
+{
+	struct block_files files;
+	int r = s->view ? 0 : fs_view_open(fs, &s->view, NULL);
+
+	if (r == 0)
+		r = block_locate(fs, s->view, dir->path, key->pool, key->id, key->genstamp, &files);
+	if (r < 0)
+		return r;
+	*ret = replica_new(fs, key, &files, &s->stamp);
+	if (!*ret)
+		return -ENOMEM;
+	replica_cache_add(s->store->cache, *ret);
+	return 0;
+}
+
+static int find_replica(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
+			struct block_replica **ret)
+{
+	struct replica_key key = {dir, s->name->pool_id, s->name->block_id, s->name->genstamp};
+
+	*ret = replica_cache_find(s->store->cache, &key, &s->stamp);
+	return *ret ? 0 : find_on_disk(s, fs, dir, &key, ret);
+}
+
+/* A finalized replica's .meta covers it whole; that of one being written covers at
+ * least what the reader was promised. */
+static int check_length(const struct block_replica *r, uint64_t visible)
+{
+	const struct block_files *f = &r->files;
+	uint64_t expected;
+
+	if (visible > f->data.size)
+		return -ERANGE;
+	if (visible > f->data.mapped)
+		return -ENODATA;
+	if (!meta_expected_length(&f->header, f->finalized ? f->data.size : visible, &expected) ||
+	    expected > f->meta.size)
+		return -EILSEQ;
+	return 0;
+}
+
+static int try_directory(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
+			 struct block_handle *h)
+{
+	int r = find_replica(s, fs, dir, &h->replica);
+
+	if (r < 0)
+		return r;
+	h->visible_length =
+		s->name->visible_length ? s->name->visible_length : h->replica->files.data.size;
+	r = check_length(h->replica, h->visible_length);
+	if (r < 0) {
+		replica_put(h->replica);
+		h->replica = NULL;
+	}
+	return r;
+}
+
+static bool search_filesystem(struct search *s, const struct layout_filesystem *lfs, struct fs *fs,
+			      bool allowed, struct block_handle *h)
+{
+	bool stamped = false;
+	int r = -ENOENT;
+
+	for (unsigned i = 0; i < lfs->num_data_dirs && r != 0; i++) {
+		const struct layout_data_dir *dir = &lfs->data_dirs[i];
+
+		if (!is_candidate(dir, s->name))
+			continue;
+		r = allowed ? 0 : -EACCES;
+		if (r == 0 && !stamped)
+			r = fs_stamp_take(fs, &s->stamp);
+		stamped = r == 0;
+		if (r == 0)
+			r = try_directory(s, fs, dir, h);
+		remember(s, r);
+	}
+	fs_view_close(s->view);
+	s->view = NULL;
+	return h->replica != NULL;
+}
+
+static int search_store(struct search *s, const struct policy *p, struct block_handle *h)
+{
+	bool any_allowed = false;
+
+	for (unsigned i = 0; i < s->store->num_datanodes; i++) {
+		struct store_datanode *dn = &s->store->datanodes[i];
+		bool allowed = policy_allows_datanode(p, dn->name);
+
+		any_allowed |= allowed;
+		for (unsigned k = 0; k < dn->layout->num_filesystems; k++)
+			if (search_filesystem(s, &dn->layout->filesystems[k], dn->fs[k], allowed,
+					      h))
+				return 0;
+	}
+	if (s->error)
+		return s->error;
+	return any_allowed ? -ENODEV : -EACCES;
+}
+
+static void fill_info(const struct block_replica *r, struct block_info *ret)
+{
+	*ret = (struct block_info){
+		.length = r->files.data.size,
+		.genstamp = r->key.genstamp,
+		.flags = r->files.finalized ? VREAD_BLOCK_FINALIZED : 0,
+	};
+}
+
+int block_open(struct block_store *store, const struct policy *p, const struct block_name *name,
+	       struct block_handle **ret, struct block_info *ret_info)
+{
+	struct search s = {.store = store, .name = name};
+	struct block_handle *h;
+	int r;
+
+	if (!policy_allows_pool(p, name->pool_id))
+		return -EACCES;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	r = search_store(&s, p, h);
+	if (r < 0) {
+		free(h);
+		return r;
+	}
+	fill_info(h->replica, ret_info);
+	*ret = h;
+	return 0;
+}
+
+int block_stat(struct block_handle *h, struct block_info *ret_info)
+{
+	int r = replica_check(h->replica);
+
+	if (r == 0)
+		fill_info(h->replica, ret_info);
+	return r;
+}
+
+void block_close(struct block_handle *h)
+{
+	if (!h)
+		return;
+	replica_put(h->replica);
+	free(h);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Replicas and their record of what was verified; see replica.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "block/replica.h"
+
+struct block_replica *replica_new(struct fs *fs, const struct replica_key *key,
+				  struct block_files *files, const struct fs_stamp *stamp)
+{
+	struct block_replica *r = calloc(1, sizeof(*r));
+	uint64_t units = files->data.size / REPLICA_UNIT + (files->data.size % REPLICA_UNIT != 0);
+	char *pool = strdup(key->pool);
+
+	if (!r || !pool) {
+		block_files_clear(files);
+		free(pool);
+		free(r);
+		return NULL;
+	}
+	atomic_init(&r->references, 1);
+	r->fs = fs;
+	r->key = *key;
+	r->key.pool = pool;
+	r->files = *files;
+	r->stamp = *stamp;
+	if (stamp->quiescent && units <= REPLICA_MAX_UNITS) {
+		r->verified = calloc(units / 64 + 1, sizeof(*r->verified));
+		r->num_units = r->verified ? units : 0;
+	}
+	return r;
+}
+
+struct block_replica *replica_get(struct block_replica *r)
+{
+	atomic_fetch_add(&r->references, 1);
+	return r;
+}
+
+void replica_put(struct block_replica *r)
+{
+	if (!r || atomic_fetch_sub(&r->references, 1) != 1)
+		return;
+	block_files_clear(&r->files);
+	free((char *)r->key.pool);
+	free((void *)r->verified);
+	free(r);
+}
+
+size_t replica_weight(const struct block_replica *r)
+{
+	return sizeof(*r) + r->num_units / 8 +
+	       2 * sizeof(struct fs_extent) *
+		       ((size_t)r->files.data.num_extents + r->files.meta.num_extents);
+}
+
+bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_t length)
+{
+	uint64_t last = (offset + length - 1) / REPLICA_UNIT;
+
+	if (length == 0 || last >= r->num_units)
+		return false;
+	for (uint64_t u = offset / REPLICA_UNIT; u <= last; u++)
+		if (!(atomic_load(&r->verified[u / 64]) >> (u % 64) & 1))
+			return false;
+	return true;
+}
+
+void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t length)
+{
+	uint64_t end = offset + length;
+
+	for (uint64_t u = (offset + REPLICA_UNIT - 1) / REPLICA_UNIT; u < r->num_units; u++) {
+		uint64_t unit_end = (u + 1) * REPLICA_UNIT;
+
+		if (unit_end > r->files.data.size)
+			unit_end = r->files.data.size;
+		if (unit_end > end)
+			return;
+		atomic_fetch_or(&r->verified[u / 64], UINT64_C(1) << (u % 64));
+	}
+}
+
+bool replica_is_quiescent(struct block_replica *r)
+{
+	struct fs_stamp now;
+
+	return r->stamp.quiescent && fs_stamp_take(r->fs, &now) == 0 &&
+	       fs_stamp_holds(&r->stamp, &now);
+}
+
+int replica_check(struct block_replica *r)
+{
+	int error = fs_file_check(r->fs, &r->files.data);
+
+	return error < 0 ? error : fs_file_check(r->fs, &r->files.meta);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * replica.h - one replica of a block as it was found, shared by its handles.
+ *
+ * Immutable but for the record of what has been verified: one bit per
+ * REPLICA_UNIT bytes whose checksums were right.  A set bit lets a later read
+ * skip the checksums, which is sound only while nobody can have written to the
+ * image since: the file system was cleanly unmounted when the replica was
+ * found (stamp), and a stamp taken before and after that later read is the
+ * same.  Mounting for writing clears the clean state on disk before
+ * anything else is written, and what mounting, checking and tuning write to the
+ * superblock (times, counts) never comes back; a file-backed image's own
+ * modification time must be the same besides.  While the file system is
+ * mounted, bits are neither set nor used and every read is checked.
+ */
+#ifndef VREAD_BLOCK_REPLICA_H
+#define VREAD_BLOCK_REPLICA_H
+
+#include <stdatomic.h>
+
+#include "block/locate.h"
+
+#define REPLICA_UNIT (64U << 10)
+#define REPLICA_MAX_UNITS (1U << 24) /* of a block of 1 TiB; above, nothing is recorded */
+
+/* Identifies a replica in the cache; dir is compared by address. */
+struct replica_key {
+	const void *dir;
+	const char *pool;
+	int64_t id;
+	uint64_t genstamp;
+};
+
+struct block_replica {
+	atomic_uint references;
+	struct fs *fs;
+	struct replica_key key; /* pool is the replica's own copy */
+	struct block_files files;
+	struct fs_stamp stamp;
+	uint64_t num_units;
+	_Atomic(uint64_t) *verified;
+
+	/* replica_cache.c's, under its lock */
+	struct block_replica *newer, *older, *chain;
+};
+
+/* Takes over *files in any case.  stamp was taken before they were looked for.  One
+ * reference; NULL: out of memory. */
+struct block_replica *replica_new(struct fs *fs, const struct replica_key *key,
+				  struct block_files *files, const struct fs_stamp *stamp);
+struct block_replica *replica_get(struct block_replica *r);
+void replica_put(struct block_replica *r); /* NULL is ignored */
+
+/* About how much memory it holds. */
+size_t replica_weight(const struct block_replica *r);
+
+/* Whether checksums of all of [offset, offset + length) were found right. */
+bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_t length);
+/* Records the units that lie in [offset, offset + length) whole. */
+void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t length);
+
+/* Whether nothing was written to the image since the replica was found. */
+bool replica_is_quiescent(struct block_replica *r);
+/* 0 if both files are still the ones found, else -EAGAIN or -EIO. */
+int replica_check(struct block_replica *r);
+
+#endif
