@@ -64,7 +64,7 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs blkid libisal inih jansson libsystemd
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd
 CC ?= gcc
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
@@ -92,7 +92,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
-binaries: $(B)/imagebench $(B)/vreadbench
+binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockctl
 
 $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
 	@mkdir -p build/generated
@@ -119,6 +119,8 @@ $(B)/imagebench: $(call obj,tools/bench/imagebench.c)
 	$(CC) $(LDFLAGS) -o $@ $^
 $(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
 	$(CC) $(LDFLAGS) -o $@ $^
+$(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka

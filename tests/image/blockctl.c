@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * blockctl: the block and image code of vreadd behind a line protocol, so that tests
+ * can change an image between two steps of a read.
+ *
+ *   blockctl DATANODE=IMAGE:LAYOUT ...     then on stdin, one per line:
+ *   policy DATANODES|* POOLS|*             ("-" for none)
+ *   open POOL ID GENSTAMP VISIBLE [STORAGE ...]  -> ok HANDLE LENGTH GENSTAMP FLAGS
+ *   read HANDLE OFFSET LENGTH              -> ok N, then N bytes
+ *   stat HANDLE                            -> ok LENGTH GENSTAMP FLAGS
+ *   close HANDLE                           -> ok
+ *   list                                   -> ok JSON
+ *   status                                 -> ok JSON
+ *
+ * Failures are answered "error ERRNO-NAME".  Bytes of a failed read's destination that
+ * are not what they were before are an error of their own: "exposed N".
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block/block.h"
+#include "block/list.h"
+#include "block/store.h"
+#include "policy/policy.h"
+
+#define MAX_HANDLES 64
+#define MAX_LENGTH (8U << 20)
+#define FILL 0xa5
+
+static struct block_store *store;
+static struct policy *policy;
+static struct block_handle *handles[MAX_HANDLES];
+static uint8_t buffer[MAX_LENGTH];
+
+static void fail(int error)
+{
+	printf("error %s\n", strerrorname_np(-error));
+}
+
+static void set_policy(char *datanodes, char *pools)
+{
+	const char *error;
+
+	policy_free(policy);
+	policy = policy_new(POLICY_CLIENT, strcmp(datanodes, "-") ? datanodes : NULL,
+			    strcmp(pools, "-") ? pools : NULL, &error);
+	puts(policy ? "ok" : error);
+}
+
+static unsigned split(char *line, char **word, unsigned max)
+{
+	unsigned n = 0;
+
+	for (char *w = strtok(line, " \n"); w && n < max; w = strtok(NULL, " \n"))
+		word[n++] = w;
+	return n;
+}
+
+static void do_open(char **word, unsigned n)
+{
+	struct block_name name = {
+		.pool_id = word[1],
+		.block_id = strtoll(word[2], NULL, 10),
+		.genstamp = strtoull(word[3], NULL, 10),
+		.visible_length = strtoull(word[4], NULL, 10),
+		.storage_ids = (const char *const *)word + 5,
+		.num_storages = n - 5,
+	};
+	struct block_info info;
+	unsigned slot = 0;
+	int r;
+
+	while (slot < MAX_HANDLES && handles[slot])
+		slot++;
+	if (slot == MAX_HANDLES) {
+		fail(-EMFILE);
+		return;
+	}
+	r = block_open(store, policy, &name, &handles[slot], &info);
+	if (r < 0)
+		fail(r);
+	else
+		printf("ok %u %" PRIu64 " %" PRIu64 " %u\n", slot, info.length, info.genstamp,
+		       info.flags);
+}
+
+static struct block_handle *handle(const char *word)
+{
+	unsigned long slot = strtoul(word, NULL, 10);
+
+	return slot < MAX_HANDLES ? handles[slot] : NULL;
+}
+
+static void report_exposed(uint32_t from, uint32_t length)
+{
+	uint32_t changed = 0;
+
+	for (uint32_t i = from; i < length; i++)
+		changed += buffer[i] != FILL;
+	printf("exposed %u\n", changed);
+}
+
+static void do_read(struct block_handle *h, uint64_t offset, uint32_t length)
+{
+	ssize_t r;
+
+	if (length > sizeof(buffer)) {
+		fail(-EINVAL);
+		return;
+	}
+	memset(buffer, FILL, length);
+	r = block_read(h, offset, buffer, length);
+	if (r < 0) {
+		printf("error %s ", strerrorname_np((int)-r));
+		report_exposed(0, length);
+		return;
+	}
+	printf("ok %zd\n", r);
+	fwrite(buffer, 1, (size_t)r, stdout);
+}
+
+static void do_stat(struct block_handle *h)
+{
+	struct block_info info;
+	int r = block_stat(h, &info);
+
+	if (r < 0)
+		fail(r);
+	else
+		printf("ok %" PRIu64 " %" PRIu64 " %u\n", info.length, info.genstamp, info.flags);
+}
+
+static int add_listing(void *ctx, const struct block_listing *b)
+{
+	json_array_append_new(ctx,
+			      json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s, s:s*}",
+					"datanode", b->datanode, "storage", b->storage_id, "pool",
+					b->pool_id, "id", (json_int_t)b->block_id, "genstamp",
+					(json_int_t)b->genstamp, "length", (json_int_t)b->length,
+					"finalized", (int)b->finalized, "status",
+					b->status ? strerrorname_np(-b->status) : "ok", "problem",
+					b->problem));
+	return 0;
+}
+
+static void print_json(json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT);
+
+	printf("ok %s\n", text);
+	free(text);
+	json_decref(value);
+}
+
+static void do_list(void)
+{
+	json_t *array = json_array();
+	int r = block_store_list(store, add_listing, array);
+
+	if (r == 0) {
+		print_json(array);
+		return;
+	}
+	json_decref(array);
+	fail(r);
+}
+
+static void run(char *line)
+{
+	char *word[80];
+	unsigned n = split(line, word, 80);
+	struct block_handle *h = n > 1 ? handle(word[1]) : NULL;
+
+	if (n == 3 && !strcmp(word[0], "policy"))
+		set_policy(word[1], word[2]);
+	else if (n >= 5 && !strcmp(word[0], "open"))
+		do_open(word, n);
+	else if (n == 4 && h && !strcmp(word[0], "read"))
+		do_read(h, strtoull(word[2], NULL, 10), (uint32_t)strtoul(word[3], NULL, 10));
+	else if (n == 2 && h && !strcmp(word[0], "stat"))
+		do_stat(h);
+	else if (n == 2 && h && !strcmp(word[0], "close")) {
+		block_close(h);
+		handles[strtoul(word[1], NULL, 10)] = NULL;
+		puts("ok");
+	} else if (n == 1 && !strcmp(word[0], "list"))
+		do_list();
+	else if (n == 1 && !strcmp(word[0], "status"))
+		print_json(block_store_status(store));
+	else
+		fail(-EBADF);
+	fflush(stdout);
+}
+
+static int add(char *argument)
+{
+	char *image = strchr(argument, '='), *layout = image ? strrchr(image, ':') : NULL;
+	char *error = NULL;
+	int r;
+
+	if (!layout) {
+		fprintf(stderr, "blockctl: expected DATANODE=IMAGE:LAYOUT, not %s\n", argument);
+		return 2;
+	}
+	*image++ = '\0';
+	*layout++ = '\0';
+	r = block_store_add(store, argument, image, layout, &error);
+	if (r < 0)
+		fprintf(stderr, "%s: %s\n", strerrorname_np(-r), error);
+	free(error);
+	return r < 0;
+}
+
+int main(int argc, char **argv)
+{
+	static char line[16384];
+	const char *error;
+	int status = 0;
+
+	store = block_store_new();
+	policy = policy_new(POLICY_CLIENT, "*", "*", &error);
+	for (int i = 1; i < argc && status == 0; i++)
+		status = add(argv[i]);
+	if (status == 0)
+		puts("ready");
+	fflush(stdout);
+	while (status == 0 && fgets(line, sizeof(line), stdin))
+		run(line);
+	for (unsigned i = 0; i < MAX_HANDLES; i++)
+		block_close(handles[i]);
+	policy_free(policy);
+	block_store_free(store);
+	return status;
+}
