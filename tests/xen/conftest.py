@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Emulated Xen hosts for tests.  A host costs ten seconds or more, so tests share them.
+
+After each test the kernels of all hosts that are up are asked for reports of bugs; one
+of those fails the test, whatever it was about.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.lab import Guest, XenHost, deployment, product
+
+HEADER_FOLDERS = ("xenstore-schema", "build/generated", "linux-frontend/uapi")
+PRODUCT_VARIANT = os.environ.get("VREAD_XEN_VARIANT", "asan")
+
+
+@pytest.fixture(scope="session")
+def _hosts() -> Iterator[list[XenHost]]:
+    hosts: list[XenHost] = []
+    yield hosts
+    for host in hosts:
+        host.stop()
+
+
+@pytest.fixture(scope="session")
+def start_host(_hosts) -> Callable[..., XenHost]:
+    """start_host(name, ...) as XenHost(); the host lives until the tests end."""
+
+    def start(name: str, **arguments) -> XenHost:
+        host = XenHost(f"test-{name}", **arguments)
+        _hosts.append(host)
+        return host.start()
+
+    return start
+
+
+@pytest.fixture(autouse=True)
+def _kernels_have_nothing_to_say(_hosts) -> Iterator[None]:
+    yield
+    for host in _hosts:
+        if host.alive:
+            host.check_dmesg()
+
+
+@pytest.fixture(scope="session")
+def xen_host(start_host, demo) -> XenHost:
+    """A host with vreadd and vread in dom0, vread, libvread and the module in every guest,
+    and the datanode's disk as /dev/vda."""
+    return start_host(
+        "vread",
+        disks=[demo.image],
+        files=product.dom0_files(PRODUCT_VARIANT),
+        guest_files=product.guest_files(PRODUCT_VARIANT),
+    )
+
+
+@pytest.fixture
+def guest_name(request) -> str:
+    """A name for a guest that no other test uses."""
+    return re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40]
+
+
+@pytest.fixture(scope="session")
+def demo():
+    """The file, its blocks and the datanode image that real HDFS daemons made."""
+    from tools.hdfs.demo_data import demo_image, provision
+
+    data = demo_image()
+    provision(data)
+    return data
+
+
+@pytest.fixture(scope="session")
+def backend(xen_host, demo) -> deployment.Backend:
+    """vreadd in dom0, serving that image as datanode dn1."""
+    running = deployment.Backend(xen_host, {"dn1": deployment.Datanode("/dev/vda", demo.layout)})
+    running.start()
+    return running
+
+
+@pytest.fixture(scope="session")
+def make_client(backend, demo) -> Callable[..., Guest]:
+    """make_client(name, allow="*", frontend=True): a domU with a device for vRead, /blocks.txt
+    and, unless told otherwise, the module loaded and connected."""
+
+    def make(name: str, allow: str = "*", frontend: bool = True) -> Guest:
+        guest = backend.host.create_guest(name)
+        guest.put(demo.blocks_file, "/blocks.txt")
+        backend.attach(guest, allow)
+        if frontend:
+            deployment.load_frontend(guest)
+            backend.wait_connected(guest)
+        return guest
+
+    return make
+
+
+def _compiled(tmp_path_factory, source: str, *libraries: str) -> Path:
+    folder = Path(__file__).parent
+    repository = folder.parents[1]
+    program = tmp_path_factory.mktemp("programs") / source.removesuffix(".c")
+    headers = [repository / name for name in HEADER_FOLDERS]
+    command = ["gcc", "-std=gnu17", "-O1", "-Wall", "-Werror", "-D_GNU_SOURCE", "-pthread"]
+    command += [f"-I{path}" for path in headers]
+    subprocess.run([*command, folder / source, *libraries, "-o", program], check=True)
+    return program
+
+
+@pytest.fixture(scope="session")
+def hostile_frontend(tmp_path_factory) -> Path:
+    libraries = ("-lxenstore", "-lxengnttab", "-lxenevtchn")
+    return _compiled(tmp_path_factory, "hostile_frontend.c", *libraries)
+
+
+@pytest.fixture(scope="session")
+def uapi_test(tmp_path_factory) -> Path:
+    return _compiled(tmp_path_factory, "vread_uapi_test.c")

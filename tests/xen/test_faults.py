@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real Xen, and something dies, hangs or lies: nothing hangs, no byte is wrong, everything
+comes back or says why it does not."""
+
+import time
+
+import pytest
+
+from tools.lab import deployment
+
+pytestmark = pytest.mark.xen
+
+# A reader that goes on until a read fails, and says how that was.
+READER = "while vread cat --blocks-from /blocks.txt >/dev/null 2>/tmp/err; do :; done; cat /tmp/err"
+SOON = 30.0
+
+
+@pytest.fixture
+def client(make_client, guest_name):
+    guest = make_client(guest_name)
+    yield guest
+    if guest.alive:
+        guest.destroy()
+
+
+def wait_until(condition, what, timeout=60.0):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {timeout} s"
+        time.sleep(0.2)
+
+
+def start_reader(backend, client):
+    """A reader in the guest that is known to be in the middle of its reads."""
+    before = backend.bytes_read(client)
+    reader = client.popen(READER, timeout=300)
+    wait_until(lambda: backend.bytes_read(client) > before, "bytes on their way")
+    return reader
+
+
+def test_backend_killed_and_restarted_under_a_reader(client, demo, backend):
+    reader = start_reader(backend, client)
+    backend.kill()
+    said = reader.wait(SOON).stdout.decode()
+    assert "no backend" in said or "went away" in said, said
+    assert client.run("vread cat --blocks-from /blocks.txt >/dev/null", timeout=SOON).rc == 3
+    backend.start()
+    backend.wait_connected(client)
+    assert deployment.file_digest(client) == demo.sha256
+
+
+def test_backend_stopped_in_order_and_restarted(client, demo, backend):
+    reader = start_reader(backend, client)
+    assert backend.stop() == 0
+    reader.wait(SOON)
+    backend.wait_states(client, "6", "6")
+    backend.start()
+    backend.wait_connected(client)
+    assert deployment.file_digest(client) == demo.sha256
+
+
+def test_backend_that_hangs_costs_one_time_limit(client, demo, backend):
+    backend.signal("STOP")
+    try:
+        answer = client.run("vread cat --timeout 1000 --blocks-from /blocks.txt", timeout=SOON)
+    finally:
+        backend.signal("CONT")
+    assert answer.rc != 0
+    assert "time" in answer.stderr.decode()
+    assert deployment.file_digest(client) == demo.sha256
+
+
+def test_client_destroyed_under_its_reader(client, backend):
+    start_reader(backend, client)
+    name = backend.device(client)["name"]
+    client.destroy()
+    wait_until(lambda: backend.device(client) is None, "device gone from status")
+    backend.wait_states(client, "", "")
+    wait_until(lambda: name in backend.log(), "log names the device")
+    maps = backend.host.text(f"cat /proc/{backend.pid}/maps")
+    others = len(backend.status()["devices"])
+    if others == 0:
+        assert "xen/gntdev" not in maps
+
+
+def test_reader_killed_in_mid_read(client, demo, backend):
+    for _ in range(5):
+        reader = client.popen("exec vread cat --blocks-from /blocks.txt >/dev/null", timeout=120)
+        time.sleep(0.3)
+        client.run("pkill -KILL -x vread")
+        reader.wait(SOON)
+    assert deployment.file_digest(client) == demo.sha256
+    assert backend.device(client)["state"] == "Connected"
+
+
+def test_module_in_use_cannot_be_unloaded(client, demo, backend):
+    holder = client.popen("exec sleep 600 </dev/vread", timeout=700)
+    wait_until(lambda: client.run("rmmod xen_vreadfront").rc != 0, "refusal to unload")
+    assert deployment.file_digest(client) == demo.sha256
+    holder.kill()
+    holder.wait(SOON)
+    client.run("rmmod xen_vreadfront", timeout=60).check()
+    backend.wait_states(client, "6", "6")
+    assert client.run("test -e /dev/vread").rc != 0
+    deployment.load_frontend(client)
+    backend.wait_connected(client)
+    assert deployment.file_digest(client) == demo.sha256
+
+
+def test_device_detached_under_a_reader(client, backend):
+    reader = start_reader(backend, client)
+    backend.host.run(["vread", "detach", str(client.domid)], timeout=60).check()
+    reader.wait(SOON)
+    backend.wait_states(client, "", "")
+    assert backend.device(client) is None
+
+
+REFUSED = [
+    "absurd-pool",
+    "absurd-queues",
+    "absurd-order",
+    "foreign-ring",
+    "foreign-port",
+    "one-bad-pool-page",
+    "endless-directory",
+    "short-directory",
+]
+CLOSED = ["overflow", "id-out-of-range", "id-twice"]
+
+
+@pytest.fixture(scope="module")
+def hostile(make_client, hostile_frontend):
+    guest = make_client("hostile", frontend=False)
+    guest.put(hostile_frontend, "/hostile_frontend")
+    return guest
+
+
+@pytest.fixture(scope="module")
+def bystander(make_client):
+    return make_client("bystander")
+
+
+def attack(backend, guest, name):
+    """What the backend did, and what it wrote down about it."""
+    answer = guest.run(["/hostile_frontend", "0", name], timeout=120)
+    assert answer.rc == 0, answer.output
+    node = f"/local/domain/0/error/backend/vread/{guest.domid}/0/error"
+    error = backend.host.run(["xenstore-read", node])
+    return answer.stdout.decode().strip(), error.stdout.decode().strip()
+
+
+def test_an_honest_frontend_in_user_space_connects(backend, hostile):
+    assert attack(backend, hostile, "none")[0] == "connected"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_absurd_xenstore_numbers_are_refused(backend, hostile, bystander, demo, name):
+    outcome, error = attack(backend, hostile, name)
+    assert outcome == "refused"
+    assert error
+    assert vread_one(bystander, demo) == 0
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_broken_ring_closes_the_device(backend, hostile, bystander, demo, name):
+    outcome, error = attack(backend, hostile, name)
+    assert outcome == "closed"
+    assert error
+    assert vread_one(bystander, demo) == 0
+
+
+def test_an_event_storm_does_not_starve_others(backend, hostile, bystander, demo):
+    storm = hostile.popen(["/hostile_frontend", "0", "event-storm"], timeout=240)
+    assert vread_one(bystander, demo) == 0
+    assert storm.wait().stdout.decode().strip() == "closed"
+
+
+def vread_one(guest, demo):
+    return guest.run(["sh", "-c", f"vread cat {demo.blocks[0].spec} >/dev/null"], timeout=120).rc

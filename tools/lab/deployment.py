@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vRead as an operator would run it on an emulated Xen host: vreadd in dom0 with its
+configuration and layouts, a device for a guest, the module loaded there.
+
+with XenHost("h", disks=[image], files=..., guest_files=...) as host:
+    backend = Backend(host, {"dn1": Datanode("/dev/vda", layout)})
+    backend.start()
+    client = host.create_guest("client")
+    backend.attach(client)
+    load_frontend(client)
+    client.run("vread cat ...")
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .guest import Guest
+from .host import XenHost
+from .paths import LabError
+from .product import MODULE
+
+CONFIG = "/etc/vread/vread.conf"
+LOG = "/var/log/vreadd.log"
+READY_TIMEOUT = 60.0
+CONNECT_TIMEOUT = 60.0
+STOP_TIMEOUT = 30.0
+DIGEST_TIMEOUT = 300.0
+CONNECTED = "4"
+
+
+@dataclass(frozen=True)
+class Datanode:
+    """A datanode served: its image as dom0 sees it, and the layout to bring there."""
+
+    image: str
+    layout: Path
+
+
+class Backend:
+    """vreadd in dom0."""
+
+    def __init__(self, host: XenHost, datanodes: dict[str, Datanode]) -> None:
+        self.host, self._datanodes = host, datanodes
+        self._process = None
+
+    def start(self) -> None:
+        """Configures and starts it; returns when it answers on its control socket."""
+        self._configure()
+        self.host.run("mkdir -p /run/vread").check()
+        command = f"exec vreadd --config {CONFIG} --log-level debug >>{LOG} 2>&1"
+        self._process = self.host.popen(command)
+        deadline = time.monotonic() + READY_TIMEOUT
+        while self.host.run("vread status --json").rc != 0:
+            if not self._process.running or time.monotonic() > deadline:
+                raise LabError(f"vreadd did not come up:\n{self.log()}")
+            time.sleep(0.3)
+
+    def _configure(self) -> None:
+        lines = []
+        for name, datanode in self._datanodes.items():
+            layout = f"/var/lib/vread/layouts/{name}.json"
+            self.host.put(datanode.layout, layout)
+            lines += [f"[datanode {name}]", f"image = {datanode.image}", f"layout = {layout}"]
+        text = "\n".join(lines) + "\n"
+        self.host.run(f"mkdir -p /etc/vread; cat >{CONFIG}", stdin=text.encode()).check()
+
+    @property
+    def pid(self) -> int:
+        return int(self.host.text("pidof vreadd").split()[0])
+
+    def signal(self, name: str) -> None:
+        self.host.run(f"kill -{name} {self.pid}").check()
+
+    def kill(self) -> None:
+        """SIGKILL, and waits until it is gone."""
+        self.signal("KILL")
+        self._process.wait(STOP_TIMEOUT)
+
+    def stop(self) -> int:
+        """SIGTERM; returns its exit code."""
+        self.signal("TERM")
+        return self._process.wait(STOP_TIMEOUT).rc
+
+    def running(self) -> bool:
+        return self._process is not None and self._process.running
+
+    def status(self) -> dict:
+        return json.loads(self.host.text("vread status --json"))
+
+    def device(self, guest: Guest) -> dict | None:
+        """What status says about the guest's device; None when it knows none."""
+        name = f"xen:{guest.domid}/0"
+        return next((d for d in self.status()["devices"] if d["name"] == name), None)
+
+    def bytes_read(self, guest: Guest) -> int:
+        """Bytes the guest's device was given since it connected."""
+        return self.device(guest)["counters"]["bytes"]
+
+    def log(self) -> str:
+        return self.host.text(f"cat {LOG}")
+
+    # ---- devices -----------------------------------------------------------
+
+    def attach(self, guest: Guest, allow: str = "*") -> None:
+        self.host.run(["vread", "attach", str(guest.domid), "--allow-datanodes", allow]).check()
+
+    def backend_path(self, guest: Guest) -> str:
+        return f"/local/domain/0/backend/vread/{guest.domid}/0"
+
+    def frontend_path(self, guest: Guest) -> str:
+        return f"/local/domain/{guest.domid}/device/vread/0"
+
+    def states(self, guest: Guest) -> tuple[str, str]:
+        """xenbus states of the guest's device: (backend, frontend); "" where there is none."""
+        paths = [f"{self.backend_path(guest)}/state", f"{self.frontend_path(guest)}/state"]
+        found = [self.host.run(["xenstore-read", path]) for path in paths]
+        backend, frontend = (r.stdout.decode().strip() if r.rc == 0 else "" for r in found)
+        return backend, frontend
+
+    def wait_states(self, guest: Guest, backend: str, frontend: str) -> None:
+        """Waits until the two ends are in these states; "" stands for a removed directory."""
+        deadline = time.monotonic() + CONNECT_TIMEOUT
+        while (now := self.states(guest)) != (backend, frontend):
+            if time.monotonic() > deadline:
+                raise LabError(
+                    f"{guest.name}: states are {now}, wanted {(backend, frontend)}\n{self.log()}"
+                )
+            time.sleep(0.2)
+
+    def wait_connected(self, guest: Guest) -> None:
+        self.wait_states(guest, CONNECTED, CONNECTED)
+
+
+def load_frontend(guest: Guest, parameters: str = "") -> None:
+    guest.run(f"insmod {MODULE} {parameters}", timeout=CONNECT_TIMEOUT).check()
+
+
+def file_digest(guest: Guest, blocks: str = "/blocks.txt") -> str:
+    """SHA-256 of the blocks listed there, read through /dev/vread and put together."""
+    read = f"set -o pipefail; vread cat --blocks-from {blocks} | sha256sum"
+    return guest.text(read, timeout=DIGEST_TIMEOUT).split()[0]
