@@ -12,13 +12,13 @@
 
 #include <errno.h>
 #include <ini.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "control/nearest.h"
 #include "policy/policy.h"
 #include "vread-ring-user.h"
@@ -71,30 +71,11 @@ __attribute__((format(printf, 2, 3))) static void report(struct loader *l, const
 
 /* ---- values ---------------------------------------------------------------- */
 
-bool config_parse_number(const char *text, unsigned min, unsigned max, unsigned *ret)
-{
-	uint64_t n = 0;
-
-	if (!*text || (text[0] == '0' && text[1]))
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		n = n * 10 + (unsigned)(*text - '0');
-		if (n > UINT_MAX)
-			return false;
-	}
-	if (n < min || n > max)
-		return false;
-	*ret = (unsigned)n;
-	return true;
-}
-
-static const char *parse_number(const char *value, void *field, const struct key *k)
+static const char *parse_limit(const char *value, void *field, const struct key *k)
 {
 	static char expected[64];
 
-	if (config_parse_number(value, k->min, k->max, field))
+	if (parse_number(value, k->min, k->max, field))
 		return NULL;
 	snprintf(expected, sizeof(expected), "a number from %u to %u", k->min, k->max);
 	return expected;
@@ -189,19 +170,19 @@ static const struct key keys[] = {
 	{SECTION_VREADD, "log-level", parse_log_level, IN_CONFIG(log_level), 0, 0},
 	{SECTION_VREADD, "control-socket", parse_socket, IN_CONFIG(control_socket), 0, 0},
 	{SECTION_XEN, "enabled", parse_enabled, IN_CONFIG(xen.enabled), 0, 0},
-	{SECTION_XEN, "max-queues", parse_number, IN_CONFIG(xen.max_queues), 1, VREAD_MAX_QUEUES},
-	{SECTION_XEN, "max-ring-page-order", parse_number, IN_CONFIG(xen.max_ring_page_order), 0,
+	{SECTION_XEN, "max-queues", parse_limit, IN_CONFIG(xen.max_queues), 1, VREAD_MAX_QUEUES},
+	{SECTION_XEN, "max-ring-page-order", parse_limit, IN_CONFIG(xen.max_ring_page_order), 0,
 	 VREAD_MAX_RING_PAGE_ORDER},
-	{SECTION_XEN, "max-pool-pages", parse_number, IN_CONFIG(xen.max_pool_pages),
+	{SECTION_XEN, "max-pool-pages", parse_limit, IN_CONFIG(xen.max_pool_pages),
 	 VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES},
 	{SECTION_LOCAL, "socket", parse_socket, IN_CONFIG(local.socket), 0, 0},
 	{SECTION_LOCAL, "allow-datanodes", parse_names, IN_CONFIG(local.allow_datanodes), 0, 0},
 	{SECTION_LOCAL, "allow-pools", parse_names, IN_CONFIG(local.allow_pools), 0, 0},
 	{SECTION_LOCAL, "mode", parse_mode, IN_CONFIG(local.mode), 0, 0},
-	{SECTION_LOCAL, "max-connections", parse_number, IN_CONFIG(local.max_connections), 1, 4096},
-	{SECTION_LOCAL, "max-pool-pages", parse_number, IN_CONFIG(local.max_pool_pages),
+	{SECTION_LOCAL, "max-connections", parse_limit, IN_CONFIG(local.max_connections), 1, 4096},
+	{SECTION_LOCAL, "max-pool-pages", parse_limit, IN_CONFIG(local.max_pool_pages),
 	 VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES},
-	{SECTION_LOCAL, "max-total-pool-pages", parse_number, IN_CONFIG(local.max_total_pool_pages),
+	{SECTION_LOCAL, "max-total-pool-pages", parse_limit, IN_CONFIG(local.max_total_pool_pages),
 	 VREAD_MIN_POOL_PAGES, 1U << 28},
 	{SECTION_DATANODE, "image", parse_path, IN_DATANODE(image), 0, 0},
 	{SECTION_DATANODE, "layout", parse_path, IN_DATANODE(layout), 0, 0},

@@ -53,7 +53,4 @@ struct config {
 int config_load(const char *path, struct config **ret, char **ret_errors);
 void config_free(struct config *c);
 
-/* Strict decimal: no sign, space or leading zero; false if malformed or outside. */
-bool config_parse_number(const char *text, unsigned min, unsigned max, unsigned *ret);
-
 #endif

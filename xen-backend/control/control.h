@@ -25,7 +25,7 @@
  *     name             "xen:7/0", "local:12"
  *     state            "Initialising" | "InitWait" | "Initialised" |
  *                      "Connected" | "Closing" | "Closed"
- *     role             "client" | "datanode"
+ *     role             "client" | "datanode"; null unless connected
  *     num_queues, ring_pages (of one ring), pool_pages     0 unless connected
  *     counters         opens, reads, bytes, errors ({"ENOENT": 3}),
  *                      open_handles; absent unless connected

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* number.h - unsigned numbers as configuration and xenstore write them. */
+#ifndef VREAD_NUMBER_H
+#define VREAD_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Strict decimal: no sign, space or leading zero; false if malformed or outside. */
+bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *ret);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * connect.c - see connect.h.
+ *
+ * Policy comes from the backend directory, which a guest cannot write; the
+ * offer from the frontend directory, read once in one transaction.
+ */
+#include "port/xen/connect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include "base/log.h"
+#include "policy/policy.h"
+#include "port/xen/store.h"
+#include "vread-nodes.h"
+
+/* ---- what workers call ----------------------------------------------------- */
+
+static struct xen_device *device_of(struct port_conn *conn)
+{
+	return (struct xen_device *)((char *)conn - offsetof(struct xen_device, conn));
+}
+
+static int event_fd(struct port_conn *conn, unsigned q)
+{
+	return xen_event_fd(&device_of(conn)->events.queue[q]);
+}
+
+static int event_take(struct port_conn *conn, unsigned q)
+{
+	return xen_event_take(&device_of(conn)->events.queue[q]);
+}
+
+static void event_rearm(struct port_conn *conn, unsigned q)
+{
+	xen_event_rearm(&device_of(conn)->events.queue[q]);
+}
+
+static void notify(struct port_conn *conn, unsigned q)
+{
+	xen_event_notify(&device_of(conn)->events.queue[q]);
+}
+
+static void fail(struct port_conn *conn, const char *reason)
+{
+	struct xen_device *d = device_of(conn);
+	const char *none = NULL;
+
+	atomic_compare_exchange_strong(&d->failure, &none, reason);
+	eventfd_write(d->port->failed_fd, 1);
+}
+
+static const struct port_conn_ops conn_ops = {
+	.event_fd = event_fd,
+	.event_take = event_take,
+	.event_rearm = event_rearm,
+	.notify = notify,
+	.fail = fail,
+};
+
+/* ---- policy and offer -------------------------------------------------------- */
+
+/* A node of the backend directory, or the default (NULL allowed); -ENOMEM. */
+static int policy_node(struct xen_device *d, const char *node, const char *absent, char **ret)
+{
+	int r = store_read(d->port->xs, XBT_NULL, ret, "%s/%s", d->backend_path, node);
+
+	if (r != -ENOENT)
+		return r;
+	*ret = strdup(absent);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int make_policy(struct xen_device *d, const char *role, const char *datanodes,
+		       const char *pools, char *error)
+{
+	const char *wrong;
+
+	if (strcmp(role, "client") != 0 && strcmp(role, "datanode") != 0) {
+		snprintf(error, XEN_ERROR_SIZE,
+			 "backend role: \"%.32s\": expected client or datanode", role);
+		return -EINVAL;
+	}
+	d->policy = policy_new(strcmp(role, "client") == 0 ? POLICY_CLIENT : POLICY_DATANODE,
+			       datanodes, pools, &wrong);
+	if (d->policy)
+		return 0;
+	snprintf(error, XEN_ERROR_SIZE, "backend allow-datanodes or allow-pools: %s", wrong);
+	return -EINVAL;
+}
+
+static int read_policy(struct xen_device *d, char *error)
+{
+	char *role = NULL, *datanodes = NULL, *pools = NULL;
+	int r = policy_node(d, VREAD_NODE_ROLE, "client", &role);
+
+	if (!r)
+		r = policy_node(d, VREAD_NODE_ALLOW_DATANODES, "", &datanodes);
+	if (!r)
+		r = policy_node(d, VREAD_NODE_ALLOW_POOLS, "*", &pools);
+	if (!r)
+		r = make_policy(d, role, datanodes, pools, error);
+	else
+		snprintf(error, XEN_ERROR_SIZE, "cannot read the policy: %s", strerror(-r));
+	free(role);
+	free(datanodes);
+	free(pools);
+	return r;
+}
+
+struct offer_reader {
+	struct xen_device *device;
+	xs_transaction_t transaction;
+};
+
+static char *read_offer_node(void *ctx, const char *node)
+{
+	struct offer_reader *reader = ctx;
+	char *value = NULL;
+
+	store_read(reader->device->port->xs, reader->transaction, &value, "%s/%s",
+		   reader->device->frontend_path, node);
+	return value;
+}
+
+static int read_offer(struct xen_device *d, struct xen_offer *ret, char *error)
+{
+	struct xs_handle *xs = d->port->xs;
+	struct offer_reader reader = {d, xs_transaction_start(xs)};
+	int r;
+
+	if (reader.transaction == XBT_NULL) {
+		snprintf(error, XEN_ERROR_SIZE, "cannot start a xenstore transaction: %m");
+		return -EIO;
+	}
+	r = xen_offer_parse(read_offer_node, &reader, &d->port->limits, policy_role(d->policy), ret,
+			    error);
+	xs_transaction_end(xs, reader.transaction, true); /* nothing was written */
+	return r;
+}
+
+/* ---- session --------------------------------------------------------------------- */
+
+static int start_session(struct xen_device *d, const struct xen_offer *o, char *error)
+{
+	struct port_events *events = &d->port->events;
+	int err = ENOMEM;
+
+	d->conn.ops = &conn_ops;
+	d->conn.policy = d->policy;
+	d->conn.pool = d->map.pool;
+	d->conn.pool_pages = d->map.pool_pages;
+	d->conn.num_queues = o->num_queues;
+	for (unsigned q = 0; q < o->num_queues; q++) {
+		d->conn.queue[q].sring = d->map.ring[q];
+		d->conn.queue[q].ring_bytes = d->map.ring_pages * VREAD_PAGE_SIZE;
+	}
+	atomic_store(&d->failure, NULL);
+	d->session = events->connected(events->ctx, &d->conn, &err);
+	if (d->session)
+		return 0;
+	snprintf(error, XEN_ERROR_SIZE, "cannot start a session: %s", strerror(err));
+	return -err;
+}
+
+int xen_connect(struct xen_device *d, char error[XEN_ERROR_SIZE])
+{
+	struct xen_offer offer;
+	int r = read_policy(d, error);
+
+	if (!r)
+		r = read_offer(d, &offer, error);
+	if (!r)
+		r = xen_map_create(&d->map, d->domid, &offer, error);
+	if (!r)
+		r = xen_events_bind(&d->events, d->domid, &offer, error);
+	if (!r)
+		r = xen_map_alive(&d->map, d->domid, &offer, d->events.queue[0].port, error);
+	if (!r)
+		r = start_session(d, &offer, error);
+	if (r)
+		xen_disconnect(d);
+	return r;
+}
+
+void xen_disconnect(struct xen_device *d)
+{
+	bool connected = d->session != NULL;
+	uint32_t pages;
+
+	if (d->session)
+		d->port->events.disconnected(d->port->events.ctx, d->session);
+	d->session = NULL;
+	pages = xen_map_destroy(&d->map);
+	xen_events_close(&d->events);
+	policy_free(d->policy);
+	d->policy = NULL;
+	d->conn.num_queues = 0;
+	d->conn.pool_pages = 0;
+	if (connected)
+		log_info("%s: disconnected, %u pages unmapped", d->conn.name, pages);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * device.c - see device.h; the diagrams are in vreadif.h.
+ *
+ * The backend is in one of four states of its own: Initialising (nothing
+ * published), InitWait, Connected, Closed; Closing is passed through on the
+ * way to Closed, and everything is unmapped between the two.
+ */
+#include "port/xen/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "port/xen/connect.h"
+#include "port/xen/store.h"
+#include "vread-nodes.h"
+
+/* A frontend at fault is not looked at again for so long: it cannot make us map
+ * and log as fast as it can write. */
+#define REFUSED_USEC 1000000ULL
+
+/* Nodes of one device at one moment. */
+struct view {
+	enum xenbus_state own, front;
+	bool online;
+};
+
+const char *xen_state_name(enum xenbus_state state)
+{
+	static const char *const names[] = {
+		"Unknown", "Initialising", "InitWait",      "Initialised",  "Connected",
+		"Closing", "Closed",       "Reconfiguring", "Reconfigured",
+	};
+
+	return state <= XenbusStateReconfigured ? names[state] : "Unknown";
+}
+
+static void set_state(struct xen_device *d, enum xenbus_state state)
+{
+	int r = store_write_number(d->port->xs, d->backend_path, VREAD_NODE_STATE, state);
+
+	if (r)
+		log_error("%s: cannot write state %s: %s", d->conn.name, xen_state_name(state),
+			  strerror(-r));
+	log_debug("%s: %s -> %s", d->conn.name, xen_state_name(d->state), xen_state_name(state));
+	d->state = state;
+}
+
+/* ---- errors ----------------------------------------------------------------------- */
+
+/* Where Linux' xenbus puts them, so that the usual tools find it. */
+static void report(struct xen_device *d, int err, const char *text)
+{
+	char directory[STORE_MAX_PATH];
+
+	snprintf(d->last_error, sizeof(d->last_error), "%d %s", -err, text);
+	snprintf(directory, sizeof(directory), "/local/domain/%u/error/backend/vread/%u/%u",
+		 d->port->domid, d->domid, d->id);
+	store_write(d->port->xs, directory, "error", d->last_error);
+}
+
+static void clear_report(struct xen_device *d)
+{
+	d->last_error[0] = '\0';
+	store_remove(d->port->xs, "/local/domain/%u/error/backend/vread/%u/%u", d->port->domid,
+		     d->domid, d->id);
+	store_remove_if_empty(d->port->xs, "/local/domain/%u/error/backend/vread/%u",
+			      d->port->domid, d->domid);
+}
+
+/* ---- transitions ------------------------------------------------------------------ */
+
+static void to_closed(struct xen_device *d)
+{
+	set_state(d, XenbusStateClosing);
+	xen_disconnect(d);
+	set_state(d, XenbusStateClosed);
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct xen_device *d = userdata;
+
+	(void)source, (void)usec;
+	d->retry = sd_event_source_disable_unref(d->retry);
+	d->dirty = true;
+	xen_port_update(d->port);
+	return 0;
+}
+
+static void refuse(struct xen_device *d, int err, const char *text)
+{
+	log_warn("%s: refused: %s", d->conn.name, text);
+	report(d, err, text);
+	d->refused = true;
+	to_closed(d);
+	sd_event_source_disable_unref(d->retry);
+	d->retry = NULL;
+	sd_event_add_time_relative(d->port->event, &d->retry, CLOCK_MONOTONIC, REFUSED_USEC, 0,
+				   on_retry, d);
+}
+
+static void publish(struct xen_device *d)
+{
+	struct xs_handle *xs = d->port->xs;
+	const struct xen_limits *limits = &d->port->limits;
+	int r = store_write(xs, d->backend_path, VREAD_NODE_VERSIONS, "1");
+
+	if (!r)
+		r = store_write_number(xs, d->backend_path, VREAD_NODE_MAX_QUEUES,
+				       limits->max_queues);
+	if (!r)
+		r = store_write_number(xs, d->backend_path, VREAD_NODE_MAX_RING_PAGE_ORDER,
+				       limits->max_ring_page_order);
+	if (!r)
+		r = store_write_number(xs, d->backend_path, VREAD_NODE_MAX_POOL_PAGES,
+				       limits->max_pool_pages);
+	if (!r)
+		r = store_write_number(xs, d->backend_path, VREAD_NODE_FEATURE_PUBLISH, 0);
+	if (r) {
+		log_error("%s: cannot publish: %s", d->conn.name, strerror(-r));
+		return;
+	}
+	d->refused = false;
+	set_state(d, XenbusStateInitWait);
+}
+
+static void connect_frontend(struct xen_device *d)
+{
+	char error[XEN_ERROR_SIZE];
+	int r = xen_connect(d, error);
+
+	if (r) {
+		refuse(d, r, error);
+		return;
+	}
+	clear_report(d);
+	log_info("%s: connected: %u queues of %u pages, %u pool pages, role %s", d->conn.name,
+		 d->conn.num_queues, d->map.ring_pages, d->conn.pool_pages,
+		 xen_role_name(policy_role(d->policy)));
+	set_state(d, XenbusStateConnected);
+}
+
+/* ---- states ------------------------------------------------------------------------- */
+
+static void in_init_wait(struct xen_device *d, const struct view *v)
+{
+	if (!v->online || v->front == XenbusStateClosing)
+		to_closed(d);
+	else if (v->front == XenbusStateInitialised)
+		connect_frontend(d);
+}
+
+static void in_connected(struct xen_device *d, const struct view *v)
+{
+	if (v->online && (v->front == XenbusStateInitialised || v->front == XenbusStateConnected))
+		return;
+	log_info("%s: closing: %s is %s", d->conn.name, v->online ? "frontend" : "device",
+		 v->online ? xen_state_name(v->front) : "offline");
+	to_closed(d);
+}
+
+static void in_closed(struct xen_device *d, const struct view *v)
+{
+	if (!v->online || d->retry)
+		return;
+	if (v->front == XenbusStateInitialising || (v->front == XenbusStateClosed && !d->refused))
+		publish(d);
+}
+
+/* The first look at a device: a new one, or what a dead predecessor left. */
+static void adopt(struct xen_device *d, const struct view *v)
+{
+	switch (v->own) {
+	case XenbusStateUnknown: /* the toolstack is not done */
+		return;
+	case XenbusStateInitialising:
+	case XenbusStateInitWait:
+		d->state = XenbusStateInitialising;
+		return;
+	case XenbusStateClosed:
+		d->state = XenbusStateClosed;
+		return;
+	default:
+		log_info("%s: left %s by a predecessor: closing it, the frontend will reconnect",
+			 d->conn.name, xen_state_name(v->own));
+		to_closed(d);
+	}
+}
+
+/* "state" is ours to write, but a toolstack resets it to begin or to end. */
+static void follow_toolstack(struct xen_device *d, const struct view *v)
+{
+	if (v->own == d->state || d->state == XenbusStateUnknown)
+		return;
+	if (v->own == XenbusStateClosing && d->state != XenbusStateClosed) {
+		log_info("%s: the toolstack asks to close", d->conn.name);
+		to_closed(d);
+	} else if (v->own == XenbusStateInitialising) {
+		log_info("%s: set up anew by the toolstack", d->conn.name);
+		xen_disconnect(d);
+		d->state = XenbusStateInitialising;
+		d->refused = false;
+	}
+}
+
+static void step(struct xen_device *d, const struct view *v)
+{
+	if (d->state == XenbusStateUnknown)
+		adopt(d, v);
+	if (d->state == XenbusStateInitialising && v->online)
+		publish(d);
+	switch (d->state) {
+	case XenbusStateInitWait:
+		in_init_wait(d, v);
+		break;
+	case XenbusStateConnected:
+		in_connected(d, v);
+		break;
+	default:
+		break;
+	}
+	if (d->state == XenbusStateClosed)
+		in_closed(d, v);
+}
+
+/* ---- is it there at all ---------------------------------------------------------------- */
+
+/* The domain is gone: nobody else removes what it left. */
+static void remove_all(struct xen_device *d)
+{
+	struct xs_handle *xs = d->port->xs;
+
+	log_info("%s: domain %u is gone: removing its backend directory", d->conn.name, d->domid);
+	xen_disconnect(d);
+	clear_report(d);
+	store_remove(xs, "%s", d->backend_path);
+	store_remove_if_empty(xs, "/local/domain/%u/backend/vread/%u", d->port->domid, d->domid);
+	d->gone = true;
+}
+
+/*
+ * A domain number can come back as another domain.  Its vm node names the
+ * domain's unique id; only the toolstack writes it.
+ */
+static bool domain_changed(struct xen_device *d)
+{
+	char *vm = NULL;
+	bool changed;
+
+	if (store_read(d->port->xs, XBT_NULL, &vm, "/local/domain/%u/vm", d->domid))
+		return false;
+	changed = d->vm && strcmp(d->vm, vm) != 0;
+	free(d->vm);
+	d->vm = vm;
+	return changed;
+}
+
+/* True if the device is to be stepped on; sets d->gone if its domain is. */
+static bool check_domain(struct xen_device *d, const struct view *v)
+{
+	bool fresh = v->own == XenbusStateInitialising; /* just written by the toolstack */
+
+	if (!xs_is_domain_introduced(d->port->xs, d->domid)) {
+		if (d->introduced || !fresh)
+			remove_all(d);
+		return false;
+	}
+	d->introduced = true;
+	if (!domain_changed(d))
+		return true;
+	if (!fresh) {
+		remove_all(d);
+		return false;
+	}
+	log_info("%s: domain %u is a new one", d->conn.name, d->domid);
+	xen_disconnect(d);
+	d->state = XenbusStateUnknown;
+	d->refused = false;
+	return true;
+}
+
+static int read_frontend_path(struct xen_device *d)
+{
+	char prefix[64];
+	int r;
+
+	if (d->frontend_path)
+		return 0;
+	r = store_read(d->port->xs, XBT_NULL, &d->frontend_path, "%s/" VREAD_NODE_FRONTEND,
+		       d->backend_path);
+	if (r)
+		return r;
+	snprintf(prefix, sizeof(prefix), "/local/domain/%u/", d->domid);
+	if (strncmp(d->frontend_path, prefix, strlen(prefix)) == 0) {
+		char path[STORE_MAX_PATH], token[48];
+
+		snprintf(path, sizeof(path), "%s/" VREAD_NODE_STATE, d->frontend_path);
+		snprintf(token, sizeof(token), "front/%u/%u", d->domid, d->id);
+		if (xs_watch(d->port->xs, path, token))
+			return 0;
+		r = -errno;
+		log_error("%s: cannot watch %s: %s", d->conn.name, path, strerror(-r));
+	} else {
+		r = -EINVAL;
+		log_error("%s: frontend: %s: expected a path below %s", d->conn.name,
+			  d->frontend_path, prefix);
+	}
+	free(d->frontend_path);
+	d->frontend_path = NULL;
+	return r;
+}
+
+static void unwatch(struct xen_device *d)
+{
+	char path[STORE_MAX_PATH], token[48];
+
+	if (!d->frontend_path)
+		return;
+	snprintf(path, sizeof(path), "%s/" VREAD_NODE_STATE, d->frontend_path);
+	snprintf(token, sizeof(token), "front/%u/%u", d->domid, d->id);
+	xs_unwatch(d->port->xs, path, token);
+}
+
+/* A frontend may write anything into its state: what is no state counts as none. */
+static enum xenbus_state read_front(struct xen_device *d)
+{
+	uint32_t state;
+
+	if (store_read_number(d->port->xs, XenbusStateReconfigured, &state, "%s/" VREAD_NODE_STATE,
+			      d->frontend_path))
+		return XenbusStateUnknown;
+	return state;
+}
+
+/* 0 and the view; -ENOENT: no such device any more; else: cannot tell now. */
+static int look(struct xen_device *d, struct view *ret)
+{
+	uint32_t own, online = 1;
+	int r = store_read_number(d->port->xs, XenbusStateReconfigured, &own,
+				  "%s/" VREAD_NODE_STATE, d->backend_path);
+
+	if (r)
+		return r;
+	r = read_frontend_path(d);
+	if (r)
+		return r == -ENOENT ? -EAGAIN : r;
+	r = store_read_number(d->port->xs, 1, &online, "%s/" VREAD_NODE_ONLINE, d->backend_path);
+	if (r && r != -ENOENT)
+		return r;
+	*ret = (struct view){.own = own, .front = read_front(d), .online = online};
+	return 0;
+}
+
+void xen_device_update(struct xen_device *d)
+{
+	struct view v;
+	int r = look(d, &v);
+
+	d->dirty = false;
+	if (r == -ENOENT) {
+		if (d->state != XenbusStateUnknown)
+			log_info("%s: removed", d->conn.name);
+		xen_disconnect(d);
+		d->gone = true;
+		return;
+	}
+	if (r) {
+		log_debug("%s: cannot look at it: %s", d->conn.name, strerror(-r));
+		return;
+	}
+	if (!check_domain(d, &v))
+		return;
+	follow_toolstack(d, &v);
+	step(d, &v);
+}
+
+void xen_device_fail(struct xen_device *d, const char *reason)
+{
+	char text[XEN_ERROR_SIZE];
+
+	snprintf(text, sizeof(text), "protocol error: %s", reason);
+	refuse(d, -EPROTO, text);
+}
+
+void xen_device_shutdown(struct xen_device *d)
+{
+	if (d->state == XenbusStateConnected)
+		to_closed(d);
+}
+
+struct xen_device *xen_device_new(struct xen_port *port, uint32_t domid, uint32_t id)
+{
+	struct xen_device *d = calloc(1, sizeof(*d));
+
+	if (!d || asprintf(&d->backend_path, "/local/domain/%u/backend/vread/%u/%u", port->domid,
+			   domid, id) < 0) {
+		log_error("xen:%u/%u: out of memory", domid, id);
+		free(d);
+		return NULL;
+	}
+	d->port = port;
+	d->domid = domid;
+	d->id = id;
+	snprintf(d->conn.name, sizeof(d->conn.name), "xen:%u/%u", domid, id);
+	return d;
+}
+
+void xen_device_free(struct xen_device *d)
+{
+	unwatch(d);
+	xen_disconnect(d);
+	sd_event_source_disable_unref(d->retry);
+	free(d->backend_path);
+	free(d->frontend_path);
+	free(d->vm);
+	free(d);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* store.c - see store.h. */
+#include "port/xen/store.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+static int read_path(struct xs_handle *xs, xs_transaction_t t, const char *path, char **ret)
+{
+	unsigned length;
+	char *value = xs_read(xs, t, path, &length);
+
+	if (!value)
+		return errno ? -errno : -EIO;
+	for (unsigned i = 0; i < length; i++)
+		if (!value[i])
+			value[i] = '?';
+	*ret = value;
+	return 0;
+}
+
+/* False if it does not fit: no path made here is that long. */
+static bool make_path(char path[STORE_MAX_PATH], const char *format, va_list ap)
+{
+	int n = vsnprintf(path, STORE_MAX_PATH, format, ap);
+
+	return n >= 0 && n < STORE_MAX_PATH;
+}
+
+#define WITH_PATH(path, format)             \
+	char path[STORE_MAX_PATH];          \
+	va_list ap;                         \
+	bool fits;                          \
+	va_start(ap, format);               \
+	fits = make_path(path, format, ap); \
+	va_end(ap)
+
+int store_read(struct xs_handle *xs, xs_transaction_t t, char **ret, const char *format, ...)
+{
+	WITH_PATH(path, format);
+
+	return fits ? read_path(xs, t, path, ret) : -ENAMETOOLONG;
+}
+
+int store_read_number(struct xs_handle *xs, uint32_t max, uint32_t *ret, const char *format, ...)
+{
+	char *value;
+	int r;
+	WITH_PATH(path, format);
+
+	if (!fits)
+		return -ENAMETOOLONG;
+	r = read_path(xs, XBT_NULL, path, &value);
+	if (r)
+		return r;
+	r = parse_number(value, 0, max, ret) ? 0 : -EINVAL;
+	free(value);
+	return r;
+}
+
+int store_write(struct xs_handle *xs, const char *directory, const char *node, const char *value)
+{
+	char path[STORE_MAX_PATH];
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, node) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	return xs_write(xs, XBT_NULL, path, value, (unsigned)strlen(value)) ? 0 : -errno;
+}
+
+int store_write_number(struct xs_handle *xs, const char *directory, const char *node,
+		       uint32_t value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	return store_write(xs, directory, node, text);
+}
+
+int store_remove(struct xs_handle *xs, const char *format, ...)
+{
+	WITH_PATH(path, format);
+
+	if (!fits)
+		return -ENAMETOOLONG;
+	return xs_rm(xs, XBT_NULL, path) ? 0 : -errno;
+}
+
+void store_remove_if_empty(struct xs_handle *xs, const char *format, ...)
+{
+	unsigned count;
+	char **names;
+	WITH_PATH(path, format);
+
+	if (!fits)
+		return;
+	names = xs_directory(xs, XBT_NULL, path, &count);
+	if (names && count == 0)
+		xs_rm(xs, XBT_NULL, path);
+	free(names);
+}
+
+char **store_list(struct xs_handle *xs, unsigned *ret_count, const char *format, ...)
+{
+	WITH_PATH(path, format);
+
+	return fits ? xs_directory(xs, XBT_NULL, path, ret_count) : NULL;
+}
