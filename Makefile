@@ -9,6 +9,13 @@ VENV := build/venv
 PY := $(VENV)/bin/python
 PYTEST := $(VENV)/bin/pytest
 
+# V=1 shows commands whole.
+ifeq ($(V),)
+say = @printf '  %-5s %s\n' $(1) $@;
+else
+say =
+endif
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -66,7 +73,8 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 # ---- C ---------------------------------------------------------------------
 PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd
 CC ?= gcc
-WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+# Names cut by snprintf are meant to be: buffers are sized for what can be valid.
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 CFLAGS = -std=gnu17 -g $(WARN) $(SAN_$(VARIANT)) -D_GNU_SOURCE -fPIC -pthread -MMD -MP
@@ -100,30 +108,30 @@ $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
 
 $(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(B)/libbackend.a: $(BACKEND_OBJ)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)rm -f $@ && ar rcs $@ $^
 $(B)/libvread.a: $(LIBVREAD_OBJ)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)rm -f $@ && ar rcs $@ $^
 $(B)/libvread.so.1: $(LIBVREAD_OBJ) hdfs-native/libvread/libvread.map
-	$(CC) -shared -Wl,-soname,libvread.so.1 -Wl,--version-script,hdfs-native/libvread/libvread.map \
+	$(call say,LINK)$(CC) -shared -Wl,-soname,libvread.so.1 -Wl,--version-script,hdfs-native/libvread/libvread.map \
 		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBVREAD_OBJ)
 $(B)/vreadd: $(call obj,xen-backend/vreadd.c) $(B)/libbackend.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/vread-provision: $(call obj,$(PROVISION_SRC)) $(B)/libbackend.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs libguestfs)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs libguestfs)
 $(B)/vread: $(call obj,$(CLI_SRC)) $(B)/libvread.a $(B)/libbackend.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/imagebench: $(call obj,tools/bench/imagebench.c)
-	$(CC) $(LDFLAGS) -o $@ $^
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
-	$(CC) $(LDFLAGS) -o $@ $^
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
