@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Booting the appliance; see appliance.h.
+ *
+ * /dev/kvm alone does not mean that a virtual machine boots: in a nested or
+ * paravirtual environment it may exist and hang or abort, and libguestfs does
+ * not fall back by itself.  There it is told to emulate, unless the user's
+ * environment says otherwise.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image/error.h"
+#include "provision/appliance.h"
+#include "provision/progress.h"
+
+static bool cpu_is_virtual(void)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	bool found = false;
+	char line[8192];
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = !strncmp(line, "flags", 5) && strstr(line, " hypervisor");
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool kvm_is_trusted(void)
+{
+	return access("/dev/kvm", R_OK | W_OK) == 0 && access("/proc/xen", F_OK) != 0 &&
+	       !cpu_is_virtual();
+}
+
+static void on_event(guestfs_h *g, void *opaque, uint64_t event, int handle, int flags,
+		     const char *buf, size_t length, const uint64_t *array, size_t array_length)
+{
+	(void)g, (void)opaque, (void)handle, (void)flags, (void)buf, (void)length;
+	if (event == GUESTFS_EVENT_PROGRESS && array_length >= 4 && array[3] > 0)
+		progress_tick((int)(array[2] * 100 / array[3]));
+}
+
+static int configure(guestfs_h *g, const char *image)
+{
+	bool emulate = !kvm_is_trusted();
+
+	guestfs_set_error_handler(g, NULL, NULL);
+	if (!getenv("LIBGUESTFS_BACKEND") && guestfs_set_backend(g, "direct") < 0)
+		return -1;
+	if (!getenv("LIBGUESTFS_BACKEND_SETTINGS") && emulate &&
+	    guestfs_set_backend_setting(g, "force_tcg", "1") < 0)
+		return -1;
+	if (guestfs_set_event_callback(g, on_event, GUESTFS_EVENT_PROGRESS, 0, NULL) < 0)
+		return -1;
+	progress_step("starting libguestfs's appliance%s",
+		      emulate ? " (emulated: half a minute, minutes inside a virtual machine)"
+			      : "");
+	return guestfs_add_drive_opts(g, image, GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
+				      GUESTFS_ADD_DRIVE_OPTS_FORMAT, "raw", -1);
+}
+
+guestfs_h *appliance_start(const char *image, char **ret_error)
+{
+	guestfs_h *g = guestfs_create();
+
+	if (!g) {
+		error_text(ret_error, -ENOMEM, "libguestfs cannot be started: %s", strerror(errno));
+		return NULL;
+	}
+	if (configure(g, image) < 0 || guestfs_launch(g) < 0) {
+		const char *said = guestfs_last_error(g);
+
+		error_text(ret_error, -EIO,
+			   "libguestfs's appliance did not start: %s. "
+			   "libguestfs-test-tool shows why; "
+			   "LIBGUESTFS_BACKEND_SETTINGS=force_tcg does without KVM",
+			   said ? said : "no reason given");
+		guestfs_close(g);
+		return NULL;
+	}
+	return g;
+}
+
+void appliance_free_list(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}

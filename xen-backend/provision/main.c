@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vread-provision: finds a datanode's data directories in a disk image through
+ * libguestfs, and writes the layout vreadd reads the image by; see
+ * vread-provision(8).
+ *
+ * What can be refused without the appliance is refused before it: a file that is
+ * no disk, cut short or encrypted costs milliseconds, not half a minute.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "base/version.h"
+#include "image/error.h"
+#include "image/partition.h"
+#include "provision/appliance.h"
+#include "provision/inspect.h"
+#include "provision/output.h"
+#include "provision/progress.h"
+
+#define MAX_HINTS 64
+#define LAYOUT_DIR "/var/lib/vread/layouts"
+
+struct options {
+	const char *image;
+	const char *output;
+	const char *datanode;
+	const char *hints[MAX_HINTS];
+	unsigned num_hints;
+	bool quiet;
+	bool summary;
+};
+
+static const char usage_text[] =
+	"Usage: vread-provision [OPTION]... IMAGE\n"
+	"Finds the datanode's data directories in a raw disk image or block device and\n"
+	"prints the layout vreadd reads it by (JSON), or writes it where --output says.\n"
+	"\n"
+	"  -o, --output LAYOUT   write the layout to this file\n"
+	"  -n, --datanode NAME   write it to " LAYOUT_DIR "/NAME.json and show\n"
+	"                        the lines vread.conf needs\n"
+	"  -d, --data-dir DIR    look at this directory of the image only; may be repeated\n"
+	"  -s, --summary         print what the image holds for a reader, not for vreadd\n"
+	"  -q, --quiet           no progress, only warnings and errors\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n"
+	"\n"
+	"Exit status: 0 done, 64 usage, 65 the image is not one vRead can read or has no\n"
+	"data directory, 66 the image cannot be opened, 69 libguestfs failed, 73 the layout\n"
+	"cannot be written.  See vread-provision(8).\n";
+
+static int complain(int status, const char *text)
+{
+	progress_done();
+	fprintf(stderr, "vread-provision: %s\n", text ? text : "out of memory");
+	return status;
+}
+
+static int usage_error(const char *text)
+{
+	complain(EX_USAGE, text);
+	fputs("Try: vread-provision --help\n", stderr);
+	return EX_USAGE;
+}
+
+static bool valid_name(const char *name)
+{
+	return name[0] && name[0] != '.' && strlen(name) <= 64 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+		       strlen(name);
+}
+
+static int add_hint(struct options *o, const char *path)
+{
+	if (path[0] != '/' || strlen(path) >= LAYOUT_MAX_PATH || strstr(path, ".."))
+		return usage_error(
+			"--data-dir: expected an absolute path inside the image, without ..");
+	if (o->num_hints == MAX_HINTS)
+		return usage_error("--data-dir: given more than 64 times");
+	o->hints[o->num_hints++] = path;
+	return -1;
+}
+
+static int take_option(struct options *o, int option)
+{
+	switch (option) {
+	case 'o':
+		o->output = optarg;
+		return -1;
+	case 'n':
+		o->datanode = optarg;
+		return valid_name(optarg) ? -1
+					  : usage_error("--datanode: expected a name of letters, "
+							"digits, '.', '_' and '-'");
+	case 'd':
+		return add_hint(o, optarg);
+	case 's':
+		o->summary = true;
+		return -1;
+	case 'q':
+		o->quiet = true;
+		return -1;
+	case 'h':
+		fputs(usage_text, stdout);
+		return EX_OK;
+	case 'V':
+		puts("vread-provision " VREAD_VERSION);
+		return EX_OK;
+	default:
+		fputs("Try: vread-provision --help\n", stderr);
+		return EX_USAGE;
+	}
+}
+
+/* -1 to go on, else the exit status. */
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option long_options[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"datanode", required_argument, NULL, 'n'},
+		{"data-dir", required_argument, NULL, 'd'},
+		{"summary", no_argument, NULL, 's'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
+	};
+	int option, status = -1;
+
+	while (status < 0 &&
+	       (option = getopt_long(argc, argv, "o:n:d:sqhV", long_options, NULL)) != -1)
+		status = take_option(o, option);
+	if (status >= 0)
+		return status;
+	if (optind + 1 != argc)
+		return usage_error(optind == argc ? "which image?" : "one image at a time");
+	o->image = argv[optind];
+	return -1;
+}
+
+static int check_encrypted(struct image_source *s, const struct disk *d, char **ret_error)
+{
+	unsigned encrypted = 0, plain = 0;
+	char type[32];
+
+	if (disk_type_is_encrypted(d->type))
+		return error_text(ret_error, -EKEYREJECTED,
+				  "image %s is encrypted (%s): vRead cannot read encrypted disks",
+				  image_source_path(s), d->type);
+	for (unsigned i = 0; i < d->num_partitions; i++) {
+		const struct disk_partition *p = &d->partition[i];
+
+		if (disk_probe(s, p->offset, p->length, type, NULL) == 0 &&
+		    disk_type_is_encrypted(type))
+			encrypted++;
+		else
+			plain += type[0] != '\0';
+	}
+	if (encrypted && !plain)
+		return error_text(
+			ret_error, -EKEYREJECTED,
+			"image %s holds nothing but encrypted partitions: vRead cannot read "
+			"encrypted disks",
+			image_source_path(s));
+	return 0;
+}
+
+static int status_of_open(int error)
+{
+	return error == -ENODATA || error == -EISDIR || error == -EINVAL ? EX_DATAERR : EX_NOINPUT;
+}
+
+static int write_layout(const struct options *o, const struct inspection *i, char **ret_error)
+{
+	struct image_layout layout;
+	json_t *json;
+	char *text;
+	int r = 0;
+
+	if (!inspection_layout(i, &layout))
+		return error_text(ret_error, -ENOMEM, "out of memory");
+	json = layout_to_json(&layout);
+	text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+	if (!text)
+		r = error_text(ret_error, -ENOMEM, "out of memory");
+	else if (o->output)
+		r = output_write(o->output, text, ret_error);
+	else if (!o->summary)
+		puts(text);
+	free(text);
+	json_decref(json);
+	free(layout.filesystems);
+	return r;
+}
+
+static void show_configuration(const struct options *o)
+{
+	progress_step("wrote %s", o->output);
+	progress_done();
+	if (o->datanode && !o->quiet)
+		fprintf(stderr, "For vread.conf:\n[datanode %s]\nimage = %s\nlayout = %s\n",
+			o->datanode, o->image, o->output);
+}
+
+/* Says what is there instead, since "nothing found" alone helps nobody. */
+static void explain_nothing(const struct options *o, const struct inspection *i)
+{
+	fprintf(stderr, "vread-provision: image %s: no datanode's data directory %s%s\n", o->image,
+		o->num_hints ? "where --data-dir says" : "found",
+		i->num_volumes ? "; it holds:" : "; it has no partitions");
+	if (!o->summary)
+		output_summary(stderr, o->image, i);
+}
+
+static int finish(const struct options *o, const struct inspection *i)
+{
+	char *error = NULL;
+	int status = EX_OK;
+
+	progress_done();
+	if (o->summary)
+		output_summary(stdout, o->image, i);
+	if (inspection_data_dirs(i) == 0) {
+		explain_nothing(o, i);
+		return EX_DATAERR;
+	}
+	if (write_layout(o, i, &error) < 0)
+		status = complain(EX_CANTCREAT, error);
+	else if (o->output)
+		show_configuration(o);
+	free(error);
+	return status;
+}
+
+static int provision(const struct options *o, struct image_source *source)
+{
+	struct inspection inspection;
+	struct disk disk;
+	char *error = NULL;
+	guestfs_h *g;
+	int status = EX_OK;
+
+	if (disk_examine(source, &disk, &error) < 0 || check_encrypted(source, &disk, &error) < 0)
+		status = complain(EX_DATAERR, error);
+	if (status == EX_OK) {
+		g = appliance_start(o->image, &error);
+		if (!g)
+			status = complain(EX_UNAVAILABLE, error);
+		else if (inspect_image(g, source, o->hints, o->num_hints, &inspection, &error) < 0)
+			status = complain(EX_UNAVAILABLE, error);
+		if (g)
+			guestfs_close(g);
+		if (status == EX_OK) {
+			status = finish(o, &inspection);
+			inspection_clear(&inspection);
+		}
+	}
+	free(error);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {0};
+	struct image_source *source;
+	char *error = NULL, *named = NULL;
+	int r, status = parse_options(argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	progress_init(o.quiet);
+	if (o.datanode && !o.output) {
+		if (asprintf(&named, LAYOUT_DIR "/%s.json", o.datanode) < 0)
+			return complain(EX_OSERR, NULL);
+		o.output = named;
+	}
+	r = image_source_open(o.image, IMAGE_AUTO, &source, &error);
+	if (r < 0) {
+		status = complain(status_of_open(r), error);
+	} else {
+		status = provision(&o, source);
+		image_source_close(source);
+	}
+	free(error);
+	free(named);
+	return status;
+}
