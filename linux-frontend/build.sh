@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Builds xen-vreadfront.ko out of tree.
+#
+#   build.sh KVER KDIR OUTDIR    for kernel KVER with its headers in KDIR;
+#                                the module ends up in OUTDIR
+#   build.sh --sources DIR       only exports a source folder that stands alone, for
+#                                DKMS: /usr/src/vread-VERSION
+#
+# Kbuild writes beside its sources, so it gets a copy of them.  Files that did not
+# change keep their times: a second run builds nothing.
+set -euo pipefail
+
+usage() {
+	sed -n '3,11s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+changed=no
+
+# Copies the files named after DIR there, only where they differ.
+update() {
+	local dir=$1 file to
+	shift
+	mkdir -p "$dir"
+	for file in "$@"; do
+		to=$dir/$(basename "$file")
+		if ! cmp -s "$file" "$to"; then
+			cp "$file" "$to"
+			changed=yes
+		fi
+	done
+}
+
+# Removes sources that are no more.
+prune() {
+	local file
+	for file in "$1"/*.[ch]; do
+		case ${file##*/} in
+		vreadif.h | *.mod.c) continue ;;
+		esac
+		if [ ! -e "$here/${file##*/}" ]; then
+			rm "$file"
+			changed=yes
+		fi
+	done
+}
+
+export_sources() {
+	update "$1" "$here"/*.[ch] "$here"/{Kbuild,dkms.conf,LICENSE,60-vread.rules} \
+		"$here/../xenstore-schema/vreadif.h"
+	update "$1/uapi" "$here"/uapi/*.h
+	prune "$1"
+}
+
+# Compiles with static analysis of every file; a warning of either is an error.
+compile() {
+	local log=$2/build.log checks=()
+	if command -v sparse >/dev/null; then
+		checks=(C=2 CF=-Wsparse-error)
+	fi
+	if ! make -s -C "$1" M="$2" W=1 "${checks[@]}" modules >"$log" 2>&1; then
+		cat "$log" >&2
+		return 1
+	fi
+	if grep -E 'warning:|error:' "$log" >&2; then
+		echo "build.sh: the warnings above are errors here; all output is in $log" >&2
+		return 1
+	fi
+}
+
+if [ $# -eq 2 ] && [ "$1" = --sources ]; then
+	export_sources "$2"
+	exit 0
+fi
+if [ $# -ne 3 ] || [ -z "$1" ]; then
+	usage
+fi
+kver=$1 kdir=$2
+if [ ! -f "$kdir/Makefile" ]; then
+	echo "build.sh: $kdir has no headers of kernel $kver; install linux-headers-$kver" >&2
+	exit 1
+fi
+mkdir -p "$3"
+out=$(cd "$3" && pwd)
+
+export_sources "$out"
+if [ $changed = no ] && [ "$(cat "$out/.built" 2>/dev/null)" = "$kver $kdir" ]; then
+	exit 0
+fi
+rm -f "$out/.built"
+echo "  MODULE  xen-vreadfront.ko for $kver"
+compile "$kdir" "$out"
+echo "$kver $kdir" >"$out/.built"

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/vread: what a process can ask, checked; see vread_ioctl.h.
+ */
+#define pr_fmt(fmt) "vread: " fmt
+
+#include <linux/errno.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "chardev.h"
+#include "link.h"
+#include "request.h"
+
+/* ---- handles of a file ---- */
+
+struct vread_handle *vread_file_handle(struct vread_file *file, u32 number)
+{
+	struct vread_handle *handle;
+
+	xa_lock(&file->handles);
+	handle = xa_load(&file->handles, number);
+	if (handle)
+		kref_get(&handle->ref);
+	xa_unlock(&file->handles);
+	return handle;
+}
+
+/* Takes over the caller's reference, on success only. */
+static int add_handle(struct vread_file *file, struct vread_handle *handle, u32 *ret_number)
+{
+	int ret = -EMFILE;
+
+	xa_lock(&file->handles);
+	if (file->num_handles < VREAD_FILE_HANDLES)
+		ret = __xa_alloc_cyclic(&file->handles, ret_number, handle, XA_LIMIT(1, U32_MAX),
+					&file->next_handle, GFP_KERNEL_ACCOUNT);
+	if (ret >= 0)
+		file->num_handles++;
+	xa_unlock(&file->handles);
+	return ret < 0 ? ret : 0;
+}
+
+static int close_handle(struct vread_file *file, u32 number)
+{
+	struct vread_handle *handle;
+
+	xa_lock(&file->handles);
+	handle = __xa_erase(&file->handles, number);
+	if (handle)
+		file->num_handles--;
+	xa_unlock(&file->handles);
+	if (!handle)
+		return -EBADF;
+	vread_handle_put(handle);
+	vread_link_flush_closes(file->dev);
+	return 0;
+}
+
+/* ---- ioctls ---- */
+
+static long ioc_info(struct vread_file *file, void __user *arg)
+{
+	struct vread_device *dev = file->dev;
+	struct vread_pool *pool = smp_load_acquire(&dev->pool);
+	struct vread_ioc_info info = {
+		.abi = VREAD_IOC_ABI,
+		.connected = READ_ONCE(dev->up),
+		.generation = READ_ONCE(dev->generation),
+		.max_in_flight = VREAD_FILE_READS,
+		.slice_bytes = (u64)READ_ONCE(file->slice_pages) * VREAD_PAGE_SIZE,
+	};
+
+	strscpy(info.role, READ_ONCE(dev->role), sizeof(info.role));
+	if (pool) {
+		info.pool_bytes = (u64)vread_pool_slice_pages(pool) * VREAD_PAGE_SIZE;
+		info.pool_free_bytes = (u64)vread_pool_free_pages(pool) * VREAD_PAGE_SIZE;
+	}
+	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+static long ioc_slice(struct vread_file *file, void __user *arg)
+{
+	struct vread_ioc_slice slice;
+	int ret;
+
+	if (copy_from_user(&slice, arg, sizeof(slice)))
+		return -EFAULT;
+	ret = vread_file_take_slice(file, &slice.bytes);
+	if (ret)
+		return ret;
+	return copy_to_user(arg, &slice, sizeof(slice)) ? -EFAULT : 0;
+}
+
+static long ioc_open(struct vread_file *file, void __user *arg)
+{
+	struct vread_handle *handle;
+	struct vread_ioc_open open;
+	int ret;
+
+	if (copy_from_user(&open, arg, sizeof(open)))
+		return -EFAULT;
+	ret = vread_open_block(file->dev, &open, &handle);
+	if (ret)
+		return ret;
+	ret = add_handle(file, handle, &open.handle);
+	if (ret) {
+		vread_handle_put(handle);
+		vread_link_flush_closes(file->dev);
+		return ret;
+	}
+	if (copy_to_user(arg, &open, sizeof(open))) {
+		close_handle(file, open.handle);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+static long ioc_close(struct vread_file *file, void __user *arg)
+{
+	u32 number;
+
+	if (copy_from_user(&number, arg, sizeof(number)))
+		return -EFAULT;
+	return close_handle(file, number);
+}
+
+static long ioc_stat(struct vread_file *file, void __user *arg)
+{
+	struct vread_handle *handle;
+	struct vread_ioc_stat stat;
+	int ret;
+
+	if (copy_from_user(&stat, arg, sizeof(stat)))
+		return -EFAULT;
+	if (stat.reserved)
+		return -EINVAL;
+	handle = vread_file_handle(file, stat.handle);
+	if (!handle)
+		return -EBADF;
+	ret = vread_stat_block(handle, &stat);
+	vread_handle_put(handle);
+	vread_link_flush_closes(file->dev);
+	if (ret)
+		return ret;
+	return copy_to_user(arg, &stat, sizeof(stat)) ? -EFAULT : 0;
+}
+
+static long ioc_submit(struct vread_file *file, void __user *arg)
+{
+	struct vread_ioc_read __user *from;
+	struct vread_ioc_submit submit;
+	struct vread_ioc_read read;
+	unsigned int n;
+	int ret = 0;
+
+	if (copy_from_user(&submit, arg, sizeof(submit)))
+		return -EFAULT;
+	if (submit.reserved || !submit.count || submit.count > 256)
+		return -EINVAL;
+	from = u64_to_user_ptr(submit.reads);
+	for (n = 0; n < submit.count; n++) {
+		ret = -EFAULT;
+		if (copy_from_user(&read, from + n, sizeof(read)))
+			break;
+		ret = vread_file_submit(file, &read);
+		if (ret)
+			break;
+	}
+	vread_link_flush_closes(file->dev);
+	return n ? n : ret;
+}
+
+static long ioc_reap(struct vread_file *file, void __user *arg)
+{
+	struct vread_ioc_reap reap;
+
+	if (copy_from_user(&reap, arg, sizeof(reap)))
+		return -EFAULT;
+	if (reap.reserved || !reap.count || reap.count > 256 || reap.min_complete > reap.count)
+		return -EINVAL;
+	return vread_file_reap(file, &reap);
+}
+
+static long dispatch(struct vread_file *file, unsigned int cmd, void __user *arg)
+{
+	switch (cmd) {
+	case VREAD_IOC_INFO:
+		return ioc_info(file, arg);
+	case VREAD_IOC_SLICE:
+		return ioc_slice(file, arg);
+	case VREAD_IOC_OPEN:
+		return ioc_open(file, arg);
+	case VREAD_IOC_CLOSE:
+		return ioc_close(file, arg);
+	case VREAD_IOC_STAT:
+		return ioc_stat(file, arg);
+	case VREAD_IOC_SUBMIT:
+		return ioc_submit(file, arg);
+	case VREAD_IOC_REAP:
+		return ioc_reap(file, arg);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static long vread_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct vread_file *file = filp->private_data;
+	bool cleaning = cmd == VREAD_IOC_REAP || cmd == VREAD_IOC_CLOSE;
+	long ret;
+
+	/* What was begun can be finished on a device that is gone. */
+	if (READ_ONCE(file->dev->gone) && !cleaning)
+		return -ENODEV;
+	ret = dispatch(file, cmd, (void __user *)arg);
+	if (ret == -ENOTCONN && READ_ONCE(file->dev->gone))
+		return -ENODEV;
+	return ret;
+}
+
+/* ---- the rest ---- */
+
+static __poll_t vread_poll(struct file *filp, poll_table *wait)
+{
+	struct vread_file *file = filp->private_data;
+	struct vread_device *dev = file->dev;
+	__poll_t mask = 0;
+
+	poll_wait(filp, &file->wq, wait);
+	poll_wait(filp, &dev->wq, wait);
+	if (!list_empty_careful(&file->done))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (vread_file_can_submit(file))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (!READ_ONCE(dev->up))
+		mask |= EPOLLERR;
+	if (READ_ONCE(dev->gone))
+		mask |= EPOLLHUP;
+	return mask;
+}
+
+static int vread_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct vread_file *file = filp->private_data;
+	unsigned int pages = smp_load_acquire(&file->slice_pages);
+
+	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EACCES;
+	if (!pages || vma->vm_pgoff || vma_pages(vma) > pages)
+		return -EINVAL;
+	return vread_pool_mmap(file->dev->pool, file->slice_first, vma);
+}
+
+static int vread_open(struct inode *inode, struct file *filp)
+{
+	/* The node cannot vanish meanwhile: misc_deregister() waits for open calls. */
+	struct vread_device *dev = container_of(filp->private_data, struct vread_device, misc);
+	struct vread_file *file;
+
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	kref_init(&file->ref);
+	kref_get(&dev->ref);
+	file->dev = dev;
+	xa_init_flags(&file->handles, XA_FLAGS_ALLOC1);
+	mutex_init(&file->slice_mutex);
+	spin_lock_init(&file->lock);
+	INIT_LIST_HEAD(&file->idle);
+	INIT_LIST_HEAD(&file->done);
+	init_waitqueue_head(&file->wq);
+	spin_lock_irq(&dev->lock);
+	list_add_tail(&file->node, &dev->files);
+	spin_unlock_irq(&dev->lock);
+	filp->private_data = file;
+	return stream_open(inode, filp);
+}
+
+static int vread_release(struct inode *inode, struct file *filp)
+{
+	struct vread_file *file = filp->private_data;
+	struct vread_device *dev = file->dev;
+	struct vread_handle *handle;
+	unsigned long number;
+
+	spin_lock_irq(&dev->lock);
+	list_del(&file->node);
+	spin_unlock_irq(&dev->lock);
+	xa_for_each(&file->handles, number, handle) vread_handle_put(handle);
+	xa_destroy(&file->handles);
+	vread_link_flush_closes(dev);
+	vread_file_put(file);
+	return 0;
+}
+
+const struct file_operations vread_fops = {
+	.owner = THIS_MODULE,
+	.open = vread_open,
+	.release = vread_release,
+	.unlocked_ioctl = vread_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.poll = vread_poll,
+	.mmap = vread_mmap,
+	.llseek = noop_llseek,
+};

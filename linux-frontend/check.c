@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the module believes of its backend and of its callers.
+ */
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#else
+#include <errno.h>
+#include <string.h>
+#endif
+#include "check.h"
+
+/* Reads digits up to end; returns what follows them, NULL if there is no number. */
+static const char *scan_number(const char *text, uint64_t *ret)
+{
+	const char *p = text;
+	uint64_t value = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		value = value * 10 + (uint64_t)(*p - '0');
+		if (value > 0xffffffffU)
+			return NULL;
+	}
+	if (p == text || (*text == '0' && p - text > 1))
+		return NULL;
+	*ret = value;
+	return p;
+}
+
+int vread_parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *ret)
+{
+	const char *end;
+	uint64_t value;
+
+	end = scan_number(text, &value);
+	if (!end || *end)
+		return -EINVAL;
+	if (value < min || value > max)
+		return -ERANGE;
+	*ret = (uint32_t)value;
+	return 0;
+}
+
+bool vread_offers_version(const char *list, uint32_t version)
+{
+	uint64_t value;
+
+	for (;;) {
+		list = scan_number(list, &value);
+		if (!list || (*list && *list != ','))
+			return false;
+		if (value == version)
+			return true;
+		if (!*list)
+			return false;
+		list++;
+	}
+}
+
+const char *vread_parse_role(const char *text)
+{
+	if (!strcmp(text, "client"))
+		return "client";
+	if (!strcmp(text, "datanode"))
+		return "datanode";
+	return NULL;
+}
+
+int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes)
+{
+	if (read->reserved)
+		return -EINVAL;
+	if (!read->length || read->length > VREAD_MAX_READ)
+		return -EINVAL;
+	if (read->slice_offset % VREAD_PAGE_SIZE)
+		return -EINVAL;
+	if ((uint64_t)read->slice_offset + read->length > slice_bytes)
+		return -EINVAL;
+	if (read->offset + read->length < read->offset)
+		return -EINVAL;
+	return 0;
+}
+
+const char *vread_check_response(const struct vread_response *rsp, unsigned int operation,
+				 uint32_t max_status)
+{
+	if (rsp->operation != operation)
+		return "operation differs from the request's";
+	if (rsp->reserved)
+		return "reserved byte is not 0";
+	if (rsp->status > 0 && (uint32_t)rsp->status > max_status)
+		return "status exceeds what was asked";
+	return NULL;
+}
+
+int vread_check_error(int32_t status)
+{
+	switch (status) {
+	case -EACCES:
+	case -EBADF:
+	case -EBADMSG:
+	case -EILSEQ:
+	case -EINVAL:
+	case -EIO:
+	case -EMFILE:
+	case -ENODATA:
+	case -ENODEV:
+	case -ENOENT:
+	case -ENOMEM:
+	case -EOPNOTSUPP:
+	case -ERANGE:
+	case -EPERM:
+	case -EAGAIN:
+	case -EEXIST:
+		return status;
+	default:
+		return -EIO;
+	}
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * compat.h - every difference between kernels this module builds on.
+ *
+ * Linux 5.10 to current.  Stable kernels backport interfaces, so where a type
+ * can tell, it is asked instead of the version.
+ */
+#ifndef VREAD_COMPAT_H
+#define VREAD_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/version.h>
+#include <linux/wait.h>
+#include <linux/freezer.h>
+#include <xen/grant_table.h>
+#include <xen/xenbus.h>
+
+#include "vreadif.h"
+
+#if PAGE_SIZE != XEN_PAGE_SIZE
+#error "vread shares whole pages of 4 KiB: the kernel's page size must be Xen's"
+#endif
+
+#ifndef RING_COPY_RESPONSE
+#define RING_COPY_RESPONSE(r, idx, rsp)                                    \
+	do {                                                               \
+		*(rsp) = *(volatile typeof(rsp))RING_GET_RESPONSE(r, idx); \
+	} while (0)
+#endif
+
+#ifndef XEN_FRONT_RING_INIT
+#define XEN_FRONT_RING_INIT(r, s, size)      \
+	do {                                 \
+		SHARED_RING_INIT(s);         \
+		FRONT_RING_INIT(r, s, size); \
+	} while (0)
+#endif
+
+/* Gives up our reference to the page as soon as the other end lets go of it. */
+static inline void vread_end_access(grant_ref_t ref, struct page *page)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 19, 0)
+	gnttab_end_foreign_access(ref, page);
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+	gnttab_end_foreign_access(ref, (unsigned long)page_address(page));
+#else
+	gnttab_end_foreign_access(ref, 0, (unsigned long)page_address(page));
+#endif
+}
+
+/* Ends access without freeing the reference; false: the other end has it mapped. */
+static inline bool vread_end_access_ref(grant_ref_t ref)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+	return gnttab_end_foreign_access_ref(ref);
+#else
+	return gnttab_end_foreign_access_ref(ref, 0);
+#endif
+}
+
+static inline void vread_vm_flags(struct vm_area_struct *vma, unsigned long set,
+				  unsigned long clear)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_mod(vma, set, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
+/* A wait only a fatal signal ends, and that does not hold up a suspend. */
+#ifdef TASK_FREEZABLE
+#define VREAD_WAIT_STATE (TASK_KILLABLE | TASK_FREEZABLE)
+#define vread_wait_schedule(timeout) schedule_timeout(timeout)
+#else
+#define VREAD_WAIT_STATE TASK_KILLABLE
+#define vread_wait_schedule(timeout) freezable_schedule_timeout(timeout)
+#endif
+
+/* Like wait_event_killable_timeout(): jiffies left (at least 1), 0 or -ERESTARTSYS. */
+#define vread_wait(wq, condition, timeout)                                         \
+	({                                                                         \
+		long __ret = (timeout);                                            \
+		might_sleep();                                                     \
+		if (!___wait_cond_timeout(condition))                              \
+			__ret = ___wait_event(wq, ___wait_cond_timeout(condition), \
+					      VREAD_WAIT_STATE, 0, timeout,        \
+					      __ret = vread_wait_schedule(__ret)); \
+		__ret;                                                             \
+	})
+
+/* struct xenbus_driver.remove returned int once. */
+#define VREAD_REMOVE_RETURNS_VOID                                                    \
+	__builtin_types_compatible_p(typeof(((struct xenbus_driver *)NULL)->remove), \
+				     void (*)(struct xenbus_device *))
+#define VREAD_XENBUS_REMOVE(fn_void, fn_int) \
+	__builtin_choose_expr(VREAD_REMOVE_RETURNS_VOID, fn_void, fn_int)
+
+#endif

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A file's slice and the READs into it.
+ *
+ * All memory a READ needs is set aside with the slice: submitting and completing
+ * allocate nothing.  A page of the slice belongs to at most one READ in flight.
+ */
+#define pr_fmt(fmt) "vread: " fmt
+
+#include <linux/bitmap.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "chardev.h"
+#include "check.h"
+#include "compat.h"
+#include "link.h"
+#include "request.h"
+
+static void file_release(struct kref *ref)
+{
+	struct vread_file *file = container_of(ref, struct vread_file, ref);
+	struct vread_device *dev = file->dev;
+
+	if (file->slice_pages)
+		vread_pool_give(dev->pool, file->slice_first, file->slice_pages);
+	kfree(file->reads);
+	bitmap_free(file->busy);
+	kfree(file);
+	/* A device is never freed here with a lock held: its binding, which outlives all
+	 * requests, holds it as well. */
+	vread_device_put(dev);
+}
+
+void vread_file_put(struct vread_file *file)
+{
+	kref_put(&file->ref, file_release);
+}
+
+/* ---- slice ---- */
+
+static int take_slice(struct vread_file *file, struct vread_pool *pool, unsigned int pages)
+{
+	struct vread_read *reads;
+	unsigned long *busy;
+	unsigned int n;
+	int ret = -ENOMEM;
+
+	reads = kcalloc(VREAD_FILE_READS, sizeof(*reads), GFP_KERNEL_ACCOUNT);
+	busy = bitmap_zalloc(pages, GFP_KERNEL_ACCOUNT);
+	if (reads && busy)
+		ret = vread_pool_take(pool, VREAD_AREA_SLICES, pages, &file->slice_first);
+	if (ret) {
+		kfree(reads);
+		bitmap_free(busy);
+		return ret;
+	}
+	vread_pool_zero(pool, file->slice_first, pages);
+
+	file->reads = reads;
+	file->busy = busy;
+	spin_lock_irq(&file->lock);
+	for (n = 0; n < VREAD_FILE_READS; n++)
+		list_add_tail(&reads[n].node, &file->idle);
+	spin_unlock_irq(&file->lock);
+	smp_store_release(&file->slice_pages, pages);
+	return 0;
+}
+
+int vread_file_take_slice(struct vread_file *file, u64 *bytes)
+{
+	struct vread_pool *pool = smp_load_acquire(&file->dev->pool);
+	u64 pages;
+	int ret;
+
+	if (!*bytes)
+		return -EINVAL;
+	if (!pool)
+		return -ENOTCONN;
+	pages = *bytes / VREAD_PAGE_SIZE + !!(*bytes % VREAD_PAGE_SIZE);
+	if (pages > vread_pool_slice_pages(pool))
+		return -ENOSPC;
+	if (mutex_lock_killable(&file->slice_mutex))
+		return -EINTR;
+	ret = file->slice_pages ? -EBUSY : take_slice(file, pool, pages);
+	mutex_unlock(&file->slice_mutex);
+	if (!ret)
+		*bytes = pages * VREAD_PAGE_SIZE;
+	return ret;
+}
+
+/* ---- submit ---- */
+
+static void read_complete(struct vread_req *req, int status, const struct vread_response *rsp)
+{
+	struct vread_read *read = container_of(req, struct vread_read, req);
+	struct vread_handle *handle = read->handle;
+	struct vread_file *file = read->file;
+	unsigned long flags;
+
+	spin_lock_irqsave(&file->lock, flags);
+	read->result = status;
+	bitmap_clear(file->busy, read->page, read->pages);
+	list_add_tail(&read->node, &file->done);
+	file->num_in_flight--;
+	file->num_done++;
+	spin_unlock_irqrestore(&file->lock, flags);
+
+	wake_up_all(&file->wq);
+	vread_handle_put(handle);
+	vread_file_put(file);
+}
+
+/* Reserves a READ and its pages. */
+static int take_read(struct vread_file *file, unsigned int page, unsigned int pages,
+		     struct vread_read **ret_read)
+{
+	struct vread_read *read = NULL;
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&file->lock, flags);
+	if (find_next_bit(file->busy, page + pages, page) < page + pages) {
+		ret = -EBUSY;
+	} else if (list_empty(&file->idle)) {
+		ret = -EAGAIN;
+	} else {
+		read = list_first_entry(&file->idle, struct vread_read, node);
+		list_del(&read->node);
+		bitmap_set(file->busy, page, pages);
+		file->num_in_flight++;
+		read->page = page;
+		read->pages = pages;
+		*ret_read = read;
+	}
+	spin_unlock_irqrestore(&file->lock, flags);
+	return ret;
+}
+
+static void untake_read(struct vread_file *file, struct vread_read *read)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&file->lock, flags);
+	bitmap_clear(file->busy, read->page, read->pages);
+	file->num_in_flight--;
+	list_add(&read->node, &file->idle);
+	spin_unlock_irqrestore(&file->lock, flags);
+}
+
+static int start_read(struct vread_file *file, struct vread_handle *handle,
+		      const struct vread_ioc_read *args)
+{
+	unsigned int page = args->slice_offset / VREAD_PAGE_SIZE;
+	unsigned int pages = DIV_ROUND_UP(args->length, VREAD_PAGE_SIZE);
+	struct vread_request wire = {
+		.operation = VREAD_OP_READ,
+		.pool_page = file->slice_first + page,
+		.pool_pages = pages,
+		.handle = handle->backend,
+		.u.read = {.offset = args->offset, .length = args->length},
+	};
+	struct vread_read *read;
+	int ret;
+
+	ret = take_read(file, page, pages, &read);
+	if (ret)
+		return ret;
+	read->req.operation = VREAD_OP_READ;
+	read->req.max_status = args->length;
+	read->req.complete = read_complete;
+	read->file = file;
+	read->handle = handle;
+	read->user_data = args->user_data;
+	kref_get(&file->ref);
+	kref_get(&handle->ref);
+	ret = vread_link_put(file->dev, &read->req, &wire, handle->generation);
+	if (ret) {
+		untake_read(file, read);
+		vread_handle_put(handle);
+		vread_file_put(file);
+	}
+	return ret;
+}
+
+int vread_file_submit(struct vread_file *file, const struct vread_ioc_read *args)
+{
+	unsigned int slice_pages = smp_load_acquire(&file->slice_pages);
+	struct vread_handle *handle;
+	int ret;
+
+	ret = vread_check_read(args, (u64)slice_pages * VREAD_PAGE_SIZE);
+	if (ret)
+		return ret;
+	handle = vread_file_handle(file, args->handle);
+	if (!handle)
+		return -EBADF;
+	ret = start_read(file, handle, args);
+	vread_handle_put(handle);
+	return ret;
+}
+
+bool vread_file_can_submit(struct vread_file *file)
+{
+	return READ_ONCE(file->dev->up) && !list_empty_careful(&file->idle) &&
+	       vread_link_has_room(file->dev);
+}
+
+/* ---- reap ---- */
+
+/* Enough is done, or no more can come. */
+static bool reap_ready(struct vread_file *file, unsigned int want)
+{
+	struct vread_device *dev = file->dev;
+	unsigned long flags;
+	bool ready;
+
+	spin_lock_irqsave(&file->lock, flags);
+	ready = file->num_done >= want || READ_ONCE(dev->gone) ||
+		(!file->num_in_flight && !READ_ONCE(dev->up));
+	spin_unlock_irqrestore(&file->lock, flags);
+	return ready;
+}
+
+static struct vread_read *take_done(struct vread_file *file)
+{
+	struct vread_read *read;
+	unsigned long flags;
+
+	spin_lock_irqsave(&file->lock, flags);
+	read = list_first_entry_or_null(&file->done, struct vread_read, node);
+	if (read) {
+		list_del(&read->node);
+		file->num_done--;
+	}
+	spin_unlock_irqrestore(&file->lock, flags);
+	return read;
+}
+
+/* Gives a READ back: to be used again, or (stored false) reaped another time. */
+static void give_back(struct vread_file *file, struct vread_read *read, bool stored)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&file->lock, flags);
+	if (stored) {
+		list_add(&read->node, &file->idle);
+	} else {
+		list_add(&read->node, &file->done);
+		file->num_done++;
+	}
+	spin_unlock_irqrestore(&file->lock, flags);
+}
+
+static int store_completions(struct vread_file *file, const struct vread_ioc_reap *args)
+{
+	struct vread_ioc_completion __user *to = u64_to_user_ptr(args->completions);
+	struct vread_read *read;
+	unsigned int n;
+
+	for (n = 0; n < args->count; n++) {
+		struct vread_ioc_completion done = {};
+		bool stored;
+
+		read = take_done(file);
+		if (!read)
+			break;
+		done.user_data = read->user_data;
+		done.result = read->result;
+		stored = !copy_to_user(to + n, &done, sizeof(done));
+		give_back(file, read, stored);
+		if (!stored)
+			return n ? (int)n : -EFAULT;
+	}
+	if (n && wq_has_sleeper(&file->wq))
+		wake_up_all(&file->wq); /* who polls for room to submit */
+	return n;
+}
+
+int vread_file_reap(struct vread_file *file, const struct vread_ioc_reap *args)
+{
+	unsigned int want = min(args->min_complete, VREAD_FILE_READS);
+	struct vread_device *dev = file->dev;
+	long left = MAX_SCHEDULE_TIMEOUT;
+	int ret;
+
+	if (!want)
+		return store_completions(file, args);
+	if (args->timeout_ms)
+		left = msecs_to_jiffies(args->timeout_ms);
+	do {
+		left = vread_wait(file->wq, reap_ready(file, want), left);
+		if (!left)
+			vread_link_check(dev); /* in case only its event was lost */
+		ret = store_completions(file, args);
+		/* None, though time is left: another thread was faster. */
+	} while (!ret && left > 0 && READ_ONCE(dev->up) && !READ_ONCE(dev->gone));
+	if (ret)
+		return ret;
+	if (left < 0)
+		return -EINTR;
+	return left ? -ENOTCONN : -ETIME;
+}

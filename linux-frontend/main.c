@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * xen-vreadfront: a guest's end of vRead.
+ *
+ * The host finds HDFS blocks in the disk images of datanode guests and puts their
+ * verified bytes into a pool of this guest's pages; processes map their slice of it
+ * through /dev/vread.  The protocol is vreadif.h, what a process can do is
+ * uapi/vread_ioctl.h.
+ *
+ *   xenbus.c   states, negotiation, suspend, removal
+ *   link.c     all queues together: up, down, dead
+ *   ring.c     one queue: ring, ids, event channel
+ *   pool.c     the shared pages, slices, quarantine
+ *   request.c  handles, OPEN, STAT, CLOSE
+ *   io.c       a file's slice and READs
+ *   chardev.c  the device node
+ *   check.c    validation, also compiled by unit tests
+ */
+#define pr_fmt(fmt) "vread: " fmt
+
+#include <linux/completion.h>
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <xen/platform_pci.h>
+#include <xen/xen.h>
+
+#include "device.h"
+#include "xenbus.h"
+
+unsigned int vread_param_queues;
+module_param_named(queues, vread_param_queues, uint, 0444);
+MODULE_PARM_DESC(queues, "Queues per device, 1 to 8; 0 (default): one per CPU, at most 4");
+
+unsigned int vread_param_ring_order = 1;
+module_param_named(ring_order, vread_param_ring_order, uint, 0444);
+MODULE_PARM_DESC(ring_order, "log2 of the pages of each ring, 0 to 4; default 1 (64 requests)");
+
+unsigned int vread_param_pool_mib = 16;
+module_param_named(pool_mib, vread_param_pool_mib, uint, 0444);
+MODULE_PARM_DESC(pool_mib, "MiB of memory shared with the host, 1 to 128; default 16");
+
+DECLARE_COMPLETION(vread_registered);
+
+struct vread_device *vread_device_create(void)
+{
+	struct vread_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	unsigned int n;
+
+	if (!dev)
+		return NULL;
+	kref_init(&dev->ref);
+	INIT_WORK(&dev->work, vread_xenbus_work);
+	dev->role = "client";
+	init_waitqueue_head(&dev->wq);
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->closes);
+	INIT_LIST_HEAD(&dev->files);
+	for (n = 0; n < VREAD_MAX_QUEUES; n++)
+		vread_queue_init(&dev->queue[n], dev, n);
+	return dev;
+}
+
+static void device_release(struct kref *ref)
+{
+	struct vread_device *dev = container_of(ref, struct vread_device, ref);
+
+	vread_pool_destroy(dev->pool);
+	kfree(dev->otherend);
+	kfree(dev);
+}
+
+void vread_device_put(struct vread_device *dev)
+{
+	kref_put(&dev->ref, device_release);
+}
+
+static bool param_ok(const char *name, unsigned int value, unsigned int min, unsigned int max)
+{
+	if (value >= min && value <= max)
+		return true;
+	pr_err("parameter %s=%u: must be %u to %u\n", name, value, min, max);
+	return false;
+}
+
+static int __init vread_init(void)
+{
+	int ret;
+
+	if (!xen_domain() || !xen_has_pv_devices())
+		return -ENODEV;
+	if (!param_ok("queues", vread_param_queues, 0, VREAD_MAX_QUEUES) ||
+	    !param_ok("ring_order", vread_param_ring_order, 0, VREAD_MAX_RING_PAGE_ORDER) ||
+	    !param_ok("pool_mib", vread_param_pool_mib, 1, 128))
+		return -EINVAL;
+	ret = vread_xenbus_register();
+	complete_all(&vread_registered);
+	return ret;
+}
+module_init(vread_init);
+
+static void __exit vread_exit(void)
+{
+	vread_xenbus_unregister();
+}
+module_exit(vread_exit);
+
+MODULE_DESCRIPTION("Xen frontend of vRead: HDFS blocks read through the host");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("xen:vread");

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pool: whole pages, zeroed before they are granted, shared with nothing else.
+ *
+ * Page n of the protocol's pool is page[n].  Directory pages follow in the same
+ * arrays: granted read-only and for as long, since a reconnecting backend reads them
+ * again.
+ *
+ * User mappings are made of bare page frames (VM_PFNMAP): what a process could pin
+ * through its mapping (vmsplice, O_DIRECT) it could still look at when the slice
+ * belongs to somebody else.  The open file keeps the pages alive instead.
+ */
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <xen/page.h>
+
+#include "compat.h"
+#include "pool.h"
+#include "vreadif.h"
+
+/* Neighbouring pages map in one go, so pages are allocated in runs if possible. */
+#define RUN_PAGES 16U
+
+static unsigned int total_pages(const struct vread_pool *pool)
+{
+	return pool->pages + pool->directory_pages;
+}
+
+void *vread_pool_address(const struct vread_pool *pool, unsigned int page)
+{
+	return page_address(pool->page[page]);
+}
+
+static int alloc_pages_into(struct page **page, unsigned int count)
+{
+	unsigned int run = RUN_PAGES, done = 0, i;
+	char *p;
+
+	while (done < count) {
+		run = min(run, count - done);
+		p = alloc_pages_exact(run * PAGE_SIZE,
+				      GFP_KERNEL | __GFP_ZERO |
+					      (run > 1 ? __GFP_NORETRY | __GFP_NOWARN : 0));
+		if (!p && run > 1) {
+			run = 1;
+			continue;
+		}
+		if (!p)
+			return -ENOMEM;
+		for (i = 0; i < run; i++)
+			page[done++] = virt_to_page(p + i * PAGE_SIZE);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void fill_directory(struct vread_pool *pool)
+{
+	unsigned int d, i, n;
+	struct vread_pool_directory *dir;
+
+	for (d = 0; d < pool->directory_pages; d++) {
+		dir = vread_pool_address(pool, pool->pages + d);
+		n = min(pool->pages - d * VREAD_DIRECTORY_REFS, VREAD_DIRECTORY_REFS);
+		for (i = 0; i < n; i++)
+			dir->gref[i] = pool->gref[d * VREAD_DIRECTORY_REFS + i];
+		dir->gref_next_page =
+			d + 1 < pool->directory_pages ? pool->gref[pool->pages + d + 1] : 0;
+	}
+}
+
+static void grant_page(struct vread_pool *pool, unsigned int n, domid_t domid)
+{
+	gnttab_grant_foreign_access_ref(pool->gref[n], domid, xen_page_to_gfn(pool->page[n]),
+					n >= pool->pages);
+}
+
+static int grant_all(struct vread_pool *pool, domid_t domid)
+{
+	grant_ref_t head;
+	unsigned int n;
+
+	if (gnttab_alloc_grant_references(total_pages(pool), &head))
+		return -ENOSPC;
+	for (n = 0; n < total_pages(pool); n++)
+		pool->gref[n] = gnttab_claim_grant_reference(&head);
+	gnttab_free_grant_references(head);
+
+	fill_directory(pool);
+	for (n = 0; n < total_pages(pool); n++)
+		grant_page(pool, n, domid);
+	pool->granted = true;
+	return 0;
+}
+
+int vread_pool_regrant(struct vread_pool *pool, domid_t domid)
+{
+	unsigned int n;
+
+	for (n = 0; n < total_pages(pool); n++) {
+		if (!vread_end_access_ref(pool->gref[n]))
+			return -EBUSY;
+		grant_page(pool, n, domid);
+	}
+	return 0;
+}
+
+void vread_pool_revoke(struct vread_pool *pool)
+{
+	unsigned int n;
+
+	if (!pool->granted)
+		return;
+	pool->granted = false;
+	for (n = 0; n < total_pages(pool); n++) {
+		get_page(pool->page[n]);
+		vread_end_access(pool->gref[n], pool->page[n]);
+		if (n % 256 == 255)
+			cond_resched();
+	}
+}
+
+void vread_pool_destroy(struct vread_pool *pool)
+{
+	unsigned int n;
+
+	if (!pool)
+		return;
+	vread_pool_revoke(pool);
+	for (n = 0; n < total_pages(pool) && pool->page && pool->page[n]; n++)
+		put_page(pool->page[n]);
+	kvfree(pool->page);
+	kvfree(pool->gref);
+	bitmap_free(pool->used);
+	bitmap_free(pool->stale);
+	kfree(pool);
+}
+
+struct vread_pool *vread_pool_create(domid_t domid, unsigned int pages)
+{
+	struct vread_pool *pool;
+	int ret = -ENOMEM;
+
+	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
+	if (!pool)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&pool->lock);
+	pool->pages = pages;
+	/* One OPEN's data at least, and enough that many processes can open at once. */
+	pool->control_pages = clamp(pages / 64, VREAD_MAX_OPEN_DATA / VREAD_PAGE_SIZE, 64U);
+	pool->directory_pages = DIV_ROUND_UP(pages, VREAD_DIRECTORY_REFS);
+	pool->free = pages - pool->control_pages;
+	pool->page = kvcalloc(total_pages(pool), sizeof(*pool->page), GFP_KERNEL);
+	pool->gref = kvcalloc(total_pages(pool), sizeof(*pool->gref), GFP_KERNEL);
+	pool->used = bitmap_zalloc(pages, GFP_KERNEL);
+	pool->stale = bitmap_zalloc(pages, GFP_KERNEL);
+	if (!pool->page || !pool->gref || !pool->used || !pool->stale)
+		goto fail;
+	ret = alloc_pages_into(pool->page, total_pages(pool));
+	if (!ret)
+		ret = grant_all(pool, domid);
+	if (!ret)
+		return pool;
+fail:
+	vread_pool_destroy(pool);
+	return ERR_PTR(ret);
+}
+
+grant_ref_t vread_pool_directory(const struct vread_pool *pool)
+{
+	return pool->gref[pool->pages];
+}
+
+unsigned int vread_pool_slice_pages(const struct vread_pool *pool)
+{
+	return pool->pages - pool->control_pages;
+}
+
+int vread_pool_take(struct vread_pool *pool, enum vread_area area, unsigned int pages,
+		    unsigned int *ret_first)
+{
+	bool slices = area == VREAD_AREA_SLICES;
+	unsigned long begin = slices ? pool->control_pages : 0;
+	unsigned long end = slices ? pool->pages : pool->control_pages;
+	unsigned long first, flags;
+	int ret = -ENOSPC;
+
+	spin_lock_irqsave(&pool->lock, flags);
+	first = bitmap_find_next_zero_area(pool->used, end, begin, pages, 0);
+	if (first < end) {
+		bitmap_set(pool->used, first, pages);
+		if (slices)
+			pool->free -= pages;
+		*ret_first = first;
+		ret = 0;
+	}
+	spin_unlock_irqrestore(&pool->lock, flags);
+	return ret;
+}
+
+void vread_pool_give(struct vread_pool *pool, unsigned int first, unsigned int pages)
+{
+	bool slices = first >= pool->control_pages;
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->lock, flags);
+	/* Backends only read control pages: nothing there needs quarantine. */
+	if (slices && pool->mapped && !pool->live) {
+		bitmap_set(pool->stale, first, pages);
+	} else {
+		bitmap_clear(pool->used, first, pages);
+		if (slices)
+			pool->free += pages;
+	}
+	spin_unlock_irqrestore(&pool->lock, flags);
+}
+
+unsigned int vread_pool_free_pages(struct vread_pool *pool)
+{
+	return READ_ONCE(pool->free);
+}
+
+void vread_pool_connected(struct vread_pool *pool)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->lock, flags);
+	pool->mapped = true;
+	pool->live = true;
+	spin_unlock_irqrestore(&pool->lock, flags);
+}
+
+void vread_pool_disconnected(struct vread_pool *pool)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->lock, flags);
+	pool->live = false;
+	spin_unlock_irqrestore(&pool->lock, flags);
+}
+
+void vread_pool_unmapped(struct vread_pool *pool)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->lock, flags);
+	pool->mapped = false;
+	pool->free += bitmap_weight(pool->stale, pool->pages);
+	bitmap_andnot(pool->used, pool->used, pool->stale, pool->pages);
+	bitmap_zero(pool->stale, pool->pages);
+	spin_unlock_irqrestore(&pool->lock, flags);
+}
+
+void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int pages)
+{
+	while (pages--) {
+		clear_page(vread_pool_address(pool, first++));
+		cond_resched();
+	}
+}
+
+/* Pages from first on whose frames follow one another. */
+static unsigned int run_length(const struct vread_pool *pool, unsigned int first, unsigned int max)
+{
+	unsigned int n = 1;
+
+	while (n < max && page_to_pfn(pool->page[first + n]) == page_to_pfn(pool->page[first]) + n)
+		n++;
+	return n;
+}
+
+int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_struct *vma)
+{
+	unsigned int left = vma_pages(vma), n;
+	unsigned long addr = vma->vm_start;
+	int ret;
+
+	vread_vm_flags(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP,
+		       VM_MAYWRITE | VM_MAYEXEC);
+	for (; left; left -= n, first += n, addr += (unsigned long)n * PAGE_SIZE) {
+		n = run_length(pool, first, left);
+		ret = remap_pfn_range(vma, addr, page_to_pfn(pool->page[first]),
+				      (unsigned long)n * PAGE_SIZE, vma->vm_page_prot);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Handles, OPEN, STAT and CLOSE.
+ */
+#define pr_fmt(fmt) "vread: " fmt
+
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+
+#include "compat.h"
+#include "link.h"
+#include "request.h"
+
+/* ---- handles ---- */
+
+static void close_complete(struct vread_req *req, int status, const struct vread_response *rsp)
+{
+	/* Whatever the answer, nobody could do anything about it. */
+	kfree(container_of(req, struct vread_handle, req));
+}
+
+int vread_handle_send_close(struct vread_handle *handle)
+{
+	struct vread_request wire = {
+		.operation = VREAD_OP_CLOSE,
+		.handle = handle->backend,
+	};
+
+	handle->req.operation = VREAD_OP_CLOSE;
+	handle->req.max_status = 0;
+	handle->req.complete = close_complete;
+	return vread_link_put(handle->dev, &handle->req, &wire, handle->generation);
+}
+
+/* Queues the CLOSE; the next vread_link_flush_closes() sends it. */
+void vread_handle_want_close(struct vread_handle *handle)
+{
+	struct vread_device *dev = handle->dev;
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&dev->lock, flags);
+	wanted = dev->up && handle->generation == dev->generation;
+	if (wanted)
+		list_add_tail(&handle->node, &dev->closes);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	if (!wanted)
+		kfree(handle);
+}
+
+static void handle_release(struct kref *ref)
+{
+	struct vread_handle *handle = container_of(ref, struct vread_handle, ref);
+
+	if (handle->open)
+		vread_handle_want_close(handle);
+	else
+		kfree(handle);
+}
+
+void vread_handle_put(struct vread_handle *handle)
+{
+	kref_put(&handle->ref, handle_release);
+}
+
+static struct vread_handle *handle_create(struct vread_device *dev, u32 generation)
+{
+	struct vread_handle *handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
+
+	if (!handle)
+		return NULL;
+	kref_init(&handle->ref);
+	handle->dev = dev;
+	handle->generation = generation;
+	return handle;
+}
+
+/* ---- calls: requests with a waiter ---- */
+
+/* Held by the waiter and, once put on a ring, by the request. */
+struct vread_call {
+	struct vread_req req;
+	struct kref ref;
+	struct vread_device *dev;
+	struct vread_handle *handle; /* OPEN: the one to be; STAT: the one asked about */
+	unsigned int first, pages;   /* control pages; none if pages is 0 */
+	wait_queue_head_t wq;
+	bool done;
+	int status;
+	struct vread_response rsp;
+};
+
+static void call_release(struct kref *ref)
+{
+	struct vread_call *call = container_of(ref, struct vread_call, ref);
+
+	if (call->pages) {
+		vread_pool_give(call->dev->pool, call->first, call->pages);
+		wake_up_all(&call->dev->wq);
+	}
+	if (call->handle)
+		vread_handle_put(call->handle);
+	kfree(call);
+}
+
+static void call_complete(struct vread_req *req, int status, const struct vread_response *rsp)
+{
+	struct vread_call *call = container_of(req, struct vread_call, req);
+
+	call->status = status;
+	if (rsp)
+		call->rsp = *rsp;
+	if (rsp && !status && req->operation == VREAD_OP_OPEN) {
+		call->handle->backend = rsp->handle;
+		call->handle->open = true;
+	}
+	smp_store_release(&call->done, true);
+	wake_up_all(&call->wq);
+	kref_put(&call->ref, call_release);
+}
+
+/* Takes over the caller's reference to handle. */
+static struct vread_call *call_create(struct vread_handle *handle, u8 operation)
+{
+	struct vread_call *call = kzalloc(sizeof(*call), GFP_KERNEL_ACCOUNT);
+
+	if (!call) {
+		vread_handle_put(handle);
+		return NULL;
+	}
+	kref_init(&call->ref);
+	init_waitqueue_head(&call->wq);
+	call->dev = handle->dev;
+	call->handle = handle;
+	call->req.operation = operation;
+	call->req.complete = call_complete;
+	return call;
+}
+
+static void call_put(struct vread_call *call)
+{
+	struct vread_device *dev = call->dev;
+
+	kref_put(&call->ref, call_release);
+	vread_link_flush_closes(dev);
+}
+
+static int wait_error(long left)
+{
+	return left < 0 ? -EINTR : -ETIME;
+}
+
+static long wait_limit(u32 timeout_ms)
+{
+	return timeout_ms ? (long)msecs_to_jiffies(timeout_ms) : MAX_SCHEDULE_TIMEOUT;
+}
+
+static bool link_lost(struct vread_device *dev, u32 generation)
+{
+	return READ_ONCE(dev->gone) || !READ_ONCE(dev->up) ||
+	       READ_ONCE(dev->generation) != generation;
+}
+
+/* Waits for room on a ring, then for the answer. */
+static int call_run(struct vread_call *call, struct vread_request *wire, long *left)
+{
+	struct vread_device *dev = call->dev;
+	u32 generation = call->handle->generation;
+	int ret;
+
+	kref_get(&call->ref);
+	while ((ret = vread_link_put(dev, &call->req, wire, generation)) == -EAGAIN) {
+		*left = vread_wait(dev->wq, vread_link_has_room(dev) || link_lost(dev, generation),
+				   *left);
+		if (*left <= 0) {
+			ret = wait_error(*left);
+			break;
+		}
+	}
+	if (ret) {
+		kref_put(&call->ref, call_release);
+		return ret;
+	}
+
+	*left = vread_wait(call->wq, smp_load_acquire(&call->done), *left);
+	if (*left <= 0) {
+		vread_link_check(dev); /* in case only its event was lost */
+		if (!smp_load_acquire(&call->done))
+			return wait_error(*left);
+	}
+	return call->status;
+}
+
+/* ---- OPEN ---- */
+
+static int copy_open_data(struct vread_call *call, const struct vread_ioc_open *open)
+{
+	const char __user *from = u64_to_user_ptr(open->data);
+	u32 left = open->data_length, page, n;
+
+	for (page = call->first; left; page++, left -= n, from += n) {
+		n = min_t(u32, left, VREAD_PAGE_SIZE);
+		if (copy_from_user(vread_pool_address(call->dev->pool, page), from, n))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static int take_control_pages(struct vread_call *call, unsigned int pages, long *left)
+{
+	struct vread_device *dev = call->dev;
+	u32 generation = call->handle->generation;
+	int ret = -ENOSPC;
+
+	*left = vread_wait(dev->wq,
+			   (ret = vread_pool_take(dev->pool, VREAD_AREA_CONTROL, pages,
+						  &call->first)) == 0 ||
+				   link_lost(dev, generation),
+			   *left);
+	if (!ret)
+		call->pages = pages;
+	else
+		ret = *left > 0 ? -ENOTCONN : wait_error(*left);
+	return ret;
+}
+
+static int run_open(struct vread_call *call, struct vread_ioc_open *open)
+{
+	struct vread_request wire = {
+		.operation = VREAD_OP_OPEN,
+		.u.open =
+			{
+				.block_id = open->block_id,
+				.genstamp = open->genstamp,
+				.visible_length = open->visible_length,
+				.data_length = open->data_length,
+			},
+	};
+	long left = wait_limit(open->timeout_ms);
+	int ret;
+
+	ret = take_control_pages(call, DIV_ROUND_UP(open->data_length, VREAD_PAGE_SIZE), &left);
+	if (!ret)
+		ret = copy_open_data(call, open);
+	if (ret)
+		return ret;
+	wire.pool_page = call->first;
+	wire.pool_pages = call->pages;
+	return call_run(call, &wire, &left);
+}
+
+int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
+		     struct vread_handle **ret_handle)
+{
+	struct vread_handle *handle;
+	struct vread_call *call;
+	int ret;
+
+	if (open->data_length < sizeof(struct vread_open_data) ||
+	    open->data_length > VREAD_MAX_OPEN_DATA)
+		return -EINVAL;
+	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
+		return -ENOTCONN;
+	handle = handle_create(dev, READ_ONCE(dev->generation));
+	call = handle ? call_create(handle, VREAD_OP_OPEN) : NULL;
+	if (!call)
+		return -ENOMEM;
+
+	ret = run_open(call, open);
+	if (!ret) {
+		open->length = call->rsp.u.block.length;
+		open->flags = call->rsp.flags;
+		*ret_handle = handle;
+		kref_get(&handle->ref);
+	}
+	call_put(call);
+	return ret;
+}
+
+/* ---- STAT ---- */
+
+int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat)
+{
+	struct vread_request wire = {
+		.operation = VREAD_OP_STAT,
+		.handle = handle->backend,
+	};
+	long left = wait_limit(stat->timeout_ms);
+	struct vread_call *call;
+	int ret;
+
+	kref_get(&handle->ref);
+	call = call_create(handle, VREAD_OP_STAT);
+	if (!call)
+		return -ENOMEM;
+	ret = call_run(call, &wire, &left);
+	if (!ret) {
+		stat->length = call->rsp.u.block.length;
+		stat->genstamp = call->rsp.u.block.genstamp;
+		stat->flags = call->rsp.flags;
+	}
+	call_put(call);
+	return ret;
+}

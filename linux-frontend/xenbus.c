@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The state machine of vreadif.h, section 2, from the frontend's side.
+ *
+ * The xenstore watch only notes the backend's state and queues the device's work;
+ * everything happens there, one step at a time, driven by what is true now rather than
+ * by what happened (watches fire early, twice and late).  Removal and resume run
+ * with the work cancelled.
+ *
+ * A backend that breaks the protocol or offers nonsense is disconnected; after a few
+ * times within a minute the device stays closed until its backend was quiet for one.
+ */
+#define pr_fmt(fmt) "vread: " fmt
+
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <xen/xenbus.h>
+
+#include "chardev.h"
+#include "check.h"
+#include "compat.h"
+#include "device.h"
+#include "link.h"
+#include "xenbus.h"
+
+#define MAX_FAILURES 8
+#define FAILURE_PERIOD (60 * HZ)
+#define CLOSE_TIMEOUT_MS 5000
+
+/* What a connection is made of. */
+struct vread_terms {
+	u32 queues;
+	u32 ring_order;
+	u32 pool_pages;
+	const char *role;
+};
+
+/* ---- reading the backend's offer ---- */
+
+/* A node of the backend directory: kfree() it.  ERR_PTR, -ENOENT if absent. */
+static char *read_offer(struct vread_device *dev, const char *node)
+{
+	char *text = xenbus_read(XBT_NIL, dev->otherend, node, NULL);
+
+	if (IS_ERR(text) && PTR_ERR(text) != -ENOENT)
+		xenbus_dev_fatal(dev->xbdev, PTR_ERR(text), "reading %s/%s", dev->otherend, node);
+	return text;
+}
+
+static int read_number(struct vread_device *dev, const char *node, u32 min, u32 max, u32 *ret)
+{
+	char *text = read_offer(dev, node);
+	int err = -ENOENT;
+
+	if (IS_ERR(text) && PTR_ERR(text) != -ENOENT)
+		return PTR_ERR(text);
+	if (!IS_ERR(text))
+		err = vread_parse_number(text, min, max, ret);
+	if (err)
+		xenbus_dev_fatal(dev->xbdev, err, "%s/%s is \"%.32s\": must be %u to %u",
+				 dev->otherend, node, IS_ERR(text) ? "" : text, min, max);
+	if (!IS_ERR(text))
+		kfree(text);
+	return err;
+}
+
+static int read_versions(struct vread_device *dev)
+{
+	char *text = read_offer(dev, "versions");
+	int err = 0;
+
+	if (IS_ERR(text) && PTR_ERR(text) != -ENOENT)
+		return PTR_ERR(text);
+	if (IS_ERR(text) || !vread_offers_version(text, VREAD_PROTOCOL_VERSION)) {
+		err = -EPROTONOSUPPORT;
+		xenbus_dev_fatal(dev->xbdev, err, "%s/versions is \"%.32s\": version %u is needed",
+				 dev->otherend, IS_ERR(text) ? "" : text, VREAD_PROTOCOL_VERSION);
+	}
+	if (!IS_ERR(text))
+		kfree(text);
+	return err;
+}
+
+static int read_role(struct vread_device *dev, const char **ret)
+{
+	char *text = read_offer(dev, "role");
+	int err = 0;
+
+	*ret = "client";
+	if (IS_ERR(text))
+		return PTR_ERR(text) == -ENOENT ? 0 : PTR_ERR(text);
+	*ret = vread_parse_role(text);
+	if (!*ret) {
+		err = -EINVAL;
+		xenbus_dev_fatal(dev->xbdev, err,
+				 "%s/role is \"%.32s\": must be client or datanode", dev->otherend,
+				 text);
+	}
+	kfree(text);
+	return err;
+}
+
+static unsigned int wanted_queues(void)
+{
+	return vread_param_queues ? vread_param_queues : min(num_online_cpus(), 4U);
+}
+
+/* What we want, as far as the backend offers it. */
+static int negotiate(struct vread_device *dev, struct vread_terms *terms)
+{
+	u32 wanted_pages = vread_param_pool_mib << (20 - PAGE_SHIFT);
+	int err;
+
+	err = read_versions(dev);
+	if (!err)
+		err = read_number(dev, "max-queues", 1, VREAD_MAX_QUEUES, &terms->queues);
+	if (!err)
+		err = read_number(dev, "max-ring-page-order", 0, VREAD_MAX_RING_PAGE_ORDER,
+				  &terms->ring_order);
+	if (!err)
+		err = read_number(dev, "max-pool-pages", VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES,
+				  &terms->pool_pages);
+	if (!err)
+		err = read_role(dev, &terms->role);
+	if (err)
+		return err;
+
+	terms->queues = min(terms->queues, wanted_queues());
+	terms->ring_order = min(terms->ring_order, vread_param_ring_order);
+	if (!dev->pool) {
+		terms->pool_pages = min(terms->pool_pages, wanted_pages);
+	} else if (terms->pool_pages < dev->pool->pages) {
+		xenbus_dev_fatal(dev->xbdev, -ENOSPC,
+				 "%s/max-pool-pages is %u: the pool already has %u pages; load the "
+				 "module anew",
+				 dev->otherend, terms->pool_pages, dev->pool->pages);
+		return -ENOSPC;
+	} else {
+		terms->pool_pages = dev->pool->pages;
+	}
+	return 0;
+}
+
+/* ---- connecting ---- */
+
+static void close_queues(struct vread_device *dev)
+{
+	unsigned int n;
+
+	/* All handlers look at the alive byte in queue 0's ring. */
+	for (n = 0; n < VREAD_MAX_QUEUES; n++)
+		vread_queue_unbind(&dev->queue[n]);
+	WRITE_ONCE(dev->alive, NULL);
+	for (n = 0; n < VREAD_MAX_QUEUES; n++)
+		vread_queue_close(&dev->queue[n]);
+}
+
+static int prepare(struct vread_device *dev, const struct vread_terms *terms)
+{
+	struct vread_pool *pool;
+	unsigned int n;
+	int err;
+
+	if (!dev->pool) {
+		pool = vread_pool_create(dev->xbdev->otherend_id, terms->pool_pages);
+		if (IS_ERR(pool)) {
+			xenbus_dev_fatal(dev->xbdev, PTR_ERR(pool),
+					 "sharing %u pages; try a smaller pool_mib",
+					 terms->pool_pages);
+			return PTR_ERR(pool);
+		}
+		smp_store_release(&dev->pool, pool);
+	}
+	for (n = 0; n < terms->queues; n++) {
+		err = vread_queue_open(&dev->queue[n], dev->xbdev, terms->ring_order);
+		if (err) {
+			xenbus_dev_fatal(dev->xbdev, err, "making queue %u", n);
+			close_queues(dev);
+			return err;
+		}
+	}
+	WRITE_ONCE(dev->role, terms->role);
+	WRITE_ONCE(dev->num_queues, terms->queues);
+	WRITE_ONCE(dev->alive, (const u8 *)dev->queue[0].sring + VREAD_RING_ALIVE_OFFSET);
+	return 0;
+}
+
+static int publish_queue(struct vread_device *dev, struct xenbus_transaction t,
+			 const struct vread_queue *q)
+{
+	char node[32];
+	unsigned int n;
+	int err;
+
+	for (n = 0; n < q->pages; n++) {
+		snprintf(node, sizeof(node), "queue-%u/ring-ref%u", q->index, n);
+		err = xenbus_printf(t, dev->xbdev->nodename, node, "%u", q->gref[n]);
+		if (err)
+			return err;
+	}
+	snprintf(node, sizeof(node), "queue-%u/event-channel", q->index);
+	return xenbus_printf(t, dev->xbdev->nodename, node, "%u", q->port);
+}
+
+static int publish_nodes(struct vread_device *dev, struct xenbus_transaction t,
+			 const struct vread_terms *terms)
+{
+	const struct {
+		const char *node;
+		unsigned int value;
+	} numbers[] = {
+		{"version", VREAD_PROTOCOL_VERSION},
+		{"num-queues", terms->queues},
+		{"ring-page-order", terms->ring_order},
+		{"pool-pages", terms->pool_pages},
+		{"pool-directory", vread_pool_directory(dev->pool)},
+	};
+	const char *dir = dev->xbdev->nodename;
+	unsigned int n;
+	int err;
+
+	err = xenbus_write(t, dir, "role", terms->role);
+	for (n = 0; !err && n < ARRAY_SIZE(numbers); n++)
+		err = xenbus_printf(t, dir, numbers[n].node, "%u", numbers[n].value);
+	for (n = 0; !err && n < terms->queues; n++)
+		err = publish_queue(dev, t, &dev->queue[n]);
+	return err;
+}
+
+static int publish(struct vread_device *dev, const struct vread_terms *terms)
+{
+	struct xenbus_transaction t;
+	int err;
+
+	do {
+		err = xenbus_transaction_start(&t);
+		if (err)
+			break;
+		err = publish_nodes(dev, t, terms);
+		if (err) {
+			xenbus_transaction_end(t, 1);
+			break;
+		}
+		err = xenbus_transaction_end(t, 0);
+	} while (err == -EAGAIN);
+	if (err)
+		xenbus_dev_fatal(dev->xbdev, err, "publishing %s", dev->xbdev->nodename);
+	return err;
+}
+
+static void count_failure(struct vread_device *dev)
+{
+	if (time_after(jiffies, dev->last_failure + FAILURE_PERIOD))
+		dev->failures = 0;
+	dev->last_failure = jiffies;
+	if (++dev->failures == MAX_FAILURES)
+		vread_err(dev, "%u failed connections; staying closed", MAX_FAILURES);
+}
+
+static bool gave_up(const struct vread_device *dev)
+{
+	return dev->failures >= MAX_FAILURES &&
+	       !time_after(jiffies, dev->last_failure + FAILURE_PERIOD);
+}
+
+static void connect(struct vread_device *dev)
+{
+	struct vread_terms terms = {};
+
+	if (gave_up(dev))
+		return;
+	/* Only a backend that has nothing mapped gets to InitWait. */
+	if (dev->pool)
+		vread_pool_unmapped(dev->pool);
+	if (negotiate(dev, &terms) || prepare(dev, &terms)) {
+		count_failure(dev);
+		return;
+	}
+	if (publish(dev, &terms)) {
+		close_queues(dev);
+		count_failure(dev);
+		return;
+	}
+	dev->phase = VREAD_PHASE_OFFERED;
+	xenbus_switch_state(dev->xbdev, XenbusStateInitialised);
+}
+
+static void go_connected(struct vread_device *dev)
+{
+	if (!vread_link_alive(dev)) {
+		vread_info(dev, "the backend died before it was connected; waiting for it");
+		return;
+	}
+	dev->phase = VREAD_PHASE_CONNECTED;
+	vread_link_up(dev);
+	xenbus_switch_state(dev->xbdev, XenbusStateConnected);
+	vread_info(dev, "connected to domain %d as %s: %u queues of %u requests, pool of %u pages",
+		   dev->xbdev->otherend_id, dev->role, dev->num_queues,
+		   RING_SIZE(&dev->queue[0].ring), dev->pool->pages);
+}
+
+/* ---- disconnecting ---- */
+
+/* unmapped: see vread_link_down(). */
+static void disconnect(struct vread_device *dev, bool unmapped)
+{
+	bool was_up = READ_ONCE(dev->up);
+
+	vread_link_down(dev, unmapped);
+	close_queues(dev);
+	dev->phase = VREAD_PHASE_IDLE;
+	WRITE_ONCE(dev->faulty, false);
+	if (was_up)
+		vread_info(dev, "disconnected");
+}
+
+static void begin_close(struct vread_device *dev)
+{
+	count_failure(dev);
+	vread_link_down(dev, false);
+	dev->phase = VREAD_PHASE_CLOSING;
+	xenbus_switch_state(dev->xbdev, XenbusStateClosing);
+}
+
+/* ---- one step ---- */
+
+static void step(struct vread_device *dev)
+{
+	bool idle;
+
+	if (READ_ONCE(dev->faulty) &&
+	    (dev->phase == VREAD_PHASE_OFFERED || dev->phase == VREAD_PHASE_CONNECTED))
+		begin_close(dev);
+
+	idle = dev->phase == VREAD_PHASE_IDLE;
+	switch (READ_ONCE(dev->backend_state)) {
+	case XenbusStateInitWait:
+		if (dev->phase == VREAD_PHASE_CONNECTED || dev->phase == VREAD_PHASE_CLOSING) {
+			disconnect(dev, true);
+			xenbus_frontend_closed(dev->xbdev);
+			idle = true;
+		}
+		/* Closing: we refused the offer; the backend has yet to close. */
+		if (idle && dev->xbdev->state != XenbusStateClosing)
+			connect(dev);
+		break;
+	case XenbusStateConnected:
+		if (dev->phase == VREAD_PHASE_OFFERED)
+			go_connected(dev);
+		break;
+	case XenbusStateClosing:
+		if (!idle)
+			disconnect(dev, false);
+		xenbus_frontend_closed(dev->xbdev);
+		break;
+	case XenbusStateClosed:
+		if (!idle)
+			disconnect(dev, true);
+		else if (dev->pool)
+			vread_pool_unmapped(dev->pool);
+		/* Initialising stays: that is how a new frontend asks for a connection. */
+		if (!idle || dev->xbdev->state == XenbusStateClosing)
+			xenbus_frontend_closed(dev->xbdev);
+		break;
+	default:
+		break;
+	}
+}
+
+/* insmod waits for devices below Connected (up to five minutes), which is no business
+ * of ours: until it is over our state looks like Closed, in memory only. */
+static void hide_state(struct vread_device *dev)
+{
+	dev->state_hidden = true;
+	dev->xbdev->state = XenbusStateClosed;
+}
+
+static void show_state(struct vread_device *dev)
+{
+	if (dev->state_hidden)
+		dev->xbdev->state = XenbusStateInitialising;
+	dev->state_hidden = false;
+}
+
+void vread_xenbus_work(struct work_struct *work)
+{
+	struct vread_device *dev = container_of(work, struct vread_device, work);
+
+	wait_for_completion(&vread_registered);
+	show_state(dev);
+	step(dev);
+}
+
+static void backend_changed(struct xenbus_device *xbdev, enum xenbus_state state)
+{
+	struct vread_device *dev = dev_get_drvdata(&xbdev->dev);
+
+	WRITE_ONCE(dev->backend_state, state);
+	queue_work(system_long_wq, &dev->work);
+}
+
+/* ---- probe, remove, resume ---- */
+
+/* device/vread/0 is /dev/vread, device/vread/1 is /dev/vread1. */
+static int name_device(struct vread_device *dev, const char *nodename)
+{
+	u32 id;
+	int err;
+
+	err = vread_parse_number(kbasename(nodename), 0, 65535, &id);
+	if (err)
+		return err;
+	if (id)
+		snprintf(dev->name, sizeof(dev->name), "vread%u", id);
+	else
+		strscpy(dev->name, "vread", sizeof(dev->name));
+	return 0;
+}
+
+static int add_node(struct vread_device *dev)
+{
+	dev->misc.minor = MISC_DYNAMIC_MINOR;
+	dev->misc.name = dev->name;
+	dev->misc.fops = &vread_fops;
+	dev->misc.parent = &dev->xbdev->dev;
+	dev->misc.mode = 0660;
+	return misc_register(&dev->misc);
+}
+
+static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_id *id)
+{
+	struct vread_device *dev;
+	int err;
+
+	dev = vread_device_create();
+	if (!dev)
+		return -ENOMEM;
+	dev->xbdev = xbdev;
+	dev->otherend = kstrdup(xbdev->otherend, GFP_KERNEL);
+	err = dev->otherend ? name_device(dev, xbdev->nodename) : -ENOMEM;
+	if (!err)
+		err = add_node(dev);
+	if (err) {
+		vread_device_put(dev);
+		return err;
+	}
+	dev_set_drvdata(&xbdev->dev, dev);
+	xenbus_switch_state(xbdev, XenbusStateInitialising);
+	hide_state(dev);
+	return 0;
+}
+
+/* Gives the backend a while to finish and unmap, so that our pages come back at once. */
+static void close_gracefully(struct vread_device *dev)
+{
+	unsigned int waited = 0, nap = 10;
+	enum xenbus_state state;
+
+	xenbus_switch_state(dev->xbdev, XenbusStateClosing);
+	for (; waited < CLOSE_TIMEOUT_MS; waited += nap) {
+		state = xenbus_read_driver_state(dev->otherend);
+		if (state != XenbusStateConnected && state != XenbusStateInitialised)
+			return;
+		if (dev->phase == VREAD_PHASE_CONNECTED && !vread_link_alive(dev))
+			return; /* died: everything is unmapped */
+		msleep(nap);
+		nap = min(2 * nap, 200U);
+	}
+	vread_info(dev, "the backend did not close within %u s", CLOSE_TIMEOUT_MS / 1000);
+}
+
+static void remove_device(struct xenbus_device *xbdev)
+{
+	struct vread_device *dev = dev_get_drvdata(&xbdev->dev);
+
+	misc_deregister(&dev->misc);
+	WRITE_ONCE(dev->gone, true);
+	cancel_work_sync(&dev->work);
+	show_state(dev);
+	vread_link_down(dev, false);
+	if (dev->phase != VREAD_PHASE_IDLE)
+		close_gracefully(dev);
+	disconnect(dev, false);
+	/* A handler that ran until now may have queued it. */
+	cancel_work_sync(&dev->work);
+	if (dev->pool)
+		vread_pool_revoke(dev->pool);
+	vread_link_wake_all(dev);
+	dev_set_drvdata(&xbdev->dev, NULL);
+	vread_device_put(dev);
+}
+
+static int remove_device_int(struct xenbus_device *xbdev)
+{
+	remove_device(xbdev);
+	return 0;
+}
+
+/* After a restore or migration: nothing we granted or bound exists any more, and the
+ * backend may be another one.  The watch, set after us, starts the connection. */
+static int vread_resume(struct xenbus_device *xbdev)
+{
+	struct vread_device *dev = dev_get_drvdata(&xbdev->dev);
+	char *otherend;
+	int err = 0;
+
+	cancel_work_sync(&dev->work);
+	disconnect(dev, true);
+	dev->state_hidden = false;
+	WRITE_ONCE(dev->backend_state, XenbusStateUnknown);
+	otherend = kstrdup(xbdev->otherend, GFP_KERNEL);
+	if (!otherend)
+		return -ENOMEM;
+	kfree(dev->otherend);
+	dev->otherend = otherend;
+	if (dev->pool)
+		err = vread_pool_regrant(dev->pool, xbdev->otherend_id);
+	if (err)
+		vread_err(dev, "sharing the pool with domain %d anew failed: %d",
+			  xbdev->otherend_id, err);
+	return err;
+}
+
+static const struct xenbus_device_id vread_ids[] = {
+	{"vread"},
+	{""},
+};
+
+static struct xenbus_driver vread_driver = {
+	.name = "vread",
+	.ids = vread_ids,
+	.probe = vread_probe,
+	.remove = VREAD_XENBUS_REMOVE(remove_device, remove_device_int),
+	.resume = vread_resume,
+	.otherend_changed = backend_changed,
+};
+
+int vread_xenbus_register(void)
+{
+	/* Without an owner: xenbus would hold the module as long as a device exists, and
+	 * rmmod could never close one.  Open files hold it instead. */
+	return __xenbus_register_frontend(&vread_driver, NULL, KBUILD_MODNAME);
+}
+
+void vread_xenbus_unregister(void)
+{
+	xenbus_unregister_driver(&vread_driver);
+}
