@@ -20,9 +20,9 @@ static void add(struct datanodes *d, const struct config_datanode *n)
 		return;
 	}
 	log_error("datanode %s: refused: %s", n->name, text);
-	json_array_append_new(d->refused, json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", n->name,
-						    "image", n->image, "layout", n->layout, "state",
-						    "refused", "error", text));
+	json_array_append_new(d->refused, json_pack("{s:s, s:s, s:s, s:s, s:s}", "datanode",
+						    n->name, "image", n->image, "layout", n->layout,
+						    "state", "refused", "error", text));
 	free(error);
 }
 
