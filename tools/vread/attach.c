@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `vread attach` and `vread detach`: what a toolstack does for device types it
+ * knows, for this one.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <xen/io/xenbus.h>
+
+#include "cli.h"
+#include "policy/policy.h"
+#include "xs_device.h"
+
+#define MAX_DOMID 32751 /* DOMID_FIRST_RESERVED - 1 */
+#define MAX_DEVICE 255
+#define MAX_WAIT 86400
+#define MAX_LIST 2048 /* as long as a xenstore value may well be */
+
+struct options {
+	unsigned domid, id, wait;
+	bool force;
+	struct xs_device_policy policy;
+};
+
+enum { OPTION_ID = 1000, OPTION_ROLE, OPTION_DATANODES, OPTION_POOLS, OPTION_WAIT, OPTION_FORCE };
+
+static int parse_number(const char *what, const char *text, unsigned max, unsigned *ret)
+{
+	unsigned long long number;
+
+	if (!cli_number(text, 0, max, &number))
+		return cli_usage("%s %s: expected a number from 0 to %u", what, text, max);
+	*ret = (unsigned)number;
+	return CLI_OK;
+}
+
+/* A list vreadd would refuse is refused here, where the operator sees it. */
+static int check_lists(const struct xs_device_policy *p)
+{
+	const char *error;
+	struct policy *policy;
+
+	if (strlen(p->allow_datanodes) > MAX_LIST || strlen(p->allow_pools) > MAX_LIST)
+		return cli_usage("a list may have %d characters", MAX_LIST);
+	policy = policy_new(POLICY_CLIENT, p->allow_datanodes, p->allow_pools, &error);
+	if (!policy)
+		return cli_usage("--allow-datanodes '%s', --allow-pools '%s': %s",
+				 p->allow_datanodes, p->allow_pools, error);
+	policy_free(policy);
+	return CLI_OK;
+}
+
+static int take_option(struct options *o, int option, const char *value)
+{
+	switch (option) {
+	case OPTION_ID:
+		return parse_number("--id", value, MAX_DEVICE, &o->id);
+	case OPTION_WAIT:
+		return parse_number("--wait", value, MAX_WAIT, &o->wait);
+	case OPTION_ROLE:
+		if (strcmp(value, "client") && strcmp(value, "datanode"))
+			return cli_usage("--role %s: expected client or datanode", value);
+		o->policy.role = value;
+		return CLI_OK;
+	case OPTION_DATANODES:
+		o->policy.allow_datanodes = value;
+		return CLI_OK;
+	case OPTION_POOLS:
+		o->policy.allow_pools = value;
+		return CLI_OK;
+	case OPTION_FORCE:
+		o->force = true;
+		return CLI_OK;
+	default:
+		return cli_bad_option();
+	}
+}
+
+static int parse(struct options *o, const struct option *options, int argc, char **argv)
+{
+	int c, r = 0;
+
+	while (!r && (c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		r = take_option(o, c, optarg);
+	if (r)
+		return r;
+	if (argc - optind != 1)
+		return cli_usage("expected one domain id, not %d arguments", argc - optind);
+	return parse_number("domain id", argv[optind], MAX_DOMID, &o->domid);
+}
+
+/* ---- attach -------------------------------------------------------------------- */
+
+static int attach(struct xs_device *d, const struct options *o)
+{
+	int r = xs_device_create(d, &o->policy);
+
+	if (r == -ESRCH)
+		return cli_error(CLI_FAILED, "domain %u: not there (see xl list)", o->domid);
+	if (r == -EEXIST)
+		return cli_error(CLI_FAILED,
+				 "domain %u has device %u already; 'vread detach %u --id %u' "
+				 "removes it",
+				 o->domid, o->id, o->domid, o->id);
+	if (r)
+		return cli_error(CLI_FAILED, "%s: cannot create: %s", d->backend, strerror(-r));
+	if (o->wait && xs_device_wait(d, XenbusStateConnected, false, o->wait))
+		return cli_error(CLI_FAILED,
+				 "%s: not connected within %u s (state %u); is vreadd running "
+				 "here and xen-vreadfront loaded in the guest?",
+				 d->backend, o->wait, xs_device_state(d));
+	return CLI_OK;
+}
+
+static int run_attach(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"id", required_argument, NULL, OPTION_ID},
+		{"role", required_argument, NULL, OPTION_ROLE},
+		{"allow-datanodes", required_argument, NULL, OPTION_DATANODES},
+		{"allow-pools", required_argument, NULL, OPTION_POOLS},
+		{"wait", required_argument, NULL, OPTION_WAIT},
+		{NULL, 0, NULL, 0},
+	};
+	struct options o = {.policy = {"client", "", "*"}};
+	struct xs_device d;
+	int r = parse(&o, options, argc, argv) ?: check_lists(&o.policy);
+
+	r = r ?: xs_device_init(&d, o.domid, o.id);
+	if (r)
+		return r;
+	r = attach(&d, &o);
+	xs_device_done(&d);
+	return r;
+}
+
+/* ---- detach -------------------------------------------------------------------- */
+
+static int detach(struct xs_device *d, const struct options *o)
+{
+	unsigned state = xs_device_state(d);
+	int r = xs_device_close(d);
+
+	if (r == -ENOENT)
+		return cli_error(CLI_FAILED, "domain %u has no vread device %u", o->domid, o->id);
+	if (r)
+		return cli_error(CLI_FAILED, "%s: cannot close: %s", d->backend, strerror(-r));
+	/* A device no backend has ever seen has nobody to wait for. */
+	if (state != XenbusStateInitialising && state != XenbusStateClosed &&
+	    xs_device_wait(d, XenbusStateClosed, true, o->wait) && !o->force)
+		return cli_error(CLI_FAILED,
+				 "%s: not closed within %u s; is vreadd running? --force removes "
+				 "the device all the same",
+				 d->backend, o->wait);
+	r = xs_device_remove(d);
+	if (r)
+		return cli_error(CLI_FAILED, "%s: cannot remove: %s", d->backend, strerror(-r));
+	return CLI_OK;
+}
+
+static int run_detach(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"id", required_argument, NULL, OPTION_ID},
+		{"wait", required_argument, NULL, OPTION_WAIT},
+		{"force", no_argument, NULL, OPTION_FORCE},
+		{NULL, 0, NULL, 0},
+	};
+	struct options o = {.wait = 10};
+	struct xs_device d;
+	int r = parse(&o, options, argc, argv) ?: xs_device_init(&d, o.domid, o.id);
+
+	if (r)
+		return r;
+	r = detach(&d, &o);
+	xs_device_done(&d);
+	return r;
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.run = run_attach,
+	.synopsis = "DOMID [OPTION...]",
+	.summary = "Gives a guest a vread device (in dom0)",
+	.options = "  --id N                   number of the device (default 0)\n"
+		   "  --role ROLE              client (default) or datanode\n"
+		   "  --allow-datanodes LIST   names out of vread.conf(5), separated by one\n"
+		   "                           space, or '*'; default: none\n"
+		   "  --allow-pools LIST       block pool ids, likewise; default: '*'\n"
+		   "  --wait SECONDS           until it is connected (default: do not wait)\n",
+};
+
+const struct command command_detach = {
+	.name = "detach",
+	.run = run_detach,
+	.synopsis = "DOMID [OPTION...]",
+	.summary = "Takes a vread device from a guest (in dom0)",
+	.options = "  --id N           number of the device (default 0)\n"
+		   "  --wait SECONDS   how long to wait until it is closed (default 10)\n"
+		   "  --force          remove it even if it did not close\n",
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * block_spec.h - a block on the command line: POOL/blk_ID_GS[@STORAGE][:LENGTH]
+ *
+ *   BP-1-10.0.0.1-1/blk_1073741825_1001
+ *   BP-1-10.0.0.1-1/blk_-9223372036854775792_1002@DS-6e4b...:134217728
+ */
+#ifndef VREAD_BLOCK_SPEC_H
+#define VREAD_BLOCK_SPEC_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "vread-ring-user.h"
+
+struct block_spec {
+	char text[VREAD_MAX_POOL_ID + VREAD_MAX_STORAGE_ID + 96]; /* as given */
+	char pool[VREAD_MAX_POOL_ID + 1];
+	char storage[VREAD_MAX_STORAGE_ID + 1]; /* "": any */
+	int64_t block_id;
+	uint64_t genstamp;
+	uint64_t length; /* 0: the replica's own */
+};
+
+/* NULL, or a static text that says what was expected. */
+const char *block_spec_parse(const char *text, struct block_spec *ret);
+
+struct block_list {
+	struct block_spec *specs;
+	size_t count;
+};
+
+/*
+ * Appends: one block, or all of a file ("-": standard input) that has one per
+ * line, with blank lines and lines that begin with '#' ignored.  0 or an exit code; what is wrong
+ * has been printed.
+ */
+int block_list_add(struct block_list *list, const char *text);
+int block_list_add_file(struct block_list *list, const char *path);
+void block_list_free(struct block_list *list);
+
+#endif

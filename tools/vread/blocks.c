@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `vread blocks`: the replicas in datanode images, read without a daemon. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "block/list.h"
+#include "block/store.h"
+#include "cli.h"
+#include "control/config.h"
+
+enum format { FORMAT_TEXT, FORMAT_SPECS, FORMAT_JSON };
+
+struct options {
+	const char *image, *layout, *config, *pool;
+	enum format format;
+};
+
+struct printer {
+	const struct options *options;
+	json_t *array;
+};
+
+static void append_json(json_t *array, const struct block_listing *b)
+{
+	json_array_append_new(array,
+			      json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s*}", "datanode",
+					b->datanode, "storage", b->storage_id, "pool", b->pool_id,
+					"id", (json_int_t)b->block_id, "generation_stamp",
+					(json_int_t)b->genstamp, "length", (json_int_t)b->length,
+					"finalized", b->finalized, "problem",
+					b->status ? b->problem : NULL));
+}
+
+static void print_spec(const struct block_listing *b)
+{
+	printf("%s/blk_%" PRId64 "_%" PRIu64 "@%s", b->pool_id, b->block_id, b->genstamp,
+	       b->storage_id);
+	if (b->length)
+		printf(":%" PRIu64, b->length);
+}
+
+static int print_block(void *ctx, const struct block_listing *b)
+{
+	struct printer *p = ctx;
+
+	if (p->options->pool && strcmp(p->options->pool, b->pool_id))
+		return 0;
+	if (p->array) {
+		append_json(p->array, b);
+	} else if (p->options->format == FORMAT_SPECS) {
+		if (b->status)
+			return 0; /* cannot be read: a list for `vread cat` is better without */
+		print_spec(b);
+		putchar('\n');
+	} else {
+		printf("%12" PRIu64 "  %-9s  ", b->length,
+		       b->status      ? "unusable"
+		       : b->finalized ? "finalized"
+				      : "rbw");
+		print_spec(b);
+		putchar('\n');
+		if (b->status)
+			printf("%14s%s\n", "", b->problem);
+	}
+	return 0;
+}
+
+static int print_all(struct block_store *store, const struct options *o)
+{
+	struct printer p = {.options = o};
+	int r;
+
+	if (o->format == FORMAT_JSON)
+		p.array = json_array();
+	if (o->format == FORMAT_TEXT)
+		printf("%12s  %-9s  %s\n", "LENGTH", "STATE", "BLOCK");
+	r = block_store_list(store, print_block, &p);
+	if (p.array) {
+		json_dumpf(p.array, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(p.array);
+	}
+	if (r)
+		return cli_error(CLI_FAILED, "cannot list blocks: %s", strerror(-r));
+	return CLI_OK;
+}
+
+static int add(struct block_store *store, const char *name, const char *image, const char *layout)
+{
+	char *error = NULL;
+
+	if (!block_store_add(store, name, image, layout, &error))
+		return CLI_OK;
+	cli_error(CLI_FAILED, "%s", error ?: "out of memory");
+	free(error);
+	return CLI_FAILED;
+}
+
+/* An image that is refused does not hide the others. */
+static int add_configured(struct block_store *store, const char *path)
+{
+	struct config *config;
+	char *errors;
+	int code = CLI_OK;
+
+	if (config_load(path, &config, &errors)) {
+		for (char *line = strtok(errors, "\n"); line; line = strtok(NULL, "\n"))
+			cli_error(CLI_FAILED, "%s", line);
+		free(errors);
+		return CLI_FAILED;
+	}
+	for (size_t i = 0; i < config->num_datanodes; i++) {
+		const struct config_datanode *dn = &config->datanodes[i];
+		code = add(store, dn->name, dn->image, dn->layout) ?: code;
+	}
+	config_free(config);
+	return code;
+}
+
+static int list(const struct options *o)
+{
+	struct block_store *store = block_store_new();
+	int code, r;
+
+	if (!store)
+		return cli_error(CLI_FAILED, "out of memory");
+	if (o->image)
+		code = add(store, "image", o->image, o->layout);
+	else
+		code = add_configured(store, o->config);
+	r = code && o->image ? code : print_all(store, o);
+	block_store_free(store);
+	return r ?: code;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"image", required_argument, NULL, 'i'},
+		{"layout", required_argument, NULL, 'l'},
+		{"config", required_argument, NULL, 'c'},
+		{"pool", required_argument, NULL, 'p'},
+		{"specs", no_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{NULL, 0, NULL, 0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'i':
+			o->image = optarg;
+			break;
+		case 'l':
+			o->layout = optarg;
+			break;
+		case 'c':
+			o->config = optarg;
+			break;
+		case 'p':
+			o->pool = optarg;
+			break;
+		case 's':
+		case 'j':
+			o->format = c == 's' ? FORMAT_SPECS : FORMAT_JSON;
+			break;
+		default:
+			return cli_bad_option();
+		}
+	}
+	if (optind < argc)
+		return cli_usage("%s: unexpected argument", argv[optind]);
+	if (!o->image != !o->layout)
+		return cli_usage("--image and --layout go together");
+	if (o->image && o->config)
+		return cli_usage("either --config or --image and --layout, not both");
+	if (!o->config)
+		o->config = CONFIG_DEFAULT_PATH;
+	return CLI_OK;
+}
+
+static int run_blocks(int argc, char **argv)
+{
+	struct options o = {0};
+
+	log_set_name("vread blocks");
+	return parse(&o, argc, argv) ?: list(&o);
+}
+
+const struct command command_blocks = {
+	.name = "blocks",
+	.run = run_blocks,
+	.synopsis = "[--image IMAGE --layout LAYOUT | --config FILE] [OPTION...]",
+	.summary = "Lists the blocks in datanode images, without vreadd",
+	.options =
+		"  --image IMAGE     a datanode's disk image, and\n"
+		"  --layout LAYOUT   the layout vread-provision wrote for it; or\n"
+		"  --config FILE     all datanodes of vread.conf(5) (default " CONFIG_DEFAULT_PATH
+		")\n"
+		"  --pool POOL       only this block pool\n"
+		"  --specs           only readable blocks, one per line, for --blocks-from\n"
+		"  --json            as JSON\n",
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options and connection of `vread stat` and `vread cat`; see connect.h. */
+#include "connect.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "cli.h"
+
+int reader_option(struct reader_options *o, int option, const char *value)
+{
+	unsigned long long number;
+
+	switch (option) {
+	case OPTION_ENDPOINT:
+		o->library.endpoint = value;
+		return 0;
+	case OPTION_TIMEOUT:
+		if (!cli_number(value, 1, INT_MAX, &number))
+			return cli_usage("--timeout %s: expected milliseconds, at least 1", value);
+		o->library.timeout_ms = (unsigned)number;
+		return 0;
+	case OPTION_BLOCKS_FROM:
+		return block_list_add_file(&o->blocks, value);
+	default:
+		return cli_bad_option();
+	}
+}
+
+int reader_arguments(struct reader_options *o, int argc, char **argv)
+{
+	int r = 0;
+
+	for (int i = optind; !r && i < argc; i++)
+		r = block_list_add(&o->blocks, argv[i]);
+	if (!r && !o->blocks.count)
+		r = cli_usage("no block given");
+	return r;
+}
+
+static const char *endpoint_name(const struct reader_options *o)
+{
+	return o->library.endpoint ?: getenv("VREAD_ENDPOINT") ?: "/dev/vread";
+}
+
+int reader_connect(const struct reader_options *o, struct vread **ret)
+{
+	const char *name = endpoint_name(o);
+	int r = vread_connect(ret, &o->library);
+
+	switch (r) {
+	case 0:
+		return 0;
+	case -ENOENT:
+		return cli_error(CLI_NO_PEER,
+				 "%s: not there; in a guest load xen-vreadfront, elsewhere name "
+				 "the socket of vreadd's local port with --endpoint",
+				 name);
+	case -ENOTCONN:
+		return cli_error(CLI_NO_PEER, "%s: no backend answers; is vreadd running?", name);
+	case -ETIME:
+		return cli_error(CLI_NO_PEER, "%s: no answer in time; is vreadd stuck?", name);
+	case -EACCES:
+		return cli_error(CLI_FAILED, "%s: permission denied", name);
+	case -EINVAL:
+		return cli_error(CLI_FAILED, "%s: neither a vread device nor a socket", name);
+	default:
+		return cli_error(CLI_FAILED, "%s: %s", name, vread_strerror(r));
+	}
+}
+
+int reader_open(struct vread *v, const struct block_spec *spec, struct vread_file **ret)
+{
+	const char *storage = spec->storage;
+	const struct vread_block block = {
+		.pool_id = spec->pool,
+		.block_id = spec->block_id,
+		.generation_stamp = spec->genstamp,
+		.visible_length = spec->length,
+		.storage_ids = &storage,
+		.num_storage_ids = *storage ? 1 : 0,
+	};
+
+	return vread_open(v, &block, ret);
+}
+
+int reader_failed(const struct block_spec *spec, int error)
+{
+	return cli_error(error == -ENOTCONN ? CLI_NO_PEER : CLI_FAILED, "%s: %s", spec->text,
+			 vread_strerror(error));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * connect.h - the options of commands that read blocks, and how they connect.
+ */
+#ifndef VREAD_CLI_CONNECT_H
+#define VREAD_CLI_CONNECT_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "block_spec.h"
+#include "vread.h"
+
+struct reader_options {
+	struct vread_options library;
+	struct block_list blocks;
+};
+
+enum { OPTION_ENDPOINT = 1000, OPTION_TIMEOUT, OPTION_BLOCKS_FROM };
+
+#define READER_OPTIONS                                                     \
+	{"endpoint", required_argument, NULL, OPTION_ENDPOINT},            \
+		{"timeout", required_argument, NULL, OPTION_TIMEOUT},      \
+	{                                                                  \
+		"blocks-from", required_argument, NULL, OPTION_BLOCKS_FROM \
+	}
+
+#define READER_OPTIONS_HELP                                                                    \
+	"  --endpoint PATH      device or socket (default $VREAD_ENDPOINT, else /dev/vread)\n" \
+	"  --timeout MS         longest wait for one answer (default 2000)\n"                  \
+	"  --blocks-from FILE   more blocks, one per line; -: standard input\n"
+
+/* Handles one of READER_OPTIONS: 0 or an exit code. */
+int reader_option(struct reader_options *o, int option, const char *value);
+/* The remaining arguments are blocks; there must be one at least. */
+int reader_arguments(struct reader_options *o, int argc, char **argv);
+
+/* Connects, or prints why not: 0 or an exit code. */
+int reader_connect(const struct reader_options *o, struct vread **ret);
+/* Negative errno; what is wrong is the caller's to print. */
+int reader_open(struct vread *v, const struct block_spec *spec, struct vread_file **ret);
+/* Prints why a block could not be read; returns the exit code. */
+int reader_failed(const struct block_spec *spec, int error);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `vread help` and `vread version`. */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "base/version.h"
+#include "cli.h"
+
+static void print_command(const struct command *c)
+{
+	printf("usage: vread %s%s%s\n\n%s.\n", c->name, *c->synopsis ? " " : "", c->synopsis,
+	       c->summary);
+	if (*c->options)
+		printf("\n%s", c->options);
+}
+
+void print_help(const struct command *c)
+{
+	if (c) {
+		print_command(c);
+		return;
+	}
+	printf("usage: vread COMMAND [ARGUMENT...]\n\n"
+	       "Reads HDFS blocks through the host, and looks after vreadd.\n\n");
+	for (const struct command *const *p = commands; *p; p++)
+		printf("  %-9s %s\n", (*p)->name, (*p)->summary);
+	printf("\n'vread help COMMAND' tells more, vread(1) all.\n");
+}
+
+static int run_help(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc > 2)
+		return cli_usage("%s: unexpected argument", argv[2]);
+	if (argc < 2) {
+		print_help(NULL);
+		return CLI_OK;
+	}
+	c = find_command(argv[1]);
+	if (!c)
+		return cli_usage("%s: no such command", argv[1]);
+	print_help(c);
+	return CLI_OK;
+}
+
+static int run_version(int argc, char **argv)
+{
+	if (argc > 1)
+		return cli_usage("%s: unexpected argument", argv[1]);
+	puts("vread " VREAD_VERSION);
+	return CLI_OK;
+}
+
+const struct command command_help = {
+	.name = "help",
+	.run = run_help,
+	.synopsis = "[COMMAND]",
+	.summary = "Explains a command, or lists them",
+	.options = "",
+};
+
+const struct command command_version = {
+	.name = "version",
+	.run = run_version,
+	.synopsis = "",
+	.summary = "Prints the version",
+	.options = "",
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `vread inspect`: hands over to vread-provision, which brings libguestfs and
+ * is a program of its own so that nothing else has to load it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define PROVISION "vread-provision"
+#define LIBEXEC "/usr/libexec/vread/" PROVISION
+
+/* Beside this very binary: in a build tree, or installed together. */
+static bool beside(char *buf, size_t room)
+{
+	ssize_t n = readlink("/proc/self/exe", buf, room - sizeof(PROVISION));
+	char *slash;
+
+	if (n <= 0 || (size_t)n >= room - sizeof(PROVISION))
+		return false;
+	buf[n] = '\0';
+	slash = strrchr(buf, '/');
+	if (!slash)
+		return false;
+	strcpy(slash + 1, PROVISION);
+	return true;
+}
+
+static int run_inspect(int argc, char **argv)
+{
+	static const struct option options[] = {{NULL, 0, NULL, 0}};
+	char path[PATH_MAX];
+	char *arguments[] = {PROVISION, "--summary", NULL, NULL};
+
+	if (getopt_long(argc, argv, "", options, NULL) != -1)
+		return cli_bad_option();
+	if (argc - optind != 1)
+		return cli_usage("expected one image, not %d", argc - optind);
+	arguments[2] = argv[optind];
+	fflush(stdout);
+	if (beside(path, sizeof(path)))
+		execv(path, arguments);
+	execv(LIBEXEC, arguments);
+	execvp(PROVISION, arguments);
+	return cli_error(CLI_FAILED,
+			 PROVISION ": cannot run it (%m); it belongs beside vread, in " LIBEXEC
+				   " or in PATH");
+}
+
+const struct command command_inspect = {
+	.name = "inspect",
+	.run = run_inspect,
+	.synopsis = "IMAGE",
+	.summary = "Tells what vRead finds in a datanode's disk image",
+	.options = "",
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* vread - the command line of vRead: finds the command and runs it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+const struct command *const commands[] = {
+	&command_status, &command_inspect, &command_blocks,  &command_stat, &command_cat,
+	&command_attach, &command_detach,  &command_version, &command_help, NULL,
+};
+
+static const char *running = "";
+
+const struct command *find_command(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+static void complain(const char *format, va_list ap)
+{
+	fprintf(stderr, "vread%s%s: ", *running ? " " : "", running);
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+}
+
+int cli_error(int code, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	complain(format, ap);
+	va_end(ap);
+	return code;
+}
+
+int cli_bad_option(void)
+{
+	fprintf(stderr, "Try 'vread help%s%s'.\n", *running ? " " : "", running);
+	return CLI_USAGE;
+}
+
+int cli_usage(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	complain(format, ap);
+	va_end(ap);
+	return cli_bad_option();
+}
+
+bool cli_number(const char *text, unsigned long long min, unsigned long long max,
+		unsigned long long *ret)
+{
+	unsigned long long n = 0;
+
+	if (!*text || (text[0] == '0' && text[1]))
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (unsigned)(*text - '0'), &n))
+			return false;
+	}
+	if (n < min || n > max)
+		return false;
+	*ret = n;
+	return true;
+}
+
+/* What people type before they have read anything. */
+static const char *alias(const char *name)
+{
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		return "help";
+	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+		return "version";
+	return name;
+}
+
+/* getopt_long() prefixes what it says with argv[0]: let it name the command. */
+static int run(const struct command *c, int argc, char **argv)
+{
+	static char name[64];
+	int r;
+
+	running = c->name;
+	snprintf(name, sizeof(name), "vread %s", c->name);
+	argv[0] = name;
+	r = c->run(argc, argv);
+	if (fflush(stdout) || ferror(stdout))
+		return cli_error(r ?: CLI_FAILED, "standard output: cannot write: %m");
+	return r;
+}
+
+/* "vread --endpoint PATH COMMAND" is "vread COMMAND --endpoint PATH"; returns
+ * how many arguments that took, or -1. */
+static int take_endpoint(int argc, char **argv)
+{
+	static const char option[] = "--endpoint";
+	size_t n = sizeof(option) - 1;
+
+	if (argc < 2 || strncmp(argv[1], option, n))
+		return 0;
+	if (argv[1][n] == '=')
+		return setenv("VREAD_ENDPOINT", argv[1] + n + 1, 1) ? -1 : 1;
+	if (argv[1][n] || argc < 3)
+		return -1;
+	return setenv("VREAD_ENDPOINT", argv[2], 1) ? -1 : 2;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+	int taken = take_endpoint(argc, argv);
+
+	if (taken < 0)
+		return cli_usage("%s: expected --endpoint PATH", argv[1]);
+	argc -= taken;
+	argv += taken;
+	if (argc < 2) {
+		print_help(NULL);
+		return CLI_USAGE;
+	}
+	c = find_command(alias(argv[1]));
+	if (!c)
+		return cli_usage("%s: no such command", argv[1]);
+	return run(c, argc - 1, argv + 1);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of ports, datanodes and devices; see status_text.h. */
+#include "status_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80
+
+static const char *text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key)) ?: "-";
+}
+
+static int64_t number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* "517", "4.0 MiB": at most 9 characters. */
+static const char *size(int64_t bytes, char buf[16])
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	while (value >= 1024 && unit < 5) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(buf, 16, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buf;
+}
+
+/* Cuts the front of a long path: its end tells more. */
+static const char *tail(const char *s, size_t room, char *buf)
+{
+	size_t length = strlen(s);
+
+	if (length <= room)
+		return s;
+	memcpy(buf, "...", 3);
+	strcpy(buf + 3, s + length - (room - 3));
+	return buf;
+}
+
+/* An indented text, broken at blanks. */
+static void print_wrapped(FILE *out, const char *s)
+{
+	const size_t room = WIDTH - 4;
+
+	while (*s) {
+		size_t n = strlen(s);
+
+		if (n > room) {
+			n = room;
+			while (n && s[n] != ' ')
+				n--;
+			if (!n)
+				n = strcspn(s, " ");
+		}
+		fprintf(out, "    %.*s\n", (int)n, s);
+		s += n + strspn(s + n, " ");
+	}
+}
+
+static void print_header(FILE *out, const json_t *status)
+{
+	int64_t up = number(status, "uptime_seconds");
+
+	fprintf(out, "vreadd %s, pid %" PRId64 ", up %" PRId64 "d %02d:%02d:%02d\n",
+		text(status, "version"), number(status, "pid"), up / 86400, (int)(up / 3600 % 24),
+		(int)(up / 60 % 60), (int)(up % 60));
+	fprintf(out, "configuration: %s\n", text(status, "config"));
+}
+
+static void print_ports(FILE *out, const json_t *ports)
+{
+	const char *name;
+	json_t *port;
+	char buf[WIDTH];
+
+	fprintf(out, "\n%-6s %-12s %s\n", "PORT", "STATE", "SOCKET");
+	json_object_foreach((json_t *)ports, name, port)
+	{
+		const char *error = json_string_value(json_object_get(port, "last_error"));
+
+		fprintf(out, "%-6s %-12s %s\n", name, text(port, "state"),
+			tail(text(port, "socket"), WIDTH - 20, buf));
+		if (error)
+			print_wrapped(out, error);
+	}
+}
+
+static void print_datanode(FILE *out, const json_t *datanode)
+{
+	const json_t *refused = json_object_get(datanode, "error");
+	char bytes[16] = "-", buf[WIDTH];
+	const char *name = json_string_value(json_object_get(datanode, "datanode"));
+
+	if (!refused)
+		size(number(datanode, "size"), bytes);
+	fprintf(out, "%-16s %-8s %9s  %s\n", name ?: text(datanode, "name"),
+		refused ? "refused" : "served", bytes,
+		tail(text(datanode, "image"), WIDTH - 37, buf));
+	if (refused)
+		print_wrapped(out, json_string_value(refused) ?: "-");
+}
+
+static int64_t sum_errors(const json_t *counters)
+{
+	const char *name;
+	json_t *value;
+	int64_t sum = 0;
+
+	json_object_foreach(json_object_get(counters, "errors"), name, value)
+	{
+		sum += json_integer_value(value);
+	}
+	return sum;
+}
+
+static void print_counters(FILE *out, const json_t *counters)
+{
+	char bytes[16];
+
+	if (!counters) {
+		fprintf(out, "%9s %9s %10s %7s\n", "-", "-", "-", "-");
+		return;
+	}
+	fprintf(out, "%9" PRId64 " %9" PRId64 " %10s %7" PRId64 "\n", number(counters, "opens"),
+		number(counters, "reads"), size(number(counters, "bytes"), bytes),
+		sum_errors(counters));
+}
+
+/* Which errors, and how often: what sends clients back to the slow path. */
+static void print_errors(FILE *out, const json_t *counters)
+{
+	const char *name;
+	json_t *value;
+	char line[256] = "";
+	size_t used = 0;
+
+	json_object_foreach(json_object_get(counters, "errors"), name, value)
+	{
+		if (used < sizeof(line))
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %" PRId64,
+						 used ? ", " : "", name,
+						 (int64_t)json_integer_value(value));
+	}
+	if (used)
+		print_wrapped(out, line);
+}
+
+static void print_device(FILE *out, const json_t *device)
+{
+	const char *error = json_string_value(json_object_get(device, "last_error"));
+	char pool[16];
+
+	fprintf(out, "%-11s %-9.9s %-6.6s %8s ", text(device, "name"), text(device, "state"),
+		text(device, "role"), size(number(device, "pool_pages") * 4096, pool));
+	print_counters(out, json_object_get(device, "counters"));
+	if (error)
+		print_wrapped(out, error);
+}
+
+void status_print(FILE *out, const json_t *status)
+{
+	const json_t *totals = json_object_get(status, "totals");
+	json_t *entry;
+	size_t i;
+
+	print_header(out, status);
+	print_ports(out, json_object_get(status, "ports"));
+	fprintf(out, "\n%-16s %-8s %9s  %s\n", "DATANODE", "STATE", "SIZE", "IMAGE");
+	json_array_foreach(json_object_get(status, "datanodes"), i, entry)
+	{
+		print_datanode(out, entry);
+	}
+	fprintf(out, "\n%-11s %-9s %-6s %8s %9s %9s %10s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",
+		"OPENS", "READS", "BYTES", "ERRORS");
+	json_array_foreach(json_object_get(status, "devices"), i, entry)
+	{
+		print_device(out, entry);
+	}
+	fprintf(out, "%-37s ", "since start");
+	print_counters(out, totals);
+	print_errors(out, totals);
+}

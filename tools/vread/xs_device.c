@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Creates and removes the xenstore directories of a device; see xs_device.h. */
+#include "xs_device.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <xen/io/xenbus.h>
+
+#include "cli.h"
+#include "vread-nodes.h"
+
+int xs_device_init(struct xs_device *d, unsigned domid, unsigned id)
+{
+	*d = (struct xs_device){.domid = domid, .id = id};
+	d->xs = xs_open(0);
+	if (!d->xs)
+		return cli_error(CLI_NO_PEER,
+				 "xenstore: cannot connect (%m); this works in dom0, as root");
+	snprintf(d->frontend, sizeof(d->frontend), "/local/domain/%u/device/%s/%u", domid,
+		 VREAD_DEVICE_TYPE, id);
+	snprintf(d->backend, sizeof(d->backend), "/local/domain/%u/backend/%s/%u/%u",
+		 d->backend_domid, VREAD_DEVICE_TYPE, domid, id);
+	return CLI_OK;
+}
+
+void xs_device_done(struct xs_device *d)
+{
+	xs_close(d->xs);
+}
+
+/* ---- nodes ----------------------------------------------------------------- */
+
+static bool node_exists(struct xs_device *d, xs_transaction_t t, const char *path)
+{
+	unsigned length;
+	char *value = xs_read(d->xs, t, path, &length);
+
+	free(value);
+	return value;
+}
+
+static bool put(struct xs_device *d, xs_transaction_t t, const char *directory, const char *node,
+		const char *value)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, node);
+	return xs_write(d->xs, t, path, value, (unsigned)strlen(value));
+}
+
+static bool put_number(struct xs_device *d, xs_transaction_t t, const char *directory,
+		       const char *node, unsigned value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	return put(d, t, directory, node, text);
+}
+
+/* Owned by one end and readable by the other; what is created below inherits it. */
+static bool make_directory(struct xs_device *d, xs_transaction_t t, const char *path,
+			   unsigned owner, unsigned reader)
+{
+	struct xs_permissions permissions[] = {
+		{.id = owner, .perms = XS_PERM_NONE},
+		{.id = reader, .perms = XS_PERM_READ},
+	};
+
+	return xs_mkdir(d->xs, t, path) && xs_set_permissions(d->xs, t, path, permissions, 2);
+}
+
+static bool put_frontend(struct xs_device *d, xs_transaction_t t)
+{
+	return make_directory(d, t, d->frontend, d->domid, d->backend_domid) &&
+	       put(d, t, d->frontend, VREAD_NODE_BACKEND, d->backend) &&
+	       put_number(d, t, d->frontend, VREAD_NODE_BACKEND_ID, d->backend_domid) &&
+	       put_number(d, t, d->frontend, VREAD_NODE_STATE, XenbusStateInitialising);
+}
+
+static bool put_backend(struct xs_device *d, xs_transaction_t t,
+			const struct xs_device_policy *policy)
+{
+	return make_directory(d, t, d->backend, d->backend_domid, d->domid) &&
+	       put(d, t, d->backend, VREAD_NODE_FRONTEND, d->frontend) &&
+	       put_number(d, t, d->backend, VREAD_NODE_FRONTEND_ID, d->domid) &&
+	       put_number(d, t, d->backend, VREAD_NODE_ONLINE, 1) &&
+	       put(d, t, d->backend, VREAD_NODE_ROLE, policy->role) &&
+	       put(d, t, d->backend, VREAD_NODE_ALLOW_DATANODES, policy->allow_datanodes) &&
+	       put(d, t, d->backend, VREAD_NODE_ALLOW_POOLS, policy->allow_pools) &&
+	       put_number(d, t, d->backend, VREAD_NODE_STATE, XenbusStateInitialising);
+}
+
+/* ---- transactions ------------------------------------------------------------ */
+
+typedef int transaction_fn(struct xs_device *d, xs_transaction_t t, const void *argument);
+
+/* Runs fn until its transaction meets no other; 0 or negative errno. */
+static int transact(struct xs_device *d, transaction_fn *fn, const void *argument)
+{
+	for (;;) {
+		xs_transaction_t t = xs_transaction_start(d->xs);
+		int r;
+
+		if (!t)
+			return -errno;
+		r = fn(d, t, argument);
+		if (r) {
+			xs_transaction_end(d->xs, t, true);
+			return r;
+		}
+		if (xs_transaction_end(d->xs, t, false))
+			return 0;
+		if (errno != EAGAIN)
+			return -errno;
+	}
+}
+
+static int create(struct xs_device *d, xs_transaction_t t, const void *argument)
+{
+	char domain[64];
+
+	snprintf(domain, sizeof(domain), "/local/domain/%u", d->domid);
+	if (!node_exists(d, t, domain))
+		return -ESRCH;
+	if (node_exists(d, t, d->frontend) || node_exists(d, t, d->backend))
+		return -EEXIST;
+	return put_frontend(d, t) && put_backend(d, t, argument) ? 0 : -errno;
+}
+
+int xs_device_create(struct xs_device *d, const struct xs_device_policy *policy)
+{
+	return transact(d, create, policy);
+}
+
+static int begin_close(struct xs_device *d, xs_transaction_t t, const void *argument)
+{
+	(void)argument;
+	if (!node_exists(d, t, d->backend))
+		return -ENOENT;
+	if (!put_number(d, t, d->backend, VREAD_NODE_ONLINE, 0) ||
+	    !put_number(d, t, d->backend, VREAD_NODE_STATE, XenbusStateClosing))
+		return -errno;
+	return 0;
+}
+
+int xs_device_close(struct xs_device *d)
+{
+	return transact(d, begin_close, NULL);
+}
+
+/* Removes the parent of a device's directory, up to `levels`, while it is empty. */
+static void remove_empty_parents(struct xs_device *d, xs_transaction_t t, const char *path,
+				 int levels)
+{
+	char parent[96];
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	while (levels-- > 0) {
+		unsigned count = 0;
+		char **children;
+
+		*strrchr(parent, '/') = '\0';
+		children = xs_directory(d->xs, t, parent, &count);
+		free(children);
+		if (!children || count)
+			return;
+		xs_rm(d->xs, t, parent);
+	}
+}
+
+static int remove_both(struct xs_device *d, xs_transaction_t t, const void *argument)
+{
+	(void)argument;
+	/* Either may be gone already: with its domain, or by the backend. */
+	if ((!xs_rm(d->xs, t, d->backend) || !xs_rm(d->xs, t, d->frontend)) && errno != ENOENT)
+		return -errno;
+	remove_empty_parents(d, t, d->backend, 2);
+	remove_empty_parents(d, t, d->frontend, 1);
+	return 0;
+}
+
+int xs_device_remove(struct xs_device *d)
+{
+	return transact(d, remove_both, NULL);
+}
+
+/* ---- states -------------------------------------------------------------------- */
+
+unsigned xs_device_state(struct xs_device *d)
+{
+	unsigned long long state = 0;
+	unsigned length;
+	char path[128], *value;
+
+	snprintf(path, sizeof(path), "%s/%s", d->backend, VREAD_NODE_STATE);
+	value = xs_read(d->xs, XBT_NULL, path, &length);
+	if (value && !cli_number(value, 1, 8, &state))
+		state = XenbusStateUnknown;
+	free(value);
+	return (unsigned)state;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void take_watch_event(struct xs_device *d)
+{
+	unsigned count;
+
+	free(xs_read_watch(d->xs, &count));
+}
+
+int xs_device_wait(struct xs_device *d, unsigned wanted, bool gone_too, unsigned seconds)
+{
+	int64_t deadline = now_ms() + (int64_t)seconds * 1000;
+	struct pollfd fd = {.fd = xs_fileno(d->xs), .events = POLLIN};
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", d->backend, VREAD_NODE_STATE);
+	if (!xs_watch(d->xs, path, "state"))
+		return -errno;
+	for (;;) {
+		unsigned state = xs_device_state(d);
+		int64_t left = deadline - now_ms();
+
+		if (state == wanted || (gone_too && !state))
+			return 0;
+		if (left <= 0)
+			return -ETIME;
+		if (poll(&fd, 1, (int)left) > 0)
+			take_watch_event(d);
+	}
+}
