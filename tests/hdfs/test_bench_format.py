@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A small run of the native bench writes the promised file; how fast it was is not asked."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tools.bench.results import Row, Target, document, table
+
+ROWS = {"memcpy.seq", "image.pread.seq", "vread.block.seq", "vread.block.reread"}
+KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
+
+
+@pytest.mark.hadoop
+def test_native_bench(tmp_path):
+    out = tmp_path / "bench" / "native.json"
+    command = [sys.executable, "-m", "tools.bench", "native", "--out", out]
+    command += ["--mib", "32", "--block-mib", "8", "--rounds", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(out.read_text())
+    assert result["suite"] == "native"
+    rows = {row["name"]: row for row in result["results"]}
+    assert set(rows) >= ROWS
+    for row in rows.values():
+        assert set(row) == KEYS
+        assert (row["unit"], row["n"]) == ("MB/s", 2)
+        assert 0 < row["min"] <= row["median"] <= row["max"]
+        assert row["cpu_s_per_gib"] > 0
+    assert set(result["ratios"]) == set(result["targets"])
+    for name, target in result["targets"].items():
+        assert target["met"] == (result["ratios"][name] >= target["at_least"])
+        assert name in done.stdout
+
+
+def test_a_missed_target_is_told():
+    slow, fast = Row("slow"), Row("fast")
+    for seconds in (1.0, 2.0, 4.0):
+        slow.add(1 << 30, 4 * seconds, 1.0)
+        fast.add(1 << 30, seconds, 0.5)
+    result = document("native", [slow, fast], [Target("slow", "fast", 0.5)], {})
+    assert result["ratios"] == {"slow/fast": 0.25}
+    assert result["targets"] == {"slow/fast": {"at_least": 0.5, "met": False}}
+    assert result["results"][0]["cpu_s_per_gib"] == 1.0
+    assert "slow/fast: 0.25x, target 0.5x: MISSED" in table(result)
+
+
+def test_bad_wishes_are_told():
+    for words, message in (
+        (["native", "--rounds", "0"], "expected 1 or more"),
+        (["nothing"], "usage: python -m tools.bench"),
+    ):
+        command = [sys.executable, "-m", "tools.bench", *words]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode != 0
+        assert message in done.stderr

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The demo's data: kept, and with a layout that libguestfs found to be what the maker knows."""
+
+import json
+
+import pytest
+
+from tools.hdfs.demo_data import demo_image
+from tools.images import layout_of
+
+pytestmark = pytest.mark.hadoop
+
+
+def test_provisioned_layout_is_the_makers():
+    data = demo_image()
+    assert json.loads(data.layout.read_text()) == layout_of(data.image_facts)
+
+
+def test_it_is_made_once():
+    first = demo_image(layout=False)
+    made = first.image.stat()
+    again = demo_image(layout=False)
+    assert again == first
+    assert again.image.stat().st_mtime_ns == made.st_mtime_ns
+
+
+def test_blocks_make_up_the_file():
+    data = demo_image(layout=False)
+    assert sum(block.length for block in data.blocks) == data.size == 256 << 20
+    assert {block.length for block in data.blocks} == {32 << 20}
+    assert len(data.sha256) == 64
