@@ -184,7 +184,7 @@ static bool device_arm(struct transport *t)
 	return d->num_refused || (poll(&fd, 1, 0) > 0 && fd.revents & POLLIN);
 }
 
-static void device_wait(struct transport *t, int kick_fd, int timeout_ms)
+static void device_wait(struct transport *t, int kick_fd, unsigned batch, int timeout_ms)
 {
 	struct device *d = device(t);
 	struct pollfd fds[] = {
@@ -192,6 +192,7 @@ static void device_wait(struct transport *t, int kick_fd, int timeout_ms)
 		{.fd = kick_fd, .events = POLLIN},
 	};
 
+	(void)batch; /* the driver wakes us as it sees fit */
 	poll(fds, 2, d->num_refused ? 0 : timeout_ms);
 }
 

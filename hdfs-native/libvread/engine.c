@@ -290,10 +290,18 @@ static bool spin(struct engine *e)
 
 static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 {
+	unsigned batch = w->batch ?: 1;
+
+	/* Only for itself may a leader sleep longer than the next completion. */
+	if (w->next != w->prev || e->event_fd_used)
+		batch = 1;
+	else if (batch > e->in_flight)
+		batch = e->in_flight ?: 1;
 	e->leader = w;
+	e->leader_batch = batch;
 	engine_unlock(e);
 	if (!spin(e))
-		e->transport->ops->wait(e->transport, e->kick_fd, remaining_ms(deadline));
+		e->transport->ops->wait(e->transport, e->kick_fd, batch, remaining_ms(deadline));
 	engine_lock(e);
 	e->leader = NULL;
 	drain_fd(e->kick_fd);
@@ -304,6 +312,11 @@ static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
 {
 	struct timespec until = {(time_t)(deadline / NS_PER_S), (long)(deadline % NS_PER_S)};
 
+	/* The leader is no longer alone: have it look again, and for each completion. */
+	if (e->leader_batch > 1) {
+		e->leader_batch = 1;
+		signal_fd(e->kick_fd);
+	}
 	pthread_cond_timedwait(&w->cond, &e->lock, &until);
 }
 
@@ -331,9 +344,9 @@ static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline)
 	return r;
 }
 
-int engine_wait(struct engine *e, const struct request *r, uint64_t deadline)
+int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint64_t deadline)
 {
-	struct waiter w = {.request = r};
+	struct waiter w = {.request = r, .batch = batch};
 
 	return wait_for(e, &w, deadline);
 }

@@ -51,6 +51,7 @@ struct waiter {
 	const struct request *request; /* done; or */
 	bool async;                    /* any asynchronous completion; or */
 	uint64_t room_count;           /* slots or pages freed since */
+	unsigned batch;                /* wakes best after so many completions; 0: 1 */
 };
 
 struct engine {
@@ -59,9 +60,10 @@ struct engine {
 	pthread_condattr_t condattr;
 	struct waiter waiters; /* list head */
 	struct waiter *leader;
-	int kick_fd; /* wakes a leader for other than completions */
-	bool lost;   /* there was no backend when completions were last taken */
-	bool dead;   /* lost for good */
+	unsigned leader_batch; /* how many completions it sleeps for */
+	int kick_fd;           /* wakes a leader for other than completions */
+	bool lost;             /* there was no backend when completions were last taken */
+	bool dead;             /* lost for good */
 	uint64_t room_count;
 	unsigned in_flight;
 	unsigned spin_ns; /* how long a leader spins before it sleeps */
@@ -102,8 +104,10 @@ int engine_take_wait(struct engine *e, size_t bytes, uint64_t deadline, struct r
 void engine_start(struct engine *e, struct request *r);
 /* Hands started requests to the backend. */
 void engine_flush(struct engine *e);
-/* Until the request is done: 0, its outcome in r->op; or -ETIME, and it flies on. */
-int engine_wait(struct engine *e, const struct request *r, uint64_t deadline);
+/* Until the request is done: 0, its outcome in r->op; or -ETIME, and it flies
+ * on.  batch: how many of the caller's requests may as well be done by then;
+ * each wake-up it saves is one the backend need not make. */
+int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint64_t deadline);
 /* Lets go of a request in whatever state. */
 void engine_release(struct engine *e, struct request *r);
 /* Lets go of a handle without waiting for anything; false: no slot, try later. */

@@ -27,7 +27,7 @@ static int execute(struct vread *v, struct op *op, size_t slice_bytes)
 		request->op = *op;
 		engine_start(e, request);
 		engine_flush(e);
-		r = engine_wait(e, request, deadline);
+		r = engine_wait(e, request, 1, deadline);
 		*op = request->op;
 		engine_release(e, request);
 	}

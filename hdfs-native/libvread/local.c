@@ -168,12 +168,12 @@ static void take_event(struct local *l)
 		set_broken(l);
 }
 
-/* Asks for an event with the next response; true if there already is one. */
-static bool ask_event(struct local *l)
+/* Asks for an event with the nth response from now; true if it is there already. */
+static bool ask_event(struct local *l, unsigned n)
 {
-	__atomic_store_n(&l->ring.sring->rsp_event, l->ring.rsp_cons + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->ring.sring->rsp_event, l->ring.rsp_cons + n, __ATOMIC_RELAXED);
 	xen_mb();
-	return local_ready(&l->base);
+	return produced(l) - l->ring.rsp_cons >= n || is_broken(l) || !backend_alive(l);
 }
 
 static bool local_arm(struct transport *t)
@@ -182,7 +182,7 @@ static bool local_arm(struct transport *t)
 
 	/* Take the old event before asking for the next, or it would be the next. */
 	take_event(l);
-	return ask_event(l);
+	return ask_event(l, 1);
 }
 
 static bool peer_closed(struct local *l, short revents)
@@ -196,7 +196,7 @@ static bool peer_closed(struct local *l, short revents)
 				    (errno != EAGAIN && errno != EINTR));
 }
 
-static void local_wait(struct transport *t, int kick_fd, int timeout_ms)
+static void local_wait(struct transport *t, int kick_fd, unsigned batch, int timeout_ms)
 {
 	struct local *l = local(t);
 	struct pollfd fds[] = {
@@ -205,7 +205,7 @@ static void local_wait(struct transport *t, int kick_fd, int timeout_ms)
 		{.fd = kick_fd, .events = POLLIN},
 	};
 
-	if (ask_event(l) || poll(fds, 3, timeout_ms) <= 0)
+	if (ask_event(l, batch) || poll(fds, 3, timeout_ms) <= 0)
 		return;
 	if (fds[0].revents & POLLIN)
 		take_event(l);

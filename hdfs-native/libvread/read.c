@@ -121,7 +121,8 @@ static int drain(struct pipeline *p)
 	struct piece *piece = &p->pieces[p->head];
 	struct request *request = piece->request;
 	struct vread_range *range = &p->ranges[piece->range];
-	int r = engine_wait(&v->engine, request, engine_deadline(v->timeout_ms));
+	int r = engine_wait(&v->engine, request, (p->in_flight + 1) / 2,
+			    engine_deadline(v->timeout_ms));
 
 	if (r)
 		return r;

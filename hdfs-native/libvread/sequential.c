@@ -160,15 +160,37 @@ static int fill(struct vread_file *f, size_t needed)
 	return f->count ? 0 : r;
 }
 
+/*
+ * How many chunks to wait for at once: all the caller needs, but never more
+ * than half of what is in flight, or the backend would run dry meanwhile.
+ */
+static unsigned batch(struct vread_file *f, size_t needed)
+{
+	uint64_t end = f->position + needed;
+	unsigned flying = 0, wanted = 0;
+
+	for (unsigned i = 0; i < f->count; i++) {
+		const struct request *r = f->chunks[(f->head + i) % SEQUENTIAL_DEPTH];
+
+		if (r->state != REQUEST_FLYING)
+			continue;
+		flying++;
+		wanted += r->op.offset < end;
+	}
+	return wanted < flying / 2 ? wanted : (flying + 1) / 2;
+}
+
 /* Copies from the first chunk, which holds the position, waiting for it if need be. */
 static ssize_t take(struct vread_file *f, char *dst, size_t needed)
 {
 	struct engine *e = engine(f);
 	struct request *request = front(f);
 	const struct op *op = &request->op;
-	int r = engine_wait(e, request, engine_deadline(f->v->timeout_ms));
 	size_t skip, n;
+	int r = 0;
 
+	if (request->state == REQUEST_FLYING)
+		r = engine_wait(e, request, batch(f, needed), engine_deadline(f->v->timeout_ms));
 	if (r)
 		return r;
 	if (op->status < 0)

@@ -77,8 +77,9 @@ struct transport_ops {
 	bool (*ready)(struct transport *t);
 	/* Asks for an event with the next completion; true if there already is one. */
 	bool (*arm)(struct transport *t);
-	/* Sleeps until reap() may find something, kick_fd is readable, or the time is up. */
-	void (*wait)(struct transport *t, int kick_fd, int timeout_ms);
+	/* Sleeps until reap() may find `batch` completions (or fewer: it is a hint that saves
+	 * events), kick_fd is readable, or the time is up.  batch is at most what is in flight. */
+	void (*wait)(struct transport *t, int kick_fd, unsigned batch, int timeout_ms);
 	/* Adds the descriptors that wake wait() to an epoll. */
 	int (*watch)(struct transport *t, int epoll_fd);
 	bool (*alive)(struct transport *t);
