@@ -156,7 +156,9 @@ class XenHost:
         """Copies a file into dom0, with its mode."""
         staged = self._stage()
         shutil.copy(source, staged)
-        self.run(["install", "-D", "-m", _mode(source), f"/lab/{staged.name}", path]).check()
+        script = 'mkdir -p "$(dirname "$2")" && cp "$1" "$2" && chmod "$3" "$2"'
+        arguments = [f"/lab/{staged.name}", path, _mode(source)]
+        self.run(["bash", "-c", script, "put", *arguments]).check()
         staged.unlink()
 
     def get(self, path: str, target: Path) -> None:
