@@ -8,8 +8,17 @@
 #include "cli.h"
 
 const struct command *const commands[] = {
-	&command_status, &command_inspect, &command_blocks,  &command_stat, &command_cat,
-	&command_attach, &command_detach,  &command_version, &command_help, NULL,
+	&command_status,
+	&command_inspect,
+	&command_blocks,
+	&command_stat,
+	&command_cat,
+	&command_attach,
+	&command_detach,
+	&command_xenstore,
+	&command_version,
+	&command_help,
+	NULL,
 };
 
 static const char *running = "";
