@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The daemon's own life: start, limits, status, end, and that it gives everything back."""
+
+import errno
+import json
+import os
+import random
+import signal
+import socket
+import stat
+import subprocess
+
+import pytest
+
+from tests.support.daemon import STORAGE, Daemon, binary, open_block
+from tests.support.hdfs_dir import POOL
+from tests.support.localfront import Refused
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_order(start_daemon, image, number):
+    daemon = start_daemon()
+    with daemon.front() as front:
+        handle = open_block(front, image.blocks[0])
+        assert front.read(handle, 0, 10) == image.contents[image.blocks[0].id][:10]
+        assert daemon.stop(number) == 0
+        assert front.closed_within(5)
+    assert not daemon.socket.exists()
+    assert not daemon.control.exists()
+
+
+def test_sighup_is_survived(start_daemon):
+    daemon = start_daemon()
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.wait_until(lambda: "SIGHUP ignored" in daemon.log())
+    with daemon.front() as front:
+        assert front.stat(1).status == -errno.EBADF
+
+
+def test_sockets_have_the_configured_mode(start_daemon):
+    daemon = start_daemon(local="mode = 0660\n")
+    assert stat.S_IMODE(daemon.socket.stat().st_mode) == 0o660
+    assert stat.S_IMODE(daemon.control.stat().st_mode) == 0o600
+
+
+def test_a_socket_left_by_a_killed_daemon_is_replaced(start_daemon, image):
+    daemon = start_daemon()
+    daemon.kill()
+    assert daemon.socket.exists()
+    again = Daemon(daemon.folder, image)
+    with again.front() as front:
+        assert front.stat(1).status == -errno.EBADF
+    assert again.stop() == 0
+
+
+def test_a_second_daemon_leaves_the_first_its_sockets(start_daemon):
+    daemon = start_daemon()
+    second = subprocess.run(
+        [binary(), "-c", daemon.config], capture_output=True, text=True, timeout=60
+    )
+    assert second.returncode == 1
+    assert "is another vreadd running?" in second.stderr
+    with daemon.front() as front:
+        assert front.stat(1).status == -errno.EBADF
+
+
+def test_connection_limit(start_daemon):
+    daemon = start_daemon(local="max-connections = 2\n")
+    with daemon.front() as first:
+        with daemon.front(), pytest.raises(Refused) as refused:
+            daemon.front()
+        assert refused.value.errno == errno.ENOMEM
+        daemon.wait_until(lambda: daemon.status()["ports"]["local"]["connections"] == 1)
+        with daemon.front() as third:
+            assert third.stat(1).status == -errno.EBADF
+        assert first.stat(1).status == -errno.EBADF
+
+
+def test_pool_limits(start_daemon):
+    daemon = start_daemon(local="max-pool-pages = 100\nmax-total-pool-pages = 150\n")
+    with pytest.raises(Refused) as refused:
+        daemon.front(pool_pages=101)
+    assert refused.value.errno == errno.EINVAL
+    with daemon.front(pool_pages=100):
+        with pytest.raises(Refused) as refused:
+            daemon.front(pool_pages=50)
+        assert refused.value.errno == errno.ENOMEM
+        with daemon.front(pool_pages=48):  # and a page each for two rings
+            pass
+    daemon.wait_until(lambda: daemon.status()["ports"]["local"]["pages"] == 0)
+    assert daemon.status()["ports"]["local"]["refused"] == 2
+
+
+@pytest.mark.parametrize("local,expected", [("allow-pools = BP-2\n", errno.EACCES)])
+def test_policy_denies(start_daemon, image, local, expected):
+    daemon = start_daemon(local=local)
+    with daemon.front() as front:
+        block = image.blocks[0]
+        assert front.open(block.id, block.genstamp, POOL, [STORAGE]).status == -expected
+
+
+def test_no_datanode_is_allowed_by_default(start_daemon, image):
+    daemon = start_daemon()
+    text = daemon.config.read_text().replace("allow-datanodes = dn1\n", "")
+    assert daemon.stop() == 0
+    daemon.config.write_text(text)
+    process = subprocess.Popen([binary(), "-c", daemon.config], stderr=subprocess.DEVNULL)
+    daemon.process = process
+    daemon.wait_until(daemon.socket.exists)
+    with daemon.front() as front:
+        block = image.blocks[0]
+        assert front.open(block.id, block.genstamp, POOL, [STORAGE]).status == -errno.EACCES
+
+
+def test_a_bad_datanode_does_not_keep_the_others_from_serving(start_daemon, image):
+    extra = "[datanode gone]\nimage = /nonexistent/disk.img\n"
+    daemon = start_daemon(extra=extra)
+    with daemon.front() as front:
+        open_block(front, image.blocks[0])
+    served, refused = daemon.status()["datanodes"]
+    assert (served["datanode"], refused["datanode"]) == ("dn1", "gone")
+    assert refused["state"] == "refused"
+    assert "/nonexistent/disk.img" in refused["error"]
+    assert "datanode gone: refused" in daemon.log()
+
+
+# ---- control socket ------------------------------------------------------------------
+
+
+def test_status_counts(start_daemon, image):
+    daemon = start_daemon()
+    with daemon.front(pool_pages=64, queues=3, order=1) as front:
+        handle = open_block(front, image.blocks[1])
+        front.read(handle, 0, 1000)
+        front.read(handle, 69_000, 5000)
+        assert front.open(5, 5, POOL).status == -errno.ENOENT
+        assert front.stat(7).status == -errno.EBADF
+        (device,) = daemon.status()["devices"]
+        assert device["counters"] == {
+            "opens": 1,
+            "reads": 2,
+            "bytes": 2000,
+            "errors": {"ENOENT": 1, "EBADF": 1},
+            "open_handles": 1,
+        }
+        assert (device["port"], device["state"], device["role"]) == ("local", "Connected", "client")
+        assert (device["num_queues"], device["ring_pages"], device["pool_pages"]) == (3, 2, 64)
+        assert (device["pid"], device["uid"]) == (os.getpid(), os.getuid())
+    daemon.wait_until(lambda: not daemon.status()["devices"])
+    status = daemon.status()
+    assert status["totals"]["bytes"] == 2000
+    assert status["pid"] == daemon.process.pid
+    assert status["ports"]["xen"]["state"] == "off"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\n",
+        b"status\n",
+        b"{}\n",
+        b"[]\n",
+        b'"status"\n',
+        b'{"command": 5}\n',
+        b'{"command": "halt"}\n',
+        b'{"command": "status"} trailing\n',
+        b"\xff\xfe\n",
+        b"[" * 4000 + b"\n",
+    ],
+)
+def test_control_answers_nonsense_with_an_error(daemon, line):
+    assert set(json.loads(daemon.ask(line))) == {"error"}
+
+
+def test_control_drops_endless_requests(daemon):
+    with pytest.raises((ConnectionError, AssertionError)):
+        answer = daemon.ask(b"x" * 100_000)
+        assert answer
+    assert daemon.status()["pid"] == daemon.process.pid
+
+
+def test_control_serves_others_beside_silent_clients(daemon):
+    silent = []
+    try:
+        for _ in range(15):
+            silent.append(socket.socket(socket.AF_UNIX))
+            silent[-1].connect(str(daemon.control))
+        assert daemon.status()["pid"] == daemon.process.pid
+    finally:
+        for s in silent:
+            s.close()
+
+
+# ---- nothing is lost --------------------------------------------------------------------
+
+
+def test_200_rounds_leave_nothing_behind(start_daemon, image):
+    daemon = start_daemon(variant="release")
+    source = random.Random(3)
+
+    def round_trip():
+        queues, order = source.randint(1, 8), source.randint(0, 4)
+        with daemon.front(pool_pages=256, queues=queues, order=order) as front:
+            handle = open_block(front, image.blocks[0])
+            front.read(handle, 0, 1 << 20)
+            if source.random() < 0.3:
+                front.queues[0].set_producer(5000)
+                front.queues[0].notify()
+
+    def settled():
+        return not daemon.status()["devices"] and daemon.threads() == threads
+
+    threads = daemon.threads()
+    for _ in range(20):
+        round_trip()
+    daemon.wait_until(settled)
+    fds, memory = daemon.fds(), daemon.memory_kib()
+    for _ in range(200):
+        round_trip()
+    daemon.wait_until(settled)
+    assert daemon.fds() == fds
+    assert daemon.memory_kib() < memory + 4096
+
+
+def test_clean_under_valgrind(start_daemon, image):
+    wrapper = [
+        "valgrind",
+        "-q",
+        "--error-exitcode=99",
+        "--leak-check=full",
+        "--errors-for-leak-kinds=definite,indirect,possible",
+        "--fair-sched=yes",
+    ]
+    daemon = start_daemon(variant="release", wrapper=wrapper)
+    block = image.blocks[0]
+    for queues in (1, 2):
+        with daemon.front(pool_pages=300, queues=queues, timeout=120) as front:
+            handle = open_block(front, block)
+            assert front.read(handle, 5, 1 << 20) == image.contents[block.id][5 : (1 << 20) + 5]
+            assert front.stat(handle).status == 0
+            assert front.open(1, 1, POOL).status == -errno.ENOENT
+            if queues == 2:
+                front.queues[1].set_producer(999)
+                front.queues[1].notify()
+                assert front.closed_within(60)
+    assert daemon.status()["totals"]["reads"] == 2
+    assert daemon.stop(seconds=120) == 0, daemon.log()

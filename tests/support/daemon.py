@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real vreadd on a small image, for tests that speak the protocol to it.
+
+image = Image(tmp_path)
+daemon = Daemon(tmp_path, image, local="max-connections = 2\\n")
+with daemon.front() as front: ...
+assert daemon.stop() == 0      # a sanitizer's finding is another status
+"""
+
+import errno
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from tests.support.hdfs_dir import POOL, DataDirectory
+from tests.support.localfront import LocalFront
+from tools.images import make_datanode_image
+from tools.images.layout import write_layout
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STORAGE = "DS-1"
+SIZES = {  # block id: bytes
+    1073741825: 9 * 1024 * 1024 + 333,
+    1073741826: 70_000,
+    1073741827: 1,
+}
+
+
+def binary(variant="asan"):
+    path = REPOSITORY / "build" / variant / "vreadd"
+    assert path.exists(), f"{path}: build it with make all VARIANT={variant}"
+    return path
+
+
+class Image:
+    def __init__(self, folder):
+        directory = DataDirectory(folder / "data", storage=STORAGE)
+        self.blocks = [directory.add(*item) for item in SIZES.items()]
+        made = make_datanode_image([directory.path], folder / "dn.img", free_mib=4)
+        self.path = made.path
+        self.layout = folder / "dn.json"
+        write_layout(made, self.layout)
+        self.contents = {block.id: block.content() for block in self.blocks}
+
+
+class Daemon:
+    """One vreadd; its log is kept, its end is checked."""
+
+    def __init__(self, folder, image, local="", variant="asan", wrapper=(), extra=""):
+        self.folder = folder
+        self.socket = folder / "local.sock"
+        self.control = folder / "control.sock"
+        self.log_path = folder / "log"
+        self.config = folder / "vread.conf"
+        self.config.write_text(
+            f"[vreadd]\ncontrol-socket = {self.control}\nlog-level = debug\n"
+            "[xen]\nenabled = no\n"
+            f"[local]\nsocket = {self.socket}\nallow-datanodes = dn1\n{local}"
+            f"[datanode dn1]\nimage = {image.path}\nlayout = {image.layout}\n{extra}"
+        )
+        self.killed = False
+        command = [*wrapper, binary(variant), "-c", self.config]
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        self.wait_until(lambda: ": ready" in self.log(), 60)
+
+    def wait_until(self, condition, seconds=20):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert self.process.poll() is None, f"vreadd ended:\n{self.log()}"
+            assert time.monotonic() < deadline, f"not within {seconds} s:\n{self.log()}"
+            time.sleep(0.01)
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def front(self, **arguments):
+        return LocalFront(self.socket, **arguments)
+
+    def ask(self, line, until_end=True):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(20)
+            s.connect(str(self.control))
+            s.sendall(line)
+            chunks = []
+            while chunk := s.recv(65536):
+                chunks.append(chunk)
+        return b"".join(chunks)
+
+    def status(self):
+        return json.loads(self.ask(b'{"command": "status"}\n'))
+
+    def fds(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def memory_kib(self):
+        text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
+        return int(text.split("Pss:")[1].split()[0])
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
+    def stop(self, number=signal.SIGTERM, seconds=60):
+        """Its exit status, once it has ended in order."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def kill(self):
+        self.killed = self.process.poll() is None
+        if self.killed:
+            self.process.kill()
+            self.process.wait()
+
+
+def open_block(front, block, **arguments):
+    response = front.open(block.id, block.genstamp, POOL, [STORAGE], **arguments)
+    assert response.status == 0, errno.errorcode[-response.status]
+    return response.handle
