@@ -4,30 +4,33 @@
  *
  * The driver checks everything that comes from the backend; here only its own
  * completions are matched to requests, by slot and a count of the slot's uses.
- * A request the driver refuses is reaped as failed.
+ * READs wait in a queue while the driver has no room (it serves other
+ * processes, too); one it refuses is reaped as failed.
  */
 #include "transport.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vread_ioctl.h"
 
-#define BATCH 64U
+#define REAP_MAX 32U
 
 struct device {
 	struct transport base;
 	int fd;
-	struct vread_ioc_read queued[BATCH];
+	struct vread_ioc_read queued[TRANSPORT_MAX_OPS]; /* not yet taken by the driver */
 	unsigned num_queued;
-	/* refused by the driver, to be reaped as failed */
-	struct op_done refused[TRANSPORT_MAX_OPS];
+	struct op_done refused[TRANSPORT_MAX_OPS]; /* by the driver; to be reaped as failed */
 	unsigned num_refused;
+	unsigned num_in_flight; /* taken by the driver */
 	uint32_t uses[TRANSPORT_MAX_OPS];
 	bool in_flight[TRANSPORT_MAX_OPS];
 };
@@ -57,8 +60,6 @@ static void device_start(struct transport *t, const struct op *op)
 	struct device *d = device(t);
 
 	/* Only READs come here: OPEN and STAT are calls, CLOSE is drop_handle. */
-	if (d->num_queued == BATCH)
-		t->ops->flush(t);
 	d->uses[op->slot]++;
 	d->in_flight[op->slot] = true;
 	d->queued[d->num_queued++] = (struct vread_ioc_read){
@@ -72,7 +73,10 @@ static void device_start(struct transport *t, const struct op *op)
 
 static void refuse(struct device *d, uint32_t slot, int error)
 {
-	d->refused[d->num_refused++] = (struct op_done){.slot = slot, .status = error};
+	d->refused[d->num_refused++] = (struct op_done){
+		.slot = slot,
+		.status = error == -ENODEV ? -ENOTCONN : error,
+	};
 	d->in_flight[slot] = false;
 }
 
@@ -88,12 +92,17 @@ static void device_flush(struct transport *t)
 		};
 		int r = control(d, VREAD_IOC_SUBMIT, &submit);
 
-		if (r > 0)
+		if (r == -EAGAIN)
+			break;
+		if (r > 0) {
 			done += (unsigned)r;
-		else
+			d->num_in_flight += (unsigned)r;
+		} else {
 			refuse(d, (uint32_t)d->queued[done++].user_data, r ?: -EIO);
+		}
 	}
-	d->num_queued = 0;
+	d->num_queued -= done;
+	memmove(d->queued, d->queued + done, d->num_queued * sizeof(d->queued[0]));
 }
 
 static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
@@ -135,12 +144,11 @@ static unsigned take_refused(struct device *d, struct op_done *done, unsigned ma
 	unsigned n = d->num_refused < max ? d->num_refused : max;
 
 	d->num_refused -= n;
-	for (unsigned i = 0; i < n; i++)
-		done[i] = d->refused[d->num_refused + i];
+	memcpy(done, d->refused + d->num_refused, n * sizeof(*done));
 	return n;
 }
 
-/* False for the completion of an earlier use of the slot, given up for lost. */
+/* False for what is not the completion of this use of a slot. */
 static bool accept_completion(struct device *d, const struct vread_ioc_completion *c,
 			      struct op_done *ret)
 {
@@ -149,30 +157,42 @@ static bool accept_completion(struct device *d, const struct vread_ioc_completio
 	if (slot >= d->base.max_ops || !d->in_flight[slot] || c->user_data != tag(d, slot))
 		return false;
 	d->in_flight[slot] = false;
+	d->num_in_flight--;
 	*ret = (struct op_done){.slot = slot, .status = c->result};
 	return true;
+}
+
+static bool device_alive(struct transport *t)
+{
+	struct vread_ioc_info info = {0};
+
+	return !control(device(t), VREAD_IOC_INFO, &info) && info.connected;
 }
 
 static int device_reap(struct transport *t, struct op_done *done, unsigned max)
 {
 	struct device *d = device(t);
-	struct vread_ioc_completion completions[32];
-	unsigned n = take_refused(d, done, max);
+	struct vread_ioc_completion completions[REAP_MAX];
+	struct vread_ioc_reap request = {
+		.completions = (uintptr_t)completions,
+		.count = max < REAP_MAX ? max : REAP_MAX,
+	};
+	unsigned n;
+	int r;
 
+	if (d->num_queued)
+		device_flush(t);
+	n = take_refused(d, done, max);
 	while (!n) {
-		struct vread_ioc_reap request = {
-			.completions = (uintptr_t)completions,
-			.count = max < 32 ? max : 32,
-		};
-		int r = control(d, VREAD_IOC_REAP, &request);
-
-		if (r == 0 || r == -ETIME || r == -EAGAIN)
-			return 0;
-		if (r < 0)
-			return -ENOTCONN;
+		r = control(d, VREAD_IOC_REAP, &request);
+		if (r <= 0)
+			break;
 		for (int i = 0; i < r; i++)
 			n += accept_completion(d, &completions[i], done + n);
 	}
+	/* The driver answers all it has taken before it has nothing more to say. */
+	if (!n && !d->num_in_flight && !d->num_queued && !device_alive(t))
+		return -ENOTCONN;
 	return (int)n;
 }
 
@@ -187,13 +207,18 @@ static bool device_arm(struct transport *t)
 static void device_wait(struct transport *t, int kick_fd, unsigned batch, int timeout_ms)
 {
 	struct device *d = device(t);
+	const struct timespec moment = {.tv_nsec = 1000000};
 	struct pollfd fds[] = {
-		{.fd = d->fd, .events = POLLIN},
+		{.fd = d->fd, .events = d->num_queued ? POLLIN | POLLOUT : POLLIN},
 		{.fd = kick_fd, .events = POLLIN},
 	};
 
 	(void)batch; /* the driver wakes us as it sees fit */
-	poll(fds, 2, d->num_refused ? 0 : timeout_ms);
+	if (d->num_refused || poll(fds, 2, timeout_ms) <= 0)
+		return;
+	/* The backend went; what was in flight is about to be answered. */
+	if (fds[0].revents & (POLLERR | POLLHUP) && !(fds[0].revents & POLLIN))
+		nanosleep(&moment, NULL);
 }
 
 static int device_watch(struct transport *t, int epoll_fd)
@@ -201,13 +226,6 @@ static int device_watch(struct transport *t, int epoll_fd)
 	struct epoll_event event = {.events = EPOLLIN};
 
 	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, device(t)->fd, &event) < 0 ? -errno : 0;
-}
-
-static bool device_alive(struct transport *t)
-{
-	struct vread_ioc_info info = {0};
-
-	return !control(device(t), VREAD_IOC_INFO, &info) && info.connected;
 }
 
 static void device_destroy(struct transport *t, bool shared)

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define REAP_MAX 32
+
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000ULL
 
@@ -224,14 +226,14 @@ static void fail_all(struct engine *e)
 
 static void reap_all(struct engine *e)
 {
-	struct op_done done[32];
+	struct op_done done[REAP_MAX];
 	int n;
 
 	do {
-		n = e->transport->ops->reap(e->transport, done, 32);
+		n = e->transport->ops->reap(e->transport, done, REAP_MAX);
 		for (int i = 0; i < n; i++)
 			complete(e, &e->requests[done[i].slot], &done[i]);
-	} while (n > 0);
+	} while (n == REAP_MAX);
 	e->lost = n == -ENOTCONN;
 	if (e->lost)
 		fail_all(e);
