@@ -8,6 +8,7 @@
  *   open POOL ID GENSTAMP VISIBLE [STORAGE ...]  -> ok HANDLE LENGTH GENSTAMP FLAGS
  *   read HANDLE OFFSET LENGTH              -> ok N, then N bytes
  *   stat HANDLE                            -> ok LENGTH GENSTAMP FLAGS
+ *   verified HANDLE OFFSET LENGTH          -> ok 0|1: may a re-read skip the checksums?
  *   close HANDLE                           -> ok
  *   list                                   -> ok JSON
  *   status                                 -> ok JSON
@@ -22,6 +23,7 @@
 #include <string.h>
 
 #include "block/block.h"
+#include "block/internal.h"
 #include "block/list.h"
 #include "block/store.h"
 #include "policy/policy.h"
@@ -182,6 +184,10 @@ static void run(char *line)
 		do_read(h, strtoull(word[2], NULL, 10), (uint32_t)strtoul(word[3], NULL, 10));
 	else if (n == 2 && h && !strcmp(word[0], "stat"))
 		do_stat(h);
+	else if (n == 4 && h && !strcmp(word[0], "verified"))
+		printf("ok %d\n", replica_is_verified(h->replica, strtoull(word[2], NULL, 10),
+						      strtoull(word[3], NULL, 10)) &&
+					  replica_is_quiescent(h->replica));
 	else if (n == 2 && h && !strcmp(word[0], "close")) {
 		block_close(h);
 		handles[strtoul(word[1], NULL, 10)] = NULL;

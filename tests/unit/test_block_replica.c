@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The record of verified units, and the cache that keeps it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "block/replica_cache.h"
+
+#define UNIT REPLICA_UNIT
+
+static struct fs_stamp quiet = {.quiescent = true};
+static const char dir_a, dir_b;
+
+static struct block_replica *make(const void *dir, int64_t id, uint64_t size)
+{
+	struct replica_key key = {dir, "BP-1", id, 1001};
+	struct block_files files = {.data.size = size};
+	struct block_replica *r = replica_new(NULL, &key, &files, &quiet);
+
+	assert_non_null(r);
+	return r;
+}
+
+static void whole_units_only(void **state)
+{
+	struct block_replica *r = make(&dir_a, 1, 3 * UNIT + 5);
+
+	(void)state;
+	replica_set_verified(r, 1, 2 * UNIT); /* covers unit 1 whole, 0 and 2 in part */
+	assert_false(replica_is_verified(r, 0, 1));
+	assert_true(replica_is_verified(r, UNIT, UNIT));
+	assert_false(replica_is_verified(r, UNIT, UNIT + 1));
+	assert_false(replica_is_verified(r, UNIT, 0));
+	replica_put(r);
+}
+
+static void last_unit_may_be_short(void **state)
+{
+	struct block_replica *r = make(&dir_a, 1, 3 * UNIT + 5);
+
+	(void)state;
+	replica_set_verified(r, 3 * UNIT, 4);
+	assert_false(replica_is_verified(r, 3 * UNIT, 1));
+	replica_set_verified(r, 2 * UNIT, UNIT + 5);
+	assert_true(replica_is_verified(r, 2 * UNIT, UNIT + 5));
+	assert_false(replica_is_verified(r, 3 * UNIT, UNIT + 1)); /* beyond the block */
+	replica_put(r);
+}
+
+static void nothing_is_recorded_while_mounted(void **state)
+{
+	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
+	struct block_files files = {.data.size = 10 * UNIT};
+	struct fs_stamp mounted = {.quiescent = false};
+	struct block_replica *r = replica_new(NULL, &key, &files, &mounted);
+	struct replica_cache *c = replica_cache_new();
+
+	(void)state;
+	replica_set_verified(r, 0, 10 * UNIT);
+	assert_false(replica_is_verified(r, 0, UNIT));
+	assert_false(replica_is_quiescent(r));
+	replica_cache_add(c, r);
+	assert_null(replica_cache_find(c, &key, &mounted));
+	replica_put(r);
+	replica_cache_free(c);
+}
+
+static struct block_replica *find(struct replica_cache *c, const void *dir, int64_t id,
+				  uint64_t genstamp, const char *pool)
+{
+	struct replica_key key = {dir, pool, id, genstamp};
+	struct block_replica *r = replica_cache_find(c, &key, &quiet);
+
+	replica_put(r); /* the cache still holds it */
+	return r;
+}
+
+static void found_by_whole_key(void **state)
+{
+	struct replica_cache *c = replica_cache_new();
+	struct block_replica *r = make(&dir_a, 1, UNIT);
+
+	(void)state;
+	replica_cache_add(c, r);
+	replica_put(r);
+	assert_ptr_equal(find(c, &dir_a, 1, 1001, "BP-1"), r);
+	assert_null(find(c, &dir_b, 1, 1001, "BP-1"));
+	assert_null(find(c, &dir_a, 2, 1001, "BP-1"));
+	assert_null(find(c, &dir_a, 1, 1002, "BP-1"));
+	assert_null(find(c, &dir_a, 1, 1001, "BP-2"));
+	replica_cache_free(c);
+}
+
+static void forgotten_when_the_image_changed(void **state)
+{
+	struct replica_cache *c = replica_cache_new();
+	struct block_replica *r = make(&dir_a, 1, UNIT);
+	struct replica_key key = r->key;
+	static struct fs_stamp later;
+
+	(void)state;
+	replica_cache_add(c, r);
+	later = quiet;
+	later.super[0] = 1;
+	assert_null(replica_cache_find(c, &key, &later));
+	assert_null(replica_cache_find(c, &key, &quiet));
+	replica_put(r);
+	replica_cache_free(c);
+}
+
+static void oldest_go_first(void **state)
+{
+	struct replica_cache *c = replica_cache_new();
+
+	(void)state;
+	for (int64_t id = 0; id < 10000; id++) {
+		struct block_replica *r = make(&dir_a, id, UNIT);
+
+		replica_cache_add(c, r);
+		replica_put(r);
+		assert_non_null(find(c, &dir_a, 0, 1001, "BP-1")); /* keeps it young */
+	}
+	assert_non_null(find(c, &dir_a, 9999, 1001, "BP-1"));
+	assert_null(find(c, &dir_a, 1, 1001, "BP-1"));
+	replica_cache_free(c);
+}
+
+static void same_key_replaces(void **state)
+{
+	struct replica_cache *c = replica_cache_new();
+	struct block_replica *first = make(&dir_a, 1, UNIT), *second = make(&dir_a, 1, UNIT);
+
+	(void)state;
+	replica_cache_add(c, first);
+	replica_cache_add(c, second);
+	replica_put(first);
+	replica_put(second);
+	assert_ptr_equal(find(c, &dir_a, 1, 1001, "BP-1"), second);
+	replica_cache_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_units_only),
+		cmocka_unit_test(last_unit_may_be_short),
+		cmocka_unit_test(nothing_is_recorded_while_mounted),
+		cmocka_unit_test(found_by_whole_key),
+		cmocka_unit_test(forgotten_when_the_image_changed),
+		cmocka_unit_test(oldest_go_first),
+		cmocka_unit_test(same_key_replaces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
