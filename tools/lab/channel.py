@@ -27,6 +27,8 @@ TIMED_OUT, STUCK = 1, 2
 
 # The agent enforces a command's time; this long after it, the agent itself is stuck.
 AGENT_GRACE = 30.0
+# The longest a command may leave its standard input unread.
+STALL = 120.0
 SIGKILL = 9
 
 
@@ -125,10 +127,10 @@ class Command:
         return found
 
     def write(self, data: bytes) -> None:
-        """Feeds its standard input; waits while it does not read."""
+        """Feeds its standard input; waits while it does not read, but not for ever."""
         view = memoryview(data)
         while view:
-            self._wait_for(lambda: self._unacknowledged + FRAME_MAX <= WINDOW or self._done())
+            self._wait_for(self._takes_input, STALL)
             if self._done():
                 return
             part, view = view[:FRAME_MAX], view[FRAME_MAX:]
@@ -147,6 +149,9 @@ class Command:
 
     def resize(self, rows: int, columns: int) -> None:
         self._channel.send("W", self._number, struct.pack("<HH", rows, columns))
+
+    def _takes_input(self) -> bool:
+        return self._unacknowledged + FRAME_MAX <= WINDOW or self._done()
 
     def _done(self) -> bool:
         return self._exit is not None or self._lost is not None
@@ -191,7 +196,8 @@ class Channel:
     def __init__(self, send: Callable[[bytes], None], stuck: Callable[[str], None]) -> None:
         """`stuck` is called when the agent does not answer; it raises."""
         self._send, self.stuck = send, stuck
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of what is below; never held across a send
+        self._sending = threading.Lock()  # keeps frames whole; a send may wait for feed()
         self._ready = threading.Event()
         self._input = bytearray()
         self._commands: dict[int, Command] = {}
@@ -251,7 +257,7 @@ class Channel:
 
     def send(self, kind: str, number: int, body: bytes) -> None:
         frame = HEADER.pack(len(body), number, ord(kind)) + body
-        with self._lock:
+        with self._sending:
             if self._closed:
                 raise self._closed
             self._send(frame)

@@ -10,6 +10,7 @@ with XenHost("h1", disks=[image]) as host:
 import contextlib
 import shutil
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from .roots import dom0_root
 BOOT_TIMEOUT = 90.0
 COMMAND_TIMEOUT = 60.0
 STOP_TIMEOUT = 20.0
+SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 WIRE_TIMEOUT = 20.0
 WIRE_MTU = 9000
 TAIL_BYTES = 4000
@@ -86,7 +88,8 @@ class XenHost:
         self._started = time.monotonic()
         self._progress("booting Xen")
         self._process, self._socket = qemu.start(machine, self.folder / "qemu.log")
-        self._channel = Channel(self._socket.sendall, self._fail)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
+        self._channel = Channel(self._send, self._fail)
         threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
         try:
             self._wait_boot()
@@ -213,7 +216,12 @@ class XenHost:
             name, memory_mib, tuple(disks), tuple(vifs), files or {}, extra, tuple(config)
         )
         guest = Guest(self, settings)
-        guest.start()
+        try:
+            guest.start()
+        except LabError:
+            if self.alive:
+                self.run(["xl", "destroy", name])
+            raise
         self.guests[name] = guest
         return guest
 
@@ -290,6 +298,14 @@ class XenHost:
             ip = "/usr/sbin/ip"
             self.run(f"{ip} addr add {self._wire.address} dev eth0").check()
             self.run(f"{ip} link set eth0 mtu {WIRE_MTU} up").check()
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._socket.sendall(data)
+        except BlockingIOError:
+            self._fail("dom0 takes no input")
+        except OSError as error:
+            raise ChannelClosed(f"{self.name}: the emulator is gone ({error})") from error
 
     def _receive(self) -> None:
         data = b"-"

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lab itself: what other tests on emulated hosts rely on."""
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tools.lab import (
+    ChannelClosed,
+    CommandFailed,
+    CommandTimeout,
+    Disk,
+    GuestStuck,
+    HostStuck,
+    KernelComplaint,
+    LabError,
+    Wire,
+    XenHost,
+    channel,
+)
+from tools.lab.paths import REPOSITORY
+
+pytestmark = pytest.mark.xen
+
+MIB = 1 << 20
+NOISE = random.Random(1).randbytes(3 * MIB + 17)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="module")
+def wire(folder):
+    return folder / "wire"
+
+
+@pytest.fixture(scope="module")
+def host(start_host, folder, wire):
+    disk = folder / "disk.raw"
+    disk.write_bytes(NOISE[: 3 * MIB])
+    return start_host("lab", disks=[disk], wire=Wire(wire, "10.99.0.1/24", listen=True))
+
+
+@pytest.fixture(scope="module")
+def second_host(start_host, host, wire):
+    wire_end = Wire(wire, "10.99.0.2/24")
+    return start_host("second", memory_mib=1024, dom0_mib=640, wire=wire_end)
+
+
+@pytest.fixture(scope="module")
+def guest(host):
+    return host.create_guest("one", disks=["phy:/dev/vda,xvda,r"], vifs=["10.77.0.11"])
+
+
+@pytest.fixture(params=["dom0", "guest"])
+def machine(request):
+    """Tests that hold for dom0 and for guests alike run on both."""
+    return request.getfixturevalue({"dom0": "host", "guest": "guest"}[request.param])
+
+
+def test_is_real_xen(host):
+    assert "xen_major              : 4" in host.text("xl info")
+    assert host.text("cat /sys/hypervisor/type") == "xen\n"
+
+
+def test_guest_is_a_pv_domain(guest):
+    assert guest.text("cat /sys/hypervisor/guest_type") == "PV\n"
+    assert guest.domid > 0
+
+
+@pytest.mark.parametrize("status", [0, 1, 77, 255])
+def test_exit_status(machine, status):
+    assert machine.run(f"exit {status}").rc == status
+
+
+def test_status_of_a_signal(machine):
+    assert machine.run("kill -KILL $$").rc == 128 + signal.SIGKILL
+
+
+def test_missing_program(machine):
+    result = machine.run(["no-such-program"])
+    assert result.rc == 127
+    assert b"no-such-program: No such file" in result.stderr
+
+
+def test_text_refuses_failure(machine):
+    with pytest.raises(CommandFailed, match="(?s)exit status 3.*because") as failed:
+        machine.text("echo because >&2; exit 3")
+    assert failed.value.result.rc == 3
+
+
+def test_streams_are_apart(machine):
+    result = machine.run("printf out; printf err >&2")
+    assert (result.stdout, result.stderr) == (b"out", b"err")
+
+
+def test_binary_clean_both_ways(machine):
+    assert machine.run(["cat"], stdin=NOISE).stdout == NOISE
+
+
+def test_input_nobody_reads_does_not_hang(machine):
+    assert machine.run(["true"], stdin=NOISE).rc == 0
+
+
+def test_timeout_kills_the_whole_session(machine):
+    started = time.monotonic()
+    with pytest.raises(CommandTimeout, match="killed after 1") as timeout:
+        machine.run("echo begun; sleep 4321 & (sleep 4321); wait", timeout=1)
+    assert time.monotonic() - started < 30
+    assert timeout.value.result.stdout == b"begun\n"
+    assert "sleep 4321" not in machine.text("ps")
+
+
+def test_commands_run_at_the_same_time(machine):
+    first = machine.popen("read line; echo got $line; sleep 4322")
+    assert machine.text("echo second") == "second\n"
+    first.write(b"word\n")
+    assert first.wait_output("got (word)", timeout=20)
+    assert first.running
+    first.kill(signal.SIGTERM)
+    assert first.wait(20).rc == 128 + signal.SIGTERM
+
+
+def test_wait_output_says_when_it_never_comes(machine):
+    with pytest.raises(CommandFailed, match="ended without 'ready'"):
+        machine.popen("echo nothing").wait_output("ready", timeout=20)
+
+
+def test_background_process_outlives_its_command(machine):
+    machine.run("sleep 4323 & exit 0").check()
+    assert "sleep 4323" in machine.text("ps")
+    machine.run("pkill -f 'sleep 4323'")
+
+
+def test_put_and_get(machine, tmp_path):
+    source, back = tmp_path / "source", tmp_path / "back"
+    source.write_bytes(NOISE)
+    source.chmod(0o750)
+    machine.put(source, "/tmp/new/copy")
+    assert machine.text("stat -c %a /tmp/new/copy") == "750\n"
+    machine.get("/tmp/new/copy", back)
+    assert back.read_bytes() == NOISE
+    machine.run("rm /tmp/new/copy").check()
+
+
+def test_guest_reads_its_disk(guest):
+    digest = hashlib.sha256(NOISE[: 3 * MIB]).hexdigest()
+    assert guest.text("sha256sum < /dev/xvda").split()[0] == digest
+
+
+def test_snapshot_disk_takes_writes_and_forgets_them(host, folder):
+    host.run("printf changed | dd of=/dev/vda conv=fsync").check()
+    assert host.text("head -c 7 /dev/vda") == "changed"
+    assert (folder / "disk.raw").read_bytes()[:7] == NOISE[:7]
+    host.run(["dd", "of=/dev/vda", "conv=fsync"], stdin=NOISE[:7]).check()
+
+
+def test_guest_files_bring_their_libraries(host, guest_name):
+    files = {"/opt/b3sum": "/usr/bin/bash", "/opt/list": "/usr/sbin/brctl"}
+    with host.create_guest(guest_name, files=files, extra="word=1") as guest:
+        assert guest.text(["/opt/b3sum", "-c", "echo $((6 * 7))"]) == "42\n"
+        assert "word=1" in guest.text("cat /proc/cmdline")
+
+
+def test_two_guests_and_dom0_talk(host, guest, guest_name):
+    with host.create_guest(guest_name, vifs=["10.77.0.12"]) as other:
+        for address in ("10.77.0.1", "10.77.0.11"):
+            other.run(f"ping -c 3 -W 5 {address}").check()
+        host.run("ping -c 1 -W 5 10.77.0.12").check()
+
+
+def test_destroyed_guest_is_gone(host, guest_name):
+    guest = host.create_guest(guest_name)
+    waiting = guest.popen("sleep 1000")
+    guest.destroy()
+    assert not guest.alive
+    assert guest_name not in host.cpu_seconds()
+    with pytest.raises(ChannelClosed, match=guest_name):
+        waiting.wait(20)
+    with pytest.raises(ChannelClosed, match=guest_name):
+        guest.run("true")
+
+
+def test_guest_that_panics_is_reported(host, guest_name):
+    guest = host.create_guest(guest_name)
+    with pytest.raises(ChannelClosed):
+        guest.run("echo c > /proc/sysrq-trigger")
+    guest.wait_gone()
+    with pytest.raises(KernelComplaint, match="sysrq"):
+        host.check_dmesg()
+
+
+def test_guest_that_cannot_boot_is_reported(host, guest_name):
+    with pytest.raises((GuestStuck, ChannelClosed), match="(?s)no-such-init|Kernel panic"):
+        host.create_guest(guest_name, extra="rdinit=/no-such-init root=/dev/none")
+    with pytest.raises(KernelComplaint, match="VFS"):
+        host.check_dmesg()
+
+
+def test_complaint_is_raised_once(machine, host):
+    machine.run("echo '<4>WARNING: CPU: 0 PID: 1 at nowhere' > /dev/kmsg").check()
+    with pytest.raises(KernelComplaint, match="at nowhere"):
+        host.check_dmesg()
+    host.check_dmesg()
+
+
+def test_cpu_time_of_a_busy_guest(host, guest):
+    before = host.cpu_seconds()
+    guest.run("timeout 2 sh -c 'while :; do :; done'")
+    after = host.cpu_seconds()
+    assert after["one"] - before["one"] > 0.5
+    assert after["Domain-0"] > before["Domain-0"]
+
+
+def test_xenstore_as_a_dictionary(host, guest):
+    nodes = host.xenstore_ls(f"/local/domain/{guest.domid}")
+    assert nodes[f"/local/domain/{guest.domid}/name"] == "one"
+
+
+def test_hosts_on_one_wire(host, second_host):
+    second_host.run("ping -c 2 -W 5 -s 8000 10.99.0.1").check()
+
+
+def test_stuck_host_is_killed_and_its_log_shown(second_host, monkeypatch):
+    monkeypatch.setattr(channel, "AGENT_GRACE", 2.0)
+    os.kill(second_host.pid, signal.SIGSTOP)
+    with pytest.raises(HostStuck, match="(?s)no answer to 'true'.*Done setting up Dom0"):
+        second_host.run("true", timeout=1)
+    assert not second_host.alive
+    with pytest.raises(ChannelClosed):
+        second_host.run("true")
+
+
+def test_missing_disk_is_said(folder):
+    missing = folder / "missing.raw"
+    with pytest.raises(LabError, match="(?s)missing.raw.*No such file"):
+        XenHost("test-missing", disks=[Disk(missing)]).start()
+
+
+def test_shell_reads_a_script():
+    script = b"echo $((6 * 7)); echo oops >&2; xl list | tail -n 1; exit 5"
+    command = [sys.executable, "-m", "tools.lab", "shell", "--name", "test-shell"]
+    done = subprocess.run(command, cwd=REPOSITORY, input=script, capture_output=True, timeout=150)
+    assert done.returncode == 5
+    assert done.stdout.startswith(b"42\nDomain-0")
+    assert done.stderr.endswith(b"oops\n")
