@@ -29,6 +29,9 @@ def test_native_bench(tmp_path):
         assert (row["unit"], row["n"]) == ("MB/s", 2)
         assert 0 < row["min"] <= row["median"] <= row["max"]
         assert row["cpu_s_per_gib"] > 0
+    conditions = result["conditions"]
+    assert (conditions["bytes"], conditions["block_bytes"]) == (32 << 20, 8 << 20)
+    assert 0 <= conditions["cpus_used_by_others"] <= conditions["cpus"] + 0.5
     assert set(result["ratios"]) == set(result["targets"])
     for name, target in result["targets"].items():
         assert target["met"] == (result["ratios"][name] >= target["at_least"])

@@ -25,6 +25,7 @@ import tempfile
 from pathlib import Path
 
 from tools.bench import results
+from tools.bench.load import WORTH_SAYING, Load
 from tools.bench.results import Row, Target
 from tools.hdfs import HdfsError
 from tools.hdfs.demo_data import demo_image
@@ -53,6 +54,9 @@ def main(arguments):
         return 1
     results.write(options.out, result)
     print(results.table(result))
+    others = result["conditions"]["cpus_used_by_others"]
+    if others > WORTH_SAYING:
+        print(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
     print(f"written: {options.out}")
     return 0
 
@@ -83,11 +87,14 @@ def run(mib, block_mib, rounds):
     with tempfile.TemporaryDirectory(prefix="vread-bench-") as directory:
         bench = _Bench(data, Path(directory) / "layout.json")
         bench.check_agreement()
+        load = Load()
         for number in range(1, rounds + 1):
             print(f"bench native: round {number} of {rounds}", file=sys.stderr, flush=True)
             bench.round()
+        others = load.of_others()
     conditions = {
         "cpus": os.cpu_count(),
+        "cpus_used_by_others": others,
         "bytes": data.size,
         "block_bytes": block_mib << 20,
         "request_bytes": REQUEST,
