@@ -100,7 +100,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
-binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockctl
+binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl
 
 $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
 	@mkdir -p build/generated
@@ -124,6 +124,8 @@ $(B)/vread-provision: $(call obj,$(PROVISION_SRC)) $(B)/libbackend.a
 $(B)/vread: $(call obj,$(CLI_SRC)) $(B)/libvread.a $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/imagebench: $(call obj,tools/bench/imagebench.c)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
+$(B)/blockstream: $(call obj,tools/bench/blockstream.c)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
