@@ -69,7 +69,7 @@ def _parser():
     )
     parser.add_argument("--mib", type=int, default=1024, help="file size (%(default)s)")
     parser.add_argument("--block-mib", type=int, default=128, help="block size (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=7, help="of every row (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=11, help="of every row (%(default)s)")
     parser.add_argument(
         "--out",
         type=Path,
