@@ -88,7 +88,7 @@ def test_what_cannot_be_read_is_named(client, demo, spec, words):
 
 def test_a_guest_reads_only_what_it_was_allowed(make_client, demo):
     stranger = make_client("stranger", allow="dn9")
-    answer = stranger.run(["vread", "cat", demo.blocks[0].spec])
+    answer = stranger.run(["vread", "cat", demo.blocks[0].spec()])
     assert answer.rc == 1
     assert answer.stdout == b""
     assert "may not read" in answer.stderr.decode() or "denied" in answer.stderr.decode()
@@ -96,5 +96,5 @@ def test_a_guest_reads_only_what_it_was_allowed(make_client, demo):
 
 def test_ioctls_reject_every_bad_argument(client, uapi_test, demo):
     client.put(uapi_test, "/uapi_test")
-    answer = client.run(["/uapi_test", demo.blocks[0].spec], timeout=120)
+    answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=120)
     assert answer.rc == 0, answer.stdout.decode()
