@@ -173,11 +173,9 @@ int vread_preadv(struct vread_file *f, struct vread_range *ranges, size_t count)
 		ranges[i].result = 0;
 	engine_lock(&f->v->engine);
 	connection_drop_closing(f->v);
-	do {
-		r = fill(&p);
-		if (!r && p.in_flight)
-			r = drain(&p);
-	} while (!r && p.in_flight);
+	/* An empty pipeline may only mean that there was no room: fill() tells. */
+	while (!(r = fill(&p)) && p.in_flight && !(r = drain(&p)))
+		;
 	if (r)
 		abandon(&p, r);
 	engine_unlock(&f->v->engine);
