@@ -1,0 +1,1149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The Xen port against a world made of fakes (fakexen/): every transition
+ * vreadif.h draws, every fault a guest or a toolstack can make, and that no
+ * page stays mapped, no handle open and no watch set behind any of them.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "block/store.h"
+#include "fakexen/fakexen.h"
+#include "policy/policy.h"
+#include "port/xen/xen.h"
+#include "ring/session.h"
+
+#define BACK "/local/domain/0/backend/vread"
+#define DEVICE BACK "/7/0"
+#define FRONT "/local/domain/7/device/vread/0"
+#define ERROR_NODE "/local/domain/0/error/backend/vread/7/0/error"
+#define BASE_WATCHES 3
+
+/* The guest's references: rings from 1000, pool from 2000, directory from 500. */
+#define RING_REF 1000U
+#define POOL_REF 2000U
+#define DIRECTORY_REF 500U
+#define EVENT_PORT 30U
+
+struct world {
+	sd_event *event;
+	struct xen_port *port;
+	struct port_events events;
+	unsigned connects, disconnects; /* stub sessions */
+	bool refuse;                    /* connected() says no */
+	struct port_conn *conn;
+	bool policy_allowed_dn1;
+};
+
+static char states[256];   /* the backend's states in the order written */
+static bool mapped_closed; /* Closed was written with pages mapped */
+
+static void on_write(const char *path, const char *value)
+{
+	if (strcmp(path, DEVICE "/state") != 0)
+		return;
+	strcat(states, value);
+	if (strcmp(value, "6") == 0 && fake_mapped())
+		mapped_closed = true;
+}
+
+static void *connected(void *ctx, struct port_conn *conn, int *ret_errno)
+{
+	struct world *w = ctx;
+
+	if (w->refuse) {
+		*ret_errno = 12;
+		return NULL;
+	}
+	w->connects++;
+	w->conn = conn;
+	w->policy_allowed_dn1 = policy_allows_datanode(conn->policy, "dn1");
+	return w;
+}
+
+static void disconnected(void *ctx, void *session)
+{
+	struct world *w = session;
+
+	assert_ptr_equal(ctx, session);
+	/* A worker could still have been writing: everything is mapped yet. */
+	memset(w->conn->pool, 1, (size_t)w->conn->pool_pages * VREAD_PAGE_SIZE);
+	w->disconnects++;
+	w->conn = NULL;
+}
+
+/* Lets everything happen that has been set off. */
+static void pump(struct world *w)
+{
+	while (sd_event_run(w->event, 0) > 0)
+		;
+}
+
+static void start_port(struct world *w)
+{
+	struct xen_settings settings = {4, 2, 4096};
+
+	assert_int_equal(xen_port_start(&w->port, w->event, &settings, &w->events), 0);
+	pump(w);
+}
+
+static void stop_port(struct world *w)
+{
+	xen_port_stop(w->port);
+	w->port = NULL;
+}
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	log_set_level(getenv("VREAD_TEST_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	fake_reset();
+	fake_on_write = on_write;
+	states[0] = '\0';
+	mapped_closed = false;
+	sd_event_new(&w->event);
+	w->events = (struct port_events){connected, disconnected, w};
+	*state = w;
+	return 0;
+}
+
+/* What must hold after every test, whatever it was about. */
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	xen_port_stop(w->port);
+	assert_int_equal(fake_mapped(), 0);
+	assert_int_equal(fake_gnttab_handles(), 0);
+	assert_int_equal(fake_evtchn_handles(), 0);
+	assert_int_equal(fake_open_transactions(), 0);
+	assert_int_equal(w->connects, w->disconnects);
+	assert_false(mapped_closed);
+	sd_event_unref(w->event);
+	free(w);
+	return 0;
+}
+
+/* ---- the toolstack and the guest -------------------------------------------------- */
+
+static void attach(const char *backend_state)
+{
+	fake_write("/vm/aaaa", "/local/domain/7/vm");
+	fake_introduce(7);
+	fake_write("1", FRONT "/state");
+	fake_write(DEVICE, FRONT "/backend");
+	fake_write(FRONT, DEVICE "/frontend");
+	fake_write("7", DEVICE "/frontend-id");
+	fake_write("1", DEVICE "/online");
+	fake_write("client", DEVICE "/role");
+	fake_write("dn1 dn2", DEVICE "/allow-datanodes");
+	fake_write(backend_state, DEVICE "/state");
+}
+
+static void number(unsigned value, const char *node)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	fake_write(text, FRONT "/%s", node);
+}
+
+static void write_directory(unsigned pool_pages)
+{
+	unsigned pages = (pool_pages + 1022) / 1023;
+
+	for (unsigned k = 0; k < pages; k++) {
+		struct vread_pool_directory *d = (void *)fake_page(DIRECTORY_REF + k);
+
+		memset(d, 0, sizeof(*d));
+		d->gref_next_page = k + 1 < pages ? DIRECTORY_REF + k + 1 : 0;
+		for (unsigned i = 0; i < 1023 && k * 1023 + i < pool_pages; i++)
+			d->gref[i] = POOL_REF + k * 1023 + i;
+	}
+}
+
+/* Everything an honest frontend writes before Initialised. */
+static void offer(unsigned queues, unsigned order, unsigned pool_pages)
+{
+	unsigned ref = RING_REF;
+	char node[64];
+
+	number(1, "version");
+	fake_write("client", FRONT "/role");
+	number(queues, "num-queues");
+	number(order, "ring-page-order");
+	number(pool_pages, "pool-pages");
+	number(DIRECTORY_REF, "pool-directory");
+	for (unsigned q = 0; q < queues; q++) {
+		SHARED_RING_INIT((vread_sring_t *)fake_page(ref));
+		for (unsigned m = 0; m < 1U << order; m++) {
+			snprintf(node, sizeof(node), "queue-%u/ring-ref%u", q, m);
+			number(ref++, node);
+		}
+		snprintf(node, sizeof(node), "queue-%u/event-channel", q);
+		number(EVENT_PORT + q, node);
+	}
+	write_directory(pool_pages);
+}
+
+static void front_state(struct world *w, const char *value)
+{
+	fake_write(value, FRONT "/state");
+	pump(w);
+}
+
+static void assert_state(const char *expected)
+{
+	assert_string_equal(fake_read(DEVICE "/state"), expected);
+}
+
+static void connect_one(struct world *w)
+{
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	front_state(w, "3");
+	assert_state("4");
+	front_state(w, "4");
+	assert_int_equal(w->connects, 1);
+}
+
+static bool alive_byte(void)
+{
+	return fake_page(RING_REF)[VREAD_RING_ALIVE_OFFSET];
+}
+
+static void assert_error_has(const char *text)
+{
+	const char *error = fake_read(ERROR_NODE);
+
+	assert_non_null(error);
+	if (!strstr(error, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, error);
+}
+
+/* ---- connecting ---------------------------------------------------------------------- */
+
+static void test_no_xenstore(void **state)
+{
+	struct world *w = *state;
+	struct xen_settings settings = {1, 0, 16};
+
+	fake_store_absent(true);
+	assert_int_equal(xen_port_start(&w->port, w->event, &settings, &w->events), -ENODEV);
+	assert_null(w->port);
+}
+
+static void test_publishes_and_waits(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	assert_string_equal(states, "2");
+	assert_string_equal(fake_read(DEVICE "/versions"), "1");
+	assert_string_equal(fake_read(DEVICE "/max-queues"), "4");
+	assert_string_equal(fake_read(DEVICE "/max-ring-page-order"), "2");
+	assert_string_equal(fake_read(DEVICE "/max-pool-pages"), "4096");
+	assert_string_equal(fake_read(DEVICE "/feature-publish"), "0");
+	assert_int_equal(fake_map_calls(), 0);
+}
+
+static void test_own_domid(void **state)
+{
+	struct world *w = *state;
+
+	fake_write("3", "domid");
+	fake_introduce(7);
+	fake_write(FRONT, "/local/domain/3/backend/vread/7/0/frontend");
+	fake_write("1", "/local/domain/3/backend/vread/7/0/state");
+	start_port(w);
+	assert_string_equal(fake_read("/local/domain/3/backend/vread/7/0/state"), "2");
+}
+
+static void test_connects(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	assert_string_equal(states, "24");
+	assert_int_equal(fake_mapped(), 16 + 1 + 1);
+	assert_true(alive_byte());
+	assert_true(w->policy_allowed_dn1);
+	assert_int_equal(w->conn->pool_pages, 16);
+	assert_int_equal(w->conn->num_queues, 1);
+	assert_int_equal(w->conn->queue[0].ring_bytes, 4096);
+	w->conn->pool[5 * 4096 + 3] = 77;
+	assert_int_equal(fake_page(POOL_REF + 5)[3], 77);
+	assert_false(fake_was_writable(DIRECTORY_REF));
+	assert_null(fake_read(ERROR_NODE));
+}
+
+static void test_connects_at_its_limits(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(4, 2, 4096); /* five directory pages */
+	front_state(w, "3");
+	assert_state("4");
+	assert_int_equal(fake_mapped(), 4096 + 4 * 4 + 1);
+	w->conn->pool[4095 * 4096] = 99;
+	assert_int_equal(fake_page(POOL_REF + 4095)[0], 99);
+}
+
+static void test_status_tells(void **state)
+{
+	struct world *w = *state;
+	json_t *devices, *d;
+
+	connect_one(w);
+	devices = xen_port_devices(w->port);
+	assert_int_equal(json_array_size(devices), 1);
+	d = json_array_get(devices, 0);
+	assert_string_equal(json_string_value(json_object_get(d, "name")), "xen:7/0");
+	assert_string_equal(json_string_value(json_object_get(d, "state")), "Connected");
+	assert_string_equal(json_string_value(json_object_get(d, "role")), "client");
+	assert_int_equal(json_integer_value(json_object_get(d, "pool_pages")), 16);
+	json_decref(devices);
+}
+
+/* A real session behind the port: requests in at the ring, answers out. */
+static void test_requests_are_answered(void **state)
+{
+	struct world *w = *state;
+	struct block_store *store = block_store_new();
+	struct session_server *server = session_server_new(store);
+	vread_sring_t *sring = (vread_sring_t *)fake_page(RING_REF);
+	vread_front_ring_t ring;
+
+	w->events = session_server_events(server);
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	front_state(w, "3");
+	assert_state("4");
+	FRONT_RING_INIT(&ring, sring, VREAD_PAGE_SIZE);
+	for (uint16_t i = 0; i < 100; i++) {
+		struct vread_request *r = RING_GET_REQUEST(&ring, ring.req_prod_pvt++);
+		int notify;
+
+		memset(r, 0, sizeof(*r));
+		r->id = i % 32;
+		r->operation = VREAD_OP_STAT;
+		r->handle = 9;
+		RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&ring, notify);
+		if (notify)
+			fake_event(EVENT_PORT);
+		for (int ms = 0; !RING_HAS_UNCONSUMED_RESPONSES(&ring); ms++) {
+			assert_true(ms < 5000);
+			usleep(1000);
+		}
+		assert_int_equal(RING_GET_RESPONSE(&ring, ring.rsp_cons)->status, -EBADF);
+		assert_int_equal(RING_GET_RESPONSE(&ring, ring.rsp_cons)->id, i % 32);
+		ring.rsp_cons++;
+		sring->rsp_event = ring.rsp_cons + 1;
+	}
+	assert_true(fake_notified(EVENT_PORT) > 0);
+
+	/* Now it breaks the ring, and the worker's word reaches the state machine. */
+	ring.sring->req_prod += 1000;
+	fake_event(EVENT_PORT);
+	for (int ms = 0; strcmp(fake_read(DEVICE "/state"), "6") != 0; ms++) {
+		assert_true(ms < 5000);
+		usleep(1000);
+		pump(w);
+	}
+	assert_error_has("request producer index beyond the ring");
+	assert_int_equal(fake_mapped(), 0);
+	assert_false(alive_byte());
+	stop_port(w);
+	session_server_free(server);
+	block_store_free(store);
+}
+
+/* ---- offers to refuse ------------------------------------------------------------------- */
+
+static void test_absurd_numbers(void **state)
+{
+	static const struct {
+		const char *node, *value; /* value NULL: absent */
+	} cases[] = {
+		{"version", "0"},
+		{"version", "2"},
+		{"version", NULL},
+		{"version", "1 "},
+		{"role", "datanode"},
+		{"role", NULL},
+		{"num-queues", "0"},
+		{"num-queues", "5"},
+		{"num-queues", "4294967295"},
+		{"num-queues", "4294967296"},
+		{"num-queues", "18446744073709551617"},
+		{"num-queues", "-1"},
+		{"num-queues", "+1"},
+		{"num-queues", "01"},
+		{"num-queues", " 1"},
+		{"num-queues", "1x"},
+		{"num-queues", "0x1"},
+		{"num-queues", ""},
+		{"num-queues", NULL},
+		{"ring-page-order", "3"},
+		{"ring-page-order", "31"},
+		{"ring-page-order", NULL},
+		{"pool-pages", "15"},
+		{"pool-pages", "4097"},
+		{"pool-pages", "1048576"},
+		{"pool-pages", NULL},
+		{"pool-directory", "0"},
+		{"pool-directory", "4294967296"},
+		{"pool-directory", NULL},
+		{"queue-0/ring-ref0", "0"},
+		{"queue-0/ring-ref0", "none"},
+		{"queue-0/ring-ref1", NULL},
+		{"queue-1/ring-ref0", NULL},
+		{"queue-0/event-channel", "0"},
+		{"queue-0/event-channel", "131072"},
+		{"queue-1/event-channel", NULL},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach("1");
+		start_port(w);
+		offer(2, 1, 16);
+		if (cases[i].value)
+			fake_write(cases[i].value, FRONT "/%s", cases[i].node);
+		else
+			fake_remove(FRONT "/%s", cases[i].node);
+		front_state(w, "3");
+		assert_state("6");
+		assert_string_equal(states, "256");
+		assert_error_has(cases[i].node);
+		assert_error_has("expected");
+		assert_int_equal(w->connects, 0);
+		assert_int_equal(fake_map_calls(), 0);
+		front_state(w, "6");
+		assert_state("6"); /* until it goes to Initialising */
+	}
+}
+
+static void test_an_endless_value_is_cut_in_the_message(void **state)
+{
+	struct world *w = *state;
+	char value[2000];
+
+	memset(value, '9', sizeof(value) - 1);
+	value[sizeof(value) - 1] = '\0';
+	value[3] = '\n';
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	fake_write(value, FRONT "/num-queues");
+	front_state(w, "3");
+	assert_error_has("\"999?9999");
+	assert_true(strlen(fake_read(ERROR_NODE)) < 200);
+}
+
+static void test_refused_until_initialising(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	number(99, "num-queues");
+	front_state(w, "3");
+	front_state(w, "6");
+	assert_string_equal(states, "256");
+	front_state(w, "1");
+	assert_state("6"); /* not at once */
+	for (int tenths = 0; strcmp(fake_read(DEVICE "/state"), "2") != 0; tenths++) {
+		assert_true(tenths < 50);
+		sd_event_run(w->event, 100000);
+	}
+	number(1, "num-queues");
+	front_state(w, "3");
+	assert_state("4");
+	assert_null(fake_read(ERROR_NODE));
+}
+
+static void test_only_implied_nodes_are_asked_for(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	fake_write("nonsense", FRONT "/queue-0/ring-ref1");
+	fake_write("nonsense", FRONT "/queue-1/ring-ref0");
+	front_state(w, "3");
+	assert_state("4");
+}
+
+static void test_policy_nodes(void **state)
+{
+	static const char *const bad[][2] = {
+		{"role", "root"},
+		{"allow-datanodes", "dn1  dn2"},
+		{"allow-datanodes", "* dn1"},
+		{"allow-pools", " BP-1"},
+	};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach("1");
+		fake_write(bad[i][1], DEVICE "/%s", bad[i][0]);
+		start_port(w);
+		offer(1, 0, 16);
+		front_state(w, "3");
+		assert_state("6");
+		assert_error_has("backend");
+	}
+}
+
+static void test_nothing_allowed_by_default(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	fake_remove(DEVICE "/allow-datanodes");
+	fake_remove(DEVICE "/role");
+	start_port(w);
+	offer(1, 0, 16);
+	front_state(w, "3");
+	assert_state("4");
+	assert_false(w->policy_allowed_dn1);
+}
+
+/* ---- the directory --------------------------------------------------------------------- */
+
+static void refuse_directory(struct world *w, const char *text)
+{
+	front_state(w, "3");
+	assert_string_equal(states, "256");
+	assert_error_has(text);
+	assert_int_equal(w->connects, 0);
+	assert_int_equal(fake_mapped(), 0);
+}
+
+static struct vread_pool_directory *directory_page(unsigned k)
+{
+	return (void *)fake_page(DIRECTORY_REF + k);
+}
+
+static void test_directory_too_short(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 2100);
+	directory_page(1)->gref_next_page = 0;
+	refuse_directory(w, "the chain ends before");
+}
+
+static void test_directory_too_long(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 2100);
+	directory_page(2)->gref_next_page = DIRECTORY_REF + 3;
+	refuse_directory(w, "the chain goes on");
+}
+
+static void test_directory_of_one_full_page_goes_on(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 1023);
+	directory_page(0)->gref_next_page = DIRECTORY_REF + 1;
+	refuse_directory(w, "the chain goes on");
+}
+
+static void test_directory_looping(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 4096);
+	directory_page(1)->gref_next_page = DIRECTORY_REF;
+	refuse_directory(w, "the chain goes on");
+	assert_int_equal(fake_map_calls(), 5); /* and not one more than the pool needs */
+}
+
+static void test_directory_with_reference_0(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	directory_page(0)->gref[15] = 0;
+	refuse_directory(w, "grant reference 0");
+}
+
+static void test_directory_page_that_cannot_be_mapped(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 2100);
+	fake_bad_ref(DIRECTORY_REF + 2);
+	refuse_directory(w, "cannot map the pool directory");
+}
+
+/* ---- failures while connecting ------------------------------------------------------------- */
+
+static void test_one_bad_page_of_the_pool(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 2100);
+	fake_bad_ref(POOL_REF + 2050);
+	refuse_directory(w, "cannot map the 2100 pages of the pool");
+}
+
+static void test_one_bad_page_of_a_ring(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(3, 1, 16);
+	fake_bad_ref(RING_REF + 5);
+	refuse_directory(w, "cannot map the 2 pages of ring 2");
+}
+
+/* Directory, pool, three rings, alive: each in turn fails, nothing stays. */
+static void test_every_map_call_failing(void **state)
+{
+	for (unsigned n = 1; n <= 6; n++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach("1");
+		start_port(w);
+		offer(3, 0, 16);
+		fake_fail_map(n);
+		refuse_directory(w, "cannot map");
+		assert_int_equal(fake_gnttab_handles(), 0);
+		assert_int_equal(fake_evtchn_handles(), 0);
+	}
+}
+
+static void test_every_event_channel_call_failing(void **state)
+{
+	for (unsigned n = 1; n <= 6; n++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach("1");
+		start_port(w);
+		offer(3, 0, 16);
+		fake_fail_evtchn(n);
+		refuse_directory(w, "cannot bind event channel");
+		assert_int_equal(fake_gnttab_handles(), 0);
+		assert_int_equal(fake_evtchn_handles(), 0);
+	}
+}
+
+static void test_no_grant_device(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	fake_fail_gnttab_open(true);
+	refuse_directory(w, "cannot open the grant device");
+}
+
+static void test_session_refused(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	w->refuse = true;
+	refuse_directory(w, "cannot start a session");
+	assert_false(alive_byte());
+}
+
+/* ---- closing ------------------------------------------------------------------------------- */
+
+static void test_frontend_closes(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	front_state(w, "5");
+	assert_string_equal(states, "2456");
+	assert_int_equal(w->disconnects, 1);
+	assert_int_equal(fake_mapped(), 0);
+	assert_false(alive_byte());
+	assert_int_equal(fake_notified(EVENT_PORT), 1);
+	front_state(w, "5");
+	assert_int_equal(w->disconnects, 1);
+	front_state(w, "6");
+	assert_string_equal(states, "24562");
+}
+
+/* Whatever the frontend's state becomes, one teardown, in order. */
+static void test_teardown_by_any_frontend_state(void **state)
+{
+	static const char *const ends[] = {"5", "6", "1", "2", "0", "7", "8", "99", "", "4x", NULL};
+
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		connect_one(w);
+		if (ends[i])
+			fake_write(ends[i], FRONT "/state");
+		else
+			fake_remove(FRONT);
+		pump(w);
+		pump(w);
+		assert_int_equal(w->disconnects, 1);
+		assert_memory_equal(states, "2456", 4);
+	}
+}
+
+static void test_frontend_closes_before_it_connected(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	front_state(w, "5");
+	assert_string_equal(states, "256");
+	front_state(w, "6");
+	assert_string_equal(states, "2562");
+}
+
+static void test_driver_reloaded(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	front_state(w, "5");
+	front_state(w, "6");
+	front_state(w, "1");
+	offer(2, 1, 32);
+	front_state(w, "3");
+	assert_state("4");
+	assert_string_equal(states, "245624");
+	assert_int_equal(w->connects, 2);
+	assert_int_equal(w->conn->pool_pages, 32);
+}
+
+static void test_guest_crashed_and_its_driver_begins_anew(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	front_state(w, "1");
+	assert_string_equal(states, "24562");
+}
+
+static void test_orderly_stop(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	stop_port(w);
+	assert_string_equal(states, "2456");
+	assert_false(alive_byte());
+}
+
+static void test_toolstack_detaches(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	fake_write("0", DEVICE "/online");
+	fake_write("5", DEVICE "/state");
+	pump(w);
+	assert_string_equal(states, "2456");
+	front_state(w, "6");
+	assert_state("6"); /* offline: no reconnecting */
+	fake_remove(DEVICE);
+	fake_remove(FRONT);
+	pump(w);
+	assert_int_equal(fake_watches(), BASE_WATCHES);
+}
+
+static void test_toolstack_asks_with_state_alone(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	fake_write("5", DEVICE "/state");
+	pump(w);
+	assert_string_equal(states, "2456");
+}
+
+static void test_directory_removed_in_each_state(void **state)
+{
+	for (unsigned upto = 0; upto < 3; upto++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		connect_one(w);
+		if (upto == 1)
+			front_state(w, "5");
+		if (upto == 2)
+			stop_port(w), start_port(w);
+		fake_remove(DEVICE);
+		pump(w);
+		assert_int_equal(w->disconnects, w->connects);
+		assert_int_equal(fake_watches(), BASE_WATCHES);
+		assert_null(fake_read(DEVICE "/state"));
+	}
+}
+
+/* ---- restart of the backend ------------------------------------------------------------------ */
+
+/* It never maps what was offered to its predecessor. */
+static void test_recovery_from_each_state(void **state)
+{
+	static const struct {
+		const char *back, *front, *states;
+	} cases[] = {
+		{"1", "1", "2"},  {"2", "1", "2"},   {"2", "6", "2"},   {"3", "3", "56"},
+		{"4", "4", "56"}, {"4", "5", "56"},  {"4", "6", "562"}, {"4", "1", "562"},
+		{"5", "4", "56"}, {"5", "6", "562"}, {"6", "4", ""},    {"6", "6", "2"},
+		{"6", "1", "2"},  {"7", "4", "56"},  {"8", "4", "56"},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach(cases[i].back);
+		offer(1, 0, 16);
+		fake_write(cases[i].front, FRONT "/state");
+		start_port(w);
+		assert_string_equal(states, cases[i].states);
+		assert_int_equal(fake_map_calls(), 0);
+		/* And then the frontend, which stayed, comes back. */
+		front_state(w, "6");
+		assert_state("2");
+		front_state(w, "3");
+		assert_state("4");
+	}
+}
+
+static void test_offer_made_to_an_init_wait_of_a_dead_predecessor(void **state)
+{
+	struct world *w = *state;
+
+	attach("2");
+	offer(1, 0, 16);
+	fake_write("3", FRONT "/state");
+	start_port(w);
+	assert_string_equal(states, "24");
+}
+
+/* ---- watches ------------------------------------------------------------------------------------ */
+
+static void test_watches_early_twice_and_late(void **state)
+{
+	struct world *w = *state;
+
+	fake_fire(DEVICE "/state");
+	attach("1");
+	for (int i = 0; i < 50; i++)
+		fake_fire(FRONT "/state");
+	start_port(w);
+	for (int i = 0; i < 50; i++) {
+		fake_fire(DEVICE);
+		fake_fire(BACK);
+		fake_fire(BACK "/7");
+		fake_fire(FRONT "/state");
+	}
+	pump(w);
+	assert_string_equal(states, "2");
+	offer(1, 0, 16);
+	for (int i = 0; i < 50; i++)
+		fake_write("3", FRONT "/state");
+	pump(w);
+	front_state(w, "4");
+	for (int i = 0; i < 50; i++)
+		fake_fire(FRONT "/state");
+	pump(w);
+	assert_string_equal(states, "24");
+	assert_int_equal(w->connects, 1);
+	fake_remove(DEVICE);
+	fake_fire(FRONT "/state");
+	fake_fire(DEVICE "/state");
+	pump(w);
+	fake_fire(DEVICE);
+	pump(w);
+	assert_int_equal(w->disconnects, 1);
+	assert_null(fake_read(DEVICE "/state"));
+}
+
+/* Nodes appear one by one: nothing is done before there is enough. */
+static void test_toolstack_slow_in_writing(void **state)
+{
+	struct world *w = *state;
+
+	fake_introduce(7);
+	start_port(w);
+	fake_write("7", DEVICE "/frontend-id");
+	pump(w);
+	fake_write("1", DEVICE "/state");
+	pump(w);
+	assert_string_equal(states, "");
+	fake_write("1", FRONT "/state");
+	fake_write(FRONT, DEVICE "/frontend");
+	pump(w);
+	assert_string_equal(states, "2");
+}
+
+static void test_domain_introduced_late(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	fake_release(7);
+	start_port(w);
+	assert_string_equal(states, "");
+	assert_non_null(fake_read(DEVICE "/frontend"));
+	fake_introduce(7);
+	pump(w);
+	assert_string_equal(states, "2");
+}
+
+static void test_nodes_that_are_no_devices(void **state)
+{
+	struct world *w = *state;
+
+	fake_write("1", BACK "/seven/0/state");
+	fake_write("1", BACK "/7/zero/state");
+	fake_write("1", BACK "/007/0/state");
+	fake_write("1", BACK "/99999/0/state");
+	fake_write("1", BACK "/7/4294967296/state");
+	start_port(w);
+	fake_fire(BACK "/7/-1/state");
+	fake_fire("/local/domain/0/backend/vreadx/7/0");
+	pump(w);
+	assert_int_equal(fake_watches(), BASE_WATCHES);
+}
+
+static void test_frontend_path_of_another_domain(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	fake_write("/local/domain/8/device/vread/0", DEVICE "/frontend");
+	start_port(w);
+	assert_string_equal(states, "");
+	assert_int_equal(fake_watches(), BASE_WATCHES);
+}
+
+static void test_two_devices_of_two_domains(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	fake_introduce(8);
+	fake_write("1", "/local/domain/8/device/vread/3/state");
+	fake_write("/local/domain/8/device/vread/3", BACK "/8/3/frontend");
+	fake_write("1", BACK "/8/3/state");
+	pump(w);
+	assert_string_equal(fake_read(BACK "/8/3/state"), "2");
+	fake_release(8);
+	pump(w);
+	assert_null(fake_read(BACK "/8/3/state"));
+	assert_state("4");
+	assert_int_equal(w->disconnects, 0);
+}
+
+/* ---- domains ---------------------------------------------------------------------------------------- */
+
+static void test_domain_gone(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	fake_remove("/local/domain/7");
+	fake_release(7);
+	pump(w);
+	assert_int_equal(w->disconnects, 1);
+	assert_int_equal(fake_mapped(), 0);
+	assert_null(fake_read(DEVICE "/frontend"));
+	assert_null(fake_read(DEVICE "/versions"));
+	assert_int_equal(fake_watches(), BASE_WATCHES);
+}
+
+static void test_domain_gone_in_each_state(void **state)
+{
+	for (unsigned upto = 0; upto < 4; upto++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach("1");
+		start_port(w);
+		offer(1, 0, 16);
+		if (upto == 1)
+			number(0, "pool-pages");
+		if (upto >= 1)
+			front_state(w, "3");
+		if (upto == 3)
+			front_state(w, "5");
+		fake_release(7);
+		pump(w);
+		assert_null(fake_read(DEVICE "/state"));
+		assert_null(fake_read(ERROR_NODE));
+		assert_int_equal(fake_watches(), BASE_WATCHES);
+	}
+}
+
+static void test_leftovers_of_a_domain_that_died_before_the_start(void **state)
+{
+	struct world *w = *state;
+
+	attach("4");
+	fake_release(7);
+	start_port(w);
+	assert_null(fake_read(DEVICE "/state"));
+	assert_string_equal(states, "");
+}
+
+static void test_domid_reused_with_a_new_device(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	/* Everything at once, as a slow daemon would see it. */
+	fake_write("/vm/bbbb", "/local/domain/7/vm");
+	fake_write("1", FRONT "/state");
+	fake_write("1", DEVICE "/state");
+	pump(w);
+	assert_int_equal(w->disconnects, 1);
+	assert_state("2");
+	assert_int_equal(fake_mapped(), 0);
+}
+
+static void test_domid_reused_without_a_device(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	fake_remove("/local/domain/7");
+	fake_write("/vm/bbbb", "/local/domain/7/vm");
+	pump(w);
+	assert_int_equal(w->disconnects, 1);
+	assert_null(fake_read(DEVICE "/state"));
+}
+
+static void test_xenstored_dies(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	fake_store_dies();
+	assert_true(sd_event_loop(w->event) < 0); /* the daemon is to end */
+	stop_port(w);
+	assert_int_equal(fake_mapped(), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	static const struct CMUnitTest tests[] = {
+		TEST(test_no_xenstore),
+		TEST(test_publishes_and_waits),
+		TEST(test_own_domid),
+		TEST(test_connects),
+		TEST(test_connects_at_its_limits),
+		TEST(test_status_tells),
+		TEST(test_requests_are_answered),
+		TEST(test_absurd_numbers),
+		TEST(test_an_endless_value_is_cut_in_the_message),
+		TEST(test_refused_until_initialising),
+		TEST(test_only_implied_nodes_are_asked_for),
+		TEST(test_policy_nodes),
+		TEST(test_nothing_allowed_by_default),
+		TEST(test_directory_too_short),
+		TEST(test_directory_too_long),
+		TEST(test_directory_of_one_full_page_goes_on),
+		TEST(test_directory_looping),
+		TEST(test_directory_with_reference_0),
+		TEST(test_directory_page_that_cannot_be_mapped),
+		TEST(test_one_bad_page_of_the_pool),
+		TEST(test_one_bad_page_of_a_ring),
+		TEST(test_every_map_call_failing),
+		TEST(test_every_event_channel_call_failing),
+		TEST(test_no_grant_device),
+		TEST(test_session_refused),
+		TEST(test_frontend_closes),
+		TEST(test_teardown_by_any_frontend_state),
+		TEST(test_frontend_closes_before_it_connected),
+		TEST(test_driver_reloaded),
+		TEST(test_guest_crashed_and_its_driver_begins_anew),
+		TEST(test_orderly_stop),
+		TEST(test_toolstack_detaches),
+		TEST(test_toolstack_asks_with_state_alone),
+		TEST(test_directory_removed_in_each_state),
+		TEST(test_recovery_from_each_state),
+		TEST(test_offer_made_to_an_init_wait_of_a_dead_predecessor),
+		TEST(test_watches_early_twice_and_late),
+		TEST(test_toolstack_slow_in_writing),
+		TEST(test_domain_introduced_late),
+		TEST(test_nodes_that_are_no_devices),
+		TEST(test_frontend_path_of_another_domain),
+		TEST(test_two_devices_of_two_domains),
+		TEST(test_domain_gone),
+		TEST(test_domain_gone_in_each_state),
+		TEST(test_leftovers_of_a_domain_that_died_before_the_start),
+		TEST(test_domid_reused_with_a_new_device),
+		TEST(test_domid_reused_without_a_device),
+		TEST(test_xenstored_dies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
