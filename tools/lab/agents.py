@@ -16,7 +16,7 @@ PROGRAMS = {
         ["-lxenvchan"],
     ),
     "lab-bridge": (["bridge.c"], ["-lxenvchan", "-lxenstore"]),
-    "lab-cpu": (["cpu.c"], ["-lxenctrl"]),
+    "lab-cpu": (["cpu.c"], ["-lxenctrl", "-lxenstore"]),
 }
 
 

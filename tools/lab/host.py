@@ -175,12 +175,8 @@ class XenHost:
 
     def cpu_seconds(self) -> dict[str, float]:
         """CPU time of every domain so far, by name."""
-        names = {}
-        for line in self.text("xl list").splitlines()[1:]:
-            name, domid = line.split()[:2]
-            names[domid] = name
-        times = (line.split() for line in self.text("lab-cpu").splitlines())
-        return {names[d]: int(ns) / 1e9 for d, ns in times if d in names}
+        times = (line.split() for line in self.text(["lab-cpu"]).splitlines())
+        return {name: int(nanoseconds) / 1e9 for name, nanoseconds in times}
 
     def xenstore_ls(self, path: str = "/") -> dict[str, str]:
         """Every node below `path`, by full path."""

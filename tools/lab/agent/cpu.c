@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cpu.c - prints "DOMID NANOSECONDS" of CPU time for every domain; `xl list`
- * shows tenths of a second only.
+ * cpu.c - prints "NAME NANOSECONDS", the CPU time of every domain so far.
+ *
+ * `xl list` shows tenths of a second only, and costs more than some of the
+ * things whose cost is to be measured.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <xenctrl.h>
+#include <xenstore.h>
 
 #define DOMAINS_MAX 64
+
+static void print(struct xs_handle *xs, const xc_dominfo_t *info)
+{
+	char path[64], *name;
+
+	snprintf(path, sizeof(path), "/local/domain/%u/name", info->domid);
+	name = xs_read(xs, XBT_NULL, path, NULL);
+	if (name) /* none: it is being made or destroyed */
+		printf("%s %llu\n", name, (unsigned long long)info->cpu_time);
+	free(name);
+}
 
 int main(void)
 {
 	xc_dominfo_t info[DOMAINS_MAX];
 	xc_interface *xc = xc_interface_open(NULL, NULL, 0);
+	struct xs_handle *xs = xs_open(0);
 	int count;
 
-	if (!xc)
+	if (!xc || !xs) {
+		fprintf(stderr, "lab-cpu: no access to Xen\n");
 		return 1;
+	}
 	count = xc_domain_getinfo(xc, 0, DOMAINS_MAX, info);
 	for (int i = 0; i < count; i++)
-		printf("%u %llu\n", info[i].domid, (unsigned long long)info[i].cpu_time);
+		print(xs, &info[i]);
+	xs_close(xs);
 	xc_interface_close(xc);
 	return count > 0 ? 0 : 1;
 }

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Xen suite: vRead beside what it replaces, on one emulated host.
+
+A file of real HDFS blocks lies on a datanode's disk (made once and kept).  Every round runs, one
+right after the other, each reading the whole file once into 1 MiB buffers:
+
+    xen.vread.seq      /dev/vread in the client domU; vreadd started anew, so all is verified
+    xen.vread.reread   the same once more
+    xen.vanilla.seq    the datanode domU's disk through blkfront, sendfile, netback, bridge and
+                       netfront to the client domU; cold
+    xen.blkfront.seq   the first half of that: the datanode domU reads its disk; cold
+    xen.netback.seq    the second half: as many bytes out of the datanode domU's memory
+
+The vanilla path has no Hadoop in it: no Java, no packets, no checksums; vRead verifies.  CPU time
+is that of all domains, dom0 included.  Before the rounds both ways must give the file's SHA-256,
+or nothing is measured.  One emulated processor runs everything, so compare rates, do not quote
+them.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tools.bench import results
+from tools.bench.results import Row, Target
+from tools.bench.vanilla import READ_TIMEOUT, Vanilla, guest_files, timed
+from tools.hdfs import HdfsError
+from tools.hdfs.demo_data import demo_image
+from tools.images import ImageError
+from tools.lab import LabError, XenHost, deployment, product
+from tools.lab.paths import REPOSITORY
+
+VARIANT = "release"
+REQUEST = 1 << 20
+BLOCKS = "/blocks.txt"
+VREADBENCH = "/usr/local/bin/vreadbench"
+CLIENT_ADDRESS = "10.77.0.102"
+TARGETS = (Target("xen.vread.seq", "xen.vanilla.seq", 3.0),)
+
+
+class BenchError(RuntimeError):
+    pass
+
+
+def main(arguments):
+    options = _parser().parse_args(arguments)
+    try:
+        result = run(options.mib, options.block_mib, options.rounds)
+    except (BenchError, HdfsError, ImageError, LabError) as error:
+        print(f"bench xen: {error}", file=sys.stderr)
+        return 1
+    results.write(options.out, result)
+    print(results.table(result))
+    print(f"written: {options.out}")
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.bench xen",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--mib", type=int, default=256, help="file size (%(default)s)")
+    parser.add_argument("--block-mib", type=int, default=32, help="block size (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="of every row (%(default)s)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=REPOSITORY / "build" / "bench" / "xen.json",
+        help="result file (%(default)s)",
+    )
+    return parser
+
+
+def run(mib, block_mib, rounds):
+    """Measures; the document that results.write() takes."""
+    if min(mib, block_mib) < 1 or rounds < 3:
+        raise BenchError("--mib, --block-mib: expected 1 or more; --rounds: expected 3 or more")
+    data = demo_image(mib=mib, block_mib=block_mib)
+    host = XenHost(
+        "bench",
+        disks=[data.image],
+        files=product.dom0_files(VARIANT),
+        guest_files=product.guest_files(VARIANT),
+        progress=_say,
+    )
+    with host:
+        bench = _Bench(host, data)
+        bench.check_agreement()
+        for number in range(1, rounds + 1):
+            _say(f"round {number} of {rounds}")
+            bench.round()
+        host.check_dmesg()
+    conditions = {
+        "emulated_cpus": 1,
+        "bytes": data.size,
+        "block_bytes": block_mib << 20,
+        "request_bytes": REQUEST,
+        "page_cache": "of the datanode domU: cold; vreadd reads the disk with O_DIRECT",
+        "checksums": "verified by vRead in xen.vread.seq, by nobody in the others",
+        "cpu": "all domains",
+        "ratio": "median of the rounds' ratios",
+    }
+    return results.document("xen", bench.rows.values(), TARGETS, conditions)
+
+
+class _Bench:
+    NAMES = (
+        "xen.vread.seq",
+        "xen.vread.reread",
+        "xen.vanilla.seq",
+        "xen.blkfront.seq",
+        "xen.netback.seq",
+    )
+
+    def __init__(self, host, data):
+        self.host, self.data = host, data
+        self.rows = {name: Row(name) for name in self.NAMES}
+        self.backend = deployment.Backend(
+            host, {"dn1": deployment.Datanode("/dev/vda", data.layout)}
+        )
+        self.backend.start()
+        _say("starting the client domU")
+        self.client = host.create_guest(
+            "client",
+            memory_mib=256,
+            vifs=[CLIENT_ADDRESS],
+            files=guest_files() | {VREADBENCH: REPOSITORY / "build" / VARIANT / "vreadbench"},
+        )
+        self.client.put(data.blocks_file, BLOCKS)
+        self.backend.attach(self.client)
+        deployment.load_frontend(self.client)
+        self.backend.wait_connected(self.client)
+        _say("starting the datanode domU")
+        self.vanilla = Vanilla(host, self.client, data)
+
+    def check_agreement(self):
+        _say("comparing digests")
+        for name, digest in (
+            ("vRead", deployment.file_digest(self.client, BLOCKS)),
+            ("vanilla", self.vanilla.digest()),
+        ):
+            if digest != self.data.sha256:
+                raise BenchError(f"{name} gives SHA-256 {digest}, the file's is {self.data.sha256}")
+
+    def round(self):
+        self._restart_vreadd()
+        self._add("xen.vread.seq", timed(self.host, self._vread))
+        self._add("xen.vread.reread", timed(self.host, self._vread))
+        self._add("xen.vanilla.seq", self.vanilla.fetch())
+        self._add("xen.blkfront.seq", self.vanilla.read_disk())
+        self._add("xen.netback.seq", self.vanilla.fetch_memory())
+
+    def _restart_vreadd(self):
+        """So that nothing is cached or known to be good."""
+        self.backend.stop()
+        self.backend.start()
+        self.backend.wait_connected(self.client)
+
+    def _vread(self):
+        command = f"{VREADBENCH} -e /dev/vread -a read -r {REQUEST} < {BLOCKS}"
+        return json.loads(self.client.text(command, READ_TIMEOUT))
+
+    def _add(self, name, measured):
+        if measured["bytes"] != self.data.size:
+            raise BenchError(f"{name}: {measured['bytes']} bytes were read of {self.data.size}")
+        self.rows[name].add(measured["bytes"], measured["seconds"], sum(measured["cpu"].values()))
+
+
+def _say(text):
+    print(f"bench xen: {text}", file=sys.stderr, flush=True)
