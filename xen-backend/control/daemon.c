@@ -152,7 +152,7 @@ static int start_local(struct daemon *d, const struct port_events *events)
 	d->local_policy =
 		policy_new(POLICY_CLIENT, c->local.allow_datanodes, c->local.allow_pools, &error);
 	if (!d->local_policy) {
-		log_error("[local]: %s", error);
+		log_error("[local]: expected %s", error);
 		return -EINVAL;
 	}
 	settings.policy = d->local_policy;

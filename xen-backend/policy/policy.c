@@ -21,7 +21,7 @@ struct policy {
 	char *pools;
 };
 
-/* NULL if the list is well formed, else what is wrong with it. */
+/* NULL if the list is well formed, else what was expected. */
 static const char *list_error(const char *list)
 {
 	size_t length = strlen(list);
@@ -30,22 +30,22 @@ static const char *list_error(const char *list)
 	if (length == 0 || strcmp(list, "*") == 0)
 		return NULL;
 	if (length > MAX_LIST)
-		return "the list is longer than 65536 bytes";
+		return "a list of at most 65536 bytes";
 	for (size_t i = 0; i <= length; i++) {
 		unsigned char c = (unsigned char)list[i];
 
 		if (c == ' ' || c == '\0') {
 			if (name == 0)
-				return "names must be separated by exactly one space";
+				return "names separated by exactly one space";
 			name = 0;
 			continue;
 		}
 		if (c == '*')
-			return "\"*\" must stand alone";
+			return "\"*\" alone, or names";
 		if (c < 0x21 || c > 0x7e || c == '/')
-			return "names are printable ASCII without space and '/'";
+			return "names of printable ASCII without '/'";
 		if (++name > VREAD_MAX_POOL_ID)
-			return "a name is longer than 255 bytes";
+			return "names of at most 255 bytes";
 	}
 	return NULL;
 }
@@ -72,7 +72,7 @@ struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 	}
 	if (!p || !p->datanodes || !p->pools) {
 		policy_free(p);
-		*ret_error = "out of memory";
+		*ret_error = "more memory";
 		return NULL;
 	}
 	return p;

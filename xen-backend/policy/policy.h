@@ -15,7 +15,7 @@ enum policy_role { POLICY_CLIENT, POLICY_DATANODE };
 struct policy;
 
 /* Lists are names separated by single spaces, or "*" for all; NULL or "" for none.
- * Returns NULL and sets *ret_error (static string) on malformed lists. */
+ * Returns NULL and sets *ret_error (static string: what was expected) on malformed lists. */
 struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 			  const char *allow_pools, const char **ret_error);
 void policy_free(struct policy *p);

@@ -88,7 +88,8 @@ static int make_policy(struct xen_device *d, const char *role, const char *datan
 			       datanodes, pools, &wrong);
 	if (d->policy)
 		return 0;
-	snprintf(error, XEN_ERROR_SIZE, "backend allow-datanodes or allow-pools: %s", wrong);
+	snprintf(error, XEN_ERROR_SIZE, "backend allow-datanodes or allow-pools: expected %s",
+		 wrong);
 	return -EINVAL;
 }
 

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* vread.conf: what is read out of it, and what is said about each mistake. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "control/config.h"
+
+static char path[] = "/tmp/vread-config-XXXXXX";
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static int load_bytes(const char *text, size_t length, struct config **ret, char **ret_errors)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fwrite(text, 1, length, f);
+	fclose(f);
+	return config_load(path, ret, ret_errors);
+}
+
+static struct config *load_good(const char *text)
+{
+	struct config *c = NULL;
+	char *errors = NULL;
+
+	if (load_bytes(text, strlen(text), &c, &errors))
+		fail_msg("%s", errors);
+	return c;
+}
+
+static void test_defaults(void **state)
+{
+	struct config *c = load_good("");
+
+	(void)state;
+	assert_int_equal(c->log_level, LOG_LEVEL_INFO);
+	assert_string_equal(c->control_socket, "/run/vread/control.sock");
+	assert_int_equal(c->xen.enabled, CONFIG_AUTO);
+	assert_int_equal(c->xen.max_queues, 8);
+	assert_int_equal(c->xen.max_ring_page_order, 4);
+	assert_int_equal(c->xen.max_pool_pages, 32768);
+	assert_string_equal(c->local.socket, "");
+	assert_string_equal(c->local.allow_datanodes, "");
+	assert_string_equal(c->local.allow_pools, "*");
+	assert_int_equal(c->local.mode, 0600);
+	assert_int_equal(c->local.max_connections, 64);
+	assert_int_equal(c->num_datanodes, 0);
+	config_free(c);
+}
+
+static void test_everything_set(void **state)
+{
+	struct config *c = load_good("# comment\n"
+				     "; comment\n"
+				     "\n"
+				     "[vreadd]\r\n"
+				     "log-level = debug\r\n"
+				     "control-socket = /a/c.sock\n"
+				     "[xen]\n"
+				     "  enabled = no\n"
+				     "max-queues=2\n"
+				     "max-ring-page-order : 0\n"
+				     "max-pool-pages = 16\n"
+				     "[datanode dn-1]\n"
+				     "image = /img/a b.raw ; inline comment\n"
+				     "layout = /img/a.json\n"
+				     "[local]\n"
+				     "socket = /a/l.sock\n"
+				     "allow-datanodes = dn-1 dn.2\n"
+				     "allow-pools = BP-1\n"
+				     "mode = 0660\n"
+				     "max-connections = 4096\n"
+				     "max-pool-pages = 100\n"
+				     "max-total-pool-pages = 200\n"
+				     "[datanode dn.2]\n"
+				     "image = /img/b.raw");
+
+	(void)state;
+	assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
+	assert_string_equal(c->control_socket, "/a/c.sock");
+	assert_int_equal(c->xen.enabled, CONFIG_NO);
+	assert_int_equal(c->xen.max_queues, 2);
+	assert_int_equal(c->xen.max_ring_page_order, 0);
+	assert_int_equal(c->xen.max_pool_pages, 16);
+	assert_string_equal(c->local.socket, "/a/l.sock");
+	assert_string_equal(c->local.allow_datanodes, "dn-1 dn.2");
+	assert_string_equal(c->local.allow_pools, "BP-1");
+	assert_int_equal(c->local.mode, 0660);
+	assert_int_equal(c->local.max_connections, 4096);
+	assert_int_equal(c->local.max_pool_pages, 100);
+	assert_int_equal(c->local.max_total_pool_pages, 200);
+	assert_int_equal(c->num_datanodes, 2);
+	assert_string_equal(c->datanodes[0].name, "dn-1");
+	assert_string_equal(c->datanodes[0].image, "/img/a b.raw");
+	assert_string_equal(c->datanodes[0].layout, "/img/a.json");
+	assert_string_equal(c->datanodes[1].layout, "/var/lib/vread/layouts/dn.2.json");
+	config_free(c);
+}
+
+static const struct {
+	const char *text;
+	const char *expected; /* behind the file's name */
+} mistakes[] = {
+	{"[vreadd]\nlog-level = loud\n",
+	 ":2: log-level: loud: expected error, warn, info or debug\n"},
+	{"[vreadd]\nlog-levle = info\n",
+	 ":2: log-levle: info: unknown key: expected one of log-level, "
+	 "control-socket; did you mean log-level?\n"},
+	{"[vreadd]\nimage = /x\n",
+	 ":2: image: /x: unknown key: expected one of log-level, control-socket\n"},
+	{"[vreadd]\ncontrol-socket = run/c.sock\n",
+	 ":2: control-socket: run/c.sock: expected a path that starts with / of at most 107 bytes, "
+	 "or "
+	 "nothing\n"},
+	{"\n[xenn]\n",
+	 ":2: [xenn]: unknown section: expected [vreadd], [xen], [local] or [datanode NAME]; "
+	 "did you mean [xen]?\n"},
+	{"[something]\nkey = 1\n", ":1: [something]: unknown section: expected [vreadd], [xen], "
+				   "[local] or [datanode NAME]\n"},
+	{"[datanode]\nimage = /x\n", ":1: [datanode]: unknown section: expected [vreadd], [xen], "
+				     "[local] or [datanode NAME]; did you "
+				     "mean [datanode NAME]?\n"},
+	{"key = 1\n", ":1: key: 1: expected a section like [vreadd] first\n"},
+	{"[xen\n", ":1: [xen: expected ']' after the section's name\n"},
+	{"[xen]\nenabled\n",
+	 ":2: enabled: expected \"key = value\", \"[section]\" or \"# comment\"\n"},
+	{"[xen]\nenabled = true\n", ":2: enabled: true: expected yes, no or auto\n"},
+	{"[xen]\nmax-queues = 0\n", ":2: max-queues: 0: expected a number from 1 to 8\n"},
+	{"[xen]\nmax-queues = 9\n", ":2: max-queues: 9: expected a number from 1 to 8\n"},
+	{"[xen]\nmax-queues = two\n", ":2: max-queues: two: expected a number from 1 to 8\n"},
+	{"[xen]\nmax-queues =\n", ":2: max-queues: : expected a number from 1 to 8\n"},
+	{"[xen]\nmax-queues = 4294967297\n",
+	 ":2: max-queues: 4294967297: expected a number from 1 to 8\n"},
+	{"[xen]\nmax-ring-page-order = 5\n",
+	 ":2: max-ring-page-order: 5: expected a number from 0 to 4\n"},
+	{"[xen]\nmax-pool-pages = 15\n",
+	 ":2: max-pool-pages: 15: expected a number from 16 to 32768\n"},
+	{"[xen]\nmax-queues = 1\nmax-queues = 1\n",
+	 ":3: max-queues: 1: expected once, it is set above already\n"},
+	{"[xen]\nmax-queues = 1\n[local]\n[xen]\nmax-queues = 1\n",
+	 ":5: max-queues: 1: expected once, it is set above already\n"},
+	{"[local]\nmode = 600\n",
+	 ":2: mode: 600: expected four octal digits, the first 0, for example 0600\n"},
+	{"[local]\nmode = 0888\n",
+	 ":2: mode: 0888: expected four octal digits, the first 0, for example 0600\n"},
+	{"[local]\nallow-datanodes = a  b\n",
+	 ":2: allow-datanodes: a  b: expected names separated by exactly one space\n"},
+	{"[local]\nmax-connections = 0\n",
+	 ":2: max-connections: 0: expected a number from 1 to 4096\n"},
+	{"[datanode dn1]\n",
+	 ":1: [datanode dn1]: no image: expected a line image = /path/to/disk.img\n"},
+	{"[datanode dn1]\n[xen]\n",
+	 ":1: [datanode dn1]: no image: expected a line image = /path/to/disk.img\n"},
+	{"[datanode dn1]\nimage = disk.img\n",
+	 ":2: image: disk.img: expected a path that starts with /\n"
+	 "@:1: [datanode dn1]: no image: expected a line image = /path/to/disk.img\n"},
+	{"[datanode a/b]\nimage = /x\n",
+	 ":1: [datanode a/b]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
+	{"[datanode ..]\nimage = /x\n",
+	 ":1: [datanode ..]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
+	{"[datanode a]\nimage = /x\n[datanode a]\nimage = /y\n",
+	 ":3: [datanode a]: expected each name once, it is at line 1 too\n"},
+	{"[datanode a]\nimagee = /x\nimage = /y\n",
+	 ":2: imagee: /x: unknown key: expected one of image, layout; did you mean image?\n"},
+	{"[xen]\nenabled = maybe\nmax-queues = 77\n",
+	 ":2: enabled: maybe: expected yes, no or auto\n"
+	 "@:3: max-queues: 77: expected a number from 1 to 8\n"},
+};
+
+/* "@" stands for the file's name at the start of a further line. */
+static void check_errors(const char *errors, const char *expected)
+{
+	char *want = NULL;
+	size_t size;
+	FILE *f = open_memstream(&want, &size);
+
+	fputs(path, f);
+	for (const char *p = expected; *p; p++)
+		if (*p == '@')
+			fputs(path, f);
+		else
+			fputc(*p, f);
+	fclose(f);
+	assert_string_equal(errors, want);
+	free(want);
+}
+
+static void test_mistakes(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		struct config *c = NULL;
+		char *errors = NULL;
+
+		assert_int_equal(load_bytes(mistakes[i].text, strlen(mistakes[i].text), &c,
+					    &errors),
+				 -EINVAL);
+		assert_null(c);
+		check_errors(errors, mistakes[i].expected);
+		free(errors);
+	}
+}
+
+/* libinih would cut the line and go on with its rest. */
+static void test_lines_too_long(void **state)
+{
+	char text[600], *errors = NULL;
+	struct config *c = NULL;
+	int n;
+
+	(void)state;
+	n = snprintf(text, sizeof(text), "[local]\nallow-datanodes = %0500d\nmode = 0600\n", 1);
+	assert_int_equal(load_bytes(text, (size_t)n, &c, &errors), -EINVAL);
+	check_errors(errors, ":2: the line has 518 bytes: expected at most 197\n");
+	free(errors);
+
+	n = snprintf(text, sizeof(text), "[local]\nallow-datanodes = %0179d\n", 1);
+	c = load_good(text);
+	assert_int_equal(strlen(c->local.allow_datanodes), 179);
+	config_free(c);
+}
+
+static void test_bytes_that_are_no_text(void **state)
+{
+	static const char text[] = "[xen]\nenabled = no\0x\n";
+	struct config *c = NULL;
+	char *errors = NULL;
+
+	(void)state;
+	assert_int_equal(load_bytes(text, sizeof(text) - 1, &c, &errors), -EINVAL);
+	check_errors(errors, ":2: the line holds a NUL byte: expected text\n");
+	free(errors);
+}
+
+static void test_no_file(void **state)
+{
+	struct config *c = NULL;
+	char *errors = NULL;
+
+	(void)state;
+	assert_int_equal(config_load("/nonexistent/vread.conf", &c, &errors), -ENOENT);
+	assert_string_equal(errors,
+			    "/nonexistent/vread.conf: No such file or directory: expected a "
+			    "readable file, see vread.conf(5)\n");
+	free(errors);
+	assert_true(config_load("/tmp", &c, &errors) < 0);
+	free(errors);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_everything_set),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_lines_too_long),
+		cmocka_unit_test(test_bytes_that_are_no_text),
+		cmocka_unit_test(test_no_file),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
