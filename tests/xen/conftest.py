@@ -85,17 +85,10 @@ def backend(xen_host, demo) -> deployment.Backend:
 
 @pytest.fixture(scope="session")
 def make_client(backend, demo) -> Callable[..., Guest]:
-    """make_client(name, allow="*", frontend=True): a domU with a device for vRead, /blocks.txt
-    and, unless told otherwise, the module loaded and connected."""
+    """make_client(name, allow="*", frontend=True): see deployment.start_client()."""
 
-    def make(name: str, allow: str = "*", frontend: bool = True) -> Guest:
-        guest = backend.host.create_guest(name)
-        guest.put(demo.blocks_file, "/blocks.txt")
-        backend.attach(guest, allow)
-        if frontend:
-            deployment.load_frontend(guest)
-            backend.wait_connected(guest)
-        return guest
+    def make(name: str, **arguments) -> Guest:
+        return deployment.start_client(backend, name, demo.blocks_file, **arguments)
 
     return make
 

@@ -5,10 +5,8 @@ configuration and layouts, a device for a guest, the module loaded there.
 with XenHost("h", disks=[image], files=..., guest_files=...) as host:
     backend = Backend(host, {"dn1": Datanode("/dev/vda", layout)})
     backend.start()
-    client = host.create_guest("client")
-    backend.attach(client)
-    load_frontend(client)
-    client.run("vread cat ...")
+    client = start_client(backend, "client", blocks_file)
+    file_digest(client)
 """
 
 import json
@@ -23,6 +21,7 @@ from .product import MODULE
 
 CONFIG = "/etc/vread/vread.conf"
 LOG = "/var/log/vreadd.log"
+BLOCKS = "/blocks.txt"
 READY_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 60.0
 STOP_TIMEOUT = 30.0
@@ -137,7 +136,21 @@ def load_frontend(guest: Guest, parameters: str = "") -> None:
     guest.run(f"insmod {MODULE} {parameters}", timeout=CONNECT_TIMEOUT).check()
 
 
-def file_digest(guest: Guest, blocks: str = "/blocks.txt") -> str:
-    """SHA-256 of the blocks listed there, read through /dev/vread and put together."""
-    read = f"set -o pipefail; vread cat --blocks-from {blocks} | sha256sum"
+def start_client(
+    backend: Backend, name: str, blocks: Path, allow: str = "*", frontend: bool = True, **guest
+) -> Guest:
+    """A domU with a device for vRead and the list of blocks as /blocks.txt; unless told
+    otherwise with the module loaded and connected.  `guest` as for create_guest()."""
+    client = backend.host.create_guest(name, **guest)
+    client.put(blocks, BLOCKS)
+    backend.attach(client, allow)
+    if frontend:
+        load_frontend(client)
+        backend.wait_connected(client)
+    return client
+
+
+def file_digest(guest: Guest) -> str:
+    """SHA-256 of the client's blocks, read through /dev/vread and put together."""
+    read = f"set -o pipefail; vread cat --blocks-from {BLOCKS} | sha256sum"
     return guest.text(read, timeout=DIGEST_TIMEOUT).split()[0]
