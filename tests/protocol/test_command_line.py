@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vreadd's options, exit statuses, and what it says of a bad configuration."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.daemon import binary
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "xen-backend" / "control" / "vread.conf"
+
+
+def vreadd(*arguments):
+    return subprocess.run([binary(), *arguments], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def check(tmp_path):
+    def run(text):
+        path = tmp_path / "vread.conf"
+        path.write_text(text)
+        return vreadd("--check-config", "-c", path), path
+
+    return run
+
+
+def test_help_and_version():
+    done = vreadd("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    for option in ("--config", "--check-config", "--foreground", "--log-level", "--version"):
+        assert option in done.stdout
+    assert vreadd("--version").stdout.startswith("vreadd ")
+
+
+@pytest.mark.parametrize(
+    "arguments,said",
+    [
+        (["--nonsense"], "--nonsense"),
+        (["file.conf"], "file.conf: unexpected argument"),
+        (["--log-level", "loud"], "expected error, warn, info or debug"),
+        (["-c"], "requires an argument"),
+    ],
+)
+def test_usage_errors(arguments, said):
+    done = vreadd(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_the_example_is_right():
+    done = vreadd("--check-config", "-c", EXAMPLE)
+    assert (done.returncode, done.stdout) == (0, f"{EXAMPLE}: ok\n"), done.stderr
+
+
+def test_a_good_configuration(check, image):
+    done, path = check(f"[datanode dn1]\nimage = {image.path}\nlayout = {image.layout}\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{path}: ok\n"
+
+
+def test_every_mistake_is_told_with_its_place(check):
+    done, path = check("[vreadd]\nlog-levle = info\n\n[local]\nmax-connections = none\n")
+    assert done.returncode == 1
+    assert f"{path}:2: log-levle: info: unknown key" in done.stderr
+    assert "did you mean log-level?" in done.stderr
+    assert f"{path}:5: max-connections: none: expected a number from 1 to 4096" in done.stderr
+
+
+def test_the_daemon_does_not_start_with_a_mistake(tmp_path):
+    path = tmp_path / "vread.conf"
+    path.write_text("[xen]\nenabled = perhaps\n")
+    done = vreadd("-c", path)
+    assert done.returncode == 1
+    assert f"{path}:2: enabled: perhaps: expected yes, no or auto" in done.stderr
+
+
+def test_no_configuration_file():
+    done = vreadd("-c", "/nonexistent/vread.conf")
+    assert done.returncode == 1
+    assert "/nonexistent/vread.conf: No such file or directory" in done.stderr
+
+
+def test_nothing_to_serve(check, tmp_path):
+    path = tmp_path / "vread.conf"
+    path.write_text("[vreadd]\ncontrol-socket =\n[xen]\nenabled = no\n")
+    done = vreadd("-c", path)
+    assert done.returncode == 1
+    assert "nothing to serve" in done.stderr
+
+
+def test_xen_wanted_where_there_is_none(tmp_path):
+    path = tmp_path / "vread.conf"
+    path.write_text("[vreadd]\ncontrol-socket =\n[xen]\nenabled = yes\n")
+    done = vreadd("-c", path)
+    assert done.returncode == 1
+    assert "no xenstore here" in done.stderr
+
+
+def bad_datanodes(image, folder):
+    (folder / "empty.img").write_bytes(b"")
+    truncated = folder / "truncated.img"
+    with open(image.path, "rb") as whole:
+        truncated.write_bytes(whole.read(1 << 20))
+    (folder / "noise.img").write_bytes(bytes(range(256)) * 40960)
+    (folder / "bad.json").write_text('{"layout-version": 1, "image": ')
+    good = image.path, image.layout
+    yield "image missing", folder / "gone.img", good[1], "gone.img"
+    yield "image empty", folder / "empty.img", good[1], "empty.img"
+    yield "image truncated", truncated, good[1], "truncated.img"
+    yield "image of noise", folder / "noise.img", good[1], "noise.img"
+    yield "image a folder", folder, good[1], str(folder)
+    yield "layout missing", good[0], folder / "gone.json", "gone.json"
+    yield "layout not JSON", good[0], folder / "bad.json", "bad.json"
+
+
+def test_unusable_datanodes_are_told(check, image, tmp_path):
+    for what, path, layout, said in bad_datanodes(image, tmp_path):
+        done, _ = check(f"[datanode dn1]\nimage = {path}\nlayout = {layout}\n")
+        assert done.returncode == 1, what
+        assert "datanode dn1: refused: " in done.stderr, what
+        assert said in done.stderr, what
