@@ -29,6 +29,17 @@ def test_a_signal_ends_it_in_order(start_daemon, image, number):
     assert not daemon.control.exists()
 
 
+def test_systemd_is_told(start_daemon, tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(str(tmp_path / "notify"))
+        notified.settimeout(20)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        daemon = start_daemon(extra="[datanode gone]\nimage = /nonexistent\n")
+        assert notified.recv(1000) == b"READY=1\nSTATUS=Serving 1 of 2 datanodes"
+        assert daemon.stop() == 0
+        assert notified.recv(1000).startswith(b"STOPPING=1")
+
+
 def test_sighup_is_survived(start_daemon):
     daemon = start_daemon()
     daemon.process.send_signal(signal.SIGHUP)

@@ -473,6 +473,15 @@ static void test_refused_until_initialising(void **state)
 	assert_string_equal(states, "256");
 	front_state(w, "1");
 	assert_state("6"); /* not at once */
+	front_state(w, "6");
+	for (int tenths = 0; tenths < 13; tenths++)
+		sd_event_run(w->event, 100000);
+	assert_string_equal(states, "256"); /* and not while it is Closed */
+	number(0, "num-queues");
+	front_state(w, "1");
+	front_state(w, "3");
+	assert_string_equal(states, "256256");
+	front_state(w, "1");
 	for (int tenths = 0; strcmp(fake_read(DEVICE "/state"), "2") != 0; tenths++) {
 		assert_true(tenths < 50);
 		sd_event_run(w->event, 100000);

@@ -30,7 +30,6 @@ int xen_events_bind(struct xen_events *e, uint32_t domid, const struct xen_offer
 			continue;
 		snprintf(error, XEN_ERROR_SIZE, "cannot bind event channel %u of queue %u: %s",
 			 o->event_channel[q], q, strerror(-r));
-		xen_events_close(e);
 		return r;
 	}
 	return 0;

@@ -19,9 +19,10 @@ struct xen_events {
 	} queue[VREAD_MAX_QUEUES];
 };
 
-/* 0, or negative errno with the text and nothing bound. */
+/* 0, or negative errno with the text and less than all bound. */
 int xen_events_bind(struct xen_events *e, uint32_t domid, const struct xen_offer *offer,
 		    char error[XEN_ERROR_SIZE]);
+/* From any state xen_events_bind() left. */
 void xen_events_close(struct xen_events *e);
 
 int xen_event_fd(const struct xen_event *e);

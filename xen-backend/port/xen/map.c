@@ -108,8 +108,6 @@ int xen_map_create(struct xen_map *m, uint32_t domid, const struct xen_offer *o,
 	r = map_pool(m, domid, o, error);
 	for (unsigned q = 0; !r && q < o->num_queues; q++)
 		r = map_ring(m, domid, o, q, error);
-	if (r)
-		xen_map_destroy(m);
 	return r;
 }
 

@@ -21,7 +21,7 @@ struct xen_map {
 	uint8_t *alive;      /* page 0 of queue 0's ring a second time */
 };
 
-/* Maps pool and rings; 0, or negative errno with the text and nothing mapped. */
+/* Maps pool and rings; 0, or negative errno with the text and less than all mapped. */
 int xen_map_create(struct xen_map *m, uint32_t domid, const struct xen_offer *offer,
 		   char error[XEN_ERROR_SIZE]);
 /*

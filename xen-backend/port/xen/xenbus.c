@@ -125,8 +125,7 @@ static void on_watch(struct xen_port *p, char *path, char *token)
 		char *save, *domid = strtok_r(token + 6, "/", &save);
 		char *id = strtok_r(NULL, "/", &save);
 
-		/* A late event of a device that is gone must not bring it back. */
-		if (domid && id && find(p, (uint32_t)atoi(domid), (uint32_t)atoi(id)))
+		if (domid && id)
 			mark(p, domid, id);
 	}
 }
