@@ -2,8 +2,6 @@
 /*
  * /dev/vread: what a process can ask, checked; see vread_ioctl.h.
  */
-#define pr_fmt(fmt) "vread: " fmt
-
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/module.h>

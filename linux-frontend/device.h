@@ -28,7 +28,7 @@ enum vread_phase {
 	VREAD_PHASE_IDLE,      /* no rings */
 	VREAD_PHASE_OFFERED,   /* rings offered: Initialised */
 	VREAD_PHASE_CONNECTED, /* Connected (the link may be down: the backend died) */
-	VREAD_PHASE_CLOSING,   /* the backend broke the protocol; waiting for it to close */
+	VREAD_PHASE_CLOSING,   /* link down, rings waiting to be unmapped */
 };
 
 struct vread_device {
@@ -74,7 +74,8 @@ extern unsigned int vread_param_pool_mib;
 /* Completed once insmod stopped looking at our devices' states. */
 extern struct completion vread_registered;
 
-#define vread_info(dev, fmt, ...) pr_info("%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
-#define vread_err(dev, fmt, ...) pr_err("%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
+/* The node's name, "vread" or "vread1", says both who speaks and of what. */
+#define vread_info(dev, fmt, ...) printk(KERN_INFO "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
+#define vread_err(dev, fmt, ...) printk(KERN_ERR "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
 
 #endif

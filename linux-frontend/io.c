@@ -5,8 +5,6 @@
  * All memory a READ needs is set aside with the slice: submitting and completing
  * allocate nothing.  A page of the slice belongs to at most one READ in flight.
  */
-#define pr_fmt(fmt) "vread: " fmt
-
 #include <linux/bitmap.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>

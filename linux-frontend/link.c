@@ -5,8 +5,6 @@
  * Lock order: queue lock; then one of device lock, file lock, pool lock; then the lock
  * of a wait queue.  Completions run under a queue lock and may take the others.
  */
-#define pr_fmt(fmt) "vread: " fmt
-
 #include <linux/errno.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -88,7 +86,7 @@ bool vread_link_check(struct vread_device *dev)
 	if (!died)
 		return false;
 
-	vread_info(dev, "the backend died; waiting for it to come back");
+	vread_info(dev, "the backend went away; waiting for it to come back");
 	vread_link_down(dev, true);
 	return true;
 }

@@ -2,8 +2,6 @@
 /*
  * Handles, OPEN, STAT and CLOSE.
  */
-#define pr_fmt(fmt) "vread: " fmt
-
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>

@@ -10,8 +10,6 @@
  * A backend that breaks the protocol or offers nonsense is disconnected; after a few
  * times within a minute the device stays closed until its backend was quiet for one.
  */
-#define pr_fmt(fmt) "vread: " fmt
-
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -32,7 +30,8 @@
 
 #define MAX_FAILURES 8
 #define FAILURE_PERIOD (60 * HZ)
-#define CLOSE_TIMEOUT_MS 5000
+#define SMALLEST_POOL_PAGES 256U /* not halved below that */
+#define CLOSE_TIMEOUT_MS 10000
 
 /* What a connection is made of. */
 struct vread_terms {
@@ -162,20 +161,35 @@ static void close_queues(struct vread_device *dev)
 		vread_queue_close(&dev->queue[n]);
 }
 
-static int prepare(struct vread_device *dev, const struct vread_terms *terms)
+/* Smaller than wanted where the guest is short of grants or memory. */
+static struct vread_pool *create_pool(struct vread_device *dev, u32 *pages)
+{
+	struct vread_pool *pool;
+	u32 wanted = *pages;
+
+	for (;; *pages /= 2) {
+		pool = vread_pool_create(dev->xbdev->otherend_id, *pages);
+		if (!IS_ERR(pool) || *pages < 2 * SMALLEST_POOL_PAGES)
+			break;
+	}
+	if (IS_ERR(pool))
+		xenbus_dev_fatal(dev->xbdev, PTR_ERR(pool), "sharing a pool of %u pages", *pages);
+	else if (*pages < wanted)
+		vread_info(dev, "short of grants or memory: pool of %u pages instead of %u", *pages,
+			   wanted);
+	return pool;
+}
+
+static int prepare(struct vread_device *dev, struct vread_terms *terms)
 {
 	struct vread_pool *pool;
 	unsigned int n;
 	int err;
 
 	if (!dev->pool) {
-		pool = vread_pool_create(dev->xbdev->otherend_id, terms->pool_pages);
-		if (IS_ERR(pool)) {
-			xenbus_dev_fatal(dev->xbdev, PTR_ERR(pool),
-					 "sharing %u pages; try a smaller pool_mib",
-					 terms->pool_pages);
+		pool = create_pool(dev, &terms->pool_pages);
+		if (IS_ERR(pool))
 			return PTR_ERR(pool);
-		}
 		smp_store_release(&dev->pool, pool);
 	}
 	for (n = 0; n < terms->queues; n++) {
@@ -309,46 +323,71 @@ static void go_connected(struct vread_device *dev)
 /* ---- disconnecting ---- */
 
 /* unmapped: see vread_link_down(). */
-static void disconnect(struct vread_device *dev, bool unmapped)
+static void take_down(struct vread_device *dev, bool unmapped)
 {
 	bool was_up = READ_ONCE(dev->up);
 
 	vread_link_down(dev, unmapped);
+	if (was_up)
+		vread_info(dev, "disconnected");
+}
+
+static void disconnect(struct vread_device *dev, bool unmapped)
+{
+	take_down(dev, unmapped);
 	close_queues(dev);
 	dev->phase = VREAD_PHASE_IDLE;
 	WRITE_ONCE(dev->faulty, false);
-	if (was_up)
-		vread_info(dev, "disconnected");
 }
 
 static void begin_close(struct vread_device *dev)
 {
 	count_failure(dev);
-	vread_link_down(dev, false);
+	take_down(dev, false);
 	dev->phase = VREAD_PHASE_CLOSING;
 	xenbus_switch_state(dev->xbdev, XenbusStateClosing);
+}
+
+/* The backend closes.  The rings wait for its Closed, which says that they are unmapped:
+ * then their pages are free at once. */
+static void follow_close(struct vread_device *dev)
+{
+	if (dev->phase != VREAD_PHASE_IDLE) {
+		take_down(dev, false);
+		dev->phase = VREAD_PHASE_CLOSING;
+	}
+	xenbus_frontend_closed(dev->xbdev);
+}
+
+static void finish_close(struct vread_device *dev)
+{
+	bool idle = dev->phase == VREAD_PHASE_IDLE;
+
+	if (!idle)
+		disconnect(dev, true);
+	else if (dev->pool)
+		vread_pool_unmapped(dev->pool);
+	/* Initialising stays: that is how a new frontend asks for a connection. */
+	if (!idle || dev->xbdev->state == XenbusStateClosing)
+		xenbus_frontend_closed(dev->xbdev);
 }
 
 /* ---- one step ---- */
 
 static void step(struct vread_device *dev)
 {
-	bool idle;
-
 	if (READ_ONCE(dev->faulty) &&
 	    (dev->phase == VREAD_PHASE_OFFERED || dev->phase == VREAD_PHASE_CONNECTED))
 		begin_close(dev);
 
-	idle = dev->phase == VREAD_PHASE_IDLE;
 	switch (READ_ONCE(dev->backend_state)) {
 	case XenbusStateInitWait:
-		if (dev->phase == VREAD_PHASE_CONNECTED || dev->phase == VREAD_PHASE_CLOSING) {
-			disconnect(dev, true);
-			xenbus_frontend_closed(dev->xbdev);
-			idle = true;
-		}
+		if (dev->phase == VREAD_PHASE_OFFERED)
+			break;
+		if (dev->phase != VREAD_PHASE_IDLE)
+			finish_close(dev); /* its Closed was too short to be seen */
 		/* Closing: we refused the offer; the backend has yet to close. */
-		if (idle && dev->xbdev->state != XenbusStateClosing)
+		if (dev->xbdev->state != XenbusStateClosing)
 			connect(dev);
 		break;
 	case XenbusStateConnected:
@@ -356,18 +395,10 @@ static void step(struct vread_device *dev)
 			go_connected(dev);
 		break;
 	case XenbusStateClosing:
-		if (!idle)
-			disconnect(dev, false);
-		xenbus_frontend_closed(dev->xbdev);
+		follow_close(dev);
 		break;
 	case XenbusStateClosed:
-		if (!idle)
-			disconnect(dev, true);
-		else if (dev->pool)
-			vread_pool_unmapped(dev->pool);
-		/* Initialising stays: that is how a new frontend asks for a connection. */
-		if (!idle || dev->xbdev->state == XenbusStateClosing)
-			xenbus_frontend_closed(dev->xbdev);
+		finish_close(dev);
 		break;
 	default:
 		break;
@@ -457,21 +488,36 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 	return 0;
 }
 
-/* Gives the backend a while to finish and unmap, so that our pages come back at once. */
+/* Has the backend unmapped everything? */
+static bool backend_done(const struct vread_device *dev)
+{
+	/* Looked at first: a backend that closes in order says so before it unmaps. */
+	bool died = dev->phase == VREAD_PHASE_CONNECTED && !vread_link_alive(dev);
+
+	switch (xenbus_read_driver_state(dev->otherend)) {
+	case XenbusStateInitWait:
+		return dev->phase != VREAD_PHASE_OFFERED; /* offered: it is about to map */
+	case XenbusStateConnected:
+		return died;
+	case XenbusStateClosing:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Gives the backend a while to finish and unmap, so that our pages are free at once. */
 static void close_gracefully(struct vread_device *dev)
 {
-	unsigned int waited = 0, nap = 10;
-	enum xenbus_state state;
+	unsigned int waited, nap = 10;
 
-	xenbus_switch_state(dev->xbdev, XenbusStateClosing);
-	for (; waited < CLOSE_TIMEOUT_MS; waited += nap) {
-		state = xenbus_read_driver_state(dev->otherend);
-		if (state != XenbusStateConnected && state != XenbusStateInitialised)
+	if (dev->xbdev->state != XenbusStateClosed)
+		xenbus_switch_state(dev->xbdev, XenbusStateClosing);
+	for (waited = 0; waited < CLOSE_TIMEOUT_MS; waited += nap) {
+		if (backend_done(dev))
 			return;
-		if (dev->phase == VREAD_PHASE_CONNECTED && !vread_link_alive(dev))
-			return; /* died: everything is unmapped */
-		msleep(nap);
 		nap = min(2 * nap, 200U);
+		msleep(nap);
 	}
 	vread_info(dev, "the backend did not close within %u s", CLOSE_TIMEOUT_MS / 1000);
 }
