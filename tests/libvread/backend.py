@@ -108,6 +108,8 @@ class Channel:
 
     def close(self):
         self.sock.close()
+        self.pool.close()  # each holds a descriptor of its own
+        self.ring.close()
         for fd in [self.pool_fd, self.ring_fd, *self.events]:
             os.close(fd)
 
@@ -169,8 +171,15 @@ class Backend:
                     continue
                 if fd == channel.events[0]:
                     self.serve(channel)
-                elif not channel.sock.recv(64):
+                elif self.closed(channel.sock):
                     self.drop(channel)
+
+    @staticmethod
+    def closed(sock):
+        try:
+            return not sock.recv(64)
+        except ConnectionError:
+            return True
 
     def drop(self, channel):
         self.channels.remove(channel)
@@ -234,6 +243,9 @@ class Backend:
     def answer_read(self, channel, request):
         if self.read_delay:
             time.sleep(self.read_delay)
+        if request.handle not in self.open_handles:
+            channel.respond(request, -errno.EBADF)
+            return
         content = self.blocks[self.open_handles[request.handle]]
         part = content[request.offset : request.offset + request.length]
         at = request.page * PAGE

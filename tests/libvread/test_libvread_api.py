@@ -266,14 +266,12 @@ def test_connect_refuses_pool_sizes(lib, vreadd, pool_bytes):
 @pytest.mark.parametrize("pool_bytes", [64 << 10, 100_000, 16 << 20])
 def test_any_pool_size_reads_right(lib, vreadd, block, pool_bytes):
     content = block.content()
-    with vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=pool_bytes) as c:
-        with open_block(c, block) as f:
-            assert f.pread(block.length, 0) == content
-            assert f.read(block.length) == content
-            assert f.preadv([(0, 500_000), (7, 300_000)]) == (
-                0,
-                [content[:500_000], content[7:300_007]],
-            )
+    connection = vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=pool_bytes)
+    with connection as c, open_block(c, block) as f:
+        assert f.pread(block.length, 0) == content
+        assert f.read(block.length) == content
+        results = [content[:500_000], content[7:300_007]]
+        assert f.preadv([(0, 500_000), (7, 300_000)]) == (0, results)
 
 
 def test_connect_errors(lib, tmp_path):
@@ -330,19 +328,20 @@ def test_many_threads_on_one_connection(lib, vreadd, served):
             large = contents[blocks[0].id]
             assert shared.pread(length, offset) == large[offset : offset + length]
 
-    with vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=1 << 20) as connection:
-        with open_block(connection, blocks[0]) as shared:
-            threads = [threading.Thread(target=work, args=(n, shared)) for n in range(12)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(120)
-                assert not thread.is_alive()
+    small = vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=1 << 20)
+    with small as connection, open_block(connection, blocks[0]) as shared:
+        threads = [threading.Thread(target=work, args=(n, shared)) for n in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+            assert not thread.is_alive()
     assert not failures
 
 
 def test_one_position_for_all_threads(connection, block):
     """Concurrent vread_read()s of one file share out its bytes: none twice, none missing."""
+    content = block.content()
     parts = []
 
     def work():
@@ -355,9 +354,7 @@ def test_one_position_for_all_threads(connection, block):
             thread.start()
         for thread in threads:
             thread.join(60)
-    assert sorted(parts) == sorted(
-        block.content()[at : at + 10_000] for at in range(0, 3_000_000, 10_000)
-    )
+    assert sorted(parts) == sorted(content[at : at + 10_000] for at in range(0, 3_000_000, 10_000))
 
 
 def test_a_forked_child_is_refused(connection, block):

@@ -1,0 +1,564 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A backend that lies: libvread ends the connection or the call, and never crashes.
+
+Also what a well-behaved one sees of libvread: which requests, when and how many.
+"""
+
+import errno
+import os
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from tests.libvread import vreadlib
+from tests.libvread.backend import (
+    CLOSE,
+    MAGIC,
+    OPEN,
+    PAGE,
+    READ,
+    RSP_PROD,
+    WELCOME,
+    Backend,
+    sealed_memfd,
+)
+
+CONTENT = bytes(range(251)) * 20_000  # 5 MB
+KEY = (1, 2)
+
+
+@pytest.fixture
+def backend(endpoint):
+    with Backend(endpoint, {KEY: CONTENT}) as b:
+        yield b
+
+
+@pytest.fixture
+def connection(lib, backend):
+    with vreadlib.Connection(lib, backend.path, timeout_ms=1000) as c:
+        yield c
+
+
+def open_file(connection):
+    return connection.open("BP-1", *KEY)
+
+
+def reads(backend):
+    return [(r.offset, r.length) for r in backend.requests if r.op == READ]
+
+
+def expect(number, call):
+    with pytest.raises(OSError) as error:
+        call()
+    assert error.value.errno == number
+
+
+def eventually(condition, seconds=5):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# ---- the ring ----------------------------------------------------------------
+
+
+def wrong_id(channel, request):
+    channel.respond(request, 100, id=request.id + 1)
+
+
+def id_outside(channel, request):
+    channel.respond(request, 100, id=65535)
+
+
+def wrong_operation(channel, request):
+    channel.respond(request, 100, op=OPEN)
+
+
+def operation_zero(channel, request):
+    channel.respond(request, 100, op=0)
+
+
+def answered_twice(channel, request):
+    channel.respond(request, request.length)
+    channel.respond(request, request.length)
+
+
+def producer_ahead(channel, request):
+    channel.put(RSP_PROD, channel.produced + 2)
+    channel.notify()
+
+
+def producer_far_ahead(channel, request):
+    channel.put(RSP_PROD, 0x80000000)
+    channel.notify()
+
+
+def producer_behind(channel, request):
+    channel.put(RSP_PROD, channel.produced - 1)
+    channel.notify()
+
+
+def alive_byte_cleared(channel, request):
+    channel.ring[16] = 0
+    channel.notify()
+
+
+def event_without_answer_then_hang_up(channel, request):
+    channel.notify()
+    channel.sock.shutdown(socket.SHUT_RDWR)
+
+
+def data_on_the_socket(channel, request):
+    channel.sock.send(b"unexpected")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        wrong_id,
+        id_outside,
+        wrong_operation,
+        operation_zero,
+        producer_ahead,
+        producer_far_ahead,
+        producer_behind,
+        alive_byte_cleared,
+        event_without_answer_then_hang_up,
+        data_on_the_socket,
+    ],
+)
+def test_protocol_violation_ends_the_connection(lib, backend, connection, answer):
+    with open_file(connection) as f:
+        good, backend.on_request = backend.on_request, answer
+        start = time.monotonic()
+        expect(errno.ENOTCONN, lambda: f.pread(1000, 0))
+        assert time.monotonic() - start < 0.9  # at once, not after the timeout
+        expect(errno.ENOTCONN, lambda: f.read(10))
+        expect(errno.ENOTCONN, lambda: open_file(connection))
+        assert not connection.connected()
+    eventually(lambda: not backend.channels)  # the backend is told by the closed socket
+    backend.on_request = good
+    with vreadlib.Connection(lib, backend.path) as c, open_file(c) as f:
+        assert f.pread(1000, 0) == CONTENT[:1000]
+
+
+def test_answered_twice(backend, connection):
+    def two_calls():
+        f.pread(1000, 0)  # may see the first answer alone, a good one
+        f.pread(1000, 0)
+
+    with open_file(connection) as f:
+        backend.on_request = answered_twice
+        expect(errno.ENOTCONN, two_calls)
+
+
+# ---- statuses and contents of answers ------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (1001, errno.EIO),
+        (2**31 - 1, errno.EIO),
+        (999, errno.EIO),  # short, but not at the end
+        (0, errno.EIO),
+        (-errno.EBADMSG, errno.EBADMSG),
+        (-errno.EAGAIN, errno.EAGAIN),
+        (-(2**31), errno.EIO),
+        (-5000, errno.EIO),
+    ],
+)
+def test_status_of_a_read(backend, connection, status, expected):
+    with open_file(connection) as f:
+        backend.on_request = lambda channel, request: channel.respond(request, status)
+        expect(expected, lambda: f.pread(1000, 0))
+        expect(expected, lambda: f.read(1000))
+        f.submit(0, 1000)
+        (completion,) = connection.reap()
+        assert (completion.result, completion.data) == (-expected, None)
+        connection.release(completion)
+        assert connection.connected()
+
+
+def test_one_bad_range_of_many(backend, connection):
+    def answer(channel, request):
+        if request.op == READ and request.offset < 100_000 < request.offset + request.length:
+            channel.respond(request, -errno.EBADMSG)
+        else:
+            backend.answer(channel, request)
+
+    with open_file(connection) as f:
+        backend.on_request = answer
+        status, results = f.preadv([(0, 1000), (99_000, 300_000), (4_000_000, 1000)])
+        assert status == -errno.EBADMSG
+        assert results == [CONTENT[:1000], -errno.EBADMSG, CONTENT[4_000_000:4_001_000]]
+
+
+@pytest.mark.parametrize(
+    ("override", "visible", "expected"),
+    [
+        ({"length": 99, "genstamp": 2}, 100, errno.ERANGE),
+        ({"length": 2**63, "genstamp": 2}, 100, errno.EIO),
+        ({"length": 100, "genstamp": 3}, 100, errno.EEXIST),
+    ],
+)
+def test_open_that_finds_another_block(backend, connection, override, visible, expected):
+    def answer(channel, request):
+        if request.op == OPEN:
+            channel.respond(request, 0, 5, **override)
+        else:
+            closed.append(request.handle)
+            channel.respond(request, 0)
+
+    closed = []
+    backend.on_request = answer
+    expect(expected, lambda: connection.open("BP-1", 1, 2, visible))
+    eventually(lambda: closed == [5])
+
+
+def test_update(backend, connection):
+    with open_file(connection) as f:
+        f.update()
+        backend.blocks[KEY] += b"more"
+        f.update()
+        assert f.stat().length == len(CONTENT) + 4
+        assert f.stat().visible_length == len(CONTENT)
+        backend.blocks[KEY] = CONTENT[:-1]
+        expect(errno.EAGAIN, f.update)
+        del backend.blocks[KEY]
+        expect(errno.EAGAIN, f.update)
+
+
+# ---- the welcome ---------------------------------------------------------------
+
+
+def good_welcome(channel, **change):
+    fields = {
+        "magic": MAGIC,
+        "version": 1,
+        "status": 0,
+        "pages": len(channel.pool) // PAGE,
+        "queues": 1,
+        "order": 2,
+    } | change
+    return WELCOME.pack(*fields.values())
+
+
+def all_fds(channel):
+    return [channel.pool_fd, channel.ring_fd, *channel.events]
+
+
+def short_memory(size):
+    fd = os.memfd_create("short", os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    return fd
+
+
+WELCOMES = {
+    "magic": lambda c: (good_welcome(c, magic=1), all_fds(c)),
+    "version": lambda c: (good_welcome(c, version=2), all_fds(c)),
+    "pages": lambda c: (good_welcome(c, pages=17), all_fds(c)),
+    "queues": lambda c: (good_welcome(c, queues=2), all_fds(c)),
+    "order": lambda c: (good_welcome(c, order=3), all_fds(c)),
+    "positive status": lambda c: (good_welcome(c, status=5), all_fds(c)),
+    "short": lambda c: (good_welcome(c)[:-1], all_fds(c)),
+    "long": lambda c: (good_welcome(c) + b"x", all_fds(c)),
+    "no descriptors": lambda c: (good_welcome(c), []),
+    "one descriptor missing": lambda c: (good_welcome(c), all_fds(c)[:3]),
+    "one descriptor more": lambda c: (good_welcome(c), [*all_fds(c), 0]),
+    "many descriptors": lambda c: (good_welcome(c), all_fds(c) * 50),
+    "pool too small": lambda c: (
+        good_welcome(c),
+        [sealed_memfd("p", len(c.pool) - PAGE), *all_fds(c)[1:]],
+    ),
+    "pool not sealed": lambda c: (good_welcome(c), [short_memory(len(c.pool)), *all_fds(c)[1:]]),
+    "ring too small": lambda c: (
+        good_welcome(c),
+        [c.pool_fd, sealed_memfd("r", PAGE), *c.events],
+    ),
+    "pool is a file": lambda c: (
+        good_welcome(c),
+        [os.open(__file__, os.O_RDONLY), *all_fds(c)[1:]],
+    ),
+    "event is a pipe": lambda c: (good_welcome(c), [c.pool_fd, c.ring_fd, os.pipe()[1], 0]),
+    "event is a socket": lambda c: (good_welcome(c), [c.pool_fd, c.ring_fd, c.sock.fileno(), 0]),
+    "swapped": lambda c: (good_welcome(c), all_fds(c)[::-1]),
+}
+
+
+@pytest.mark.parametrize("name", WELCOMES)
+def test_bad_welcome(lib, backend, name):
+    before = len(os.listdir("/proc/self/fd"))
+    backend.make_welcome = lambda channel, hello: WELCOMES[name](channel)
+    expect(errno.EPROTO, lambda: vreadlib.Connection(lib, backend.path, timeout_ms=1000))
+    # what the welcome brought along was closed (this process holds the backend's ends, too)
+    made = {"pool too small": 1, "pool not sealed": 1, "ring too small": 1, "pool is a file": 1}
+    made |= {"event is a pipe": 2}
+    eventually(lambda: len(os.listdir("/proc/self/fd")) == before + made.get(name, 0))
+
+
+def test_ring_not_initialised(lib, backend):
+    def welcome(channel, hello):
+        channel.ring[16] = 0
+        return backend.welcome(channel, hello)
+
+    backend.make_welcome = welcome
+    expect(errno.EPROTO, lambda: vreadlib.Connection(lib, backend.path))
+
+
+@pytest.mark.parametrize("status", [errno.EACCES, errno.ENOMEM, errno.EINVAL])
+def test_refused(lib, backend, status):
+    backend.make_welcome = lambda c, hello: (good_welcome(c, status=-status), [])
+    expect(status, lambda: vreadlib.Connection(lib, backend.path))
+
+
+def test_closed_without_a_welcome(lib, backend):
+    backend.make_welcome = lambda c, hello: (None, [])
+    expect(errno.ENOTCONN, lambda: vreadlib.Connection(lib, backend.path))
+
+
+def test_hello(lib, backend):
+    hellos = []
+
+    def welcome(channel, hello):
+        hellos.append(hello)
+        return backend.welcome(channel, hello)
+
+    backend.make_welcome = welcome
+    with vreadlib.Connection(lib, backend.path, pool_bytes=100_000):
+        pass
+    assert hellos == [struct.pack("<IIIHH4I", MAGIC, 1, 25, 1, 2, 0, 0, 0, 0)]
+
+
+# ---- timeouts and late answers ---------------------------------------------------
+
+
+class Held:
+    """Holds answers back until told."""
+
+    def __init__(self, backend, operation):
+        self.backend, self.operation = backend, operation
+        self.requests = []
+        backend.on_request = self.answer
+
+    def answer(self, channel, request):
+        if request.op == self.operation:
+            self.requests.append((channel, request))
+        else:
+            self.backend.answer(channel, request)
+
+    def let_go(self):
+        self.backend.on_request = self.backend.answer
+        for channel, request in self.requests:
+            self.backend.answer(channel, request)
+
+
+def test_late_open_is_closed(lib, backend):
+    held = Held(backend, OPEN)
+    with vreadlib.Connection(lib, backend.path, timeout_ms=200) as c:
+        expect(errno.ETIME, lambda: open_file(c))
+        held.let_go()
+        assert backend.open_handles
+        with open_file(c) as f:
+            assert f.pread(10, 0) == CONTENT[:10]
+        eventually(lambda: not backend.open_handles)
+
+
+def test_late_read_writes_where_nobody_looks(lib, backend):
+    """The pages of a READ that was given up are not used again before its answer."""
+    with vreadlib.Connection(lib, backend.path, timeout_ms=200) as c, open_file(c) as f:
+        held = Held(backend, READ)
+        expect(errno.ETIME, lambda: f.pread(1 << 20, 0))
+        late = {page for _, r in held.requests for page in range(r.page, r.page + r.pages)}
+        assert late
+        backend.on_request = backend.answer
+        first = len(backend.requests)
+        for _ in range(5):
+            assert f.pread(1 << 20, 100) == CONTENT[100 : 100 + (1 << 20)]
+        for request in backend.requests[first:]:
+            assert late.isdisjoint(range(request.page, request.page + request.pages))
+        held.let_go()
+        f.submit(0, 4 << 20)  # all pages are free once the answers are in
+        (completion,) = c.reap()
+        assert vreadlib.data(completion) == CONTENT[: 4 << 20]
+        c.release(completion)
+
+
+def test_slice_full_of_late_reads(lib, backend):
+    """Then there is no room for others: they time out, and work again after the answers."""
+    small = vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10, timeout_ms=200)
+    with small as c, open_file(c) as f:
+        held = Held(backend, READ)
+        for _ in range(3):
+            expect(errno.ETIME, lambda: f.pread(64 << 10, 0))
+        start = time.monotonic()
+        expect(errno.ETIME, lambda: f.pread(4096, 0))
+        assert time.monotonic() - start < 1
+        held.let_go()
+        assert f.pread(200_000, 7) == CONTENT[7:200_007]
+
+
+def test_close_with_reads_in_flight(lib, backend):
+    with vreadlib.Connection(lib, backend.path, timeout_ms=200) as c:
+        f = open_file(c)
+        held = Held(backend, READ)
+        for n in range(3):
+            f.submit(n * 1000, 1000)
+        f.close()
+        held.let_go()
+        assert c.reap(timeout_ms=100) == []  # nobody asks for them any more
+        eventually(lambda: not backend.open_handles)
+
+
+def test_room_comes_while_a_reader_waits(lib, backend):
+    """A reader that waits for room is woken by vread_release() in another thread."""
+    small = vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10, timeout_ms=5000)
+    with small as c, open_file(c) as f:
+        f.submit(0, 64 << 10)
+        (completion,) = c.reap()
+        timer = threading.Timer(0.3, lambda: c.release(completion))
+        timer.start()
+        start = time.monotonic()
+        assert f.pread(100, 9) == CONTENT[9:109]
+        assert 0.2 < time.monotonic() - start < 2
+        timer.join()
+
+
+# ---- what a backend sees ---------------------------------------------------------
+
+
+def test_small_sequential_reads_are_few_requests(backend, connection):
+    with open_file(connection) as f:
+        while f.read(4096):
+            pass
+    asked = reads(backend)
+    assert len(asked) < 40
+    assert sum(length for _, length in asked) == len(CONTENT)
+    assert asked[0] == (0, 65536)
+
+
+def test_random_reads_fetch_only_what_is_asked(backend, connection):
+    with open_file(connection) as f:
+        for offset in (1_000_000, 50_000, 3_000_000):
+            f.seek(offset)
+            assert f.read(100) == CONTENT[offset : offset + 100]
+            assert f.pread(100, offset + 5000) == CONTENT[offset + 5000 : offset + 5100]
+    assert sum(length for _, length in reads(backend)) == 600
+
+
+def test_read_ahead_can_be_switched_off(lib, backend):
+    with vreadlib.Connection(lib, backend.path, readahead=1) as c, open_file(c) as f:
+        for _ in range(10):
+            f.read(1000)
+    assert reads(backend) == [(n * 1000, 1000) for n in range(10)]
+
+
+def test_reads_ahead_while_the_caller_computes(backend, connection):
+    with open_file(connection) as f:
+        for _ in range(8):
+            f.read(4096)
+        eventually(lambda: (1 << 20, 1 << 18) in reads(backend))
+        eventually(lambda: backend.channels[0].produced == len(backend.requests))
+        # served from there: even a backend that answers no more does not matter
+        backend.on_request = lambda channel, request: None
+        for at in range(8 * 4096, 1 << 20, 4096):
+            assert f.read(4096) == CONTENT[at : at + 4096]
+        backend.on_request = backend.answer
+
+
+def test_seeking_within_what_is_there_keeps_it(backend, connection):
+    with open_file(connection) as f:
+        f.read(4096)
+        f.read(4096)
+        count = len(reads(backend))
+        f.seek(50_000)
+        assert f.read(1000) == CONTENT[50_000:51_000]
+        assert (50_000, 1000) not in reads(backend)[count:]
+
+
+def test_a_long_pread_is_several_requests_in_flight(backend, connection):
+    with open_file(connection) as f:
+        held = Held(backend, READ)
+        thread = threading.Thread(target=lambda: f.pread(1 << 20, 0))
+        thread.start()
+        eventually(lambda: len(held.requests) == 4)
+        held.let_go()
+        thread.join(10)
+        assert not thread.is_alive()
+    assert reads(backend) == [(n << 18, 1 << 18) for n in range(4)]
+
+
+def test_vectored_ranges_are_in_flight_together(backend, connection):
+    with open_file(connection) as f:
+        held = Held(backend, READ)
+        ranges = [(n * 100_000, 100) for n in range(10)]
+        result = []
+        thread = threading.Thread(target=lambda: result.append(f.preadv(ranges)))
+        thread.start()
+        eventually(lambda: len(held.requests) == 10)
+        held.let_go()
+        thread.join(10)
+        assert result == [(0, [CONTENT[o : o + n] for o, n in ranges])]
+
+
+def test_idle_read_ahead_gives_way(lib, backend):
+    """Files that were read a little hold the slice only until somebody needs it."""
+    with vreadlib.Connection(lib, backend.path, pool_bytes=1 << 20, timeout_ms=500) as c:
+        files = [open_file(c) for _ in range(30)]
+        for f in files:
+            assert f.read(100) == CONTENT[:100]
+        for f in files:
+            assert f.read(100) == CONTENT[100:200]
+        assert files[0].pread(1 << 20, 5) == CONTENT[5 : 5 + (1 << 20)]
+        for f in files:
+            f.close()
+
+
+def test_more_files_than_slots(backend, connection):
+    files = [open_file(connection) for _ in range(300)]
+    for f in files:
+        assert f.read(100) == CONTENT[:100]
+    for f in files:
+        f.close()
+    eventually(lambda: drained(connection, backend))
+
+
+def test_closed_handles_reach_a_slow_backend(lib, backend):
+    """More closes than the ring has entries, while nothing is answered: none is lost."""
+    with vreadlib.Connection(lib, backend.path, timeout_ms=200) as c:
+        files = [open_file(c) for _ in range(200)]
+        held = Held(backend, CLOSE)
+        for f in files:
+            f.close()
+        assert len(backend.open_handles) == 200
+        held.let_go()
+        eventually(lambda: c.connected() and drained(c, backend))
+
+
+def drained(connection, backend):
+    connection.reap(timeout_ms=0)
+    return not backend.open_handles
+
+
+def test_requests_carry_zeroes_elsewhere(backend, connection):
+    with open_file(connection) as f:
+        f.pread(100, 5)
+        f.update()
+    eventually(lambda: backend.requests[-1].op == CLOSE)
+    opened, read, stat, close = [r.raw for r in backend.requests]
+    assert opened[3] == 0 and opened[12:16] == bytes(4) and opened[44:] == bytes(20)
+    assert read[3] == 0 and read[28:] == bytes(36)
+    for raw in (stat, close):
+        assert raw[3:12] == bytes(9) and raw[16:] == bytes(48)
+
+
+def test_ring_indexes_wrap(backend, connection):
+    """More requests than a 16-bit count, and than the ring many times over."""
+    with open_file(connection) as f:
+        for n in range(1000):
+            assert f.pread(10, n) == CONTENT[n : n + 10]
+    assert backend.channels[0].produced > 1000
