@@ -33,7 +33,6 @@ from tools.lab.paths import REPOSITORY
 
 VARIANT = "release"
 REQUEST = 1 << 20
-BLOCKS = "/blocks.txt"
 VREADBENCH = "/usr/local/bin/vreadbench"
 CLIENT_ADDRESS = "10.77.0.102"
 TARGETS = (Target("xen.vread.seq", "xen.vanilla.seq", 3.0),)
@@ -123,23 +122,21 @@ class _Bench:
         )
         self.backend.start()
         _say("starting the client domU")
-        self.client = host.create_guest(
+        self.client = deployment.start_client(
+            self.backend,
             "client",
+            data.blocks_file,
             memory_mib=256,
             vifs=[CLIENT_ADDRESS],
             files=guest_files() | {VREADBENCH: REPOSITORY / "build" / VARIANT / "vreadbench"},
         )
-        self.client.put(data.blocks_file, BLOCKS)
-        self.backend.attach(self.client)
-        deployment.load_frontend(self.client)
-        self.backend.wait_connected(self.client)
         _say("starting the datanode domU")
         self.vanilla = Vanilla(host, self.client, data)
 
     def check_agreement(self):
         _say("comparing digests")
         for name, digest in (
-            ("vRead", deployment.file_digest(self.client, BLOCKS)),
+            ("vRead", deployment.file_digest(self.client)),
             ("vanilla", self.vanilla.digest()),
         ):
             if digest != self.data.sha256:
@@ -160,7 +157,7 @@ class _Bench:
         self.backend.wait_connected(self.client)
 
     def _vread(self):
-        command = f"{VREADBENCH} -e /dev/vread -a read -r {REQUEST} < {BLOCKS}"
+        command = f"{VREADBENCH} -e /dev/vread -a read -r {REQUEST} < {deployment.BLOCKS}"
         return json.loads(self.client.text(command, READ_TIMEOUT))
 
     def _add(self, name, measured):
