@@ -49,16 +49,10 @@ static void push(struct vread_file *f, struct request *request, size_t length)
 	engine_start(engine(f), request);
 }
 
-static void clear(struct vread_file *f)
+void sequential_drop(struct vread_file *f)
 {
 	while (f->count)
 		pop(f);
-	f->ahead = f->position;
-}
-
-void sequential_drop(struct vread_file *f)
-{
-	clear(f);
 	if (f->next) {
 		f->prev->next = f->next;
 		f->next->prev = f->prev;
@@ -84,11 +78,18 @@ static bool queued(struct vread_file *f, uint64_t offset)
 	return f->count && offset >= front(f)->op.offset && offset < f->ahead;
 }
 
+static void restart(struct vread_file *f)
+{
+	while (f->count)
+		pop(f);
+	f->ahead = f->position;
+}
+
 /* Makes the queue start at the position: drops what lies before it, or all. */
 static void align(struct vread_file *f)
 {
 	if (!queued(f, f->position))
-		clear(f);
+		restart(f);
 	while (f->count && front(f)->op.offset + front(f)->op.length <= f->position)
 		pop(f);
 }
@@ -227,7 +228,7 @@ static ssize_t read_on(struct vread_file *f, char *dst, size_t length)
 		done += (size_t)r;
 	}
 	if (r < 0)
-		clear(f);
+		restart(f);
 	return done ? (ssize_t)done : r;
 }
 
