@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""File systems made to harm: whatever the metadata says, the reader ends soon, stays whole (it is
+built with the sanitizers here) and gives out the block's true bytes or an error."""
+
+import random
+import re
+import shutil
+import struct
+import time
+
+import pytest
+
+from tests.support.disk import BlockError, Disk
+from tests.support.hdfs_dir import DataDirectory
+
+KIB = 1024
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    directory = DataDirectory(folder / "data")
+    blocks = [directory.add(1073741825 + n, 60_000 + n) for n in range(4)]
+    return Disk(folder, [directory], table="none", block_size=1024), blocks
+
+
+@pytest.fixture
+def disk(original, tmp_path):
+    """A copy to spoil, and its blocks."""
+    pristine, blocks = original
+    copy = object.__new__(Disk)
+    vars(copy).update(vars(pristine))
+    copy.path = tmp_path / "disk.raw"
+    shutil.copy(pristine.path, copy.path)
+    return copy, blocks
+
+
+def read_what_can_be_read(disk, blocks):
+    """How many blocks were still readable; those that were, rightly."""
+    right = 0
+    try:
+        with disk.blockctl() as control:
+            for block in blocks:
+                try:
+                    data = control.open(block).read_all()
+                except BlockError:
+                    continue
+                assert data == block.content()
+                right += 1
+            try:
+                control.list()
+            except BlockError as error:
+                assert error.name in ("EIO", "EAGAIN", "ENOMEM")
+    except BlockError:
+        return 0
+    return right
+
+
+def inode_places(disk, *paths):
+    """Offsets of the paths' inodes in the image."""
+    told = disk.debugfs(*[f"imap {path}" for path in paths], write=False)
+    found = re.findall(r"located at block (\d+), offset 0x([0-9a-f]+)", told)
+    return [int(block) * KIB + int(offset, 16) for block, offset in found]
+
+
+def metadata_offsets(disk, blocks):
+    """Bytes the reader must go through: superblock, descriptors, inodes, directories."""
+    places = [(KIB, 264), (2 * KIB, 256)]
+    paths = ["/", "/dfs", "/dfs/data", "/dfs/data/current"]
+    paths += [disk.inside(block.path).rsplit("/", 1)[0] for block in blocks[:1]]
+    paths += [disk.inside(block.path) for block in blocks] + [disk.meta_of(b) for b in blocks]
+    places += [(offset, 160) for offset in inode_places(disk, *paths)]
+    for path in paths[:5]:
+        numbers = disk.debugfs(f"blocks {path}", write=False).splitlines()[-1].split()
+        places += [(int(number) * KIB, 200) for number in numbers if number.isdigit()]
+    assert len(places) > 15
+    return places
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_metadata(disk, seed):
+    disk, blocks = disk
+    chance = random.Random(seed)
+    places = metadata_offsets(disk, blocks)
+    with open(disk.path, "r+b") as image:
+        for _ in range(1 + seed % 4):
+            start, length = chance.choice(places)
+            image.seek(start + chance.randrange(length))
+            image.write(chance.choice([b"\0", b"\xff", chance.randbytes(1), chance.randbytes(4)]))
+    began = time.monotonic()
+    read_what_can_be_read(disk, blocks)
+    assert time.monotonic() - began < 30
+
+
+def without_checksums(tmp_path, directory, **options):
+    """Crafted metadata then passes libext2fs's own tests."""
+    features = "^metadata_csum,^64bit,^uninit_bg"
+    return Disk(tmp_path, [directory], table="none", block_size=1024, features=features, **options)
+
+
+def inode_offset(disk, path):
+    (place,) = inode_places(disk, path)
+    return place
+
+
+def write_at(disk, offset, data):
+    with open(disk.path, "r+b") as image:
+        image.seek(offset)
+        image.write(data)
+
+
+def free_block(disk):
+    return int(disk.debugfs("ffb", write=False).split()[-1])
+
+
+def extent_header(entries, depth, capacity=84):
+    return struct.pack("<HHHHI", 0xF30A, entries, capacity, depth, 0)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    directory = DataDirectory(tmp_path / "data")
+    block = directory.add(1073741825, 60_000)
+    return without_checksums(tmp_path, directory), block
+
+
+def ends_soon(disk, block, *names):
+    began = time.monotonic()
+    with disk.blockctl() as control, pytest.raises(BlockError) as caught:
+        control.open(block).read_all()
+    assert caught.value.name in names
+    assert time.monotonic() - began < 20
+
+
+def test_extent_tree_that_contains_itself(plain):
+    """Five levels of one node with 84 children, each itself: 4e9 visits if followed."""
+    disk, block = plain
+    node = free_block(disk)
+    index = b"".join(struct.pack("<IIHH", n, node, 0, 0) for n in range(84))
+    for depth in range(5, 0, -1):
+        write_at(disk, node * KIB, extent_header(84, depth - 1 or 1) + index)
+    root = extent_header(1, 5, 4) + struct.pack("<IIHH", 0, node, 0, 0)
+    write_at(disk, inode_offset(disk, disk.inside(block.path)) + 0x28, root)
+    ends_soon(disk, block, "EIO", "ENODATA")
+
+
+def test_directory_that_never_ends(plain):
+    """A folder of 4 TiB, all of it one block again and again."""
+    disk, block = plain
+    folder = disk.inside(block.path).rsplit("/", 1)[0]
+    where = inode_offset(disk, folder)
+    node = free_block(disk)
+    empty = struct.pack("<IHBB", 0, 1024, 0, 0) + bytes(1016)
+    write_at(disk, node * KIB, empty)
+    extents = b"".join(struct.pack("<IHHI", n, 1, 0, node) for n in range(84))
+    write_at(disk, (node + 1) * KIB, extent_header(84, 0) + extents)
+    root = extent_header(1, 1, 4) + struct.pack("<IIHH", 0, node + 1, 0, 0)
+    write_at(disk, where + 0x28, root)
+    write_at(disk, where + 4, struct.pack("<I", 0xFFFFFC00))
+    ends_soon(disk, block, "ENOENT", "EIO")
+
+
+@pytest.mark.parametrize(
+    "physical", [0xFFFFFFFF, 1 << 30, 0], ids=["last-32-bit", "far-outside", "block-0"]
+)
+def test_extent_outside_the_file_system(plain, physical):
+    disk, block = plain
+    root = extent_header(1, 0, 4) + struct.pack("<IHHI", 0, 100, 0, physical)
+    write_at(disk, inode_offset(disk, disk.inside(block.path)) + 0x28, root)
+    ends_soon(disk, block, "EIO")
+
+
+def test_extents_that_overlap(plain):
+    disk, block = plain
+    root = extent_header(2, 0, 4)
+    root += struct.pack("<IHHI", 0, 40, 0, 3000) + struct.pack("<IHHI", 20, 40, 0, 3100)
+    write_at(disk, inode_offset(disk, disk.inside(block.path)) + 0x28, root)
+    ends_soon(disk, block, "EIO")
+
+
+def test_extents_of_another_file(plain, tmp_path):
+    """Bytes of one file under the name of another fail its checksums."""
+    disk, block = plain
+    other = disk.inside("current/VERSION")
+    first = int(disk.debugfs(f"blocks {other}", write=False).splitlines()[-1].split()[0])
+    root = extent_header(1, 0, 4) + struct.pack("<IHHI", 0, 100, 0, first)
+    write_at(disk, inode_offset(disk, disk.inside(block.path)) + 0x28, root)
+    ends_soon(disk, block, "EBADMSG")
+
+
+def test_size_of_exabytes(plain):
+    disk, block = plain
+    where = inode_offset(disk, disk.inside(block.path))
+    write_at(disk, where + 4, b"\xff\xff\xff\xff")
+    write_at(disk, where + 0x6C, b"\xff\xff\xff\x7f")
+    ends_soon(disk, block, "ENODATA")
+    with disk.blockctl() as control, pytest.raises(BlockError) as caught:
+        control.open(block, block.length)
+    assert caught.value.name == "EILSEQ"
+
+
+def test_name_with_control_characters_is_no_block(plain):
+    disk, block = plain
+    folder = disk.inside(block.path).rsplit("/", 1)[0]
+    disk.debugfs(f'write /etc/hostname "{folder}/blk_1\x1b[2J"')
+    with disk.blockctl() as control:
+        assert [entry["id"] for entry in control.list()] == [block.id]
