@@ -37,6 +37,8 @@ struct walk {
 	struct fs *fs;
 	struct fs_view *view;
 	struct block_listing listing;
+	unsigned unreadable; /* folders of this pool */
+	int last_error;
 };
 
 static int collect(void *ctx, const char *name, uint64_t inode)
@@ -174,11 +176,20 @@ static int walk_path(struct walk *w, const char *path)
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
 	if (r == -EIO || r == -EFBIG) {
-		log_warn("datanode %s: %s cannot be listed: %s", w->listing.datanode, path,
-			 strerror(-r));
+		w->unreadable++;
+		w->last_error = r;
 		return 0;
 	}
 	return r;
+}
+
+/* One line, however much of the image is damaged. */
+static void warn_unreadable(struct walk *w, const char *dir, const char *pool)
+{
+	if (w->unreadable)
+		log_warn("datanode %s: %u block folders of pool %s in %s cannot be listed: %s",
+			 w->listing.datanode, w->unreadable, pool, dir, strerror(-w->last_error));
+	w->unreadable = 0;
 }
 
 static int walk_pool(struct walk *w, const char *dir, const char *pool)
@@ -197,7 +208,9 @@ static int walk_pool(struct walk *w, const char *dir, const char *pool)
 		return r;
 	w->listing.finalized = false;
 	snprintf(path, sizeof(path), "%s/current/%s/current/rbw", dir, pool);
-	return walk_path(w, path);
+	r = walk_path(w, path);
+	warn_unreadable(w, dir, pool);
+	return r;
 }
 
 static int walk_filesystem(struct walk *w, const struct layout_filesystem *lfs)
