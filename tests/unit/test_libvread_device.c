@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * libvread over /dev/vread, without the device: ioctl() and poll() of this
+ * program are those of a driver made up here, which refuses, delays, loses
+ * its backend and gets another.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../hdfs-native/libvread/connection.h"
+#include "vread.h"
+#include "vread_ioctl.h"
+
+#define BLOCK_LENGTH 3000000ULL
+#define POOL_BYTES (1U << 20)
+
+/* The driver: one open file, one block whose byte n is n * 7. */
+static struct {
+	int fd;
+	uint8_t *slice;
+	bool connected;
+	unsigned room; /* READs it takes before EAGAIN */
+	bool hold;     /* READs are not answered */
+	int read_error, open_error;
+	struct vread_ioc_read reads[256];
+	unsigned num_reads; /* taken, not answered */
+	struct vread_ioc_completion done[256];
+	unsigned num_done;
+	unsigned opened, closed, submits, infos;
+	uint32_t abi, max_in_flight;
+} driver;
+
+static void fill(const struct vread_ioc_read *r)
+{
+	for (uint32_t i = 0; i < r->length; i++)
+		driver.slice[r->slice_offset + i] = (uint8_t)((r->offset + i) * 7);
+}
+
+static void answer(const struct vread_ioc_read *r, int error)
+{
+	uint64_t left = BLOCK_LENGTH - r->offset;
+
+	if (!error)
+		fill(r);
+	driver.done[driver.num_done++] = (struct vread_ioc_completion){
+		.user_data = r->user_data,
+		.result = error ? error : (int32_t)(r->length < left ? r->length : left),
+	};
+}
+
+static void answer_all(int error)
+{
+	for (unsigned i = 0; i < driver.num_reads; i++)
+		answer(&driver.reads[i], error);
+	driver.num_reads = 0;
+}
+
+static int fails(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static int do_info(struct vread_ioc_info *info)
+{
+	driver.infos++;
+	*info = (struct vread_ioc_info){
+		.abi = driver.abi,
+		.connected = driver.connected,
+		.max_in_flight = driver.max_in_flight,
+		.pool_bytes = POOL_BYTES,
+	};
+	return 0;
+}
+
+static int do_open(struct vread_ioc_open *open)
+{
+	if (!driver.connected)
+		return fails(ENOTCONN);
+	if (driver.open_error)
+		return fails(driver.open_error);
+	open->handle = 40 + driver.opened++;
+	open->flags = VREAD_BLOCK_FINALIZED;
+	open->length = BLOCK_LENGTH;
+	return 0;
+}
+
+static int do_submit(const struct vread_ioc_submit *submit)
+{
+	const struct vread_ioc_read *reads = (const void *)(uintptr_t)submit->reads;
+	unsigned n;
+
+	driver.submits++;
+	if (!driver.connected)
+		return fails(ENOTCONN);
+	for (n = 0; n < submit->count && driver.num_reads + driver.num_done < driver.room; n++) {
+		if (driver.read_error)
+			return n ? (int)n : fails(driver.read_error);
+		if (driver.hold)
+			driver.reads[driver.num_reads++] = reads[n];
+		else
+			answer(&reads[n], 0);
+	}
+	return n ? (int)n : fails(EAGAIN);
+}
+
+static int do_reap(const struct vread_ioc_reap *reap)
+{
+	unsigned n = driver.num_done < reap->count ? driver.num_done : reap->count;
+
+	assert_int_equal(reap->min_complete, 0);
+	memcpy((void *)(uintptr_t)reap->completions, driver.done, n * sizeof(driver.done[0]));
+	driver.num_done -= n;
+	memmove(driver.done, driver.done + n, driver.num_done * sizeof(driver.done[0]));
+	return (int)n;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *argument;
+
+	va_start(ap, request);
+	argument = va_arg(ap, void *);
+	va_end(ap);
+	assert_int_equal(fd, driver.fd);
+	switch (request) {
+	case VREAD_IOC_INFO:
+		return do_info(argument);
+	case VREAD_IOC_SLICE:
+		return 0;
+	case VREAD_IOC_OPEN:
+		return do_open(argument);
+	case VREAD_IOC_CLOSE:
+		driver.closed++;
+		return 0;
+	case VREAD_IOC_STAT:
+		((struct vread_ioc_stat *)argument)->length = BLOCK_LENGTH;
+		((struct vread_ioc_stat *)argument)->genstamp = 2;
+		return driver.connected ? 0 : fails(ENOTCONN);
+	case VREAD_IOC_SUBMIT:
+		return do_submit(argument);
+	case VREAD_IOC_REAP:
+		return do_reap(argument);
+	default:
+		return fails(ENOTTY);
+	}
+}
+
+/* Of the driver's descriptor only; the engine's own is asked of the kernel by ppoll. */
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	struct pollfd *volatile all = fds; /* glibc's declaration calls them write-only */
+	short ready = 0;
+
+	if (driver.num_done)
+		ready |= POLLIN;
+	if (driver.num_reads + driver.num_done < driver.room)
+		ready |= POLLOUT;
+	ready &= all[0].events;
+	if (!driver.connected)
+		ready |= POLLERR;
+	all[0].revents = ready;
+	if (count > 1)
+		ppoll(all + 1, 1, &(struct timespec){0}, NULL);
+	if (!ready && timeout_ms)
+		nanosleep(&moment, NULL);
+	return ready != 0;
+}
+
+/* ---- fixture --------------------------------------------------------------- */
+
+static struct vread v;
+
+static int set_up(void **state)
+{
+	struct transport *transport;
+
+	(void)state;
+	memset(&driver, 0, sizeof(driver));
+	memset(&v, 0, sizeof(v));
+	driver.abi = VREAD_IOC_ABI;
+	driver.connected = true;
+	driver.max_in_flight = 64;
+	driver.room = 64;
+	driver.fd = memfd_create("driver", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(driver.fd, POOL_BYTES), 0);
+	driver.slice = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, driver.fd, 0);
+	assert_true(driver.slice != MAP_FAILED);
+	assert_int_equal(device_connect(driver.fd, POOL_BYTES, &transport), 0);
+	assert_int_equal(engine_init(&v.engine, transport, sequential_reclaim), 0);
+	v.files.next = v.files.prev = &v.files;
+	v.event_fd = -1;
+	v.timeout_ms = 300;
+	v.chunk_bytes = 256 << 10;
+	v.readahead_bytes = 512 << 10;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	engine_destroy(&v.engine, false);
+	munmap(driver.slice, POOL_BYTES);
+	return 0;
+}
+
+static const struct vread_block block = {.pool_id = "p", .block_id = 1, .generation_stamp = 2};
+
+static struct vread_file *open_file(void)
+{
+	struct vread_file *f;
+
+	assert_int_equal(vread_open(&v, &block, &f), 0);
+	return f;
+}
+
+static uint8_t buf[BLOCK_LENGTH + 100];
+
+static void check(uint64_t offset, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (buf[i] != (uint8_t)((offset + i) * 7))
+			fail_msg("byte %zu of %zu from %llu", i, n, (unsigned long long)offset);
+}
+
+/* ---- tests ----------------------------------------------------------------- */
+
+static void test_reads(void **state)
+{
+	struct vread_file *f = open_file();
+	struct vread_stat st;
+
+	(void)state;
+	assert_int_equal(vread_pread(f, buf, sizeof(buf), 0), BLOCK_LENGTH);
+	check(0, BLOCK_LENGTH);
+	assert_int_equal(vread_pread(f, buf, 1000, BLOCK_LENGTH - 10), 10);
+	check(BLOCK_LENGTH - 10, 10);
+	for (uint64_t at = 0; at < BLOCK_LENGTH; at += 50000) {
+		assert_int_equal(vread_read(f, buf, 50000), 50000);
+		check(at, 50000);
+	}
+	assert_int_equal(vread_read(f, buf, 1), 0);
+	assert_int_equal(vread_stat(f, &st), 0);
+	assert_int_equal(st.length, BLOCK_LENGTH);
+	assert_int_equal(vread_update(f), 0);
+	assert_true(vread_connected(&v));
+	vread_close(f);
+	assert_int_equal(driver.closed, 1);
+}
+
+static void test_a_read_costs_few_calls(void **state)
+{
+	struct vread_file *f = open_file();
+
+	(void)state;
+	driver.infos = driver.submits = 0;
+	assert_int_equal(vread_pread(f, buf, 100, 0), 100);
+	assert_int_equal(driver.submits, 1);
+	assert_int_equal(driver.infos, 0);
+	vread_close(f);
+}
+
+/* EAGAIN is the driver's "later", not the reader's error. */
+static void test_waits_for_room_in_the_driver(void **state)
+{
+	struct vread_file *f = open_file();
+
+	(void)state;
+	driver.room = 1;
+	assert_int_equal(vread_pread(f, buf, sizeof(buf), 0), BLOCK_LENGTH);
+	check(0, BLOCK_LENGTH);
+	vread_close(f);
+}
+
+static void test_no_room_at_all_is_a_timeout(void **state)
+{
+	struct vread_file *f = open_file();
+
+	(void)state;
+	driver.room = 0;
+	assert_int_equal(vread_pread(f, buf, 100, 0), -ETIME);
+	driver.room = 64;
+	assert_int_equal(vread_pread(f, buf, 100, 50), 100);
+	check(50, 100);
+	vread_close(f);
+	assert_int_equal(v.engine.slice.free_pages, POOL_BYTES / 4096);
+}
+
+static void test_refused_read_is_an_error(void **state)
+{
+	struct vread_file *f = open_file();
+
+	(void)state;
+	driver.read_error = EBADF;
+	assert_int_equal(vread_pread(f, buf, 100, 0), -EBADF);
+	driver.read_error = ENODEV; /* the device is gone for good */
+	assert_int_equal(vread_pread(f, buf, 100, 0), -ENOTCONN);
+	vread_close(f);
+}
+
+static void test_late_completion(void **state)
+{
+	struct vread_file *f = open_file();
+
+	(void)state;
+	driver.hold = true;
+	assert_int_equal(vread_pread(f, buf, 300000, 0), -ETIME);
+	assert_true(v.engine.slice.free_pages < POOL_BYTES / 4096);
+	driver.hold = false;
+	assert_int_equal(vread_pread(f, buf, 100000, 7), 100000);
+	check(7, 100000);
+	answer_all(0);
+	assert_int_equal(vread_pread(f, buf, 100000, 9), 100000);
+	check(9, 100000);
+	assert_int_equal(vread_pread(f, buf, 1, 0), 1);
+	assert_int_equal(v.engine.slice.free_pages, POOL_BYTES / 4096);
+	vread_close(f);
+}
+
+static void test_backend_dies_and_comes_back(void **state)
+{
+	struct vread_file *f = open_file(), *g;
+	struct vread_completion c;
+
+	(void)state;
+	driver.hold = true;
+	assert_int_equal(vread_submit(f, 0, 1000, NULL), 0);
+	driver.connected = false;
+	answer_all(-ENOTCONN);
+	assert_int_equal(vread_reap(&v, &c, 1, 100), 1);
+	assert_int_equal(c.result, -ENOTCONN);
+	vread_release(&v, &c);
+	assert_int_equal(vread_pread(f, buf, 10, 0), -ENOTCONN);
+	assert_int_equal(vread_update(f), -ENOTCONN);
+	assert_int_equal(vread_open(&v, &block, &g), -ENOTCONN);
+	assert_int_equal(vread_reap(&v, &c, 1, 100), -ENOTCONN);
+	assert_false(vread_connected(&v));
+
+	driver.connected = true;
+	driver.hold = false;
+	assert_true(vread_connected(&v));
+	g = open_file();
+	assert_int_equal(vread_pread(g, buf, 200000, 5), 200000);
+	check(5, 200000);
+	vread_close(g);
+	vread_close(f);
+	assert_int_equal(driver.closed, 2);
+	assert_int_equal(v.engine.slice.free_pages, POOL_BYTES / 4096);
+}
+
+static void test_completion_of_nothing_is_ignored(void **state)
+{
+	struct vread_file *f = open_file();
+
+	(void)state;
+	driver.done[driver.num_done++] = (struct vread_ioc_completion){.user_data = 5};
+	driver.done[driver.num_done++] = (struct vread_ioc_completion){.user_data = 1ULL << 40};
+	driver.done[driver.num_done++] = (struct vread_ioc_completion){.user_data = ~0ULL};
+	assert_int_equal(vread_pread(f, buf, 100, 3), 100);
+	check(3, 100);
+	vread_close(f);
+}
+
+static void test_open_error(void **state)
+{
+	struct vread_file *f;
+
+	(void)state;
+	driver.open_error = EACCES;
+	assert_int_equal(vread_open(&v, &block, &f), -EACCES);
+}
+
+static void refused_at_connect(int expected)
+{
+	struct transport *t;
+	int old = driver.fd;
+
+	driver.fd = memfd_create("driver", MFD_CLOEXEC);
+	assert_int_equal(device_connect(driver.fd, POOL_BYTES, &t), expected);
+	assert_int_equal(fcntl(driver.fd, F_GETFD), -1); /* closed */
+	driver.fd = old;
+}
+
+static void test_connect_errors(void **state)
+{
+	(void)state;
+	driver.abi = 2;
+	refused_at_connect(-EPROTO);
+	driver.abi = VREAD_IOC_ABI;
+	driver.connected = false;
+	refused_at_connect(-ENOTCONN);
+	driver.connected = true;
+	driver.max_in_flight = 0;
+	refused_at_connect(-EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_reads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_read_costs_few_calls, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_waits_for_room_in_the_driver, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_no_room_at_all_is_a_timeout, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_refused_read_is_an_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_late_completion, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_backend_dies_and_comes_back, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_completion_of_nothing_is_ignored, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_open_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_connect_errors, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
