@@ -60,6 +60,12 @@ def guest(host):
     return host.create_guest("one", disks=["phy:/dev/vda,xvda,r"], vifs=["10.77.0.11"])
 
 
+@pytest.fixture(scope="module")
+def other_guest(host):
+    files = {"/opt/shell": "/usr/bin/bash", "/opt/bridges": "/usr/sbin/brctl"}
+    return host.create_guest("other", vifs=["10.77.0.12"], files=files, extra="word=1")
+
+
 @pytest.fixture(params=["dom0", "guest"])
 def machine(request):
     """Tests that hold for dom0 and for guests alike run on both."""
@@ -163,18 +169,18 @@ def test_snapshot_disk_takes_writes_and_forgets_them(host, folder):
     host.run(["dd", "of=/dev/vda", "conv=fsync"], stdin=NOISE[:7]).check()
 
 
-def test_guest_files_bring_their_libraries(host, guest_name):
-    files = {"/opt/b3sum": "/usr/bin/bash", "/opt/list": "/usr/sbin/brctl"}
-    with host.create_guest(guest_name, files=files, extra="word=1") as guest:
-        assert guest.text(["/opt/b3sum", "-c", "echo $((6 * 7))"]) == "42\n"
-        assert "word=1" in guest.text("cat /proc/cmdline")
+def test_guest_files_bring_their_libraries(other_guest):
+    assert other_guest.text(["/opt/shell", "-c", "echo $((6 * 7))"]) == "42\n"
 
 
-def test_two_guests_and_dom0_talk(host, guest, guest_name):
-    with host.create_guest(guest_name, vifs=["10.77.0.12"]) as other:
-        for address in ("10.77.0.1", "10.77.0.11"):
-            other.run(f"ping -c 3 -W 5 {address}").check()
-        host.run("ping -c 1 -W 5 10.77.0.12").check()
+def test_kernel_arguments(other_guest):
+    assert "word=1" in other_guest.text("cat /proc/cmdline")
+
+
+def test_two_guests_and_dom0_talk(host, guest, other_guest):
+    for address in ("10.77.0.1", "10.77.0.11"):
+        other_guest.run(f"ping -c 3 -i 0.2 -W 5 {address}").check()
+    host.run("ping -c 1 -W 5 10.77.0.12").check()
 
 
 def test_destroyed_guest_is_gone(host, guest_name):

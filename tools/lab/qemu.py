@@ -80,11 +80,14 @@ class Machine:
         return f"console=com1 com1=115200,8n1 {memory}"
 
     def _disk_arguments(self) -> list[str]:
-        arguments = []
+        # A thread of their own keeps disks off the lock the emulated processor needs,
+        # and a long queue takes requests of 1 MiB whole.
+        arguments = ["-object", "iothread,id=disks"]
         for i, disk in enumerate(self.disks):
             mode = {"snapshot": ",snapshot=on", "readonly": ",readonly=on", "write": ""}[disk.mode]
             drive = f"file={_escaped(disk.path)},format=raw,if=none,id=disk{i}{mode}"
-            arguments += ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{i}"]
+            device = f"virtio-blk-pci,drive=disk{i},iothread=disks,queue-size=1024"
+            arguments += ["-drive", drive, "-device", device]
         return arguments
 
     def _wire_arguments(self) -> list[str]:
