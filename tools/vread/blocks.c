@@ -101,13 +101,14 @@ static int add(struct block_store *store, const char *name, const char *image, c
 	return CLI_FAILED;
 }
 
-/* An image that is refused does not hide the others. */
-static int add_configured(struct block_store *store, const char *path)
+/* An image that is refused does not hide the others: then *ret_some. */
+static int add_configured(struct block_store *store, const char *path, bool *ret_some)
 {
 	struct config *config;
 	char *errors;
 	int code = CLI_OK;
 
+	*ret_some = false;
 	if (config_load(path, &config, &errors)) {
 		for (char *line = strtok(errors, "\n"); line; line = strtok(NULL, "\n"))
 			cli_error(CLI_FAILED, "%s", line);
@@ -118,6 +119,7 @@ static int add_configured(struct block_store *store, const char *path)
 		const struct config_datanode *dn = &config->datanodes[i];
 		code = add(store, dn->name, dn->image, dn->layout) ?: code;
 	}
+	*ret_some = true;
 	config_free(config);
 	return code;
 }
@@ -125,17 +127,19 @@ static int add_configured(struct block_store *store, const char *path)
 static int list(const struct options *o)
 {
 	struct block_store *store = block_store_new();
-	int code, r;
+	bool some = false;
+	int code;
 
 	if (!store)
 		return cli_error(CLI_FAILED, "out of memory");
 	if (o->image)
 		code = add(store, "image", o->image, o->layout);
 	else
-		code = add_configured(store, o->config);
-	r = code && o->image ? code : print_all(store, o);
+		code = add_configured(store, o->config, &some);
+	if (!code || some)
+		code = print_all(store, o) ?: code;
 	block_store_free(store);
-	return r ?: code;
+	return code;
 }
 
 static int parse(struct options *o, int argc, char **argv)
@@ -195,13 +199,12 @@ static int run_blocks(int argc, char **argv)
 const struct command command_blocks = {
 	.name = "blocks",
 	.run = run_blocks,
-	.synopsis = "[--image IMAGE --layout LAYOUT | --config FILE] [OPTION...]",
+	.synopsis = "[--image IMAGE --layout LAYOUT | --config FILE] [...]",
 	.summary = "Lists the blocks in datanode images, without vreadd",
 	.options =
 		"  --image IMAGE     a datanode's disk image, and\n"
 		"  --layout LAYOUT   the layout vread-provision wrote for it; or\n"
-		"  --config FILE     all datanodes of vread.conf(5) (default " CONFIG_DEFAULT_PATH
-		")\n"
+		"  --config FILE     datanodes of vread.conf(5) (default " CONFIG_DEFAULT_PATH ")\n"
 		"  --pool POOL       only this block pool\n"
 		"  --specs           only readable blocks, one per line, for --blocks-from\n"
 		"  --json            as JSON\n",

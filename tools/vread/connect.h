@@ -25,9 +25,9 @@ enum { OPTION_ENDPOINT = 1000, OPTION_TIMEOUT, OPTION_BLOCKS_FROM };
 		"blocks-from", required_argument, NULL, OPTION_BLOCKS_FROM \
 	}
 
-#define READER_OPTIONS_HELP                                                                    \
-	"  --endpoint PATH      device or socket (default $VREAD_ENDPOINT, else /dev/vread)\n" \
-	"  --timeout MS         longest wait for one answer (default 2000)\n"                  \
+#define READER_OPTIONS_HELP                                                                 \
+	"  --endpoint PATH      device or socket (default $VREAD_ENDPOINT or /dev/vread)\n" \
+	"  --timeout MS         longest wait for one answer (default 2000)\n"               \
 	"  --blocks-from FILE   more blocks, one per line; -: standard input\n"
 
 /* Handles one of READER_OPTIONS: 0 or an exit code. */

@@ -176,7 +176,9 @@ static int remove_both(struct xs_device *d, xs_transaction_t t, const void *argu
 {
 	(void)argument;
 	/* Either may be gone already: with its domain, or by the backend. */
-	if ((!xs_rm(d->xs, t, d->backend) || !xs_rm(d->xs, t, d->frontend)) && errno != ENOENT)
+	if (!xs_rm(d->xs, t, d->backend) && errno != ENOENT)
+		return -errno;
+	if (!xs_rm(d->xs, t, d->frontend) && errno != ENOENT)
 		return -errno;
 	remove_empty_parents(d, t, d->backend, 2);
 	remove_empty_parents(d, t, d->frontend, 1);

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread as a user runs it, sanitized, and what it talks to."""
+
+import os
+import subprocess
+
+import pytest
+
+from tests.cli.xenstored import Xenstored
+from tests.libvread.conftest import BUILD, endpoint, served, vreadd  # noqa: F401
+
+VREAD = BUILD / "asan/vread"
+
+
+@pytest.fixture
+def vread():
+    def run(*words, env=None, stdin=None):
+        return subprocess.run(
+            [VREAD, *[str(word) for word in words]],
+            capture_output=True,
+            env=clean_environment() | (env or {}),
+            input=stdin,
+            timeout=60,
+        )
+
+    return run
+
+
+def clean_environment():
+    return {name: value for name, value in os.environ.items() if not name.startswith("VREAD_")}
+
+
+@pytest.fixture
+def xenstored(endpoint):  # noqa: F811
+    with Xenstored(endpoint) as store:
+        store.put("/local/domain/0", "", ("n0",))
+        store.put("/local/domain/7", "", ("n0", "r7"))
+        store.put("/local/domain/7/device", "", ("n0", "r7"))
+        yield store

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread cat, stat and blocks: against a real vreadd, and against its images."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+
+import pytest
+
+from tests.cli.conftest import VREAD, clean_environment
+from tests.libvread.backend import READ, Backend
+
+NAMES = ["large", "chunk", "odd", "byte", "rbw"]
+
+
+def spec(block, length=True):
+    text = f"{block.pool}/blk_{block.id}_{block.genstamp}@DS-1"
+    return f"{text}:{block.length}" if length else text
+
+
+@pytest.fixture
+def blocks(served):
+    return [served[1][name] for name in NAMES]
+
+
+# ---- cat -----------------------------------------------------------------------
+
+
+def test_blocks_one_after_the_other(vread, vreadd, blocks):
+    done = vread("cat", "--endpoint", vreadd.endpoint, *map(spec, blocks))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == b"".join(block.content() for block in blocks)
+
+
+def test_endpoint_before_the_command_and_from_the_environment(vread, vreadd, blocks):
+    word = spec(blocks[1])
+    for words, env in (
+        (["--endpoint", vreadd.endpoint, "cat", word], {}),
+        ([f"--endpoint={vreadd.endpoint}", "cat", word], {}),
+        (["cat", word], {"VREAD_ENDPOINT": vreadd.endpoint}),
+    ):
+        done = vread(*words, env=env)
+        assert (done.returncode, done.stdout) == (0, blocks[1].content()), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "start", "end"),
+    [
+        (["--offset", 5], 5, None),
+        (["--length", 700_000], 0, 700_000),
+        (["--offset", 1_000_001, "--length", 3], 1_000_001, 1_000_004),
+        (["--offset", 9_000_000], 9_000_000, None),
+        (["--offset", 9_000_001], 9_000_001, None),
+        (["--length", 0], 0, 0),
+        (["--offset", 8_999_990, "--length", 10**12], 8_999_990, None),
+    ],
+)
+def test_part_of_a_block(vread, vreadd, blocks, options, start, end):
+    done = vread("cat", "--endpoint", vreadd.endpoint, *options, spec(blocks[0]))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == blocks[0].content()[start:end]
+
+
+def test_offset_behind_the_end(vread, vreadd, blocks):
+    done = vread("cat", "--endpoint", vreadd.endpoint, "--offset", 9_000_002, spec(blocks[0]))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"--offset 9000002 lies behind its end" in done.stderr
+
+
+def test_stats(vread, vreadd, blocks):
+    done = vread("cat", "--stats", "--endpoint", vreadd.endpoint, spec(blocks[0]), spec(blocks[2]))
+    pattern = r"vread cat: 2 blocks, (\d+) bytes, [\d.]+ s, [\d.]+ MB/s, cpu [\d.]+ s\n"
+    match = re.fullmatch(pattern, done.stderr.decode())
+    assert match and int(match[1]) == len(done.stdout)
+
+
+def test_list_of_blocks(vread, vreadd, blocks, tmp_path):
+    text = "# a comment\n\n" + "".join(f"  {spec(b)} \r\n" for b in blocks[:2])
+    (tmp_path / "list").write_text(text)
+    listed = ["--blocks-from", tmp_path / "list"]
+    done = vread("cat", "--endpoint", vreadd.endpoint, *listed, spec(blocks[2]))
+    assert done.stdout == b"".join(block.content() for block in blocks[:3])
+    words = ["cat", "--endpoint", vreadd.endpoint, "--blocks-from", "-"]
+    done = vread(*words, stdin=text.encode())
+    assert done.stdout == b"".join(block.content() for block in blocks[:2])
+
+
+def test_list_with_a_mistake(vread, tmp_path):
+    path = tmp_path / "list"
+    path.write_text("p/blk_1_1\n\np/blk_1\n")
+    done = vread("cat", "--blocks-from", path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert f"{path}:3: p/blk_1: expected a block id" in done.stderr.decode()
+    done = vread("cat", "--blocks-from", tmp_path / "missing")
+    assert done.returncode == 1
+    assert b"missing: cannot open: No such file" in done.stderr
+
+
+def test_unknown_block_among_others(vread, vreadd, blocks):
+    """What comes before it is written, nothing behind it, and it is named."""
+    unknown = f"{blocks[0].pool}/blk_77_1001"
+    words = [spec(blocks[0]), unknown, spec(blocks[1])]
+    done = vread("cat", "--endpoint", vreadd.endpoint, *words)
+    assert done.returncode == 1
+    assert done.stdout == blocks[0].content()
+    assert f"vread cat: {unknown}: no such block there" in done.stderr.decode()
+
+
+def test_other_generation_stamp(vread, vreadd, blocks):
+    stale = f"{blocks[0].pool}/blk_{blocks[0].id}_1000"
+    done = vread("cat", "--endpoint", vreadd.endpoint, stale)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"another generation stamp" in done.stderr
+
+
+def test_error_in_mid_block(vread, endpoint):
+    """Everything before the bad byte's READ, then an error."""
+    content = bytes(range(256)) * 20_000
+
+    def answer(channel, request):
+        if request.op == READ and request.offset >= 2 << 20:
+            channel.respond(request, -74)
+        else:
+            backend.answer(channel, request)
+
+    with Backend(endpoint, {(1, 2): content}) as backend:
+        backend.on_request = answer
+        done = vread("cat", "--endpoint", endpoint, "p/blk_1_2")
+    assert done.returncode == 1
+    assert done.stdout == content[: 2 << 20]
+    assert b"p/blk_1_2: data does not match its checksum" in done.stderr
+
+
+def test_answers_out_of_order(vread, endpoint):
+    """The output is in order, whatever the order of completions."""
+    content = os.urandom(5_000_000)
+    held = []
+
+    def answer(channel, request):
+        if request.op != READ:
+            backend.answer(channel, request)
+            return
+        held.append(request)
+        if len(held) == 4 or request.offset + request.length >= len(content):
+            for one in reversed(held):
+                backend.answer(channel, one)
+            held.clear()
+
+    with Backend(endpoint, {(1, 2): content}) as backend:
+        backend.on_request = answer
+        done = vread("cat", "--endpoint", endpoint, "p/blk_1_2")
+    assert (done.returncode, done.stdout) == (0, content), done.stderr
+
+
+def test_backend_dies_in_the_middle(vread, endpoint):
+    content = bytes(5_000_000)
+
+    def answer(channel, request):
+        if request.op == READ and request.offset >= 1 << 20:
+            backend.drop(channel)
+        else:
+            backend.answer(channel, request)
+
+    with Backend(endpoint, {(1, 2): content}) as backend:
+        backend.on_request = answer
+        done = vread("cat", "--endpoint", endpoint, "p/blk_1_2")
+    assert done.returncode == 3
+    assert done.stdout == content[: len(done.stdout)] and len(done.stdout) <= 1 << 20
+    assert b"p/blk_1_2: no backend, or it went away" in done.stderr
+
+
+def test_no_backend(vread, tmp_path):
+    done = vread("cat", "--endpoint", tmp_path / "nothing", "p/blk_1_1")
+    assert done.returncode == 3
+    assert b"nothing: not there; in a guest load xen-vreadfront" in done.stderr
+    done = vread("cat", "--endpoint", "/dev/null", "p/blk_1_1")
+    assert done.returncode == 1
+    assert b"/dev/null: neither a vread device nor a socket" in done.stderr
+
+
+def test_reader_goes_away(vreadd, blocks):
+    """A closed pipe ends it at once, like any other filter."""
+    words = [VREAD, "cat", "--endpoint", vreadd.endpoint, *[spec(blocks[0])] * 20]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=clean_environment()) as process:
+        assert process.stdout.read(1000) == blocks[0].content()[:1000]
+        process.stdout.close()
+        assert process.wait(20) != 0
+
+
+def test_full_disk(vreadd, blocks):
+    words = [VREAD, "cat", "--endpoint", vreadd.endpoint, spec(blocks[0])]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            words, stdout=full, stderr=subprocess.PIPE, env=clean_environment(), timeout=60
+        )
+    assert done.returncode == 1
+    assert b"standard output: cannot write: No space left" in done.stderr
+
+
+def test_slow_reader_is_waited_for(vreadd, blocks):
+    """A pipe that is drained slowly: no timeout, all bytes."""
+    words = [VREAD, "cat", "--endpoint", vreadd.endpoint, "--timeout", "500", spec(blocks[0])]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=clean_environment()) as process:
+        time.sleep(1.5)
+        assert process.stdout.read() == blocks[0].content()
+    assert process.returncode == 0
+
+
+# ---- stat ----------------------------------------------------------------------
+
+
+def test_stat(vread, vreadd, blocks):
+    done = vread("stat", "--endpoint", vreadd.endpoint, *map(spec, blocks))
+    assert (done.returncode, done.stderr) == (0, b"")
+    header, *lines = done.stdout.decode().splitlines()
+    assert header.split() == ["LENGTH", "STATE", "WHERE", "BLOCK"]
+    for block, line in zip(blocks, lines, strict=True):
+        state = "finalized" if block.id != 1073741829 else "rbw"
+        assert line.split() == [str(block.length), state, "local", spec(block)]
+
+
+def test_stat_as_json(vread, vreadd, blocks):
+    done = vread("stat", "--json", "--endpoint", vreadd.endpoint, spec(blocks[2], length=False))
+    (entry,) = json.loads(done.stdout)
+    assert entry == {
+        "block": spec(blocks[2], length=False),
+        "pool": blocks[2].pool,
+        "id": blocks[2].id,
+        "generation_stamp": 1001,
+        "length": 262_145,
+        "visible_length": 262_145,
+        "finalized": True,
+        "remote": False,
+    }
+
+
+def test_stat_goes_on_behind_an_error(vread, vreadd, blocks):
+    words = [spec(blocks[0]), "BP-2/blk_1_1", spec(blocks[1])]
+    done = vread("stat", "--endpoint", vreadd.endpoint, *words)
+    assert done.returncode == 1
+    assert len(done.stdout.decode().splitlines()) == 3
+    assert b"BP-2/blk_1_1: no image served there holds that pool" in done.stderr
+
+
+# ---- blocks --------------------------------------------------------------------
+
+
+@pytest.fixture
+def image(served):
+    image, layout = served[0]["dn1"]
+    return ["--image", image, "--layout", layout]
+
+
+def test_list_of_an_image(vread, image, blocks):
+    done = vread("blocks", *image)
+    assert (done.returncode, done.stderr) == (0, b"")
+    header, *lines = done.stdout.decode().splitlines()
+    assert header.split() == ["LENGTH", "STATE", "BLOCK"]
+    expected = [
+        [str(b.length), "rbw" if b.id == 1073741829 else "finalized", spec(b)] for b in blocks
+    ]
+    assert sorted(line.split() for line in lines) == sorted(expected)
+
+
+def test_listed_blocks_are_what_cat_reads(vread, vreadd, image, blocks):
+    listed = vread("blocks", "--specs", *image).stdout
+    done = vread("cat", "--endpoint", vreadd.endpoint, "--blocks-from", "-", stdin=listed)
+    by_spec = {spec(block): block.content() for block in blocks}
+    assert done.stdout == b"".join(by_spec[line] for line in listed.decode().split())
+    assert len(listed.split()) == len(blocks)
+
+
+def test_list_as_json_and_by_pool(vread, image, blocks):
+    entries = json.loads(vread("blocks", "--json", *image).stdout)
+    assert {entry["id"]: entry["length"] for entry in entries} == {b.id: b.length for b in blocks}
+    assert {entry["storage"] for entry in entries} == {"DS-1"}
+    assert json.loads(vread("blocks", "--json", "--pool", "BP-9", *image).stdout) == []
+
+
+def test_list_of_a_configuration(vread, served, blocks, tmp_path):
+    image, layout = served[0]["dn1"]
+    config = tmp_path / "vread.conf"
+    good = f"[datanode dn1]\nimage = {image}\nlayout = {layout}\n"
+    bad = f"[datanode dn2]\nimage = {tmp_path}/missing\nlayout = {layout}\n"
+    config.write_text(good)
+    done = vread("blocks", "--specs", "--config", config)
+    assert (done.returncode, len(done.stdout.split())) == (0, len(blocks)), done.stderr
+    config.write_text(bad + good)
+    done = vread("blocks", "--specs", "--config", config)
+    assert (done.returncode, len(done.stdout.split())) == (1, len(blocks))
+    assert b"missing" in done.stderr
+
+
+@pytest.mark.parametrize("broken", ["image", "layout", "config"])
+def test_list_of_what_is_not_there(vread, served, tmp_path, broken):
+    image, layout = served[0]["dn1"]
+    missing = tmp_path / "missing"
+    words = {
+        "image": ["--image", missing, "--layout", layout],
+        "layout": ["--image", image, "--layout", missing],
+        "config": ["--config", missing],
+    }[broken]
+    done = vread("blocks", *words)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert str(missing) in done.stderr.decode()
+
+
+# ---- inspect -------------------------------------------------------------------
+
+
+def test_inspect_runs_vread_provision_beside_it(tmp_path):
+    """A copy of vread with a stand-in beside it: what it is asked, and its exit code."""
+    copy = tmp_path / "vread"
+    copy.write_bytes(VREAD.read_bytes())
+    copy.chmod(0o755)
+    other = tmp_path / "vread-provision"
+    other.write_text('#!/bin/sh\necho "$#" "$@"\nexit 7\n')
+    other.chmod(0o755)
+    done = subprocess.run([copy, "inspect", "an image"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (7, b"2 --summary an image\n")
+
+
+def test_inspect_without_vread_provision(tmp_path):
+    copy = tmp_path / "vread"
+    copy.write_bytes(VREAD.read_bytes())
+    copy.chmod(0o755)
+    done = subprocess.run(
+        [copy, "inspect", "x"], capture_output=True, timeout=60, env={"PATH": str(tmp_path)}
+    )
+    if os.path.exists("/usr/libexec/vread/vread-provision"):
+        pytest.skip("vread-provision is installed on this machine")
+    assert done.returncode == 1
+    assert b"vread-provision: cannot run it" in done.stderr
+
+
+def test_two_at_once(vread, vreadd, blocks):
+    """Connections are independent."""
+    results = []
+    words = ["cat", "--endpoint", vreadd.endpoint, spec(blocks[0])]
+    threads = [threading.Thread(target=lambda: results.append(vread(*words))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [done.stdout == blocks[0].content() for done in results] == [True] * 3

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread status: from a real vreadd, from odd answers, and without one."""
+
+import json
+import socket
+import threading
+
+import pytest
+
+from tests.libvread import vreadlib
+from tests.libvread.conftest import lib  # noqa: F401
+
+
+def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
+    block = served[1]["large"]
+    with (
+        vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=2 << 20) as connection,
+        connection.open(block.pool, block.id, block.genstamp) as f,
+    ):
+        f.pread(1 << 20, 0)
+        done = vread("status", "--socket", vreadd.control_socket)
+        assert (done.returncode, done.stderr) == (0, b"")
+        text = done.stdout.decode()
+        document = json.loads(vread("status", "--json", "--socket", vreadd.control_socket).stdout)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("vreadd ")
+    assert f"pid {vreadd.pid}" in lines[0]
+    assert any(line.split()[:2] == ["dn1", "served"] for line in lines)
+    (device,) = [line.split() for line in lines if line.startswith("local:")]
+    assert device[1:5] == ["Connected", "client", "2.0", "MiB"]
+    assert device[5] == "1"  # opens
+    assert document["pid"] == vreadd.pid
+    assert document["datanodes"][0]["datanode"] == "dn1"
+
+
+class Daemon:
+    """Answers every connection with the same bytes."""
+
+    def __init__(self, path, answer):
+        self.answer = answer
+        self.requests = []
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.requests.append(connection.recv(4096))
+            connection.sendall(self.answer)
+            connection.close()
+
+
+@pytest.fixture
+def daemon(endpoint):
+    daemons = []
+
+    def start(answer):
+        daemons.append(Daemon(endpoint, answer))
+        return endpoint
+
+    yield start
+    for one in daemons:
+        one.listener.close()
+
+
+FULL = {
+    "version": "9.9",
+    "pid": 12,
+    "uptime_seconds": 90061,
+    "config": "/etc/vread/vread.conf",
+    "ports": {
+        "xen": {"state": "unavailable", "last_error": "no xenstore on this machine"},
+        "local": {"state": "on", "socket": "/run/" + "long-name/" * 20 + "vread.sock"},
+    },
+    "datanodes": [
+        {"datanode": "dn1", "image": "/images/dn1.raw", "size": 5 << 40, "layout": "l"},
+        {
+            "datanode": "dn2",
+            "image": "/" + "x" * 200 + ".raw",
+            "state": "refused",
+            "error": "it is encrypted, and " + "that cannot be read " * 10,
+        },
+    ],
+    "devices": [
+        {
+            "port": "xen",
+            "name": "xen:7/0",
+            "state": "Connected",
+            "role": "datanode",
+            "num_queues": 1,
+            "pool_pages": 4096,
+            "counters": {"opens": 3, "reads": 99999999, "bytes": 7 << 50, "errors": {"EIO": 2}},
+            "last_error": None,
+        },
+        {"name": "xen:8/0", "state": "Closed", "role": "client", "last_error": "ring overflow"},
+    ],
+    "totals": {"opens": 1, "reads": 2, "bytes": 0, "errors": {"ENOENT": 5, "EPERM": 1}},
+}
+
+
+def test_everything_it_can_show(vread, daemon):
+    done = vread("status", "--socket", daemon(json.dumps(FULL).encode() + b"\n"))
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    for part in (
+        "vreadd 9.9, pid 12, up 1d 01:01:01",
+        "no xenstore on this machine",
+        "long-name/vread.sock",
+        "5.0 TiB",
+        "it is encrypted",
+        "ring overflow",
+        "16.0 MiB",
+        "7.0 PiB",
+        "ENOENT 5, EPERM 1",
+    ):
+        assert part in text, part
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"ports": 5, "datanodes": {}, "devices": "x", "totals": []},
+        {"ports": {"xen": None}, "datanodes": [None, 3], "devices": [[]], "totals": {"opens": "x"}},
+        {"version": 3, "pid": "x", "uptime_seconds": -5},
+    ],
+)
+def test_unexpected_members_are_no_reason_to_fail(vread, daemon, answer):
+    done = vread("status", "--socket", daemon(json.dumps(answer).encode() + b"\n"))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert max(map(len, done.stdout.decode().splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (b"", "not a JSON object"),
+        (b"[]\n", "not a JSON object"),
+        (b'{"a": 1', "not a JSON object"),
+        (b"\xff\xfe\n", "not a JSON object"),
+        (b'{"error": "unknown command"}\n', "unknown command"),
+    ],
+)
+def test_bad_answers(vread, daemon, answer, text):
+    done = vread("status", "--socket", daemon(answer))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert text in done.stderr.decode()
+
+
+def test_no_daemon(vread, endpoint):
+    done = vread("status", "--socket", endpoint)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert f"{endpoint}: not there; is vreadd running" in done.stderr.decode()
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(endpoint)
+    left.close()
+    done = vread("status", "--json", "--socket", endpoint)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert b"vreadd is not running; start it" in done.stderr
+
+
+def test_path_too_long(vread):
+    done = vread("status", "--socket", "/" + "x" * 200)
+    assert done.returncode == 1
+    assert b"File name too long" in done.stderr
