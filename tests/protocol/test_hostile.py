@@ -16,7 +16,7 @@ import time
 import pytest
 
 from tests.support import localfront
-from tests.support.daemon import STORAGE, open_block
+from tests.support.daemon import STORAGE, cpu_seconds, open_block
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import PAGE, READ, STAT, hello, read_part, request
 
@@ -246,10 +246,6 @@ def test_event_storm(daemon):
         finally:
             stop.set()
             thread.join()
-
-
-def cpu_seconds(daemon):
-    return time.clock_gettime(~daemon.process.pid << 3 | 2)
 
 
 def test_notification_made_to_block(daemon):

@@ -9,10 +9,11 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 
 import pytest
 
-from tests.support.daemon import STORAGE, Daemon, binary, open_block
+from tests.support.daemon import STORAGE, Daemon, binary, cpu_seconds, open_block
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import Refused
 
@@ -100,6 +101,27 @@ def test_pool_limits(start_daemon):
             pass
     daemon.wait_until(lambda: daemon.status()["ports"]["local"]["pages"] == 0)
     assert daemon.status()["ports"]["local"]["refused"] == 2
+
+
+def test_out_of_file_descriptors(start_daemon):
+    """It refuses, says so, does not spin, and serves again when there are some."""
+    daemon = start_daemon(max_fds=40)
+    fronts, refused = [], 0
+    for _ in range(12):
+        try:
+            fronts.append(daemon.front())
+        except (Refused, OSError):
+            refused += 1
+    assert fronts and refused
+    assert fronts[0].stat(1).status == -errno.EBADF
+    before = cpu_seconds(daemon)
+    time.sleep(0.5)
+    assert cpu_seconds(daemon) - before < 0.1
+    for front in fronts:
+        front.close()
+    daemon.wait_until(lambda: daemon.fds() < 20)
+    with daemon.front() as front:
+        assert front.stat(1).status == -errno.EBADF
 
 
 @pytest.mark.parametrize("local,expected", [("allow-pools = BP-2\n", errno.EACCES)])

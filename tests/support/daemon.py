@@ -50,7 +50,7 @@ class Image:
 class Daemon:
     """One vreadd; its log is kept, its end is checked."""
 
-    def __init__(self, folder, image, local="", variant="asan", wrapper=(), extra=""):
+    def __init__(self, folder, image, local="", variant="asan", wrapper=(), extra="", max_fds=None):
         self.folder = folder
         self.socket = folder / "local.sock"
         self.control = folder / "control.sock"
@@ -64,6 +64,8 @@ class Daemon:
         )
         self.killed = False
         command = [*wrapper, binary(variant), "-c", self.config]
+        if max_fds:
+            command = ["prlimit", f"--nofile={max_fds}:{max_fds}", *command]
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         self.wait_until(lambda: ": ready" in self.log(), 60)
@@ -125,3 +127,7 @@ def open_block(front, block, **arguments):
     response = front.open(block.id, block.genstamp, POOL, [STORAGE], **arguments)
     assert response.status == 0, errno.errorcode[-response.status]
     return response.handle
+
+
+def cpu_seconds(daemon):
+    return time.clock_gettime(~daemon.process.pid << 3 | 2)

@@ -6,6 +6,7 @@
 #include "base/unix_listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,4 +73,24 @@ int unix_listen(const char *path, int type, mode_t mode)
 		return r;
 	}
 	return fd;
+}
+
+int unix_spare_fd(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int unix_accept(int listener, int *spare_fd)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || *spare_fd < 0)
+		return fd;
+	close(*spare_fd);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	*spare_fd = unix_spare_fd();
+	log_warn("out of file descriptors: a connection was refused; raise LimitNOFILE");
+	return -1;
 }

@@ -12,4 +12,13 @@
  */
 int unix_listen(const char *path, int type, mode_t mode);
 
+/*
+ * Accepts one connection: its descriptor (non-blocking, close-on-exec), or -1.  Out of
+ * descriptors, the connection is taken and closed at once, on a descriptor kept
+ * spare for that: left waiting, it would wake an event loop for ever.
+ */
+int unix_accept(int listener, int *spare_fd);
+/* A value for *spare_fd; close() it in the end. */
+int unix_spare_fd(void);
+
 #endif

@@ -34,7 +34,7 @@ struct client {
 struct control {
 	sd_event *event;
 	char *path;
-	int fd;
+	int fd, spare_fd;
 	sd_event_source *io;
 	control_status_fn *status;
 	void *ctx;
@@ -157,7 +157,7 @@ static int client_start(struct client *c)
 static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)
 {
 	struct control *control = userdata;
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = unix_accept(listener, &control->spare_fd);
 	struct client *c;
 	unsigned i = 0;
 
@@ -190,6 +190,7 @@ int control_start(struct control **ret, sd_event *event, const char *path,
 	c->event = event;
 	c->status = status;
 	c->ctx = ctx;
+	c->spare_fd = unix_spare_fd();
 	c->fd = unix_listen(path, SOCK_STREAM, 0600);
 	r = c->fd;
 	if (r >= 0) {
@@ -215,6 +216,8 @@ void control_stop(struct control *c)
 	sd_event_source_disable_unref(c->io);
 	if (c->fd >= 0)
 		close(c->fd);
+	if (c->spare_fd >= 0)
+		close(c->spare_fd);
 	if (c->path)
 		unlink(c->path);
 	free(c->path);

@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -32,6 +33,7 @@ struct queue {
 	struct port_conn *conn;
 	unsigned index;
 	pthread_t thread;
+	sem_t ended; /* by the thread, as its last act */
 	vread_back_ring_t ring;
 	struct vread_request *batch; /* as many as the ring holds */
 	uint8_t *in_flight;          /* one per id: copied in, not yet answered */
@@ -168,11 +170,13 @@ static void *worker(void *arg)
 			break;
 		q->conn->ops->event_rearm(q->conn, q->index);
 	}
+	sem_post(&q->ended);
 	return NULL;
 }
 
 static void queue_free(struct queue *q)
 {
+	sem_destroy(&q->ended);
 	free(q->batch);
 	free(q->in_flight);
 	free(q);
@@ -190,6 +194,7 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 	q->shared = shared;
 	q->conn = conn;
 	q->index = index;
+	sem_init(&q->ended, 0, 0);
 	BACK_RING_INIT(&q->ring, (vread_sring_t *)pq->sring, pq->ring_bytes);
 	q->batch = calloc(RING_SIZE(&q->ring), sizeof(*q->batch));
 	q->in_flight = calloc(RING_SIZE(&q->ring), 1);
@@ -211,13 +216,14 @@ void queue_join(struct queue *q)
 	struct timespec until;
 
 	do {
+		pthread_kill(q->thread, SIGURG);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += 50000000;
 		if (until.tv_nsec >= 1000000000) {
 			until.tv_nsec -= 1000000000;
 			until.tv_sec++;
 		}
-		pthread_kill(q->thread, SIGURG);
-	} while (pthread_clockjoin_np(q->thread, NULL, CLOCK_MONOTONIC, &until) == ETIMEDOUT);
+	} while (sem_clockwait(&q->ended, CLOCK_MONOTONIC, &until) && errno != EINVAL);
+	pthread_join(q->thread, NULL);
 	queue_free(q);
 }

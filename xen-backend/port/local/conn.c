@@ -181,7 +181,10 @@ static bool take_hello(struct local_conn *c, const void *message, size_t length)
 	}
 	log_info("%s (pid %d, uid %u): connected: %u queues, %u pool pages", c->conn.name,
 		 (int)c->pid, (unsigned)c->uid, hello.num_queues, hello.pool_pages);
-	return send_welcome(c, &hello, 0) == 0;
+	if (send_welcome(c, &hello, 0))
+		return false;
+	share_close_memory_fds(&c->share);
+	return true;
 }
 
 /* ---- events ------------------------------------------------------------------------ */

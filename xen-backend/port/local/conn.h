@@ -29,7 +29,7 @@ struct local_port {
 	sd_event *event;
 	struct local_settings settings;
 	char *path;
-	int fd;
+	int fd, spare_fd;
 	sd_event_source *io, *failed_io;
 	int failed_fd; /* eventfd: a worker has set some connection's failure */
 	struct port_events events;

@@ -18,14 +18,11 @@
 static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)
 {
 	struct local_port *p = userdata;
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = unix_accept(listener, &p->spare_fd);
 
 	(void)source, (void)events;
-	if (fd < 0) {
-		if (errno == EMFILE || errno == ENFILE)
-			log_warn("%s: out of file descriptors; raise LimitNOFILE", p->path);
+	if (fd < 0)
 		return 0;
-	}
 	if (p->num_waiting >= MAX_WAITING) {
 		p->num_refused++;
 		close(fd);
@@ -90,6 +87,7 @@ int local_port_start(struct local_port **ret, sd_event *event,
 	p->settings = *settings;
 	p->events = *events;
 	p->fd = p->failed_fd = -1;
+	p->spare_fd = unix_spare_fd();
 	r = start(p);
 	if (r) {
 		local_port_stop(p);
@@ -114,6 +112,8 @@ void local_port_stop(struct local_port *p)
 	}
 	if (p->failed_fd >= 0)
 		close(p->failed_fd);
+	if (p->spare_fd >= 0)
+		close(p->spare_fd);
 	free(p->path);
 	free(p);
 }

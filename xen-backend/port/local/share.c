@@ -92,14 +92,20 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+void share_close_memory_fds(struct share *s)
+{
+	close_fd(s->pool_fd);
+	close_fd(s->rings_fd);
+	s->pool_fd = s->rings_fd = -1;
+}
+
 void share_destroy(struct share *s)
 {
 	if (s->pool)
 		munmap(s->pool, s->pool_bytes);
 	if (s->rings)
 		munmap(s->rings, s->rings_bytes);
-	close_fd(s->pool_fd);
-	close_fd(s->rings_fd);
+	share_close_memory_fds(s);
 	for (unsigned i = 0; i < s->num_queues; i++) {
 		close_fd(s->queue[i].epoll_fd);
 		close_fd(s->queue[i].request_fd);

@@ -32,6 +32,8 @@ int share_create(struct share *s, const struct vread_local_hello *hello);
 void share_destroy(struct share *s);
 /* The descriptors a frontend is to get, in order; how many. */
 unsigned share_fds(const struct share *s, int fds[SHARE_MAX_FDS]);
+/* Once the frontend has its descriptors: ours of the memory, which stays mapped. */
+void share_close_memory_fds(struct share *s);
 /* Pages a share for this hello takes. */
 uint32_t share_pages(const struct vread_local_hello *hello);
 
