@@ -16,8 +16,8 @@ def start_daemon(tmp_path_factory, image):
     """start_daemon(local=..., variant=...): ends in order after the test, or the test fails."""
     daemons = []
 
-    def start(**arguments):
-        daemons.append(Daemon(tmp_path_factory.mktemp("d"), image, **arguments))
+    def start(folder=None, **arguments):
+        daemons.append(Daemon(folder or tmp_path_factory.mktemp("d"), image, **arguments))
         return daemons[-1]
 
     yield start

@@ -68,7 +68,11 @@ class Daemon:
             command = ["prlimit", f"--nofile={max_fds}:{max_fds}", *command]
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        self.wait_until(lambda: ": ready" in self.log(), 60)
+        try:
+            self.wait_until(lambda: ": ready" in self.log(), 60)
+        except BaseException:
+            self.kill()
+            raise
 
     def wait_until(self, condition, seconds=20):
         deadline = time.monotonic() + seconds
