@@ -51,6 +51,7 @@ static void super_is_parsed(void **state)
 	assert_int_equal(s.block_size, 4096);
 	assert_int_equal(s.blocks, LENGTH / 4096);
 	assert_int_equal(s.inode_size, 256);
+	assert_int_equal(s.descriptor_bytes, 64);
 	assert_true(s.quiescent);
 }
 

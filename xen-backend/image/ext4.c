@@ -8,9 +8,9 @@
 
 #include "image/ext4.h"
 
-/* Descriptors of a very large file system, plus directories of a hundred thousand
- * entries, plus the extent tree of a shredded file. */
-#define VIEW_BUDGET (128ULL << 20)
+/* Beside the group descriptors: directories of a hundred thousand entries, the extent
+ * tree of a shredded file.  A view that wants more is being led in circles. */
+#define VIEW_BUDGET (16U << 20)
 #define MAX_DIRECTORY_ENTRIES (1U << 20)
 
 int ext4_errno(errcode_t error)
@@ -60,7 +60,6 @@ static int view_open(struct fs *fs, struct fs_view **ret, const char **ret_reaso
 	if (!v)
 		return view_fail(v, -ENOMEM, "out of memory", ret_reason);
 	v->view.fs = fs;
-	v->budget = VIEW_BUDGET;
 	if (fs->length < EXT4_SUPER_OFFSET + FS_SUPER_BYTES ||
 	    image_source_read(fs->source, fs->offset + EXT4_SUPER_OFFSET, v->raw_super,
 			      sizeof(v->raw_super)) < 0)
@@ -69,6 +68,7 @@ static int view_open(struct fs *fs, struct fs_view **ret, const char **ret_reaso
 		return view_fail(v, -EIO, reason, ret_reason);
 	if (memcmp(v->super.uuid, fs->uuid, sizeof(fs->uuid)))
 		return view_fail(v, -EIO, "another file system is in its place", ret_reason);
+	v->budget = (uint64_t)v->super.descriptor_bytes + VIEW_BUDGET;
 	error = ext4_io_open(v);
 	if (error)
 		return view_fail(v, ext4_errno(error), open_reason(error), ret_reason);

@@ -25,6 +25,7 @@ struct ext4_super {
 	uint64_t blocks;
 	uint32_t block_size;
 	uint32_t inode_size;
+	uint32_t descriptor_bytes; /* of all block groups; at most 64 MiB */
 	uint8_t uuid[16];
 	bool quiescent; /* cleanly unmounted, journal empty */
 };

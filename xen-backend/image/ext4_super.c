@@ -17,7 +17,7 @@ static bool wrong(const char **ret_reason, const char *reason)
 	return false;
 }
 
-static bool groups_fit(const struct ext2_super_block *sb, const struct ext4_super *s)
+static bool measure_groups(const struct ext2_super_block *sb, struct ext4_super *s)
 {
 	uint32_t per_group = le32toh(sb->s_blocks_per_group);
 	uint32_t desc = 32;
@@ -30,7 +30,10 @@ static bool groups_fit(const struct ext2_super_block *sb, const struct ext4_supe
 	if (desc < 32 || desc > 1024)
 		return false;
 	groups = s->blocks / per_group + 1;
-	return groups <= MAX_DESCRIPTOR_BYTES / desc;
+	if (groups > MAX_DESCRIPTOR_BYTES / desc)
+		return false;
+	s->descriptor_bytes = (uint32_t)groups * desc;
+	return true;
 }
 
 bool ext4_super_parse(const uint8_t raw[FS_SUPER_BYTES], uint64_t length, struct ext4_super *ret,
@@ -61,7 +64,7 @@ bool ext4_super_parse(const uint8_t raw[FS_SUPER_BYTES], uint64_t length, struct
 	if (s.inode_size < EXT2_GOOD_OLD_INODE_SIZE || s.inode_size > s.block_size ||
 	    (s.inode_size & (s.inode_size - 1)))
 		return wrong(ret_reason, "its superblock names an impossible inode size");
-	if (le32toh(sb.s_inodes_per_group) == 0 || !groups_fit(&sb, &s))
+	if (le32toh(sb.s_inodes_per_group) == 0 || !measure_groups(&sb, &s))
 		return wrong(ret_reason, "its superblock names impossible block groups");
 	memcpy(s.uuid, sb.s_uuid, sizeof(s.uuid));
 	s.quiescent = (le16toh(sb.s_state) & EXT2_VALID_FS) &&

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "image/error.h"
+#include "image/ext4.h"
 #include "image/partition.h"
 
 struct probe {
@@ -180,6 +181,21 @@ static int read_table(struct image_source *s, struct disk *d, char **ret_error)
 	return r;
 }
 
+/* A file system on the bare disk tells how long the disk has to be. */
+static int check_bare_length(struct image_source *s, const char *type, char **ret_error)
+{
+	uint8_t raw[FS_SUPER_BYTES];
+	struct ext4_super super;
+	const char *reason;
+
+	if (strncmp(type, "ext", 3) ||
+	    image_source_read(s, EXT4_SUPER_OFFSET, raw, sizeof(raw)) < 0 ||
+	    !ext4_super_parse(raw, UINT64_MAX, &super, &reason) ||
+	    super.blocks <= image_source_size(s) / super.block_size)
+		return 0;
+	return truncated(s, "its file system", super.blocks * super.block_size, ret_error);
+}
+
 int disk_examine(struct image_source *s, struct disk *ret, char **ret_error)
 {
 	const char *container = container_format(s);
@@ -198,7 +214,7 @@ int disk_examine(struct image_source *s, struct disk *ret, char **ret_error)
 	if (r < 0)
 		return error_text(ret_error, r, "image %s cannot be read", image_source_path(s));
 	if (ret->type[0])
-		return 0;
+		return check_bare_length(s, ret->type, ret_error);
 	r = read_table(s, ret, ret_error);
 	if (r == 0 && ret->table == LAYOUT_NONE)
 		return error_text(
