@@ -41,17 +41,17 @@ static const char usage_text[] =
 	"prints the layout vreadd reads it by (JSON), or writes it where --output says.\n"
 	"\n"
 	"  -o, --output LAYOUT   write the layout to this file\n"
-	"  -n, --datanode NAME   write it to " LAYOUT_DIR "/NAME.json and show\n"
-	"                        the lines vread.conf needs\n"
-	"  -d, --data-dir DIR    look at this directory of the image only; may be repeated\n"
+	"  -n, --datanode NAME   write it to " LAYOUT_DIR "/NAME.json\n"
+	"                        and show the lines vread.conf needs\n"
+	"  -d, --data-dir DIR    look at this directory of the image only (repeatable)\n"
 	"  -s, --summary         print what the image holds for a reader, not for vreadd\n"
 	"  -q, --quiet           no progress, only warnings and errors\n"
 	"  -h, --help            this text\n"
 	"  -V, --version         the version\n"
 	"\n"
-	"Exit status: 0 done, 64 usage, 65 the image is not one vRead can read or has no\n"
-	"data directory, 66 the image cannot be opened, 69 libguestfs failed, 73 the layout\n"
-	"cannot be written.  See vread-provision(8).\n";
+	"Exit status: 0 done, 64 usage, 65 the image is not one vRead can read or has\n"
+	"no data directory, 66 the image cannot be opened, 69 libguestfs failed,\n"
+	"73 the layout cannot be written.  See vread-provision(8).\n";
 
 static int complain(int status, const char *text)
 {
@@ -189,7 +189,7 @@ static int write_layout(const struct options *o, const struct inspection *i, cha
 		r = error_text(ret_error, -ENOMEM, "out of memory");
 	else if (o->output)
 		r = output_write(o->output, text, ret_error);
-	else if (!o->summary)
+	else
 		puts(text);
 	free(text);
 	json_decref(json);
@@ -207,13 +207,13 @@ static void show_configuration(const struct options *o)
 }
 
 /* Says what is there instead, since "nothing found" alone helps nobody. */
-static void explain_nothing(const struct options *o, const struct inspection *i)
+static int explain_nothing(const struct options *o, const struct inspection *i)
 {
-	fprintf(stderr, "vread-provision: image %s: no datanode's data directory %s%s\n", o->image,
-		o->num_hints ? "where --data-dir says" : "found",
-		i->num_volumes ? "; it holds:" : "; it has no partitions");
+	fprintf(stderr, "vread-provision: image %s: no datanode's data directory %s\n", o->image,
+		o->num_hints ? "where --data-dir says" : "found");
 	if (!o->summary)
 		output_summary(stderr, o->image, i);
+	return EX_DATAERR;
 }
 
 static int finish(const struct options *o, const struct inspection *i)
@@ -224,10 +224,10 @@ static int finish(const struct options *o, const struct inspection *i)
 	progress_done();
 	if (o->summary)
 		output_summary(stdout, o->image, i);
-	if (inspection_data_dirs(i) == 0) {
-		explain_nothing(o, i);
-		return EX_DATAERR;
-	}
+	if (o->summary && !o->output)
+		return EX_OK;
+	if (inspection_data_dirs(i) == 0)
+		return explain_nothing(o, i);
 	if (write_layout(o, i, &error) < 0)
 		status = complain(EX_CANTCREAT, error);
 	else if (o->output)
@@ -246,6 +246,8 @@ static int provision(const struct options *o, struct image_source *source)
 
 	if (disk_examine(source, &disk, &error) < 0 || check_encrypted(source, &disk, &error) < 0)
 		status = complain(EX_DATAERR, error);
+	else if (o->output && output_check(o->output, &error) < 0)
+		status = complain(EX_CANTCREAT, error);
 	if (status == EX_OK) {
 		g = appliance_start(o->image, &error);
 		if (!g)

@@ -42,23 +42,25 @@ static int write_all(int fd, const char *text)
 	return fchmod(fd, 0644) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
+/* text NULL: only tries. */
 static int replace(const char *path, char *temporary, const char *text)
 {
 	int fd = mkostemp(temporary, O_CLOEXEC);
-	int r;
+	int r = 0;
 
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, text);
+	if (text)
+		r = write_all(fd, text);
 	close(fd);
-	if (r == 0 && rename(temporary, path) < 0)
+	if (r == 0 && text && rename(temporary, path) < 0)
 		r = -errno;
-	if (r < 0)
+	if (r < 0 || !text)
 		unlink(temporary);
 	return r;
 }
 
-int output_write(const char *path, const char *text, char **ret_error)
+static int write_or_try(const char *path, const char *text, char **ret_error)
 {
 	char *temporary = NULL;
 	int r = -ENOMEM;
@@ -73,4 +75,14 @@ int output_write(const char *path, const char *text, char **ret_error)
 		return error_text(ret_error, r, "layout %s cannot be written: %s", path,
 				  strerror(-r));
 	return 0;
+}
+
+int output_write(const char *path, const char *text, char **ret_error)
+{
+	return write_or_try(path, text, ret_error);
+}
+
+int output_check(const char *path, char **ret_error)
+{
+	return write_or_try(path, NULL, ret_error);
 }

@@ -13,6 +13,9 @@
  * file.  0, or negative errno with *ret_error (free() it). */
 int output_write(const char *path, const char *text, char **ret_error);
 
+/* Whether output_write() can be expected to work; makes the directories. */
+int output_check(const char *path, char **ret_error);
+
 void output_summary(FILE *to, const char *image, const struct inspection *i);
 
 #endif
