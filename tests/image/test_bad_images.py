@@ -128,9 +128,8 @@ def test_no_file_system_any_more(disk, table):
         assert name == "ESTALE" and "file system" in text and "missing" in text
 
 
+@pytest.mark.parametrize("table", ["gpt", "mbr"], indirect=True)
 def test_repartitioned(disk, table):
-    if table == "none":
-        pytest.skip("no partition table")
     label = {"gpt": "gpt", "mbr": "dos"}[table]
     script = f"label: {label}\nstart=2048, size=4096\nstart=20480\n"
     subprocess.run(
@@ -140,9 +139,8 @@ def test_repartitioned(disk, table):
     assert name == "ESTALE" and f"{table}:2 start" in text and "vread-provision again" in text
 
 
+@pytest.mark.parametrize("table", ["gpt", "mbr"], indirect=True)
 def test_partition_gone(disk, table):
-    if table == "none":
-        pytest.skip("no partition table")
     subprocess.run(
         ["/sbin/sfdisk", "-q", "--delete", disk.path, "2"], check=True, capture_output=True
     )

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread-provision: what it finds through libguestfs is what is known to be there, and what is no
+datanode's disk is refused with its reason, before the appliance starts where that can be told."""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from tests.support.disk import Disk, blockctl, built
+from tests.support.hdfs_dir import DataDirectory
+from tools.images import layout_of, make_datanode_image
+
+MIB = 1 << 20
+USAGE, DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE = 64, 65, 66, 69, 73
+LUKS = ["/sbin/cryptsetup", "luksFormat", "-q", "--type", "luks1", "--key-file", "-"]
+LUKS += ["--pbkdf-force-iterations", "1000"]
+
+
+def provision(*arguments, **environment):
+    return subprocess.run(
+        [built("vread-provision"), *arguments],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        env=os.environ | environment, timeout=900,
+    )  # fmt: skip
+
+
+def refused(status, said, *arguments):
+    began = time.monotonic()
+    done = provision(*arguments)
+    assert time.monotonic() - began < 10, "this needs no appliance"
+    assert done.returncode == status, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("vread-provision: ")
+    assert said in done.stderr, done.stderr
+
+
+def encrypted(path):
+    path.write_bytes(bytes(8 * MIB))
+    subprocess.run([*LUKS, path], input=b"secret", check=True, capture_output=True)
+    return path
+
+
+def partitioned(path, label, *volumes):
+    """A disk with the given files as its partitions, 1 MiB apart."""
+    offset, lines = MIB, []
+    with open(path, "wb") as disk:
+        for volume in volumes:
+            data = volume.read_bytes()
+            disk.seek(offset)
+            disk.write(data)
+            lines.append(f"start={offset // 512}, size={len(data) // 512}\n")
+            offset += len(data) + MIB
+        disk.truncate(offset)
+    script = f"label: {label}\n" + "".join(lines)
+    subprocess.run(["/sbin/sfdisk", "-q", path], input=script.encode(), check=True)
+    return path
+
+
+def test_help_and_version():
+    done = provision("--help")
+    assert done.returncode == 0 and "Usage: vread-provision" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    done = provision("--version")
+    assert done.returncode == 0 and done.stdout.startswith("vread-provision ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "which image?"),
+        (["a.raw", "b.raw"], "one image at a time"),
+        (["--data-dir", "dfs/data", "a.raw"], "--data-dir: expected an absolute path"),
+        (["--data-dir", "/dfs/../data", "a.raw"], "--data-dir: expected an absolute path"),
+        (["--datanode", "a/b", "a.raw"], "--datanode: expected a name"),
+        (["--datanode", "", "a.raw"], "--datanode: expected a name"),
+    ],
+)
+def test_command_line(arguments, said):
+    refused(USAGE, said, *arguments)
+
+
+def test_unknown_option():
+    done = provision("--outptu", "x", "a.raw")
+    assert done.returncode == USAGE
+    assert "--outptu" in done.stderr and "Try: vread-provision --help" in done.stderr
+
+
+def test_no_image(tmp_path):
+    refused(NO_INPUT, f"image {tmp_path}/none: No such file", tmp_path / "none")
+    refused(DATA, "is a directory", tmp_path)
+    refused(DATA, "neither a regular file nor a block device", "/dev/zero")
+    empty = tmp_path / "empty"
+    empty.touch()
+    refused(DATA, "is empty (0 bytes)", empty)
+
+
+def test_not_a_disk(tmp_path):
+    noise = tmp_path / "noise"
+    noise.write_bytes(os.urandom(4 * MIB))
+    refused(DATA, "is not a disk", noise)
+    short = tmp_path / "short"
+    short.write_bytes(b"\x55\xaa")
+    refused(DATA, "is not a disk", short)
+
+
+@pytest.mark.parametrize("kind", ["qcow2", "vpc", "vmdk", "vhdx"])
+def test_other_formats(tmp_path, kind):
+    image = tmp_path / f"disk.{kind}"
+    subprocess.run(["qemu-img", "create", "-q", "-f", kind, image, "8M"], check=True)
+    refused(DATA, "reads raw images only. Convert it: qemu-img convert -O raw", image)
+
+
+@pytest.mark.parametrize("table", ["gpt", "mbr", "none"])
+def test_truncated(tmp_path, table):
+    directory = DataDirectory(tmp_path / "data")
+    image = make_datanode_image([directory.path], tmp_path / "disk.raw", table=table)
+    os.truncate(image.path, image.offset + image.length // 2)
+    refused(DATA, "truncated", image.path)
+
+
+def test_encrypted_disk(tmp_path):
+    refused(DATA, "is encrypted (crypto_LUKS)", encrypted(tmp_path / "disk.raw"))
+
+
+@pytest.mark.parametrize("label", ["gpt", "dos"])
+def test_encrypted_partition(tmp_path, label):
+    disk = partitioned(tmp_path / "disk.raw", label, encrypted(tmp_path / "luks"))
+    refused(DATA, "nothing but encrypted partitions", disk)
+
+
+def test_layout_that_cannot_be_written(tmp_path):
+    directory = DataDirectory(tmp_path / "data")
+    image = make_datanode_image([directory.path], tmp_path / "disk.raw")
+    (tmp_path / "file").touch()
+    layout = tmp_path / "file" / "layout.json"
+    said = f"layout {layout} cannot be written: Not a directory"
+    refused(CANNOT_CREATE, said, "--output", layout, image.path)
+
+
+def test_appliance_that_does_not_start(tmp_path):
+    directory = DataDirectory(tmp_path / "data")
+    image = make_datanode_image([directory.path], tmp_path / "disk.raw")
+    done = provision(image.path, LIBGUESTFS_HV="/bin/false")
+    assert done.returncode == UNAVAILABLE and done.stdout == ""
+    assert "libguestfs's appliance did not start: " in done.stderr
+    assert "libguestfs-test-tool" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    first = DataDirectory(folder / "d1", pools=["BP-1-127.0.0.1-1", "BP-2-x"], storage="DS-one")
+    second = DataDirectory(folder / "d2", pools=["BP-1-127.0.0.1-1"], storage="DS-two")
+    blocks = [first.add(11, 40_000), second.add(12, 50_000)]
+    (first.path / "current" / "BP-no-pool").mkdir()
+    return [first, second], blocks
+
+
+@pytest.mark.appliance
+@pytest.mark.parametrize("table", ["gpt", "mbr", "none"])
+def test_finds_what_is_known_to_be_there(tmp_path, sources, table):
+    directories, blocks = sources
+    disk = Disk(tmp_path, directories, table=table, path_in_fs="/mnt/disk/dfs")
+    for directory in disk.document["filesystems"][0]["data-dirs"]:
+        directory["pools"] = [pool for pool in directory["pools"] if pool != "BP-no-pool"]
+    made = tmp_path / "new" / "folder" / "layout.json"
+    done = provision("--output", made, disk.path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "found data directory /mnt/disk/dfs1" in done.stderr
+    found = json.loads(made.read_text())
+    found["filesystems"][0]["data-dirs"].sort(key=lambda entry: entry["path"])
+    assert found == disk.document
+    assert made.stat().st_mode & 0o777 == 0o644
+    assert [entry.name for entry in made.parent.iterdir()] == ["layout.json"]
+    disk.layout = made
+    with blockctl(dn1=disk) as control:
+        for block in blocks:
+            assert control.open(block).read_all() == block.content()
+
+
+def small_ext4(path, source=None):
+    command = ["/sbin/mke2fs", "-q", "-F", "-t", "ext4", *(["-d", source] if source else [])]
+    subprocess.run([*command, path, "24M"], check=True)
+    return path
+
+
+@pytest.mark.appliance
+def test_summary_of_a_mixed_disk(tmp_path, sources):
+    """Told for a person: what each partition is, and which of it vRead can read."""
+    directories, _ = sources
+    swap = tmp_path / "swap"
+    swap.write_bytes(bytes(4 * MIB))
+    subprocess.run(["/sbin/mkswap", "-q", swap], check=True, capture_output=True)
+    alone = make_datanode_image(
+        [directories[0].path], tmp_path / "alone.raw", table="none", path_in_fs="/d"
+    )
+    disk = partitioned(
+        tmp_path / "disk.raw", "gpt",
+        swap, encrypted(tmp_path / "luks"), tmp_path / "alone.raw", small_ext4(tmp_path / "other"),
+    )  # fmt: skip
+    layout = tmp_path / "layout.json"
+    done = provision("--summary", "--quiet", "--output", layout, disk)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[0].startswith(f"{disk}: ") and lines[0].endswith("raw, GPT")
+    assert any(line.startswith("gpt:1 4.0 MiB at 1.0 MiB swap") for line in lines)
+    assert any(line.startswith("gpt:2 8.0 MiB at 6.0 MiB crypto_LUKS") for line in lines)
+    assert "encrypted: vRead cannot read it" in lines
+    assert any("gpt:3" in line and f"ext4 {alone.uuid}" in line for line in lines)
+    assert "data directory /d" in lines
+    assert "storage id DS-one" in lines and "block pools BP-1-127.0.0.1-1" in lines
+    assert "no data directory of a datanode" in lines
+    assert lines[-1] == "1 data directory vRead can read"
+    (found,) = json.loads(layout.read_text())["filesystems"]
+    (known,) = layout_of(alone)["filesystems"]
+    assert found["partition"] == "gpt:3" and found["offset"] == 15 * MIB
+    assert {found[key] == known[key] for key in ("length", "type", "uuid")} == {True}
+
+
+@pytest.mark.appliance
+def test_no_data_directory(tmp_path):
+    """Directories that only look like one; and --data-dir naming one that is none."""
+    tree = tmp_path / "tree"
+    name_node = DataDirectory(tree / "name")
+    version = name_node.path / "current" / "VERSION"
+    version.write_text(version.read_text().replace("DATA_NODE", "NAME_NODE"))
+    broken = DataDirectory(tree / "broken")
+    version = broken.path / "current" / "VERSION"
+    version.write_text(version.read_text().replace("storageID=DS-1", "storageID="))
+    image = small_ext4(tmp_path / "disk.raw", tree)
+    layout = tmp_path / "layout.json"
+    done = provision("--output", layout, "--data-dir", "/name", "--data-dir", "/broken", image)
+    assert done.returncode == DATA
+    assert "/broken/current/VERSION is passed over: a value is empty" in done.stderr
+    assert f"image {image}: no datanode's data directory where --data-dir says" in done.stderr
+    assert "no data directory of a datanode" in done.stderr
+    assert not layout.exists()
