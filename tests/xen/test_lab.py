@@ -24,6 +24,7 @@ from tools.lab import (
     XenHost,
     channel,
 )
+from tools.lab.claim import Claim
 from tools.lab.paths import REPOSITORY
 
 pytestmark = pytest.mark.xen
@@ -243,6 +244,17 @@ def test_stuck_host_is_killed_and_its_log_shown(second_host, monkeypatch):
     assert not second_host.alive
     with pytest.raises(ChannelClosed):
         second_host.run("true")
+
+
+def test_hosts_of_one_name_keep_apart():
+    """The second is only claimed, not booted: what matters is its folder."""
+    first, second = Claim("test-same-name"), Claim("test-same-name")
+    assert first.folder != second.folder
+    (first.folder / "logs").mkdir(parents=True)
+    second.release()
+    assert Claim("test-same-name").folder == second.folder
+    assert (first.folder / "logs").exists()
+    first.release()
 
 
 def test_missing_disk_is_said(folder):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from . import qemu
 from .channel import Channel, ChannelClosed, Command, Result
+from .claim import Claim
 from .guest import GUEST_FILES, Guest, GuestConfig
 from .kernel_log import KernelLogs
 from .paths import RUN, LabError
@@ -63,11 +64,10 @@ class XenHost:
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
         self._wire, self._progress = wire, progress
-        self.folder = RUN / name
-        self.share = self.folder / "share"
-        self.console_log = self.folder / "console.log"
+        self._use_folder(RUN / name)
         self.guests: dict[str, Guest] = {}
         self._kernel_logs = KernelLogs()
+        self._claim: Claim | None = None
         self._process = None
         self._socket: socket.socket | None = None
         self._channel: Channel | None = None
@@ -83,15 +83,15 @@ class XenHost:
 
     def start(self) -> "XenHost":
         """Boots; returns when dom0 takes commands."""
-        self._progress("making root file systems")
-        machine = self._prepare()
-        self._started = time.monotonic()
-        self._progress("booting Xen")
-        self._process, self._socket = qemu.start(machine, self.folder / "qemu.log")
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
-        self._channel = Channel(self._send, self._fail)
-        threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
         try:
+            self._progress("making root file systems")
+            machine = self._prepare()
+            self._started = time.monotonic()
+            self._progress("booting Xen")
+            self._process, self._socket = qemu.start(machine, self.folder / "qemu.log")
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
+            self._channel = Channel(self._send, self._fail)
+            threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
             self._wait_boot()
             self._plug_wire()
         except BaseException:
@@ -236,8 +236,8 @@ class XenHost:
     # ---- inside ----------------------------------------------------------
 
     def _prepare(self) -> qemu.Machine:
-        if self.folder.exists():
-            shutil.rmtree(self.folder)
+        self._claim = Claim(self.name)
+        self._use_folder(self._claim.folder)
         for folder in ("console", "log"):
             (self.share / folder).mkdir(parents=True)
         root = dom0_root()
@@ -271,6 +271,11 @@ class XenHost:
         with path.open("ab") as out:
             out.write(added.read_bytes())
         return path
+
+    def _use_folder(self, folder: Path) -> None:
+        self.folder = folder
+        self.share = folder / "share"
+        self.console_log = folder / "console.log"
 
     def _stage(self) -> Path:
         return self.share / f"copy-{time.monotonic_ns()}"
@@ -335,6 +340,8 @@ class XenHost:
             self._socket.close()
         if self._channel:
             self._channel.close(f"{self.name}: stopped")
+        if self._claim:
+            self._claim.release()
 
 
 def _wait_socket(path: Path) -> None:
