@@ -34,6 +34,7 @@ SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 WIRE_TIMEOUT = 20.0
 WIRE_MTU = 9000
 TAIL_BYTES = 4000
+EXTENDED_ROOT, EXTRA_FILES = "dom0.cpio", "files.cpio"
 
 # What ends a host: Xen or dom0 says so, or our own init does.
 FATAL = (b"Panic on CPU", b"Kernel panic", b"crashed: ", b"lab: FAILED")
@@ -93,6 +94,7 @@ class XenHost:
             self._channel = Channel(self._send, self._fail)
             threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
             self._wait_boot()
+            self._drop_root()
             self._plug_wire()
         except BaseException:
             self._kill()
@@ -264,13 +266,18 @@ class XenHost:
         """The kernel unpacks archives that follow each other into one root."""
         extra = Tree()
         extra.files(self._files)
-        path = self.folder / "dom0.cpio"
+        path = self.folder / EXTENDED_ROOT
         shutil.copyfile(root, path)
-        added = self.folder / "files.cpio"
+        added = self.folder / EXTRA_FILES
         extra.write(added)
         with path.open("ab") as out:
             out.write(added.read_bytes())
         return path
+
+    def _drop_root(self) -> None:
+        """Booted from; only large now."""
+        for name in (EXTENDED_ROOT, EXTRA_FILES):
+            (self.folder / name).unlink(missing_ok=True)
 
     def _use_folder(self, folder: Path) -> None:
         self.folder = folder
