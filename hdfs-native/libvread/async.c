@@ -78,19 +78,22 @@ int vread_reap(struct vread *v, struct vread_completion *completions, size_t cou
 	       unsigned timeout_ms)
 {
 	struct engine *e = &v->engine;
-	uint64_t deadline = engine_deadline(timeout_ms);
+	const uint64_t deadline = engine_deadline(timeout_ms);
 	struct request *request;
 	size_t n = 0;
 
 	if (connection_forked(v))
 		return -ENOTCONN;
+	if (!count)
+		return 0;
 	if (count > INT32_MAX)
 		count = INT32_MAX;
 	engine_lock(e);
 	connection_drop_closing(v);
-	while (n < count && (request = engine_reap_async(e, n ? 0 : deadline)))
+	engine_wait_async(e, deadline);
+	while (n < count && (request = engine_next_async(e)))
 		describe(e, request, &completions[n++]);
-	if (!n && count && e->lost)
+	if (!n && e->lost)
 		n = (size_t)-ENOTCONN;
 	engine_unlock(e);
 	return (int)n;

@@ -353,14 +353,17 @@ int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint6
 	return wait_for(e, &w, deadline);
 }
 
-struct request *engine_reap_async(struct engine *e, uint64_t deadline)
+void engine_wait_async(struct engine *e, uint64_t deadline)
 {
 	struct waiter w = {.async = true};
-	struct request *r;
 
-	if (!e->async_first)
-		wait_for(e, &w, deadline);
-	r = e->async_first;
+	wait_for(e, &w, deadline);
+}
+
+struct request *engine_next_async(struct engine *e)
+{
+	struct request *r = e->async_first;
+
 	if (!r)
 		return NULL;
 	e->async_first = r->next;

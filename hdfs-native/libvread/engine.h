@@ -112,8 +112,10 @@ int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint6
 void engine_release(struct engine *e, struct request *r);
 /* Lets go of a handle without waiting for anything; false: no slot, try later. */
 bool engine_drop_handle(struct engine *e, uint32_t handle);
-/* The next asynchronous completion (DONE, to be released), or NULL when the deadline has passed. */
-struct request *engine_reap_async(struct engine *e, uint64_t deadline);
+/* Until there is an asynchronous completion, no backend, or the deadline has passed. */
+void engine_wait_async(struct engine *e, uint64_t deadline);
+/* The next asynchronous completion (DONE, to be released), or NULL. */
+struct request *engine_next_async(struct engine *e);
 /* Takes completions without sleeping, unless a leader is at it. */
 void engine_poll(struct engine *e);
 

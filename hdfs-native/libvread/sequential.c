@@ -178,7 +178,7 @@ static unsigned batch(struct vread_file *f, size_t needed)
 		flying++;
 		wanted += r->op.offset < end;
 	}
-	return wanted < flying / 2 ? wanted : (flying + 1) / 2;
+	return wanted < (flying + 1) / 2 ? wanted : (flying + 1) / 2;
 }
 
 /* Copies from the first chunk, which holds the position, waiting for it if need be. */

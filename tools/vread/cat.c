@@ -19,6 +19,7 @@
 #define DEPTH 16U
 #define PIECE_BYTES ((size_t)512 << 10)
 #define POOL_BYTES ((size_t)8 << 20)
+#define LEAST_POOL_BYTES (2 * PIECE_BYTES)
 
 /* A READ in flight or done, or the error that ends the output at its place. */
 struct piece {
@@ -287,7 +288,7 @@ static int run_cat(int argc, char **argv)
 
 	o.library.pool_bytes = POOL_BYTES;
 	c.timeout_ms = o.library.timeout_ms;
-	r = r ?: reader_connect(&o, &c.v);
+	r = r ?: reader_connect(&o, LEAST_POOL_BYTES, &c.v);
 	if (!r) {
 		r = cat_blocks(&c);
 		vread_disconnect(c.v);

@@ -44,10 +44,22 @@ static const char *endpoint_name(const struct reader_options *o)
 	return o->library.endpoint ?: getenv("VREAD_ENDPOINT") ?: "/dev/vread";
 }
 
-int reader_connect(const struct reader_options *o, struct vread **ret)
+/* A device's pool is shared with other processes: be content with less of it. */
+static int connect_with_less(struct vread_options library, size_t least, struct vread **ret)
+{
+	int r;
+
+	do {
+		r = vread_connect(ret, &library);
+		library.pool_bytes /= 2;
+	} while (r == -ENOSPC && library.pool_bytes >= least);
+	return r;
+}
+
+int reader_connect(const struct reader_options *o, size_t least, struct vread **ret)
 {
 	const char *name = endpoint_name(o);
-	int r = vread_connect(ret, &o->library);
+	int r = connect_with_less(o->library, least, ret);
 
 	switch (r) {
 	case 0:
@@ -63,6 +75,10 @@ int reader_connect(const struct reader_options *o, struct vread **ret)
 		return cli_error(CLI_NO_PEER, "%s: no answer in time; is vreadd stuck?", name);
 	case -EACCES:
 		return cli_error(CLI_FAILED, "%s: permission denied", name);
+	case -ENOSPC:
+		return cli_error(CLI_FAILED,
+				 "%s: %zu bytes of its pool are not free; other processes hold it",
+				 name, least);
 	case -EINVAL:
 		return cli_error(CLI_FAILED, "%s: neither a vread device nor a socket", name);
 	default:

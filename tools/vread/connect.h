@@ -35,8 +35,8 @@ int reader_option(struct reader_options *o, int option, const char *value);
 /* The remaining arguments are blocks; there must be one at least. */
 int reader_arguments(struct reader_options *o, int argc, char **argv);
 
-/* Connects, or prints why not: 0 or an exit code. */
-int reader_connect(const struct reader_options *o, struct vread **ret);
+/* Connects, with at least so many bytes of pool, or prints why not: 0 or an exit code. */
+int reader_connect(const struct reader_options *o, size_t least, struct vread **ret);
 /* Negative errno; what is wrong is the caller's to print. */
 int reader_open(struct vread *v, const struct block_spec *spec, struct vread_file **ret);
 /* Prints why a block could not be read; returns the exit code. */

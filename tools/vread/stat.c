@@ -6,6 +6,8 @@
 #include "cli.h"
 #include "connect.h"
 
+#define POOL_BYTES ((size_t)64 << 10) /* nothing is read */
+
 static void print_text(const struct block_spec *spec, const struct vread_stat *st)
 {
 	printf("%12llu  %-10s  %-6s  %s\n", (unsigned long long)st->length,
@@ -80,7 +82,7 @@ static int run_options(struct reader_options *o, int argc, char **argv)
 		if (r)
 			return r;
 	}
-	r = reader_arguments(o, argc, argv) ?: reader_connect(o, &v);
+	r = reader_arguments(o, argc, argv) ?: reader_connect(o, POOL_BYTES, &v);
 	if (r)
 		return r;
 	if (json)
@@ -95,7 +97,7 @@ static int run_options(struct reader_options *o, int argc, char **argv)
 
 static int run_stat(int argc, char **argv)
 {
-	struct reader_options o = {0};
+	struct reader_options o = {.library = {.pool_bytes = POOL_BYTES}};
 	int r = run_options(&o, argc, argv);
 
 	block_list_free(&o.blocks);
