@@ -59,6 +59,12 @@ def xen_host(start_host, demo) -> XenHost:
     )
 
 
+@pytest.fixture(scope="session")
+def product_files() -> tuple[dict[str, Path], dict[str, Path]]:
+    """What is built, for dom0 and for guests, in the variant under test."""
+    return product.dom0_files(PRODUCT_VARIANT), product.guest_files(PRODUCT_VARIANT)
+
+
 @pytest.fixture
 def guest_name(request) -> str:
     """A name for a guest that no other test uses."""
@@ -113,3 +119,14 @@ def hostile_frontend(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def uapi_test(tmp_path_factory) -> Path:
     return _compiled(tmp_path_factory, "vread_uapi_test.c")
+
+
+@pytest.fixture(scope="session")
+def vread_holder(tmp_path_factory) -> Path:
+    return _compiled(tmp_path_factory, "vread_holder.c")
+
+
+@pytest.fixture(scope="session")
+def hostile_backend(tmp_path_factory) -> Path:
+    libraries = ("-lxenstore", "-lxengnttab", "-lxenevtchn")
+    return _compiled(tmp_path_factory, "hostile_backend.c", *libraries)

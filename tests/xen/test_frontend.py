@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guest's kernel module against backends that lie, hang, die or were never there, and
+through the events of a guest's life.  hostile_backend takes the place of vreadd."""
+
+import time
+
+import pytest
+
+from tools.lab import deployment, product
+
+pytestmark = pytest.mark.xen
+
+SPEC = "BP-1/blk_1_1"  # hostile_backend has every block
+SOON = 30.0
+OFFER = {
+    "versions": "1",
+    "max-queues": "8",
+    "max-ring-page-order": "4",
+    "max-pool-pages": "32768",
+    "role": "client",
+}
+INIT_WAIT, CONNECTED, CLOSING, CLOSED = "2456"
+
+
+@pytest.fixture(scope="module")
+def host(start_host, product_files, hostile_backend, vread_holder):
+    dom0_files, guest_files = product_files
+    return start_host(
+        "frontend",
+        files=dom0_files | {"/usr/bin/hostile_backend": hostile_backend},
+        guest_files=guest_files | {"/usr/bin/vread_holder": vread_holder},
+    )
+
+
+@pytest.fixture(scope="module")
+def store(host):
+    """A device's nodes; no vreadd runs on this host, but what shows its log shall work."""
+    host.run(["touch", deployment.LOG]).check()
+    return deployment.Backend(host, {})
+
+
+@pytest.fixture(scope="module")
+def guest(host, store):
+    made = host.create_guest("front")
+    store.attach(made)
+    return made
+
+
+@pytest.fixture
+def module(guest, store):
+    """The module, freshly loaded; the backend directory is as `vread attach` left it."""
+    guest.run("dmesg -c >/dev/null")
+    write(store, guest, "state", "1")
+    for node, value in OFFER.items():
+        write(store, guest, node, value)
+    deployment.load_frontend(guest)
+    yield
+    guest.run("rmmod xen_vreadfront", timeout=60).check()
+
+
+def write(store, guest, node, value):
+    path = f"{store.backend_path(guest)}/{node}"
+    store.host.run(["xenstore-write", "--", path, value]).check()
+
+
+def remove(store, guest, node):
+    store.host.run(["xenstore-rm", f"{store.backend_path(guest)}/{node}"]).check()
+
+
+class Backend:
+    """hostile_backend, connected to the guest."""
+
+    def __init__(self, store, guest, attack, connected=True):
+        self._host = store.host
+        self._command = self._host.popen(["hostile_backend", str(guest.domid), "0", attack])
+        self._command.wait_output("connected", SOON)
+        if connected:
+            store.wait_states(guest, CONNECTED, CONNECTED)
+
+    def running(self):
+        return self._command.running
+
+    def kill(self, signal):
+        """Signals it and returns its last line."""
+        self._host.run(f"kill -{signal} $(pidof hostile_backend)").check()
+        return self.last_line()
+
+    def last_line(self):
+        return self._command.wait(SOON).stdout.decode().splitlines()[-1]
+
+
+def holder(guest, *arguments):
+    """Lines of a vread_holder that ends by itself."""
+    return guest.text(["vread_holder", *arguments], timeout=SOON).splitlines()
+
+
+def free_bytes(guest):
+    return int(holder(guest, "free")[0])
+
+
+def eventually(condition, what):
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {SOON} s"
+        time.sleep(0.1)
+
+
+# ---- loading ---------------------------------------------------------------------------
+
+
+def test_loading_does_not_wait_for_a_backend(guest, store):
+    started = time.monotonic()
+    deployment.load_frontend(guest)
+    assert time.monotonic() - started < 5
+    assert store.states(guest)[1] == "1"
+    assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
+    guest.run("rmmod xen_vreadfront").check()
+
+
+@pytest.mark.parametrize(
+    "parameter,range_",
+    [("queues=9", "0 to 8"), ("ring_order=5", "0 to 4"), ("pool_mib=0", "1 to 128")],
+)
+def test_parameters_out_of_range_are_refused(guest, parameter, range_):
+    assert guest.run(f"insmod {product.MODULE} {parameter}").rc != 0
+    assert f"parameter {parameter}: must be {range_}" in guest.dmesg()
+
+
+def test_all_memory_comes_back(guest, store, module):
+    def free_kib():
+        return int(guest.text("grep MemFree /proc/meminfo").split()[1])
+
+    cycle = f"rmmod xen_vreadfront && insmod {product.MODULE}"
+    rounds = []
+    for _ in range(4):
+        backend = Backend(store, guest, "none")
+        assert holder(guest, "read", SPEC, "5000")[-1] == "read 65536"
+        guest.run(cycle, timeout=60).check()
+        assert backend.last_line() == "frontend closed"
+        rounds.append(free_kib())
+    assert rounds[1] - rounds[-1] < 4096, rounds  # the pool is 16 MiB
+
+
+# ---- what a backend offers -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "node,value,words",
+    [
+        ("versions", "2", "version 1 is needed"),
+        ("versions", "1x", "version 1 is needed"),
+        ("max-queues", "0", "must be 1 to 8"),
+        ("max-queues", "-1", "must be 1 to 8"),
+        ("max-queues", None, "must be 1 to 8"),
+        ("max-ring-page-order", "5", "must be 0 to 4"),
+        ("max-pool-pages", "15", "must be 16 to 32768"),
+        ("max-pool-pages", "99999999999999999999", "must be 16 to 32768"),
+        ("max-pool-pages", " 4096", "must be 16 to 32768"),
+        ("role", "admin", "must be client or datanode"),
+    ],
+)
+def test_a_nonsensical_offer_is_refused_by_name(guest, store, module, node, value, words):
+    if value is None:
+        remove(store, guest, node)
+    else:
+        write(store, guest, node, value)
+    write(store, guest, "state", INIT_WAIT)
+    store.wait_states(guest, INIT_WAIT, CLOSING)
+    assert f'/{node} is "{value or ""}": {words}' in guest.dmesg()
+    write(store, guest, "state", CLOSED)
+    store.wait_states(guest, CLOSED, CLOSED)
+
+
+def test_it_gives_up_on_a_backend_that_offers_only_nonsense(guest, store, module):
+    write(store, guest, "versions", "2")
+    for _ in range(8):
+        write(store, guest, "state", INIT_WAIT)
+        store.wait_states(guest, INIT_WAIT, CLOSING)
+        write(store, guest, "state", CLOSED)
+        store.wait_states(guest, CLOSED, CLOSED)
+    write(store, guest, "state", INIT_WAIT)
+    time.sleep(1)
+    assert store.states(guest) == (INIT_WAIT, CLOSED)
+    assert "8 failed connections; staying closed" in guest.dmesg()
+    write(store, guest, "state", CLOSED)
+
+
+# ---- what a backend answers ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "id-out-of-range",
+        "id-not-in-flight",
+        "answer-twice",
+        "wrong-operation",
+        "reserved-set",
+        "positive-status",
+        "too-many-bytes",
+        "overflow",
+        "backwards",
+    ],
+)
+def test_a_backend_that_breaks_the_protocol_is_disconnected(guest, store, module, attack):
+    backend = Backend(store, guest, attack)
+    assert holder(guest, "read", SPEC, "20000")[-1].split()[1] == "ENOTCONN"
+    assert backend.last_line() == "frontend closed"
+    assert "backend broke the protocol on queue 0" in guest.dmesg()
+    # It is given another chance, and one that behaves is served.
+    backend = Backend(store, guest, "none")
+    assert holder(guest, "read", SPEC, "20000")[-1] == "read 65536"
+    assert backend.kill("TERM") == "closing"
+
+
+def test_an_error_of_the_kernels_own_never_reaches_a_caller(guest, store, module):
+    backend = Backend(store, guest, "private-errno")
+    assert holder(guest, "read", SPEC, "20000") == ["open EIO"]
+    assert backend.running()
+    assert backend.kill("TERM") == "closing"
+
+
+@pytest.mark.parametrize("attack,said", [("silent-opens", "open"), ("silent-reads", "reap")])
+def test_an_answer_that_does_not_come(guest, store, module, attack, said):
+    backend = Backend(store, guest, attack)
+    started = time.monotonic()
+    assert holder(guest, "read", SPEC, "1000")[-1] == f"{said} ETIME"
+    assert time.monotonic() - started < 10
+    assert backend.kill("TERM") == "closing"
+
+
+def test_who_waits_for_ever_can_be_killed(guest, store, module):
+    backend = Backend(store, guest, "silent")
+    waiter = guest.popen("exec vread_holder open BP-1/blk_1_1")
+    time.sleep(0.5)
+    assert waiter.running
+    waiter.kill()
+    waiter.wait(SOON)
+    assert backend.kill("TERM") == "closing"
+
+
+def test_an_event_storm_leaves_the_guest_alive(guest, store, module):
+    backend = Backend(store, guest, "event-storm")
+    for _ in range(5):
+        assert guest.run("true", timeout=SOON).rc == 0
+    assert holder(guest, "read", SPEC, "25000")[-1] == "read 65536"
+    assert backend.kill("TERM") == "closing"
+
+
+# ---- backends that die ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signal", ["TERM", "KILL"])
+def test_pages_of_a_dead_process_wait_until_no_backend_can_write_there(
+    guest, store, module, signal
+):
+    backend = Backend(store, guest, "silent-reads")
+    before = free_bytes(guest)
+    reader = guest.popen(["vread_holder", "in-flight", SPEC])
+    reader.wait_output("submit ok", SOON)
+    reader.kill()
+    reader.wait(SOON)
+    assert free_bytes(guest) < before
+    backend.kill(signal)
+    eventually(lambda: free_bytes(guest) == before, "pages given back")
+    again = Backend(store, guest, "none")
+    assert holder(guest, "read", SPEC, "20000")[-1] == "read 65536"
+    again.kill("TERM")
+
+
+def test_a_backend_dead_before_it_was_connected(guest, store, module):
+    backend = Backend(store, guest, "dead-on-arrival", connected=False)
+    time.sleep(1)
+    assert store.states(guest) == (CONNECTED, "3")
+    assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
+    assert backend.kill("TERM") == "closing"
+    store.wait_states(guest, CLOSED, CLOSED)
+
+
+# ---- devices that go -----------------------------------------------------------------------
+
+
+def test_device_removed_under_an_open_file(guest, store, module):
+    Backend(store, guest, "none")
+    user = guest.popen(["vread_holder", "hold", SPEC])
+    user.wait_output("holding", SOON)
+    store.host.run(["vread", "detach", str(guest.domid)], timeout=60).check()
+    said = user.wait(SOON).stdout.decode().splitlines()
+    assert said[-5:] == [
+        "hangup",
+        "info ENODEV",
+        "open ENODEV",
+        "open failed",
+        "mapping intact",
+    ]
+    assert guest.run("test -e /dev/vread").rc != 0
+    store.attach(guest)
+    eventually(lambda: guest.run("test -e /dev/vread").rc == 0, "device node back")
+
+
+def test_a_second_device_has_a_node_of_its_own(guest, store, module):
+    store.host.run(["vread", "attach", str(guest.domid), "--id", "1"]).check()
+    eventually(lambda: guest.run("test -c /dev/vread1").rc == 0, "/dev/vread1")
+    store.host.run(["vread", "detach", str(guest.domid), "--id", "1", "--force"]).check()
+    eventually(lambda: guest.run("test -e /dev/vread1").rc != 0, "/dev/vread1 gone")
+    assert guest.run("test -c /dev/vread").rc == 0
+
+
+# A guest that is restored has lost its agent: it reports through its own xenstore node.
+REPORTER = """
+while :; do
+  answer=$(vread_holder read BP-1/blk_1_1 5000 | tail -n 1)
+  bugs=$(dmesg | grep -cE 'WARNING:|BUG:|Oops' )
+  xenstore-write data/report "$answer, $bugs bugs"; sleep 0.5
+done </dev/null >/dev/null 2>&1 &
+"""
+
+
+def test_saved_and_restored(host, store):
+    guest = host.create_guest("traveller")
+    store.attach(guest)
+    deployment.load_frontend(guest)
+    Backend(store, guest, "none")
+    guest.popen(["vread_holder", "hold", SPEC]).wait_output("holding", SOON)
+    guest.run(REPORTER).check()
+    host.run("xl save traveller /run/saved", timeout=120).check()
+    host.run("xl restore -p /run/saved && rm /run/saved", timeout=120).check()
+    guest.domid = int(host.text("xl domid traveller"))
+    store.attach(guest)
+    host.run("xl unpause traveller").check()
+    try:
+        Backend(store, guest, "none")
+        report = f"/local/domain/{guest.domid}/data/report"
+        host.run(["xenstore-rm", report])
+        eventually(lambda: host.run(["xenstore-exists", report]).rc == 0, "a report")
+        assert host.text(["xenstore-read", report]).strip() == "read 65536, 0 bugs"
+    finally:
+        host.run(["xl", "destroy", str(guest.domid)]).check()

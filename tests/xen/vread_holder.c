@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process with /dev/vread open that things happen to.  Its ways, each a line of
+ * output at every step:
+ *
+ *   vread_holder free             bytes of the pool no slice has
+ *   vread_holder read SPEC MS     OPEN and one READ, MS milliseconds each
+ *   vread_holder in-flight SPEC   submits a READ and sleeps
+ *   vread_holder open SPEC        OPEN without a time limit
+ *   vread_holder hold SPEC        reads, then waits for the device to go away for good
+ *
+ * SPEC is POOL/blk_ID_GS.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "vread-ring-user.h"
+#include "vread_ioctl.h"
+
+#define LENGTH (64U << 10)
+
+static int fd;
+
+static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static const char *control(unsigned long request, void *argument)
+{
+	return ioctl(fd, request, argument) < 0 ? strerrorname_np(errno) : "ok";
+}
+
+/* Returns the handle; 0 after it has said why there is none. */
+static uint32_t open_block(const char *spec, unsigned timeout_ms)
+{
+	struct vread_open_data header = {0};
+	struct vread_ioc_open o = {.timeout_ms = timeout_ms};
+	char pool[200], data[256];
+	const char *answer;
+
+	if (sscanf(spec, "%199[^/]/blk_%" SCNd64 "_%" SCNu64, pool, (int64_t *)&o.block_id,
+		   (uint64_t *)&o.genstamp) != 3) {
+		say("bad spec %s", spec);
+		exit(2);
+	}
+	header.pool_id_length = (uint16_t)strlen(pool);
+	memcpy(data, &header, sizeof(header));
+	memcpy(data + sizeof(header), pool, strlen(pool));
+	o.data = (uintptr_t)data;
+	o.data_length = (uint32_t)(sizeof(header) + strlen(pool));
+	answer = control(VREAD_IOC_OPEN, &o);
+	say("open %s", answer);
+	return strcmp(answer, "ok") ? 0 : o.handle;
+}
+
+static void submit(uint32_t handle)
+{
+	struct vread_ioc_slice slice = {.bytes = LENGTH};
+	struct vread_ioc_read r = {.handle = handle, .length = LENGTH};
+	struct vread_ioc_submit s = {.reads = (uintptr_t)&r, .count = 1};
+	const char *sliced = control(VREAD_IOC_SLICE, &slice);
+
+	say("slice %s, submit %s", sliced, control(VREAD_IOC_SUBMIT, &s));
+}
+
+static void reap(unsigned timeout_ms)
+{
+	struct vread_ioc_completion done = {0};
+	struct vread_ioc_reap r = {.completions = (uintptr_t)&done,
+				   .count = 1,
+				   .min_complete = 1,
+				   .timeout_ms = timeout_ms};
+	const char *answer = control(VREAD_IOC_REAP, &r);
+
+	if (strcmp(answer, "ok"))
+		say("reap %s", answer);
+	else if (done.result < 0)
+		say("read %s", strerrorname_np(-done.result));
+	else
+		say("read %d", done.result);
+}
+
+static void hold(const char *spec)
+{
+	struct pollfd p = {.fd = fd};
+	struct vread_ioc_info info;
+	uint8_t *map, *copy = malloc(LENGTH);
+
+	submit(open_block(spec, 20000));
+	reap(20000);
+	map = mmap(NULL, LENGTH, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED || !copy) {
+		say("mmap failed");
+		exit(1);
+	}
+	memcpy(copy, map, LENGTH);
+	say("holding");
+	do {
+		usleep(20000);
+		poll(&p, 1, 60000);
+	} while (!(p.revents & POLLHUP));
+	say("hangup");
+	say("info %s", control(VREAD_IOC_INFO, &info));
+	say("open %s", open_block(spec, 1000) ? "worked" : "failed");
+	say("mapping %s", memcmp(copy, map, LENGTH) ? "changed" : "intact");
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "";
+	struct vread_ioc_info info;
+
+	fd = open("/dev/vread", O_RDWR);
+	if (fd < 0) {
+		say("device %s", strerrorname_np(errno));
+		return 1;
+	}
+	if (!strcmp(way, "free")) {
+		control(VREAD_IOC_INFO, &info);
+		say("%" PRIu64, (uint64_t)info.pool_free_bytes);
+	} else if (!strcmp(way, "read") && argc == 4) {
+		unsigned ms = (unsigned)strtoul(argv[3], NULL, 10);
+		uint32_t handle = open_block(argv[2], ms);
+
+		if (handle) {
+			submit(handle);
+			reap(ms);
+		}
+	} else if (!strcmp(way, "in-flight") && argc == 3) {
+		submit(open_block(argv[2], 20000));
+		pause();
+	} else if (!strcmp(way, "open") && argc == 3) {
+		open_block(argv[2], 0);
+	} else if (!strcmp(way, "hold") && argc == 3) {
+		hold(argv[2]);
+	} else {
+		say("usage: see vread_holder.c");
+		return 2;
+	}
+	return 0;
+}
