@@ -7,7 +7,11 @@
  * mapped read-only with mmap(fd, offset 0); READs put bytes there.  All calls
  * are thread-safe.  Every call may fail with ENOTCONN while no backend is
  * connected; handles do not outlive a connection (see `generation`), the slice
- * and its mapping do.
+ * and its mapping do.  When the device is gone for good, calls fail with ENODEV;
+ * what was submitted can still be reaped, and the mapping stays readable.
+ *
+ * The mapping can be copied from, but not written, executed, grown or pinned
+ * (vmsplice, O_DIRECT): its pages may serve another process later.
  *
  * poll(): POLLIN completions can be reaped; POLLOUT a request can be
  * submitted; POLLERR no backend is connected.  POLLHUP the device is gone for good.
@@ -28,8 +32,8 @@ struct vread_ioc_info {
 	__u32 abi;             /* out: VREAD_IOC_ABI */
 	__u32 connected;       /* out: 1 while requests can be made */
 	__u32 generation;      /* out: counts connections; 0 before the first */
-	__u32 max_in_flight;   /* out: READs one open file may have in flight */
-	__u64 pool_bytes;      /* out: the whole pool, for all open files */
+	__u32 max_in_flight;   /* out: READs one open file may have in flight or unreaped */
+	__u64 pool_bytes;      /* out: what there is for slices of all open files */
 	__u64 pool_free_bytes; /* out: not given to any slice */
 	__u64 slice_bytes;     /* out: this file's slice, 0 if none yet */
 	char role[16];         /* out: "client" or "datanode", NUL-terminated */
@@ -88,8 +92,9 @@ struct vread_ioc_submit {
 	__u32 reserved;
 };
 
-/* REAP: completions, in any order.  Waits until at least min_complete are there
- * or the time has passed; returns how many were stored (ETIME if none). */
+/* REAP: completions, in any order.  Waits until at least min_complete are there, no more
+ * can come or the time has passed; returns how many were stored.  If none: ETIME, or
+ * ENOTCONN, or with min_complete 0 just 0. */
 struct vread_ioc_completion {
 	__u64 user_data;
 	__s32 result; /* bytes, or negative errno */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The validators of the guest's kernel module, compiled for user space: numbers and
+ * lists from xenstore, READs of a process, responses of a backend.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../linux-frontend/check.c"
+
+static void numbers(void **state)
+{
+	uint32_t n = 77;
+
+	(void)state;
+	assert_int_equal(vread_parse_number("0", 0, 4, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(vread_parse_number("4294967295", 0, UINT32_MAX, &n), 0);
+	assert_int_equal(n, UINT32_MAX);
+}
+
+static void no_numbers(void **state)
+{
+	static const char *const bad[] = {"",
+					  "-1",
+					  "+1",
+					  " 1",
+					  "1 ",
+					  "01",
+					  "00",
+					  "0x1",
+					  "1,",
+					  "1\n",
+					  "a",
+					  "4294967296",
+					  "99999999999999999999999"};
+	uint32_t n = 77;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(vread_parse_number(bad[i], 0, UINT32_MAX, &n), -EINVAL);
+	assert_int_equal(vread_parse_number("5", 0, 4, &n), -ERANGE);
+	assert_int_equal(vread_parse_number("0", 1, 4, &n), -ERANGE);
+	assert_int_equal(n, 77);
+}
+
+static void versions(void **state)
+{
+	(void)state;
+	assert_true(vread_offers_version("1", 1));
+	assert_true(vread_offers_version("2,1", 1));
+	assert_true(vread_offers_version("3,2,1,0", 1));
+	assert_false(vread_offers_version("", 1));
+	assert_false(vread_offers_version("2", 1));
+	assert_false(vread_offers_version("11", 1));
+	assert_false(vread_offers_version("2,,1", 1));
+	assert_false(vread_offers_version("2, 1", 1));
+	assert_false(vread_offers_version("1x", 1));
+	assert_false(vread_offers_version("2,", 1));
+}
+
+static void roles(void **state)
+{
+	(void)state;
+	assert_string_equal(vread_parse_role("client"), "client");
+	assert_string_equal(vread_parse_role("datanode"), "datanode");
+	assert_null(vread_parse_role(""));
+	assert_null(vread_parse_role("clientx"));
+}
+
+#define SLICE (1U << 20)
+
+static int check(uint64_t offset, uint32_t length, uint32_t slice_offset)
+{
+	struct vread_ioc_read r = {.offset = offset,
+				   .length = length,
+				   .slice_offset = slice_offset};
+
+	return vread_check_read(&r, SLICE);
+}
+
+static void reads(void **state)
+{
+	struct vread_ioc_read reserved = {.length = 1, .reserved = 1};
+	struct vread_ioc_read longest = {.length = VREAD_MAX_READ};
+
+	(void)state;
+	assert_int_equal(check(0, 1, 0), 0);
+	assert_int_equal(check(12345, SLICE, 0), 0);
+	assert_int_equal(check(0, 1, SLICE - 4096), 0);
+	assert_int_equal(check(UINT64_MAX - 1, 1, 0), 0);
+	assert_int_equal(vread_check_read(&longest, VREAD_MAX_READ), 0);
+
+	assert_int_equal(check(0, 0, 0), -EINVAL);
+	assert_int_equal(check(0, VREAD_MAX_READ + 1, 0), -EINVAL);
+	assert_int_equal(check(0, UINT32_MAX, 0), -EINVAL);
+	assert_int_equal(check(0, 1, 1), -EINVAL);
+	assert_int_equal(check(0, 1, SLICE), -EINVAL);
+	assert_int_equal(check(0, SLICE, 4096), -EINVAL);
+	assert_int_equal(check(0, 8192, UINT32_MAX - 4095), -EINVAL);
+	assert_int_equal(check(UINT64_MAX, 1, 0), -EINVAL);
+	assert_int_equal(vread_check_read(&reserved, SLICE), -EINVAL);
+	assert_int_equal(vread_check_read(&longest, 0), -EINVAL);
+}
+
+static void responses(void **state)
+{
+	struct vread_response good = {.operation = VREAD_OP_READ, .status = 100}, r;
+
+	(void)state;
+	assert_null(vread_check_response(&good, VREAD_OP_READ, 100));
+	assert_non_null(vread_check_response(&good, VREAD_OP_READ, 99));
+	assert_non_null(vread_check_response(&good, VREAD_OP_OPEN, 100));
+	r = good;
+	r.reserved = 1;
+	assert_non_null(vread_check_response(&r, VREAD_OP_READ, 100));
+	r = good;
+	r.status = -EIO;
+	assert_null(vread_check_response(&r, VREAD_OP_READ, 0));
+	r.status = INT32_MIN;
+	assert_null(vread_check_response(&r, VREAD_OP_READ, 0));
+	r.status = INT32_MAX;
+	assert_non_null(vread_check_response(&r, VREAD_OP_READ, VREAD_MAX_READ));
+}
+
+/* Every error of the protocol passes; the kernel's private ones, and those only the
+ * frontend may give, do not. */
+static void errors(void **state)
+{
+	static const int listed[] = {EACCES, EBADF,   EBADMSG, EILSEQ, EINVAL, EIO,
+				     EMFILE, ENODATA, ENODEV,  ENOENT, ENOMEM, EOPNOTSUPP,
+				     ERANGE, EPERM,   EAGAIN,  EEXIST};
+	static const int foreign[] = {ENOTCONN, ETIME, EINTR, EFAULT, 512, 513, 514, 516, 4095};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++)
+		assert_int_equal(vread_check_error(-listed[i]), -listed[i]);
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		assert_int_equal(vread_check_error(-foreign[i]), -EIO);
+	assert_int_equal(vread_check_error(INT32_MIN), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers),  cmocka_unit_test(no_numbers),
+		cmocka_unit_test(versions), cmocka_unit_test(roles),
+		cmocka_unit_test(reads),    cmocka_unit_test(responses),
+		cmocka_unit_test(errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
