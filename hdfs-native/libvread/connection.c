@@ -16,11 +16,11 @@
 #define MIN_POOL_BYTES ((size_t)VREAD_MIN_POOL_PAGES * VREAD_PAGE_SIZE)
 #define MAX_POOL_BYTES ((size_t)VREAD_MAX_POOL_PAGES * VREAD_PAGE_SIZE)
 #define DEFAULT_TIMEOUT_MS 2000
-#define DEFAULT_READAHEAD ((size_t)1 << 20)
+#define DEFAULT_READAHEAD ((size_t)2 << 20)
 
 /* Long reads are cut so that the backend verifies one piece while the piece
  * before it is copied out; smaller pieces overlap better, larger ones wake less. */
-#define MAX_CHUNK_BYTES ((size_t)256 << 10)
+#define MAX_CHUNK_BYTES ((size_t)512 << 10)
 
 /* ---- fork ---------------------------------------------------------------- */
 

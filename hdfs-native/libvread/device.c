@@ -105,10 +105,33 @@ static void device_flush(struct transport *t)
 	memmove(d->queued, d->queued + done, d->num_queued * sizeof(d->queued[0]));
 }
 
-static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
+static uint64_t now_ms(void)
 {
-	struct device *d = device(t);
-	struct vread_ioc_stat stat = {.handle = op->handle, .timeout_ms = timeout_ms};
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* A call that waits for its answer: signals neither end the wait nor prolong it. */
+static int waiting_control(struct device *d, unsigned long request, void *argument,
+			   uint32_t *timeout_ms)
+{
+	uint64_t deadline = now_ms() + *timeout_ms, now;
+
+	while (ioctl(d->fd, request, argument) < 0) {
+		if (errno != EINTR)
+			return -errno;
+		now = now_ms();
+		if (now >= deadline)
+			return -ETIME;
+		*timeout_ms = (uint32_t)(deadline - now);
+	}
+	return 0;
+}
+
+static int call_open(struct device *d, struct op *op, unsigned timeout_ms)
+{
 	struct vread_ioc_open open = {
 		.data = (uintptr_t)op->data,
 		.data_length = op->data_length,
@@ -117,21 +140,31 @@ static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
 		.genstamp = op->genstamp,
 		.visible_length = op->visible_length,
 	};
-	int r;
+	int r = waiting_control(d, VREAD_IOC_OPEN, &open, &open.timeout_ms);
 
-	if (op->kind == VREAD_OP_OPEN) {
-		r = control(d, VREAD_IOC_OPEN, &open);
-		op->handle = open.handle;
-		op->flags = open.flags;
-		op->block_length = open.length;
-		op->block_genstamp = op->genstamp;
-		return r;
-	}
-	r = control(d, VREAD_IOC_STAT, &stat);
+	op->handle = open.handle;
+	op->flags = open.flags;
+	op->block_length = open.length;
+	op->block_genstamp = op->genstamp; /* the backend finds this one or none */
+	return r;
+}
+
+static int call_stat(struct device *d, struct op *op, unsigned timeout_ms)
+{
+	struct vread_ioc_stat stat = {.handle = op->handle, .timeout_ms = timeout_ms};
+	int r = waiting_control(d, VREAD_IOC_STAT, &stat, &stat.timeout_ms);
+
 	op->flags = stat.flags;
 	op->block_length = stat.length;
 	op->block_genstamp = stat.genstamp;
 	return r;
+}
+
+static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
+{
+	if (op->kind == VREAD_OP_OPEN)
+		return call_open(device(t), op, timeout_ms);
+	return call_stat(device(t), op, timeout_ms);
 }
 
 static void device_drop_handle(struct transport *t, uint32_t handle)

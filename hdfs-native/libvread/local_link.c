@@ -7,11 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vread-ring-user.h"
@@ -27,7 +30,44 @@ void local_link_close(struct local_link *link)
 			close(fds[i]);
 }
 
-static int open_socket(const char *path, unsigned timeout_ms)
+/* ---- time: signals neither end a wait nor prolong it ------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int wait_readable(int sock, int64_t deadline_ms)
+{
+	struct pollfd fd = {.fd = sock, .events = POLLIN};
+	int r;
+
+	do {
+		int64_t left = deadline_ms - now_ms();
+		r = poll(&fd, 1, left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left);
+	} while (r < 0 && errno == EINTR);
+	return r > 0 ? 0 : r < 0 ? -errno : -ETIME;
+}
+
+/* Blocks only while the backend's backlog is full, bounded by SO_SNDTIMEO. */
+static int connect_by(int sock, const struct sockaddr_un *address, int64_t deadline_ms)
+{
+	int r;
+
+	do
+		r = connect(sock, (const struct sockaddr *)address, sizeof(*address));
+	while (r < 0 && errno == EINTR && now_ms() < deadline_ms);
+	if (!r)
+		return 0;
+	if (errno == EINTR || errno == EAGAIN)
+		return -ETIME;
+	return errno == ECONNREFUSED ? -ENOTCONN : -errno;
+}
+
+static int open_socket(const char *path, unsigned timeout_ms, int64_t deadline_ms)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct timeval timeout = {timeout_ms / 1000, (timeout_ms % 1000) * 1000};
@@ -39,16 +79,18 @@ static int open_socket(const char *path, unsigned timeout_ms)
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return -errno;
-	/* A backend that listens but never answers must not hold us. */
-	if (setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
-	    setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0 ||
-	    connect(sock, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		r = errno == ECONNREFUSED || errno == EAGAIN ? -ENOTCONN : -errno;
+	if (setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0)
+		r = -errno;
+	else
+		r = connect_by(sock, &address, deadline_ms);
+	if (r) {
 		close(sock);
 		return r;
 	}
 	return sock;
 }
+
+/* ---- hello and welcome -------------------------------------------------------- */
 
 static int send_hello(int sock, uint32_t pool_pages)
 {
@@ -81,11 +123,9 @@ static int receive_welcome(int sock, struct vread_local_welcome *ret, int fds[LI
 	ssize_t n;
 
 	*ret_count = 0;
-	do
-		n = recvmsg(sock, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	n = recvmsg(sock, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0)
-		return errno == EAGAIN ? -ETIME : -ENOTCONN;
+		return -ENOTCONN;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
 		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
@@ -137,14 +177,14 @@ static int check_event(int fd)
 	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -EPROTO : 0;
 }
 
-static int handshake(struct local_link *link, uint32_t pool_pages)
+static int handshake(struct local_link *link, uint32_t pool_pages, int64_t deadline_ms)
 {
 	struct vread_local_welcome welcome;
 	int fds[LINK_FDS] = {-1, -1, -1, -1};
 	unsigned count;
 	int r;
 
-	r = send_hello(link->sock, pool_pages);
+	r = send_hello(link->sock, pool_pages) ?: wait_readable(link->sock, deadline_ms);
 	if (r)
 		return r;
 	r = receive_welcome(link->sock, &welcome, fds, &count);
@@ -162,12 +202,13 @@ int local_link_connect(const char *path, uint32_t pool_pages, unsigned timeout_m
 		       struct local_link *ret)
 {
 	struct local_link link = {-1, -1, -1, -1, -1};
-	int r = open_socket(path, timeout_ms);
+	int64_t deadline_ms = now_ms() + timeout_ms;
+	int r = open_socket(path, timeout_ms, deadline_ms);
 
 	if (r < 0)
 		return r;
 	link.sock = r;
-	r = handshake(&link, pool_pages);
+	r = handshake(&link, pool_pages, deadline_ms);
 	if (r) {
 		local_link_close(&link);
 		return r;

@@ -37,6 +37,8 @@ static struct {
 	unsigned room; /* READs it takes before EAGAIN */
 	bool hold;     /* READs are not answered */
 	int read_error, open_error;
+	unsigned interrupts; /* so many OPENs are interrupted by a signal first */
+	uint32_t open_timeout_ms;
 	struct vread_ioc_read reads[256];
 	unsigned num_reads; /* taken, not answered */
 	struct vread_ioc_completion done[256];
@@ -94,6 +96,11 @@ static int do_open(struct vread_ioc_open *open)
 		return fails(ENOTCONN);
 	if (driver.open_error)
 		return fails(driver.open_error);
+	driver.open_timeout_ms = open->timeout_ms;
+	if (driver.interrupts && driver.interrupts--) {
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+		return fails(EINTR);
+	}
 	open->handle = 40 + driver.opened++;
 	open->flags = VREAD_BLOCK_FINALIZED;
 	open->length = BLOCK_LENGTH;
@@ -387,6 +394,20 @@ static void test_open_error(void **state)
 	assert_int_equal(vread_open(&v, &block, &f), -EACCES);
 }
 
+static void test_signals_do_not_prolong_an_open(void **state)
+{
+	struct vread_file *f;
+
+	(void)state;
+	driver.interrupts = 3;
+	f = open_file();
+	assert_in_range(driver.open_timeout_ms, 1, 300 - 3 * 20);
+	vread_close(f);
+	driver.interrupts = 1000;
+	assert_int_equal(vread_open(&v, &block, &f), -ETIME);
+	assert_true(driver.interrupts > 900);
+}
+
 static void refused_at_connect(int expected)
 {
 	struct transport *t;
@@ -427,6 +448,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_completion_of_nothing_is_ignored, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_open_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_signals_do_not_prolong_an_open, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_connect_errors, set_up, tear_down),
 	};
 
