@@ -26,6 +26,7 @@ from tests.libvread.backend import (
     sealed_memfd,
 )
 
+CHUNK = 512 << 10  # of one READ, where the library cuts long ones
 CONTENT = bytes(range(251)) * 20_000  # 5 MB
 KEY = (1, 2)
 
@@ -372,7 +373,7 @@ def test_late_read_writes_where_nobody_looks(lib, backend):
     """The pages of a READ that was given up are not used again before its answer."""
     with vreadlib.Connection(lib, backend.path, timeout_ms=200) as c, open_file(c) as f:
         held = Held(backend, READ)
-        expect(errno.ETIME, lambda: f.pread(1 << 20, 0))
+        expect(errno.ETIME, lambda: f.pread(4 * CHUNK, 0))
         late = {page for _, r in held.requests for page in range(r.page, r.page + r.pages)}
         assert late
         backend.on_request = backend.answer
@@ -461,7 +462,7 @@ def test_reads_ahead_while_the_caller_computes(backend, connection):
     with open_file(connection) as f:
         for _ in range(8):
             f.read(4096)
-        eventually(lambda: (1 << 20, 1 << 18) in reads(backend))
+        eventually(lambda: (1 << 20, CHUNK) in reads(backend))
         eventually(lambda: backend.channels[0].produced == len(backend.requests))
         # served from there: even a backend that answers no more does not matter
         backend.on_request = lambda channel, request: None
@@ -483,13 +484,13 @@ def test_seeking_within_what_is_there_keeps_it(backend, connection):
 def test_a_long_pread_is_several_requests_in_flight(backend, connection):
     with open_file(connection) as f:
         held = Held(backend, READ)
-        thread = threading.Thread(target=lambda: f.pread(1 << 20, 0))
+        thread = threading.Thread(target=lambda: f.pread(4 * CHUNK, 0))
         thread.start()
         eventually(lambda: len(held.requests) == 4)
         held.let_go()
         thread.join(10)
         assert not thread.is_alive()
-    assert reads(backend) == [(n << 18, 1 << 18) for n in range(4)]
+    assert reads(backend) == [(n * CHUNK, CHUNK) for n in range(4)]
 
 
 def test_vectored_ranges_are_in_flight_together(backend, connection):

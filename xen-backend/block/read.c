@@ -44,13 +44,21 @@ static int load_piece(struct block_replica *r, struct piece *p)
 	return error == -ENODATA ? -EILSEQ : error;
 }
 
+/* Nothing at all was written to the image since the replica was found, or at least
+ * nothing to its files; the first is the cheaper question. */
+static int check_same(struct block_replica *r, bool *ret_quiescent)
+{
+	*ret_quiescent = replica_is_quiescent(r);
+	return *ret_quiescent ? 0 : replica_check(r);
+}
+
 /* Whether p->data is what the block held: right now, and by its checksums.  A
  * mismatch in a replica that changed says nothing about its data. */
-static int verify_piece(struct block_replica *r, const struct piece *p)
+static int verify_piece(struct block_replica *r, const struct piece *p, bool *ret_quiescent)
 {
 	bool right =
 		checksum_verify(&r->files.header, p->data, (size_t)(p->end - p->start), p->sums);
-	int error = replica_check(r);
+	int error = check_same(r, ret_quiescent);
 
 	if (error < 0)
 		return error;
@@ -75,23 +83,26 @@ static int read_verified(struct block_replica *r, uint64_t offset, uint8_t *dst,
 {
 	uint64_t end = offset + length, first = offset - offset % r->files.header.chunk;
 	struct piece p = {.end = first};
+	bool quiescent = true;
 
 	for (uint64_t at = offset; at < end;) {
 		size_t n;
 		int error;
+		bool still = false;
 
 		cut_piece(r, at, end, &p);
 		error = load_piece(r, &p);
 		if (error == 0)
-			error = verify_piece(r, &p);
+			error = verify_piece(r, &p, &still);
 		if (error < 0)
 			return error;
+		quiescent &= still;
 		n = (size_t)((p.end < end ? p.end : end) - at);
 		memcpy(dst, p.data + (at - p.start), n);
 		dst += n;
 		at += n;
 	}
-	if (r->num_units && replica_is_quiescent(r))
+	if (quiescent)
 		replica_set_verified(r, first, p.end - first);
 	return 0;
 }
@@ -102,7 +113,7 @@ static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst,
 	if (!replica_is_verified(r, offset, length) || !replica_is_quiescent(r))
 		return false;
 	if (fs_file_read(r->fs, &r->files.data, offset, dst, length) == 0 &&
-	    replica_check(r) == 0 && replica_is_quiescent(r))
+	    replica_is_quiescent(r))
 		return true;
 	memset(dst, 0, length);
 	return false;
