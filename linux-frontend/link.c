@@ -34,16 +34,18 @@ void vread_link_wake_all(struct vread_device *dev)
 
 void vread_link_up(struct vread_device *dev)
 {
-	unsigned int n, generation = dev->generation + 1;
+	u32 generation = dev->generation + 1;
 	unsigned long flags;
+	unsigned int n;
 
 	vread_pool_connected(dev->pool);
-	for (n = 0; n < dev->num_queues; n++)
-		vread_queue_start(&dev->queue[n], generation);
 	spin_lock_irqsave(&dev->lock, flags);
 	dev->generation = generation;
 	dev->up = true;
 	spin_unlock_irqrestore(&dev->lock, flags);
+	/* Queue 0 last: once it is live the backend's death may take everything down. */
+	for (n = dev->num_queues; n--;)
+		vread_queue_start(&dev->queue[n], generation);
 	vread_link_wake_all(dev);
 }
 

@@ -425,6 +425,8 @@ void vread_xenbus_work(struct work_struct *work)
 	struct vread_device *dev = container_of(work, struct vread_device, work);
 
 	wait_for_completion(&vread_registered);
+	if (READ_ONCE(dev->gone))
+		return; /* remove_device() is at work */
 	show_state(dev);
 	step(dev);
 }
