@@ -147,6 +147,31 @@ KDIR ?= /lib/modules/$(KVER)/build
 module: $(SETUP) ## xen-vreadfront.ko for the newest Debian kernel installed (KVER=, KDIR=)
 	@linux-frontend/build.sh "$(KVER)" "$(KDIR)" build/module
 
+# ---- installing --------------------------------------------------------------
+PREFIX ?= /usr
+LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch)
+MANDIR := $(PREFIX)/share/man
+VERSION := $(shell sed -n 's/^\#define VREAD_VERSION "\(.*\)"/\1/p' xen-backend/base/version.h)
+.PHONY: install
+install: all ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
+	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-provision
+	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/vread
+	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
+	ln -sf libvread.so.1 $(DESTDIR)$(LIBDIR)/libvread.so
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include hdfs-native/libvread/vread.h
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+		hdfs-native/libvread/vread.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/vread.pc
+	[ -e $(DESTDIR)/etc/vread/vread.conf ] || \
+		install -D -m 644 -t $(DESTDIR)/etc/vread xen-backend/control/vread.conf
+	install -D -m 644 -t $(DESTDIR)/lib/systemd/system xen-backend/control/vreadd.service
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 tools/vread/vread.1
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 hdfs-native/libvread/libvread.3
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 xen-backend/control/vread.conf.5
+	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 xen-backend/vreadd.8 xen-backend/provision/vread-provision.8
+	linux-frontend/build.sh --sources $(DESTDIR)/usr/src/vread-$(VERSION)
+	install -D -m 644 -t $(DESTDIR)/lib/udev/rules.d linux-frontend/60-vread.rules
+
 # ---- style -------------------------------------------------------------------
 C_FILES = $(shell git ls-files '*.c' '*.h')
 .PHONY: format
