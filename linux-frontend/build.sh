@@ -17,6 +17,7 @@ usage() {
 }
 
 here=$(cd "$(dirname "$0")" && pwd)
+schema=$here/../xenstore-schema
 changed=no
 
 # Copies the files named after DIR there, only where they differ.
@@ -38,7 +39,7 @@ prune() {
 	local file
 	for file in "$1"/*.[ch]; do
 		case ${file##*/} in
-		vreadif.h | *.mod.c) continue ;;
+		vreadif.h | vread-nodes.h | *.mod.c) continue ;;
 		esac
 		if [ ! -e "$here/${file##*/}" ]; then
 			rm "$file"
@@ -47,9 +48,19 @@ prune() {
 	done
 }
 
+# The names of xenstore nodes, out of the schema.
+generate_names() {
+	local folder
+	folder=$(mktemp -d)
+	python3 "$schema/generate.py" "$schema/vread.schema.json" "$folder"
+	update "$1" "$folder/vread-nodes.h"
+	rm -r "$folder"
+}
+
 export_sources() {
 	update "$1" "$here"/*.[ch] "$here"/{Kbuild,dkms.conf,LICENSE,60-vread.rules} \
-		"$here/../xenstore-schema/vreadif.h"
+		"$schema/vreadif.h"
+	generate_names "$1"
 	update "$1/uapi" "$here"/uapi/*.h
 	prune "$1"
 }

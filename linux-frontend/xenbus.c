@@ -27,6 +27,7 @@
 #include "device.h"
 #include "link.h"
 #include "xenbus.h"
+#include "vread-nodes.h"
 
 #define MAX_FAILURES 8
 #define FAILURE_PERIOD (60 * HZ)
@@ -72,7 +73,7 @@ static int read_number(struct vread_device *dev, const char *node, u32 min, u32 
 
 static int read_versions(struct vread_device *dev)
 {
-	char *text = read_offer(dev, "versions");
+	char *text = read_offer(dev, VREAD_NODE_VERSIONS);
 	int err = 0;
 
 	if (IS_ERR(text) && PTR_ERR(text) != -ENOENT)
@@ -89,7 +90,7 @@ static int read_versions(struct vread_device *dev)
 
 static int read_role(struct vread_device *dev, const char **ret)
 {
-	char *text = read_offer(dev, "role");
+	char *text = read_offer(dev, VREAD_NODE_ROLE);
 	int err = 0;
 
 	*ret = "client";
@@ -119,13 +120,13 @@ static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 
 	err = read_versions(dev);
 	if (!err)
-		err = read_number(dev, "max-queues", 1, VREAD_MAX_QUEUES, &terms->queues);
+		err = read_number(dev, VREAD_NODE_MAX_QUEUES, 1, VREAD_MAX_QUEUES, &terms->queues);
 	if (!err)
-		err = read_number(dev, "max-ring-page-order", 0, VREAD_MAX_RING_PAGE_ORDER,
+		err = read_number(dev, VREAD_NODE_MAX_RING_PAGE_ORDER, 0, VREAD_MAX_RING_PAGE_ORDER,
 				  &terms->ring_order);
 	if (!err)
-		err = read_number(dev, "max-pool-pages", VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES,
-				  &terms->pool_pages);
+		err = read_number(dev, VREAD_NODE_MAX_POOL_PAGES, VREAD_MIN_POOL_PAGES,
+				  VREAD_MAX_POOL_PAGES, &terms->pool_pages);
 	if (!err)
 		err = read_role(dev, &terms->role);
 	if (err)
@@ -214,12 +215,12 @@ static int publish_queue(struct vread_device *dev, struct xenbus_transaction t,
 	int err;
 
 	for (n = 0; n < q->pages; n++) {
-		snprintf(node, sizeof(node), "queue-%u/ring-ref%u", q->index, n);
+		snprintf(node, sizeof(node), VREAD_NODE_RING_REF, q->index, n);
 		err = xenbus_printf(t, dev->xbdev->nodename, node, "%u", q->gref[n]);
 		if (err)
 			return err;
 	}
-	snprintf(node, sizeof(node), "queue-%u/event-channel", q->index);
+	snprintf(node, sizeof(node), VREAD_NODE_EVENT_CHANNEL, q->index);
 	return xenbus_printf(t, dev->xbdev->nodename, node, "%u", q->port);
 }
 
@@ -230,17 +231,17 @@ static int publish_nodes(struct vread_device *dev, struct xenbus_transaction t,
 		const char *node;
 		unsigned int value;
 	} numbers[] = {
-		{"version", VREAD_PROTOCOL_VERSION},
-		{"num-queues", terms->queues},
-		{"ring-page-order", terms->ring_order},
-		{"pool-pages", terms->pool_pages},
-		{"pool-directory", vread_pool_directory(dev->pool)},
+		{VREAD_NODE_VERSION, VREAD_PROTOCOL_VERSION},
+		{VREAD_NODE_NUM_QUEUES, terms->queues},
+		{VREAD_NODE_RING_PAGE_ORDER, terms->ring_order},
+		{VREAD_NODE_POOL_PAGES, terms->pool_pages},
+		{VREAD_NODE_POOL_DIRECTORY, vread_pool_directory(dev->pool)},
 	};
 	const char *dir = dev->xbdev->nodename;
 	unsigned int n;
 	int err;
 
-	err = xenbus_write(t, dir, "role", terms->role);
+	err = xenbus_write(t, dir, VREAD_NODE_ROLE, terms->role);
 	for (n = 0; !err && n < ARRAY_SIZE(numbers); n++)
 		err = xenbus_printf(t, dir, numbers[n].node, "%u", numbers[n].value);
 	for (n = 0; !err && n < terms->queues; n++)
@@ -577,7 +578,7 @@ static int vread_resume(struct xenbus_device *xbdev)
 }
 
 static const struct xenbus_device_id vread_ids[] = {
-	{"vread"},
+	{VREAD_DEVICE_TYPE},
 	{""},
 };
 
