@@ -285,6 +285,9 @@
  *   EACCES      this device may not read that datanode or pool
  *   EBADF       no such handle
  *   EBADMSG     data does not match its checksum; the bytes were withheld
+ *   EBUSY       the datanode's file system is in use (mounted for writing, or
+ *               not cleanly unmounted): this version reads only what was
+ *               cleanly unmounted
  *   EILSEQ      the block's .meta is missing, truncated or malformed
  *   EINVAL      malformed request; repeating it is useless
  *   EIO         the image could not be read, or its file system is damaged
@@ -300,7 +303,8 @@
  *   ESRCH       (reserved for the frontend: no such device)
  *   ETIME       (frontend only) no answer within the caller's time
  *   EPERM       a block token was required and is missing, expired or wrong
- *   EAGAIN      the replica changed while it was read; open it again
+ *   EAGAIN      the replica may have changed since it was opened; open it
+ *               again
  *   EEXIST      the block is here with another generation stamp
  *
  * In every case the caller's way out is the same: read the block by other

@@ -12,11 +12,13 @@ const char *vread_strerror(int error)
 	case EACCES:
 		return "this device may not read that datanode or pool";
 	case EAGAIN:
-		return "the replica changed, or there is no room for another request now";
+		return "the replica may have changed, or there is no room for a request now";
 	case EBADF:
 		return "the handle is not open";
 	case EBADMSG:
 		return "data does not match its checksum";
+	case EBUSY:
+		return "the datanode's file system is in use, and is read only when unmounted";
 	case ECONNREFUSED:
 	case ENOTCONN:
 		return "no backend, or it went away";

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "block/block.h"
 #include "block/internal.h"
 #include "block/list.h"
@@ -187,7 +188,7 @@ static void run(char *line)
 	else if (n == 4 && h && !strcmp(word[0], "verified"))
 		printf("ok %d\n", replica_is_verified(h->replica, strtoull(word[2], NULL, 10),
 						      strtoull(word[3], NULL, 10)) &&
-					  replica_is_quiescent(h->replica));
+					  replica_check(h->replica) == 0);
 	else if (n == 2 && h && !strcmp(word[0], "close")) {
 		block_close(h);
 		handles[strtoul(word[1], NULL, 10)] = NULL;
@@ -226,6 +227,7 @@ int main(int argc, char **argv)
 	const char *error;
 	int status = 0;
 
+	log_set_level(LOG_LEVEL_WARN);
 	store = block_store_new();
 	policy = policy_new(POLICY_CLIENT, "*", "*", &error);
 	for (int i = 1; i < argc && status == 0; i++)

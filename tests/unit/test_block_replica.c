@@ -11,7 +11,7 @@
 
 #define UNIT REPLICA_UNIT
 
-static struct fs_stamp quiet = {.quiescent = true};
+static struct fs_stamp quiet;
 static const char dir_a, dir_b;
 
 static struct block_replica *make(const void *dir, int64_t id, uint64_t size)
@@ -48,24 +48,6 @@ static void last_unit_may_be_short(void **state)
 	assert_true(replica_is_verified(r, 2 * UNIT, UNIT + 5));
 	assert_false(replica_is_verified(r, 3 * UNIT, UNIT + 1)); /* beyond the block */
 	replica_put(r);
-}
-
-static void nothing_is_recorded_while_mounted(void **state)
-{
-	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
-	struct block_files files = {.data.size = 10 * UNIT};
-	struct fs_stamp mounted = {.quiescent = false};
-	struct block_replica *r = replica_new(NULL, &key, &files, &mounted);
-	struct replica_cache *c = replica_cache_new();
-
-	(void)state;
-	replica_set_verified(r, 0, 10 * UNIT);
-	assert_false(replica_is_verified(r, 0, UNIT));
-	assert_false(replica_is_quiescent(r));
-	replica_cache_add(c, r);
-	assert_null(replica_cache_find(c, &key, &mounted));
-	replica_put(r);
-	replica_cache_free(c);
 }
 
 static struct block_replica *find(struct replica_cache *c, const void *dir, int64_t id,
@@ -147,7 +129,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_units_only),
 		cmocka_unit_test(last_unit_may_be_short),
-		cmocka_unit_test(nothing_is_recorded_while_mounted),
 		cmocka_unit_test(found_by_whole_key),
 		cmocka_unit_test(forgotten_when_the_image_changed),
 		cmocka_unit_test(oldest_go_first),

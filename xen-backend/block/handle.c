@@ -15,7 +15,7 @@
 struct search {
 	struct block_store *store;
 	const struct block_name *name;
-	struct fs_stamp stamp; /* of the file system being searched */
+	struct fs_stamp stamp; /* of the file system being searched, before that */
 	struct fs_view *view;  /* its metadata; opened when first needed */
 	int error;             /* the most telling so far */
 };
@@ -28,10 +28,12 @@ static int telling(int error)
 		return 1;
 	case -ENOENT:
 		return 2;
-	case -EEXIST:
+	case -EBUSY: /* it may be there: where nobody could look */
 		return 3;
+	case -EEXIST:
+		return 4;
 	default:
-		return error ? 4 : 0;
+		return error ? 5 : 0;
 	}
 }
 

@@ -22,7 +22,7 @@ struct block_files {
 
 /* 0 and *ret (to be released with block_files_clear()), or negative errno: ENOENT,
  * EEXIST another generation stamp, EILSEQ the .meta is missing or malformed,
- * ENODATA, EAGAIN, EIO, ENOMEM. */
+ * ENODATA, EIO, ENOMEM. */
 int block_locate(struct fs *fs, struct fs_view *view, const char *dir, const char *pool, int64_t id,
 		 uint64_t genstamp, struct block_files *ret);
 void block_files_clear(struct block_files *f);

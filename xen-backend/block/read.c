@@ -3,10 +3,17 @@
  * block_read(): verify, then expose; see block.h.
  *
  * Data goes into a buffer of this thread, piece by piece, is checked against the
- * .meta, the replica is checked to be still the same, and only then are the
- * wanted bytes copied to where a guest may see them.  Where all of a request
- * was verified before and the image was not written to since (replica.h), it
- * is read straight to its destination instead.
+ * .meta, the replica is checked to be still the same (nobody mounted its file
+ * system for writing: replica.h), and only then are the wanted bytes copied to
+ * where a guest may see them.
+ *
+ * Where all of a request was verified before, it is read straight to its
+ * destination instead, between two such checks.  In one case alone that place
+ * may hold other bytes for a moment: within that one read the owner mounted
+ * the file system, deleted the block, committed that and wrote something else
+ * to its extents.  The second check then fails, the place is zeroed before the
+ * request is answered, and the read is done again the verified way, which
+ * answers -EAGAIN.
  */
 #include <errno.h>
 #include <string.h>
@@ -44,21 +51,13 @@ static int load_piece(struct block_replica *r, struct piece *p)
 	return error == -ENODATA ? -EILSEQ : error;
 }
 
-/* Nothing at all was written to the image since the replica was found, or at least
- * nothing to its files; the first is the cheaper question. */
-static int check_same(struct block_replica *r, bool *ret_quiescent)
-{
-	*ret_quiescent = replica_is_quiescent(r);
-	return *ret_quiescent ? 0 : replica_check(r);
-}
-
-/* Whether p->data is what the block held: right now, and by its checksums.  A
- * mismatch in a replica that changed says nothing about its data. */
-static int verify_piece(struct block_replica *r, const struct piece *p, bool *ret_quiescent)
+/* Whether p->data is what the block holds: by its checksums, and still.  A mismatch
+ * in a replica that changed says nothing about its data. */
+static int verify_piece(const struct block_replica *r, const struct piece *p)
 {
 	bool right =
 		checksum_verify(&r->files.header, p->data, (size_t)(p->end - p->start), p->sums);
-	int error = check_same(r, ret_quiescent);
+	int error = replica_check(r);
 
 	if (error < 0)
 		return error;
@@ -83,37 +82,32 @@ static int read_verified(struct block_replica *r, uint64_t offset, uint8_t *dst,
 {
 	uint64_t end = offset + length, first = offset - offset % r->files.header.chunk;
 	struct piece p = {.end = first};
-	bool quiescent = true;
 
 	for (uint64_t at = offset; at < end;) {
 		size_t n;
 		int error;
-		bool still = false;
 
 		cut_piece(r, at, end, &p);
 		error = load_piece(r, &p);
 		if (error == 0)
-			error = verify_piece(r, &p, &still);
+			error = verify_piece(r, &p);
 		if (error < 0)
 			return error;
-		quiescent &= still;
 		n = (size_t)((p.end < end ? p.end : end) - at);
 		memcpy(dst, p.data + (at - p.start), n);
 		dst += n;
 		at += n;
 	}
-	if (quiescent)
-		replica_set_verified(r, first, p.end - first);
+	replica_set_verified(r, first, p.end - first);
 	return 0;
 }
 
 /* False if the bytes could not be had this way; dst then holds none of them. */
 static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
 {
-	if (!replica_is_verified(r, offset, length) || !replica_is_quiescent(r))
+	if (!replica_is_verified(r, offset, length) || replica_check(r) < 0)
 		return false;
-	if (fs_file_read(r->fs, &r->files.data, offset, dst, length) == 0 &&
-	    replica_is_quiescent(r))
+	if (fs_file_read(r->fs, &r->files.data, offset, dst, length) == 0 && replica_check(r) == 0)
 		return true;
 	memset(dst, 0, length);
 	return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Replicas and their record of what was verified; see replica.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ struct block_replica *replica_new(struct fs *fs, const struct replica_key *key,
 	r->key.pool = pool;
 	r->files = *files;
 	r->stamp = *stamp;
-	if (stamp->quiescent && units <= REPLICA_MAX_UNITS) {
+	if (units <= REPLICA_MAX_UNITS) {
 		r->verified = calloc(units / 64 + 1, sizeof(*r->verified));
 		r->num_units = r->verified ? units : 0;
 	}
@@ -81,17 +82,12 @@ void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t len
 	}
 }
 
-bool replica_is_quiescent(struct block_replica *r)
+int replica_check(const struct block_replica *r)
 {
 	struct fs_stamp now;
+	int error = fs_stamp_take(r->fs, &now);
 
-	return r->stamp.quiescent && fs_stamp_take(r->fs, &now) == 0 &&
-	       fs_stamp_holds(&r->stamp, &now);
-}
-
-int replica_check(struct block_replica *r)
-{
-	int error = fs_file_check(r->fs, &r->files.data);
-
-	return error < 0 ? error : fs_file_check(r->fs, &r->files.meta);
+	if (error == 0)
+		return fs_stamp_equal(&r->stamp, &now) ? 0 : -EAGAIN;
+	return error == -EBUSY ? -EAGAIN : error;
 }

@@ -2,16 +2,16 @@
 /*
  * replica.h - one replica of a block as it was found, shared by its handles.
  *
+ * It is the block it was found as while nobody wrote to the file system: that
+ * was cleanly unmounted when the replica was looked for (stamp), and a stamp
+ * taken later is the same.  Mounting for writing clears the clean state on
+ * disk before anything else is written, and what mounting, checking and tuning
+ * write to the superblock (times, counts) never comes back; a file-backed
+ * image's own modification time must be the same besides.
+ *
  * Immutable but for the record of what has been verified: one bit per
  * REPLICA_UNIT bytes whose checksums were right.  A set bit lets a later read
- * skip the checksums, which is sound only while nobody can have written to the
- * image since: the file system was cleanly unmounted when the replica was
- * found (stamp), and a stamp taken before and after that later read is the
- * same.  Mounting for writing clears the clean state on disk before
- * anything else is written, and what mounting, checking and tuning write to the
- * superblock (times, counts) never comes back; a file-backed image's own
- * modification time must be the same besides.  While the file system is
- * mounted, bits are neither set nor used and every read is checked.
+ * skip the checksums.
  */
 #ifndef VREAD_BLOCK_REPLICA_H
 #define VREAD_BLOCK_REPLICA_H
@@ -59,9 +59,8 @@ bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_
 /* Records the units that lie in [offset, offset + length) whole. */
 void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t length);
 
-/* Whether nothing was written to the image since the replica was found. */
-bool replica_is_quiescent(struct block_replica *r);
-/* 0 if both files are still the ones found, else -EAGAIN or -EIO. */
-int replica_check(struct block_replica *r);
+/* 0 if nobody wrote to the file system since the replica was looked for; -EAGAIN if
+ * someone may have, -EIO. */
+int replica_check(const struct block_replica *r);
 
 #endif

@@ -96,7 +96,7 @@ struct block_replica *replica_cache_find(struct replica_cache *c, const struct r
 
 	pthread_mutex_lock(&c->lock);
 	r = look_up(c, key);
-	if (r && !fs_stamp_holds(&r->stamp, now)) {
+	if (r && !fs_stamp_equal(&r->stamp, now)) {
 		forget(c, r);
 		r = NULL;
 	}
@@ -113,7 +113,7 @@ void replica_cache_add(struct replica_cache *c, struct block_replica *r)
 {
 	struct block_replica *other, **bucket;
 
-	if (!r->stamp.quiescent || replica_weight(r) > MAX_BYTES / 16)
+	if (replica_weight(r) > MAX_BYTES / 16)
 		return;
 	pthread_mutex_lock(&c->lock);
 	other = look_up(c, &r->key);

@@ -2,10 +2,10 @@
 /*
  * replica_cache.h - replicas that outlive their handles.
  *
- * A positional read in HDFS opens, reads and closes.  While an image is
- * quiescent (replica.h) finding the block again would give the same answer, so the
- * answer, and what was verified of it, is kept: the least recently used go
- * first, by number and by memory.
+ * A positional read in HDFS opens, reads and closes.  While nobody writes to a
+ * file system (replica.h) finding the block again would give the same answer,
+ * so the answer, and what was verified of it, is kept: the least recently used
+ * go first, by number and by memory.
  */
 #ifndef VREAD_BLOCK_REPLICA_CACHE_H
 #define VREAD_BLOCK_REPLICA_CACHE_H
@@ -17,11 +17,11 @@ struct replica_cache;
 struct replica_cache *replica_cache_new(void); /* NULL: out of memory */
 void replica_cache_free(struct replica_cache *c);
 
-/* A reference to the replica of that key, if it was found under a stamp that still
- * holds; else NULL. */
+/* A reference to the replica of that key, if it was found under that same stamp; else
+ * NULL. */
 struct block_replica *replica_cache_find(struct replica_cache *c, const struct replica_key *key,
 					 const struct fs_stamp *now);
-/* Remembers r if its stamp is of a quiescent file system. */
+/* Remembers r, unless it is very large. */
 void replica_cache_add(struct replica_cache *c, struct block_replica *r);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "block/internal.h"
 #include "image/error.h"
 #include "image/partition.h"
@@ -46,6 +47,14 @@ void block_store_free(struct block_store *s)
 	free(s);
 }
 
+/* What may be done with the file system right now; as fs_stamp_take(). */
+static int check_filesystem(struct fs *fs)
+{
+	struct fs_stamp now;
+
+	return fs_stamp_take(fs, &now);
+}
+
 /* Opens the file system once: better refused now, with a reason, than at a read. */
 static int add_filesystem(struct store_datanode *dn, unsigned i, char **ret_error)
 {
@@ -63,6 +72,11 @@ static int add_filesystem(struct store_datanode *dn, unsigned i, char **ret_erro
 				  "image %s, partition %s: the %s file system cannot be read: %s",
 				  image_source_path(dn->source),
 				  layout_partition_name(lfs, partition), lfs->type, reason);
+	if (check_filesystem(dn->fs[i]) == -EBUSY)
+		log_info("datanode %s: image %s, partition %s: in use (mounted for writing, or not "
+			 "cleanly unmounted); reads are refused while it is",
+			 dn->name, image_source_path(dn->source),
+			 layout_partition_name(lfs, partition));
 	return 0;
 }
 
@@ -118,23 +132,46 @@ int block_store_add(struct block_store *s, const char *datanode, const char *ima
 	return 0;
 }
 
-/* The layout's own form, and what it is read from. */
+static const char *state_name(int error)
+{
+	switch (error) {
+	case 0:
+		return "clean";
+	case -EBUSY:
+		return "in use";
+	default:
+		return "unreadable";
+	}
+}
+
+/* In the layout's own form, with their states. */
+static json_t *filesystems_status(const struct store_datanode *dn)
+{
+	json_t *layout = layout_to_json(dn->layout);
+	json_t *array = json_incref(json_object_get(layout, "filesystems"));
+
+	for (unsigned i = 0; i < dn->layout->num_filesystems; i++)
+		json_object_set_new(json_array_get(array, i), "state",
+				    json_string(state_name(check_filesystem(dn->fs[i]))));
+	json_decref(layout);
+	return array;
+}
+
 json_t *block_store_status(struct block_store *s)
 {
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < s->num_datanodes; i++) {
 		const struct store_datanode *dn = &s->datanodes[i];
-		json_t *layout = layout_to_json(dn->layout);
 
-		json_array_append_new(
-			array,
-			json_pack("{s:s, s:s, s:s, s:s, s:I, s:O?}", "datanode", dn->name, "image",
-				  image_source_path(dn->source), "layout", dn->layout_path, "mode",
-				  image_source_is_direct(dn->source) ? "direct" : "buffered",
-				  "size", (json_int_t)image_source_size(dn->source), "filesystems",
-				  json_object_get(layout, "filesystems")));
-		json_decref(layout);
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s, s:s, s:s, s:I, s:o?}", "datanode",
+						dn->name, "image", image_source_path(dn->source),
+						"layout", dn->layout_path, "mode",
+						image_source_is_direct(dn->source) ? "direct"
+										   : "buffered",
+						"size", (json_int_t)image_source_size(dn->source),
+						"filesystems", filesystems_status(dn)));
 	}
 	return array;
 }

@@ -4,7 +4,9 @@
  *
  * Filled from the configuration before the first block_open().  A datanode
  * whose image or layout is unusable is refused with a text that says which
- * object, which value and what to do; the others are served.
+ * object, which value and what to do; the others are served.  One whose file
+ * system is in use by its owner is added all the same: it is read whenever it
+ * is cleanly unmounted, and not at other times.
  */
 #ifndef VREAD_BLOCK_STORE_H
 #define VREAD_BLOCK_STORE_H
@@ -20,7 +22,8 @@ void block_store_free(struct block_store *s);
 int block_store_add(struct block_store *s, const char *datanode, const char *image_path,
 		    const char *layout_path, char **ret_error);
 
-/* New reference: array of what is served, for the status document. */
+/* New reference: array of what is served, for the status document.  Looks at each file
+ * system for its "state": "clean", "in use" or "unreadable". */
 json_t *block_store_status(struct block_store *s);
 
 #endif

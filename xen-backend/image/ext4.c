@@ -165,35 +165,18 @@ static int map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
 	return ext4_map(of(v), (ext2_ino_t)inode, ret);
 }
 
-/* A reader in the guest updates atime, and with it the inode's checksum. */
-static void mask_identity(uint8_t *inode, size_t length)
-{
-	static const struct {
-		size_t offset, length;
-	} field[] = {
-		{offsetof(struct ext2_inode_large, i_atime), 4},
-		{offsetof(struct ext2_inode_large, osd2.linux2.l_i_checksum_lo), 2},
-		{offsetof(struct ext2_inode_large, i_checksum_hi), 2},
-		{offsetof(struct ext2_inode_large, i_atime_extra), 4},
-	};
-
-	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)
-		if (field[i].offset + field[i].length <= length)
-			memset(inode + field[i].offset, 0, field[i].length);
-}
-
-static int stamp(struct fs *fs, struct fs_stamp *ret)
+static int stamp(struct fs *fs, uint8_t raw[FS_SUPER_BYTES])
 {
 	struct ext4_super super;
 	const char *reason;
-	int r = image_source_read(fs->source, fs->offset + EXT4_SUPER_OFFSET, ret->super,
-				  sizeof(ret->super));
+	int r = image_source_read(fs->source, fs->offset + EXT4_SUPER_OFFSET, raw, FS_SUPER_BYTES);
 
 	if (r < 0)
 		return r;
-	ret->quiescent = ext4_super_parse(ret->super, fs->length, &super, &reason) &&
-			 super.quiescent && !memcmp(super.uuid, fs->uuid, sizeof(fs->uuid));
-	return 0;
+	if (!ext4_super_parse(raw, fs->length, &super, &reason) ||
+	    memcmp(super.uuid, fs->uuid, sizeof(fs->uuid)))
+		return -EIO;
+	return super.quiescent ? 0 : -EBUSY;
 }
 
 const struct fs_ops ext4_ops = {
@@ -203,6 +186,5 @@ const struct fs_ops ext4_ops = {
 	.lookup = lookup,
 	.list = list,
 	.map = map,
-	.mask_identity = mask_identity,
 	.stamp = stamp,
 };

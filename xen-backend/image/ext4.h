@@ -8,7 +8,8 @@
  *
  * What is read is the home location of the metadata.  A mounted file system
  * keeps committed changes in its journal for up to half a minute before they
- * get there.
+ * get there, and may reuse a deleted file's blocks before that: hence the
+ * stamps of fs.h.
  */
 #ifndef VREAD_IMAGE_EXT4_H
 #define VREAD_IMAGE_EXT4_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From an inode to the ranges of the image its bytes lie in; see fs_view_map().
- * Files whose bytes are not plainly in blocks are refused.  The raw inode is
- * read before and after: a file that changes meanwhile is not mapped.
+ * Files whose bytes are not plainly in blocks are refused.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,33 +15,10 @@
 	(EXT4_INLINE_DATA_FL | EXT4_ENCRYPT_FL | EXT2_COMPRBLK_FL | EXT4_VERITY_FL | \
 	 EXT4_EA_INODE_FL)
 
-static int locate_inode(struct ext4_view *v, ext2_ino_t inode, struct fs_identity *ret)
-{
-	uint32_t per_group = v->filsys->super->s_inodes_per_group;
-	uint32_t group = (inode - 1) / per_group;
-	uint64_t offset;
-
-	if (group >= v->filsys->group_desc_count)
-		return -EIO;
-	if (__builtin_mul_overflow(ext2fs_inode_table_loc(v->filsys, group),
-				   (uint64_t)v->super.block_size, &offset))
-		return -EIO;
-	if (__builtin_add_overflow(offset,
-				   (uint64_t)((inode - 1) % per_group) * v->super.inode_size,
-				   &offset))
-		return -EIO;
-	ret->length =
-		v->super.inode_size < FS_IDENTITY_BYTES ? v->super.inode_size : FS_IDENTITY_BYTES;
-	if (offset > v->view.fs->length || ret->length > v->view.fs->length - offset)
-		return -EIO;
-	ret->offset = v->view.fs->offset + offset;
-	return ext4_io_read(v, offset, ret->bytes, ret->length);
-}
-
 static int readable(const struct ext2_inode *inode)
 {
 	if (inode->i_links_count == 0 || inode->i_dtime != 0)
-		return -EAGAIN; /* deleted since its name was found */
+		return -EIO; /* a name of a deleted file */
 	if (!LINUX_S_ISREG(inode->i_mode))
 		return -ENOENT;
 	return inode->i_flags & UNREADABLE_FLAGS ? -ENODATA : 0;
@@ -130,38 +106,16 @@ static int map_blocks(struct ext4_view *v, ext2_ino_t number, struct fs_file *f)
 	return error ? ext4_errno(error) : w.result;
 }
 
-static int still_the_same(struct ext4_view *v, const struct fs_identity *id)
-{
-	uint8_t now[FS_IDENTITY_BYTES];
-	int r = ext4_io_read(v, id->offset - v->view.fs->offset, now, id->length);
-
-	if (r < 0)
-		return r;
-	return memcmp(now, id->bytes, id->length) ? -EAGAIN : 0;
-}
-
 int ext4_map(struct ext4_view *v, ext2_ino_t number, struct fs_file *ret)
 {
 	struct ext2_inode inode;
-	int r = locate_inode(v, number, &ret->identity);
+	int r = ext4_errno(ext2fs_read_inode(v->filsys, number, &inode));
 
-	if (r < 0)
-		return r;
-	r = ext4_errno(ext2fs_read_inode(v->filsys, number, &inode));
 	if (r == 0)
 		r = readable(&inode);
 	if (r < 0)
 		return r;
-	ret->inode = number;
 	ret->size = EXT2_I_SIZE(&inode);
-	if (inode.i_flags & EXT4_EXTENTS_FL)
-		r = map_extents(v, number, &inode, ret);
-	else
-		r = map_blocks(v, number, ret);
-	if (r < 0)
-		return r;
-	r = still_the_same(v, &ret->identity);
-	if (r == 0)
-		v->view.fs->ops->mask_identity(ret->identity.bytes, ret->identity.length);
-	return r;
+	return inode.i_flags & EXT4_EXTENTS_FL ? map_extents(v, number, &inode, ret)
+					       : map_blocks(v, number, ret);
 }

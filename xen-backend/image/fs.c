@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What all file-system readers share: paths, extent lists, reads by extent, and
- * the two ways of telling that nothing changed; see fs.h.
+ * telling that nothing changed; see fs.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -157,17 +157,6 @@ void fs_file_clear(struct fs_file *f)
 	memset(f, 0, sizeof(*f));
 }
 
-int fs_file_check(struct fs *fs, const struct fs_file *f)
-{
-	uint8_t now[FS_IDENTITY_BYTES];
-	int r = image_source_read(fs->source, f->identity.offset, now, f->identity.length);
-
-	if (r < 0)
-		return r;
-	fs->ops->mask_identity(now, f->identity.length);
-	return memcmp(now, f->identity.bytes, f->identity.length) ? -EAGAIN : 0;
-}
-
 /* Index of the extent that holds offset, which lies below f->mapped. */
 static unsigned find_extent(const struct fs_file *f, uint64_t offset)
 {
@@ -215,12 +204,11 @@ int fs_stamp_take(struct fs *fs, struct fs_stamp *ret)
 	r = image_source_identity(fs->source, &ret->image);
 	if (r < 0)
 		return r;
-	return fs->ops->stamp(fs, ret);
+	return fs->ops->stamp(fs, ret->super);
 }
 
-bool fs_stamp_holds(const struct fs_stamp *then, const struct fs_stamp *now)
+bool fs_stamp_equal(const struct fs_stamp *a, const struct fs_stamp *b)
 {
-	return then->quiescent && now->quiescent &&
-	       !memcmp(&then->image, &now->image, sizeof(then->image)) &&
-	       !memcmp(then->super, now->super, sizeof(then->super));
+	return !memcmp(&a->image, &b->image, sizeof(a->image)) &&
+	       !memcmp(a->super, b->super, sizeof(a->super));
 }

@@ -5,16 +5,21 @@
  * struct fs is where a file system lies; it lives as long as the image is
  * served.  struct fs_view is its metadata as of one moment: opened for one
  * question, so that the answer is as fresh as the image, then closed.
- * struct fs_file is the answer: where a file's bytes are and an identity by which
- * fs_file_check() tells, with one small read, whether they still are there.
+ * struct fs_file is the answer: where a file's bytes are.
+ *
+ * Metadata is read where it is at home, without the file system's journal: it
+ * is true only while nobody has the file system mounted for writing.  A struct
+ * fs_stamp, which can be had only then, tells whether that was so all the
+ * time between two moments; callers take one before they ask and compare it
+ * with another before they let bytes out.
  *
  * Everything read from the image is written by a guest and may be made to
  * harm: all sizes, counts and depths are bounded here.
  *
  * Threads: a struct fs is shared by all; a view belongs to one thread.
  * Errors: -ENOENT no such file, -ENOTDIR, -ENODATA bytes not in written plain
- * extents, -EAGAIN it changed while it was looked at, -EIO image unreadable or
- * file system damaged, -ENOMEM.
+ * extents, -EBUSY in use by its owner, -EIO image unreadable or file system
+ * damaged, -ENOMEM.
  */
 #ifndef VREAD_IMAGE_FS_H
 #define VREAD_IMAGE_FS_H
@@ -27,7 +32,6 @@
 
 #define FS_MAX_EXTENTS 65536U
 #define FS_MAX_NAME 255U
-#define FS_IDENTITY_BYTES 256U
 #define FS_SUPER_BYTES 1024U
 
 struct fs;
@@ -39,29 +43,19 @@ struct fs_extent {
 	uint64_t length;   /* bytes */
 };
 
-/* The on-disk inode without the fields that reading a file changes. */
-struct fs_identity {
-	uint64_t offset; /* in the image */
-	uint32_t length;
-	uint8_t bytes[FS_IDENTITY_BYTES];
-};
-
 struct fs_file {
-	uint64_t inode;
 	uint64_t size;
 	uint64_t mapped; /* bytes from 0 up that lie in written extents; <= size */
 	unsigned num_extents;
 	struct fs_extent *extents; /* ascending, without overlap, inside the file system */
-	struct fs_identity identity;
 };
 
 /*
- * Proof that nobody wrote to the file system between two moments: it was not
- * mounted for writing at either (quiescent), and what mounting, checking or
- * tuning it would have changed is the same.
+ * A moment at which the file system was cleanly unmounted.  Two that are equal
+ * prove that nobody wrote between them: what mounting, checking or tuning would
+ * have changed is the same.
  */
 struct fs_stamp {
-	bool quiescent;
 	struct image_identity image;
 	uint8_t super[FS_SUPER_BYTES];
 };
@@ -90,14 +84,12 @@ int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret);
 void fs_file_clear(struct fs_file *f);
 
-/* 0 if the file's inode is still the same in the image, -EAGAIN if not. */
-int fs_file_check(struct fs *fs, const struct fs_file *f);
-
 /* Bytes [offset, offset + length) of f: 0, -ENODATA beyond f->mapped, -EIO. */
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length);
 
+/* -EBUSY: mounted for writing, or not cleanly unmounted; -EIO: no longer there. */
 int fs_stamp_take(struct fs *fs, struct fs_stamp *ret);
-/* Both quiescent, and nothing was written between them. */
-bool fs_stamp_holds(const struct fs_stamp *then, const struct fs_stamp *now);
+/* Nothing was written between the two. */
+bool fs_stamp_equal(const struct fs_stamp *a, const struct fs_stamp *b);
 
 #endif

@@ -16,10 +16,8 @@ struct fs_ops {
 	int (*list)(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 	/* As fs_view_map(), with ret->mapped left to fs.c. */
 	int (*map)(struct fs_view *v, uint64_t inode, struct fs_file *ret);
-	/* Clears what may differ in an inode of an unchanged file. */
-	void (*mask_identity)(uint8_t *inode, size_t length);
-	/* Reads super and quiescent. */
-	int (*stamp)(struct fs *fs, struct fs_stamp *ret);
+	/* Reads what every mount for writing changes; as fs_stamp_take(). */
+	int (*stamp)(struct fs *fs, uint8_t super[FS_SUPER_BYTES]);
 };
 
 struct fs {

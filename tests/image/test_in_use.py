@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""File systems their owners use: not read at all, and read again once they are clean.
+
+Through a real vreadd, whose counters and status must tell the operator as well.
+"""
+
+import contextlib
+import errno
+import os
+import subprocess
+
+import pytest
+
+from tests.support.daemon import Daemon, open_block
+from tests.support.disk import BlockError, Disk
+from tests.support.hdfs_dir import POOL, DataDirectory
+from tests.support.localfront import PAGE
+
+MIB = 1 << 20
+ID = 1073741825
+FILL = b"\xa5"
+
+# What makes a file system one not to read, and what its owner's fsck or unmounting does about it.
+IN_USE = {
+    "journal-to-replay": ("feature needs_recovery", "feature -needs_recovery"),
+    "not-clean": ("set_super_value state 0", "set_super_value state 1"),
+    "errors": ("set_super_value state 3", "set_super_value state 1"),
+}
+
+
+@pytest.fixture(params=IN_USE)
+def use(request):
+    """Begins and ends the use of a disk."""
+    begin, end = IN_USE[request.param]
+
+    def change(disk, used):
+        disk.debugfs(begin if used else end)
+
+    return change
+
+
+def make_disk(folder, block_id=ID, storage="DS-1", length=2 * MIB + 100):
+    folder.mkdir(exist_ok=True)
+    directory = DataDirectory(folder / "data", storage=storage)
+    block = directory.add(block_id, length)
+    return Disk(folder, [directory]), block
+
+
+@pytest.fixture
+def served(tmp_path):
+    return make_disk(tmp_path / "dn1")
+
+
+@pytest.fixture
+def vreadd(tmp_path):
+    """Starts daemons; all must end well."""
+    daemons = []
+
+    def start(disk, **options):
+        daemons.append(Daemon(tmp_path, disk, **options))
+        return daemons[-1]
+
+    yield start
+    for daemon in daemons:
+        assert daemon.stop() == 0, daemon.log()
+
+
+def open_status(front, block):
+    return front.open(block.id, block.genstamp, POOL).status
+
+
+def read_all(front, block):
+    handle = open_block(front, block)
+    data = b""
+    while len(data) < block.length:
+        data += front.read(handle, len(data), min(front.pool_pages * PAGE, block.length))
+    front.close_handle(handle)
+    return data
+
+
+def state(daemon):
+    (datanode,) = daemon.status()["datanodes"]
+    (system,) = datanode["filesystems"]
+    return system["state"]
+
+
+def assert_nothing_exposed(front, handle, length=PAGE):
+    """READ and STAT of a handle from before say "open again", and write nothing."""
+    front.pool[:] = FILL * len(front.pool)
+    for offset in (0, 511):
+        assert front.read_response(handle, offset, length).status == -errno.EAGAIN
+    assert front.stat(handle).status == -errno.EAGAIN
+    assert bytes(front.pool) == FILL * len(front.pool)
+
+
+def test_in_use_from_the_start(served, vreadd, use):
+    disk, block = served
+    use(disk, True)
+    daemon = vreadd(disk)
+    assert "datanode dn1: serving" in daemon.log()
+    assert f"image {disk.path}, partition gpt:2: in use" in daemon.log()
+    assert state(daemon) == "in use"
+    with daemon.front() as front:
+        front.pool[PAGE:] = FILL * (len(front.pool) - PAGE)
+        assert open_status(front, block) == -errno.EBUSY
+        assert bytes(front.pool[PAGE:]) == FILL * (len(front.pool) - PAGE)
+        assert daemon.status()["totals"]["errors"] == {"EBUSY": 1}
+        use(disk, False)
+        assert state(daemon) == "clean"
+        assert read_all(front, block) == block.content()
+
+
+def test_taken_into_use_under_an_open_handle(served, vreadd, use):
+    disk, block = served
+    daemon = vreadd(disk)
+    assert "in use" not in daemon.log()
+    assert state(daemon) == "clean"
+    with daemon.front() as front:
+        fresh = open_block(front, block)
+        used = open_block(front, block)
+        assert front.read(used, 0, 200_000) == block.content()[:200_000]
+        assert front.read(used, 0, 200_000) == block.content()[:200_000]  # without checksums now
+        use(disk, True)
+        assert state(daemon) == "in use"
+        for handle in (fresh, used):
+            assert_nothing_exposed(front, handle)
+        assert open_status(front, block) == -errno.EBUSY
+        use(disk, False)
+        assert state(daemon) == "clean"
+        for handle in (fresh, used):
+            assert_nothing_exposed(front, handle)  # who knows what happened meanwhile
+        assert read_all(front, block) == block.content()
+
+
+def test_another_block_where_the_block_was(tmp_path, served, vreadd):
+    """The inodes still say where block and .meta are, the places already hold another block and
+    its .meta: every checksum is right, every byte is wrong."""
+    disk, block = served
+    stranger, other = make_disk(tmp_path / "other", ID + 1, length=block.length)
+    pairs = (
+        (disk.inside(block.path), other.data),
+        (disk.meta_of(block), other.meta),
+    )
+
+    def place(path, content):
+        with open(disk.path, "r+b") as image:
+            for offset in range(0, len(content), 1024):
+                image.seek(disk.physical(path, offset))
+                image.write(content[offset : offset + 1024])
+
+    daemon = vreadd(disk)
+    with daemon.front() as front:
+        handle = open_block(front, block)
+        disk.debugfs("feature needs_recovery")
+        for path, file in pairs:
+            place(path, file.read_bytes())
+        assert_nothing_exposed(front, handle)
+        assert open_status(front, block) == -errno.EBUSY
+        disk.debugfs("feature -needs_recovery")
+        assert_nothing_exposed(front, handle)
+        # Nothing but the state kept them back: on their own they pass for the block.
+        assert read_all(front, block) == other.content()
+
+
+def refused(call, name):
+    with pytest.raises(BlockError) as caught:
+        call()
+    assert (caught.value.name, caught.value.exposed) == (name, 0)
+
+
+def test_an_operator_learns_of_it_though_others_lack_the_block(tmp_path, use):
+    """In use says more than not there and not allowed; and another's copy is read all the same."""
+    used, block = make_disk(tmp_path / "1")
+    clean, other = make_disk(tmp_path / "2", ID + 1, storage="DS-2")
+    copy, _ = make_disk(tmp_path / "3", storage="DS-3")
+    use(used, True)
+    for first, second in ((used, clean), (clean, used)):
+        with first.blockctl(dn2=second) as control:
+            refused(lambda control=control: control.open(block), "EBUSY")
+            refused(lambda control=control: control.open(block, id=99), "EBUSY")
+            assert control.open(other).read_all() == other.content()
+            refused(lambda control=control: control.open(other, genstamp=5), "EEXIST")
+            refused(lambda control=control: control.open(block, storages=["DS-2"]), "ENOENT")
+            control.policy("dn1" if first is clean else "dn2", "*")
+            refused(lambda control=control: control.open(block, storages=["DS-1"]), "EACCES")
+            control.policy("dn1" if first is used else "dn2", "*")
+            refused(lambda control=control: control.open(block), "EBUSY")
+    with used.blockctl(dn2=copy) as control:
+        assert control.open(block).read_all() == block.content()
+
+
+def test_list_passes_over_it(served, tmp_path, use):
+    disk, _ = served
+    clean, other = make_disk(tmp_path / "2", ID + 1)
+    use(disk, True)
+    with disk.blockctl(dn2=clean) as control:
+        assert [entry["id"] for entry in control.list()] == [other.id]
+        use(disk, False)
+        assert [entry["id"] for entry in control.list()] == [ID, other.id]
+
+
+@contextlib.contextmanager
+def mounted(disk, folder, options="rw"):
+    """By this machine's own kernel."""
+    folder.mkdir(exist_ok=True)
+    offset = disk.image.offset
+    options = f"loop,offset={offset},sizelimit={disk.image.length},{options}"
+    done = subprocess.run(
+        ["mount", "-t", "ext4", "-o", options, disk.path, folder], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"no loop mounts here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True, timeout=60)
+
+
+def commit(root):
+    """What happened reaches the journal, not yet the place it is for."""
+    folder = os.open(root, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+
+
+@needs_root
+def test_mounted_by_a_kernel(served, tmp_path, vreadd):
+    disk, block = served
+    daemon = vreadd(disk)
+    with daemon.front() as front:
+        handle = open_block(front, block)
+        assert front.read(handle, 0, 100_000) == block.content()[:100_000]
+        with mounted(disk, tmp_path / "mnt") as root:
+            assert state(daemon) == "in use"
+            assert_nothing_exposed(front, handle)
+            assert open_status(front, block) == -errno.EBUSY
+            for name in (disk.inside(block.path), disk.meta_of(block)):
+                (root / name.lstrip("/")).unlink()
+            commit(root)
+            assert_nothing_exposed(front, handle)
+            assert open_status(front, block) == -errno.EBUSY
+        assert state(daemon) == "clean"
+        assert_nothing_exposed(front, handle)
+        assert open_status(front, block) == -errno.ENOENT
+
+
+@needs_root
+def test_mounted_and_unmounted_again(served, tmp_path, vreadd):
+    disk, block = served
+    daemon = vreadd(disk)
+    with daemon.front() as front:
+        with mounted(disk, tmp_path / "mnt"):
+            assert open_status(front, block) == -errno.EBUSY
+        assert read_all(front, block) == block.content()
+
+
+@needs_root
+def test_mounted_read_only(served, tmp_path, vreadd):
+    """An owner who only reads changes nothing, and is no reason to stop."""
+    disk, block = served
+    daemon = vreadd(disk)
+    with daemon.front() as front:
+        handle = open_block(front, block)
+        with mounted(disk, tmp_path / "mnt", "ro") as root:
+            data = (root / disk.inside(block.path).lstrip("/")).read_bytes()
+            assert data == block.content()
+            assert state(daemon) == "clean"
+            assert front.read(handle, 0, 100_000) == block.content()[:100_000]
+            assert read_all(front, block) == block.content()
+        assert front.stat(handle).status == 0
