@@ -30,6 +30,7 @@ def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
     (device,) = [line.split() for line in lines if line.startswith("local:")]
     assert device[1:5] == ["Connected", "client", "2.0", "MiB"]
     assert device[5] == "1"  # opens
+    assert "    partition gpt:2: clean" in lines
     assert document["pid"] == vreadd.pid
     assert document["datanodes"][0]["datanode"] == "dn1"
 
@@ -79,7 +80,18 @@ FULL = {
         "local": {"state": "on", "socket": "/run/" + "long-name/" * 20 + "vread.sock"},
     },
     "datanodes": [
-        {"datanode": "dn1", "image": "/images/dn1.raw", "size": 5 << 40, "layout": "l"},
+        {
+            "datanode": "dn1",
+            "image": "/images/dn1.raw",
+            "size": 5 << 40,
+            "layout": "l",
+            "filesystems": [
+                {"partition": "gpt:2", "state": "clean", "offset": 1 << 20},
+                {"partition": "gpt:3", "state": "in use"},
+                {"partition": "x" * 300, "state": "y" * 300},
+                {},
+            ],
+        },
         {
             "datanode": "dn2",
             "image": "/" + "x" * 200 + ".raw",
@@ -116,6 +128,8 @@ def test_everything_it_can_show(vread, daemon):
         "long-name/vread.sock",
         "5.0 TiB",
         "it is encrypted",
+        "    partition gpt:2: clean\n",
+        "    partition gpt:3: in use by its owner: not read until it is unmounted\n",
         "ring overflow",
         "16.0 MiB",
         "7.0 PiB",
@@ -130,6 +144,7 @@ def test_everything_it_can_show(vread, daemon):
         {},
         {"ports": 5, "datanodes": {}, "devices": "x", "totals": []},
         {"ports": {"xen": None}, "datanodes": [None, 3], "devices": [[]], "totals": {"opens": "x"}},
+        {"datanodes": [{"filesystems": 5}, {"filesystems": [None, 3, {"state": 7}]}]},
         {"version": 3, "pid": "x", "uptime_seconds": -5},
     ],
 )

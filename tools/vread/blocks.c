@@ -193,6 +193,7 @@ static int run_blocks(int argc, char **argv)
 	struct options o = {0};
 
 	log_set_name("vread blocks");
+	log_set_level(LOG_LEVEL_WARN);
 	return parse(&o, argc, argv) ?: list(&o);
 }
 

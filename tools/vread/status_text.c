@@ -93,11 +93,24 @@ static void print_ports(FILE *out, const json_t *ports)
 	}
 }
 
+static void print_filesystem(FILE *out, const json_t *filesystem)
+{
+	const char *state = text(filesystem, "state");
+	char line[WIDTH + 16];
+
+	snprintf(line, sizeof(line), "partition %.16s: %.16s%s", text(filesystem, "partition"),
+		 state,
+		 strcmp(state, "in use") ? "" : " by its owner: not read until it is unmounted");
+	print_wrapped(out, line);
+}
+
 static void print_datanode(FILE *out, const json_t *datanode)
 {
 	const json_t *refused = json_object_get(datanode, "error");
 	char bytes[16] = "-", buf[WIDTH];
 	const char *name = json_string_value(json_object_get(datanode, "datanode"));
+	json_t *filesystem;
+	size_t i;
 
 	if (!refused)
 		size(number(datanode, "size"), bytes);
@@ -106,6 +119,10 @@ static void print_datanode(FILE *out, const json_t *datanode)
 		tail(text(datanode, "image"), WIDTH - 37, buf));
 	if (refused)
 		print_wrapped(out, json_string_value(refused) ?: "-");
+	json_array_foreach(json_object_get(datanode, "filesystems"), i, filesystem)
+	{
+		print_filesystem(out, filesystem);
+	}
 }
 
 static int64_t sum_errors(const json_t *counters)
