@@ -101,6 +101,7 @@ int vread_check_error(int32_t status)
 	case -EACCES:
 	case -EBADF:
 	case -EBADMSG:
+	case -EBUSY:
 	case -EILSEQ:
 	case -EINVAL:
 	case -EIO:

@@ -132,9 +132,9 @@ static void responses(void **state)
  * frontend may give, do not. */
 static void errors(void **state)
 {
-	static const int listed[] = {EACCES, EBADF,   EBADMSG, EILSEQ, EINVAL, EIO,
-				     EMFILE, ENODATA, ENODEV,  ENOENT, ENOMEM, EOPNOTSUPP,
-				     ERANGE, EPERM,   EAGAIN,  EEXIST};
+	static const int listed[] = {EACCES,     EBADF,  EBADMSG, EBUSY,  EILSEQ, EINVAL,
+				     EIO,        EMFILE, ENODATA, ENODEV, ENOENT, ENOMEM,
+				     EOPNOTSUPP, ERANGE, EPERM,   EAGAIN, EEXIST};
 	static const int foreign[] = {ENOTCONN, ETIME, EINTR, EFAULT, 512, 513, 514, 516, 4095};
 
 	(void)state;
