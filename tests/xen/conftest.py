@@ -74,11 +74,9 @@ def guest_name(request) -> str:
 @pytest.fixture(scope="session")
 def demo():
     """The file, its blocks and the datanode image that real HDFS daemons made."""
-    from tools.hdfs.demo_data import demo_image, provision
+    from tools.hdfs.demo_data import demo_image
 
-    data = demo_image()
-    provision(data)
-    return data
+    return demo_image(mib=64, block_mib=8)
 
 
 @pytest.fixture(scope="session")

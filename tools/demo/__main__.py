@@ -13,7 +13,7 @@ import sys
 from tools.bench.vanilla import READ_TIMEOUT, Vanilla, guest_files, timed
 from tools.demo.report import Measurement, Progress, table
 from tools.hdfs import HdfsError
-from tools.hdfs.demo_data import demo_image, provision
+from tools.hdfs.demo_data import demo_image
 from tools.images import ImageError
 from tools.lab import LabError, XenHost, deployment, product
 from tools.lab.paths import REPOSITORY
@@ -54,7 +54,6 @@ def _parser():
 def _run(options, say):
     say("HDFS: a file of real blocks, and the datanode image it lies in (kept for the next run)")
     data = demo_image(mib=options.mib, block_mib=options.block_mib)
-    provision(data)
     host = XenHost(
         "demo",
         disks=[data.image],
