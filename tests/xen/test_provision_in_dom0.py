@@ -17,7 +17,7 @@ from tools.lab.paths import REPOSITORY
 
 RELEASE = "release"
 LAYOUT = "/tmp/layout.json"
-# Five times what a quiet machine takes.
+# A quiet machine takes four minutes, a busy one ten and more.
 PROVISION_TIMEOUT = 2100
 NEWS_EVERY = 30
 
