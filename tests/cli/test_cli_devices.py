@@ -183,3 +183,58 @@ def test_no_xenstore(vread, command, tmp_path):
     done = vread(command, "7", env={"XENSTORED_PATH": str(tmp_path / "none")})
     assert done.returncode == 3
     assert b"xenstore: cannot connect" in done.stderr
+
+
+# ---- xenstore check ------------------------------------------------------------------------
+
+
+def test_a_fresh_device_has_no_problem(run, xenstored):
+    run("attach", "7", "--allow-datanodes", "dn1")
+    done = run("xenstore", "check")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"1 device, 0 problems\n", b"")
+    assert run("xenstore", "check", "7").returncode == 0
+
+
+def test_every_wrong_node_is_named(run, xenstored):
+    run("attach", "7", "--allow-datanodes", "dn1")
+    run("attach", "7", "--id", "1")
+    xenstored.put(f"{BACK}/online", "yes", DOM0)
+    xenstored.put(f"{BACK}/allow-datanodes", "dn1", ("n0", "b7"))
+    xenstored.put(f"{FRONT}/colour", "red", GUEST)
+    xenstored.put(f"{BACK[:-1]}1/state", "2", DOM0)
+    done = run("xenstore", "check")
+    assert done.returncode == 1
+    lines = done.stdout.decode().splitlines()
+    assert f'{BACK}/online: "yes" is not a number from 0 to 1' in lines
+    assert f"{BACK}/allow-datanodes: can be written by domain 7, whose device it governs" in lines
+    assert f"{FRONT}/colour: is not a node of protocol version 1" in lines
+    assert f"{BACK[:-1]}1/max-queues: is missing in state 2" in lines
+    assert lines[-1] == "2 devices, 7 problems"
+
+
+def test_no_device_of_that_domain(run, xenstored):
+    done = run("xenstore", "check", "9")
+    assert done.returncode == 1
+    assert b"/local/domain/0/backend/vread/9: no vread device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words,said",
+    [
+        ([], "expected: check [DOMID]"),
+        (["repair"], "expected: check [DOMID]"),
+        (["check", "x"], "x: expected a domain id from 0 to 32751"),
+        (["check", "-1"], "-1: expected a domain id from 0 to 32751"),
+        (["check", "7", "8"], "8: one DOMID at most"),
+    ],
+)
+def test_bad_command_lines_of_xenstore(run, words, said):
+    done = run("xenstore", *words)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+
+
+def test_without_xenstore(vread, tmp_path):
+    done = vread("xenstore", "check", env={"XENSTORED_PATH": str(tmp_path / "none")})
+    assert done.returncode == 3
+    assert b"xenstore cannot be reached" in done.stderr
