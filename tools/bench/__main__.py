@@ -12,7 +12,7 @@ def main():
     if not words or words[0] not in SUITES:
         sys.exit(f"usage: python -m tools.bench {'|'.join(SUITES)} [OPTION...]")
     suite = importlib.import_module(f"tools.bench.{words[0]}")
-    sys.exit(suite.main(words[1:]))
+    sys.exit(suite.SUITE.main(words[1:]))
 
 
 if __name__ == "__main__":

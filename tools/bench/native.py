@@ -16,20 +16,18 @@ is the client's and vreadd's together.  Before the rounds a summed pass of both 
 must agree, or nothing is measured.
 """
 
-import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from tools.bench import results
 from tools.bench.load import WORTH_SAYING, Load
 from tools.bench.results import Row, Target
-from tools.hdfs import HdfsError
+from tools.bench.suite import BenchError, Suite
 from tools.hdfs.demo_data import demo_image
-from tools.images import ImageError, file_extents, write_layout
+from tools.images import file_extents, write_layout
 from tools.vreadd import REPOSITORY, Vreadd, VreaddError
 
 BINARIES = REPOSITORY / "build" / "release"
@@ -41,57 +39,19 @@ TARGETS = (
 )
 
 
-class BenchError(RuntimeError):
-    pass
-
-
-def main(arguments):
-    options = _parser().parse_args(arguments)
-    try:
-        result = run(options.mib, options.block_mib, options.rounds)
-    except (BenchError, HdfsError, ImageError, VreaddError) as error:
-        print(f"bench native: {error}", file=sys.stderr)
-        return 1
-    results.write(options.out, result)
-    print(results.table(result))
-    others = result["conditions"]["cpus_used_by_others"]
-    if others > WORTH_SAYING:
-        print(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
-    print(f"written: {options.out}")
-    return 0
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.bench native",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--mib", type=int, default=1024, help="file size (%(default)s)")
-    parser.add_argument("--block-mib", type=int, default=128, help="block size (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=11, help="of every row (%(default)s)")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=REPOSITORY / "build" / "bench" / "native.json",
-        help="result file (%(default)s)",
-    )
-    return parser
-
-
 def run(mib, block_mib, rounds):
     """Measures; the document that results.write() takes."""
-    if min(mib, block_mib, rounds) < 1:
-        raise BenchError("--mib, --block-mib and --rounds: expected 1 or more")
     data = demo_image(mib=mib, block_mib=block_mib, layout=False)
     with tempfile.TemporaryDirectory(prefix="vread-bench-") as directory:
         bench = _Bench(data, Path(directory) / "layout.json")
         bench.check_agreement()
         load = Load()
         for number in range(1, rounds + 1):
-            print(f"bench native: round {number} of {rounds}", file=sys.stderr, flush=True)
+            SUITE.say(f"round {number} of {rounds}")
             bench.round()
         others = load.of_others()
+    if others > WORTH_SAYING:
+        SUITE.say(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
     conditions = {
         "cpus": os.cpu_count(),
         "cpus_used_by_others": others,
@@ -187,3 +147,15 @@ def _step(command, stdin):
     if done.returncode != 0:
         raise BenchError(f"{name} failed (exit {done.returncode}): {done.stderr.strip()}")
     return json.loads(done.stdout)
+
+
+SUITE = Suite(
+    "native",
+    __doc__,
+    mib=1024,
+    block_mib=128,
+    rounds=11,
+    least_rounds=1,
+    measure=run,
+    failures=(VreaddError,),
+)

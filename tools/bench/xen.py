@@ -17,17 +17,13 @@ or nothing is measured.  One emulated processor runs everything, so compare rate
 them.
 """
 
-import argparse
 import json
-import sys
-from pathlib import Path
 
 from tools.bench import results
 from tools.bench.results import Row, Target
+from tools.bench.suite import BenchError, Suite
 from tools.bench.vanilla import READ_TIMEOUT, Vanilla, guest_files, timed
-from tools.hdfs import HdfsError
 from tools.hdfs.demo_data import demo_image
-from tools.images import ImageError
 from tools.lab import LabError, XenHost, deployment, product
 from tools.lab.paths import REPOSITORY
 
@@ -38,58 +34,21 @@ CLIENT_ADDRESS = "10.77.0.102"
 TARGETS = (Target("xen.vread.seq", "xen.vanilla.seq", 3.0),)
 
 
-class BenchError(RuntimeError):
-    pass
-
-
-def main(arguments):
-    options = _parser().parse_args(arguments)
-    try:
-        result = run(options.mib, options.block_mib, options.rounds)
-    except (BenchError, HdfsError, ImageError, LabError) as error:
-        print(f"bench xen: {error}", file=sys.stderr)
-        return 1
-    results.write(options.out, result)
-    print(results.table(result))
-    print(f"written: {options.out}")
-    return 0
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.bench xen",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--mib", type=int, default=256, help="file size (%(default)s)")
-    parser.add_argument("--block-mib", type=int, default=32, help="block size (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="of every row (%(default)s)")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=REPOSITORY / "build" / "bench" / "xen.json",
-        help="result file (%(default)s)",
-    )
-    return parser
-
-
 def run(mib, block_mib, rounds):
     """Measures; the document that results.write() takes."""
-    if min(mib, block_mib) < 1 or rounds < 3:
-        raise BenchError("--mib, --block-mib: expected 1 or more; --rounds: expected 3 or more")
     data = demo_image(mib=mib, block_mib=block_mib)
     host = XenHost(
         "bench",
         disks=[data.image],
         files=product.dom0_files(VARIANT),
         guest_files=product.guest_files(VARIANT),
-        progress=_say,
+        progress=lambda text: SUITE.say(text),
     )
     with host:
         bench = _Bench(host, data)
         bench.check_agreement()
         for number in range(1, rounds + 1):
-            _say(f"round {number} of {rounds}")
+            SUITE.say(f"round {number} of {rounds}")
             bench.round()
         host.check_dmesg()
     conditions = {
@@ -121,7 +80,7 @@ class _Bench:
             host, {"dn1": deployment.Datanode("/dev/vda", data.layout)}
         )
         self.backend.start()
-        _say("starting the client domU")
+        SUITE.say("starting the client domU")
         self.client = deployment.start_client(
             self.backend,
             "client",
@@ -130,11 +89,11 @@ class _Bench:
             vifs=[CLIENT_ADDRESS],
             files=guest_files() | {VREADBENCH: REPOSITORY / "build" / VARIANT / "vreadbench"},
         )
-        _say("starting the datanode domU")
+        SUITE.say("starting the datanode domU")
         self.vanilla = Vanilla(host, self.client, data)
 
     def check_agreement(self):
-        _say("comparing digests")
+        SUITE.say("comparing digests")
         for name, digest in (
             ("vRead", deployment.file_digest(self.client)),
             ("vanilla", self.vanilla.digest()),
@@ -166,5 +125,13 @@ class _Bench:
         self.rows[name].add(measured["bytes"], measured["seconds"], sum(measured["cpu"].values()))
 
 
-def _say(text):
-    print(f"bench xen: {text}", file=sys.stderr, flush=True)
+SUITE = Suite(
+    "xen",
+    __doc__,
+    mib=256,
+    block_mib=32,
+    rounds=5,
+    least_rounds=3,
+    measure=run,
+    failures=(LabError,),
+)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line every suite has: how much, how often, where the result goes."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.bench import results
+from tools.hdfs import HdfsError
+from tools.images import ImageError
+from tools.lab.paths import REPOSITORY
+
+
+class BenchError(RuntimeError):
+    """Nothing was measured, or nothing that means anything."""
+
+
+FAILURES = (BenchError, HdfsError, ImageError)
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    description: str
+    mib: int  # defaults of the options
+    block_mib: int
+    rounds: int
+    least_rounds: int
+    measure: Callable[[int, int, int], dict]  # (mib, block_mib, rounds) -> results.document()
+    failures: tuple = ()  # what measure() may raise besides FAILURES
+
+    def main(self, arguments) -> int:
+        options = self._parser().parse_args(arguments)
+        try:
+            self._check(options)
+            result = self.measure(options.mib, options.block_mib, options.rounds)
+        except (*FAILURES, *self.failures) as error:
+            print(f"bench {self.name}: {error}", file=sys.stderr)
+            return 1
+        results.write(options.out, result)
+        print(results.table(result))
+        print(f"written: {options.out}")
+        return 0
+
+    def say(self, text: str) -> None:
+        print(f"bench {self.name}: {text}", file=sys.stderr, flush=True)
+
+    def _check(self, options) -> None:
+        if min(options.mib, options.block_mib) < 1:
+            raise BenchError("--mib, --block-mib: expected 1 or more")
+        if options.rounds < self.least_rounds:
+            raise BenchError(f"--rounds: expected {self.least_rounds} or more")
+
+    def _parser(self) -> argparse.ArgumentParser:
+        parser = argparse.ArgumentParser(
+            prog=f"python -m tools.bench {self.name}",
+            description=self.description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        number = {"type": int, "metavar": "N"}
+        parser.add_argument("--mib", default=self.mib, help="file size (%(default)s)", **number)
+        parser.add_argument(
+            "--block-mib", default=self.block_mib, help="block size (%(default)s)", **number
+        )
+        parser.add_argument(
+            "--rounds", default=self.rounds, help="of every row (%(default)s)", **number
+        )
+        parser.add_argument(
+            "--out",
+            type=Path,
+            default=REPOSITORY / "build" / "bench" / f"{self.name}.json",
+            help="result file (%(default)s)",
+        )
+        return parser
