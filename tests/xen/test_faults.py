@@ -94,8 +94,13 @@ def test_reader_killed_in_mid_read(client, demo, backend):
 
 
 def test_module_in_use_cannot_be_unloaded(client, demo, backend):
-    holder = client.popen("exec sleep 600 </dev/vread", timeout=700)
-    wait_until(lambda: client.run("rmmod xen_vreadfront").rc != 0, "refusal to unload")
+    holder = client.popen("exec </dev/vread; echo holding; exec sleep 600", timeout=700)
+    holder.wait_output("holding", SOON)
+    refused = client.run("rmmod xen_vreadfront")
+    assert refused.rc != 0
+    assert (
+        "in use" in refused.stderr.decode() or "temporarily unavailable" in refused.stderr.decode()
+    )
     assert deployment.file_digest(client) == demo.sha256
     holder.kill()
     holder.wait(SOON)
