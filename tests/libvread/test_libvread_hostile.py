@@ -154,7 +154,11 @@ def test_answered_twice(backend, connection):
 
     with open_file(connection) as f:
         backend.on_request = answered_twice
-        expect(errno.ENOTCONN, two_calls)
+        with pytest.raises(OSError) as error:
+            two_calls()
+    # Responses share the ring with requests: the one too many may have overwritten the second
+    # request before the backend looked at it, which then gets the answer of another.
+    assert error.value.errno in (errno.ENOTCONN, errno.EIO)
 
 
 # ---- statuses and contents of answers ------------------------------------------
