@@ -75,7 +75,8 @@ class Channel:
         return struct.unpack_from("<I", self.ring, offset)[0]
 
     def put(self, offset, value):
-        struct.pack_into("<I", self.ring, offset, value & 0xFFFFFFFF)
+        # At once, as an index must be: struct.pack_into() would make it 0 for a moment.
+        self.ring[offset : offset + 4] = struct.pack("<I", value & 0xFFFFFFFF)
 
     def take(self):
         """The next request, or None."""
