@@ -34,7 +34,9 @@ def test_native_bench(tmp_path):
     assert 0 <= conditions["cpus_used_by_others"] <= conditions["cpus"] + 0.5
     assert set(result["ratios"]) == set(result["targets"])
     for name, target in result["targets"].items():
-        assert target["met"] == (result["ratios"][name] >= target["at_least"])
+        ratio = result["ratios"][name]
+        met = ratio >= target["at_least"] if "at_least" in target else ratio <= target["at_most"]
+        assert target["met"] == met
         assert name in done.stdout
 
 
@@ -43,11 +45,35 @@ def test_a_missed_target_is_told():
     for seconds in (1.0, 2.0, 4.0):
         slow.add(1 << 30, 4 * seconds, 1.0)
         fast.add(1 << 30, seconds, 0.5)
-    result = document("native", [slow, fast], [Target("slow", "fast", 0.5)], {})
-    assert result["ratios"] == {"slow/fast": 0.25}
-    assert result["targets"] == {"slow/fast": {"at_least": 0.5, "met": False}}
+    targets = [Target("slow", "fast", 0.5), Target("slow", "fast", at_most=2.0, cpu=True)]
+    result = document("native", [slow, fast], targets, {})
+    assert result["ratios"] == {"slow/fast": 0.25, "cpu:slow/fast": 2.0}
+    assert result["targets"] == {
+        "slow/fast": {"at_least": 0.5, "met": False},
+        "cpu:slow/fast": {"at_most": 2.0, "met": True},
+    }
     assert result["results"][0]["cpu_s_per_gib"] == 1.0
-    assert "slow/fast: 0.25x, target 0.5x: MISSED" in table(result)
+    text = table(result)
+    assert "slow/fast: 0.25x, target >= 0.5x: MISSED" in text
+    assert "cpu:slow/fast: 2.00x, target <= 2.0x: met" in text
+
+
+def test_a_latency_is_better_when_smaller():
+    stock, ours = Row("stock", "us"), Row("ours", "us")
+    for microseconds in (300, 400):
+        stock.add_latency(microseconds, 1 << 30, 2.0)
+        ours.add_latency(microseconds / 2, 1 << 30, 1.0)
+    result = document("native", [stock, ours], [Target("ours", "stock", at_most=0.25)], {})
+    assert result["results"][0] == {
+        "name": "stock",
+        "unit": "us",
+        "n": 2,
+        "median": 350,
+        "min": 300,
+        "max": 400,
+        "cpu_s_per_gib": 2.0,
+    }
+    assert result["targets"] == {"ours/stock": {"at_most": 0.25, "met": False}}
 
 
 def test_bad_wishes_are_told():

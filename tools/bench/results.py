@@ -3,9 +3,10 @@
 
     {"suite": "native",
      "conditions": {...},                     what was measured and how
-     "results": [{"name", "unit": "MB/s", "n", "median", "min", "max", "cpu_s_per_gib"}],
-     "ratios": {"vread.block.seq/image.pread.seq": 0.5},
-     "targets": {"vread.block.seq/image.pread.seq": {"at_least": 0.35, "met": true}}}
+     "results": [{"name", "unit": "MB/s" or "us", "n", "median", "min", "max", "cpu_s_per_gib"}],
+     "ratios": {"vread.block.seq/image.pread.seq": 0.5, "cpu:A/B": 0.4},
+     "targets": {"vread.block.seq/image.pread.seq": {"at_least": 0.35, "met": true},
+                 "cpu:A/B": {"at_most": 0.5, "met": true}}}
 
 A ratio is the median of the ratios of each round, whose rows ran one right after the other: the
 machine's speed changes from minute to minute, and the ratio of two medians would mix that in.
@@ -24,61 +25,69 @@ class Row:
     """One thing measured, round by round."""
 
     name: str
-    speeds: list = field(default_factory=list)  # MB/s
+    unit: str = "MB/s"  # or "us"
+    values: list = field(default_factory=list)
     cpu: list = field(default_factory=list)  # CPU seconds per GiB
 
     def add(self, size, seconds, cpu_seconds):
-        self.speeds.append(size / MB / seconds)
+        """A round that moved so many bytes."""
+        self._add(size / MB / seconds, size, cpu_seconds)
+
+    def add_latency(self, microseconds, size, cpu_seconds):
+        """A round of many small reads of so many bytes in all; the typical one took so long."""
+        self._add(microseconds, size, cpu_seconds)
+
+    def _add(self, value, size, cpu_seconds):
+        self.values.append(value)
         self.cpu.append(cpu_seconds * GIB / size)
 
     def summary(self):
         return {
             "name": self.name,
-            "unit": "MB/s",
-            "n": len(self.speeds),
-            "median": round(statistics.median(self.speeds), 1),
-            "min": round(min(self.speeds), 1),
-            "max": round(max(self.speeds), 1),
+            "unit": self.unit,
+            "n": len(self.values),
+            "median": round(statistics.median(self.values), 1),
+            "min": round(min(self.values), 1),
+            "max": round(max(self.values), 1),
             "cpu_s_per_gib": round(statistics.median(self.cpu), 4),
         }
 
 
 @dataclass(frozen=True)
 class Target:
-    """The speed of one row over that of another is to be at least this."""
+    """What one row over another is to be: their values, or with `cpu` their CPU time."""
 
     row: str
     over: str
-    at_least: float
+    at_least: float | None = None
+    at_most: float | None = None
+    cpu: bool = False
 
     @property
     def name(self):
-        return f"{self.row}/{self.over}"
+        return f"{'cpu:' if self.cpu else ''}{self.row}/{self.over}"
+
+    def ratio(self, rows):
+        row, over = ((r.cpu if self.cpu else r.values) for r in (rows[self.row], rows[self.over]))
+        return round(statistics.median(a / b for a, b in zip(row, over, strict=True)), 3)
+
+    def verdict(self, ratio):
+        if self.at_least is not None:
+            return {"at_least": self.at_least, "met": ratio >= self.at_least}
+        return {"at_most": self.at_most, "met": ratio <= self.at_most}
 
 
 def document(suite, rows, targets, conditions):
+    rows = list(rows)
     by_name = {row.name: row for row in rows}
-    ratios = {
-        target.name: round(_ratio(by_name[target.row], by_name[target.over]), 3)
-        for target in targets
-    }
+    ratios = {target.name: target.ratio(by_name) for target in targets}
     return {
         "suite": suite,
         "conditions": conditions,
         "results": [row.summary() for row in rows],
         "ratios": ratios,
-        "targets": {
-            target.name: {
-                "at_least": target.at_least,
-                "met": ratios[target.name] >= target.at_least,
-            }
-            for target in targets
-        },
+        "targets": {target.name: target.verdict(ratios[target.name]) for target in targets},
     }
-
-
-def _ratio(row, over):
-    return statistics.median(a / b for a, b in zip(row.speeds, over.speeds, strict=True))
 
 
 def write(path, result):
@@ -90,15 +99,14 @@ def write(path, result):
 
 def table(result):
     """The result as a short text."""
-    lines = [f"{'MB/s':<26}{'median':>9}{'min':>9}{'max':>9}{'n':>4}{'CPU s/GiB':>11}"]
+    lines = [f"{'':<26}{'median':>9}{'min':>9}{'max':>9}{'':>6}{'n':>4}{'CPU s/GiB':>11}"]
     for row in result["results"]:
         lines.append(
             f"{row['name']:<26}{row['median']:>9.0f}{row['min']:>9.0f}{row['max']:>9.0f}"
-            f"{row['n']:>4}{row['cpu_s_per_gib']:>11.3f}"
+            f" {row['unit']:<5}{row['n']:>4}{row['cpu_s_per_gib']:>11.3f}"
         )
     for name, target in result["targets"].items():
+        wanted = f">= {target['at_least']}x" if "at_least" in target else f"<= {target['at_most']}x"
         verdict = "met" if target["met"] else "MISSED"
-        lines.append(
-            f"{name}: {result['ratios'][name]:.2f}x, target {target['at_least']}x: {verdict}"
-        )
+        lines.append(f"{name}: {result['ratios'][name]:.2f}x, target {wanted}: {verdict}")
     return "\n".join(lines)
