@@ -87,12 +87,14 @@ GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 BACKEND_SRC := $(sort $(shell find xen-backend/base xen-backend/port xen-backend/ring xen-backend/policy \
 	xen-backend/block xen-backend/image xen-backend/control -name '*.c'))
 LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
+JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
 CLI_SRC := $(sort $(wildcard tools/vread/*.c))
 PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 BACKEND_OBJ := $(call obj,$(BACKEND_SRC) xenstore-schema/check.c build/generated/vread-nodes.c)
 LIBVREAD_OBJ := $(call obj,$(LIBVREAD_SRC))
+JNI_OBJ := $(call obj,$(JNI_SRC))
 UNIT_BIN := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 FAKEXEN_SRC := $(sort $(wildcard tests/unit/fakexen/*.c))
 
@@ -102,6 +104,10 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
 binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl
+binaries: $(B)/libvread_jni.so
+ifeq ($(VARIANT),release)
+binaries: build/java/vread-hdfs.jar
+endif
 
 $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
 	@mkdir -p build/generated
@@ -140,6 +146,21 @@ $(B)/unit/test_port_xen: $(call obj,$(FAKEXEN_SRC))
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
+# ---- Hadoop plug-ins -----------------------------------------------------------
+# javac writes the headers the JNI part is compiled with; the jar carries the release library.
+JAVA_IN := hdfs-native/java/pom.xml $(sort $(shell find hdfs-native/java/src/main -type f))
+JAVA_HOME ?= $(patsubst %/bin/javac,%,$(realpath $(shell command -v javac)))
+build/java/compiled: $(JAVA_IN) hdfs-native/java/build.sh | $(SETUP)
+	$(call say,MVN)hdfs-native/java/build.sh -DskipTests package
+	@touch $@
+build/java/vread-hdfs.jar: build/java/compiled $(B)/libvread_jni.so
+	$(call say,JAR)hdfs-native/java/pack.sh $@ $(B)/libvread_jni.so
+$(JNI_OBJ): CPPFLAGS += -Ibuild/java/include -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
+$(JNI_OBJ): build/java/compiled
+$(B)/libvread_jni.so: $(JNI_OBJ) $(B)/libvread.a hdfs-native/jni/jni.map
+	$(call say,LINK)$(CC) -shared -Wl,-soname,libvread_jni.so -Wl,--version-script,hdfs-native/jni/jni.map \
+		-Wl,-z,defs $(LDFLAGS) -o $@ $(JNI_OBJ) $(B)/libvread.a
+
 # ---- kernel module -----------------------------------------------------------
 KVER ?= $(shell ls /lib/modules 2>/dev/null | grep -- '^6\.1\..*-amd64$$' | sort -V | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
@@ -159,6 +180,8 @@ install: all ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread,
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
 	ln -sf libvread.so.1 $(DESTDIR)$(LIBDIR)/libvread.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include hdfs-native/libvread/vread.h
+	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread_jni.so
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/vread build/java/vread-hdfs.jar
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 		hdfs-native/libvread/vread.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/vread.pc
@@ -189,7 +212,7 @@ lint: $(SETUP) ## Formatters in check mode, ruff, shellcheck, mandoc, sparse on 
 
 .PHONY: clean
 clean: ## Removes everything built but the caches of downloads
-	rm -rf build/release build/asan build/generated build/module
+	rm -rf build/release build/asan build/generated build/module build/java
 .PHONY: distclean
 distclean: ## Removes build/ whole
 	rm -rf build

@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs Maven on this module: one build at a time, and offline once everything it needs is there.
+# Usage: build.sh ARGUMENT... (as for mvn)
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=$here/../../build/java
+mkdir -p "$build"
+
+# What Maven fetches depends on the POM and on the goals asked for.
+key=$(printf '%s ' "$@" | cat - "$here/pom.xml" | sha256sum | cut -c 1-16)
+exec 9>"$build/lock"
+flock 9
+if [ -e "$build/fetched-$key" ]; then
+	set -- -o "$@"
+fi
+mvn -q -B -Dstyle.color=never -f "$here/pom.xml" "$@"
+touch "$build/fetched-$key"

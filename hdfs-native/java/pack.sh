@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Adds the native library to Maven's jar.
+# Usage: pack.sh JAR LIBRARY
+set -eu
+
+jar=$1
+library=$2
+here=$(cd "$(dirname "$0")" && pwd)
+build=$here/../../build/java
+work=$(mktemp -d "$build/pack.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+arch=$(uname -m)
+mkdir -p "$work/native/linux-$arch"
+cp "$library" "$work/native/linux-$arch/libvread_jni.so"
+strip --strip-debug "$work/native/linux-$arch/libvread_jni.so"
+cp "$build/target/vread-hdfs.jar" "$work/out.jar"
+jar --update --file "$work/out.jar" -C "$work" native
+mv "$work/out.jar" "$jar"

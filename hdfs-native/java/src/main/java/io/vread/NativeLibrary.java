@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds and loads {@code libvread_jni.so}, once per class loader.
+ *
+ * <p>Tried in this order: the configured file or folder ({@code io.vread.library.path}), the
+ * folders of {@code java.library.path}, and the copy inside the jar. The first one that loads
+ * decides: a library of another version is not used, and nothing else is tried after it, because
+ * the JVM may already have bound methods to it. Whoever asks first decides on the configured path.
+ * If none can be used, one warning says why, and the reason is kept for the statistics.
+ */
+public final class NativeLibrary {
+  /**
+   * What jar and library must agree on; to be increased with every change of a native method's
+   * signature or meaning. The library takes the number from the header javac makes of this class.
+   */
+  public static final int VERSION = 1;
+
+  /** Reasons for doing without. */
+  public static final String MISSING = "no-library";
+
+  public static final String WRONG_VERSION = "wrong-version";
+
+  private static final Logger LOG = LoggerFactory.getLogger(NativeLibrary.class);
+  private static final String FILE = "libvread_jni.so";
+
+  private static NativeLibrary loaded;
+
+  private final String path;
+  private final String reason;
+
+  private NativeLibrary(String path, String reason) {
+    this.path = path;
+    this.reason = reason;
+  }
+
+  /** Loads the library unless that was tried before; configuredPath may be null or empty. */
+  public static synchronized NativeLibrary load(String configuredPath) {
+    if (loaded == null) {
+      loaded = search(configuredPath);
+    }
+    return loaded;
+  }
+
+  public boolean usable() {
+    return reason == null;
+  }
+
+  /** {@link #MISSING}, {@link #WRONG_VERSION}, or null if the library can be used. */
+  public String reason() {
+    return reason;
+  }
+
+  /** The file that was loaded, empty if none was. */
+  public String path() {
+    return path;
+  }
+
+  private static native int version();
+
+  private static NativeLibrary search(String configuredPath) {
+    List<String> complaints = new ArrayList<>();
+    for (Path candidate : candidates(configuredPath)) {
+      if (Files.exists(candidate) && loads(candidate, complaints)) {
+        return checked(candidate.toString());
+      }
+    }
+    if (loadsFromJar(complaints)) {
+      return checked("jar:" + resource());
+    }
+    LOG.warn(
+        "vread: {} cannot be loaded, blocks are read by TCP; install it in a folder of "
+            + "java.library.path or set io.vread.library.path: {}",
+        FILE,
+        complaints);
+    return new NativeLibrary("", MISSING);
+  }
+
+  private static List<Path> candidates(String configuredPath) {
+    List<Path> result = new ArrayList<>();
+    if (configuredPath != null && !configuredPath.isEmpty()) {
+      Path configured = Paths.get(configuredPath).toAbsolutePath();
+      result.add(Files.isDirectory(configured) ? configured.resolve(FILE) : configured);
+    }
+    for (String folder : System.getProperty("java.library.path", "").split(File.pathSeparator)) {
+      if (!folder.isEmpty()) {
+        result.add(Paths.get(folder, FILE).toAbsolutePath());
+      }
+    }
+    return result;
+  }
+
+  /** A JVM refuses one file to two class loaders; a copy of it is another file. */
+  private static boolean loads(Path file, List<String> complaints) {
+    try {
+      System.load(file.toString());
+      return true;
+    } catch (UnsatisfiedLinkError e) {
+      String message = String.valueOf(e.getMessage());
+      if (!message.contains("already loaded in another classloader")) {
+        complaints.add(file + ": " + message);
+        return false;
+      }
+    }
+    try (InputStream in = Files.newInputStream(file)) {
+      return loadsCopy(in, file.toString(), complaints);
+    } catch (IOException e) {
+      complaints.add(file + ": " + e);
+      return false;
+    }
+  }
+
+  private static boolean loadsFromJar(List<String> complaints) {
+    try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
+      if (in == null) {
+        complaints.add("the jar has no " + resource());
+        return false;
+      }
+      return loadsCopy(in, "jar:" + resource(), complaints);
+    } catch (IOException e) {
+      complaints.add("jar:" + resource() + ": " + e);
+      return false;
+    }
+  }
+
+  /** The file is gone as soon as it is mapped: nothing is left behind, however the JVM ends. */
+  private static boolean loadsCopy(InputStream in, String what, List<String> complaints)
+      throws IOException {
+    Path copy = Files.createTempFile("libvread_jni-", ".so", ownerOnly());
+    try {
+      Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
+      System.load(copy.toString());
+      return true;
+    } catch (UnsatisfiedLinkError e) {
+      complaints.add(what + " as " + copy + ": " + e.getMessage());
+      return false;
+    } finally {
+      Files.deleteIfExists(copy);
+    }
+  }
+
+  private static FileAttribute<?>[] ownerOnly() {
+    if (!FileSystems.getDefault().supportedFileAttributeViews().contains("posix")) {
+      return new FileAttribute<?>[0];
+    }
+    return new FileAttribute<?>[] {
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+    };
+  }
+
+  private static String resource() {
+    String arch = System.getProperty("os.arch", "unknown");
+    return "/native/linux-" + ("amd64".equals(arch) ? "x86_64" : arch) + "/" + FILE;
+  }
+
+  private static NativeLibrary checked(String path) {
+    int version;
+    try {
+      version = version();
+    } catch (UnsatisfiedLinkError e) {
+      version = 0;
+    }
+    if (version != VERSION) {
+      LOG.warn(
+          "vread: {} has interface version {}, this jar needs {}, blocks are read by TCP; "
+              + "install jar and library of one release",
+          path,
+          version,
+          VERSION);
+      return new NativeLibrary(path, WRONG_VERSION);
+    }
+    LOG.debug("vread: loaded {}", path);
+    return new NativeLibrary(path, null);
+  }
+}
