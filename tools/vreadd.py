@@ -23,6 +23,12 @@ class VreaddError(RuntimeError):
     pass
 
 
+def process_cpu_seconds(pid):
+    """CPU time of a process so far, its ended threads included, to the nanosecond."""
+    # The process-wide CPU clock of another process: clock_getcpuclockid(3).
+    return time.clock_gettime(~pid << 3 | 2)
+
+
 class Vreadd:
     def __init__(self, datanodes, variant="release"):
         self.datanodes = datanodes  # name -> (image, layout)
@@ -85,9 +91,7 @@ class Vreadd:
         return self._log.read_text(errors="replace")[-4000:]
 
     def cpu_seconds(self):
-        """CPU time of the daemon so far, its ended threads included, to the nanosecond."""
-        # The process-wide CPU clock of another process: clock_getcpuclockid(3).
-        return time.clock_gettime(~self.pid << 3 | 2)
+        return process_cpu_seconds(self.pid)
 
     @property
     def _log(self):

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import java.util.zip.CRC32C;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
+
+/**
+ * A stock HDFS client that stays warm: one JVM with a FileSystem per configuration.
+ *
+ * <p>It does what its standard input says, one line each, and answers with a line of JSON:
+ *
+ * <pre>
+ *   mount NAME [KEY=VALUE ...]        a FileSystem with these properties; none is shared
+ *   sum NAME PATH                     reads all; CRC-32C of it
+ *   seq NAME PATH REQUEST             reads all, REQUEST bytes per read()
+ *   pread NAME PATH REQUEST COUNT     COUNT positional reads at the same random places every time
+ *   write NAME PATH BYTES REQUEST     writes and closes; replaces what was there
+ * </pre>
+ *
+ * Time and quantity only: CPU time is looked at from outside.
+ */
+public final class HdfsBench {
+    private static final int PLACE = 4096;
+    private static final long SEED = 20150712;
+
+    private final Map<String, FileSystem> mounted = new HashMap<>();
+    private final Map<Integer, PageAligned> buffers = new HashMap<>();
+
+    public static void main(String[] arguments) throws Exception {
+        HdfsBench bench = new HdfsBench();
+        BufferedReader lines =
+                new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            System.out.println(bench.run(line.split(" ")));
+            System.out.flush();
+        }
+    }
+
+    private String run(String[] words) throws Exception {
+        switch (words[0]) {
+            case "mount":
+                return mount(words);
+            case "sum":
+                return sum(fs(words), new Path(words[2]));
+            case "seq":
+                return sequential(fs(words), new Path(words[2]), Integer.parseInt(words[3]));
+            case "pread":
+                return positional(
+                        fs(words),
+                        new Path(words[2]),
+                        Integer.parseInt(words[3]),
+                        Integer.parseInt(words[4]));
+            case "write":
+                return write(
+                        fs(words),
+                        new Path(words[2]),
+                        Long.parseLong(words[3]),
+                        Integer.parseInt(words[4]));
+            default:
+                throw new IllegalArgumentException(words[0] + ": no such command");
+        }
+    }
+
+    private FileSystem fs(String[] words) {
+        FileSystem fs = mounted.get(words[1]);
+        if (fs == null) {
+            throw new IllegalArgumentException(words[1] + ": not mounted");
+        }
+        return fs;
+    }
+
+    private String mount(String[] words) throws IOException {
+        Configuration conf = new Configuration();
+        for (int i = 2; i < words.length; i++) {
+            String[] pair = words[i].split("=", 2);
+            conf.set(pair[0], pair[1]);
+        }
+        mounted.put(words[1], FileSystem.newInstance(conf));
+        return "{}";
+    }
+
+    private String sum(FileSystem fs, Path path) throws IOException {
+        CRC32C crc = new CRC32C();
+        byte[] buffer = new byte[1 << 20];
+        try (FSDataInputStream in = fs.open(path)) {
+            for (int n = in.read(buffer); n > 0; n = in.read(buffer)) {
+                crc.update(buffer, 0, n);
+            }
+        }
+        return String.format("{\"sum\": \"%08x\"}", crc.getValue());
+    }
+
+    private String sequential(FileSystem fs, Path path, int request) throws Exception {
+        PageAligned buffer = buffer(request);
+        int start = buffer.start();
+        long bytes = 0;
+        long began = System.nanoTime();
+        try (FSDataInputStream in = fs.open(path)) {
+            for (int n = 1; n > 0; bytes += Math.max(n, 0)) {
+                n = in.read(buffer.bytes, start, request);
+            }
+            double seconds = seconds(began);
+            buffer.checkStart(start);
+            return String.format(
+                    "{\"bytes\": %d, \"seconds\": %.6f, \"short_circuit_bytes\": %d}",
+                    bytes,
+                    seconds,
+                    ((HdfsDataInputStream) in).getReadStatistics().getTotalShortCircuitBytesRead());
+        }
+    }
+
+    private String positional(FileSystem fs, Path path, int request, int count) throws Exception {
+        PageAligned buffer = buffer(request);
+        int start = buffer.start();
+        long[] nanoseconds = new long[count];
+        Random random = new Random(SEED);
+        long places = (fs.getFileStatus(path).getLen() - request) / PLACE + 1;
+        long began = System.nanoTime();
+        try (FSDataInputStream in = fs.open(path)) {
+            for (int i = 0; i < count; i++) {
+                long position = (long) (random.nextDouble() * places) * PLACE;
+                long before = System.nanoTime();
+                in.readFully(position, buffer.bytes, start, request);
+                nanoseconds[i] = System.nanoTime() - before;
+            }
+        }
+        double seconds = seconds(began);
+        buffer.checkStart(start);
+        Arrays.sort(nanoseconds);
+        return String.format(
+                "{\"bytes\": %d, \"seconds\": %.6f, \"p50_us\": %.2f, \"p99_us\": %.2f}",
+                (long) count * request,
+                seconds,
+                nanoseconds[count / 2] / 1e3,
+                nanoseconds[(int) (count * 0.99)] / 1e3);
+    }
+
+    private String write(FileSystem fs, Path path, long size, int request) throws Exception {
+        PageAligned buffer = buffer(request);
+        new Random(SEED).nextBytes(buffer.bytes);
+        int start = buffer.start();
+        long began = System.nanoTime();
+        try (FSDataOutputStream out = fs.create(path, true)) {
+            for (long left = size; left > 0; left -= request) {
+                out.write(buffer.bytes, start, (int) Math.min(left, request));
+            }
+        }
+        return String.format("{\"bytes\": %d, \"seconds\": %.6f}", size, seconds(began));
+    }
+
+    private PageAligned buffer(int request) throws Exception {
+        PageAligned buffer = buffers.get(request);
+        if (buffer == null) {
+            buffer = new PageAligned(request);
+            buffers.put(request, buffer);
+        }
+        return buffer;
+    }
+
+    private static double seconds(long began) {
+        return (System.nanoTime() - began) / 1e9;
+    }
+}

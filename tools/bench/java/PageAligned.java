@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import java.lang.reflect.Field;
+import sun.misc.Unsafe;
+
+/**
+ * A Java array of which a page-aligned part is used.
+ *
+ * <p>Copies to a place 16 bytes into a page, where large arrays like to start, run at a fraction of
+ * the speed on some CPUs; which rows of a bench that hits would be chance. The collector may move
+ * the array, so the place is asked for anew each time, and checked afterwards. Needs
+ * -XX:-UseCompressedOops: a reference is then an address.
+ */
+final class PageAligned {
+    private static final int PAGE = 4096;
+
+    final byte[] bytes;
+    private final Unsafe unsafe;
+
+    PageAligned(int size) throws ReflectiveOperationException {
+        Field field = Unsafe.class.getDeclaredField("theUnsafe");
+        field.setAccessible(true);
+        unsafe = (Unsafe) field.get(null);
+        if (unsafe.arrayIndexScale(Object[].class) != Long.BYTES) {
+            throw new IllegalStateException("needs -XX:-UseCompressedOops");
+        }
+        bytes = new byte[size + PAGE];
+        System.gc(); // it is old now, and stays where it is
+    }
+
+    /** Index of the first byte that starts a page. */
+    int start() {
+        long address =
+                unsafe.getLong(new Object[] {bytes}, (long) Unsafe.ARRAY_OBJECT_BASE_OFFSET)
+                        + Unsafe.ARRAY_BYTE_BASE_OFFSET;
+        return (int) (Math.floorMod(-address, (long) PAGE));
+    }
+
+    void checkStart(int start) {
+        if (start() != start) {
+            throw new IllegalStateException("the collector moved the buffer during a measurement");
+        }
+    }
+}
