@@ -71,7 +71,7 @@ int layout_load(const char *path, struct image_layout **ret, char **ret_error)
 	return r;
 }
 
-static void free_data_dir(struct layout_data_dir *d)
+void layout_data_dir_clear(struct layout_data_dir *d)
 {
 	for (unsigned i = 0; i < d->num_pools; i++)
 		free(d->pools[i]);
@@ -80,21 +80,25 @@ static void free_data_dir(struct layout_data_dir *d)
 	free(d->storage_id);
 	free(d->datanode_uuid);
 	free(d->cluster_id);
+	*d = (struct layout_data_dir){0};
+}
+
+void layout_filesystem_clear(struct layout_filesystem *fs)
+{
+	for (unsigned i = 0; i < fs->num_data_dirs; i++)
+		layout_data_dir_clear(&fs->data_dirs[i]);
+	free(fs->data_dirs);
+	free(fs->type);
+	free(fs->uuid);
+	*fs = (struct layout_filesystem){0};
 }
 
 void layout_free(struct image_layout *layout)
 {
 	if (!layout)
 		return;
-	for (unsigned i = 0; i < layout->num_filesystems; i++) {
-		struct layout_filesystem *fs = &layout->filesystems[i];
-
-		for (unsigned k = 0; k < fs->num_data_dirs; k++)
-			free_data_dir(&fs->data_dirs[k]);
-		free(fs->data_dirs);
-		free(fs->type);
-		free(fs->uuid);
-	}
+	for (unsigned i = 0; i < layout->num_filesystems; i++)
+		layout_filesystem_clear(&layout->filesystems[i]);
 	free(layout->filesystems);
 	free(layout);
 }

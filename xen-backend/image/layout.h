@@ -2,8 +2,8 @@
 /*
  * layout.h - where in an image the datanode's data directories are.
  *
- * vread-provision finds it out once and writes it; vreadd reads it at every
- * start.  As JSON:
+ * vread-provision finds it out once and writes it, and vreadd reads it at every
+ * start; or vreadd finds it out itself (discover.h).  As JSON:
  *
  *   {"layout-version": 1,
  *    "image": {"size": BYTES},
@@ -20,6 +20,7 @@
 #define VREAD_IMAGE_LAYOUT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define LAYOUT_VERSION 1
@@ -65,6 +66,15 @@ int layout_parse(const char *text, size_t length, const char *name, struct image
 		 char **ret_error);
 int layout_load(const char *path, struct image_layout **ret, char **ret_error);
 void layout_free(struct image_layout *layout); /* NULL is ignored */
+/* Free what they own. */
+void layout_filesystem_clear(struct layout_filesystem *fs);
+void layout_data_dir_clear(struct layout_data_dir *d);
+
+/* What a layout may hold.  A path is absolute without ".."; a pool's id is also the name
+ * of its directory, so it is no "..", and has no '/'. */
+bool layout_path_valid(const char *text);
+bool layout_pool_valid(const char *text);
+bool layout_storage_id_valid(const char *text);
 
 /* New reference, or NULL when out of memory. */
 json_t *layout_to_json(const struct image_layout *layout);

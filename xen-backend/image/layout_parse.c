@@ -119,7 +119,7 @@ static bool graphic(const char *text, size_t max)
 	return length > 0 && length <= max;
 }
 
-static bool valid_storage_id(const char *text)
+bool layout_storage_id_valid(const char *text)
 {
 	return graphic(text, VREAD_MAX_STORAGE_ID);
 }
@@ -129,8 +129,7 @@ static bool valid_id(const char *text)
 	return graphic(text, 255);
 }
 
-/* A pool's id is also the name of its directory. */
-static bool valid_pool(const char *text)
+bool layout_pool_valid(const char *text)
 {
 	return graphic(text, VREAD_MAX_POOL_ID) && !strchr(text, '/') && text[0] != '.';
 }
@@ -147,7 +146,7 @@ static bool valid_type(const char *text)
 	return !strcmp(text, "ext2") || !strcmp(text, "ext3") || !strcmp(text, "ext4");
 }
 
-static bool valid_path(const char *text)
+bool layout_path_valid(const char *text)
 {
 	size_t length = strlen(text);
 
@@ -172,7 +171,7 @@ static int parse_pools(struct parser *p, const json_t *object, struct layout_dat
 		char key[16];
 
 		snprintf(key, sizeof(key), "pools[%u]", d->num_pools);
-		r = check_string(p, key, json_array_get(array, d->num_pools), valid_pool,
+		r = check_string(p, key, json_array_get(array, d->num_pools), layout_pool_valid,
 				 "a block pool id (BP-...)", &d->pools[d->num_pools]);
 		if (r < 0)
 			return r;
@@ -190,10 +189,10 @@ static int parse_data_dir(struct parser *p, const json_t *object, struct layout_
 	if (!json_is_object(object))
 		return expected(p, "", object, "an object");
 	(void)((r = known_keys(p, object, keys)) < 0 ||
-	       (r = get_string(p, object, "path", valid_path, "an absolute path without ..",
+	       (r = get_string(p, object, "path", layout_path_valid, "an absolute path without ..",
 			       &d->path)) < 0 ||
-	       (r = get_string(p, object, "storage-id", valid_storage_id, "a storage id (DS-...)",
-			       &d->storage_id)) < 0 ||
+	       (r = get_string(p, object, "storage-id", layout_storage_id_valid,
+			       "a storage id (DS-...)", &d->storage_id)) < 0 ||
 	       (r = get_string(p, object, "datanode-uuid", valid_id, "a datanode UUID",
 			       &d->datanode_uuid)) < 0 ||
 	       (r = get_string(p, object, "cluster-id", valid_id, "a cluster id (CID-...)",

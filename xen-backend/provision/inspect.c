@@ -201,28 +201,10 @@ int inspect_image(guestfs_h *g, struct image_source *source, const char *const *
 	return r;
 }
 
-static void free_data_dir(struct layout_data_dir *d)
-{
-	for (unsigned i = 0; i < d->num_pools; i++)
-		free(d->pools[i]);
-	free(d->pools);
-	free(d->path);
-	free(d->storage_id);
-	free(d->datanode_uuid);
-	free(d->cluster_id);
-}
-
 void inspection_clear(struct inspection *i)
 {
-	for (unsigned k = 0; k < i->num_volumes; k++) {
-		struct layout_filesystem *fs = &i->volumes[k].fs;
-
-		for (unsigned m = 0; m < fs->num_data_dirs; m++)
-			free_data_dir(&fs->data_dirs[m]);
-		free(fs->data_dirs);
-		free(fs->type);
-		free(fs->uuid);
-	}
+	for (unsigned k = 0; k < i->num_volumes; k++)
+		layout_filesystem_clear(&i->volumes[k].fs);
 	free(i->volumes);
 	memset(i, 0, sizeof(*i));
 }
