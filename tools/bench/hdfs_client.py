@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A warm client JVM (tools/bench/java) with a FileSystem per configuration, told what to do.
 
-    with HdfsClient(cluster) as client:
-        client.mount("tcp", {})
-        client.ask("seq", "tcp", "/file", 1 << 20)     # {"bytes": ..., "seconds": ...}
+with HdfsClient(cluster) as client:
+    client.mount("tcp", {})
+    client.ask("seq", "tcp", "/file", 1 << 20)     # {"bytes": ..., "seconds": ...}
 """
 
 import json
