@@ -31,10 +31,12 @@ CONNECTED = "4"
 
 @dataclass(frozen=True)
 class Datanode:
-    """A datanode served: its image as dom0 sees it, and the layout to bring there."""
+    """A datanode served: its image as dom0 sees it, and either the layout to bring there or
+    the data directories as paths inside the image's file systems."""
 
     image: str
-    layout: Path
+    layout: Path | None = None
+    data_dirs: tuple[str, ...] = ()
 
 
 class Backend:
@@ -59,9 +61,13 @@ class Backend:
     def _configure(self) -> None:
         lines = []
         for name, datanode in self._datanodes.items():
-            layout = f"/var/lib/vread/layouts/{name}.json"
-            self.host.put(datanode.layout, layout)
-            lines += [f"[datanode {name}]", f"image = {datanode.image}", f"layout = {layout}"]
+            lines += [f"[datanode {name}]", f"image = {datanode.image}"]
+            if datanode.layout:
+                layout = f"/var/lib/vread/layouts/{name}.json"
+                self.host.put(datanode.layout, layout)
+                lines.append(f"layout = {layout}")
+            else:
+                lines.append(f"data-dirs = {' '.join(datanode.data_dirs)}")
         text = "\n".join(lines) + "\n"
         self.host.run(f"mkdir -p /etc/vread; cat >{CONFIG}", stdin=text.encode()).check()
 
