@@ -111,7 +111,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 		free(v);
 		return r;
 	}
-	r = engine_init(&v->engine, transport, sequential_reclaim);
+	r = engine_init(&v->engine, transport, v->timeout_ms, sequential_reclaim);
 	if (r) {
 		transport->ops->destroy(transport, false);
 		free(v);

@@ -43,10 +43,12 @@ static int remaining_ms(uint64_t deadline)
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-int engine_init(struct engine *e, struct transport *transport, bool (*reclaim)(struct engine *))
+int engine_init(struct engine *e, struct transport *transport, unsigned patience_ms,
+		bool (*reclaim)(struct engine *))
 {
 	memset(e, 0, sizeof(*e));
 	e->transport = transport;
+	e->patience_ms = patience_ms;
 	e->reclaim = reclaim;
 	e->async_event_fd = -1;
 	e->async_last = &e->async_first;
@@ -137,6 +139,22 @@ static void leave(struct engine *e, struct waiter *w)
 		pthread_cond_signal(&e->waiters.next->cond);
 }
 
+/* ---- silence ------------------------------------------------------------- */
+
+static void await(struct engine *e)
+{
+	if (!e->awaited++)
+		e->heard_ns = now_ns();
+}
+
+/* The end of a wait that is to end at `deadline`, or with the backend's silence. */
+static uint64_t give_up_at(const struct engine *e, uint64_t deadline)
+{
+	uint64_t silent = e->heard_ns + e->patience_ms * NS_PER_MS;
+
+	return e->awaited && silent < deadline ? silent : deadline;
+}
+
 /* ---- completions --------------------------------------------------------- */
 
 static void give_pages(struct engine *e, struct request *r)
@@ -192,6 +210,8 @@ static int32_t checked_status(const struct op *op, int32_t status)
 static void complete(struct engine *e, struct request *r, const struct op_done *done)
 {
 	e->in_flight--;
+	if (r->state == REQUEST_FLYING)
+		e->awaited--;
 	r->op.status = checked_status(&r->op, done->status);
 	if (r->op.kind == VREAD_OP_OPEN)
 		r->op.handle = done->handle;
@@ -231,6 +251,8 @@ static void reap_all(struct engine *e)
 
 	do {
 		n = e->transport->ops->reap(e->transport, done, REAP_MAX);
+		if (n > 0)
+			e->heard_ns = now_ns();
 		for (int i = 0; i < n; i++)
 			complete(e, &e->requests[done[i].slot], &done[i]);
 	} while (n == REAP_MAX);
@@ -322,7 +344,8 @@ static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
 	pthread_cond_timedwait(&w->cond, &e->lock, &until);
 }
 
-static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline)
+/* patient: until the deadline, however silent the backend is. */
+static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline, bool patient)
 {
 	int r = 0;
 
@@ -333,14 +356,16 @@ static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline)
 		return 0;
 	enter(e, w);
 	while (!satisfied(e, w)) {
-		if (now_ns() >= deadline) {
+		uint64_t end = patient ? deadline : give_up_at(e, deadline);
+
+		if (now_ns() >= end) {
 			r = -ETIME;
 			break;
 		}
 		if (e->leader)
-			follow(e, w, deadline);
+			follow(e, w, end);
 		else
-			lead(e, w, deadline);
+			lead(e, w, end);
 	}
 	leave(e, w);
 	return r;
@@ -350,14 +375,14 @@ int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint6
 {
 	struct waiter w = {.request = r, .batch = batch};
 
-	return wait_for(e, &w, deadline);
+	return wait_for(e, &w, deadline, false);
 }
 
 void engine_wait_async(struct engine *e, uint64_t deadline)
 {
 	struct waiter w = {.async = true};
 
-	wait_for(e, &w, deadline);
+	wait_for(e, &w, deadline, true);
 }
 
 struct request *engine_next_async(struct engine *e)
@@ -425,7 +450,7 @@ int engine_take_wait(struct engine *e, size_t bytes, uint64_t deadline, struct r
 		if (e->lost)
 			return -ENOTCONN;
 		w.room_count = e->room_count;
-		r = wait_for(e, &w, deadline);
+		r = wait_for(e, &w, deadline, false);
 		if (r)
 			return r;
 	}
@@ -435,6 +460,7 @@ void engine_start(struct engine *e, struct request *r)
 {
 	r->state = REQUEST_FLYING;
 	e->in_flight++;
+	await(e);
 	e->lost = e->dead; /* what is known from before says nothing about this one */
 	if (r->async)
 		e->async_in_flight++;
@@ -444,6 +470,25 @@ void engine_start(struct engine *e, struct request *r)
 void engine_flush(struct engine *e)
 {
 	e->transport->ops->flush(e->transport);
+}
+
+int engine_call(struct engine *e, struct op *op)
+{
+	int left, r;
+
+	engine_lock(e);
+	if (e->awaited)
+		engine_poll(e); /* answers nobody has looked at are no silence */
+	await(e);
+	left = remaining_ms(give_up_at(e, UINT64_MAX));
+	engine_unlock(e);
+	r = left ? e->transport->ops->call(e->transport, op, (unsigned)left) : -ETIME;
+	engine_lock(e);
+	e->awaited--;
+	if (r != -ETIME)
+		e->heard_ns = now_ns();
+	engine_unlock(e);
+	return r;
 }
 
 static void unqueue_async(struct engine *e, struct request *r)
@@ -463,6 +508,7 @@ void engine_release(struct engine *e, struct request *r)
 {
 	switch (r->state) {
 	case REQUEST_FLYING:
+		e->awaited--;
 		r->state = REQUEST_ABANDONED;
 		return;
 	case REQUEST_DONE:

@@ -9,6 +9,9 @@
  * requests complete; a leader that leaves hands its place on.  There is no thread
  * of the library's own.
  *
+ * A backend that answers nothing for patience_ms while anything is awaited
+ * of it hangs, and then everybody gives up: whoever comes late does not wait all over again.
+ *
  * A request lives in a slot:
  *
  *   FREE -> FLYING -> DONE -> FREE        (freed by engine_release)
@@ -66,7 +69,10 @@ struct engine {
 	bool dead;             /* lost for good */
 	uint64_t room_count;
 	unsigned in_flight;
-	unsigned spin_ns; /* how long a leader spins before it sleeps */
+	unsigned awaited;     /* of those, not abandoned; and calls */
+	uint64_t heard_ns;    /* when the backend last answered, or something began to be awaited */
+	unsigned patience_ms; /* silence after which nobody waits any longer */
+	unsigned spin_ns;     /* how long a leader spins before it sleeps */
 	bool event_fd_used;
 	int async_event_fd; /* readable while the asynchronous queue is not empty; or -1 */
 	unsigned async_in_flight;
@@ -78,7 +84,8 @@ struct engine {
 	struct request requests[TRANSPORT_MAX_OPS];
 };
 
-int engine_init(struct engine *e, struct transport *transport, bool (*reclaim)(struct engine *));
+int engine_init(struct engine *e, struct transport *transport, unsigned patience_ms,
+		bool (*reclaim)(struct engine *));
 void engine_destroy(struct engine *e, bool shared);
 
 /* Deadlines are CLOCK_MONOTONIC nanoseconds. */
@@ -92,6 +99,9 @@ static inline void engine_unlock(struct engine *e)
 {
 	pthread_mutex_unlock(&e->lock);
 }
+
+/* Executes op through the transport's call(), and returns what that does.  Not locked. */
+int engine_call(struct engine *e, struct op *op);
 
 /* All that follow are called with the lock held. */
 

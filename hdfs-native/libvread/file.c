@@ -15,7 +15,7 @@ static int execute(struct vread *v, struct op *op, size_t slice_bytes)
 	int r;
 
 	if (e->transport->ops->call)
-		return e->transport->ops->call(e->transport, op, v->timeout_ms);
+		return engine_call(e, op);
 	deadline = engine_deadline(v->timeout_ms);
 	engine_lock(e);
 	connection_drop_closing(v);
@@ -96,6 +96,18 @@ int vread_open(struct vread *v, const struct vread_block *block, struct vread_fi
 	readahead_init(&f->readahead, v->readahead_bytes);
 	*ret = f;
 	return 0;
+}
+
+int vread_ping(struct vread *v)
+{
+	/* No pool is called so: the answer is a refusal, and costs the backend next to nothing. */
+	const struct vread_block nothing = {.pool_id = "-"};
+	struct vread_file *f;
+	int r = vread_open(v, &nothing, &f);
+
+	if (!r)
+		vread_close(f);
+	return r == -ETIME || r == -ENOTCONN || r == -ENOMEM ? r : 0;
 }
 
 /* Completions of a file that is going must not point to it. */

@@ -24,6 +24,9 @@ struct pipeline {
 	struct vread_file *file;
 	struct vread_range *ranges;
 	size_t count;
+	vread_sink *
+		sink; /* takes the bytes of the one range; NULL: they go into the ranges' buffers */
+	void *opaque;
 	size_t next_range;  /* where the next piece is cut from ... */
 	uint64_t next_done; /* ... and how much of that range has been asked for */
 	struct piece pieces[PIPELINE];
@@ -69,7 +72,9 @@ static void start_piece(struct pipeline *p, struct request *request, size_t leng
 	request->op.handle = p->file->handle;
 	request->op.offset = range->offset + p->next_done;
 	request->op.length = (uint32_t)length;
-	*piece = (struct piece){request, p->next_range, (char *)range->buf + p->next_done};
+	*piece = (struct piece){request, p->next_range, NULL};
+	if (range->buf)
+		piece->dst = (char *)range->buf + p->next_done;
 	p->next_done += length;
 	p->in_flight++;
 	p->bytes_in_flight += length;
@@ -114,6 +119,14 @@ static int fill(struct pipeline *p)
 	return p->in_flight ? 0 : r;
 }
 
+static void hand_over(struct pipeline *p, struct piece *piece, const void *data, size_t length)
+{
+	if (p->sink)
+		p->sink(p->opaque, data, length);
+	else
+		memcpy(piece->dst, data, length);
+}
+
 /* Takes in the oldest piece.  Returns an error that ends the whole call. */
 static int drain(struct pipeline *p)
 {
@@ -131,7 +144,7 @@ static int drain(struct pipeline *p)
 		r = -EIO; /* the pieces never reach behind the visible length */
 	if (r >= 0 && range->result >= 0) {
 		engine_unlock(&v->engine);
-		memcpy(piece->dst, engine_data(&v->engine, request), (size_t)r);
+		hand_over(p, piece, engine_data(&v->engine, request), (size_t)r);
 		engine_lock(&v->engine);
 		range->result += r;
 	} else if (r < 0 && range->result >= 0) {
@@ -159,30 +172,57 @@ static void abandon(struct pipeline *p, int error)
 	}
 }
 
+static int run(struct pipeline *p)
+{
+	struct vread *v = p->file->v;
+	int r;
+
+	for (size_t i = 0; i < p->count; i++)
+		p->ranges[i].result = 0;
+	engine_lock(&v->engine);
+	connection_drop_closing(v);
+	/* An empty pipeline may only mean that there was no room: fill() tells. */
+	while (!(r = fill(p)) && p->in_flight && !(r = drain(p)))
+		;
+	if (r)
+		abandon(p, r);
+	engine_unlock(&v->engine);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->ranges[i].result < 0)
+			return (int)p->ranges[i].result;
+	return 0;
+}
+
 int vread_preadv(struct vread_file *f, struct vread_range *ranges, size_t count)
 {
 	struct pipeline p = {.file = f, .ranges = ranges, .count = count};
-	int r = 0;
 
 	if (connection_forked(f->v))
 		return -ENOTCONN;
 	for (size_t i = 0; i < count; i++)
 		if (ranges[i].length > SSIZE_MAX || (ranges[i].length && !ranges[i].buf))
 			return -EINVAL;
-	for (size_t i = 0; i < count; i++)
-		ranges[i].result = 0;
-	engine_lock(&f->v->engine);
-	connection_drop_closing(f->v);
-	/* An empty pipeline may only mean that there was no room: fill() tells. */
-	while (!(r = fill(&p)) && p.in_flight && !(r = drain(&p)))
-		;
-	if (r)
-		abandon(&p, r);
-	engine_unlock(&f->v->engine);
-	for (size_t i = 0; i < count; i++)
-		if (ranges[i].result < 0)
-			return (int)ranges[i].result;
-	return 0;
+	return run(&p);
+}
+
+ssize_t vread_pread_to(struct vread_file *f, size_t length, uint64_t offset, vread_sink *sink,
+		       void *opaque)
+{
+	struct vread_range range = {
+		.offset = offset,
+		.length = length > SSIZE_MAX ? SSIZE_MAX : length,
+	};
+	struct pipeline p = {
+		.file = f,
+		.ranges = &range,
+		.count = 1,
+		.sink = sink,
+		.opaque = opaque,
+	};
+
+	if (connection_forked(f->v))
+		return -ENOTCONN;
+	return run(&p) ?: range.result;
 }
 
 ssize_t vread_pread(struct vread_file *f, void *buf, size_t length, uint64_t offset)

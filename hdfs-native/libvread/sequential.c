@@ -181,8 +181,8 @@ static unsigned batch(struct vread_file *f, size_t needed)
 	return wanted < (flying + 1) / 2 ? wanted : (flying + 1) / 2;
 }
 
-/* Copies from the first chunk, which holds the position, waiting for it if need be. */
-static ssize_t take(struct vread_file *f, char *dst, size_t needed)
+/* Hands over from the first chunk, which holds the position, waiting for it if need be. */
+static ssize_t take(struct vread_file *f, size_t needed, vread_sink *sink, void *opaque)
 {
 	struct engine *e = engine(f);
 	struct request *request = front(f);
@@ -201,7 +201,7 @@ static ssize_t take(struct vread_file *f, char *dst, size_t needed)
 	skip = (size_t)(f->position - op->offset);
 	n = op->length - skip < needed ? op->length - skip : needed;
 	engine_unlock(e);
-	memcpy(dst, engine_data(e, request) + skip, n);
+	sink(opaque, engine_data(e, request) + skip, n);
 	engine_lock(e);
 	f->position += n;
 	if (skip + n == op->length)
@@ -209,7 +209,7 @@ static ssize_t take(struct vread_file *f, char *dst, size_t needed)
 	return (ssize_t)n;
 }
 
-static ssize_t read_on(struct vread_file *f, char *dst, size_t length)
+static ssize_t read_on(struct vread_file *f, size_t length, vread_sink *sink, void *opaque)
 {
 	size_t done = 0;
 	ssize_t r = 0;
@@ -222,7 +222,7 @@ static ssize_t read_on(struct vread_file *f, char *dst, size_t length)
 	while (done < length) {
 		r = fill(f, length - done);
 		if (!r)
-			r = take(f, dst + done, length - done);
+			r = take(f, length - done, sink, opaque);
 		if (r < 0)
 			break;
 		done += (size_t)r;
@@ -234,7 +234,7 @@ static ssize_t read_on(struct vread_file *f, char *dst, size_t length)
 
 /* ---- API ----------------------------------------------------------------- */
 
-ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
+ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, void *opaque)
 {
 	struct vread *v = f->v;
 	uint64_t left;
@@ -244,8 +244,6 @@ ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
 		return -ENOTCONN;
 	if (length > SSIZE_MAX)
 		length = SSIZE_MAX;
-	if (length && !buf)
-		return -EINVAL;
 	pthread_mutex_lock(&f->lock);
 	left = f->visible_length - f->position;
 	if (length > left)
@@ -254,12 +252,29 @@ ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
 		engine_lock(&v->engine);
 		connection_drop_closing(v);
 		set_busy(f);
-		r = read_on(f, buf, length);
+		r = read_on(f, length, sink, opaque);
 		f->busy = false;
 		engine_unlock(&v->engine);
 	}
 	pthread_mutex_unlock(&f->lock);
 	return r;
+}
+
+static void copy(void *opaque, const void *data, size_t length)
+{
+	char **dst = opaque;
+
+	memcpy(*dst, data, length);
+	*dst += length;
+}
+
+ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
+{
+	char *dst = buf;
+
+	if (length && !buf)
+		return -EINVAL;
+	return vread_read_to(f, length, copy, &dst);
 }
 
 int64_t vread_seek(struct vread_file *f, int64_t offset, int whence)

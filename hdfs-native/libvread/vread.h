@@ -69,6 +69,8 @@ void vread_disconnect(struct vread *v);
 /* 1 while the backend answers, 0 after it went away.  A connection over
  * /dev/vread comes back by itself; files opened before do not. */
 int vread_connected(struct vread *v);
+/* Asks the backend for a sign of life: 0, or -ETIME, -ENOTCONN. */
+int vread_ping(struct vread *v);
 
 int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret);
 void vread_close(struct vread_file *f);
@@ -86,6 +88,17 @@ int64_t vread_seek(struct vread_file *f, int64_t offset, int whence);
 /* Positional: returns bytes read, short only at the visible length. Any length;
  * requests go out in parallel. */
 ssize_t vread_pread(struct vread_file *f, void *buf, size_t length, uint64_t offset);
+
+/*
+ * The same two, but the bytes are handed to sink where the backend put them
+ * instead of being copied: piece by piece, in order, in the calling thread.
+ * data is valid during the call only; a sink must not call this library.  When
+ * vread_pread_to fails, what was handed over before is worth nothing.
+ */
+typedef void vread_sink(void *opaque, const void *data, size_t length);
+ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, void *opaque);
+ssize_t vread_pread_to(struct vread_file *f, size_t length, uint64_t offset, vread_sink *sink,
+		       void *opaque);
 
 struct vread_range {
 	uint64_t offset; /* bytes from the start of the block */

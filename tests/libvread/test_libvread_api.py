@@ -37,6 +37,31 @@ def test_whole_block_by_every_call(connection, served, name):
         assert read_async(connection, f, block.length, 300_000) == content
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_pieces_come_in_order_and_whole(connection, served, name):
+    block = served[1][name]
+    content = block.content()
+    with open_block(connection, block) as f:
+        for pieces, result in (f.pread_to(block.length + 100, 0), f.read_to(block.length + 100)):
+            assert (result, b"".join(pieces)) == (block.length, content)
+            assert all(pieces)
+        assert f.read_to(100) == ([], 0)
+        assert f.pread_to(100, block.length) == ([], 0)
+        if block.length > 1000:
+            pieces, result = f.pread_to(500, 300)
+            assert (result, b"".join(pieces)) == (500, content[300:800])
+            f.seek(301)
+            assert b"".join(f.read_to(400)[0]) == content[301:701]
+            assert f.read(100) == content[701:801]
+
+
+def test_a_sign_of_life_is_no_block(connection, block):
+    for _ in range(3):
+        connection.ping()
+    with open_block(connection, block) as f:
+        assert f.pread(100, 0) == block.content()[:100]
+
+
 def read_async(connection, file, length, piece):
     content = bytearray(length)
     pending = list(range(0, length, piece))

@@ -15,7 +15,7 @@ PAGE = (FOLDER / "libvread.3").read_text()
 
 def test_man_page_covers_every_call_and_error():
     header = (FOLDER / "vread.h").read_text()
-    declared = set(re.findall(r"^[a-z].*?\b(vread_[a-z_]+)\(", header, re.M))
+    declared = set(re.findall(r"^(?!typedef)[a-z].*?\b(vread_[a-z_]+)\(", header, re.M))
     assert declared == set(vreadlib.PROTOTYPES)
     for name in declared:
         assert re.search(rf"^\.Nm {name}\b", PAGE, re.M), name

@@ -253,3 +253,52 @@ def test_signals_do_not_end_a_wait(lib, mortal, block):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     assert taken
+
+
+def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
+    """One silence of the backend costs one timeout, however many wait and since when."""
+    with opened(lib, mortal, block, timeout_ms=1500) as (connection, file):
+        late = open_block(connection, block)
+        stop(mortal)
+        ends = []
+
+        def wait(call):
+            expect(errno.ETIME, call)
+            ends.append(time.monotonic())
+
+        start = time.monotonic()
+        first = threading.Thread(target=wait, args=[lambda: file.pread(1 << 20, 0)])
+        first.start()
+        time.sleep(1)
+        for call in (lambda: late.read(1 << 20), lambda: open_block(connection, block)):
+            thread = threading.Thread(target=wait, args=[call])
+            thread.start()
+            thread.join()
+        first.join()
+        assert 1.4 < max(ends) - start < 1.5 + 0.45
+        late.close()
+
+
+def test_old_silence_is_forgotten(lib, mortal, block):
+    """After a hang, even one request of which is still open, a new request has its whole time."""
+    with opened(lib, mortal, block, timeout_ms=600) as (connection, file):
+        stop(mortal)
+        expect(errno.ETIME, lambda: file.pread(1 << 20, 0))
+        expect(errno.ETIME, connection.ping)
+        time.sleep(0.7)
+        start = time.monotonic()
+        expect(errno.ETIME, connection.ping)
+        assert time.monotonic() - start > 0.5
+        os.kill(mortal.pid, signal.SIGCONT)
+        connection.ping()
+        assert file.pread(1 << 20, 0) == block.content()[: 1 << 20]
+
+
+def test_answers_not_yet_looked_at_are_no_silence(lib, mortal, block):
+    with opened(lib, mortal, block, timeout_ms=300) as (connection, file):
+        file.submit(0, 4096)
+        time.sleep(0.5)
+        with open_block(connection, block) as other:
+            assert other.pread(100, 0) == block.content()[:100]
+        [completion] = connection.reap()
+        connection.release(completion)

@@ -70,10 +70,13 @@ class Completion(Structure):
     ]
 
 
+Sink = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+
 PROTOTYPES = {
     "vread_connect": (c_int, [POINTER(c_void_p), POINTER(Options)]),
     "vread_disconnect": (None, [c_void_p]),
     "vread_connected": (c_int, [c_void_p]),
+    "vread_ping": (c_int, [c_void_p]),
     "vread_open": (c_int, [c_void_p, POINTER(Block), POINTER(c_void_p)]),
     "vread_close": (None, [c_void_p]),
     "vread_stat": (c_int, [c_void_p, POINTER(Stat)]),
@@ -81,6 +84,8 @@ PROTOTYPES = {
     "vread_read": (c_ssize_t, [c_void_p, c_void_p, c_size_t]),
     "vread_seek": (c_int64, [c_void_p, c_int64, c_int]),
     "vread_pread": (c_ssize_t, [c_void_p, c_void_p, c_size_t, c_uint64]),
+    "vread_read_to": (c_ssize_t, [c_void_p, c_size_t, Sink, c_void_p]),
+    "vread_pread_to": (c_ssize_t, [c_void_p, c_size_t, c_uint64, Sink, c_void_p]),
     "vread_preadv": (c_int, [c_void_p, POINTER(Range), c_size_t]),
     "vread_submit": (c_int, [c_void_p, c_uint64, c_size_t, c_void_p]),
     "vread_reap": (c_int, [c_void_p, POINTER(Completion), c_size_t, c_uint]),
@@ -125,6 +130,9 @@ class Connection:
 
     def connected(self):
         return bool(self.lib.vread_connected(self.pointer))
+
+    def ping(self):
+        check(self.lib.vread_ping(self.pointer))
 
     def open(self, pool, block_id, genstamp, visible=0, storages=(), token=None):
         return File(self, pool, block_id, genstamp, visible, storages, token)
@@ -187,6 +195,17 @@ class File:
         buffer = ctypes.create_string_buffer(max(1, length))
         n = check(self.lib.vread_pread(self.pointer, buffer, length, offset))
         return buffer.raw[:n]
+
+    def read_to(self, length):
+        """(bytes as they came, piece by piece, and what the call returned)"""
+        pieces = []
+        sink = Sink(lambda _, data, n: pieces.append(ctypes.string_at(data, n)))
+        return pieces, self.lib.vread_read_to(self.pointer, length, sink, None)
+
+    def pread_to(self, length, offset):
+        pieces = []
+        sink = Sink(lambda _, data, n: pieces.append(ctypes.string_at(data, n)))
+        return pieces, self.lib.vread_pread_to(self.pointer, length, offset, sink, None)
 
     def preadv(self, ranges):
         """ranges: (offset, length) pairs; returns (status, [bytes or errno])."""

@@ -211,7 +211,7 @@ static int set_up(void **state)
 	driver.slice = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, driver.fd, 0);
 	assert_true(driver.slice != MAP_FAILED);
 	assert_int_equal(device_connect(driver.fd, POOL_BYTES, &transport), 0);
-	assert_int_equal(engine_init(&v.engine, transport, sequential_reclaim), 0);
+	assert_int_equal(engine_init(&v.engine, transport, 2000, sequential_reclaim), 0);
 	v.files.next = v.files.prev = &v.files;
 	v.event_fd = -1;
 	v.timeout_ms = 300;
