@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real HDFS (one NameNode, one DataNode) out of Maven artifacts, for tests, demo and benches.
+"""A real HDFS (a NameNode and DataNodes) out of Maven artifacts, for tests, demo and benches.
 
     with HdfsCluster(directory, block_size=32 << 20) as hdfs:
         hdfs.put(local, "/file")

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One NameNode and one DataNode on loopback ports, and the few things done with them.
+"""One NameNode and its DataNodes on loopback ports, and the few things done with them.
 
-A cluster lives in one folder: conf/, logs/, name/ and data1/ (data2/ ...).  Files go in and out
-through the stock FsShell; what blocks a file has comes from the NameNode's fsck page, which is
+A cluster lives in one folder: conf/, logs/, name/ and the datanodes' directories.  Files go in and
+out through the stock FsShell; what blocks a file has comes from the NameNode's fsck page, which is
 what `hdfs fsck` prints.  Starting again in the same folder finds the old files.
+
+A live cluster (live=True, as root) keeps each datanode's directories on an ext4 image that is
+mounted for its datanode, and for nobody else, while the cluster runs:
+
+    cluster = HdfsCluster(folder, datanodes=3, data_dirs=2, live=True)
+    with cluster, Vreadd(cluster.served("dn1", "dn2")) as vreadd:
+        ...
 """
 
 import contextlib
@@ -21,12 +28,15 @@ from pathlib import Path
 from tools.hdfs import config, jvm
 from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path
 from tools.hdfs.block import Block
+from tools.hdfs.datanode import MAIN as DATANODE
+from tools.hdfs.datanode import PORTS as DATANODE_PORTS
+from tools.hdfs.datanode import datanodes as make_datanodes
 from tools.hdfs.errors import HdfsError
+from tools.images import MountSpace
 
 START_TIMEOUT = 120
 BIND_ATTEMPTS = 3
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
-DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
 FSCK_BLOCK = re.compile(
     r"^\d+\. (?P<pool>BP-\S+):blk_(?P<id>-?\d+)_(?P<genstamp>\d+) len=(?P<length>\d+)(?P<rest>.*)$",
@@ -39,7 +49,9 @@ class HdfsCluster:
     """Use as a context manager, or call start() and stop().
 
     conf: further properties, over the defaults of config.py.  class_path: jars or folders put
-    before Hadoop's, for daemons and FsShell alike.  data_dirs: how many the datanode has.
+    before Hadoop's, for daemons and FsShell alike.  data_dirs: how many each datanode has.
+    disk_mib, tables: sizes and partition tables (in turn) of a live cluster's images.
+    java_options: of the daemons' JVMs.
     """
 
     def __init__(
@@ -51,24 +63,38 @@ class HdfsCluster:
         data_dirs=1,
         heap_mib=128,
         class_path=(),
+        datanodes=1,
+        replication=1,
+        live=False,
+        disk_mib=1024,
+        tables=("gpt", "none"),
+        java_options=(),
     ):
         if block_size <= 0 or block_size % 512:
             raise HdfsError(f"block size {block_size}: expected a multiple of 512 (the checksum's)")
         if data_dirs < 1:
             raise HdfsError(f"{data_dirs} data directories: at least one is needed")
+        if not 1 <= replication <= datanodes:
+            raise HdfsError(f"replication {replication} on {datanodes} datanodes")
         self.directory = Path(directory).resolve()
         self.version = version
         self.block_size = block_size
+        self.replication = replication
         self.conf = dict(conf or {})
         self.heap_mib = heap_mib
         self.conf_dir = self.directory / "conf"
         self.logs = self.directory / "logs"
         self.name_dir = self.directory / "name"
-        self.data_dirs = [self.directory / f"data{n}" for n in range(1, data_dirs + 1)]
+        self.datanodes = make_datanodes(
+            self.directory, datanodes, data_dirs, live, tables, disk_mib
+        )
+        self.namenode = None
+        self._java_options = list(java_options)
         self._extra_class_path = [str(entry) for entry in class_path]
         self._class_path = None
         self._ports = None
-        self._daemons = []
+        self._common = None  # properties of clients and all daemons
+        self._mounts = MountSpace() if live else None
 
     # ---- life -------------------------------------------------------------
 
@@ -85,45 +111,95 @@ class HdfsCluster:
         self._class_path = ":".join(entries)
         for directory in (self.conf_dir, self.logs):
             directory.mkdir(parents=True, exist_ok=True)
-        for attempt in range(1, BIND_ATTEMPTS + 1):
-            try:
-                return self._start_on(_free_ports(5))
-            except HdfsError as error:
-                # Somebody else may take a free port before the daemon binds it.
-                if "Address already in use" not in str(error) or attempt == BIND_ATTEMPTS:
-                    raise
-
-    def _start_on(self, ports):
-        self._ports = ports
-        properties = config.default_properties(
-            ports, self.name_dir, self.data_dirs, self.block_size
-        )
-        config.write_conf_dir(self.conf_dir, properties | self.conf)
-        self._format()
         try:
-            self._daemons = [self._spawn("namenode", NAMENODE), self._spawn("datanode", DATANODE)]
-            self.wait_ready()
+            self._attach_disks()
+            for attempt in range(1, BIND_ATTEMPTS + 1):
+                try:
+                    return self._start_on(_free_ports(2 + DATANODE_PORTS * len(self.datanodes)))
+                except HdfsError as error:
+                    # Somebody else may take a free port before the daemon binds it.
+                    if "Address already in use" not in str(error) or attempt == BIND_ATTEMPTS:
+                        raise
+                    self._stop_daemons()
         except BaseException:
             self.stop()
             raise
 
+    def _start_on(self, ports):
+        self._ports = ports[:2]
+        common = config.default_properties(
+            *self._ports, self.name_dir, self.block_size, self.replication
+        )
+        self._common = common | self.conf
+        config.write_conf_dir(self.conf_dir, self._common)
+        for number, datanode in enumerate(self.datanodes):
+            first = 2 + number * DATANODE_PORTS
+            datanode.configure(ports[first : first + DATANODE_PORTS], self._common)
+        self._format()
+        self.namenode = self._spawn("namenode", NAMENODE)
+        for datanode in self.datanodes:
+            self._start_datanode(datanode)
+        self.wait_ready()
+
     def stop(self):
-        for daemon in reversed(self._daemons):
-            daemon.stop()
-        self._daemons = []
+        """Also after a start that failed half way; what was mounted is not afterwards."""
+        self._stop_daemons()
+        if self._mounts:
+            for datanode in self.datanodes:
+                datanode.disk.detach()
+            self._mounts.close()
+
+    def _stop_daemons(self):
+        for datanode in self.datanodes:
+            datanode.stop()
+        if self.namenode:
+            self.namenode.stop()
+            self.namenode = None
+
+    def _attach_disks(self):
+        if self._mounts:
+            self._mounts.open()
+            for datanode in self.datanodes:
+                datanode.disk.attach(self._mounts)
 
     def wait_ready(self, timeout=START_TIMEOUT):
-        """Until the DataNode is live, has reported its blocks, and the NameNode takes writes."""
-        what = "live DataNode and NameNode out of safe mode"
-        jvm.wait_until(self._ready, self._daemons, what, timeout)
+        """Until every DataNode that runs is live, has reported its blocks, and the NameNode takes
+        writes."""
+        what = "live DataNodes and NameNode out of safe mode"
+        jvm.wait_until(self._ready, self._daemons(), what, timeout)
 
     def _ready(self):
+        running = [datanode for datanode in self.datanodes if datanode.running]
         try:
             state = self.jmx("namenode", "Hadoop:service=NameNode,name=FSNamesystemState")
             info = self.jmx("namenode", "Hadoop:service=NameNode,name=NameNodeInfo")
         except (OSError, HdfsError):
             return False  # not listening yet, or the bean is not registered yet
-        return state.get("NumLiveDataNodes") == 1 and info.get("Safemode") == ""
+        return (
+            state.get("NumLiveDataNodes", 0) >= len(running)
+            and info.get("Safemode") == ""
+            and all(datanode.has_reported() for datanode in running)
+        )
+
+    def _daemons(self):
+        found = [self.namenode, *(datanode.daemon for datanode in self.datanodes)]
+        return [daemon for daemon in found if daemon]
+
+    def start_datanode(self, name):
+        """Again, after its stop() or kill(); waits until the NameNode has it back."""
+        datanode = self.datanode(name)
+        if datanode.running:
+            raise HdfsError(f"{name} runs already")
+        datanode.configure(datanode.ports, self._common)
+        self._start_datanode(datanode)
+        self.wait_ready()
+
+    def _start_datanode(self, datanode):
+        class_path = f"{datanode.conf_dir}:{self._class_path}"
+        command = self._java(DATANODE, class_path=class_path, options=self._java_options)
+        if self._mounts:
+            command = [*self._mounts.enter, *command]
+        datanode.start(command, self.logs / f"{datanode.name}.log")
 
     def _format(self):
         if (self.name_dir / "current" / "VERSION").exists():
@@ -139,11 +215,12 @@ class HdfsCluster:
             raise HdfsError(f"formatting the NameNode failed (exit {code}); end of {log}:\n{tail}")
 
     def _spawn(self, name, main):
-        return jvm.Daemon(name, self._java(main), self.logs / f"{name}.log")
+        command = self._java(main, options=self._java_options)
+        return jvm.Daemon(name, command, self.logs / f"{name}.log")
 
-    def _java(self, main, arguments=(), **options):
+    def _java(self, main, arguments=(), class_path=None, **options):
         return jvm.java_command(
-            self._class_path, main, arguments, heap_mib=self.heap_mib, **options
+            class_path or self._class_path, main, arguments, heap_mib=self.heap_mib, **options
         )
 
     # ---- facts ------------------------------------------------------------
@@ -154,11 +231,33 @@ class HdfsCluster:
 
     @property
     def pids(self):
-        return {daemon.name: daemon.pid for daemon in self._daemons}
+        """Of the daemons that run: namenode, dn1, dn2 ..."""
+        return {daemon.name: daemon.pid for daemon in self._daemons()}
+
+    @property
+    def class_path(self):
+        """For another JVM that is to be a client of this cluster."""
+        return self._class_path
+
+    @property
+    def data_dirs(self):
+        """Of all datanodes."""
+        return [path for datanode in self.datanodes for path in datanode.data_dirs]
+
+    def datanode(self, name):
+        for datanode in self.datanodes:
+            if datanode.name == name:
+                return datanode
+        raise HdfsError(f"no datanode {name!r}; there are {len(self.datanodes)}, dn1 and on")
+
+    def sync(self):
+        """Has everything the datanodes wrote in their images (live clusters only)."""
+        for datanode in self.datanodes:
+            datanode.disk.sync()
 
     def jmx(self, daemon, query):
-        """The first bean of the "namenode" or "datanode" that answers the query."""
-        port = self._ports[1] if daemon == "namenode" else self._ports[3]
+        """The first bean of the "namenode" or of "dn1", "dn2" ... that answers the query."""
+        port = self._ports[1] if daemon == "namenode" else self.datanode(daemon).ports[1]
         document = json.loads(_http(port, "/jmx", {"qry": query}))
         if not document.get("beans"):
             raise HdfsError(f"{daemon}: no JMX bean {query}")
@@ -185,9 +284,10 @@ class HdfsCluster:
             raise HdfsError(f"fsck {path}: blocks without a location, first {bare[0].spec()}")
         return found
 
-    def block_file(self, block):
-        """The data file of a finalized block, in whichever data directory has it."""
-        for directory in self.data_dirs:
+    def block_file(self, block, datanode=None):
+        """The data file of a finalized block, in whichever data directory (of that datanode's, if
+        one is named) has it."""
+        for directory in self.datanode(datanode).data_dirs if datanode else self.data_dirs:
             candidate = directory / block.relative_path()
             if candidate.is_file():
                 return candidate

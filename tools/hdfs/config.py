@@ -17,9 +17,8 @@ log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 WEB_XML = '<web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"/>\n'
 
 
-def default_properties(ports, name_dir, data_dirs, block_size):
-    rpc, namenode_http, *datanode = ports
-    addresses = [f"127.0.0.1:{port}" for port in datanode]
+def default_properties(rpc, namenode_http, name_dir, block_size, replication):
+    """What clients, the NameNode and all DataNodes share."""
     return {
         "fs.defaultFS": f"hdfs://127.0.0.1:{rpc}",
         "hadoop.security.authentication": "simple",
@@ -30,17 +29,26 @@ def default_properties(ports, name_dir, data_dirs, block_size):
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
         "dfs.namenode.safemode.extension": "0",
         "dfs.namenode.handler.count": "4",
-        "dfs.datanode.data.dir": ",".join(f"file://{directory}" for directory in data_dirs),
-        "dfs.datanode.address": addresses[0],
-        "dfs.datanode.http.address": addresses[1],
-        "dfs.datanode.ipc.address": addresses[2],
         "dfs.datanode.handler.count": "2",
+        # Else a volume with less than a spare gibibyte counts as full.
+        "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
         "dfs.heartbeat.interval": "1",
-        "dfs.replication": "1",
+        "dfs.replication": str(replication),
         "dfs.permissions.enabled": "false",
         "dfs.blocksize": str(block_size),
         "dfs.checksum.type": "CRC32C",
         "dfs.bytes-per-checksum": "512",
+    }
+
+
+def datanode_properties(ports, data_dirs):
+    """What each DataNode has for itself."""
+    data, http, ipc = (f"127.0.0.1:{port}" for port in ports)
+    return {
+        "dfs.datanode.data.dir": ",".join(f"file://{directory}" for directory in data_dirs),
+        "dfs.datanode.address": data,
+        "dfs.datanode.http.address": http,
+        "dfs.datanode.ipc.address": ipc,
     }
 
 
@@ -50,6 +58,11 @@ def write_conf_dir(directory, properties):
         web.mkdir(parents=True, exist_ok=True)
         (web / "web.xml").write_text(WEB_XML)
     (directory / "log4j.properties").write_text(LOG4J)
+    write_site(directory, properties)
+
+
+def write_site(directory, properties):
+    directory.mkdir(parents=True, exist_ok=True)
     rows = "".join(
         f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>\n"
         for name, value in sorted(properties.items())

@@ -49,6 +49,7 @@ class Daemon:
         self.name = name
         self.log = log
         with open(log, "ab") as sink:
+            self._log_start = sink.tell()
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
                 stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True,
@@ -64,6 +65,12 @@ class Daemon:
     def log_tail(self, lines=25):
         text = self.log.read_text(errors="replace").splitlines()
         return "\n".join(text[-lines:])
+
+    def logged(self, text):
+        """Whether this process, not an earlier one of the same log, wrote the text."""
+        with open(self.log, "rb") as log:
+            log.seek(self._log_start)
+            return text.encode() in log.read()
 
     def failure(self, what):
         state = "is running" if self.alive() else f"ended with exit {self._process.returncode}"

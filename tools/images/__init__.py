@@ -4,13 +4,16 @@
     image = make_datanode_image([cluster.data_dirs[0]], "dn.raw", table="gpt")
     image.offset, image.length, image.uuid    # where the file system lies
 
-Needs no privileges: mke2fs fills the file system, sfdisk writes the table.
+Making it needs no privileges: mke2fs fills the file system, sfdisk writes the table.
+A disk in use (mounted, live) is a LiveDisk in a MountSpace; that needs root.
 By hand: `python -m tools.images --help`.
 """
 
 from tools.images.datanode import TABLES, DatanodeImage, ImageError, make_datanode_image
 from tools.images.extents import Extent, file_extents
 from tools.images.layout import DataDir, layout_of, write_layout
+from tools.images.live import LiveDisk
+from tools.images.mounts import MountSpace
 
 __all__ = [
     "TABLES",
@@ -18,6 +21,8 @@ __all__ = [
     "DatanodeImage",
     "Extent",
     "ImageError",
+    "LiveDisk",
+    "MountSpace",
     "file_extents",
     "layout_of",
     "make_datanode_image",

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Mounts that vanish with whoever made them.
+
+    with MountSpace() as space:
+        space.mount_image("disk.raw", "/somewhere/disk", offset=0, length=1 << 30)
+        subprocess.run([*space.enter, "ls", "/somewhere/disk"])
+        os.listdir(space.view("/somewhere/disk"))
+
+They are made in a mount namespace that one small process keeps open.  It ends when our end of its
+pipe closes, however we die; with the last process in it the namespace goes, its mounts and their
+loop devices too.  Nobody outside sees the mounts but through view().  Needs root.
+"""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from tools.images.datanode import ImageError, _run
+
+UNMOUNT_TIMEOUT = 20
+
+
+class MountSpace:
+    def __init__(self):
+        self._keeper = None
+
+    def __enter__(self):
+        self.open()
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def open(self):
+        if os.geteuid() != 0:
+            raise ImageError("mounting an image needs root")
+        keep = ["unshare", "--mount", "--propagation", "private", "cat"]
+        self._keeper = subprocess.Popen(keep, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # The echo comes from within: from now on nothing mounted there shows outside.
+        self._keeper.stdin.write(b"\n")
+        self._keeper.stdin.flush()
+        if self._keeper.stdout.readline() != b"\n":
+            self.close()
+            raise ImageError(f"{' '.join(keep)}: no mount namespace of our own")
+
+    def close(self):
+        """Mounts that are left go when the last process that was entered has ended."""
+        if self._keeper:
+            self._keeper.stdin.close()
+            self._keeper.stdout.close()
+            self._keeper.wait()
+            self._keeper = None
+
+    @property
+    def enter(self):
+        """What to put before a command, with absolute paths in it, that is to see the mounts."""
+        return ["nsenter", f"--mount=/proc/{self._keeper.pid}/ns/mnt"]
+
+    def view(self, path):
+        """Where this process finds a path of the namespace."""
+        return Path(f"/proc/{self._keeper.pid}/root{Path(path).absolute()}")
+
+    def mount_image(self, image, mount_point, offset, length):
+        """Mounts the ext4 that lies there in an image file, read-write, over a loop device."""
+        options = f"loop,offset={offset},sizelimit={length}"
+        image, mount_point = Path(image).resolve(), Path(mount_point).absolute()
+        mount_point.mkdir(parents=True, exist_ok=True)
+        _run([*self.enter, "mount", "-t", "ext4", "-o", options, str(image), str(mount_point)])
+
+    def unmount(self, mount_point):
+        """In order: the file system is clean afterwards, its loop device free."""
+        command = [*self.enter, "umount", str(Path(mount_point).absolute())]
+        deadline = time.monotonic() + UNMOUNT_TIMEOUT
+        while True:
+            try:
+                return _run(command)
+            except ImageError as error:
+                # Daemons that just ended may still be closing files.
+                if "busy" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
