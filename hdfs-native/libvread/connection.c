@@ -164,6 +164,37 @@ void connection_drop_closing(struct vread *v)
 	}
 }
 
+/* ---- operations somebody waits for ---------------------------------------- */
+
+int connection_execute(struct vread *v, struct op *op)
+{
+	struct engine *e = &v->engine;
+	size_t slice_bytes = e->transport->data_in_slice ? op->data_length : 0;
+	struct request *request;
+	uint64_t deadline;
+	int r;
+
+	if (e->transport->ops->call)
+		return engine_call(e, op);
+	deadline = engine_deadline(v->timeout_ms);
+	engine_lock(e);
+	connection_drop_closing(v);
+	r = engine_take_wait(e, slice_bytes, deadline, &request);
+	if (!r) {
+		op->slot = request->op.slot;
+		op->slice_offset = request->op.slice_offset;
+		op->slice_length = request->op.slice_length;
+		request->op = *op;
+		engine_start(e, request);
+		engine_flush(e);
+		r = engine_wait(e, request, 1, deadline);
+		*op = request->op;
+		engine_release(e, request);
+	}
+	engine_unlock(e);
+	return r ?: (op->status < 0 ? op->status : 0);
+}
+
 /* ---- event descriptor ---------------------------------------------------- */
 
 /* One descriptor for two sources: the transport, and completions that another

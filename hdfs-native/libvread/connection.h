@@ -53,6 +53,9 @@ struct vread {
 /* True in a child of the process that connected: nothing of v may be used there. */
 bool connection_forked(const struct vread *v);
 
+/* Executes an OPEN, STAT or PUBLISH; its outcome is in *op.  Not locked. */
+int connection_execute(struct vread *v, struct op *op);
+
 /* Tells the backend of closed files as far as there is room; engine locked. */
 void connection_drop_closing(struct vread *v);
 

@@ -59,7 +59,7 @@ static void device_start(struct transport *t, const struct op *op)
 {
 	struct device *d = device(t);
 
-	/* Only READs come here: OPEN and STAT are calls, CLOSE is drop_handle. */
+	/* Only READs come here: OPEN, STAT and PUBLISH are calls, CLOSE is drop_handle. */
 	d->uses[op->slot]++;
 	d->in_flight[op->slot] = true;
 	d->queued[d->num_queued++] = (struct vread_ioc_read){
@@ -160,11 +160,32 @@ static int call_stat(struct device *d, struct op *op, unsigned timeout_ms)
 	return r;
 }
 
+static int call_publish(struct device *d, struct op *op, unsigned timeout_ms)
+{
+	struct vread_ioc_publish publish = {
+		.data = (uintptr_t)op->data,
+		.data_length = op->data_length,
+		.timeout_ms = timeout_ms,
+		.block_id = op->block_id,
+		.genstamp = op->genstamp,
+		.length = op->new_length,
+		.event = op->event,
+	};
+	int r = waiting_control(d, VREAD_IOC_PUBLISH, &publish, &publish.timeout_ms);
+
+	return r == -ENOTTY ? -EOPNOTSUPP : r; /* a driver that does not know it yet */
+}
+
 static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
 {
-	if (op->kind == VREAD_OP_OPEN)
+	switch (op->kind) {
+	case VREAD_OP_OPEN:
 		return call_open(device(t), op, timeout_ms);
-	return call_stat(device(t), op, timeout_ms);
+	case VREAD_OP_PUBLISH:
+		return call_publish(device(t), op, timeout_ms);
+	default:
+		return call_stat(device(t), op, timeout_ms);
+	}
 }
 
 static void device_drop_handle(struct transport *t, uint32_t handle)

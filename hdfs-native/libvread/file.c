@@ -6,35 +6,6 @@
 #include "connection.h"
 #include "open_data.h"
 
-/* Executes an OPEN or STAT; its outcome is in *op.  Not locked. */
-static int execute(struct vread *v, struct op *op, size_t slice_bytes)
-{
-	struct engine *e = &v->engine;
-	struct request *request;
-	uint64_t deadline;
-	int r;
-
-	if (e->transport->ops->call)
-		return engine_call(e, op);
-	deadline = engine_deadline(v->timeout_ms);
-	engine_lock(e);
-	connection_drop_closing(v);
-	r = engine_take_wait(e, slice_bytes, deadline, &request);
-	if (!r) {
-		op->slot = request->op.slot;
-		op->slice_offset = request->op.slice_offset;
-		op->slice_length = request->op.slice_length;
-		request->op = *op;
-		engine_start(e, request);
-		engine_flush(e);
-		r = engine_wait(e, request, 1, deadline);
-		*op = request->op;
-		engine_release(e, request);
-	}
-	engine_unlock(e);
-	return r ?: (op->status < 0 ? op->status : 0);
-}
-
 static void drop_handle(struct vread *v, struct vread_file *f)
 {
 	engine_lock(&v->engine);
@@ -76,7 +47,7 @@ int vread_open(struct vread *v, const struct vread_block *block, struct vread_fi
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	r = execute(v, &op, v->engine.transport->open_in_slice ? op.data_length : 0);
+	r = connection_execute(v, &op);
 	if (r) {
 		free(f);
 		return r;
@@ -163,7 +134,7 @@ int vread_update(struct vread_file *f)
 
 	if (connection_forked(f->v))
 		return -ENOTCONN;
-	r = execute(f->v, &op, 0);
+	r = connection_execute(f->v, &op);
 	if (r)
 		return r;
 	if (op.block_genstamp != f->genstamp || op.block_length < f->visible_length)

@@ -24,7 +24,7 @@ struct local {
 	struct local_link link;
 	struct vread_front_ring ring;
 	RING_IDX pushed; /* req_prod as we last published it; the shared one is not ours alone */
-	uint8_t *pool;   /* writable view, for the data of OPEN; the slice is read-only */
+	uint8_t *pool; /* writable view, for the data of OPEN and PUBLISH; the slice is read-only */
 	bool broken;
 	uint8_t in_flight[TRANSPORT_MAX_OPS]; /* operation by id, 0: none */
 };
@@ -75,6 +75,14 @@ static void local_start(struct transport *t, const struct op *op)
 		request.u.open.genstamp = op->genstamp;
 		request.u.open.visible_length = op->visible_length;
 		request.u.open.data_length = op->data_length;
+		break;
+	case VREAD_OP_PUBLISH:
+		memcpy(l->pool + op->slice_offset, op->data, op->data_length);
+		request.u.publish.block_id = op->block_id;
+		request.u.publish.genstamp = op->genstamp;
+		request.u.publish.length = op->new_length;
+		request.u.publish.data_length = op->data_length;
+		request.u.publish.event = op->event;
 		break;
 	case VREAD_OP_READ:
 		request.handle = op->handle;
@@ -296,7 +304,7 @@ int local_connect(const char *path, size_t slice_bytes, unsigned timeout_ms, str
 		return -ENOMEM;
 	l->base.ops = &local_ops;
 	l->base.slice_bytes = slice_bytes;
-	l->base.open_in_slice = true;
+	l->base.data_in_slice = true;
 	r = local_link_connect(path, (uint32_t)(slice_bytes / VREAD_PAGE_SIZE), timeout_ms,
 			       &l->link);
 	if (r) {

@@ -133,6 +133,22 @@ void vread_release(struct vread *v, const struct vread_completion *completion);
 /* Readable when vread_reap() has something to yield; owned by the library. */
 int vread_event_fd(struct vread *v);
 
+/*
+ * For datanodes: what happens to their own replicas.  The last three are published before
+ * it happens: once vread_publish() has returned 0, nobody reads that block with a
+ * generation stamp up to block's through this backend until it is FINALIZED again.
+ */
+#define VREAD_EVENT_FINALIZED 1 /* block and .meta are durable (fsync), and complete */
+#define VREAD_EVENT_APPEND 2
+#define VREAD_EVENT_TRUNCATE 3
+#define VREAD_EVENT_DELETE 4
+/* block: pool id, block id, generation stamp and exactly one storage id; no token.
+ * length: bytes of the replica after the event.  0, or -EOPNOTSUPP: this device or backend
+ * takes no events, -EACCES: not of this storage, -ENODEV: the storage is not served there,
+ * -ETIME: whether it was taken is not known. */
+int vread_publish(struct vread *v, const struct vread_block *block, unsigned event,
+		  uint64_t length);
+
 /* A short English text for a negative errno as this library returns it; static storage. */
 const char *vread_strerror(int error);
 

@@ -16,7 +16,7 @@
  * poll(): POLLIN completions can be reaped; POLLOUT a request can be
  * submitted; POLLERR no backend is connected.  POLLHUP the device is gone for good.
  *
- * Errors of requests (results, and errno of OPEN and STAT) are those of
+ * Errors of requests (results, and errno of OPEN, STAT and PUBLISH) are those of
  * vreadif.h.
  */
 #ifndef _UAPI_VREAD_IOCTL_H
@@ -109,6 +109,22 @@ struct vread_ioc_reap {
 	__u32 reserved;
 };
 
+/*
+ * PUBLISH: an event of a datanode's own replica.  data as for OPEN, with exactly one
+ * storage id and no token.  EOPNOTSUPP unless the device's role is datanode and the
+ * backend takes events.  After ETIME or EINTR it may still be taken into account.
+ */
+struct vread_ioc_publish {
+	__u64 data;        /* in: user address */
+	__u32 data_length; /* in: bytes, at most 16384 */
+	__u32 timeout_ms;  /* in: 0: wait for ever; ETIME when it passes */
+	__s64 block_id;    /* in */
+	__u64 genstamp;    /* in */
+	__u64 length;      /* in: bytes of the replica after the event */
+	__u32 event;       /* in: VREAD_PUBLISH_* of vreadif.h */
+	__u32 reserved;    /* in: 0 */
+};
+
 #define VREAD_IOC_MAGIC 0xBD
 #define VREAD_IOC_INFO _IOR(VREAD_IOC_MAGIC, 0, struct vread_ioc_info)
 #define VREAD_IOC_SLICE _IOWR(VREAD_IOC_MAGIC, 1, struct vread_ioc_slice)
@@ -117,5 +133,6 @@ struct vread_ioc_reap {
 #define VREAD_IOC_STAT _IOWR(VREAD_IOC_MAGIC, 4, struct vread_ioc_stat)
 #define VREAD_IOC_SUBMIT _IOW(VREAD_IOC_MAGIC, 5, struct vread_ioc_submit)
 #define VREAD_IOC_REAP _IOWR(VREAD_IOC_MAGIC, 6, struct vread_ioc_reap)
+#define VREAD_IOC_PUBLISH _IOW(VREAD_IOC_MAGIC, 7, struct vread_ioc_publish)
 
 #endif /* _UAPI_VREAD_IOCTL_H */

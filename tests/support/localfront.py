@@ -28,11 +28,13 @@ ENTRY = 64
 RING_HEADER = 64
 
 OPEN, READ, CLOSE, STAT, PUBLISH = 1, 2, 3, 4, 5
+FINALIZED, APPEND, TRUNCATE, DELETE = 1, 2, 3, 4
 
 HELLO = struct.Struct("=IIIHH4I")
 WELCOME = struct.Struct("=IIiIHH3I")
 REQUEST = struct.Struct("=HBBIII48s")
 OPEN_PART = struct.Struct("=qQQI5I")
+PUBLISH_PART = struct.Struct("=qQQII4I")
 READ_PART = struct.Struct("=QI9I")
 RESPONSE = struct.Struct("=HBBiII16s")
 BLOCK_PART = struct.Struct("=QQ")
@@ -82,6 +84,10 @@ def request(operation, request_id=0, pool_page=0, pool_pages=0, handle=0, part=b
 
 def open_part(block_id, genstamp, data_length, visible_length=0, reserved=(0, 0, 0, 0, 0)):
     return OPEN_PART.pack(block_id, genstamp, visible_length, data_length, *reserved)
+
+
+def publish_part(block_id, genstamp, data_length, event, length=0, reserved=(0, 0, 0, 0)):
+    return PUBLISH_PART.pack(block_id, genstamp, length, data_length, event, *reserved)
 
 
 def read_part(offset, length, reserved=(0,) * 9):
@@ -287,6 +293,17 @@ class LocalFront:
         if response.status < 0:
             raise OSError(-response.status, os.strerror(-response.status))
         return bytes(self.pool[page * PAGE : page * PAGE + response.status])
+
+    def publish(self, event, block_id, genstamp, pool_id, storage_id, page=0, queue=0):
+        """The status."""
+        data = open_data(pool_id, [storage_id])
+        return self.publish_raw(data, event, block_id, genstamp, page=page, queue=queue).status
+
+    def publish_raw(self, data, event, block_id, genstamp, page=0, queue=0):
+        pages = max(1, -(-len(data) // PAGE))
+        self.pool[page * PAGE : page * PAGE + len(data)] = data
+        part = publish_part(block_id, genstamp, len(data), event)
+        return self.call(PUBLISH, queue, pool_page=page, pool_pages=pages, part=part)
 
     def stat(self, handle, queue=0):
         return self.call(STAT, queue, handle=handle)

@@ -16,6 +16,7 @@
 #ifndef VREAD_BLOCK_H
 #define VREAD_BLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -54,5 +55,29 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 int block_stat(struct block_handle *h, struct block_info *ret_info);
 
 void block_close(struct block_handle *h);
+
+/* What a datanode says of a replica of its own. */
+struct block_event {
+	const char *pool_id;
+	const char *storage_id;
+	int64_t block_id;
+	uint64_t genstamp;
+	unsigned event; /* VREAD_PUBLISH_* */
+};
+
+/*
+ * Takes an event into account, if p may publish for the datanode that storage belongs to:
+ * see published.h.  After it returned 0 no block_hold() of a withdrawn replica
+ * says true, and no answer given under one that did is still on its way.
+ */
+int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e);
+
+/*
+ * What was read, opened or looked at through h is answered between these two, and only
+ * if block_hold() is true: else the owner has withdrawn the replica meanwhile.
+ * Each hold needs one release, at once: it keeps owners waiting.
+ */
+bool block_hold(struct block_handle *h);
+void block_release(struct block_handle *h);
 
 #endif

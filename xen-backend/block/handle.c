@@ -15,9 +15,10 @@
 struct search {
 	struct block_store *store;
 	const struct block_name *name;
-	struct fs_stamp stamp; /* of the file system being searched, before that */
-	struct fs_view *view;  /* its metadata; opened when first needed */
-	int error;             /* the most telling so far */
+	struct fs_stamp stamp;       /* of the file system being searched, before that */
+	struct fs_view *view;        /* its metadata; opened when first needed */
+	struct published *published; /* of the datanode being searched */
+	int error;                   /* the most telling so far */
 };
 
 /* How much an error says about the block; what was found beats what was not. */
@@ -107,10 +108,14 @@ static int check_length(const struct block_replica *r, uint64_t visible)
 static int try_directory(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
 			 struct block_handle *h)
 {
-	int r = find_replica(s, fs, dir, &h->replica);
+	int r;
 
+	if (store_withdrawn(s->published, s->name->pool_id, s->name->block_id, s->name->genstamp))
+		return -ENOENT;
+	r = find_replica(s, fs, dir, &h->replica);
 	if (r < 0)
 		return r;
+	h->published = s->published;
 	h->visible_length =
 		s->name->visible_length ? s->name->visible_length : h->replica->files.data.size;
 	r = check_length(h->replica, h->visible_length);
@@ -154,6 +159,7 @@ static int search_store(struct search *s, const struct policy *p, struct block_h
 		bool allowed = policy_allows_datanode(p, dn->name);
 
 		any_allowed |= allowed;
+		s->published = dn->published;
 		for (unsigned k = 0; k < dn->layout->num_filesystems; k++)
 			if (search_filesystem(s, &dn->layout->filesystems[k], dn->fs[k], allowed,
 					      h))

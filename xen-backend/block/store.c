@@ -32,6 +32,7 @@ static void clear_datanode(struct store_datanode *dn)
 	free(dn->fs);
 	layout_free(dn->layout);
 	image_source_close(dn->source);
+	published_free(dn->published);
 	free(dn->layout_path);
 	free(dn->name);
 }
@@ -120,7 +121,8 @@ int block_store_add(struct block_store *s, const char *datanode, const char *ima
 		s->datanodes = grown;
 	dn.name = strdup(datanode);
 	dn.layout_path = strdup(layout_path);
-	if (!grown || !dn.name || !dn.layout_path)
+	dn.published = published_new();
+	if (!grown || !dn.name || !dn.layout_path || !dn.published)
 		r = error_text(ret_error, -ENOMEM, "datanode %s: out of memory", datanode);
 	else
 		r = load_datanode(&dn, image_path, ret_error);
@@ -130,6 +132,28 @@ int block_store_add(struct block_store *s, const char *datanode, const char *ima
 	}
 	s->datanodes[s->num_datanodes++] = dn;
 	return 0;
+}
+
+static bool has_storage(const struct store_datanode *dn, const char *storage_id)
+{
+	for (unsigned i = 0; i < dn->layout->num_filesystems; i++) {
+		const struct layout_filesystem *fs = &dn->layout->filesystems[i];
+
+		for (unsigned k = 0; k < fs->num_data_dirs; k++)
+			if (!strcmp(fs->data_dirs[k].storage_id, storage_id))
+				return true;
+	}
+	return false;
+}
+
+struct store_datanode *block_store_find_storage(struct block_store *s, const char *storage_id,
+						const struct store_datanode *after)
+{
+	size_t i = after ? (size_t)(after - s->datanodes) + 1 : 0;
+
+	while (i < s->num_datanodes && !has_storage(&s->datanodes[i], storage_id))
+		i++;
+	return i < s->num_datanodes ? &s->datanodes[i] : NULL;
 }
 
 static const char *state_name(int error)
@@ -165,13 +189,14 @@ json_t *block_store_status(struct block_store *s)
 		const struct store_datanode *dn = &s->datanodes[i];
 
 		json_array_append_new(array,
-				      json_pack("{s:s, s:s, s:s, s:s, s:I, s:o?}", "datanode",
+				      json_pack("{s:s, s:s, s:s, s:s, s:I, s:o?, s:o?}", "datanode",
 						dn->name, "image", image_source_path(dn->source),
 						"layout", dn->layout_path, "mode",
 						image_source_is_direct(dn->source) ? "direct"
 										   : "buffered",
 						"size", (json_int_t)image_source_size(dn->source),
-						"filesystems", filesystems_status(dn)));
+						"filesystems", filesystems_status(dn), "published",
+						store_published_status(dn->published)));
 	}
 	return array;
 }

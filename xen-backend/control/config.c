@@ -178,6 +178,7 @@ static const struct key keys[] = {
 	{SECTION_LOCAL, "socket", parse_socket, IN_CONFIG(local.socket), 0, 0},
 	{SECTION_LOCAL, "allow-datanodes", parse_names, IN_CONFIG(local.allow_datanodes), 0, 0},
 	{SECTION_LOCAL, "allow-pools", parse_names, IN_CONFIG(local.allow_pools), 0, 0},
+	{SECTION_LOCAL, "publish-datanodes", parse_names, IN_CONFIG(local.publish_datanodes), 0, 0},
 	{SECTION_LOCAL, "mode", parse_mode, IN_CONFIG(local.mode), 0, 0},
 	{SECTION_LOCAL, "max-connections", parse_limit, IN_CONFIG(local.max_connections), 1, 4096},
 	{SECTION_LOCAL, "max-pool-pages", parse_limit, IN_CONFIG(local.max_pool_pages),
@@ -412,12 +413,13 @@ static struct config *config_default(void)
 	c->local.socket = strdup("");
 	c->local.allow_datanodes = strdup("");
 	c->local.allow_pools = strdup("*");
+	c->local.publish_datanodes = strdup("");
 	c->local.mode = 0600;
 	c->local.max_connections = 64;
 	c->local.max_pool_pages = VREAD_MAX_POOL_PAGES;
 	c->local.max_total_pool_pages = 8 * VREAD_MAX_POOL_PAGES;
 	if (c->control_socket && c->local.socket && c->local.allow_datanodes &&
-	    c->local.allow_pools)
+	    c->local.allow_pools && c->local.publish_datanodes)
 		return c;
 	config_free(c);
 	return NULL;
@@ -431,6 +433,7 @@ void config_free(struct config *c)
 	free(c->local.socket);
 	free(c->local.allow_datanodes);
 	free(c->local.allow_pools);
+	free(c->local.publish_datanodes);
 	for (size_t i = 0; i < c->num_datanodes; i++) {
 		free(c->datanodes[i].name);
 		free(c->datanodes[i].image);

@@ -40,6 +40,7 @@ struct config {
 		char *socket; /* "": none */
 		char *allow_datanodes;
 		char *allow_pools;
+		char *publish_datanodes;
 		mode_t mode;
 		unsigned max_connections;
 		unsigned max_pool_pages;       /* of one connection */

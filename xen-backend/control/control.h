@@ -28,7 +28,8 @@
  *                      "Connected" | "Closing" | "Closed"
  *     role             "client" | "datanode"; null unless connected
  *     num_queues, ring_pages (of one ring), pool_pages     0 unless connected
- *     counters         opens, reads, bytes, errors ({"ENOENT": 3}),
+ *     counters         opens, reads, bytes, published (events taken), errors
+ *                      ({"ENOENT": 3}),
  *                      open_handles; absent unless connected
  *     last_error       string or null: why it was last closed or refused
  *     domid, device    xen only;  pid, uid  local only

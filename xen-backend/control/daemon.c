@@ -151,7 +151,9 @@ static int start_local(struct daemon *d, const struct port_events *events)
 		return 0;
 	d->local_policy =
 		policy_new(POLICY_CLIENT, c->local.allow_datanodes, c->local.allow_pools, &error);
-	if (!d->local_policy) {
+	if (d->local_policy)
+		error = policy_set_publish(d->local_policy, c->local.publish_datanodes);
+	if (!d->local_policy || error) {
 		log_error("[local]: expected %s", error);
 		return -EINVAL;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * policy.c - what one device may read: two lists of names.
+ * policy.c - what one device may read and publish: three lists of names.
  *
  * A list is kept as the one string it came as; names are found in it by
  * length and content, so nothing is copied or sorted and a look-up is a walk
@@ -19,6 +19,7 @@ struct policy {
 	enum policy_role role;
 	char *datanodes; /* "" none, "*" all */
 	char *pools;
+	char *publish; /* datanodes */
 };
 
 /* NULL if the list is well formed, else what was expected. */
@@ -69,8 +70,9 @@ struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 		p->role = role;
 		p->datanodes = strdup(datanodes);
 		p->pools = strdup(pools);
+		p->publish = strdup(role == POLICY_DATANODE ? datanodes : "");
 	}
-	if (!p || !p->datanodes || !p->pools) {
+	if (!p || !p->datanodes || !p->pools || !p->publish) {
 		policy_free(p);
 		*ret_error = "more memory";
 		return NULL;
@@ -84,7 +86,23 @@ void policy_free(struct policy *p)
 		return;
 	free(p->datanodes);
 	free(p->pools);
+	free(p->publish);
 	free(p);
+}
+
+const char *policy_set_publish(struct policy *p, const char *datanodes)
+{
+	const char *error = list_error(datanodes);
+	char *copy;
+
+	if (error)
+		return error;
+	copy = strdup(datanodes);
+	if (!copy)
+		return "more memory";
+	free(p->publish);
+	p->publish = copy;
+	return NULL;
 }
 
 enum policy_role policy_role(const struct policy *p)
@@ -119,4 +137,14 @@ bool policy_allows_datanode(const struct policy *p, const char *datanode)
 bool policy_allows_pool(const struct policy *p, const char *pool_id)
 {
 	return list_has(p->pools, pool_id);
+}
+
+bool policy_is_publisher(const struct policy *p)
+{
+	return p->role == POLICY_DATANODE || p->publish[0];
+}
+
+bool policy_may_publish(const struct policy *p, const char *datanode)
+{
+	return list_has(p->publish, datanode);
 }

@@ -29,6 +29,8 @@ void counters_response(struct counters *c, uint8_t operation, int32_t status)
 		add(&c->reads, 1);
 		add(&c->bytes, (uint64_t)status);
 	}
+	if (operation == VREAD_OP_PUBLISH)
+		add(&c->published, 1);
 }
 
 void counters_add(struct counters *sum, const struct counters *c)
@@ -36,6 +38,7 @@ void counters_add(struct counters *sum, const struct counters *c)
 	add(&sum->opens, get(&c->opens));
 	add(&sum->reads, get(&c->reads));
 	add(&sum->bytes, get(&c->bytes));
+	add(&sum->published, get(&c->published));
 	for (int e = 0; e < COUNTERS_MAX_ERRNO; e++)
 		add(&sum->errors[e], get(&c->errors[e]));
 }
@@ -51,7 +54,7 @@ json_t *counters_json(const struct counters *c)
 		if (n && name)
 			json_object_set_new(errors, name, json_integer((json_int_t)n));
 	}
-	return json_pack("{s:I, s:I, s:I, s:o}", "opens", (json_int_t)get(&c->opens), "reads",
-			 (json_int_t)get(&c->reads), "bytes", (json_int_t)get(&c->bytes), "errors",
-			 errors);
+	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "opens", (json_int_t)get(&c->opens), "reads",
+			 (json_int_t)get(&c->reads), "bytes", (json_int_t)get(&c->bytes),
+			 "published", (json_int_t)get(&c->published), "errors", errors);
 }

@@ -17,6 +17,7 @@ struct counters {
 	_Atomic uint64_t opens; /* answered with success */
 	_Atomic uint64_t reads;
 	_Atomic uint64_t bytes;
+	_Atomic uint64_t published;                  /* events */
 	_Atomic uint64_t errors[COUNTERS_MAX_ERRNO]; /* by errno, any operation */
 };
 
@@ -24,7 +25,7 @@ struct counters {
 void counters_response(struct counters *c, uint8_t operation, int32_t status);
 /* sum += c */
 void counters_add(struct counters *sum, const struct counters *c);
-/* {"opens", "reads", "bytes", "errors": {"ENOENT": 1}}; new reference. */
+/* {"opens", "reads", "bytes", "published", "errors": {"ENOENT": 1}}; new reference. */
 json_t *counters_json(const struct counters *c);
 
 #endif

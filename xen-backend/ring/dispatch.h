@@ -4,6 +4,11 @@
  *
  * Knows the operations and their answers, nothing of rings: it takes the
  * private copy of a request and fills a zeroed response.
+ *
+ * An answer about a block is true only while its datanode has not withdrawn
+ * it.  So a response is final when it has been sealed, and is put on the ring
+ * before it is unsealed: a PUBLISH on another queue waits for that moment, in
+ * which nothing may block.
  */
 #ifndef VREAD_DISPATCH_H
 #define VREAD_DISPATCH_H
@@ -27,9 +32,15 @@ struct dispatch {
 struct dispatch_scratch {
 	uint8_t raw[VREAD_MAX_OPEN_DATA];
 	struct open_data data;
+	struct block_handle *subject; /* of the request carried out last; NULL: none */
+	uint32_t subject_number;
 };
 
+/* Each call is followed by a seal and an unseal. */
 void dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response);
+void dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
+		   struct vread_response *response);
+void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * open_data.h - the variable part of OPEN, out of hostile bytes.
+ * open_data.h - the variable part of OPEN and PUBLISH, out of hostile bytes.
  *
  * open_data_parse() is pure: it looks at nothing but the private copy it is
  * given, and everything it yields lies in *ret or in that copy.

@@ -102,7 +102,8 @@ static int copy_in(struct queue *q)
 	return n;
 }
 
-static void respond(struct queue *q, const struct vread_response *response)
+/* Whether the frontend asked to be told of it. */
+static bool push(struct queue *q, const struct vread_response *response)
 {
 	int notify;
 
@@ -110,8 +111,25 @@ static void respond(struct queue *q, const struct vread_response *response)
 	memcpy(RING_GET_RESPONSE(&q->ring, q->ring.rsp_prod_pvt), response, sizeof(*response));
 	q->ring.rsp_prod_pvt++;
 	RING_PUSH_RESPONSES_AND_CHECK_NOTIFY(&q->ring, notify);
+	return notify;
+}
+
+/* Carries a request out and answers it; false: halted, nothing was answered. */
+static bool serve(struct queue *q, const struct vread_request *request)
+{
+	struct dispatch *d = &q->shared->dispatch;
+	struct vread_response response = {0};
+	bool answer, notify = false;
+
+	dispatch_request(d, &q->scratch, request, &response);
+	dispatch_seal(d, &q->scratch, &response);
+	answer = !halted(q);
+	if (answer)
+		notify = push(q, &response);
+	dispatch_unseal(d, &q->scratch);
 	if (notify)
 		q->conn->ops->notify(q->conn, q->index);
+	return answer;
 }
 
 /* Serves what is there; the number of requests, or -1 to end. */
@@ -119,14 +137,9 @@ static int turn(struct queue *q)
 {
 	int n = copy_in(q);
 
-	for (int i = 0; i < n; i++) {
-		struct vread_response response = {0};
-
-		dispatch_request(&q->shared->dispatch, &q->scratch, &q->batch[i], &response);
-		if (halted(q))
+	for (int i = 0; i < n; i++)
+		if (!serve(q, &q->batch[i]))
 			return -1;
-		respond(q, &response);
-	}
 	return n;
 }
 

@@ -118,7 +118,7 @@ static void publish(struct xen_device *d)
 		r = store_write_number(xs, d->backend_path, VREAD_NODE_MAX_POOL_PAGES,
 				       limits->max_pool_pages);
 	if (!r)
-		r = store_write_number(xs, d->backend_path, VREAD_NODE_FEATURE_PUBLISH, 0);
+		r = store_write_number(xs, d->backend_path, VREAD_NODE_FEATURE_PUBLISH, 1);
 	if (r) {
 		log_error("%s: cannot publish: %s", d->conn.name, strerror(-r));
 		return;
