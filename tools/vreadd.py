@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A vreadd that serves images on its local port, for tests and benches.
 
-    with Vreadd({"dn1": (image, layout)}, variant="asan") as daemon:
+    with Vreadd({"dn1": DataDirs(image, ["/dfs/data"])}, variant="asan") as daemon:
         subprocess.run(["build/asan/vread", "--endpoint", daemon.endpoint, ...])
+
+A datanode may also be (image, layout); `publish` names those that may be spoken for here.
 
 Its folder is temporary: UNIX socket paths are short.
 """
@@ -12,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -29,9 +32,18 @@ def process_cpu_seconds(pid):
     return time.clock_gettime(~pid << 3 | 2)
 
 
+@dataclass(frozen=True)
+class DataDirs:
+    """A datanode's image, and its data directories as paths inside the image's file systems."""
+
+    image: Path
+    paths: tuple | list
+
+
 class Vreadd:
-    def __init__(self, datanodes, variant="release"):
-        self.datanodes = datanodes  # name -> (image, layout)
+    def __init__(self, datanodes, variant="release", publish=()):
+        self.datanodes = datanodes  # name -> DataDirs or (image, layout)
+        self.publish = publish
         self.binary = REPOSITORY / "build" / variant / "vreadd"
         self._process = None
         self._directory = None
@@ -101,9 +113,10 @@ class Vreadd:
         text = f"[vreadd]\ncontrol-socket = {self.control_socket}\n"
         text += "[xen]\nenabled = no\n"
         text += f"[local]\nsocket = {self.endpoint}\nallow-datanodes = *\n"
-        for name, (image, layout) in self.datanodes.items():
-            image, layout = Path(image).resolve(), Path(layout).resolve()
-            text += f"[datanode {name}]\nimage = {image}\nlayout = {layout}\n"
+        if self.publish:
+            text += f"publish-datanodes = {' '.join(self.publish)}\n"
+        for name, datanode in self.datanodes.items():
+            text += f"[datanode {name}]\n{_image_lines(datanode)}"
         return text
 
     def _wait_for_socket(self):
@@ -122,3 +135,11 @@ class Vreadd:
             self._process.wait()
             self._process = None
         shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _image_lines(datanode):
+    if isinstance(datanode, DataDirs):
+        paths = " ".join(datanode.paths)
+        return f"image = {Path(datanode.image).resolve()}\ndata-dirs = {paths}\n"
+    image, layout = (Path(path).resolve() for path in datanode)
+    return f"image = {image}\nlayout = {layout}\n"

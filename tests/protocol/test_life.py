@@ -35,7 +35,9 @@ def test_systemd_is_told(start_daemon, tmp_path, monkeypatch):
         notified.bind(str(tmp_path / "notify"))
         notified.settimeout(20)
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        daemon = start_daemon(extra="[datanode gone]\nimage = /nonexistent\n")
+        daemon = start_daemon(
+            extra="[datanode gone]\nimage = /nonexistent\nlayout = /nonexistent\n"
+        )
         assert notified.recv(1000) == b"READY=1\nSTATUS=Serving 1 of 2 datanodes"
         assert daemon.stop() == 0
         assert notified.recv(1000).startswith(b"STOPPING=1")
@@ -145,7 +147,7 @@ def test_no_datanode_is_allowed_by_default(start_daemon, image):
 
 
 def test_a_bad_datanode_does_not_keep_the_others_from_serving(start_daemon, image):
-    extra = "[datanode gone]\nimage = /nonexistent/disk.img\n"
+    extra = "[datanode gone]\nimage = /nonexistent/disk.img\nlayout = /nonexistent\n"
     daemon = start_daemon(extra=extra)
     with daemon.front() as front:
         open_block(front, image.blocks[0])

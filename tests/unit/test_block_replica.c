@@ -18,7 +18,7 @@ static struct block_replica *make(const void *dir, int64_t id, uint64_t size)
 {
 	struct replica_key key = {dir, "BP-1", id, 1001};
 	struct block_files files = {.data.size = size};
-	struct block_replica *r = replica_new(NULL, &key, &files, &quiet);
+	struct block_replica *r = replica_new(NULL, NULL, &key, &files, &quiet);
 
 	assert_non_null(r);
 	return r;

@@ -94,7 +94,8 @@ static void test_everything_set(void **state)
 				     "max-pool-pages = 100\n"
 				     "max-total-pool-pages = 200\n"
 				     "[datanode dn.2]\n"
-				     "image = /img/b.raw");
+				     "image = /img/b.raw\n"
+				     "data-dirs = /data/1/dfs  /data2/ /");
 
 	(void)state;
 	assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
@@ -114,9 +115,20 @@ static void test_everything_set(void **state)
 	assert_string_equal(c->datanodes[0].name, "dn-1");
 	assert_string_equal(c->datanodes[0].image, "/img/a b.raw");
 	assert_string_equal(c->datanodes[0].layout, "/img/a.json");
-	assert_string_equal(c->datanodes[1].layout, "/var/lib/vread/layouts/dn.2.json");
+	assert_int_equal(c->datanodes[0].data_dirs.count, 0);
+	assert_null(c->datanodes[1].layout);
+	assert_int_equal(c->datanodes[1].data_dirs.count, 3);
+	assert_string_equal(c->datanodes[1].data_dirs.path[0], "/data/1/dfs");
+	assert_string_equal(c->datanodes[1].data_dirs.path[1], "/data2");
+	assert_string_equal(c->datanodes[1].data_dirs.path[2], "/");
 	config_free(c);
 }
+
+#define AN_IMAGE "expected a line image = /path/to/disk.img\n"
+#define DATA_DIRS                                                                                \
+	"expected a line data-dirs = /dfs/data (directories inside the image) or layout = FILE " \
+	"(of vread-provision)\n"
+#define INSIDE "expected paths inside the image that start with / and go through no \"..\"\n"
 
 static const struct {
 	const char *text;
@@ -169,20 +181,35 @@ static const struct {
 	{"[local]\nmax-connections = 0\n",
 	 ":2: max-connections: 0: expected a number from 1 to 4096\n"},
 	{"[datanode dn1]\n",
-	 ":1: [datanode dn1]: no image: expected a line image = /path/to/disk.img\n"},
-	{"[datanode dn1]\n[xen]\n",
-	 ":1: [datanode dn1]: no image: expected a line image = /path/to/disk.img\n"},
-	{"[datanode dn1]\nimage = disk.img\n",
-	 ":2: image: disk.img: expected a path that starts with /\n"
-	 "@:1: [datanode dn1]: no image: expected a line image = /path/to/disk.img\n"},
+	 ":1: [datanode dn1]: no image: " AN_IMAGE "@:1: [datanode dn1]: no data-dirs: " DATA_DIRS},
+	{"[datanode dn1]\nlayout = /l\n[xen]\n", ":1: [datanode dn1]: no image: " AN_IMAGE},
+	{"[datanode dn1]\nlayout = /l\nimage = disk.img\n",
+	 ":3: image: disk.img: expected a path that starts with /\n"
+	 "@:1: [datanode dn1]: no image: " AN_IMAGE},
+	{"[xen]\n[datanode dn1]\nimage = /x\n[local]\n",
+	 ":2: [datanode dn1]: no data-dirs: " DATA_DIRS},
+	{"[datanode dn1]\nimage = /x\nlayout = /l\ndata-dirs = /a\n",
+	 ":1: [datanode dn1]: both data-dirs and layout: expected one of them; a layout names the "
+	 "directories itself\n"},
+	{"[datanode dn1]\nimage = /x\ndata-dirs =\n",
+	 ":3: data-dirs: : expected at least one path inside the image, for example /dfs/data\n"},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a dfs\n", ":3: data-dirs: /a dfs: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/../b\n", ":3: data-dirs: /a/../b: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/..\n", ":3: data-dirs: /a/..: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\tb\n", ":3: data-dirs: /a\tb: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a /b /a/\n",
+	 ":3: data-dirs: /a /b /a/: expected each path once\n"},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\ndata-dirs = /b\n",
+	 ":4: data-dirs: /b: expected once, it is set above already\n"},
 	{"[datanode a/b]\nimage = /x\n",
 	 ":1: [datanode a/b]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
 	{"[datanode ..]\nimage = /x\n",
 	 ":1: [datanode ..]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
-	{"[datanode a]\nimage = /x\n[datanode a]\nimage = /y\n",
-	 ":3: [datanode a]: expected each name once, it is at line 1 too\n"},
-	{"[datanode a]\nimagee = /x\nimage = /y\n",
-	 ":2: imagee: /x: unknown key: expected one of image, layout; did you mean image?\n"},
+	{"[datanode a]\nimage = /x\nlayout = /l\n[datanode a]\nimage = /y\n",
+	 ":4: [datanode a]: expected each name once, it is at line 1 too\n"},
+	{"[datanode a]\nimagee = /x\nimage = /y\nlayout = /l\n",
+	 ":2: imagee: /x: unknown key: expected one of image, data-dirs, layout; did you mean "
+	 "image?\n"},
 	{"[xen]\nenabled = maybe\nmax-queues = 77\n",
 	 ":2: enabled: maybe: expected yes, no or auto\n"
 	 "@:3: max-queues: 77: expected a number from 1 to 8\n"},

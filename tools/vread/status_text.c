@@ -45,7 +45,7 @@ static const char *tail(const char *s, size_t room, char *buf)
 	return buf;
 }
 
-/* An indented text, broken at blanks. */
+/* An indented text, broken at blanks where it has some. */
 static void print_wrapped(FILE *out, const char *s)
 {
 	const size_t room = WIDTH - 4;
@@ -58,7 +58,7 @@ static void print_wrapped(FILE *out, const char *s)
 			while (n && s[n] != ' ')
 				n--;
 			if (!n)
-				n = strcspn(s, " ");
+				n = room;
 		}
 		fprintf(out, "    %.*s\n", (int)n, s);
 		s += n + strspn(s + n, " ");
@@ -93,15 +93,52 @@ static void print_ports(FILE *out, const json_t *ports)
 	}
 }
 
+static void print_data_dir(FILE *out, const json_t *dir)
+{
+	const json_t *pools = json_object_get(dir, "pools"), *pool;
+	char line[512];
+	size_t i;
+
+	snprintf(line, sizeof(line), "  %.300s: storage %.128s%s", text(dir, "path"),
+		 text(dir, "storage-id"), json_array_size(pools) ? ", pools:" : ", no pool yet");
+	print_wrapped(out, line);
+	json_array_foreach(pools, i, pool)
+	{
+		snprintf(line, sizeof(line), "    %.256s", json_string_value(pool) ?: "-");
+		print_wrapped(out, line);
+	}
+}
+
 static void print_filesystem(FILE *out, const json_t *filesystem)
 {
 	const char *state = text(filesystem, "state");
 	char line[WIDTH + 16];
+	json_t *dir;
+	size_t i;
 
 	snprintf(line, sizeof(line), "partition %.16s: %.16s%s", text(filesystem, "partition"),
 		 state,
 		 strcmp(state, "in use") ? "" : " by its owner: not read until it is unmounted");
 	print_wrapped(out, line);
+	json_array_foreach(json_object_get(filesystem, "data-dirs"), i, dir)
+	{
+		print_data_dir(out, dir);
+	}
+}
+
+/* How it is configured, and what of that is not served. */
+static void print_source(FILE *out, const json_t *datanode)
+{
+	const json_t *layout = json_object_get(datanode, "layout");
+	const json_t *missing = json_object_get(datanode, "missing");
+	char line[WIDTH * 8];
+
+	if (json_is_string(layout)) {
+		snprintf(line, sizeof(line), "layout %.256s", json_string_value(layout));
+		print_wrapped(out, line);
+	}
+	if (json_is_string(missing))
+		print_wrapped(out, json_string_value(missing));
 }
 
 static void print_datanode(FILE *out, const json_t *datanode)
@@ -109,16 +146,19 @@ static void print_datanode(FILE *out, const json_t *datanode)
 	const json_t *refused = json_object_get(datanode, "error");
 	char bytes[16] = "-", buf[WIDTH];
 	const char *name = json_string_value(json_object_get(datanode, "datanode"));
+	const char *state = refused ? "refused" : "served";
 	json_t *filesystem;
 	size_t i;
 
-	if (!refused)
+	if (json_is_string(json_object_get(datanode, "state")))
+		state = text(datanode, "state");
+	if (json_object_get(datanode, "size"))
 		size(number(datanode, "size"), bytes);
-	fprintf(out, "%-16s %-8s %9s  %s\n", name ?: text(datanode, "name"),
-		refused ? "refused" : "served", bytes,
+	fprintf(out, "%-16s %-8.8s %9s  %s\n", name ?: text(datanode, "name"), state, bytes,
 		tail(text(datanode, "image"), WIDTH - 37, buf));
 	if (refused)
 		print_wrapped(out, json_string_value(refused) ?: "-");
+	print_source(out, datanode);
 	json_array_foreach(json_object_get(datanode, "filesystems"), i, filesystem)
 	{
 		print_filesystem(out, filesystem);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "block/internal.h"
+#include "block/refresh.h"
 #include "policy/policy.h"
 #include "vreadif.h"
 
@@ -15,6 +16,7 @@
 struct search {
 	struct block_store *store;
 	const struct block_name *name;
+	struct served *served;       /* of the datanode being searched */
 	struct fs_stamp stamp;       /* of the file system being searched, before that */
 	struct fs_view *view;        /* its metadata; opened when first needed */
 	struct published *published; /* of the datanode being searched */
@@ -25,6 +27,8 @@ struct search {
 static int telling(int error)
 {
 	switch (error) {
+	case -ENODEV: /* the pool is not there */
+		return 0;
 	case -EACCES:
 		return 1;
 	case -ENOENT:
@@ -44,6 +48,7 @@ static void remember(struct search *s, int error)
 		s->error = error;
 }
 
+/* As of when the image was looked into: a pool may be new. */
 static bool has_pool(const struct layout_data_dir *d, const char *pool)
 {
 	for (unsigned i = 0; i < d->num_pools; i++)
@@ -54,8 +59,6 @@ static bool has_pool(const struct layout_data_dir *d, const char *pool)
 
 static bool is_candidate(const struct layout_data_dir *d, const struct block_name *name)
 {
-	if (!has_pool(d, name->pool_id))
-		return false;
 	for (unsigned i = 0; i < name->num_storages; i++)
 		if (!strcmp(name->storage_ids[i], d->storage_id))
 			return true;
@@ -72,7 +75,7 @@ static int find_on_disk(struct search *s, struct fs *fs, const struct layout_dat
 		r = block_locate(fs, s->view, dir->path, key->pool, key->id, key->genstamp, &files);
 	if (r < 0)
 		return r;
-	*ret = replica_new(fs, key, &files, &s->stamp);
+	*ret = replica_new(s->served, fs, key, &files, &s->stamp);
 	if (!*ret)
 		return -ENOMEM;
 	replica_cache_add(s->store->cache, *ret);
@@ -137,6 +140,8 @@ static bool search_filesystem(struct search *s, const struct layout_filesystem *
 
 		if (!is_candidate(dir, s->name))
 			continue;
+		if (!allowed && !has_pool(dir, s->name->pool_id))
+			continue;
 		r = allowed ? 0 : -EACCES;
 		if (r == 0 && !stamped)
 			r = fs_stamp_take(fs, &s->stamp);
@@ -150,21 +155,49 @@ static bool search_filesystem(struct search *s, const struct layout_filesystem *
 	return h->replica != NULL;
 }
 
+static bool search_datanode(struct search *s, struct store_datanode *dn, bool allowed,
+			    struct block_handle *h)
+{
+	const struct image_layout *layout;
+	bool found = false;
+
+	s->served = store_datanode_served(dn);
+	s->published = dn->published;
+	layout = s->served->layout;
+	for (unsigned i = 0; i < layout->num_filesystems && !found; i++)
+		found = search_filesystem(s, &layout->filesystems[i], s->served->fs[i], allowed, h);
+	served_put(s->served);
+	s->served = NULL;
+	return found;
+}
+
+/* What was not found may be in what was not there when the image was looked into last. */
+static void look_again(struct search *s, const struct policy *p)
+{
+	bool by_name = !s->error || s->error == -EACCES || s->error == -EIO;
+
+	for (unsigned i = 0; i < s->store->num_datanodes; i++) {
+		struct store_datanode *dn = s->store->datanodes[i];
+
+		if (policy_allows_datanode(p, dn->name) &&
+		    (by_name || !store_datanode_is_complete(dn)))
+			refresh_want(dn);
+	}
+}
+
 static int search_store(struct search *s, const struct policy *p, struct block_handle *h)
 {
 	bool any_allowed = false;
 
 	for (unsigned i = 0; i < s->store->num_datanodes; i++) {
-		struct store_datanode *dn = &s->store->datanodes[i];
+		struct store_datanode *dn = s->store->datanodes[i];
 		bool allowed = policy_allows_datanode(p, dn->name);
 
 		any_allowed |= allowed;
-		s->published = dn->published;
-		for (unsigned k = 0; k < dn->layout->num_filesystems; k++)
-			if (search_filesystem(s, &dn->layout->filesystems[k], dn->fs[k], allowed,
-					      h))
-				return 0;
+		if (search_datanode(s, dn, allowed, h))
+			return 0;
 	}
+	look_again(s, p);
 	if (s->error)
 		return s->error;
 	return any_allowed ? -ENODEV : -EACCES;
@@ -186,6 +219,8 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 	struct block_handle *h;
 	int r;
 
+	if (!layout_pool_valid(name->pool_id))
+		return -ENODEV;
 	if (!policy_allows_pool(p, name->pool_id))
 		return -EACCES;
 	h = calloc(1, sizeof(*h));

@@ -5,28 +5,42 @@
 #ifndef VREAD_BLOCK_INTERNAL_H
 #define VREAD_BLOCK_INTERNAL_H
 
+#include <pthread.h>
+#include <stdint.h>
+
 #include "block/block.h"
 #include "block/published.h"
 #include "block/replica.h"
 #include "block/replica_cache.h"
+#include "block/served.h"
 #include "block/store.h"
-#include "image/layout.h"
-#include "image/source.h"
 
+/* Stays where it is until the store ends; what it serves changes. */
 struct store_datanode {
+	struct block_store *store;
 	char *name;
-	char *layout_path;
-	struct image_source *source;
-	struct image_layout *layout;
-	struct fs **fs; /* one per layout->filesystems */
+	char *image_path;
+	char *layout_path; /* NULL: by its data directories */
+	char **data_dirs;
+	unsigned num_data_dirs;
 	struct published *published;
+
+	pthread_mutex_t lock; /* of the pointer served: held to copy or change it, no longer */
+	struct served *served;
+
+	/* refresh.c's */
+	atomic_bool wanted; /* somebody missed something: look soon */
+	bool doubted;       /* the last look found less than is served */
+	uint64_t looked;    /* ms: when the last look ended ... */
+	uint64_t took;      /* ... and how long it took */
 };
 
-/* Fixed after the last block_store_add(): read without a lock. */
+/* The list is fixed after the last datanode was added: read without a lock. */
 struct block_store {
-	struct store_datanode *datanodes;
+	struct store_datanode **datanodes;
 	unsigned num_datanodes;
 	struct replica_cache *cache;
+	struct refresher *refresher; /* NULL: not started */
 };
 
 struct block_handle {
@@ -39,5 +53,15 @@ struct block_handle {
 bool store_withdrawn(struct published *p, const char *pool_id, int64_t block_id, uint64_t genstamp);
 /* For the status of a datanode; new reference. */
 json_t *store_published_status(struct published *p);
+
+/* A reference to what dn serves now; never NULL. */
+struct served *store_datanode_served(struct store_datanode *dn);
+/* Whether all that was configured is served. */
+bool store_datanode_is_complete(struct store_datanode *dn);
+/* Replaces it, and forgets replicas found through the one before.  Takes over v. */
+void store_datanode_serve(struct store_datanode *dn, struct served *v);
+
+/* What may be done with the file system right now; as fs_stamp_take(). */
+int store_check_filesystem(struct fs *fs);
 
 #endif

@@ -251,13 +251,14 @@ int block_store_list(struct block_store *s, int (*cb)(void *ctx, const struct bl
 	int r = 0;
 
 	for (unsigned i = 0; i < s->num_datanodes && r == 0; i++) {
-		const struct store_datanode *dn = &s->datanodes[i];
+		struct served *v = store_datanode_served(s->datanodes[i]);
 
-		w.listing.datanode = dn->name;
-		for (unsigned k = 0; k < dn->layout->num_filesystems && r == 0; k++) {
-			w.fs = dn->fs[k];
-			r = walk_filesystem(&w, &dn->layout->filesystems[k]);
+		w.listing.datanode = s->datanodes[i]->name;
+		for (unsigned k = 0; k < v->layout->num_filesystems && r == 0; k++) {
+			w.fs = v->fs[k];
+			r = walk_filesystem(&w, &v->layout->filesystems[k]);
 		}
+		served_put(v);
 	}
 	return r;
 }

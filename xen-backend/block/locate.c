@@ -133,10 +133,10 @@ int block_locate(struct fs *fs, struct fs_view *view, const char *dir, const cha
 
 	memset(ret, 0, sizeof(*ret));
 	if (snprintf(path, sizeof(path), "%s/current/%s/current", dir, pool) >= (int)sizeof(path))
-		return -ENOENT;
+		return -ENODEV;
 	r = fs_view_lookup(view, fs_view_root(view), path, &base);
 	if (r < 0)
-		return r == -ENOTDIR ? -ENOENT : r;
+		return r == -ENOENT || r == -ENOTDIR ? -ENODEV : r;
 	snprintf(path, sizeof(path), "finalized/subdir%d/subdir%d", (int)((id >> 16) & 0x1f),
 		 (int)((id >> 8) & 0x1f));
 	r = locate_in(fs, view, base, path, id, genstamp, ret);

@@ -20,7 +20,8 @@ struct block_files {
 	bool finalized;
 };
 
-/* 0 and *ret (to be released with block_files_clear()), or negative errno: ENOENT,
+/* 0 and *ret (to be released with block_files_clear()), or negative errno: ENODEV
+ * the directory has no such pool, ENOENT,
  * EEXIST another generation stamp, EILSEQ the .meta is missing or malformed,
  * ENODATA, EIO, ENOMEM. */
 int block_locate(struct fs *fs, struct fs_view *view, const char *dir, const char *pool, int64_t id,

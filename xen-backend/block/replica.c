@@ -6,8 +6,9 @@
 
 #include "block/replica.h"
 
-struct block_replica *replica_new(struct fs *fs, const struct replica_key *key,
-				  struct block_files *files, const struct fs_stamp *stamp)
+struct block_replica *replica_new(struct served *served, struct fs *fs,
+				  const struct replica_key *key, struct block_files *files,
+				  const struct fs_stamp *stamp)
 {
 	struct block_replica *r = calloc(1, sizeof(*r));
 	uint64_t units = files->data.size / REPLICA_UNIT + (files->data.size % REPLICA_UNIT != 0);
@@ -20,6 +21,7 @@ struct block_replica *replica_new(struct fs *fs, const struct replica_key *key,
 		return NULL;
 	}
 	atomic_init(&r->references, 1);
+	r->served = served_get(served);
 	r->fs = fs;
 	r->key = *key;
 	r->key.pool = pool;
@@ -45,6 +47,7 @@ void replica_put(struct block_replica *r)
 	block_files_clear(&r->files);
 	free((char *)r->key.pool);
 	free((void *)r->verified);
+	served_put(r->served);
 	free(r);
 }
 

@@ -19,11 +19,13 @@
 #include <stdatomic.h>
 
 #include "block/locate.h"
+#include "block/served.h"
 
 #define REPLICA_UNIT (64U << 10)
 #define REPLICA_MAX_UNITS (1U << 24) /* of a block of 1 TiB; above, nothing is recorded */
 
-/* Identifies a replica in the cache; dir is compared by address. */
+/* Identifies a replica in the cache; dir is compared by address, which belongs to it as
+ * long as what is served does. */
 struct replica_key {
 	const void *dir;
 	const char *pool;
@@ -33,6 +35,7 @@ struct replica_key {
 
 struct block_replica {
 	atomic_uint references;
+	struct served *served; /* keeps fs and key.dir */
 	struct fs *fs;
 	struct replica_key key; /* pool is the replica's own copy */
 	struct block_files files;
@@ -44,10 +47,11 @@ struct block_replica {
 	struct block_replica *newer, *older, *chain;
 };
 
-/* Takes over *files in any case.  stamp was taken before they were looked for.  One
- * reference; NULL: out of memory. */
-struct block_replica *replica_new(struct fs *fs, const struct replica_key *key,
-				  struct block_files *files, const struct fs_stamp *stamp);
+/* Takes over *files in any case.  fs and key->dir are of served.  stamp was taken before
+ * they were looked for.  One reference; NULL: out of memory. */
+struct block_replica *replica_new(struct served *served, struct fs *fs,
+				  const struct replica_key *key, struct block_files *files,
+				  const struct fs_stamp *stamp);
 struct block_replica *replica_get(struct block_replica *r);
 void replica_put(struct block_replica *r); /* NULL is ignored */
 

@@ -116,6 +116,10 @@ void replica_cache_add(struct replica_cache *c, struct block_replica *r)
 	if (replica_weight(r) > MAX_BYTES / 16)
 		return;
 	pthread_mutex_lock(&c->lock);
+	if (r->served && atomic_load(&r->served->retired)) {
+		pthread_mutex_unlock(&c->lock);
+		return;
+	}
 	other = look_up(c, &r->key);
 	if (other)
 		forget(c, other);
@@ -127,5 +131,18 @@ void replica_cache_add(struct replica_cache *c, struct block_replica *r)
 	list_push(c, r);
 	c->count++;
 	c->bytes += replica_weight(r);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void replica_cache_forget(struct replica_cache *c, const struct served *v)
+{
+	struct block_replica *r, *newer;
+
+	pthread_mutex_lock(&c->lock);
+	for (r = c->oldest; r; r = newer) {
+		newer = r->newer;
+		if (r->served == v)
+			forget(c, r);
+	}
 	pthread_mutex_unlock(&c->lock);
 }

@@ -21,7 +21,9 @@ void replica_cache_free(struct replica_cache *c);
  * NULL. */
 struct block_replica *replica_cache_find(struct replica_cache *c, const struct replica_key *key,
 					 const struct fs_stamp *now);
-/* Remembers r, unless it is very large. */
+/* Remembers r, unless it is very large or of what is no longer served. */
 void replica_cache_add(struct replica_cache *c, struct block_replica *r);
+/* Forgets all of what was served until now (v->retired is set already). */
+void replica_cache_forget(struct replica_cache *c, const struct served *v);
 
 #endif

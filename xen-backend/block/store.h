@@ -2,11 +2,16 @@
 /*
  * store.h - which datanodes' images this host serves.
  *
- * Filled from the configuration before the first block_open().  A datanode
- * whose image or layout is unusable is refused with a text that says which
- * object, which value and what to do; the others are served.  One whose file
- * system is in use by its owner is added all the same: it is read whenever it
- * is cleanly unmounted, and not at other times.
+ * The list is filled from the configuration before the first block_open().  A
+ * datanode added with a layout file is served as the file says, or refused with
+ * a text that says which object, which value and what to do.  One added with
+ * its data directories is always added: what its image holds is found out then
+ * and looked for again while the store runs, so that an image, a file system or
+ * a directory that is not there yet, or is replaced, is no reason to restart
+ * anything; its status says what is missing.
+ *
+ * A file system that is in use by its owner is served all the same: it is read
+ * whenever it is cleanly unmounted, and not at other times.
  */
 #ifndef VREAD_BLOCK_STORE_H
 #define VREAD_BLOCK_STORE_H
@@ -22,17 +27,30 @@ void block_store_free(struct block_store *s);
 /* Adds one datanode.  0, or negative errno with *ret_error (free() it). */
 int block_store_add(struct block_store *s, const char *datanode, const char *image_path,
 		    const char *layout_path, char **ret_error);
+/* dirs are valid by layout_path_valid(), each once. */
+int block_store_add_data_dirs(struct block_store *s, const char *datanode, const char *image_path,
+			      const char *const *dirs, unsigned num_dirs, char **ret_error);
+
+/* After the last datanode was added: looks into images again from now on, on a thread of
+ * its own.  0 or negative errno. */
+int block_store_start(struct block_store *s);
 
 /*
- * The next datanode after that one (NULL: the first) that has the storage; NULL if
- * none has.  A guest writes its storage's id, so several may claim one: callers go on
- * until one is theirs to use.  The answer stays as long as the store.
+ * The next datanode after that one (NULL: the first) that has the storage now; NULL if
+ * none has, and then it is looked for.  A guest writes its storage's id, so several may claim one:
+ * callers go on until one is theirs to use.  The answer stays as long as the store.
  */
 struct store_datanode *block_store_find_storage(struct block_store *s, const char *storage_id,
 						const struct store_datanode *after);
+const char *store_datanode_name(const struct store_datanode *dn);
 
-/* New reference: array of what is served, for the status document.  Looks at each file
- * system for its "state": "clean", "in use" or "unreadable". */
+/* New reference: array of objects for the status document, one for each datanode:
+ *   datanode, image, layout or data-dirs     as configured
+ *   state          "served", or "waiting": nothing was found yet
+ *   missing        what of data-dirs is not served, and why; absent: nothing
+ *   size, mode     of the image; absent while it cannot be opened
+ *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
+ *                  "in use" or "unreadable" */
 json_t *block_store_status(struct block_store *s);
 
 #endif

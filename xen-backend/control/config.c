@@ -20,6 +20,7 @@
 
 #include "base/number.h"
 #include "control/nearest.h"
+#include "image/layout.h"
 #include "policy/policy.h"
 #include "vread-ring-user.h"
 
@@ -142,6 +143,59 @@ static const char *parse_path(const char *value, void *field, const struct key *
 	return set_string(value, field);
 }
 
+static void free_paths(struct config_paths *paths)
+{
+	for (unsigned i = 0; i < paths->count; i++)
+		free(paths->path[i]);
+	free(paths->path);
+	*paths = (struct config_paths){0};
+}
+
+/* Takes over path. */
+static const char *add_path(struct config_paths *paths, char *path)
+{
+	size_t length = path ? strlen(path) : 0;
+	const char *error = NULL;
+
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+	if (!path)
+		error = "more memory";
+	else if (!layout_path_valid(path))
+		error = "paths inside the image that start with / and go through no \"..\"";
+	for (unsigned i = 0; !error && i < paths->count; i++)
+		if (!strcmp(paths->path[i], path))
+			error = "each path once";
+	if (error)
+		free(path);
+	else
+		paths->path[paths->count++] = path;
+	return error;
+}
+
+static const char *parse_data_dirs(const char *value, void *field, const struct key *k)
+{
+	struct config_paths paths = {calloc(k->max, sizeof(*paths.path)), 0};
+	const char *error = paths.path ? NULL : "more memory";
+
+	while (!error && *(value += strspn(value, " \t"))) {
+		size_t length = strcspn(value, " \t");
+
+		if (paths.count == k->max)
+			error = "fewer paths";
+		else
+			error = add_path(&paths, strndup(value, length));
+		value += length;
+	}
+	if (!error && paths.count == 0)
+		error = "at least one path inside the image, for example /dfs/data";
+	if (error)
+		free_paths(&paths);
+	else
+		*(struct config_paths *)field = paths;
+	return error;
+}
+
 /* Fits sockaddr_un; empty: no socket. */
 static const char *parse_socket(const char *value, void *field, const struct key *k)
 {
@@ -186,6 +240,8 @@ static const struct key keys[] = {
 	{SECTION_LOCAL, "max-total-pool-pages", parse_limit, IN_CONFIG(local.max_total_pool_pages),
 	 VREAD_MIN_POOL_PAGES, 1U << 28},
 	{SECTION_DATANODE, "image", parse_path, IN_DATANODE(image), 0, 0},
+	{SECTION_DATANODE, "data-dirs", parse_data_dirs, IN_DATANODE(data_dirs), 0,
+	 LAYOUT_MAX_DATA_DIRS},
 	{SECTION_DATANODE, "layout", parse_path, IN_DATANODE(layout), 0, 0},
 };
 #define NUM_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -197,6 +253,15 @@ static struct config_datanode *last_datanode(struct loader *l)
 	return &l->config->datanodes[l->config->num_datanodes - 1];
 }
 
+/* Rightly or not: that was reported then. */
+static bool was_set(const struct loader *l, const char *name)
+{
+	for (unsigned i = 0; i < NUM_KEYS; i++)
+		if (keys[i].section == l->section && !strcmp(keys[i].name, name))
+			return l->seen & 1U << i;
+	return false;
+}
+
 /* Called where a section ends: what a datanode lacks is known only then. */
 static void end_section(struct loader *l)
 {
@@ -206,14 +271,21 @@ static void end_section(struct loader *l)
 	if (l->section != SECTION_DATANODE || l->section_bad)
 		return;
 	d = last_datanode(l);
-	if (!d->image) {
-		l->line = d->line;
+	l->line = d->line;
+	if (!d->image)
 		report(l, "[datanode %s]: no image: expected a line image = /path/to/disk.img",
 		       d->name);
-		l->line = line;
-	}
-	if (!d->layout && asprintf(&d->layout, CONFIG_LAYOUT_DIR "/%s.json", d->name) < 0)
-		d->layout = NULL;
+	if (!was_set(l, "layout") && !was_set(l, "data-dirs"))
+		report(l,
+		       "[datanode %s]: no data-dirs: expected a line data-dirs = /dfs/data "
+		       "(directories inside the image) or layout = FILE (of vread-provision)",
+		       d->name);
+	if (was_set(l, "layout") && was_set(l, "data-dirs"))
+		report(l,
+		       "[datanode %s]: both data-dirs and layout: expected one of them; a layout "
+		       "names the directories itself",
+		       d->name);
+	l->line = line;
 }
 
 static bool datanode_name_valid(const char *name)
@@ -253,11 +325,12 @@ static void begin_datanode(struct loader *l, const char *name)
 	grown = reallocarray(c->datanodes, c->num_datanodes + 1, sizeof(*grown));
 	if (grown)
 		c->datanodes = grown;
-	if (!grown || !(grown[c->num_datanodes].name = strdup(name))) {
+	if (grown)
+		grown[c->num_datanodes] = (struct config_datanode){.name = strdup(name)};
+	if (!grown || !grown[c->num_datanodes].name) {
 		report(l, "[datanode %s]: out of memory", name);
 		return;
 	}
-	grown[c->num_datanodes].image = grown[c->num_datanodes].layout = NULL;
 	grown[c->num_datanodes].line = l->line;
 	c->num_datanodes++;
 	l->section_bad = false;
@@ -438,6 +511,7 @@ void config_free(struct config *c)
 		free(c->datanodes[i].name);
 		free(c->datanodes[i].image);
 		free(c->datanodes[i].layout);
+		free_paths(&c->datanodes[i].data_dirs);
 	}
 	free(c->datanodes);
 	free(c);

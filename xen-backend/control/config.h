@@ -16,14 +16,21 @@
 #include "base/log.h"
 
 #define CONFIG_DEFAULT_PATH "/etc/vread/vread.conf"
-#define CONFIG_LAYOUT_DIR "/var/lib/vread/layouts"
 
 enum config_enabled { CONFIG_NO, CONFIG_YES, CONFIG_AUTO };
 
+/* Of data directories inside an image. */
+struct config_paths {
+	char **path;
+	unsigned count;
+};
+
+/* Either layout or data_dirs is set. */
 struct config_datanode {
 	char *name;
 	char *image;
-	char *layout;
+	char *layout; /* NULL: none */
+	struct config_paths data_dirs;
 	unsigned line; /* of its section */
 };
 

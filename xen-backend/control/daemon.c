@@ -3,7 +3,8 @@
  * daemon.c - see daemon.h.
  *
  * One control thread on sd-event runs everything made here; the only other
- * threads are the sessions' workers.  Parts start from the inside out (blocks,
+ * threads are the sessions' workers and the store's, which looks into images
+ * again.  Parts start from the inside out (blocks,
  * sessions, control socket, ports) and stop in the opposite order: once a
  * frontend can connect, everything behind it is there.
  */
@@ -19,6 +20,7 @@
 
 #include "base/log.h"
 #include "base/version.h"
+#include "block/store.h"
 #include "control/control.h"
 #include "control/datanodes.h"
 #include "policy/policy.h"
@@ -192,6 +194,11 @@ static int start(struct daemon *d)
 
 	if (r)
 		return r;
+	r = block_store_start(d->datanodes.store);
+	if (r) {
+		log_error("cannot start a thread: %s", strerror(-r));
+		return r;
+	}
 	d->sessions = session_server_new(d->datanodes.store);
 	if (!d->sessions)
 		return -ENOMEM;

@@ -9,18 +9,27 @@
 #include "base/log.h"
 #include "block/store.h"
 
+static int add_to_store(struct block_store *s, const struct config_datanode *n, char **ret_error)
+{
+	if (n->layout)
+		return block_store_add(s, n->name, n->image, n->layout, ret_error);
+	return block_store_add_data_dirs(s, n->name, n->image,
+					 (const char *const *)n->data_dirs.path, n->data_dirs.count,
+					 ret_error);
+}
+
 static void add(struct datanodes *d, const struct config_datanode *n)
 {
 	char *error = NULL;
-	int err = block_store_add(d->store, n->name, n->image, n->layout, &error);
+	int err = add_to_store(d->store, n, &error);
 	const char *text = error ? error : strerror(-err);
 
-	if (!err) {
+	if (!err && n->layout)
 		log_info("datanode %s: serving %s", n->name, n->image);
+	if (!err)
 		return;
-	}
 	log_error("datanode %s: refused: %s", n->name, text);
-	json_array_append_new(d->refused, json_pack("{s:s, s:s, s:s, s:s, s:s}", "datanode",
+	json_array_append_new(d->refused, json_pack("{s:s, s:s, s:s*, s:s, s:s}", "datanode",
 						    n->name, "image", n->image, "layout", n->layout,
 						    "state", "refused", "error", text));
 	free(error);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * load.h - looking into a datanode's image for what there is to serve; private to
+ * block/.
+ */
+#ifndef VREAD_BLOCK_LOAD_H
+#define VREAD_BLOCK_LOAD_H
+
+#include "block/internal.h"
+
+/* By a layout file: 0 and *ret, or negative errno with *ret_error (free() it). */
+int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_error);
+
+/* By the data directories' names: always something, though it may hold no more than the
+ * reason why nothing is served yet.  NULL: out of memory. */
+struct served *load_by_data_dirs(struct store_datanode *dn);
+
+/* Whether both are of the same image and tell the same of it. */
+bool served_equal(const struct served *a, const struct served *b);
+
+#endif

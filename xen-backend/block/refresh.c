@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The thread that looks into images again; see refresh.h. */
+#include "block/refresh.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "block/load.h"
+
+#define WANTED_INTERVAL_MS 1000U
+#define SLOW_INTERVAL_MS 15000U
+/* Looks may take this part of the time: an image can be made to be slow to look into. */
+#define DUTY 20U
+#define NICE 10
+
+struct refresher {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of stop, and of sleeping against being woken */
+	pthread_cond_t wake;
+	bool stop;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- one look ------------------------------------------------------------- */
+
+static unsigned num_found(const struct served *v)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
+		n += v->layout->filesystems[i].num_data_dirs;
+	return n;
+}
+
+/* A look may fall into the moment in which the owner changes just what is looked at: that
+ * something is gone is believed when it is seen twice. */
+static bool is_doubtful(struct store_datanode *dn, const struct served *old,
+			const struct served *new)
+{
+	dn->doubted = !dn->doubted && num_found(new) < num_found(old);
+	return dn->doubted;
+}
+
+static void log_change(const struct served *v)
+{
+	char partition[16];
+
+	for (unsigned i = 0; i < v->layout->num_filesystems; i++) {
+		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
+
+		layout_partition_name(lfs, partition);
+		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
+			log_info("datanode %s: serving %s, partition %s, %s: storage %s, %u pools",
+				 v->datanode->name, v->datanode->image_path, partition,
+				 lfs->data_dirs[k].path, lfs->data_dirs[k].storage_id,
+				 lfs->data_dirs[k].num_pools);
+	}
+	if (v->missing)
+		log_warn("datanode %s: not served yet: %s", v->datanode->name, v->missing);
+}
+
+static void look(struct store_datanode *dn)
+{
+	struct served *new = load_by_data_dirs(dn);
+	struct served *old;
+
+	if (!new) {
+		log_warn("datanode %s: out of memory", dn->name);
+		return;
+	}
+	if (!dn->served) {
+		log_change(new);
+		store_datanode_serve(dn, new);
+		return;
+	}
+	old = store_datanode_served(dn);
+	if (served_equal(old, new)) {
+		dn->doubted = false;
+		served_put(new);
+	} else if (is_doubtful(dn, old, new)) {
+		atomic_store(&dn->wanted, true);
+		served_put(new);
+	} else {
+		log_change(new);
+		store_datanode_serve(dn, new);
+	}
+	served_put(old);
+}
+
+void refresh_look(struct store_datanode *dn)
+{
+	uint64_t start = now_ms();
+
+	atomic_store(&dn->wanted, false);
+	look(dn);
+	dn->looked = now_ms();
+	dn->took = dn->looked - start;
+}
+
+/* ---- the thread ------------------------------------------------------------- */
+
+static uint64_t due(struct store_datanode *dn)
+{
+	uint64_t interval = atomic_load(&dn->wanted) ? WANTED_INTERVAL_MS : SLOW_INTERVAL_MS;
+
+	if (interval < dn->took * DUTY)
+		interval = dn->took * DUTY;
+	return dn->looked + interval;
+}
+
+static struct store_datanode *first_due(struct block_store *s)
+{
+	struct store_datanode *first = NULL;
+
+	for (unsigned i = 0; i < s->num_datanodes; i++) {
+		struct store_datanode *dn = s->datanodes[i];
+
+		if (dn->num_data_dirs && (!first || due(dn) < due(first)))
+			first = dn;
+	}
+	return first;
+}
+
+/* Until the time, a request or the end. */
+static void sleep_until(struct refresher *r, uint64_t ms)
+{
+	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+
+	pthread_cond_timedwait(&r->wake, &r->lock, &t);
+}
+
+static void *run(void *arg)
+{
+	struct block_store *s = arg;
+	struct refresher *r = s->refresher;
+
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	pthread_mutex_lock(&r->lock);
+	while (!r->stop) {
+		struct store_datanode *dn = first_due(s);
+		uint64_t at = due(dn);
+
+		if (at > now_ms()) {
+			sleep_until(r, at);
+			continue;
+		}
+		pthread_mutex_unlock(&r->lock);
+		refresh_look(dn);
+		pthread_mutex_lock(&r->lock);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+void refresh_want(struct store_datanode *dn)
+{
+	struct refresher *r = dn->store->refresher;
+
+	if (!dn->num_data_dirs || atomic_exchange(&dn->wanted, true) || !r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static struct refresher *refresher_new(void)
+{
+	struct refresher *r = calloc(1, sizeof(*r));
+	pthread_condattr_t clock;
+
+	if (!r)
+		return NULL;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->wake, &clock);
+	pthread_condattr_destroy(&clock);
+	return r;
+}
+
+static void refresher_free(struct block_store *s)
+{
+	pthread_cond_destroy(&s->refresher->wake);
+	pthread_mutex_destroy(&s->refresher->lock);
+	free(s->refresher);
+	s->refresher = NULL;
+}
+
+int refresher_start(struct block_store *s)
+{
+	int r;
+
+	if (!first_due(s))
+		return 0;
+	s->refresher = refresher_new();
+	if (!s->refresher)
+		return -ENOMEM;
+	r = pthread_create(&s->refresher->thread, NULL, run, s);
+	if (r)
+		refresher_free(s);
+	return -r;
+}
+
+void refresher_stop(struct block_store *s)
+{
+	struct refresher *r = s->refresher;
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->stop = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	refresher_free(s);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * refresh.h - looking into images again; private to block/.
+ *
+ * A datanode formats a directory, registers with another name node, gets its
+ * disk replaced: what a datanode configured by its data directories serves is
+ * looked for again when a request missed something, at most once a second, and
+ * now and then without being asked.  That reads the image, so one thread of
+ * low priority does it; requests only ask and never wait.
+ */
+#ifndef VREAD_BLOCK_REFRESH_H
+#define VREAD_BLOCK_REFRESH_H
+
+#include "block/internal.h"
+
+/* 0 or negative errno.  The list of datanodes does not change afterwards. */
+int refresher_start(struct block_store *s);
+void refresher_stop(struct block_store *s); /* nothing if it was not started */
+
+/* A request missed something that dn might have by now.  Any thread; never waits for I/O. */
+void refresh_want(struct store_datanode *dn);
+
+/* Looks once, now.  The refresher's, and without one the caller's. */
+void refresh_look(struct store_datanode *dn);
+
+#endif
