@@ -3,7 +3,9 @@
  * blockctl: the block and image code of vreadd behind a line protocol, so that tests
  * can change an image between two steps of a read.
  *
- *   blockctl DATANODE=IMAGE:LAYOUT ...     then on stdin, one per line:
+ *   blockctl DATANODE=IMAGE:LAYOUT|DATANODE=IMAGE,DIR,DIR ...
+ *
+ * then on stdin, one per line:
  *   policy DATANODES|* POOLS|*             ("-" for none)
  *   open POOL ID GENSTAMP VISIBLE [STORAGE ...]  -> ok HANDLE LENGTH GENSTAMP FLAGS
  *   read HANDLE OFFSET LENGTH              -> ok N, then N bytes
@@ -12,6 +14,8 @@
  *   close HANDLE                           -> ok
  *   list                                   -> ok JSON
  *   status                                 -> ok JSON
+ *   look                                   -> ok, when all data directories were looked for
+ *   storage ID                             -> ok DATANODE ...: who has it
  *
  * Failures are answered "error ERRNO-NAME".  Bytes of a failed read's destination that
  * are not what they were before are an error of their own: "exposed N".
@@ -26,6 +30,7 @@
 #include "block/block.h"
 #include "block/internal.h"
 #include "block/list.h"
+#include "block/refresh.h"
 #include "block/store.h"
 #include "policy/policy.h"
 
@@ -171,6 +176,24 @@ static void do_list(void)
 	fail(r);
 }
 
+static void do_look(void)
+{
+	for (unsigned i = 0; i < store->num_datanodes; i++)
+		if (store->datanodes[i]->num_data_dirs)
+			refresh_look(store->datanodes[i]);
+	puts("ok");
+}
+
+static void do_storage(const char *id)
+{
+	struct store_datanode *dn = NULL;
+
+	fputs("ok", stdout);
+	while ((dn = block_store_find_storage(store, id, dn)))
+		printf(" %s", store_datanode_name(dn));
+	putchar('\n');
+}
+
 static void run(char *line)
 {
 	char *word[80];
@@ -197,24 +220,51 @@ static void run(char *line)
 		do_list();
 	else if (n == 1 && !strcmp(word[0], "status"))
 		print_json(block_store_status(store));
+	else if (n == 1 && !strcmp(word[0], "look"))
+		do_look();
+	else if (n == 2 && !strcmp(word[0], "storage"))
+		do_storage(word[1]);
 	else
 		fail(-EBADF);
 	fflush(stdout);
 }
 
+static int add_by_layout(const char *name, char *image, char **ret_error)
+{
+	char *layout = strrchr(image, ':');
+
+	if (!layout)
+		return -EINVAL;
+	*layout++ = '\0';
+	return block_store_add(store, name, image, layout, ret_error);
+}
+
+static int add_by_data_dirs(const char *name, char *image, char **ret_error)
+{
+	const char *dirs[LAYOUT_MAX_DATA_DIRS];
+	unsigned n = 0;
+	char *dir;
+
+	strtok(image, ",");
+	while (n < LAYOUT_MAX_DATA_DIRS && (dir = strtok(NULL, ",")))
+		dirs[n++] = dir;
+	return block_store_add_data_dirs(store, name, image, dirs, n, ret_error);
+}
+
 static int add(char *argument)
 {
-	char *image = strchr(argument, '='), *layout = image ? strrchr(image, ':') : NULL;
+	char *image = strchr(argument, '=');
 	char *error = NULL;
 	int r;
 
-	if (!layout) {
-		fprintf(stderr, "blockctl: expected DATANODE=IMAGE:LAYOUT, not %s\n", argument);
+	if (!image) {
+		fprintf(stderr,
+			"blockctl: expected DATANODE=IMAGE:LAYOUT or DATANODE=IMAGE,DIR, not %s\n",
+			argument);
 		return 2;
 	}
 	*image++ = '\0';
-	*layout++ = '\0';
-	r = block_store_add(store, argument, image, layout, &error);
+	r = (strchr(image, ',') ? add_by_data_dirs : add_by_layout)(argument, image, &error);
 	if (r < 0)
 		fprintf(stderr, "%s: %s\n", strerrorname_np(-r), error);
 	free(error);

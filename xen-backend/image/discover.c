@@ -47,15 +47,24 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct wanted *w, con
 	va_end(ap);
 }
 
+static const char *volume_name(const struct layout_filesystem *volume, char buf[32])
+{
+	char partition[16];
+
+	if (volume->table == LAYOUT_NONE)
+		return "the whole disk";
+	snprintf(buf, 32, "partition %s", layout_partition_name(volume, partition));
+	return buf;
+}
+
 /* The same of every directory: the volume holds none. */
 static void note_volume(struct search *s, const struct layout_filesystem *volume, const char *what,
 			const char *type)
 {
-	char partition[16];
+	char name[32];
 
-	layout_partition_name(volume, partition);
 	for (unsigned i = 0; i < s->num_wanted; i++)
-		add_note(&s->wanted[i], "partition %s %s%s", partition, what, type);
+		add_note(&s->wanted[i], "%s %s%s", volume_name(volume, name), what, type);
 }
 
 static bool is_ext(const char *type)
@@ -78,9 +87,8 @@ static struct layout_data_dir *next_data_dir(struct layout_filesystem *volume)
 static int search_view(struct search *s, struct fs *fs, struct fs_view *view,
 		       struct layout_filesystem *volume)
 {
-	char partition[16];
+	char name[32];
 
-	layout_partition_name(volume, partition);
 	for (unsigned i = 0; i < s->num_wanted; i++) {
 		struct layout_data_dir *d = next_data_dir(volume);
 		const char *reason;
@@ -89,8 +97,8 @@ static int search_view(struct search *s, struct fs *fs, struct fs_view *view,
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0) {
-			add_note(&s->wanted[i], "partition %s (%s): %s", partition, volume->type,
-				 reason);
+			add_note(&s->wanted[i], "%s (%s): %s", volume_name(volume, name),
+				 volume->type, reason);
 			continue;
 		}
 		s->wanted[i].found = true;

@@ -3,9 +3,9 @@
  * Partition tables and file-system signatures by libblkid; see partition.h.
  *
  * libblkid reads a descriptor of its own, through the page cache.  On a block
- * device that view may be stale; it decides nothing but whether the image looks
- * as it did when it was provisioned, and the readers check the file system's
- * UUID again on what they read.
+ * device, which its owner writes beneath that cache, the cache is dropped first.
+ * It decides nothing but whether to look on with the readers, which check the
+ * file system's UUID again on what they read.
  */
 #include <blkid/blkid.h>
 #include <endian.h>
@@ -37,6 +37,8 @@ static int probe_open(struct image_source *s, uint64_t offset, uint64_t length, 
 {
 	p->blkid = blkid_new_probe();
 	p->fd = open(image_source_path(s), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (p->fd >= 0 && image_source_is_direct(s))
+		posix_fadvise(p->fd, (off_t)offset, (off_t)length, POSIX_FADV_DONTNEED);
 	if (!p->blkid || p->fd < 0 ||
 	    blkid_probe_set_device(p->blkid, p->fd, (blkid_loff_t)offset, (blkid_loff_t)length)) {
 		probe_close(p);
