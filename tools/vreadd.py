@@ -9,6 +9,7 @@ A datanode may also be (image, layout); `publish` names those that may be spoken
 Its folder is temporary: UNIX socket paths are short.
 """
 
+import json
 import shutil
 import signal
 import subprocess
@@ -101,6 +102,12 @@ class Vreadd:
 
     def log(self):
         return self._log.read_text(errors="replace")[-4000:]
+
+    def status(self):
+        """The document of `vread status --json`."""
+        command = [self.binary.with_name("vread"), "status", "--json"]
+        command += ["--socket", self.control_socket]
+        return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
     def cpu_seconds(self):
         return process_cpu_seconds(self.pid)

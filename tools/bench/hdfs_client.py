@@ -54,6 +54,8 @@ class HdfsClient:
         self._directory.cleanup()
 
     def mount(self, name, properties):
+        """A FileSystem of its own, with its own sockets and caches."""
+        properties = {"dfs.client.context": name} | properties
         self.ask("mount", name, *(f"{key}={value}" for key, value in properties.items()))
 
     def ask(self, *words):

@@ -37,6 +37,11 @@ class Row:
         """A round of many small reads of so many bytes in all; the typical one took so long."""
         self._add(microseconds, size, cpu_seconds)
 
+    def clear(self):
+        """Forgets the rounds so far."""
+        self.values.clear()
+        self.cpu.clear()
+
     def _add(self, value, size, cpu_seconds):
         self.values.append(value)
         self.cpu.append(cpu_seconds * GIB / size)

@@ -3,6 +3,7 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -14,6 +15,7 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 
 /**
@@ -23,10 +25,13 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
  *
  * <pre>
  *   mount NAME [KEY=VALUE ...]        a FileSystem with these properties; none is shared
+ *   unmount NAME
  *   sum NAME PATH                     reads all; CRC-32C of it
  *   seq NAME PATH REQUEST             reads all, REQUEST bytes per read()
  *   pread NAME PATH REQUEST COUNT     COUNT positional reads at the same random places every time
- *   write NAME PATH BYTES REQUEST     writes and closes; replaces what was there
+ *   write NAME PATH BYTES REQUEST DATANODE
+ *                                     writes and closes; onto the datanode with that HOST:PORT
+ *   delete NAME PATH
  * </pre>
  *
  * Time and quantity only: CPU time is looked at from outside.
@@ -52,6 +57,13 @@ public final class HdfsBench {
         switch (words[0]) {
             case "mount":
                 return mount(words);
+            case "unmount":
+                fs(words).close();
+                mounted.remove(words[1]);
+                return "{}";
+            case "delete":
+                return String.format(
+                        "{\"deleted\": %b}", fs(words).delete(new Path(words[2]), false));
             case "sum":
                 return sum(fs(words), new Path(words[2]));
             case "seq":
@@ -67,7 +79,8 @@ public final class HdfsBench {
                         fs(words),
                         new Path(words[2]),
                         Long.parseLong(words[3]),
-                        Integer.parseInt(words[4]));
+                        Integer.parseInt(words[4]),
+                        words[5].split(":"));
             default:
                 throw new IllegalArgumentException(words[0] + ": no such command");
         }
@@ -147,12 +160,22 @@ public final class HdfsBench {
                 nanoseconds[(int) (count * 0.99)] / 1e3);
     }
 
-    private String write(FileSystem fs, Path path, long size, int request) throws Exception {
+    private String write(FileSystem fs, Path path, long size, int request, String[] datanode)
+            throws Exception {
         PageAligned buffer = buffer(request);
         new Random(SEED).nextBytes(buffer.bytes);
         int start = buffer.start();
         long began = System.nanoTime();
-        try (FSDataOutputStream out = fs.create(path, true)) {
+        InetSocketAddress[] favoured = {
+            new InetSocketAddress(datanode[0], Integer.parseInt(datanode[1]))
+        };
+        try (FSDataOutputStream out =
+                ((DistributedFileSystem) fs)
+                        .createFile(path)
+                        .recursive()
+                        .overwrite(true)
+                        .favoredNodes(favoured)
+                        .build()) {
             for (long left = size; left > 0; left -= request) {
                 out.write(buffer.bytes, start, (int) Math.min(left, request));
             }

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows of the native suite: a stock HDFS client, with and without vRead.
+
+A real NameNode and two DataNodes run, each datanode's directory on a live ext4 image: dn1 as
+stock, dn2 with vRead's publisher.  One warm client JVM has a FileSystem per configuration.  Every
+round runs, one right after the other and with warm page caches:
+
+    hdfs.tcp.seq           read() of 1 MiB pieces of a file on dn1
+    hdfs.shortcircuit.seq  the same by short-circuit reads, checksums on, libhadoop.so's CRCs
+    vread.hdfs.seq         the same by vRead's plug-in, vreadd started anew: all is verified
+    vread.hdfs.reread      the same again
+    *.pread64k             positional reads of 64 KiB at random places: the median's microseconds
+    hdfs.write, vread.write    a file onto dn1, and onto dn2
+
+CPU time is that of the client, the datanode and vreadd together.  Before the rounds all ways of
+reading must give the same sum; every vread round is shown by the client to have used vRead.
+"""
+
+import shutil
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tools.bench.hdfs_client import HdfsClient
+from tools.bench.results import Row, Target
+from tools.bench.suite import BenchError
+from tools.hdfs import HdfsCluster, HdfsError
+from tools.hdfs.native_code import libhadoop_dir
+from tools.vreadd import REPOSITORY, DataDirs, Vreadd, process_cpu_seconds
+
+JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
+REQUEST = 1 << 20
+PREAD_BYTES, PREAD_COUNT = 64 << 10, 2000
+FILE, SMALL_FILE = "/bench/file", "/bench/small"
+STOCK = {"dfs.client.read.shortcircuit": "false"}
+SHORT_CIRCUIT = {"dfs.client.read.shortcircuit": "true"}
+BUILDER = {
+    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder"
+}
+PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
+WARM_UP_ROUNDS = 3
+SETTLE_TIMEOUT = 60
+
+NAMES = {
+    "hdfs.tcp.seq": "MB/s",
+    "hdfs.shortcircuit.seq": "MB/s",
+    "vread.hdfs.seq": "MB/s",
+    "vread.hdfs.reread": "MB/s",
+    "hdfs.tcp.pread64k": "us",
+    "hdfs.shortcircuit.pread64k": "us",
+    "vread.hdfs.pread64k": "us",
+    "hdfs.write": "MB/s",
+    "vread.write": "MB/s",
+}
+TARGETS = (
+    Target("vread.hdfs.seq", "hdfs.tcp.seq", 3.0),
+    Target("vread.hdfs.seq", "hdfs.shortcircuit.seq", 1.0),
+    Target("vread.hdfs.seq", "hdfs.tcp.seq", at_most=0.5, cpu=True),
+    Target("vread.hdfs.pread64k", "hdfs.tcp.pread64k", at_most=0.25),
+    Target("vread.write", "hdfs.write", 0.98),
+)
+CONDITIONS = {
+    "file_system": "ext4, mounted by the datanode while vreadd reads its image",
+    "client": "one warm JVM; its first rounds do not count",
+    "read": f"read(byte[]) of {REQUEST} bytes into a page-aligned part of an array",
+    "pread": f"{PREAD_COUNT} of {PREAD_BYTES} bytes at random multiples of 4096; median",
+    "cpu": "client, datanode and vreadd",
+}
+
+
+class HdfsRows:
+    """Use as a context manager."""
+
+    def __init__(self, mib, block_mib):
+        self.size = mib << 20
+        self.write_size = self.size // 2
+        self.rows = {name: Row(name, unit) for name, unit in NAMES.items()}
+        self._block_mib = block_mib
+        self._stack = ExitStack()
+        self._cluster = self._client = self._publish_vreadd = None
+        self._rounds = 0
+
+    def __enter__(self):
+        if not JAR.exists():
+            raise BenchError(f"{JAR.relative_to(REPOSITORY)} is not built; run `make all`")
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    # ---- setting up -------------------------------------------------------
+
+    def _start(self):
+        directory = self._temporary(REPOSITORY / "build" / "bench")
+        # Datanodes refuse a socket below a folder that anybody may write to, like /tmp.
+        sockets = self._temporary(Path("/run"))
+        self._cluster = HdfsCluster(
+            directory,
+            block_size=self._block_mib << 20,
+            conf=SHORT_CIRCUIT | {"dfs.domain.socket.path": f"{sockets}/dn._PORT"},
+            class_path=[JAR],
+            datanodes=2,
+            live=True,
+            disk_mib=4 * (self.size >> 20) + 512,
+            java_options=[f"-Djava.library.path={libhadoop_dir()}"],
+        )
+        self._stack.enter_context(self._cluster)
+        self._start_publisher()
+        self._client = self._stack.enter_context(
+            HdfsClient(self._cluster, class_path=[JAR], library_path=libhadoop_dir())
+        )
+        self._client.mount("tcp", STOCK)
+        self._client.mount("shortcircuit", SHORT_CIRCUIT)
+        self._write("tcp", FILE, self.size, "dn1")
+        self._write("tcp", SMALL_FILE, 4096, "dn1")
+        self._cluster.sync()
+
+    def _temporary(self, parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        directory = tempfile.mkdtemp(prefix="vread-bench-", dir=parent)
+        self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        return Path(directory)
+
+    def _start_publisher(self):
+        """dn2 gets the address of a vreadd, which wants its image first."""
+        vreadd = Vreadd(self._served("dn2"), publish=["dn2"])
+        self._publish_vreadd = self._stack.enter_context(vreadd)
+        datanode = self._cluster.datanode("dn2")
+        datanode.stop()
+        datanode.conf = PUBLISHER | {"io.vread.endpoint": vreadd.endpoint}
+        self._cluster.start_datanode("dn2")
+
+    # ---- measuring --------------------------------------------------------
+
+    def check_agreement(self):
+        sums = {
+            name: self._client.ask("sum", name, FILE)["sum"] for name in ("tcp", "shortcircuit")
+        }
+        with self._vread():
+            sums["vread"] = self._client.ask("sum", "vread", FILE)["sum"]
+        if len(set(sums.values())) != 1:
+            raise BenchError(f"{FILE} has different sums: {sums}")
+
+    def warm_up(self):
+        for _ in range(WARM_UP_ROUNDS):
+            self.round()
+        for row in self.rows.values():
+            row.clear()
+
+    def round(self):
+        self._rounds += 1
+        self._sequential("hdfs.tcp.seq", "tcp")
+        self._sequential("hdfs.shortcircuit.seq", "shortcircuit")
+        with self._vread() as vreadd:
+            self._sequential("vread.hdfs.seq", "vread", vreadd)
+            self._sequential("vread.hdfs.reread", "vread", vreadd)
+            self._positional("hdfs.tcp.pread64k", "tcp")
+            self._positional("vread.hdfs.pread64k", "vread", vreadd)
+            self._positional("hdfs.shortcircuit.pread64k", "shortcircuit")
+        self._writes()
+
+    @contextmanager
+    def _vread(self):
+        """A vreadd that has verified nothing yet, and the client connected to it."""
+        with Vreadd(self._served("dn1")) as vreadd:
+            self._client.mount("vread", STOCK | BUILDER | {"io.vread.endpoint": vreadd.endpoint})
+            try:
+                self._client.ask("seq", "vread", SMALL_FILE, REQUEST)
+                yield vreadd
+            finally:
+                self._client.ask("unmount", "vread")
+
+    def _sequential(self, name, mounted, vreadd=None):
+        measured = self._measure(("seq", mounted, FILE, REQUEST), vreadd, self.size)
+        short_circuit = self.size if mounted == "shortcircuit" else 0
+        if measured["short_circuit_bytes"] != short_circuit:
+            raise BenchError(f"{name}: {measured['short_circuit_bytes']} bytes by short circuit")
+        self.rows[name].add(measured["bytes"], measured["seconds"], measured["cpu_seconds"])
+
+    def _positional(self, name, mounted, vreadd=None):
+        command = ("pread", mounted, FILE, PREAD_BYTES, PREAD_COUNT)
+        measured = self._measure(command, vreadd, PREAD_BYTES * PREAD_COUNT)
+        self.rows[name].add_latency(measured["p50_us"], measured["bytes"], measured["cpu_seconds"])
+
+    def _measure(self, command, vreadd, size, datanode="dn1"):
+        """Runs a command that moves `size` bytes, all of them through vreadd if there is one."""
+        served = _bytes_served(vreadd)
+        before = self._cpu_seconds(vreadd, datanode)
+        measured = self._client.ask(*command)
+        measured["cpu_seconds"] = self._cpu_seconds(vreadd, datanode) - before
+        if measured["bytes"] != size:
+            raise BenchError(f"{command}: {measured['bytes']} bytes, expected {size}")
+        if vreadd and _bytes_served(vreadd) - served < size:
+            raise BenchError(
+                f"{command}: vreadd served {_bytes_served(vreadd) - served} bytes of {size}; "
+                f"the client's log ends:\n{self._client.log()}"
+            )
+        return measured
+
+    def _cpu_seconds(self, vreadd, datanode):
+        seconds = self._client.cpu_seconds()
+        seconds += process_cpu_seconds(self._cluster.pids[datanode])
+        return seconds + (vreadd.cpu_seconds() if vreadd else 0)
+
+    def _writes(self):
+        rows = [("hdfs.write", "dn1", None), ("vread.write", "dn2", self._publish_vreadd)]
+        if self._rounds % 2:
+            rows.reverse()  # whoever writes second may find the disk busy
+        for name, datanode, vreadd in rows:
+            path = f"/bench/{name}"
+            before = self._cpu_seconds(vreadd, datanode)
+            measured = self._write("tcp", path, self.write_size, datanode)
+            cpu = self._cpu_seconds(vreadd, datanode) - before
+            self.rows[name].add(measured["bytes"], measured["seconds"], cpu)
+            self._check_place(path, datanode)
+            self._forget(path)
+
+    def _write(self, mounted, path, size, datanode):
+        address = self._cluster.datanode(datanode).address
+        return self._client.ask("write", mounted, path, size, REQUEST, address)
+
+    def _check_place(self, path, datanode):
+        storages = set(self._cluster.datanode(datanode).storage_ids())
+        for block in self._cluster.blocks(path):
+            if not storages.issuperset(block.storage_ids):
+                raise BenchError(f"{path}: {block.spec()} is not on {datanode}")
+
+    def _forget(self, path):
+        """Deletes a file; returns when its blocks are gone and the disks are idle."""
+        blocks = self._cluster.blocks(path)
+        self._client.ask("delete", "tcp", path)
+        deadline = time.monotonic() + SETTLE_TIMEOUT
+        while any(self._has(block) for block in blocks):
+            if time.monotonic() > deadline:
+                raise BenchError(f"{path}: blocks are still there after {SETTLE_TIMEOUT} s")
+            time.sleep(0.1)
+        self._cluster.sync()
+
+    def _has(self, block):
+        try:
+            return self._cluster.block_file(block)
+        except HdfsError:
+            return None
+
+    def _served(self, name):
+        datanode = self._cluster.datanode(name)
+        return {name: DataDirs(datanode.disk.path, datanode.paths_on_disk)}
+
+
+def _bytes_served(vreadd):
+    return vreadd.status()["totals"]["bytes"] if vreadd else 0
