@@ -148,6 +148,15 @@ static long ioc_stat(struct vread_file *file, void __user *arg)
 	return copy_to_user(arg, &stat, sizeof(stat)) ? -EFAULT : 0;
 }
 
+static long ioc_publish(struct vread_file *file, void __user *arg)
+{
+	struct vread_ioc_publish publish;
+
+	if (copy_from_user(&publish, arg, sizeof(publish)))
+		return -EFAULT;
+	return vread_publish_event(file->dev, &publish);
+}
+
 static long ioc_submit(struct vread_file *file, void __user *arg)
 {
 	struct vread_ioc_read __user *from;
@@ -201,6 +210,8 @@ static long dispatch(struct vread_file *file, unsigned int cmd, void __user *arg
 		return ioc_submit(file, arg);
 	case VREAD_IOC_REAP:
 		return ioc_reap(file, arg);
+	case VREAD_IOC_PUBLISH:
+		return ioc_publish(file, arg);
 	default:
 		return -ENOTTY;
 	}

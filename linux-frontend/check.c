@@ -83,6 +83,18 @@ int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes)
 	return 0;
 }
 
+int vread_check_publish(const struct vread_ioc_publish *publish)
+{
+	if (publish->reserved)
+		return -EINVAL;
+	if (publish->event < VREAD_PUBLISH_FINALIZED || publish->event > VREAD_PUBLISH_DELETE)
+		return -EINVAL;
+	if (publish->data_length < sizeof(struct vread_open_data) ||
+	    publish->data_length > VREAD_MAX_OPEN_DATA)
+		return -EINVAL;
+	return 0;
+}
+
 const char *vread_check_response(const struct vread_response *rsp, unsigned int operation,
 				 uint32_t max_status)
 {

@@ -30,6 +30,9 @@ const char *vread_parse_role(const char *text);
 /* The static part of a READ: 0, or -EINVAL. */
 int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes);
 
+/* The static part of a PUBLISH: 0, or -EINVAL. */
+int vread_check_publish(const struct vread_ioc_publish *publish);
+
 /* A response to a request of that operation; a READ's length is max_status, 0 for
  * others.  NULL, or what is wrong with it. */
 const char *vread_check_response(const struct vread_response *rsp, unsigned int operation,

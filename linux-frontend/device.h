@@ -53,6 +53,7 @@ struct vread_device {
 	unsigned int num_queues;
 	const u8 *alive;      /* the alive byte, while there are rings */
 	const char *role;     /* static string */
+	bool takes_events;    /* role datanode, and the backend knows PUBLISH */
 	bool gone;            /* for good */
 	bool faulty;          /* the backend broke the protocol */
 	wait_queue_head_t wq; /* link up or down, room on a ring, control pages free */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handles, OPEN, STAT and CLOSE.
+ * Handles, OPEN, STAT, PUBLISH and CLOSE.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
+#include "check.h"
 #include "compat.h"
 #include "link.h"
 #include "request.h"
@@ -86,6 +87,7 @@ struct vread_call {
 	struct kref ref;
 	struct vread_device *dev;
 	struct vread_handle *handle; /* OPEN: the one to be; STAT: the one asked about */
+	u32 generation;              /* of the connection it is made on */
 	unsigned int first, pages;   /* control pages; none if pages is 0 */
 	wait_queue_head_t wq;
 	bool done;
@@ -122,21 +124,30 @@ static void call_complete(struct vread_req *req, int status, const struct vread_
 	kref_put(&call->ref, call_release);
 }
 
-/* Takes over the caller's reference to handle. */
-static struct vread_call *call_create(struct vread_handle *handle, u8 operation)
+static struct vread_call *call_create(struct vread_device *dev, u32 generation, u8 operation)
 {
 	struct vread_call *call = kzalloc(sizeof(*call), GFP_KERNEL_ACCOUNT);
 
-	if (!call) {
-		vread_handle_put(handle);
+	if (!call)
 		return NULL;
-	}
 	kref_init(&call->ref);
 	init_waitqueue_head(&call->wq);
-	call->dev = handle->dev;
-	call->handle = handle;
+	call->dev = dev;
+	call->generation = generation;
 	call->req.operation = operation;
 	call->req.complete = call_complete;
+	return call;
+}
+
+/* Takes over the caller's reference to handle. */
+static struct vread_call *handle_call_create(struct vread_handle *handle, u8 operation)
+{
+	struct vread_call *call = call_create(handle->dev, handle->generation, operation);
+
+	if (call)
+		call->handle = handle;
+	else
+		vread_handle_put(handle);
 	return call;
 }
 
@@ -168,7 +179,7 @@ static bool link_lost(struct vread_device *dev, u32 generation)
 static int call_run(struct vread_call *call, struct vread_request *wire, long *left)
 {
 	struct vread_device *dev = call->dev;
-	u32 generation = call->handle->generation;
+	u32 generation = call->generation;
 	int ret;
 
 	kref_get(&call->ref);
@@ -194,12 +205,12 @@ static int call_run(struct vread_call *call, struct vread_request *wire, long *l
 	return call->status;
 }
 
-/* ---- OPEN ---- */
+/* ---- open_data of OPEN and PUBLISH ---- */
 
-static int copy_open_data(struct vread_call *call, const struct vread_ioc_open *open)
+static int copy_data(struct vread_call *call, u64 data, u32 length)
 {
-	const char __user *from = u64_to_user_ptr(open->data);
-	u32 left = open->data_length, page, n;
+	const char __user *from = u64_to_user_ptr(data);
+	u32 left = length, page, n;
 
 	for (page = call->first; left; page++, left -= n, from += n) {
 		n = min_t(u32, left, VREAD_PAGE_SIZE);
@@ -212,7 +223,7 @@ static int copy_open_data(struct vread_call *call, const struct vread_ioc_open *
 static int take_control_pages(struct vread_call *call, unsigned int pages, long *left)
 {
 	struct vread_device *dev = call->dev;
-	u32 generation = call->handle->generation;
+	u32 generation = call->generation;
 	int ret = -ENOSPC;
 
 	*left = vread_wait(dev->wq,
@@ -227,6 +238,25 @@ static int take_control_pages(struct vread_call *call, unsigned int pages, long 
 	return ret;
 }
 
+/* Runs a request whose data a process brings. */
+static int call_run_with_data(struct vread_call *call, struct vread_request *wire, u64 data,
+			      u32 length, u32 timeout_ms)
+{
+	long left = wait_limit(timeout_ms);
+	int ret;
+
+	ret = take_control_pages(call, DIV_ROUND_UP(length, VREAD_PAGE_SIZE), &left);
+	if (!ret)
+		ret = copy_data(call, data, length);
+	if (ret)
+		return ret;
+	wire->pool_page = call->first;
+	wire->pool_pages = call->pages;
+	return call_run(call, wire, &left);
+}
+
+/* ---- OPEN ---- */
+
 static int run_open(struct vread_call *call, struct vread_ioc_open *open)
 {
 	struct vread_request wire = {
@@ -239,17 +269,8 @@ static int run_open(struct vread_call *call, struct vread_ioc_open *open)
 				.data_length = open->data_length,
 			},
 	};
-	long left = wait_limit(open->timeout_ms);
-	int ret;
 
-	ret = take_control_pages(call, DIV_ROUND_UP(open->data_length, VREAD_PAGE_SIZE), &left);
-	if (!ret)
-		ret = copy_open_data(call, open);
-	if (ret)
-		return ret;
-	wire.pool_page = call->first;
-	wire.pool_pages = call->pages;
-	return call_run(call, &wire, &left);
+	return call_run_with_data(call, &wire, open->data, open->data_length, open->timeout_ms);
 }
 
 int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
@@ -265,7 +286,7 @@ int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
 	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
 		return -ENOTCONN;
 	handle = handle_create(dev, READ_ONCE(dev->generation));
-	call = handle ? call_create(handle, VREAD_OP_OPEN) : NULL;
+	call = handle ? handle_call_create(handle, VREAD_OP_OPEN) : NULL;
 	if (!call)
 		return -ENOMEM;
 
@@ -293,7 +314,7 @@ int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat)
 	int ret;
 
 	kref_get(&handle->ref);
-	call = call_create(handle, VREAD_OP_STAT);
+	call = handle_call_create(handle, VREAD_OP_STAT);
 	if (!call)
 		return -ENOMEM;
 	ret = call_run(call, &wire, &left);
@@ -302,6 +323,40 @@ int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat)
 		stat->genstamp = call->rsp.u.block.genstamp;
 		stat->flags = call->rsp.flags;
 	}
+	call_put(call);
+	return ret;
+}
+
+/* ---- PUBLISH ---- */
+
+int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish *publish)
+{
+	struct vread_request wire = {
+		.operation = VREAD_OP_PUBLISH,
+		.u.publish =
+			{
+				.block_id = publish->block_id,
+				.genstamp = publish->genstamp,
+				.length = publish->length,
+				.data_length = publish->data_length,
+				.event = publish->event,
+			},
+	};
+	struct vread_call *call;
+	int ret;
+
+	ret = vread_check_publish(publish);
+	if (ret)
+		return ret;
+	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
+		return -ENOTCONN;
+	if (!READ_ONCE(dev->takes_events))
+		return -EOPNOTSUPP;
+	call = call_create(dev, READ_ONCE(dev->generation), VREAD_OP_PUBLISH);
+	if (!call)
+		return -ENOMEM;
+	ret = call_run_with_data(call, &wire, publish->data, publish->data_length,
+				 publish->timeout_ms);
 	call_put(call);
 	return ret;
 }

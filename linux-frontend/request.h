@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * request.h - handles, and the requests somebody waits for (OPEN, STAT).
+ * request.h - handles, and the requests somebody waits for (OPEN, STAT, PUBLISH).
  *
  * A handle is held by the open file's table and by every request that names it.
  * When the last of them lets go it is closed at the backend, by itself and without
@@ -33,10 +33,11 @@ void vread_handle_put(struct vread_handle *handle); /* any context */
 void vread_handle_want_close(struct vread_handle *handle);
 int vread_handle_send_close(struct vread_handle *handle);
 
-/* Both wait (killable, freezable) up to open->timeout_ms and return 0 or an errno of
+/* All wait (killable, freezable) up to their timeout_ms and return 0 or an errno of
  * vreadif.h, -ETIME, -EINTR or -EFAULT. */
 int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
 		     struct vread_handle **ret);
 int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat);
+int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish *publish);
 
 #endif

@@ -39,6 +39,7 @@ struct vread_terms {
 	u32 queues;
 	u32 ring_order;
 	u32 pool_pages;
+	u32 events; /* 1: the backend knows PUBLISH */
 	const char *role;
 };
 
@@ -69,6 +70,15 @@ static int read_number(struct vread_device *dev, const char *node, u32 min, u32 
 	if (!IS_ERR(text))
 		kfree(text);
 	return err;
+}
+
+/* 0 where the node is absent. */
+static int read_feature(struct vread_device *dev, const char *node, u32 *ret)
+{
+	*ret = 0;
+	if (!xenbus_exists(XBT_NIL, dev->otherend, node))
+		return 0;
+	return read_number(dev, node, 0, 1, ret);
 }
 
 static int read_versions(struct vread_device *dev)
@@ -129,6 +139,8 @@ static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 				  VREAD_MAX_POOL_PAGES, &terms->pool_pages);
 	if (!err)
 		err = read_role(dev, &terms->role);
+	if (!err)
+		err = read_feature(dev, VREAD_NODE_FEATURE_PUBLISH, &terms->events);
 	if (err)
 		return err;
 
@@ -202,6 +214,7 @@ static int prepare(struct vread_device *dev, struct vread_terms *terms)
 		}
 	}
 	WRITE_ONCE(dev->role, terms->role);
+	WRITE_ONCE(dev->takes_events, terms->events && !strcmp(terms->role, "datanode"));
 	WRITE_ONCE(dev->num_queues, terms->queues);
 	WRITE_ONCE(dev->alive, (const u8 *)dev->queue[0].sring + VREAD_RING_ALIVE_OFFSET);
 	return 0;

@@ -29,19 +29,22 @@
  *                           reconnect after Closed
  * state [T, then B]         enum xenbus_state
  * role [T]                  "client" | "datanode": what this device may do.
+ *                           A client reads; a datanode may PUBLISH as well.
  *                           Default: client.
  * allow-datanodes [T]       names of datanodes (as in the backend's own
- *                           configuration) whose blocks this device may read,
+ *                           configuration) whose blocks this device may read
+ *                           and, if its role is datanode, PUBLISH for;
  *                           separated by one space, or "*".
  *                           Absent or empty: none; every OPEN gets EACCES.
- * allow-pools [T]           block pool ids this device may read, separated by
- *                           one space, or "*".  Default: "*" (still limited by
- *                           allow-datanodes).
+ * allow-pools [T]           block pool ids this device may read or PUBLISH
+ *                           for, separated by one space, or "*".  Default: "*"
+ *                           (still limited by allow-datanodes).
  * versions [B]              protocol versions offered, separated by ",".  "1".
  * max-queues [B]            1 .. 8
  * max-ring-page-order [B]   0 .. 4
  * max-pool-pages [B]        16 .. 32768
- * feature-publish [B]       0 or 1: PUBLISH is understood.  Default: 0.
+ * feature-publish [B]       0 or 1: PUBLISH is understood.  Default: 0; then a
+ *                           frontend of role datanode sends none.
  *
  * ---- frontend directory  (/local/domain/<F>/device/vread/<id>) --------------
  *
@@ -258,6 +261,17 @@
  *   request   u.publish; pool pages hold open_data with exactly one storage
  *             id and no token
  *   response  status only, after the backend took it into account
+ *   The storage must be of a datanode this device may publish for.  The pool
+ *   need not be known yet.
+ *   APPEND, TRUNCATE and DELETE withdraw the block: on the rings of all devices
+ *   no response that follows this one's says success to a READ or STAT (EAGAIN
+ *   instead), or to an OPEN (ENOENT), of a replica of that datanode with a generation
+ *   stamp up to u.publish.genstamp.  FINALIZED lifts what was withdrawn up to its
+ *   own genstamp.  Publish one event of a block after the answer to the one before:
+ *   requests on different queues have no order.
+ *   The backend may forget a withdrawal after ten minutes, sooner where a datanode has
+ *   very many, and at its own end: what the replica's file system has committed decides
+ *   then.
  */
 #define VREAD_OP_OPEN 1
 #define VREAD_OP_READ 2
@@ -282,7 +296,7 @@
  * status is a non-negative result or a negative number out of Xen's public
  * errno.h (which are Linux's):
  *
- *   EACCES      this device may not read that datanode or pool
+ *   EACCES      this device may not read, or PUBLISH for, that datanode or pool
  *   EBADF       no such handle
  *   EBADMSG     data does not match its checksum; the bytes were withheld
  *   EBUSY       the datanode's file system is in use (mounted for writing, or
@@ -303,8 +317,8 @@
  *   ESRCH       (reserved for the frontend: no such device)
  *   ETIME       (frontend only) no answer within the caller's time
  *   EPERM       a block token was required and is missing, expired or wrong
- *   EAGAIN      the replica may have changed since it was opened; open it
- *               again
+ *   EAGAIN      the replica may have changed since it was opened, or was
+ *               withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp
  *
  * In every case the caller's way out is the same: read the block by other

@@ -10,7 +10,7 @@ const char *vread_strerror(int error)
 	case 0:
 		return "no error";
 	case EACCES:
-		return "this device may not read that datanode or pool";
+		return "this device may not read or speak for that datanode or pool";
 	case EAGAIN:
 		return "the replica may have changed, or there is no room for a request now";
 	case EBADF:

@@ -91,6 +91,7 @@ PROTOTYPES = {
     "vread_reap": (c_int, [c_void_p, POINTER(Completion), c_size_t, c_uint]),
     "vread_release": (None, [c_void_p, POINTER(Completion)]),
     "vread_event_fd": (c_int, [c_void_p]),
+    "vread_publish": (c_int, [c_void_p, POINTER(Block), c_uint, c_uint64]),
     "vread_strerror": (c_char_p, [c_int]),
 }
 

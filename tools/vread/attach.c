@@ -184,7 +184,7 @@ const struct command command_attach = {
 	.synopsis = "DOMID [OPTION...]",
 	.summary = "Gives a guest a vread device (in dom0)",
 	.options = "  --id N                   number of the device (default 0)\n"
-		   "  --role ROLE              client (default) or datanode\n"
+		   "  --role ROLE              client (default), or datanode: may publish, too\n"
 		   "  --allow-datanodes LIST   names out of vread.conf(5), separated by one\n"
 		   "                           space, or '*'; default: none\n"
 		   "  --allow-pools LIST       block pool ids, likewise; default: '*'\n"

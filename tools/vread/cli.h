@@ -28,8 +28,8 @@ struct command {
 };
 
 extern const struct command command_status, command_inspect, command_blocks, command_stat,
-	command_cat, command_attach, command_detach, command_xenstore, command_version,
-	command_help;
+	command_cat, command_publish, command_attach, command_detach, command_xenstore,
+	command_version, command_help;
 extern const struct command *const commands[]; /* NULL-terminated */
 
 const struct command *find_command(const char *name);

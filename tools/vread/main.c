@@ -8,17 +8,9 @@
 #include "cli.h"
 
 const struct command *const commands[] = {
-	&command_status,
-	&command_inspect,
-	&command_blocks,
-	&command_stat,
-	&command_cat,
-	&command_attach,
-	&command_detach,
-	&command_xenstore,
-	&command_version,
-	&command_help,
-	NULL,
+	&command_status,   &command_inspect, &command_blocks, &command_stat,
+	&command_cat,      &command_publish, &command_attach, &command_detach,
+	&command_xenstore, &command_version, &command_help,   NULL,
 };
 
 static const char *running = "";

@@ -141,6 +141,27 @@ static void print_source(FILE *out, const json_t *datanode)
 		print_wrapped(out, json_string_value(missing));
 }
 
+/* What the datanode said of its blocks; nothing if it never said anything. */
+static void print_published(FILE *out, const json_t *published)
+{
+	static const char *const names[] = {"finalized", "append", "truncate", "delete"};
+	char line[160] = "published:";
+	size_t used = strlen(line);
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < 4; i++) {
+		int64_t n = number(published, names[i]);
+
+		sum += n;
+		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s %" PRId64 ",",
+					 names[i], n);
+	}
+	snprintf(line + used, sizeof(line) - used, " withdrawn now %" PRId64,
+		 number(published, "withdrawn"));
+	if (sum)
+		print_wrapped(out, line);
+}
+
 static void print_datanode(FILE *out, const json_t *datanode)
 {
 	const json_t *refused = json_object_get(datanode, "error");
@@ -163,6 +184,7 @@ static void print_datanode(FILE *out, const json_t *datanode)
 	{
 		print_filesystem(out, filesystem);
 	}
+	print_published(out, json_object_get(datanode, "published"));
 }
 
 static int64_t sum_errors(const json_t *counters)
