@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.disk import Disk, blockctl, built
 from tests.support.hdfs_dir import DataDirectory
+from tests.support.volumes import make_ext, partitioned
 from tools.images import layout_of, make_datanode_image
 
 MIB = 1 << 20
@@ -40,22 +41,6 @@ def refused(status, said, *arguments):
 def encrypted(path):
     path.write_bytes(bytes(8 * MIB))
     subprocess.run([*LUKS, path], input=b"secret", check=True, capture_output=True)
-    return path
-
-
-def partitioned(path, label, *volumes):
-    """A disk with the given files as its partitions, 1 MiB apart."""
-    offset, lines = MIB, []
-    with open(path, "wb") as disk:
-        for volume in volumes:
-            data = volume.read_bytes()
-            disk.seek(offset)
-            disk.write(data)
-            lines.append(f"start={offset // 512}, size={len(data) // 512}\n")
-            offset += len(data) + MIB
-        disk.truncate(offset)
-    script = f"label: {label}\n" + "".join(lines)
-    subprocess.run(["/sbin/sfdisk", "-q", path], input=script.encode(), check=True)
     return path
 
 
@@ -182,12 +167,6 @@ def test_finds_what_is_known_to_be_there(tmp_path, sources, table):
             assert control.open(block).read_all() == block.content()
 
 
-def small_ext4(path, source=None):
-    command = ["/sbin/mke2fs", "-q", "-F", "-t", "ext4", *(["-d", source] if source else [])]
-    subprocess.run([*command, path, "24M"], check=True)
-    return path
-
-
 @pytest.mark.appliance
 def test_summary_of_a_mixed_disk(tmp_path, sources):
     """Told for a person: what each partition is, and which of it vRead can read."""
@@ -200,7 +179,7 @@ def test_summary_of_a_mixed_disk(tmp_path, sources):
     )
     disk = partitioned(
         tmp_path / "disk.raw", "gpt",
-        swap, encrypted(tmp_path / "luks"), tmp_path / "alone.raw", small_ext4(tmp_path / "other"),
+        swap, encrypted(tmp_path / "luks"), tmp_path / "alone.raw", make_ext(tmp_path / "other"),
     )  # fmt: skip
     layout = tmp_path / "layout.json"
     done = provision("--summary", "--quiet", "--output", layout, disk)
@@ -232,7 +211,7 @@ def test_no_data_directory(tmp_path):
     broken = DataDirectory(tree / "broken")
     version = broken.path / "current" / "VERSION"
     version.write_text(version.read_text().replace("storageID=DS-1", "storageID="))
-    image = small_ext4(tmp_path / "disk.raw", tree)
+    image = make_ext(tmp_path / "disk.raw", tree)
     layout = tmp_path / "layout.json"
     done = provision("--output", layout, "--data-dir", "/name", "--data-dir", "/broken", image)
     assert done.returncode == DATA

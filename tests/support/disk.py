@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from tools.images import file_extents, layout_of, make_datanode_image
+from tools.vreadd import DataDirs
 
 REPOSITORY = Path(__file__).parents[2]
 VARIANT = os.environ.get("VREAD_TEST_VARIANT", "asan")
@@ -91,9 +92,16 @@ class BlockError(Exception):
         self.exposed = exposed  # bytes of the destination that were written to all the same
 
 
+def _argument(disk):
+    if isinstance(disk, DataDirs):
+        return ",".join([str(disk.image), *disk.paths])
+    return f"{disk.path}:{disk.layout}"
+
+
 @contextlib.contextmanager
 def blockctl(**disks):
-    arguments = [f"{name}={disk.path}:{disk.layout}" for name, disk in disks.items()]
+    """disks: each a Disk, or a DataDirs of tools.vreadd."""
+    arguments = [f"{name}={_argument(disk)}" for name, disk in disks.items()]
     with tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(
             [built("blockctl"), *arguments],
@@ -150,6 +158,13 @@ class Control:
 
     def status(self):
         return json.loads(self.ask("status"))
+
+    def look(self):
+        """Looks for all data directories again, as vreadd does from time to time."""
+        self.ask("look")
+
+    def datanodes_of(self, storage):
+        return self.ask("storage", storage).split()
 
 
 class Handle:
