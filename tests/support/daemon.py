@@ -60,7 +60,7 @@ class Daemon:
             f"[vreadd]\ncontrol-socket = {self.control}\nlog-level = debug\n"
             "[xen]\nenabled = no\n"
             f"[local]\nsocket = {self.socket}\nallow-datanodes = dn1\n{local}"
-            f"[datanode dn1]\nimage = {image.path}\nlayout = {image.layout}\n{extra}"
+            f"[datanode dn1]\nimage = {image.path}\n{self._where(image)}\n{extra}"
         )
         self.killed = False
         command = [*wrapper, binary(variant), "-c", self.config]
@@ -73,6 +73,12 @@ class Daemon:
         except BaseException:
             self.kill()
             raise
+
+    @staticmethod
+    def _where(image):
+        if hasattr(image, "data_dirs"):
+            return f"data-dirs = {' '.join(image.data_dirs)}"
+        return f"layout = {image.layout}"
 
     def wait_until(self, condition, seconds=20):
         deadline = time.monotonic() + seconds

@@ -3,6 +3,7 @@
 #include "block/refresh.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -12,7 +13,7 @@
 #include "block/load.h"
 
 #define WANTED_INTERVAL_MS 1000U
-#define SLOW_INTERVAL_MS 15000U
+#define SLOW_INTERVAL_MS 10000U
 /* Looks may take this part of the time: an image can be made to be slow to look into. */
 #define DUTY 20U
 #define NICE 10
@@ -106,6 +107,8 @@ void refresh_look(struct store_datanode *dn)
 	look(dn);
 	dn->looked = now_ms();
 	dn->took = dn->looked - start;
+	log_debug("datanode %s: looked into %s in %" PRIu64 " ms", dn->name, dn->image_path,
+		  dn->took);
 }
 
 /* ---- the thread ------------------------------------------------------------- */

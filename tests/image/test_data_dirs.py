@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Images that change while they are served by their data directories: what comes is picked up
+without a restart, what goes is given up, and what was read through the old keeps its promises."""
+
+import errno
+import shutil
+import subprocess
+import threading
+import time
+
+import pytest
+
+from tests.support.daemon import Daemon
+from tests.support.disk import BlockError, blockctl
+from tests.support.hdfs_dir import POOL, DataDirectory
+from tests.support.localfront import PAGE
+from tests.support.volumes import MIB, debugfs, make_ext, partitioned
+from tools.vreadd import DataDirs
+
+DIR = "/dfs/data"
+POOL2 = "BP-2-10.0.0.1-1700000000000"
+SOON = 4  # seconds: a look each second, and one that is seen twice
+LATER = 30  # without a request that misses something
+
+
+def make_disk(path, *directories, uuid=None, mib=24):
+    """A file system with these data directories: pairs of a path and a DataDirectory."""
+    tree = path.with_name(f"{path.name}.tree")
+    for inside, directory in directories:
+        shutil.copytree(directory.path, tree / inside.lstrip("/"))
+    options = ("-U", uuid) if uuid else ()
+    fresh = make_ext(path.with_name(f"{path.name}.new"), tree if directories else None,
+                     mib=mib, options=options)  # fmt: skip
+    shutil.rmtree(tree, ignore_errors=True)
+    return fresh
+
+
+def overwrite(path, content):
+    """The bytes of another image, in the same file."""
+    with open(path, "r+b" if path.exists() else "wb") as image:
+        image.write(content.read_bytes())
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return DataDirectory(tmp_path / "d1", storage="DS-1")
+
+
+@pytest.fixture
+def image(tmp_path):
+    return tmp_path / "disk.raw"
+
+
+# ---- step by step -------------------------------------------------------------------------------
+
+
+def refused(call):
+    with pytest.raises(BlockError) as caught:
+        call()
+    assert caught.value.exposed == 0
+    return caught.value.name
+
+
+def right_or_stale(handle, block):
+    try:
+        return handle.read(0, block.length) == block.content()
+    except BlockError as error:
+        return error.name == "EAGAIN" and error.exposed == 0
+
+
+def state(control):
+    (status,) = control.status()
+    return status["state"], status.get("missing", "")
+
+
+def test_from_nothing_to_a_block(tmp_path, image, directory):
+    block = directory.add(7, 300_000)
+    with blockctl(dn1=DataDirs(image, [DIR])) as control:
+        steps = (
+            (None, "No such file or directory"),
+            (lambda: image.touch(), "is empty (0 bytes)"),
+            (lambda: image.write_bytes(bytes(24 * MIB)), "neither a partition table nor"),
+            (lambda: overwrite(image, make_disk(image)), "no such directory with a file"),
+        )
+        for step, said in steps:
+            if step:
+                step()
+            control.look()
+            assert state(control)[0] == "waiting" and said in state(control)[1]
+            assert refused(lambda: control.open(block)) == "ENODEV"
+            assert control.datanodes_of("DS-1") == []
+        overwrite(image, make_disk(image, (DIR, directory)))
+        assert refused(lambda: control.open(block)) == "ENODEV"
+        control.look()
+        assert state(control) == ("served", "")
+        assert control.open(block).read_all() == block.content()
+        assert control.datanodes_of("DS-1") == ["dn1"]
+
+
+def test_another_file_in_its_place(tmp_path, image, directory):
+    """Handles belong to the file they were opened in; new ones to the new file."""
+    old = directory.add(7, 300_000)
+    make_disk(image, (DIR, directory)).rename(image)
+    other = DataDirectory(tmp_path / "d2", storage="DS-2")
+    new = other.add(8, 200_000)
+    with blockctl(dn1=DataDirs(image, [DIR])) as control:
+        handle = control.open(old)
+        assert handle.read(0, 1000) == old.content()[:1000]
+        make_disk(image, (DIR, other)).rename(image)
+        control.look()
+        assert control.open(new).read_all() == new.content()
+        assert refused(lambda: control.open(old)) == "ENOENT"
+        assert refused(lambda: control.open(old, storages=["DS-1"])) == "ENODEV"
+        assert right_or_stale(handle, old)
+        assert (control.datanodes_of("DS-1"), control.datanodes_of("DS-2")) == ([], ["dn1"])
+
+
+def test_file_system_made_again(tmp_path, image, directory):
+    old = directory.add(7, 300_000)
+    make_disk(image, (DIR, directory)).rename(image)
+    other = DataDirectory(tmp_path / "d2", storage="DS-2")
+    new = other.add(8, 200_000)
+    with blockctl(dn1=DataDirs(image, [DIR])) as control:
+        handle = control.open(old)
+        overwrite(image, make_disk(image, (DIR, other)))
+        assert refused(lambda: handle.read(0, 1000)) in ("EAGAIN", "EIO")
+        assert refused(lambda: control.open(new)) == "EIO"
+        control.look()
+        assert control.open(new, storages=["DS-2"]).read_all() == new.content()
+        assert refused(lambda: handle.read(0, 1000)) in ("EAGAIN", "EIO")
+
+
+def test_what_is_gone_is_believed_when_seen_twice(image, directory):
+    """A look may fall into the one moment at which a file is being replaced."""
+    block = directory.add(7, 1000)
+    make_disk(image, (DIR, directory)).rename(image)
+    with blockctl(dn1=DataDirs(image, [DIR])) as control:
+        version = directory.path / "current" / "VERSION"
+        empty = version.with_name("empty")
+        empty.touch()
+        rewrite = [f"cd {DIR}/current", "rm VERSION"]
+        for source in (empty, version):
+            debugfs(image, *rewrite, f"write {source} VERSION")
+            control.look()
+            assert state(control) == ("served", "")
+            assert control.open(block, storages=["DS-1"]).read_all() == block.content()
+        debugfs(image, *rewrite)
+        control.look()
+        assert state(control) == ("served", "")
+        control.look()
+        assert state(control)[0] == "waiting"
+        assert "no such directory with a file current/VERSION" in state(control)[1]
+        assert refused(lambda: control.open(block)) == "ENODEV"
+
+
+def test_two_claim_one_storage(tmp_path, image, directory):
+    """A guest writes its own VERSION; the other's blocks stay where they are."""
+    block = directory.add(7, 1000)
+    liar = DataDirectory(tmp_path / "liar", storage="DS-1")
+    make_disk(image, (DIR, directory)).rename(image)
+    second = tmp_path / "second"
+    make_disk(second, (DIR, liar)).rename(second)
+    with blockctl(dn0=DataDirs(second, [DIR]), dn1=DataDirs(image, [DIR])) as control:
+        assert control.datanodes_of("DS-1") == ["dn0", "dn1"]
+        assert control.open(block, storages=["DS-1"]).read_all() == block.content()
+
+
+# ---- a running vreadd ---------------------------------------------------------------------------
+
+
+class Served:
+    """What Daemon wants to know of an image."""
+
+    def __init__(self, image, *paths):
+        self.path, self.data_dirs = image, paths
+
+
+@pytest.fixture
+def vreadd(tmp_path):
+    """Starts daemons; all must end well."""
+    daemons = []
+
+    def start(image, *paths, **options):
+        daemons.append(Daemon(tmp_path, Served(image, *paths), **options))
+        return daemons[-1]
+
+    yield start
+    for daemon in daemons:
+        assert daemon.stop() == 0, daemon.log()
+
+
+def open_status(front, block, storages=()):
+    return front.open(block.id, block.genstamp, block.pool, list(storages)).status
+
+
+def wait_open(front, block, storages=(), seconds=SOON):
+    """A handle as soon as there is one; asking is what makes vreadd look."""
+    deadline = time.monotonic() + seconds
+    while True:
+        response = front.open(block.id, block.genstamp, block.pool, list(storages))
+        if response.status == 0:
+            return response.handle
+        assert response.status in (-errno.ENODEV, -errno.ENOENT, -errno.EIO)
+        assert time.monotonic() < deadline, errno.errorcode[-response.status]
+        time.sleep(0.05)
+
+
+def read_all(front, handle, block):
+    data = b""
+    while len(data) < block.length:
+        data += front.read(handle, len(data), min(front.pool_pages * PAGE, block.length))
+    front.close_handle(handle)
+    return data
+
+
+def status_of(daemon):
+    (datanode,) = daemon.status()["datanodes"]
+    return datanode
+
+
+def test_started_before_the_datanode_was_formatted(image, directory, vreadd):
+    block = directory.add(7, 700_000)
+    image.write_bytes(bytes(26 * MIB))
+    daemon = vreadd(image, DIR)
+    assert "datanode dn1: not served yet: image" in daemon.log()
+    assert status_of(daemon)["state"] == "waiting"
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.ENODEV
+        overwrite(image, partitioned(image.with_name("p"), "gpt", make_disk(image)))
+        overwrite(
+            image,
+            partitioned(image.with_name("p"), "gpt", make_disk(image, (DIR, directory))),
+        )
+        assert read_all(front, wait_open(front, block, ["DS-1"]), block) == block.content()
+    assert status_of(daemon)["state"] == "served"
+    assert f"serving {image}, partition gpt:1, {DIR}: storage DS-1, 1 pools" in daemon.log()
+
+
+def test_found_without_being_asked(image, directory, vreadd):
+    """Status shows it although no one opens a block."""
+    daemon = vreadd(image, DIR)
+    assert status_of(daemon)["missing"].endswith("No such file or directory; check the path")
+    make_disk(image, (DIR, directory)).rename(image)
+    daemon.wait_until(lambda: status_of(daemon)["state"] == "served", LATER)
+
+
+def test_new_pool(tmp_path, image, directory, vreadd):
+    """Served at once: its directory is there; shown when the image was looked into again."""
+    make_disk(image, (DIR, directory)).rename(image)
+    daemon = vreadd(image, DIR)
+    both = DataDirectory(tmp_path / "d2", storage="DS-1", pools=[POOL, POOL2])
+    block = both.add(9, 100_000, pool=POOL2)
+    name = f"current/{POOL2}"
+    folders = [f"{DIR}/{name}"]
+    for folder in ("current", "finalized", "subdir0", "subdir0"):
+        folders.append(f"{folders[-1]}/{folder}")
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.ENODEV
+        debugfs(
+            image,
+            *(f"mkdir {folder}" for folder in folders),
+            f"write {both.path}/{name}/current/VERSION {DIR}/{name}/current/VERSION",
+            f"write {block.data} {DIR}/{block.path}",
+            f"write {block.meta} {folders[-1]}/{block.meta.name}",
+        )
+        response = front.open(block.id, block.genstamp, POOL2, ["DS-1"])
+        assert response.status == 0
+        assert read_all(front, response.handle, block) == block.content()
+        open_status(front, block, ["DS-unknown"])
+
+    def pools():
+        return status_of(daemon)["filesystems"][0]["data-dirs"][0]["pools"]
+
+    daemon.wait_until(lambda: pools() == [POOL, POOL2], SOON)
+
+
+def test_replaced_directory(tmp_path, image, directory, vreadd):
+    old = directory.add(7, 100_000)
+    make_disk(image, (DIR, directory)).rename(image)
+    daemon = vreadd(image, DIR)
+    other = DataDirectory(tmp_path / "d2", storage="DS-2")
+    new = other.add(8, 200_000)
+    with daemon.front() as front:
+        before = wait_open(front, old, ["DS-1"])
+        overwrite(image, make_disk(image, (DIR, other)))
+        assert read_all(front, wait_open(front, new, ["DS-2"]), new) == new.content()
+        assert open_status(front, old, ["DS-1"]) == -errno.ENODEV
+        assert front.read_response(before, 0, 4096).status in (-errno.EAGAIN, -errno.EIO)
+
+
+def test_looks_are_rare(image, directory, vreadd):
+    """However often something unknown is asked for."""
+    block = directory.add(7, 1000)
+    make_disk(image, (DIR, directory)).rename(image)
+    daemon = vreadd(image, DIR)
+    with daemon.front() as front:
+        began = time.monotonic()
+        opens = 0
+        while time.monotonic() - began < 3:
+            assert open_status(front, block, ["DS-unknown"]) == -errno.ENODEV
+            opens += 1
+        looks = daemon.log().count("looked into")
+    assert opens > 50
+    assert 2 <= looks <= 5
+
+
+def test_changes_under_load(tmp_path, image, directory, vreadd):
+    """Readers on several connections while what is served is replaced again and again: right
+    bytes or an honest error, and the sanitizers find nothing."""
+    block = directory.add(7, 400_000)
+    other = DataDirectory(tmp_path / "d2", storage="DS-2")
+    same = other.add(7, 400_000)
+    assert same.content() == block.content()
+    make_disk(image, (DIR, directory)).rename(image)
+    disks = [
+        make_disk(tmp_path / f"x{n}", (DIR, each)) for n, each in enumerate([other, directory])
+    ]
+    daemon = vreadd(image, DIR)
+    stop, wrong, read = threading.Event(), [], []
+
+    def reader():
+        with daemon.front() as front:
+            while not stop.is_set():
+                response = front.open(block.id, block.genstamp, POOL, [])
+                if response.status:
+                    continue
+                try:
+                    data = front.read(response.handle, 0, 60_000)
+                    (read if data == block.content()[:60_000] else wrong).append(1)
+                except OSError as error:
+                    assert error.errno in (errno.EAGAIN, errno.EIO)
+                front.close_handle(response.handle)
+
+    threads = [threading.Thread(target=reader) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    with daemon.front() as front:
+        for n in range(4):
+            overwrite(image, disks[n % 2])
+            front.close_handle(wait_open(front, block, [f"DS-{2 - n % 2}"], seconds=10))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert read and not wrong
+
+
+# ---- block devices ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def loop(image):
+    """A block device over the image.  What is written to the file goes past its page cache, as a
+    guest's writes do."""
+    image.write_bytes(bytes(24 * MIB))
+    made = subprocess.run(
+        ["/sbin/losetup", "--find", "--show", image], capture_output=True, text=True
+    )
+    if made.returncode:
+        pytest.skip(f"no loop devices here: {made.stderr.strip()}")
+    yield made.stdout.strip()
+    subprocess.run(["/sbin/losetup", "--detach", made.stdout.strip()], check=True)
+
+
+def test_block_device(image, loop, directory):
+    block = directory.add(7, 300_000)
+    with blockctl(dn1=DataDirs(loop, [DIR])) as control:
+        assert "neither a partition table nor a file system" in state(control)[1]
+        with open(loop, "rb") as device:  # somebody keeps it open, and its cache with it
+            device.read()
+            overwrite(image, make_disk(image, (DIR, directory)))
+            device.seek(0)
+            assert not any(device.read(MIB)), "stale: else this test shows nothing"
+            control.look()
+            assert state(control) == ("served", "")
+            assert control.status()[0]["mode"] == "direct"
+            assert control.open(block).read_all() == block.content()
