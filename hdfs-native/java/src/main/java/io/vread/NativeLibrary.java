@@ -40,7 +40,7 @@ public final class NativeLibrary {
   private static final Logger LOG = LoggerFactory.getLogger(NativeLibrary.class);
   private static final String FILE = "libvread_jni.so";
 
-  private static NativeLibrary loaded;
+  private static volatile NativeLibrary loaded;
 
   private final String path;
   private final String reason;
@@ -51,7 +51,12 @@ public final class NativeLibrary {
   }
 
   /** Loads the library unless that was tried before; configuredPath may be null or empty. */
-  public static synchronized NativeLibrary load(String configuredPath) {
+  public static NativeLibrary load(String configuredPath) {
+    NativeLibrary result = loaded;
+    return result != null ? result : loadOnce(configuredPath);
+  }
+
+  private static synchronized NativeLibrary loadOnce(String configuredPath) {
     if (loaded == null) {
       loaded = search(configuredPath);
     }

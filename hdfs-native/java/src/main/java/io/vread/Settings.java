@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread;
+
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.hadoop.conf.Configuration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The {@code io.vread.*} properties, read once per Configuration object: looking them up costs more
+ * than a small read. What is changed in a Configuration after its first use is not seen, as with
+ * Hadoop's own client settings. A value that makes no sense is replaced by its default, with a
+ * warning: a mistake here must not keep anybody from reading.
+ */
+public final class Settings {
+  public static final String ENABLED = "io.vread.enabled";
+  public static final String ENDPOINT = "io.vread.endpoint";
+  public static final String LIBRARY_PATH = "io.vread.library.path";
+  public static final String TIMEOUT_MS = "io.vread.timeout.ms";
+  public static final String BACKOFF_MS = "io.vread.backoff.ms";
+  public static final String POOL_BYTES = "io.vread.pool.bytes";
+  public static final String READAHEAD_BYTES = "io.vread.readahead.bytes";
+  public static final String STATISTICS_FILE = "io.vread.statistics.file";
+
+  public static final int MAX_BACKOFF_MS = 30_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Settings.class);
+  private static final String DEFAULT_ENDPOINT = "/dev/vread";
+
+  /** Configurations are told apart by identity: they do not define equals. */
+  private static final Map<Configuration, Settings> CACHE =
+      Collections.synchronizedMap(new WeakHashMap<>());
+
+  private final boolean enabled;
+  private final String endpoint;
+  private final String libraryPath;
+  private final int timeoutMs;
+  private final int backoffMs;
+  private final long poolBytes;
+  private final int readaheadBytes;
+  private final String statisticsFile;
+
+  private Settings(Configuration conf) {
+    enabled = conf.getBoolean(ENABLED, true);
+    endpoint = endpoint(conf.getTrimmed(ENDPOINT, ""));
+    libraryPath = conf.getTrimmed(LIBRARY_PATH, "");
+    timeoutMs = (int) number(conf, TIMEOUT_MS, 2000, 1, 600_000);
+    backoffMs = (int) number(conf, BACKOFF_MS, 1000, 1, MAX_BACKOFF_MS);
+    poolBytes = number(conf, POOL_BYTES, 4 << 20, 64 << 10, 128 << 20);
+    readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
+    statisticsFile = conf.getTrimmed(STATISTICS_FILE, "");
+  }
+
+  public static Settings of(Configuration conf) {
+    Settings settings = CACHE.get(conf);
+    if (settings == null) {
+      settings = new Settings(conf);
+      CACHE.put(conf, settings);
+    }
+    return settings;
+  }
+
+  public boolean enabled() {
+    return enabled;
+  }
+
+  /** A device or a UNIX socket. */
+  public String endpoint() {
+    return endpoint;
+  }
+
+  public String libraryPath() {
+    return libraryPath;
+  }
+
+  /** The longest wait for one answer. */
+  public int timeoutMs() {
+    return timeoutMs;
+  }
+
+  /** How long to leave a failed endpoint alone; doubles up to {@link #MAX_BACKOFF_MS}. */
+  public int backoffMs() {
+    return backoffMs;
+  }
+
+  public long poolBytes() {
+    return poolBytes;
+  }
+
+  /** As libvread takes it, for which 0 is its default: 1 is off. */
+  public int readaheadBytes() {
+    return readaheadBytes == 0 ? 1 : readaheadBytes;
+  }
+
+  /** Empty: none. */
+  public String statisticsFile() {
+    return statisticsFile;
+  }
+
+  /** Equal for those that can share a connection. */
+  public List<Object> connectionKey() {
+    return Arrays.asList(endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes);
+  }
+
+  private static String endpoint(String configured) {
+    if (!configured.isEmpty()) {
+      return configured;
+    }
+    String environment = System.getenv("VREAD_ENDPOINT");
+    return environment == null || environment.isEmpty() ? DEFAULT_ENDPOINT : environment;
+  }
+
+  private static long number(
+      Configuration conf, String name, long defaultValue, long least, long most) {
+    String text = conf.getTrimmed(name);
+    if (text == null || text.isEmpty()) {
+      return defaultValue;
+    }
+    try {
+      long value = conf.getLongBytes(name, defaultValue);
+      if (value >= least && value <= most) {
+        return value;
+      }
+    } catch (IllegalArgumentException e) {
+      // told below
+    }
+    LOG.warn(
+        "vread: {} is {}, expected {} to {}; using {}", name, text, least, most, defaultValue);
+    return defaultValue;
+  }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import io.vread.NativeLibrary;
+import io.vread.Settings;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Everything readers of one endpoint share: its connection, the open replicas, the blocks that are
+ * not to be asked for just now. One per process and set of connection settings.
+ */
+final class Client {
+  private static final int CACHED_REPLICAS = 256;
+  private static final long IDLE_MS = 30_000;
+  private static final long TICK_MS = 5_000;
+
+  private static final Map<Object, Client> CLIENTS = new ConcurrentHashMap<>();
+
+  private final Endpoint endpoint;
+  private final Backend backend;
+  private final ReplicaCache cache;
+  private final HoldOff holdOff;
+  private final Statistics statistics;
+
+  Client(
+      Settings settings,
+      Backend backend,
+      ScheduledExecutorService daemon,
+      Clock clock,
+      Statistics statistics) {
+    this.backend = backend;
+    this.statistics = statistics;
+    cache = new ReplicaCache(clock, CACHED_REPLICAS, IDLE_MS);
+    holdOff = new HoldOff(clock, settings.backoffMs(), Settings.MAX_BACKOFF_MS);
+    endpoint =
+        new Endpoint(
+            settings.endpoint(),
+            () -> connect(settings),
+            daemon,
+            clock,
+            settings.timeoutMs(),
+            settings.backoffMs(),
+            Settings.MAX_BACKOFF_MS);
+    daemon.scheduleWithFixedDelay(cache::dropIdle, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
+    daemon.scheduleWithFixedDelay(Held::releaseLost, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Only once the native library is loaded. */
+  static Client of(Settings settings, NativeLibrary library) {
+    return CLIENTS.computeIfAbsent(
+        settings.connectionKey(),
+        key -> {
+          ClientProcess process = ClientProcess.get();
+          process.statistics().describe(settings.endpoint(), library.path());
+          return new Client(
+              settings,
+              NativeBackend.INSTANCE,
+              process.daemon(),
+              Clock.SYSTEM,
+              process.statistics());
+        });
+  }
+
+  Statistics statistics() {
+    return statistics;
+  }
+
+  /** A replica of at least visibleLength bytes, to be released; or the reason why there is none. */
+  Opened open(BlockKey block, long visibleLength, byte[] token) {
+    String refusal = holdOff.reason(block);
+    if (refusal != null) {
+      return Opened.refused(refusal);
+    }
+    Replica cached = cache.acquire(block);
+    if (cached != null) {
+      if (cached.length() >= visibleLength) {
+        return Opened.replica(cached);
+      }
+      cache.drop(block, cached);
+      cached.release();
+    }
+    Endpoint.Lease lease = endpoint.acquire();
+    if (lease.connection == null) {
+      return Opened.refused(lease.refusal);
+    }
+    try {
+      return openOn(lease.connection, block, visibleLength, token);
+    } finally {
+      lease.connection.release();
+    }
+  }
+
+  /**
+   * After a read of stale failed with errno: another replica to go on with, or null if there is
+   * none, and then builders are given none for a while either.
+   */
+  Replica reopen(BlockKey block, Replica stale, long visibleLength, byte[] token, int errno) {
+    Connection failed = stale.connection();
+    boolean retry = Errno.losesFile(errno);
+    cache.drop(block, stale);
+    if (Errno.losesConnection(errno)) {
+      lost(failed, errno);
+      retry = true; // on a newer connection, if there is one by now
+    }
+    return retry ? reopenOnCurrent(block, visibleLength, token) : null;
+  }
+
+  /** A reader of the block is about to throw. */
+  void readFailed(BlockKey block, int errno) {
+    holdOff.readFailed(block, Errno.name(errno));
+    statistics.readFailed();
+  }
+
+  /** The same replica once more, with a cursor of its own; to be released; null if that fails. */
+  Replica another(BlockKey block, Replica replica, long visibleLength, byte[] token) {
+    long length = replica.finalised() ? 0 : visibleLength;
+    return openAs(replica.connection(), block, length, token).replica;
+  }
+
+  private Replica reopenOnCurrent(BlockKey block, long visibleLength, byte[] token) {
+    Connection connection = endpoint.retainCurrent();
+    if (connection == null) {
+      return null;
+    }
+    try {
+      return openOn(connection, block, visibleLength, token).replica;
+    } finally {
+      connection.release();
+    }
+  }
+
+  private Endpoint.Attempt connect(Settings settings) {
+    long pointer =
+        backend.connect(
+            settings.endpoint(),
+            settings.poolBytes(),
+            settings.timeoutMs(),
+            settings.readaheadBytes());
+    if (pointer < 0) {
+      return new Endpoint.Attempt(null, (int) pointer);
+    }
+    int errno = backend.ping(pointer);
+    if (errno < 0) {
+      backend.disconnect(pointer);
+      return new Endpoint.Attempt(null, errno);
+    }
+    return new Endpoint.Attempt(new Connection(backend, pointer), 0);
+  }
+
+  private void lost(Connection connection, int errno) {
+    if (endpoint.failed(connection, errno)) {
+      cache.dropConnection(connection);
+    }
+  }
+
+  /**
+   * A finalised replica is opened whole and kept for others. One under construction grows, and what
+   * lies behind the visible length may not be there whole: it is opened as far as is asked for.
+   */
+  private Opened openOn(Connection connection, BlockKey block, long visibleLength, byte[] token) {
+    Opened whole = openAs(connection, block, 0, token);
+    if (whole.replica == null) {
+      return whole;
+    }
+    if (whole.replica.finalised()) {
+      if (whole.replica.length() < visibleLength) {
+        whole.replica.release();
+        return refused(block, Errno.ERANGE);
+      }
+      cache.put(block, whole.replica);
+      return whole;
+    }
+    whole.replica.release();
+    return openAs(connection, block, visibleLength, token);
+  }
+
+  private Opened openAs(Connection connection, BlockKey block, long length, byte[] token) {
+    byte[][] storages = TokenStorages.of(token);
+    byte[] shown = TokenStorages.present(token) ? token : null;
+    long file = backend.open(connection.pointer(), block, length, storages, shown);
+    if (file == Errno.EMFILE && cache.dropUnused()) {
+      file = backend.open(connection.pointer(), block, length, storages, shown);
+    }
+    if (file >= 0) {
+      connection.retain(); // the caller holds one, so this one cannot fail
+      return Opened.replica(new Replica(connection, file));
+    }
+    if (Errno.losesConnection((int) file)) {
+      lost(connection, (int) file);
+      return Opened.refused(Errno.name((int) file));
+    }
+    return refused(block, (int) file);
+  }
+
+  private Opened refused(BlockKey block, int errno) {
+    holdOff.openFailed(block, Errno.name(errno));
+    return Opened.refused(Errno.name(errno));
+  }
+
+  /** Either a replica or a reason. */
+  static final class Opened {
+    final Replica replica;
+    final String refusal;
+
+    private Opened(Replica replica, String refusal) {
+      this.replica = replica;
+      this.refusal = refusal;
+    }
+
+    static Opened replica(Replica replica) {
+      return new Opened(replica, null);
+    }
+
+    static Opened refused(String reason) {
+      return new Opened(null, reason);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.util.Map;
+
+/** The JMX bean {@code io.vread:type=Client}: see docs/hadoop.md. */
+public interface ClientMXBean {
+  /** Readers handed out to the HDFS client. */
+  long getOpens();
+
+  long getReads();
+
+  /** Bytes that HDFS clients got through vRead. */
+  long getBytes();
+
+  /** Readers that failed; their clients went on by TCP. */
+  long getFailures();
+
+  /** How often no reader was handed out, so that the stock client read the block. */
+  long getFallbackBlocks();
+
+  /** The same by reason. */
+  Map<String, Long> getFallbackReasons();
+
+  /** All of it as the JSON text of io.vread.statistics.file. */
+  String json();
+
+  /** Writes io.vread.statistics.file now; returns its path, empty if none is configured. */
+  String writeStatistics() throws java.io.IOException;
+}

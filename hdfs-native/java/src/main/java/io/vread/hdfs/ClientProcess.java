@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import io.vread.Settings;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.util.Map;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What there is once in a process: the daemon thread, the statistics, and the places where they can
+ * be seen: the JMX bean, a log line and a file when the JVM ends.
+ */
+final class ClientProcess implements ClientMXBean {
+  private static final Logger LOG = LoggerFactory.getLogger(ClientProcess.class);
+
+  /** After the file systems have been closed (FileSystem.SHUTDOWN_HOOK_PRIORITY is 10). */
+  private static final int SHUTDOWN_PRIORITY = 1;
+
+  private final Statistics statistics = new Statistics();
+  private final ScheduledThreadPoolExecutor daemon;
+  private volatile String statisticsFile = "";
+
+  private ClientProcess() {
+    daemon =
+        new ScheduledThreadPoolExecutor(
+            1,
+            task -> {
+              Thread thread = new Thread(task, "vread-client");
+              thread.setDaemon(true);
+              thread.setContextClassLoader(ClientProcess.class.getClassLoader());
+              return thread;
+            });
+  }
+
+  private static final class Holder {
+    static final ClientProcess INSTANCE = new ClientProcess();
+
+    static {
+      INSTANCE.register();
+    }
+  }
+
+  static ClientProcess get() {
+    return Holder.INSTANCE;
+  }
+
+  Statistics statistics() {
+    return statistics;
+  }
+
+  ScheduledExecutorService daemon() {
+    return daemon;
+  }
+
+  /** The first configuration that names a file decides. */
+  void configure(Settings settings) {
+    if (statisticsFile.isEmpty() && !settings.statisticsFile().isEmpty()) {
+      statisticsFile = settings.statisticsFile().replace("%p", Long.toString(pid()));
+    }
+  }
+
+  @Override
+  public long getOpens() {
+    return statistics.opens();
+  }
+
+  @Override
+  public long getReads() {
+    return statistics.reads();
+  }
+
+  @Override
+  public long getBytes() {
+    return statistics.bytes();
+  }
+
+  @Override
+  public long getFailures() {
+    return statistics.failures();
+  }
+
+  @Override
+  public long getFallbackBlocks() {
+    return statistics.fallbackBlocks();
+  }
+
+  @Override
+  public Map<String, Long> getFallbackReasons() {
+    return statistics.fallbackReasons();
+  }
+
+  @Override
+  public String json() {
+    return statistics.json(pid());
+  }
+
+  /** Whole or not at all: written beside it, then renamed. */
+  @Override
+  public String writeStatistics() throws IOException {
+    if (statisticsFile.isEmpty()) {
+      return "";
+    }
+    Path file = Paths.get(statisticsFile).toAbsolutePath();
+    Path fresh = file.resolveSibling("." + file.getFileName() + "." + pid());
+    Files.write(fresh, json().getBytes(StandardCharsets.US_ASCII));
+    Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    return file.toString();
+  }
+
+  private void register() {
+    try {
+      ManagementFactory.getPlatformMBeanServer()
+          .registerMBean(this, new ObjectName("io.vread:type=Client"));
+    } catch (JMException e) {
+      LOG.debug("vread: no JMX bean (is the jar loaded twice?)", e);
+    }
+    try {
+      ShutdownHookManager.get().addShutdownHook(this::atExit, SHUTDOWN_PRIORITY);
+    } catch (IllegalStateException e) {
+      LOG.debug("vread: the JVM is ending already", e);
+    }
+  }
+
+  private void atExit() {
+    if (!statistics.nothingHappened()) {
+      LOG.info("{}", statistics.summary());
+    }
+    try {
+      writeStatistics();
+    } catch (IOException e) {
+      LOG.warn("vread: cannot write {}: {}", statisticsFile, e.toString());
+    }
+  }
+
+  /** Java 8 has no other way. */
+  private static long pid() {
+    String name = ManagementFactory.getRuntimeMXBean().getName();
+    int at = name.indexOf('@');
+    try {
+      return Long.parseLong(at < 0 ? name : name.substring(0, at));
+    } catch (NumberFormatException e) {
+      return 0;
+    }
+  }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one connection to an endpoint, and when to try for another.
+ *
+ * <p>Connecting is the daemon thread's business alone. A reader waits for the very first attempt
+ * only, at most the timeout and together with all others; whenever the endpoint has failed, readers
+ * are refused at once and the thread tries again after a pause, which doubles while it fails. An
+ * attempt counts when the backend has given a sign of life: a device can be opened while nobody
+ * serves it.
+ */
+final class Endpoint {
+  private static final Logger LOG = LoggerFactory.getLogger(Endpoint.class);
+
+  /** Connects and pings; a Connection with one reference, or a negative errno. */
+  interface Connector {
+    Attempt connect();
+  }
+
+  static final class Attempt {
+    final Connection connection;
+    final int errno;
+
+    Attempt(Connection connection, int errno) {
+      this.connection = connection;
+      this.errno = errno;
+    }
+  }
+
+  /** A connection for the caller to release, or the reason why there is none. */
+  static final class Lease {
+    final Connection connection;
+    final String refusal;
+
+    Lease(Connection connection, String refusal) {
+      this.connection = connection;
+      this.refusal = refusal;
+    }
+  }
+
+  private final String name;
+  private final Connector connector;
+  private final ScheduledExecutorService daemon;
+  private final Clock clock;
+  private final long timeoutMs;
+  private final Backoff backoff;
+
+  private Connection current;
+  private CompletableFuture<String> first; // null: nobody has asked yet; yields the failure or null
+  private long firstDeadline;
+
+  Endpoint(
+      String name,
+      Connector connector,
+      ScheduledExecutorService daemon,
+      Clock clock,
+      long timeoutMs,
+      long backoffMs,
+      long longestBackoffMs) {
+    this.name = name;
+    this.connector = connector;
+    this.daemon = daemon;
+    this.clock = clock;
+    this.timeoutMs = timeoutMs;
+    this.backoff = new Backoff(backoffMs, longestBackoffMs);
+  }
+
+  Lease acquire() {
+    String failure = awaitFirst();
+    Connection connection = retainCurrent();
+    if (connection != null) {
+      return new Lease(connection, null);
+    }
+    return new Lease(null, failure == null ? "backoff" : failure);
+  }
+
+  /** The connection there is now, without waiting; to be released; or null. */
+  synchronized Connection retainCurrent() {
+    return current != null && current.retain() ? current : null;
+  }
+
+  /** A call on connection failed in a way that ends it. True if it was in use until now. */
+  boolean failed(Connection connection, int errno) {
+    connection.lose();
+    synchronized (this) {
+      if (current != connection) {
+        return false;
+      }
+      current = null;
+    }
+    pause(errno);
+    connection.release();
+    return true;
+  }
+
+  /**
+   * Waits for the first attempt. Who finds out that it failed, or had not ended in time, is told
+   * why; all who ask later are told nothing.
+   */
+  private String awaitFirst() {
+    CompletableFuture<String> attempt;
+    long left;
+    synchronized (this) {
+      if (first == null) {
+        first = new CompletableFuture<>();
+        firstDeadline = clock.now() + timeoutMs;
+        run(this::tryFirst);
+      } else if (first.isDone() || clock.now() >= firstDeadline) {
+        return null;
+      }
+      attempt = first;
+      left = firstDeadline - clock.now();
+    }
+    try {
+      return attempt.get(Math.max(left, 1), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      return Errno.name(Errno.ETIME);
+    } catch (ExecutionException e) {
+      return "error";
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return "interrupted";
+    }
+  }
+
+  private void run(Runnable task) {
+    ((Executor) daemon).execute(task);
+  }
+
+  private void tryFirst() {
+    try {
+      int errno = tryOnce();
+      first.complete(errno == 0 ? null : Errno.connectName(errno));
+    } catch (Throwable e) {
+      LOG.warn("vread: {}: cannot connect, blocks are read by TCP", name, e);
+      first.completeExceptionally(e);
+    }
+  }
+
+  private int tryOnce() {
+    Attempt attempt = connector.connect();
+    if (attempt.connection == null) {
+      pause(attempt.errno);
+      return attempt.errno;
+    }
+    synchronized (this) {
+      current = attempt.connection;
+    }
+    LOG.debug("vread: {}: connected", name);
+    return 0;
+  }
+
+  private void pause(int errno) {
+    long pauseMs;
+    synchronized (this) {
+      pauseMs = backoff.failed(clock.now());
+    }
+    LOG.debug("vread: {}: {}; next attempt in {} ms", name, Errno.connectName(errno), pauseMs);
+    daemon.schedule(this::tryOnce, pauseMs, TimeUnit.MILLISECONDS);
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * One open replica, shared by whoever reads it and by the cache, and closed by the last to let go.
+ *
+ * <p>Positional reads share it freely; its one position, with the read-ahead behind it, belongs to
+ * one sequential reader at a time, who takes it by {@link #takeCursor}.
+ */
+final class Replica {
+  private final Connection connection;
+  private final long file;
+  private final long length;
+  private final int flags;
+  private final AtomicInteger references = new AtomicInteger(1);
+  private final AtomicBoolean cursorTaken = new AtomicBoolean();
+
+  /** Takes over file, and a reference of connection. */
+  Replica(Connection connection, long file) {
+    this.connection = connection;
+    this.file = file;
+    this.length = connection.backend().length(file);
+    this.flags = connection.backend().flags(file);
+  }
+
+  Connection connection() {
+    return connection;
+  }
+
+  /** Where reads of it end. */
+  long length() {
+    return length;
+  }
+
+  boolean finalised() {
+    return flags >= 0 && (flags & Backend.FLAG_FINALIZED) != 0;
+  }
+
+  boolean remote() {
+    return flags >= 0 && (flags & Backend.FLAG_REMOTE) != 0;
+  }
+
+  boolean retain() {
+    int count;
+    do {
+      count = references.get();
+      if (count == 0) {
+        return false;
+      }
+    } while (!references.compareAndSet(count, count + 1));
+    return true;
+  }
+
+  void release() {
+    if (references.decrementAndGet() == 0) {
+      connection.backend().close(file);
+      connection.release();
+    }
+  }
+
+  boolean unused() {
+    return references.get() == 1;
+  }
+
+  boolean takeCursor() {
+    return cursorTaken.compareAndSet(false, true);
+  }
+
+  void giveCursor() {
+    cursorTaken.set(false);
+  }
+
+  /** With read-ahead; only for who has the cursor. */
+  int read(long position, byte[] dst, int offset, int count) {
+    return connection.backend().read(file, position, dst, offset, count);
+  }
+
+  /** At the buffer's position, which is left alone. */
+  int read(long position, ByteBuffer direct, int count) {
+    return connection.backend().readDirect(file, position, direct, direct.position(), count);
+  }
+
+  int pread(long position, byte[] dst, int offset, int count) {
+    return connection.backend().pread(file, position, dst, offset, count);
+  }
+
+  int pread(long position, ByteBuffer direct, int count) {
+    return connection.backend().preadDirect(file, position, direct, direct.position(), count);
+  }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.StorageStatistics;
+
+/** What this process read through vRead, and why it did not when it did not. */
+final class Statistics {
+  private final LongAdder opens = new LongAdder();
+  private final LongAdder reads = new LongAdder();
+  private final LongAdder bytes = new LongAdder();
+  private final LongAdder failures = new LongAdder();
+  private final LongAdder refused = new LongAdder();
+  private final Map<String, LongAdder> reasons = new ConcurrentHashMap<>();
+  private volatile String endpoint = "";
+  private volatile String library = "";
+
+  void describe(String usedEndpoint, String usedLibrary) {
+    endpoint = usedEndpoint;
+    library = usedLibrary;
+  }
+
+  /** A reader was handed out. */
+  void opened() {
+    opens.increment();
+  }
+
+  void read(int count) {
+    reads.increment();
+    bytes.add(count);
+  }
+
+  /** A reader that had been handed out failed; its client goes on by TCP. */
+  void readFailed() {
+    failures.increment();
+  }
+
+  /** No reader was handed out. */
+  void refused(String reason) {
+    refused.increment();
+    reasons.computeIfAbsent(reason, key -> new LongAdder()).increment();
+  }
+
+  long opens() {
+    return opens.sum();
+  }
+
+  long reads() {
+    return reads.sum();
+  }
+
+  long bytes() {
+    return bytes.sum();
+  }
+
+  long failures() {
+    return failures.sum();
+  }
+
+  long fallbackBlocks() {
+    return refused.sum();
+  }
+
+  Map<String, Long> fallbackReasons() {
+    Map<String, Long> result = new TreeMap<>();
+    reasons.forEach((reason, count) -> result.put(reason, count.sum()));
+    return result;
+  }
+
+  /** Bytes that applications of this JVM have read from HDFS, by whatever way. */
+  static long hdfsBytes() {
+    StorageStatistics hdfs = FileSystem.getGlobalStorageStatistics().get("hdfs");
+    Long read = hdfs == null ? null : hdfs.getLong("bytesRead");
+    return read == null ? 0 : read;
+  }
+
+  boolean nothingHappened() {
+    return opens() == 0 && fallbackBlocks() == 0;
+  }
+
+  String summary() {
+    return String.format(
+        "vread: %d bytes in %d reads of %d blocks, %d failed; by TCP %d blocks %s; endpoint %s",
+        bytes(), reads(), opens(), failures(), fallbackBlocks(), fallbackReasons(), endpoint);
+  }
+
+  String json(long pid) {
+    StringBuilder out = new StringBuilder();
+    out.append("{\"pid\":").append(pid);
+    out.append(",\"endpoint\":").append(quoted(endpoint));
+    out.append(",\"library\":").append(quoted(library));
+    out.append(",\"vread\":{\"opens\":").append(opens());
+    out.append(",\"reads\":").append(reads());
+    out.append(",\"bytes\":").append(bytes());
+    out.append(",\"failures\":").append(failures());
+    out.append("},\"fallback\":{\"blocks\":").append(fallbackBlocks());
+    out.append(",\"reasons\":{");
+    String separator = "";
+    for (Map.Entry<String, Long> reason : fallbackReasons().entrySet()) {
+      out.append(separator).append(quoted(reason.getKey())).append(':').append(reason.getValue());
+      separator = ",";
+    }
+    return out.append("}},\"hdfs\":{\"bytes\":").append(hdfsBytes()).append("}}\n").toString();
+  }
+
+  private static String quoted(String text) {
+    StringBuilder out = new StringBuilder("\"");
+    for (char c : text.toCharArray()) {
+      if (c == '"' || c == '\\') {
+        out.append('\\').append(c);
+      } else if (c < ' ' || c > '~') {
+        out.append(String.format("\\u%04x", (int) c));
+      } else {
+        out.append(c);
+      }
+    }
+    return out.append('"').toString();
+  }
+}

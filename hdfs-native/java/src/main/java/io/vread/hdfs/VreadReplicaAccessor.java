@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.hadoop.hdfs.ReplicaAccessor;
+import org.apache.hadoop.hdfs.security.token.block.InvalidBlockTokenException;
+
+/**
+ * Reads one block for the stock client.
+ *
+ * <p><b>How a read fails.</b> The stock client (DFSInputStream, the same in Hadoop 3.3.6, 3.4.3 and
+ * 3.5.0) uses readers in two ways, and which one is not told to the builder:
+ *
+ * <ul>
+ *   <li>stateful reads, readBuffer(): any first IOException but a ChecksumException makes it build a
+ *       new reader for the same datanode at the same position, and blame nobody. A second one marks
+ *       the datanode dead.
+ *   <li>positional reads, actualGetFromOneDataNode(): an InvalidBlockTokenException makes it fetch
+ *       the block's locations again, build a new reader and start the range over, once; any other
+ *       exception marks the datanode dead and may cost seconds.
+ * </ul>
+ *
+ * <p>Positional reads come through read(long, ByteBuffer) only. So read(long, byte[], int, int)
+ * throws a plain IOException, and read(long, ByteBuffer), which both use, an
+ * InvalidBlockTokenException: it is right in both. Before either is thrown the block is put on hold
+ * ({@link HoldOff}) so that the next build answers null and the stock client goes on by TCP.
+ * Nothing else is ever thrown: a ChecksumException would have the replica reported corrupt, and a
+ * RuntimeException would reach the application.
+ *
+ * <p><b>What kind of read it is</b> shows in its shape. A positional read asks for everything up to
+ * the visible length at once, because for it the visible length is the end of the request. Such a
+ * read is passed on as it is, to a replica shared by all. Any other read is one of a sequence: the
+ * reader takes the replica's cursor, behind which libvread reads ahead, and small reads are served
+ * from a buffer of the reader's own, so that a byte-wise reader does not make a native call for each
+ * byte.
+ *
+ * <p><b>Threads.</b> A lock covers everything but close(), which does not wait for a read that is
+ * running: whoever comes last lets go of the replica. A reader that nobody closed lets go when it
+ * is collected ({@link Held}).
+ */
+final class VreadReplicaAccessor extends ReplicaAccessor {
+  /** Reads of at least so many bytes go straight to where they are wanted. */
+  private static final int DIRECT_BYTES = 32 << 10;
+
+  private static final int FIRST_BUFFER = 8 << 10;
+  private static final int LARGEST_BUFFER = 128 << 10;
+
+  /** Outcomes of a read that are neither a number of bytes nor an errno. */
+  private static final int END = Integer.MIN_VALUE;
+
+  private static final int CLOSED = Integer.MIN_VALUE + 1;
+
+  private final Client client;
+  private final BlockKey block;
+  private final long visibleLength;
+  private final byte[] token;
+  private final boolean remote;
+  private final Held held;
+  private final ReentrantLock lock = new ReentrantLock();
+  private volatile boolean closed;
+
+  private byte[] buffer;
+  private long bufferStart; // position in the block of what is in the buffer
+  private int bufferLength;
+  private int nextFill = FIRST_BUFFER;
+
+  /** Takes over a reference of replica. */
+  VreadReplicaAccessor(
+      Client client, BlockKey block, long visibleLength, byte[] token, Replica replica) {
+    this.client = client;
+    this.block = block;
+    this.visibleLength = visibleLength;
+    this.token = token;
+    this.remote = replica.remote();
+    this.held = new Held(this, replica);
+  }
+
+  @Override
+  public int read(long position, byte[] dst, int offset, int length) throws IOException {
+    if (offset < 0 || length < 0 || length > dst.length - offset) {
+      throw new IOException("vread: " + length + " bytes at " + offset + " of " + dst.length);
+    }
+    int result = read(position, new Target.OfArray(dst, offset, length));
+    if (failed(result)) {
+      throw new IOException(complaint(position, result));
+    }
+    return result == END ? -1 : result;
+  }
+
+  @Override
+  public int read(long position, ByteBuffer dst) throws IOException {
+    int result = read(position, new Target.OfBuffer(dst));
+    if (failed(result)) {
+      throw new InvalidBlockTokenException(complaint(position, result));
+    }
+    return result == END ? -1 : result;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    releaseIfClosed();
+  }
+
+  @Override
+  public boolean isLocal() {
+    return !remote;
+  }
+
+  /** Local bytes that no datanode process has handled, which is what is counted under the name. */
+  @Override
+  public boolean isShortCircuit() {
+    return !remote;
+  }
+
+  private static boolean failed(int result) {
+    return result < 0 && result != END;
+  }
+
+  private String complaint(long position, int errno) {
+    String what = errno == CLOSED ? "the reader is closed" : Errno.name(errno);
+    return "vread: " + block + " at " + position + ": " + what + "; the block is read by TCP";
+  }
+
+  // ---- one read ---------------------------------------------------------------------------------
+
+  /** Bytes read, {@link #END}, {@link #CLOSED}, or an errno. */
+  private int read(long position, Target target) {
+    lock.lock();
+    try {
+      if (closed) {
+        return CLOSED;
+      }
+      if (target.remaining() == 0) {
+        return 0;
+      }
+      if (position < 0 || position >= visibleLength) {
+        return END;
+      }
+      int count = (int) Math.min(target.remaining(), visibleLength - position);
+      int done = readSome(position, count, target);
+      if (done > 0) {
+        client.statistics().read(done);
+      }
+      return done;
+    } finally {
+      lock.unlock();
+      releaseIfClosed();
+    }
+  }
+
+  /** count bytes, or fewer if it fails behind them: the next read will meet that again. */
+  private int readSome(long position, int count, Target target) {
+    boolean reopened = false;
+    int done = 0;
+    while (done < count) {
+      int step = step(position + done, count - done, target);
+      if (step > 0) {
+        done += step;
+      } else if (!reopened && reopen(step)) {
+        reopened = true;
+      } else if (done > 0) {
+        break;
+      } else {
+        client.readFailed(block, step);
+        return step;
+      }
+    }
+    return done;
+  }
+
+  /** Some of the count bytes; or an errno. */
+  private int step(long position, int count, Target target) {
+    int buffered = takeBuffered(position, count, target);
+    if (buffered > 0) {
+      return buffered;
+    }
+    boolean direct = target.reachable();
+    boolean positional = !held.hasCursor() && position + count == visibleLength;
+    int result;
+    if (direct && (positional || !haveCursor())) {
+      result = target.pread(held.replica(), position, count);
+    } else if (direct && count >= DIRECT_BYTES) {
+      result = target.read(held.replica(), position, count);
+    } else {
+      result = fill(position);
+      return result > 0 ? takeBuffered(position, count, target) : result;
+    }
+    return result == 0 ? Errno.EIO : result;
+  }
+
+  /** After a failed step: whether it is worth another try. */
+  private boolean reopen(int errno) {
+    Replica fresh = client.reopen(block, held.replica(), visibleLength, token, errno);
+    if (fresh == null) {
+      return false;
+    }
+    held.replace(fresh);
+    return true;
+  }
+
+  /** The replica's cursor or, if that is taken, another opening of the replica with its own. */
+  private boolean haveCursor() {
+    if (held.takeCursor()) {
+      return true;
+    }
+    Replica another = client.another(block, held.replica(), visibleLength, token);
+    if (another == null) {
+      return false;
+    }
+    held.replace(another);
+    return held.takeCursor();
+  }
+
+  // ---- small reads ------------------------------------------------------------------------------
+
+  private int takeBuffered(long position, int count, Target target) {
+    long skip = position - bufferStart;
+    if (skip < 0 || skip >= bufferLength) {
+      return 0;
+    }
+    int taken = (int) Math.min(count, bufferLength - skip);
+    target.put(buffer, (int) skip, taken);
+    return taken;
+  }
+
+  /** Reads into the buffer from position on; larger pieces while they follow one another. */
+  private int fill(long position) {
+    boolean next = bufferLength > 0 && position == bufferStart + bufferLength;
+    nextFill = next ? Math.min(nextFill * 2, LARGEST_BUFFER) : FIRST_BUFFER;
+    if (buffer == null || buffer.length < nextFill) {
+      buffer = new byte[nextFill];
+    }
+    int wanted = (int) Math.min(nextFill, visibleLength - position);
+    bufferLength = 0;
+    int result =
+        haveCursor()
+            ? held.replica().read(position, buffer, 0, wanted)
+            : held.replica().pread(position, buffer, 0, wanted);
+    bufferStart = position;
+    bufferLength = Math.max(result, 0);
+    return result == 0 ? Errno.EIO : result;
+  }
+
+  // ---- end --------------------------------------------------------------------------------------
+
+  private void releaseIfClosed() {
+    if (closed && lock.tryLock()) {
+      try {
+        held.release();
+        buffer = null;
+        bufferLength = 0;
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import io.vread.NativeLibrary;
+import io.vread.Settings;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.ReplicaAccessor;
+import org.apache.hadoop.hdfs.ReplicaAccessorBuilder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The client plug-in: {@code dfs.client.replica.accessor.builder.classes =
+ * io.vread.hdfs.VreadReplicaAccessorBuilder}.
+ *
+ * <p>The stock client makes one of these for each block it is about to read, and reads by itself if
+ * {@link #build} returns null. So it does, for whatever reason, and counts the reason; it never
+ * throws, which would be logged with a stack trace for each block.
+ *
+ * <p>The block is named by pool, id and generation stamp alone; the backend finds it among the
+ * storages this device may read. The storage ids of the block token are passed along where tokens
+ * are on. Otherwise none are: asking the NameNode for them would cost a call per file and tell the
+ * backend nothing it needs to know as long as it only serves the datanodes of its own host.
+ *
+ * <p>Builders are loaded through the thread's context class loader. A thread that has none, as when
+ * C code made the FileSystem (libhdfs), loads no builder; see {@link NativeThreadFileSystem}.
+ */
+public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
+  private static final Logger LOG = LoggerFactory.getLogger(VreadReplicaAccessorBuilder.class);
+
+  private String pool;
+  private long blockId;
+  private long generationStamp;
+  private long visibleLength;
+  private byte[] token;
+  private Configuration configuration;
+
+  @Override
+  public ReplicaAccessorBuilder setFileName(String name) {
+    return this;
+  }
+
+  @Override
+  public ReplicaAccessorBuilder setBlock(long id, String poolId) {
+    blockId = id;
+    pool = poolId;
+    return this;
+  }
+
+  @Override
+  public ReplicaAccessorBuilder setGenerationStamp(long stamp) {
+    generationStamp = stamp;
+    return this;
+  }
+
+  /** Bytes from here are always verified. */
+  @Override
+  public ReplicaAccessorBuilder setVerifyChecksum(boolean verify) {
+    return this;
+  }
+
+  @Override
+  public ReplicaAccessorBuilder setClientName(String name) {
+    return this;
+  }
+
+  /** True but for files under construction, which the backend tells us of anyway. */
+  @Override
+  public ReplicaAccessorBuilder setAllowShortCircuitReads(boolean allow) {
+    return this;
+  }
+
+  @Override
+  public ReplicaAccessorBuilder setVisibleLength(long length) {
+    visibleLength = length;
+    return this;
+  }
+
+  @Override
+  public ReplicaAccessorBuilder setConfiguration(Configuration conf) {
+    configuration = conf;
+    return this;
+  }
+
+  @Override
+  public ReplicaAccessorBuilder setBlockAccessToken(byte[] bytes) {
+    token = bytes;
+    return this;
+  }
+
+  @Override
+  public ReplicaAccessor build() {
+    try {
+      ClientProcess process = ClientProcess.get();
+      Settings settings = Settings.of(configuration);
+      process.configure(settings);
+      return settings.enabled() ? build(settings) : refuse("disabled");
+    } catch (Throwable e) {
+      LOG.debug("vread: {} blk_{}_{}", pool, blockId, generationStamp, e);
+      return refuse("error");
+    }
+  }
+
+  private ReplicaAccessor build(Settings settings) {
+    NativeLibrary library = NativeLibrary.load(settings.libraryPath());
+    if (!library.usable()) {
+      return refuse(library.reason());
+    }
+    BlockKey block = new BlockKey(pool, blockId, generationStamp);
+    Client client = Client.of(settings, library);
+    Client.Opened opened = client.open(block, visibleLength, token);
+    if (opened.replica == null) {
+      LOG.debug("vread: {}: {}, the block is read by TCP", block, opened.refusal);
+      return refuse(opened.refusal);
+    }
+    client.statistics().opened();
+    return new VreadReplicaAccessor(client, block, visibleLength, token, opened.replica);
+  }
+
+  /** Even counting must not throw: it may be what failed. */
+  private static ReplicaAccessor refuse(String reason) {
+    try {
+      ClientProcess.get().statistics().refused(reason);
+    } catch (Throwable e) {
+      LOG.debug("vread: cannot count {}", reason, e);
+    }
+    return null;
+  }
+}
