@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import io.vread.Settings;
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection to the backend as the datanode's threads use it: one event at a time, and never
+ * a wait for a backend that was found dead.
+ *
+ * <p>The thread in whose hands the backend falls silent pays one timeout. The link is down then,
+ * and until the publisher's own thread has connected anew every event fails at once.
+ */
+final class Link {
+  /** What {@link #publish} returns for an event that was not to be sent any more. */
+  static final int NOT_WANTED = 1;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Link.class);
+
+  private final PublishChannel.Connector connector;
+  private final PublisherSettings settings;
+  private final ReentrantLock lock = new ReentrantLock();
+  private volatile PublishChannel channel; // null: down; changed with the lock held
+  private boolean complained;
+  private long backoffMs;
+
+  Link(PublishChannel.Connector connector, PublisherSettings settings) {
+    this.connector = connector;
+    this.settings = settings;
+    this.backoffMs = settings.backoffMs();
+  }
+
+  private boolean up() {
+    lock.lock();
+    try {
+      return channel != null && channel.connected();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Sends an event, if wanted still says so once the connection is ours: what is asked there holds
+   * until the event is sent, with respect to all other events.
+   *
+   * @return 0, {@link #NOT_WANTED} or a negative errno
+   */
+  int publish(Event event, ReplicaName replica, BooleanSupplier wanted) {
+    if (channel == null) {
+      return -Errno.ENOTCONN;
+    }
+    if (!acquire()) {
+      return -Errno.ETIME;
+    }
+    try {
+      if (channel == null) {
+        return -Errno.ENOTCONN;
+      }
+      if (!wanted.getAsBoolean()) {
+        return NOT_WANTED;
+      }
+      int result = channel.publish(event, replica);
+      if (Errno.endsConnection(result)) {
+        drop(Errno.name(result));
+      }
+      return result;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** An interrupt is the datanode's affair: it is kept, and neither delays nor prevents events. */
+  private boolean acquire() {
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (true) {
+        try {
+          return lock.tryLock(settings.timeoutMs(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
+   * Connects, if the link is down. For the publisher's thread only.
+   *
+   * @return 0, or for how many milliseconds not to try again
+   */
+  long connect() {
+    if (up()) {
+      return 0;
+    }
+    disconnect("the backend went away");
+    PublishChannel fresh;
+    try {
+      fresh = connector.connect();
+    } catch (IOException e) {
+      complain(e.getMessage());
+      long wait = backoffMs;
+      backoffMs = Math.min(2 * backoffMs, Settings.MAX_BACKOFF_MS);
+      return wait;
+    }
+    lock.lock();
+    try {
+      channel = fresh;
+    } finally {
+      lock.unlock();
+    }
+    LOG.info("vread: finalized blocks are made durable and published");
+    complained = false;
+    backoffMs = settings.backoffMs();
+    return 0;
+  }
+
+  void disconnect(String why) {
+    lock.lock();
+    try {
+      if (channel != null) {
+        drop(why);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void drop(String why) {
+    LOG.info("vread: publishing stops: {}", why);
+    PublishChannel old = channel;
+    channel = null;
+    old.close();
+  }
+
+  /** Once per outage. */
+  private void complain(String why) {
+    if (!complained) {
+      complained = true;
+      LOG.warn(
+          "vread: blocks are not published, the datanode works as without vread: {}; "
+              + "trying on every {} to {} s",
+          why,
+          settings.backoffMs() / 1000.0,
+          Settings.MAX_BACKOFF_MS / 1000);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+
+/** libvread and the kernel; hdfs-native/jni/publisher.c. Usable once the library is loaded. */
+final class NativePublisher {
+  private NativePublisher() {}
+
+  /** A connection, or a negative errno. */
+  private static native long connect(byte[] endpoint, int timeoutMs);
+
+  private static native void disconnect(long connection);
+
+  private static native boolean connected(long connection);
+
+  private static native int publish(
+      long connection,
+      int event,
+      byte[] poolId,
+      long blockId,
+      long generationStamp,
+      byte[] storageId,
+      long length);
+
+  private static native int startWriting(byte[] path);
+
+  private static native int sync(byte[] path, boolean dataOnly);
+
+  static final Disk DISK =
+      new Disk() {
+        @Override
+        public void startWriting(File file) {
+          NativePublisher.startWriting(path(file.getPath()));
+        }
+
+        @Override
+        public int syncData(File file) {
+          return sync(path(file.getPath()), true);
+        }
+
+        @Override
+        public int syncDirectory(File directory) {
+          return sync(path(directory.getPath()), false);
+        }
+      };
+
+  static PublishChannel connect(PublisherSettings settings) throws IOException {
+    String endpoint = settings.endpoint();
+    long connection = connect(path(endpoint), settings.timeoutMs());
+    if (connection < 0) {
+      String name = Errno.name((int) connection);
+      throw new IOException("no connection to the backend through " + endpoint + ": " + name);
+    }
+    return new Channel(connection);
+  }
+
+  /** As Java itself names files to the system. */
+  private static byte[] path(String name) {
+    return name.getBytes(Charset.defaultCharset());
+  }
+
+  private static final class Channel implements PublishChannel {
+    private final long connection;
+
+    Channel(long connection) {
+      this.connection = connection;
+    }
+
+    @Override
+    public int publish(Event event, ReplicaName replica) {
+      return NativePublisher.publish(
+          connection,
+          event.code,
+          replica.poolId.getBytes(StandardCharsets.US_ASCII),
+          replica.blockId,
+          replica.generationStamp,
+          replica.storageId.getBytes(StandardCharsets.US_ASCII),
+          replica.length);
+    }
+
+    @Override
+    public boolean connected() {
+      return NativePublisher.connected(connection);
+    }
+
+    @Override
+    public void close() {
+      disconnect(connection);
+    }
+  }
+}

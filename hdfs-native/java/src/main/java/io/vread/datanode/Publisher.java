@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells the backend of finalized replicas once they are durable, and of changes before they happen.
+ *
+ * <p>Withdrawals are sent by the datanode's own threads, which wait for them no longer than a
+ * timeout, and only once per connection. Finalized replicas are queued; one thread of the publisher makes them durable, several
+ * at a time, and sends the events. For one block events are sent in the order of what happened to
+ * it: a withdrawal first marks what is known of the block as out of date, and the mark is looked at
+ * with the link in hand.
+ *
+ * <p>Nothing is made durable while there is no backend. Nor has anything to be said again when one
+ * comes back: withdrawals do not outlive it, so it judges by what the file system has committed,
+ * and that includes whatever was durable before.
+ */
+final class Publisher {
+  private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
+
+  /** Replicas made durable together: enough to share a journal commit, few enough to be soon. */
+  private static final int BATCH = 32;
+
+  /** How often an idle link is looked at. */
+  private static final long IDLE_MS = 1000;
+
+  private static final long JOIN_MS = 1000;
+
+  private final PublisherSettings settings;
+  private final Link link;
+  private final Disk disk;
+  private final VolumeIdentity identity;
+  private final PendingQueue queue;
+  private final PublisherStatistics statistics = new PublisherStatistics();
+  private final CountDownLatch closed = new CountDownLatch(1);
+  private final Thread thread = new Thread(this::run, "vread-publisher");
+
+  Publisher(PublisherSettings settings, PublishChannel.Connector connector, Disk disk) {
+    this.settings = settings;
+    this.link = new Link(connector, settings);
+    this.disk = disk;
+    this.identity = new VolumeIdentity(disk);
+    this.queue = new PendingQueue(settings.queueLimit());
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Leaves the rest unpublished: the kernel writes it back all the same. */
+  void close() {
+    closed.countDown();
+    queue.close();
+    boolean interrupted = Thread.interrupted();
+    try {
+      thread.join(JOIN_MS);
+    } catch (InterruptedException e) {
+      interrupted = true;
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  PublisherStatistics statistics() {
+    return statistics;
+  }
+
+  int pending() {
+    return queue.size();
+  }
+
+  /** Puts a finalized replica on its way. Costs the caller no I/O. */
+  void announce(ReplicaName name, ReplicaInfo replica) {
+    if (closed.getCount() > 0 && !queue.add(new Pending(name, replica))) {
+      statistics.failed(PublisherStatistics.OVERFLOW);
+    }
+  }
+
+  /** Says that replicas are about to change; returns within the timeout, whatever came of it. */
+  void withdraw(Event event, List<ReplicaName> replicas) {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs());
+    for (ReplicaName replica : replicas) {
+      queue.withdraw(replica.block());
+      if (System.nanoTime() - deadline > 0) {
+        statistics.failed(PublisherStatistics.LATE);
+      } else {
+        count(event, link.publish(event, replica, () -> true));
+      }
+    }
+  }
+
+  private void count(Event event, int result) {
+    if (result == 0) {
+      statistics.published(event);
+    } else if (result < 0) {
+      statistics.failed(Errno.name(result));
+    }
+  }
+
+  // ---- the thread ----------------------------------------------------------
+
+  private void run() {
+    try {
+      while (closed.getCount() > 0) {
+        long wait = link.connect();
+        if (wait > 0) {
+          closed.await(wait, TimeUnit.MILLISECONDS);
+        } else if (queue.await(IDLE_MS)) {
+          closed.await(settings.delayMs(), TimeUnit.MILLISECONDS);
+          publishSome();
+        }
+      }
+    } catch (InterruptedException e) {
+      LOG.debug("vread: the publisher was interrupted");
+    } catch (RuntimeException | LinkageError e) {
+      LOG.error("vread: publishing ends until the datanode is restarted", e);
+    } finally {
+      queue.close();
+      link.disconnect("the datanode stops");
+    }
+  }
+
+  private void publishSome() {
+    List<Pending> batch = queue.take(BATCH);
+    try {
+      for (Pending pending : makeDurable(batch)) {
+        publish(pending);
+      }
+    } finally {
+      queue.done();
+    }
+  }
+
+  private void publish(Pending pending) {
+    int result = link.publish(Event.FINALIZED, pending.name, () -> !pending.withdrawn());
+    if (Errno.endsConnection(result) && pending.mayRetry()) {
+      queue.putBack(pending);
+    } else {
+      count(Event.FINALIZED, result);
+    }
+  }
+
+  // ---- durability ----------------------------------------------------------
+
+  /**
+   * Returns those of the batch that are on disk. Writing is started for all before anything is
+   * waited for, so that it is one long run, the first wait commits the journal for all of them,
+   * and the others find it done.
+   */
+  private List<Pending> makeDurable(List<Pending> batch) {
+    List<FsVolumeReference> references = new ArrayList<>();
+    try {
+      List<Pending> present = new ArrayList<>();
+      for (Pending pending : batch) {
+        if (begin(pending, references)) {
+          present.add(pending);
+        }
+      }
+      Set<File> directories = new LinkedHashSet<>();
+      present.removeIf(pending -> !syncFiles(pending, directories));
+      Set<File> lost = new LinkedHashSet<>();
+      for (File directory : directories) {
+        if (!succeeded(disk.syncDirectory(directory), directory)) {
+          lost.add(directory);
+        }
+      }
+      present.removeIf(pending -> lost.contains(pending.blockFile().getParentFile()));
+      return present;
+    } finally {
+      references.forEach(Publisher::release);
+    }
+  }
+
+  /** The reference keeps the volume from being taken out of the datanode meanwhile. */
+  private boolean begin(Pending pending, List<FsVolumeReference> references) {
+    if (pending.withdrawn() || pending.blockFile() == null || pending.metaFile() == null) {
+      return false;
+    }
+    try {
+      references.add(pending.replica.getVolume().obtainReference());
+    } catch (ClosedChannelException e) {
+      return false;
+    }
+    disk.startWriting(pending.blockFile());
+    disk.startWriting(pending.metaFile());
+    return true;
+  }
+
+  private boolean syncFiles(Pending pending, Set<File> directories) {
+    if (pending.withdrawn()) {
+      return false;
+    }
+    for (File file : new File[] {pending.blockFile(), pending.metaFile()}) {
+      int result = disk.syncData(file);
+      // A replica that changed meanwhile may have other names by now.
+      if (pending.withdrawn() || !succeeded(result, file)) {
+        return false;
+      }
+    }
+    identity.makeDurable(pending.replica.getVolume(), pending.name.poolId);
+    // Directories above it were committed before it, as journals keep the order of changes.
+    directories.add(pending.blockFile().getParentFile());
+    return true;
+  }
+
+  private boolean succeeded(int result, File file) {
+    if (result == 0) {
+      return true;
+    }
+    LOG.debug("vread: {} is not published: {}", file, Errno.name(result));
+    statistics.failed(PublisherStatistics.SYNC + Errno.name(result));
+    return false;
+  }
+
+  private static void release(FsVolumeReference reference) {
+    try {
+      reference.close();
+    } catch (IOException e) {
+      LOG.debug("vread: releasing a volume", e);
+    }
+  }
+}

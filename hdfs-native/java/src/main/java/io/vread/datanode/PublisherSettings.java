@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import io.vread.Settings;
+import org.apache.hadoop.conf.Configuration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The publisher's own properties beside those it shares with the client ({@link Settings}). */
+final class PublisherSettings {
+  static final String TIMEOUT_MS = "io.vread.publisher.timeout.ms";
+  static final String DELAY_MS = "io.vread.publisher.delay.ms";
+  static final String QUEUE = "io.vread.publisher.queue";
+
+  private static final Logger LOG = LoggerFactory.getLogger(PublisherSettings.class);
+
+  private final Settings shared;
+  private final int timeoutMs;
+  private final int delayMs;
+  private final int queueLimit;
+
+  PublisherSettings(Configuration conf) {
+    shared = Settings.of(conf);
+    timeoutMs = number(conf, TIMEOUT_MS, 200, 1, 10_000);
+    delayMs = number(conf, DELAY_MS, 50, 0, 60_000);
+    queueLimit = number(conf, QUEUE, 4096, 1, 1 << 20);
+  }
+
+  /** False: the stock data set, with nothing around it. */
+  boolean enabled() {
+    return shared.enabled();
+  }
+
+  String endpoint() {
+    return shared.endpoint();
+  }
+
+  String libraryPath() {
+    return shared.libraryPath();
+  }
+
+  /** Between attempts to connect; doubles up to {@link Settings#MAX_BACKOFF_MS}. */
+  long backoffMs() {
+    return shared.backoffMs();
+  }
+
+  /** The longest wait for the backend. */
+  int timeoutMs() {
+    return timeoutMs;
+  }
+
+  /** For how long finalized replicas are collected before they are made durable together. */
+  int delayMs() {
+    return delayMs;
+  }
+
+  /** How many finalized replicas may wait to be published. */
+  int queueLimit() {
+    return queueLimit;
+  }
+
+  private static int number(Configuration conf, String name, int standard, int least, int most) {
+    String text = conf.getTrimmed(name);
+    if (text == null || text.isEmpty()) {
+      return standard;
+    }
+    try {
+      int value = Integer.parseInt(text);
+      if (value >= least && value <= most) {
+        return value;
+      }
+    } catch (NumberFormatException e) {
+      // told below
+    }
+    LOG.warn("vread: {} is {}, expected {} to {}; using {}", name, text, least, most, standard);
+    return standard;
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The stock data set with the publisher beside it.
+ *
+ * <p>A proxy, because {@code FsDatasetSpi} differs from version to version and the stock class
+ * cannot be extended from outside its package. Every call goes to the stock data set with its own
+ * arguments, result and exception; what the publisher makes of it can neither fail it nor
+ * change it.
+ */
+final class PublishingDataset implements InvocationHandler {
+  private static final Logger LOG = LoggerFactory.getLogger(PublishingDataset.class);
+
+  private final FsDatasetSpi<?> stock;
+  private final Publisher publisher;
+  private final Changes changes;
+  private final Runnable onShutdown;
+
+  private PublishingDataset(FsDatasetSpi<?> stock, Publisher publisher, Runnable onShutdown) {
+    this.stock = stock;
+    this.publisher = publisher;
+    this.changes = new Changes(stock);
+    this.onShutdown = onShutdown;
+  }
+
+  /** The data set to give the datanode. onShutdown is run before the stock one is shut down. */
+  static FsDatasetSpi<?> wrap(FsDatasetSpi<?> stock, Publisher publisher, Runnable onShutdown) {
+    return (FsDatasetSpi<?>)
+        Proxy.newProxyInstance(
+            stock.getClass().getClassLoader(),
+            new Class<?>[] {FsDatasetSpi.class},
+            new PublishingDataset(stock, publisher, onShutdown));
+  }
+
+  @Override
+  public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+    Change change = changeBy(method, arguments);
+    if (change == null) {
+      return forward(proxy, method, arguments);
+    }
+    if (!change.withdrawn.isEmpty()) {
+      publisher.withdraw(change.event, change.withdrawn);
+    }
+    try {
+      return call(method, arguments);
+    } finally {
+      for (long blockId : change.lookAgainAt) {
+        announceIfFinalized(change.poolId, blockId);
+      }
+    }
+  }
+
+  private Object forward(Object proxy, Method method, Object[] arguments) throws Throwable {
+    switch (method.getName()) {
+      case "equals":
+        return proxy == arguments[0] || stock.equals(arguments[0]);
+      case "shutdown":
+        onShutdown.run();
+        break;
+      case "addVolume":
+        refuseRamDisk((StorageLocation) arguments[0]);
+        break;
+      default:
+        break;
+    }
+    return call(method, arguments);
+  }
+
+  private Object call(Method method, Object[] arguments) throws Throwable {
+    try {
+      return method.invoke(stock, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+
+  /**
+   * The lazy writer of RAM disks casts the datanode's data set to the stock class and dies of a
+   * proxy: replicas would stay in memory only.
+   */
+  private static void refuseRamDisk(StorageLocation location) throws IOException {
+    if (location.getStorageType() == StorageType.RAM_DISK) {
+      throw new IOException(
+          location
+              + ": the datanode has to be restarted for its first RAM_DISK (its vRead publisher "
+              + "cannot be used with one and is off then)");
+    }
+  }
+
+  private Change changeBy(Method method, Object[] arguments) {
+    try {
+      return changes.of(method, arguments);
+    } catch (RuntimeException e) {
+      return failed(e);
+    }
+  }
+
+  private void announceIfFinalized(String poolId, long blockId) {
+    try {
+      ReplicaInfo replica = Changes.ifFinalized(Changes.find(stock, poolId, blockId));
+      if (replica != null && !replica.isOnTransientStorage()) {
+        publisher.announce(ReplicaName.of(poolId, replica), replica);
+      }
+    } catch (RuntimeException e) {
+      failed(e);
+    }
+  }
+
+  private Change failed(RuntimeException e) {
+    LOG.debug("vread: a look at the data set failed", e);
+    publisher.statistics().failed(PublisherStatistics.INTERNAL);
+    return Change.NONE;
+  }
+}

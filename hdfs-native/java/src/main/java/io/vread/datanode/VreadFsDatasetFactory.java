@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import io.vread.NativeLibrary;
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.DataStorage;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The datanode's stock data set, with a {@link Publisher} beside it: the value for {@code
+ * dfs.datanode.fsdataset.factory}. Whatever keeps the publisher from working, the datanode gets its
+ * stock data set and runs.
+ */
+public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetSpi<?>> {
+  private static final Logger LOG = LoggerFactory.getLogger(VreadFsDatasetFactory.class);
+
+  @Override
+  public FsDatasetSpi<?> newInstance(DataNode datanode, DataStorage storage, Configuration conf)
+      throws IOException {
+    FsDatasetSpi.Factory<?> stockFactory = new FsDatasetFactory();
+    FsDatasetSpi<?> stock = stockFactory.newInstance(datanode, storage, conf);
+    try {
+      return usable(stock, conf) ? published(stock, new PublisherSettings(conf)) : stock;
+    } catch (RuntimeException | LinkageError | IOException e) {
+      LOG.warn("vread: blocks are not published, the datanode works as without vread", e);
+      return stock;
+    }
+  }
+
+  private static boolean usable(FsDatasetSpi<?> stock, Configuration conf) throws IOException {
+    PublisherSettings settings = new PublisherSettings(conf);
+    if (!settings.enabled()) {
+      return false;
+    }
+    if (hasRamDisk(stock)) {
+      LOG.warn("vread: blocks are not published: that cannot be done on a datanode with RAM_DISK");
+      return false;
+    }
+    return NativeLibrary.load(settings.libraryPath()).usable(); // it has said why
+  }
+
+  /** See PublishingDataset.refuseRamDisk. */
+  private static boolean hasRamDisk(FsDatasetSpi<?> stock) throws IOException {
+    try (FsDatasetSpi.FsVolumeReferences volumes = stock.getFsVolumeReferences()) {
+      for (FsVolumeSpi volume : volumes) {
+        if (volume.isTransientStorage()) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  private static FsDatasetSpi<?> published(FsDatasetSpi<?> stock, PublisherSettings settings) {
+    Publisher publisher =
+        new Publisher(settings, () -> NativePublisher.connect(settings), NativePublisher.DISK);
+    PublisherBean bean = new PublisherBean(publisher);
+    FsDatasetSpi<?> dataset =
+        PublishingDataset.wrap(
+            stock,
+            publisher,
+            () -> {
+              publisher.close();
+              bean.unregister();
+            });
+    bean.register();
+    publisher.start();
+    return dataset;
+  }
+}

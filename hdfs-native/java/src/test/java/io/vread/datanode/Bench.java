@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+
+/** A publisher between a fake data set and a fake backend. */
+final class Bench implements AutoCloseable {
+  static final int TIMEOUT_MS = 50;
+
+  final Story story = new Story();
+  final FakeBackend backend = new FakeBackend(story, TIMEOUT_MS);
+  final FakeDisk disk = new FakeDisk(story);
+  final FakeDataset stock = new FakeDataset(story);
+  final Publisher publisher;
+  final FsDatasetSpi<?> dataset;
+
+  Bench(String... settings) {
+    Configuration conf = new Configuration(false);
+    conf.setInt(PublisherSettings.TIMEOUT_MS, TIMEOUT_MS);
+    conf.setInt(PublisherSettings.DELAY_MS, 0);
+    conf.setInt("io.vread.backoff.ms", 20);
+    for (int i = 0; i < settings.length; i += 2) {
+      conf.set(settings[i], settings[i + 1]);
+    }
+    publisher = new Publisher(new PublisherSettings(conf), backend, disk);
+    dataset = PublishingDataset.wrap(stock.spi, publisher, publisher::close);
+  }
+
+  /** And waits until it has its connection. */
+  Bench start() {
+    publisher.start();
+    story.await("connect");
+    return this;
+  }
+
+  void announce(long id) {
+    publisher.announce(
+        ReplicaName.of(FakeDataset.POOL, stock.replicas.get(id)), stock.replicas.get(id));
+  }
+
+  static ExtendedBlock block(long id, long stamp) {
+    return new ExtendedBlock(FakeDataset.POOL, id, 10, stamp);
+  }
+
+  long count(Event event) {
+    return publisher.statistics().count(event);
+  }
+
+  long failed(String reason) {
+    return publisher.statistics().reasons().getOrDefault(reason, 0L);
+  }
+
+  @Override
+  public void close() {
+    publisher.close();
+  }
+}

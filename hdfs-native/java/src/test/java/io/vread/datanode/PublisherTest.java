@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import org.junit.Test;
+
+/** The publisher's queue, thread and link against a backend that behaves and one that does not. */
+public class PublisherTest {
+  private static List<ReplicaName> names(Bench bench, long... ids) {
+    return LongStream.of(ids)
+        .mapToObj(id -> ReplicaName.of(FakeDataset.POOL, bench.stock.replicas.get(id)))
+        .collect(Collectors.toList());
+  }
+
+  @Test
+  public void finalizedIsSaidOnceFilesAndDirectoryAreOnDisk() {
+    try (Bench bench = new Bench().start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.await("finalized 7_1001@DS-1");
+      List<String> lines = bench.story.lines();
+      int said = lines.indexOf("finalized 7_1001@DS-1");
+      for (String before : Arrays.asList("sync blk_7", "sync blk_7_1001.meta", "sync-dir dir-DS-1")) {
+        assertTrue(before + " in " + lines, lines.indexOf(before) >= 0);
+        assertTrue(before + " in " + lines, lines.indexOf(before) < said);
+      }
+      assertTrue(lines.indexOf("sync blk_7") < lines.indexOf("sync-dir dir-DS-1"));
+      bench.story.until(() -> bench.count(Event.FINALIZED) == 1, "count");
+      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      assertEquals(0, bench.stock.references.get());
+    }
+  }
+
+  @Test
+  public void whatSaysWhoseTheDirectoryIsIsSyncedOncePerVolumeAndPool() {
+    try (Bench bench = new Bench().start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.stock.finalized(8, 1001, 5, "DS-1");
+      bench.stock.finalized(9, 1001, 5, "DS-2");
+      bench.announce(7);
+      bench.story.await("finalized 7_1001@DS-1");
+      assertEquals("of the volume and of the pool", 2, bench.story.count("sync VERSION"));
+      bench.announce(8);
+      bench.story.await("finalized 8_1001@DS-1");
+      assertEquals(2, bench.story.count("sync VERSION"));
+      bench.announce(9);
+      bench.story.await("finalized 9_1001@DS-2");
+      assertEquals(4, bench.story.count("sync VERSION"));
+    }
+  }
+
+  @Test
+  public void aBatchStartsWritingAllBeforeItWaitsForAnyAndSyncsADirectoryOnce() {
+    try (Bench bench = new Bench()) {
+      for (long id = 1; id <= 10; id++) {
+        bench.stock.finalized(id, 1001, 5, id % 2 == 0 ? "DS-even" : "DS-odd");
+        bench.announce(id);
+      }
+      bench.start();
+      bench.story.until(() -> bench.story.count("finalized") == 10, "10 events");
+      List<String> lines = bench.story.lines();
+      int firstSync = lines.indexOf("begin-sync blk_1");
+      for (int i = 0; i < lines.size(); i++) {
+        assertFalse(lines.toString(), lines.get(i).startsWith("start") && i > firstSync);
+      }
+      assertEquals(1, bench.story.count("sync-dir dir-DS-even"));
+      assertEquals(1, bench.story.count("sync-dir dir-DS-odd"));
+    }
+  }
+
+  @Test
+  public void whatCannotBeMadeDurableIsNotPublishedAndTheRestIs() {
+    try (Bench bench = new Bench()) {
+      bench.stock.finalized(1, 1001, 5, "DS-1");
+      bench.stock.finalized(2, 1001, 5, "DS-1");
+      bench.stock.finalized(3, 1001, 5, "DS-1");
+      bench.stock.finalized(4, 1001, 5, "DS-bad");
+      bench.disk.fail("blk_1", -Errno.EIO);
+      bench.disk.fail("blk_2_1001.meta", -Errno.ENOENT);
+      bench.disk.fail("dir-DS-bad", -Errno.EIO);
+      for (long id = 1; id <= 4; id++) {
+        bench.announce(id);
+      }
+      bench.start();
+      bench.story.await("finalized 3_1001@DS-1");
+      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      assertEquals(1, bench.story.count("finalized"));
+      assertEquals(2, bench.failed("sync-EIO"));
+      assertEquals(1, bench.failed("sync-ENOENT"));
+      assertEquals(0, bench.stock.references.get());
+    }
+  }
+
+  @Test
+  public void replicasOfAClosedVolumeAreLeftAlone() {
+    try (Bench bench = new Bench().start()) {
+      bench.stock.volumesClosed = true;
+      bench.stock.finalized(1, 1001, 5, "DS-1");
+      bench.announce(1);
+      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      assertEquals(0, bench.story.count("start"));
+      assertEquals(0, bench.story.count("finalized"));
+    }
+  }
+
+  @Test
+  public void aWithdrawalReachesWhatIsBeingMadeDurable() {
+    try (Bench bench = new Bench().start()) {
+      bench.disk.gate = new CountDownLatch(1);
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.await("begin-sync blk_7");
+      bench.publisher.withdraw(Event.APPEND, names(bench, 7));
+      assertTrue("not held up by the disk", bench.story.index("append 7_1001@DS-1") >= 0);
+      bench.disk.gate.countDown();
+      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      assertEquals(0, bench.story.count("finalized"));
+    }
+  }
+
+  @Test
+  public void aWithdrawalComesAfterWhatIsBeingPublished() {
+    try (Bench bench = new Bench(PublisherSettings.TIMEOUT_MS, "5000").start()) {
+      bench.backend.gate = new CountDownLatch(1);
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.await("sync-dir dir-DS-1");
+      Thread writer =
+          new Thread(() -> bench.publisher.withdraw(Event.DELETE, names(bench, 7)), "writer");
+      writer.start();
+      bench.story.until(() -> writer.getState() != Thread.State.NEW, "start");
+      bench.backend.gate.countDown();
+      bench.story.await("delete 7_1001@DS-1");
+      int finalized = bench.story.index("finalized 7_1001@DS-1");
+      assertTrue("" + bench.story.lines(), finalized < bench.story.index("delete 7_1001@DS-1"));
+    }
+  }
+
+  @Test
+  public void theNewestOfABlockCounts() {
+    try (Bench bench = new Bench()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.stock.finalized(7, 1002, 6, "DS-1");
+      bench.announce(7);
+      assertEquals(1, bench.publisher.pending());
+      bench.start();
+      bench.story.await("finalized 7_1002@DS-1");
+      assertEquals(1, bench.story.count("finalized"));
+    }
+  }
+
+  @Test
+  public void withoutABackendNothingIsSyncedAndNobodyWaits() {
+    try (Bench bench = new Bench()) {
+      bench.backend.absent = true;
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.publisher.start();
+      bench.announce(7);
+      bench.story.until(() -> bench.story.count("no backend") >= 3, "attempts");
+      long start = System.nanoTime();
+      for (int i = 0; i < 1000; i++) {
+        bench.publisher.withdraw(Event.APPEND, names(bench, 7));
+      }
+      assertTrue((System.nanoTime() - start) / 1e9 + " s", System.nanoTime() - start < 1e9);
+      assertEquals(1000, bench.failed("ENOTCONN"));
+      assertEquals(0, bench.story.count("start") + bench.story.count("sync"));
+    }
+  }
+
+  @Test
+  public void attemptsToConnectGetRarer() throws InterruptedException {
+    try (Bench bench = new Bench()) {
+      bench.backend.absent = true;
+      bench.publisher.start();
+      Thread.sleep(1000);
+      // 20 + 40 + ... + 320 ms make 620, and 640 more go beyond the second.
+      long attempts = bench.story.count("no backend");
+      assertTrue(attempts + " attempts", attempts >= 3 && attempts <= 7);
+    }
+  }
+
+  @Test
+  public void waitingReplicasArePublishedOnceABackendIsThere() {
+    try (Bench bench = new Bench()) {
+      bench.backend.absent = true;
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.publisher.start();
+      bench.announce(7);
+      bench.story.await("no backend");
+      bench.backend.absent = false;
+      bench.story.await("finalized 7_1001@DS-1");
+    }
+  }
+
+  @Test
+  public void aHungBackendCostsOneTimeout() {
+    try (Bench bench = new Bench("io.vread.backoff.ms", "20000").start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.backend.hung = true;
+      bench.backend.absent = true;
+      long start = System.nanoTime();
+      for (int i = 0; i < 100; i++) {
+        bench.publisher.withdraw(Event.TRUNCATE, names(bench, 7));
+      }
+      long ms = (System.nanoTime() - start) / 1_000_000;
+      assertTrue(ms + " ms", ms >= Bench.TIMEOUT_MS && ms < 10 * Bench.TIMEOUT_MS);
+      assertEquals(1, bench.story.count("hang"));
+      assertEquals(1, bench.failed("ETIME"));
+      assertEquals(99, bench.failed("ENOTCONN"));
+    }
+  }
+
+  @Test
+  public void manyThreadsPayTheSameTimeout() throws InterruptedException {
+    try (Bench bench = new Bench("io.vread.backoff.ms", "20000").start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.backend.hung = true;
+      bench.backend.absent = true;
+      Thread[] writers = new Thread[8];
+      long start = System.nanoTime();
+      for (int i = 0; i < writers.length; i++) {
+        writers[i] = new Thread(() -> bench.publisher.withdraw(Event.DELETE, names(bench, 7)));
+        writers[i].start();
+      }
+      for (Thread writer : writers) {
+        writer.join();
+      }
+      long ms = (System.nanoTime() - start) / 1_000_000;
+      assertTrue(ms + " ms", ms < 8 * Bench.TIMEOUT_MS);
+      assertEquals(1, bench.story.count("hang"));
+    }
+  }
+
+  @Test
+  public void aRestartedBackendIsFoundAndHearsWhatItMissed() {
+    try (Bench bench = new Bench().start()) {
+      bench.backend.die();
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.await("no backend");
+      bench.backend.absent = false;
+      bench.story.await("finalized 7_1001@DS-1");
+      assertEquals(2, bench.story.count("connect"));
+      assertEquals(1, bench.story.count("close"));
+    }
+  }
+
+  @Test
+  public void anIdleLinkThatDiedIsRenewed() {
+    try (Bench bench = new Bench().start()) {
+      bench.backend.die();
+      bench.story.await("no backend");
+      bench.backend.absent = false;
+      bench.story.until(() -> bench.story.count("connect") == 2, "second connection");
+    }
+  }
+
+  @Test
+  public void aRefusalIsCountedAndNotRepeated() {
+    try (Bench bench = new Bench().start()) {
+      bench.backend.answer = -Errno.EACCES;
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.until(() -> bench.failed("EACCES") == 1, "refusal");
+      bench.publisher.withdraw(Event.APPEND, names(bench, 7));
+      assertEquals(2, bench.failed("EACCES"));
+      assertEquals(1, bench.story.count("connect"));
+      assertEquals(0, bench.count(Event.FINALIZED));
+    }
+  }
+
+  @Test
+  public void aFullQueueDropsTheOldest() {
+    try (Bench bench = new Bench(PublisherSettings.QUEUE, "3")) {
+      for (long id = 1; id <= 5; id++) {
+        bench.stock.finalized(id, 1001, 5, "DS-1");
+        bench.announce(id);
+      }
+      assertEquals(3, bench.publisher.pending());
+      assertEquals(2, bench.failed("overflow"));
+      bench.start();
+      bench.story.until(() -> bench.story.count("finalized") == 3, "3 events");
+      assertTrue(bench.story.index("finalized 5_1001@DS-1") >= 0);
+      assertEquals(-1, bench.story.index("finalized 1_1001@DS-1"));
+    }
+  }
+
+  @Test
+  public void aLongListEndsWithItsTime() {
+    try (Bench bench = new Bench().start()) {
+      bench.backend.gate = new CountDownLatch(1);
+      bench.stock.finalized(1, 1001, 5, "DS-1");
+      bench.stock.finalized(2, 1001, 5, "DS-1");
+      Thread opener =
+          new Thread(
+              () -> {
+                sleep(3 * Bench.TIMEOUT_MS);
+                bench.backend.gate.countDown();
+              });
+      opener.start();
+      bench.publisher.withdraw(Event.DELETE, names(bench, 1, 2));
+      assertEquals(1, bench.count(Event.DELETE));
+      assertEquals(1, bench.failed("late"));
+    }
+  }
+
+  private static void sleep(long ms) {
+    try {
+      Thread.sleep(ms);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  public void anInterruptIsKeptForTheDatanode() {
+    try (Bench bench = new Bench().start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      Thread.currentThread().interrupt();
+      try {
+        bench.publisher.withdraw(Event.APPEND, names(bench, 7));
+        bench.announce(7);
+      } finally {
+        assertTrue(Thread.interrupted());
+      }
+      assertEquals(1, bench.count(Event.APPEND));
+      bench.story.await("finalized 7_1001@DS-1");
+    }
+  }
+
+  @Test
+  public void closingEndsTheThreadWithItsQueueUnpublished() {
+    Bench bench = new Bench(PublisherSettings.DELAY_MS, "60000").start();
+    bench.stock.finalized(7, 1001, 5, "DS-1");
+    bench.announce(7);
+    long start = System.nanoTime();
+    bench.close();
+    assertTrue(System.nanoTime() - start < 3e9);
+    bench.story.await("close");
+    assertEquals(0, bench.publisher.pending());
+    bench.announce(7);
+    assertEquals(0, bench.publisher.pending());
+    bench.publisher.withdraw(Event.DELETE, names(bench, 7));
+    assertEquals(0, bench.story.count("finalized") + bench.story.count("delete"));
+  }
+
+  @Test
+  public void closingDoesNotWaitForASlowDisk() {
+    Bench bench = new Bench().start();
+    bench.disk.gate = new CountDownLatch(1);
+    bench.stock.finalized(7, 1001, 5, "DS-1");
+    bench.announce(7);
+    bench.story.await("begin-sync blk_7");
+    long start = System.nanoTime();
+    bench.close();
+    assertTrue(System.nanoTime() - start < 3e9);
+    bench.disk.gate.countDown();
+    bench.story.await("close");
+  }
+
+  @Test
+  public void closingBeforeStartingIsFine() {
+    new Bench().close();
+    Bench bench = new Bench();
+    bench.publisher.withdraw(Event.DELETE, Collections.emptyList());
+    bench.close();
+  }
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the datanode's publisher needs of libvread and of the kernel; see
+ * NativePublisher.java.  Every function returns a negative errno for what went
+ * wrong and leaves no exception pending.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io_vread_datanode_NativePublisher.h"
+#include "jni_block.h"
+#include "vread.h"
+
+/* Events have one short name each: the smallest slice does. */
+#define POOL_BYTES ((size_t)64 << 10)
+
+static struct vread *from(jlong connection)
+{
+	return (struct vread *)(intptr_t)connection;
+}
+
+static int get_path(JNIEnv *env, jbyteArray array, char path[static PATH_MAX])
+{
+	jsize length = (*env)->GetArrayLength(env, array);
+
+	if (length <= 0 || length >= PATH_MAX)
+		return -ENAMETOOLONG;
+	(*env)->GetByteArrayRegion(env, array, 0, length, (jbyte *)path);
+	path[length] = '\0';
+	return strlen(path) == (size_t)length ? 0 : -EINVAL;
+}
+
+JNIEXPORT jlong JNICALL Java_io_vread_datanode_NativePublisher_connect(JNIEnv *env, jclass class,
+								       jbyteArray endpoint,
+								       jint timeout_ms)
+{
+	char path[PATH_MAX];
+	struct vread_options options = {
+		.endpoint = path,
+		.pool_bytes = POOL_BYTES,
+		.timeout_ms = (unsigned)timeout_ms,
+	};
+	struct vread *v;
+	int r;
+
+	(void)class;
+	r = get_path(env, endpoint, path);
+	if (!r)
+		r = vread_connect(&v, &options);
+	return r ?: (jlong)(intptr_t)v;
+}
+
+JNIEXPORT void JNICALL Java_io_vread_datanode_NativePublisher_disconnect(JNIEnv *env, jclass class,
+									 jlong connection)
+{
+	(void)env;
+	(void)class;
+	vread_disconnect(from(connection));
+}
+
+JNIEXPORT jboolean JNICALL Java_io_vread_datanode_NativePublisher_connected(JNIEnv *env,
+									    jclass class,
+									    jlong connection)
+{
+	(void)env;
+	(void)class;
+	return vread_connected(from(connection)) ? JNI_TRUE : JNI_FALSE;
+}
+
+JNIEXPORT jint JNICALL Java_io_vread_datanode_NativePublisher_publish(
+	JNIEnv *env, jclass class, jlong connection, jint event, jbyteArray pool_id, jlong block_id,
+	jlong generation_stamp, jbyteArray storage_id, jlong length)
+{
+	jclass bytes = (*env)->GetObjectClass(env, storage_id);
+	jobjectArray storage_ids = (*env)->NewObjectArray(env, 1, bytes, storage_id);
+	struct jni_block block;
+	int r;
+
+	(void)class;
+	if (!storage_ids) {
+		(*env)->ExceptionClear(env);
+		return -ENOMEM;
+	}
+	r = jni_block_init(env, &block, pool_id, block_id, generation_stamp, storage_ids, NULL);
+	if (r)
+		return r;
+	r = vread_publish(from(connection), &block.block, (unsigned)event, (uint64_t)length);
+	jni_block_free(&block);
+	return r;
+}
+
+JNIEXPORT jint JNICALL Java_io_vread_datanode_NativePublisher_startWriting(JNIEnv *env,
+									   jclass class,
+									   jbyteArray file)
+{
+	char path[PATH_MAX];
+	int fd, r;
+
+	(void)class;
+	r = get_path(env, file, path);
+	if (r)
+		return r;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+JNIEXPORT jint JNICALL Java_io_vread_datanode_NativePublisher_sync(JNIEnv *env, jclass class,
+								   jbyteArray file,
+								   jboolean data_only)
+{
+	char path[PATH_MAX];
+	int fd, r;
+
+	(void)class;
+	r = get_path(env, file, path);
+	if (r)
+		return r;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = (data_only ? fdatasync(fd) : fsync(fd)) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
