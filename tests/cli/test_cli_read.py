@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import VREAD, clean_environment
 from tests.libvread.backend import READ, Backend
 
+DATA_DIR = "/dfs/data"  # in the served image
 NAMES = ["large", "chunk", "odd", "byte", "rbw"]
 
 
@@ -248,10 +249,10 @@ def test_stat_goes_on_behind_an_error(vread, vreadd, blocks):
 # ---- blocks --------------------------------------------------------------------
 
 
-@pytest.fixture
-def image(served):
+@pytest.fixture(params=["--layout", "--data-dir"])
+def image(served, request):
     image, layout = served[0]["dn1"]
-    return ["--image", image, "--layout", layout]
+    return ["--image", image, request.param, layout if request.param == "--layout" else DATA_DIR]
 
 
 def test_list_of_an_image(vread, image, blocks):
@@ -285,6 +286,10 @@ def test_list_of_a_configuration(vread, served, blocks, tmp_path):
     config = tmp_path / "vread.conf"
     good = f"[datanode dn1]\nimage = {image}\nlayout = {layout}\n"
     bad = f"[datanode dn2]\nimage = {tmp_path}/missing\nlayout = {layout}\n"
+    config.write_text(good.replace(f"layout = {layout}", f"data-dirs = {DATA_DIR} /not-there"))
+    done = vread("blocks", "--specs", "--config", config)
+    assert (done.returncode, len(done.stdout.split())) == (0, len(blocks)), done.stderr
+    assert b"no data directory /not-there" in done.stderr
     config.write_text(good)
     done = vread("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (0, len(blocks)), done.stderr

@@ -12,11 +12,14 @@
 #include "block/store.h"
 #include "cli.h"
 #include "control/config.h"
+#include "image/layout.h"
 
 enum format { FORMAT_TEXT, FORMAT_SPECS, FORMAT_JSON };
 
 struct options {
 	const char *image, *layout, *config, *pool;
+	const char *data_dirs[LAYOUT_MAX_DATA_DIRS];
+	unsigned num_data_dirs;
 	enum format format;
 };
 
@@ -90,11 +93,18 @@ static int print_all(struct block_store *store, const struct options *o)
 	return CLI_OK;
 }
 
-static int add(struct block_store *store, const char *name, const char *image, const char *layout)
+/* layout: NULL if there are data directories. */
+static int add(struct block_store *store, const char *name, const char *image, const char *layout,
+	       const char *const *data_dirs, unsigned num_data_dirs)
 {
 	char *error = NULL;
+	int r;
 
-	if (!block_store_add(store, name, image, layout, &error))
+	if (layout)
+		r = block_store_add(store, name, image, layout, &error);
+	else
+		r = block_store_add_data_dirs(store, name, image, data_dirs, num_data_dirs, &error);
+	if (!r)
 		return CLI_OK;
 	cli_error(CLI_FAILED, "%s", error ?: "out of memory");
 	free(error);
@@ -117,7 +127,10 @@ static int add_configured(struct block_store *store, const char *path, bool *ret
 	}
 	for (size_t i = 0; i < config->num_datanodes; i++) {
 		const struct config_datanode *dn = &config->datanodes[i];
-		code = add(store, dn->name, dn->image, dn->layout) ?: code;
+
+		code = add(store, dn->name, dn->image, dn->layout,
+			   (const char *const *)dn->data_dirs.path, dn->data_dirs.count)
+			       ?: code;
 	}
 	*ret_some = true;
 	config_free(config);
@@ -133,7 +146,7 @@ static int list(const struct options *o)
 	if (!store)
 		return cli_error(CLI_FAILED, "out of memory");
 	if (o->image)
-		code = add(store, "image", o->image, o->layout);
+		code = add(store, "image", o->image, o->layout, o->data_dirs, o->num_data_dirs);
 	else
 		code = add_configured(store, o->config, &some);
 	if (!code || some)
@@ -142,11 +155,36 @@ static int list(const struct options *o)
 	return code;
 }
 
+static int add_data_dir(struct options *o, const char *path)
+{
+	if (!layout_path_valid(path))
+		return cli_usage("--data-dir %s: expected an absolute path without ..", path);
+	if (o->num_data_dirs == LAYOUT_MAX_DATA_DIRS)
+		return cli_usage("--data-dir: expected at most %u", LAYOUT_MAX_DATA_DIRS);
+	o->data_dirs[o->num_data_dirs++] = path;
+	return CLI_OK;
+}
+
+/* Which images: one named here, or those of a configuration. */
+static int check_source(struct options *o)
+{
+	if (!o->image && (o->layout || o->num_data_dirs))
+		return cli_usage("--layout and --data-dir say what is in an --image");
+	if (o->image && !o->layout == !o->num_data_dirs)
+		return cli_usage("--image goes with either --layout or --data-dir");
+	if (o->image && o->config)
+		return cli_usage("either --config or --image, not both");
+	if (!o->config)
+		o->config = CONFIG_DEFAULT_PATH;
+	return CLI_OK;
+}
+
 static int parse(struct options *o, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"image", required_argument, NULL, 'i'},
 		{"layout", required_argument, NULL, 'l'},
+		{"data-dir", required_argument, NULL, 'd'},
 		{"config", required_argument, NULL, 'c'},
 		{"pool", required_argument, NULL, 'p'},
 		{"specs", no_argument, NULL, 's'},
@@ -162,6 +200,10 @@ static int parse(struct options *o, int argc, char **argv)
 			break;
 		case 'l':
 			o->layout = optarg;
+			break;
+		case 'd':
+			if (add_data_dir(o, optarg))
+				return CLI_USAGE;
 			break;
 		case 'c':
 			o->config = optarg;
@@ -179,13 +221,7 @@ static int parse(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return cli_usage("%s: unexpected argument", argv[optind]);
-	if (!o->image != !o->layout)
-		return cli_usage("--image and --layout go together");
-	if (o->image && o->config)
-		return cli_usage("either --config or --image and --layout, not both");
-	if (!o->config)
-		o->config = CONFIG_DEFAULT_PATH;
-	return CLI_OK;
+	return check_source(o);
 }
 
 static int run_blocks(int argc, char **argv)
@@ -200,11 +236,12 @@ static int run_blocks(int argc, char **argv)
 const struct command command_blocks = {
 	.name = "blocks",
 	.run = run_blocks,
-	.synopsis = "[--image IMAGE --layout LAYOUT | --config FILE] [...]",
+	.synopsis = "[--image IMAGE --data-dir DIR | --config FILE] [...]",
 	.summary = "Lists the blocks in datanode images, without vreadd",
 	.options =
 		"  --image IMAGE     a datanode's disk image, and\n"
-		"  --layout LAYOUT   the layout vread-provision wrote for it; or\n"
+		"  --data-dir DIR    a data directory inside it (may be given again), or\n"
+		"  --layout LAYOUT   the layout vread-provision wrote for it; or instead\n"
 		"  --config FILE     datanodes of vread.conf(5) (default " CONFIG_DEFAULT_PATH ")\n"
 		"  --pool POOL       only this block pool\n"
 		"  --specs           only readable blocks, one per line, for --blocks-from\n"

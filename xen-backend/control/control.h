@@ -15,9 +15,9 @@
  *   uptime_seconds   number
  *   config           path of the configuration file
  *   datanodes        array: what block_store_status() tells of each datanode
- *                    served ("datanode", "image", "layout" ...); and for each
- *                    one refused an object with "datanode", "image",
- *                    "layout", "state": "refused" and "error"
+ *                    ("datanode", "image", "state" ...); and for each one
+ *                    refused an object with "datanode", "image", "layout",
+ *                    "state": "refused" and "error"
  *   ports            object: for each port (local, xen) an object with
  *                    "state": "off" | "on" | "unavailable", and what it has
  *                    to say (socket, connections, refused, last_error ...)
