@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A read-only disk with a Java runtime and stock Hadoop, for guests that run real HDFS.
+
+Guests boot from memory, and a runtime with Hadoop's jars would fill it; on a disk of its own
+only the pages in use are in memory.  All guests of a host mount the same one:
+
+    jre/          Java, cut down to the modules Hadoop uses
+    syslib/       the shared libraries it needs and a guest has not got
+    lib/          Hadoop's jars as Maven has them
+    classes.jsa   class data archive: an emulated processor takes long to parse and verify classes
+    class-path    the jars in the order of that archive, relative to the disk's root
+    name/         a NameNode's directory, just formatted
+
+The archive holds the classes that a short-lived HDFS on this machine loaded.  Everything is made
+once for given jars and runtime, and kept in the lab's cache.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tools.hdfs import DEFAULT_VERSION, HdfsCluster, hadoop_class_path
+from tools.hdfs.config import write_conf_dir
+
+from .cache import cached, key_of
+from .paths import LabError
+from .rootfs import LIBRARY
+
+MODULES = (
+    "java.base java.desktop java.instrument java.logging java.management java.naming "
+    "java.security.jgss java.security.sasl java.sql java.xml jdk.management "
+    "jdk.security.auth jdk.security.jgss jdk.unsupported jdk.zipfs"
+).split()
+NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+URI = "hdfs://namenode:8020"
+TRAINING_BLOCK, TRAINING_BYTES = 1 << 20, 3 << 20
+# Windows and fonts; Hadoop wants java.desktop for its beans only.
+GRAPHICS = re.compile(r"lib(awt|font|freetype|jawt|lcms|mlib|splash|jsound|javajpeg)")
+FREE = 1.1  # of the file system, over its content
+
+
+def java_disk(version: str = DEFAULT_VERSION) -> Path:
+    """The image: an ext4 file system without a journal and without a partition table."""
+    jars = hadoop_class_path(version)
+    home = _java_home()
+    inputs = [(jars.parent / "key").read_bytes(), (home / "release").read_bytes()]
+    inputs.append(Path(__file__).read_bytes())
+    return cached("java", ".ext4", key_of(inputs), lambda path: _make(path, version, jars, home))
+
+
+def _order(jar: str) -> tuple:
+    """Hadoop's own first: most of what is looked for is there, and a jar not opened costs nothing."""
+    return not jar.startswith("hadoop-"), jar
+
+
+def _java_home() -> Path:
+    for parent in Path(shutil.which("jlink") or "/").resolve().parents:
+        if (parent / "jmods").is_dir():
+            return parent
+    raise LabError("no jlink with jmods beside it: install openjdk-17-jdk-headless (make setup)")
+
+
+def _make(image: Path, version: str, jars: Path, home: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=image.parent, prefix=".java-") as folder:
+        scratch = Path(folder)
+        root = scratch / "root"
+        root.mkdir()
+        _add_runtime(root, home)
+        shutil.copytree(jars, root / "lib")
+        names = sorted((path.name for path in (root / "lib").glob("*.jar")), key=_order)
+        (root / "class-path").write_text(":".join(f"lib/{name}" for name in names) + "\n")
+        _add_archive(root, scratch, version)
+        _add_name_directory(root, scratch)
+        _add_file_system(image, root)
+
+
+def _add_runtime(root: Path, home: Path) -> None:
+    runtime = root / "jre"
+    _run(
+        [home / "bin" / "jlink", "--module-path", home / "jmods", "--output", runtime]
+        + ["--add-modules", ",".join(MODULES), "--strip-debug", "--no-header-files"]
+        + ["--no-man-pages"]
+    )
+    libraries = [p for p in (runtime / "lib").rglob("*.so") if not GRAPHICS.match(p.name)]
+    _run([runtime / "bin" / "java", "-Xshare:dump"])
+    places = {"LD_LIBRARY_PATH": f"{runtime}/lib:{runtime}/lib/server"}
+    found = set(LIBRARY.findall(_run(["ldd", runtime / "bin" / "java", *libraries], places)))
+    (root / "syslib").mkdir()
+    for library in sorted(found):
+        if not library.startswith(str(runtime)):
+            shutil.copy(library, root / "syslib")
+
+
+def _add_archive(root: Path, scratch: Path, version: str) -> None:
+    lists = scratch / "lists"
+    lists.mkdir()
+    _train(root / "jre", scratch, lists, version)
+    classes = {line: None for path in sorted(lists.iterdir()) for line in path.open()}
+    chosen = scratch / "classes"
+    chosen.write_text("".join(classes))
+    _java(
+        root,
+        ["-Xshare:dump", f"-XX:SharedClassListFile={chosen}"]
+        + ["-XX:SharedArchiveFile=classes.jsa", "-cp", _class_path(root)],
+    )
+
+
+def _train(runtime: Path, scratch: Path, lists: Path, version: str) -> None:
+    """What a NameNode, a DataNode and a client do; the classes of each are written to `lists`."""
+    file = scratch / "file"
+    file.write_bytes(os.urandom(TRAINING_BYTES))
+    added = {
+        "JAVA_HOME": str(runtime),
+        "JAVA_TOOL_OPTIONS": f"-XX:DumpLoadedClassList={lists}/%p",
+    }
+    before = {name: os.environ.get(name) for name in added}
+    os.environ.update(added)
+    try:
+        cluster = HdfsCluster(scratch / "hdfs", version=version, block_size=TRAINING_BLOCK)
+        with cluster:
+            cluster.put(file, "/file")
+            cluster.sha256("/file")
+            cluster.append(file, "/file")
+            cluster.fs("-truncate", "-w", TRAINING_BLOCK // 2, "/file")
+            cluster.jmx("dn1", "Hadoop:service=DataNode,name=DataNodeInfo")
+            cluster.rm("/file")
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _add_name_directory(root: Path, scratch: Path) -> None:
+    """A NameNode does not format in the emulator: that would be one start of Java more."""
+    conf = scratch / "conf"
+    places = {"fs.defaultFS": URI, "dfs.namenode.name.dir": f"file://{root}/name"}
+    write_conf_dir(conf, places | {"dfs.namenode.rpc-address": "127.0.0.1:8020"})
+    options = ["-Xmx128m", "-Dhadoop.root.logger=INFO,console"]
+    class_path = f"{_class_path(root)}:{conf}"
+    _java(root, [*options, "-cp", class_path, NAMENODE, "-format", "-force", "-nonInteractive"])
+
+
+def _add_file_system(image: Path, root: Path) -> None:
+    content = sum(path.lstat().st_size + 4096 for path in root.rglob("*"))
+    blocks = int(content * FREE / 4096) + 2048
+    options = ["-O", "^has_journal", "-m", "0", "-L", "java", "-d", root]
+    _run(["/usr/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", *options, image, str(blocks)])
+
+
+def _class_path(root: Path) -> str:
+    return (root / "class-path").read_text().strip()
+
+
+def _java(root: Path, arguments: list) -> None:
+    _run(["jre/bin/java", *arguments], cwd=root)
+
+
+def _run(command: list, environment: dict | None = None, cwd: Path | None = None) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words,
+        cwd=cwd,
+        env=os.environ | (environment or {}),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise LabError(f"{' '.join(words[:8])} ...: {(done.stderr or done.stdout)[-2000:].strip()}")
+    return done.stdout
