@@ -52,7 +52,7 @@ def java_disk(version: str = DEFAULT_VERSION) -> Path:
 
 
 def _order(jar: str) -> tuple:
-    """Hadoop's own first: most of what is looked for is there, and a jar not opened costs nothing."""
+    """Hadoop's own first: most of what is looked for is there."""
     return not jar.startswith("hadoop-"), jar
 
 
