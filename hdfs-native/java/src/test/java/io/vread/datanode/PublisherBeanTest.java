@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.lang.management.ManagementFactory;
+import java.util.Collections;
+import javax.management.MBeanAttributeInfo;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import org.apache.hadoop.conf.Configuration;
+import org.junit.Test;
+
+/** The JMX bean, and the settings. */
+public class PublisherBeanTest {
+  private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
+
+  @Test
+  public void theBeanSaysWhatWasPublishedAndWhatNot() throws Exception {
+    ObjectName name = new ObjectName("io.vread:type=Publisher");
+    try (Bench bench = new Bench().start()) {
+      PublisherBean bean = new PublisherBean(bench.publisher);
+      bean.register();
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.publisher.withdraw(
+          Event.DELETE,
+          Collections.singletonList(
+              ReplicaName.of(FakeDataset.POOL, bench.stock.replicas.get(7L))));
+      bench.publisher.statistics().failed("overflow");
+      for (MBeanAttributeInfo attribute : SERVER.getMBeanInfo(name).getAttributes()) {
+        Object value = SERVER.getAttribute(name, attribute.getName());
+        assertEquals(attribute.getType(), value.getClass() == Long.class ? "long" : "java.lang.String");
+      }
+      assertEquals(1L, SERVER.getAttribute(name, "delete"));
+      assertEquals(0L, SERVER.getAttribute(name, "finalized"));
+      assertEquals(1L, SERVER.getAttribute(name, "failed"));
+      assertEquals("{\"overflow\":1}", SERVER.getAttribute(name, "reasons"));
+      assertEquals(7, SERVER.getMBeanInfo(name).getAttributes().length);
+      bean.unregister();
+      assertFalse(SERVER.isRegistered(name));
+    }
+  }
+
+  @Test
+  public void twoDatanodesInOneProcess() throws Exception {
+    try (Bench one = new Bench();
+        Bench two = new Bench()) {
+      PublisherBean first = new PublisherBean(one.publisher);
+      PublisherBean second = new PublisherBean(two.publisher);
+      first.register();
+      second.register();
+      assertTrue(SERVER.isRegistered(new ObjectName("io.vread:type=Publisher,instance=2")));
+      first.unregister();
+      second.unregister();
+      assertTrue(SERVER.queryNames(new ObjectName("io.vread:*"), null).isEmpty());
+    }
+  }
+
+  @Test
+  public void settingsThatMakeNoSenseAreNotUsed() {
+    Configuration conf = new Configuration(false);
+    conf.set(PublisherSettings.TIMEOUT_MS, "soon");
+    conf.set(PublisherSettings.DELAY_MS, "-1");
+    conf.set(PublisherSettings.QUEUE, "0");
+    PublisherSettings settings = new PublisherSettings(conf);
+    PublisherSettings standard = new PublisherSettings(new Configuration(false));
+    assertEquals(standard.timeoutMs(), settings.timeoutMs());
+    assertEquals(standard.delayMs(), settings.delayMs());
+    assertEquals(standard.queueLimit(), settings.queueLimit());
+    conf.set(PublisherSettings.TIMEOUT_MS, " 20 ");
+    assertEquals(20, new PublisherSettings(conf).timeoutMs());
+  }
+}
