@@ -114,6 +114,19 @@ def bad_datanodes(image, folder):
     yield "layout not JSON", good[0], folder / "bad.json", "bad.json"
 
 
+def test_data_directories_that_are_not_there_yet_are_no_mistake(check, image, tmp_path):
+    for path, said in (
+        (tmp_path / "gone.img", "No such file or directory; check the path"),
+        (image.path, "no data directory /elsewhere: partition gpt:1 is empty; partition gpt:2"),
+    ):
+        done, _ = check(f"[datanode dn1]\nimage = {path}\ndata-dirs = /elsewhere\n")
+        assert done.returncode == 0
+        assert f"datanode dn1: not served yet: image {path}: " in done.stderr
+        assert said in done.stderr
+    done, _ = check(f"[datanode dn1]\nimage = {image.path}\ndata-dirs = /dfs/data\n")
+    assert (done.returncode, "not served yet" in done.stderr) == (0, False)
+
+
 def test_unusable_datanodes_are_told(check, image, tmp_path):
     for what, path, layout, said in bad_datanodes(image, tmp_path):
         done, _ = check(f"[datanode dn1]\nimage = {path}\nlayout = {layout}\n")

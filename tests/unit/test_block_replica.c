@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -14,14 +15,19 @@
 static struct fs_stamp quiet;
 static const char dir_a, dir_b;
 
-static struct block_replica *make(const void *dir, int64_t id, uint64_t size)
+static struct block_replica *make_of(struct served *v, const void *dir, int64_t id, uint64_t size)
 {
 	struct replica_key key = {dir, "BP-1", id, 1001};
 	struct block_files files = {.data.size = size};
-	struct block_replica *r = replica_new(NULL, NULL, &key, &files, &quiet);
+	struct block_replica *r = replica_new(v, NULL, &key, &files, &quiet);
 
 	assert_non_null(r);
 	return r;
+}
+
+static struct block_replica *make(const void *dir, int64_t id, uint64_t size)
+{
+	return make_of(NULL, dir, id, size);
 }
 
 static void whole_units_only(void **state)
@@ -124,6 +130,73 @@ static void same_key_replaces(void **state)
 	replica_cache_free(c);
 }
 
+static struct served *make_served(void)
+{
+	struct served *v = calloc(1, sizeof(*v));
+
+	assert_non_null(v);
+	atomic_init(&v->references, 1);
+	return v;
+}
+
+/* A replica's directory is told by its address: that stays taken as long as the replica is
+ * known, and no longer. */
+static void what_is_served_lives_as_long_as_its_replicas(void **state)
+{
+	struct replica_cache *c = replica_cache_new();
+	struct served *v = make_served();
+	struct block_replica *r = make_of(v, &dir_a, 1, UNIT);
+
+	(void)state;
+	replica_cache_add(c, r);
+	assert_int_equal(atomic_load(&v->references), 2);
+	replica_put(r);
+	assert_int_equal(atomic_load(&v->references), 2);
+	replica_cache_free(c);
+	assert_int_equal(atomic_load(&v->references), 1);
+	served_put(v);
+}
+
+static void no_longer_served_is_forgotten(void **state)
+{
+	struct replica_cache *c = replica_cache_new();
+	struct served *old = make_served(), *now = make_served();
+
+	(void)state;
+	for (int64_t id = 0; id < 10; id++) {
+		struct block_replica *r = make_of(id % 2 ? old : now, &dir_a, id, UNIT);
+
+		replica_cache_add(c, r);
+		replica_put(r);
+	}
+	atomic_store(&old->retired, true);
+	replica_cache_forget(c, old);
+	assert_int_equal(atomic_load(&old->references), 1);
+	for (int64_t id = 0; id < 10; id++)
+		assert_int_equal(!find(c, &dir_a, id, 1001, "BP-1"), id % 2);
+	replica_cache_free(c);
+	served_put(old);
+	served_put(now);
+}
+
+/* A search that was on its way when its datanode's image was looked into again. */
+static void late_for_what_was_served(void **state)
+{
+	struct replica_cache *c = replica_cache_new();
+	struct served *v = make_served();
+	struct block_replica *r = make_of(v, &dir_a, 1, UNIT);
+
+	(void)state;
+	atomic_store(&v->retired, true);
+	replica_cache_forget(c, v);
+	replica_cache_add(c, r);
+	assert_null(find(c, &dir_a, 1, 1001, "BP-1"));
+	replica_put(r);
+	assert_int_equal(atomic_load(&v->references), 1);
+	served_put(v);
+	replica_cache_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +206,9 @@ int main(void)
 		cmocka_unit_test(forgotten_when_the_image_changed),
 		cmocka_unit_test(oldest_go_first),
 		cmocka_unit_test(same_key_replaces),
+		cmocka_unit_test(what_is_served_lives_as_long_as_its_replicas),
+		cmocka_unit_test(no_longer_served_is_forgotten),
+		cmocka_unit_test(late_for_what_was_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
