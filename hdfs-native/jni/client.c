@@ -31,6 +31,14 @@ static struct vread_file *file(jlong pointer)
 
 /* ---- connections --------------------------------------------------------- */
 
+/* As many of the backend's threads as the driver of /dev/vread would take. */
+static unsigned queues(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : cpus > 4 ? 4 : (unsigned)cpus;
+}
+
 METHOD(jlong, connect)
 (JNIEnv *env, jclass class, jbyteArray endpoint, jlong pool_bytes, jint timeout_ms,
  jint readahead_bytes)
@@ -40,6 +48,7 @@ METHOD(jlong, connect)
 		.pool_bytes = (size_t)pool_bytes,
 		.timeout_ms = (unsigned)timeout_ms,
 		.readahead_bytes = (unsigned)readahead_bytes,
+		.queues = queues(),
 	};
 	struct vread *v;
 	jsize length = endpoint ? (*env)->GetArrayLength(env, endpoint) : 0;

@@ -46,8 +46,8 @@ bool connection_forked(const struct vread *v)
 
 /* ---- connect ------------------------------------------------------------- */
 
-static int connect_transport(const char *endpoint, size_t pool_bytes, unsigned timeout_ms,
-			     struct transport **ret)
+static int connect_transport(const char *endpoint, size_t pool_bytes, unsigned queues,
+			     unsigned timeout_ms, struct transport **ret)
 {
 	struct stat st;
 	int fd;
@@ -55,7 +55,7 @@ static int connect_transport(const char *endpoint, size_t pool_bytes, unsigned t
 	if (stat(endpoint, &st) < 0)
 		return -errno;
 	if (S_ISSOCK(st.st_mode))
-		return local_connect(endpoint, pool_bytes, timeout_ms, ret);
+		return local_connect(endpoint, pool_bytes, queues, timeout_ms, ret);
 	if (!S_ISCHR(st.st_mode))
 		return -EINVAL;
 	fd = open(endpoint, O_RDWR | O_CLOEXEC);
@@ -95,7 +95,8 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	struct vread *v;
 	int r;
 
-	if (pool_bytes < MIN_POOL_BYTES || pool_bytes > MAX_POOL_BYTES)
+	if (pool_bytes < MIN_POOL_BYTES || pool_bytes > MAX_POOL_BYTES ||
+	    o->queues > VREAD_MAX_QUEUES)
 		return -EINVAL;
 	pool_bytes = down_to_page(pool_bytes + VREAD_PAGE_SIZE - 1);
 	pthread_once(&fork_once, watch_forks);
@@ -106,7 +107,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	v->forks = atomic_load(&forks);
 	v->files.next = v->files.prev = &v->files;
 	v->timeout_ms = o->timeout_ms ?: DEFAULT_TIMEOUT_MS;
-	r = connect_transport(endpoint, pool_bytes, v->timeout_ms, &transport);
+	r = connect_transport(endpoint, pool_bytes, o->queues ?: 1, v->timeout_ms, &transport);
 	if (r) {
 		free(v);
 		return r;

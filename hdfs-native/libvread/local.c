@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frontend of the local port: one ring, one pool, in this process.
+ * The frontend of the local port: some rings and a pool, in this process.
+ *
+ * Behind each ring is a thread of the backend's.  READs go to the ring with the
+ * least to do, so that a long read is served by all of them; what else there is,
+ * to the first.  A slot's number is the request's id on whichever ring.
  *
  * The backend is distrusted as it distrusts us: each response is copied once
  * and only the copy is looked at; its id must be in flight with that
@@ -19,14 +23,23 @@
 
 #include "local_link.h"
 
+struct queue {
+	struct vread_front_ring ring;
+	RING_IDX pushed;    /* req_prod as we last published it; the shared one is not ours alone */
+	unsigned in_flight; /* atomic: grows while the leader waits without the lock */
+};
+
 struct local {
 	struct transport base;
 	struct local_link link;
-	struct vread_front_ring ring;
-	RING_IDX pushed; /* req_prod as we last published it; the shared one is not ours alone */
+	struct queue queues[VREAD_MAX_QUEUES];
+	uint8_t *rings; /* all of them */
 	uint8_t *pool; /* writable view, for the data of OPEN and PUBLISH; the slice is read-only */
 	bool broken;
-	uint8_t in_flight[TRANSPORT_MAX_OPS]; /* operation by id, 0: none */
+	struct {
+		uint8_t kind; /* operation, 0: none */
+		uint8_t queue;
+	} in_flight[TRANSPORT_MAX_OPS]; /* by id */
 };
 
 static struct local *local(struct transport *t)
@@ -34,15 +47,14 @@ static struct local *local(struct transport *t)
 	return (struct local *)t;
 }
 
-static RING_IDX produced(struct local *l)
+static RING_IDX produced(const struct queue *q)
 {
-	return __atomic_load_n(&l->ring.sring->rsp_prod, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&q->ring.sring->rsp_prod, __ATOMIC_ACQUIRE);
 }
 
 static bool backend_alive(struct local *l)
 {
-	return __atomic_load_n((uint8_t *)l->ring.sring + VREAD_RING_ALIVE_OFFSET,
-			       __ATOMIC_RELAXED) == 1;
+	return __atomic_load_n(l->rings + VREAD_RING_ALIVE_OFFSET, __ATOMIC_RELAXED) == 1;
 }
 
 static void set_broken(struct local *l)
@@ -57,9 +69,30 @@ static bool is_broken(struct local *l)
 	return __atomic_load_n(&l->broken, __ATOMIC_ACQUIRE);
 }
 
+static unsigned in_flight(const struct queue *q)
+{
+	return __atomic_load_n(&q->in_flight, __ATOMIC_RELAXED);
+}
+
+static void count(struct queue *q, int change)
+{
+	__atomic_store_n(&q->in_flight, q->in_flight + (unsigned)change, __ATOMIC_RELAXED);
+}
+
+static struct queue *queue_for(struct local *l, const struct op *op)
+{
+	struct queue *best = &l->queues[0];
+
+	for (unsigned i = 1; op->kind == VREAD_OP_READ && i < l->link.num_queues; i++)
+		if (l->queues[i].in_flight < best->in_flight)
+			best = &l->queues[i];
+	return best;
+}
+
 static void local_start(struct transport *t, const struct op *op)
 {
 	struct local *l = local(t);
+	struct queue *q = queue_for(l, op);
 	struct vread_request request = {
 		.id = (uint16_t)op->slot,
 		.operation = op->kind,
@@ -93,37 +126,48 @@ static void local_start(struct transport *t, const struct op *op)
 		request.handle = op->handle;
 		break;
 	}
-	l->in_flight[op->slot] = op->kind;
-	*RING_GET_REQUEST(&l->ring, l->ring.req_prod_pvt) = request;
-	l->ring.req_prod_pvt++;
+	l->in_flight[op->slot].kind = op->kind;
+	l->in_flight[op->slot].queue = (uint8_t)(q - l->queues);
+	count(q, 1);
+	*RING_GET_REQUEST(&q->ring, q->ring.req_prod_pvt) = request;
+	q->ring.req_prod_pvt++;
 }
 
-static void local_flush(struct transport *t)
+static void flush_queue(struct local *l, struct queue *q, int event)
 {
-	struct local *l = local(t);
-	RING_IDX old = l->pushed, new = l->ring.req_prod_pvt;
+	RING_IDX old = q->pushed, new = q->ring.req_prod_pvt;
 	RING_IDX wanted;
 	uint64_t one = 1;
 
 	if (old == new)
 		return;
-	l->pushed = new;
-	__atomic_store_n(&l->ring.sring->req_prod, new, __ATOMIC_RELEASE);
+	q->pushed = new;
+	__atomic_store_n(&q->ring.sring->req_prod, new, __ATOMIC_RELEASE);
 	xen_mb(); /* the backend sees the requests before we look at req_event */
-	wanted = __atomic_load_n(&l->ring.sring->req_event, __ATOMIC_RELAXED);
+	wanted = __atomic_load_n(&q->ring.sring->req_event, __ATOMIC_RELAXED);
 	if ((RING_IDX)(new - wanted) < (RING_IDX)(new - old) &&
-	    write(l->link.request_event, &one, sizeof(one)) < 0 && errno != EAGAIN)
+	    write(event, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		set_broken(l);
 }
 
-/* False if the response is not the answer to something in flight. */
-static bool accept_response(struct local *l, const struct vread_response *response,
+static void local_flush(struct transport *t)
+{
+	struct local *l = local(t);
+
+	for (unsigned i = 0; i < l->link.num_queues; i++)
+		flush_queue(l, &l->queues[i], l->link.request_event[i]);
+}
+
+/* False if the response is not the answer to something in flight on that ring. */
+static bool accept_response(struct local *l, struct queue *q, const struct vread_response *response,
 			    struct op_done *ret)
 {
-	if (response->id >= l->base.max_ops || !l->in_flight[response->id] ||
-	    l->in_flight[response->id] != response->operation)
+	if (response->id >= l->base.max_ops || !l->in_flight[response->id].kind ||
+	    l->in_flight[response->id].kind != response->operation ||
+	    &l->queues[l->in_flight[response->id].queue] != q)
 		return false;
-	l->in_flight[response->id] = 0;
+	l->in_flight[response->id].kind = 0;
+	count(q, -1);
 	*ret = (struct op_done){
 		.slot = response->id,
 		.status = response->status,
@@ -135,25 +179,35 @@ static bool accept_response(struct local *l, const struct vread_response *respon
 	return true;
 }
 
+static unsigned reap_queue(struct local *l, struct queue *q, struct op_done *done, unsigned max)
+{
+	RING_IDX prod = produced(q);
+	unsigned n = 0;
+
+	if (prod - q->ring.rsp_cons > q->pushed - q->ring.rsp_cons) {
+		set_broken(l); /* more answers than questions */
+		return 0;
+	}
+	for (; n < max && q->ring.rsp_cons != prod; n++) {
+		struct vread_response response;
+
+		RING_COPY_RESPONSE(&q->ring, q->ring.rsp_cons, &response);
+		q->ring.rsp_cons++;
+		if (!accept_response(l, q, &response, done + n)) {
+			set_broken(l);
+			break;
+		}
+	}
+	return n;
+}
+
 static int local_reap(struct transport *t, struct op_done *done, unsigned max)
 {
 	struct local *l = local(t);
-	RING_IDX prod = produced(l);
 	unsigned n = 0;
 
-	if (prod - l->ring.rsp_cons > l->pushed - l->ring.rsp_cons)
-		set_broken(l); /* more answers than questions */
-	else
-		for (; n < max && l->ring.rsp_cons != prod; n++) {
-			struct vread_response response;
-
-			RING_COPY_RESPONSE(&l->ring, l->ring.rsp_cons, &response);
-			l->ring.rsp_cons++;
-			if (!accept_response(l, &response, done + n)) {
-				set_broken(l);
-				break;
-			}
-		}
+	for (unsigned i = 0; i < l->link.num_queues; i++)
+		n += reap_queue(l, &l->queues[i], done + n, max - n);
 	if (n)
 		return (int)n;
 	if (!backend_alive(l))
@@ -165,31 +219,53 @@ static bool local_ready(struct transport *t)
 {
 	struct local *l = local(t);
 
-	return produced(l) != l->ring.rsp_cons || is_broken(l) || !backend_alive(l);
+	for (unsigned i = 0; i < l->link.num_queues; i++)
+		if (produced(&l->queues[i]) != l->queues[i].ring.rsp_cons)
+			return true;
+	return is_broken(l) || !backend_alive(l);
 }
 
-static void take_event(struct local *l)
+static void take_event(struct local *l, int event)
 {
 	uint64_t count;
 
-	if (read(l->link.response_event, &count, sizeof(count)) < 0 && errno != EAGAIN)
+	if (read(event, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		set_broken(l);
 }
 
-/* Asks for an event with the nth response from now; true if it is there already. */
-static bool ask_event(struct local *l, unsigned n)
+/* Asks for an event with the nth response from now on that ring; true if it is there already. */
+static bool ask_queue(struct queue *q, unsigned n)
 {
-	__atomic_store_n(&l->ring.sring->rsp_event, l->ring.rsp_cons + n, __ATOMIC_RELAXED);
+	__atomic_store_n(&q->ring.sring->rsp_event, q->ring.rsp_cons + n, __ATOMIC_RELAXED);
 	xen_mb();
-	return produced(l) - l->ring.rsp_cons >= n || is_broken(l) || !backend_alive(l);
+	return produced(q) - q->ring.rsp_cons >= n;
+}
+
+/*
+ * Asks for an event when `batch` responses may be there; true if they are.  Of so
+ * many, at least one ring brings its share.
+ */
+static bool ask_event(struct local *l, unsigned batch)
+{
+	unsigned share = (batch + l->link.num_queues - 1) / l->link.num_queues;
+	bool there = false;
+
+	for (unsigned i = 0; i < l->link.num_queues; i++) {
+		struct queue *q = &l->queues[i];
+		unsigned most = in_flight(q) ?: 1;
+
+		there |= ask_queue(q, share < most ? share : most);
+	}
+	return there || is_broken(l) || !backend_alive(l);
 }
 
 static bool local_arm(struct transport *t)
 {
 	struct local *l = local(t);
 
-	/* Take the old event before asking for the next, or it would be the next. */
-	take_event(l);
+	/* Take the old events before asking for the next, or they would be the next. */
+	for (unsigned i = 0; i < l->link.num_queues; i++)
+		take_event(l, l->link.response_event[i]);
 	return ask_event(l, 1);
 }
 
@@ -207,18 +283,24 @@ static bool peer_closed(struct local *l, short revents)
 static void local_wait(struct transport *t, int kick_fd, unsigned batch, int timeout_ms)
 {
 	struct local *l = local(t);
-	struct pollfd fds[] = {
-		{.fd = l->link.response_event, .events = POLLIN},
+	const unsigned queues = l->link.num_queues;
+	struct pollfd fds[2 + VREAD_MAX_QUEUES] = {
 		{.fd = l->link.sock, .events = POLLIN | POLLRDHUP},
 		{.fd = kick_fd, .events = POLLIN},
 	};
 
-	if (ask_event(l, batch) || poll(fds, 3, timeout_ms) <= 0)
+	for (unsigned i = 0; i < queues; i++)
+		fds[2 + i] = (struct pollfd){.fd = l->link.response_event[i], .events = POLLIN};
+	if (ask_event(l, batch) || poll(fds, 2 + queues, timeout_ms) <= 0)
 		return;
-	if (fds[0].revents & POLLIN)
-		take_event(l);
-	if (fds[0].revents & (POLLERR | POLLNVAL) || peer_closed(l, fds[1].revents))
+	if (peer_closed(l, fds[0].revents))
 		set_broken(l);
+	for (unsigned i = 0; i < queues; i++) {
+		if (fds[2 + i].revents & POLLIN)
+			take_event(l, fds[2 + i].fd);
+		if (fds[2 + i].revents & (POLLERR | POLLNVAL))
+			set_broken(l);
+	}
 }
 
 static bool local_alive(struct transport *t)
@@ -238,10 +320,10 @@ static int local_watch(struct transport *t, int epoll_fd)
 	struct epoll_event responses = {.events = EPOLLIN};
 	struct epoll_event hangup = {.events = EPOLLIN | EPOLLRDHUP};
 
-	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->link.response_event, &responses) < 0 ||
-	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->link.sock, &hangup) < 0)
-		return -errno;
-	return 0;
+	for (unsigned i = 0; i < l->link.num_queues; i++)
+		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->link.response_event[i], &responses) < 0)
+			return -errno;
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->link.sock, &hangup) < 0 ? -errno : 0;
 }
 
 static void local_destroy(struct transport *t, bool shared)
@@ -251,8 +333,8 @@ static void local_destroy(struct transport *t, bool shared)
 	/* A forked child may keep a copy of the socket: tell the backend ourselves. */
 	if (!shared && l->link.sock >= 0)
 		shutdown(l->link.sock, SHUT_RDWR);
-	if (l->ring.sring)
-		munmap(l->ring.sring, VREAD_PAGE_SIZE << LOCAL_RING_PAGE_ORDER);
+	if (l->rings)
+		munmap(l->rings, l->link.num_queues * LOCAL_RING_BYTES);
 	if (l->pool)
 		munmap(l->pool, l->base.slice_bytes);
 	if (l->base.slice)
@@ -282,20 +364,28 @@ static void *map(int fd, size_t bytes, int protection)
 
 static int map_link(struct local *l)
 {
-	const size_t ring_bytes = VREAD_PAGE_SIZE << LOCAL_RING_PAGE_ORDER;
-	struct vread_sring *sring = map(l->link.ring, ring_bytes, PROT_READ | PROT_WRITE);
+	const unsigned queues = l->link.num_queues;
 
-	if (sring)
-		FRONT_RING_INIT(&l->ring, sring, ring_bytes);
+	l->rings = map(l->link.rings, queues * LOCAL_RING_BYTES, PROT_READ | PROT_WRITE);
 	l->pool = map(l->link.pool, l->base.slice_bytes, PROT_READ | PROT_WRITE);
 	l->base.slice = map(l->link.pool, l->base.slice_bytes, PROT_READ);
-	if (!sring || !l->pool || !l->base.slice)
+	if (!l->rings || !l->pool || !l->base.slice)
 		return -ENOMEM;
-	l->base.max_ops = RING_SIZE(&l->ring);
-	return produced(l) == 0 && backend_alive(l) ? 0 : -EPROTO;
+	for (unsigned i = 0; i < queues; i++) {
+		struct queue *q = &l->queues[i];
+		struct vread_sring *sring = (void *)(l->rings + i * LOCAL_RING_BYTES);
+
+		FRONT_RING_INIT(&q->ring, sring, LOCAL_RING_BYTES);
+		if (produced(q) != 0)
+			return -EPROTO;
+	}
+	/* Not more in flight than one ring takes: they may all be on the same. */
+	l->base.max_ops = RING_SIZE(&l->queues[0].ring);
+	return backend_alive(l) ? 0 : -EPROTO;
 }
 
-int local_connect(const char *path, size_t slice_bytes, unsigned timeout_ms, struct transport **ret)
+int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, unsigned timeout_ms,
+		  struct transport **ret)
 {
 	struct local *l = calloc(1, sizeof(*l));
 	int r;
@@ -305,8 +395,8 @@ int local_connect(const char *path, size_t slice_bytes, unsigned timeout_ms, str
 	l->base.ops = &local_ops;
 	l->base.slice_bytes = slice_bytes;
 	l->base.data_in_slice = true;
-	r = local_link_connect(path, (uint32_t)(slice_bytes / VREAD_PAGE_SIZE), timeout_ms,
-			       &l->link);
+	r = local_link_connect(path, (uint32_t)(slice_bytes / VREAD_PAGE_SIZE), num_queues,
+			       timeout_ms, &l->link);
 	if (r) {
 		free(l);
 		return r;

@@ -19,15 +19,28 @@
 
 #include "vread-ring-user.h"
 
-#define LINK_FDS 4 /* pool, rings, request event, response event */
+#define MAX_FDS (2 + 2 * VREAD_MAX_QUEUES) /* pool, rings, two events per queue */
+
+static unsigned expected_fds(const struct local_link *link)
+{
+	return 2 + 2 * link->num_queues;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
 
 void local_link_close(struct local_link *link)
 {
-	int fds[] = {link->sock, link->pool, link->ring, link->request_event, link->response_event};
-
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	close_fd(link->sock);
+	close_fd(link->pool);
+	close_fd(link->rings);
+	for (unsigned q = 0; q < link->num_queues; q++) {
+		close_fd(link->request_event[q]);
+		close_fd(link->response_event[q]);
+	}
 }
 
 /* ---- time: signals neither end a wait nor prolong it ------------------------- */
@@ -92,38 +105,39 @@ static int open_socket(const char *path, unsigned timeout_ms, int64_t deadline_m
 
 /* ---- hello and welcome -------------------------------------------------------- */
 
-static int send_hello(int sock, uint32_t pool_pages)
+static int send_hello(const struct local_link *link, uint32_t pool_pages)
 {
 	struct vread_local_hello hello = {
 		.magic = VREAD_LOCAL_MAGIC,
 		.version = VREAD_PROTOCOL_VERSION,
 		.pool_pages = pool_pages,
-		.num_queues = 1,
+		.num_queues = (uint16_t)link->num_queues,
 		.ring_page_order = LOCAL_RING_PAGE_ORDER,
 	};
 
-	return send(sock, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello) ? 0 : -ENOTCONN;
+	return send(link->sock, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello) ? 0
+										      : -ENOTCONN;
 }
 
 /* Receives the welcome; *ret_count descriptors are ours to close, whatever is returned. */
-static int receive_welcome(int sock, struct vread_local_welcome *ret, int fds[LINK_FDS],
-			   unsigned *ret_count)
+static int receive_welcome(const struct local_link *link, struct vread_local_welcome *ret,
+			   int fds[MAX_FDS], unsigned *ret_count)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(LINK_FDS * sizeof(int))];
+		char bytes[CMSG_SPACE(MAX_FDS * sizeof(int))];
 	} control = {0};
 	struct iovec iov = {ret, sizeof(*ret)};
 	struct msghdr message = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
+		.msg_controllen = CMSG_SPACE(expected_fds(link) * sizeof(int)),
 	};
 	ssize_t n;
 
 	*ret_count = 0;
-	n = recvmsg(sock, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	n = recvmsg(link->sock, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0)
 		return -ENOTCONN;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
@@ -131,8 +145,8 @@ static int receive_welcome(int sock, struct vread_local_welcome *ret, int fds[LI
 
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		if (count > LINK_FDS - *ret_count)
-			count = LINK_FDS - *ret_count;
+		if (count > expected_fds(link) - *ret_count)
+			count = expected_fds(link) - *ret_count;
 		memcpy(fds + *ret_count, CMSG_DATA(c), count * sizeof(int));
 		*ret_count += (unsigned)count;
 	}
@@ -143,14 +157,16 @@ static int receive_welcome(int sock, struct vread_local_welcome *ret, int fds[LI
 	return 0;
 }
 
-static int check_welcome(const struct vread_local_welcome *w, uint32_t pool_pages, unsigned fds)
+static int check_welcome(const struct vread_local_welcome *w, const struct local_link *link,
+			 uint32_t pool_pages, unsigned fds)
 {
 	if (w->magic != VREAD_LOCAL_MAGIC)
 		return -EPROTO;
 	if (w->status)
 		return w->status < 0 && w->status >= -4095 ? w->status : -EPROTO;
 	if (w->version != VREAD_PROTOCOL_VERSION || w->pool_pages != pool_pages ||
-	    w->num_queues != 1 || w->ring_page_order != LOCAL_RING_PAGE_ORDER || fds != LINK_FDS)
+	    w->num_queues != link->num_queues || w->ring_page_order != LOCAL_RING_PAGE_ORDER ||
+	    fds != expected_fds(link))
 		return -EPROTO;
 	return 0;
 }
@@ -177,37 +193,55 @@ static int check_event(int fd)
 	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -EPROTO : 0;
 }
 
+static void take_fds(struct local_link *link, const int fds[MAX_FDS])
+{
+	link->pool = fds[0];
+	link->rings = fds[1];
+	for (unsigned q = 0; q < link->num_queues; q++) {
+		link->request_event[q] = fds[2 + 2 * q];
+		link->response_event[q] = fds[3 + 2 * q];
+	}
+}
+
+static int check_fds(const struct local_link *link, uint32_t pool_pages)
+{
+	int r = check_memory(link->pool, (uint64_t)pool_pages * VREAD_PAGE_SIZE);
+
+	r = r ?: check_memory(link->rings, (uint64_t)link->num_queues * LOCAL_RING_BYTES);
+	for (unsigned q = 0; q < link->num_queues && !r; q++)
+		r = check_event(link->request_event[q]) ?: check_event(link->response_event[q]);
+	return r;
+}
+
 static int handshake(struct local_link *link, uint32_t pool_pages, int64_t deadline_ms)
 {
 	struct vread_local_welcome welcome;
-	int fds[LINK_FDS] = {-1, -1, -1, -1};
+	int fds[MAX_FDS];
 	unsigned count;
 	int r;
 
-	r = send_hello(link->sock, pool_pages) ?: wait_readable(link->sock, deadline_ms);
+	memset(fds, -1, sizeof(fds));
+	r = send_hello(link, pool_pages) ?: wait_readable(link->sock, deadline_ms);
 	if (r)
 		return r;
-	r = receive_welcome(link->sock, &welcome, fds, &count);
-	link->pool = fds[0];
-	link->ring = fds[1];
-	link->request_event = fds[2];
-	link->response_event = fds[3];
-	r = r ?: check_welcome(&welcome, pool_pages, count);
-	r = r ?: check_memory(link->pool, (uint64_t)pool_pages * VREAD_PAGE_SIZE);
-	r = r ?: check_memory(link->ring, VREAD_PAGE_SIZE << LOCAL_RING_PAGE_ORDER);
-	return r ?: check_event(link->request_event) ?: check_event(link->response_event);
+	r = receive_welcome(link, &welcome, fds, &count);
+	take_fds(link, fds);
+	r = r ?: check_welcome(&welcome, link, pool_pages, count);
+	return r ?: check_fds(link, pool_pages);
 }
 
-int local_link_connect(const char *path, uint32_t pool_pages, unsigned timeout_ms,
-		       struct local_link *ret)
+int local_link_connect(const char *path, uint32_t pool_pages, unsigned num_queues,
+		       unsigned timeout_ms, struct local_link *ret)
 {
-	struct local_link link = {-1, -1, -1, -1, -1};
+	struct local_link link = {.pool = -1, .rings = -1, .num_queues = num_queues};
 	int64_t deadline_ms = now_ms() + timeout_ms;
 	int r = open_socket(path, timeout_ms, deadline_ms);
 
 	if (r < 0)
 		return r;
 	link.sock = r;
+	memset(link.request_event, -1, sizeof(link.request_event));
+	memset(link.response_event, -1, sizeof(link.response_event));
 	r = handshake(&link, pool_pages, deadline_ms);
 	if (r) {
 		local_link_close(&link);

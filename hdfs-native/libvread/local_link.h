@@ -5,24 +5,28 @@
 #ifndef LIBVREAD_LOCAL_LINK_H
 #define LIBVREAD_LOCAL_LINK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "vread-local.h"
+#include "vread-ring-user.h"
 
 #define LOCAL_RING_PAGE_ORDER 2U /* 128 entries */
+#define LOCAL_RING_BYTES ((size_t)VREAD_PAGE_SIZE << LOCAL_RING_PAGE_ORDER)
 
-/* What a backend handed out for one queue, checked: a stray or hostile
- * descriptor can neither block, signal nor truncate under us. */
+/* What a backend handed out, checked: a stray or hostile descriptor can
+ * neither block, signal nor truncate under us. */
 struct local_link {
 	int sock;
 	int pool;
-	int ring;
-	int request_event;  /* we write */
-	int response_event; /* the backend writes */
+	int rings; /* of all queues, one after the other */
+	unsigned num_queues;
+	int request_event[VREAD_MAX_QUEUES];  /* we write */
+	int response_event[VREAD_MAX_QUEUES]; /* the backend writes */
 };
 
-int local_link_connect(const char *path, uint32_t pool_pages, unsigned timeout_ms,
-		       struct local_link *ret);
+int local_link_connect(const char *path, uint32_t pool_pages, unsigned num_queues,
+		       unsigned timeout_ms, struct local_link *ret);
 void local_link_close(struct local_link *link);
 
 #endif

@@ -103,7 +103,7 @@ struct transport {
 
 /* slice_bytes: whole pages.  0, or negative errno. */
 int device_connect(int fd, size_t slice_bytes, struct transport **ret);
-int local_connect(const char *path, size_t slice_bytes, unsigned timeout_ms,
+int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, unsigned timeout_ms,
 		  struct transport **ret);
 
 #endif

@@ -37,6 +37,8 @@ struct vread_options {
 	size_t pool_bytes; /* pool slice wanted; 0: 4 MiB.  Rounded up to pages, 64 KiB .. 128 MiB */
 	unsigned timeout_ms;      /* longest wait for one answer; 0: 2000 */
 	unsigned readahead_bytes; /* ahead of a sequential vread_read; 0: default */
+	unsigned queues;          /* threads of the backend's that serve this connection over a UNIX
+			    socket, up to 8; 0: 1.  /dev/vread has as many as its driver chose */
 };
 
 /* Which block.  Strings and token need not outlive the call. */

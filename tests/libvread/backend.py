@@ -41,11 +41,12 @@ def sealed_memfd(name, size):
 
 
 class Request:
-    """One request, copied off the ring."""
+    """One request, copied off the ring of that queue."""
 
-    def __init__(self, raw):
+    def __init__(self, raw, queue=0):
         fields = REQUEST.unpack(raw)
         self.raw = raw
+        self.queue = queue
         self.id, self.op, self.reserved, self.page, self.pages, self.handle, union = fields
         if self.op == OPEN:
             self.block, self.genstamp, self.visible, self.length = OPEN_REQUEST.unpack(union)
@@ -53,66 +54,108 @@ class Request:
             self.offset, self.length = READ_REQUEST.unpack(union)
 
 
-class Channel:
-    """One connection: its pool, its ring, its events."""
+class Ring:
+    """One ring of a connection, its events, and how far we are."""
 
-    def __init__(self, sock, pool_pages, order):
-        self.sock = sock
-        self.pool_fd = sealed_memfd("pool", pool_pages * PAGE)
-        self.ring_fd = sealed_memfd("ring", PAGE << order)
-        self.events = [os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC) for _ in range(2)]
-        self.pool = mmap.mmap(self.pool_fd, pool_pages * PAGE)
-        self.ring = mmap.mmap(self.ring_fd, PAGE << order)
-        self.entries = 1 << (((PAGE << order) - RING_START) // ENTRY).bit_length() - 1
+    def __init__(self, memory):
+        self.memory = memory
+        self.request_event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.response_event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.entries = 1 << ((len(memory) - RING_START) // ENTRY).bit_length() - 1
         for offset, value in ((REQ_PROD, 0), (REQ_EVENT, 1), (RSP_PROD, 0), (RSP_EVENT, 1)):
             self.put(offset, value)
-        self.ring[ALIVE] = 1
         self.consumed = 0
         self.produced = 0
         self.lock = threading.Lock()
 
     def get(self, offset):
-        return struct.unpack_from("<I", self.ring, offset)[0]
+        return struct.unpack_from("<I", self.memory, offset)[0]
 
     def put(self, offset, value):
         # At once, as an index must be: struct.pack_into() would make it 0 for a moment.
-        self.ring[offset : offset + 4] = struct.pack("<I", value & 0xFFFFFFFF)
+        self.memory[offset : offset + 4] = struct.pack("<I", value & 0xFFFFFFFF)
 
     def take(self):
-        """The next request, or None."""
+        """The next request's bytes, or None."""
         if self.get(REQ_PROD) == self.consumed:
             self.put(REQ_EVENT, self.consumed + 1)
             if self.get(REQ_PROD) == self.consumed:
                 return None
         at = RING_START + self.consumed % self.entries * ENTRY
         self.consumed += 1
-        return Request(bytes(self.ring[at : at + ENTRY]))
+        return bytes(self.memory[at : at + ENTRY])
 
     def push(self, response):
         """Puts a raw response on the ring and tells the frontend if it asked."""
         with self.lock:
             at = RING_START + self.produced % self.entries * ENTRY
-            self.ring[at : at + len(response)] = response
+            self.memory[at : at + len(response)] = response
             self.produced += 1
             self.put(RSP_PROD, self.produced)
             if self.get(RSP_EVENT) == self.produced & 0xFFFFFFFF:
                 self.notify()
 
     def notify(self):
-        os.eventfd_write(self.events[1], 1)
+        os.eventfd_write(self.response_event, 1)
+
+    def close(self):
+        self.memory.release()
+        os.close(self.request_event)
+        os.close(self.response_event)
+
+
+class Channel:
+    """One connection: its pool, its rings.  What names no ring means the first."""
+
+    def __init__(self, sock, pool_pages, order, queues=1):
+        size = PAGE << order
+        self.sock = sock
+        self.pool_fd = sealed_memfd("pool", pool_pages * PAGE)
+        self.ring_fd = sealed_memfd("ring", queues * size)
+        self.pool = mmap.mmap(self.pool_fd, pool_pages * PAGE)
+        self.ring = mmap.mmap(self.ring_fd, queues * size)
+        view = memoryview(self.ring)
+        self.rings = [Ring(view[q * size : (q + 1) * size]) for q in range(queues)]
+        view.release()
+        self.events = [
+            fd for ring in self.rings for fd in (ring.request_event, ring.response_event)
+        ]
+        self.ring[ALIVE] = 1
+
+    @property
+    def produced(self):
+        return self.rings[0].produced
+
+    def get(self, offset):
+        return self.rings[0].get(offset)
+
+    def put(self, offset, value):
+        self.rings[0].put(offset, value)
+
+    def push(self, response):
+        self.rings[0].push(response)
+
+    def notify(self):
+        self.rings[0].notify()
+
+    def take(self, queue):
+        raw = self.rings[queue].take()
+        return raw and Request(raw, queue)
 
     def respond(self, request, status, handle=0, flags=0, length=0, genstamp=0, **override):
-        fields = {"id": request.id, "op": request.op} | override
-        self.push(
+        fields = {"id": request.id, "op": request.op, "queue": request.queue} | override
+        self.rings[fields["queue"]].push(
             RESPONSE.pack(fields["id"], fields["op"], 0, status, handle, flags, length, genstamp)
         )
 
     def close(self):
         self.sock.close()
+        for ring in self.rings:
+            ring.close()
         self.pool.close()  # each holds a descriptor of its own
         self.ring.close()
-        for fd in [self.pool_fd, self.ring_fd, *self.events]:
-            os.close(fd)
+        os.close(self.pool_fd)
+        os.close(self.ring_fd)
 
 
 class Backend:
@@ -159,7 +202,8 @@ class Backend:
         while True:
             watched = {self.stop_read: None, self.listener.fileno(): None}
             for channel in self.channels:
-                watched[channel.events[0]] = channel
+                for ring in channel.rings:
+                    watched[ring.request_event] = channel
                 watched[channel.sock.fileno()] = channel
             ready, _, _ = select.select(list(watched), [], [])
             if self.stop_read in ready:
@@ -170,10 +214,11 @@ class Backend:
                 channel = watched[fd]
                 if not channel or channel not in self.channels:
                     continue
-                if fd == channel.events[0]:
-                    self.serve(channel)
-                elif self.closed(channel.sock):
-                    self.drop(channel)
+                if fd == channel.sock.fileno():
+                    if self.closed(channel.sock):
+                        self.drop(channel)
+                else:
+                    self.serve(channel, channel.events.index(fd) // 2)
 
     @staticmethod
     def closed(sock):
@@ -189,8 +234,8 @@ class Backend:
     def accept(self):
         sock, _ = self.listener.accept()
         hello = sock.recv(256)
-        _, _, pool_pages, _, order = HELLO.unpack(hello)
-        channel = Channel(sock, pool_pages, order)
+        _, _, pool_pages, queues, order = HELLO.unpack(hello)
+        channel = Channel(sock, pool_pages, order, queues)
         payload, fds = self.make_welcome(channel, hello)
         if payload is None:
             channel.close()
@@ -204,11 +249,11 @@ class Backend:
         payload = WELCOME.pack(MAGIC, version, 0, pool_pages, queues, order)
         return payload, [channel.pool_fd, channel.ring_fd, *channel.events]
 
-    def serve(self, channel):
+    def serve(self, channel, queue):
         with contextlib.suppress(BlockingIOError):
-            os.eventfd_read(channel.events[0])
+            os.eventfd_read(channel.rings[queue].request_event)
         while channel in self.channels:
-            request = channel.take()
+            request = channel.take(queue)
             if not request:
                 return
             self.requests.append(request)

@@ -3,10 +3,10 @@
  * stress - many threads on one connection, every byte compared; built with
  * ThreadSanitizer by test_libvread_threads.py.
  *
- *   stress ENDPOINT POOL BLOCK-ID GENSTAMP REFERENCE THREADS ROUNDS [event]
+ *   stress ENDPOINT POOL BLOCK-ID GENSTAMP REFERENCE THREADS ROUNDS [event|queues]
  *
  * REFERENCE is a file with the block's bytes.  With "event" the connection's
- * event descriptor is in use, too.
+ * event descriptor is in use, too; with "queues" there are three rings.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -194,10 +194,12 @@ int main(int argc, char **argv)
 	block.generation_stamp = (uint64_t)atoll(argv[4]);
 	load_reference(argv[5]);
 	rounds = atoi(argv[7]);
+	if (argc > 8 && !strcmp(argv[8], "queues"))
+		options.queues = 3;
 	r = vread_connect(&connection, &options);
 	if (r)
 		fail("vread_connect", r);
-	if (argc > 8 && vread_event_fd(connection) < 0)
+	if (argc > 8 && !options.queues && vread_event_fd(connection) < 0)
 		fail("vread_event_fd", -1);
 	shared = open_file();
 	run((unsigned)atoi(argv[6]));

@@ -19,7 +19,7 @@ def runtime(name):
     return found.stdout.strip()
 
 
-@pytest.mark.parametrize("tests", ["api", "faults", "hostile"])
+@pytest.mark.parametrize("tests", ["api", "faults", "hostile", "queues"])
 def test_under_address_sanitizer(tests):
     env = os.environ | {
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",

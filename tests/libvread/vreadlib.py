@@ -25,6 +25,7 @@ class Options(Structure):
         ("pool_bytes", c_size_t),
         ("timeout_ms", c_uint),
         ("readahead_bytes", c_uint),
+        ("queues", c_uint),
     ]
 
 
@@ -113,10 +114,10 @@ def check(value):
 
 
 class Connection:
-    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=0, readahead=0):
+    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=0, readahead=0, queues=0):
         self.lib = lib
         self.pointer = c_void_p()
-        options = Options(str(endpoint).encode(), pool_bytes, timeout_ms, readahead)
+        options = Options(str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues)
         check(lib.vread_connect(byref(self.pointer), byref(options)))
 
     def close(self):

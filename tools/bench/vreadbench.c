@@ -23,6 +23,7 @@
 #include "vread.h"
 
 #define ASYNC_POOL (8U << 20)
+#define MAX_QUEUES 8
 #define MAX_REQUEST (4U << 20) /* of one READ */
 #define REAP_TIMEOUT_MS 10000
 
@@ -190,11 +191,13 @@ int main(int argc, char **argv)
 	uint64_t bytes;
 	int opt, r;
 
-	while ((opt = getopt(argc, argv, "a:e:r:s")) != -1) {
+	while ((opt = getopt(argc, argv, "a:e:q:r:s")) != -1) {
 		if (opt == 'a')
 			read_one = api_named(optarg);
 		else if (opt == 'e')
 			options.endpoint = optarg;
+		else if (opt == 'q')
+			options.queues = (unsigned)measure_count("-q", optarg, MAX_QUEUES);
 		else if (opt == 'r')
 			b.request = measure_count("-r", optarg, MAX_REQUEST);
 		else if (opt == 's')
