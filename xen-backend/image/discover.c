@@ -72,59 +72,82 @@ static bool is_ext(const char *type)
 	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4");
 }
 
-/* Room for one more, which is not counted before it is whole. */
-static struct layout_data_dir *next_data_dir(struct layout_filesystem *volume)
-{
-	struct layout_data_dir *grown;
+/* What one file system says of one of the directories: error is 0 for a data directory. */
+struct answer {
+	int error;
+	const char *reason;
+	struct layout_data_dir dir;
+};
 
-	grown = reallocarray(volume->data_dirs, volume->num_data_dirs + 1, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	volume->data_dirs = grown;
-	return &grown[volume->num_data_dirs];
+static void clear_answers(const struct search *s, struct answer *answers)
+{
+	for (unsigned i = 0; i < s->num_wanted; i++)
+		layout_data_dir_clear(&answers[i].dir);
+	memset(answers, 0, s->num_wanted * sizeof(*answers));
 }
 
-static int search_view(struct search *s, struct fs *fs, struct fs_view *view,
-		       struct layout_filesystem *volume)
+/* 0 and all answers as of one moment, or negative errno with *ret_reason. */
+static int ask(const struct search *s, struct fs *fs, struct answer *answers,
+	       const char **ret_reason)
+{
+	struct fs_view *view;
+	int r = fs_view_open(fs, &view, ret_reason);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < s->num_wanted && r == 0; i++) {
+		struct answer *a = &answers[i];
+
+		a->error = data_dir_read(fs, view, s->wanted[i].path, &a->dir, &a->reason);
+		r = a->error == -ENOMEM ? -ENOMEM : 0;
+	}
+	fs_view_close(view);
+	return r;
+}
+
+static int take_answers(struct search *s, struct layout_filesystem *volume, struct answer *answers)
 {
 	char name[32];
 
+	volume->data_dirs = calloc(s->num_wanted, sizeof(*volume->data_dirs));
+	if (!volume->data_dirs)
+		return -ENOMEM;
 	for (unsigned i = 0; i < s->num_wanted; i++) {
-		struct layout_data_dir *d = next_data_dir(volume);
-		const char *reason;
-		int r = d ? data_dir_read(fs, view, s->wanted[i].path, d, &reason) : -ENOMEM;
+		struct answer *a = &answers[i];
 
-		if (r == -ENOMEM)
-			return r;
-		if (r < 0) {
+		if (a->error) {
 			add_note(&s->wanted[i], "%s (%s): %s", volume_name(volume, name),
-				 volume->type, reason);
+				 volume->type, a->reason);
 			continue;
 		}
 		s->wanted[i].found = true;
-		volume->num_data_dirs++;
+		volume->data_dirs[volume->num_data_dirs++] = a->dir;
+		a->dir = (struct layout_data_dir){0};
 	}
 	return 0;
 }
 
 static int search_ext(struct search *s, struct layout_filesystem *volume)
 {
-	const char *reason = "out of memory";
-	struct fs_view *view = NULL;
+	struct answer *answers = calloc(s->num_wanted, sizeof(*answers));
+	const char *reason = "its place or its UUID makes no sense";
 	struct fs *fs = NULL;
-	int r = fs_new(s->source, volume->offset, volume->length, volume->type, volume->uuid, &fs);
+	int r = answers ? 0 : -ENOMEM;
 
-	if (r == -EINVAL || r == -EIO)
-		reason = "its place or its UUID makes no sense";
 	if (r == 0)
-		r = fs_view_open(fs, &view, &reason);
-	if (r < 0 && r != -ENOMEM) {
+		r = fs_new(s->source, volume->offset, volume->length, volume->type, volume->uuid,
+			   &fs);
+	if (r == 0)
+		r = ask(s, fs, answers, &reason);
+	if (r == 0) {
+		r = take_answers(s, volume, answers);
+	} else if (r != -ENOMEM) {
 		note_volume(s, volume, "cannot be read: ", reason);
 		r = 0;
-	} else if (r == 0) {
-		r = search_view(s, fs, view, volume);
 	}
-	fs_view_close(view);
+	if (answers)
+		clear_answers(s, answers);
+	free(answers);
 	fs_free(fs);
 	return r;
 }
