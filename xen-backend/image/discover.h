@@ -20,11 +20,11 @@
 #include "image/source.h"
 
 /*
- * Looks for dirs (valid by layout_path_valid(), each once; at most LAYOUT_MAX_DATA_DIRS) in every file system of the
- * image; *ret has those file systems that hold at least one.  The number of dirs found
- * in none, with *ret_missing (free() it) saying of each what was found instead and what
- * to do; 0 if there are none such; negative errno if the image itself cannot be used,
- * with *ret_missing saying why and *ret unchanged.
+ * Looks for dirs (at most LAYOUT_MAX_DATA_DIRS, valid by layout_path_valid(), each once) in
+ * every file system of the image; *ret has those file systems that hold at least one.
+ * The number of dirs found in none, with *ret_missing (free() it) saying of each what was
+ * found instead and what to do; 0 if there are none such; negative errno if the image
+ * itself cannot be used, with *ret_missing saying why and *ret unchanged.
  */
 int discover(struct image_source *source, const char *const *dirs, unsigned num_dirs,
 	     struct image_layout **ret, char **ret_missing);
