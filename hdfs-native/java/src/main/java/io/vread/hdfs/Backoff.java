@@ -3,7 +3,8 @@ package io.vread.hdfs;
 
 /**
  * How long to leave alone what has just failed: a first pause, doubled with every failure that
- * follows closely on the end of the last pause, up to a limit.
+ * follows closely on the end of the last pause, up to a limit. A failure during a pause is the same
+ * one, seen by another reader: the pause starts over and is no longer for it.
  */
 final class Backoff {
   private final long firstMs;
@@ -18,8 +19,10 @@ final class Backoff {
 
   /** Notes a failure at now; returns the pause that begins. */
   long failed(long now) {
-    boolean again = pauseMs > 0 && now - until <= pauseMs;
-    pauseMs = again ? Math.min(pauseMs * 2, limitMs) : firstMs;
+    if (!pausing(now)) {
+      boolean again = pauseMs > 0 && now - until <= pauseMs;
+      pauseMs = again ? Math.min(pauseMs * 2, limitMs) : firstMs;
+    }
     until = now + pauseMs;
     return pauseMs;
   }

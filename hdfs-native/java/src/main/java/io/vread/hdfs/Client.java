@@ -39,6 +39,7 @@ final class Client {
         new Endpoint(
             settings.endpoint(),
             () -> connect(settings),
+            cache::dropConnection,
             daemon,
             clock,
             settings.timeoutMs(),
@@ -100,9 +101,11 @@ final class Client {
   Replica reopen(BlockKey block, Replica stale, long visibleLength, byte[] token, int errno) {
     Connection failed = stale.connection();
     boolean retry = Errno.losesFile(errno);
-    cache.drop(block, stale);
+    if (retry) {
+      cache.drop(block, stale);
+    }
     if (Errno.losesConnection(errno)) {
-      lost(failed, errno);
+      endpoint.failed(failed, errno);
       retry = true; // on a newer connection, if there is one by now
     }
     return retry ? reopenOnCurrent(block, visibleLength, token) : null;
@@ -150,12 +153,6 @@ final class Client {
     return new Endpoint.Attempt(new Connection(backend, pointer), 0);
   }
 
-  private void lost(Connection connection, int errno) {
-    if (endpoint.failed(connection, errno)) {
-      cache.dropConnection(connection);
-    }
-  }
-
   /**
    * A finalised replica is opened whole and kept for others. One under construction grows, and what
    * lies behind the visible length may not be there whole: it is opened as far as is asked for.
@@ -178,6 +175,9 @@ final class Client {
   }
 
   private Opened openAs(Connection connection, BlockKey block, long length, byte[] token) {
+    if (!connection.usable()) {
+      return Opened.refused(Errno.name(Errno.ENOTCONN)); // it may hang, and somebody waited already
+    }
     byte[][] storages = TokenStorages.of(token);
     byte[] shown = TokenStorages.present(token) ? token : null;
     long file = backend.open(connection.pointer(), block, length, storages, shown);
@@ -189,7 +189,7 @@ final class Client {
       return Opened.replica(new Replica(connection, file));
     }
     if (Errno.losesConnection((int) file)) {
-      lost(connection, (int) file);
+      endpoint.failed(connection, (int) file);
       return Opened.refused(Errno.name((int) file));
     }
     return refused(block, (int) file);

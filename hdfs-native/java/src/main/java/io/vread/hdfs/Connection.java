@@ -12,7 +12,14 @@ final class Connection {
   private final Backend backend;
   private final long pointer;
   private final AtomicInteger references = new AtomicInteger(1);
-  private volatile boolean lost;
+
+  private enum State {
+    USABLE,
+    SUSPECT, // it let somebody wait for too long; whether it is lost will turn out
+    LOST
+  }
+
+  private volatile State state = State.USABLE;
 
   Connection(Backend backend, long pointer) {
     this.backend = backend;
@@ -27,13 +34,32 @@ final class Connection {
     return pointer;
   }
 
-  /** It failed and is not to be used for anything but closing. */
+  /** If not, nobody must wait for an answer on it: only closing is left. */
+  boolean usable() {
+    return state == State.USABLE;
+  }
+
   boolean lost() {
-    return lost;
+    return state == State.LOST;
+  }
+
+  void suspect() {
+    if (state == State.USABLE) {
+      state = State.SUSPECT;
+    }
+  }
+
+  void trust() {
+    state = State.USABLE;
   }
 
   void lose() {
-    lost = true;
+    state = State.LOST;
+  }
+
+  /** Whether the backend gives a sign of life: 0, or an errno after the timeout at most. */
+  int ping() {
+    return backend.ping(pointer);
   }
 
   /** False if it is gone already. */

@@ -3,10 +3,10 @@ package io.vread.hdfs;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,6 +50,7 @@ final class Endpoint {
 
   private final String name;
   private final Connector connector;
+  private final Consumer<Connection> onLoss;
   private final ScheduledExecutorService daemon;
   private final Clock clock;
   private final long timeoutMs;
@@ -62,6 +63,7 @@ final class Endpoint {
   Endpoint(
       String name,
       Connector connector,
+      Consumer<Connection> onLoss,
       ScheduledExecutorService daemon,
       Clock clock,
       long timeoutMs,
@@ -69,6 +71,7 @@ final class Endpoint {
       long longestBackoffMs) {
     this.name = name;
     this.connector = connector;
+    this.onLoss = onLoss;
     this.daemon = daemon;
     this.clock = clock;
     this.timeoutMs = timeoutMs;
@@ -89,18 +92,28 @@ final class Endpoint {
     return current != null && current.retain() ? current : null;
   }
 
-  /** A call on connection failed in a way that ends it. True if it was in use until now. */
-  boolean failed(Connection connection, int errno) {
-    connection.lose();
+  /**
+   * A call on connection failed in a way that casts doubt on it. Nobody uses it any more; a timeout
+   * may have been that of a busy backend, and then it is taken up again after a sign of life.
+   */
+  void failed(Connection connection, int errno) {
     synchronized (this) {
       if (current != connection) {
-        return false;
+        return; // known already
       }
       current = null;
+      if (errno == Errno.ETIME) {
+        connection.suspect();
+      } else {
+        connection.lose();
+      }
     }
-    pause(errno);
-    connection.release();
-    return true;
+    LOG.warn("vread: {}: {}; blocks are read by TCP until it answers", name, Errno.name(errno));
+    if (errno == Errno.ETIME) {
+      daemon.execute(() -> examine(connection));
+    } else {
+      giveUp(connection, errno);
+    }
   }
 
   /**
@@ -114,7 +127,7 @@ final class Endpoint {
       if (first == null) {
         first = new CompletableFuture<>();
         firstDeadline = clock.now() + timeoutMs;
-        run(this::tryFirst);
+        daemon.execute(this::tryFirst);
       } else if (first.isDone() || clock.now() >= firstDeadline) {
         return null;
       }
@@ -126,29 +139,36 @@ final class Endpoint {
     } catch (TimeoutException e) {
       return Errno.name(Errno.ETIME);
     } catch (ExecutionException e) {
-      return "error";
+      return "error"; // never: tryFirst completes it with a value
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return "interrupted";
     }
   }
 
-  private void run(Runnable task) {
-    ((Executor) daemon).execute(task);
+  private void tryFirst() {
+    int errno = tryOnce();
+    if (errno != 0) {
+      LOG.warn(
+          "vread: {}: {}; blocks are read by TCP until it answers", name, Errno.connectName(errno));
+    }
+    first.complete(errno == 0 ? null : Errno.connectName(errno));
   }
 
-  private void tryFirst() {
-    try {
-      int errno = tryOnce();
-      first.complete(errno == 0 ? null : Errno.connectName(errno));
-    } catch (Throwable e) {
-      LOG.warn("vread: {}: cannot connect, blocks are read by TCP", name, e);
-      first.completeExceptionally(e);
+  private void tryAgain() {
+    if (tryOnce() == 0) {
+      LOG.info("vread: {}: answers again", name);
     }
   }
 
   private int tryOnce() {
-    Attempt attempt = connector.connect();
+    Attempt attempt;
+    try {
+      attempt = connector.connect();
+    } catch (Throwable e) { // a library that lacks a method, say; the next attempt must be made
+      LOG.debug("vread: {}: cannot connect", name, e);
+      attempt = new Attempt(null, Errno.EPROTO);
+    }
     if (attempt.connection == null) {
       pause(attempt.errno);
       return attempt.errno;
@@ -160,12 +180,33 @@ final class Endpoint {
     return 0;
   }
 
+  private void examine(Connection connection) {
+    int errno = connection.ping();
+    if (errno < 0) {
+      connection.lose();
+      giveUp(connection, errno);
+      return;
+    }
+    connection.trust();
+    synchronized (this) {
+      current = connection;
+    }
+    LOG.info("vread: {}: answers again", name);
+  }
+
+  /** Lets go of the endpoint's own reference. */
+  private void giveUp(Connection connection, int errno) {
+    onLoss.accept(connection);
+    connection.release();
+    pause(errno);
+  }
+
   private void pause(int errno) {
     long pauseMs;
     synchronized (this) {
       pauseMs = backoff.failed(clock.now());
     }
     LOG.debug("vread: {}: {}; next attempt in {} ms", name, Errno.connectName(errno), pauseMs);
-    daemon.schedule(this::tryOnce, pauseMs, TimeUnit.MILLISECONDS);
+    daemon.schedule(this::tryAgain, pauseMs, TimeUnit.MILLISECONDS);
   }
 }

@@ -79,7 +79,9 @@ final class HoldOff {
               : new Hold(new Backoff(FIRST_REFUSAL_MS, LONGEST_REFUSAL_MS), false);
       entries.put(block, entry);
     }
-    entry.reason = reason;
+    if (!entry.backoff.pausing(clock.now())) {
+      entry.reason = reason;
+    }
     entry.backoff.failed(clock.now());
   }
 }

@@ -74,21 +74,31 @@ final class Replica {
     cursorTaken.set(false);
   }
 
+  // An unusable connection is not asked: it may hang, and that has been waited for already.
+
   /** With read-ahead; only for who has the cursor. */
   int read(long position, byte[] dst, int offset, int count) {
-    return connection.backend().read(file, position, dst, offset, count);
+    return connection.usable()
+        ? connection.backend().read(file, position, dst, offset, count)
+        : Errno.ENOTCONN;
   }
 
   /** At the buffer's position, which is left alone. */
   int read(long position, ByteBuffer direct, int count) {
-    return connection.backend().readDirect(file, position, direct, direct.position(), count);
+    return connection.usable()
+        ? connection.backend().readDirect(file, position, direct, direct.position(), count)
+        : Errno.ENOTCONN;
   }
 
   int pread(long position, byte[] dst, int offset, int count) {
-    return connection.backend().pread(file, position, dst, offset, count);
+    return connection.usable()
+        ? connection.backend().pread(file, position, dst, offset, count)
+        : Errno.ENOTCONN;
   }
 
   int pread(long position, ByteBuffer direct, int count) {
-    return connection.backend().preadDirect(file, position, direct, direct.position(), count);
+    return connection.usable()
+        ? connection.backend().preadDirect(file, position, direct, direct.position(), count)
+        : Errno.ENOTCONN;
   }
 }

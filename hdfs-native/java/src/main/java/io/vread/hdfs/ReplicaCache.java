@@ -38,7 +38,7 @@ final class ReplicaCache {
   /** A reference for the caller, or null. */
   synchronized Replica acquire(BlockKey block) {
     Entry entry = entries.get(block);
-    if (entry == null || entry.replica.connection().lost() || !entry.replica.retain()) {
+    if (entry == null || !entry.replica.connection().usable() || !entry.replica.retain()) {
       return null;
     }
     entry.lastUsed = clock.now();

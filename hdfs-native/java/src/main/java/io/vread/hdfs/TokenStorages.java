@@ -48,7 +48,7 @@ final class TokenStorages {
 
   private byte[][] legacy() {
     vlong(); // expiry
-    vint(); // key
+    vlong(); // key
     string(); // user
     string(); // pool
     vlong(); // block

@@ -61,6 +61,8 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean closed;
 
+  private boolean noCursor;
+
   private byte[] buffer;
   private long bufferStart; // position in the block of what is in the buffer
   private int bufferLength;
@@ -203,11 +205,15 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   /** The replica's cursor or, if that is taken, another opening of the replica with its own. */
   private boolean haveCursor() {
+    if (!held.hasCursor() && noCursor) {
+      return false;
+    }
     if (held.takeCursor()) {
       return true;
     }
     Replica another = client.another(block, held.replica(), visibleLength, token);
     if (another == null) {
+      noCursor = true; // not tried again and again
       return false;
     }
     held.replace(another);

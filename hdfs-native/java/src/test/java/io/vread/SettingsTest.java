@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotEquals;
+import static org.junit.Assert.assertNotSame;
+import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertTrue;
+
+import org.apache.hadoop.conf.Configuration;
+import org.junit.Test;
+
+public class SettingsTest {
+  private final Configuration conf = new Configuration(false);
+
+  @Test
+  public void defaults() {
+    Settings settings = Settings.of(conf);
+    assertTrue(settings.enabled());
+    assertEquals(2000, settings.timeoutMs());
+    assertEquals(1000, settings.backoffMs());
+    assertEquals(4 << 20, settings.poolBytes());
+    assertEquals(2 << 20, settings.readaheadBytes());
+    assertEquals("", settings.libraryPath());
+    assertEquals("", settings.statisticsFile());
+  }
+
+  @Test
+  public void values() {
+    conf.set(Settings.ENABLED, "false");
+    conf.set(Settings.ENDPOINT, " /run/vread.sock ");
+    conf.set(Settings.POOL_BYTES, "16m");
+    conf.set(Settings.READAHEAD_BYTES, "0");
+    conf.set(Settings.TIMEOUT_MS, "500");
+    Settings settings = Settings.of(conf);
+    assertFalse(settings.enabled());
+    assertEquals("/run/vread.sock", settings.endpoint());
+    assertEquals(16 << 20, settings.poolBytes());
+    assertEquals("off", 1, settings.readaheadBytes());
+    assertEquals(500, settings.timeoutMs());
+  }
+
+  @Test
+  public void nonsenseIsReplacedByTheDefault() {
+    conf.set(Settings.TIMEOUT_MS, "soon");
+    conf.set(Settings.BACKOFF_MS, "-5");
+    conf.set(Settings.POOL_BYTES, "9999999999999999999999");
+    conf.set(Settings.READAHEAD_BYTES, "1e9");
+    Settings settings = Settings.of(conf);
+    assertEquals(2000, settings.timeoutMs());
+    assertEquals(1000, settings.backoffMs());
+    assertEquals(4 << 20, settings.poolBytes());
+    assertEquals(2 << 20, settings.readaheadBytes());
+  }
+
+  @Test
+  public void readOncePerConfiguration() {
+    Settings settings = Settings.of(conf);
+    conf.set(Settings.TIMEOUT_MS, "77");
+    assertSame(settings, Settings.of(conf));
+    Settings copied = Settings.of(new Configuration(conf));
+    assertNotSame(settings, copied);
+    assertEquals(77, copied.timeoutMs());
+    assertNotEquals(settings.connectionKey(), copied.connectionKey());
+    conf.unset(Settings.TIMEOUT_MS);
+    assertEquals(settings.connectionKey(), Settings.of(new Configuration(conf)).connectionKey());
+  }
+}

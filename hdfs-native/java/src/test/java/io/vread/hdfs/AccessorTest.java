@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertTrue;
+import static org.junit.Assert.fail;
+
+import io.vread.Settings;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.security.token.block.InvalidBlockTokenException;
+import org.junit.Test;
+
+/** Readers over the fake backend: what the stock client relies on. */
+public class AccessorTest {
+  private static final int LENGTH = 1_000_003;
+  private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
+
+  private final FakeClock clock = new FakeClock();
+  private final FakeDaemon daemon = new FakeDaemon(clock);
+  private final FakeBackend backend = new FakeBackend();
+  private final FakeBackend.Block block = new FakeBackend.Block(LENGTH);
+  private final Statistics statistics = new Statistics();
+  private final Client client =
+      new Client(
+          Settings.of(new Configuration(false)), backend, daemon, clock, statistics);
+
+  public AccessorTest() {
+    backend.blocks.put(BLOCK, block);
+  }
+
+  private VreadReplicaAccessor reader(long visibleLength) {
+    Client.Opened opened = client.open(BLOCK, visibleLength, null);
+    assertNotNull(opened.refusal, opened.replica);
+    return new VreadReplicaAccessor(client, BLOCK, visibleLength, null, opened.replica);
+  }
+
+  private String refusal() {
+    return client.open(BLOCK, LENGTH, null).refusal;
+  }
+
+  private byte[] content(int from, int to) {
+    return Arrays.copyOfRange(block.content, from, to);
+  }
+
+  private static byte[] readAll(VreadReplicaAccessor reader, long from, int piece)
+      throws IOException {
+    byte[] result = new byte[LENGTH];
+    int done = 0;
+    int n;
+    while ((n = reader.read(from + done, result, done, Math.min(piece, LENGTH - done))) > 0) {
+      done += n;
+    }
+    return Arrays.copyOf(result, done);
+  }
+
+  /** What a read that fails throws, exactly. */
+  private static IOException failure(VreadReplicaAccessor reader, Object dst) {
+    try {
+      if (dst instanceof ByteBuffer) {
+        reader.read(0, (ByteBuffer) dst);
+      } else {
+        reader.read(0, (byte[]) dst, 0, ((byte[]) dst).length);
+      }
+    } catch (IOException e) {
+      return e;
+    }
+    throw new AssertionError("the read did not fail");
+  }
+
+  @Test
+  public void everyPieceSize() throws IOException {
+    for (int piece : new int[] {7, 4096, 5000, 32 << 10, 100_000, LENGTH}) {
+      VreadReplicaAccessor reader = reader(LENGTH);
+      assertArrayEquals(block.content, readAll(reader, 0, piece));
+      assertEquals(-1, reader.read(LENGTH, new byte[10], 0, 10));
+      reader.close();
+    }
+    assertEquals("the cached one", 1, backend.openFiles());
+  }
+
+  @Test
+  public void smallReadsAreFewCalls() throws IOException {
+    VreadReplicaAccessor reader = reader(LENGTH);
+    readAll(reader, 0, 4096);
+    assertTrue("calls " + backend.reads, backend.reads <= 13);
+    assertEquals(0, backend.preads);
+    assertEquals((LENGTH + 4095) / 4096, statistics.reads());
+    assertEquals(LENGTH, statistics.bytes());
+    reader.close();
+  }
+
+  @Test
+  public void backAndForth() throws IOException {
+    Random random = new Random(3);
+    VreadReplicaAccessor reader = reader(LENGTH);
+    for (int round = 0; round < 2000; round++) {
+      int at = random.nextInt(LENGTH);
+      int length = Math.min(LENGTH - at, 1 + random.nextInt(random.nextBoolean() ? 50 : 50_000));
+      byte[] dst = new byte[length + 2];
+      int n = reader.read(at, dst, 1, length);
+      assertEquals(length, n);
+      assertArrayEquals(content(at, at + length), Arrays.copyOfRange(dst, 1, 1 + length));
+      assertEquals(0, dst[0] | dst[length + 1]);
+    }
+    reader.close();
+  }
+
+  @Test
+  public void buffersOfAllKindsMoveOn() throws IOException {
+    ByteBuffer slice = ByteBuffer.allocate(300_000);
+    slice.position(1000);
+    for (ByteBuffer buffer :
+        new ByteBuffer[] {
+          ByteBuffer.allocate(250_000), ByteBuffer.allocateDirect(250_000), slice.slice()
+        }) {
+      for (int count : new int[] {100, 40_000, 200_000}) {
+        VreadReplicaAccessor reader = reader(LENGTH);
+        buffer.clear();
+        buffer.position(17).limit(17 + count);
+        assertEquals(count, reader.read(333, buffer));
+        assertEquals(17 + count, buffer.position());
+        assertEquals(17 + count, buffer.limit());
+        buffer.position(17);
+        byte[] got = new byte[count];
+        buffer.get(got);
+        assertArrayEquals(content(333, 333 + count), got);
+        assertEquals(0, reader.read(0, buffer)); // full
+        reader.close();
+      }
+    }
+  }
+
+  @Test
+  public void aPositionalReadIsOneCallAndNoOpen() throws IOException {
+    for (int i = 0; i < 100; i++) {
+      int at = i * 1000;
+      VreadReplicaAccessor reader = reader(at + 64);
+      ByteBuffer dst = ByteBuffer.allocate(64);
+      assertEquals(64, reader.read(at, dst));
+      assertArrayEquals(content(at, at + 64), dst.array());
+      assertEquals(0, reader.read(at + 64, dst));
+      reader.close();
+    }
+    assertEquals(1, backend.opens);
+    assertEquals(100, backend.preads);
+    assertEquals(0, backend.reads);
+  }
+
+  @Test
+  public void endsAtTheVisibleLength() throws IOException {
+    VreadReplicaAccessor reader = reader(5000);
+    byte[] dst = new byte[10_000];
+    assertEquals(5000, reader.read(0, dst, 0, 10_000));
+    assertArrayEquals(content(0, 5000), Arrays.copyOf(dst, 5000));
+    assertEquals(0, dst[5000]);
+    assertEquals(1, reader.read(4999, dst, 0, 100));
+    assertEquals(-1, reader.read(5000, dst, 0, 100));
+    assertEquals(-1, reader.read(5000, ByteBuffer.allocate(1)));
+    assertEquals(0, reader.read(100, dst, 0, 0));
+    reader.close();
+  }
+
+  @Test
+  public void twoSequentialReadersHaveACursorEach() throws IOException {
+    VreadReplicaAccessor one = reader(LENGTH);
+    VreadReplicaAccessor two = reader(LENGTH);
+    byte[] dst = new byte[50_000];
+    for (int at = 0; at < 500_000; at += dst.length) {
+      assertEquals(dst.length, one.read(at, dst, 0, dst.length));
+      assertEquals(dst.length, two.read(at + 1, dst, 0, dst.length));
+      assertArrayEquals(content(at + 1, at + 1 + dst.length), dst);
+    }
+    assertEquals(2, backend.opens);
+    one.close();
+    two.close();
+    assertEquals(1, backend.openFiles());
+    reader(LENGTH).close();
+    assertEquals(2, backend.opens);
+  }
+
+  @Test
+  public void withoutASecondOpeningItGoesOnWithoutReadAhead() throws IOException {
+    VreadReplicaAccessor one = reader(LENGTH);
+    one.read(0, new byte[10], 0, 10);
+    VreadReplicaAccessor two = reader(LENGTH);
+    backend.openErrno = Errno.EIO;
+    assertArrayEquals(block.content, readAll(two, 0, 4096));
+    assertEquals(2, backend.opens);
+    one.close();
+    two.close();
+  }
+
+  @Test
+  public void failuresAreWhatTheStockClientTakesWell() {
+    for (int errno : new int[] {Errno.EIO, Errno.EBADMSG, Errno.EPERM, Errno.ENODATA, 0}) {
+      for (Object dst : new Object[] {new byte[100], ByteBuffer.allocate(100)}) {
+        VreadReplicaAccessor reader = reader(LENGTH);
+        backend.readErrnos.add(errno);
+        Class<?> expected =
+            dst instanceof ByteBuffer ? InvalidBlockTokenException.class : IOException.class;
+        IOException e = failure(reader, dst);
+        assertSame(expected, e.getClass());
+        String name = Errno.name(errno == 0 ? Errno.EIO : errno);
+        assertTrue(e.getMessage(), e.getMessage().contains(name));
+        assertEquals("the next build", name, refusal());
+        reader.close();
+        daemon.pass(60_000);
+      }
+    }
+    assertEquals(10, statistics.failures());
+  }
+
+  @Test
+  public void anUnpleasantMiddleIsAShortReadFirst() throws IOException {
+    VreadReplicaAccessor reader = reader(LENGTH);
+    byte[] dst = new byte[50_000];
+    assertEquals(100, reader.read(0, dst, 0, 100)); // fills a buffer of 8 KiB
+    backend.readErrnos.add(Errno.EIO);
+    int n = reader.read(100, dst, 0, dst.length);
+    assertEquals((8 << 10) - 100, n);
+    assertArrayEquals(content(100, 8 << 10), Arrays.copyOf(dst, n));
+    backend.readErrnos.add(Errno.EIO);
+    try {
+      reader.read(8 << 10, dst, 0, dst.length);
+      fail();
+    } catch (IOException e) {
+      assertSame(IOException.class, e.getClass());
+    }
+    reader.close();
+  }
+
+  @Test
+  public void aChangedReplicaIsOpenedAgainOnce() throws IOException {
+    VreadReplicaAccessor reader = reader(LENGTH);
+    byte[] dst = new byte[50_000];
+    reader.read(0, dst, 0, dst.length);
+    backend.readErrnos.add(Errno.EAGAIN);
+    assertEquals(dst.length, reader.read(dst.length, dst, 0, dst.length));
+    assertArrayEquals(content(dst.length, 2 * dst.length), dst);
+    assertEquals(2, backend.opens);
+    assertNull(refusal());
+    backend.readErrnos.add(Errno.EAGAIN);
+    backend.readErrnos.add(Errno.EAGAIN);
+    assertSame(IOException.class, failure(reader, dst).getClass());
+    assertEquals("EAGAIN", refusal());
+    reader.close();
+  }
+
+  @Test
+  public void aReplicaThatIsGoneIsNot() {
+    VreadReplicaAccessor reader = reader(LENGTH);
+    backend.readErrnos.add(Errno.EAGAIN);
+    backend.blocks.remove(BLOCK);
+    assertSame(
+        InvalidBlockTokenException.class,
+        failure(reader, ByteBuffer.allocateDirect(10)).getClass());
+    assertEquals("EAGAIN", refusal());
+    reader.close();
+    assertEquals(0, backend.openFiles());
+  }
+
+  @Test
+  public void aLostBackendFailsEachReaderOnceWithoutAsking() {
+    VreadReplicaAccessor one = reader(LENGTH);
+    VreadReplicaAccessor two = reader(LENGTH);
+    backend.readErrnos.add(Errno.ENOTCONN);
+    assertTrue(failure(one, new byte[10]).getMessage().contains("ENOTCONN"));
+    int calls = backend.reads + backend.preads;
+    assertTrue(failure(two, new byte[10]).getMessage().contains("ENOTCONN"));
+    assertEquals(calls, backend.reads + backend.preads);
+    one.close();
+    two.close();
+    assertEquals(0, backend.openFiles());
+    assertEquals(0, backend.openConnections());
+    assertEquals("ENOTCONN", refusal());
+    daemon.pass(1000);
+    reader(LENGTH).close();
+  }
+
+  @Test
+  public void aReaderThatSleptThroughARestartGoesOn() throws IOException {
+    VreadReplicaAccessor sleeper = reader(LENGTH);
+    VreadReplicaAccessor reader = reader(LENGTH);
+    backend.readErrnos.add(Errno.ENOTCONN);
+    failure(reader, new byte[10]);
+    reader.close();
+    daemon.pass(1000);
+    byte[] dst = new byte[100];
+    assertEquals(100, sleeper.read(5, dst, 0, 100));
+    assertArrayEquals(content(5, 105), dst);
+    sleeper.close();
+    assertEquals(1, backend.openConnections());
+  }
+
+  @Test
+  public void aHungBackendIsWaitedForOnce() {
+    VreadReplicaAccessor one = reader(LENGTH);
+    VreadReplicaAccessor two = reader(LENGTH);
+    backend.pingErrno = Errno.ETIME;
+    backend.readErrnos.add(Errno.ETIME);
+    daemon.holdBack();
+    failure(one, new byte[10]);
+    int calls = backend.reads + backend.preads + backend.opens;
+    failure(two, new byte[10]);
+    assertEquals("ETIME", refusal());
+    BlockKey other = new BlockKey("BP-1", 2, 1);
+    backend.blocks.put(other, block);
+    assertEquals("backoff", client.open(other, 10, null).refusal);
+    assertEquals(calls, backend.reads + backend.preads + backend.opens);
+    daemon.goOn();
+    one.close();
+    two.close();
+    assertEquals(0, backend.openConnections());
+  }
+
+  @Test
+  public void refusalsOfTheBackend() {
+    for (int errno : new int[] {Errno.EBUSY, Errno.EACCES, Errno.ENODEV, Errno.EEXIST}) {
+      backend.openErrno = errno;
+      assertEquals(Errno.name(errno), refusal());
+      clock.pass(10_000);
+    }
+    backend.openErrno = 0;
+    assertEquals("ERANGE", client.open(BLOCK, LENGTH + 1, null).refusal);
+    backend.openErrno = Errno.ENOTCONN;
+    clock.pass(10_000);
+    assertEquals("ENOTCONN", refusal());
+    assertEquals("backoff", refusal());
+  }
+
+  @Test
+  public void aReplicaThatGrewIsOpenedAgain() throws IOException {
+    VreadReplicaAccessor small = reader(10);
+    FakeBackend.Block grown = new FakeBackend.Block(LENGTH + 100);
+    backend.blocks.put(BLOCK, grown);
+    VreadReplicaAccessor large = reader(LENGTH + 100);
+    byte[] dst = new byte[100];
+    assertEquals(100, large.read(LENGTH, dst, 0, 100));
+    assertArrayEquals(Arrays.copyOfRange(grown.content, LENGTH, LENGTH + 100), dst);
+    small.close();
+    large.close();
+    assertEquals(1, backend.openFiles());
+  }
+
+  @Test
+  public void underConstructionItIsOpenedAsFarAsAskedFor() throws IOException {
+    block.flags = 0;
+    VreadReplicaAccessor reader = reader(1000);
+    assertEquals(1000, backend.lastOpenLength);
+    assertEquals(1000, reader.read(0, new byte[2000], 0, 2000));
+    reader.close();
+    assertEquals("not kept", 0, backend.openFiles());
+  }
+
+  @Test
+  public void tokensArePassedOn() {
+    byte[] token = {5, 1, 2, 3, 4, 5, 0, 0, 0};
+    client.open(BLOCK, LENGTH, token).replica.release();
+    assertSame(token, backend.lastToken);
+    assertEquals(0, backend.lastStorages.length);
+  }
+
+  @Test
+  public void statisticsSayLocalUnlessItIsNot() {
+    VreadReplicaAccessor local = reader(LENGTH);
+    assertTrue(local.isLocal() && local.isShortCircuit() && local.getNetworkDistance() == 0);
+    local.close();
+    BlockKey other = new BlockKey("BP-1", 2, 1);
+    backend.blocks.put(other, new FakeBackend.Block(10));
+    backend.blocks.get(other).flags |= Backend.FLAG_REMOTE;
+    VreadReplicaAccessor remote =
+        new VreadReplicaAccessor(client, other, 10, null, client.open(other, 10, null).replica);
+    assertFalse(remote.isLocal() || remote.isShortCircuit());
+    assertEquals(Integer.MAX_VALUE, remote.getNetworkDistance());
+    remote.close();
+  }
+
+  @Test
+  public void closedTwiceAndReadAfterwards() {
+    VreadReplicaAccessor reader = reader(LENGTH);
+    reader.close();
+    reader.close();
+    assertSame(IOException.class, failure(reader, new byte[10]).getClass());
+    assertSame(
+        InvalidBlockTokenException.class, failure(reader, ByteBuffer.allocate(10)).getClass());
+    assertNull("a closed reader blames no block", refusal());
+  }
+
+  @Test
+  public void closeDoesNotWaitForARunningRead() throws Exception {
+    VreadReplicaAccessor reader = reader(LENGTH);
+    client.open(BLOCK, LENGTH, null).replica.release();
+    CountDownLatch inside = new CountDownLatch(1);
+    CountDownLatch closed = new CountDownLatch(1);
+    backend.duringRead =
+        () -> {
+          inside.countDown();
+          try {
+            closed.await();
+          } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+          }
+        };
+    byte[] dst = new byte[LENGTH];
+    int[] result = new int[1];
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                result[0] = reader.read(0, dst, 0, LENGTH);
+              } catch (IOException e) {
+                result[0] = -2;
+              }
+            });
+    thread.start();
+    inside.await();
+    reader.close(); // here it would wait
+    daemon.pass(100_000); // the cache lets go, the running read does not
+    assertEquals(1, backend.openFiles());
+    closed.countDown();
+    thread.join();
+    assertEquals(LENGTH, result[0]);
+    assertArrayEquals(block.content, dst);
+    daemon.pass(100_000);
+    assertEquals(0, backend.openFiles());
+  }
+
+  @Test
+  public void aReaderNobodyClosedIsLetGo() throws Exception {
+    readAndForget();
+    for (int i = 0; i < 200 && backend.openFiles() > 0; i++) {
+      System.gc();
+      Thread.sleep(10);
+      daemon.pass(100_000);
+    }
+    assertEquals(0, backend.openFiles());
+  }
+
+  private void readAndForget() throws IOException {
+    reader(LENGTH).read(0, new byte[100], 0, 100);
+  }
+
+  @Test
+  public void badArgumentsAreIoExceptions() throws IOException {
+    VreadReplicaAccessor reader = reader(LENGTH);
+    for (int[] range : new int[][] {{-1, 5}, {0, 11}, {11, 0}, {5, Integer.MAX_VALUE}, {0, -1}}) {
+      try {
+        reader.read(0, new byte[10], range[0], range[1]);
+        fail();
+      } catch (IOException e) {
+        assertSame(IOException.class, e.getClass());
+      }
+    }
+    assertEquals(-1, reader.read(-1, new byte[10], 0, 10));
+    reader.close();
+  }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNotSame;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import org.junit.Test;
+
+public class EndpointTest {
+  private final FakeClock clock = new FakeClock();
+  private final FakeDaemon daemon = new FakeDaemon(clock);
+  private final FakeBackend backend = new FakeBackend();
+  private final List<Connection> lost = new ArrayList<>();
+  private final Endpoint endpoint = endpoint(this::connect, daemon, clock);
+
+  private Endpoint endpoint(
+      Endpoint.Connector connector, ScheduledExecutorService executor, Clock time) {
+    return new Endpoint("test", connector, lost::add, executor, time, 300, 1000, 30_000);
+  }
+
+  private Endpoint.Attempt connect() {
+    long pointer = backend.connect("", 0, 0, 0);
+    return pointer < 0
+        ? new Endpoint.Attempt(null, (int) pointer)
+        : new Endpoint.Attempt(new Connection(backend, pointer), 0);
+  }
+
+  private Connection connection() {
+    Endpoint.Lease lease = endpoint.acquire();
+    assertNotNull(lease.refusal, lease.connection);
+    lease.connection.release();
+    return lease.connection;
+  }
+
+  private String refusal() {
+    Endpoint.Lease lease = endpoint.acquire();
+    assertNull(lease.connection);
+    return lease.refusal;
+  }
+
+  @Test
+  public void oneConnectionForAll() {
+    assertSame(connection(), connection());
+    assertEquals(1, backend.connects);
+  }
+
+  @Test
+  public void theFirstToAskIsToldWhyTheRestOnlyThatItIsTooEarly() {
+    backend.connectErrno = Errno.ENOENT;
+    assertEquals("no-device", refusal());
+    assertEquals("backoff", refusal());
+    assertEquals(1, backend.connects);
+    backend.connectErrno = 0;
+    daemon.pass(999);
+    assertEquals("backoff", refusal());
+    daemon.pass(1);
+    connection();
+    assertEquals(2, backend.connects);
+  }
+
+  @Test
+  public void pausesGrowWhileItFails() {
+    backend.connectErrno = Errno.ENOTCONN;
+    assertEquals("no-backend", refusal());
+    daemon.pass(1000 + 2000 + 4000 + 8000 + 16_000);
+    assertEquals(6, backend.connects);
+    daemon.pass(29_999);
+    assertEquals(6, backend.connects);
+    daemon.pass(1);
+    assertEquals(7, backend.connects);
+  }
+
+  @Test
+  public void aConnectorThatThrowsIsTriedAgain() {
+    Endpoint broken =
+        endpoint(
+            () -> {
+              backend.connects++;
+              throw new UnsatisfiedLinkError("connect");
+            },
+            daemon,
+            clock);
+    assertEquals("EPROTO", broken.acquire().refusal);
+    assertEquals("backoff", broken.acquire().refusal);
+    daemon.pass(3000);
+    assertEquals(3, backend.connects);
+  }
+
+  @Test
+  public void aLostConnectionIsReplacedAfterAPause() {
+    Connection first = connection();
+    endpoint.failed(first, Errno.ENOTCONN);
+    endpoint.failed(first, Errno.ENOTCONN); // by another reader
+    assertTrue(first.lost());
+    assertEquals(0, backend.openConnections());
+    assertEquals(1, lost.size());
+    assertEquals("backoff", refusal());
+    daemon.pass(1000);
+    Connection second = connection();
+    assertNotSame(first, second);
+    endpoint.failed(first, Errno.ENOTCONN); // by a reader that slept meanwhile
+    assertSame(second, connection());
+  }
+
+  @Test
+  public void aBusyBackendIsTrustedAgain() {
+    Connection first = connection();
+    daemon.holdBack();
+    endpoint.failed(first, Errno.ETIME);
+    assertFalse(first.usable());
+    assertEquals("backoff", refusal());
+    daemon.goOn();
+    assertEquals(1, backend.pings);
+    assertTrue(first.usable());
+    assertSame(first, connection());
+    assertTrue(lost.isEmpty());
+  }
+
+  @Test
+  public void aHungBackendIsNot() {
+    Connection first = connection();
+    backend.pingErrno = Errno.ETIME;
+    endpoint.failed(first, Errno.ETIME);
+    assertTrue(first.lost());
+    assertEquals("backoff", refusal());
+    assertEquals(0, backend.openConnections());
+    daemon.pass(1000);
+    assertNotSame(first, connection());
+  }
+
+  /** With real threads and time: nobody waits longer than the timeout, and all do so together. */
+  @Test
+  public void whoeverWaitsForTheFirstAttemptGivesUpAtTheSameTime() throws Exception {
+    ScheduledExecutorService one = Executors.newSingleThreadScheduledExecutor();
+    ExecutorService readers = Executors.newFixedThreadPool(8);
+    CountDownLatch hanging = new CountDownLatch(1);
+    try {
+      Endpoint hung =
+          endpoint(
+              () -> {
+                try {
+                  hanging.await();
+                } catch (InterruptedException e) {
+                  throw new IllegalStateException(e);
+                }
+                return connect();
+              },
+              one,
+              Clock.SYSTEM);
+      long start = System.nanoTime();
+      List<Future<String>> refusals = new ArrayList<>();
+      for (int i = 0; i < 8; i++) {
+        refusals.add(readers.submit(() -> hung.acquire().refusal));
+        Thread.sleep(20);
+      }
+      for (Future<String> each : refusals) {
+        assertEquals("ETIME", each.get());
+      }
+      long waited = (System.nanoTime() - start) / 1_000_000;
+      assertTrue("waited " + waited, waited >= 299 && waited < 300 + 400);
+      start = System.nanoTime();
+      assertEquals("backoff", hung.acquire().refusal);
+      waited = (System.nanoTime() - start) / 1_000_000;
+      assertTrue("waited " + waited, waited < 50);
+      hanging.countDown();
+      Endpoint.Lease lease;
+      do {
+        Thread.sleep(5);
+        lease = hung.acquire();
+      } while (lease.connection == null);
+      lease.connection.release();
+    } finally {
+      hanging.countDown();
+      readers.shutdownNow();
+      one.shutdownNow();
+    }
+  }
+
+  @Test
+  public void anInterruptedReaderIsRefusedAndStaysInterrupted() {
+    daemon.holdBack();
+    Thread.currentThread().interrupt();
+    assertEquals("interrupted", refusal());
+    assertTrue(Thread.interrupted());
+    daemon.goOn();
+    connection();
+  }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A libvread of made-up blocks, whose failures are set by the test, and which complains of every
+ * misuse: of what was closed, twice closed, disconnected with files open, or read outside.
+ */
+final class FakeBackend implements Backend {
+  static final class Block {
+    final byte[] content;
+    int flags = FLAG_FINALIZED;
+
+    Block(int length) {
+      content = new byte[length];
+      for (int i = 0; i < length; i++) {
+        content[i] = (byte) (i * 31 + (i >> 8) * 7);
+      }
+    }
+  }
+
+  private static final class File {
+    final long connection;
+    final Block block;
+    final long visibleLength;
+
+    File(long connection, Block block, long visibleLength) {
+      this.connection = connection;
+      this.block = block;
+      this.visibleLength = visibleLength;
+    }
+  }
+
+  final Map<BlockKey, Block> blocks = new HashMap<>();
+  private final Map<Long, File> files = new HashMap<>();
+  private final Set<Long> connections = new HashSet<>();
+  private long next = 100;
+
+  int connectErrno;
+  int pingErrno;
+  int openErrno;
+  final Deque<Integer> readErrnos = new ArrayDeque<>();
+  Runnable duringRead = () -> {};
+
+  int connects;
+  int pings;
+  int opens;
+  int reads;
+  int preads;
+  long lastOpenLength;
+  byte[][] lastStorages;
+  byte[] lastToken;
+
+  synchronized int openFiles() {
+    return files.size();
+  }
+
+  synchronized int openConnections() {
+    return connections.size();
+  }
+
+  @Override
+  public synchronized long connect(String endpoint, long pool, int timeoutMs, int readahead) {
+    connects++;
+    if (connectErrno != 0) {
+      return connectErrno;
+    }
+    connections.add(++next);
+    return next;
+  }
+
+  @Override
+  public synchronized void disconnect(long connection) {
+    for (File file : files.values()) {
+      check(file.connection != connection, "disconnected with a file open");
+    }
+    check(connections.remove(connection), "no such connection");
+  }
+
+  @Override
+  public synchronized int ping(long connection) {
+    check(connections.contains(connection), "no such connection");
+    pings++;
+    return pingErrno;
+  }
+
+  @Override
+  public synchronized long open(
+      long connection, BlockKey key, long visibleLength, byte[][] storageIds, byte[] token) {
+    check(connections.contains(connection), "no such connection");
+    opens++;
+    lastOpenLength = visibleLength;
+    lastStorages = storageIds;
+    lastToken = token;
+    Block block = blocks.get(key);
+    if (openErrno != 0 || block == null) {
+      return openErrno != 0 ? openErrno : Errno.ENOENT;
+    }
+    if (block.content.length < visibleLength) {
+      return Errno.ERANGE;
+    }
+    long end = visibleLength == 0 ? block.content.length : visibleLength;
+    files.put(++next, new File(connection, block, end));
+    return next;
+  }
+
+  @Override
+  public synchronized void close(long file) {
+    check(files.remove(file) != null, "no such file");
+  }
+
+  @Override
+  public synchronized long length(long file) {
+    return files.get(file).visibleLength;
+  }
+
+  @Override
+  public synchronized int flags(long file) {
+    return files.get(file).block.flags;
+  }
+
+  @Override
+  public int read(long file, long position, byte[] dst, int offset, int length) {
+    reads++;
+    return get(file, position, ByteBuffer.wrap(dst, offset, length));
+  }
+
+  @Override
+  public int readDirect(long file, long position, ByteBuffer dst, int offset, int length) {
+    reads++;
+    return get(file, position, part(dst, offset, length));
+  }
+
+  @Override
+  public int pread(long file, long position, byte[] dst, int offset, int length) {
+    preads++;
+    return get(file, position, ByteBuffer.wrap(dst, offset, length));
+  }
+
+  @Override
+  public int preadDirect(long file, long position, ByteBuffer dst, int offset, int length) {
+    preads++;
+    return get(file, position, part(dst, offset, length));
+  }
+
+  private static ByteBuffer part(ByteBuffer dst, int offset, int length) {
+    check(dst.isDirect(), "not a direct buffer");
+    ByteBuffer part = dst.duplicate();
+    part.limit(offset + length).position(offset);
+    return part;
+  }
+
+  private int get(long number, long position, ByteBuffer dst) {
+    File file;
+    synchronized (this) {
+      file = files.get(number);
+      check(file != null, "no such file");
+      if (!readErrnos.isEmpty()) {
+        return readErrnos.poll();
+      }
+    }
+    duringRead.run();
+    int count = (int) Math.min(dst.remaining(), Math.max(0, file.visibleLength - position));
+    dst.put(file.block.content, (int) position, count);
+    synchronized (this) {
+      check(files.get(number) == file, "closed while it was read");
+    }
+    return count;
+  }
+
+  private static void check(boolean condition, String complaint) {
+    if (!condition) {
+      throw new AssertionError(complaint);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertTrue;
+
+import org.junit.Test;
+
+public class ReplicaCacheTest {
+  private final FakeClock clock = new FakeClock();
+  private final FakeBackend backend = new FakeBackend();
+  private final Connection connection = connect();
+  private final ReplicaCache cache = new ReplicaCache(clock, 3, 30_000);
+
+  private Connection connect() {
+    return new Connection(backend, backend.connect("", 0, 0, 0));
+  }
+
+  private static BlockKey key(long id) {
+    return new BlockKey("BP-1", id, 1);
+  }
+
+  /** Opened, cached, and let go by the reader. */
+  private Replica cached(long id) {
+    backend.blocks.putIfAbsent(key(id), new FakeBackend.Block(10));
+    connection.retain();
+    Replica replica =
+        new Replica(
+            connection, backend.open(connection.pointer(), key(id), 0, new byte[0][], null));
+    cache.put(key(id), replica);
+    replica.release();
+    return replica;
+  }
+
+  @Test
+  public void leastRecentlyUsedGoes() {
+    Replica first = cached(1);
+    cached(2);
+    cached(3);
+    assertSame(first, cache.acquire(key(1)));
+    first.release();
+    cached(4);
+    assertNull(cache.acquire(key(2)));
+    assertSame(first, cache.acquire(key(1)));
+    first.release();
+    assertEquals(3, cache.size());
+    assertEquals(3, backend.openFiles());
+  }
+
+  @Test
+  public void whatIsInUseStaysOpenWhenItGoes() {
+    Replica used = cached(1);
+    assertSame(used, cache.acquire(key(1)));
+    for (int id = 2; id < 6; id++) {
+      cached(id);
+    }
+    assertNull(cache.acquire(key(1)));
+    assertEquals(4, backend.openFiles());
+    assertEquals(10, used.pread(0, new byte[10], 0, 10));
+    used.release();
+    assertEquals(3, backend.openFiles());
+  }
+
+  @Test
+  public void idleOnesGoAfterAWhile() {
+    cached(1);
+    Replica used = cached(2);
+    clock.pass(29_999);
+    cache.dropIdle();
+    assertEquals(2, backend.openFiles());
+    assertSame(used, cache.acquire(key(2)));
+    clock.pass(60_000);
+    cache.dropIdle();
+    assertEquals(1, backend.openFiles());
+    used.release();
+    cache.dropIdle();
+    assertEquals(0, backend.openFiles());
+  }
+
+  @Test
+  public void aNewOneTakesThePlaceOfAnOldOne() {
+    Replica old = cached(1);
+    Replica fresh = cached(1);
+    assertEquals(1, backend.openFiles());
+    cache.drop(key(1), old); // no longer there
+    assertSame(fresh, cache.acquire(key(1)));
+    cache.drop(key(1), fresh);
+    assertNull(cache.acquire(key(1)));
+    fresh.release();
+    assertEquals(0, backend.openFiles());
+  }
+
+  @Test
+  public void aConnectionGoesWithTheLastReplica() {
+    Replica used = cached(1);
+    cached(2);
+    assertSame(used, cache.acquire(key(1)));
+    connection.lose();
+    assertNull("of a lost connection", cache.acquire(key(2)));
+    cache.dropConnection(connection);
+    connection.release(); // the endpoint's
+    assertEquals(1, backend.openConnections());
+    assertEquals(Errno.ENOTCONN, used.pread(0, new byte[1], 0, 1));
+    used.release();
+    assertEquals(0, backend.openConnections());
+    assertFalse(used.retain());
+    assertFalse(connection.retain());
+  }
+
+  @Test
+  public void oneCursor() {
+    Replica replica = cached(1);
+    assertTrue(replica.takeCursor());
+    assertFalse(replica.takeCursor());
+    replica.giveCursor();
+    assertTrue(replica.takeCursor());
+  }
+}

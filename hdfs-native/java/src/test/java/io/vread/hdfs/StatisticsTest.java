@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import org.junit.Test;
+
+public class StatisticsTest {
+  private final Statistics statistics = new Statistics();
+
+  @Test
+  public void json() throws IOException {
+    statistics.describe("/dev/\"odd\\\n\u00e9", "/lib/libvread_jni.so");
+    statistics.opened();
+    statistics.read(100);
+    statistics.read(11);
+    statistics.readFailed();
+    statistics.refused("ENOENT");
+    statistics.refused("backoff");
+    statistics.refused("ENOENT");
+    JsonNode json = new ObjectMapper().readTree(statistics.json(42));
+    assertEquals(42, json.get("pid").asLong());
+    assertEquals("/dev/\"odd\\\n\u00e9", json.get("endpoint").asText());
+    assertEquals("/lib/libvread_jni.so", json.get("library").asText());
+    assertEquals(1, json.at("/vread/opens").asLong());
+    assertEquals(2, json.at("/vread/reads").asLong());
+    assertEquals(111, json.at("/vread/bytes").asLong());
+    assertEquals(1, json.at("/vread/failures").asLong());
+    assertEquals(3, json.at("/fallback/blocks").asLong());
+    assertEquals(2, json.at("/fallback/reasons").size());
+    assertEquals(2, json.at("/fallback/reasons/ENOENT").asLong());
+    assertTrue(json.at("/hdfs/bytes").isNumber());
+  }
+
+  @Test
+  public void emptyIsStillWhole() throws IOException {
+    assertTrue(statistics.nothingHappened());
+    JsonNode json = new ObjectMapper().readTree(statistics.json(1));
+    assertEquals(0, json.at("/fallback/reasons").size());
+    assertEquals(0, json.at("/vread/bytes").asLong());
+  }
+
+  @Test
+  public void summary() {
+    statistics.describe("/dev/vread", "");
+    statistics.refused("no-device");
+    assertEquals(
+        "vread: 0 bytes in 0 reads of 0 blocks, 0 failed; by TCP 1 blocks {no-device=1}; "
+            + "endpoint /dev/vread",
+        statistics.summary());
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Random;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.security.token.block.BlockTokenIdentifier;
+import org.apache.hadoop.hdfs.security.token.block.BlockTokenIdentifier.AccessMode;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.security.token.Token;
+import org.junit.Test;
+
+/** Against the tokens that Hadoop's own classes write. */
+public class TokenStoragesTest {
+  private static final String[] IDS = {"DS-28d91385-9976-4132-9bd6-c746ad94d7d2", "DS-2", "DS-3"};
+
+  private static byte[] token(boolean protobuf, String... ids) throws IOException {
+    StorageType[] types = new StorageType[ids.length];
+    Arrays.fill(types, StorageType.DISK);
+    BlockTokenIdentifier identifier =
+        new BlockTokenIdentifier(
+            "user",
+            "BP-1-127.0.0.1-1",
+            1073741825L,
+            EnumSet.of(AccessMode.READ, AccessMode.COPY),
+            types,
+            ids,
+            protobuf);
+    identifier.setExpiryDate(1_795_000_000_000L);
+    identifier.setKeyId(-123456789);
+    return written(identifier.getBytes());
+  }
+
+  private static byte[] written(byte[] identifier) throws IOException {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    new Token<BlockTokenIdentifier>(
+            identifier, new byte[20], new Text("HDFS_BLOCK_TOKEN"), new Text("service"))
+        .write(new DataOutputStream(out));
+    return out.toByteArray();
+  }
+
+  private static String[] parsed(byte[] token) {
+    byte[][] ids = TokenStorages.of(token);
+    String[] result = new String[ids.length];
+    for (int i = 0; i < ids.length; i++) {
+      result[i] = new String(ids[i], StandardCharsets.UTF_8);
+    }
+    return result;
+  }
+
+  @Test
+  public void bothEncodings() throws IOException {
+    for (boolean protobuf : new boolean[] {false, true}) {
+      assertArrayEquals(IDS, parsed(token(protobuf, IDS)));
+      assertArrayEquals(new String[0], parsed(token(protobuf)));
+      assertTrue(TokenStorages.present(token(protobuf)));
+    }
+  }
+
+  @Test
+  public void withoutSecurityTheTokenIsEmpty() throws IOException {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    new Token<BlockTokenIdentifier>().write(new DataOutputStream(out));
+    for (byte[] none : new byte[][] {out.toByteArray(), {}, null}) {
+      assertFalse(TokenStorages.present(none));
+      assertEquals(0, TokenStorages.of(none).length);
+    }
+  }
+
+  @Test
+  public void limits() throws IOException {
+    String[] many = new String[64];
+    for (int i = 0; i < many.length; i++) {
+      many[i] = "DS-" + i;
+    }
+    String[] tooMany = Arrays.copyOf(many, 65);
+    tooMany[64] = "DS-64";
+    char[] chars = new char[128];
+    Arrays.fill(chars, 'x');
+    for (boolean protobuf : new boolean[] {false, true}) {
+      assertArrayEquals(many, parsed(token(protobuf, many)));
+      assertEquals(0, TokenStorages.of(token(protobuf, tooMany)).length);
+      assertEquals(1, TokenStorages.of(token(protobuf, new String(chars, 0, 127))).length);
+      assertEquals(0, TokenStorages.of(token(protobuf, new String(chars))).length);
+      assertEquals(0, TokenStorages.of(token(protobuf, "")).length);
+    }
+  }
+
+  @Test
+  public void cutShortAnywhereItNamesNoneOrSome() throws IOException {
+    for (boolean protobuf : new boolean[] {false, true}) {
+      byte[] whole = token(protobuf, IDS);
+      for (int length = 0; length < whole.length; length++) {
+        parsed(Arrays.copyOf(whole, length));
+        parsed(written(Arrays.copyOfRange(whole, 1, 1 + Math.min(length, whole.length - 30))));
+      }
+    }
+  }
+
+  @Test
+  public void garbageIsNoToken() throws IOException {
+    Random random = new Random(20261121);
+    for (int round = 0; round < 20_000; round++) {
+      byte[] bytes = token(round % 2 == 0, IDS);
+      for (int i = random.nextInt(4); i >= 0; i--) {
+        bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
+      }
+      byte[][] ids = TokenStorages.of(bytes);
+      assertTrue(ids.length <= 64);
+      byte[] noise = new byte[random.nextInt(100)];
+      random.nextBytes(noise);
+      TokenStorages.of(noise);
+    }
+  }
+}
