@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * block_read() against a file system that is written to at chosen moments: the
- * reader of file systems is this program's own.
+ * block_read() against a file system that is written to at chosen moments: file
+ * system and handle are this program's own.
  */
 #include <endian.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -20,34 +21,71 @@
 #define FILL 0xa5
 
 static uint8_t data[LENGTH], sums[META_HEADER_BYTES + LENGTH / CHUNK * 4];
-static uint8_t mount_count;
-static bool in_use;
-static unsigned stamps_taken, data_reads;
-static unsigned mount_before_read; /* the owner mounts in front of that read of data */
-static int read_error;             /* of data */
+static bool live;        /* its owner has the file system mounted */
+static unsigned changes; /* of the replica's files */
+static unsigned checks, data_reads, renewals;
+static unsigned change_before_read;  /* the owner replaces the block at that read of data */
+static unsigned rewrite_before_read; /* the owner rewrites a chunk at that read ... */
+static unsigned settle_before_read;  /* ... and its checksum at that one */
+static size_t rewritten;             /* the offset of that chunk */
+static int read_error;               /* of data */
+static int renew_error;
+static bool in_journal;
+static struct block_replica *replica;
 
 /* ---- the file system ---- */
 
-/* Mounts, deletes the block, writes another into its extents. */
+struct fs_basis {
+	unsigned changes;
+};
+
+static struct fs_basis *basis_now(void)
+{
+	struct fs_basis *b = malloc(sizeof(*b));
+
+	assert_non_null(b);
+	b->changes = changes;
+	return b;
+}
+
+int fs_basis_check(struct fs *fs, struct fs_basis *b)
+{
+	(void)fs;
+	checks++;
+	return b->changes == changes ? 0 : -EAGAIN;
+}
+
+bool fs_basis_is_clean(const struct fs_basis *b)
+{
+	(void)b;
+	return !live;
+}
+
+size_t fs_basis_weight(const struct fs_basis *b)
+{
+	return sizeof(*b);
+}
+
+void fs_basis_free(struct fs_basis *b)
+{
+	free(b);
+}
+
+/* Deletes the block, commits, writes another into its extents. */
 static void owner_replaces_block(void)
 {
-	in_use = true;
-	mount_count++;
+	changes++;
 	memset(data, 'x', sizeof(data));
 }
 
-int fs_stamp_take(struct fs *fs, struct fs_stamp *ret)
+static void sum_chunk(size_t chunk)
 {
-	(void)fs;
-	memset(ret, 0, sizeof(*ret));
-	ret->super[0] = mount_count;
-	stamps_taken++;
-	return in_use ? -EBUSY : 0;
-}
+	static struct crc_table table;
+	uint32_t sum;
 
-bool fs_stamp_equal(const struct fs_stamp *a, const struct fs_stamp *b)
-{
-	return !memcmp(a->super, b->super, sizeof(a->super));
+	crc_table_init(&table, CRC32C_POLYNOMIAL);
+	sum = htobe32(crc_table_sum(&table, data + chunk * CHUNK, CHUNK));
+	memcpy(sums + META_HEADER_BYTES + chunk * 4, &sum, sizeof(sum));
 }
 
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length)
@@ -55,59 +93,45 @@ int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *
 	bool is_meta = f->size == sizeof(sums);
 
 	(void)fs;
-	if (!is_meta && ++data_reads == mount_before_read)
-		owner_replaces_block();
+	if (!is_meta) {
+		data_reads++;
+		if (data_reads == change_before_read)
+			owner_replaces_block();
+		if (data_reads == rewrite_before_read)
+			data[rewritten] ^= 1;
+		if (data_reads == settle_before_read)
+			sum_chunk(rewritten / CHUNK);
+	}
 	if (is_meta || !read_error)
 		memcpy(buf, (is_meta ? sums : data) + offset, length);
 	return is_meta ? 0 : read_error;
 }
 
-void fs_file_clear(struct fs_file *f)
+int fs_file_settled(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length)
+{
+	(void)fs, (void)f, (void)offset, (void)length;
+	return in_journal ? -EAGAIN : 0;
+}
+
+void block_files_clear(struct block_files *f)
 {
 	memset(f, 0, sizeof(*f));
 }
 
 /* What is served is not this program's. */
-void fs_free(struct fs *fs)
+struct served *served_get(struct served *v)
 {
-	assert_null(fs);
+	return v;
 }
 
-/* Nothing is looked for here. */
-uint64_t fs_view_root(struct fs_view *v)
+void served_put(struct served *v)
 {
-	(void)v;
-	fail();
-	return 0;
+	assert_null(v);
 }
 
-int fs_view_lookup(struct fs_view *v, uint64_t dir, const char *path, uint64_t *ret)
-{
-	(void)v, (void)dir, (void)path, (void)ret;
-	fail();
-	return -EIO;
-}
+/* ---- the handle ---- */
 
-int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx)
-{
-	(void)v, (void)dir, (void)cb, (void)ctx;
-	fail();
-	return -EIO;
-}
-
-int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
-{
-	(void)v, (void)inode, (void)ret;
-	fail();
-	return -EIO;
-}
-
-/* ---- tests ---- */
-
-static struct block_handle handle;
-static uint8_t dst[LENGTH];
-
-static int set_up(void **state)
+static struct block_replica *find(void)
 {
 	struct replica_key key = {NULL, "BP-1", 1, 1001};
 	struct block_files files = {
@@ -116,33 +140,66 @@ static int set_up(void **state)
 		.header = {META_CRC32C, CHUNK},
 		.finalized = true,
 	};
-	struct crc_table table;
-	struct fs_stamp now;
 
-	(void)state;
-	in_use = false;
-	mount_before_read = 0;
+	return replica_new(NULL, NULL, &key, &files, basis_now());
+}
+
+struct block_replica *handle_replica(struct block_handle *h)
+{
+	(void)h;
+	return replica_get(replica);
+}
+
+int handle_renew(struct block_handle *h, const struct block_replica *r)
+{
+	(void)h;
+	assert_ptr_equal(r, replica);
+	renewals++;
+	if (renew_error)
+		return renew_error;
+	replica_put(replica);
+	replica = find();
+	return 0;
+}
+
+/* ---- tests ---- */
+
+static struct block_handle handle = {.visible_length = LENGTH};
+static uint8_t dst[LENGTH];
+
+static int set_up(bool is_live)
+{
+	live = is_live;
+	change_before_read = rewrite_before_read = settle_before_read = 0;
 	read_error = 0;
-	crc_table_init(&table, CRC32C_POLYNOMIAL);
+	renew_error = -EAGAIN;
+	in_journal = false;
 	for (unsigned i = 0; i < LENGTH; i++)
 		data[i] = (uint8_t)(i * 7 + i / 256);
-	for (unsigned i = 0; i < LENGTH / CHUNK; i++) {
-		uint32_t sum = htobe32(crc_table_sum(&table, data + i * CHUNK, CHUNK));
-
-		memcpy(sums + META_HEADER_BYTES + i * 4, &sum, sizeof(sum));
-	}
-	fs_stamp_take(NULL, &now);
-	handle.replica = replica_new(NULL, NULL, &key, &files, &now);
-	handle.visible_length = LENGTH;
+	for (unsigned i = 0; i < LENGTH / CHUNK; i++)
+		sum_chunk(i);
+	replica = find();
 	memset(dst, FILL, sizeof(dst));
-	data_reads = stamps_taken = 0;
-	return handle.replica ? 0 : -1;
+	data_reads = checks = renewals = 0;
+	return replica ? 0 : -1;
+}
+
+static int set_up_clean(void **state)
+{
+	(void)state;
+	return set_up(false);
+}
+
+static int set_up_live(void **state)
+{
+	(void)state;
+	return set_up(true);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	replica_put(handle.replica);
+	replica_put(replica);
 	return 0;
 }
 
@@ -152,91 +209,182 @@ static void assert_all(uint8_t value)
 		assert_int_equal(dst[i], value);
 }
 
+static ssize_t read_block(void)
+{
+	return block_read(&handle, 0, dst, LENGTH);
+}
+
 static void read_all(void)
 {
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), LENGTH);
+	assert_int_equal(read_block(), LENGTH);
 	assert_memory_equal(dst, data, LENGTH);
 }
 
-static void second_read_goes_straight(void **state)
+static void clean_second_read_goes_straight(void **state)
 {
 	(void)state;
 	read_all();
-	assert_true(replica_is_verified(handle.replica, 0, LENGTH));
-	data_reads = stamps_taken = 0;
+	assert_true(replica_is_verified(replica, 0, LENGTH));
+	data_reads = checks = 0;
 	read_all();
 	assert_int_equal(data_reads, 1);
-	assert_int_equal(stamps_taken, 2);
+	assert_int_equal(checks, 2);
 }
 
-static void mounted_before_a_read(void **state)
-{
-	(void)state;
-	owner_replaces_block();
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), -EAGAIN);
-	assert_all(FILL);
-}
-
-static void mounted_within_a_read(void **state)
-{
-	(void)state;
-	mount_before_read = 1;
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), -EAGAIN);
-	assert_all(FILL);
-	assert_false(replica_is_verified(handle.replica, 0, 1));
-}
-
-/* Right checksums prove nothing once the .meta may be another block's. */
-static void mounted_since_though_checksums_are_right(void **state)
-{
-	(void)state;
-	in_use = true;
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), -EAGAIN);
-	in_use = false;
-	mount_count++;
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), -EAGAIN);
-	assert_all(FILL);
-}
-
-static void mounted_before_a_second_read(void **state)
+static void clean_changed_before_a_second_read(void **state)
 {
 	(void)state;
 	read_all();
 	memset(dst, FILL, sizeof(dst));
 	owner_replaces_block();
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), -EAGAIN);
+	assert_int_equal(read_block(), -EAGAIN);
 	assert_all(FILL);
 }
 
 /* The one case in which other bytes reach their destination: not to stay. */
-static void mounted_within_a_second_read(void **state)
+static void clean_changed_within_a_second_read(void **state)
 {
 	(void)state;
 	read_all();
 	memset(dst, FILL, sizeof(dst));
-	mount_before_read = data_reads + 1;
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), -EAGAIN);
+	change_before_read = data_reads + 1;
+	assert_int_equal(read_block(), -EAGAIN);
 	assert_all(0);
 }
 
-static void disk_fails_at_a_second_read(void **state)
+static void clean_disk_fails_at_a_second_read(void **state)
 {
 	(void)state;
 	read_all();
 	read_error = -EIO;
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH), -EIO);
+	assert_int_equal(read_block(), -EIO);
 	assert_all(0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+static void live_is_never_trusted(void **state)
+{
+	(void)state;
+	read_all();
+	assert_false(replica_is_verified(replica, 0, LENGTH));
+	data[700] ^= 1;
+	assert_int_equal(read_block(), -EBADMSG);
+}
+
+static void live_costs_one_check(void **state)
+{
+	(void)state;
+	read_all();
+	assert_int_equal(data_reads, 1);
+	assert_int_equal(checks, 1);
+}
+
+static void changed_before_a_read(void **state)
+{
+	(void)state;
+	owner_replaces_block();
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_int_equal(renewals, 1);
+	assert_all(FILL);
+}
+
+static void changed_within_a_read(void **state)
+{
+	(void)state;
+	change_before_read = 1;
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_all(FILL);
+	assert_false(replica_is_verified(replica, 0, 1));
+}
+
+/* Right checksums prove nothing once the .meta may be another block's. */
+static void changed_though_checksums_are_right(void **state)
+{
+	(void)state;
+	changes++;
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_all(FILL);
+}
+
+static void found_again_by_its_name(void **state)
+{
+	(void)state;
+	renew_error = 0;
+	changes++;
+	read_all();
+	assert_int_equal(renewals, 1);
+}
+
+static void looking_again_ends(void **state)
+{
+	(void)state;
+	renew_error = 0;
+	in_journal = true;
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_true(renewals < 10);
+	assert_all(FILL);
+}
+
+static void renewing_fails(void **state)
+{
+	(void)state;
+	changes++;
+	renew_error = -EIO;
+	assert_int_equal(read_block(), -EIO);
+	assert_all(FILL);
+}
+
+static void live_rewritten_and_settled(void **state)
+{
+	(void)state;
+	rewritten = 3 * CHUNK + 5;
+	rewrite_before_read = 1;
+	settle_before_read = 2;
+	read_all();
+}
+
+static void live_last_chunk_is_being_written(void **state)
+{
+	(void)state;
+	data[LENGTH - 1] ^= 1;
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_all(FILL);
+	assert_int_equal(block_read(&handle, 0, dst, LENGTH - CHUNK), LENGTH - CHUNK);
+}
+
+static void live_other_chunks_are_damaged(void **state)
+{
+	(void)state;
+	data[LENGTH - 1] ^= 1;
+	data[LENGTH - CHUNK - 1] ^= 1;
+	assert_int_equal(read_block(), -EBADMSG);
+	assert_all(FILL);
+}
+
+#define CLEAN(name) cmocka_unit_test_setup_teardown(name, set_up_clean, tear_down)
+#define LIVE(name) cmocka_unit_test_setup_teardown(name, set_up_live, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(second_read_goes_straight),    TEST(mounted_before_a_read),
-		TEST(mounted_within_a_read),        TEST(mounted_since_though_checksums_are_right),
-		TEST(mounted_before_a_second_read), TEST(mounted_within_a_second_read),
-		TEST(disk_fails_at_a_second_read),
+		CLEAN(clean_second_read_goes_straight),
+		CLEAN(clean_changed_before_a_second_read),
+		CLEAN(clean_changed_within_a_second_read),
+		CLEAN(clean_disk_fails_at_a_second_read),
+		CLEAN(changed_before_a_read),
+		CLEAN(changed_within_a_read),
+		CLEAN(changed_though_checksums_are_right),
+		CLEAN(found_again_by_its_name),
+		LIVE(live_is_never_trusted),
+		LIVE(live_costs_one_check),
+		LIVE(changed_before_a_read),
+		LIVE(changed_within_a_read),
+		LIVE(changed_though_checksums_are_right),
+		LIVE(found_again_by_its_name),
+		LIVE(looking_again_ends),
+		LIVE(renewing_fails),
+		LIVE(live_rewritten_and_settled),
+		LIVE(live_last_chunk_is_being_written),
+		LIVE(live_other_chunks_are_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

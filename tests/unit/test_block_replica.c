@@ -9,17 +9,18 @@
 #include <cmocka.h>
 
 #include "block/replica_cache.h"
+#include "image/fs_impl.h"
 
 #define UNIT REPLICA_UNIT
 
-static struct fs_stamp quiet;
 static const char dir_a, dir_b;
 
 static struct block_replica *make_of(struct served *v, const void *dir, int64_t id, uint64_t size)
 {
 	struct replica_key key = {dir, "BP-1", id, 1001};
 	struct block_files files = {.data.size = size};
-	struct block_replica *r = replica_new(v, NULL, &key, &files, &quiet);
+	struct block_replica *r =
+		replica_new(v, NULL, &key, &files, calloc(1, sizeof(struct fs_basis)));
 
 	assert_non_null(r);
 	return r;
@@ -60,7 +61,7 @@ static struct block_replica *find(struct replica_cache *c, const void *dir, int6
 				  uint64_t genstamp, const char *pool)
 {
 	struct replica_key key = {dir, pool, id, genstamp};
-	struct block_replica *r = replica_cache_find(c, &key, &quiet);
+	struct block_replica *r = replica_cache_find(c, &key);
 
 	replica_put(r); /* the cache still holds it */
 	return r;
@@ -82,21 +83,21 @@ static void found_by_whole_key(void **state)
 	replica_cache_free(c);
 }
 
-static void forgotten_when_the_image_changed(void **state)
+static void nothing_is_recorded_where_others_write(void **state)
 {
-	struct replica_cache *c = replica_cache_new();
-	struct block_replica *r = make(&dir_a, 1, UNIT);
-	struct replica_key key = r->key;
-	static struct fs_stamp later;
+	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
+	struct block_files files = {.data.size = UNIT};
+	struct fs_basis *live = calloc(1, sizeof(*live));
+	struct block_replica *r;
 
 	(void)state;
-	replica_cache_add(c, r);
-	later = quiet;
-	later.super[0] = 1;
-	assert_null(replica_cache_find(c, &key, &later));
-	assert_null(replica_cache_find(c, &key, &quiet));
+	assert_non_null(live);
+	live->live = true;
+	r = replica_new(NULL, NULL, &key, &files, live);
+	assert_non_null(r);
+	replica_set_verified(r, 0, UNIT);
+	assert_false(replica_is_verified(r, 0, UNIT));
 	replica_put(r);
-	replica_cache_free(c);
 }
 
 static void oldest_go_first(void **state)
@@ -203,7 +204,7 @@ int main(void)
 		cmocka_unit_test(whole_units_only),
 		cmocka_unit_test(last_unit_may_be_short),
 		cmocka_unit_test(found_by_whole_key),
-		cmocka_unit_test(forgotten_when_the_image_changed),
+		cmocka_unit_test(nothing_is_recorded_where_others_write),
 		cmocka_unit_test(oldest_go_first),
 		cmocka_unit_test(same_key_replaces),
 		cmocka_unit_test(what_is_served_lives_as_long_as_its_replicas),

@@ -52,25 +52,71 @@ static void super_is_parsed(void **state)
 	assert_int_equal(s.blocks, LENGTH / 4096);
 	assert_int_equal(s.inode_size, 256);
 	assert_int_equal(s.descriptor_bytes, 64);
-	assert_true(s.quiescent);
+	assert_int_equal(s.state, FS_CLEAN);
 }
 
-static void mounted_is_not_quiescent(void **state)
+static void assert_state(const struct ext2_super_block *sb, enum fs_state expected)
 {
-	struct ext2_super_block sb = good_super();
 	struct ext4_super s;
 
-	(void)state;
+	assert_true(parse(sb, &s));
+	assert_int_equal(s.state, expected);
+	assert_int_equal(s.refusal != NULL, expected == FS_REFUSED);
+}
+
+static struct ext2_super_block mounted_super(void)
+{
+	struct ext2_super_block sb = good_super();
+
+	sb.s_feature_compat = htole32(EXT3_FEATURE_COMPAT_HAS_JOURNAL);
 	sb.s_feature_incompat |= htole32(EXT3_FEATURE_INCOMPAT_RECOVER);
-	assert_true(parse(&sb, &s));
-	assert_false(s.quiescent);
-	sb = good_super();
+	sb.s_journal_inum = htole32(8);
+	return sb;
+}
+
+static void states(void **state)
+{
+	struct ext2_super_block sb = good_super();
+
+	(void)state;
+	assert_state(&sb, FS_CLEAN);
 	sb.s_state = 0;
-	assert_true(parse(&sb, &s));
-	assert_false(s.quiescent);
+	assert_state(&sb, FS_REFUSED); /* no journal to go by */
 	sb.s_state = htole16(EXT2_VALID_FS | EXT2_ERROR_FS);
-	assert_true(parse(&sb, &s));
-	assert_false(s.quiescent);
+	assert_state(&sb, FS_REFUSED);
+
+	sb = mounted_super();
+	assert_state(&sb, FS_LIVE);
+	sb.s_state |= htole16(EXT2_ERROR_FS);
+	assert_state(&sb, FS_REFUSED);
+	sb = mounted_super();
+	sb.s_feature_compat = 0;
+	assert_state(&sb, FS_REFUSED);
+	sb = mounted_super();
+	sb.s_journal_inum = 0;
+	assert_state(&sb, FS_REFUSED);
+	sb = mounted_super();
+	sb.s_journal_dev = htole32(0x801);
+	assert_state(&sb, FS_REFUSED);
+	sb = mounted_super();
+	sb.s_feature_incompat &= ~htole32(EXT3_FEATURE_INCOMPAT_RECOVER);
+	sb.s_state = 0;
+	assert_state(&sb, FS_REFUSED);
+}
+
+/* Freed blocks are reused too early for us. */
+static void writeback_is_refused(void **state)
+{
+	struct ext2_super_block sb = mounted_super();
+
+	(void)state;
+	sb.s_default_mount_opts = htole32(EXT3_DEFM_JMODE_ORDERED);
+	assert_state(&sb, FS_LIVE);
+	sb.s_default_mount_opts = htole32(EXT3_DEFM_JMODE_WBACK);
+	assert_state(&sb, FS_REFUSED);
+	sb = mounted_super();
+	memcpy(sb.s_mount_opts, "noatime,data=writeback", 22);
+	assert_state(&sb, FS_REFUSED);
 }
 
 #define REFUSED(field, value)                              \
@@ -175,13 +221,10 @@ static void stamps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(super_is_parsed),
-		cmocka_unit_test(mounted_is_not_quiescent),
-		cmocka_unit_test(super_is_refused),
-		cmocka_unit_test(descriptors_are_bounded),
-		cmocka_unit_test(extents_are_checked),
-		cmocka_unit_test(extents_are_limited),
-		cmocka_unit_test(stamps),
+		cmocka_unit_test(super_is_parsed),         cmocka_unit_test(states),
+		cmocka_unit_test(writeback_is_refused),    cmocka_unit_test(super_is_refused),
+		cmocka_unit_test(descriptors_are_bounded), cmocka_unit_test(extents_are_checked),
+		cmocka_unit_test(extents_are_limited),     cmocka_unit_test(stamps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block/find.h"
 #include "block/internal.h"
 #include "block/refresh.h"
 #include "policy/policy.h"
@@ -17,8 +18,6 @@ struct search {
 	struct block_store *store;
 	const struct block_name *name;
 	struct served *served;       /* of the datanode being searched */
-	struct fs_stamp stamp;       /* of the file system being searched, before that */
-	struct fs_view *view;        /* its metadata; opened when first needed */
 	struct published *published; /* of the datanode being searched */
 	int error;                   /* the most telling so far */
 };
@@ -65,32 +64,6 @@ static bool is_candidate(const struct layout_data_dir *d, const struct block_nam
 	return name->num_storages == 0;
 }
 
-static int find_on_disk(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
-			const struct replica_key *key, struct block_replica **ret)
-{
-	struct block_files files;
-	int r = s->view ? 0 : fs_view_open(fs, &s->view, NULL);
-
-	if (r == 0)
-		r = block_locate(fs, s->view, dir->path, key->pool, key->id, key->genstamp, &files);
-	if (r < 0)
-		return r;
-	*ret = replica_new(s->served, fs, key, &files, &s->stamp);
-	if (!*ret)
-		return -ENOMEM;
-	replica_cache_add(s->store->cache, *ret);
-	return 0;
-}
-
-static int find_replica(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
-			struct block_replica **ret)
-{
-	struct replica_key key = {dir, s->name->pool_id, s->name->block_id, s->name->genstamp};
-
-	*ret = replica_cache_find(s->store->cache, &key, &s->stamp);
-	return *ret ? 0 : find_on_disk(s, fs, dir, &key, ret);
-}
-
 /* A finalized replica's .meta covers it whole; that of one being written covers at
  * least what the reader was promised. */
 static int check_length(const struct block_replica *r, uint64_t visible)
@@ -111,11 +84,12 @@ static int check_length(const struct block_replica *r, uint64_t visible)
 static int try_directory(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
 			 struct block_handle *h)
 {
+	struct replica_key key = {dir, s->name->pool_id, s->name->block_id, s->name->genstamp};
 	int r;
 
 	if (store_withdrawn(s->published, s->name->pool_id, s->name->block_id, s->name->genstamp))
 		return -ENOENT;
-	r = find_replica(s, fs, dir, &h->replica);
+	r = replica_find(s->store->cache, s->served, fs, &key, &h->replica);
 	if (r < 0)
 		return r;
 	h->published = s->published;
@@ -132,7 +106,6 @@ static int try_directory(struct search *s, struct fs *fs, const struct layout_da
 static bool search_filesystem(struct search *s, const struct layout_filesystem *lfs, struct fs *fs,
 			      bool allowed, struct block_handle *h)
 {
-	bool stamped = false;
 	int r = -ENOENT;
 
 	for (unsigned i = 0; i < lfs->num_data_dirs && r != 0; i++) {
@@ -143,15 +116,10 @@ static bool search_filesystem(struct search *s, const struct layout_filesystem *
 		if (!allowed && !has_pool(dir, s->name->pool_id))
 			continue;
 		r = allowed ? 0 : -EACCES;
-		if (r == 0 && !stamped)
-			r = fs_stamp_take(fs, &s->stamp);
-		stamped = r == 0;
 		if (r == 0)
 			r = try_directory(s, fs, dir, h);
 		remember(s, r);
 	}
-	fs_view_close(s->view);
-	s->view = NULL;
 	return h->replica != NULL;
 }
 
@@ -226,8 +194,11 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
+	pthread_mutex_init(&h->lock, NULL);
+	h->cache = store->cache;
 	r = search_store(&s, p, h);
 	if (r < 0) {
+		pthread_mutex_destroy(&h->lock);
 		free(h);
 		return r;
 	}
@@ -236,13 +207,49 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 	return 0;
 }
 
+struct block_replica *handle_replica(struct block_handle *h)
+{
+	struct block_replica *r;
+
+	pthread_mutex_lock(&h->lock);
+	r = replica_get(h->replica);
+	pthread_mutex_unlock(&h->lock);
+	return r;
+}
+
+int handle_renew(struct block_handle *h, const struct block_replica *r)
+{
+	struct block_replica *fresh, *old;
+	int error = replica_find(h->cache, r->served, r->fs, &r->key, &fresh);
+
+	if (error < 0)
+		return error == -ENOMEM || error == -EIO ? error : -EAGAIN;
+	if (check_length(fresh, h->visible_length) < 0) {
+		replica_put(fresh);
+		return -EAGAIN;
+	}
+	pthread_mutex_lock(&h->lock);
+	old = h->replica;
+	h->replica = fresh;
+	pthread_mutex_unlock(&h->lock);
+	replica_put(old);
+	return 0;
+}
+
 int block_stat(struct block_handle *h, struct block_info *ret_info)
 {
-	int r = replica_check(h->replica);
+	struct block_replica *r = handle_replica(h);
+	int error = replica_check(r);
 
-	if (r == 0)
-		fill_info(h->replica, ret_info);
-	return r;
+	if (error == -EAGAIN && handle_renew(h, r) == 0) {
+		replica_put(r);
+		r = handle_replica(h);
+		error = 0;
+	}
+	if (error == 0)
+		fill_info(r, ret_info);
+	replica_put(r);
+	return error;
 }
 
 void block_close(struct block_handle *h)
@@ -250,5 +257,6 @@ void block_close(struct block_handle *h)
 	if (!h)
 		return;
 	replica_put(h->replica);
+	pthread_mutex_destroy(&h->lock);
 	free(h);
 }

@@ -44,7 +44,9 @@ struct block_store {
 };
 
 struct block_handle {
-	struct block_replica *replica;
+	pthread_mutex_t lock;          /* of the pointer replica: held to copy or change it */
+	struct block_replica *replica; /* changes when its files did, and are found again */
+	struct replica_cache *cache;
 	struct published *published; /* of the datanode the replica belongs to */
 	uint64_t visible_length;
 };
@@ -61,7 +63,10 @@ bool store_datanode_is_complete(struct store_datanode *dn);
 /* Replaces it, and forgets replicas found through the one before.  Takes over v. */
 void store_datanode_serve(struct store_datanode *dn, struct served *v);
 
-/* What may be done with the file system right now; as fs_stamp_take(). */
-int store_check_filesystem(struct fs *fs);
+/* A reference to the replica of h as it was found last. */
+struct block_replica *handle_replica(struct block_handle *h);
+/* Finds it again by its name, as it was not to be had as r: 0, or -EAGAIN if there is nothing
+ * like it that serves h. */
+int handle_renew(struct block_handle *h, const struct block_replica *r);
 
 #endif

@@ -213,17 +213,15 @@ static int walk_pool(struct walk *w, const char *dir, const char *pool)
 	return r;
 }
 
-/* What is in use has no metadata to rely on: see fs.h. */
-static bool is_in_use(const struct walk *w, const struct layout_filesystem *lfs)
+static bool is_refused(const struct walk *w, const struct layout_filesystem *lfs)
 {
 	char partition[16];
-	struct fs_stamp now;
+	const char *reason;
 
-	if (fs_stamp_take(w->fs, &now) != -EBUSY)
+	if (fs_state(w->fs, &reason) != FS_REFUSED)
 		return false;
-	log_warn("datanode %s: partition %s is in use (mounted for writing, or not cleanly "
-		 "unmounted); its blocks are not listed",
-		 w->listing.datanode, layout_partition_name(lfs, partition));
+	log_warn("datanode %s: partition %s: %s; its blocks are not listed", w->listing.datanode,
+		 layout_partition_name(lfs, partition), reason);
 	return true;
 }
 
@@ -231,7 +229,7 @@ static int walk_filesystem(struct walk *w, const struct layout_filesystem *lfs)
 {
 	int r = 0;
 
-	if (is_in_use(w, lfs))
+	if (is_refused(w, lfs))
 		return 0;
 
 	for (unsigned i = 0; i < lfs->num_data_dirs && r == 0; i++) {

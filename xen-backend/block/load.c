@@ -22,28 +22,30 @@ static struct served *served_new(struct store_datanode *dn)
 	return v;
 }
 
-/* Opens the file system once: better refused now, with a reason, than at a read. */
+/* Better told now, with a reason, than at a read.  One that is refused may be read later: its
+ * owner's fsck or unmounting changes that. */
 static int add_filesystem(struct served *v, unsigned i, char **ret_error)
 {
 	const struct layout_filesystem *lfs = &v->layout->filesystems[i];
+	enum fs_state state = FS_UNREADABLE;
 	const char *reason = "out of memory";
 	char partition[16];
-	struct fs_view *view = NULL;
 	int r = fs_new(v->source, lfs->offset, lfs->length, lfs->type, lfs->uuid, &v->fs[i]);
 
-	if (r == 0)
-		r = fs_view_open(v->fs[i], &view, &reason);
-	fs_view_close(view);
+	if (r == 0) {
+		state = fs_state(v->fs[i], &reason);
+		r = state == FS_UNREADABLE ? -EIO : 0;
+	}
 	if (r < 0)
 		return error_text(ret_error, r,
 				  "image %s, partition %s: the %s file system cannot be read: %s",
 				  image_source_path(v->source),
 				  layout_partition_name(lfs, partition), lfs->type, reason);
-	if (store_check_filesystem(v->fs[i]) == -EBUSY)
-		log_info("datanode %s: image %s, partition %s: in use (mounted for writing, or not "
-			 "cleanly unmounted); reads are refused while it is",
+	if (state == FS_REFUSED)
+		log_info("datanode %s: image %s, partition %s: %s; reads are refused while that "
+			 "is so",
 			 v->datanode->name, image_source_path(v->source),
-			 layout_partition_name(lfs, partition));
+			 layout_partition_name(lfs, partition), reason);
 	return 0;
 }
 

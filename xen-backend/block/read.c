@@ -3,17 +3,19 @@
  * block_read(): verify, then expose; see block.h.
  *
  * Data goes into a buffer of this thread, piece by piece, is checked against the
- * .meta, the replica is checked to be still the same (nobody mounted its file
- * system for writing: replica.h), and only then are the wanted bytes copied to
- * where a guest may see them.
+ * .meta, the replica is checked to be still the same (replica.h), and only then
+ * are the wanted bytes copied to where a guest may see them.  If it is not the
+ * same any more it is looked for again by its name, a few times.
  *
- * Where all of a request was verified before, it is read straight to its
- * destination instead, between two such checks.  In one case alone that place
+ * The owner of a mounted file system may write a block's last chunks and their
+ * checksums in place: where they do not match, another look tells.
+ *
+ * Where nobody writes and all of a request was verified before, it is read straight to
+ * its destination instead, between two such checks.  In one case alone that place
  * may hold other bytes for a moment: within that one read the owner mounted
  * the file system, deleted the block, committed that and wrote something else
  * to its extents.  The second check then fails, the place is zeroed before the
- * request is answered, and the read is done again the verified way, which
- * answers -EAGAIN.
+ * request is answered, and the read is done again the verified way.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,6 +27,7 @@
 /* Of data verified at once: one large pread costs less than several small ones, by more
  * than a second-level cache gains. */
 #define PIECE_BYTES (1U << 20)
+#define ATTEMPTS 4 /* at a replica that changes under the read */
 
 struct piece {
 	uint64_t start, end; /* whole chunks, or the block's end */
@@ -51,6 +54,17 @@ static int load_piece(struct block_replica *r, struct piece *p)
 	return error == -ENODATA ? -EILSEQ : error;
 }
 
+static bool all_settled(const struct block_replica *r, const struct piece *p)
+{
+	const struct block_files *f = &r->files;
+	uint64_t first = p->start / f->header.chunk;
+	size_t length = (size_t)(p->end - p->start);
+	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
+
+	return fs_file_settled(r->fs, &f->data, p->start, length) == 0 &&
+	       fs_file_settled(r->fs, &f->meta, META_HEADER_BYTES + first * 4, sums) == 0;
+}
+
 /* Whether p->data is what the block holds: by its checksums, and still.  A mismatch
  * in a replica that changed says nothing about its data. */
 static int verify_piece(const struct block_replica *r, const struct piece *p)
@@ -61,7 +75,36 @@ static int verify_piece(const struct block_replica *r, const struct piece *p)
 
 	if (error < 0)
 		return error;
+	if (!replica_is_still(r) && !all_settled(r, p))
+		return -EAGAIN;
 	return right ? 0 : -EBADMSG;
+}
+
+/* Whether all is right but the block's last chunk, which its owner may be extending. */
+static bool only_last_is_wrong(const struct block_replica *r, const struct piece *p)
+{
+	uint64_t last = (r->files.data.size - 1) / r->files.header.chunk * r->files.header.chunk;
+
+	return p->end == r->files.data.size && last >= p->start &&
+	       checksum_verify(&r->files.header, p->data, (size_t)(last - p->start), p->sums);
+}
+
+static int read_piece(struct block_replica *r, struct piece *p)
+{
+	int error = load_piece(r, p);
+
+	return error < 0 ? error : verify_piece(r, p);
+}
+
+/* While its owner may write, a mismatch is not believed at once. */
+static int read_piece_again(struct block_replica *r, struct piece *p)
+{
+	int error = read_piece(r, p);
+
+	if (error != -EBADMSG || replica_is_still(r))
+		return error;
+	error = read_piece(r, p);
+	return error == -EBADMSG && only_last_is_wrong(r, p) ? -EAGAIN : error;
 }
 
 /* The piece that holds offset and goes on to the end of the last chunk wanted. */
@@ -88,9 +131,7 @@ static int read_verified(struct block_replica *r, uint64_t offset, uint8_t *dst,
 		int error;
 
 		cut_piece(r, at, end, &p);
-		error = load_piece(r, &p);
-		if (error == 0)
-			error = verify_piece(r, &p);
+		error = read_piece_again(r, &p);
 		if (error < 0)
 			return error;
 		n = (size_t)((p.end < end ? p.end : end) - at);
@@ -113,6 +154,11 @@ static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst,
 	return false;
 }
 
+static int read_replica(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
+{
+	return read_trusted(r, offset, dst, length) ? 0 : read_verified(r, offset, dst, length);
+}
+
 ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length)
 {
 	int error;
@@ -121,8 +167,18 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 		return 0;
 	if (length > h->visible_length - offset)
 		length = (uint32_t)(h->visible_length - offset);
-	if (length == 0 || read_trusted(h->replica, offset, dst, length))
-		return length;
-	error = read_verified(h->replica, offset, dst, length);
-	return error < 0 ? error : (ssize_t)length;
+	if (length == 0)
+		return 0;
+	for (unsigned attempt = 1;; attempt++) {
+		struct block_replica *r = handle_replica(h);
+		bool again;
+
+		error = read_replica(r, offset, dst, length);
+		again = error == -EAGAIN && attempt < ATTEMPTS;
+		if (again)
+			error = handle_renew(h, r);
+		replica_put(r);
+		if (!again || error < 0)
+			return error < 0 ? error : (ssize_t)length;
+	}
 }

@@ -8,7 +8,7 @@
 
 struct block_replica *replica_new(struct served *served, struct fs *fs,
 				  const struct replica_key *key, struct block_files *files,
-				  const struct fs_stamp *stamp)
+				  struct fs_basis *basis)
 {
 	struct block_replica *r = calloc(1, sizeof(*r));
 	uint64_t units = files->data.size / REPLICA_UNIT + (files->data.size % REPLICA_UNIT != 0);
@@ -16,6 +16,7 @@ struct block_replica *replica_new(struct served *served, struct fs *fs,
 
 	if (!r || !pool) {
 		block_files_clear(files);
+		fs_basis_free(basis);
 		free(pool);
 		free(r);
 		return NULL;
@@ -26,8 +27,8 @@ struct block_replica *replica_new(struct served *served, struct fs *fs,
 	r->key = *key;
 	r->key.pool = pool;
 	r->files = *files;
-	r->stamp = *stamp;
-	if (units <= REPLICA_MAX_UNITS) {
+	r->basis = basis;
+	if (replica_is_still(r) && units <= REPLICA_MAX_UNITS) {
 		r->verified = calloc(units / 64 + 1, sizeof(*r->verified));
 		r->num_units = r->verified ? units : 0;
 	}
@@ -45,6 +46,7 @@ void replica_put(struct block_replica *r)
 	if (!r || atomic_fetch_sub(&r->references, 1) != 1)
 		return;
 	block_files_clear(&r->files);
+	fs_basis_free(r->basis);
 	free((char *)r->key.pool);
 	free((void *)r->verified);
 	served_put(r->served);
@@ -53,7 +55,7 @@ void replica_put(struct block_replica *r)
 
 size_t replica_weight(const struct block_replica *r)
 {
-	return sizeof(*r) + r->num_units / 8 +
+	return sizeof(*r) + r->num_units / 8 + fs_basis_weight(r->basis) +
 	       2 * sizeof(struct fs_extent) *
 		       ((size_t)r->files.data.num_extents + r->files.meta.num_extents);
 }
@@ -87,10 +89,10 @@ void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t len
 
 int replica_check(const struct block_replica *r)
 {
-	struct fs_stamp now;
-	int error = fs_stamp_take(r->fs, &now);
+	return fs_basis_check(r->fs, r->basis);
+}
 
-	if (error == 0)
-		return fs_stamp_equal(&r->stamp, &now) ? 0 : -EAGAIN;
-	return error == -EBUSY ? -EAGAIN : error;
+bool replica_is_still(const struct block_replica *r)
+{
+	return fs_basis_is_clean(r->basis);
 }

@@ -2,16 +2,14 @@
 /*
  * replica.h - one replica of a block as it was found, shared by its handles.
  *
- * It is the block it was found as while nobody wrote to the file system: that
- * was cleanly unmounted when the replica was looked for (stamp), and a stamp
- * taken later is the same.  Mounting for writing clears the clean state on
- * disk before anything else is written, and what mounting, checking and tuning
- * write to the superblock (times, counts) never comes back; a file-backed
- * image's own modification time must be the same besides.
+ * It is the block it was found as while what finding it rested on holds
+ * (struct fs_basis): nobody mounted the file system since, or, if it is mounted,
+ * no transaction committed since touched the directories, inodes and extents it
+ * was found by.
  *
  * Immutable but for the record of what has been verified: one bit per
  * REPLICA_UNIT bytes whose checksums were right.  A set bit lets a later read
- * skip the checksums.
+ * skip the checksums; only where nobody can write are bits set.
  */
 #ifndef VREAD_BLOCK_REPLICA_H
 #define VREAD_BLOCK_REPLICA_H
@@ -39,7 +37,7 @@ struct block_replica {
 	struct fs *fs;
 	struct replica_key key; /* pool is the replica's own copy */
 	struct block_files files;
-	struct fs_stamp stamp;
+	struct fs_basis *basis;
 	uint64_t num_units;
 	_Atomic(uint64_t) *verified;
 
@@ -47,11 +45,11 @@ struct block_replica {
 	struct block_replica *newer, *older, *chain;
 };
 
-/* Takes over *files in any case.  fs and key->dir are of served.  stamp was taken before
- * they were looked for.  One reference; NULL: out of memory. */
+/* Takes over *files and basis in any case.  fs and key->dir are of served.  basis is what
+ * finding them rested on.  One reference; NULL: out of memory. */
 struct block_replica *replica_new(struct served *served, struct fs *fs,
 				  const struct replica_key *key, struct block_files *files,
-				  const struct fs_stamp *stamp);
+				  struct fs_basis *basis);
 struct block_replica *replica_get(struct block_replica *r);
 void replica_put(struct block_replica *r); /* NULL is ignored */
 
@@ -63,8 +61,9 @@ bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_
 /* Records the units that lie in [offset, offset + length) whole. */
 void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t length);
 
-/* 0 if nobody wrote to the file system since the replica was looked for; -EAGAIN if
- * someone may have, -EIO. */
+/* Whether it still is what it was found as, and was ever since: 0, -EAGAIN, -EIO. */
 int replica_check(const struct block_replica *r);
+/* Whether its bytes do not change while that holds. */
+bool replica_is_still(const struct block_replica *r);
 
 #endif

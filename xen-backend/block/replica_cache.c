@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A hash table threaded with a list from newest to oldest; see replica_cache.h.
- * The lock is never held across I/O: callers bring the stamp.
+ * The lock is never held across I/O: callers check what they find.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -89,17 +89,12 @@ static struct block_replica *look_up(struct replica_cache *c, const struct repli
 	return r;
 }
 
-struct block_replica *replica_cache_find(struct replica_cache *c, const struct replica_key *key,
-					 const struct fs_stamp *now)
+struct block_replica *replica_cache_find(struct replica_cache *c, const struct replica_key *key)
 {
 	struct block_replica *r;
 
 	pthread_mutex_lock(&c->lock);
 	r = look_up(c, key);
-	if (r && !fs_stamp_equal(&r->stamp, now)) {
-		forget(c, r);
-		r = NULL;
-	}
 	if (r) {
 		list_remove(c, r);
 		list_push(c, r);

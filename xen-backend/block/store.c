@@ -245,24 +245,21 @@ const char *store_datanode_name(const struct store_datanode *dn)
 	return dn->name;
 }
 
-int store_check_filesystem(struct fs *fs)
-{
-	struct fs_stamp now;
-
-	return fs_stamp_take(fs, &now);
-}
-
 /* ---- status ---------------------------------------------------------------------- */
 
-static const char *state_name(int error)
+static json_t *filesystem_state(struct fs *fs)
 {
-	switch (error) {
-	case 0:
-		return "clean";
-	case -EBUSY:
-		return "in use";
+	const char *reason;
+
+	switch (fs_state(fs, &reason)) {
+	case FS_CLEAN:
+		return json_string("clean");
+	case FS_LIVE:
+		return json_string("live");
+	case FS_REFUSED:
+		return json_sprintf("refused: %s", reason);
 	default:
-		return "unreadable";
+		return json_sprintf("unreadable: %s", reason);
 	}
 }
 
@@ -273,8 +270,7 @@ static json_t *filesystems_status(const struct served *v)
 	json_t *array = json_incref(json_object_get(layout, "filesystems"));
 
 	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
-		json_object_set_new(json_array_get(array, i), "state",
-				    json_string(state_name(store_check_filesystem(v->fs[i]))));
+		json_object_set_new(json_array_get(array, i), "state", filesystem_state(v->fs[i]));
 	json_decref(layout);
 	return array;
 }

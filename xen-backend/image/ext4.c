@@ -44,36 +44,110 @@ static const char *open_reason(errcode_t error)
 	}
 }
 
-static int view_fail(struct ext4_view *v, int error, const char *reason, const char **ret_reason)
+int ext4_read_super(struct fs *fs, uint8_t raw[FS_SUPER_BYTES], struct ext4_super *ret,
+		    const char **ret_reason)
 {
-	*ret_reason = reason;
+	*ret_reason = "its superblock cannot be read";
+	if (fs->length < EXT4_SUPER_OFFSET + FS_SUPER_BYTES ||
+	    image_source_read(fs->source, fs->offset + EXT4_SUPER_OFFSET, raw, FS_SUPER_BYTES) < 0)
+		return -EIO;
+	if (!ext4_super_parse(raw, fs->length, ret, ret_reason))
+		return -EIO;
+	*ret_reason = "another file system is in its place";
+	return memcmp(ret->uuid, fs->uuid, sizeof(fs->uuid)) ? -EIO : 0;
+}
+
+static struct ext4_view *view_new(struct fs *fs)
+{
+	struct ext4_view *v = calloc(1, sizeof(*v));
+
+	if (v)
+		v->view.fs = fs;
+	return v;
+}
+
+void ext4_view_free(struct ext4_view *v)
+{
+	if (v->filsys)
+		ext2fs_free(v->filsys);
+	ext4_live_free(v->reads);
 	free(v);
-	return error;
+}
+
+static int open_filsys(struct ext4_view *v, const char **ret_reason)
+{
+	errcode_t error;
+
+	v->budget = (uint64_t)v->super.descriptor_bytes + VIEW_BUDGET;
+	error = ext4_io_open(v);
+	*ret_reason = open_reason(error);
+	/* Its owner writes the superblock home at any time. */
+	if (error == EXT2_ET_SB_CSUM_INVALID && v->super.state == FS_LIVE)
+		return -EAGAIN;
+	return ext4_errno(error);
+}
+
+int ext4_home_view(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES], const struct ext4_super *super,
+		   struct ext4_view **ret, const char **ret_reason)
+{
+	struct ext4_view *v = view_new(fs);
+	int r;
+
+	*ret_reason = "out of memory";
+	if (!v)
+		return -ENOMEM;
+	memcpy(v->raw_super, raw, FS_SUPER_BYTES);
+	v->super = *super;
+	r = open_filsys(v, ret_reason);
+	if (r < 0)
+		ext4_view_free(v);
+	else
+		*ret = v;
+	return r;
+}
+
+/* In one of the ways in which the file system may be read now. */
+static int begin(struct ext4_view *v, const char **ret_reason)
+{
+	int r;
+
+	switch (v->super.state) {
+	case FS_CLEAN:
+		ext4_live_end(v->view.fs);
+		memcpy(v->stamp.super, v->raw_super, sizeof(v->raw_super));
+		return open_filsys(v, ret_reason);
+	case FS_LIVE:
+		r = ext4_live_begin(v, ret_reason);
+		if (r == 0)
+			r = open_filsys(v, ret_reason);
+		if (r == 0)
+			ext4_live_record(v);
+		return r;
+	default:
+		*ret_reason = v->super.refusal;
+		return -EBUSY;
+	}
 }
 
 static int view_open(struct fs *fs, struct fs_view **ret, const char **ret_reason)
 {
-	struct ext4_view *v = calloc(1, sizeof(*v));
-	const char *reason;
-	errcode_t error;
+	struct ext4_view *v = view_new(fs);
+	int r;
 
+	*ret_reason = "out of memory";
 	if (!v)
-		return view_fail(v, -ENOMEM, "out of memory", ret_reason);
-	v->view.fs = fs;
-	if (fs->length < EXT4_SUPER_OFFSET + FS_SUPER_BYTES ||
-	    image_source_read(fs->source, fs->offset + EXT4_SUPER_OFFSET, v->raw_super,
-			      sizeof(v->raw_super)) < 0)
-		return view_fail(v, -EIO, "its superblock cannot be read", ret_reason);
-	if (!ext4_super_parse(v->raw_super, fs->length, &v->super, &reason))
-		return view_fail(v, -EIO, reason, ret_reason);
-	if (memcmp(v->super.uuid, fs->uuid, sizeof(fs->uuid)))
-		return view_fail(v, -EIO, "another file system is in its place", ret_reason);
-	v->budget = (uint64_t)v->super.descriptor_bytes + VIEW_BUDGET;
-	error = ext4_io_open(v);
-	if (error)
-		return view_fail(v, ext4_errno(error), open_reason(error), ret_reason);
-	*ret = &v->view;
-	return 0;
+		return -ENOMEM;
+	r = image_source_identity(fs->source, &v->stamp.image);
+	*ret_reason = "the image cannot be read";
+	if (r == 0)
+		r = ext4_read_super(fs, v->raw_super, &v->super, ret_reason);
+	if (r == 0)
+		r = begin(v, ret_reason);
+	if (r < 0)
+		ext4_view_free(v);
+	else
+		*ret = &v->view;
+	return r;
 }
 
 static struct ext4_view *of(struct fs_view *v)
@@ -83,8 +157,7 @@ static struct ext4_view *of(struct fs_view *v)
 
 static void view_close(struct fs_view *v)
 {
-	ext2fs_free(of(v)->filsys);
-	free(of(v));
+	ext4_view_free(of(v));
 }
 
 static uint64_t root(struct fs_view *v)
@@ -165,26 +238,93 @@ static int map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
 	return ext4_map(of(v), (ext2_ino_t)inode, ret);
 }
 
-static int stamp(struct fs *fs, uint8_t raw[FS_SUPER_BYTES])
+/* A clean file system's stamp as it is now: -EAGAIN if it is not clean. */
+static int take_stamp(struct fs *fs, struct fs_stamp *ret)
 {
 	struct ext4_super super;
 	const char *reason;
-	int r = image_source_read(fs->source, fs->offset + EXT4_SUPER_OFFSET, raw, FS_SUPER_BYTES);
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = image_source_identity(fs->source, &ret->image);
+	if (r == 0)
+		r = ext4_read_super(fs, ret->super, &super, &reason);
+	if (r < 0)
+		return r;
+	return super.state == FS_CLEAN ? 0 : -EAGAIN;
+}
+
+static int check_stamp(struct fs *fs, const struct fs_stamp *stamp)
+{
+	struct fs_stamp now;
+	int r = take_stamp(fs, &now);
 
 	if (r < 0)
 		return r;
-	if (!ext4_super_parse(raw, fs->length, &super, &reason) ||
-	    memcmp(super.uuid, fs->uuid, sizeof(fs->uuid)))
-		return -EIO;
-	return super.quiescent ? 0 : -EBUSY;
+	return fs_stamp_equal(stamp, &now) ? 0 : -EAGAIN;
+}
+
+static int view_confirm(struct fs_view *v, struct fs_basis **ret)
+{
+	struct fs_basis *b;
+	int r;
+
+	if (of(v)->live)
+		return ext4_live_confirm(of(v), ret);
+	r = check_stamp(v->fs, &of(v)->stamp);
+	if (r < 0 || !ret)
+		return r;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->stamp = of(v)->stamp;
+	*ret = b;
+	return 0;
+}
+
+static int check(struct fs *fs, struct fs_basis *b)
+{
+	return b->live ? ext4_live_check(fs, b) : check_stamp(fs, &b->stamp);
+}
+
+/* Opening a view tries whether a journal can be followed. */
+static enum fs_state state(struct fs *fs, const char **ret_reason)
+{
+	uint8_t raw[FS_SUPER_BYTES];
+	struct ext4_super super;
+	struct fs_view *v;
+	int r;
+
+	if (ext4_read_super(fs, raw, &super, ret_reason) < 0)
+		return FS_UNREADABLE;
+	*ret_reason = super.refusal;
+	if (super.state != FS_LIVE)
+		return super.state;
+	r = view_open(fs, &v, ret_reason);
+	if (r == 0)
+		view_close(v);
+	switch (r) {
+	case 0:
+	case -EAGAIN:
+		return FS_LIVE;
+	case -EBUSY:
+		return FS_REFUSED;
+	default:
+		return FS_UNREADABLE;
+	}
 }
 
 const struct fs_ops ext4_ops = {
+	.init = ext4_live_init,
+	.release = ext4_live_release,
+	.state = state,
 	.view_open = view_open,
 	.view_close = view_close,
+	.view_confirm = view_confirm,
 	.root = root,
 	.lookup = lookup,
 	.list = list,
 	.map = map,
-	.stamp = stamp,
+	.check = check,
+	.settled = ext4_live_settled,
 };

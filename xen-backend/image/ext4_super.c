@@ -36,6 +36,58 @@ static bool measure_groups(const struct ext2_super_block *sb, struct ext4_super 
 	return true;
 }
 
+/* Freed blocks are then reused before the transaction that freed them is committed. */
+static bool is_writeback(const struct ext2_super_block *sb)
+{
+	uint32_t mode = le32toh(sb->s_default_mount_opts) & EXT3_DEFM_JMODE;
+
+	return mode == EXT3_DEFM_JMODE_WBACK ||
+	       memmem(sb->s_mount_opts, sizeof(sb->s_mount_opts), "data=writeback", 14);
+}
+
+static enum fs_state refused(const char **ret_reason, const char *reason)
+{
+	*ret_reason = reason;
+	return FS_REFUSED;
+}
+
+static enum fs_state state_of(const struct ext2_super_block *sb, const char **ret_reason)
+{
+	uint16_t state = le16toh(sb->s_state);
+	bool recover = le32toh(sb->s_feature_incompat) & EXT3_FEATURE_INCOMPAT_RECOVER;
+
+	if (state & EXT2_ERROR_FS)
+		return refused(ret_reason, "it has errors: let its owner run e2fsck");
+	if (!recover && (state & EXT2_VALID_FS))
+		return FS_CLEAN;
+	if (!(le32toh(sb->s_feature_compat) & EXT3_FEATURE_COMPAT_HAS_JOURNAL))
+		return refused(ret_reason, "it is in use and has no journal");
+	if (sb->s_journal_dev || !sb->s_journal_inum)
+		return refused(ret_reason, "it is in use and its journal is on another device");
+	if (!recover)
+		return refused(ret_reason,
+			       "it was not cleanly unmounted: let its owner run e2fsck");
+	if (is_writeback(sb))
+		return refused(ret_reason, "it is in use with data=writeback");
+	return FS_LIVE;
+}
+
+static uint64_t time_of(uint32_t low, uint8_t high)
+{
+	return (uint64_t)high << 32 | le32toh(low);
+}
+
+static struct ext4_mount mount_of(const struct ext2_super_block *sb)
+{
+	return (struct ext4_mount){
+		.made = time_of(sb->s_mkfs_time, sb->s_mkfs_time_hi),
+		.checked = time_of(sb->s_lastcheck, sb->s_lastcheck_hi),
+		.mounted = time_of(sb->s_mtime, sb->s_mtime_hi),
+		.times = le16toh(sb->s_mnt_count),
+		.journal_inode = le32toh(sb->s_journal_inum),
+	};
+}
+
 bool ext4_super_parse(const uint8_t raw[FS_SUPER_BYTES], uint64_t length, struct ext4_super *ret,
 		      const char **ret_reason)
 {
@@ -67,9 +119,9 @@ bool ext4_super_parse(const uint8_t raw[FS_SUPER_BYTES], uint64_t length, struct
 	if (le32toh(sb.s_inodes_per_group) == 0 || !measure_groups(&sb, &s))
 		return wrong(ret_reason, "its superblock names impossible block groups");
 	memcpy(s.uuid, sb.s_uuid, sizeof(s.uuid));
-	s.quiescent = (le16toh(sb.s_state) & EXT2_VALID_FS) &&
-		      !(le16toh(sb.s_state) & EXT2_ERROR_FS) &&
-		      !(incompat & EXT3_FEATURE_INCOMPAT_RECOVER);
+	s.journal_inode = le32toh(sb.s_journal_inum);
+	s.state = state_of(&sb, &s.refusal);
+	s.mount = mount_of(&sb);
 	*ret = s;
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What all file-system readers share: paths, extent lists, reads by extent, and
- * telling that nothing changed; see fs.h.
+ * What all file-system readers share: paths, extent lists and reads by extent;
+ * see fs.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@ int fs_new(struct image_source *source, uint64_t offset, uint64_t length, const 
 	   const char *uuid, struct fs **ret)
 {
 	struct fs *fs;
+	int r;
 
 	if (strcmp(type, "ext2") && strcmp(type, "ext3") && strcmp(type, "ext4"))
 		return -EOPNOTSUPP;
@@ -34,26 +35,49 @@ int fs_new(struct image_source *source, uint64_t offset, uint64_t length, const 
 	fs->source = source;
 	fs->offset = offset;
 	fs->length = length;
+	r = fs->ops->init(fs);
+	if (r < 0) {
+		free(fs);
+		return r;
+	}
 	*ret = fs;
 	return 0;
 }
 
 void fs_free(struct fs *fs)
 {
+	if (!fs)
+		return;
+	fs->ops->release(fs);
 	free(fs);
+}
+
+enum fs_state fs_state(struct fs *fs, const char **ret_reason)
+{
+	const char *reason;
+
+	return fs->ops->state(fs, ret_reason ? ret_reason : &reason);
 }
 
 int fs_view_open(struct fs *fs, struct fs_view **ret, const char **ret_reason)
 {
 	const char *reason;
+	int r = -EAGAIN;
 
-	return fs->ops->view_open(fs, ret, ret_reason ? ret_reason : &reason);
+	for (unsigned i = 0; i < FS_ATTEMPTS && r == -EAGAIN; i++)
+		r = fs->ops->view_open(fs, ret, ret_reason ? ret_reason : &reason);
+	return r;
 }
 
 void fs_view_close(struct fs_view *v)
 {
 	if (v)
 		v->fs->ops->view_close(v);
+}
+
+int fs_view_confirm(struct fs_view *v, struct fs_basis **ret)
+{
+	return v->fs->ops->view_confirm(v, ret);
 }
 
 uint64_t fs_view_root(struct fs_view *v)
@@ -128,13 +152,13 @@ int fs_file_add_extent(struct fs *fs, struct fs_file *f, uint64_t logical, uint6
 	return 0;
 }
 
-static uint64_t mapped_from_start(const struct fs_file *f)
+void fs_file_measure(struct fs_file *f)
 {
 	uint64_t end = 0;
 
 	for (unsigned i = 0; i < f->num_extents && f->extents[i].logical == end; i++)
 		end += f->extents[i].length;
-	return end < f->size ? end : f->size;
+	f->mapped = end < f->size ? end : f->size;
 }
 
 int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
@@ -147,7 +171,7 @@ int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
 		fs_file_clear(ret);
 		return r;
 	}
-	ret->mapped = mapped_from_start(ret);
+	fs_file_measure(ret);
 	return 0;
 }
 
@@ -173,10 +197,12 @@ static unsigned find_extent(const struct fs_file *f, uint64_t offset)
 	return low;
 }
 
-int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length)
-{
-	uint8_t *to = buf;
+/* A piece of f in one place of the image. */
+typedef int piece_fn(struct fs *fs, uint64_t physical, size_t length, void *ctx);
 
+static int for_each_piece(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length,
+			  piece_fn *fn, void *ctx)
+{
 	if (offset > f->mapped || length > f->mapped - offset)
 		return -ENODATA;
 	if (length == 0)
@@ -185,26 +211,61 @@ int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *
 		const struct fs_extent *e = &f->extents[i];
 		uint64_t skip = offset - e->logical;
 		size_t n = length < e->length - skip ? length : (size_t)(e->length - skip);
-		int r = image_source_read(fs->source, e->physical + skip, to, n);
+		int r = fn(fs, e->physical + skip, n, ctx);
 
 		if (r < 0)
 			return r;
-		to += n;
 		offset += n;
 		length -= n;
 	}
 	return 0;
 }
 
-int fs_stamp_take(struct fs *fs, struct fs_stamp *ret)
+static int read_piece(struct fs *fs, uint64_t physical, size_t length, void *ctx)
 {
-	int r;
+	uint8_t **to = ctx;
+	int r = image_source_read(fs->source, physical, *to, length);
 
-	memset(ret, 0, sizeof(*ret));
-	r = image_source_identity(fs->source, &ret->image);
-	if (r < 0)
-		return r;
-	return fs->ops->stamp(fs, ret->super);
+	*to += length;
+	return r;
+}
+
+int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length)
+{
+	uint8_t *to = buf;
+
+	return for_each_piece(fs, f, offset, length, read_piece, &to);
+}
+
+static int settled_piece(struct fs *fs, uint64_t physical, size_t length, void *ctx)
+{
+	(void)ctx;
+	return fs->ops->settled(fs, physical - fs->offset, length) ? 0 : -EAGAIN;
+}
+
+int fs_file_settled(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length)
+{
+	return for_each_piece(fs, f, offset, length, settled_piece, NULL);
+}
+
+int fs_basis_check(struct fs *fs, struct fs_basis *b)
+{
+	return fs->ops->check(fs, b);
+}
+
+bool fs_basis_is_clean(const struct fs_basis *b)
+{
+	return !b->live;
+}
+
+size_t fs_basis_weight(const struct fs_basis *b)
+{
+	return sizeof(*b) + b->count * sizeof(b->blocks[0]);
+}
+
+void fs_basis_free(struct fs_basis *b)
+{
+	free(b);
 }
 
 bool fs_stamp_equal(const struct fs_stamp *a, const struct fs_stamp *b)

@@ -7,19 +7,20 @@
  * question, so that the answer is as fresh as the image, then closed.
  * struct fs_file is the answer: where a file's bytes are.
  *
- * Metadata is read where it is at home, without the file system's journal: it
- * is true only while nobody has the file system mounted for writing.  A struct
- * fs_stamp, which can be had only then, tells whether that was so all the
- * time between two moments; callers take one before they ask and compare it
- * with another before they let bytes out.
+ * The owner may have the file system mounted and write to it all the time.  So
+ * an answer, also that there is no such file, is worth something only after
+ * fs_view_confirm(): then all the view told is one committed state of the file
+ * system.  And bytes read through an answer are what they are taken for only if
+ * fs_basis_check(), begun after they were read, says that the answer still held.
+ * docs/architecture.md tells why that is enough.
  *
  * Everything read from the image is written by a guest and may be made to
  * harm: all sizes, counts and depths are bounded here.
  *
  * Threads: a struct fs is shared by all; a view belongs to one thread.
  * Errors: -ENOENT no such file, -ENOTDIR, -ENODATA bytes not in written plain
- * extents, -EBUSY in use by its owner, -EIO image unreadable or file system
- * damaged, -ENOMEM.
+ * extents, -EAGAIN its owner was changing it: ask again, -EBUSY in use in a way
+ * that cannot be followed, -EIO image unreadable or file system damaged, -ENOMEM.
  */
 #ifndef VREAD_IMAGE_FS_H
 #define VREAD_IMAGE_FS_H
@@ -50,15 +51,15 @@ struct fs_file {
 	struct fs_extent *extents; /* ascending, without overlap, inside the file system */
 };
 
-/*
- * A moment at which the file system was cleanly unmounted.  Two that are equal
- * prove that nobody wrote between them: what mounting, checking or tuning would
- * have changed is the same.
- */
-struct fs_stamp {
-	struct image_identity image;
-	uint8_t super[FS_SUPER_BYTES];
+enum fs_state {
+	FS_CLEAN,      /* cleanly unmounted */
+	FS_LIVE,       /* mounted, or crashed: read with what its journal holds */
+	FS_REFUSED,    /* in use in a way that cannot be followed */
+	FS_UNREADABLE, /* damaged, gone, or another one in its place */
 };
+
+/* What an answer rests on. */
+struct fs_basis;
 
 /* type: "ext2", "ext3" or "ext4"; uuid: in lower-case text form; offset and length
  * inside the source, which must outlive the fs.  -EOPNOTSUPP: no reader for type. */
@@ -66,9 +67,26 @@ int fs_new(struct image_source *source, uint64_t offset, uint64_t length, const 
 	   const char *uuid, struct fs **ret);
 void fs_free(struct fs *fs); /* NULL is ignored */
 
+/* As it is now; *ret_reason, if wanted, is a static text for the last two. */
+enum fs_state fs_state(struct fs *fs, const char **ret_reason);
+
 /* *ret_reason, if wanted, is a static text on failure. */
 int fs_view_open(struct fs *fs, struct fs_view **ret, const char **ret_reason);
 void fs_view_close(struct fs_view *v); /* NULL is ignored */
+
+/*
+ * Whether all that v has told, files and errors, was true at one moment not before v was
+ * opened: 0 and, if ret is not NULL, what that rests on.  -EAGAIN: close v and ask again.
+ */
+int fs_view_confirm(struct fs_view *v, struct fs_basis **ret);
+#define FS_ATTEMPTS 16 /* at asking */
+
+/* Whether what rests on b is true now, and was ever since: 0, -EAGAIN, -EIO. */
+int fs_basis_check(struct fs *fs, struct fs_basis *b);
+/* Nobody could write: content does not change either while b holds. */
+bool fs_basis_is_clean(const struct fs_basis *b);
+size_t fs_basis_weight(const struct fs_basis *b); /* about how much memory it holds */
+void fs_basis_free(struct fs_basis *b);           /* NULL is ignored */
 
 uint64_t fs_view_root(struct fs_view *v);
 /* One inode number for a path of names separated by '/', from directory dir.
@@ -87,9 +105,8 @@ void fs_file_clear(struct fs_file *f);
 /* Bytes [offset, offset + length) of f: 0, -ENODATA beyond f->mapped, -EIO. */
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length);
 
-/* -EBUSY: mounted for writing, or not cleanly unmounted; -EIO: no longer there. */
-int fs_stamp_take(struct fs *fs, struct fs_stamp *ret);
-/* Nothing was written between the two. */
-bool fs_stamp_equal(const struct fs_stamp *a, const struct fs_stamp *b);
+/* Whether those bytes of f are where f says, rather than still in a journal of data: 0, -EAGAIN.
+ * To be asked after fs_basis_check(). */
+int fs_file_settled(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length);
 
 #endif

@@ -14,6 +14,7 @@ enum scratch_kind {
 	SCRATCH_BOUNCE, /* source.c: O_DIRECT reads that are not aligned */
 	SCRATCH_DATA,   /* block/read.c: data not yet verified */
 	SCRATCH_SUMS,   /* block/read.c: checksums of that data */
+	SCRATCH_LOG,    /* journal_log.c: blocks of a journal */
 	SCRATCH_KINDS,
 };
 

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An owner at work: an ext4 in an image, mounted by this machine's kernel, and blocks written into
+it the way a datanode does.
+
+    with Owner(tmp_path, "1k") as owner, owner.blockctl() as blocks:
+        block = owner.write(1, b"...")      # blk_1 and its .meta; in memory so far
+        owner.fsync(block)                  # committed
+        blocks.open(block).read_all()
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.disk import blockctl
+from tests.support.hdfs_dir import POOL, DataDirectory, meta_bytes
+from tools.vreadd import DataDirs
+
+# What mke2fs and mount are told.
+VARIANTS = {
+    "default": ([], ""),
+    "1k": (["-b", "1024"], ""),
+    "2k-32bit": (["-b", "2048", "-O", "^64bit"], ""),
+    "64bit-no-checksums": (["-O", "64bit,^metadata_csum"], ""),
+    "no-checksums": (["-b", "1024", "-O", "^64bit,^metadata_csum"], ""),
+    "commit-checksums": (["-O", "^metadata_csum"], "journal_checksum"),
+    "ext3": (["-t", "ext3"], ""),
+    "small-journal": (["-b", "1024", "-J", "size=1"], ""),
+    "fast-commit": (["-O", "fast_commit", "-J", "size=8"], ""),
+    "no-delayed-allocation": ([], "nodelalloc,nodioread_nolock"),
+    "bigalloc": (["-O", "bigalloc", "-C", "16384"], ""),
+    "small-inodes": (["-I", "128", "-O", "^metadata_csum"], ""),
+    "orphan-file": (["-O", "orphan_file"], ""),
+    "meta-bg": (["-b", "1024", "-O", "meta_bg,^resize_inode"], ""),
+}
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+
+
+@dataclass(frozen=True)
+class LiveBlock:
+    id: int
+    content: bytes
+    genstamp: int = 1001
+    finalized: bool = True
+    pool: str = POOL
+
+    @property
+    def length(self):
+        return len(self.content)
+
+
+def fsync(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Owner:
+    def __init__(self, folder, variant="default", mib=64, name="disk"):
+        options, self.mount_options = VARIANTS[variant]
+        self.path = Path(folder) / f"{name}.raw"
+        self.root = Path(folder) / f"{name}.mnt"
+        self.root.mkdir()
+        template = Path(folder) / f"{name}.template"
+        DataDirectory(template / "data")
+        kind = [] if "-t" in options else ["-t", "ext4"]
+        command = ["/sbin/mke2fs", "-q", "-F", *kind, "-d", template, *options]
+        subprocess.run([*command, self.path, f"{mib}M"], check=True, capture_output=True)
+        shutil.rmtree(template)
+        self.current = self.root / "data/current" / POOL / "current"
+
+    def __enter__(self):
+        self.mount()
+        return self
+
+    def __exit__(self, *_):
+        self.unmount()
+
+    def mount(self, *options):
+        words = ",".join(option for option in ("loop", self.mount_options, *options) if option)
+        done = subprocess.run(
+            ["mount", "-t", "ext4", "-o", words, self.path, self.root],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode:
+            pytest.skip(f"no such mount here: {done.stderr.strip()}")
+
+    def unmount(self):
+        if os.path.ismount(self.root):
+            subprocess.run(["umount", self.root], check=True, timeout=120)
+
+    def crash(self, name="crash.raw"):
+        """A copy of the image as it is, as if the machine had stopped here."""
+        copy = self.path.with_name(name)
+        subprocess.run(["cp", "--sparse=always", self.path, copy], check=True)
+        return copy
+
+    def served(self):
+        return DataDirs(self.path, ["/data"])
+
+    @contextlib.contextmanager
+    def blockctl(self):
+        with blockctl(dn1=self.served()) as control:
+            yield control
+
+    # ---- what a datanode does --------------------------------------------------
+
+    def data(self, block):
+        folder = self.current / "rbw"
+        if block.finalized:
+            subdirs = f"subdir{block.id >> 16 & 31}/subdir{block.id >> 8 & 31}"
+            folder = self.current / "finalized" / subdirs
+        return folder / f"blk_{block.id}"
+
+    def meta(self, block):
+        data = self.data(block)
+        return data.with_name(f"{data.name}_{block.genstamp}.meta")
+
+    def write(self, block_id, content, genstamp=1001, finalized=True):
+        block = LiveBlock(block_id, content, genstamp, finalized)
+        self.data(block).parent.mkdir(parents=True, exist_ok=True)
+        self.data(block).write_bytes(content)
+        self.meta(block).write_bytes(meta_bytes(content))
+        return block
+
+    def fsync(self, block):
+        """As HDFS does when asked for it: both files and their directory."""
+        fsync(self.data(block))
+        fsync(self.meta(block))
+        fsync(self.data(block).parent)
+
+    def commit(self):
+        """What was done to names gets into the journal."""
+        (self.root / "touched").touch()
+        fsync(self.root / "touched")
+        fsync(self.root)
+
+    def delete(self, block):
+        self.data(block).unlink()
+        self.meta(block).unlink()
+
+    def move(self, block, **changes):
+        """To what the block is with those changes, in place: finalized, genstamp."""
+        moved = replace(block, **changes)
+        self.data(moved).parent.mkdir(parents=True, exist_ok=True)
+        self.meta(block).rename(self.meta(moved))
+        if self.data(block) != self.data(moved):
+            self.data(block).rename(self.data(moved))
+        return moved
+
+    def _rewrite(self, block, content, kept):
+        """Both files in place, from the first chunk that is not whole on."""
+        start = kept // 512 * 512
+        sums = meta_bytes(content)
+        with open(self.data(block), "r+b") as file:
+            file.truncate(kept)
+            file.seek(start)
+            file.write(content[start:])
+        with open(self.meta(block), "r+b") as file:
+            file.truncate(7 + 4 * (start // 512))
+            file.seek(7 + 4 * (start // 512))
+            file.write(sums[7 + 4 * (start // 512) :])
+
+    def append(self, block, more):
+        """Under a new generation stamp."""
+        moved = self.move(block, genstamp=block.genstamp + 1)
+        moved = replace(moved, content=block.content + more)
+        self._rewrite(moved, moved.content, block.length)
+        return moved
+
+    def truncate(self, block, length):
+        moved = self.move(block, genstamp=block.genstamp + 1)
+        moved = replace(moved, content=block.content[:length])
+        self._rewrite(moved, moved.content, length)
+        return moved
