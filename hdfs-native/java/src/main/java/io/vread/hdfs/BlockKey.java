@@ -32,6 +32,10 @@ final class BlockKey {
     return id < 0;
   }
 
+  boolean isOfPool(String poolId) {
+    return pool.equals(poolId);
+  }
+
   @Override
   public boolean equals(Object other) {
     if (!(other instanceof BlockKey)) {

@@ -29,6 +29,9 @@ import org.apache.hadoop.hdfs.security.token.block.InvalidBlockTokenException;
  * Nothing else is ever thrown: a ChecksumException would have the replica reported corrupt, and a
  * RuntimeException would reach the application.
  *
+ * <p>Readers of striped files are the exception: there a failed reader is a missing block. They go
+ * on by a stock reader of their own ({@link InternalBlock}), whose exceptions are passed on.
+ *
  * <p><b>What kind of read it is</b> shows in its shape. A positional read asks for everything up to
  * the visible length at once, because for it the visible length is the end of the request. Such a
  * read is passed on as it is, to a replica shared by all. Any other read is one of a sequence: the
@@ -56,10 +59,14 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private final BlockKey block;
   private final long visibleLength;
   private final byte[] token;
-  private final boolean remote;
   private final Held held;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean closed;
+  private volatile Distance distance;
+
+  private final StockReader.Opener stockOpener;
+  private StockReader stock; // not null: vRead is out of it
+  private byte[] stockPiece;
 
   private boolean noCursor;
 
@@ -68,15 +75,21 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private int bufferLength;
   private int nextFill = FIRST_BUFFER;
 
-  /** Takes over a reference of replica. */
+  /** Takes over a reference of replica. stockOpener: what to go on with after a failure, or null. */
   VreadReplicaAccessor(
-      Client client, BlockKey block, long visibleLength, byte[] token, Replica replica) {
+      Client client,
+      BlockKey block,
+      long visibleLength,
+      byte[] token,
+      Replica replica,
+      StockReader.Opener stockOpener) {
     this.client = client;
     this.block = block;
     this.visibleLength = visibleLength;
     this.token = token;
-    this.remote = replica.remote();
+    this.distance = replica.remote() ? Distance.ELSEWHERE : Distance.HERE;
     this.held = new Held(this, replica);
+    this.stockOpener = stockOpener;
   }
 
   @Override
@@ -101,20 +114,26 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   }
 
   @Override
-  public void close() {
+  public void close() throws IOException {
     closed = true;
     releaseIfClosed();
   }
 
   @Override
   public boolean isLocal() {
-    return !remote;
+    return distance.hops == 0;
   }
 
   /** Local bytes that no datanode process has handled, which is what is counted under the name. */
   @Override
   public boolean isShortCircuit() {
-    return !remote;
+    return distance.shortCircuit;
+  }
+
+  /** As the stock client has it: 0 on this host, and the largest number if it is not known. */
+  @Override
+  public int getNetworkDistance() {
+    return distance.hops;
   }
 
   private static boolean failed(int result) {
@@ -128,8 +147,22 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   // ---- one read ---------------------------------------------------------------------------------
 
-  /** Bytes read, {@link #END}, {@link #CLOSED}, or an errno. */
-  private int read(long position, Target target) {
+  /** How statistics are to count what is read. */
+  private static final class Distance {
+    static final Distance HERE = new Distance(true, 0);
+    static final Distance ELSEWHERE = new Distance(false, Integer.MAX_VALUE);
+
+    final boolean shortCircuit;
+    final int hops;
+
+    Distance(boolean shortCircuit, int hops) {
+      this.shortCircuit = shortCircuit;
+      this.hops = hops;
+    }
+  }
+
+  /** Bytes read, {@link #END}, {@link #CLOSED}, or an errno. Throws only what a stock reader does. */
+  private int read(long position, Target target) throws IOException {
     lock.lock();
     try {
       if (closed) {
@@ -142,11 +175,18 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
         return END;
       }
       int count = (int) Math.min(target.remaining(), visibleLength - position);
-      int done = readSome(position, count, target);
-      if (done > 0) {
-        client.statistics().read(done);
+      if (stock == null) {
+        int done = readSome(position, count, target);
+        if (done > 0) {
+          client.statistics().read(done);
+        }
+        if (done > 0 || stockOpener == null) {
+          return done;
+        }
+        stock = stockOpener.open();
+        held.release();
       }
-      return done;
+      return readStock(position, count, target);
     } finally {
       lock.unlock();
       releaseIfClosed();
@@ -250,14 +290,29 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return result == 0 ? Errno.EIO : result;
   }
 
+  // ---- striped files, after a failure -----------------------------------------------------------
+
+  private int readStock(long position, int count, Target target) throws IOException {
+    if (stockPiece == null) {
+      stockPiece = new byte[LARGEST_BUFFER];
+    }
+    int done = stock.read(position, stockPiece, 0, Math.min(count, stockPiece.length));
+    target.put(stockPiece, 0, done);
+    distance = new Distance(stock.isShortCircuit(), stock.networkDistance());
+    return done;
+  }
+
   // ---- end --------------------------------------------------------------------------------------
 
-  private void releaseIfClosed() {
+  private void releaseIfClosed() throws IOException {
     if (closed && lock.tryLock()) {
       try {
         held.release();
         buffer = null;
         bufferLength = 0;
+        if (stock != null) {
+          stock.close();
+        }
       } finally {
         lock.unlock();
       }

@@ -28,6 +28,7 @@ import org.slf4j.LoggerFactory;
 public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
   private static final Logger LOG = LoggerFactory.getLogger(VreadReplicaAccessorBuilder.class);
 
+  private String file;
   private String pool;
   private long blockId;
   private long generationStamp;
@@ -37,6 +38,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
 
   @Override
   public ReplicaAccessorBuilder setFileName(String name) {
+    file = name;
     return this;
   }
 
@@ -114,7 +116,19 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       return refuse(opened.refusal);
     }
     client.statistics().opened();
-    return new VreadReplicaAccessor(client, block, visibleLength, token, opened.replica);
+    return new VreadReplicaAccessor(
+        client, block, visibleLength, token, opened.replica, stock(block));
+  }
+
+  /** What a reader goes on with that must not fail; null: it may. See {@link InternalBlock}. */
+  private StockReader.Opener stock(BlockKey block) {
+    if (!block.striped()) {
+      return null;
+    }
+    Configuration conf = configuration;
+    String name = file;
+    long end = visibleLength;
+    return () -> InternalBlock.open(conf, name, block, end);
   }
 
   /** Even counting must not throw: it may be what failed. */

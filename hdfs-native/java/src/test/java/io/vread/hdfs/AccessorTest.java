@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.hdfs.security.token.block.InvalidBlockTokenException;
 import org.junit.Test;
 
@@ -41,7 +42,7 @@ public class AccessorTest {
   private VreadReplicaAccessor reader(long visibleLength) {
     Client.Opened opened = client.open(BLOCK, visibleLength, null);
     assertNotNull(opened.refusal, opened.replica);
-    return new VreadReplicaAccessor(client, BLOCK, visibleLength, null, opened.replica);
+    return new VreadReplicaAccessor(client, BLOCK, visibleLength, null, opened.replica, null);
   }
 
   private String refusal() {
@@ -201,7 +202,7 @@ public class AccessorTest {
   }
 
   @Test
-  public void failuresAreWhatTheStockClientTakesWell() {
+  public void failuresAreWhatTheStockClientTakesWell() throws IOException {
     for (int errno : new int[] {Errno.EIO, Errno.EBADMSG, Errno.EPERM, Errno.ENODATA, 0}) {
       for (Object dst : new Object[] {new byte[100], ByteBuffer.allocate(100)}) {
         VreadReplicaAccessor reader = reader(LENGTH);
@@ -257,7 +258,7 @@ public class AccessorTest {
   }
 
   @Test
-  public void aReplicaThatIsGoneIsNot() {
+  public void aReplicaThatIsGoneIsNot() throws IOException {
     VreadReplicaAccessor reader = reader(LENGTH);
     backend.readErrnos.add(Errno.EAGAIN);
     backend.blocks.remove(BLOCK);
@@ -270,7 +271,7 @@ public class AccessorTest {
   }
 
   @Test
-  public void aLostBackendFailsEachReaderOnceWithoutAsking() {
+  public void aLostBackendFailsEachReaderOnceWithoutAsking() throws IOException {
     VreadReplicaAccessor one = reader(LENGTH);
     VreadReplicaAccessor two = reader(LENGTH);
     backend.readErrnos.add(Errno.ENOTCONN);
@@ -303,7 +304,7 @@ public class AccessorTest {
   }
 
   @Test
-  public void aHungBackendIsWaitedForOnce() {
+  public void aHungBackendIsWaitedForOnce() throws IOException {
     VreadReplicaAccessor one = reader(LENGTH);
     VreadReplicaAccessor two = reader(LENGTH);
     backend.pingErrno = Errno.ETIME;
@@ -371,7 +372,7 @@ public class AccessorTest {
   }
 
   @Test
-  public void statisticsSayLocalUnlessItIsNot() {
+  public void statisticsSayLocalUnlessItIsNot() throws IOException {
     VreadReplicaAccessor local = reader(LENGTH);
     assertTrue(local.isLocal() && local.isShortCircuit() && local.getNetworkDistance() == 0);
     local.close();
@@ -379,14 +380,72 @@ public class AccessorTest {
     backend.blocks.put(other, new FakeBackend.Block(10));
     backend.blocks.get(other).flags |= Backend.FLAG_REMOTE;
     VreadReplicaAccessor remote =
-        new VreadReplicaAccessor(client, other, 10, null, client.open(other, 10, null).replica);
+        new VreadReplicaAccessor(
+            client, other, 10, null, client.open(other, 10, null).replica, null);
     assertFalse(remote.isLocal() || remote.isShortCircuit());
     assertEquals(Integer.MAX_VALUE, remote.getNetworkDistance());
     remote.close();
   }
 
+  /** The content, as a stock reader would have it, in pieces of at most 1000 bytes. */
+  private final class FakeStock implements StockReader {
+    boolean open = true;
+    IOException failure;
+
+    @Override
+    public int read(long position, byte[] dst, int offset, int length) throws IOException {
+      if (failure != null) {
+        throw failure;
+      }
+      int count = Math.min(length, 1000);
+      System.arraycopy(block.content, (int) position, dst, offset, count);
+      return count;
+    }
+
+    @Override
+    public boolean isShortCircuit() {
+      return false;
+    }
+
+    @Override
+    public int networkDistance() {
+      return 4;
+    }
+
+    @Override
+    public void close() {
+      open = false;
+    }
+  }
+
   @Test
-  public void closedTwiceAndReadAfterwards() {
+  public void aReaderOfAStripedFileGoesOnByItself() throws IOException {
+    FakeStock stock = new FakeStock();
+    Replica replica = client.open(BLOCK, LENGTH, null).replica;
+    VreadReplicaAccessor reader =
+        new VreadReplicaAccessor(client, BLOCK, LENGTH, null, replica, () -> stock);
+    byte[] dst = new byte[50_000];
+    assertEquals(dst.length, reader.read(0, dst, 0, dst.length));
+    assertTrue(reader.isShortCircuit());
+    backend.readErrnos.add(Errno.ENOTCONN);
+    ByteBuffer buffer = ByteBuffer.allocate(1500);
+    assertEquals(1000, reader.read(dst.length, buffer));
+    assertEquals(500, reader.read(dst.length + 1000, buffer));
+    assertArrayEquals(content(dst.length, dst.length + 1500), buffer.array());
+    assertFalse(reader.isShortCircuit() || reader.isLocal());
+    assertEquals(4, reader.getNetworkDistance());
+    assertEquals(1, statistics.failures());
+    assertEquals("no longer counted", dst.length, statistics.bytes());
+    assertEquals(0, backend.openFiles());
+    stock.failure = new ChecksumException("as the stock client finds it", 7);
+    assertSame(stock.failure, failure(reader, ByteBuffer.allocate(5)));
+    assertTrue(stock.open);
+    reader.close();
+    assertFalse(stock.open);
+  }
+
+  @Test
+  public void closedTwiceAndReadAfterwards() throws IOException {
     VreadReplicaAccessor reader = reader(LENGTH);
     reader.close();
     reader.close();
