@@ -3,6 +3,7 @@
 without a restart, what goes is given up, and what was read through the old keeps its promises."""
 
 import errno
+import os
 import shutil
 import subprocess
 import threading
@@ -15,6 +16,7 @@ from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import PAGE
 from tests.support.volumes import MIB, debugfs, make_ext, partitioned
+from tools.images import LiveDisk, MountSpace
 from tools.vreadd import DataDirs
 
 DIR = "/dfs/data"
@@ -342,6 +344,48 @@ def test_changes_under_load(tmp_path, image, directory, vreadd):
     for thread in threads:
         thread.join()
     assert read and not wrong
+
+
+# ---- mounted by its owner -----------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.parametrize("table", ["gpt", "none"])
+def test_datanode_at_work(tmp_path, image, directory, vreadd, table):
+    """No image, a disk just formatted, a datanode that formats its directory, writes, gets another
+    pool, and starts anew with another storage id: the file system stays mounted all along."""
+    daemon = vreadd(image, DIR)
+    first = directory.add(7, 300_000)
+    disk = LiveDisk(image, tmp_path / "mnt", table=table, mib=64)
+    with MountSpace() as space, daemon.front() as front:
+        assert open_status(front, first, ["DS-1"]) == -errno.ENODEV
+        disk.attach(space)
+        disk.sync()
+        assert open_status(front, first, ["DS-1"]) == -errno.ENODEV
+        there = disk.view / DIR.lstrip("/")
+        shutil.copytree(directory.path, there)
+        disk.sync()
+        handle = wait_open(front, first, ["DS-1"])
+        assert read_all(front, handle, first) == first.content()
+
+        both = DataDirectory(tmp_path / "d2", storage="DS-1", pools=[POOL, POOL2])
+        second = both.add(9, 100_000, pool=POOL2)
+        shutil.copytree(both.path / "current" / POOL2, there / "current" / POOL2)
+        disk.sync()
+        response = front.open(second.id, second.genstamp, POOL2, ["DS-1"])
+        assert response.status == 0
+        assert read_all(front, response.handle, second) == second.content()
+
+        handle = wait_open(front, first, ["DS-1"])
+        shutil.rmtree(there)
+        other = DataDirectory(tmp_path / "d3", storage="DS-3")
+        third = other.add(11, 200_000)
+        shutil.copytree(other.path, there)
+        disk.sync()
+        assert read_all(front, wait_open(front, third, ["DS-3"]), third) == third.content()
+        assert open_status(front, first, ["DS-1"]) == -errno.ENODEV
+        assert front.read_response(handle, 0, 4096).status == -errno.EAGAIN
+        disk.detach()
 
 
 # ---- block devices ------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The record of verified units, and the cache that keeps it. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,6 +181,19 @@ static void no_longer_served_is_forgotten(void **state)
 	served_put(now);
 }
 
+/* Its image may be another by now; whoever holds it opens the block anew. */
+static void stale_when_no_longer_served(void **state)
+{
+	struct served *v = make_served();
+	struct block_replica *r = make_of(v, &dir_a, 1, UNIT);
+
+	(void)state;
+	atomic_store(&v->retired, true);
+	assert_int_equal(replica_check(r), -EAGAIN);
+	replica_put(r);
+	served_put(v);
+}
+
 /* A search that was on its way when its datanode's image was looked into again. */
 static void late_for_what_was_served(void **state)
 {
@@ -209,6 +223,7 @@ int main(void)
 		cmocka_unit_test(same_key_replaces),
 		cmocka_unit_test(what_is_served_lives_as_long_as_its_replicas),
 		cmocka_unit_test(no_longer_served_is_forgotten),
+		cmocka_unit_test(stale_when_no_longer_served),
 		cmocka_unit_test(late_for_what_was_served),
 	};
 

@@ -220,8 +220,10 @@ struct block_replica *handle_replica(struct block_handle *h)
 int handle_renew(struct block_handle *h, const struct block_replica *r)
 {
 	struct block_replica *fresh, *old;
-	int error = replica_find(h->cache, r->served, r->fs, &r->key, &fresh);
+	int error = -EAGAIN;
 
+	if (!atomic_load(&r->served->retired))
+		error = replica_find(h->cache, r->served, r->fs, &r->key, &fresh);
 	if (error < 0)
 		return error == -ENOMEM || error == -EIO ? error : -EAGAIN;
 	if (check_length(fresh, h->visible_length) < 0) {

@@ -89,6 +89,8 @@ void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t len
 
 int replica_check(const struct block_replica *r)
 {
+	if (r->served && atomic_load(&r->served->retired))
+		return -EAGAIN;
 	return fs_basis_check(r->fs, r->basis);
 }
 

@@ -61,7 +61,8 @@ bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_
 /* Records the units that lie in [offset, offset + length) whole. */
 void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t length);
 
-/* Whether it still is what it was found as, and was ever since: 0, -EAGAIN, -EIO. */
+/* Whether it still is what it was found as, and was ever since, and its image is still what is
+ * served: 0, -EAGAIN, -EIO. */
 int replica_check(const struct block_replica *r);
 /* Whether its bytes do not change while that holds. */
 bool replica_is_still(const struct block_replica *r);

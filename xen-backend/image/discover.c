@@ -86,9 +86,9 @@ static void clear_answers(const struct search *s, struct answer *answers)
 	memset(answers, 0, s->num_wanted * sizeof(*answers));
 }
 
-/* 0 and all answers as of one moment, or negative errno with *ret_reason. */
-static int ask(const struct search *s, struct fs *fs, struct answer *answers,
-	       const char **ret_reason)
+/* 0 and all answers, or negative errno with *ret_reason. */
+static int ask_once(const struct search *s, struct fs *fs, struct answer *answers,
+		    const char **ret_reason)
 {
 	struct fs_view *view;
 	int r = fs_view_open(fs, &view, ret_reason);
@@ -101,7 +101,23 @@ static int ask(const struct search *s, struct fs *fs, struct answer *answers,
 		a->error = data_dir_read(fs, view, s->wanted[i].path, &a->dir, &a->reason);
 		r = a->error == -ENOMEM ? -ENOMEM : 0;
 	}
+	if (r == 0)
+		r = fs_view_confirm(view, NULL);
 	fs_view_close(view);
+	return r;
+}
+
+/* As ask_once(), and all answers as of one moment. */
+static int ask(const struct search *s, struct fs *fs, struct answer *answers,
+	       const char **ret_reason)
+{
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; i < FS_ATTEMPTS && r == -EAGAIN; i++) {
+		clear_answers(s, answers);
+		*ret_reason = "its owner is changing it";
+		r = ask_once(s, fs, answers, ret_reason);
+	}
 	return r;
 }
 
