@@ -73,6 +73,8 @@ class Completion(Structure):
 
 Sink = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
+FINALIZED, APPEND, TRUNCATE, DELETE = 1, 2, 3, 4
+
 PROTOTYPES = {
     "vread_connect": (c_int, [POINTER(c_void_p), POINTER(Options)]),
     "vread_disconnect": (None, [c_void_p]),
@@ -113,6 +115,20 @@ def check(value):
     return value
 
 
+def make_block(pool, block_id, genstamp, visible, storages, token):
+    ids = (c_char_p * max(1, len(storages)))(*[s.encode() for s in storages])
+    return Block(
+        pool.encode(),
+        block_id,
+        genstamp,
+        visible,
+        ids,
+        len(storages),
+        token,
+        len(token) if token else 0,
+    )
+
+
 class Connection:
     def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=0, readahead=0, queues=0):
         self.lib = lib
@@ -149,22 +165,16 @@ class Connection:
     def event_fd(self):
         return check(self.lib.vread_event_fd(self.pointer))
 
+    def publish(self, event, pool, block_id, genstamp, storages, token=None, length=0):
+        block = make_block(pool, block_id, genstamp, 0, storages, token)
+        check(self.lib.vread_publish(self.pointer, byref(block), event, length))
+
 
 class File:
     def __init__(self, connection, pool, block_id, genstamp, visible, storages, token):
         self.lib = connection.lib
         self.pointer = c_void_p()
-        ids = (c_char_p * max(1, len(storages)))(*[s.encode() for s in storages])
-        block = Block(
-            pool.encode(),
-            block_id,
-            genstamp,
-            visible,
-            ids,
-            len(storages),
-            token,
-            len(token) if token else 0,
-        )
+        block = make_block(pool, block_id, genstamp, visible, storages, token)
         check(self.lib.vread_open(connection.pointer, byref(block), byref(self.pointer)))
 
     def close(self):

@@ -13,9 +13,12 @@ from tests.support.localfront import (
     FINALIZED,
     PAGE,
     PUBLISH,
+    READ,
     TRUNCATE,
     open_data,
     publish_part,
+    read_part,
+    request,
 )
 
 PUBLISHER = "publish-datanodes = dn1\n"
@@ -274,3 +277,49 @@ def test_an_answer_is_zeroed(front, block):
     assert response.u == bytes(16)
     denied = front.open(block.id, block.genstamp, POOL, [STORAGE])
     assert (denied.handle, denied.flags, denied.u) == (0, 0, bytes(16))
+
+
+# ---- the moment ------------------------------------------------------------------
+
+ROUNDS = 200
+
+
+PAGES = 65  # of a READ: long enough to be in the middle of
+
+
+def read_requests(handle, count):
+    part = read_part(0, PAGES * PAGE)
+    for number in range(count):
+        yield request(
+            READ, request_id=number, handle=handle, pool_page=1, pool_pages=PAGES, part=part
+        )
+
+
+def test_no_success_follows_the_answer(daemon, image):
+    """Looks at the rings themselves: once PUBLISH is answered on one of them, every READ of
+    the block answered later on the other is denied, those in the middle of their I/O included."""
+    block = image.blocks[0]
+    data = open_data(POOL, [STORAGE])
+    denied = succeeded = 0
+    with daemon.front(pool_pages=100, queues=2) as front:
+        readers, publisher = front.queues
+        front.pool[:LENGTH] = data
+        event = publish_part(block.id, block.genstamp, LENGTH, APPEND)
+        handle = open_block(front, block)
+        for number in range(ROUNDS):
+            first = readers.words[2]
+            readers.push(*read_requests(handle, readers.entries))
+            while readers.words[2] - first < number % 8:
+                pass
+            answered = publisher.words[2]
+            publisher.push(request(PUBLISH, pool_pages=1, part=event))
+            while publisher.words[2] == answered:
+                pass
+            before = readers.words[2] - first  # READs answered by now, some perhaps earlier
+            statuses = [r.status for r in front.responses(readers.entries)]
+            assert set(statuses[before:]) <= {-errno.EAGAIN}, (number, before, statuses)
+            denied += statuses.count(-errno.EAGAIN)
+            succeeded += statuses.count(PAGES * PAGE)
+            assert len(front.responses(1, queue=1)) == 1
+            assert publish(front, FINALIZED, block, queue=1) == 0
+    assert denied > ROUNDS and succeeded > ROUNDS, "the two never met"

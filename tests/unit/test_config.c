@@ -63,6 +63,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c->local.socket, "");
 	assert_string_equal(c->local.allow_datanodes, "");
 	assert_string_equal(c->local.allow_pools, "*");
+	assert_string_equal(c->local.publish_datanodes, "");
 	assert_int_equal(c->local.mode, 0600);
 	assert_int_equal(c->local.max_connections, 64);
 	assert_int_equal(c->num_datanodes, 0);
@@ -89,6 +90,7 @@ static void test_everything_set(void **state)
 				     "socket = /a/l.sock\n"
 				     "allow-datanodes = dn-1 dn.2\n"
 				     "allow-pools = BP-1\n"
+				     "publish-datanodes = dn.2\n"
 				     "mode = 0660\n"
 				     "max-connections = 4096\n"
 				     "max-pool-pages = 100\n"
@@ -107,6 +109,7 @@ static void test_everything_set(void **state)
 	assert_string_equal(c->local.socket, "/a/l.sock");
 	assert_string_equal(c->local.allow_datanodes, "dn-1 dn.2");
 	assert_string_equal(c->local.allow_pools, "BP-1");
+	assert_string_equal(c->local.publish_datanodes, "dn.2");
 	assert_int_equal(c->local.mode, 0660);
 	assert_int_equal(c->local.max_connections, 4096);
 	assert_int_equal(c->local.max_pool_pages, 100);

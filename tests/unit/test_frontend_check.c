@@ -108,6 +108,34 @@ static void reads(void **state)
 	assert_int_equal(vread_check_read(&longest, 0), -EINVAL);
 }
 
+static void events(void **state)
+{
+	const struct vread_ioc_publish good = {.event = VREAD_PUBLISH_APPEND, .data_length = 100};
+	struct vread_ioc_publish p = good;
+
+	(void)state;
+	for (unsigned event = 0; event < 10; event++) {
+		p.event = event;
+		assert_int_equal(vread_check_publish(&p), event >= 1 && event <= 4 ? 0 : -EINVAL);
+	}
+	p.event = UINT32_MAX;
+	assert_int_equal(vread_check_publish(&p), -EINVAL);
+	p = good;
+	p.data_length = sizeof(struct vread_open_data);
+	assert_int_equal(vread_check_publish(&p), 0);
+	p.data_length--;
+	assert_int_equal(vread_check_publish(&p), -EINVAL);
+	p.data_length = VREAD_MAX_OPEN_DATA;
+	assert_int_equal(vread_check_publish(&p), 0);
+	p.data_length++;
+	assert_int_equal(vread_check_publish(&p), -EINVAL);
+	p.data_length = UINT32_MAX;
+	assert_int_equal(vread_check_publish(&p), -EINVAL);
+	p = good;
+	p.reserved = 1;
+	assert_int_equal(vread_check_publish(&p), -EINVAL);
+}
+
 static void responses(void **state)
 {
 	struct vread_response good = {.operation = VREAD_OP_READ, .status = 100}, r;
@@ -151,7 +179,7 @@ int main(void)
 		cmocka_unit_test(numbers),  cmocka_unit_test(no_numbers),
 		cmocka_unit_test(versions), cmocka_unit_test(roles),
 		cmocka_unit_test(reads),    cmocka_unit_test(responses),
-		cmocka_unit_test(errors),
+		cmocka_unit_test(errors),   cmocka_unit_test(events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,10 @@ static struct {
 	unsigned num_done;
 	unsigned opened, closed, submits, infos;
 	uint32_t abi, max_in_flight;
+	int publish_error;
+	unsigned published;
+	struct vread_ioc_publish publish; /* the last */
+	uint8_t publish_data[64];
 } driver;
 
 static void fill(const struct vread_ioc_read *r)
@@ -107,6 +111,21 @@ static int do_open(struct vread_ioc_open *open)
 	return 0;
 }
 
+static int do_publish(const struct vread_ioc_publish *publish)
+{
+	if (driver.publish_error)
+		return fails(driver.publish_error);
+	if (driver.interrupts && driver.interrupts--) {
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+		return fails(EINTR);
+	}
+	assert_in_range(publish->data_length, 1, sizeof(driver.publish_data));
+	memcpy(driver.publish_data, (const void *)(uintptr_t)publish->data, publish->data_length);
+	driver.publish = *publish;
+	driver.published++;
+	return 0;
+}
+
 static int do_submit(const struct vread_ioc_submit *submit)
 {
 	const struct vread_ioc_read *reads = (const void *)(uintptr_t)submit->reads;
@@ -164,6 +183,8 @@ int ioctl(int fd, unsigned long request, ...)
 		return do_submit(argument);
 	case VREAD_IOC_REAP:
 		return do_reap(argument);
+	case VREAD_IOC_PUBLISH:
+		return do_publish(argument);
 	default:
 		return fails(ENOTTY);
 	}
@@ -211,7 +232,7 @@ static int set_up(void **state)
 	driver.slice = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, driver.fd, 0);
 	assert_true(driver.slice != MAP_FAILED);
 	assert_int_equal(device_connect(driver.fd, POOL_BYTES, &transport), 0);
-	assert_int_equal(engine_init(&v.engine, transport, 2000, sequential_reclaim), 0);
+	assert_int_equal(engine_init(&v.engine, transport, 300, sequential_reclaim), 0);
 	v.files.next = v.files.prev = &v.files;
 	v.event_fd = -1;
 	v.timeout_ms = 300;
@@ -408,6 +429,73 @@ static void test_signals_do_not_prolong_an_open(void **state)
 	assert_true(driver.interrupts > 900);
 }
 
+static const char *const storages[] = {"DS-1", "DS-2"};
+static const struct vread_block replica = {
+	.pool_id = "p",
+	.block_id = -7,
+	.generation_stamp = 2,
+	.storage_ids = storages,
+	.num_storage_ids = 1,
+};
+
+static void test_publish(void **state)
+{
+	static const uint8_t data[] = "\1\0\1\0\0\0\0\0p\4DS-1";
+
+	(void)state;
+	assert_int_equal(vread_publish(&v, &replica, VREAD_EVENT_TRUNCATE, 1000), 0);
+	assert_int_equal(driver.published, 1);
+	assert_int_equal(driver.publish.block_id, -7);
+	assert_int_equal(driver.publish.genstamp, 2);
+	assert_int_equal(driver.publish.length, 1000);
+	assert_int_equal(driver.publish.event, VREAD_PUBLISH_TRUNCATE);
+	assert_int_equal(driver.publish.timeout_ms, 300);
+	assert_int_equal(driver.publish.reserved, 0);
+	assert_int_equal(driver.publish.data_length, sizeof(data) - 1);
+	assert_memory_equal(driver.publish_data, data, sizeof(data) - 1);
+	driver.interrupts = 3;
+	assert_int_equal(vread_publish(&v, &replica, VREAD_EVENT_DELETE, 0), 0);
+	assert_in_range(driver.publish.timeout_ms, 1, 300 - 3 * 20);
+	driver.interrupts = 1000;
+	assert_int_equal(vread_publish(&v, &replica, VREAD_EVENT_DELETE, 0), -ETIME);
+	assert_int_equal(driver.published, 2);
+}
+
+static void test_publish_errors(void **state)
+{
+	static const struct {
+		int driver, library;
+	} errors[] = {
+		{EOPNOTSUPP, -EOPNOTSUPP}, {ENOTTY, -EOPNOTSUPP}, /* a driver without events */
+		{EACCES, -EACCES},         {ENODEV, -ENODEV},
+		{ENOTCONN, -ENOTCONN},     {ETIME, -ETIME},
+	};
+	struct vread_block bad;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		driver.publish_error = errors[i].driver;
+		assert_int_equal(vread_publish(&v, &replica, VREAD_EVENT_APPEND, 0),
+				 errors[i].library);
+	}
+	driver.publish_error = 0;
+	assert_int_equal(vread_publish(&v, &replica, 0, 0), -EINVAL);
+	assert_int_equal(vread_publish(&v, &replica, 5, 0), -EINVAL);
+	bad = replica;
+	bad.num_storage_ids = 2;
+	assert_int_equal(vread_publish(&v, &bad, VREAD_EVENT_APPEND, 0), -EINVAL);
+	bad.num_storage_ids = 0;
+	assert_int_equal(vread_publish(&v, &bad, VREAD_EVENT_APPEND, 0), -EINVAL);
+	bad = replica;
+	bad.token = "t";
+	bad.token_length = 1;
+	assert_int_equal(vread_publish(&v, &bad, VREAD_EVENT_APPEND, 0), -EINVAL);
+	bad = replica;
+	bad.pool_id = NULL;
+	assert_int_equal(vread_publish(&v, &bad, VREAD_EVENT_APPEND, 0), -EINVAL);
+	assert_int_equal(driver.published, 0);
+}
+
 static void refused_at_connect(int expected)
 {
 	struct transport *t;
@@ -450,6 +538,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_open_error, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_signals_do_not_prolong_an_open, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_publish, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_publish_errors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_connect_errors, set_up, tear_down),
 	};
 

@@ -18,6 +18,7 @@ OFFER = {
     "max-ring-page-order": "4",
     "max-pool-pages": "32768",
     "role": "client",
+    "feature-publish": "0",
 }
 INIT_WAIT, CONNECTED, CLOSING, CLOSED = "2456"
 
@@ -157,6 +158,8 @@ def test_all_memory_comes_back(guest, store, module):
         ("max-pool-pages", "99999999999999999999", "must be 16 to 32768"),
         ("max-pool-pages", " 4096", "must be 16 to 32768"),
         ("role", "admin", "must be client or datanode"),
+        ("feature-publish", "2", "must be 0 to 1"),
+        ("feature-publish", "", "must be 0 to 1"),
     ],
 )
 def test_a_nonsensical_offer_is_refused_by_name(guest, store, module, node, value, words):
@@ -244,6 +247,47 @@ def test_an_event_storm_leaves_the_guest_alive(guest, store, module):
     for _ in range(5):
         assert guest.run("true", timeout=SOON).rc == 0
     assert holder(guest, "read", SPEC, "25000")[-1] == "read 65536"
+    assert backend.kill("TERM") == "closing"
+
+
+# ---- events ---------------------------------------------------------------------------------
+
+
+def publish(guest):
+    command = ["vread", "publish", "delete", f"{SPEC}@DS-1", "--timeout", "3000"]
+    return guest.run(command, timeout=60)
+
+
+def offer_to_a_datanode(store, guest, feature="1"):
+    write(store, guest, "role", "datanode")
+    if feature:
+        write(store, guest, "feature-publish", feature)
+    else:
+        remove(store, guest, "feature-publish")
+
+
+@pytest.mark.parametrize("feature", ["0", None], ids=["offered as 0", "not offered"])
+def test_a_backend_that_takes_no_events_is_sent_none(guest, store, module, feature):
+    offer_to_a_datanode(store, guest, feature)
+    backend = Backend(store, guest, "silent")  # would leave it unanswered
+    assert b"this device takes no events" in publish(guest).stderr
+    assert backend.kill("TERM") == "closing"
+
+
+def test_an_event_is_answered(guest, store, module):
+    offer_to_a_datanode(store, guest)
+    backend = Backend(store, guest, "none")
+    assert publish(guest).rc == 0
+    assert backend.kill("TERM") == "closing"
+
+
+def test_an_event_that_is_not_answered(guest, store, module):
+    offer_to_a_datanode(store, guest)
+    backend = Backend(store, guest, "silent")
+    started = time.monotonic()
+    done = publish(guest)
+    assert (done.rc, b"no answer in time" in done.stderr) == (1, True), done.stderr
+    assert time.monotonic() - started > 2.5
     assert backend.kill("TERM") == "closing"
 
 

@@ -4,9 +4,11 @@
  * never see of another.
  *
  *   vread_uapi_test POOL/blk_ID_GS[@STORAGE][:LENGTH]
+ *   vread_uapi_test POOL/blk_ID_GS datanode STORAGE
  *
  * Runs in a guest whose device is connected and may read that block, which is at least
- * 1 MiB.  Prints one line a check; exits with 1 if one failed.
+ * 1 MiB; or whose device has role datanode and may publish for that storage, and then only
+ * does that.  Prints one line a check; exits with 1 if one failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -92,6 +94,19 @@ static struct {
 	int64_t id;
 	uint64_t genstamp;
 } block;
+
+static void add_storage(const char *id)
+{
+	uint8_t length = (uint8_t)strlen(id);
+	struct vread_open_data header;
+
+	memcpy(&header, block.data, sizeof(header));
+	header.num_storages++;
+	memcpy(block.data, &header, sizeof(header));
+	block.data[block.data_length++] = (char)length;
+	memcpy(block.data + block.data_length, id, length);
+	block.data_length += length;
+}
 
 static void parse_block(const char *spec)
 {
@@ -218,7 +233,7 @@ static long try_map(int fd, size_t length, int prot, off_t offset)
 
 /* ---- checks ---- */
 
-static void check_device(int fd)
+static void check_device(int fd, const char *role)
 {
 	struct vread_ioc_info i = info(fd);
 	char byte = 0;
@@ -226,7 +241,7 @@ static void check_device(int fd)
 	check(i.abi == VREAD_IOC_ABI, "INFO tells this ABI");
 	check(i.connected == 1 && i.generation >= 1, "INFO tells of a connection");
 	check(i.max_in_flight >= 8 && i.max_in_flight <= 256, "INFO tells a sane max_in_flight");
-	check(!strcmp(i.role, "client"), "INFO tells role client");
+	check(!strcmp(i.role, role), "INFO tells the role");
 	check(!i.slice_bytes, "INFO tells of no slice yet");
 	expect(call(fd, VREAD_IOC_INFO, (void *)BAD_POINTER), -EFAULT, "INFO to a bad address");
 	expect(call(fd, _IO(VREAD_IOC_MAGIC, 99), NULL), -ENOTTY, "unknown ioctl");
@@ -575,18 +590,103 @@ static void check_pool_exhaustion(int fd)
 	check(comes_back(fd, before), "and all of it comes back");
 }
 
+static struct vread_ioc_publish publish_args(void)
+{
+	return (struct vread_ioc_publish){
+		.data = (uintptr_t)block.data,
+		.data_length = block.data_length,
+		.timeout_ms = TIMEOUT_MS,
+		.block_id = block.id,
+		.genstamp = block.genstamp,
+		.event = VREAD_PUBLISH_FINALIZED,
+	};
+}
+
+static long publish_with(int fd, struct vread_ioc_publish args)
+{
+	return call(fd, VREAD_IOC_PUBLISH, &args);
+}
+
+/* What no driver lets through, whatever the device's role. */
+static void check_bad_publish(int fd)
+{
+	struct vread_ioc_publish a;
+
+	expect(call(fd, VREAD_IOC_PUBLISH, (void *)BAD_POINTER), -EFAULT,
+	       "PUBLISH from a bad address");
+	a = publish_args();
+	a.event = 0;
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH of event 0");
+	a.event = VREAD_PUBLISH_DELETE + 1;
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH of an unknown event");
+	a.event = UINT32_MAX;
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH of event 2^32 - 1");
+	a = publish_args();
+	a.reserved = 1;
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH with reserved set");
+	a = publish_args();
+	a.data_length = sizeof(struct vread_open_data) - 1;
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH with half a header");
+	a.data_length = VREAD_MAX_OPEN_DATA + 1;
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH with 16 KiB + 1 of data");
+	a.data_length = UINT32_MAX;
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH with 2^32 - 1 bytes of data");
+}
+
+static void check_publish_as_client(int fd)
+{
+	check_bad_publish(fd);
+	expect(publish_with(fd, publish_args()), -EOPNOTSUPP, "PUBLISH by a client");
+}
+
+static void check_publish_as_datanode(int fd, const char *storage)
+{
+	struct vread_ioc_publish a = publish_args();
+	struct vread_ioc_open open;
+
+	expect(publish_with(fd, a), -EINVAL, "PUBLISH without a storage");
+	add_storage(storage);
+	open = open_args();
+	check_bad_publish(fd);
+	a = publish_args();
+	a.data = BAD_POINTER;
+	expect(publish_with(fd, a), -EFAULT, "PUBLISH with data at a bad address");
+	a = publish_args();
+	a.event = VREAD_PUBLISH_DELETE;
+	expect(publish_with(fd, a), 0, "PUBLISH of a deletion");
+	expect(open_with(fd, open), -ENOENT, "OPEN after it");
+	a.event = VREAD_PUBLISH_FINALIZED;
+	expect(publish_with(fd, a), 0, "PUBLISH of its finalization");
+	expect(open_with(fd, open), 0, "OPEN after that");
+	add_storage("DS-2");
+	expect(publish_with(fd, publish_args()), -EINVAL, "PUBLISH for two storages");
+}
+
+static int run_as_datanode(const char *storage)
+{
+	int fd = open_device();
+
+	check_device(fd, "datanode");
+	check_publish_as_datanode(fd, storage);
+	printf("%u failed\n", failures);
+	return failures ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct vread_ioc_open opened;
 	int fd;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s POOL/blk_ID_GS\n", argv[0]);
+	if (argc != 2 && (argc != 4 || strcmp(argv[2], "datanode"))) {
+		fprintf(stderr, "usage: %s POOL/blk_ID_GS [datanode STORAGE]\n", argv[0]);
 		return 2;
 	}
 	parse_block(argv[1]);
+	if (argc == 4)
+		return run_as_datanode(argv[3]);
 	fd = open_device();
-	check_device(fd);
+	check_device(fd, "client");
+	check_publish_as_client(fd);
 	check_before_slice(fd);
 	check_slice(fd);
 	check_mmap(fd);

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread_publish against a real vreadd: from its return on nobody reads what was withdrawn."""
+
+import errno
+import os
+import threading
+import time
+
+import pytest
+
+from tests.libvread import vreadlib
+from tests.libvread.vreadlib import APPEND, DELETE, FINALIZED, TRUNCATE
+from tools.vreadd import Vreadd
+
+READERS = 3
+ROUNDS = 30
+
+
+@pytest.fixture(scope="module")
+def publishing(served):
+    with Vreadd(served[0], variant="asan", publish=["dn1"]) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def publisher(lib, publishing):
+    with vreadlib.Connection(lib, publishing.endpoint) as connection:
+        yield connection
+
+
+@pytest.fixture
+def block(served, publisher):
+    block = served[1]["chunk"]
+    yield block
+    publish(publisher, FINALIZED, block)
+
+
+def publish(connection, event, block, **arguments):
+    connection.publish(event, block.pool, block.id, block.genstamp, ["DS-1"], **arguments)
+
+
+def open_block(connection, block):
+    return connection.open(block.pool, block.id, block.genstamp, block.length, ["DS-1"])
+
+
+def error_of(call, *arguments):
+    with pytest.raises(OSError) as raised:
+        call(*arguments)
+    return raised.value.errno
+
+
+@pytest.mark.parametrize("event", [APPEND, TRUNCATE, DELETE])
+def test_withdrawn_until_finalized(publisher, connection_to, block, event):
+    with connection_to() as reader, open_block(reader, block) as f:
+        assert f.pread(100, 0) == block.content()[:100]
+        publish(publisher, event, block, length=12)
+        assert error_of(f.pread, 100, 0) == errno.EAGAIN
+        assert error_of(f.update) == errno.EAGAIN
+        assert error_of(open_block, reader, block) == errno.ENOENT
+        publish(publisher, FINALIZED, block)
+        assert f.pread(100, 0) == block.content()[:100]
+        f.update()
+
+
+@pytest.fixture
+def connection_to(lib, publishing):
+    return lambda: vreadlib.Connection(lib, publishing.endpoint)
+
+
+@pytest.mark.parametrize(
+    "event,storages,token",
+    [
+        pytest.param(0, ["DS-1"], None, id="event 0"),
+        pytest.param(5, ["DS-1"], None, id="event 5"),
+        pytest.param(DELETE, [], None, id="no storage"),
+        pytest.param(DELETE, ["DS-1", "DS-2"], None, id="two storages"),
+        pytest.param(DELETE, [""], None, id="an empty storage id"),
+        pytest.param(DELETE, ["DS-1"], b"t", id="a token"),
+    ],
+)
+def test_bad_arguments(publisher, block, event, storages, token):
+    arguments = event, block.pool, block.id, block.genstamp, storages, token
+    assert error_of(publisher.publish, *arguments) == errno.EINVAL
+    open_block(publisher, block).close()
+
+
+def test_unknown_storage(publisher, block):
+    arguments = DELETE, block.pool, block.id, block.genstamp, ["DS-9"]
+    assert error_of(publisher.publish, *arguments) == errno.ENODEV
+
+
+def test_not_a_publisher(connection, block):
+    assert error_of(publish, connection, DELETE, block) == errno.EOPNOTSUPP
+
+
+def test_a_child_may_not(publisher, block):
+    child = os.fork()
+    if not child:
+        refused = error_of(publish, publisher, DELETE, block) == errno.ENOTCONN
+        os._exit(0 if refused else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    open_block(publisher, block).close()
+
+
+class Reader(threading.Thread):
+    """Reads a block as fast as it can, and notes what it may not get."""
+
+    def __init__(self, connection, block, withdrawn):
+        super().__init__()
+        self.connection, self.block, self.withdrawn = connection, block, withdrawn
+        self.stop = threading.Event()
+        self.reads, self.denials, self.wrong = 0, 0, []
+
+    def run(self):
+        content = self.block.content()
+        with open_block(self.connection, self.block) as f:
+            while not self.stop.is_set():
+                before = self.withdrawn.is_set()
+                try:
+                    data = f.pread(65536, 0)
+                except OSError as error:
+                    if error.errno != errno.EAGAIN:
+                        self.wrong.append(error)
+                    self.denials += 1
+                    continue
+                if before and self.withdrawn.is_set():
+                    self.wrong.append("bytes of a withdrawn block")
+                if data != content[:65536]:
+                    self.wrong.append("other bytes")
+                self.reads += 1
+
+
+def wait_for_three_more(readers, counter):
+    start = [getattr(reader, counter) for reader in readers]
+    deadline = time.monotonic() + 30
+    while any(getattr(r, counter) < n + 3 for r, n in zip(readers, start, strict=True)):
+        assert all(r.is_alive() for r in readers)
+        assert time.monotonic() < deadline, f"{counter}: no more of them"
+        time.sleep(0.001)
+
+
+def test_nobody_reads_after_publish_returned(publisher, connection_to, block):
+    withdrawn = threading.Event()
+    readers = [Reader(connection_to(), block, withdrawn) for _ in range(READERS)]
+    for reader in readers:
+        reader.start()
+    try:
+        for _ in range(ROUNDS):
+            wait_for_three_more(readers, "reads")
+            publish(publisher, APPEND, block)
+            withdrawn.set()
+            wait_for_three_more(readers, "denials")
+            withdrawn.clear()
+            publish(publisher, FINALIZED, block)
+    finally:
+        for reader in readers:
+            reader.stop.set()
+        for reader in readers:
+            reader.join()
+            reader.connection.close()
+        assert [reader.wrong[:3] for reader in readers] == [[]] * READERS

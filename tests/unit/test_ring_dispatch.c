@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Answers that became untrue while their requests were carried out, and who may
+ * publish.  Blocks here are made up: what block.h declares is what they say.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "block/block.h"
+#include "policy/policy.h"
+#include "ring/dispatch.h"
+#include "ring/handles.h"
+
+#define POOL_PAGES 4U
+
+struct block_handle {
+	int dummy;
+};
+
+/* The one block there is. */
+static struct {
+	struct block_handle handle;
+	bool withdrawn;
+	int error; /* of reading and looking */
+	unsigned holds, releases, closes, published;
+	struct block_event event;
+	char pool_id[64], storage_id[64];
+} block;
+
+int block_open(struct block_store *s, const struct policy *p, const struct block_name *name,
+	       struct block_handle **ret, struct block_info *ret_info)
+{
+	(void)s, (void)p;
+	*ret = &block.handle;
+	*ret_info = (struct block_info){1000, name->genstamp, VREAD_BLOCK_FINALIZED};
+	return 0;
+}
+
+ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length)
+{
+	(void)h, (void)offset;
+	memset(dst, 'b', length);
+	return block.error ? block.error : (ssize_t)length;
+}
+
+int block_stat(struct block_handle *h, struct block_info *ret_info)
+{
+	(void)h;
+	*ret_info = (struct block_info){1000, 5, VREAD_BLOCK_FINALIZED};
+	return block.error;
+}
+
+void block_close(struct block_handle *h)
+{
+	(void)h;
+	block.closes++;
+}
+
+bool block_hold(struct block_handle *h)
+{
+	assert_ptr_equal(h, &block.handle);
+	assert_int_equal(block.closes, 0); /* it must still be there */
+	block.holds++;
+	return !block.withdrawn;
+}
+
+void block_release(struct block_handle *h)
+{
+	assert_ptr_equal(h, &block.handle);
+	assert_int_equal(block.closes, 0);
+	block.releases++;
+}
+
+int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e)
+{
+	(void)s, (void)p;
+	block.published++;
+	block.event = *e;
+	strcpy(block.pool_id, e->pool_id);
+	strcpy(block.storage_id, e->storage_id);
+	return 0;
+}
+
+/* ---- fixture ---------------------------------------------------------------- */
+
+static struct {
+	struct port_conn conn;
+	struct dispatch dispatch;
+	struct dispatch_scratch scratch;
+	struct policy *policy;
+	uint8_t pool[POOL_PAGES * VREAD_PAGE_SIZE];
+} device;
+
+static int set_up(void **state)
+{
+	const char *error;
+
+	(void)state;
+	memset(&block, 0, sizeof(block));
+	memset(&device, 0, sizeof(device));
+	device.policy = policy_new(POLICY_DATANODE, "dn1", "*", &error);
+	device.conn = (struct port_conn){
+		.policy = device.policy,
+		.pool = device.pool,
+		.pool_pages = POOL_PAGES,
+	};
+	device.dispatch.conn = &device.conn;
+	device.dispatch.handles = handles_new();
+	return device.policy && device.dispatch.handles ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	handles_free(device.dispatch.handles);
+	policy_free(device.policy);
+	return 0;
+}
+
+static uint32_t put_data(const char *const *storages, uint16_t count, const char *token)
+{
+	struct vread_open_data header = {
+		.pool_id_length = 4,
+		.num_storages = count,
+		.token_length = (uint16_t)strlen(token),
+	};
+	uint8_t *p = device.pool;
+
+	memcpy(p, &header, sizeof(header));
+	p += sizeof(header);
+	memcpy(p, "BP-1", 4);
+	p += 4;
+	for (uint16_t i = 0; i < count; i++) {
+		*p = (uint8_t)strlen(storages[i]);
+		memcpy(p + 1, storages[i], *p);
+		p += *p + 1;
+	}
+	memcpy(p, token, strlen(token));
+	return (uint32_t)(p + strlen(token) - device.pool);
+}
+
+static struct vread_request open_request(void)
+{
+	return (struct vread_request){
+		.operation = VREAD_OP_OPEN,
+		.pool_pages = 1,
+		.u.open = {.block_id = 7, .genstamp = 5, .data_length = put_data(NULL, 0, "")},
+	};
+}
+
+static struct vread_request read_request(uint32_t handle)
+{
+	return (struct vread_request){
+		.operation = VREAD_OP_READ,
+		.handle = handle,
+		.pool_pages = 1,
+		.u.read = {.length = 100},
+	};
+}
+
+static struct vread_request handle_request(uint8_t operation, uint32_t handle)
+{
+	return (struct vread_request){.operation = operation, .handle = handle};
+}
+
+static struct vread_request publish_request(unsigned event)
+{
+	static const char *const storage = "DS-1";
+
+	return (struct vread_request){
+		.operation = VREAD_OP_PUBLISH,
+		.pool_pages = 1,
+		.u.publish = {.block_id = 7,
+			      .genstamp = 5,
+			      .event = event,
+			      .data_length = put_data(&storage, 1, "")},
+	};
+}
+
+/* Withdraws the block once the request is carried out, if asked to. */
+static struct vread_response answer(struct vread_request r, bool withdraw_meanwhile)
+{
+	struct vread_response response = {0};
+
+	r.id = 3;
+	dispatch_request(&device.dispatch, &device.scratch, &r, &response);
+	if (withdraw_meanwhile)
+		block.withdrawn = true;
+	dispatch_seal(&device.dispatch, &device.scratch, &response);
+	dispatch_unseal(&device.dispatch, &device.scratch);
+	assert_int_equal(block.holds, block.releases);
+	assert_int_equal(response.id, 3);
+	assert_int_equal(response.operation, r.operation);
+	return response;
+}
+
+static uint32_t open_block(void)
+{
+	struct vread_response response = answer(open_request(), false);
+
+	assert_int_equal(response.status, 0);
+	assert_int_not_equal(response.handle, 0);
+	return response.handle;
+}
+
+static void assert_bare(const struct vread_response *r, int status)
+{
+	const struct vread_response bare = {.id = r->id,
+					    .operation = r->operation,
+					    .status = status};
+
+	assert_memory_equal(r, &bare, sizeof(bare));
+}
+
+/* ---- withdrawn meanwhile ------------------------------------------------------ */
+
+static void test_what_nobody_withdrew_is_answered(void **state)
+{
+	uint32_t handle = open_block();
+	struct vread_response r;
+
+	(void)state;
+	r = answer(read_request(handle), false);
+	assert_int_equal(r.status, 100);
+	r = answer(handle_request(VREAD_OP_STAT, handle), false);
+	assert_int_equal(r.status, 0);
+	assert_int_equal(r.u.block.length, 1000);
+	assert_int_equal(block.holds, 3);
+}
+
+static void test_a_read_is_denied(void **state)
+{
+	uint32_t handle = open_block();
+	struct vread_response r = answer(read_request(handle), true);
+
+	(void)state;
+	assert_bare(&r, -EAGAIN);
+	assert_int_equal(device.dispatch.counters.reads, 0);
+	assert_int_equal(device.dispatch.counters.bytes, 0);
+	assert_int_equal(device.dispatch.counters.errors[EAGAIN], 1);
+}
+
+/* Of data that is being changed: not the reader's concern any more. */
+static void test_a_failed_read_is_denied_too(void **state)
+{
+	uint32_t handle = open_block();
+	struct vread_response r;
+
+	(void)state;
+	block.error = -EBADMSG;
+	r = answer(read_request(handle), false);
+	assert_bare(&r, -EBADMSG);
+	r = answer(read_request(handle), true);
+	assert_bare(&r, -EAGAIN);
+}
+
+static void test_a_stat_is_denied(void **state)
+{
+	uint32_t handle = open_block();
+	struct vread_response r = answer(handle_request(VREAD_OP_STAT, handle), true);
+
+	(void)state;
+	assert_bare(&r, -EAGAIN);
+}
+
+static void test_an_open_is_denied_and_leaves_nothing(void **state)
+{
+	struct vread_response r = answer(open_request(), true);
+
+	(void)state;
+	assert_bare(&r, -ENOENT);
+	assert_int_equal(block.closes, 1);
+	assert_int_equal(handles_count(device.dispatch.handles), 0);
+	assert_int_equal(device.dispatch.counters.opens, 0);
+}
+
+/* On another queue, after the look-up: the block lives until its answer is given. */
+static void test_closed_meanwhile(void **state)
+{
+	uint32_t handle = open_block();
+	struct vread_request r = read_request(handle);
+	struct vread_response response = {0};
+
+	(void)state;
+	dispatch_request(&device.dispatch, &device.scratch, &r, &response);
+	assert_int_equal(handles_remove(device.dispatch.handles, handle), 0);
+	dispatch_seal(&device.dispatch, &device.scratch, &response);
+	assert_int_equal(response.status, 100);
+	assert_int_equal(block.closes, 0);
+	dispatch_unseal(&device.dispatch, &device.scratch);
+	assert_int_equal(block.closes, 1);
+}
+
+static void test_what_is_about_no_block_holds_none(void **state)
+{
+	uint32_t handle = open_block();
+	struct vread_response r;
+
+	(void)state;
+	block.holds = block.releases = 0;
+	r = answer(read_request(12345), true);
+	assert_bare(&r, -EBADF);
+	r = answer(handle_request(99, 0), true);
+	assert_bare(&r, -EOPNOTSUPP);
+	r = answer(publish_request(VREAD_PUBLISH_APPEND), true);
+	assert_bare(&r, 0);
+	r = answer(handle_request(VREAD_OP_CLOSE, handle), true);
+	assert_bare(&r, 0);
+	assert_int_equal(block.holds, 0);
+	assert_int_equal(block.closes, 1);
+}
+
+/* ---- publishing ----------------------------------------------------------------- */
+
+static void test_an_event_arrives_whole(void **state)
+{
+	struct vread_response r = answer(publish_request(VREAD_PUBLISH_TRUNCATE), false);
+
+	(void)state;
+	assert_bare(&r, 0);
+	assert_int_equal(block.published, 1);
+	assert_string_equal(block.pool_id, "BP-1");
+	assert_string_equal(block.storage_id, "DS-1");
+	assert_int_equal(block.event.block_id, 7);
+	assert_int_equal(block.event.genstamp, 5);
+	assert_int_equal(block.event.event, VREAD_PUBLISH_TRUNCATE);
+	assert_int_equal(device.dispatch.counters.published, 1);
+}
+
+static void refuse(struct vread_request request, int status)
+{
+	struct vread_response r = answer(request, false);
+
+	assert_bare(&r, status);
+	assert_int_equal(block.published, 0);
+}
+
+static void test_bad_events(void **state)
+{
+	static const char *const storages[] = {"DS-1", "DS-2"};
+	struct vread_request r = publish_request(VREAD_PUBLISH_DELETE);
+
+	(void)state;
+	r.u.publish.data_length = put_data(storages, 2, "");
+	refuse(r, -EINVAL);
+	r.u.publish.data_length = put_data(storages, 0, "");
+	refuse(r, -EINVAL);
+	r.u.publish.data_length = put_data(storages, 1, "t");
+	refuse(r, -EINVAL);
+	r.u.publish.data_length = put_data(storages, 1, "") - 1;
+	refuse(r, -EINVAL);
+	refuse(publish_request(0), -EINVAL);
+	refuse(publish_request(VREAD_PUBLISH_DELETE + 1), -EINVAL);
+	assert_int_equal(device.dispatch.counters.published, 0);
+}
+
+static void test_a_client_publishes_nothing(void **state)
+{
+	const char *error;
+	struct policy *client = policy_new(POLICY_CLIENT, "*", "*", &error);
+
+	(void)state;
+	device.conn.policy = client;
+	refuse(publish_request(VREAD_PUBLISH_FINALIZED), -EOPNOTSUPP);
+	policy_free(client);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_nobody_withdrew_is_answered),
+		TEST(test_a_read_is_denied),
+		TEST(test_a_failed_read_is_denied_too),
+		TEST(test_a_stat_is_denied),
+		TEST(test_an_open_is_denied_and_leaves_nothing),
+		TEST(test_closed_meanwhile),
+		TEST(test_what_is_about_no_block_holds_none),
+		TEST(test_an_event_arrives_whole),
+		TEST(test_bad_events),
+		TEST(test_a_client_publishes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

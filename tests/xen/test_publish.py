@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A datanode domU publishes through its own frontend what happens to its blocks."""
+
+import pytest
+
+from tools.lab import deployment
+
+pytestmark = pytest.mark.xen
+
+
+@pytest.fixture(scope="module")
+def client(make_client):
+    return make_client("pub-client")
+
+
+@pytest.fixture(scope="module")
+def make_publisher(backend):
+    """make_publisher(name, datanodes): a guest whose device has role datanode."""
+
+    def make(name, datanodes):
+        guest = backend.host.create_guest(name)
+        command = ["vread", "attach", str(guest.domid), "--role", "datanode"]
+        backend.host.run([*command, "--allow-datanodes", datanodes]).check()
+        deployment.load_frontend(guest)
+        backend.wait_connected(guest)
+        return guest
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def publisher(make_publisher):
+    return make_publisher("pub-dn1", "dn1")
+
+
+@pytest.fixture(scope="module")
+def storage(demo):
+    (storage,) = demo.blocks[0].storage_ids
+    return storage
+
+
+def publish(guest, event, spec):
+    return guest.run(["vread", "publish", event, spec], timeout=60)
+
+
+def published(backend):
+    (datanode,) = backend.status()["datanodes"]
+    return datanode["published"]
+
+
+def test_what_the_datanode_withdraws_the_client_cannot_read(client, publisher, backend, demo):
+    spec = demo.blocks[0].spec()
+    before = published(backend)
+    assert deployment.file_digest(client) == demo.sha256
+    publish(publisher, "delete", spec).check()
+    refused = client.run(["vread", "cat", spec])
+    assert (refused.rc, refused.stdout) == (1, b"")
+    assert b"no such block" in refused.stderr
+    assert published(backend)["delete"] == before["delete"] + 1
+    assert published(backend)["withdrawn"] == 1
+    publish(publisher, "finalized", spec).check()
+    assert published(backend)["withdrawn"] == 0
+    assert deployment.file_digest(client) == demo.sha256
+
+
+def test_status_and_nodes(publisher, backend):
+    device = backend.device(publisher)
+    assert (device["state"], device["role"]) == ("Connected", "datanode")
+    node = f"{backend.frontend_path(publisher)}/role"
+    assert backend.host.text(["xenstore-read", node]).strip() == "datanode"
+    node = f"{backend.backend_path(publisher)}/feature-publish"
+    assert backend.host.text(["xenstore-read", node]).strip() == "1"
+    check = backend.host.run("vread xenstore check")
+    assert check.rc == 0, check.stdout
+    assert "published: finalized" in backend.host.text("vread status")
+
+
+def test_a_client_may_not(client, demo):
+    done = publish(client, "delete", demo.blocks[0].spec())
+    assert done.rc == 1
+    assert b"this device takes no events" in done.stderr
+    assert deployment.file_digest(client) == demo.sha256
+
+
+def test_only_for_its_own_datanode(make_publisher, backend, demo):
+    other = make_publisher("pub-dn9", "dn9")
+    before = published(backend)
+    done = publish(other, "delete", demo.blocks[0].spec())
+    assert done.rc == 1
+    assert b"may not read or speak for" in done.stderr
+    assert published(backend) == before
+
+
+def test_ioctl_arguments(publisher, uapi_test, demo, storage):
+    publisher.put(uapi_test, "/uapi_test")
+    answer = publisher.run(["/uapi_test", demo.blocks[0].spec(), "datanode", storage], timeout=120)
+    assert answer.rc == 0, answer.stdout.decode()
