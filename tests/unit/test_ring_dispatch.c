@@ -194,6 +194,8 @@ static struct vread_response answer(struct vread_request r, bool withdraw_meanwh
 	if (withdraw_meanwhile)
 		block.withdrawn = true;
 	dispatch_seal(&device.dispatch, &device.scratch, &response);
+	/* here it would be put on the ring */
+	assert_int_equal(block.holds - block.releases, device.scratch.subject ? 1 : 0);
 	dispatch_unseal(&device.dispatch, &device.scratch);
 	assert_int_equal(block.holds, block.releases);
 	assert_int_equal(response.id, 3);

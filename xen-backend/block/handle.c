@@ -196,10 +196,12 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 		return -ENOMEM;
 	pthread_mutex_init(&h->lock, NULL);
 	h->cache = store->cache;
-	r = search_store(&s, p, h);
+	h->pool_id = strdup(name->pool_id);
+	h->block_id = name->block_id;
+	h->genstamp = name->genstamp;
+	r = h->pool_id ? search_store(&s, p, h) : -ENOMEM;
 	if (r < 0) {
-		pthread_mutex_destroy(&h->lock);
-		free(h);
+		block_close(h);
 		return r;
 	}
 	fill_info(h->replica, ret_info);
@@ -260,5 +262,6 @@ void block_close(struct block_handle *h)
 		return;
 	replica_put(h->replica);
 	pthread_mutex_destroy(&h->lock);
+	free(h->pool_id);
 	free(h);
 }

@@ -49,6 +49,11 @@ struct block_handle {
 	struct replica_cache *cache;
 	struct published *published; /* of the datanode the replica belongs to */
 	uint64_t visible_length;
+
+	/* What names the replica, however often it is found again. */
+	char *pool_id;
+	int64_t block_id;
+	uint64_t genstamp;
 };
 
 /* Whether the datanode has withdrawn that replica as of now. */

@@ -44,10 +44,8 @@ int block_publish(struct block_store *s, const struct policy *p, const struct bl
 
 bool block_hold(struct block_handle *h)
 {
-	const struct replica_key *key = &h->replica->key;
-
 	published_hold(h->published);
-	return !published_withdrawn(h->published, key->pool, key->id, key->genstamp, seconds());
+	return !published_withdrawn(h->published, h->pool_id, h->block_id, h->genstamp, seconds());
 }
 
 void block_release(struct block_handle *h)
