@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.hdfs.server.datanode.Replica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
 import org.slf4j.Logger;
@@ -44,6 +45,7 @@ final class Publisher {
   private final Disk disk;
   private final VolumeIdentity identity;
   private final PendingQueue queue;
+  private final WriteActivity activity = new WriteActivity();
   private final PublisherStatistics statistics = new PublisherStatistics();
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "vread-publisher");
@@ -86,9 +88,15 @@ final class Publisher {
 
   /** Puts a finalized replica on its way. Costs the caller no I/O. */
   void announce(ReplicaName name, ReplicaInfo replica) {
+    activity.ended(name.blockId);
     if (closed.getCount() > 0 && !queue.add(new Pending(name, replica))) {
       statistics.failed(PublisherStatistics.OVERFLOW);
     }
+  }
+
+  /** Data will come in for a replica. */
+  void writingBegan(Replica replica) {
+    activity.begun(replica);
   }
 
   /** Says that replicas are about to change; returns within the timeout, whatever came of it. */
@@ -121,8 +129,8 @@ final class Publisher {
         if (wait > 0) {
           closed.await(wait, TimeUnit.MILLISECONDS);
         } else if (queue.await(IDLE_MS)) {
-          closed.await(settings.delayMs(), TimeUnit.MILLISECONDS);
-          publishSome();
+          awaitQuiet();
+          publishWaiting();
         }
       }
     } catch (InterruptedException e) {
@@ -135,8 +143,27 @@ final class Publisher {
     }
   }
 
-  private void publishSome() {
-    List<Pending> batch = queue.take(BATCH);
+  /**
+   * Leaves the disk to the datanode as long as data comes in, within limits: made durable at once,
+   * blocks of a long file would get in the way of those that follow.
+   */
+  private void awaitQuiet() throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.maxDelayMs());
+    activity.sinceLastLook();
+    boolean ends;
+    do {
+      ends = closed.await(settings.delayMs(), TimeUnit.MILLISECONDS);
+    } while (!ends && activity.sinceLastLook() && System.nanoTime() - deadline < 0);
+  }
+
+  /** What comes meanwhile waits for the next quiet moment. */
+  private void publishWaiting() {
+    for (int left = queue.size(); left > 0 && closed.getCount() > 0; left -= BATCH) {
+      publishBatch(queue.take(BATCH));
+    }
+  }
+
+  private void publishBatch(List<Pending> batch) {
     try {
       for (Pending pending : makeDurable(batch)) {
         publish(pending);

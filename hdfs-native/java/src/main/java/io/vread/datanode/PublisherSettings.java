@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory;
 final class PublisherSettings {
   static final String TIMEOUT_MS = "io.vread.publisher.timeout.ms";
   static final String DELAY_MS = "io.vread.publisher.delay.ms";
+  static final String MAX_DELAY_MS = "io.vread.publisher.delay.max.ms";
   static final String QUEUE = "io.vread.publisher.queue";
 
   private static final Logger LOG = LoggerFactory.getLogger(PublisherSettings.class);
@@ -17,12 +18,14 @@ final class PublisherSettings {
   private final Settings shared;
   private final int timeoutMs;
   private final int delayMs;
+  private final int maxDelayMs;
   private final int queueLimit;
 
   PublisherSettings(Configuration conf) {
     shared = Settings.of(conf);
     timeoutMs = number(conf, TIMEOUT_MS, 200, 1, 10_000);
-    delayMs = number(conf, DELAY_MS, 50, 0, 60_000);
+    delayMs = number(conf, DELAY_MS, 100, 0, 60_000);
+    maxDelayMs = number(conf, MAX_DELAY_MS, 2000, 0, 60_000);
     queueLimit = number(conf, QUEUE, 4096, 1, 1 << 20);
   }
 
@@ -49,9 +52,14 @@ final class PublisherSettings {
     return timeoutMs;
   }
 
-  /** For how long finalized replicas are collected before they are made durable together. */
+  /** For how long nothing must have been written before replicas are made durable. */
   int delayMs() {
     return delayMs;
+  }
+
+  /** After how long they are, however much is being written. */
+  int maxDelayMs() {
+    return maxDelayMs;
   }
 
   /** How many finalized replicas may wait to be published. */

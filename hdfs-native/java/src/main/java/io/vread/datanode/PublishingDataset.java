@@ -7,6 +7,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
@@ -81,7 +82,11 @@ final class PublishingDataset implements InvocationHandler {
 
   private Object call(Method method, Object[] arguments) throws Throwable {
     try {
-      return method.invoke(stock, arguments);
+      Object result = method.invoke(stock, arguments);
+      if (result instanceof ReplicaHandler) {
+        publisher.writingBegan(((ReplicaHandler) result).getReplica());
+      }
+      return result;
     } catch (InvocationTargetException e) {
       throw e.getCause();
     }

@@ -160,6 +160,43 @@ public class PublisherTest {
   }
 
   @Test
+  public void whileDataComesInTheDiskIsLeftToIt() {
+    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
+    try (Bench bench = new Bench(settings).start()) {
+      GrowingReplica writing = new GrowingReplica(8);
+      bench.publisher.writingBegan(writing.replica);
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.pause(400);
+      assertEquals("" + bench.story.lines(), 0, bench.story.count("start"));
+      writing.growing = false; // it stays open
+      bench.story.await("finalized 7_1001@DS-1");
+    }
+  }
+
+  @Test
+  public void butNotForEver() {
+    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "100"};
+    try (Bench bench = new Bench(settings).start()) {
+      bench.publisher.writingBegan(new GrowingReplica(8).replica);
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.await("finalized 7_1001@DS-1");
+    }
+  }
+
+  @Test
+  public void replicasThatAreFinalizedAreNotWatched() {
+    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
+    try (Bench bench = new Bench(settings).start()) {
+      bench.publisher.writingBegan(new GrowingReplica(7).replica);
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.await("finalized 7_1001@DS-1");
+    }
+  }
+
+  @Test
   public void withoutABackendNothingIsSyncedAndNobodyWaits() {
     try (Bench bench = new Bench()) {
       bench.backend.absent = true;
@@ -304,21 +341,13 @@ public class PublisherTest {
       Thread opener =
           new Thread(
               () -> {
-                sleep(3 * Bench.TIMEOUT_MS);
+                bench.story.pause(3 * Bench.TIMEOUT_MS);
                 bench.backend.gate.countDown();
               });
       opener.start();
       bench.publisher.withdraw(Event.DELETE, names(bench, 1, 2));
       assertEquals(1, bench.count(Event.DELETE));
       assertEquals(1, bench.failed("late"));
-    }
-  }
-
-  private static void sleep(long ms) {
-    try {
-      Thread.sleep(ms);
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
     }
   }
 

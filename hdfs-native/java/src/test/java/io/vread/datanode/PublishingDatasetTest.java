@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
@@ -309,6 +310,25 @@ public class PublishingDatasetTest {
     dataset.checkAndUpdate(FakeDataset.POOL, eight);
     assertOrder("call checkAndUpdate", "finalized 8_1001@DS-1");
     assertEquals(1, bench.count(Event.DELETE));
+  }
+
+  @Test
+  public void replicasOpenForWritingAreWatched() throws IOException {
+    stop();
+    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
+    bench = new Bench(settings).start();
+    stock = bench.stock;
+    stock.finalized(7, 1001, 10, "DS-1");
+    GrowingReplica writing = new GrowingReplica(8);
+    ReplicaHandler handler = new ReplicaHandler(writing.replica, null);
+    stock.behaviours.put("createRbw", a -> handler);
+    assertSame(
+        handler, bench.dataset.createRbw(StorageType.DISK, "DS-1", Bench.block(8, 1001), false));
+    bench.dataset.finalizeBlock(Bench.block(7, 1001), false);
+    bench.story.pause(400);
+    assertEquals(0, bench.story.count("start"));
+    writing.growing = false;
+    bench.story.await("finalized 7_1001@DS-1");
   }
 
   // ---- what the datanode must not notice -------------------------------------------

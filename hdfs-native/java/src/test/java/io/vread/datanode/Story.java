@@ -44,11 +44,15 @@ final class Story {
       if (System.nanoTime() - end > 0) {
         fail("no " + what + " within " + LIMIT_MS + " ms: " + lines());
       }
-      try {
-        Thread.sleep(1);
-      } catch (InterruptedException e) {
-        throw new AssertionError(e);
-      }
+      pause(1);
+    }
+  }
+
+  void pause(long ms) {
+    try {
+      Thread.sleep(ms);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
     }
   }
 }
