@@ -299,9 +299,8 @@
  *   EACCES      this device may not read, or PUBLISH for, that datanode or pool
  *   EBADF       no such handle
  *   EBADMSG     data does not match its checksum; the bytes were withheld
- *   EBUSY       the datanode's file system is in use (mounted for writing, or
- *               not cleanly unmounted): this version reads only what was
- *               cleanly unmounted
+ *   EBUSY       the datanode's file system is in use in a way that cannot be read
+ *               along with: it has errors, no journal, or its journal elsewhere
  *   EILSEQ      the block's .meta is missing, truncated or malformed
  *   EINVAL      malformed request; repeating it is useless
  *   EIO         the image could not be read, or its file system is damaged
@@ -317,8 +316,8 @@
  *   ESRCH       (reserved for the frontend: no such device)
  *   ETIME       (frontend only) no answer within the caller's time
  *   EPERM       a block token was required and is missing, expired or wrong
- *   EAGAIN      the replica may have changed since it was opened, or was
- *               withdrawn; open it again
+ *   EAGAIN      the replica changed since it was opened, is being written just now,
+ *               or was withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp
  *
  * In every case the caller's way out is the same: read the block by other

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""File systems their owners use: not read at all, and read again once they are clean.
+"""File systems their owners use: read along with them where that can be done, else refused, and
+read again once it can.
 
 Through a real vreadd, whose counters and status must tell the operator as well.
 """
@@ -20,22 +21,38 @@ MIB = 1 << 20
 ID = 1073741825
 FILL = b"\xa5"
 
-# What makes a file system one not to read, and what its owner's fsck or unmounting does about it.
+# What makes a file system one not to read, why, and what its owner's fsck or unmounting does about
+# it.
 IN_USE = {
-    "journal-to-replay": ("feature needs_recovery", "feature -needs_recovery"),
-    "not-clean": ("set_super_value state 0", "set_super_value state 1"),
-    "errors": ("set_super_value state 3", "set_super_value state 1"),
-}
+    "not-clean": (
+        "set_super_value state 0", "set_super_value state 1",
+        "it was not cleanly unmounted: let its owner run e2fsck",
+    ),
+    "errors": (
+        "set_super_value state 3", "set_super_value state 1",
+        "it has errors: let its owner run e2fsck",
+    ),
+    "no-journal": (
+        "feature needs_recovery -has_journal", "feature -needs_recovery has_journal",
+        "it is in use and has no journal",
+    ),
+    "writeback": (
+        "set_super_value default_mount_opts 0x6c\nfeature needs_recovery",
+        "feature -needs_recovery",
+        "it is in use with data=writeback",
+    ),
+}  # fmt: skip
 
 
 @pytest.fixture(params=IN_USE)
 def use(request):
     """Begins and ends the use of a disk."""
-    begin, end = IN_USE[request.param]
+    begin, end, reason = IN_USE[request.param]
 
     def change(disk, used):
         disk.debugfs(begin if used else end)
 
+    change.reason = reason
     return change
 
 
@@ -93,13 +110,13 @@ def assert_nothing_exposed(front, handle, length=PAGE):
     assert bytes(front.pool) == FILL * len(front.pool)
 
 
-def test_in_use_from_the_start(served, vreadd, use):
+def test_refused_from_the_start(served, vreadd, use):
     disk, block = served
     use(disk, True)
     daemon = vreadd(disk)
     assert "datanode dn1: serving" in daemon.log()
-    assert f"image {disk.path}, partition gpt:2: in use" in daemon.log()
-    assert state(daemon) == "in use"
+    assert f"image {disk.path}, partition gpt:2: {use.reason}" in daemon.log()
+    assert state(daemon) == f"refused: {use.reason}"
     with daemon.front() as front:
         front.pool[PAGE:] = FILL * (len(front.pool) - PAGE)
         assert open_status(front, block) == -errno.EBUSY
@@ -110,10 +127,10 @@ def test_in_use_from_the_start(served, vreadd, use):
         assert read_all(front, block) == block.content()
 
 
-def test_taken_into_use_under_an_open_handle(served, vreadd, use):
+def test_refused_under_an_open_handle(served, vreadd, use):
     disk, block = served
     daemon = vreadd(disk)
-    assert "in use" not in daemon.log()
+    assert "reads are refused" not in daemon.log()
     assert state(daemon) == "clean"
     with daemon.front() as front:
         fresh = open_block(front, block)
@@ -121,18 +138,19 @@ def test_taken_into_use_under_an_open_handle(served, vreadd, use):
         assert front.read(used, 0, 200_000) == block.content()[:200_000]
         assert front.read(used, 0, 200_000) == block.content()[:200_000]  # without checksums now
         use(disk, True)
-        assert state(daemon) == "in use"
+        assert state(daemon) == f"refused: {use.reason}"
         for handle in (fresh, used):
             assert_nothing_exposed(front, handle)
         assert open_status(front, block) == -errno.EBUSY
         use(disk, False)
         assert state(daemon) == "clean"
-        for handle in (fresh, used):
-            assert_nothing_exposed(front, handle)  # who knows what happened meanwhile
+        for handle in (fresh, used):  # the block is found again
+            assert front.read(handle, 0, 200_000) == block.content()[:200_000]
+            assert front.stat(handle).status == 0
         assert read_all(front, block) == block.content()
 
 
-def test_another_block_where_the_block_was(tmp_path, served, vreadd):
+def test_another_block_where_the_block_was(tmp_path, served, vreadd, use):
     """The inodes still say where block and .meta are, the places already hold another block and
     its .meta: every checksum is right, every byte is wrong."""
     disk, block = served
@@ -151,15 +169,29 @@ def test_another_block_where_the_block_was(tmp_path, served, vreadd):
     daemon = vreadd(disk)
     with daemon.front() as front:
         handle = open_block(front, block)
-        disk.debugfs("feature needs_recovery")
+        use(disk, True)
         for path, file in pairs:
             place(path, file.read_bytes())
         assert_nothing_exposed(front, handle)
         assert open_status(front, block) == -errno.EBUSY
-        disk.debugfs("feature -needs_recovery")
-        assert_nothing_exposed(front, handle)
+        use(disk, False)
         # Nothing but the state kept them back: on their own they pass for the block.
         assert read_all(front, block) == other.content()
+
+
+def test_marked_as_mounted_and_nothing_committed(served, vreadd):
+    """As right after mounting: the journal is empty, all is at home."""
+    disk, block = served
+    daemon = vreadd(disk)
+    with daemon.front() as front:
+        handle = open_block(front, block)
+        disk.debugfs("feature needs_recovery")
+        assert state(daemon) == "live"
+        assert front.read(handle, 0, 100_000) == block.content()[:100_000]
+        assert read_all(front, block) == block.content()
+        disk.debugfs("feature -needs_recovery")
+        assert state(daemon) == "clean"
+        assert front.read(handle, 0, 100_000) == block.content()[:100_000]
 
 
 def refused(call, name):
@@ -234,27 +266,17 @@ def test_mounted_by_a_kernel(served, tmp_path, vreadd):
         handle = open_block(front, block)
         assert front.read(handle, 0, 100_000) == block.content()[:100_000]
         with mounted(disk, tmp_path / "mnt") as root:
-            assert state(daemon) == "in use"
-            assert_nothing_exposed(front, handle)
-            assert open_status(front, block) == -errno.EBUSY
+            assert state(daemon) == "live"
+            assert front.read(handle, 0, 100_000) == block.content()[:100_000]
+            assert read_all(front, block) == block.content()
             for name in (disk.inside(block.path), disk.meta_of(block)):
                 (root / name.lstrip("/")).unlink()
             commit(root)
             assert_nothing_exposed(front, handle)
-            assert open_status(front, block) == -errno.EBUSY
+            assert open_status(front, block) == -errno.ENOENT
         assert state(daemon) == "clean"
         assert_nothing_exposed(front, handle)
         assert open_status(front, block) == -errno.ENOENT
-
-
-@needs_root
-def test_mounted_and_unmounted_again(served, tmp_path, vreadd):
-    disk, block = served
-    daemon = vreadd(disk)
-    with daemon.front() as front:
-        with mounted(disk, tmp_path / "mnt"):
-            assert open_status(front, block) == -errno.EBUSY
-        assert read_all(front, block) == block.content()
 
 
 @needs_root

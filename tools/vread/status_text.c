@@ -111,14 +111,12 @@ static void print_data_dir(FILE *out, const json_t *dir)
 
 static void print_filesystem(FILE *out, const json_t *filesystem)
 {
-	const char *state = text(filesystem, "state");
-	char line[WIDTH + 16];
+	char line[512];
 	json_t *dir;
 	size_t i;
 
-	snprintf(line, sizeof(line), "partition %.16s: %.16s%s", text(filesystem, "partition"),
-		 state,
-		 strcmp(state, "in use") ? "" : " by its owner: not read until it is unmounted");
+	snprintf(line, sizeof(line), "partition %.16s: %.256s", text(filesystem, "partition"),
+		 text(filesystem, "state"));
 	print_wrapped(out, line);
 	json_array_foreach(json_object_get(filesystem, "data-dirs"), i, dir)
 	{
