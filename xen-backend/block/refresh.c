@@ -13,7 +13,8 @@
 #include "block/load.h"
 
 #define WANTED_INTERVAL_MS 1000U
-#define SLOW_INTERVAL_MS 10000U
+#define MISSING_INTERVAL_MS 10000U
+#define SLOW_INTERVAL_MS 60000U
 /* Looks may take this part of the time: an image can be made to be slow to look into. */
 #define DUTY 20U
 #define NICE 10
@@ -111,12 +112,14 @@ void refresh_look(struct store_datanode *dn)
 		  dn->took);
 }
 
-/* ---- the thread ------------------------------------------------------------- */
+/* ---- the thread, which alone changes what is served from now on -------------- */
 
 static uint64_t due(struct store_datanode *dn)
 {
-	uint64_t interval = atomic_load(&dn->wanted) ? WANTED_INTERVAL_MS : SLOW_INTERVAL_MS;
+	uint64_t interval = dn->served->missing ? MISSING_INTERVAL_MS : SLOW_INTERVAL_MS;
 
+	if (atomic_load(&dn->wanted))
+		interval = WANTED_INTERVAL_MS;
 	if (interval < dn->took * DUTY)
 		interval = dn->took * DUTY;
 	return dn->looked + interval;
