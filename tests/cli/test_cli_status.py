@@ -87,6 +87,13 @@ FULL = {
             "layout": "l",
             "state": "served",
             "missing": "image /images/dn1.raw: " + "no data directory /dfs/2: " * 9,
+            "published": {
+                "finalized": 2**62,
+                "append": 2,
+                "truncate": 2**62,
+                "delete": 4,
+                "withdrawn": 5,
+            },
             "filesystems": [
                 {
                     "partition": "gpt:2",
@@ -144,6 +151,9 @@ def test_everything_it_can_show(vread, daemon):
     text = "\n".join(lines)
     for part in (
         "vreadd 9.9, pid 12, up 1d 01:01:01",
+        f"published: finalized {2**62}, append 2, truncate",
+        "delete 4, withdrawn now 5",
+        "xen:7/0     Connected datanode",
         "no xenstore on this machine",
         "long-name/vread.sock",
         "5.0 TiB",
@@ -171,6 +181,7 @@ def test_everything_it_can_show(vread, daemon):
         {"ports": {"xen": None}, "datanodes": [None, 3], "devices": [[]], "totals": {"opens": "x"}},
         {"datanodes": [{"missing": 1, "layout": {}, "state": 7, "size": []}]},
         {"datanodes": [{"filesystems": [{"data-dirs": 5}, {"data-dirs": [[], {"pools": [4]}]}]}]},
+        {"datanodes": [{"published": 5}, {"published": {"append": "x"}}]},
         {"datanodes": [{"filesystems": 5}, {"filesystems": [None, 3, {"state": 7}]}]},
         {"version": 3, "pid": "x", "uptime_seconds": -5},
     ],

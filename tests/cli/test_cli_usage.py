@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import VREAD
 
-COMMANDS = "status inspect blocks stat cat attach detach version help".split()
+COMMANDS = "status inspect blocks stat cat publish attach detach version help".split()
 
 WRONG = [
     (["nonsense"], "nonsense: no such command"),
@@ -35,6 +35,12 @@ WRONG = [
     (["stat", "blk_1_1"], "blk_1_1: expected a block pool id"),
     (["stat", "--timeout", "0", "p/blk_1_1"], "--timeout 0: expected milliseconds"),
     (["cat"], "no block given"),
+    (["publish"], "expected an event: finalized, append, truncate or delete"),
+    (["publish", "deleted", "p/blk_1_1@DS-1"], "deleted: expected finalized, append, truncate or"),
+    (["publish", "delete"], "no block given"),
+    (["publish", "delete", "p/blk_1_1"], "p/blk_1_1: expected @STORAGE"),
+    (["publish", "delete", "p/blk_1_1@DS-1", "p/blk_2_1"], "p/blk_2_1: expected @STORAGE"),
+    (["publish", "delete", "p/blk_1@DS-1"], "expected a block id"),
     (["cat", "p/blk_1"], "expected a block id"),
     (["cat", "p/blk_1_x"], "expected a generation stamp"),
     (["cat", "p/blk_1_1:x"], "expected a length"),

@@ -3,6 +3,7 @@
 #include "status_text.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,18 +146,18 @@ static void print_published(FILE *out, const json_t *published)
 	static const char *const names[] = {"finalized", "append", "truncate", "delete"};
 	char line[160] = "published:";
 	size_t used = strlen(line);
-	int64_t sum = 0;
+	bool any = false;
 
 	for (unsigned i = 0; i < 4; i++) {
 		int64_t n = number(published, names[i]);
 
-		sum += n;
+		any |= n != 0;
 		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s %" PRId64 ",",
 					 names[i], n);
 	}
 	snprintf(line + used, sizeof(line) - used, " withdrawn now %" PRId64,
 		 number(published, "withdrawn"));
-	if (sum)
+	if (any)
 		print_wrapped(out, line);
 }
 
@@ -235,7 +236,7 @@ static void print_device(FILE *out, const json_t *device)
 	const char *error = json_string_value(json_object_get(device, "last_error"));
 	char pool[16];
 
-	fprintf(out, "%-11s %-9.9s %-6.6s %8s ", text(device, "name"), text(device, "state"),
+	fprintf(out, "%-11s %-9.9s %-8.8s %8s ", text(device, "name"), text(device, "state"),
 		text(device, "role"), size(number(device, "pool_pages") * 4096, pool));
 	print_counters(out, json_object_get(device, "counters"));
 	if (error)
@@ -255,13 +256,13 @@ void status_print(FILE *out, const json_t *status)
 	{
 		print_datanode(out, entry);
 	}
-	fprintf(out, "\n%-11s %-9s %-6s %8s %9s %9s %10s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",
+	fprintf(out, "\n%-11s %-9s %-8s %8s %9s %9s %10s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",
 		"OPENS", "READS", "BYTES", "ERRORS");
 	json_array_foreach(json_object_get(status, "devices"), i, entry)
 	{
 		print_device(out, entry);
 	}
-	fprintf(out, "%-37s ", "since start");
+	fprintf(out, "%-39s ", "since start");
 	print_counters(out, totals);
 	print_errors(out, totals);
 }
