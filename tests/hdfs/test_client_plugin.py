@@ -88,10 +88,9 @@ class Run:
 
 @pytest.fixture
 def cat(cluster, vreadd, tmp_path):
-    def run(conf=None, options=()):
-        return Run(
-            cluster, tmp_path, {"io.vread.endpoint": vreadd.endpoint} | (conf or {}), options
-        )
+    def run(conf=None, options=(), class_path=None):
+        conf = {"io.vread.endpoint": vreadd.endpoint} | (conf or {})
+        return Run(cluster, tmp_path, conf, options, class_path)
 
     return run
 
