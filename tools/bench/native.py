@@ -14,6 +14,8 @@ vread_read is what a sequential reader uses, and has pread's contract: the bytes
 caller's buffer.  Opening and closing every block is part of the time, connecting is not.  CPU time
 is the client's and vreadd's together.  Before the rounds a summed pass of both ways of reading
 must agree, or nothing is measured.
+
+Then come as many rounds of a stock HDFS client with and without vRead: tools/bench/hdfs.py.
 """
 
 import json
@@ -22,7 +24,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.bench import results
+from tools.bench import hdfs, results
 from tools.bench.load import WORTH_SAYING, Load
 from tools.bench.results import Row, Target
 from tools.bench.suite import BenchError, Suite
@@ -41,21 +43,15 @@ TARGETS = (
 
 def run(mib, block_mib, rounds):
     """Measures; the document that results.write() takes."""
-    data = demo_image(mib=mib, block_mib=block_mib, layout=False)
-    with tempfile.TemporaryDirectory(prefix="vread-bench-") as directory:
-        bench = _Bench(data, Path(directory) / "layout.json")
-        bench.check_agreement()
-        load = Load()
-        for number in range(1, rounds + 1):
-            SUITE.say(f"round {number} of {rounds}")
-            bench.round()
-        others = load.of_others()
+    load = Load()
+    rows = [*_block_rows(mib, block_mib, rounds), *_hdfs_rows(mib, block_mib, rounds)]
+    others = load.of_others()
     if others > WORTH_SAYING:
         SUITE.say(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
     conditions = {
         "cpus": os.cpu_count(),
         "cpus_used_by_others": others,
-        "bytes": data.size,
+        "bytes": mib << 20,
         "block_bytes": block_mib << 20,
         "request_bytes": REQUEST,
         "buffer": "page aligned",
@@ -63,8 +59,32 @@ def run(mib, block_mib, rounds):
         "api": {"vread.block.seq, .reread": "vread_read", "*.async": "vread_submit, vread_reap"},
         "cpu": "client and vreadd",
         "ratio": "median of the rounds' ratios",
+        "hdfs": hdfs.CONDITIONS,
     }
-    return results.document("native", bench.rows.values(), TARGETS, conditions)
+    return results.document("native", rows, (*TARGETS, *hdfs.TARGETS), conditions)
+
+
+def _block_rows(mib, block_mib, rounds):
+    data = demo_image(mib=mib, block_mib=block_mib, layout=False)
+    with tempfile.TemporaryDirectory(prefix="vread-bench-") as directory:
+        bench = _Bench(data, Path(directory) / "layout.json")
+        bench.check_agreement()
+        for number in range(1, rounds + 1):
+            SUITE.say(f"blocks, round {number} of {rounds}")
+            bench.round()
+    return bench.rows.values()
+
+
+def _hdfs_rows(mib, block_mib, rounds):
+    SUITE.say("hdfs: starting a NameNode, two DataNodes and a client")
+    with hdfs.HdfsRows(mib, block_mib) as bench:
+        bench.check_agreement()
+        SUITE.say("hdfs: warming up")
+        bench.warm_up()
+        for number in range(1, rounds + 1):
+            SUITE.say(f"hdfs, round {number} of {rounds}")
+            bench.round()
+    return bench.rows.values()
 
 
 class _Bench:
