@@ -12,6 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import org.apache.hadoop.util.ShutdownHookManager;
@@ -20,7 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What there is once in a process: the daemon thread, the statistics, and the places where they can
- * be seen: the JMX bean, a log line and a file when the JVM ends.
+ * be seen: the JMX bean, a log line when the JVM ends, and a file. The file is kept up to date
+ * meanwhile, because a JVM inside another program (libhdfs) does not end in order.
  */
 final class ClientProcess implements ClientMXBean {
   private static final Logger LOG = LoggerFactory.getLogger(ClientProcess.class);
@@ -28,9 +30,13 @@ final class ClientProcess implements ClientMXBean {
   /** After the file systems have been closed (FileSystem.SHUTDOWN_HOOK_PRIORITY is 10). */
   private static final int SHUTDOWN_PRIORITY = 1;
 
+  private static final long WRITE_INTERVAL_MS = 1000;
+
   private final Statistics statistics = new Statistics();
   private final ScheduledThreadPoolExecutor daemon;
   private volatile String statisticsFile = "";
+  private String written = "";
+  private boolean writeFailed;
 
   private ClientProcess() {
     daemon =
@@ -65,9 +71,11 @@ final class ClientProcess implements ClientMXBean {
   }
 
   /** The first configuration that names a file decides. */
-  void configure(Settings settings) {
+  synchronized void configure(Settings settings) {
     if (statisticsFile.isEmpty() && !settings.statisticsFile().isEmpty()) {
       statisticsFile = settings.statisticsFile().replace("%p", Long.toString(pid()));
+      daemon.scheduleWithFixedDelay(
+          this::refreshFile, WRITE_INTERVAL_MS, WRITE_INTERVAL_MS, TimeUnit.MILLISECONDS);
     }
   }
 
@@ -108,14 +116,16 @@ final class ClientProcess implements ClientMXBean {
 
   /** Whole or not at all: written beside it, then renamed. */
   @Override
-  public String writeStatistics() throws IOException {
+  public synchronized String writeStatistics() throws IOException {
     if (statisticsFile.isEmpty()) {
       return "";
     }
     Path file = Paths.get(statisticsFile).toAbsolutePath();
     Path fresh = file.resolveSibling("." + file.getFileName() + "." + pid());
-    Files.write(fresh, json().getBytes(StandardCharsets.US_ASCII));
+    String text = json();
+    Files.write(fresh, text.getBytes(StandardCharsets.US_ASCII));
     Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    written = text;
     return file.toString();
   }
 
@@ -137,10 +147,22 @@ final class ClientProcess implements ClientMXBean {
     if (!statistics.nothingHappened()) {
       LOG.info("{}", statistics.summary());
     }
+    refreshFile();
+  }
+
+  /** Complains once. */
+  private synchronized void refreshFile() {
+    if (json().equals(written)) {
+      return;
+    }
     try {
       writeStatistics();
-    } catch (IOException e) {
-      LOG.warn("vread: cannot write {}: {}", statisticsFile, e.toString());
+      writeFailed = false;
+    } catch (IOException | RuntimeException e) {
+      if (!writeFailed) {
+        LOG.warn("vread: cannot write {}: {}", statisticsFile, e.toString());
+      }
+      writeFailed = true;
     }
   }
 
