@@ -3,6 +3,7 @@
 
 import errno
 import os
+import shutil
 import threading
 import time
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.libvread import vreadlib
 from tests.libvread.vreadlib import APPEND, DELETE, FINALIZED, TRUNCATE
-from tools.vreadd import Vreadd
+from tools.vreadd import DataDirs, Vreadd
 
 READERS = 3
 ROUNDS = 30
@@ -159,3 +160,31 @@ def test_nobody_reads_after_publish_returned(publisher, connection_to, block):
             reader.join()
             reader.connection.close()
         assert [reader.wrong[:3] for reader in readers] == [[]] * READERS
+
+
+def publish_once_it_is_known(connection, event, block):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            return publish(connection, event, block)
+        except OSError as error:
+            assert error.errno == errno.ENODEV
+        time.sleep(0.1)
+    raise AssertionError("its storage was not found within 30 s")
+
+
+def test_a_storage_that_comes_later(lib, served, tmp_path):
+    """Its image is not there yet when vreadd starts."""
+    (image, _), block = served[0]["dn1"], served[1]["chunk"]
+    datanodes = {"dn1": DataDirs(tmp_path / "later.raw", ["/dfs/data"])}
+    with (
+        Vreadd(datanodes, variant="asan", publish=["dn1"]) as daemon,
+        vreadlib.Connection(lib, daemon.endpoint) as connection,
+    ):
+        assert error_of(publish, connection, DELETE, block) == errno.ENODEV
+        shutil.copy(image, tmp_path / "copy")
+        (tmp_path / "copy").rename(tmp_path / "later.raw")
+        publish_once_it_is_known(connection, DELETE, block)
+        assert error_of(open_block, connection, block) == errno.ENOENT
+        publish(connection, FINALIZED, block)
+        open_block(connection, block).close()
