@@ -289,6 +289,25 @@ static void test_connects(void **state)
 	assert_null(fake_read(ERROR_NODE));
 }
 
+/* What a device may publish for is what its backend directory says, and only there. */
+static void test_a_datanode_may_publish(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	assert_false(policy_is_publisher(w->conn->policy));
+	stop_port(w);
+	attach("1");
+	fake_write("datanode", DEVICE "/role");
+	start_port(w);
+	offer(1, 0, 16);
+	fake_write("datanode", FRONT "/role");
+	front_state(w, "3");
+	assert_state("4");
+	assert_true(policy_may_publish(w->conn->policy, "dn2"));
+	assert_false(policy_may_publish(w->conn->policy, "dn3"));
+}
+
 static void test_connects_at_its_limits(void **state)
 {
 	struct world *w = *state;
@@ -1108,6 +1127,7 @@ int main(void)
 		TEST(test_publishes_and_waits),
 		TEST(test_own_domid),
 		TEST(test_connects),
+		TEST(test_a_datanode_may_publish),
 		TEST(test_connects_at_its_limits),
 		TEST(test_status_tells),
 		TEST(test_requests_are_answered),
