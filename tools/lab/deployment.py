@@ -108,8 +108,14 @@ class Backend:
 
     # ---- devices -----------------------------------------------------------
 
-    def attach(self, guest: Guest, allow: str = "*") -> None:
-        self.host.run(["vread", "attach", str(guest.domid), "--allow-datanodes", allow]).check()
+    def attach(self, guest: Guest, allow: str = "*", role: str = "client") -> None:
+        options = ["--role", role, "--allow-datanodes", allow]
+        self.host.run(["vread", "attach", str(guest.domid), *options]).check()
+
+    def published(self, datanode: str) -> dict[str, int]:
+        """How many events of each kind the datanode has published, and blocks withdrawn now."""
+        found = {entry["name"]: entry for entry in self.status()["datanodes"]}
+        return found[datanode]["published"]
 
     def backend_path(self, guest: Guest) -> str:
         return f"/local/domain/0/backend/vread/{guest.domid}/0"

@@ -13,7 +13,6 @@ all three have for reading.  What the guests are called is in their /etc/hosts; 
 """
 
 import json
-import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,10 +21,12 @@ from tools.hdfs.config import write_conf_dir
 from tools.images.empty import make_empty_image
 
 from .cache import cached, key_of
+from .deployment import Backend, Datanode, load_frontend
 from .guest import Guest
 from .host import XenHost
 from .java_disk import URI, java_disk
 from .paths import LAB, LabError
+from .product import PLUGIN, plugin_files
 from .qemu import Disk
 
 HOST_MIB, DOM0_MIB, GUEST_MIB = 3072, 1024, 384
@@ -34,8 +35,19 @@ DATA_DEVICE, JAVA_DEVICE = "/dev/vda", "/dev/vdb"  # in dom0, as disks() has the
 DATA_PARTITION = "xvdb2"
 DATA_DIR = "/dfs"  # in the file system of the data disk
 CONF, HOME, LOGS = "/etc/hadoop", "/opt/hadoop", "/var/log"
+DATANODE = "dn1"  # its name in vreadd's configuration
 ADDRESSES = {"namenode": "10.77.0.100", "datanode": "10.77.0.101", "client": "10.77.0.102"}
 NAMENODE_HTTP, DATANODE_HTTP = 9870, 9864
+# In an emulator everything takes long; what is too short here is tested elsewhere.
+PUBLISHER = {
+    "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
+    "io.vread.publisher.timeout.ms": "10000",
+}
+# For a client, in a file or by -D.
+READER = {
+    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
+    "io.vread.timeout.ms": "30000",
+}
 # Five times what a start takes on a quiet machine with two cores.
 START_TIMEOUT = 240.0
 POLL = 1.0
@@ -48,29 +60,30 @@ def disks(data_mib: int = DATA_MIB) -> list[Disk]:
     return [Disk(data, "snapshot"), Disk(java_disk(), "readonly")]
 
 
+def backend(host: XenHost) -> Backend:
+    """vreadd in dom0 with two lines of configuration; the disk may be empty as yet."""
+    return Backend(host, {DATANODE: Datanode(DATA_DEVICE, data_dirs=(DATA_DIR,))})
+
+
 class Hdfs:
+    """The three domUs.  With a backend (vreadd in dom0) the client's and the datanode's have a
+    device each, and the DataNode runs the publisher."""
+
     def __init__(
         self,
         host: XenHost,
+        backend: Backend | None = None,
         *,
         block_mib: int = 32,
         properties: dict[str, str] | None = None,
-        datanode_properties: dict[str, str] | None = None,
-        class_path: str = "",
         client_disks: Sequence[str] = (),
-        files: dict[str, Path] | None = None,
+        client_files: dict[str, Path] | None = None,
     ) -> None:
-        """`properties` are for all three, class_path is put behind Hadoop's own, `files` go to
-        the datanode and the client."""
-        self.host, self._class_path = host, class_path
-        self._client_disks, self._files = tuple(client_disks), files or {}
-        folder = host.folder / "hadoop"
-        self._conf = {
-            "namenode": _properties(block_mib) | (properties or {}),
-            "client": _properties(block_mib) | (properties or {}),
-            "datanode": _properties(block_mib) | (properties or {}) | (datanode_properties or {}),
-        }
-        self._folder = folder
+        """`properties` are for all three, on top of what is needed."""
+        self.host, self.backend = host, backend
+        self._client_disks, self._client_files = tuple(client_disks), client_files or {}
+        self._folder = host.folder / "hadoop"
+        self._properties = _properties(block_mib) | (properties or {})
         self.namenode: Guest | None = None
         self.datanode: Guest | None = None
         self.client: Guest | None = None
@@ -93,7 +106,8 @@ class Hdfs:
         self.run_datanode()
 
     def boot_datanode(self) -> None:
-        self.datanode = self._guest("datanode", [f"phy:{DATA_DEVICE},xvdb,w"], self._files)
+        self.datanode = self._guest("datanode", [f"phy:{DATA_DEVICE},xvdb,w"])
+        self._connect(self.datanode, "datanode")
         mount = f"mkdir -p /data && mount -t ext4 /dev/{DATA_PARTITION} /data"
         self.datanode.run(mount, START_TIMEOUT).check()
 
@@ -101,7 +115,8 @@ class Hdfs:
         self._daemon(self.datanode, "datanode")
 
     def start_client(self) -> None:
-        self.client = self._guest("client", self._client_disks, self._files)
+        self.client = self._guest("client", self._client_disks, self._client_files)
+        self._connect(self.client, "client")
 
     def wait_ready(self, timeout: float = START_TIMEOUT) -> None:
         """Until the NameNode takes writes and has a DataNode to send them to."""
@@ -139,32 +154,39 @@ class Hdfs:
         return "\n".join(parts)
 
     def _guest(
-        self, name: str, more_disks: Sequence[str], files: dict[str, Path] | None = None
+        self, name: str, disks: Sequence[str] = (), files: dict[str, Path] | None = None
     ) -> Guest:
         guest = self.host.create_guest(
             name,
             memory_mib=GUEST_MIB,
             vifs=[ADDRESSES[name]],
-            disks=[f"phy:{JAVA_DEVICE},xvdj,r", *more_disks],
-            files=self._guest_files(name) | (files or {}),
+            disks=[f"phy:{JAVA_DEVICE},xvdj,r", *disks],
+            files=self._hadoop_files(name) | (files or {}),
         )
         guest.run(f"mkdir -p {HOME} && mount -t ext4 -o ro,noload /dev/xvdj {HOME}").check()
         return guest
 
-    def _guest_files(self, name: str) -> dict[str, Path]:
+    def _hadoop_files(self, name: str) -> dict[str, Path]:
         conf = self._folder / name
-        write_conf_dir(conf, self._conf[name])
+        added = PUBLISHER if self.backend and name == "datanode" else {}
+        write_conf_dir(conf, self._properties | added)
+        (conf / "hadoop-env.sh").write_text(f"HADOOP_CLASSPATH=${{HADOOP_CLASSPATH-{PLUGIN}}}\n")
         hosts = self._folder / "hosts"
         lines = ["127.0.0.1 localhost", *(f"{ip} {host}" for host, ip in ADDRESSES.items())]
-        hosts.write_text("\n".join(lines) + "\n")
-        profile = conf / "profile"
-        profile.write_text(f"export HADOOP_CLASSPATH={shlex.quote(self._class_path)}\n")
+        hosts.write_text("".join(f"{line}\n" for line in lines))
         found = [path for path in conf.rglob("*") if path.is_file()]
         return {f"{CONF}/{path.relative_to(conf)}": path for path in found} | {
             "/etc/hosts": hosts,
             "/usr/local/bin/hdfs": LAB / "root" / "hdfs",
             "/usr/bin/bash": LAB / "root" / "bash",
+            **(plugin_files() if self.backend else {}),
         }
+
+    def _connect(self, guest: Guest, role: str) -> None:
+        if self.backend:
+            self.backend.attach(guest, DATANODE, role)
+            load_frontend(guest)
+            self.backend.wait_connected(guest)
 
     def _daemon(self, guest: Guest, name: str) -> None:
         guest.run(f"hdfs {name} >{LOGS}/{name}.log 2>&1 </dev/null & echo $! >/run/{name}.pid")

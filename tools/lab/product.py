@@ -6,6 +6,7 @@ from pathlib import Path
 from .paths import REPOSITORY
 
 MODULE = "/lib/modules/xen-vreadfront.ko"
+PLUGIN = "/usr/share/java/vread-hdfs.jar"
 
 
 def dom0_files(variant: str) -> dict[str, Path]:
@@ -20,6 +21,11 @@ def guest_files(variant: str) -> dict[str, Path]:
         "/usr/lib/x86_64-linux-gnu/libvread.so.1": build / "libvread.so.1",
         MODULE: REPOSITORY / "build" / "module" / "xen-vreadfront.ko",
     }
+
+
+def plugin_files() -> dict[str, Path]:
+    """The Hadoop plug-ins, the native library in them."""
+    return {PLUGIN: REPOSITORY / "build" / "java" / "vread-hdfs.jar"}
 
 
 def built(files: dict[str, Path]) -> dict[str, Path]:
