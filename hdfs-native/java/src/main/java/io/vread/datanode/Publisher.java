@@ -168,6 +168,9 @@ final class Publisher {
       for (Pending pending : makeDurable(batch)) {
         publish(pending);
       }
+    } catch (RuntimeException e) {
+      LOG.debug("vread: publishing {} blocks failed", batch.size(), e);
+      statistics.failed(PublisherStatistics.INTERNAL);
     } finally {
       queue.done();
     }

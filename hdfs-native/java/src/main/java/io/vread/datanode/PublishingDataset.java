@@ -52,9 +52,7 @@ final class PublishingDataset implements InvocationHandler {
     if (change == null) {
       return forward(proxy, method, arguments);
     }
-    if (!change.withdrawn.isEmpty()) {
-      publisher.withdraw(change.event, change.withdrawn);
-    }
+    withdraw(change);
     try {
       return call(method, arguments);
     } finally {
@@ -83,9 +81,7 @@ final class PublishingDataset implements InvocationHandler {
   private Object call(Method method, Object[] arguments) throws Throwable {
     try {
       Object result = method.invoke(stock, arguments);
-      if (result instanceof ReplicaHandler) {
-        publisher.writingBegan(((ReplicaHandler) result).getReplica());
-      }
+      noteWriting(result);
       return result;
     } catch (InvocationTargetException e) {
       throw e.getCause();
@@ -105,11 +101,34 @@ final class PublishingDataset implements InvocationHandler {
     }
   }
 
+  // ---- the publisher's part: whatever fails there ends there -------------------
+
   private Change changeBy(Method method, Object[] arguments) {
     try {
       return changes.of(method, arguments);
     } catch (RuntimeException e) {
-      return failed(e);
+      failed(e);
+      return Change.NONE;
+    }
+  }
+
+  private void withdraw(Change change) {
+    try {
+      if (!change.withdrawn.isEmpty()) {
+        publisher.withdraw(change.event, change.withdrawn);
+      }
+    } catch (RuntimeException | LinkageError e) {
+      failed(e);
+    }
+  }
+
+  private void noteWriting(Object result) {
+    try {
+      if (result instanceof ReplicaHandler) {
+        publisher.writingBegan(((ReplicaHandler) result).getReplica());
+      }
+    } catch (RuntimeException e) {
+      failed(e);
     }
   }
 
@@ -124,9 +143,8 @@ final class PublishingDataset implements InvocationHandler {
     }
   }
 
-  private Change failed(RuntimeException e) {
-    LOG.debug("vread: a look at the data set failed", e);
+  private void failed(Throwable e) {
+    LOG.debug("vread: publishing failed, the datanode goes on", e);
     publisher.statistics().failed(PublisherStatistics.INTERNAL);
-    return Change.NONE;
   }
 }

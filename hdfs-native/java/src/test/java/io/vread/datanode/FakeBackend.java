@@ -15,6 +15,7 @@ final class FakeBackend implements PublishChannel.Connector {
   volatile boolean absent;
   volatile boolean hung;
   volatile int answer;
+  volatile RuntimeException broken;
   volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile Connection current;
 
@@ -50,6 +51,9 @@ final class FakeBackend implements PublishChannel.Connector {
       what += replica.blockId + "_" + replica.generationStamp + "@" + replica.storageId;
       if (closed) {
         throw new IllegalStateException("published on a closed connection: " + what);
+      }
+      if (broken != null) {
+        throw broken;
       }
       if (dead) {
         return -Errno.ENOTCONN;

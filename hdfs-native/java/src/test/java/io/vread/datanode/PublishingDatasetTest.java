@@ -371,6 +371,18 @@ public class PublishingDatasetTest {
   }
 
   @Test
+  public void anErrorOfThePublisherEndsThere() throws IOException {
+    bench.backend.broken = new IllegalStateException("broken");
+    stock.finalized(7, 1001, 10, "DS-1");
+    dataset.append(Bench.block(7, 1001), 1002, 10);
+    assertEquals(1, bench.story.count("call append"));
+    bench.story.until(() -> bench.failed("internal") == 2, "the event taken back failed, too");
+    bench.backend.broken = null;
+    dataset.finalizeBlock(Bench.block(7, 1001), false);
+    bench.story.await("finalized 7_1001@DS-1");
+  }
+
+  @Test
   public void everythingElsePassesThrough() throws Throwable {
     for (Method method : FsDatasetSpi.class.getMethods()) {
       if (method.getParameterCount() == 0 && !method.getName().equals("shutdown")) {
