@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""C programs read HDFS through vRead by libhdfs, Hadoop's own C interface."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.libhdfs import build_c_program, programs_on_a_live_image
+
+pytestmark = pytest.mark.hadoop
+
+CONTENT = os.urandom(3_500_000)
+SOURCE = Path(__file__).with_name("c") / "libhdfs_read.c"
+FOR_NATIVE_THREADS = {"fs.hdfs.impl": "io.vread.hdfs.NativeThreadFileSystem"}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    with programs_on_a_live_image(tmp_path_factory.mktemp("libhdfs"), CONTENT, "/file") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def libhdfs_read(tmp_path_factory):
+    return build_c_program(SOURCE, tmp_path_factory.mktemp("c"))
+
+
+def all_through_vread(got):
+    statistics = got.statistics
+    return (
+        statistics is not None
+        and statistics["vread"]["bytes"] == statistics["hdfs"]["bytes"] == len(CONTENT)
+        and statistics["fallback"] == {"blocks": 0, "reasons": {}}
+    )
+
+
+@pytest.mark.parametrize("how", ["sequential", "positional"])
+def test_same_bytes_as_stock(programs, libhdfs_read, how):
+    stock = programs.run([libhdfs_read, "main", how, "/file"], vread=False)
+    assert (stock.content == CONTENT, stock.statistics) == (True, None)
+    ours = programs.run([libhdfs_read, "main", how, "/file"], vread=True)
+    assert ours.content == stock.content
+    assert all_through_vread(ours), (ours.statistics, ours.log)
+
+
+def test_the_class_loader_trap(programs, libhdfs_read):
+    """A file system made by a thread without a context class loader reads by TCP, all of it."""
+    before = programs.opens()
+    trapped = programs.run([libhdfs_read, "other", "sequential", "/file"], vread=True)
+    assert (trapped.content == CONTENT, trapped.statistics) == (True, None)
+    assert "Unable to load io.vread.hdfs.VreadReplicaAccessorBuilder" in trapped.log
+    assert programs.opens() == before
+
+
+@pytest.mark.parametrize("how", ["sequential", "positional"])
+def test_the_way_out_by_configuration(programs, libhdfs_read, how):
+    command = [libhdfs_read, "other", how, "/file"]
+    got = programs.run(command, vread=True, properties=FOR_NATIVE_THREADS)
+    assert got.content == CONTENT
+    assert all_through_vread(got), (got.statistics, got.log)
+
+
+def test_it_changes_nothing_for_others(programs, libhdfs_read):
+    """Neither a thread with a class loader nor a client without vRead."""
+    command = [libhdfs_read, "main", "sequential", "/file"]
+    assert all_through_vread(programs.run(command, vread=True, properties=FOR_NATIVE_THREADS))
+    stock = programs.run(command, vread=False, properties=FOR_NATIVE_THREADS)
+    assert (stock.content == CONTENT, stock.statistics) == (True, None)
+
+
+def test_the_way_out_by_the_program(programs, libhdfs_read):
+    """A thread that gives itself a context class loader first."""
+    got = programs.run([libhdfs_read, "loader", "sequential", "/file"], vread=True)
+    assert got.content == CONTENT
+    assert all_through_vread(got), (got.statistics, got.log)

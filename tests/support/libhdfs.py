@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that reach HDFS through libhdfs: a JVM inside a process that is not one.
+
+    programs = LibhdfsPrograms(cluster, vreadd, directory)
+    got = programs.run([program, ...], vread=True, properties={...})
+    got.content, got.statistics, got.log
+
+A program writes what it read to standard output, closes that, and waits for the end of its standard
+input: meanwhile the plug-in's statistics are looked at.  What it is told of HDFS and vRead is in
+configuration files on its class path.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.hdfs import HdfsCluster, config, hadoop_class_path, jvm
+from tools.hdfs.native_code import java_home, libhdfs_dir
+from tools.vreadd import REPOSITORY, DataDirs, Vreadd
+
+JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
+BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
+STATISTICS_TIMEOUT = 20
+RUN_TIMEOUT = 120
+
+
+@dataclass
+class Run:
+    content: bytes
+    statistics: dict | None  # None: the plug-in was never there
+    log: str
+
+
+class LibhdfsPrograms:
+    def __init__(self, cluster, vreadd, directory):
+        self._cluster, self._vreadd = cluster, vreadd
+        self._directory = Path(directory)
+
+    def run(self, command, vread, properties=None):
+        """The statistics are those that tell as many bytes as were read, as soon as they do."""
+        folder = Path(tempfile.mkdtemp(dir=self._directory))
+        environment = os.environ | self._environment(folder, vread, properties or {})
+        with (
+            open(folder / "log", "wb") as log,
+            subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
+            ) as process,
+        ):
+            content = process.stdout.read()
+            statistics = self._statistics(process, folder / "statistics", len(content))
+            process.stdin.close()
+            code = process.wait(RUN_TIMEOUT)
+        text = (folder / "log").read_text(errors="replace")
+        assert code == 0, text[-3000:]
+        return Run(content, statistics, text)
+
+    def opens(self):
+        """Blocks opened through vreadd so far."""
+        return self._vreadd.status()["totals"]["opens"]
+
+    def _environment(self, folder, vread, properties):
+        if vread:
+            properties = properties | {
+                "dfs.client.replica.accessor.builder.classes": BUILDER,
+                "io.vread.endpoint": self._vreadd.endpoint,
+                "io.vread.statistics.file": folder / "statistics",
+            }
+        # Hadoop takes the first of each name: ours, and the cluster's core-site.xml.
+        config.write_site(folder / "conf", properties)
+        (folder / "conf" / "core-site.xml").unlink()
+        lib = hadoop_class_path(self._cluster.version)
+        entries = [folder / "conf", JAR, self._cluster.conf_dir, f"{lib}/*"]
+        java = jvm.java_command("", "", log_level="WARN")
+        options = [word for word in java if word.startswith("-") and word != "-cp"]
+        return {
+            "CLASSPATH": ":".join(map(str, entries)),
+            "LIBHDFS_OPTS": " ".join(options),
+            "JAVA_HOME": str(java_home()),
+            "ARROW_LIBHDFS_DIR": str(libhdfs_dir()),
+        }
+
+    @staticmethod
+    def _statistics(process, file, size):
+        """Those of all that was read, or of whatever was when they stopped changing; None: there
+        is no file two of its intervals after the reading."""
+        deadline = time.monotonic() + STATISTICS_TIMEOUT
+        patience = time.monotonic() + 3
+        found = None
+        while time.monotonic() < deadline and process.poll() is None:
+            with contextlib.suppress(FileNotFoundError):
+                found = json.loads(file.read_text())
+            if found and found["hdfs"]["bytes"] >= size:
+                return found
+            if not found and time.monotonic() > patience:
+                return None
+            time.sleep(0.1)
+        return found
+
+
+def build_c_program(source, directory):
+    """A C program that uses libhdfs and JNI."""
+    home = java_home()
+    jvm_dir, hdfs_dir = home / "lib" / "server", libhdfs_dir()
+    program = Path(directory) / Path(source).stem
+    command = ["gcc", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-pthread"]
+    command += [f"-I{path}" for path in (hdfs_dir, home / "include", home / "include/linux")]
+    command += [source, "-o", program, f"-L{hdfs_dir}", "-lhdfs", f"-L{jvm_dir}", "-ljvm"]
+    subprocess.run([*command, f"-Wl,-rpath,{hdfs_dir}:{jvm_dir}"], check=True)
+    return program
+
+
+@contextlib.contextmanager
+def programs_on_a_live_image(directory, content, path):
+    """LibhdfsPrograms beside an HDFS that has the content in a file of three blocks and a bit."""
+    block_size = len(content) // 3 // 512 * 512
+    local = Path(directory) / "local"
+    local.write_bytes(content)
+    cluster = HdfsCluster(Path(directory) / "hdfs", block_size=block_size, live=True)
+    with cluster:
+        cluster.put(local, path)
+        cluster.sync()
+        (datanode,) = cluster.datanodes
+        served = {"dn1": DataDirs(datanode.disk.path, datanode.paths_on_disk)}
+        with Vreadd(served, variant="asan") as vreadd:
+            yield LibhdfsPrograms(cluster, vreadd, directory)
