@@ -174,6 +174,7 @@ def test_status_counts(start_daemon, image):
             "opens": 1,
             "reads": 2,
             "bytes": 2000,
+            "published": 0,
             "errors": {"ENOENT": 1, "EBADF": 1},
             "open_handles": 1,
         }
