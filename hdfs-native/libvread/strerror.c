@@ -18,7 +18,8 @@ const char *vread_strerror(int error)
 	case EBADMSG:
 		return "data does not match its checksum";
 	case EBUSY:
-		return "the datanode's file system is in use in a way that cannot be read along with";
+		return "the datanode's file system is in use in a way that cannot be read along "
+		       "with";
 	case ECONNREFUSED:
 	case ENOTCONN:
 		return "no backend, or it went away";
