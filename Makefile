@@ -103,7 +103,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
-binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl
+binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/torture
 binaries: $(B)/libvread_jni.so
 ifeq ($(VARIANT),release)
 binaries: build/java/vread-hdfs.jar
@@ -137,6 +137,8 @@ $(B)/blockstream: $(call obj,tools/bench/blockstream.c)
 $(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/torture: $(call obj,tests/image/torture.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)

@@ -13,18 +13,25 @@ static int look(struct fs *fs, const struct replica_key *key, struct block_files
 	const struct layout_data_dir *dir = key->dir;
 	struct fs_view *view;
 	int r, confirmed;
+	bool live;
 
 	r = fs_view_open(fs, &view, NULL);
 	if (r < 0)
 		return r;
 	r = block_locate(fs, view, dir->path, key->pool, key->id, key->genstamp, ret);
 	confirmed = fs_view_confirm(view, r == 0 ? ret_basis : NULL);
+	live = !fs_view_is_clean(view);
 	fs_view_close(view);
 	if (confirmed == 0)
-		return r;
+		return live ? find_not_yet(r) : r;
 	if (r == 0)
 		block_files_clear(ret);
 	return confirmed;
+}
+
+int find_not_yet(int error)
+{
+	return error == -EILSEQ || error == -ENODATA ? -ENOENT : error;
 }
 
 int replica_find(struct replica_cache *c, struct served *served, struct fs *fs,

@@ -11,4 +11,8 @@
 int replica_find(struct replica_cache *c, struct served *served, struct fs *fs,
 		 const struct replica_key *key, struct block_replica **ret);
 
+/* What an error means where the owner may be writing: files whose content is not all
+ * committed are not there yet. */
+int find_not_yet(int error);
+
 #endif

@@ -97,6 +97,8 @@ static int try_directory(struct search *s, struct fs *fs, const struct layout_da
 		s->name->visible_length ? s->name->visible_length : h->replica->files.data.size;
 	r = check_length(h->replica, h->visible_length);
 	if (r < 0) {
+		if (!replica_is_still(h->replica))
+			r = find_not_yet(r);
 		replica_put(h->replica);
 		h->replica = NULL;
 	}

@@ -269,7 +269,7 @@ static int view_confirm(struct fs_view *v, struct fs_basis **ret)
 	struct fs_basis *b;
 	int r;
 
-	if (of(v)->live)
+	if (v->live)
 		return ext4_live_confirm(of(v), ret);
 	r = check_stamp(v->fs, &of(v)->stamp);
 	if (r < 0 || !ret)

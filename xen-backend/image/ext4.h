@@ -47,9 +47,8 @@ struct ext4_view {
 	uint64_t budget;                   /* bytes of metadata this view may still read */
 	ext2_filsys filsys;
 
-	struct fs_stamp stamp; /* if clean: from before anything else was read */
-	bool live;
-	struct ext4_reads *reads; /* if live */
+	struct fs_stamp stamp;    /* if clean: from before anything else was read */
+	struct ext4_reads *reads; /* if view.live */
 };
 
 /* Reads and checks the superblock at home: 0, or -EIO with *ret_reason. */

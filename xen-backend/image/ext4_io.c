@@ -32,8 +32,8 @@ int ext4_io_read(struct ext4_view *v, uint64_t offset, void *buf, size_t length)
 	if (length > v->budget)
 		return -EIO;
 	v->budget -= length;
-	r = v->live ? ext4_live_read(v, offset, buf, length)
-		    : image_source_read(fs->source, fs->offset + offset, buf, length);
+	r = v->view.live ? ext4_live_read(v, offset, buf, length)
+			 : image_source_read(fs->source, fs->offset + offset, buf, length);
 	if (r < 0)
 		return r;
 

@@ -304,7 +304,7 @@ int ext4_live_begin(struct ext4_view *v, const char **ret_reason)
 		return -ENOMEM;
 	for (unsigned i = 0; i < READ_BUCKETS; i++)
 		v->reads->bucket[i] = NO_READ;
-	v->live = true;
+	v->view.live = true;
 	r = refresh(fs, &v->reads->mark, ret_reason);
 	return r < 0 ? r : take_committed_super(v, ret_reason);
 }

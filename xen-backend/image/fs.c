@@ -80,6 +80,11 @@ int fs_view_confirm(struct fs_view *v, struct fs_basis **ret)
 	return v->fs->ops->view_confirm(v, ret);
 }
 
+bool fs_view_is_clean(const struct fs_view *v)
+{
+	return !v->live;
+}
+
 uint64_t fs_view_root(struct fs_view *v)
 {
 	return v->fs->ops->root(v);

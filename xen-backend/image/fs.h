@@ -80,6 +80,8 @@ void fs_view_close(struct fs_view *v); /* NULL is ignored */
  */
 int fs_view_confirm(struct fs_view *v, struct fs_basis **ret);
 #define FS_ATTEMPTS 16 /* at asking */
+/* Whether v was opened when nobody could write. */
+bool fs_view_is_clean(const struct fs_view *v);
 
 /* Whether what rests on b is true now, and was ever since: 0, -EAGAIN, -EIO. */
 int fs_basis_check(struct fs *fs, struct fs_basis *b);

@@ -61,6 +61,7 @@ struct fs {
 /* First member of every reader's own view. */
 struct fs_view {
 	struct fs *fs;
+	bool live;
 };
 
 /* Nothing was written between the two. */
