@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Erasure-coded files while the backend goes away: for HDFS a reader that fails is a missing block.
+
+With the backend all readers of a stripe would fail at once, more than parity can replace, though
+every datanode is well; so the plug-in's readers of such files go on by themselves.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from tools.hdfs import HdfsCluster, jvm
+from tools.hdfs.demo_data import REPOSITORY
+from tools.vreadd import Vreadd, VreaddError
+
+pytestmark = pytest.mark.hadoop
+
+JAR = REPOSITORY / "build/java/vread-hdfs.jar"
+PROGRAM = REPOSITORY / "tests/hdfs/programs/PausedRead.java"
+BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
+POLICY = "XOR-2-1-1024k"
+SIZE = (22 << 20) + 4321  # half of it lies in the middle of a block group
+TIMEOUT_MS = 1000
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("striped")
+    (directory / "local").write_bytes(os.urandom(SIZE))
+    options = {"block_size": 4 << 20, "live": True, "disk_mib": 256, "class_path": [JAR]}
+    with HdfsCluster(directory / "c", datanodes=3, **options) as running:
+        for words in (["-enablePolicy"], ["-setPolicy", "-path", "/"]):
+            command = jvm.java_command(
+                running.class_path,
+                "org.apache.hadoop.hdfs.tools.ECAdmin",
+                [*words, "-policy", POLICY],
+            )
+            jvm.run(command, "hdfs ec")
+        running.put(directory / "local", "/file")
+        running.sync()
+        running.digest = hashlib.sha256((directory / "local").read_bytes()).hexdigest()
+        yield running
+
+
+def read(cluster, daemon, way, statistics, at_half):
+    """(digest, longest read in ms after the half, what the client logged)"""
+    conf = {
+        "dfs.client.replica.accessor.builder.classes": BUILDER,
+        "io.vread.endpoint": daemon.endpoint,
+        "io.vread.timeout.ms": TIMEOUT_MS,
+        "io.vread.statistics.file": statistics,
+    }
+    words = ["/file", way, *(f"{name}={value}" for name, value in conf.items())]
+    command = jvm.java_command(cluster.class_path, str(PROGRAM), words)
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout.readline() == "half\n", program.stderr.read()
+        at_half()
+        out, said = program.communicate("\n", timeout=120)
+    assert program.returncode == 0, said
+    digest, longest = out.split()
+    return digest, int(longest), said
+
+
+@pytest.mark.parametrize("way", ["stream", "pread"])
+@pytest.mark.parametrize("fate", ["killed", "hung"])
+def test_backend_goes_away_in_mid_stripe(cluster, tmp_path, way, fate):
+    daemon = Vreadd(cluster.served())
+    daemon.start()
+    try:
+        number = signal.SIGKILL if fate == "killed" else signal.SIGSTOP
+        digest, longest, said = read(
+            cluster,
+            daemon,
+            way,
+            tmp_path / "statistics",
+            lambda: os.kill(daemon.pid, number),
+        )
+    finally:
+        os.kill(daemon.pid, signal.SIGCONT)
+        with pytest.raises(VreaddError) if fate == "killed" else contextlib.nullcontext():
+            daemon.stop()
+    assert digest == cluster.digest
+    assert longest < (TIMEOUT_MS if fate == "hung" else 0) + 3000
+    counts = json.loads((tmp_path / "statistics").read_text())
+    assert counts["vread"]["bytes"] >= SIZE // 2 - (1 << 20)
+    assert counts["fallback"]["blocks"] > 0
+    for blame in ("missing blocks", "add to deadNodes", "Exception while reading"):
+        assert blame not in said
+    # A stream is open on blocks when the backend goes: its readers fail, unseen.
+    assert counts["vread"]["failures"] > 0 or way == "pread"
