@@ -6,8 +6,9 @@
  * block_open() finds the replica of (pool, block id, generation stamp) on one
  * the caller's policy allows; block_read() returns bytes that have passed the
  * replica's own checksums and whose replica was still the same afterwards.
- * A file system that its owner may be writing to is not read: block_open()
- * answers -EBUSY, handles from before -EAGAIN.
+ * A file system may be written to by its owner all the time: what is read is its
+ * last committed state.  -EBUSY: it is used in a way that cannot be followed;
+ * -EAGAIN: the replica is gone or changing.
  *
  * Threads: any function on any thread; a handle may be read by several
  * threads at once, and is closed only when no one reads it.

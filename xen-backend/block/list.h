@@ -25,7 +25,7 @@ struct block_listing {
 };
 
 /* Calls cb for each; cb returns 0 to go on, and any other value ends the listing with it.
- * A file system in use by its owner and a directory that cannot be read are passed over
+ * A file system that is refused (fs.h) and a directory that cannot be read are passed over
  * with a warning in the log.  0, or negative errno. */
 int block_store_list(struct block_store *s, int (*cb)(void *ctx, const struct block_listing *b),
 		     void *ctx);

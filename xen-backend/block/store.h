@@ -10,8 +10,8 @@
  * a directory that is not there yet, or is replaced, is no reason to restart
  * anything; its status says what is missing.
  *
- * A file system that is in use by its owner is served all the same: it is read
- * whenever it is cleanly unmounted, and not at other times.
+ * A file system whose owner uses it in a way that cannot be followed (fs.h) is
+ * served all the same: it is read as soon as that has ended.
  */
 #ifndef VREAD_BLOCK_STORE_H
 #define VREAD_BLOCK_STORE_H
@@ -50,7 +50,7 @@ const char *store_datanode_name(const struct store_datanode *dn);
  *   missing        what of data-dirs is not served, and why; absent: nothing
  *   size, mode     of the image; absent while it cannot be opened
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
- *                  "in use" or "unreadable" */
+ *                  "live", "refused: REASON" or "unreadable: REASON" */
 json_t *block_store_status(struct block_store *s);
 
 #endif
