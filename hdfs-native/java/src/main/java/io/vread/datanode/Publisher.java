@@ -102,13 +102,15 @@ final class Publisher {
   /** Says that replicas are about to change; returns within the timeout, whatever came of it. */
   void withdraw(Event event, List<ReplicaName> replicas) {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs());
+    boolean first = true;
     for (ReplicaName replica : replicas) {
       queue.withdraw(replica.block());
-      if (System.nanoTime() - deadline > 0) {
-        statistics.failed(PublisherStatistics.LATE);
-      } else {
+      if (first || System.nanoTime() - deadline < 0) {
         count(event, link.publish(event, replica, () -> true));
+      } else {
+        statistics.failed(PublisherStatistics.LATE);
       }
+      first = false;
     }
   }
 

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The publisher's unit tests with the jars of each Hadoop version: the class files, which were made
+with the oldest, are those that are installed.  They also tell of methods of Hadoop's interface that
+nobody has judged yet."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.hdfs import hadoop_class_path
+
+pytestmark = pytest.mark.hadoop
+
+REPOSITORY = Path(__file__).parents[2]
+SOURCES = REPOSITORY / "hdfs-native/java/src/test/java"
+TARGET = REPOSITORY / "build/java/target"
+JUNIT = (
+    "junit/junit/4.13.2/junit-4.13.2.jar",
+    "org/hamcrest/hamcrest-core/1.3/hamcrest-core-1.3.jar",
+)
+TIMEOUT = 300
+
+
+@pytest.fixture(scope="module")
+def class_path():
+    build = REPOSITORY / "hdfs-native/java/build.sh"
+    subprocess.run([build, "test-compile"], check=True, timeout=TIMEOUT)
+    maven = Path(os.environ.get("MAVEN_REPOSITORY", Path.home() / ".m2/repository"))
+    return [TARGET / "test-classes", TARGET / "classes", *(maven / jar for jar in JUNIT)]
+
+
+@pytest.mark.parametrize("version", ["3.3.6", "3.4.3", "3.5.0"])
+def test_with(version, class_path):
+    tests = [
+        ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+        for path in sorted((SOURCES / "io/vread/datanode").glob("*Test.java"))
+    ]
+    path = ":".join(map(str, [*class_path, f"{hadoop_class_path(version)}/*"]))
+    done = subprocess.run(
+        ["java", "-cp", path, "org.junit.runner.JUnitCore", *tests],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert int(re.search(r"^OK \((\d+) tests\)", done.stdout, re.MULTILINE)[1]) >= 50
