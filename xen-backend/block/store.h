@@ -50,7 +50,8 @@ const char *store_datanode_name(const struct store_datanode *dn);
  *   missing        what of data-dirs is not served, and why; absent: nothing
  *   size, mode     of the image; absent while it cannot be opened
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
- *                  "live", "refused: REASON" or "unreadable: REASON" */
+ *                  "live", "refused: REASON" or "unreadable: REASON"
+ *   published      events taken, and blocks withdrawn now (published.h) */
 json_t *block_store_status(struct block_store *s);
 
 #endif
