@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 final class Client {
   private static final int CACHED_REPLICAS = 256;
   private static final long IDLE_MS = 30_000;
+  private static final long LEAST_POOL_BYTES = 256 << 10;
   private static final long TICK_MS = 5_000;
 
   private static final Map<Object, Client> CLIENTS = new ConcurrentHashMap<>();
@@ -135,13 +136,21 @@ final class Client {
     }
   }
 
+  /** With as much of the device's pool as is free, when it is shared by many processes. */
+  private long connectWithinPool(Settings settings) {
+    long pool = settings.poolBytes();
+    long pointer;
+    do {
+      pointer =
+          backend.connect(
+              settings.endpoint(), pool, settings.timeoutMs(), settings.readaheadBytes());
+      pool /= 2;
+    } while (pointer == Errno.ENOSPC && pool >= LEAST_POOL_BYTES);
+    return pointer;
+  }
+
   private Endpoint.Attempt connect(Settings settings) {
-    long pointer =
-        backend.connect(
-            settings.endpoint(),
-            settings.poolBytes(),
-            settings.timeoutMs(),
-            settings.readaheadBytes());
+    long pointer = connectWithinPool(settings);
     if (pointer < 0) {
       return new Endpoint.Attempt(null, (int) pointer);
     }

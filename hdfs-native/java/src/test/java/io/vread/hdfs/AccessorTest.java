@@ -364,6 +364,21 @@ public class AccessorTest {
   }
 
   @Test
+  public void aSmallerShareOfThePoolIsTakenIfNeedBe() throws IOException {
+    backend.freePool = 600 << 10;
+    assertArrayEquals(block.content, readAll(reader(LENGTH), 0, 50_000));
+    assertEquals(512 << 10, backend.lastPool);
+  }
+
+  @Test
+  public void withoutAnyItIsRefused() {
+    backend.freePool = 255 << 10;
+    assertEquals("ENOSPC", refusal());
+    assertEquals(256 << 10, backend.lastPool);
+    assertEquals("backoff", refusal());
+  }
+
+  @Test
   public void tokensArePassedOn() {
     byte[] token = {5, 1, 2, 3, 4, 5, 0, 0, 0};
     client.open(BLOCK, LENGTH, token).replica.release();

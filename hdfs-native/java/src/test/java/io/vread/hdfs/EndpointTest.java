@@ -19,6 +19,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import org.junit.Test;
 
 public class EndpointTest {
+  private static final int TIMEOUT_MS = 1500;
+
   private final FakeClock clock = new FakeClock();
   private final FakeDaemon daemon = new FakeDaemon(clock);
   private final FakeBackend backend = new FakeBackend();
@@ -27,7 +29,7 @@ public class EndpointTest {
 
   private Endpoint endpoint(
       Endpoint.Connector connector, ScheduledExecutorService executor, Clock time) {
-    return new Endpoint("test", connector, lost::add, executor, time, 300, 1000, 30_000);
+    return new Endpoint("test", connector, lost::add, executor, time, TIMEOUT_MS, 1000, 30_000);
   }
 
   private Endpoint.Attempt connect() {
@@ -169,7 +171,7 @@ public class EndpointTest {
         assertEquals("ETIME", each.get());
       }
       long waited = (System.nanoTime() - start) / 1_000_000;
-      assertTrue("waited " + waited, waited >= 299 && waited < 300 + 400);
+      assertTrue("waited " + waited, waited >= TIMEOUT_MS - 1 && waited < TIMEOUT_MS + 1000);
       start = System.nanoTime();
       assertEquals("backoff", hung.acquire().refusal);
       waited = (System.nanoTime() - start) / 1_000_000;

@@ -44,6 +44,8 @@ final class FakeBackend implements Backend {
   private long next = 100;
 
   int connectErrno;
+  long freePool = Long.MAX_VALUE;
+  long lastPool;
   int pingErrno;
   int openErrno;
   final Deque<Integer> readErrnos = new ArrayDeque<>();
@@ -69,8 +71,9 @@ final class FakeBackend implements Backend {
   @Override
   public synchronized long connect(String endpoint, long pool, int timeoutMs, int readahead) {
     connects++;
-    if (connectErrno != 0) {
-      return connectErrno;
+    lastPool = pool;
+    if (connectErrno != 0 || pool > freePool) {
+      return connectErrno != 0 ? connectErrno : Errno.ENOSPC;
     }
     connections.add(++next);
     return next;
