@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from tests.support.publisher import FACTORY, JAR, PublisherBed, publisher_warnings, until
-from tools.hdfs import HdfsCluster
+from tools.hdfs import HdfsCluster, HdfsError
 
 pytestmark = pytest.mark.hadoop
 
@@ -54,6 +54,21 @@ def test_no_library(tmp_path):
         life_of_a_file(cluster, tmp_path)
         (warning,) = publisher_warnings(cluster)
         assert "libvread_jni.so" in warning
+
+
+def test_a_ram_disk(tmp_path):
+    """The lazy writer casts the datanode's data set to the stock class."""
+    cluster = HdfsCluster(tmp_path / "c", block_size=BLOCK_SIZE, class_path=[JAR], conf=FACTORY)
+    directories = f"[RAM_DISK]file://{tmp_path}/ram,[DISK]file://{tmp_path}/disk"
+    cluster.datanode("dn1").conf = {"dfs.datanode.data.dir": directories}
+    with cluster:
+        (tmp_path / "local").write_bytes(b"x" * 10)
+        cluster.put(tmp_path / "local", "/file")
+        assert len(cluster.blocks("/file")) == 1
+        (warning,) = publisher_warnings(cluster)
+        assert "RAM_DISK" in warning
+        with pytest.raises(HdfsError, match="no JMX bean"):
+            cluster.jmx("dn1", "io.vread:type=Publisher")
 
 
 def test_disabled(tmp_path):
