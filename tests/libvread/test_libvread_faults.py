@@ -270,11 +270,14 @@ def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
         first = threading.Thread(target=wait, args=[lambda: file.pread(1 << 20, 0)])
         first.start()
         time.sleep(1)
-        for call in (lambda: late.read(1 << 20), lambda: open_block(connection, block)):
-            thread = threading.Thread(target=wait, args=[call])
+        others = [
+            threading.Thread(target=wait, args=[call])
+            for call in (lambda: late.read(1 << 20), lambda: open_block(connection, block))
+        ]
+        for thread in others:
             thread.start()
+        for thread in [first, *others]:
             thread.join()
-        first.join()
         assert 1.4 < max(ends) - start < 1.5 + 0.45
         late.close()
 
