@@ -64,6 +64,7 @@ def fsync(path):
 
 class Owner:
     def __init__(self, folder, variant="default", mib=64, name="disk"):
+        self.variant = variant
         options, self.mount_options = VARIANTS[variant]
         self.path = Path(folder) / f"{name}.raw"
         self.root = Path(folder) / f"{name}.mnt"

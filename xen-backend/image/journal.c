@@ -234,7 +234,8 @@ static void read_transactions(const struct snapshot *s, struct finding *f)
 }
 
 /* One look at the log: 0 all is known, -EAGAIN look again, other errors are final. */
-static int look(struct journal *j, const struct snapshot *s, const char **ret_reason)
+static int look(struct journal *j, const struct snapshot *s, bool *ret_idle,
+		const char **ret_reason)
 {
 	const struct journal_log *log = &s->log->log;
 	enum outcome outcome = OUTCOME_AGAIN;
@@ -249,6 +250,7 @@ static int look(struct journal *j, const struct snapshot *s, const char **ret_re
 		pthread_mutex_lock(&j->lock);
 		if (snapshot_current(j, s))
 			outcome = judge(j, s, &f);
+		*ret_idle = j->head == 0 || j->tail == j->now.id;
 		pthread_mutex_unlock(&j->lock);
 		if (f.end < 0)
 			r = f.end;
@@ -275,12 +277,10 @@ int journal_refresh(struct journal *j, struct journal_mark *ret, bool *ret_idle,
 
 		if (!snapshot_take(j, &s))
 			return -ENODEV;
-		r = look(j, &s, ret_reason);
+		r = look(j, &s, ret_idle, ret_reason);
 		log_put(s.log);
-		if (r == 0) {
+		if (r == 0)
 			*ret = s.now;
-			*ret_idle = s.head == 0 || s.tail == s.now.id;
-		}
 		if (r != -EAGAIN)
 			return r;
 		idle_rounds = s.now.era == last.era && s.now.id == last.id ? idle_rounds + 1 : 0;
@@ -291,17 +291,6 @@ int journal_refresh(struct journal *j, struct journal_mark *ret, bool *ret_idle,
 		last = s.now;
 	}
 	return -EAGAIN;
-}
-
-bool journal_known(struct journal *j, struct journal_mark *ret)
-{
-	bool loaded;
-
-	pthread_mutex_lock(&j->lock);
-	*ret = j->now;
-	loaded = j->log != NULL;
-	pthread_mutex_unlock(&j->lock);
-	return loaded;
 }
 
 /* Under the lock. */

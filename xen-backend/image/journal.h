@@ -60,9 +60,6 @@ void journal_unload(struct journal *j);
  */
 int journal_refresh(struct journal *j, struct journal_mark *ret, bool *ret_idle,
 		    const char **ret_reason);
-/* What is known already, without I/O: false if nothing is loaded. */
-bool journal_known(struct journal *j, struct journal_mark *ret);
-
 /* Reads block of the file system, of block_size bytes: 0, -EAGAIN its copy in the log is gone,
  * -EIO, -ENOMEM. */
 int journal_read(struct journal *j, struct fs *fs, uint64_t block, uint32_t block_size,
