@@ -24,6 +24,11 @@ struct entry {
 	uint64_t genstamp;
 	uint64_t inode;
 	bool is_meta;
+
+	/* of data files, once looked at: as in struct block_listing */
+	uint64_t length;
+	int status;
+	const char *problem;
 };
 
 struct folder {
@@ -122,15 +127,26 @@ static int examine(struct walk *w, const struct entry *data, const struct entry 
 	return examine_meta(w, meta->inode, w->listing.length);
 }
 
-static int report(struct walk *w, const struct entry *data, const struct entry *meta)
+/* The .meta of a data file, which it follows; or NULL. */
+static const struct entry *meta_of(const struct folder *f, const struct entry *data)
 {
-	w->listing.block_id = data->id;
-	w->listing.genstamp = meta ? meta->genstamp : 0;
-	w->listing.length = 0;
-	w->listing.status = examine(w, data, meta);
-	if (w->listing.status == 0)
-		w->listing.problem = NULL;
-	return w->cb(w->ctx, &w->listing);
+	const struct entry *next = data + 1;
+
+	return next < f->entries + f->count && next->id == data->id && next->is_meta ? next : NULL;
+}
+
+static void examine_all(struct walk *w, struct folder *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct entry *e = &f->entries[i];
+
+		if (e->is_meta)
+			continue;
+		w->listing.length = 0;
+		e->status = examine(w, e, meta_of(f, e));
+		e->problem = e->status ? w->listing.problem : NULL;
+		e->length = w->listing.length;
+	}
 }
 
 static int report_all(struct walk *w, const struct folder *f)
@@ -138,22 +154,48 @@ static int report_all(struct walk *w, const struct folder *f)
 	int r = 0;
 
 	for (size_t i = 0; i < f->count && r == 0; i++) {
-		const struct entry *e = &f->entries[i];
-		bool has_meta = i + 1 < f->count && e[1].id == e->id && e[1].is_meta;
+		const struct entry *e = &f->entries[i], *meta;
 
-		if (!e->is_meta)
-			r = report(w, e, has_meta ? e + 1 : NULL);
+		if (e->is_meta)
+			continue;
+		meta = meta_of(f, e);
+		w->listing.block_id = e->id;
+		w->listing.genstamp = meta ? meta->genstamp : 0;
+		w->listing.length = e->length;
+		w->listing.status = e->status;
+		w->listing.problem = e->problem;
+		r = w->cb(w->ctx, &w->listing);
 	}
 	return r;
 }
 
-static int walk_folder(struct walk *w, uint64_t inode)
+static int look_into(struct walk *w, const char *path, struct folder *f)
+{
+	uint64_t inode;
+	int r = fs_view_lookup(w->view, fs_view_root(w->view), path, &inode);
+
+	if (r == 0)
+		r = fs_view_list(w->view, inode, collect, f);
+	if (r == 0 && f->count)
+		qsort(f->entries, f->count, sizeof(*f->entries), compare);
+	if (r == 0)
+		examine_all(w, f);
+	return r;
+}
+
+/* In one committed state, and reported only once that is sure. */
+static int walk_once(struct walk *w, const char *path)
 {
 	struct folder f = {0};
-	int r = fs_view_list(w->view, inode, collect, &f);
+	int confirmed, r = fs_view_open(w->fs, &w->view, NULL);
 
-	if (r == 0 && f.count)
-		qsort(f.entries, f.count, sizeof(*f.entries), compare);
+	if (r < 0)
+		return r;
+	r = look_into(w, path, &f);
+	confirmed = fs_view_confirm(w->view, NULL);
+	fs_view_close(w->view);
+	if (confirmed < 0)
+		r = confirmed;
 	if (r == 0)
 		r = report_all(w, &f);
 	free(f.entries);
@@ -164,18 +206,13 @@ static int walk_folder(struct walk *w, uint64_t inode)
  * gets a fresh one. */
 static int walk_path(struct walk *w, const char *path)
 {
-	uint64_t inode;
-	int r = fs_view_open(w->fs, &w->view, NULL);
+	int r = -EAGAIN;
 
-	if (r < 0)
-		return r;
-	r = fs_view_lookup(w->view, fs_view_root(w->view), path, &inode);
-	if (r == 0)
-		r = walk_folder(w, inode);
-	fs_view_close(w->view);
+	for (unsigned i = 0; i < FS_ATTEMPTS && r == -EAGAIN; i++)
+		r = walk_once(w, path);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
-	if (r == -EIO || r == -EFBIG) {
+	if (r == -EIO || r == -EFBIG || r == -EAGAIN) {
 		w->unreadable++;
 		w->last_error = r;
 		return 0;
