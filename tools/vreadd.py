@@ -6,12 +6,14 @@
 
 A datanode may also be (image, layout); `publish` names those that may be spoken for here.
 
-Its folder is temporary: UNIX socket paths are short.
+Its folder is temporary: UNIX socket paths are short.  end() or kill() and start() again make it
+a restart: the endpoint is the same.
 """
 
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -68,13 +70,23 @@ class Vreadd:
     def pid(self):
         return self._process.pid
 
+    @property
+    def running(self):
+        return self._process is not None
+
+    def prepare(self):
+        """Its folder, so that the endpoint is known before it runs."""
+        if not self._directory:
+            self._directory = Path(tempfile.mkdtemp(prefix="vreadd-"))
+            self._directory.chmod(0o755)
+
     def start(self):
         """Returns when the local port takes connections."""
-        self._directory = Path(tempfile.mkdtemp(prefix="vreadd-"))
+        self.prepare()
         config = self._directory / "vread.conf"
         config.write_text(self._config())
         try:
-            with open(self._log, "wb") as log:
+            with open(self._log, "ab") as log:
                 self._process = subprocess.Popen(
                     [self.binary, "--config", config],
                     stdin=subprocess.DEVNULL,
@@ -83,10 +95,11 @@ class Vreadd:
                 )
             self._wait_for_socket()
         except BaseException:
-            self._kill()
+            self.kill()
+            self._remove()
             raise
 
-    def stop(self):
+    def end(self):
         """Ends the daemon in order; an exit status but 0 (a sanitizer's, say) is an error."""
         if not self._process:
             return
@@ -98,7 +111,28 @@ class Vreadd:
         except subprocess.TimeoutExpired as error:
             raise VreaddError(f"vreadd: no end {STOP_TIMEOUT} s after SIGTERM") from error
         finally:
-            self._kill()
+            self.kill()
+
+    def stop(self):
+        """As end(), and its folder goes."""
+        try:
+            self.end()
+        finally:
+            self._remove()
+
+    def kill(self):
+        """At once, whatever it is doing."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def suspend(self):
+        """It hangs, until resume()."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._process.send_signal(signal.SIGCONT)
 
     def log(self):
         return self._log.read_text(errors="replace")[-4000:]
@@ -128,7 +162,7 @@ class Vreadd:
 
     def _wait_for_socket(self):
         deadline = time.monotonic() + START_TIMEOUT
-        while not Path(self.endpoint).exists():
+        while not self._listens():
             if self._process.poll() is not None:
                 code = self._process.returncode
                 raise VreaddError(f"vreadd ended with {code} at its start:\n{self.log()}")
@@ -136,12 +170,19 @@ class Vreadd:
                 raise VreaddError(f"vreadd: no socket within {START_TIMEOUT} s:\n{self.log()}")
             time.sleep(0.02)
 
-    def _kill(self):
-        if self._process:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-        shutil.rmtree(self._directory, ignore_errors=True)
+    def _listens(self):
+        """A socket that a killed one left does not count."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+            try:
+                probe.connect(self.endpoint)
+            except OSError:
+                return False
+        return True
+
+    def _remove(self):
+        if self._directory:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None
 
 
 def _image_lines(datanode):

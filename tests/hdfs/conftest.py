@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One HDFS cluster for all tests of this folder; each test writes files of its own."""
+"""One HDFS cluster for all tests of this folder; each test writes files of its own.  And one with
+vRead beside it for each column of the matrix."""
 
 import pytest
 
+from tests.support.hadoop_bed import MODES, hadoop_bed
 from tools.hdfs import HdfsCluster
 
 BLOCK_SIZE = 1 << 20
@@ -12,3 +14,9 @@ BLOCK_SIZE = 1 << 20
 def hdfs(tmp_path_factory):
     with HdfsCluster(tmp_path_factory.mktemp("hdfs"), block_size=BLOCK_SIZE) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session", params=MODES, ids=str)
+def bed(request, tmp_path_factory):
+    with hadoop_bed(request.param, tmp_path_factory.mktemp("bed")) as running:
+        yield running

@@ -9,9 +9,16 @@
 By hand: `python -m tools.hdfs --help`.
 """
 
-from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path
+from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path, mapreduce_class_path
 from tools.hdfs.block import Block
 from tools.hdfs.cluster import HdfsCluster
 from tools.hdfs.errors import HdfsError
 
-__all__ = ["DEFAULT_VERSION", "Block", "HdfsCluster", "HdfsError", "hadoop_class_path"]
+__all__ = [
+    "DEFAULT_VERSION",
+    "Block",
+    "HdfsCluster",
+    "HdfsError",
+    "hadoop_class_path",
+    "mapreduce_class_path",
+]

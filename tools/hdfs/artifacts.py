@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib.
+"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib and .../mapreduce.
 
-The folder carries the key of what it was made from (the POM's content and the
+Each folder has the key of what it was made from (the POM's content and the
 version): while that agrees nothing is looked up, and no network is needed.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import re
@@ -18,41 +19,66 @@ from tools.hdfs.errors import HdfsError
 DEFAULT_VERSION = "3.4.3"
 REPOSITORY = Path(__file__).resolve().parents[2]
 POM = Path(__file__).with_name("runtime.pom.xml")
+MAPREDUCE_POM = Path(__file__).with_name("mapreduce.pom.xml")
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 DOWNLOADED = re.compile(r"Downloaded from \S+: \S+/([^/\s]+\.jar) \(([^)]*)\)")
 
 
 def hadoop_class_path(version=DEFAULT_VERSION, cache=None):
     """The folder of one Hadoop version's jars; resolved and cached if it is not there yet."""
+    with _home(version, cache) as home:
+        lib = home / "lib"
+        if _resolve(version, POM, lib, home / "key"):
+            if not list(lib.glob(f"hadoop-hdfs-{version}.jar")):
+                raise HdfsError(f"Maven succeeded but {lib} lacks hadoop-hdfs-{version}.jar")
+            _tell(version, lib)
+    return lib
+
+
+def mapreduce_class_path(version=DEFAULT_VERSION, cache=None):
+    """The folder of what MapReduce with its test programs needs besides those jars."""
+    present = {jar.name for jar in hadoop_class_path(version, cache).iterdir()}
+    with _home(version, cache) as home:
+        lib = home / "mapreduce"
+        if _resolve(version, MAPREDUCE_POM, lib, home / "mapreduce.key"):
+            for jar in lib.iterdir():
+                if jar.name in present:
+                    jar.unlink()
+            _tell(version, lib)
+    return lib
+
+
+@contextlib.contextmanager
+def _home(version, cache):
+    """A version's folder, while nobody else resolves jars into it."""
     if not re.fullmatch(r"\d+\.\d+\.\d+(-[A-Za-z0-9]+)?", version):
         raise HdfsError(f"Hadoop version {version!r}: expected something like {DEFAULT_VERSION}")
     home = Path(cache or REPOSITORY / "build" / "hadoop") / version
-    key = hashlib.sha256(POM.read_bytes() + version.encode()).hexdigest()
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if _stored_key(home) != key:
-            _resolve(version, home)
-            (home / "key").write_text(key + "\n")
-    return home / "lib"
+        yield home
 
 
-def _stored_key(home):
-    try:
-        return (home / "key").read_text().strip()
-    except FileNotFoundError:
-        return None
-
-
-def _resolve(version, home):
-    lib = home / "lib"
-    (home / "key").unlink(missing_ok=True)
+def _resolve(version, pom, lib, stamp):
+    """Whether anything had to be done; in the end `lib` is what the POM says."""
+    key = hashlib.sha256(pom.read_bytes() + version.encode()).hexdigest()
+    if stamp.exists() and stamp.read_text().strip() == key:
+        return False
+    stamp.unlink(missing_ok=True)
     shutil.rmtree(lib, ignore_errors=True)
+    _copy_dependencies(version, pom, lib)
+    stamp.write_text(key + "\n")
+    return True
+
+
+def _copy_dependencies(version, pom, lib):
     print(f"hadoop {version}: resolving jars with Maven", file=sys.stderr, flush=True)
-    command = ["mvn", "-B", "-f", str(POM), f"-Dhadoop.version={version}"]
+    command = ["mvn", "-B", "-f", str(pom), f"-Dhadoop.version={version}"]
     command += [COPY_GOAL, f"-DoutputDirectory={lib}", "-DincludeScope=runtime"]
     lines = []
-    with open(home / "maven.log", "w") as log:
+    log_path = lib.with_name(f"maven-{lib.name}.log")
+    with open(log_path, "w") as log:
         maven = _spawn_maven(command)
         jars = 0
         for line in maven.stdout:
@@ -67,10 +93,11 @@ def _resolve(version, home):
         tail = "".join([line for line in lines if "ERROR" in line][:8] or lines[-8:])
         raise HdfsError(
             f"Maven could not resolve Hadoop {version} (exit {status}); whole log: "
-            f"{home / 'maven.log'}\n{tail}"
+            f"{log_path}\n{tail}"
         )
-    if not list(lib.glob(f"hadoop-hdfs-{version}.jar")):
-        raise HdfsError(f"Maven succeeded but {lib} lacks hadoop-hdfs-{version}.jar")
+
+
+def _tell(version, lib):
     count = len(list(lib.glob("*.jar")))
     print(f"hadoop {version}: {count} jars in {lib}", file=sys.stderr, flush=True)
 

@@ -33,6 +33,7 @@ from tools.hdfs.datanode import PORTS as DATANODE_PORTS
 from tools.hdfs.datanode import datanodes as make_datanodes
 from tools.hdfs.errors import HdfsError
 from tools.images import MountSpace
+from tools.vreadd import DataDirs
 
 START_TIMEOUT = 120
 BIND_ATTEMPTS = 3
@@ -95,6 +96,7 @@ class HdfsCluster:
         self._ports = None
         self._common = None  # properties of clients and all daemons
         self._mounts = MountSpace() if live else None
+        self._attached = False
 
     # ---- life -------------------------------------------------------------
 
@@ -112,7 +114,7 @@ class HdfsCluster:
         for directory in (self.conf_dir, self.logs):
             directory.mkdir(parents=True, exist_ok=True)
         try:
-            self._attach_disks()
+            self.attach_disks()
             for attempt in range(1, BIND_ATTEMPTS + 1):
                 try:
                     return self._start_on(_free_ports(2 + DATANODE_PORTS * len(self.datanodes)))
@@ -148,6 +150,7 @@ class HdfsCluster:
             for datanode in self.datanodes:
                 datanode.disk.detach()
             self._mounts.close()
+            self._attached = False
 
     def _stop_daemons(self):
         for datanode in self.datanodes:
@@ -156,8 +159,11 @@ class HdfsCluster:
             self.namenode.stop()
             self.namenode = None
 
-    def _attach_disks(self):
-        if self._mounts:
+    def attach_disks(self):
+        """Has a live cluster's images made and mounted.  start() does it, too; before, a vreadd
+        can serve them already."""
+        if self._mounts and not self._attached:
+            self._attached = True
             self._mounts.open()
             for datanode in self.datanodes:
                 datanode.disk.attach(self._mounts)
@@ -236,8 +242,13 @@ class HdfsCluster:
 
     @property
     def class_path(self):
-        """For another JVM that is to be a client of this cluster."""
+        """Of the daemons and FsShell."""
         return self._class_path
+
+    @property
+    def client_class_path(self):
+        """For another JVM that is to be a client of this cluster: its configuration, Hadoop."""
+        return f"{self.conf_dir}:{hadoop_class_path(self.version)}/*"
 
     @property
     def data_dirs(self):
@@ -249,6 +260,14 @@ class HdfsCluster:
             if datanode.name == name:
                 return datanode
         raise HdfsError(f"no datanode {name!r}; there are {len(self.datanodes)}, dn1 and on")
+
+    def served(self, *names):
+        """What a Vreadd of those datanodes' images (of all, if none is named) is told."""
+        return {
+            datanode.name: DataDirs(datanode.disk.path, datanode.paths_on_disk)
+            for datanode in self.datanodes
+            if not names or datanode.name in names
+        }
 
     def sync(self):
         """Has everything the datanodes wrote in their images (live clusters only)."""
@@ -263,10 +282,14 @@ class HdfsCluster:
             raise HdfsError(f"{daemon}: no JMX bean {query}")
         return document["beans"][0]
 
+    def fsck(self, path):
+        """The report of `hdfs fsck PATH -files -blocks -locations`."""
+        wanted = {"path": path, "files": "1", "blocks": "1", "locations": "1"}
+        return _http(self._ports[1], "/fsck", wanted)
+
     def blocks(self, path):
         """The blocks of one file, in order, as the NameNode tells them."""
-        wanted = {"path": path, "files": "1", "blocks": "1", "locations": "1"}
-        report = _http(self._ports[1], "/fsck", wanted)
+        report = self.fsck(path)
         if "is HEALTHY" not in report:
             raise HdfsError(f"fsck {path}: {report.strip().splitlines()[-1]}")
         found = [

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package io.vread.check;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+/** A file and the bytes it must have. */
+final class Content {
+  private static final int USUAL_SIZE = (7 << 19) + 12345;
+
+  final Path path;
+  final byte[] bytes;
+
+  Content(Path path, byte[] bytes) {
+    this.path = path;
+    this.bytes = bytes;
+  }
+
+  static byte[] random(long seed, long size) {
+    byte[] bytes = new byte[Math.toIntExact(size)];
+    new Random(seed).nextBytes(bytes);
+    return bytes;
+  }
+
+  static byte[] join(byte[]... parts) {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    for (byte[] part : parts) {
+      all.write(part, 0, part.length);
+    }
+    return all.toByteArray();
+  }
+
+  /** What write() wrote with the same arguments; null if the file is not there. */
+  static Content present(Context context, String name, Args args) throws IOException {
+    Path path = new Path(name);
+    byte[] bytes = random(name.hashCode(), args.number("size", USUAL_SIZE));
+    boolean found =
+        context.stock.exists(path) && context.stock.getFileStatus(path).getLen() == bytes.length;
+    return found ? new Content(path, bytes) : null;
+  }
+
+  /** Arguments: size, on (names of the datanodes that are to have it), block. */
+  static Content write(Context context, String name, Args args) throws Exception {
+    byte[] bytes = random(name.hashCode(), args.number("size", USUAL_SIZE));
+    Path path = new Path(name);
+    int usual = context.stockConf.getInt("dfs.replication", 1);
+    short replicas = (short) (args.has("on") ? args.list("on").size() : usual);
+    long block = args.number("block", context.stockConf.getLong("dfs.blocksize", 1 << 20));
+    try (FSDataOutputStream out =
+        context.stock.create(
+            path,
+            FsPermission.getFileDefault(),
+            true,
+            65536,
+            replicas,
+            block,
+            null,
+            addresses(context, args.list("on")))) {
+      out.write(bytes);
+    }
+    Settled.wait(context);
+    return new Content(path, bytes);
+  }
+
+  static Content write(Context context, String name, byte[] bytes) throws Exception {
+    Path path = new Path(name);
+    try (FSDataOutputStream out = context.stock.create(path, true)) {
+      out.write(bytes);
+    }
+    Settled.wait(context);
+    return new Content(path, bytes);
+  }
+
+  private static InetSocketAddress[] addresses(Context context, List<String> names) {
+    if (names.isEmpty()) {
+      return null;
+    }
+    return names.stream()
+        .map(name -> context.own.get("address." + name).split(":"))
+        .map(part -> new InetSocketAddress(part[0], Integer.parseInt(part[1])))
+        .toArray(InetSocketAddress[]::new);
+  }
+
+  /** The bytes read at an offset of the file must be these; says where the first other one is. */
+  void check(long offset, byte[] read, int start, int length) throws IOException {
+    check(bytes, offset, read, start, length);
+  }
+
+  static void check(byte[] expected, long offset, byte[] read, int start, int length)
+      throws IOException {
+    if (offset + length > expected.length) {
+      throw new IOException(
+          length + " bytes at " + offset + " of a file of " + expected.length + " bytes");
+    }
+    int at = (int) offset;
+    int wrong = Arrays.mismatch(expected, at, at + length, read, start, start + length);
+    if (wrong >= 0) {
+      throw new IOException("wrong byte at " + (offset + wrong) + " of " + expected.length);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package io.vread.check;
+
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+
+/**
+ * Two clients of one cluster: the stock one, and one whose configuration names vRead's builder.
+ *
+ * <p>Files are written by the stock one. What the tests pass on the command line goes to the other
+ * alone.
+ */
+final class Context implements AutoCloseable {
+  private static final String BUILDERS = "dfs.client.replica.accessor.builder.classes";
+
+  final Configuration stockConf = new Configuration();
+  final Configuration vreadConf;
+  final DistributedFileSystem stock;
+  final DistributedFileSystem vread;
+  final Map<String, String> own = new LinkedHashMap<>();
+  final Map<String, Content> kept = new LinkedHashMap<>();
+  final Background background = new Background();
+
+  Context(String[] arguments) throws IOException {
+    stockConf.unset(BUILDERS);
+    vreadConf = new Configuration(stockConf);
+    vreadConf.set("dfs.client.context", "vread"); // connections of its own
+    for (String argument : arguments) {
+      String name = argument.substring(0, argument.indexOf('='));
+      String value = argument.substring(name.length() + 1);
+      if (name.startsWith("check.")) {
+        own.put(name.substring("check.".length()), value);
+      } else {
+        vreadConf.set(name, value);
+      }
+    }
+    stock = newClient(stockConf);
+    vread = newClient(vreadConf);
+  }
+
+  /** One more, not shared with anybody. */
+  DistributedFileSystem newClient(Configuration conf) throws IOException {
+    return (DistributedFileSystem) FileSystem.newInstance(FileSystem.getDefaultUri(conf), conf);
+  }
+
+  /** "vread" or "stock". */
+  DistributedFileSystem client(String name) {
+    if (name.equals("vread")) {
+      return vread;
+    }
+    if (name.equals("stock")) {
+      return stock;
+    }
+    throw new IllegalArgumentException("client " + name + ": expected vread or stock");
+  }
+
+  /** The file a test wrote before under that name, here or in another JVM; or a new one. */
+  Content file(Args args) throws Exception {
+    String name = args.text("file", "/common");
+    Content found = kept.get(name);
+    if (found == null) {
+      found = Content.present(this, name, args);
+      if (found == null) {
+        found = Content.write(this, name, args);
+      }
+      kept.put(name, found);
+    }
+    return found;
+  }
+
+  @Override
+  public void close() throws IOException {
+    background.stop();
+    vread.close();
+    stock.close();
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package io.vread.check;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.URL;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Waits until what was written so far is for the backend to see.
+ *
+ * <p>With publishers on the datanodes: until they have told it everything. Without: it asks the
+ * kernel to write the datanodes' file systems back, which would do it by itself within half a
+ * minute.
+ */
+final class Settled {
+  private static final long TIMEOUT_MS = 30_000;
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private Settled() {}
+
+  static void wait(Context context) throws Exception {
+    List<String> sync = new ArrayList<>(List.of("sync", "--file-system"));
+    for (Map.Entry<String, String> each : context.own.entrySet()) {
+      if (each.getKey().startsWith("publisher.")) {
+        waitFor(new URL(each.getValue()));
+      } else if (each.getKey().startsWith("written-to.")) {
+        sync.add(each.getValue());
+      }
+    }
+    if (sync.size() > 2 && new ProcessBuilder(sync).inheritIO().start().waitFor() != 0) {
+      throw new IOException(sync + " failed");
+    }
+  }
+
+  private static void waitFor(URL url) throws Exception {
+    long end = System.currentTimeMillis() + TIMEOUT_MS;
+    while (true) {
+      JsonNode beans = JSON.readTree(url).path("beans");
+      if (beans.size() > 0 && beans.get(0).path("pending").asLong(1) == 0) {
+        return;
+      }
+      if (System.currentTimeMillis() > end) {
+        throw new IllegalStateException(url + ": still something pending: " + beans);
+      }
+      Thread.sleep(10);
+    }
+  }
+}

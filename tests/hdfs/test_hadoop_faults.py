@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What breaks beside HDFS, or below it, must not be felt by its readers.
+
+No read fails that TCP would have served; no datanode is taken for dead and no replica reported
+corrupt because of vRead; and the counters say why it was not used.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.hadoop_bed import TIMEOUT_MS, by_tcp, served
+from tests.support.hadoop_client import JAR, ClientError, another_user
+
+pytestmark = pytest.mark.hadoop
+
+READERS = 8
+# What the stock client says when it blames a datanode or a replica.
+BLAME = re.compile(
+    r"add to deadNodes|Failed to connect|Found Checksum error|Could not obtain block"
+)
+
+
+@pytest.fixture
+def unharmed(bed):
+    """After the test HDFS thinks of its datanodes and replicas what it thought before."""
+    before, said = bed.health(), len(bed.client.logged())
+    yield
+    assert bed.health() == before
+    assert not BLAME.search(bed.client.logged()[said:])
+
+
+@pytest.fixture
+def restored(bed):
+    """Whatever the test does to vreadd, the next one finds it serving."""
+    yield
+    bed.vreadd.resume() if bed.vreadd.running else bed.vreadd.start()
+    bed.wait_until_served()
+
+
+# ---- the backend ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_backend_goes_and_comes_back_under_readers(bed, unharmed, restored, how):
+    bed.client.do("readers-start", readers=READERS)
+    with_vread = bed.client.do("readers-progress")
+    (bed.vreadd.end if how == "stopped" else bed.vreadd.kill)()
+    without = bed.client.do("readers-progress", rounds=3 * READERS)
+    bed.vreadd.start()
+    deadline = time.monotonic() + 60
+    while "vread.bytes" not in (again := bed.client.do("readers-progress"))["stats"]:
+        assert time.monotonic() < deadline, again
+    result = bed.client.do("readers-stop")
+    assert result["errors"] == []
+    assert with_vread["stats"]["vread.bytes"] > 0
+    assert without["stats"]["fallback.blocks"] > 0
+    told = {name for name in without["stats"] if name.startswith("fallback.reasons.")}
+    assert told <= {"fallback.reasons.backoff", "fallback.reasons.ENOTCONN"}, without
+
+
+def test_hung_backend_costs_one_timeout(bed, unharmed, restored):
+    """Each reader may be waiting for it when it hangs, but none waits twice."""
+    asked = TIMEOUT_MS // 2
+    bed.client.do("readers-start", readers=READERS, slow_ms=asked)
+    bed.client.do("readers-progress")
+    bed.vreadd.suspend()
+    hung = bed.client.do("readers-progress", rounds=4 * READERS)
+    bed.vreadd.resume()
+    result = bed.client.do("readers-stop")
+    assert result["errors"] == []
+    assert hung["stats"]["fallback.blocks"] > 0, hung
+    assert 1 <= len(result["slow"]) <= READERS, result
+    assert max(result["slow"]) < 4 * TIMEOUT_MS, result  # generously: others use this machine
+
+
+def test_backend_that_hangs_from_the_start(bed, unharmed, restored, tmp_path):
+    bed.vreadd.suspend()
+    with bed.another_client(tmp_path) as client:
+        answer = client.do("read", way="pread")
+        by_tcp(answer, "ETIME", "backoff")
+        assert answer["stats"]["fallback.reasons.ETIME"] == 1, answer
+        bed.vreadd.resume()
+        bed.wait_until_served(client)
+
+
+# ---- the way to it -----------------------------------------------------------
+
+
+def test_no_device(bed, tmp_path):
+    properties = bed.properties(endpoint=str(tmp_path / "none"))
+    with bed.another_client(tmp_path, properties) as client:
+        by_tcp(client.do("read", way="4k"), "no-device", "backoff")
+        by_tcp(client.do("read", way="pread"), "backoff")
+        assert _warnings(client) == 1
+
+
+@pytest.fixture
+def open_folder():
+    """That everybody may look into; pytest's own may not be."""
+    with tempfile.TemporaryDirectory(prefix="vread-open-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_device_without_permission(bed, open_folder):
+    """The socket's mode is 0600 and its owner root; the client is somebody else."""
+    shutil.copytree(bed.hdfs.conf_dir, open_folder / "conf")
+    options = {"prefix": another_user(), "conf_dir": open_folder / "conf"}
+    with bed.another_client(open_folder, **options) as client:
+        by_tcp(client.do("read", way="4k"), "no-permission", "backoff")
+        by_tcp(client.do("read", way="pread"), "backoff")
+        assert _warnings(client) == 1
+
+
+def test_endpoint_that_is_something_else(bed, tmp_path):
+    (tmp_path / "file").write_text("no device, no socket\n")
+    properties = bed.properties(endpoint=str(tmp_path / "file"))
+    with bed.another_client(tmp_path, properties) as client:
+        answer = client.do("read")
+        assert "vread.bytes" not in answer["stats"]
+        assert answer["stats"]["fallback.blocks"] > 0
+
+
+def test_switched_off(bed, tmp_path):
+    with bed.another_client(tmp_path, bed.properties(enabled="false")) as client:
+        by_tcp(client.do("read"), "disabled")
+        assert _warnings(client) == 0
+
+
+# ---- the library ---------------------------------------------------------------
+
+
+@pytest.fixture
+def bare_jar(tmp_path):
+    """The plug-in without the library in it."""
+    bare = tmp_path / "bare.jar"
+    with zipfile.ZipFile(JAR) as full, zipfile.ZipFile(bare, "w") as out:
+        for entry in full.infolist():
+            if not entry.filename.startswith("native/"):
+                out.writestr(entry, full.read(entry))
+    return bare
+
+
+def test_library_missing(bed, tmp_path, bare_jar):
+    with bed.another_client(tmp_path, jar=bare_jar) as client:
+        by_tcp(client.do("read", way="4k"), "no-library")
+        by_tcp(client.do("read", way="pread"), "no-library")
+        assert _warnings(client) == 1
+        assert "libvread_jni.so cannot be loaded" in client.logged()
+
+
+def test_library_of_another_version(bed, tmp_path):
+    source = tmp_path / "other.c"
+    source.write_text("int Java_io_vread_NativeLibrary_version(void) { return 999; }\n")
+    library = tmp_path / "libvread_jni.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    with bed.another_client(tmp_path, bed.properties(library_path=str(tmp_path))) as client:
+        by_tcp(client.do("read"), "wrong-version")
+        assert _warnings(client) == 1
+        assert "interface version 999" in client.logged()
+
+
+def test_library_that_is_none(bed, tmp_path):
+    """The one in the jar is taken then."""
+    (tmp_path / "libvread_jni.so").write_text("not a library\n")
+    with bed.another_client(tmp_path, bed.properties(library_path=str(tmp_path))) as client:
+        served(client.do("read"))
+
+
+def test_no_plugin_on_the_class_path(bed, tmp_path):
+    with bed.another_client(tmp_path, jar=tmp_path / "none.jar") as client:
+        answer = client.do("read")
+        assert answer["bytes"] == answer["stock_bytes"] > 0
+        assert answer["stats"] == {}
+
+
+def _warnings(client):
+    return len(
+        re.findall(r"^\S+ \S+ WARN \S*hdfs\.\S*: vread:|WARN \S*: vread:", client.logged(), re.M)
+    )
+
+
+# ---- replicas ---------------------------------------------------------------------
+
+
+def test_corrupt_replica_with_another_one(bed):
+    """The stock client finds it out and reports it, with vRead as without."""
+    before = bed.health()
+    for by in ("stock", "vread"):
+        file = f"/rotten-{by}"
+        bed.client.do("write", file=file, on=["dn1", "dn2"], size=400_000)
+        (block,) = bed.hdfs.blocks(file)
+        _rot(bed, block, "dn1")
+        for _ in range(4):
+            bed.client.do("read-by", by=by, file=file, way="pread-fully")
+            bed.client.do("read-by", by=by, file=file, way="1m")
+        # Whether the stock client met it depends on the replica it chose.
+        assert bed.reported_corrupt(block) <= {bed.hdfs.datanode("dn1").address}
+        _forget(bed, file)
+    assert bed.health() == before
+
+
+def test_corrupt_replica_alone(bed):
+    """Both clients fail, by the same error, and the NameNode hears of it from both or neither."""
+    ends, told = {}, {}
+    for by in ("stock", "vread"):
+        file = f"/rotten-alone-{by}"
+        bed.client.do("write", file=file, on=["dn1"], size=400_000)
+        (block,) = bed.hdfs.blocks(file)
+        _rot(bed, block, "dn1")
+        with pytest.raises(ClientError) as failure:
+            bed.client.do("read-by", by=by, file=file, way="1m")
+        ends[by] = re.search(r"read-by: (\S+):", str(failure.value))[1]
+        told[by] = bed.reported_corrupt(block)
+        _forget(bed, file)
+    assert ends["vread"] == ends["stock"]
+    assert told["vread"] == told["stock"]
+
+
+def test_deleted_replica(bed, unharmed):
+    """Behind the datanode's back: another one has the block."""
+    bed.client.do("write", file="/gone", on=["dn1", "dn2"], size=400_000)
+    (block,) = bed.hdfs.blocks("/gone")
+    served(bed.client.do("read", file="/gone"))
+    data = bed.hdfs.block_file(block, "dn1")
+    meta = data.with_name(f"{data.name}_{block.genstamp}.meta")
+    data.unlink()
+    meta.unlink()
+    bed.hdfs.datanode("dn1").disk.sync()
+    for way in ("1m", "pread", "4k"):
+        answer = bed.client.do("read-by", by="vread", file="/gone", way=way)
+        assert answer["bytes"] > 0
+    _forget(bed, "/gone")
+
+
+def _rot(bed, block, datanode):
+    """Bytes on its disk change, as no datanode would change them."""
+    with open(bed.hdfs.block_file(block, datanode), "r+b", buffering=0) as data:
+        data.seek(block.length // 2)
+        data.write(os.urandom(64))
+    bed.hdfs.datanode(datanode).disk.sync()
+
+
+def _forget(bed, file):
+    """Deletes it, and waits until the NameNode has forgotten what was wrong with its blocks."""
+    bed.client.do("delete", file=file)
+    deadline = time.monotonic() + 60
+    while (health := bed.health())["corrupt"] or health["missing"]:
+        assert time.monotonic() < deadline, health
+        time.sleep(0.05)
+
+
+# ---- tokens ---------------------------------------------------------------------------
+
+
+def test_expired_token(bed, unharmed):
+    """Streams that were opened before their tokens expired read on."""
+    if not bed.mode.tokens:
+        pytest.skip("no tokens in this column")
+    bed.wait_until_tokens_expired()
+    for by in ("stock", "vread"):
+        assert bed.client.do("use-held", name=by)["bytes"] > 0

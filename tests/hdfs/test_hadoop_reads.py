@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The stock client with vRead in its configuration reads what it reads without, in every way there
+is, and the plug-in's counters say that it went through vRead, or why not."""
+
+import pytest
+
+from tests.support.hadoop_bed import SERVED, by_tcp, served
+
+pytestmark = pytest.mark.hadoop
+
+WAYS = (
+    "1m", "4k", "odd", "bytes", "fully", "heap-buffer", "direct-buffer", "pread", "pread-fully",
+    "pread-heap-buffer", "pread-direct-buffer", "vectored", "vectored-direct", "pool", "seek",
+    "skip", "unbuffer", "end",
+)  # fmt: skip
+
+
+def test_every_way_is_tried(bed):
+    assert tuple(bed.client.do("ways")["ways"]) == WAYS
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_of_reading(bed, way):
+    answer = bed.client.do("read", way=way)
+    served(answer)
+    assert answer["stats"]["vread.bytes"] == answer["stats"]["hdfs.bytes"]
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["threads-of-one-client", "threads-on-one-stream", "several-clients", "client-after-client"],
+)
+def test_many_at_a_time(bed, scenario):
+    served(bed.client.do(scenario))
+
+
+@pytest.mark.parametrize("threshold", [0, 500])
+def test_hedged(bed, threshold):
+    """A read that is given up in favour of its twin harms nobody."""
+    before = bed.health()
+    answer = bed.client.do("hedged", threshold=threshold)
+    assert answer["stats"]["vread.bytes"] >= answer["bytes"]
+    assert "fallback.blocks" not in answer["stats"], answer
+    assert (answer["hedges"] > 0) == (threshold == 0)
+    assert bed.health() == before
+
+
+@pytest.mark.parametrize(
+    "on", [["dn1"], ["dn2"], ["dn1", "dn3"], ["dn3", "dn2", "dn1"]], ids="-".join
+)
+def test_a_replica_here_is_enough(bed, on):
+    name = f"/on-{'-'.join(on)}"
+    bed.client.do("write", file=name, on=on)
+    where = bed.client.do("blocks", file=name)["blocks"]
+    wanted = {bed.hdfs.datanode(each).address for each in on}
+    assert all(set(block["locations"]) == wanted for block in where)
+    served(bed.client.do("read", file=name))
+    served(bed.client.do("read", file=name, way="pread"))
+
+
+def test_no_replica_here(bed):
+    """Every read asks once, or not at all; the datanode's name was never heard of here."""
+    bed.client.do("write", file="/elsewhere", on=["dn3"])
+    for way in ("1m", "pread", "4k"):
+        by_tcp(bed.client.do("read", file="/elsewhere", way=way), "ENODEV", "ENOENT")
+
+
+def test_every_data_directory_is_read(bed):
+    """Of two datanodes with two each."""
+    read = set()
+    for number in range(4):
+        for name in SERVED:
+            file = f"/directories-{name}-{number}"
+            bed.client.do("write", file=file, on=[name], size=3 << 20)
+            served(bed.client.do("read", file=file))
+            for block in bed.hdfs.blocks(file):
+                read |= set(block.storage_ids)
+    assert read == {storage for name in SERVED for storage in bed.hdfs.datanode(name).storage_ids()}
+
+
+def test_statistics(bed):
+    """HDFS counts what vRead read, as it counts short-circuit reads: near, and not remote."""
+    answer = bed.client.do("statistics")
+    size = answer["bytes"]
+    stock, vread = answer["stock"], answer["vread"]
+    assert stock["total"] == vread["total"] == size
+    assert vread["remote"] == 0
+    assert vread["zero_copy"] == 0
+    for counted in (stock, vread):
+        assert counted["bytesRead"] == size
+        assert counted["bytesReadLocalHost"] == size, "client and datanodes are on one host"
+        assert counted["bytesReadDistanceOfOneOrTwo"] == 0
+        assert counted["bytesReadDistanceOfThreeOrFour"] == 0
+        assert counted["bytesReadDistanceOfFiveOrLarger"] == 0
+
+
+def test_shell(bed):
+    served(bed.client.do("shell-cat"))
+
+
+def test_dfsio(bed, tmp_path):
+    answer = bed.client.do("dfsio", scratch=str(tmp_path), files=2, mib=4)
+    # The runner's own small files were written a moment before they are read.
+    assert answer["stats"]["vread.bytes"] >= answer["bytes"]
+
+
+def test_sizes(bed):
+    served(bed.client.do("sizes"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "chunk"), [("CRC32", 512), ("CRC32C", 4096), ("CRC32", 65536), ("NULL", 512)]
+)
+def test_checksums(bed, kind, chunk):
+    answer = bed.client.do("checksums", type=kind, chunk=chunk)
+    if kind == "NULL":
+        by_tcp(answer, "EILSEQ", "ENOENT")
+    else:
+        served(answer)
+
+
+def test_unverified(bed):
+    """A client that wants no checksums gets the same bytes."""
+    served(bed.client.do("unverified"))
+
+
+def test_encryption_zone(bed):
+    served(bed.client.do("encryption-zone"))
+
+
+def test_erasure_coded(bed):
+    """Two of three internal blocks are here; those of dn3 come by TCP, in the same read."""
+    answer = bed.client.do("erasure-coded")
+    assert answer["stats"]["vread.bytes"] > 0
+    told = {name for name in answer["stats"] if name.startswith("fallback.reasons.")}
+    assert told and told <= {"fallback.reasons.ENODEV", "fallback.reasons.ENOENT"}
+    assert "vread.failures" not in answer["stats"]
+
+
+def test_snapshot(bed):
+    served(bed.client.do("snapshot"))
+
+
+def test_fsck(bed):
+    """What fsck says is not changed by having read through vRead."""
+    bed.client.do("write", file="/fsck")
+    before = bed.hdfs.fsck("/fsck")
+    served(bed.client.do("read", file="/fsck"))
+    after = bed.hdfs.fsck("/fsck")
+    assert "is HEALTHY" in after
+    assert _without_times(before) == _without_times(after)
+
+
+def _without_times(report):
+    return [line for line in report.splitlines() if "FSCK" not in line]

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A whole HDFS with vRead beside it, on this machine: what the tests of tests/hdfs share.
+
+Three datanodes with two data directories each, on live images.  A vreadd serves those of dn1 and
+dn2 over its local port; dn3 is on another host, as far as it knows.  Files have two replicas unless
+a test wants otherwise, so one of them at least is served.  One warm client JVM does the reading.
+"""
+
+import contextlib
+import functools
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
+from tools.hdfs import HdfsCluster, hadoop_class_path, jvm
+from tools.vreadd import Vreadd
+
+SERVED = ("dn1", "dn2")
+BLOCK_SIZE = 1 << 20
+TIMEOUT_MS = 1500
+SERVED_TIMEOUT = 60
+TOKEN_SECONDS = 60  # the shortest there is
+PATIENCE = {"timeout_ms": TIMEOUT_MS, "backoff_ms": 200}
+KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
+FSDATASET = "io.vread.datanode.VreadFsDatasetFactory"
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One column of the matrix."""
+
+    version: str
+    tokens: bool
+    publisher: bool
+
+    def __str__(self):
+        words = [self.version]
+        words += ["tokens"] if self.tokens else []
+        words += ["publisher"] if self.publisher else []
+        return "-".join(words)
+
+    def conf(self, folder):
+        conf = {
+            "hadoop.security.key.provider.path": f"jceks://file{folder}/keys.jceks",
+            "dfs.block.access.token.enable": str(self.tokens).lower(),
+            "dfs.namenode.redundancy.interval.seconds": "1s",
+            # Of three datanodes none is spare: a pipeline goes on with those it has.
+            "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+            "dfs.namenode.replication.considerLoad": "false",
+            # A client that has tried every replica pauses before it tries them again.
+            "dfs.client.retry.window.base": "50",
+            # A file's next block waits until the NameNode has heard of the last one.
+            "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
+        }
+        if self.tokens:
+            conf["dfs.block.access.token.lifetime"] = str(TOKEN_SECONDS // 60)
+            conf["dfs.block.access.key.update.interval"] = "1"
+        return conf
+
+
+MODES = (
+    Mode("3.4.3", tokens=False, publisher=False),
+    Mode("3.4.3", tokens=True, publisher=True),
+    Mode("3.3.6", tokens=False, publisher=True),
+    Mode("3.5.0", tokens=True, publisher=True),
+)
+
+
+@dataclass
+class Bed:
+    mode: Mode
+    hdfs: HdfsCluster
+    vreadd: Vreadd
+    client: HadoopClient
+    held_since: float = 0.0
+
+    def hold_streams(self):
+        """Opens one with each client, to be read when their tokens are long expired."""
+        self.held_since = time.monotonic()
+        for by in ("stock", "vread"):
+            self.client.do("hold", name=by, by=by)
+
+    def wait_until_tokens_expired(self):
+        time.sleep(max(0, self.held_since + TOKEN_SECONDS + 5 - time.monotonic()))
+
+    def properties(self, endpoint=None, **more):
+        return vread_properties(endpoint or self.vreadd.endpoint, **(PATIENCE | more))
+
+    @contextlib.contextmanager
+    def another_client(self, folder, properties=None, **options):
+        """A JVM of its own, which has never seen vRead work."""
+        with HadoopClient(
+            self.hdfs,
+            self.properties() if properties is None else properties,
+            folder / "client.log",
+            publishers=self.publishers,
+            **options,
+        ) as client:
+            yield client
+
+    @property
+    def publishers(self):
+        return SERVED if self.mode.publisher else ()
+
+    def wait_until_served(self, client=None):
+        """vreadd looks again for what a datanode has formatted when it is asked for it."""
+        deadline = time.monotonic() + SERVED_TIMEOUT
+        client = client or self.client
+        while "fallback.blocks" in (answer := client.do("read", way="1m"))["stats"]:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not served: {answer}; {self.vreadd.log()}")
+            time.sleep(0.2)
+
+    def health(self):
+        """What the NameNode thinks of datanodes and replicas."""
+        answer = self.client.do("health")
+        return {name: answer[name] for name in ("live", "dead", "corrupt", "missing")}
+
+    def reported_corrupt(self, block):
+        """Addresses of the datanodes whose replica of the block somebody reported."""
+        pattern = rf"reportBadBlocks for block: \S+:blk_{block.block_id}_\d+ on datanode: (\S+)"
+        log = (self.hdfs.logs / "namenode.log").read_text(errors="replace")
+        return set(re.findall(pattern, log))
+
+
+@functools.cache
+def _key_store():
+    """A key provider's file with the key "zone" in it, from before any NameNode opened it."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["create", "zone", "-size", "128", "-provider", f"jceks://file{folder}/keys.jceks"]
+        command = jvm.java_command(f"{hadoop_class_path()}/*", KEY_SHELL, words)
+        jvm.run(command, "hadoop key create")
+        return (Path(folder) / "keys.jceks").read_bytes()
+
+
+@contextlib.contextmanager
+def hadoop_bed(mode, folder):
+    (folder / "keys.jceks").write_bytes(_key_store())
+    cluster = HdfsCluster(
+        folder / "hdfs",
+        version=mode.version,
+        block_size=BLOCK_SIZE,
+        conf=mode.conf(folder),
+        datanodes=3,
+        data_dirs=2,
+        replication=2,
+        live=True,
+        disk_mib=512,
+        heap_mib=128,
+        class_path=[JAR] if mode.publisher else [],
+        java_options=["-XX:TieredStopAtLevel=1"],
+    )
+    with contextlib.ExitStack() as stack:
+        stack.callback(cluster.stop)
+        # The backend is there before the datanodes have formatted their directories.
+        cluster.attach_disks()
+        publish = SERVED if mode.publisher else ()
+        vreadd = stack.enter_context(Vreadd(cluster.served(*SERVED), publish=publish))
+        for name in publish:
+            cluster.datanode(name).conf = {
+                "dfs.datanode.fsdataset.factory": FSDATASET,
+                "io.vread.endpoint": vreadd.endpoint,
+            }
+        cluster.start()
+        properties = vread_properties(vreadd.endpoint, **PATIENCE)
+        client = HadoopClient(cluster, properties, folder / "client.log", publishers=publish)
+        stack.enter_context(client)
+        bed = Bed(mode, cluster, vreadd, client)
+        bed.wait_until_served()
+        bed.hold_streams()
+        yield bed
+
+
+def served(answer):
+    """All of it came through vRead.  (What lies between the test and HDFS may read ahead.)"""
+    assert answer["bytes"] > 0
+    assert answer["stats"].get("vread.bytes", 0) >= answer["bytes"], answer
+    assert "fallback.blocks" not in answer["stats"], answer
+    assert "vread.failures" not in answer["stats"], answer
+
+
+def by_tcp(answer, *reasons):
+    """None of it did, for one of those reasons."""
+    assert answer["bytes"] > 0
+    assert "vread.bytes" not in answer["stats"], answer
+    told = {name for name in answer["stats"] if name.startswith("fallback.reasons.")}
+    assert told and told <= {f"fallback.reasons.{reason}" for reason in reasons}, answer

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A warm HDFS client JVM (tests/hdfs/java) that does what a test asks, by both ways of reading.
+
+with HadoopClient(cluster, vread_properties(daemon.endpoint), log=folder / "client.log") as client:
+    client.do("write", file="/f", on=["dn1"])
+    answer = client.do("read", file="/f", way="pread")
+    answer["bytes"], answer["stats"]["vread.bytes"]
+"""
+
+import fcntl
+import hashlib
+import json
+import select
+import shutil
+import subprocess
+from pathlib import Path
+
+from tools.hdfs import hadoop_class_path, jvm, mapreduce_class_path
+
+REPOSITORY = Path(__file__).parents[2]
+SOURCES = REPOSITORY / "tests" / "hdfs" / "java"
+JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
+JNI = REPOSITORY / "build" / "release" / "libvread_jni.so"
+MAIN = "io.vread.check.Client"
+HEAP_MIB = 256
+TIMEOUT = 300
+BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
+LINT = "-Xlint:all,-classfile,-processing,-path,-serial"
+
+
+class ClientError(AssertionError):
+    """What the client was asked failed; with its stack trace."""
+
+
+def vread_properties(endpoint, **more):
+    """The configuration of a client that reads through vRead; timeout_ms=500 sets
+    io.vread.timeout.ms."""
+    properties = {
+        "dfs.client.replica.accessor.builder.classes": BUILDER,
+        "io.vread.endpoint": str(endpoint),
+    }
+    return properties | {f"io.vread.{name.replace('_', '.')}": more[name] for name in more}
+
+
+def compiled(version):
+    """The folder of the client's classes, compiled against that Hadoop."""
+    sources = sorted(SOURCES.rglob("*.java"))
+    jars = f"{hadoop_class_path(version)}/*:{mapreduce_class_path(version)}/*"
+    digest = hashlib.sha256(version.encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    home = REPOSITORY / "build" / "hdfs-check" / version
+    home.mkdir(parents=True, exist_ok=True)
+    key = home / "key"
+    with open(home / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not key.exists() or key.read_text() != digest.hexdigest():
+            key.unlink(missing_ok=True)
+            shutil.rmtree(home / "classes", ignore_errors=True)
+            command = ["javac", LINT, "-Werror", "-d", home / "classes", "-cp", jars]
+            subprocess.run([*command, *sources], check=True)
+            key.write_text(digest.hexdigest())
+    return home / "classes"
+
+
+class HadoopClient:
+    """properties: of the client that reads through vRead, over the cluster's.  prefix: words
+    before the command, to run it as another user, say.  jar: the plug-in's, or another.
+    conf_dir: before the cluster's."""
+
+    def __init__(self, cluster, properties, log, prefix=(), jar=JAR, publishers=(), conf_dir=None):
+        self._cluster = cluster
+        self._properties = dict(properties)
+        self._prefix = list(prefix)
+        self._options = ["-XX:TieredStopAtLevel=1"]
+        self._first = [str(entry) for entry in (conf_dir, jar) if entry]
+        self._publishers = publishers
+        self.log = Path(log)
+        self._process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def start(self):
+        classes = compiled(self._cluster.version)
+        more = f"{mapreduce_class_path(self._cluster.version)}/*"
+        class_path = ":".join([*self._first, str(classes), self._cluster.client_class_path, more])
+        command = jvm.java_command(
+            class_path,
+            MAIN,
+            [f"{name}={value}" for name, value in (self._properties | self._own()).items()],
+            heap_mib=HEAP_MIB,
+            options=self._options,
+        )
+        with open(self.log, "ab") as log:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *self._prefix, *command],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
+
+    def _own(self):
+        own = {}
+        for datanode in self._cluster.datanodes:
+            own[f"check.address.{datanode.name}"] = datanode.address
+            if datanode.name in self._publishers:
+                query = "io.vread:type=Publisher"
+                url = f"http://127.0.0.1:{datanode.ports[1]}/jmx?qry={query}"
+                own[f"check.publisher.{datanode.name}"] = url
+            elif datanode.disk and not self._prefix:
+                own[f"check.written-to.{datanode.name}"] = datanode.disk.view
+        return own
+
+    def stop(self):
+        """In order: what is written at the end of a JVM is."""
+        if self._process:
+            self._process.stdin.close()
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+                raise
+            finally:
+                self._process.stdout.close()
+                self._process = None
+
+    def do(self, name, /, **arguments):
+        """The answer, once it is there; a ClientError if the scenario failed."""
+        self.send(name, **arguments)
+        return self.receive(name)
+
+    def send(self, name, /, **arguments):
+        line = json.dumps({"do": name} | arguments) + "\n"
+        self._process.stdin.write(line.encode())
+        self._process.stdin.flush()
+
+    def receive(self, name):
+        ready, _, _ = select.select([self._process.stdout], [], [], TIMEOUT)
+        if not ready:
+            raise ClientError(f"{name}: no answer within {TIMEOUT} s; {self.log_tail()}")
+        line = self._process.stdout.readline()
+        if not line:
+            raise ClientError(f"{name}: the client ended: {self.log_tail()}")
+        answer = json.loads(line)
+        if not answer.pop("ok"):
+            raise ClientError(f"{name}: {answer['error']}\nlog: {self.log_tail()}")
+        return answer
+
+    def logged(self):
+        """All that Hadoop, and the plug-in in it, have said so far."""
+        return self.log.read_text(errors="replace")
+
+    def log_tail(self):
+        return self.logged()[-3000:]
+
+
+def another_user():
+    """Words that run a command as a user without rights."""
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
