@@ -65,7 +65,9 @@ int fs_view_open(struct fs *fs, struct fs_view **ret, const char **ret_reason)
 	int r = -EAGAIN;
 
 	for (unsigned i = 0; i < FS_ATTEMPTS && r == -EAGAIN; i++)
-		r = fs->ops->view_open(fs, ret, ret_reason ? ret_reason : &reason);
+		r = fs->ops->view_open(fs, ret, &reason);
+	if (r < 0 && ret_reason)
+		*ret_reason = reason;
 	return r;
 }
 
