@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs Maven on this module: one build at a time, and offline once everything it needs is there.
+# Runs Maven on this module: one build at a time, offline once everything it needs is there, and
+# without a word unless it fails.
 # Usage: build.sh ARGUMENT... (as for mvn)
 set -eu
 
@@ -15,5 +16,8 @@ flock 9
 if [ -e "$build/fetched-$key" ]; then
 	set -- -o "$@"
 fi
-mvn -q -B -Dstyle.color=never -f "$here/pom.xml" "$@"
+if ! mvn -q -B -Dstyle.color=never -f "$here/pom.xml" "$@" >"$build/maven.log" 2>&1; then
+	sed 's/\x1b\[[0-9;]*m//g' "$build/maven.log"
+	exit 1
+fi
 touch "$build/fetched-$key"

@@ -55,7 +55,7 @@ def vreadd(cluster):
 class Run:
     """One `hdfs dfs -cat`; checked to have printed the file, whatever else happened."""
 
-    def __init__(self, cluster, directory, conf, options=(), class_path=None):
+    def __init__(self, cluster, directory, conf, options=(), class_path=None, env=None):
         statistics = directory / f"statistics-{time.monotonic_ns()}"
         conf = {
             "dfs.client.replica.accessor.builder.classes": BUILDER,
@@ -65,7 +65,9 @@ class Run:
         command = jvm.java_command(
             class_path or cluster.class_path, FS_SHELL, [*words, "-cat", "/file"], options=options
         )
-        done = subprocess.run(command, capture_output=True, timeout=300)
+        done = subprocess.run(
+            command, capture_output=True, timeout=300, env=os.environ | (env or {})
+        )
         self.said = done.stderr.decode(errors="replace")
         # -Xcheck:jni talks on standard output, behind what the program wrote there.
         self.jni = done.stdout[SIZE:].decode(errors="replace")
@@ -88,9 +90,9 @@ class Run:
 
 @pytest.fixture
 def cat(cluster, vreadd, tmp_path):
-    def run(conf=None, options=(), class_path=None):
+    def run(conf=None, options=(), class_path=None, env=None):
         conf = {"io.vread.endpoint": vreadd.endpoint} | (conf or {})
-        return Run(cluster, tmp_path, conf, options, class_path)
+        return Run(cluster, tmp_path, conf, options, class_path, env)
 
     return run
 
@@ -101,6 +103,21 @@ def test_out_of_the_jar_and_checked_by_the_jvm(cat):
     assert run.statistics["library"] == "jar:/native/linux-x86_64/libvread_jni.so"
     assert not any(complaint in run.jni + run.said for complaint in JNI_COMPLAINTS)
     assert f"vread: {SIZE} bytes in" in run.said
+
+
+def test_under_address_sanitizer(cat):
+    runtime = subprocess.run(
+        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    # The JVM handles SIGSEGV itself, and does not free everything at its end.
+    options = "handle_segv=0:allow_user_segv_handler=1:detect_leaks=0"
+    run = cat(
+        {"io.vread.library.path": REPOSITORY / "build/asan"},
+        env={"LD_PRELOAD": runtime, "ASAN_OPTIONS": options},
+    )
+    run.by_vread()
+    assert run.statistics["library"] == str(REPOSITORY / "build/asan/libvread_jni.so")
+    assert "Sanitizer" not in run.said and "runtime error" not in run.said
 
 
 def test_temporary_copies_are_gone(cat, tmp_path):
