@@ -44,6 +44,11 @@ final class Link {
     }
   }
 
+  /** What events would meet; no look at the backend. */
+  boolean connected() {
+    return channel != null;
+  }
+
   /**
    * Sends an event, if wanted still says so once the connection is ours: what is asked there holds
    * until the event is sent, with respect to all other events.

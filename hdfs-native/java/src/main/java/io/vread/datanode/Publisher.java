@@ -82,6 +82,10 @@ final class Publisher {
     return statistics;
   }
 
+  boolean connected() {
+    return link.connected();
+  }
+
   int pending() {
     return queue.size();
   }

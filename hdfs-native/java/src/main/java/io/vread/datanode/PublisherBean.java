@@ -82,6 +82,8 @@ final class PublisherBean implements DynamicMBean {
         return (long) publisher.pending();
       case "failed":
         return statistics.failures();
+      case "connected":
+        return publisher.connected();
       case "reasons":
         return json(statistics.reasons());
       default:
@@ -130,6 +132,7 @@ final class PublisherBean implements DynamicMBean {
     for (String number : NUMBERS) {
       attributes.add(attribute(number, "long", "events or replicas: " + number));
     }
+    attributes.add(attribute("connected", "boolean", "whether there is a backend"));
     attributes.add(attribute("reasons", "java.lang.String", "failures by reason, as JSON"));
     return new MBeanInfo(
         getClass().getName(),

@@ -7,7 +7,7 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
 /** A publisher between a fake data set and a fake backend. */
 final class Bench implements AutoCloseable {
-  static final int TIMEOUT_MS = 50;
+  static final int TIMEOUT_MS = 200;
 
   final Story story = new Story();
   final FakeBackend backend = new FakeBackend(story, TIMEOUT_MS);
@@ -31,7 +31,7 @@ final class Bench implements AutoCloseable {
   /** And waits until it has its connection. */
   Bench start() {
     publisher.start();
-    story.await("connect");
+    story.until(publisher::connected, "connection");
     return this;
   }
 

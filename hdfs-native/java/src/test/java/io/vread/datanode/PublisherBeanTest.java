@@ -7,6 +7,8 @@ import static org.junit.Assert.assertTrue;
 
 import java.lang.management.ManagementFactory;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
 import javax.management.MBeanAttributeInfo;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
@@ -16,6 +18,14 @@ import org.junit.Test;
 /** The JMX bean, and the settings. */
 public class PublisherBeanTest {
   private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
+
+  private static final Map<String, Class<?>> TYPES = new HashMap<>();
+
+  static {
+    TYPES.put("long", Long.class);
+    TYPES.put("boolean", Boolean.class);
+    TYPES.put("java.lang.String", String.class);
+  }
 
   @Test
   public void theBeanSaysWhatWasPublishedAndWhatNot() throws Exception {
@@ -31,13 +41,14 @@ public class PublisherBeanTest {
       bench.publisher.statistics().failed("overflow");
       for (MBeanAttributeInfo attribute : SERVER.getMBeanInfo(name).getAttributes()) {
         Object value = SERVER.getAttribute(name, attribute.getName());
-        assertEquals(attribute.getType(), value.getClass() == Long.class ? "long" : "java.lang.String");
+        assertTrue(attribute.toString(), TYPES.get(attribute.getType()).isInstance(value));
       }
       assertEquals(1L, SERVER.getAttribute(name, "delete"));
       assertEquals(0L, SERVER.getAttribute(name, "finalized"));
       assertEquals(1L, SERVER.getAttribute(name, "failed"));
       assertEquals("{\"overflow\":1}", SERVER.getAttribute(name, "reasons"));
-      assertEquals(7, SERVER.getMBeanInfo(name).getAttributes().length);
+      assertEquals(true, SERVER.getAttribute(name, "connected"));
+      assertEquals(8, SERVER.getMBeanInfo(name).getAttributes().length);
       bean.unregister();
       assertFalse(SERVER.isRegistered(name));
     }
