@@ -5,7 +5,6 @@ import sys
 import time
 from dataclasses import dataclass
 
-MIB = 1 << 20
 GIB = 1 << 30
 
 
@@ -21,13 +20,23 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """The whole file read once, one way."""
+class Reading:
+    """The whole file read once by `hdfs dfs -cat`."""
 
     name: str
+    seconds: float  # the JVM's start among them
+    sha256: str
+    vread_bytes: int  # as the client's plug-in counts
+    tcp_bytes: int  # as the DataNode counts what it serves, checksums included
+    reasons: dict[str, int]  # of blocks for which vRead was not used
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """The whole file read once by a JVM that was up."""
+
     bytes: int
     seconds: float
-    sha256: str
     cpu: dict[str, float]  # domain -> CPU seconds it spent meanwhile
 
     @property
@@ -43,30 +52,42 @@ class Measurement:
         return self.cpu_total / (self.bytes / GIB)
 
 
-def _cpu_by_domain(measurement: Measurement) -> str:
-    spent = sorted(measurement.cpu.items(), key=lambda item: -item[1])
+def _cpu_by_domain(streaming: Streaming) -> str:
+    spent = sorted(streaming.cpu.items(), key=lambda item: -item[1])
     return ", ".join(f"{name} {seconds:.1f}" for name, seconds in spent if seconds >= 0.05)
 
 
-def table(vread: Measurement, vanilla: Measurement, blocks: int, states: str) -> str:
+def _reasons(reading: Reading) -> str:
+    return ", ".join(f"{name} {count}" for name, count in reading.reasons.items()) or "none"
+
+
+def table(
+    stock: Reading, vread: Reading, streaming: list[Streaming], blocks: int, states: str
+) -> str:
+    """`streaming` is stock's and vRead's."""
+    tcp, fast = streaming
     rows = [
-        ("", "vRead", "vanilla"),
+        ("", "stock", "vRead"),
         ("blocks", str(blocks), str(blocks)),
-        ("MiB", f"{vread.bytes / MIB:.0f}", f"{vanilla.bytes / MIB:.0f}"),
-        ("sha256", vread.sha256[:12] + "...", vanilla.sha256[:12] + "..."),
-        ("seconds", f"{vread.seconds:.2f}", f"{vanilla.seconds:.2f}"),
-        ("MB/s", f"{vread.rate:.1f}", f"{vanilla.rate:.1f}"),
-        ("CPU s, all domains", f"{vread.cpu_total:.2f}", f"{vanilla.cpu_total:.2f}"),
-        ("CPU s/GiB", f"{vread.cpu_per_gib:.1f}", f"{vanilla.cpu_per_gib:.1f}"),
+        ("hdfs dfs -cat:", "", ""),
+        ("  sha256", stock.sha256[:12] + "...", vread.sha256[:12] + "..."),
+        ("  bytes through vRead", str(stock.vread_bytes), str(vread.vread_bytes)),
+        ("  bytes by DataNode", str(stock.tcp_bytes), str(vread.tcp_bytes)),
+        ("  s, start of Java too", f"{stock.seconds:.1f}", f"{vread.seconds:.1f}"),
+        ("a JVM that is up:", "", ""),
+        ("  MB/s", f"{tcp.rate:.1f}", f"{fast.rate:.1f}"),
+        ("  CPU s, all domains", f"{tcp.cpu_total:.2f}", f"{fast.cpu_total:.2f}"),
+        ("  CPU s/GiB", f"{tcp.cpu_per_gib:.1f}", f"{fast.cpu_per_gib:.1f}"),
     ]
-    lines = [f"  {name:<20}{left:>18}{right:>18}" for name, left, right in rows]
+    lines = [f"  {name:<24}{left:>18}{right:>18}".rstrip() for name, left, right in rows]
     lines += [
         "",
-        f"  CPU by domain, vRead:   {_cpu_by_domain(vread)}",
-        f"  CPU by domain, vanilla: {_cpu_by_domain(vanilla)}",
-        f"  xenstore states, vRead: {states}",
-        f"  vRead / vanilla: {vread.rate / vanilla.rate:.1f}x the throughput,"
-        f" {vread.cpu_total / vanilla.cpu_total:.2f}x the CPU seconds",
+        f"  CPU by domain, stock: {_cpu_by_domain(tcp)}",
+        f"  CPU by domain, vRead: {_cpu_by_domain(fast)}",
+        f"  reasons for not using vRead, when it was on: {_reasons(vread)}",
+        f"  xenstore states, backend/frontend: {states}",
+        f"  vRead / stock: {fast.rate / tcp.rate:.1f}x the throughput,"
+        f" {fast.cpu_total / tcp.cpu_total:.2f}x the CPU seconds",
         "  (Emulated processors: ratios carry over to real ones better than rates do.)",
     ]
     return "\n".join(lines)

@@ -114,7 +114,7 @@ class Backend:
 
     def published(self, datanode: str) -> dict[str, int]:
         """How many events of each kind the datanode has published, and blocks withdrawn now."""
-        found = {entry["name"]: entry for entry in self.status()["datanodes"]}
+        found = {entry["datanode"]: entry for entry in self.status()["datanodes"]}
         return found[datanode]["published"]
 
     def backend_path(self, guest: Guest) -> str:

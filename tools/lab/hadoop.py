@@ -48,8 +48,9 @@ READER = {
     "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
     "io.vread.timeout.ms": "30000",
 }
-# Five times what a start takes on a quiet machine with two cores.
-START_TIMEOUT = 240.0
+STATISTICS = "io.vread.statistics.file"
+# Ten times what a start takes on a quiet machine with two cores.
+START_TIMEOUT = 600.0
 POLL = 1.0
 
 
@@ -114,6 +115,23 @@ class Hdfs:
     def run_datanode(self) -> None:
         self._daemon(self.datanode, "datanode")
 
+    def reboot_datanode(self) -> None:
+        """In order, but for the start: start_datanode() does that."""
+        pid = "$(cat /run/datanode.pid)"
+        stop = f"kill {pid}; while kill -0 {pid} 2>/dev/null; do usleep 200000; done"
+        self.datanode.run(stop, START_TIMEOUT).check()
+        self.datanode.popen("umount /data; exec reboot -f")
+        self.datanode.wait_gone()
+
+    def wait_registered(self, timeout: float = START_TIMEOUT) -> None:
+        """Until the DataNode that started last has told the NameNode of its blocks."""
+        deadline = time.monotonic() + timeout
+        said = ["grep", "-q", "Successfully sent block report", f"{LOGS}/datanode.log"]
+        while self.datanode.run(said).rc != 0:
+            if time.monotonic() > deadline:
+                raise LabError(f"the DataNode is not up after {timeout:.0f} s\n{self.logs()}")
+            time.sleep(POLL)
+
     def start_client(self) -> None:
         self.client = self._guest("client", self._client_disks, self._client_files)
         self._connect(self.client, "client")
@@ -137,6 +155,19 @@ class Hdfs:
         answer = self.namenode.run(["wget", "-qO-", url])
         beans = json.loads(answer.stdout)["beans"] if answer.rc == 0 else []
         return beans[0] if beans else {}
+
+    def dfs(self, arguments: str, properties: dict[str, str] | None = None) -> str:
+        """The command line of `hdfs dfs`, with properties for this time only."""
+        defined = [f"-D {name}={value}" for name, value in (properties or {}).items()]
+        return " ".join(["hdfs dfs", *defined, arguments])
+
+    def wait_published(self, blocks: int, timeout: float = START_TIMEOUT) -> None:
+        """Until the DataNode has published that many finalized blocks since vreadd started."""
+        deadline = time.monotonic() + timeout
+        while (now := self.backend.published(DATANODE))["finalized"] < blocks:
+            if time.monotonic() > deadline:
+                raise LabError(f"published: {now}, wanted {blocks} finalized\n{self.logs()}")
+            time.sleep(POLL)
 
     def bytes_served(self) -> int:
         """Bytes of blocks that the DataNode read for clients, as it says itself."""
@@ -205,7 +236,6 @@ def _properties(block_mib: int) -> dict[str, str]:
         "dfs.datanode.scan.period.hours": "-1",
         # A disk may be filled to its last block.
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
-        "dfs.heartbeat.interval": "1",
         "dfs.replication": "1",
         "dfs.permissions.enabled": "false",
         "dfs.blocksize": str(block_mib << 20),

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A Java program in a guest that stays up: a line in, a line of JSON out.
+
+Starting a JVM takes an emulated machine longer than most of what one wants of it.
+"""
+
+import json
+import queue
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.hdfs import hadoop_class_path
+
+from .cache import cached, key_of
+from .guest import Guest
+from .paths import LAB, LabError
+from .product import PLUGIN
+
+TIMEOUT = 600.0
+POLL = 0.5
+
+
+class JavaProgram:
+    def __init__(self, guest: Guest, main: str, jar: str, options: str = "", heap: str = "64m"):
+        """Starts it; `jar` is the program's in the guest."""
+        self._main = main
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._partial = b""
+        environment = f"HADOOP_CLASSPATH={PLUGIN}:{jar} HADOOP_HEAPSIZE_MAX={heap}"
+        command = f'{environment} HADOOP_OPTS="{options}" exec hdfs {main}'
+        self._process = guest.popen(command, sink=self._received)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    @property
+    def complaints(self) -> str:
+        """The end of what it wrote to its standard error."""
+        return self._process.stderr[-4000:].decode(errors="replace")
+
+    def say(self, line: str) -> None:
+        """Gives it something to do; hear() waits until it is done."""
+        self._process.write(line.encode() + b"\n")
+
+    def hear(self, timeout: float = TIMEOUT) -> dict:
+        deadline = time.monotonic() + timeout
+        while True:
+            running = self._process.running
+            try:
+                return json.loads(self._lines.get(timeout=POLL))
+            except queue.Empty:
+                if not running:
+                    raise LabError(f"{self._main} ended:\n{self.complaints}") from None
+                if time.monotonic() > deadline:
+                    what = f"{self._main}: no answer within {timeout:.0f} s"
+                    raise LabError(f"{what}:\n{self.complaints}") from None
+
+    def close(self) -> None:
+        """In order, so that what it writes at its end is written when this returns."""
+        if self._process.running:
+            self._process.close_stdin()
+            self._process.wait(TIMEOUT)
+
+    def _received(self, data: bytes) -> None:
+        *whole, self._partial = (self._partial + data).split(b"\n")
+        for line in whole:
+            self._lines.put(line)
+
+
+class WarmShell(JavaProgram):
+    """`hdfs dfs` without its JVM's start: java/WarmShell.java."""
+
+    JAR = "/usr/share/java/warm-shell.jar"
+
+    def __init__(self, guest: Guest) -> None:
+        super().__init__(guest, "WarmShell", self.JAR)
+
+    @staticmethod
+    def files() -> dict[str, Path]:
+        return {WarmShell.JAR: compiled("warm-shell", [LAB / "java" / "WarmShell.java"])}
+
+    def run(self, arguments: str, properties: dict[str, str] | None = None) -> dict:
+        """status, and bytes and sha256 of its standard output."""
+        self.start(arguments, properties)
+        return self.hear()
+
+    def start(self, arguments: str, properties: dict[str, str] | None = None) -> None:
+        defined = [f"-D {name}={value}" for name, value in (properties or {}).items()]
+        self.say(" ".join([*defined, arguments]))
+
+
+def compiled(stem: str, sources: Iterable[Path]) -> Path:
+    """The jar of these programs, which need Hadoop."""
+    sources = sorted(sources)
+    key = key_of([path.read_bytes() for path in sources])
+    return cached(stem, ".jar", key, lambda path: _compile(sources, path))
+
+
+def _compile(sources: list[Path], jar: Path) -> None:
+    with tempfile.TemporaryDirectory() as classes:
+        for command in (
+            ["javac", "-nowarn", "-d", classes, "-cp", f"{hadoop_class_path()}/*", *sources],
+            ["jar", "cf", jar, "-C", classes, "."],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise LabError(f"{command[0]}, {sources[0]}: {done.stderr.strip()}")
