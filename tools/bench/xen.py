@@ -11,6 +11,9 @@ right after the other, each reading the whole file once into 1 MiB buffers:
     xen.blkfront.seq   the first half of that: the datanode domU reads its disk; cold
     xen.netback.seq    the second half: as many bytes out of the datanode domU's memory
 
+    xen.hdfs.tcp.seq   a stock HDFS client in a domU, NameNode and DataNode in two others
+    xen.hdfs.vread.seq the same client, with vRead by configuration (both: xen_hdfs.py)
+
 The vanilla path has no Hadoop in it: no Java, no packets, no checksums; vRead verifies.  CPU time
 is that of all domains, dom0 included.  Before the rounds both ways must give the file's SHA-256,
 or nothing is measured.  One emulated processor runs everything, so compare rates, do not quote
@@ -19,7 +22,7 @@ them.
 
 import json
 
-from tools.bench import results
+from tools.bench import results, xen_hdfs
 from tools.bench.results import Row, Target
 from tools.bench.suite import BenchError, Suite
 from tools.bench.vanilla import READ_TIMEOUT, Vanilla, guest_files, timed
@@ -31,7 +34,7 @@ VARIANT = "release"
 REQUEST = 1 << 20
 VREADBENCH = "/usr/local/bin/vreadbench"
 CLIENT_ADDRESS = "10.77.0.102"
-TARGETS = (Target("xen.vread.seq", "xen.vanilla.seq", 3.0),)
+TARGETS = (Target("xen.vread.seq", "xen.vanilla.seq", at_least=3.0), *xen_hdfs.TARGETS)
 
 
 def run(mib, block_mib, rounds):
@@ -51,17 +54,20 @@ def run(mib, block_mib, rounds):
             SUITE.say(f"round {number} of {rounds}")
             bench.round()
         host.check_dmesg()
+    with_hadoop = xen_hdfs.measure(mib, block_mib, rounds, VARIANT, REQUEST, SUITE.say)
     conditions = {
         "emulated_cpus": 1,
         "bytes": data.size,
         "block_bytes": block_mib << 20,
         "request_bytes": REQUEST,
         "page_cache": "of the datanode domU: cold; vreadd reads the disk with O_DIRECT",
-        "checksums": "verified by vRead in xen.vread.seq, by nobody in the others",
+        "checksums": "verified by vRead in xen.vread.seq and in the first round of"
+        " xen.hdfs.vread.seq, by the client in xen.hdfs.tcp.seq, by nobody in the others",
         "cpu": "all domains",
         "ratio": "median of the rounds' ratios",
     }
-    return results.document("xen", bench.rows.values(), TARGETS, conditions)
+    rows = [*bench.rows.values(), *with_hadoop]
+    return results.document("xen", rows, TARGETS, conditions)
 
 
 class _Bench:
