@@ -137,9 +137,9 @@ def _key_store():
 
 
 @contextlib.contextmanager
-def hadoop_bed(mode, folder):
+def hadoop_bed(mode, folder, kind=HdfsCluster):
     (folder / "keys.jceks").write_bytes(_key_store())
-    cluster = HdfsCluster(
+    cluster = kind(
         folder / "hdfs",
         version=mode.version,
         block_size=BLOCK_SIZE,

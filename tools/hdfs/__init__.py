@@ -13,10 +13,12 @@ from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path, mapreduce_c
 from tools.hdfs.block import Block
 from tools.hdfs.cluster import HdfsCluster
 from tools.hdfs.errors import HdfsError
+from tools.hdfs.ha import HaCluster
 
 __all__ = [
     "DEFAULT_VERSION",
     "Block",
+    "HaCluster",
     "HdfsCluster",
     "HdfsError",
     "hadoop_class_path",

@@ -55,6 +55,8 @@ class HdfsCluster:
     java_options: of the daemons' JVMs.
     """
 
+    NAMENODE_PORTS = 2
+
     def __init__(
         self,
         directory,
@@ -89,7 +91,7 @@ class HdfsCluster:
         self.datanodes = make_datanodes(
             self.directory, datanodes, data_dirs, live, tables, disk_mib
         )
-        self.namenode = None
+        self.namenode = None  # the one that is asked; HaCluster has another
         self._java_options = list(java_options)
         self._extra_class_path = [str(entry) for entry in class_path]
         self._class_path = None
@@ -117,7 +119,8 @@ class HdfsCluster:
             self.attach_disks()
             for attempt in range(1, BIND_ATTEMPTS + 1):
                 try:
-                    return self._start_on(_free_ports(2 + DATANODE_PORTS * len(self.datanodes)))
+                    datanode_ports = DATANODE_PORTS * len(self.datanodes)
+                    return self._start_on(_free_ports(self.NAMENODE_PORTS + datanode_ports))
                 except HdfsError as error:
                     # Somebody else may take a free port before the daemon binds it.
                     if "Address already in use" not in str(error) or attempt == BIND_ATTEMPTS:
@@ -128,29 +131,37 @@ class HdfsCluster:
             raise
 
     def _start_on(self, ports):
-        self._ports = ports[:2]
-        common = config.default_properties(
-            *self._ports, self.name_dir, self.block_size, self.replication
-        )
-        self._common = common | self.conf
+        self._ports = ports[: self.NAMENODE_PORTS]
+        self._common = self._properties() | self.conf
         config.write_conf_dir(self.conf_dir, self._common)
         for number, datanode in enumerate(self.datanodes):
-            first = 2 + number * DATANODE_PORTS
+            first = self.NAMENODE_PORTS + number * DATANODE_PORTS
             datanode.configure(ports[first : first + DATANODE_PORTS], self._common)
         self._format()
-        self.namenode = self._spawn("namenode", NAMENODE)
+        self._start_namenode()
         for datanode in self.datanodes:
             self._start_datanode(datanode)
         self.wait_ready()
+
+    def _properties(self):
+        rpc, http = self._ports[:2]
+        return config.default_properties(
+            rpc, http, self.name_dir, self.block_size, self.replication
+        )
+
+    def _start_namenode(self):
+        self.namenode = self._spawn("namenode", NAMENODE)
 
     def stop(self):
         """Also after a start that failed half way; what was mounted is not afterwards."""
         self._stop_daemons()
         if self._mounts:
-            for datanode in self.datanodes:
-                datanode.disk.detach()
-            self._mounts.close()
-            self._attached = False
+            try:
+                for datanode in self.datanodes:
+                    datanode.disk.detach()
+            finally:
+                self._mounts.close()
+                self._attached = False
 
     def _stop_daemons(self):
         for datanode in self.datanodes:
@@ -211,7 +222,8 @@ class HdfsCluster:
         if (self.name_dir / "current" / "VERSION").exists():
             return
         log = self.logs / "format.log"
-        command = self._java(NAMENODE, ["-format", "-force", "-nonInteractive"])
+        words = ["-format", "-force", "-nonInteractive"]
+        command = self._java(NAMENODE, words, class_path=self._format_class_path())
         with open(log, "wb") as sink:
             code = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT
@@ -220,8 +232,11 @@ class HdfsCluster:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-25:])
             raise HdfsError(f"formatting the NameNode failed (exit {code}); end of {log}:\n{tail}")
 
-    def _spawn(self, name, main):
-        command = self._java(main, options=self._java_options)
+    def _format_class_path(self):
+        return self._class_path
+
+    def _spawn(self, name, main, class_path=None):
+        command = self._java(main, class_path=class_path, options=self._java_options)
         return jvm.Daemon(name, command, self.logs / f"{name}.log")
 
     def _java(self, main, arguments=(), class_path=None, **options):
@@ -233,7 +248,11 @@ class HdfsCluster:
 
     @property
     def uri(self):
-        return f"hdfs://127.0.0.1:{self._ports[0]}"
+        return self._common["fs.defaultFS"]
+
+    @property
+    def _http_port(self):
+        return self._ports[1]
 
     @property
     def pids(self):
@@ -276,7 +295,7 @@ class HdfsCluster:
 
     def jmx(self, daemon, query):
         """The first bean of the "namenode" or of "dn1", "dn2" ... that answers the query."""
-        port = self._ports[1] if daemon == "namenode" else self.datanode(daemon).ports[1]
+        port = self._http_port if daemon == "namenode" else self.datanode(daemon).ports[1]
         document = json.loads(_http(port, "/jmx", {"qry": query}))
         if not document.get("beans"):
             raise HdfsError(f"{daemon}: no JMX bean {query}")
@@ -285,7 +304,7 @@ class HdfsCluster:
     def fsck(self, path):
         """The report of `hdfs fsck PATH -files -blocks -locations`."""
         wanted = {"path": path, "files": "1", "blocks": "1", "locations": "1"}
-        return _http(self._ports[1], "/fsck", wanted)
+        return _http(self._http_port, "/fsck", wanted)
 
     def blocks(self, path):
         """The blocks of one file, in order, as the NameNode tells them."""

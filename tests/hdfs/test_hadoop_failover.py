@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The NameNode changes under readers and publishers; neither vreadd nor its clients are told."""
+
+import pytest
+
+from tests.support.hadoop_bed import MODES, hadoop_bed, served
+from tools.hdfs import HaCluster
+
+READERS = 8
+
+
+@pytest.mark.hadoop
+def test_namenode_failover(tmp_path):
+    """By a change of places first, then by the death of the active one.  Block tokens of either
+    are good, and what is written afterwards is published as before."""
+    mode = next(mode for mode in MODES if mode.tokens and mode.publisher)
+    with hadoop_bed(mode, tmp_path, HaCluster) as bed:
+        before = bed.health()
+        bed.client.do("readers-start", readers=READERS)
+        for number, kill in enumerate((False, True)):
+            bed.client.do("readers-progress")
+            bed.hdfs.fail_over(kill=kill)
+            after = bed.client.do("readers-progress", rounds=2 * READERS)
+            assert after["stats"]["vread.bytes"] > 0
+            bed.client.do("write", file=f"/after-{number}")
+            answer = bed.client.do("read-by", by="vread", file=f"/after-{number}")
+            assert answer["bytes"] > 0
+        result = bed.client.do("readers-stop")
+        assert result["errors"] == []
+        served(bed.client.do("read"))
+        served(bed.client.do("append-then-read"))
+        assert bed.health() == before
