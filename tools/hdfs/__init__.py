@@ -6,7 +6,7 @@
         for block in hdfs.blocks("/file"):
             print(block.spec())
 
-By hand: `python -m tools.hdfs --help`.
+By hand: `python -m tools.hdfs up --vread`, and docs/testing.md.
 """
 
 from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path, mapreduce_class_path

@@ -2,6 +2,7 @@
 """A small real HDFS by hand: `python -m tools.hdfs up`, and the data the demo reads."""
 
 import argparse
+import contextlib
 import signal
 import sys
 from pathlib import Path
@@ -9,13 +10,19 @@ from pathlib import Path
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, HdfsError, hadoop_class_path
 from tools.hdfs.demo_data import demo_image
 from tools.images import TABLES, ImageError
+from tools.vreadd import REPOSITORY, Vreadd, VreaddError
+
+JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
+BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
+FSDATASET = "io.vread.datanode.VreadFsDatasetFactory"
+LIVE_MIB = 8192  # of each DataNode's image, which is sparse
 
 
 def main():
     arguments = _parser().parse_args()
     try:
         arguments.action(arguments)
-    except (HdfsError, ImageError) as error:
+    except (HdfsError, ImageError, VreaddError) as error:
         sys.exit(f"tools.hdfs: {error}")
 
 
@@ -26,10 +33,18 @@ def _parser():
     jars = actions.add_parser("jars", help="resolve Hadoop's jars and print their folder")
     jars.set_defaults(action=_jars)
 
-    up = actions.add_parser("up", help="run a NameNode and a DataNode until Ctrl-C")
+    up = actions.add_parser("up", help="run a NameNode and DataNodes until Ctrl-C")
     up.add_argument("--dir", default="build/hdfs", help="its folder (default: %(default)s)")
     up.add_argument("--block-mib", type=int, default=128, metavar="N")
-    up.add_argument("--data-dirs", type=int, default=1, metavar="N")
+    up.add_argument("--datanodes", type=int, default=1, metavar="N")
+    up.add_argument("--data-dirs", type=int, default=1, metavar="N", help="of each DataNode")
+    up.add_argument("--replication", type=int, default=1, metavar="N")
+    up.add_argument("--live", action="store_true", help="DataNodes on mounted images (root)")
+    up.add_argument(
+        "--vread",
+        action="store_true",
+        help="as --live, with a vreadd that serves the images and DataNodes that publish to it",
+    )
     up.add_argument("-D", dest="properties", action="append", default=[], metavar="NAME=VALUE")
     up.add_argument(
         "--put", action="append", default=[], metavar="LOCAL=PATH", help="file to write"
@@ -61,14 +76,20 @@ def _up(arguments):
         block_size=arguments.block_mib << 20,
         conf=conf,
         data_dirs=arguments.data_dirs,
+        class_path=[JAR] if arguments.vread else [],
+        datanodes=arguments.datanodes,
+        replication=arguments.replication,
+        live=arguments.live or arguments.vread,
+        disk_mib=LIVE_MIB,
     )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with cluster:
-        print(f"file system  {cluster.uri}")
-        print(f"conf dir     {cluster.conf_dir}")
-        print(f"data dirs    {' '.join(str(path) for path in cluster.data_dirs)}")
-        print(f"logs         {cluster.logs}")
-        print(f"class path   {cluster.conf_dir}:{hadoop_class_path(arguments.version)}/*")
+    with contextlib.ExitStack() as stack:
+        stack.callback(cluster.stop)
+        vreadd = stack.enter_context(_vreadd(cluster)) if arguments.vread else None
+        cluster.start()
+        _tell(cluster)
+        if vreadd:
+            _tell_of_vread(cluster, vreadd)
         for local, path in files:
             cluster.put(local, path)
             for block in cluster.blocks(path):
@@ -78,6 +99,47 @@ def _up(arguments):
             signal.pause()
         except KeyboardInterrupt:
             print("stopping", flush=True)
+
+
+def _vreadd(cluster):
+    """One that serves the cluster's images; its datanodes will publish to it."""
+    if not JAR.exists():
+        raise HdfsError(f"{JAR.relative_to(REPOSITORY)} is not built; run `make all`")
+    cluster.attach_disks()
+    names = [datanode.name for datanode in cluster.datanodes]
+    vreadd = Vreadd(cluster.served(), publish=names)
+    vreadd.prepare()
+    for datanode in cluster.datanodes:
+        datanode.conf = {
+            "dfs.datanode.fsdataset.factory": FSDATASET,
+            "io.vread.endpoint": vreadd.endpoint,
+        }
+    return vreadd
+
+
+def _tell(cluster):
+    print(f"file system  {cluster.uri}")
+    print(f"conf dir     {cluster.conf_dir}")
+    print(f"data dirs    {' '.join(str(path) for path in cluster.data_dirs)}")
+    print(f"logs         {cluster.logs}")
+    print(f"class path   {cluster.client_class_path}")
+
+
+def _tell_of_vread(cluster, vreadd):
+    """What makes a client read through it; FsShell takes properties with -D."""
+    properties = {
+        "dfs.client.replica.accessor.builder.classes": BUILDER,
+        "io.vread.endpoint": vreadd.endpoint,
+    }
+    for name, value in properties.items():
+        print(f"property     {name}={value}")
+    words = " ".join(f"-D {name}={value}" for name, value in properties.items())
+    class_path = f"{JAR}:{cluster.client_class_path}"
+    java = "java -Dhadoop.root.logger=INFO,console"
+    shell = f"{java} -cp '{class_path}' org.apache.hadoop.fs.FsShell"
+    print(f"read with    {shell} {words} -cat PATH")
+    status = REPOSITORY / "build" / "release" / "vread"
+    print(f"look at it   {status} status --socket {vreadd.control_socket}")
 
 
 def _pair(text, option):

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `python -m tools.hdfs up --vread` prints is what one needs to read through vRead."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.mark.hadoop
+def test_printed_commands_work(tmp_path):
+    content = os.urandom(3_000_000)
+    (tmp_path / "local").write_bytes(content)
+    command = [sys.executable, "-m", "tools.hdfs", "up", "--dir", tmp_path / "c", "--vread"]
+    command += ["--datanodes", "2", "--replication", "2", "--block-mib", "1"]
+    command += ["--put", f"{tmp_path / 'local'}=/file"]
+    up = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    try:
+        told = {}
+        for line in up.stdout:
+            if line.startswith("running"):
+                break
+            name, _, value = line.strip().partition("  ")
+            told[name] = value.strip()
+        read = _shell(told["read with"].replace("PATH", "/file"))
+        assert read.stdout == content
+        assert re.search(rb"vread: 3000000 bytes in \d+ reads of 3 blocks, 0 failed", read.stderr)
+        status = _shell(told["look at it"])
+        assert b"published: finalized 3" in status.stdout
+    finally:
+        up.send_signal(signal.SIGINT)
+        up.communicate(timeout=120)
+    assert up.returncode == 0
+    mounted = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True)
+    assert str(tmp_path) not in mounted.stdout
+
+
+def _shell(command):
+    return subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=120)
