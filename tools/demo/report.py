@@ -33,7 +33,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Streaming:
-    """The whole file read once by a JVM that was up."""
+    """The whole file read once by a JVM that was up and had read it before."""
 
     bytes: int
     seconds: float
