@@ -68,8 +68,8 @@ def test_backend_goes_and_comes_back_under_readers(bed, unharmed, restored, how)
 
 def test_hung_backend_costs_one_timeout(bed, unharmed, restored):
     """Each reader may be waiting for it when it hangs, but none waits twice."""
-    asked = TIMEOUT_MS // 2
-    bed.client.do("readers-start", readers=READERS, slow_ms=asked)
+    nearly = TIMEOUT_MS - 50
+    bed.client.do("readers-start", readers=READERS, slow_ms=nearly)
     bed.client.do("readers-progress")
     bed.vreadd.suspend()
     hung = bed.client.do("readers-progress", rounds=4 * READERS)
@@ -77,8 +77,10 @@ def test_hung_backend_costs_one_timeout(bed, unharmed, restored):
     result = bed.client.do("readers-stop")
     assert result["errors"] == []
     assert hung["stats"]["fallback.blocks"] > 0, hung
-    assert 1 <= len(result["slow"]) <= READERS, result
-    assert max(result["slow"]) < 4 * TIMEOUT_MS, result  # generously: others use this machine
+    waited = [each["reader"] for each in result["slow"]]
+    assert 1 <= len(waited) == len(set(waited)), result["slow"]
+    # Generously: others use this machine.
+    assert all(each["took"] < 4 * TIMEOUT_MS for each in result["slow"]), result["slow"]
 
 
 def test_backend_that_hangs_from_the_start(bed, unharmed, restored, tmp_path):

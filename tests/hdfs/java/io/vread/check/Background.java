@@ -17,10 +17,11 @@ final class Background {
   private final List<Thread> threads = new ArrayList<>();
   private final List<String> errors = Collections.synchronizedList(new ArrayList<>());
   private final Map<String, FSDataInputStream> held = new LinkedHashMap<>();
+  private long started;
   private final AtomicBoolean ending = new AtomicBoolean();
   private final AtomicLong bytes = new AtomicLong();
   private final AtomicLong rounds = new AtomicLong();
-  private final List<Long> slow = Collections.synchronizedList(new ArrayList<>());
+  private final List<Map<String, Object>> slow = Collections.synchronizedList(new ArrayList<>());
 
   static void register(Map<String, Scenario> scenarios) {
     scenarios.put("readers-start", (context, args) -> context.background.start(context, args));
@@ -34,6 +35,7 @@ final class Background {
   private Map<String, Object> start(Context context, Args args) throws Exception {
     Content file = context.file(args);
     long slowMs = args.number("slow_ms", 1000);
+    started = System.nanoTime();
     for (int number = 0; number < args.number("readers", 8); number++) {
       Ways.Way way = number % 2 == 0 ? sequential(slowMs) : positioned(slowMs);
       Thread thread = new Thread(() -> read(context, file, way), "reader-" + number);
@@ -83,11 +85,12 @@ final class Background {
     };
   }
 
-  /** Single reads that took long are told, in milliseconds. */
+  /** Single reads that took long are told, in milliseconds since the start. */
   private void took(long begun, long slowMs) {
     long took = (System.nanoTime() - begun) / 1_000_000;
     if (took >= slowMs) {
-      slow.add(took);
+      long at = (begun - started) / 1_000_000;
+      slow.add(Map.of("reader", Thread.currentThread().getName(), "at", at, "took", took));
     }
   }
 
