@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "block/checksum.h"
+#include "block/expose.h"
 #include "block/internal.h"
 #include "image/scratch.h"
 
@@ -135,7 +136,7 @@ static int read_verified(struct block_replica *r, uint64_t offset, uint8_t *dst,
 		if (error < 0)
 			return error;
 		n = (size_t)((p.end < end ? p.end : end) - at);
-		memcpy(dst, p.data + (at - p.start), n);
+		expose(dst, p.data + (at - p.start), n);
 		dst += n;
 		at += n;
 	}
