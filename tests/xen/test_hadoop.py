@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stock Hadoop on real Xen, with vRead by configuration: what the client domU reads is right, and
+comes through vRead, while files change, vreadd dies, and the datanode's domU goes and comes back.
+
+The datanode's disk is mounted in its domU from its start on and never frozen.
+"""
+
+import hashlib
+import json
+import time
+
+import pytest
+
+from tools.lab import hadoop
+from tools.lab.java_program import WarmShell
+from tools.lab.source import noise
+
+pytestmark = [pytest.mark.xen, pytest.mark.hadoop]
+
+MIB = 1 << 20
+BLOCK_MIB = 4
+FILE_MIB = 12
+PART = 5 * MIB + 1234  # ends within a block and within a chunk
+STATISTICS = "/run/statistics.json"
+READER = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
+LAG = 30.0
+HOLD_OFF = 31.0  # at most so long a failed backend is left alone
+NOTHING = {"vread": {"bytes": 0}, "hdfs": {"bytes": 0}}
+EMPTY = hashlib.sha256().hexdigest()
+
+
+@pytest.fixture(scope="module")
+def source():
+    return noise(FILE_MIB)
+
+
+@pytest.fixture(scope="module")
+def content(source):
+    return source.path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def hdfs(start_host, product_files, source):
+    dom0_files, guest_files = product_files
+    host = start_host(
+        "hadoop",
+        memory_mib=hadoop.HOST_MIB,
+        dom0_mib=hadoop.DOM0_MIB,
+        disks=[*hadoop.disks(), source.disk],
+        files=dom0_files,
+        guest_files=guest_files,
+    )
+    backend = hadoop.backend(host)
+    backend.start()
+    hdfs = hadoop.Hdfs(
+        host,
+        backend,
+        block_mib=BLOCK_MIB,
+        client_disks=["phy:/dev/vdc,xvdk,r"],
+        client_files=WarmShell.files(),
+    )
+    hdfs.start()
+    hdfs.client.run(f"dd if=/dev/xvdk of=/run/whole bs=1M count={FILE_MIB}").check()
+    hdfs.client.run(f"head -c {PART} /run/whole >/run/part").check()
+    yield hdfs
+    host.stop()
+
+
+@pytest.fixture(scope="module")
+def shell(hdfs):
+    with WarmShell(hdfs.client) as shell:
+        yield shell
+
+
+class Reads:
+    """`hdfs dfs -cat` with vRead, and which way the bytes came."""
+
+    def __init__(self, hdfs, shell):
+        self._hdfs, self._shell = hdfs, shell
+        self._bytes = 0
+
+    def start(self, *paths):
+        self._shell.start("-cat " + " ".join(paths), READER)
+
+    def finish(self, expected):
+        answer = self._shell.hear()
+        assert answer["status"] == 0, self._shell.complaints
+        assert answer["sha256"] == sha256(expected)
+        self._bytes += answer["bytes"]
+
+    def check(self, path, expected):
+        self.start(path)
+        self.finish(expected)
+
+    def check_by_vread(self, path, expected):
+        """Not a byte of it by TCP; all of it counted by the plug-in."""
+        served, before = self._hdfs.bytes_served(), self.statistics()
+        self.check(path, expected)
+        after = self.statistics()
+        assert self._hdfs.bytes_served() == served, after
+        assert after["vread"]["bytes"] - before["vread"]["bytes"] == len(expected), after
+
+    def statistics(self):
+        """The plug-in's, once they have caught up: they are written every second."""
+        deadline = time.monotonic() + LAG
+        while (found := self._statistics())["hdfs"]["bytes"] != self._bytes:
+            assert time.monotonic() < deadline, f"{self._bytes} bytes were read, {found}"
+            time.sleep(0.5)
+        return found
+
+    def _statistics(self):
+        kept = self._hdfs.client.run(["cat", STATISTICS])
+        return json.loads(kept.stdout) if kept.rc == 0 else NOTHING
+
+
+@pytest.fixture(scope="module")
+def reads(hdfs, shell):
+    return Reads(hdfs, shell)
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.fixture
+def change(hdfs, shell):
+    """change(arguments, blocks) does it; what that returns waits until so many blocks that it
+    made or changed are published."""
+
+    def run(arguments, blocks=0):
+        before = hdfs.backend.published(hadoop.DATANODE)["finalized"]
+        assert shell.run(arguments)["status"] == 0, shell.complaints
+        return lambda: hdfs.wait_published(before + blocks)
+
+    return run
+
+
+@pytest.fixture
+def file(request, change):
+    """A file of its own for a test, published."""
+    path = f"/{request.node.name}"
+    change(f"-put -f /run/whole {path}", FILE_MIB // BLOCK_MIB)()
+    return path
+
+
+def test_what_was_written_is_read_through_vread(hdfs, reads, file, content):
+    given = hdfs.backend.bytes_read(hdfs.client)
+    reads.check_by_vread(file, content)
+    assert hdfs.backend.bytes_read(hdfs.client) - given >= len(content)
+
+
+def test_read_right_after_an_append(reads, change, file, content):
+    change(f"-appendToFile /run/part {file}", 2)()
+    published = change(f"-appendToFile /run/part {file}", 2)  # from the middle of a block
+    longer = content + content[:PART] * 2
+    reads.check(file, longer)
+    published()
+    reads.check_by_vread(file, longer)
+
+
+def test_read_right_after_a_truncation(reads, change, file, content):
+    published = change(f"-truncate -w {PART} {file}", 1)
+    reads.check(file, content[:PART])
+    published()
+    reads.check_by_vread(file, content[:PART])
+
+
+def test_another_file_in_the_place_of_a_deleted_one(shell, reads, change, file, content):
+    change(f"-rm -skipTrash {file}")
+    gone = shell.run(f"-cat {file}", READER)
+    assert gone["status"] == 1
+    assert gone["sha256"] == EMPTY
+    published = change(f"-put /run/part {file}", 2)
+    reads.check(file, content[:PART])
+    published()
+    reads.check_by_vread(file, content[:PART])
+
+
+def test_backend_killed_and_restarted_under_a_reader(hdfs, reads, file, content):
+    backend, times = hdfs.backend, 8
+    given = backend.bytes_read(hdfs.client)
+    reads.start(*[file] * times)
+    while backend.bytes_read(hdfs.client) == given:
+        time.sleep(0.05)
+    backend.kill()
+    backend.start()
+    reads.finish(content * times)
+    backend.wait_connected(hdfs.client)
+    backend.wait_connected(hdfs.datanode)
+    time.sleep(HOLD_OFF)
+    reads.check_by_vread(file, content)
+
+
+@pytest.mark.parametrize("way", ["reboots", "is destroyed"])
+def test_datanode_domain(hdfs, reads, change, file, content, way):
+    if way == "reboots":
+        hdfs.reboot_datanode()
+    else:
+        hdfs.datanode.destroy()
+    # Its disk is as it left it, and the blocks on it are there and durable.
+    reads.check(file, content)
+    hdfs.start_datanode()
+    hdfs.wait_registered()
+    reads.check_by_vread(file, content)
+    change(f"-put -f /run/part {file}", 2)()
+    reads.check_by_vread(file, content[:PART])
