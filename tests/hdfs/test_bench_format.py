@@ -34,6 +34,9 @@ def test_native_bench(tmp_path):
         assert row["cpu_s_per_gib"] > 0
     conditions = result["conditions"]
     assert (conditions["bytes"], conditions["block_bytes"]) == (32 << 20, 8 << 20)
+    trips = conditions["hdfs"]["cpu_to_cpu_round_trip_ns"]
+    assert len(trips) == (2 if conditions["cpus"] > 1 else 0)
+    assert all(0 < trip < 1_000_000 for trip in trips)
     assert 0 <= conditions["cpus_used_by_others"] <= conditions["cpus"] + 0.5
     assert set(result["ratios"]) == set(result["targets"])
     for name, target in result["targets"].items():

@@ -13,7 +13,9 @@ round runs, one right after the other and with warm page caches:
     hdfs.write, vread.write    a file onto dn1, and onto dn2
 
 CPU time is that of the client, the datanode and vreadd together.  Before the rounds all ways of
-reading must give the same sum; every vread round is shown by the client to have used vRead.
+reading must give the same sum; vreadd must have served every byte of vRead's reads.  On a machine
+whose CPUs share no cache (see conditions.hdfs.cpu_to_cpu_round_trip_ns) vRead and TCP, which hand
+data from CPU to CPU, are slower than short-circuit reads, which do not.
 """
 
 import shutil

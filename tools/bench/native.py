@@ -44,7 +44,8 @@ TARGETS = (
 def run(mib, block_mib, rounds):
     """Measures; the document that results.write() takes."""
     load = Load()
-    rows = [*_block_rows(mib, block_mib, rounds), *_hdfs_rows(mib, block_mib, rounds)]
+    trips = []
+    rows = [*_block_rows(mib, block_mib, rounds), *_hdfs_rows(mib, block_mib, rounds, trips)]
     others = load.of_others()
     if others > WORTH_SAYING:
         SUITE.say(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
@@ -59,7 +60,7 @@ def run(mib, block_mib, rounds):
         "api": {"vread.block.seq, .reread": "vread_read", "*.async": "vread_submit, vread_reap"},
         "cpu": "client and vreadd",
         "ratio": "median of the rounds' ratios",
-        "hdfs": hdfs.CONDITIONS,
+        "hdfs": hdfs.CONDITIONS | {"cpu_to_cpu_round_trip_ns": trips},
     }
     return results.document("native", rows, (*TARGETS, *hdfs.TARGETS), conditions)
 
@@ -75,7 +76,8 @@ def _block_rows(mib, block_mib, rounds):
     return bench.rows.values()
 
 
-def _hdfs_rows(mib, block_mib, rounds):
+def _hdfs_rows(mib, block_mib, rounds, trips):
+    """Also measures before each round how near the CPUs are to each other."""
     SUITE.say("hdfs: starting a NameNode, two DataNodes and a client")
     with hdfs.HdfsRows(mib, block_mib) as bench:
         bench.check_agreement()
@@ -83,6 +85,8 @@ def _hdfs_rows(mib, block_mib, rounds):
         bench.warm_up()
         for number in range(1, rounds + 1):
             SUITE.say(f"hdfs, round {number} of {rounds}")
+            if os.cpu_count() > 1:
+                trips.append(_step([BINARIES / "imagebench", "roundtrip"], "")["round_trip_ns"])
             bench.round()
     return bench.rows.values()
 
