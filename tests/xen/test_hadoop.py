@@ -15,7 +15,7 @@ from tools.lab import hadoop
 from tools.lab.java_program import WarmShell
 from tools.lab.source import noise
 
-pytestmark = [pytest.mark.xen, pytest.mark.hadoop]
+pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.timeout(1800)]
 
 MIB = 1 << 20
 BLOCK_MIB = 4
