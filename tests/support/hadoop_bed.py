@@ -30,11 +30,13 @@ FSDATASET = "io.vread.datanode.VreadFsDatasetFactory"
 
 @dataclass(frozen=True)
 class Mode:
-    """One column of the matrix."""
+    """One column of the matrix.  variant: which build of vreadd; with the sanitizers it also tells
+    at its end what it has leaked."""
 
     version: str
     tokens: bool
     publisher: bool
+    variant: str = "release"
 
     def __str__(self):
         words = [self.version]
@@ -62,7 +64,7 @@ class Mode:
 
 
 MODES = (
-    Mode("3.4.3", tokens=False, publisher=False),
+    Mode("3.4.3", tokens=False, publisher=False, variant="asan"),
     Mode("3.4.3", tokens=True, publisher=True),
     Mode("3.3.6", tokens=False, publisher=True),
     Mode("3.5.0", tokens=True, publisher=True),
@@ -158,7 +160,8 @@ def hadoop_bed(mode, folder, kind=HdfsCluster):
         # The backend is there before the datanodes have formatted their directories.
         cluster.attach_disks()
         publish = SERVED if mode.publisher else ()
-        vreadd = stack.enter_context(Vreadd(cluster.served(*SERVED), publish=publish))
+        vreadd = Vreadd(cluster.served(*SERVED), variant=mode.variant, publish=publish)
+        stack.enter_context(vreadd)
         for name in publish:
             cluster.datanode(name).conf = {
                 "dfs.datanode.fsdataset.factory": FSDATASET,
