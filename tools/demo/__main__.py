@@ -52,7 +52,7 @@ def _parser():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--mib", type=int, default=128, help="file size (%(default)s)")
+    parser.add_argument("--mib", type=int, default=64, help="file size (%(default)s)")
     parser.add_argument("--block-mib", type=int, default=32, help="block size (%(default)s)")
     return parser
 
