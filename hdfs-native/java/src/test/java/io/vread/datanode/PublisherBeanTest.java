@@ -65,7 +65,7 @@ public class PublisherBeanTest {
       assertTrue(SERVER.isRegistered(new ObjectName("io.vread:type=Publisher,instance=2")));
       first.unregister();
       second.unregister();
-      assertTrue(SERVER.queryNames(new ObjectName("io.vread:*"), null).isEmpty());
+      assertTrue(SERVER.queryNames(new ObjectName("io.vread:type=Publisher,*"), null).isEmpty());
     }
   }
 
