@@ -8,10 +8,12 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 /** A finalized replica on its way to being durable and published. */
 final class Pending {
   private static final int ATTEMPTS = 3;
+  private static final int LOOKS = 20;
 
   final ReplicaName name;
   final ReplicaInfo replica;
   private int failures;
+  private int looks;
   private volatile boolean withdrawn;
 
   /** Makes no look at the file system: it is made on the datanode's write path. */
@@ -32,6 +34,11 @@ final class Pending {
   /** Notes a lost connection; false when it is time to give up. */
   boolean mayRetry() {
     return ++failures < ATTEMPTS;
+  }
+
+  /** Notes that the backend does not know the storage; false when it is time to give up. */
+  boolean mayBeFoundYet() {
+    return ++looks < LOOKS;
   }
 
   /** Null if the replica has no local files (provided storage). */

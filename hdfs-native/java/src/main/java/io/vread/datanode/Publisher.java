@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -20,10 +21,15 @@ import org.slf4j.LoggerFactory;
  * Tells the backend of finalized replicas once they are durable, and of changes before they happen.
  *
  * <p>Withdrawals are sent by the datanode's own threads, which wait for them no longer than a
- * timeout, and only once per connection. Finalized replicas are queued; one thread of the publisher makes them durable, several
- * at a time, and sends the events. For one block events are sent in the order of what happened to
- * it: a withdrawal first marks what is known of the block as out of date, and the mark is looked at
- * with the link in hand.
+ * timeout, and only once per connection. Finalized replicas are queued; one thread of the publisher
+ * makes them durable, several at a time, and sends the events. For one block events are sent in the
+ * order of what happened to it: a withdrawal first marks what is known of the block as out of date,
+ * and the mark is looked at with the link in hand.
+ *
+ * <p>A backend that does not know a storage may not have looked at a freshly formatted disk yet, and
+ * looks when it is asked: the first replicas there are published again and again for a while. A
+ * storage that was not found in that time is taken for one it does not serve, until an event of it
+ * is taken.
  *
  * <p>Nothing is made durable while there is no backend. Nor has anything to be said again when one
  * comes back: withdrawals do not outlive it, so it judges by what the file system has committed,
@@ -47,6 +53,8 @@ final class Publisher {
   private final PendingQueue queue;
   private final WriteActivity activity = new WriteActivity();
   private final PublisherStatistics statistics = new PublisherStatistics();
+  private final Set<String> unserved = new HashSet<>(); // storages; the thread's own
+  private boolean lookedFor; // a storage, in this round; the thread's own
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "vread-publisher");
 
@@ -136,7 +144,11 @@ final class Publisher {
           closed.await(wait, TimeUnit.MILLISECONDS);
         } else if (queue.await(IDLE_MS)) {
           awaitQuiet();
+          lookedFor = false;
           publishWaiting();
+          if (lookedFor) {
+            closed.await(settings.backoffMs(), TimeUnit.MILLISECONDS);
+          }
         }
       }
     } catch (InterruptedException e) {
@@ -186,9 +198,23 @@ final class Publisher {
     int result = link.publish(Event.FINALIZED, pending.name, () -> !pending.withdrawn());
     if (Errno.endsConnection(result) && pending.mayRetry()) {
       queue.putBack(pending);
+    } else if (result == -Errno.ENODEV && isLookedFor(pending)) {
+      lookedFor = true;
+      queue.putBack(pending);
     } else {
       count(Event.FINALIZED, result);
+      if (result == 0) {
+        unserved.remove(pending.name.storageId);
+      }
     }
+  }
+
+  private boolean isLookedFor(Pending pending) {
+    String storage = pending.name.storageId;
+    if (!unserved.contains(storage) && !pending.mayBeFoundYet()) {
+      unserved.add(storage);
+    }
+    return !unserved.contains(storage);
   }
 
   // ---- durability ----------------------------------------------------------

@@ -101,6 +101,42 @@ public class PublisherTest {
   }
 
   @Test
+  public void aStorageTheBackendDoesNotKnowYetIsPublishedAgain() {
+    try (Bench bench = new Bench().start()) {
+      bench.backend.answer = -Errno.ENODEV;
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.until(() -> bench.story.count("refused finalized 7") >= 2, "second attempt");
+      bench.backend.answer = 0;
+      bench.story.await("finalized 7_1001@DS-1");
+      bench.story.until(() -> bench.publisher.pending() == 0, "end");
+      assertEquals(0, bench.failed("ENODEV"));
+    }
+  }
+
+  @Test
+  public void aStorageTheBackendNeverKnowsIsGivenUpUntilItDoes() {
+    try (Bench bench = new Bench().start()) {
+      bench.backend.answer = -Errno.ENODEV;
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.stock.finalized(8, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.until(() -> bench.failed("ENODEV") == 1, "giving up");
+      bench.announce(8);
+      bench.story.until(() -> bench.failed("ENODEV") == 2, "giving up at once");
+      assertEquals(1, bench.story.count("refused finalized 8"));
+      bench.backend.answer = 0;
+      bench.announce(8);
+      bench.story.await("finalized 8_1001@DS-1");
+      bench.story.until(() -> bench.publisher.pending() == 0, "end");
+      bench.backend.answer = -Errno.ENODEV;
+      bench.announce(7);
+      bench.story.until(() -> bench.failed("ENODEV") == 3, "giving up again");
+      assertTrue(bench.story.count("refused finalized 7") > 20);
+    }
+  }
+
+  @Test
   public void replicasOfAClosedVolumeAreLeftAlone() {
     try (Bench bench = new Bench().start()) {
       bench.stock.volumesClosed = true;
