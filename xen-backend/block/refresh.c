@@ -15,8 +15,10 @@
 #define WANTED_INTERVAL_MS 1000U
 #define MISSING_INTERVAL_MS 10000U
 #define SLOW_INTERVAL_MS 60000U
-/* Looks may take this part of the time: an image can be made to be slow to look into. */
+/* Looks may take this part of the time, more of it while they are wanted: an image can be made
+ * to be slow to look into. */
 #define DUTY 20U
+#define WANTED_DUTY 4U
 #define NICE 10
 
 struct refresher {
@@ -116,12 +118,14 @@ void refresh_look(struct store_datanode *dn)
 
 static uint64_t due(struct store_datanode *dn)
 {
+	bool wanted = atomic_load(&dn->wanted);
 	uint64_t interval = dn->served->missing ? MISSING_INTERVAL_MS : SLOW_INTERVAL_MS;
+	uint64_t rest = dn->took * (wanted ? WANTED_DUTY : DUTY);
 
-	if (atomic_load(&dn->wanted))
+	if (wanted)
 		interval = WANTED_INTERVAL_MS;
-	if (interval < dn->took * DUTY)
-		interval = dn->took * DUTY;
+	if (interval < rest)
+		interval = rest;
 	return dn->looked + interval;
 }
 

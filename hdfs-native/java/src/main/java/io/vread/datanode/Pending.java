@@ -8,7 +8,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 /** A finalized replica on its way to being durable and published. */
 final class Pending {
   private static final int ATTEMPTS = 3;
-  private static final int LOOKS = 20;
+  private static final int LOOKS = 120;
 
   final ReplicaName name;
   final ReplicaInfo replica;

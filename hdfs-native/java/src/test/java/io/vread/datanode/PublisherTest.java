@@ -132,7 +132,7 @@ public class PublisherTest {
       bench.backend.answer = -Errno.ENODEV;
       bench.announce(7);
       bench.story.until(() -> bench.failed("ENODEV") == 3, "giving up again");
-      assertTrue(bench.story.count("refused finalized 7") > 20);
+      assertTrue(bench.story.count("refused finalized 7") > 120);
     }
   }
 
