@@ -7,6 +7,7 @@ The datanode's disk is mounted in its domU from its start on and never frozen.
 
 import hashlib
 import json
+import re
 import time
 
 import pytest
@@ -138,7 +139,7 @@ def change(hdfs, shell):
 @pytest.fixture
 def file(request, change):
     """A file of its own for a test, published."""
-    path = f"/{request.node.name}"
+    path = "/" + re.sub(r"\W+", "-", request.node.name)
     change(f"-put -f /run/whole {path}", FILE_MIB // BLOCK_MIB)()
     return path
 
