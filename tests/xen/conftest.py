@@ -5,6 +5,7 @@ After each test the kernels of all hosts that are up are asked for reports of bu
 of those fails the test, whatever it was about.
 """
 
+import contextlib
 import os
 import re
 import subprocess
@@ -87,12 +88,22 @@ def backend(xen_host, demo) -> deployment.Backend:
     return running
 
 
-@pytest.fixture(scope="session")
-def make_client(backend, demo) -> Callable[..., Guest]:
+@pytest.fixture(scope="module")
+def until_module_ends() -> Iterator[Callable[[Guest], Guest]]:
+    """until_module_ends(guest) -> guest, destroyed after the module's last test: the shared host
+    has memory for the guests of one module only."""
+    with contextlib.ExitStack() as guests:
+        yield guests.enter_context
+
+
+@pytest.fixture(scope="module")
+def make_client(backend, demo, until_module_ends) -> Callable[..., Guest]:
     """make_client(name, allow="*", frontend=True): see deployment.start_client()."""
 
     def make(name: str, **arguments) -> Guest:
-        return deployment.start_client(backend, name, demo.blocks_file, **arguments)
+        return until_module_ends(
+            deployment.start_client(backend, name, demo.blocks_file, **arguments)
+        )
 
     return make
 

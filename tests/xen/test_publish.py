@@ -14,11 +14,11 @@ def client(make_client):
 
 
 @pytest.fixture(scope="module")
-def make_publisher(backend):
+def make_publisher(backend, until_module_ends):
     """make_publisher(name, datanodes): a guest whose device has role datanode."""
 
     def make(name, datanodes):
-        guest = backend.host.create_guest(name)
+        guest = until_module_ends(backend.host.create_guest(name))
         command = ["vread", "attach", str(guest.domid), "--role", "datanode"]
         backend.host.run([*command, "--allow-datanodes", datanodes]).check()
         deployment.load_frontend(guest)
