@@ -85,7 +85,7 @@ LIBS = $(shell pkg-config --libs $(PKGS))
 GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 
 BACKEND_SRC := $(sort $(shell find xen-backend/base xen-backend/port xen-backend/ring xen-backend/policy \
-	xen-backend/block xen-backend/image xen-backend/control -name '*.c'))
+	xen-backend/block xen-backend/disk xen-backend/fs xen-backend/layout xen-backend/control -name '*.c'))
 LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
 JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
 CLI_SRC := $(sort $(wildcard tools/vread/*.c))

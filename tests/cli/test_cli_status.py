@@ -82,8 +82,10 @@ FULL = {
     "datanodes": [
         {
             "datanode": "dn1",
-            "image": "/images/dn1.raw",
-            "size": 5 << 40,
+            "images": [
+                {"image": "/images/dn1.raw", "format": "raw", "mode": "direct", "size": 5 << 40},
+                {"image": "qcow2:/images/dn1b.qcow2"},
+            ],
             "layout": "l",
             "state": "served",
             "missing": "image /images/dn1.raw: " + "no data directory /dfs/2: " * 9,
@@ -112,14 +114,14 @@ FULL = {
         },
         {
             "datanode": "dn2",
-            "image": "/" + "x" * 200 + ".raw",
+            "images": [{"image": "/" + "x" * 200 + ".raw"}],
             "state": "refused",
             "layout": "/var/lib/vread/layouts/dn2.json",
             "error": "it is encrypted, and " + "that cannot be read " * 10,
         },
         {
             "datanode": "dn3",
-            "image": "/dn3",
+            "images": [{"image": "/dn3"}],
             "data-dirs": ["/a"],
             "state": "waiting",
             "missing": "image /dn3: No such file or directory",

@@ -103,7 +103,7 @@ def test_several_data_dirs(tmp_path):
 def test_layout_and_facts(data_dir, tmp_path):
     image = make_datanode_image([data_dir], tmp_path / "dn.raw", table="mbr")
     layout = layout_of(image)
-    assert layout["image"]["size"] == (tmp_path / "dn.raw").stat().st_size
+    assert layout["images"][0]["size"] == (tmp_path / "dn.raw").stat().st_size
     (found,) = layout["filesystems"]
     assert (found["partition"], found["offset"]) == ("mbr:2", image.offset)
     assert found["data-dirs"][0]["storage-id"] == "DS-1"

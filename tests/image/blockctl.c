@@ -236,7 +236,8 @@ static int add_by_layout(const char *name, char *image, char **ret_error)
 	if (!layout)
 		return -EINVAL;
 	*layout++ = '\0';
-	return block_store_add(store, name, image, layout, ret_error);
+	return block_store_add(store, name, (struct block_texts){(const char *const *)&image, 1},
+			       layout, ret_error);
 }
 
 static int add_by_data_dirs(const char *name, char *image, char **ret_error)
@@ -248,7 +249,9 @@ static int add_by_data_dirs(const char *name, char *image, char **ret_error)
 	strtok(image, ",");
 	while (n < LAYOUT_MAX_DATA_DIRS && (dir = strtok(NULL, ",")))
 		dirs[n++] = dir;
-	return block_store_add_data_dirs(store, name, image, dirs, n, ret_error);
+	return block_store_add_data_dirs(store, name,
+					 (struct block_texts){(const char *const *)&image, 1},
+					 (struct block_texts){dirs, n}, ret_error);
 }
 
 static int add(char *argument)

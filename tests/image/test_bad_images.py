@@ -72,7 +72,7 @@ def test_truncated(disk):
     os.truncate(disk.path, size - MIB)
     name, text = refusal(disk)
     assert name == "ESTALE" and f"{size} bytes" in text and "truncated" in text
-    disk.document["image"]["size"] = size - MIB
+    disk.document["images"][0]["size"] = size - MIB
     disk.document["filesystems"][0]["length"] -= MIB
     disk.write_layout()
     name, text = refusal(disk)
@@ -167,7 +167,7 @@ def test_layout_of_another_image(tmp_path, disk, table):
 
 
 def test_layout_missing_or_not_json(disk):
-    disk.layout.write_text('{"layout-version": 1,}')
+    disk.layout.write_text('{"layout-version": 2,}')
     name, text = refusal(disk)
     assert name == "EINVAL" and f"layout {disk.layout}: line 1" in text
     disk.layout.unlink()

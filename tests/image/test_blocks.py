@@ -127,8 +127,10 @@ def test_status(kinds):
     disk, _ = kinds
     with disk.blockctl() as control:
         (served,) = control.status()
-    assert served["datanode"] == "dn1" and served["image"] == str(disk.path)
-    assert served["mode"] == "buffered" and served["size"] == disk.path.stat().st_size
+    assert served["datanode"] == "dn1"
+    size = disk.path.stat().st_size
+    image = {"image": str(disk.path), "format": "raw", "mode": "buffered", "size": size}
+    assert served["images"] == [image]
     known = [system | {"state": "clean"} for system in disk.document["filesystems"]]
     assert served["filesystems"] == known
 

@@ -416,5 +416,5 @@ def test_block_device(image, loop, directory):
             assert not any(device.read(MIB)), "stale: else this test shows nothing"
             control.look()
             assert state(control) == ("served", "")
-            assert control.status()[0]["mode"] == "direct"
+            assert control.status()[0]["images"][0]["mode"] == "direct"
             assert control.open(block).read_all() == block.content()

@@ -176,7 +176,7 @@ def test_images_that_are_none(tmp_path):
     image.write_bytes(bytes(MIB))
     assert "neither a partition table nor a file system" in why_not(image)
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", image, "8M"], check=True)
-    assert "is in qcow2 format" in why_not(image)
+    assert "looks like a qcow2 file but is configured as raw" in why_not(image)
     make_ext(image)
     os.truncate(image, 10 * MIB)
     assert "is truncated" in why_not(image)

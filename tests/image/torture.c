@@ -423,7 +423,9 @@ static void serve(const char *image)
 
 	store = block_store_new();
 	policy = policy_new(POLICY_CLIENT, "*", "*", &problem);
-	if (!store || !policy || block_store_add_data_dirs(store, "dn", image, dirs, 1, &error) < 0)
+	if (!store || !policy ||
+	    block_store_add_data_dirs(store, "dn", (struct block_texts){&image, 1},
+				      (struct block_texts){dirs, 1}, &error) < 0)
 		die("serving the image");
 }
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "block/replica_cache.h"
-#include "image/fs_impl.h"
+#include "fs/fs_impl.h"
 
 #define UNIT REPLICA_UNIT
 

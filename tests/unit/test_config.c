@@ -116,7 +116,8 @@ static void test_everything_set(void **state)
 	assert_int_equal(c->local.max_total_pool_pages, 200);
 	assert_int_equal(c->num_datanodes, 2);
 	assert_string_equal(c->datanodes[0].name, "dn-1");
-	assert_string_equal(c->datanodes[0].image, "/img/a b.raw");
+	assert_int_equal(c->datanodes[0].images.count, 1);
+	assert_string_equal(c->datanodes[0].images.path[0], "/img/a b.raw");
 	assert_string_equal(c->datanodes[0].layout, "/img/a.json");
 	assert_int_equal(c->datanodes[0].data_dirs.count, 0);
 	assert_null(c->datanodes[1].layout);
@@ -187,8 +188,15 @@ static const struct {
 	 ":1: [datanode dn1]: no image: " AN_IMAGE "@:1: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nlayout = /l\n[xen]\n", ":1: [datanode dn1]: no image: " AN_IMAGE},
 	{"[datanode dn1]\nlayout = /l\nimage = disk.img\n",
-	 ":3: image: disk.img: expected a path that starts with /\n"
-	 "@:1: [datanode dn1]: no image: " AN_IMAGE},
+	 ":3: image: disk.img: expected a path that starts with /, or one of the formats raw, a "
+	 "colon "
+	 "and a path\n"},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage = raw:/b\nimage = /a\n",
+	 ":5: image: /a: expected each image once\n"},
+	{"[datanode dn1]\nlayout = /l\nimage = zip:/a\n",
+	 ":3: image: zip:/a: expected a path that starts with /, or one of the formats raw, a "
+	 "colon "
+	 "and a path\n"},
 	{"[xen]\n[datanode dn1]\nimage = /x\n[local]\n",
 	 ":2: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nimage = /x\nlayout = /l\ndata-dirs = /a\n",

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "image/data_version.h"
+#include "layout/data_version.h"
 
 static int parse(const char *text, struct data_version *v)
 {

@@ -15,8 +15,8 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "image/fs_impl.h"
-#include "image/journal.h"
+#include "fs/fs_impl.h"
+#include "fs/journal.h"
 
 #define SIZE 1024U
 #define LOG_AT 200U /* the disk's block that is the log's first */
@@ -49,9 +49,9 @@ void fs_file_clear(struct fs_file *f)
 	memset(f, 0, sizeof(*f));
 }
 
-int image_source_read(struct image_source *s, uint64_t offset, void *buf, size_t n)
+int volume_read(struct volume *v, uint64_t offset, void *buf, size_t n)
 {
-	(void)s;
+	(void)v;
 	assert_true(offset + n <= sizeof(disk));
 	memcpy(buf, disk + offset, n);
 	return 0;

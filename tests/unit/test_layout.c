@@ -10,14 +10,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "image/layout.h"
+#include "layout/layout.h"
 
 #define UUID "\"7617e2d8-789d-440f-82cf-a3ceeed3fa97\""
 #define DIR_HEAD "{\"path\":\"/dfs/data\",\"storage-id\":\"DS-1\",\"datanode-uuid\":\"dn\","
 #define DIR DIR_HEAD "\"cluster-id\":\"CID-1\",\"pools\":[\"BP-1\",\"BP-2\"]}"
-#define FS_HEAD "{\"partition\":\"gpt:2\",\"offset\":1048576,\"length\":4194304,"
+#define FS_HEAD "{\"image\":0,\"partition\":\"gpt:2\",\"offset\":1048576,\"length\":4194304,"
 #define FS FS_HEAD "\"type\":\"ext4\",\"uuid\":" UUID ",\"data-dirs\":[" DIR "]}"
-#define HEAD "{\"layout-version\":1,\"image\":{\"size\":10485760},\"filesystems\":["
+#define HEAD "{\"layout-version\":2,\"images\":[{\"size\":10485760}],\"filesystems\":["
 #define GOOD HEAD FS "]}"
 
 static void good_one(void **state)
@@ -28,7 +28,8 @@ static void good_one(void **state)
 	(void)state;
 	assert_int_equal(layout_parse(GOOD, strlen(GOOD), "x.json", &l, &error), 0);
 	assert_null(error);
-	assert_int_equal(l->image_size, 10485760);
+	assert_int_equal(l->num_images, 1);
+	assert_int_equal(l->image_sizes[0], 10485760);
 	assert_int_equal(l->num_filesystems, 1);
 	assert_int_equal(l->filesystems[0].table, LAYOUT_GPT);
 	assert_string_equal(layout_partition_name(&l->filesystems[0], name), "gpt:2");
@@ -88,24 +89,26 @@ static void not_json(void **state)
 static void wrong_root(void **state)
 {
 	(void)state;
-	refused("{}", "layout-version is missing; expected 1");
-	refused("{\"layout-version\":2}", "layout-version is 2; expected 1");
-	refused("{\"layout-version\":\"1\"}", "layout-version is \"1\"; expected 1");
-	refused("{\"layout-version\":1}", "image is missing; expected an object");
-	refused("{\"layout-version\":1,\"image\":{\"size\":-1},\"filesystems\":[]}",
-		"image.size is -1; expected a number of bytes");
-	refused("{\"layout-version\":1,\"image\":{\"size\":1.5},\"filesystems\":[]}",
-		"image.size is 1.5");
-	refused("{\"layout-version\":1,\"image\":{\"size\":1},\"filesystems\":{}}",
+	refused("{}", "layout-version is missing; expected 2");
+	refused("{\"layout-version\":1}", "layout-version is 1; expected 2");
+	refused("{\"layout-version\":\"2\"}", "layout-version is \"2\"; expected 2");
+	refused("{\"layout-version\":2}", "images is missing; expected an array");
+	refused("{\"layout-version\":2,\"images\":[7],\"filesystems\":[]}",
+		"images[0] is 7; expected an object");
+	refused("{\"layout-version\":2,\"images\":[{\"size\":-1}],\"filesystems\":[]}",
+		"images[0].size is -1; expected a number of bytes");
+	refused("{\"layout-version\":2,\"images\":[{\"size\":1.5}],\"filesystems\":[]}",
+		"images[0].size is 1.5");
+	refused("{\"layout-version\":2,\"images\":[{\"size\":1}],\"filesystems\":{}}",
 		"filesystems is {}; expected an array of at most 64");
-	refused("{\"layout-version\":1,\"image\":{\"size\":1},\"filesystems\":[],\"x\":0}",
+	refused("{\"layout-version\":2,\"images\":[{\"size\":1}],\"filesystems\":[],\"x\":0}",
 		"x is 0; expected no such key");
 }
 
 static void wrong_filesystem(void **state)
 {
-#define PART(p, o, l)                                              \
-	HEAD "{\"partition\":" p ",\"offset\":" o ",\"length\":" l \
+#define PART(p, o, l)                                                          \
+	HEAD "{\"image\":0,\"partition\":" p ",\"offset\":" o ",\"length\":" l \
 	     ",\"type\":\"ext4\",\"uuid\":" UUID ",\"data-dirs\":[]}]}"
 	(void)state;
 	refused(HEAD "3]}", "filesystems[0] is 3; expected an object");
@@ -122,8 +125,10 @@ static void wrong_filesystem(void **state)
 	refused(PART("\"mbr:1\"", "512", "10485760"), "inside the image of 10485760 bytes");
 	refused(PART("\"mbr:1\"", "9223372036854775296", "9223372036854775296"),
 		"inside the image of 10485760 bytes");
-	refused(HEAD FS_HEAD "\"type\":\"xfs\",\"uuid\":" UUID ",\"data-dirs\":[]}]}",
-		"filesystems[0].type is \"xfs\"; expected \"ext2\"");
+	refused(HEAD FS_HEAD "\"type\":\"ntfs\",\"uuid\":" UUID ",\"data-dirs\":[]}]}",
+		"filesystems[0].type is \"ntfs\"; expected one of ext2");
+	refused(HEAD "{\"image\":1,\"partition\":\"gpt:1\"}]}",
+		"filesystems[0].image is 1; expected the number of one of the images");
 	refused(HEAD FS_HEAD "\"type\":\"ext4\",\"uuid\":\"no\",\"data-dirs\":[]}]}",
 		"filesystems[0].uuid is \"no\"; expected the file system's UUID");
 	refused(HEAD FS_HEAD "\"type\":\"ext4\",\"uuid\":" UUID "}]}",

@@ -36,7 +36,7 @@ from tools.images import DatanodeImage, make_datanode_image
 SEED = 20150712
 HDFS_PATH = "/vread/demo.bin"
 RECIPE = ("tools/hdfs/[a-z]*.py", "tools/hdfs/*.xml", "tools/images/[a-z]*.py")
-PROVISIONER = ("xen-backend/provision/*.[ch]", "xen-backend/image/layout*.[ch]")
+PROVISIONER = ("xen-backend/provision/*.[ch]", "xen-backend/layout/*.[ch]")
 PROVISION = REPOSITORY / "build" / "release" / "vread-provision"
 PROVISION_TIMEOUT = 900
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The layout of an image, from what its maker knows (xen-backend/image/layout.h has the format).
+"""The layout of an image, from what its maker knows (xen-backend/layout/layout.h has the format).
 
 vread-provision finds the same by looking into the image; that both agree is a test, and other
 tests need no libguestfs this way.
@@ -49,6 +49,7 @@ def layout_of(image):
         for data_dir in image.data_dirs
     ]
     file_system = {
+        "image": 0,
         "partition": partition,
         "offset": image.offset,
         "length": image.length,
@@ -57,7 +58,7 @@ def layout_of(image):
         "data-dirs": data_dirs,
     }
     size = Path(image.path).stat().st_size
-    return {"layout-version": 1, "image": {"size": size}, "filesystems": [file_system]}
+    return {"layout-version": 2, "images": [{"size": size}], "filesystems": [file_system]}
 
 
 def write_layout(image, path):

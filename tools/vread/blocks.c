@@ -12,7 +12,7 @@
 #include "block/store.h"
 #include "cli.h"
 #include "control/config.h"
-#include "image/layout.h"
+#include "layout/layout.h"
 
 enum format { FORMAT_TEXT, FORMAT_SPECS, FORMAT_JSON };
 
@@ -94,21 +94,26 @@ static int print_all(struct block_store *store, const struct options *o)
 }
 
 /* layout: NULL if there are data directories. */
-static int add(struct block_store *store, const char *name, const char *image, const char *layout,
-	       const char *const *data_dirs, unsigned num_data_dirs)
+static int add(struct block_store *store, const char *name, struct block_texts images,
+	       const char *layout, struct block_texts data_dirs)
 {
 	char *error = NULL;
 	int r;
 
 	if (layout)
-		r = block_store_add(store, name, image, layout, &error);
+		r = block_store_add(store, name, images, layout, &error);
 	else
-		r = block_store_add_data_dirs(store, name, image, data_dirs, num_data_dirs, &error);
+		r = block_store_add_data_dirs(store, name, images, data_dirs, &error);
 	if (!r)
 		return CLI_OK;
 	cli_error(CLI_FAILED, "%s", error ?: "out of memory");
 	free(error);
 	return CLI_FAILED;
+}
+
+static struct block_texts configured(const struct config_paths *paths)
+{
+	return (struct block_texts){(const char *const *)paths->path, paths->count};
 }
 
 /* An image that is refused does not hide the others: then *ret_some. */
@@ -128,8 +133,8 @@ static int add_configured(struct block_store *store, const char *path, bool *ret
 	for (size_t i = 0; i < config->num_datanodes; i++) {
 		const struct config_datanode *dn = &config->datanodes[i];
 
-		code = add(store, dn->name, dn->image, dn->layout,
-			   (const char *const *)dn->data_dirs.path, dn->data_dirs.count)
+		code = add(store, dn->name, configured(&dn->images), dn->layout,
+			   configured(&dn->data_dirs))
 			       ?: code;
 	}
 	*ret_some = true;
@@ -146,7 +151,8 @@ static int list(const struct options *o)
 	if (!store)
 		return cli_error(CLI_FAILED, "out of memory");
 	if (o->image)
-		code = add(store, "image", o->image, o->layout, o->data_dirs, o->num_data_dirs);
+		code = add(store, "image", (struct block_texts){&o->image, 1}, o->layout,
+			   (struct block_texts){o->data_dirs, o->num_data_dirs});
 	else
 		code = add_configured(store, o->config, &some);
 	if (!code || some)

@@ -161,21 +161,32 @@ static void print_published(FILE *out, const json_t *published)
 		print_wrapped(out, line);
 }
 
+/* A datanode's name and state stand before its first image. */
+static void print_image(FILE *out, const char *name, const char *state, const json_t *image)
+{
+	char bytes[16] = "-", buf[WIDTH];
+
+	if (json_object_get(image, "size"))
+		size(number(image, "size"), bytes);
+	fprintf(out, "%-16s %-8.8s %9s  %s\n", name, state, bytes,
+		tail(text(image, "image"), WIDTH - 37, buf));
+}
+
 static void print_datanode(FILE *out, const json_t *datanode)
 {
 	const json_t *refused = json_object_get(datanode, "error");
-	char bytes[16] = "-", buf[WIDTH];
+	const json_t *images = json_object_get(datanode, "images");
 	const char *name = json_string_value(json_object_get(datanode, "datanode"));
 	const char *state = refused ? "refused" : "served";
-	json_t *filesystem;
+	json_t *image, *filesystem;
 	size_t i;
 
 	if (json_is_string(json_object_get(datanode, "state")))
 		state = text(datanode, "state");
-	if (json_object_get(datanode, "size"))
-		size(number(datanode, "size"), bytes);
-	fprintf(out, "%-16s %-8.8s %9s  %s\n", name ?: text(datanode, "name"), state, bytes,
-		tail(text(datanode, "image"), WIDTH - 37, buf));
+	json_array_foreach(images, i, image)
+	{
+		print_image(out, i ? "" : name ?: "-", i ? "" : state, image);
+	}
 	if (refused)
 		print_wrapped(out, json_string_value(refused) ?: "-");
 	print_source(out, datanode);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "image/layout.h"
+#include "layout/layout.h"
 
 /* Also that there is no such replica must have been true at one moment. */
 static int look(struct fs *fs, const struct replica_key *key, struct block_files *ret,

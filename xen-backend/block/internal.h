@@ -19,7 +19,8 @@
 struct store_datanode {
 	struct block_store *store;
 	char *name;
-	char *image_path;
+	char **images; /* as image_open() takes them */
+	unsigned num_images;
 	char *layout_path; /* NULL: by its data directories */
 	char **data_dirs;
 	unsigned num_data_dirs;

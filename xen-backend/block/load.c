@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opening an image and the file systems in it; see load.h. */
+/* Opening images and the file systems on them; see load.h. */
 #include "block/load.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "image/discover.h"
-#include "image/error.h"
-#include "image/partition.h"
+#include "layout/discover.h"
+#include "base/error.h"
+#include "layout/partition.h"
 
 static struct served *served_new(struct store_datanode *dn)
 {
@@ -29,9 +29,12 @@ static int add_filesystem(struct served *v, unsigned i, char **ret_error)
 	const struct layout_filesystem *lfs = &v->layout->filesystems[i];
 	enum fs_state state = FS_UNREADABLE;
 	const char *reason = "out of memory";
+	const char *path = image_path(v->images[lfs->image]);
 	char partition[16];
-	int r = fs_new(v->source, lfs->offset, lfs->length, lfs->type, lfs->uuid, &v->fs[i]);
+	int r = layout_volume(v->images, lfs, &v->volumes[i]);
 
+	if (r == 0)
+		r = fs_new(v->volumes[i], lfs->type, lfs->uuid, &v->fs[i]);
 	if (r == 0) {
 		state = fs_state(v->fs[i], &reason);
 		r = state == FS_UNREADABLE ? -EIO : 0;
@@ -39,13 +42,11 @@ static int add_filesystem(struct served *v, unsigned i, char **ret_error)
 	if (r < 0)
 		return error_text(ret_error, r,
 				  "image %s, partition %s: the %s file system cannot be read: %s",
-				  image_source_path(v->source),
-				  layout_partition_name(lfs, partition), lfs->type, reason);
+				  path, layout_partition_name(lfs, partition), lfs->type, reason);
 	if (state == FS_REFUSED)
 		log_info("datanode %s: image %s, partition %s: %s; reads are refused while that "
 			 "is so",
-			 v->datanode->name, image_source_path(v->source),
-			 layout_partition_name(lfs, partition), reason);
+			 v->datanode->name, path, layout_partition_name(lfs, partition), reason);
 	return 0;
 }
 
@@ -53,12 +54,26 @@ static int add_filesystems(struct served *v, char **ret_error)
 {
 	int r = 0;
 
+	v->volumes = calloc(v->layout->num_filesystems + 1, sizeof(*v->volumes));
 	v->fs = calloc(v->layout->num_filesystems + 1, sizeof(*v->fs));
-	if (!v->fs)
+	if (!v->volumes || !v->fs)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory",
-				  v->datanode->image_path);
+				  v->datanode->images[0]);
 	for (unsigned i = 0; i < v->layout->num_filesystems && r == 0; i++)
 		r = add_filesystem(v, i, ret_error);
+	return r;
+}
+
+static int open_images(struct served *v, char **ret_error)
+{
+	const struct store_datanode *dn = v->datanode;
+	int r = 0;
+
+	v->images = calloc(dn->num_images, sizeof(*v->images));
+	if (!v->images)
+		return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
+	for (unsigned i = 0; i < dn->num_images && r == 0; i++)
+		r = image_open(dn->images[i], SOURCE_AUTO, &v->images[i], ret_error);
 	return r;
 }
 
@@ -68,12 +83,13 @@ int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_er
 	int r;
 
 	if (!v)
-		return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->image_path);
-	r = image_source_open(dn->image_path, IMAGE_AUTO, &v->source, ret_error);
+		return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
+	r = open_images(v, ret_error);
 	if (r == 0)
 		r = layout_load(dn->layout_path, &v->layout, ret_error);
 	if (r == 0)
-		r = layout_check_fit(v->source, v->layout, dn->layout_path, ret_error);
+		r = layout_check_fit(v->images, dn->num_images, v->layout, dn->layout_path,
+				     ret_error);
 	if (r == 0)
 		r = add_filesystems(v, ret_error);
 	if (r < 0) {
@@ -100,13 +116,13 @@ static struct served *serve_nothing(struct store_datanode *dn, char *reason)
 	return NULL;
 }
 
-static int look_into_image(struct store_datanode *dn, struct served *v, char **ret_error)
+static int look_into_images(struct store_datanode *dn, struct served *v, char **ret_error)
 {
-	int r = image_source_open(dn->image_path, IMAGE_AUTO, &v->source, ret_error);
+	int r = open_images(v, ret_error);
 
 	if (r == 0)
-		r = discover(v->source, (const char *const *)dn->data_dirs, dn->num_data_dirs,
-			     &v->layout, ret_error);
+		r = discover(v->images, dn->num_images, (const char *const *)dn->data_dirs,
+			     dn->num_data_dirs, &v->layout, ret_error);
 	if (r < 0)
 		return r;
 	v->missing = *ret_error;
@@ -119,7 +135,7 @@ struct served *load_by_data_dirs(struct store_datanode *dn)
 	struct served *v = served_new(dn);
 	char *error = NULL;
 
-	if (!v || look_into_image(dn, v, &error) == 0)
+	if (!v || look_into_images(dn, v, &error) == 0)
 		return v;
 	served_put(v);
 	return serve_nothing(dn, error);
@@ -130,20 +146,21 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool same_image(struct image_source *a, struct image_source *b)
+/* Of the same datanode. */
+static bool same_images(const struct served *a, const struct served *b)
 {
-	struct image_identity x, y;
-
-	if (!a || !b)
-		return a == b;
-	return image_source_identity(a, &x) == 0 && image_source_identity(b, &y) == 0 &&
-	       x.dev == y.dev && x.ino == y.ino && image_source_size(a) == image_source_size(b);
+	if (!a->images || !b->images)
+		return a->images == b->images;
+	for (unsigned i = 0; i < a->datanode->num_images; i++)
+		if (!image_is_same(a->images[i], b->images[i]))
+			return false;
+	return true;
 }
 
 bool served_equal(const struct served *a, const struct served *b)
 {
 	json_t *x = layout_to_json(a->layout), *y = layout_to_json(b->layout);
-	bool equal = x && y && json_equal(x, y) && same_image(a->source, b->source) &&
+	bool equal = x && y && json_equal(x, y) && same_images(a, b) &&
 		     same_text(a->missing, b->missing);
 
 	json_decref(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * load.h - looking into a datanode's image for what there is to serve; private to
+ * load.h - looking into a datanode's images for what there is to serve; private to
  * block/.
  */
 #ifndef VREAD_BLOCK_LOAD_H
@@ -15,7 +15,7 @@ int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_er
  * reason why nothing is served yet.  NULL: out of memory. */
 struct served *load_by_data_dirs(struct store_datanode *dn);
 
-/* Whether both are of the same image and tell the same of it. */
+/* Whether both are of the same images and tell the same of them. */
 bool served_equal(const struct served *a, const struct served *b);
 
 #endif

@@ -11,7 +11,7 @@
 #define VREAD_BLOCK_LOCATE_H
 
 #include "block/meta.h"
-#include "image/fs.h"
+#include "fs/fs.h"
 
 struct block_files {
 	struct fs_file data;

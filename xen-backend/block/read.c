@@ -23,7 +23,7 @@
 #include "block/checksum.h"
 #include "block/expose.h"
 #include "block/internal.h"
-#include "image/scratch.h"
+#include "base/scratch.h"
 
 /* Of data verified at once: one large pread costs less than several small ones, by more
  * than a second-level cache gains. */

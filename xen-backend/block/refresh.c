@@ -66,7 +66,7 @@ static void log_change(const struct served *v)
 		layout_partition_name(lfs, partition);
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
 			log_info("datanode %s: serving %s, partition %s, %s: storage %s, %u pools",
-				 v->datanode->name, v->datanode->image_path, partition,
+				 v->datanode->name, v->datanode->images[lfs->image], partition,
 				 lfs->data_dirs[k].path, lfs->data_dirs[k].storage_id,
 				 lfs->data_dirs[k].num_pools);
 	}
@@ -110,8 +110,8 @@ void refresh_look(struct store_datanode *dn)
 	look(dn);
 	dn->looked = now_ms();
 	dn->took = dn->looked - start;
-	log_debug("datanode %s: looked into %s in %" PRIu64 " ms", dn->name, dn->image_path,
-		  dn->took);
+	log_debug("datanode %s: looked into %s%s in %" PRIu64 " ms", dn->name, dn->images[0],
+		  dn->num_images > 1 ? " and others" : "", dn->took);
 }
 
 /* ---- the thread, which alone changes what is served from now on -------------- */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* References to what is served; see served.h. */
 #include "block/served.h"
+#include "block/internal.h"
 
 #include <stdlib.h>
 
@@ -17,9 +18,14 @@ void served_put(struct served *v)
 		return;
 	for (unsigned i = 0; v->fs && i < v->layout->num_filesystems; i++)
 		fs_free(v->fs[i]);
+	for (unsigned i = 0; v->volumes && i < v->layout->num_filesystems; i++)
+		volume_free(v->volumes[i]);
+	for (unsigned i = 0; v->images && i < v->datanode->num_images; i++)
+		image_close(v->images[i]);
 	free(v->fs);
+	free(v->volumes);
+	free(v->images);
 	layout_free(v->layout);
-	image_source_close(v->source);
 	free(v->missing);
 	free(v);
 }

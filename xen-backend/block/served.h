@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * served.h - what one datanode's image was found to hold at one moment.
+ * served.h - what one datanode's images were found to hold at one moment.
  *
  * Never changed once it is made: when the image holds something else, another
  * takes its place (store.h).  Whoever found something through it (a search, a
  * replica) holds a reference, so that file systems and paths stay valid; the
- * last one to let go closes the image.
+ * last one to let go closes the images.
  */
 #ifndef VREAD_BLOCK_SERVED_H
 #define VREAD_BLOCK_SERVED_H
@@ -13,9 +13,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "image/fs.h"
-#include "image/layout.h"
-#include "image/source.h"
+#include "fs/fs.h"
+#include "layout/layout.h"
+#include "disk/volume.h"
 
 struct store_datanode;
 
@@ -23,9 +23,10 @@ struct served {
 	atomic_uint references;
 	atomic_bool retired;             /* no longer what the datanode serves */
 	struct store_datanode *datanode; /* stays as long as the store */
-	struct image_source *source;     /* NULL: the image cannot be used */
+	struct image **images;           /* as the datanode names them; NULL: they cannot be used */
 	struct image_layout *layout;     /* never NULL */
-	struct fs **fs;                  /* one per layout->filesystems */
+	struct volume **volumes;         /* one per layout->filesystems ... */
+	struct fs **fs;                  /* ... and what is on it */
 	char *missing;                   /* what is not served, and why; NULL: nothing */
 };
 

@@ -10,7 +10,7 @@
 #include "block/internal.h"
 #include "block/load.h"
 #include "block/refresh.h"
-#include "image/error.h"
+#include "base/error.h"
 
 struct block_store *block_store_new(void)
 {
@@ -26,6 +26,26 @@ struct block_store *block_store_new(void)
 	return s;
 }
 
+static void free_texts(char **texts, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		free(texts[i]);
+	free(texts);
+}
+
+static bool copy_texts(struct block_texts from, char ***ret, unsigned *ret_count)
+{
+	*ret = calloc(from.count, sizeof(**ret));
+	for (*ret_count = 0; *ret && *ret_count < from.count; ++*ret_count) {
+		char *copy = strdup(from.text[*ret_count]);
+
+		if (!copy)
+			return false;
+		(*ret)[*ret_count] = copy;
+	}
+	return *ret != NULL;
+}
+
 static void free_datanode(struct store_datanode *dn)
 {
 	if (!dn)
@@ -33,11 +53,9 @@ static void free_datanode(struct store_datanode *dn)
 	served_put(dn->served);
 	pthread_mutex_destroy(&dn->lock);
 	published_free(dn->published);
-	for (unsigned i = 0; i < dn->num_data_dirs; i++)
-		free(dn->data_dirs[i]);
-	free(dn->data_dirs);
+	free_texts(dn->data_dirs, dn->num_data_dirs);
+	free_texts(dn->images, dn->num_images);
 	free(dn->layout_path);
-	free(dn->image_path);
 	free(dn->name);
 	free(dn);
 }
@@ -70,7 +88,7 @@ static bool is_served(const struct block_store *s, const char *datanode)
 }
 
 static struct store_datanode *new_datanode(struct block_store *s, const char *name,
-					   const char *image_path)
+					   struct block_texts images)
 {
 	struct store_datanode *dn = calloc(1, sizeof(*dn));
 
@@ -79,25 +97,11 @@ static struct store_datanode *new_datanode(struct block_store *s, const char *na
 	pthread_mutex_init(&dn->lock, NULL);
 	dn->store = s;
 	dn->name = strdup(name);
-	dn->image_path = strdup(image_path);
 	dn->published = published_new();
-	if (dn->name && dn->image_path && dn->published)
+	if (dn->name && dn->published && copy_texts(images, &dn->images, &dn->num_images))
 		return dn;
 	free_datanode(dn);
 	return NULL;
-}
-
-static bool copy_data_dirs(struct store_datanode *dn, const char *const *dirs, unsigned num_dirs)
-{
-	dn->data_dirs = calloc(num_dirs, sizeof(*dn->data_dirs));
-	while (dn->data_dirs && dn->num_data_dirs < num_dirs) {
-		char *dir = strdup(dirs[dn->num_data_dirs]);
-
-		if (!dir)
-			return false;
-		dn->data_dirs[dn->num_data_dirs++] = dir;
-	}
-	return dn->data_dirs != NULL;
 }
 
 static bool make_room(struct block_store *s)
@@ -116,24 +120,24 @@ static int out_of_memory(const char *datanode, char **ret_error)
 }
 
 /* A new datanode that is in the store's list as soon as it is counted. */
-static int begin_add(struct block_store *s, const char *datanode, const char *image_path,
+static int begin_add(struct block_store *s, const char *datanode, struct block_texts images,
 		     struct store_datanode **ret, char **ret_error)
 {
 	*ret_error = NULL;
 	if (is_served(s, datanode))
 		return error_text(ret_error, -EEXIST, "datanode %s is named twice", datanode);
-	*ret = make_room(s) ? new_datanode(s, datanode, image_path) : NULL;
+	*ret = make_room(s) ? new_datanode(s, datanode, images) : NULL;
 	if (!*ret)
 		return out_of_memory(datanode, ret_error);
 	s->datanodes[s->num_datanodes] = *ret;
 	return 0;
 }
 
-int block_store_add(struct block_store *s, const char *datanode, const char *image_path,
+int block_store_add(struct block_store *s, const char *datanode, struct block_texts images,
 		    const char *layout_path, char **ret_error)
 {
 	struct store_datanode *dn = NULL;
-	int r = begin_add(s, datanode, image_path, &dn, ret_error);
+	int r = begin_add(s, datanode, images, &dn, ret_error);
 
 	if (r < 0)
 		return r;
@@ -149,15 +153,15 @@ int block_store_add(struct block_store *s, const char *datanode, const char *ima
 	return r;
 }
 
-int block_store_add_data_dirs(struct block_store *s, const char *datanode, const char *image_path,
-			      const char *const *dirs, unsigned num_dirs, char **ret_error)
+int block_store_add_data_dirs(struct block_store *s, const char *datanode,
+			      struct block_texts images, struct block_texts dirs, char **ret_error)
 {
 	struct store_datanode *dn = NULL;
-	int r = begin_add(s, datanode, image_path, &dn, ret_error);
+	int r = begin_add(s, datanode, images, &dn, ret_error);
 
 	if (r < 0)
 		return r;
-	if (copy_data_dirs(dn, dirs, num_dirs))
+	if (copy_texts(dirs, &dn->data_dirs, &dn->num_data_dirs))
 		refresh_look(dn);
 	if (!dn->served) {
 		free_datanode(dn);
@@ -284,14 +288,35 @@ static json_t *data_dirs_status(const struct store_datanode *dn)
 	return array;
 }
 
+static json_t *images_status(const struct store_datanode *dn, const struct served *v)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < dn->num_images; i++) {
+		json_t *entry = json_pack("{s:s}", "image", dn->images[i]);
+		const struct image *img = v->images ? v->images[i] : NULL;
+
+		if (img) {
+			const char *mode = image_is_direct(img) ? "direct" : "buffered";
+
+			json_object_set_new(entry, "format", json_string(image_format(img)));
+			json_object_set_new(entry, "mode", json_string(mode));
+			json_object_set_new(entry, "size",
+					    json_integer((json_int_t)image_size(img)));
+		}
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
 static json_t *datanode_status(struct store_datanode *dn)
 {
 	struct served *v = store_datanode_served(dn);
 	const char *state = v->layout->num_filesystems || dn->layout_path ? "served" : "waiting";
-	json_t *status =
-		json_pack("{s:s, s:s, s:s, s:o?, s:o?}", "datanode", dn->name, "image",
-			  dn->image_path, "state", state, "filesystems", filesystems_status(v),
-			  "published", store_published_status(dn->published));
+	json_t *status = json_pack("{s:s, s:o, s:s, s:o?, s:o?}", "datanode", dn->name, "images",
+				   images_status(dn, v), "state", state, "filesystems",
+				   filesystems_status(v), "published",
+				   store_published_status(dn->published));
 
 	if (dn->layout_path)
 		json_object_set_new(status, "layout", json_string(dn->layout_path));
@@ -299,13 +324,6 @@ static json_t *datanode_status(struct store_datanode *dn)
 		json_object_set_new(status, "data-dirs", data_dirs_status(dn));
 	if (v->missing)
 		json_object_set_new(status, "missing", json_string(v->missing));
-	if (v->source) {
-		json_object_set_new(status, "mode",
-				    json_string(image_source_is_direct(v->source) ? "direct"
-										  : "buffered"));
-		json_object_set_new(status, "size",
-				    json_integer((json_int_t)image_source_size(v->source)));
-	}
 	served_put(v);
 	return status;
 }

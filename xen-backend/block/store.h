@@ -24,12 +24,19 @@ struct store_datanode;
 struct block_store *block_store_new(void); /* NULL: out of memory */
 void block_store_free(struct block_store *s);
 
-/* Adds one datanode.  0, or negative errno with *ret_error (free() it). */
-int block_store_add(struct block_store *s, const char *datanode, const char *image_path,
+/* Texts, at least one; they need not outlive the call. */
+struct block_texts {
+	const char *const *text;
+	unsigned count;
+};
+
+/* Adds one datanode; images are its disks, as image_open() takes them.  0, or negative errno with
+ * *ret_error (free() it). */
+int block_store_add(struct block_store *s, const char *datanode, struct block_texts images,
 		    const char *layout_path, char **ret_error);
 /* dirs are valid by layout_path_valid(), each once. */
-int block_store_add_data_dirs(struct block_store *s, const char *datanode, const char *image_path,
-			      const char *const *dirs, unsigned num_dirs, char **ret_error);
+int block_store_add_data_dirs(struct block_store *s, const char *datanode,
+			      struct block_texts images, struct block_texts dirs, char **ret_error);
 
 /* After the last datanode was added: looks into images again from now on, on a thread of
  * its own.  0 or negative errno. */
@@ -45,10 +52,11 @@ struct store_datanode *block_store_find_storage(struct block_store *s, const cha
 const char *store_datanode_name(const struct store_datanode *dn);
 
 /* New reference: array of objects for the status document, one for each datanode:
- *   datanode, image, layout or data-dirs     as configured
+ *   datanode, layout or data-dirs            as configured
  *   state          "served", or "waiting": nothing was found yet
  *   missing        what of data-dirs is not served, and why; absent: nothing
- *   size, mode     of the image; absent while it cannot be opened
+ *   images         objects: image as configured; format, size and mode, which are absent while it
+ *                  cannot be opened
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON"
  *   published      events taken, and blocks withdrawn now (published.h) */

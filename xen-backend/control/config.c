@@ -20,7 +20,8 @@
 
 #include "base/number.h"
 #include "control/nearest.h"
-#include "image/layout.h"
+#include "disk/image.h"
+#include "layout/layout.h"
 #include "policy/policy.h"
 #include "vread-ring-user.h"
 
@@ -56,6 +57,7 @@ struct key {
 	parse_fn *parse;
 	size_t offset; /* in struct config, or in struct config_datanode */
 	unsigned min, max;
+	bool repeatable; /* parse() adds */
 };
 
 __attribute__((format(printf, 2, 3))) static void report(struct loader *l, const char *format, ...)
@@ -173,6 +175,36 @@ static const char *add_path(struct config_paths *paths, char *path)
 	return error;
 }
 
+/* One more image. */
+static const char *parse_image(const char *value, void *field, const struct key *k)
+{
+	struct config_paths *images = field;
+	static char expected[160];
+	const char *path;
+	char **grown;
+
+	if (!image_spec_split(value, &path) || path[0] != '/') {
+		snprintf(expected, sizeof(expected),
+			 "a path that starts with /, or one of the formats %s, a colon and a path",
+			 image_format_names());
+		return expected;
+	}
+	if (images->count == k->max)
+		return "fewer images";
+	for (unsigned i = 0; i < images->count; i++)
+		if (!strcmp(images->path[i], value))
+			return "each image once";
+	grown = reallocarray(images->path, images->count + 1, sizeof(*grown));
+	if (!grown)
+		return "more memory";
+	images->path = grown;
+	images->path[images->count] = strdup(value);
+	if (!images->path[images->count])
+		return "more memory";
+	images->count++;
+	return NULL;
+}
+
 static const char *parse_data_dirs(const char *value, void *field, const struct key *k)
 {
 	struct config_paths paths = {calloc(k->max, sizeof(*paths.path)), 0};
@@ -221,28 +253,32 @@ static const char *parse_names(const char *value, void *field, const struct key 
 #define IN_DATANODE(member) offsetof(struct config_datanode, member)
 
 static const struct key keys[] = {
-	{SECTION_VREADD, "log-level", parse_log_level, IN_CONFIG(log_level), 0, 0},
-	{SECTION_VREADD, "control-socket", parse_socket, IN_CONFIG(control_socket), 0, 0},
-	{SECTION_XEN, "enabled", parse_enabled, IN_CONFIG(xen.enabled), 0, 0},
-	{SECTION_XEN, "max-queues", parse_limit, IN_CONFIG(xen.max_queues), 1, VREAD_MAX_QUEUES},
+	{SECTION_VREADD, "log-level", parse_log_level, IN_CONFIG(log_level), 0, 0, false},
+	{SECTION_VREADD, "control-socket", parse_socket, IN_CONFIG(control_socket), 0, 0, false},
+	{SECTION_XEN, "enabled", parse_enabled, IN_CONFIG(xen.enabled), 0, 0, false},
+	{SECTION_XEN, "max-queues", parse_limit, IN_CONFIG(xen.max_queues), 1, VREAD_MAX_QUEUES,
+	 false},
 	{SECTION_XEN, "max-ring-page-order", parse_limit, IN_CONFIG(xen.max_ring_page_order), 0,
-	 VREAD_MAX_RING_PAGE_ORDER},
+	 VREAD_MAX_RING_PAGE_ORDER, false},
 	{SECTION_XEN, "max-pool-pages", parse_limit, IN_CONFIG(xen.max_pool_pages),
-	 VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES},
-	{SECTION_LOCAL, "socket", parse_socket, IN_CONFIG(local.socket), 0, 0},
-	{SECTION_LOCAL, "allow-datanodes", parse_names, IN_CONFIG(local.allow_datanodes), 0, 0},
-	{SECTION_LOCAL, "allow-pools", parse_names, IN_CONFIG(local.allow_pools), 0, 0},
-	{SECTION_LOCAL, "publish-datanodes", parse_names, IN_CONFIG(local.publish_datanodes), 0, 0},
-	{SECTION_LOCAL, "mode", parse_mode, IN_CONFIG(local.mode), 0, 0},
-	{SECTION_LOCAL, "max-connections", parse_limit, IN_CONFIG(local.max_connections), 1, 4096},
+	 VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES, false},
+	{SECTION_LOCAL, "socket", parse_socket, IN_CONFIG(local.socket), 0, 0, false},
+	{SECTION_LOCAL, "allow-datanodes", parse_names, IN_CONFIG(local.allow_datanodes), 0, 0,
+	 false},
+	{SECTION_LOCAL, "allow-pools", parse_names, IN_CONFIG(local.allow_pools), 0, 0, false},
+	{SECTION_LOCAL, "publish-datanodes", parse_names, IN_CONFIG(local.publish_datanodes), 0, 0,
+	 false},
+	{SECTION_LOCAL, "mode", parse_mode, IN_CONFIG(local.mode), 0, 0, false},
+	{SECTION_LOCAL, "max-connections", parse_limit, IN_CONFIG(local.max_connections), 1, 4096,
+	 false},
 	{SECTION_LOCAL, "max-pool-pages", parse_limit, IN_CONFIG(local.max_pool_pages),
-	 VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES},
+	 VREAD_MIN_POOL_PAGES, VREAD_MAX_POOL_PAGES, false},
 	{SECTION_LOCAL, "max-total-pool-pages", parse_limit, IN_CONFIG(local.max_total_pool_pages),
-	 VREAD_MIN_POOL_PAGES, 1U << 28},
-	{SECTION_DATANODE, "image", parse_path, IN_DATANODE(image), 0, 0},
+	 VREAD_MIN_POOL_PAGES, 1U << 28, false},
+	{SECTION_DATANODE, "image", parse_image, IN_DATANODE(images), 0, LAYOUT_MAX_IMAGES, true},
 	{SECTION_DATANODE, "data-dirs", parse_data_dirs, IN_DATANODE(data_dirs), 0,
-	 LAYOUT_MAX_DATA_DIRS},
-	{SECTION_DATANODE, "layout", parse_path, IN_DATANODE(layout), 0, 0},
+	 LAYOUT_MAX_DATA_DIRS, false},
+	{SECTION_DATANODE, "layout", parse_path, IN_DATANODE(layout), 0, 0, false},
 };
 #define NUM_KEYS (sizeof(keys) / sizeof(keys[0]))
 
@@ -272,7 +308,7 @@ static void end_section(struct loader *l)
 		return;
 	d = last_datanode(l);
 	l->line = d->line;
-	if (!d->image)
+	if (!was_set(l, "image"))
 		report(l, "[datanode %s]: no image: expected a line image = /path/to/disk.img",
 		       d->name);
 	if (!was_set(l, "layout") && !was_set(l, "data-dirs"))
@@ -453,7 +489,7 @@ static int see_key(void *user, const char *section, const char *name, const char
 
 		if (k->section != l->section || strcmp(k->name, name) != 0)
 			continue;
-		if (l->seen & 1U << i) {
+		if (l->seen & 1U << i && !k->repeatable) {
 			report(l, "%s: %s: expected once, it is set above already", name, value);
 			return 1;
 		}
@@ -509,7 +545,7 @@ void config_free(struct config *c)
 	free(c->local.publish_datanodes);
 	for (size_t i = 0; i < c->num_datanodes; i++) {
 		free(c->datanodes[i].name);
-		free(c->datanodes[i].image);
+		free_paths(&c->datanodes[i].images);
 		free(c->datanodes[i].layout);
 		free_paths(&c->datanodes[i].data_dirs);
 	}

@@ -19,7 +19,7 @@
 
 enum config_enabled { CONFIG_NO, CONFIG_YES, CONFIG_AUTO };
 
-/* Of data directories inside an image. */
+/* Of data directories on a datanode's disks, or of the disks' images. */
 struct config_paths {
 	char **path;
 	unsigned count;
@@ -28,8 +28,8 @@ struct config_paths {
 /* Either layout or data_dirs is set. */
 struct config_datanode {
 	char *name;
-	char *image;
-	char *layout; /* NULL: none */
+	struct config_paths images; /* as image_open() takes them */
+	char *layout;               /* NULL: none */
 	struct config_paths data_dirs;
 	unsigned line; /* of its section */
 };

@@ -9,13 +9,27 @@
 #include "base/log.h"
 #include "block/store.h"
 
+static struct block_texts texts(const struct config_paths *paths)
+{
+	return (struct block_texts){(const char *const *)paths->path, paths->count};
+}
+
 static int add_to_store(struct block_store *s, const struct config_datanode *n, char **ret_error)
 {
+	struct block_texts images = texts(&n->images), dirs = texts(&n->data_dirs);
+
 	if (n->layout)
-		return block_store_add(s, n->name, n->image, n->layout, ret_error);
-	return block_store_add_data_dirs(s, n->name, n->image,
-					 (const char *const *)n->data_dirs.path, n->data_dirs.count,
-					 ret_error);
+		return block_store_add(s, n->name, images, n->layout, ret_error);
+	return block_store_add_data_dirs(s, n->name, images, dirs, ret_error);
+}
+
+static json_t *images_as_json(const struct config_datanode *n)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < n->images.count; i++)
+		json_array_append_new(array, json_pack("{s:s}", "image", n->images.path[i]));
+	return array;
 }
 
 static void add(struct datanodes *d, const struct config_datanode *n)
@@ -25,13 +39,14 @@ static void add(struct datanodes *d, const struct config_datanode *n)
 	const char *text = error ? error : strerror(-err);
 
 	if (!err && n->layout)
-		log_info("datanode %s: serving %s", n->name, n->image);
+		log_info("datanode %s: serving %s%s", n->name, n->images.path[0],
+			 n->images.count > 1 ? " and others" : "");
 	if (!err)
 		return;
 	log_error("datanode %s: refused: %s", n->name, text);
-	json_array_append_new(d->refused, json_pack("{s:s, s:s, s:s*, s:s, s:s}", "datanode",
-						    n->name, "image", n->image, "layout", n->layout,
-						    "state", "refused", "error", text));
+	json_array_append_new(d->refused, json_pack("{s:s, s:o, s:s*, s:s, s:s}", "datanode",
+						    n->name, "images", images_as_json(n), "layout",
+						    n->layout, "state", "refused", "error", text));
 	free(error);
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "image/error.h"
+#include "base/error.h"
 #include "provision/appliance.h"
 #include "provision/progress.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/error.h"
-#include "image/fs.h"
-#include "image/partition.h"
+#include "base/error.h"
+#include "fs/fs.h"
+#include "layout/partition.h"
 #include "provision/appliance.h"
 #include "provision/inspect.h"
 #include "provision/progress.h"
@@ -20,7 +20,7 @@
 
 struct inspector {
 	guestfs_h *g;
-	struct image_source *source;
+	struct image *image;
 	const char *const *hints;
 	unsigned num_hints;
 	char **ret_error;
@@ -31,19 +31,14 @@ static int guestfs_failed(struct inspector *in, const char *doing)
 	const char *said = guestfs_last_error(in->g);
 
 	return error_text(in->ret_error, -EIO, "image %s: libguestfs failed to %s: %s",
-			  image_source_path(in->source), doing, said ? said : "no reason given");
-}
-
-static bool is_ext(const char *type)
-{
-	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4");
+			  image_path(in->image), doing, said ? said : "no reason given");
 }
 
 static const char *obstacle_of(const char *type)
 {
 	if (disk_type_is_encrypted(type))
 		return "encrypted: vRead cannot read it";
-	if (is_ext(type))
+	if (fs_type_known(type))
 		return NULL;
 	if (!strcmp(type, "xfs") || !strcmp(type, "btrfs") || !strcmp(type, "LVM2_member") ||
 	    !strcmp(type, "linux_raid_member") || !strcmp(type, "zfs_member"))
@@ -51,7 +46,7 @@ static const char *obstacle_of(const char *type)
 	return "no file system vRead can read";
 }
 
-static int search_volume(struct inspector *in, struct volume *v, const char *device)
+static int search_volume(struct inspector *in, struct inspected *v, const char *device)
 {
 	/* noload: replaying the journal would show what is not in the image. */
 	const char *options = strcmp(v->fs.type, "ext2") ? "ro,noload" : "ro";
@@ -71,16 +66,12 @@ static int search_volume(struct inspector *in, struct volume *v, const char *dev
 	return r;
 }
 
-/* libguestfs is the authority on what is there; this is what will read it. */
-static void try_own_reader(struct inspector *in, struct volume *v)
+static void look_for_data_dirs(struct inspected *v, struct fs *fs)
 {
 	struct fs_view *view = NULL;
-	struct fs *fs = NULL;
 	uint64_t inode;
 
-	if (fs_new(in->source, v->fs.offset, v->fs.length, v->fs.type, v->fs.uuid, &fs) < 0)
-		v->obstacle = "it lies outside the image";
-	else if (fs_view_open(fs, &view, &v->obstacle) == 0)
+	if (fs_view_open(fs, &view, &v->obstacle) == 0)
 		for (unsigned i = 0; i < v->fs.num_data_dirs; i++)
 			if (fs_view_lookup(view, fs_view_root(view), v->fs.data_dirs[i].path,
 					   &inode))
@@ -88,10 +79,24 @@ static void try_own_reader(struct inspector *in, struct volume *v)
 					"its data directory is not in the image yet (not synced), "
 					"or is reached through a symbolic link";
 	fs_view_close(view);
-	fs_free(fs);
 }
 
-static int fill_volume(struct inspector *in, struct volume *v, const char *device)
+/* libguestfs is the authority on what is there; this is what will read it. */
+static void try_own_reader(struct inspector *in, struct inspected *v)
+{
+	struct volume *volume = NULL;
+	struct fs *fs = NULL;
+
+	if (layout_volume(&in->image, &v->fs, &volume) < 0 ||
+	    fs_new(volume, v->fs.type, v->fs.uuid, &fs) < 0)
+		v->obstacle = "it lies outside the image";
+	else
+		look_for_data_dirs(v, fs);
+	fs_free(fs);
+	volume_free(volume);
+}
+
+static int fill_volume(struct inspector *in, struct inspected *v, const char *device)
 {
 	char *type = guestfs_vfs_type(in->g, device), *uuid = NULL;
 	int r = 0;
@@ -134,7 +139,7 @@ static int inspect_whole(struct inspector *in, struct inspection *i)
 static int inspect_partition(struct inspector *in, struct inspection *i,
 			     const struct guestfs_partition *p)
 {
-	struct volume *v = &i->volumes[i->num_volumes++];
+	struct inspected *v = &i->volumes[i->num_volumes++];
 	char device[32];
 
 	v->fs.table = i->table;
@@ -161,7 +166,7 @@ static int find_table(struct inspector *in, struct inspection *i)
 			in->ret_error, -EOPNOTSUPP,
 			"image %s has a partition table of type %s; this version of vRead reads "
 			"GPT and MBR",
-			image_source_path(in->source), type);
+			image_path(in->image), type);
 	free(type);
 	return r;
 }
@@ -183,17 +188,17 @@ static int inspect_partitions(struct inspector *in, struct inspection *i)
 	return r;
 }
 
-int inspect_image(guestfs_h *g, struct image_source *source, const char *const *hints,
-		  unsigned num_hints, struct inspection *ret, char **ret_error)
+int inspect_image(guestfs_h *g, struct image *image, const char *const *hints, unsigned num_hints,
+		  struct inspection *ret, char **ret_error)
 {
-	struct inspector in = {g, source, hints, num_hints, ret_error};
+	struct inspector in = {g, image, hints, num_hints, ret_error};
 	char **partitions = guestfs_list_partitions(g);
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
 	if (!partitions)
 		return guestfs_failed(&in, "list the partitions");
-	ret->image_size = image_source_size(source);
+	ret->image_size = image_size(image);
 	r = partitions[0] ? inspect_partitions(&in, ret) : inspect_whole(&in, ret);
 	appliance_free_list(partitions);
 	if (r < 0)
@@ -218,9 +223,9 @@ unsigned inspection_data_dirs(const struct inspection *i)
 	return n;
 }
 
-bool inspection_layout(const struct inspection *i, struct image_layout *ret)
+bool inspection_layout(struct inspection *i, struct image_layout *ret)
 {
-	*ret = (struct image_layout){.image_size = i->image_size};
+	*ret = (struct image_layout){.image_sizes = &i->image_size, .num_images = 1};
 	ret->filesystems = calloc(i->num_volumes + 1, sizeof(*ret->filesystems));
 	if (!ret->filesystems)
 		return false;

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <guestfs.h>
 
-#include "image/layout.h"
-#include "image/source.h"
+#include "layout/layout.h"
+#include "disk/image.h"
 
-struct volume {
+struct inspected {
 	struct layout_filesystem fs; /* type is "" where nothing known lies */
 	char name[16];               /* as in the layout: "gpt:2" */
 	const char *obstacle;        /* why vRead cannot read it; NULL if it can */
@@ -22,19 +22,19 @@ struct volume {
 struct inspection {
 	uint64_t image_size;
 	enum layout_table table;
-	struct volume *volumes;
+	struct inspected *volumes;
 	unsigned num_volumes;
 };
 
 /* 0, or negative errno with *ret_error (free() it). */
-int inspect_image(guestfs_h *g, struct image_source *source, const char *const *hints,
-		  unsigned num_hints, struct inspection *ret, char **ret_error);
+int inspect_image(guestfs_h *g, struct image *image, const char *const *hints, unsigned num_hints,
+		  struct inspection *ret, char **ret_error);
 void inspection_clear(struct inspection *i);
 
 unsigned inspection_data_dirs(const struct inspection *i);
 
 /* The volumes with data directories as a layout that shares i's memory; free() its
  * filesystems only.  false: out of memory. */
-bool inspection_layout(const struct inspection *i, struct image_layout *ret);
+bool inspection_layout(struct inspection *i, struct image_layout *ret);
 
 #endif

@@ -15,8 +15,8 @@
 #include <sysexits.h>
 
 #include "base/version.h"
-#include "image/error.h"
-#include "image/partition.h"
+#include "base/error.h"
+#include "layout/partition.h"
 #include "provision/appliance.h"
 #include "provision/inspect.h"
 #include "provision/output.h"
@@ -142,7 +142,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	return -1;
 }
 
-static int check_encrypted(struct image_source *s, const struct disk *d, char **ret_error)
+static int check_encrypted(struct image *img, const struct disk *d, char **ret_error)
 {
 	unsigned encrypted = 0, plain = 0;
 	char type[32];
@@ -150,11 +150,11 @@ static int check_encrypted(struct image_source *s, const struct disk *d, char **
 	if (disk_type_is_encrypted(d->type))
 		return error_text(ret_error, -EKEYREJECTED,
 				  "image %s is encrypted (%s): vRead cannot read encrypted disks",
-				  image_source_path(s), d->type);
+				  image_path(img), d->type);
 	for (unsigned i = 0; i < d->num_partitions; i++) {
 		const struct disk_partition *p = &d->partition[i];
 
-		if (disk_probe(s, p->offset, p->length, type, NULL) == 0 &&
+		if (disk_probe_range(img, p->offset, p->length, type, NULL) == 0 &&
 		    disk_type_is_encrypted(type))
 			encrypted++;
 		else
@@ -165,7 +165,7 @@ static int check_encrypted(struct image_source *s, const struct disk *d, char **
 			ret_error, -EKEYREJECTED,
 			"image %s holds nothing but encrypted partitions: vRead cannot read "
 			"encrypted disks",
-			image_source_path(s));
+			image_path(img));
 	return 0;
 }
 
@@ -174,7 +174,7 @@ static int status_of_open(int error)
 	return error == -ENODATA || error == -EISDIR || error == -EINVAL ? EX_DATAERR : EX_NOINPUT;
 }
 
-static int write_layout(const struct options *o, const struct inspection *i, char **ret_error)
+static int write_layout(const struct options *o, struct inspection *i, char **ret_error)
 {
 	struct image_layout layout;
 	json_t *json;
@@ -216,7 +216,7 @@ static int explain_nothing(const struct options *o, const struct inspection *i)
 	return EX_DATAERR;
 }
 
-static int finish(const struct options *o, const struct inspection *i)
+static int finish(const struct options *o, struct inspection *i)
 {
 	char *error = NULL;
 	int status = EX_OK;
@@ -236,7 +236,7 @@ static int finish(const struct options *o, const struct inspection *i)
 	return status;
 }
 
-static int provision(const struct options *o, struct image_source *source)
+static int provision(const struct options *o, struct image *image)
 {
 	struct inspection inspection;
 	struct disk disk;
@@ -244,7 +244,7 @@ static int provision(const struct options *o, struct image_source *source)
 	guestfs_h *g;
 	int status = EX_OK;
 
-	if (disk_examine(source, &disk, &error) < 0 || check_encrypted(source, &disk, &error) < 0)
+	if (disk_examine(image, &disk, &error) < 0 || check_encrypted(image, &disk, &error) < 0)
 		status = complain(EX_DATAERR, error);
 	else if (o->output && output_check(o->output, &error) < 0)
 		status = complain(EX_CANTCREAT, error);
@@ -252,7 +252,7 @@ static int provision(const struct options *o, struct image_source *source)
 		g = appliance_start(o->image, &error);
 		if (!g)
 			status = complain(EX_UNAVAILABLE, error);
-		else if (inspect_image(g, source, o->hints, o->num_hints, &inspection, &error) < 0)
+		else if (inspect_image(g, image, o->hints, o->num_hints, &inspection, &error) < 0)
 			status = complain(EX_UNAVAILABLE, error);
 		if (g)
 			guestfs_close(g);
@@ -268,7 +268,7 @@ static int provision(const struct options *o, struct image_source *source)
 int main(int argc, char **argv)
 {
 	struct options o = {0};
-	struct image_source *source;
+	struct image *image;
 	char *error = NULL, *named = NULL;
 	int r, status = parse_options(argc, argv, &o);
 
@@ -280,12 +280,12 @@ int main(int argc, char **argv)
 			return complain(EX_OSERR, NULL);
 		o.output = named;
 	}
-	r = image_source_open(o.image, IMAGE_AUTO, &source, &error);
+	r = image_open(o.image, SOURCE_AUTO, &image, &error);
 	if (r < 0) {
 		status = complain(status_of_open(r), error);
 	} else {
-		status = provision(&o, source);
-		image_source_close(source);
+		status = provision(&o, image);
+		image_close(image);
 	}
 	free(error);
 	free(named);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "image/error.h"
+#include "base/error.h"
 #include "provision/output.h"
 
 /* Every directory on the way to path; those that exist are fine. */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/data_version.h"
-#include "image/error.h"
+#include "layout/data_version.h"
+#include "base/error.h"
 #include "provision/appliance.h"
 #include "provision/progress.h"
 #include "provision/search.h"

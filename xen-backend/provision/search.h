@@ -8,7 +8,7 @@
 
 #include <guestfs.h>
 
-#include "image/layout.h"
+#include "layout/layout.h"
 
 /*
  * Looks at each of the hints (paths in the file system), or, with none, through

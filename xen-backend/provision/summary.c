@@ -42,7 +42,7 @@ static void print_data_dir(FILE *to, const struct layout_data_dir *d)
 		fprintf(to, "        block pools   none yet\n");
 }
 
-static void print_volume(FILE *to, const struct volume *v)
+static void print_volume(FILE *to, const struct inspected *v)
 {
 	const struct layout_filesystem *fs = &v->fs;
 	char offset[24], length[24];

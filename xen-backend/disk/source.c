@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Opening and reading a disk image; see source.h.  O_DIRECT wants offset, length
+ * and memory aligned to the device's logical block: what is not goes through a
+ * per-thread bounce buffer, what is goes straight.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/scratch.h"
+#include "disk/source.h"
+
+#define BOUNCE_BYTES (256U << 10)
+
+struct source {
+	char *path;
+	int fd;
+	uint64_t size;
+	bool block_device;
+	bool direct;
+	uint32_t align; /* of O_DIRECT reads */
+};
+
+static int measure(struct source *s, const struct stat *st)
+{
+	if (S_ISREG(st->st_mode)) {
+		s->size = (uint64_t)st->st_size;
+		s->align = 4096; /* asked of files by no one, good for all file systems */
+		return 0;
+	}
+	unsigned int sector = 0;
+
+	if (ioctl(s->fd, BLKGETSIZE64, &s->size) < 0 || ioctl(s->fd, BLKSSZGET, &sector) < 0)
+		return -errno;
+	if (sector < 512 || sector > 65536 || (sector & (sector - 1)))
+		return -EINVAL;
+	s->align = sector;
+	return 0;
+}
+
+static int check(struct source *s, enum source_mode mode, char **ret_error)
+{
+	struct stat st;
+	int r;
+
+	if (fstat(s->fd, &st) < 0)
+		return error_text(ret_error, -errno, "image %s: %s", s->path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return error_text(
+			ret_error, -EISDIR,
+			"image %s is a directory; name a raw image file or a block device",
+			s->path);
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return error_text(ret_error, -EINVAL,
+				  "image %s is neither a regular file nor a block device", s->path);
+	s->block_device = S_ISBLK(st.st_mode);
+	s->direct = mode == SOURCE_DIRECT || (mode == SOURCE_AUTO && s->block_device);
+	r = measure(s, &st);
+	if (r < 0)
+		return error_text(ret_error, r, "image %s: cannot tell its size: %s", s->path,
+				  strerror(-r));
+	if (s->size == 0)
+		return error_text(ret_error, -ENODATA, "image %s is empty (0 bytes)", s->path);
+	if (s->direct && fcntl(s->fd, F_SETFL, O_DIRECT) < 0)
+		return error_text(ret_error, -errno, "image %s: cannot read it with O_DIRECT: %s",
+				  s->path, strerror(errno));
+	return 0;
+}
+
+int source_open(const char *path, enum source_mode mode, struct source **ret, char **ret_error)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s || !(s->path = strdup(path))) {
+		free(s);
+		return error_text(ret_error, -ENOMEM, "image %s: out of memory", path);
+	}
+	/* O_NONBLOCK: a FIFO or tape of that name must not hang the daemon. */
+	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (s->fd < 0)
+		r = error_text(ret_error, -errno, "image %s: %s%s", path, strerror(errno),
+			       errno == ENOENT ? "; check the path" : "");
+	else
+		r = check(s, mode, ret_error);
+	if (r < 0) {
+		source_close(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->path);
+	free(s);
+}
+
+const char *source_path(const struct source *s)
+{
+	return s->path;
+}
+
+uint64_t source_size(const struct source *s)
+{
+	return s->size;
+}
+
+bool source_is_direct(const struct source *s)
+{
+	return s->direct;
+}
+
+static int read_fully(int fd, uint64_t offset, uint8_t *buf, size_t length)
+{
+	while (length > 0) {
+		ssize_t n = pread(fd, buf, length, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EIO; /* 0: the file was cut under us */
+		buf += n;
+		offset += (uint64_t)n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+/* O_DIRECT may read up to the end of file only: the tail of an image that is not
+ * a multiple of the alignment comes back short, which is fine if it covers
+ * what is wanted. */
+static int read_aligned_span(struct source *s, uint64_t start, uint8_t *bounce, size_t span,
+			     size_t wanted)
+{
+	size_t got = 0;
+
+	while (got < wanted) {
+		ssize_t n = pread(s->fd, bounce + got, span - got, (off_t)(start + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EIO;
+		got += (size_t)n;
+		if (got < wanted && got % s->align)
+			return -EIO;
+	}
+	return 0;
+}
+
+static int read_bounced(struct source *s, uint64_t offset, uint8_t *buf, size_t length)
+{
+	uint8_t *bounce = scratch_get(SCRATCH_BOUNCE, BOUNCE_BYTES);
+	uint64_t mask = s->align - 1;
+
+	if (!bounce)
+		return -ENOMEM;
+	while (length > 0) {
+		uint64_t start = offset & ~mask;
+		size_t skip = (size_t)(offset - start);
+		size_t n = length < BOUNCE_BYTES - skip ? length : BOUNCE_BYTES - skip;
+		size_t span = (skip + n + mask) & ~mask;
+		int r = read_aligned_span(s, start, bounce, span, skip + n);
+
+		if (r < 0)
+			return r;
+		memcpy(buf, bounce + skip, n);
+		buf += n;
+		offset += n;
+		length -= n;
+	}
+	return 0;
+}
+
+int source_read(struct source *s, uint64_t offset, void *buf, size_t length)
+{
+	if (offset > s->size || length > s->size - offset)
+		return -EIO;
+	if (!s->direct || !((offset | length | (uintptr_t)buf) & (s->align - 1)))
+		return read_fully(s->fd, offset, buf, length);
+	return read_bounced(s, offset, buf, length);
+}
+
+int source_identity(struct source *s, struct source_identity *ret)
+{
+	struct stat st;
+
+	if (fstat(s->fd, &st) < 0)
+		return -errno;
+	memset(ret, 0, sizeof(*ret));
+	ret->dev = st.st_dev;
+	ret->ino = st.st_ino;
+	ret->size = s->block_device ? s->size : (uint64_t)st.st_size;
+	if (!s->block_device) {
+		ret->mtime = st.st_mtim;
+		ret->ctime = st.st_ctim;
+	}
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * source.h - the bytes of one disk image, read-only.
+ *
+ * A regular file is read through the page cache, which its writer shares.  A
+ * block device is read with O_DIRECT: a guest's writes reach it by bio and
+ * leave dom0's page cache stale.  Reads are bounds-checked and complete or
+ * fail; any thread may read.
+ */
+#ifndef VREAD_DISK_SOURCE_H
+#define VREAD_DISK_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct source;
+
+enum source_mode {
+	SOURCE_AUTO, /* direct for a block device, buffered for a file */
+	SOURCE_BUFFERED,
+	SOURCE_DIRECT,
+};
+
+/* Which file this is and, for a regular file, when it was last written. */
+struct source_identity {
+	dev_t dev;
+	ino_t ino;
+	uint64_t size;
+	struct timespec mtime, ctime; /* zero for a block device */
+};
+
+/* 0, or negative errno with *ret_error (free() it) saying what is wrong with path. */
+int source_open(const char *path, enum source_mode mode, struct source **ret, char **ret_error);
+void source_close(struct source *s); /* NULL is ignored */
+
+const char *source_path(const struct source *s);
+uint64_t source_size(const struct source *s);
+bool source_is_direct(const struct source *s);
+
+/* Exactly length bytes at offset: 0, or -EIO (also outside the image), -ENOMEM. */
+int source_read(struct source *s, uint64_t offset, void *buf, size_t length);
+
+/* Of the file as it is now. */
+int source_identity(struct source *s, struct source_identity *ret);
+
+#endif

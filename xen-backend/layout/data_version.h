@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * data_version.h - the VERSION file of a datanode's data directory: Java
+ * properties, written by HDFS.  Pure: the text comes out of a guest's image.
+ */
+#ifndef VREAD_LAYOUT_DATA_VERSION_H
+#define VREAD_LAYOUT_DATA_VERSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DATA_VERSION_MAX_BYTES (64U << 10)
+#define DATA_VERSION_MAX_VALUE 128U
+
+struct data_version {
+	bool is_datanode; /* storageType=DATA_NODE */
+	char storage_id[DATA_VERSION_MAX_VALUE];
+	char datanode_uuid[DATA_VERSION_MAX_VALUE];
+	char cluster_id[DATA_VERSION_MAX_VALUE];
+};
+
+/* 0, or -EINVAL with *ret_reason (static text).  Of a directory that is not a
+ * datanode's only is_datanode is told. */
+int data_version_parse(const char *text, size_t length, struct data_version *ret,
+		       const char **ret_reason);
+
+#endif

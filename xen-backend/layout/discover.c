@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Partition by partition, directory by directory; see discover.h.
+ */
+#include "layout/discover.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout/data_dir.h"
+#include "base/error.h"
+#include "fs/fs.h"
+#include "layout/partition.h"
+
+/* Of one directory's note: what a disk of a hundred partitions has to say is cut. */
+#define MAX_NOTE 1024U
+
+/* One of the wanted directories, and what was seen where it was not. */
+struct wanted {
+	const char *path;
+	bool found;
+	char note[MAX_NOTE];
+};
+
+struct search {
+	struct image *const *images;
+	unsigned num_images;
+	struct wanted *wanted;
+	unsigned num_wanted;
+	struct image_layout *layout;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_note(struct wanted *w, const char *format,
+							   ...)
+{
+	size_t used = strlen(w->note);
+	va_list ap;
+
+	if (used)
+		used += (size_t)snprintf(w->note + used, sizeof(w->note) - used, "; ");
+	if (used >= sizeof(w->note))
+		return;
+	va_start(ap, format);
+	vsnprintf(w->note + used, sizeof(w->note) - used, format, ap);
+	va_end(ap);
+}
+
+/* Of several images the note says which. */
+__attribute__((format(printf, 4, 5))) static void
+add_volume_note(const struct search *s, struct wanted *w, const struct layout_filesystem *volume,
+		const char *format, ...)
+{
+	char what[256], partition[16];
+	const char *image = s->num_images > 1 ? image_path(s->images[volume->image]) : "";
+	const char *of = s->num_images > 1 ? " of " : "";
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	if (volume->table == LAYOUT_NONE)
+		add_note(w, "the whole disk%s%s%s", of, image, what);
+	else
+		add_note(w, "partition %s%s%s%s", layout_partition_name(volume, partition), of,
+			 image, what);
+}
+
+/* The same of every directory: the volume holds none. */
+static void note_volume(struct search *s, const struct layout_filesystem *volume, const char *what,
+			const char *type)
+{
+	for (unsigned i = 0; i < s->num_wanted; i++)
+		add_volume_note(s, &s->wanted[i], volume, " %s%s", what, type);
+}
+
+/* What one file system says of one of the directories: error is 0 for a data directory. */
+struct answer {
+	int error;
+	const char *reason;
+	struct layout_data_dir dir;
+};
+
+static void clear_answers(const struct search *s, struct answer *answers)
+{
+	for (unsigned i = 0; i < s->num_wanted; i++)
+		layout_data_dir_clear(&answers[i].dir);
+	memset(answers, 0, s->num_wanted * sizeof(*answers));
+}
+
+/* 0 and all answers, or negative errno with *ret_reason. */
+static int ask_once(const struct search *s, struct fs *fs, struct answer *answers,
+		    const char **ret_reason)
+{
+	struct fs_view *view;
+	int r = fs_view_open(fs, &view, ret_reason);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < s->num_wanted && r == 0; i++) {
+		struct answer *a = &answers[i];
+
+		a->error = data_dir_read(fs, view, s->wanted[i].path, &a->dir, &a->reason);
+		r = a->error == -ENOMEM ? -ENOMEM : 0;
+	}
+	if (r == 0)
+		r = fs_view_confirm(view, NULL);
+	fs_view_close(view);
+	return r;
+}
+
+/* As ask_once(), and all answers as of one moment. */
+static int ask(const struct search *s, struct fs *fs, struct answer *answers,
+	       const char **ret_reason)
+{
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; i < FS_ATTEMPTS && r == -EAGAIN; i++) {
+		clear_answers(s, answers);
+		*ret_reason = "its owner is changing it";
+		r = ask_once(s, fs, answers, ret_reason);
+	}
+	return r;
+}
+
+static int take_answers(struct search *s, struct layout_filesystem *volume, struct answer *answers)
+{
+	volume->data_dirs = calloc(s->num_wanted, sizeof(*volume->data_dirs));
+	if (!volume->data_dirs)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->num_wanted; i++) {
+		struct answer *a = &answers[i];
+
+		if (a->error) {
+			add_volume_note(s, &s->wanted[i], volume, " (%s): %s", volume->type,
+					a->reason);
+			continue;
+		}
+		s->wanted[i].found = true;
+		volume->data_dirs[volume->num_data_dirs++] = a->dir;
+		a->dir = (struct layout_data_dir){0};
+	}
+	return 0;
+}
+
+static int search_filesystem(struct search *s, struct layout_filesystem *volume)
+{
+	struct answer *answers = calloc(s->num_wanted, sizeof(*answers));
+	const char *reason = "its place or its UUID makes no sense";
+	struct volume *place = NULL;
+	struct fs *fs = NULL;
+	int r = answers ? layout_volume(s->images, volume, &place) : -ENOMEM;
+
+	if (r == 0)
+		r = fs_new(place, volume->type, volume->uuid, &fs);
+	if (r == 0)
+		r = ask(s, fs, answers, &reason);
+	if (r == 0) {
+		r = take_answers(s, volume, answers);
+	} else if (r != -ENOMEM) {
+		note_volume(s, volume, "cannot be read: ", reason);
+		r = 0;
+	}
+	if (answers)
+		clear_answers(s, answers);
+	free(answers);
+	fs_free(fs);
+	volume_free(place);
+	return r;
+}
+
+/* Takes over what volume owns: it becomes the layout's, or is freed. */
+static void keep_or_free(struct image_layout *layout, struct layout_filesystem *volume)
+{
+	if (volume->num_data_dirs)
+		layout->filesystems[layout->num_filesystems++] = *volume;
+	else
+		layout_filesystem_clear(volume);
+}
+
+/* volume tells where it is. */
+static int search_volume(struct search *s, struct layout_filesystem volume)
+{
+	char type[32], uuid[40];
+	int r = disk_probe_range(s->images[volume.image], volume.offset, volume.length, type, uuid);
+
+	if (r < 0) {
+		note_volume(s, &volume, "cannot be read", "");
+		return 0;
+	}
+	if (!fs_type_known(type)) {
+		note_volume(s, &volume, type[0] ? "holds what is not read here: " : "is empty",
+			    type);
+		return 0;
+	}
+	if (s->layout->num_filesystems == LAYOUT_MAX_FILESYSTEMS)
+		return 0;
+	volume.type = strdup(type);
+	volume.uuid = strdup(uuid);
+	r = volume.type && volume.uuid ? search_filesystem(s, &volume) : -ENOMEM;
+	keep_or_free(s->layout, &volume);
+	return r;
+}
+
+static int search_disk(struct search *s, unsigned image, const struct disk *disk)
+{
+	struct layout_filesystem whole = {.image = image, .length = image_size(s->images[image])};
+	int r = 0;
+
+	if (disk->table == LAYOUT_NONE)
+		return search_volume(s, whole);
+	for (unsigned i = 0; i < disk->num_partitions && r == 0; i++) {
+		const struct disk_partition *p = &disk->partition[i];
+
+		r = search_volume(s, (struct layout_filesystem){.image = image,
+								.table = disk->table,
+								.partition = p->number,
+								.offset = p->offset,
+								.length = p->length});
+	}
+	return r;
+}
+
+static void print_images(FILE *out, const struct search *s)
+{
+	for (unsigned i = 0; i < s->num_images; i++)
+		fprintf(out, "%s%s",
+			i                   ? ", "
+			: s->num_images > 1 ? "images "
+					    : "image ",
+			image_path(s->images[i]));
+}
+
+/* How many were not found, and the sentences about them. */
+static int tell_missing(const struct search *s, char **ret_missing)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int missing = 0;
+
+	for (unsigned i = 0; out && i < s->num_wanted; i++) {
+		const struct wanted *w = &s->wanted[i];
+
+		if (w->found)
+			continue;
+		fputs(missing++ ? ". " : "", out);
+		print_images(out, s);
+		fprintf(out, ": no data directory %s: %s", w->path,
+			w->note[0] ? w->note : "its partition table is empty");
+	}
+	if (missing)
+		fputs(". Check the path inside the file system; if the datanode has not formatted "
+		      "it yet, nothing needs to be done",
+		      out);
+	if (out && !fclose(out) && missing) {
+		*ret_missing = text;
+		return missing;
+	}
+	free(text);
+	return out ? 0 : -ENOMEM;
+}
+
+static int search_image(struct search *s, unsigned image, char **ret_error)
+{
+	struct disk disk;
+	int r = disk_examine(s->images[image], &disk, ret_error);
+
+	return r < 0 ? r : search_disk(s, image, &disk);
+}
+
+static int search_images(struct search *s, char **ret_missing)
+{
+	struct image_layout *l = s->layout;
+	int r = 0;
+
+	l->image_sizes = calloc(s->num_images + 1, sizeof(*l->image_sizes));
+	l->filesystems = calloc(LAYOUT_MAX_FILESYSTEMS, sizeof(*l->filesystems));
+	if (!l->image_sizes || !l->filesystems)
+		r = -ENOMEM;
+	for (unsigned i = 0; i < s->num_images && r == 0; i++) {
+		l->image_sizes[l->num_images++] = image_size(s->images[i]);
+		r = search_image(s, i, ret_missing);
+	}
+	if (r == 0)
+		r = tell_missing(s, ret_missing);
+	if (r == -ENOMEM)
+		error_text(ret_missing, r, "image %s: out of memory", image_path(s->images[0]));
+	return r;
+}
+
+int discover(struct image *const *images, unsigned num_images, const char *const *dirs,
+	     unsigned num_dirs, struct image_layout **ret, char **ret_missing)
+{
+	struct search s = {.images = images, .num_images = num_images, .num_wanted = num_dirs};
+	int r = -ENOMEM;
+
+	*ret_missing = NULL;
+	s.wanted = calloc(num_dirs, sizeof(*s.wanted));
+	s.layout = calloc(1, sizeof(*s.layout));
+	for (unsigned i = 0; s.wanted && i < num_dirs; i++)
+		s.wanted[i].path = dirs[i];
+	if (s.wanted && s.layout)
+		r = search_images(&s, ret_missing);
+	free(s.wanted);
+	if (r < 0) {
+		layout_free(s.layout);
+		return r;
+	}
+	*ret = s.layout;
+	return r;
+}

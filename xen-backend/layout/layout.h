@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * layout.h - where on a datanode's disks its data directories are.
+ *
+ * vread-provision finds it out once and writes it, and vreadd reads it at every
+ * start; or vreadd finds it out itself (discover.h).  As JSON:
+ *
+ *   {"layout-version": 2,
+ *    "images": [{"size": BYTES}],
+ *    "filesystems": [
+ *      {"image": 0, "partition": "gpt:2" | "mbr:1" | "none",
+ *       "offset": BYTES, "length": BYTES, "type": "ext4", "uuid": UUID,
+ *       "data-dirs": [
+ *         {"path": "/dfs/data", "storage-id": "DS-...", "datanode-uuid": UUID,
+ *          "cluster-id": "CID-...", "pools": ["BP-..."]}]}]}
+ *
+ * Images are numbered from 0 in the order the datanode's configuration names them; sizes
+ * are what the guest sees.  Paths are absolute inside their file system.
+ */
+#ifndef VREAD_LAYOUT_H
+#define VREAD_LAYOUT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LAYOUT_VERSION 2
+#define LAYOUT_MAX_FILE_BYTES (4U << 20)
+#define LAYOUT_MAX_IMAGES 64U
+#define LAYOUT_MAX_FILESYSTEMS 64U
+#define LAYOUT_MAX_DATA_DIRS 64U /* per file system */
+#define LAYOUT_MAX_POOLS 64U     /* per data directory */
+#define LAYOUT_MAX_PATH 1024U
+
+enum layout_table { LAYOUT_NONE, LAYOUT_GPT, LAYOUT_MBR };
+
+struct layout_data_dir {
+	char *path;
+	char *storage_id;
+	char *datanode_uuid;
+	char *cluster_id;
+	char **pools;
+	unsigned num_pools;
+};
+
+struct layout_filesystem {
+	unsigned image; /* the number of the image it lies on */
+	enum layout_table table;
+	unsigned partition; /* number in the table; 0 without one */
+	uint64_t offset, length;
+	char *type; /* one fs.h has a reader for */
+	char *uuid;
+	struct layout_data_dir *data_dirs;
+	unsigned num_data_dirs;
+};
+
+struct image_layout {
+	uint64_t *image_sizes; /* bytes */
+	unsigned num_images;
+	struct layout_filesystem *filesystems;
+	unsigned num_filesystems;
+};
+
+/* "gpt:2"; buf holds at least 16 bytes.  Returns buf. */
+const char *layout_partition_name(const struct layout_filesystem *fs, char *buf);
+
+/* Pure: text of length bytes, called name in messages.  0, or negative errno with
+ * *ret_error (free() it) naming the place, the value and what was expected. */
+int layout_parse(const char *text, size_t length, const char *name, struct image_layout **ret,
+		 char **ret_error);
+int layout_load(const char *path, struct image_layout **ret, char **ret_error);
+void layout_free(struct image_layout *layout); /* NULL is ignored */
+/* Free what they own. */
+void layout_filesystem_clear(struct layout_filesystem *fs);
+void layout_data_dir_clear(struct layout_data_dir *d);
+
+/* What a layout may hold.  A path is absolute without ".."; a pool's id is also the name
+ * of its directory, so it is no "..", and has no '/'. */
+bool layout_path_valid(const char *text);
+bool layout_pool_valid(const char *text);
+bool layout_storage_id_valid(const char *text);
+
+/* New reference, or NULL when out of memory. */
+json_t *layout_to_json(const struct image_layout *layout);
+
+#endif
