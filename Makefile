@@ -39,7 +39,7 @@ test: ## All tests but the slow ones; ends with "N passed"
 check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Hadoop)
 	@$(MAKE) --no-print-directory all lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
-	@$(PYTEST) -q -m 'not slow and not xen and not hadoop and not appliance' tests
+	@$(PYTEST) -q -n 2 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance' tests
 
 .PHONY: test-slow
 test-slow: all module ## Tests of minutes to a quarter of an hour (libguestfs inside an emulated dom0)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which tests share a process when several run beside each other (pytest -n).
+
+What costs minutes to start is started once: all tests of emulated Xen hosts are one group, all that
+start HDFS daemons another.  Else a file is a group, since its tests share fixtures.
+"""
+
+from pathlib import Path
+
+import pytest
+
+COSTLY = ("xen", "hadoop")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        costly = [name for name in COSTLY if item.get_closest_marker(name)]
+        group = costly[0] if costly else Path(item.path).stem
+        item.add_marker(pytest.mark.xdist_group(group))
