@@ -54,6 +54,10 @@ lab: all module ## A shell in dom0 of an emulated Xen host
 bench: all ## Native benches; writes build/bench/native.json
 	@$(PY) -m tools.bench native
 
+.PHONY: bench-image
+bench-image: all ## Benches of disk images, cold and live; writes build/bench/image.json
+	@$(PY) -m tools.bench image
+
 .PHONY: bench-xen
 bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen.json
 	@$(PY) -m tools.bench xen
@@ -144,7 +148,7 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 # What a program defines itself is not taken from a library.
-$(B)/unit/test_port_xen: $(call obj,$(FAKEXEN_SRC))
+$(B)/unit/test_port_xen $(B)/unit/test_xen_disks: $(call obj,$(FAKEXEN_SRC))
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
