@@ -75,7 +75,7 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd
 CC ?= gcc
 # Names cut by snprintf are meant to be: buffers are sized for what can be valid.
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
@@ -107,7 +107,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
-binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/torture
+binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/imagectl $(B)/torture
 binaries: $(B)/libvread_jni.so
 ifeq ($(VARIANT),release)
 binaries: build/java/vread-hdfs.jar
@@ -141,6 +141,8 @@ $(B)/blockstream: $(call obj,tools/bench/blockstream.c)
 $(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/imagectl: $(call obj,tests/image/imagectl.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/torture: $(call obj,tests/image/torture.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
