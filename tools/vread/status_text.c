@@ -172,6 +172,23 @@ static void print_image(FILE *out, const char *name, const char *state, const js
 		tail(text(image, "image"), WIDTH - 37, buf));
 }
 
+/* How it is read and why, where that is known. */
+static void print_mode(FILE *out, const json_t *image)
+{
+	const char *warning = json_string_value(json_object_get(image, "warning"));
+	char line[512];
+
+	if (json_object_get(image, "because")) {
+		snprintf(line, sizeof(line), "read %s: %.300s", text(image, "mode"),
+			 text(image, "because"));
+		print_wrapped(out, line);
+	}
+	if (warning) {
+		snprintf(line, sizeof(line), "WARNING: %.400s", warning);
+		print_wrapped(out, line);
+	}
+}
+
 static void print_datanode(FILE *out, const json_t *datanode)
 {
 	const json_t *refused = json_object_get(datanode, "error");
@@ -186,6 +203,7 @@ static void print_datanode(FILE *out, const json_t *datanode)
 	json_array_foreach(images, i, image)
 	{
 		print_image(out, i ? "" : name ?: "-", i ? "" : state, image);
+		print_mode(out, image);
 	}
 	if (refused)
 		print_wrapped(out, json_string_value(refused) ?: "-");

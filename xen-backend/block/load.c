@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "block/usage.h"
 #include "layout/discover.h"
 #include "base/error.h"
 #include "layout/partition.h"
@@ -66,14 +67,15 @@ static int add_filesystems(struct served *v, char **ret_error)
 
 static int open_images(struct served *v, char **ret_error)
 {
-	const struct store_datanode *dn = v->datanode;
+	struct store_datanode *dn = v->datanode;
 	int r = 0;
 
+	usage_update(dn);
 	v->images = calloc(dn->num_images, sizeof(*v->images));
 	if (!v->images)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
 	for (unsigned i = 0; i < dn->num_images && r == 0; i++)
-		r = image_open(dn->images[i], SOURCE_AUTO, &v->images[i], ret_error);
+		r = image_open(dn->images[i], usage_mode(dn, i), &v->images[i], ret_error);
 	return r;
 }
 
@@ -152,7 +154,8 @@ static bool same_images(const struct served *a, const struct served *b)
 	if (!a->images || !b->images)
 		return a->images == b->images;
 	for (unsigned i = 0; i < a->datanode->num_images; i++)
-		if (!image_is_same(a->images[i], b->images[i]))
+		if (!image_is_same(a->images[i], b->images[i]) ||
+		    image_is_direct(a->images[i]) != image_is_direct(b->images[i]))
 			return false;
 	return true;
 }
