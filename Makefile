@@ -33,13 +33,15 @@ demo: all module ## The main job on an emulated Xen host, with a table at the en
 test: ## All tests but the slow ones; ends with "N passed"
 	@$(MAKE) --no-print-directory all module lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
+	@$(MAKE) --no-print-directory fuzz-build
 	@$(PYTEST) -m 'not slow' tests
 
 .PHONY: check
 check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Hadoop)
 	@$(MAKE) --no-print-directory all lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
-	@$(PYTEST) -q -n 2 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance' tests
+	@$(MAKE) --no-print-directory fuzz-build
+	@$(PYTEST) -q -n 2 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance and not fuzz' tests
 
 .PHONY: test-slow
 test-slow: all module ## Tests of minutes to a quarter of an hour (libguestfs inside an emulated dom0)
@@ -154,6 +156,9 @@ $(B)/unit/test_port_xen $(B)/unit/test_xen_disks: $(call obj,$(FAKEXEN_SRC))
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
+# ---- fuzzing -------------------------------------------------------------------
+include tests/fuzz/fuzz.mk
+
 # ---- Hadoop plug-ins -----------------------------------------------------------
 # javac writes the headers the JNI part is compiled with; the jar carries the release library.
 JAVA_IN := hdfs-native/java/pom.xml $(sort $(shell find hdfs-native/java/src/main -type f))
@@ -220,7 +225,7 @@ lint: $(SETUP) ## Formatters in check mode, ruff, shellcheck, mandoc, sparse on 
 
 .PHONY: clean
 clean: ## Removes everything built but the caches of downloads
-	rm -rf build/release build/asan build/generated build/module build/java
+	rm -rf build/release build/asan build/fuzz/obj build/fuzz/bin build/generated build/module build/java
 .PHONY: distclean
 distclean: ## Removes build/ whole
 	rm -rf build

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Inputs as texts; see fuzz.h. */
+#include <string.h>
+
+#include "fuzz.h"
+
+char *text_of(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	check(text);
+	if (size)
+		memcpy(text, data, size);
+	text[size] = '\0';
+	return text;
+}
