@@ -82,7 +82,7 @@ static int visit(void *ctx, const char *name, uint64_t inode)
 	struct fs_file file;
 	uint64_t again;
 
-	check(name[0] && strlen(name) <= FS_MAX_NAME && strcmp(name, ".."));
+	check(name[0] && strlen(name) <= FS_MAX_NAME && !strchr(name, '/') && strcmp(name, ".."));
 	if (++t->files > MAX_FILES)
 		return 1;
 	(void)fs_view_lookup(t->view, fs_view_root(t->view), name, &again);

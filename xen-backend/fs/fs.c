@@ -138,9 +138,24 @@ int fs_view_lookup(struct fs_view *v, uint64_t dir, const char *path, uint64_t *
 	return 0;
 }
 
+struct listing {
+	fs_list_cb *cb;
+	void *ctx;
+};
+
+/* A directory made to harm holds names that none can have. */
+static int list_name(void *ctx, const char *name, uint64_t inode)
+{
+	const struct listing *l = ctx;
+
+	return *name && !strchr(name, '/') ? l->cb(l->ctx, name, inode) : 0;
+}
+
 int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx)
 {
-	return v->fs->ops->list(v, dir, cb, ctx);
+	struct listing l = {cb, ctx};
+
+	return v->fs->ops->list(v, dir, list_name, &l);
 }
 
 static bool grow(struct fs_file *f)
