@@ -21,6 +21,7 @@
 static const struct image_format formats[] = {
 	{"raw", &image_raw, NULL},
 	{"qcow2", &image_qcow2, NULL},
+	{"vhd", &image_vhd, NULL},
 };
 #define NUM_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
@@ -49,7 +50,7 @@ const char *image_spec_split(const char *spec, const char **ret_path)
 
 const char *image_format_names(void)
 {
-	return "raw or qcow2";
+	return "raw, qcow2 or vhd";
 }
 
 /* ---- opening ----------------------------------------------------------------- */
