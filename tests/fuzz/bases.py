@@ -165,6 +165,10 @@ def sectors(image, *ranges):
     image.with_suffix(".sectors").write_text("".join(f"{n}\n" for n in numbers))
 
 
+def number(data, at, size=8):
+    return int.from_bytes(data[at : at + size], "big")
+
+
 def disk(image, label, lines, filesystem, at):
     """A disk of 4 MiB with partitions by sfdisk; the file system is in the one at that sector."""
     image.write_bytes(bytes(4 << 20))
@@ -199,12 +203,53 @@ def disks(bases):
     sectors(image, (0, 16), (-1, 1))
 
 
+def qcow2_sectors(image):
+    """Of its header and its tables, and the first ones of what is compressed."""
+    data = image.read_bytes()
+    entries, l1 = number(data, 36, 4), number(data, 40)
+    tables = [number(data, l1 + 8 * n) & (1 << 56) - 512 for n in range(entries)]
+    packed = []
+    for table in filter(None, tables):
+        first = number(data, table)
+        if first >> 62 & 1:
+            packed.append((first & (1 << 54) - 1) // SECTOR)
+    sectors(
+        image, (0, 3), (l1 // SECTOR, 1), *[(table // SECTOR, 2) for table in filter(None, tables)],
+        *[(sector, 2) for sector in packed],
+    )  # fmt: skip
+
+
+def images(bases):
+    """Disks in the formats of image_open(); the backing file is the one fuzz_image.c provides."""
+    content = bases.content(b"".join(bytes([n + 1]) * 4096 for n in range(64)) * 2)
+    size = content.stat().st_size
+    kinds = {
+        "qcow2-v2": ["-o", "compat=0.10,cluster_size=4096"],
+        "qcow2-v3": ["-o", "compat=1.1,cluster_size=4096"],
+        "qcow2-parts": ["-o", "extended_l2=on,cluster_size=16384"],
+        "qcow2-zlib": ["-c", "-o", "cluster_size=4096"],
+        "qcow2-zstd": ["-c", "-o", "compression_type=zstd,cluster_size=4096"],
+    }
+    for name, options in kinds.items():
+        image = bases.folder / f"{name}.img"
+        run("/usr/bin/qemu-img", "convert", "-f", "raw", "-O", "qcow2", *options, content, image)
+        qcow2_sectors(image)
+    image = bases.folder / "qcow2-over.img"
+    run("/usr/bin/qemu-img", "create", "-q", "-f", "qcow2", "-o", "cluster_size=4096", image,
+        str(size))  # fmt: skip
+    run("/usr/bin/qemu-io", "-c", "write -P 7 8192 12288", "-c", "write -z 65536 65536", image)
+    backing = ["-b", "/proc/self/fd/900", "-F", "raw"]
+    run("/usr/bin/qemu-img", "rebase", "-u", "-f", "qcow2", *backing, image)
+    qcow2_sectors(image)
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         bases = Bases(FOLDER, scratch)
         ext(bases)
         disks(bases)
+        images(bases)
 
 
 if __name__ == "__main__":

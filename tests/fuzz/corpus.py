@@ -101,6 +101,15 @@ def disk():
             yield bytes([which, 0]) + struct.pack("<HHB", *changes, 4) + numbers.randbytes(4)
 
 
+def image():
+    numbers = random.Random(3)
+    for which in range(6):
+        yield bytes([which])
+        for moment in (0, 0, 0, 128):
+            changes = [numbers.randrange(8), numbers.randrange(64) * 8]
+            yield bytes([which]) + struct.pack("<HHB", *changes, moment + 8) + numbers.randbytes(8)
+
+
 def journal():
     tags = [number for n in range(3) for number in (n, 0, 0x40 + n)]
     transaction = bytes([0, 2, *tags, 1, 3, 0, 1, 2, 5, 2])

@@ -4,9 +4,8 @@
  * disk_examine(), disk_probe(), layout/window.c and libblkid.  What is found is a
  * layout that is taken back (layout_parse()) and fits (layout_check_fit()).
  *
- * The input: which disk, whether the GPT's checksums stay wrong, then changes, each
- * 2 bytes for the sector (of those in NAME.sectors), 2 for the offset in it, 1 for
- * the length, and the bytes.
+ * The input: which disk, whether the GPT's checksums stay wrong, then changes
+ * (sectors.h).
  */
 #include <endian.h>
 #include <string.h>
@@ -16,45 +15,17 @@
 #include "disk/volume.h"
 #include "layout/discover.h"
 #include "layout/partition.h"
-#include "memory.h"
-
-#define SECTOR 512U
-#define MAX_SECTORS 512U
+#include "sectors.h"
 
 static const char *const names[] = {"gpt", "mbr", "bare"};
 #define NUM_DISKS (sizeof(names) / sizeof(names[0]))
-
-static struct disk_base {
-	struct memory memory;
-	unsigned num_sectors;
-	uint64_t sectors[MAX_SECTORS];
-} disks[NUM_DISKS];
-
-static void load_sectors(struct disk_base *d, const char *file)
-{
-	char *path = memory_base_path(file);
-	FILE *list = fopen(path, "re");
-	unsigned long long sector;
-
-	check(list);
-	while (d->num_sectors < MAX_SECTORS && fscanf(list, "%llu", &sector) == 1)
-		d->sectors[d->num_sectors++] = sector;
-	check(d->num_sectors);
-	fclose(list);
-	free(path);
-}
+static struct sectors disks[NUM_DISKS];
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	char file[64];
-
 	(void)argc, (void)argv;
-	for (unsigned i = 0; i < NUM_DISKS; i++) {
-		snprintf(file, sizeof(file), "%s.img", names[i]);
-		memory_load(&disks[i].memory, file);
-		snprintf(file, sizeof(file), "%s.sectors", names[i]);
-		load_sectors(&disks[i], file);
-	}
+	for (unsigned i = 0; i < NUM_DISKS; i++)
+		sectors_load(&disks[i], names[i]);
 	return 0;
 }
 
@@ -86,19 +57,11 @@ static void fix_gpt(struct memory *m, uint64_t offset)
 	put_sum(header + 16, header, 92);
 }
 
-static void change(struct disk_base *d, struct bytes in)
+static void change(struct sectors *d, struct bytes in)
 {
 	bool sums = take8(&in) % 4 != 3;
 
-	while (in.left) {
-		uint64_t sector = d->sectors[take16(&in) % d->num_sectors];
-		uint32_t offset = take16(&in) % SECTOR, length = take8(&in) % 32u;
-		uint8_t *bytes = memory_touch(&d->memory, sector * SECTOR, SECTOR);
-
-		check(bytes);
-		for (uint32_t i = 0; i < length && offset + i < SECTOR; i++)
-			bytes[offset + i] = take8(&in);
-	}
+	sectors_change(d, in, 0);
 	if (sums) {
 		fix_gpt(&d->memory, SECTOR);
 		fix_gpt(&d->memory, d->memory.size - SECTOR);
@@ -126,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const dirs[] = {"/data", "/other"};
 	struct bytes in = {data, size};
-	struct disk_base *d = &disks[take8(&in) % NUM_DISKS];
+	struct sectors *d = &disks[take8(&in) % NUM_DISKS];
 	struct image *images[] = {d->memory.image};
 	struct image_layout *layout = NULL;
 	char *missing = NULL;
