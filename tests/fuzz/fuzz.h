@@ -56,7 +56,9 @@ static inline uint32_t take32(struct bytes *b)
 	return low | (uint32_t)take16(b) << 16;
 }
 
-/* A text of its own, free() it: sanitizers see reads past its end. */
+/* In memory of its own, free() it: sanitizers see reads past its end.  With a zero at the end: */
 char *text_of(const uint8_t *data, size_t size);
+/* Without: */
+uint8_t *bytes_of(const uint8_t *data, size_t size);
 
 #endif

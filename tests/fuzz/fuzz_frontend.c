@@ -68,7 +68,7 @@ static void parse_directory(struct bytes in)
 
 static void parse_hello(struct bytes in)
 {
-	char *message = text_of(in.at, in.left);
+	uint8_t *message = bytes_of(in.at, in.left);
 	struct vread_local_hello hello;
 	const char *reason = NULL;
 

@@ -13,7 +13,7 @@
 
 static void parse_header(const uint8_t *data, size_t size)
 {
-	uint8_t *raw = (uint8_t *)text_of(data, size);
+	uint8_t *raw = bytes_of(data, size);
 	struct meta_header header;
 	const char *reason = NULL;
 	uint64_t length;

@@ -39,7 +39,7 @@ static void check_name(const char *name, size_t max)
 
 static void parse_open_data(struct bytes in)
 {
-	uint8_t *raw = (uint8_t *)text_of(in.at, in.left);
+	uint8_t *raw = bytes_of(in.at, in.left);
 	struct open_data open;
 
 	if (open_data_parse(raw, in.left, &open) == 0) {

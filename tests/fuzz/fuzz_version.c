@@ -19,13 +19,10 @@ static void check_value(const char *value)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size ? size : 1); /* not a string: it has no end but its length */
+	char *text = (char *)bytes_of(data, size); /* its length is its only end */
 	struct data_version version;
 	const char *reason = NULL;
 
-	check(text);
-	if (size)
-		memcpy(text, data, size);
 	if (data_version_parse(text, size, &version, &reason) < 0) {
 		check(reason);
 	} else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Inputs as texts; see fuzz.h. */
+/* Inputs in memory of their own; see fuzz.h. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -13,4 +13,14 @@ char *text_of(const uint8_t *data, size_t size)
 		memcpy(text, data, size);
 	text[size] = '\0';
 	return text;
+}
+
+uint8_t *bytes_of(const uint8_t *data, size_t size)
+{
+	uint8_t *bytes = malloc(size ? size : 1);
+
+	check(bytes);
+	if (size)
+		memcpy(bytes, data, size);
+	return bytes;
 }
