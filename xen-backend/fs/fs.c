@@ -11,13 +11,14 @@
 #include "fs/ext4.h"
 #include "fs/fs.h"
 #include "fs/fs_impl.h"
+#include "fs/xfs.h"
 
 #define MAX_PATH_NAMES 64
 
 static const struct {
 	const char *type;
 	const struct fs_ops *ops;
-} readers[] = {{"ext2", &ext4_ops}, {"ext3", &ext4_ops}, {"ext4", &ext4_ops}};
+} readers[] = {{"ext2", &ext4_ops}, {"ext3", &ext4_ops}, {"ext4", &ext4_ops}, {"xfs", &xfs_ops}};
 
 static const struct fs_ops *find_reader(const char *type)
 {
@@ -34,7 +35,7 @@ bool fs_type_known(const char *type)
 
 const char *fs_type_names(void)
 {
-	return "ext2, ext3 or ext4";
+	return "ext2, ext3, ext4 or xfs";
 }
 
 int fs_new(struct volume *volume, const char *type, const char *uuid, struct fs **ret)
