@@ -112,12 +112,17 @@ static void print_data_dir(FILE *out, const json_t *dir)
 
 static void print_filesystem(FILE *out, const json_t *filesystem)
 {
-	char line[512];
+	const char *logical = json_string_value(json_object_get(filesystem, "volume"));
+	char line[640];
 	json_t *dir;
 	size_t i;
 
-	snprintf(line, sizeof(line), "partition %.16s: %.256s", text(filesystem, "partition"),
-		 text(filesystem, "state"));
+	if (logical)
+		snprintf(line, sizeof(line), "logical volume %.256s: %.256s", logical,
+			 text(filesystem, "state"));
+	else
+		snprintf(line, sizeof(line), "partition %.16s: %.256s",
+			 text(filesystem, "partition"), text(filesystem, "state"));
 	print_wrapped(out, line);
 	json_array_foreach(json_object_get(filesystem, "data-dirs"), i, dir)
 	{

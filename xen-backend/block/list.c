@@ -252,13 +252,13 @@ static int walk_pool(struct walk *w, const char *dir, const char *pool)
 
 static bool is_refused(const struct walk *w, const struct layout_filesystem *lfs)
 {
-	char partition[16];
+	char place[LAYOUT_MAX_PLACE];
 	const char *reason;
 
 	if (fs_state(w->fs, &reason) != FS_REFUSED)
 		return false;
-	log_warn("datanode %s: partition %s: %s; its blocks are not listed", w->listing.datanode,
-		 layout_partition_name(lfs, partition), reason);
+	log_warn("datanode %s: %s: %s; its blocks are not listed", w->listing.datanode,
+		 layout_place(lfs, place), reason);
 	return true;
 }
 

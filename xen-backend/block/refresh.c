@@ -60,15 +60,15 @@ static bool is_doubtful(struct store_datanode *dn, const struct served *old,
 
 static void log_change(const struct served *v)
 {
-	char partition[16];
+	char place[LAYOUT_MAX_PLACE];
 
 	for (unsigned i = 0; i < v->layout->num_filesystems; i++) {
 		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
 
-		layout_partition_name(lfs, partition);
+		layout_place(lfs, place);
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
-			log_info("datanode %s: serving %s, partition %s, %s: storage %s, %u pools",
-				 v->datanode->name, v->datanode->images[lfs->image], partition,
+			log_info("datanode %s: serving %s, %s, %s: storage %s, %u pools",
+				 v->datanode->name, v->datanode->images[lfs->image], place,
 				 lfs->data_dirs[k].path, lfs->data_dirs[k].storage_id,
 				 lfs->data_dirs[k].num_pools);
 	}

@@ -107,7 +107,7 @@ static int fill_volume(struct inspector *in, struct inspected *v, const char *de
 	char *type = guestfs_vfs_type(in->g, device), *uuid = NULL;
 	int r = 0;
 
-	layout_partition_name(&v->fs, v->name);
+	layout_volume_name(&v->fs, v->name);
 	if (type && type[0])
 		uuid = guestfs_vfs_uuid(in->g, device);
 	v->fs.type = type ? type : strdup("");
