@@ -166,7 +166,7 @@ static int names_at(struct search *d, const struct fs_file *f, uint64_t offset, 
 		    uint8_t *block)
 {
 	uint32_t size = d->view->since.super.dir_block_size;
-	uint64_t physical;
+	uint64_t physical = 0;
 	bool at_home;
 	int r = gather(d, f, offset, index, block, &physical, &at_home);
 
