@@ -168,6 +168,13 @@ FORMATS = {
     "vhd-fixed-exact": ("vpc", "vhd", vpc("subformat=fixed", "force_size=on")),
     "vhd-dynamic": ("vpc", "vhd", vpc("subformat=dynamic")),
     "vhd-dynamic-changed": ("vpc", "vhd", changed(vpc("force_size=on"), "vpc")),
+    "parallels": ("parallels", "qemu-parallels", converted("parallels", "hds")),
+    "vdi": ("vdi", "qemu-vdi", changed(converted("vdi", "vdi"), "vdi")),
+    "vhdx": ("vhdx", "qemu-vhdx", changed(converted("vhdx", "vhdx"), "vhdx")),
+    "vmdk": ("vmdk", "qemu-vmdk", changed(converted("vmdk", "vmdk"), "vmdk")),
+    "vmdk-compressed": (
+        "vmdk", "qemu-vmdk", converted("vmdk", "vmdk", "-o", "subformat=streamOptimized")
+    ),
 }  # fmt: skip
 
 
@@ -182,6 +189,7 @@ COPIES = {
     "qcow2-differences": ("qcow2", differences),
     "vhd-fixed": ("vhd", vpc("subformat=fixed", "force_size=on")),
     "vhd-dynamic": ("vhd", vpc("subformat=dynamic", "force_size=on")),
+    "vdi": ("qemu-vdi", converted("vdi", "vdi")),
 }
 
 
@@ -194,10 +202,10 @@ class ImageError(Exception):
 class ImageControl:
     """tests/image/imagectl.c's protocol."""
 
-    def __init__(self, spec, direct=False):
+    def __init__(self, spec, direct=False, environment=None):
         self.process = subprocess.Popen(
             [built("imagectl"), *(["--direct"] if direct else []), str(spec)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
         )  # fmt: skip
         try:
             size, self.format, current, layers = self._answer()

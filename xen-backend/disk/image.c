@@ -19,9 +19,10 @@
 #define MAX_LAYERS 32
 
 static const struct image_format formats[] = {
-	{"raw", &image_raw, NULL},
-	{"qcow2", &image_qcow2, NULL},
-	{"vhd", &image_vhd, NULL},
+	{"raw", &image_raw, NULL},         {"qcow2", &image_qcow2, NULL},
+	{"vhd", &image_vhd, NULL},         {"qemu-parallels", &image_nbd, "parallels"},
+	{"qemu-vdi", &image_nbd, "vdi"},   {"qemu-vhdx", &image_nbd, "vhdx"},
+	{"qemu-vmdk", &image_nbd, "vmdk"},
 };
 #define NUM_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
@@ -50,7 +51,7 @@ const char *image_spec_split(const char *spec, const char **ret_path)
 
 const char *image_format_names(void)
 {
-	return "raw, qcow2 or vhd";
+	return "raw, qcow2, vhd, qemu-parallels, qemu-vdi, qemu-vhdx or qemu-vmdk";
 }
 
 /* ---- opening ----------------------------------------------------------------- */
