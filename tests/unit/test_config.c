@@ -13,6 +13,10 @@
 
 #include "control/config.h"
 
+#define A_DISK                                                                               \
+	"a path that starts with /, or one of the formats raw, qcow2, vhd, qemu-parallels, " \
+	"qemu-vdi, qemu-vhdx or qemu-vmdk, a colon and a path"
+
 static char path[] = "/tmp/vread-config-XXXXXX";
 
 static int make_file(void **state)
@@ -191,17 +195,13 @@ static const struct {
 	 ":1: [datanode dn1]: no image: " AN_IMAGE "@:1: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nlayout = /l\n[xen]\n", ":1: [datanode dn1]: no image: " AN_IMAGE},
 	{"[datanode dn1]\nlayout = /l\nimage = disk.img\n",
-	 ":3: image: disk.img: expected a path that starts with /, or one of the formats raw, a "
-	 "colon "
-	 "and a path\n"},
+	 ":3: image: disk.img: expected " A_DISK "\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage = raw:/b\nimage = /a\n",
 	 ":5: image: /a: expected each image once\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage-mode = cached\n",
 	 ":4: image-mode: cached: expected auto, buffered or direct\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = zip:/a\n",
-	 ":3: image: zip:/a: expected a path that starts with /, or one of the formats raw, a "
-	 "colon "
-	 "and a path\n"},
+	 ":3: image: zip:/a: expected " A_DISK "\n"},
 	{"[xen]\n[datanode dn1]\nimage = /x\n[local]\n",
 	 ":2: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nimage = /x\nlayout = /l\ndata-dirs = /a\n",
