@@ -9,6 +9,7 @@ written it home.
 
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -234,6 +235,11 @@ def images(bases):
         image = bases.folder / f"{name}.img"
         run("/usr/bin/qemu-img", "convert", "-f", "raw", "-O", "qcow2", *options, content, image)
         qcow2_sectors(image)
+    for kind in ("fixed", "dynamic"):
+        image = bases.folder / f"vhd-{kind}.img"
+        options = ["-o", f"subformat={kind},force_size=on"]
+        run("/usr/bin/qemu-img", "convert", "-f", "raw", "-O", "vpc", *options, content, image)
+        sectors(image, (0, 5), (-1, 1))
     image = bases.folder / "qcow2-over.img"
     run("/usr/bin/qemu-img", "create", "-q", "-f", "qcow2", "-o", "cluster_size=4096", image,
         str(size))  # fmt: skip
@@ -243,6 +249,14 @@ def images(bases):
     qcow2_sectors(image)
 
 
+def xfs(bases):
+    """Only where this machine's kernel mounts."""
+    kinds = {"xfs-4k.img": [], "xfs-1k.img": ["-b", "size=1024", "-n", "size=4096"]}
+    for name, options in kinds.items():
+        program = [sys.executable, "-m", "tests.fuzz.xfs_base"]
+        run("/usr/bin/unshare", "-m", *program, bases.folder / name, *options)
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -250,6 +264,7 @@ def main():
         ext(bases)
         disks(bases)
         images(bases)
+        xfs(bases)
 
 
 if __name__ == "__main__":

@@ -103,11 +103,13 @@ def disk():
 
 def image():
     numbers = random.Random(3)
-    for which in range(6):
-        yield bytes([which])
+    for which in range(8):
+        yield bytes([which, 0])
         for moment in (0, 0, 0, 128):
             changes = [numbers.randrange(8), numbers.randrange(64) * 8]
-            yield bytes([which]) + struct.pack("<HHB", *changes, moment + 8) + numbers.randbytes(8)
+            yield (
+                bytes([which, 0]) + struct.pack("<HHB", *changes, moment + 8) + numbers.randbytes(8)
+            )
 
 
 def journal():
@@ -127,6 +129,15 @@ def ext4():
             operation = numbers.choice([0x00, 0x10, 0x30, 0x70, 0x04, 0x34, 0x38, 1, 2, 3])
             changes = struct.pack("<BHH", operation, *(numbers.randrange(65536) for _ in "ab"))
             yield bytes([which, 0]) + changes + numbers.randbytes(8)
+
+
+def xfs():
+    numbers = random.Random(4)
+    for which in range(2):
+        yield bytes([which, 0])
+        for moment in 12 * (0, 0, 0, 64, 128):
+            changes = numbers.randrange(65536), numbers.randrange(65536)
+            yield bytes([which, 0]) + struct.pack("<BHH", moment + 3, *changes) + b"\0\0\0\1"
 
 
 def seeds(target):
