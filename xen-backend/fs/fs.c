@@ -201,7 +201,7 @@ int fs_file_add_extent(struct fs *fs, struct fs_file *f, uint64_t logical, uint6
 
 void fs_file_measure(struct fs_file *f)
 {
-	uint64_t end = 0;
+	uint64_t end = f->content ? f->size : 0;
 
 	for (unsigned i = 0; i < f->num_extents && f->extents[i].logical == end; i++)
 		end += f->extents[i].length;
@@ -225,6 +225,7 @@ int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
 void fs_file_clear(struct fs_file *f)
 {
 	free(f->extents);
+	free(f->content);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -244,7 +245,7 @@ static unsigned find_extent(const struct fs_file *f, uint64_t offset)
 	return low;
 }
 
-/* A piece of f in one place of the volume. */
+/* A piece of f in one place of the volume; a file in metadata has none. */
 typedef int piece_fn(struct fs *fs, uint64_t physical, size_t length, void *ctx);
 
 static int for_each_piece(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length,
@@ -252,7 +253,7 @@ static int for_each_piece(struct fs *fs, const struct fs_file *f, uint64_t offse
 {
 	if (offset > f->mapped || length > f->mapped - offset)
 		return -ENODATA;
-	if (length == 0)
+	if (length == 0 || f->content)
 		return 0;
 	for (unsigned i = find_extent(f, offset); length > 0; i++) {
 		const struct fs_extent *e = &f->extents[i];
@@ -280,8 +281,11 @@ static int read_piece(struct fs *fs, uint64_t physical, size_t length, void *ctx
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length)
 {
 	uint8_t *to = buf;
+	int r = for_each_piece(fs, f, offset, length, read_piece, &to);
 
-	return for_each_piece(fs, f, offset, length, read_piece, &to);
+	if (r == 0 && f->content)
+		memcpy(buf, f->content + offset, length);
+	return r;
 }
 
 static int settled_piece(struct fs *fs, uint64_t physical, size_t length, void *ctx)
