@@ -77,7 +77,7 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing
 CC ?= gcc
 # Names cut by snprintf are meant to be: buffers are sized for what can be valid.
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
