@@ -129,12 +129,15 @@ def image():
 
 
 def journal():
-    tags = [number for n in range(3) for number in (n, 0, 0x40 + n)]
-    transaction = bytes([0, 2, *tags, 1, 3, 0, 1, 2, 5, 2])
+    tags = bytes(number for n in range(3) for number in (n, 0, 0x40 + n))
+    transaction = bytes([0, 2, *tags, 1, 3, 1, 0, 1, 2, 2])
+    # As many tags, and revoked blocks, as a block holds.
+    full = bytes([0, 110, *tags, 3, 0, 7, 2, 1, 255, 0, *range(8), 2])
     for kind in (0, 1, 2, 4, 5, 6, 8, 12, 64, 0x83):
-        for start in (1, 60):
+        for start in (1, 250):
             yield bytes([0, kind, start, 9]) + 3 * transaction
             yield bytes([0, kind, start, 9]) + transaction + b"\x07" + 2 * transaction
+        yield bytes([0, kind, 1, 9]) + full
 
 
 def ext4():

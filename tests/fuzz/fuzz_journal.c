@@ -19,7 +19,7 @@
 
 #define BLOCK 1024U
 #define HOME_BLOCKS 64U /* of the file system, numbered from 0; the log is behind them */
-#define LOG_BLOCKS 64U
+#define LOG_BLOCKS 256U
 #define MAGIC 0xc03b3998U
 #define UUID "11111111-2222-3333-4444-555555555555"
 
@@ -97,33 +97,48 @@ static size_t put_tag(struct assembler *a, uint8_t *tag, uint32_t number, uint32
 	return size + (flags & 2 ? 0 : 16);
 }
 
-/* Tags, and behind the descriptor their copies. */
+struct tag {
+	uint8_t number, flags, content;
+};
+
+/* The next of the input, or, of a long row, the one after the last. */
+static struct tag next_tag(struct assembler *a, bool row, struct tag last)
+{
+	if (row)
+		return (struct tag){(uint8_t)(last.number + 1), 0, (uint8_t)(last.content + 1)};
+	return (struct tag){take8(&a->in), take8(&a->in) & 0x1b, take8(&a->in)};
+}
+
+/* Tags, as many as there may be or more, and behind the descriptor their copies. */
 static void add_descriptor(struct assembler *a)
 {
-	uint8_t *block = begin_block(a, JBD2_DESCRIPTOR), *tag = block + 12;
-	unsigned count = take8(&a->in) % 8 + 1u;
+	uint8_t *block = begin_block(a, JBD2_DESCRIPTOR), *at = block + 12;
+	unsigned count = take8(&a->in) % 128 + 1u;
+	struct tag tag = {0};
 
-	for (unsigned i = 0; i < count; i++) {
-		uint8_t number = take8(&a->in), flags = take8(&a->in) & 0x1b;
+	for (unsigned i = 0; i < count && at + 32 <= block + BLOCK; i++) {
 		uint8_t *copy = next_block(a);
+		uint32_t flags;
 
-		flags |= i + 1 == count ? 8 : 0;
-		flags ^= i ? 2 : 0;
-		memset(copy, take8(&a->in), BLOCK);
+		tag = next_tag(a, i >= 4, tag);
+		flags = (tag.flags | (i + 1 == count ? 8 : 0)) ^ (i ? 2 : 0);
+		memset(copy, tag.content, BLOCK);
 		if (flags & 1)
 			put32(copy, 0);
-		tag += put_tag(a, tag, number % (HOME_BLOCKS + 4), flags);
+		at += put_tag(a, at, tag.number % (HOME_BLOCKS + 4), flags);
 	}
 }
 
 static void add_revokes(struct assembler *a)
 {
 	uint8_t *block = begin_block(a, JBD2_REVOKE);
-	unsigned count = take8(&a->in) % 8u, size = a->wide ? 8 : 4;
+	unsigned count = take8(&a->in), size = a->wide ? 8 : 4, number = 0;
 
 	put32(block + 12, 16 + count * size + (take8(&a->in) == 1));
-	for (unsigned i = 0; i < count; i++)
-		put32(block + 16 + i * size + (a->wide ? 4 : 0), take8(&a->in) % HOME_BLOCKS);
+	for (unsigned i = 0; i < count && 16 + (i + 1) * size <= BLOCK; i++) {
+		number = i < 8 ? take8(&a->in) : number + 1;
+		put32(block + 16 + i * size + (a->wide ? 4 : 0), number % HOME_BLOCKS);
+	}
 }
 
 static void add_bytes(struct assembler *a)
@@ -156,7 +171,7 @@ static void assemble(struct assembler *a)
 			add_bytes(a);
 			break;
 		case SEEK:
-			a->pos = take8(&a->in) % LOG_BLOCKS;
+			a->pos = take8(&a->in);
 			break;
 		case ID:
 			a->id += (uint32_t)(int8_t)take8(&a->in);
@@ -179,7 +194,7 @@ static void begin_log(struct assembler *a)
 	a->wide = what & 4;
 	a->wide_sums = sums & 16;
 	a->narrow_sums = sums & 8;
-	a->pos = take8(&a->in) % LOG_BLOCKS;
+	a->pos = take8(&a->in);
 	a->id = take8(&a->in) - 4u;
 	put32(super, MAGIC);
 	put32(super + 4, what & 64 ? 3 : 4);
