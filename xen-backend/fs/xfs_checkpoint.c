@@ -54,6 +54,7 @@ void xfs_checkpoints_clear(struct xfs_checkpoints *c)
 {
 	for (unsigned i = 0; i < XFS_MAX_OPEN; i++)
 		close_checkpoint(&c->open[i]);
+	c->missed = false;
 }
 
 static struct xfs_open_checkpoint **find(struct xfs_checkpoints *c, uint32_t id)
@@ -156,7 +157,7 @@ static int commit_item(const struct xfs_open_checkpoint *o, size_t *index,
 	for (unsigned i = 0; i < count; i++)
 		regions[i] = (struct xfs_region){o->bytes + first[i].at, first[i].length};
 	*index += count;
-	return ops->item(ctx, o->start, regions, count);
+	return ops->item(ctx, regions, count);
 }
 
 static int commit(const struct xfs_open_checkpoint *o, const struct xfs_checkpoint_ops *ops,
@@ -196,8 +197,11 @@ static int take_operation(struct xfs_checkpoints *c, const struct xfs_record *r,
 	if (op->flags & OPERATION_START)
 		return begin(c, op->id, r->at);
 	slot = find(c, op->id);
-	if (!slot) /* it began before the tail: all it says is home */
+	if (!slot) {
+		if ((op->flags & OPERATION_COMMIT) && !xfs_place_equal(r->at, c->first))
+			c->missed = true;
 		return 0;
+	}
 	if (op->flags & OPERATION_COMMIT) {
 		result = commit(*slot, ops, ctx);
 		close_checkpoint(slot);

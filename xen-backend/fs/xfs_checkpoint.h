@@ -25,13 +25,13 @@ struct xfs_open_checkpoint;
 
 struct xfs_checkpoints {
 	struct xfs_open_checkpoint *open[XFS_MAX_OPEN];
+	struct xfs_place first; /* the record that was taken first, by whoever began here */
+	bool missed; /* one was committed later that had begun before: what it said is not known */
 };
 
 /* Called for what was committed, in order. */
 struct xfs_checkpoint_ops {
-	/* start: the place of the record in which the checkpoint began, as tails count. */
-	int (*item)(void *ctx, struct xfs_place start, const struct xfs_region *regions,
-		    unsigned count);
+	int (*item)(void *ctx, const struct xfs_region *regions, unsigned count);
 	int (*commit)(void *ctx);
 	int (*unmount)(void *ctx);
 };

@@ -100,3 +100,21 @@ int xfs_find_record(struct fs *fs, const struct xfs_super *s, uint8_t *record,
 		return r;
 	return r == 1 ? 0 : -EAGAIN;
 }
+
+int xfs_find_before(struct fs *fs, const struct xfs_super *s, struct xfs_place *place,
+		    unsigned records)
+{
+	for (unsigned i = 0; i < records; i++) {
+		uint8_t sector[XFS_BASIC_BLOCK];
+		struct xfs_record record;
+		int r = xfs_log_sectors(fs, s, place->sector, 1, sector);
+
+		if (r < 0)
+			return r;
+		if (!xfs_record_parse(s, sector, *place, &record) ||
+		    record.before.sector >= s->log_sectors)
+			return -EAGAIN;
+		*place = record.before;
+	}
+	return 0;
+}

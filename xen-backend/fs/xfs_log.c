@@ -14,6 +14,7 @@
 #include "fs/xfs_log.h"
 
 #define MAX_ROUNDS 64
+#define BACK_RECORDS 8U /* as many as can be written at a time */
 #define WRITER_TRIES 16
 #define WRITER_US 200 /* for who is in the middle of writing a sector */
 #define OVERLAY_BYTES (64U << 20)
@@ -144,26 +145,24 @@ int xfs_log_super(struct fs *fs, uint8_t raw[XFS_SUPER_BYTES], struct xfs_super 
 
 struct lesson {
 	struct xfs_log *log;
-	struct xfs_place start; /* of the checkpoint */
-	bool owners;            /* blocks changed hands unnamed */
+	struct xfs_place at; /* of the record */
+	bool owners;         /* blocks changed hands unnamed */
 };
 
 static int learn_change(void *ctx, uint64_t key, uint8_t *item, uint32_t size)
 {
 	struct lesson *lesson = ctx;
 	struct xfs_log *l = lesson->log;
-	struct xfs_change c = {key, l->now.mark.id, lesson->start, size, item, true};
+	struct xfs_change c = {key, l->now.mark.id, lesson->at, size, item, true};
 
 	meta_cache_drop(&l->cache, key);
 	return xfs_overlay_put(&l->overlay, &c) ? 0 : -ENOMEM;
 }
 
-static int learn_item(void *ctx, struct xfs_place start, const struct xfs_region *regions,
-		      unsigned count)
+static int learn_item(void *ctx, const struct xfs_region *regions, unsigned count)
 {
 	struct lesson *lesson = ctx;
 
-	lesson->start = start;
 	return xfs_item_take(&lesson->log->now.super, regions, count, &lesson->owners, learn_change,
 			     lesson);
 }
@@ -211,7 +210,7 @@ static int tidy(struct xfs_log *l)
 /* Under learning: the record in l->record. */
 static int learn_record(struct xfs_log *l, const struct xfs_record *r, const uint8_t *header)
 {
-	struct lesson lesson = {.log = l};
+	struct lesson lesson = {.log = l, .at = r->at};
 	int result;
 
 	pthread_mutex_lock(&l->lock);
@@ -256,7 +255,7 @@ static int learn_all(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 	do
 		found = learn_one(l, fs);
 	while (found == XFS_FOUND_RECORD);
-	if (found == XFS_FOUND_LATER)
+	if (found == XFS_FOUND_LATER || (found >= 0 && l->checkpoints.missed))
 		return -ENODEV;
 	if (found < 0) {
 		*ret_reason = "its log holds what this version does not know, or more than is kept";
@@ -274,12 +273,41 @@ static int learn_all(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 	return 0;
 }
 
-/* Under learning. */
+/* Under learning: all from start on, which comes to the newest record known. */
+static int load_from(struct xfs_log *l, struct fs *fs, const struct xfs_super *super,
+		     const uint8_t *raw, struct xfs_place start, struct xfs_place newest,
+		     const char **ret_reason)
+{
+	int r;
+
+	xfs_checkpoints_clear(&l->checkpoints);
+	l->checkpoints.first = start;
+	pthread_mutex_lock(&l->lock);
+	begin_era(l);
+	l->now.super = *super;
+	l->now.idle = false;
+	memcpy(l->raw_super, raw, sizeof(l->raw_super));
+	l->next = l->tail = start;
+	pthread_mutex_unlock(&l->lock);
+	r = learn_all(l, fs, ret_reason);
+	if (r == 0 && !xfs_place_before(newest, l->next)) {
+		*ret_reason = "its log is damaged, or changes faster than it can be read";
+		r = -EAGAIN;
+	}
+	return r;
+}
+
+/*
+ * Under learning.  A checkpoint that is committed after the tail may have begun before it, and
+ * need not be home if the tail was set while there was nothing else to write home.  So it is
+ * looked for further back; to know more of the past than is needed does no harm.
+ */
 static int load(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 {
 	uint8_t raw[XFS_SUPER_BYTES];
 	struct xfs_super super;
 	struct xfs_record newest;
+	struct xfs_place start;
 	int r = xfs_log_super(fs, raw, &super, ret_reason);
 
 	if (r < 0)
@@ -287,18 +315,13 @@ static int load(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 	r = xfs_find_record(fs, &super, l->record, &newest, ret_reason);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&l->lock);
-	begin_era(l);
-	l->now.super = super;
-	l->now.idle = false;
-	memcpy(l->raw_super, raw, sizeof(raw));
 	/* Before what mkfs and xfs_repair write there are no records. */
-	l->next = l->tail = xfs_record_is_unmount(&newest, l->record) ? newest.at : newest.tail;
-	pthread_mutex_unlock(&l->lock);
-	r = learn_all(l, fs, ret_reason);
-	if (r == 0 && !xfs_place_before(newest.at, l->next)) {
-		*ret_reason = "its log is damaged, or changes faster than it can be read";
-		r = -EAGAIN;
+	start = xfs_record_is_unmount(&newest, l->record) ? newest.at : newest.tail;
+	r = load_from(l, fs, &super, raw, start, newest.at, ret_reason);
+	for (unsigned back = BACK_RECORDS; r == -ENODEV && l->checkpoints.missed; back *= 4) {
+		r = xfs_find_before(fs, &super, &start, back);
+		if (r == 0)
+			r = load_from(l, fs, &super, raw, start, newest.at, ret_reason);
 	}
 	if (r < 0)
 		return r;

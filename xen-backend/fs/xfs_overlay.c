@@ -21,7 +21,7 @@ const struct xfs_change *xfs_overlay_find(const struct xfs_overlay *o, uint64_t 
 	return c && c->used ? c : NULL;
 }
 
-/* Into a table of that capacity, without what began before *tail (if any). */
+/* Into a table of that capacity, without what was committed before *tail (if any). */
 static bool rebuild(struct xfs_overlay *o, size_t capacity, const struct xfs_place *tail)
 {
 	struct xfs_overlay fresh = {calloc(capacity, sizeof(*fresh.slots)), capacity, 0, 0};
@@ -33,7 +33,7 @@ static bool rebuild(struct xfs_overlay *o, size_t capacity, const struct xfs_pla
 
 		if (!c->used)
 			continue;
-		if (tail && xfs_place_before(c->start, *tail)) {
+		if (tail && xfs_place_before(c->at, *tail)) {
 			free(c->item);
 			continue;
 		}

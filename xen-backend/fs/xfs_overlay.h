@@ -16,8 +16,8 @@
 
 struct xfs_change {
 	uint64_t key;
-	uint32_t id;            /* of the checkpoint, counted by us */
-	struct xfs_place start; /* of the checkpoint */
+	uint32_t id;         /* of the checkpoint, counted by us */
+	struct xfs_place at; /* of the record with the checkpoint's COMMIT */
 	uint32_t size;
 	uint8_t *item; /* as in xfs_item.h; NULL: what is at home counts */
 	bool used;     /* the slot */

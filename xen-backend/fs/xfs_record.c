@@ -21,6 +21,7 @@ enum at {
 	AT_PLACE = 16,
 	AT_TAIL = 24,
 	AT_SUM = 32,
+	AT_BEFORE = 36,
 	AT_OPERATIONS = 40,
 	AT_WORDS = 44,
 	AT_FORMAT = 300,
@@ -60,6 +61,15 @@ static struct xfs_place get_place(const uint8_t *at)
 	return (struct xfs_place){xfs_get32(at), xfs_get32(at + 4)};
 }
 
+/* That of a record in this round or the one before. */
+static struct xfs_place place_before(struct xfs_place at, uint32_t sector)
+{
+	if (sector >= at.sector)
+		at.cycle = at.cycle - 1 == MAGIC ? at.cycle - 2 : at.cycle - 1;
+	at.sector = sector;
+	return at;
+}
+
 static uint32_t sectors_of(uint32_t bytes)
 {
 	return (bytes + XFS_BASIC_BLOCK - 1) / XFS_BASIC_BLOCK;
@@ -89,6 +99,7 @@ bool xfs_record_parse(const struct xfs_super *s, const uint8_t sector[XFS_BASIC_
 	if (xfs_place_before(at, ret->tail) || ret->tail.sector >= s->log_sectors)
 		return false;
 	ret->header_bytes = (size + BYTES_PER_HEADER - 1) / BYTES_PER_HEADER * XFS_BASIC_BLOCK;
+	ret->before = place_before(at, xfs_get32(sector + AT_BEFORE));
 	sectors = ret->header_bytes / XFS_BASIC_BLOCK + sectors_of(ret->length);
 	ret->next = xfs_place_after(s, at, sectors);
 	return sectors < s->log_sectors;

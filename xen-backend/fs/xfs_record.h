@@ -37,6 +37,7 @@ static inline bool xfs_place_equal(struct xfs_place a, struct xfs_place b)
 
 struct xfs_record {
 	struct xfs_place at, tail, next;
+	struct xfs_place before;       /* where the record before it began */
 	uint32_t header_bytes, length; /* length: without the header */
 	uint32_t operations;
 };
