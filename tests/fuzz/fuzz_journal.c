@@ -348,8 +348,12 @@ static void read_blocks(struct journal *j, const struct journal_mark *mark,
 
 static bool load(struct journal *j)
 {
-	struct fs_file file = {LOG_BLOCKS * BLOCK, LOG_BLOCKS * BLOCK, 1,
-			       malloc(sizeof(struct fs_extent))};
+	struct fs_file file = {
+		.size = LOG_BLOCKS * BLOCK,
+		.mapped = LOG_BLOCKS * BLOCK,
+		.num_extents = 1,
+		.extents = malloc(sizeof(struct fs_extent)),
+	};
 	const char *reason = NULL;
 
 	check(file.extents);
