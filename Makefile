@@ -110,7 +110,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
 binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/imagectl $(B)/torture
-binaries: $(B)/libvread_jni.so
+binaries: $(B)/torture-owner $(B)/torture-reader $(B)/libvread_jni.so
 ifeq ($(VARIANT),release)
 binaries: build/java/vread-hdfs.jar
 endif
@@ -146,8 +146,13 @@ $(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/imagectl: $(call obj,tests/image/imagectl.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/torture: $(call obj,tests/image/torture.c) $(B)/libbackend.a
+TORTURE_OBJ := $(call obj,tests/image/torture_content.c tests/image/torture_owner.c)
+$(B)/torture: $(call obj,tests/image/torture.c) $(TORTURE_OBJ) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/torture-owner: $(call obj,tests/xen/torture_owner_main.c) $(TORTURE_OBJ) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/torture-reader: $(call obj,tests/xen/torture_reader.c) $(call obj,tests/image/torture_content.c) $(B)/libvread.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * torture-reader: the readers of a torture, in a guest, through /dev/vread.
+ *
+ *   torture-reader READERS SEED
+ *
+ * Reads torture-owner's ledger from standard input, and blocks as it has them, until it ends;
+ * then prints counts as JSON: verdicts, and errors by what was called.  Exit status 1 if
+ * anything was wrong.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../image/torture_content.h"
+#include "vread.h"
+
+#define FILES 8U
+#define MAX_READERS 64U
+#define MAX_ERRORS 140
+#define POOL_BYTES (256U << 10)
+#define REOPEN 64U /* reads of one opening, on average */
+
+static _Atomic(uint64_t) slots[TORTURE_SLOTS];
+static _Atomic(uint64_t) verdicts[3], opens, notes; /* verdicts by enum torture_verdict */
+static _Atomic(uint64_t) open_errors[MAX_ERRORS], read_errors[MAX_ERRORS];
+static atomic_bool stop;
+
+struct open_block {
+	struct vread_file *file;
+	uint32_t id;
+	unsigned version;
+	uint64_t length;
+};
+
+struct reader {
+	struct vread *connection;
+	uint64_t random;
+	struct open_block blocks[FILES];
+	uint8_t buffer[128U << 10];
+};
+
+static void open_one(struct reader *r, struct open_block *b)
+{
+	uint64_t is = atomic_load(&slots[torture_random(&r->random) % TORTURE_SLOTS]);
+	struct vread_block name = {.pool_id = TORTURE_POOL};
+	struct vread_stat stat;
+	int error;
+
+	if (!is)
+		return;
+	b->id = (uint32_t)(is >> 32);
+	b->version = (uint32_t)is;
+	name.block_id = b->id;
+	name.generation_stamp = TORTURE_FIRST_STAMP + b->version;
+	error = vread_open(r->connection, &name, &b->file);
+	if (error == 0) {
+		error = vread_stat(b->file, &stat);
+		b->length = stat.visible_length;
+		if (error < 0)
+			vread_close(b->file);
+	}
+	if (error < 0) {
+		b->file = NULL;
+		atomic_fetch_add(&open_errors[-error], 1);
+		return;
+	}
+	atomic_fetch_add(&opens, 1);
+}
+
+static void read_one(struct reader *r, struct open_block *b)
+{
+	uint64_t units = b->length / TORTURE_UNIT;
+	uint64_t offset = units ? torture_random(&r->random) % units * TORTURE_UNIT : 0;
+	size_t length =
+		torture_random(&r->random) % sizeof(r->buffer) / TORTURE_UNIT * TORTURE_UNIT;
+	ssize_t n = vread_pread(b->file, r->buffer, length, offset);
+
+	if (n >= 0)
+		atomic_fetch_add(
+			&verdicts[torture_judge(b->id, b->version, offset, r->buffer, (size_t)n)],
+			1);
+	else
+		atomic_fetch_add(&read_errors[-n], 1);
+	if (n < 0 || torture_random(&r->random) % REOPEN == 0) {
+		vread_close(b->file);
+		b->file = NULL;
+	}
+}
+
+static void *read_blocks(void *arg)
+{
+	struct reader *r = arg;
+
+	while (!atomic_load(&stop)) {
+		struct open_block *b = &r->blocks[torture_random(&r->random) % FILES];
+
+		if (b->file)
+			read_one(r, b);
+		else
+			open_one(r, b);
+	}
+	for (unsigned i = 0; i < FILES; i++)
+		if (r->blocks[i].file)
+			vread_close(r->blocks[i].file);
+	return NULL;
+}
+
+static void follow_ledger(void)
+{
+	unsigned slot;
+	uint64_t id, version;
+
+	while (scanf("%u %" SCNu64 " %" SCNu64, &slot, &id, &version) == 3) {
+		if (slot >= TORTURE_SLOTS)
+			continue;
+		atomic_store(&slots[slot], id << 32 | version);
+		atomic_fetch_add(&notes, 1);
+	}
+}
+
+static struct reader *new_reader(uint64_t seed)
+{
+	struct vread_options options = {.pool_bytes = POOL_BYTES, .timeout_ms = 60000};
+	struct reader *r = calloc(1, sizeof(*r));
+	int error = r ? vread_connect(&r->connection, &options) : -ENOMEM;
+
+	if (error < 0) {
+		fprintf(stderr, "torture-reader: %s\n", vread_strerror(error));
+		exit(2);
+	}
+	r->random = torture_mix(seed);
+	return r;
+}
+
+static void print_errors(const char *name, _Atomic(uint64_t) *errors)
+{
+	const char *comma = "";
+
+	printf(", \"%s\": {", name);
+	for (int i = 1; i < MAX_ERRORS; i++)
+		if (atomic_load(&errors[i])) {
+			printf("%s\"%s\": %" PRIu64, comma, strerrorname_np(i),
+			       atomic_load(&errors[i]));
+			comma = ", ";
+		}
+	putchar('}');
+}
+
+int main(int argc, char **argv)
+{
+	struct reader *readers[MAX_READERS];
+	pthread_t threads[MAX_READERS];
+	unsigned count = argc == 3 ? (unsigned)atoi(argv[1]) : 0;
+
+	if (count == 0 || count > MAX_READERS) {
+		fputs("usage: torture-reader READERS SEED\n", stderr);
+		return 2;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		readers[i] = new_reader((uint64_t)atoll(argv[2]) + i);
+		if (pthread_create(&threads[i], NULL, read_blocks, readers[i]))
+			return 2;
+	}
+	follow_ledger();
+	atomic_store(&stop, true);
+	for (unsigned i = 0; i < count; i++) {
+		pthread_join(threads[i], NULL);
+		vread_disconnect(readers[i]->connection);
+		free(readers[i]);
+	}
+	printf("{\"right\": %" PRIu64 ", \"ahead\": %" PRIu64 ", \"wrong\": %" PRIu64
+	       ", \"opens\": %" PRIu64 ", \"notes\": %" PRIu64,
+	       atomic_load(&verdicts[TORTURE_RIGHT]), atomic_load(&verdicts[TORTURE_AHEAD]),
+	       atomic_load(&verdicts[TORTURE_WRONG]), atomic_load(&opens), atomic_load(&notes));
+	print_errors("open_errors", open_errors);
+	print_errors("read_errors", read_errors);
+	puts("}");
+	return atomic_load(&verdicts[TORTURE_WRONG]) ? 1 : 0;
+}
