@@ -15,7 +15,8 @@
 
 #define SLACK (1U << 20)
 #define FORWARD_BYTES (256U << 10) /* read in order before anything is asked for */
-#define STEPS 4U                   /* in a window; one is asked for in one go */
+#define QUIET_WINDOWS 4U
+#define STEPS 4U /* in a window; one is asked for in one go */
 
 struct ahead {
 	struct ahead_shared *shared;
@@ -25,7 +26,8 @@ struct ahead {
 	uint64_t next;        /* where a forward read would start */
 	uint64_t run;         /* bytes read forward so far */
 	uint64_t until;       /* asked for up to here */
-	bool cold;            /* its bytes are not in memory */
+	bool cold;            /* its bytes are not in memory ... */
+	uint64_t quiet;       /* ... unless so many were read since somebody had to wait */
 	bool joined;          /* has a share of disk */
 	dev_t disk;
 	struct ahead_direct *direct; /* NULL: not needed so far ... */
@@ -78,23 +80,50 @@ static bool join(struct ahead *a, const struct block_replica *r, uint64_t offset
 
 /* ---- buffered images ------------------------------------------------------------- */
 
+/* A kernel that reads this far ahead needs no help in what it can see: it does it in larger
+ * pages than it does for who asks, which cost half the CPU time here. */
+#define KERNEL_IS_ENOUGH (1U << 20)
+
+struct fetching {
+	bool onward; /* the next run goes on from what is being read */
+	bool cold;   /* some of it was not in memory */
+	bool warm;   /* some of it was */
+};
+
 static bool fetch_run(const struct image_run *run, void *ctx)
 {
-	if (run->source && source_fetch(run->source, run->offset, run->length))
-		*(bool *)ctx = true;
+	struct fetching *f = ctx;
+	bool onward = f->onward;
+
+	f->onward = false;
+	if (!run->source || (onward && source_kernel_ahead(run->source) >= KERNEL_IS_ENOUGH))
+		return true;
+	if (source_fetch(run->source, run->offset, run->length))
+		f->cold = true;
+	else
+		f->warm = true;
 	return true;
 }
 
-/* Whether any of it was not in memory. */
+static struct fetching fetch_file(const struct block_replica *r, const struct fs_file *f,
+				  uint64_t from, uint64_t to)
+{
+	struct fetching fetching = {.onward = from > 0};
+
+	/* From the byte before: then the first run is that one's, too. */
+	file_runs(r->fs, f, from - (from > 0), to, fetch_run, &fetching);
+	return fetching;
+}
+
+/* False: it is in memory. */
 static bool fetch(const struct block_replica *r, uint64_t from, uint64_t to)
 {
 	uint64_t chunk = r->files.header.chunk;
-	bool fetched = false;
+	struct fetching sums = fetch_file(r, &r->files.meta, META_HEADER_BYTES + from / chunk * 4,
+					  META_HEADER_BYTES + (to + chunk - 1) / chunk * 4);
+	struct fetching data = fetch_file(r, &r->files.data, from, to);
 
-	file_runs(r->fs, &r->files.meta, META_HEADER_BYTES + from / chunk * 4,
-		  META_HEADER_BYTES + (to + chunk - 1) / chunk * 4, fetch_run, &fetched);
-	file_runs(r->fs, &r->files.data, from, to, fetch_run, &fetched);
-	return fetched;
+	return sums.cold || data.cold || !data.warm;
 }
 
 /* ---- one handle's way ---------------------------------------------------------------- */
@@ -105,6 +134,9 @@ static bool is_forward(struct ahead *a, uint64_t from, uint64_t to)
 	bool forward = from <= a->next + SLACK && from + SLACK >= a->next;
 
 	a->run = forward ? a->run + (to - from) : to - from;
+	a->quiet += to - from;
+	if (a->quiet > QUIET_WINDOWS * a->shared->window)
+		a->cold = false;
 	if (!forward)
 		a->until = 0;
 	if (!forward || to > a->next)
@@ -195,5 +227,6 @@ void ahead_end(struct ahead *a, bool waited)
 		return;
 	pthread_mutex_lock(&a->lock);
 	a->cold = true;
+	a->quiet = 0;
 	pthread_mutex_unlock(&a->lock);
 }

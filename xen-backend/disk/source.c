@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -46,6 +47,31 @@ static int measure(struct source *s, const struct stat *st)
 	return 0;
 }
 
+/* The setting of the disk, or of the disk whose partition it is, or of a file system on none. */
+static uint64_t kernel_ahead(dev_t disk)
+{
+	static const char *const places[] = {
+		"/sys/dev/block/%u:%u/queue/read_ahead_kb",
+		"/sys/dev/block/%u:%u/../queue/read_ahead_kb",
+		"/sys/class/bdi/%u:%u/read_ahead_kb",
+	};
+	unsigned long kib = 0;
+	bool found = false;
+
+	for (unsigned i = 0; i < 3 && !found; i++) {
+		char name[64];
+		FILE *f;
+
+		snprintf(name, sizeof(name), places[i], major(disk), minor(disk));
+		f = fopen(name, "re");
+		if (!f)
+			continue;
+		found = fscanf(f, "%lu", &kib) == 1;
+		fclose(f);
+	}
+	return found ? (uint64_t)kib << 10 : 0;
+}
+
 static int check(struct source *s, enum source_mode mode, char **ret_error)
 {
 	struct stat st;
@@ -63,6 +89,7 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 				  "image %s is neither a regular file nor a block device", s->path);
 	s->block_device = S_ISBLK(st.st_mode);
 	s->disk = s->block_device ? st.st_rdev : st.st_dev;
+	s->kernel_ahead = kernel_ahead(s->disk);
 	s->direct = mode == SOURCE_DIRECT || (mode == SOURCE_AUTO && s->block_device);
 	r = measure(s, &st);
 	if (r < 0)
@@ -244,6 +271,11 @@ int source_read(struct source *s, uint64_t offset, void *buf, size_t length)
 dev_t source_disk(const struct source *s)
 {
 	return s->disk;
+}
+
+uint64_t source_kernel_ahead(const struct source *s)
+{
+	return s->kernel_ahead;
 }
 
 uint64_t source_waits(void)

@@ -52,6 +52,9 @@ dev_t source_disk(const struct source *s);
 /* How often this thread has had to wait for a disk, for want of bytes in the page cache.  What a
  * file system cannot tell counts as no wait. */
 uint64_t source_waits(void);
+/* How far the kernel reads ahead by itself of whoever goes forward in it: bytes; 0: not at all, or
+ * it cannot be told. */
+uint64_t source_kernel_ahead(const struct source *s);
 /* Has [offset, offset + length) brought into the page cache, without waiting for it; nothing if it
  * is read with O_DIRECT.  Whether there was anything to bring. */
 bool source_fetch(struct source *s, uint64_t offset, uint64_t length);

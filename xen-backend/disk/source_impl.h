@@ -15,6 +15,7 @@ struct source {
 	bool direct;
 	uint32_t align; /* of O_DIRECT reads */
 	dev_t disk;
+	uint64_t kernel_ahead;
 	atomic_bool silent; /* its file system does not tell what is in the page cache */
 };
 
