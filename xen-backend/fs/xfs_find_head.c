@@ -101,20 +101,31 @@ int xfs_find_record(struct fs *fs, const struct xfs_super *s, uint8_t *record,
 	return r == 1 ? 0 : -EAGAIN;
 }
 
+static int read_header(struct fs *fs, const struct xfs_super *s, struct xfs_place at,
+		       struct xfs_record *ret)
+{
+	uint8_t sector[XFS_BASIC_BLOCK];
+	int r;
+
+	if (at.sector >= s->log_sectors)
+		return -EAGAIN;
+	r = xfs_log_sectors(fs, s, at.sector, 1, sector);
+	if (r < 0)
+		return r;
+	return xfs_record_parse(s, sector, at, ret) ? 0 : -EAGAIN;
+}
+
 int xfs_find_before(struct fs *fs, const struct xfs_super *s, struct xfs_place *place,
 		    unsigned records)
 {
-	for (unsigned i = 0; i < records; i++) {
-		uint8_t sector[XFS_BASIC_BLOCK];
-		struct xfs_record record;
-		int r = xfs_log_sectors(fs, s, place->sector, 1, sector);
+	struct xfs_record record;
+	int r = read_header(fs, s, *place, &record);
+	unsigned i;
 
-		if (r < 0)
-			return r;
-		if (!xfs_record_parse(s, sector, *place, &record) ||
-		    record.before.sector >= s->log_sectors)
-			return -EAGAIN;
-		*place = record.before;
+	for (i = 0; i < records && r == 0; i++) {
+		r = read_header(fs, s, record.before, &record);
+		if (r == 0)
+			*place = record.at;
 	}
-	return 0;
+	return i > 1 || r == 0 ? 0 : r;
 }

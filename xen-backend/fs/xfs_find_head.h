@@ -12,7 +12,7 @@
 int xfs_find_record(struct fs *fs, const struct xfs_super *s, uint8_t *record,
 		    struct xfs_record *ret, const char **ret_reason);
 
-/* Takes *place, of a record, back by as many records; -EAGAIN if they are no more. */
+/* Takes *place, of a record, back by as many records, or by those there are; -EAGAIN: none. */
 int xfs_find_before(struct fs *fs, const struct xfs_super *s, struct xfs_place *place,
 		    unsigned records);
 
