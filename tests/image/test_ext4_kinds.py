@@ -6,6 +6,7 @@ import ctypes
 import os
 import random
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -213,6 +214,35 @@ def test_large_directory(tmp_path):
                 assert control.open(block).read_all() == block.content
             with pytest.raises(BlockError, match="ENOENT"):
                 control.open(blocks[0], id=4)
+
+
+def physical_of(owner, block):
+    inner = owner.data(block).relative_to(owner.root)
+    text = subprocess.run(
+        ["/sbin/debugfs", "-R", f"blocks /{inner}", owner.path],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    return int(text.split()[0])
+
+
+def test_more_than_32_bits(tmp_path):
+    """Inodes and data beyond block 2^32, of 4.2 TiB in 1 KiB."""
+    features = "64bit,bigalloc,^resize_inode,sparse_super2"
+    options = ["-b", "1024", "-C", "65536", "-i", "16777216", "-O", features, "-J", "size=4"]
+    with Owner(tmp_path, (options, "noinit_itable"), mib=4300 << 10) as owner:
+        found = ["findmnt", "-n", "-o", "SOURCE", owner.root]
+        device = subprocess.run(found, check=True, capture_output=True, text=True).stdout
+        inodes = os.statvfs(owner.root).f_files
+        goal = Path("/sys/fs/ext4") / Path(device.strip()).name / "inode_goal"
+        goal.write_text(str(inodes - 64))
+        block = owner.write(1, os.urandom(MIB))
+        owner.fsync(block)
+        assert owner.data(block).stat().st_ino > inodes - 128
+        with owner.blockctl() as control:
+            assert control.open(block).read_all() == block.content
+            owner.unmount()
+            assert physical_of(owner, block) > 1 << 32
+            assert control.open(block).read_all() == block.content
 
 
 @pytest.mark.parametrize("flag", [0x800, 0x100000], ids=["encrypted", "verity"])
