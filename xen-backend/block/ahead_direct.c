@@ -197,8 +197,12 @@ static void take(struct ahead_direct *d, struct step *s, struct verified_cache *
 	if (!s->failed) {
 		p.data = s->data.buffer + (s->from - s->data.start);
 		p.sums = s->sums.buffer + (sums - s->sums.start);
-		if (piece_verify(r, &p) == 0)
-			verified_cache_add(cache, r, p.start, p.data, (size_t)(p.end - p.start));
+		if (piece_verify(r, &p) == 0) {
+			verified_cache_give(cache, r, s->from, s->data.buffer, s->data.room,
+					    (size_t)(s->from - s->data.start),
+					    (size_t)(s->to - s->from));
+			s->data = (struct part){0};
+		}
 	}
 	replica_put(r);
 	s->replica = NULL;

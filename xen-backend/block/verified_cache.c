@@ -19,13 +19,21 @@
 
 struct cached_block;
 
+/* Memory that some units lie in.  It counts as a whole until the last of them is gone. */
+struct slab {
+	unsigned references; /* under the lock: units, and who makes them */
+	size_t bytes;
+	uint8_t *memory;
+};
+
 struct unit {
 	unsigned references; /* under the lock */
 	unsigned length;
 	struct cached_block *block;
 	uint64_t index;
 	struct unit *newer, *older;
-	uint8_t data[];
+	struct slab *slab;
+	const uint8_t *data; /* in the slab */
 };
 
 struct cached_block {
@@ -139,12 +147,22 @@ static void link_newest(struct verified_cache *c, struct unit *u)
 	c->newest = u;
 }
 
+static void put_slab(struct verified_cache *c, struct slab *slab)
+{
+	if (--slab->references)
+		return;
+	c->used -= sizeof(*slab) + slab->bytes;
+	free(slab->memory);
+	free(slab);
+}
+
 /* Bytes count for as long as somebody uses them. */
 static void put_unit(struct verified_cache *c, struct unit *u)
 {
 	if (--u->references)
 		return;
-	c->used -= sizeof(*u) + u->length;
+	c->used -= sizeof(*u);
+	put_slab(c, u->slab);
 	free(u);
 }
 
@@ -161,66 +179,117 @@ static void drop_unit(struct verified_cache *c, struct unit *u)
 		remove_block(c, b);
 }
 
-static void make_room(struct verified_cache *c, size_t bytes)
+static void make_room(struct verified_cache *c)
 {
-	while (c->oldest && c->used + bytes > c->most)
+	while (c->oldest && c->used > c->most)
 		drop_unit(c, c->oldest);
 }
 
-static struct unit *new_unit(uint64_t index, const uint8_t *data, size_t length)
+/* Under the lock; takes over memory.  NULL: out of memory. */
+static struct slab *new_slab(struct verified_cache *c, uint8_t *memory, size_t bytes)
 {
-	struct unit *u = malloc(sizeof(*u) + length);
+	struct slab *slab = malloc(sizeof(*slab));
+
+	if (!slab) {
+		free(memory);
+		return NULL;
+	}
+	*slab = (struct slab){1, bytes, memory};
+	c->used += sizeof(*slab) + bytes;
+	make_room(c);
+	return slab;
+}
+
+static struct unit *new_unit(struct verified_cache *c, struct slab *slab, uint64_t index,
+			     const uint8_t *data, size_t length)
+{
+	struct unit *u = malloc(sizeof(*u));
 
 	if (!u)
 		return NULL;
-	*u = (struct unit){.references = 1, .length = (unsigned)length, .index = index};
-	memcpy(u->data, data, length);
+	*u = (struct unit){.references = 1,
+			   .length = (unsigned)length,
+			   .index = index,
+			   .slab = slab,
+			   .data = data};
+	slab->references++;
+	c->used += sizeof(*u);
 	return u;
 }
 
 /* Takes over u. */
 static void insert(struct verified_cache *c, struct block_replica *r, struct unit *u)
 {
-	struct cached_block *b;
+	struct cached_block *b = find_block(c, r);
 
-	pthread_mutex_lock(&c->lock);
-	c->used += sizeof(*u) + u->length;
-	make_room(c, 0);
-	b = find_block(c, r);
 	if (!b && c->used <= c->most && !(r->served && atomic_load(&r->served->retired)))
 		b = add_block(c, r);
 	if (!b || b->units[u->index]) {
 		put_unit(c, u);
-	} else {
-		b->units[u->index] = u;
-		b->count++;
-		u->block = b;
-		link_newest(c, u);
-		make_room(c, 0); /* the block's index was added, too */
+		return;
 	}
+	b->units[u->index] = u;
+	b->count++;
+	u->block = b;
+	link_newest(c, u);
+	make_room(c);
+}
+
+/* The units that lie in it whole: the first, and where the last ends. */
+static uint64_t whole_units(const struct block_replica *r, uint64_t offset, size_t length,
+			    uint64_t *ret_end)
+{
+	uint64_t end = offset + length;
+
+	if (end < r->files.data.size)
+		end -= end % VERIFIED_UNIT;
+	*ret_end = end;
+	return (offset + VERIFIED_UNIT - 1) / VERIFIED_UNIT;
+}
+
+void verified_cache_give(struct verified_cache *c, struct block_replica *r, uint64_t offset,
+			 uint8_t *memory, size_t room, size_t skip, size_t length)
+{
+	uint64_t end, first = whole_units(r, offset, length, &end);
+	struct slab *slab;
+
+	if (!c || !r->files.finalized || first * VERIFIED_UNIT >= end) {
+		free(memory);
+		return;
+	}
+	pthread_mutex_lock(&c->lock);
+	slab = new_slab(c, memory, room);
+	for (uint64_t i = first; slab && i * VERIFIED_UNIT < end; i++) {
+		uint64_t from = i * VERIFIED_UNIT, bytes = end - from;
+		struct unit *u = new_unit(c, slab, i, memory + skip + (from - offset),
+					  bytes < VERIFIED_UNIT ? bytes : VERIFIED_UNIT);
+
+		if (u)
+			insert(c, r, u);
+	}
+	if (slab)
+		put_slab(c, slab);
 	pthread_mutex_unlock(&c->lock);
 }
 
 void verified_cache_add(struct verified_cache *c, struct block_replica *r, uint64_t offset,
 			const uint8_t *data, size_t length)
 {
-	uint64_t end = offset + length;
+	uint64_t end, first = whole_units(r, offset, length, &end);
+	uint8_t *copy;
 
 	if (!c || !r->files.finalized)
 		return;
-	for (uint64_t i = (offset + VERIFIED_UNIT - 1) / VERIFIED_UNIT;; i++) {
-		uint64_t from = i * VERIFIED_UNIT, to = from + VERIFIED_UNIT;
-		struct unit *u;
+	for (uint64_t from = first * VERIFIED_UNIT; from < end; from += VERIFIED_UNIT) {
+		size_t bytes = end - from < VERIFIED_UNIT ? (size_t)(end - from) : VERIFIED_UNIT;
 
-		if (to > r->files.data.size)
-			to = r->files.data.size;
-		if (from >= to || to > end)
-			return;
-		if (verified_cache_has(c, r, from, (size_t)(to - from)))
+		if (verified_cache_has(c, r, from, bytes))
 			continue;
-		u = new_unit(i, data + (from - offset), (size_t)(to - from));
-		if (u)
-			insert(c, r, u);
+		copy = malloc(bytes);
+		if (!copy)
+			return;
+		memcpy(copy, data + (from - offset), bytes);
+		verified_cache_give(c, r, from, copy, bytes, 0, bytes);
 	}
 }
 

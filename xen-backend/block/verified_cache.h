@@ -37,6 +37,11 @@ size_t verified_cache_most(const struct verified_cache *c); /* 0 for NULL */
 void verified_cache_add(struct verified_cache *c, struct block_replica *r, uint64_t offset,
 			const uint8_t *data, size_t length);
 
+/* The same of memory that it takes over, to be given back with free(): room bytes, of which the
+ * range's begin at skip. */
+void verified_cache_give(struct verified_cache *c, struct block_replica *r, uint64_t offset,
+			 uint8_t *memory, size_t room, size_t skip, size_t length);
+
 /* Writes [offset, offset + length) to dst, which a guest may see: 1; 0: not all of it is there;
  * or as replica_check().  dst is untouched but for 1. */
 int verified_cache_read(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
