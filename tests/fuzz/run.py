@@ -28,6 +28,7 @@ def command(target, *arguments, crashes=None):
     return [
         str(BUILT / "bin" / target),
         f"-timeout={INPUT_SECONDS}",
+        f"-report_slow_units={INPUT_SECONDS}",
         f"-rss_limit_mb={MEMORY_MIB}",
         "-detect_leaks=1",
         f"-max_len={MAX_LENGTH.get(target, DEFAULT_MAX_LENGTH)}",

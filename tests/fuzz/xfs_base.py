@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.support.hdfs_dir import POOL, DataDirectory
 
 UUID = "11111111-2222-3333-4444-555555555555"
-MIB = 32
+MIB = 20
 
 
 def shred(path, pieces):
