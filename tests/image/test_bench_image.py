@@ -12,7 +12,7 @@ from tools.bench.results import Limit, Row, document, table
 
 RATES = {"image.pread.cold", "seq.cold", "seq.warm", "image.pread.odirect", "seq.odirect"}
 RATES |= {"fio.8readers", "seq.8readers"}
-TIMES = {"open.ext4", "open.ext4.journal"}
+TIMES = {"open.ext4", "open.ext4.journal", "open.xfs"}
 FAIRNESS = "fairness:seq.8readers"
 
 

@@ -43,6 +43,7 @@ READERS = 8
 # What a sequential reader of libvread has on its way: 2 MiB of read-ahead, in READs of 512 KiB.
 FIO_REQUEST, FIO_DEPTH = 512 << 10, 4
 MAX_RESIDENT = 0.01  # of the image, while it counts as cold
+LIVE = {"gib": 1024, "blocks": 8192, "opens": 200}
 FAIRNESS = "fairness:seq.8readers"
 TARGETS = (
     Target("seq.cold", "image.pread.cold", 0.9),
@@ -61,18 +62,19 @@ def run(mib, block_mib, rounds):
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="bench-image-", dir=build))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        SUITE.say("making a live file system")
-        opens = stack.enter_context(
-            image_open.OpenRows(folder, gib=16, blocks=256, opens=8)
-            if small
-            else image_open.OpenRows(folder, gib=1024, blocks=8192, opens=200)
-        )
+        SUITE.say("making live file systems")
+        sizes = {"gib": 16, "blocks": 256, "opens": 8} if small else LIVE
+        opens = [
+            stack.enter_context(image_open.OpenRows(folder, kind, **sizes))
+            for kind in image_open.ROWS
+        ]
         bench = stack.enter_context(_Bench(data, folder))
         bench.check_agreement()
         for number in range(1, rounds + 1):
             SUITE.say(f"round {number} of {rounds}")
             bench.round()
-            opens.round()
+            for live in opens:
+                live.round()
     others = load.of_others()
     if others > WORTH_SAYING:
         SUITE.say(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
@@ -89,9 +91,10 @@ def run(mib, block_mib, rounds):
         "kernel_readahead_kib": _kernel_readahead(data.image),
         "cpu": "clients and vreadd",
         "ratio": "median of the rounds' ratios",
-        "open": opens.conditions,
+        "open": opens[0].conditions,
     }
-    rows = [*bench.rows.values(), *opens.rows.values(), bench.fairness]
+    open_rows = [row for live in opens for row in live.rows.values()]
+    rows = [*bench.rows.values(), *open_rows, bench.fairness]
     return results.document("image", rows, TARGETS, conditions)
 
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rows of the image suite: how long it takes to open a block nobody has opened before.
 
-A datanode's disk as they are today (sparse, so that it fits here): one ext4 of a tebibyte or more,
-mounted while its blocks are opened, with thousands of blocks in it.  Its owner is this
-process.
+A datanode's disk as they are today (sparse, so that it fits here): one file system of a tebibyte,
+mounted while its blocks are opened, with thousands of blocks in it.  Its owner is this process.
 
     open.ext4           its owner is not writing: blocks taken at random
     open.ext4.journal   every block was written, and made durable by fsync of both files and of
                         their folder, just before it is opened: its names and inodes are in the
                         journal and nowhere else
+    open.xfs            as open.ext4, on XFS
 
 A row's value is what vread_open() took, median of a round: client, ring and vreadd.  vreadd is
 started anew for each row, and a few other blocks are opened first.
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tools.bench.results import Limit, Row
 from tools.bench.suite import BenchError
-from tools.images import LiveDisk, MountSpace
+from tools.images import MountSpace
 from tools.vreadd import REPOSITORY, DataDirs, Vreadd
 
 POOL = "BP-1-127.0.0.1-1"
@@ -36,11 +36,20 @@ WARM_UP = 8  # blocks, before the ones that count
 TARGETS = (Limit("open.ext4", at_most=300),)
 
 
+MAKE = {
+    # Without work left for the kernel: its writing would be in the journal.
+    "ext4": ["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0"]
+    + ["-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    "xfs": ["mkfs.xfs", "-q"],
+}
+ROWS = {"ext4": ("open.ext4", "open.ext4.journal"), "xfs": ("open.xfs",)}
+
+
 class OpenRows:
     """A file system of `gib` with `blocks` blocks; `opens` of them are opened in a round."""
 
-    def __init__(self, folder, gib, blocks, opens):
-        self.rows = {name: Row(name, "us") for name in ("open.ext4", "open.ext4.journal")}
+    def __init__(self, folder, kind, gib, blocks, opens):
+        self.rows = {name: Row(name, "us") for name in ROWS[kind]}
         self.conditions = {
             "file_system_bytes": gib << 30,
             "blocks": blocks,
@@ -52,18 +61,21 @@ class OpenRows:
         self._chance = random.Random(blocks)
         self._next = FIRST_ID + blocks
         self._fresh = list(range(FIRST_ID, self._next))
+        self._kind = kind
         self._space = MountSpace()
-        self._disk = LiveDisk(folder / "live.raw", folder / "live", table="none", mib=gib << 10)
+        self._image, self._mount_point = folder / f"{kind}.raw", folder / kind
+        self._length = gib << 30
 
     def __enter__(self):
-        _make_file_system(self._disk.path, self._disk.length)
+        _make_file_system(self._kind, self._image, self._length)
         self._space.open()
         try:
-            self._disk.attach(self._space)
+            self._space.mount_image(
+                self._image, self._mount_point, 0, self._length, kind=self._kind
+            )
             self._make_directory()
             for block in self._fresh:
                 self._write(block)
-            self._disk.sync()
         except BaseException:
             self._space.close()
             raise
@@ -72,19 +84,20 @@ class OpenRows:
 
     def __exit__(self, *_):
         try:
-            self._disk.detach()
+            self._space.unmount(self._mount_point)
         finally:
             self._space.close()
 
     def round(self):
-        self._disk.sync()
-        wanted = [self._take() for _ in range(self._opens)]
-        self._measure("open.ext4", wanted)
-        self._measure("open.ext4.journal", [self._new() for _ in range(self._opens)])
+        subprocess.run(["sync", "-f", self._root], check=True)
+        idle, *journal = self.rows
+        self._measure(idle, [self._take() for _ in range(self._opens)])
+        for name in journal:
+            self._measure(name, [self._new() for _ in range(self._opens)])
 
     def _measure(self, name, blocks):
         """blocks: functions that give a block's id just before it is opened."""
-        with Vreadd({"dn1": DataDirs(self._disk.path, ["/data"])}) as daemon:
+        with Vreadd({"dn1": DataDirs(self._image, ["/data"])}) as daemon:
             client = _Client(daemon)
             try:
                 for _ in range(WARM_UP):
@@ -115,14 +128,18 @@ class OpenRows:
         return self._current / "finalized" / subdirs / f"blk_{block}"
 
     @property
+    def _root(self):
+        return self._space.view(self._mount_point)
+
+    @property
     def _current(self):
-        return self._disk.view / "data/current" / POOL / "current"
+        return self._root / "data/current" / POOL / "current"
 
     def _make_directory(self):
         (self._current / "finalized").mkdir(parents=True)
         (self._current / "rbw").mkdir()
         _write_version(
-            self._disk.view / "data/current",
+            self._root / "data/current",
             storageID="DS-1", clusterID="CID-1", cTime=0, datanodeUuid="dn-1",
             storageType="DATA_NODE", layoutVersion=-57,
         )  # fmt: skip
@@ -169,16 +186,17 @@ class _Client:
         self._process.stderr.close()
 
 
-def _make_file_system(path, length):
-    """Without work left for the kernel: its writing would be in the journal."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _make_file_system(kind, path, length):
     with open(path, "wb") as image:
         image.truncate(length)
-    command = ["/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-m", "0"]
-    command += ["-E", "lazy_itable_init=0,lazy_journal_init=0", path]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [*MAKE[kind], path]
+    environment = os.environ | {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    except FileNotFoundError as error:
+        raise BenchError(f"{command[0]} is not installed; run `make setup`") from error
     if done.returncode:
-        raise BenchError(f"mke2fs: {done.stderr.strip()}")
+        raise BenchError(f"{command[0]}: {done.stderr.strip()}")
 
 
 def _write_version(folder, **values):

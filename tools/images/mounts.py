@@ -61,12 +61,13 @@ class MountSpace:
         """Where this process finds a path of the namespace."""
         return Path(f"/proc/{self._keeper.pid}/root{Path(path).absolute()}")
 
-    def mount_image(self, image, mount_point, offset, length):
-        """Mounts the ext4 that lies there in an image file, read-write, over a loop device."""
+    def mount_image(self, image, mount_point, offset, length, kind="ext4"):
+        """Mounts the file system that lies there in an image file, read-write, over a loop
+        device."""
         options = f"loop,offset={offset},sizelimit={length}"
         image, mount_point = Path(image).resolve(), Path(mount_point).absolute()
         mount_point.mkdir(parents=True, exist_ok=True)
-        _run([*self.enter, "mount", "-t", "ext4", "-o", options, str(image), str(mount_point)])
+        _run([*self.enter, "mount", "-t", kind, "-o", options, str(image), str(mount_point)])
 
     def unmount(self, mount_point):
         """In order: the file system is clean afterwards, its loop device free."""
