@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fs/fs_impl.h"
@@ -14,7 +15,8 @@
 #include "fs/xfs_log.h"
 
 #define MAX_ROUNDS 64
-#define BACK_RECORDS 8U /* as many as can be written at a time */
+#define REFUSED_SECONDS 1 /* a log that was refused is not looked through again for */
+#define BACK_RECORDS 8U   /* as many as can be written at a time */
 #define WRITER_TRIES 16
 #define WRITER_US 200 /* for who is in the middle of writing a sector */
 #define OVERLAY_BYTES (64U << 20)
@@ -27,6 +29,7 @@ struct xfs_log {
 	pthread_mutex_t learning;
 	struct xfs_checkpoints checkpoints; /* not yet committed */
 	uint8_t *record;                    /* XFS_RECORD_MAX_BYTES */
+	time_t refused_until;
 
 	pthread_mutex_t lock; /* of all below; whoever changes it has learning, too */
 	bool loaded;
@@ -49,6 +52,18 @@ struct snapshot {
 	uint8_t last_header[XFS_BASIC_BLOCK];
 	uint8_t raw_super[XFS_SUPER_BYTES];
 };
+
+static const char not_known[] =
+	"its log holds what this version does not know, or more than is kept";
+
+/* Seconds that only ever go on. */
+static time_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
 
 struct xfs_log *xfs_log_new(void)
 {
@@ -258,7 +273,7 @@ static int learn_all(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 	if (found == XFS_FOUND_LATER || (found >= 0 && l->checkpoints.missed))
 		return -ENODEV;
 	if (found < 0) {
-		*ret_reason = "its log holds what this version does not know, or more than is kept";
+		*ret_reason = not_known;
 		return found == -EOPNOTSUPP ? -EBUSY : found;
 	}
 	if (!was_idle && l->now.idle) {
@@ -392,10 +407,15 @@ static int load_if_needed(struct xfs_log *l, struct fs *fs, const char **ret_rea
 	int r = 0;
 
 	pthread_mutex_lock(&l->learning);
-	if (!l->loaded) {
+	if (!l->loaded && now() < l->refused_until) {
+		*ret_reason = not_known;
+		r = -EBUSY;
+	} else if (!l->loaded) {
 		r = load(l, fs, ret_reason);
 		if (r < 0)
 			unload(l);
+		if (r == -EBUSY)
+			l->refused_until = now() + REFUSED_SECONDS;
 	}
 	pthread_mutex_unlock(&l->learning);
 	return r == -ENODEV ? 0 : r;
