@@ -301,8 +301,8 @@ static int add_stripes(const struct finder *f, struct candidate *c, const struct
 	const struct lvm_node *n = list ? list->child : NULL;
 
 	for (unsigned i = 0; i < s->num_stripes; i++) {
-		const struct lvm_physical *at;
-		const struct lvm_node *pv;
+		const struct lvm_physical *at = NULL;
+		const struct lvm_node *pv = NULL;
 		int r;
 
 		if (!n || n->kind != LVM_STRING || !n->next || n->next->kind != LVM_NUMBER)
