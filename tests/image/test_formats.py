@@ -164,6 +164,7 @@ def test_base_of_a_guest_that_names_a_file(raw, tmp_path):
             ],
             "encrypted",
         ),
+        ("qcow2", ["-o", "extended_l2=on"], "subclusters"),
         ("vmdk", [], "no qcow2 file"),
     ],
 )

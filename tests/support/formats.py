@@ -148,21 +148,14 @@ FORMATS = {
     "qcow2-2m": ("qcow2", "qcow2", changed(qcow2("-o", "cluster_size=2M"), "qcow2")),
     "qcow2-lazy": ("qcow2", "qcow2", changed(qcow2("-o", "lazy_refcounts=on"), "qcow2")),
     "qcow2-preallocated": ("qcow2", "qcow2", qcow2("-o", "preallocation=metadata")),
-    "qcow2-subclusters": ("qcow2", "qcow2", changed(qcow2("-o", "extended_l2=on"), "qcow2")),
     "qcow2-compressed": ("qcow2", "qcow2", changed(qcow2("-c"), "qcow2")),
     "qcow2-compressed-2m": ("qcow2", "qcow2", qcow2("-c", "-o", "cluster_size=2M")),
     "qcow2-zstd": ("qcow2", "qcow2", changed(qcow2("-c", "-o", "compression_type=zstd"), "qcow2")),
-    "qcow2-compressed-subclusters": (
-        "qcow2", "qcow2", changed(qcow2("-c", "-o", "extended_l2=on"), "qcow2")
-    ),
     "qcow2-snapshots": ("qcow2", "qcow2", with_snapshots),
     "qcow2-grown": ("qcow2", "qcow2", grown),
     "qcow2-on-raw": ("qcow2", "qcow2", backed(plain, "raw")),
     "qcow2-on-qcow2": ("qcow2", "qcow2", backed(qcow2(), "qcow2")),
     "qcow2-on-compressed": ("qcow2", "qcow2", backed(qcow2("-c"), "qcow2")),
-    "qcow2-subclusters-on-compressed": (
-        "qcow2", "qcow2", backed(qcow2("-c"), "qcow2", "-o", "extended_l2=on")
-    ),
     "qcow2-chain": ("qcow2", "qcow2", chain),
     "vhd-fixed": ("vpc", "vhd", vpc("subformat=fixed")),
     "vhd-fixed-exact": ("vpc", "vhd", vpc("subformat=fixed", "force_size=on")),
@@ -183,7 +176,6 @@ COPIES = {
     "raw": ("raw", plain),
     "qcow2": ("qcow2", qcow2()),
     "qcow2-512": ("qcow2", qcow2("-o", "cluster_size=512")),
-    "qcow2-subclusters": ("qcow2", qcow2("-o", "extended_l2=on")),
     "qcow2-compressed": ("qcow2", qcow2("-c")),
     "qcow2-zstd": ("qcow2", qcow2("-c", "-o", "compression_type=zstd")),
     "qcow2-differences": ("qcow2", differences),

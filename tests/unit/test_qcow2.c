@@ -215,7 +215,7 @@ static void wrong_numbers(void **state)
 		{72, 8, 2, "corrupt"},
 		{72, 8, 4, "another file"},
 		{72, 8, 8, "compressed in a way"},
-		{72, 8, 16, "cluster size"}, /* too small for subclusters */
+		{72, 8, 16, "subclusters"},
 		{72, 8, 32, "not known"},
 		{72, 8, UINT64_C(1) << 63, "not known"},
 		{100, 4, 0, "impossible length"},

@@ -9,7 +9,6 @@
 #define V2_BYTES 72U
 #define V3_BYTES 104U
 #define MIN_CLUSTER_BITS 9U
-#define MIN_EXTENDED_CLUSTER_BITS 14U
 #define MAX_CLUSTER_BITS 21U
 #define MAX_L1_BYTES (32U << 20) /* as QEMU */
 #define MAX_SIZE (UINT64_C(1) << 60)
@@ -66,6 +65,11 @@ static const char *check_features(uint64_t features)
 	if (features & EXTERNAL_DATA)
 		return "its data are in another file, which is not read here; convert it: "
 		       "qemu-img convert -O qcow2";
+	/* Two words an entry: one that is read while its owner writes it may be half of the old and
+	 * half of the new, and tell of zeros. */
+	if (features & EXTENDED_L2)
+		return "it has subclusters (extended_l2), which cannot be read beside its owner; "
+		       "convert it: qemu-img convert -O qcow2";
 	if (features & ~(uint64_t)KNOWN)
 		return "it uses features of qcow2 that are not known here; convert it: qemu-img "
 		       "convert -O qcow2";
@@ -83,7 +87,6 @@ static const char *parse_features(const uint8_t *head, size_t length, uint32_t *
 		return error;
 	if (bytes < V3_BYTES || bytes % 8 || bytes > length)
 		return "its header has an impossible length";
-	h->extended_l2 = features & EXTENDED_L2;
 	if (features & COMPRESSION) {
 		if (bytes <= AT_COMPRESSION || head[AT_COMPRESSION] > 1)
 			return "it is compressed in a way that is not known here; convert it: "
@@ -96,16 +99,15 @@ static const char *parse_features(const uint8_t *head, size_t length, uint32_t *
 
 static const char *check_geometry(const struct qcow2_header *h)
 {
-	uint32_t least = h->extended_l2 ? MIN_EXTENDED_CLUSTER_BITS : MIN_CLUSTER_BITS;
 	uint64_t table; /* bytes of the disk behind one L2 table */
 
-	if (h->cluster_bits < least || h->cluster_bits > MAX_CLUSTER_BITS)
+	if (h->cluster_bits < MIN_CLUSTER_BITS || h->cluster_bits > MAX_CLUSTER_BITS)
 		return "its cluster size is impossible";
 	if (h->size == 0)
 		return "its disk is empty (0 bytes)";
 	if (h->size > MAX_SIZE)
 		return "its disk's size is impossible";
-	table = UINT64_C(1) << (2 * h->cluster_bits - (h->extended_l2 ? 4 : 3));
+	table = UINT64_C(1) << (2 * h->cluster_bits - 3);
 	if (h->l1_entries < (h->size + table - 1) / table || h->l1_entries > MAX_L1_BYTES / 8)
 		return "its L1 table's length does not fit its disk's size";
 	if (h->l1_offset == 0 || h->l1_offset & ((UINT64_C(1) << h->cluster_bits) - 1) ||

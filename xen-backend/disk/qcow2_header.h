@@ -21,8 +21,7 @@ struct qcow2_header {
 	uint64_t size; /* of the disk */
 	uint64_t l1_offset;
 	uint32_t l1_entries;
-	bool extended_l2; /* entries of 16 bytes, for 32 subclusters each */
-	bool zstd;        /* what is compressed, is by this, not by zlib */
+	bool zstd; /* what is compressed, is by this, not by zlib */
 	uint32_t head_bytes;
 	char backing[QCOW2_MAX_NAME + 1]; /* "": none */
 	char backing_format[32];          /* "": not said */

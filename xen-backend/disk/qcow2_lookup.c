@@ -3,7 +3,7 @@
  * Where qcow2 has a piece of the disk; see qcow2.h.
  *
  * Two levels of tables say it: an L1 entry has the place of an L2 table, an L2
- * entry that of a cluster, or of 32 subclusters.  The file's owner writes all
+ * entry that of a cluster.  The file's owner writes all
  * of them, so each look reads them from the file, the header too, which has
  * the place of the L1 table; neighbours are merged into one extent.
  */
@@ -16,7 +16,6 @@
 #define PLACE_MASK UINT64_C(0x00fffffffffffe00)
 #define ENTRY_PACKED (UINT64_C(1) << 62)
 #define ENTRY_ZERO UINT64_C(1)
-#define SUBCLUSTERS 32U
 #define PART_BYTES 4096U /* of an L2 table, read at once */
 #define MAX_PARTS 64U    /* of L2 tables in one look */
 
@@ -73,12 +72,14 @@ static bool add(struct walk *w, enum qcow2_kind kind, uint64_t place, uint64_t l
 }
 
 /* 1: the extent ends before it.  Likewise below. */
-static int walk_cluster(struct walk *w, uint64_t entry)
+static int walk_entry(struct walk *w, uint64_t entry)
 {
 	uint64_t cluster = UINT64_C(1) << w->header->cluster_bits;
 	uint64_t place = entry & PLACE_MASK;
 	enum qcow2_kind kind = place ? QCOW2_DATA : QCOW2_BACKING;
 
+	if (entry & ENTRY_PACKED)
+		return !add(w, QCOW2_PACKED, entry, rest(w, cluster));
 	if (entry & ENTRY_ZERO && w->header->version == 3)
 		kind = QCOW2_ZERO;
 	if (place % cluster)
@@ -86,68 +87,27 @@ static int walk_cluster(struct walk *w, uint64_t entry)
 	return !add(w, kind, place + w->at % cluster, rest(w, cluster));
 }
 
-static int subcluster_kind(uint64_t bits, unsigned i, uint64_t place, enum qcow2_kind *ret)
-{
-	bool allocated = bits >> i & 1, zero = bits >> (32 + i) & 1;
-
-	if (allocated && (zero || !place))
-		return -EIO;
-	*ret = allocated ? QCOW2_DATA : zero ? QCOW2_ZERO : QCOW2_BACKING;
-	return 0;
-}
-
-static int walk_subclusters(struct walk *w, uint64_t entry, uint64_t bits)
-{
-	uint64_t cluster = UINT64_C(1) << w->header->cluster_bits, unit = cluster / SUBCLUSTERS;
-	uint64_t place = entry & PLACE_MASK, n = rest(w, cluster);
-
-	if (place % cluster)
-		return -EIO;
-	for (uint64_t end = w->at + n; w->at < end;) {
-		uint64_t within = w->at % cluster;
-		enum qcow2_kind kind;
-
-		if (subcluster_kind(bits, (unsigned)(within / unit), place, &kind) < 0)
-			return -EIO;
-		if (!add(w, kind, place + within, rest(w, unit)))
-			return 1;
-	}
-	return 0;
-}
-
-static int walk_entry(struct walk *w, const uint64_t *entry)
-{
-	uint64_t first = be64toh(entry[0]);
-
-	if (first & ENTRY_PACKED)
-		return !add(w, QCOW2_PACKED, first,
-			    rest(w, UINT64_C(1) << w->header->cluster_bits));
-	return w->header->extended_l2 ? walk_subclusters(w, first, be64toh(entry[1]))
-				      : walk_cluster(w, first);
-}
-
 /* The entries of one L2 table, from that of w->at on, that are needed and fit. */
 static int walk_part(struct walk *w, uint64_t table, uint64_t table_span)
 {
 	uint64_t part[PART_BYTES / sizeof(uint64_t)];
-	unsigned words = w->header->extended_l2 ? 2 : 1;
 	uint64_t cluster = UINT64_C(1) << w->header->cluster_bits;
 	uint64_t index = w->at % table_span / cluster;
 	uint64_t count = (w->at % cluster + rest(w, table_span) + cluster - 1) / cluster;
 	int r;
 
-	if (count > PART_BYTES / (8 * words))
-		count = PART_BYTES / (8 * words);
-	r = read_table(w, table + index * 8 * words, part, count * 8 * words);
+	if (count > PART_BYTES / 8)
+		count = PART_BYTES / 8;
+	r = read_table(w, table + index * 8, part, count * 8);
 	for (uint64_t i = 0; i < count && r == 0; i++)
-		r = walk_entry(w, part + i * words);
+		r = walk_entry(w, be64toh(part[i]));
 	return r;
 }
 
 static int walk_table(struct walk *w)
 {
 	uint64_t cluster = UINT64_C(1) << w->header->cluster_bits;
-	uint64_t span = cluster * (cluster / (w->header->extended_l2 ? 16 : 8));
+	uint64_t span = cluster * (cluster / 8);
 	uint64_t table;
 	int r = read_table(w, w->l1_offset + w->at / span * 8, &table, sizeof(table));
 

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Images in QEMU's hands: read while its tables change, at the level of the disk and of HDFS."""
+
+import bisect
+import itertools
+import json
+import os
+import random
+import subprocess
+import threading
+
+import pytest
+
+from tests.support.disk import built
+from tests.support.formats import CONVERT, ImageControl, overlay, run
+from tests.support.owner import needs_root
+from tests.support.qemu_owner import KINDS, QemuOwner
+
+MIB = 1 << 20
+READERS = 3
+ROOM = 1 << 20
+
+
+@needs_root
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_wrong_byte_of_hdfs(kind, tmp_path):
+    """test_torture.py's, on a disk whose clusters come and go with the files."""
+    with QemuOwner(tmp_path, kind, mib=24) as owner:
+        free = os.statvfs(owner.root)
+        with open(owner.root / "ballast", "wb") as ballast:
+            os.posix_fallocate(ballast.fileno(), 0, free.f_bfree * free.f_frsize - ROOM)
+        done = subprocess.run(
+            [built("torture"), owner.spec, owner.root, "4", str(READERS), "7"],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+    complaints = [line for line in done.stderr.splitlines() if ": serving " not in line]
+    assert (done.returncode, complaints) == (0, []), done.stdout
+    counts = json.loads(done.stdout)
+    print(counts)
+    assert counts["wrong"] == 0
+    assert counts["right"] > 0
+    assert counts["deleted"] > 0
+    assert set(counts["open_errors"]) <= {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"}
+    assert set(counts["read_errors"]) <= {"EAGAIN", "EBADMSG"}
+
+
+# ---- against a ledger --------------------------------------------------------------------
+
+UNIT = 4096
+UNITS = 1024
+ANY = None  # what was given back may be anything until the next flush
+
+
+class Ledger:
+    """Which bytes each unit may hold at which time: while it is written the old or the new ones,
+    after the next flush the new ones alone."""
+
+    def __init__(self, first):
+        self.clock = itertools.count(1)
+        self.lock = threading.Lock()
+        self.now = 0
+        self.times = [[0] for _ in range(UNITS)]
+        self.allowed = [[{byte}] for byte in first]
+
+    def set(self, units, allowed):
+        with self.lock:
+            self.now = next(self.clock)
+            for unit in units:
+                self.times[unit].append(self.now)
+                self.allowed[unit].append(allowed(self.allowed[unit][-1]))
+
+    def check(self, unit, data, since):
+        """Whether it may have held that at any time since then."""
+        with self.lock:
+            first = bisect.bisect_right(self.times[unit], since) - 1
+            possible = set().union(*self.allowed[unit][first:])
+        # A write that is under way may be there in part.
+        assert ANY in possible or set(data) <= possible, (unit, set(data), possible)
+
+
+class QemuIo:
+    """Somebody who has the image open for writing."""
+
+    PROMPT = b"qemu-io> "
+
+    def __init__(self, path, kind):
+        self.process = subprocess.Popen(
+            ["qemu-io", "-d", "unmap", "-f", kind, path],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.wait()
+
+    def wait(self):
+        said = b""
+        while not said.endswith(self.PROMPT):
+            more = os.read(self.process.stdout.fileno(), 4096)
+            assert more, f"qemu-io ended: {said}"
+            said += more
+        assert b"failed" not in said and b"rror" not in said, said
+
+    def do(self, command):
+        """Returns when it is done."""
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+        self.wait()
+
+    def end(self):
+        self.process.communicate(b"quit\n")
+        assert self.process.returncode == 0
+
+
+def write_and_note(ledger, writer, rounds):
+    chance = random.Random(1)
+    then = [values[-1] for values in ledger.allowed]  # what each unit holds once it is flushed
+    unflushed = set()
+    for n in range(rounds):
+        first = chance.randrange(UNITS)
+        units = range(first, min(UNITS, first + chance.choice([1, 1, 3, 40, 200])))
+        where = f"{units[0] * UNIT} {len(units) * UNIT}"
+        what = chance.choice(["write", "write", "write", "write -z", "write -z -u", "discard"])
+        byte = 1 + n % 255 if what == "write" else 0
+        for unit in units:
+            # QEMU need not discard what is less than a cluster.
+            then[unit] = {byte} | (then[unit] if what == "discard" else set())
+        if what == "write":
+            ledger.set(units, lambda old, byte=byte: old | {byte})
+            writer.do(f"write -P {byte} {where}")
+        else:
+            # Its clusters may be given to others before the tables say so.
+            ledger.set(units, lambda old: {ANY})
+            writer.do(f"{what} {where}")
+        unflushed.update(units)
+        if chance.random() < 0.4:
+            writer.do("flush")
+            for unit in unflushed:
+                ledger.set([unit], lambda old, unit=unit: then[unit])
+            unflushed.clear()
+
+
+def read_and_check(ledger, spec, over, problems, counts, seed):
+    chance = random.Random(seed)
+    try:
+        with ImageControl(spec) as image:
+            while not over.is_set():
+                first = chance.randrange(UNITS)
+                count = min(chance.choice([1, 2, 20, 100]), UNITS - first)
+                since = ledger.now
+                data = image.read(first * UNIT, count * UNIT)
+                for i in range(count):
+                    ledger.check(first + i, data[i * UNIT : (i + 1) * UNIT], since)
+                counts[seed] += 1
+    except BaseException as problem:
+        problems.append(problem)
+
+
+def make_qcow2(folder, raw):
+    path = folder / "disk.qcow2"
+    run("qemu-img", "create", "-q", "-f", "qcow2", path, UNIT * UNITS)
+    return path
+
+
+def make_compressed(folder, raw):
+    path = folder / "disk.qcow2"
+    run(*CONVERT, "-f", "raw", "-O", "qcow2", "-c", raw, path)
+    return path
+
+
+def make_overlay(folder, raw):
+    return overlay(folder / "disk.qcow2", raw, "raw", "-o", "cluster_size=8k")
+
+
+def make_vhd(folder, raw):
+    path = folder / "disk.vhd"
+    run(*CONVERT, "-f", "raw", "-O", "vpc", "-o", "force_size=on", raw, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix", "make", "base"),
+    [
+        ("qcow2", "qcow2", make_qcow2, 0),
+        ("qcow2", "qcow2", make_compressed, 0xEE),
+        ("qcow2", "qcow2", make_overlay, 0xEE),
+        ("vpc", "vhd", make_vhd, 0xEE),
+    ],
+    ids=["qcow2", "compressed", "overlay", "vhd"],
+)
+def test_no_wrong_byte_of_the_disk(kind, prefix, make, base, tmp_path):
+    raw = tmp_path / "base.raw"
+    raw.write_bytes(bytes([base]) * (UNIT * UNITS))
+    path = make(tmp_path, raw)
+    ledger = Ledger([base] * UNITS)
+    writer = QemuIo(path, kind)
+    over, problems, counts = threading.Event(), [], [0] * READERS
+    readers = [
+        threading.Thread(
+            target=read_and_check, args=(ledger, f"{prefix}:{path}", over, problems, counts, seed)
+        )
+        for seed in range(READERS)
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        write_and_note(ledger, writer, rounds=300)
+    finally:
+        over.set()
+        for reader in readers:
+            reader.join()
+        writer.end()
+    assert not problems, problems
+    assert min(counts) > 0
