@@ -46,6 +46,7 @@ def xfs_io(path, command):
 def write_in_holes(owner, block_id, length):
     """A block in extents of one file-system block each."""
     unit = max(FOUR_K, os.statvfs(owner.root).f_bsize)
+    owner.write(block_id, b"")  # inodes want room in one piece
     xfs_io(owner.root, "resblks 0")  # else there is room nobody can fill
     with open(owner.root / "ballast", "wb") as ballast:
         step, size = 32 << 20, 0
