@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "disk/image.h"
+#include "provision/appliance.h"
 
 #define SECTOR 512U
 
@@ -60,10 +60,8 @@ int agree_on_volume(const struct layout_filesystem *said, const struct volumes *
 /* ---- segments -------------------------------------------------------------------- */
 
 struct comparer {
-	guestfs_h *g;
-	char *const *devices;
 	const struct volumes *own;
-	const char *numbers; /* /proc/partitions: MAJOR MINOR BLOCKS NAME */
+	const char *numbers; /* lines: LABEL MAJOR:MINOR */
 };
 
 /* Of a shell in the appliance; NULL: libguestfs has none. */
@@ -74,17 +72,15 @@ static char *ask_appliance(guestfs_h *g, char *command)
 	return guestfs_debug(g, "sh", arguments);
 }
 
-/* "8:1" of a device, or "?". */
+/* "8:1" of a disk or partition by its label, or "?". */
 static void print_number(FILE *out, const struct comparer *c, const char *name)
 {
-	unsigned major, minor;
-	char found[64];
+	char found[64], number[32];
 
 	for (const char *line = c->numbers; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (sscanf(line, "%u %u %*u %63s", &major, &minor, found) == 3 &&
-		    !strcmp(found, name)) {
-			fprintf(out, " %u:%u", major, minor);
+		if (sscanf(line, "%63s %31s", found, number) == 2 && !strcmp(found, name)) {
+			fprintf(out, " %s", number);
 			return;
 		}
 	}
@@ -95,7 +91,7 @@ static void print_number(FILE *out, const struct comparer *c, const char *name)
 static void print_stripe(FILE *out, const struct comparer *c, const struct layout_stripe *stripe)
 {
 	const struct layout_filesystem *in = NULL;
-	char name[64] = "?";
+	char label[APPLIANCE_MAX_LABEL], name[32];
 
 	for (unsigned i = 0; i < c->own->count && !in; i++) {
 		const struct layout_filesystem *at = &c->own->list[i].at;
@@ -104,11 +100,11 @@ static void print_stripe(FILE *out, const struct comparer *c, const struct layou
 		    stripe->offset >= at->offset && stripe->offset - at->offset < at->length)
 			in = at;
 	}
+	appliance_label(stripe->image, label);
 	if (in && in->partition)
-		snprintf(name, sizeof(name), "%s%u", c->devices[in->image] + strlen("/dev/"),
-			 in->partition);
-	else if (in)
-		snprintf(name, sizeof(name), "%s", c->devices[in->image] + strlen("/dev/"));
+		snprintf(name, sizeof(name), "%s%u", label, in->partition);
+	else
+		snprintf(name, sizeof(name), "%s", label);
 	print_number(out, c, name);
 	fprintf(out, " %" PRIu64, (stripe->offset - (in ? in->offset : 0)) / SECTOR);
 }
@@ -169,16 +165,18 @@ static void cut_end(char *text)
 		text[--length] = '\0';
 }
 
-int agree_on_segments(guestfs_h *g, char *const *devices, const struct layout_filesystem *logical,
+int agree_on_segments(guestfs_h *g, const struct layout_filesystem *logical,
 		      const struct volumes *own, char **ret_error)
 {
-	char numbers_command[] = "cat /proc/partitions";
+	char numbers_command[] = "cd " APPLIANCE_LABELS " && for label in *; do "
+				 "device=$(readlink -f $label); "
+				 "echo $label $(cat /sys/class/block/${device##*/}/dev); done";
 	char *command = table_command(logical->volume), *expected = NULL, *said = NULL;
 	char *numbers = ask_appliance(g, numbers_command);
 	int r;
 
 	if (command && numbers) {
-		struct comparer c = {g, devices, own, numbers};
+		struct comparer c = {own, numbers};
 
 		expected = expected_table(&c, logical);
 		said = ask_appliance(g, command);

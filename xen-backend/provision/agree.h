@@ -15,9 +15,9 @@
 int agree_on_volume(const struct layout_filesystem *said, const struct volumes *own,
 		    char **ret_error);
 
-/* The same of a logical volume's segments: the appliance's kernel is asked for its map.  devices
- * are the appliance's, one per image; own says where physical volumes are. */
-int agree_on_segments(guestfs_h *g, char *const *devices, const struct layout_filesystem *logical,
+/* The same of a logical volume's segments: the appliance's kernel is asked for its map.  own
+ * says where physical volumes are. */
+int agree_on_segments(guestfs_h *g, const struct layout_filesystem *logical,
 		      const struct volumes *own, char **ret_error);
 
 #endif

@@ -51,10 +51,20 @@ static const char *format_of(const struct image *image)
 	return strcmp(image_format(image), "vhd") ? image_format(image) : "vpc";
 }
 
+const char *appliance_label(unsigned image, char buf[APPLIANCE_MAX_LABEL])
+{
+	/* Letters are all that libguestfs takes. */
+	snprintf(buf, APPLIANCE_MAX_LABEL, "image%c%c", 'a' + image / 26 % 26, 'a' + image % 26);
+	return buf;
+}
+
 static int add_images(guestfs_h *g, struct image *const *images, unsigned num_images)
 {
+	char label[APPLIANCE_MAX_LABEL];
+
 	for (unsigned i = 0; i < num_images; i++)
-		if (guestfs_add_drive_opts(g, image_path(images[i]),
+		if (guestfs_add_drive_opts(g, image_path(images[i]), GUESTFS_ADD_DRIVE_OPTS_LABEL,
+					   appliance_label(i, label),
 					   GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
 					   GUESTFS_ADD_DRIVE_OPTS_FORMAT, format_of(images[i]),
 					   -1) < 0)

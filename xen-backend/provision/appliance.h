@@ -14,6 +14,13 @@
  * with guestfs_close(). */
 guestfs_h *appliance_start(struct image *const *images, unsigned num_images, char **ret_error);
 
+/* What image number is called there besides: a link of that name in APPLIANCE_LABELS, and one
+ * for each of its partitions with its number behind.  Which of sda, sdb and so on is which, the
+ * kernel decides anew each time, and libguestfs hides. */
+#define APPLIANCE_LABELS "/dev/disk/guestfs"
+#define APPLIANCE_MAX_LABEL 8
+const char *appliance_label(unsigned image, char buf[APPLIANCE_MAX_LABEL]);
+
 /* Frees a list of strings as libguestfs returns them. */
 void appliance_free_list(char **list);
 

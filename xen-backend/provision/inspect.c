@@ -246,7 +246,7 @@ static int locate_logical(struct inspector *in, struct inspected *v)
 		v->obstacle = own ? own->problem : "not among the volumes vRead reads";
 		return 0;
 	}
-	r = agree_on_segments(in->g, in->devices, &own->at, &in->i->own, in->ret_error);
+	r = agree_on_segments(in->g, &own->at, &in->i->own, in->ret_error);
 	if (r < 0)
 		return r;
 	v->fs.image = own->at.image;
