@@ -99,6 +99,8 @@ def lvm():
     """As LVM wrote it, without its comments."""
     text = Metadata(BUILT / "bases/lvm.img").text().rstrip(b"\0")
     yield re.sub(rb"#.*", b"", text)
+    for depth in (8, 9):
+        yield b"a{" * depth + b"b=[1]" + b"}" * depth
     yield b'vg { a = [1, "x", -2.5] b = "\\"" # c\n c { } }'
 
 

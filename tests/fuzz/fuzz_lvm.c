@@ -22,7 +22,7 @@ static void check_span(const struct walk *w, struct lvm_span span)
 
 static void check_nodes(struct walk *w, const struct lvm_node *n, unsigned depth)
 {
-	check(depth <= LVM_TEXT_MAX_DEPTH + 1);
+	check(depth <= 1 + LVM_TEXT_MAX_DEPTH + 1); /* in the root, sections, and a list */
 	for (; n; n = n->next) {
 		check(++w->nodes <= LVM_TEXT_MAX_NODES);
 		check_span(w, n->name);
