@@ -166,7 +166,7 @@ def test_metadata_that_wraps(tmp_path, content):
         put(group, content)
         metadata, wrapped = Metadata(disk), 0
         for n in range(60):
-            group.run("vgchange", f"--{'add' if n % 2 == 0 else 'del'}tag", "x" * 100, "vg")
+            group.run("vgchange", f"--{'add' if n % 2 == 0 else 'del'}tag", "x" * 1000, "vg")
             if metadata.wraps():
                 wrapped += 1
                 serve(content, group, [disk])

@@ -24,7 +24,7 @@ static int version_error(const char **ret_reason, int error)
 	case -ENODATA:
 		return fail(ret_reason, error,
 			    "its current/VERSION is not in written blocks of its own (not synced "
-			    "yet, or stored in the inode)");
+			    "yet)");
 	case -EBUSY:
 		return fail(ret_reason, error, "in use in a way that cannot be read");
 	case -ENOMEM:
