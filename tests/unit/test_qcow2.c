@@ -3,8 +3,10 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 #define L2_AT (3U * CLUSTER)
 #define DATA_AT (4U * CLUSTER)
 #define TABLE_SPAN (CLUSTER / 8 * CLUSTER) /* bytes of the disk behind one L2 table */
+#define MOVES 50000U                       /* of a cluster, in a file of 25 MiB */
 #define DISK (2U * TABLE_SPAN)
 
 static char path[64], spec[80];
@@ -431,6 +434,48 @@ static void written_meanwhile(void **state)
 	image_close(img);
 }
 
+static atomic_bool moved_enough;
+
+/* Gives the first cluster one place after the other, and the one it had to somebody else. */
+static void *move_on(void *arg)
+{
+	uint8_t ours[CLUSTER], theirs[CLUSTER];
+
+	(void)arg;
+	memset(ours, 'A', sizeof(ours));
+	memset(theirs, 'Z', sizeof(theirs));
+	for (uint64_t place = DATA_AT + CLUSTER; place < MOVES * CLUSTER; place += CLUSTER) {
+		write_at(place + CLUSTER, ours, sizeof(ours));
+		write64(L2_AT, place + CLUSTER);
+		write_at(place, theirs, sizeof(theirs));
+	}
+	atomic_store(&moved_enough, true);
+	return NULL;
+}
+
+static void moved_meanwhile(void **state)
+{
+	struct image *img = opened();
+	uint8_t buf[CLUSTER];
+	unsigned right = 0;
+	pthread_t owner;
+
+	(void)state;
+	atomic_store(&moved_enough, false);
+	assert_int_equal(pthread_create(&owner, NULL, move_on, NULL), 0);
+	while (!atomic_load(&moved_enough)) {
+		int r = image_read(img, 0, buf, CLUSTER);
+
+		assert_true(r == 0 || r == -EAGAIN);
+		for (unsigned i = 0; r == 0 && i < CLUSTER; i++)
+			assert_int_equal(buf[i], 'A');
+		right += r == 0;
+	}
+	pthread_join(owner, NULL);
+	assert_true(right > 0);
+	image_close(img);
+}
+
 static void another_disk(void **state)
 {
 	struct image *img = opened(), *again;
@@ -560,6 +605,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tables_of_anything, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(endless, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(written_meanwhile, make_file, remove_file),
+		cmocka_unit_test_setup_teardown(moved_meanwhile, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(another_disk, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(cut_within_its_last_cluster, make_file,
 						remove_file),

@@ -235,6 +235,8 @@ static int try_run(struct image *img, uint64_t offset, void *buf, size_t length,
 		return ops->unpack(img, offset, buf, length, ret_done);
 	if (r < 0)
 		return r;
+	if (run.length == 0 || run.length > length)
+		return -EIO; /* a format's mistake must not become an endless loop */
 	if (run.source)
 		r = source_read(run.source, run.offset, buf, run.length);
 	else
