@@ -123,8 +123,14 @@ def write_and_note(ledger, writer, rounds):
             # QEMU need not discard what is less than a cluster.
             then[unit] = {byte} | (then[unit] if what == "discard" else set())
         if what == "write":
-            ledger.set(units, lambda old, byte=byte: old | {byte})
+            # While a write is under way QEMU may have zeros there: handle_alloc_space() clears the
+            # whole range first, also clusters in it that are in use, when it clears their neighbours.
+            before = {unit: ledger.allowed[unit][-1] for unit in units}
+            ledger.set(units, lambda old: {ANY})
             writer.do(f"write -P {byte} {where}")
+            for unit in units:
+                either = before[unit] | {byte}
+                ledger.set([unit], lambda old, either=either: either)
         else:
             # Its clusters may be given to others before the tables say so.
             ledger.set(units, lambda old: {ANY})
