@@ -123,8 +123,8 @@ def write_and_note(ledger, writer, rounds):
             # QEMU need not discard what is less than a cluster.
             then[unit] = {byte} | (then[unit] if what == "discard" else set())
         if what == "write":
-            # While a write is under way QEMU may have zeros there: handle_alloc_space() clears the
-            # whole range first, also clusters in it that are in use, when it clears their neighbours.
+            # While a write is under way QEMU may have zeros there: its handle_alloc_space() clears
+            # the whole range first, and with it clusters in the range that were in use.
             before = {unit: ledger.allowed[unit][-1] for unit in units}
             ledger.set(units, lambda old: {ANY})
             writer.do(f"write -P {byte} {where}")
