@@ -218,7 +218,8 @@ def test_sparse_as_copied(make):
         control.open(block)
 
 
-FLAGS = {"encrypted": 0x800, "compressed": 0x200, "verity": 0x100000, "inline": 0x10000000}
+FLAGS = {"encrypted": 0x800, "compressed": 0x200, "verity": 0x100000}
+INLINE = 0x10000000
 
 
 @pytest.mark.parametrize("kind", FLAGS)
@@ -233,7 +234,15 @@ def test_data_not_plainly_in_blocks(make, kind):
 def test_inline_data(tmp_path, directory):
     block = directory.add(ID, 40)
     disk = Disk(tmp_path, [directory], features="inline_data")
-    with disk.blockctl() as control, fails("ENODATA"):
+    with disk.blockctl() as control:
+        assert control.open(block).read(0, 40) == block.content()
+
+
+def test_extents_said_to_be_inline_data(make):
+    block, disk = make()
+    path = disk.inside(block.path)
+    disk.debugfs(f"set_inode_field {path} flags {INLINE:#x}")
+    with disk.blockctl() as control, fails("EIO"):
         control.open(block)
 
 
