@@ -64,7 +64,7 @@ struct fs_basis;
 
 /* Whether there is a reader for a file system of that type ("ext4", "xfs"). */
 bool fs_type_known(const char *type);
-/* "ext2, ext3 or ext4": for messages. */
+/* "ext2, ext3, ext4 or xfs": for messages. */
 const char *fs_type_names(void);
 
 /* uuid: in lower-case text form; volume must outlive the fs.  -EOPNOTSUPP: no reader for type. */
