@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "layout/discover.h"
 #include "base/error.h"
-#include "layout/partition.h"
+#include "layout/place.h"
 
 static struct served *served_new(struct store_datanode *dn)
 {
@@ -24,21 +23,21 @@ static struct served *served_new(struct store_datanode *dn)
 
 /* Better told now, with a reason, than at a read.  One that is refused may be read later: its
  * owner's fsck or unmounting changes that. */
-static int add_filesystem(struct served *v, unsigned i, char **ret_error)
+static int add_filesystem(struct served *v, unsigned i, const struct parser_states *states,
+			  char **ret_error)
 {
 	const struct layout_filesystem *lfs = &v->layout->filesystems[i];
-	enum fs_state state = FS_UNREADABLE;
-	const char *reason = "out of memory";
+	enum fs_state state = states->state[i];
+	const char *reason = states->reason[i];
 	const char *path = image_path(v->images[lfs->image]);
 	char partition[16];
 	int r = layout_volume(v->images, lfs, &v->volumes[i]);
 
-	if (r == 0)
-		r = fs_new(v->volumes[i], lfs->type, lfs->uuid, &v->fs[i]);
-	if (r == 0) {
-		state = fs_state(v->fs[i], &reason);
-		r = state == FS_UNREADABLE ? -EIO : 0;
-	}
+	if (r < 0)
+		reason = r == -ENOMEM ? "out of memory" : "it is not inside its image";
+	else if (state == FS_UNREADABLE)
+		r = -EIO;
+	v->fs[i] = (struct parser_fs){v->parser, i, v->volumes[i]};
 	if (r < 0)
 		return error_text(ret_error, r,
 				  "image %s, partition %s: the %s file system cannot be read: %s",
@@ -50,7 +49,7 @@ static int add_filesystem(struct served *v, unsigned i, char **ret_error)
 	return 0;
 }
 
-static int add_filesystems(struct served *v, char **ret_error)
+static int add_filesystems(struct served *v, const struct parser_states *states, char **ret_error)
 {
 	int r = 0;
 
@@ -60,7 +59,7 @@ static int add_filesystems(struct served *v, char **ret_error)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory",
 				  v->datanode->images[0]);
 	for (unsigned i = 0; i < v->layout->num_filesystems && r == 0; i++)
-		r = add_filesystem(v, i, ret_error);
+		r = add_filesystem(v, i, states, ret_error);
 	return r;
 }
 
@@ -74,12 +73,18 @@ static int open_images(struct served *v, char **ret_error)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
 	for (unsigned i = 0; i < dn->num_images && r == 0; i++)
 		r = image_open(dn->images[i], SOURCE_AUTO, &v->images[i], ret_error);
+	if (r == 0) {
+		r = parser_new(dn->name, v->images, dn->num_images, NULL, &v->parser);
+		if (r < 0)
+			error_text(ret_error, r, "cannot start a parser: %s", strerror(-r));
+	}
 	return r;
 }
 
 int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_error)
 {
 	struct served *v = served_new(dn);
+	struct parser_states states = {0};
 	int r;
 
 	if (!v)
@@ -88,10 +93,10 @@ int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_er
 	if (r == 0)
 		r = layout_load(dn->layout_path, &v->layout, ret_error);
 	if (r == 0)
-		r = layout_check_fit(v->images, dn->num_images, v->layout, dn->layout_path,
-				     ret_error);
+		r = parser_use(v->parser, v->layout, dn->layout_path, &states, ret_error);
 	if (r == 0)
-		r = add_filesystems(v, ret_error);
+		r = add_filesystems(v, &states, ret_error);
+	parser_states_clear(&states);
 	if (r < 0) {
 		served_put(v);
 		return r;
@@ -118,16 +123,19 @@ static struct served *serve_nothing(struct store_datanode *dn, char *reason)
 
 static int look_into_images(struct store_datanode *dn, struct served *v, char **ret_error)
 {
+	struct parser_states states = {0};
 	int r = open_images(v, ret_error);
 
 	if (r == 0)
-		r = discover(v->images, dn->num_images, (const char *const *)dn->data_dirs,
-			     dn->num_data_dirs, &v->layout, ret_error);
-	if (r < 0)
-		return r;
-	v->missing = *ret_error;
-	*ret_error = NULL;
-	return add_filesystems(v, ret_error);
+		r = parser_discover(v->parser, (const char *const *)dn->data_dirs,
+				    dn->num_data_dirs, &v->layout, &states, ret_error);
+	if (r == 0) {
+		v->missing = *ret_error;
+		*ret_error = NULL;
+		r = add_filesystems(v, &states, ret_error);
+	}
+	parser_states_clear(&states);
+	return r;
 }
 
 struct served *load_by_data_dirs(struct store_datanode *dn)

@@ -74,7 +74,9 @@ int image_open(const char *spec, enum source_mode mode, struct image **ret, char
 	pthread_mutex_init(&img->lock, NULL);
 	img->ops = ops;
 	img->mode = mode;
-	r = open_format(img, path, ret_error);
+	img->spec = strdup(spec);
+	r = img->spec ? open_format(img, path, ret_error)
+		      : error_text(ret_error, -ENOMEM, "image %s: out of memory", path);
 	if (r < 0) {
 		image_close(img);
 		return r;
@@ -90,8 +92,23 @@ void image_close(struct image *img)
 	if (img->ops->close)
 		img->ops->close(img);
 	source_close(img->source);
+	free(img->spec);
 	pthread_mutex_destroy(&img->lock);
 	free(img);
+}
+
+int image_for_each_file(struct image *img, int (*cb)(void *ctx, struct source *file), void *ctx)
+{
+	int r = cb(ctx, img->source);
+
+	if (r == 0 && img->ops->for_each_file)
+		r = img->ops->for_each_file(img, cb, ctx);
+	return r;
+}
+
+const char *image_spec(const struct image *img)
+{
+	return img->spec;
 }
 
 const char *image_path(const struct image *img)

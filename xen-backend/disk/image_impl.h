@@ -17,6 +17,9 @@ struct image_ops {
 	/* As image_map() and image_read(); one of them is NULL. */
 	int (*map)(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret);
 	int (*read)(struct image *img, uint64_t offset, void *buf, size_t length);
+	/* As image_for_each_file(), of files beyond img->source; may be NULL. */
+	int (*for_each_file)(struct image *img, int (*cb)(void *ctx, struct source *file),
+			     void *ctx);
 	bool moves;   /* as image_moves() */
 	bool current; /* as image_is_current() */
 };
@@ -25,6 +28,7 @@ extern const struct image_ops image_raw;
 
 struct image {
 	const struct image_ops *ops;
+	char *spec;
 	struct source *source; /* the file that was named */
 	enum source_mode mode;
 	uint64_t size;

@@ -140,11 +140,3 @@ int layout_check_fit(struct image *const *images, unsigned num_images,
 	}
 	return r;
 }
-
-int layout_volume(struct image *const *images, const struct layout_filesystem *lfs,
-		  struct volume **ret)
-{
-	int r = volume_new_range(images[lfs->image], lfs->offset, lfs->length, ret);
-
-	return r == -ENOMEM || r == 0 ? r : -EIO;
-}
