@@ -35,7 +35,8 @@ struct basis_state *basis_state_new(const struct answer_basis *answer, uint64_t 
 		to = (uint8_t *)mempcpy(to, answer->watched[i].bytes, answer->watched[i].length);
 	}
 	s->answer.packed = to;
-	memcpy(to, answer->packed, answer->packed_length);
+	if (answer->packed_length)
+		memcpy(to, answer->packed, answer->packed_length);
 	return s;
 }
 

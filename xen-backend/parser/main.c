@@ -21,14 +21,21 @@
 #include "parser/sandbox.h"
 #include "parser/serve.h"
 
-static pthread_barrier_t confined;
+/* All threads are there; none can do much any more. */
+static pthread_barrier_t started, confined;
 
-/* The other end of one being gone, all are. */
-static void *run(void *arg)
+/* The other end of one channel being gone, all are. */
+__attribute__((noreturn)) static void answer(int channel)
 {
 	pthread_barrier_wait(&confined);
-	serve(PARSER_FIRST_FD + (int)(intptr_t)arg);
+	serve(PARSER_FIRST_FD + channel);
 	_exit(EXIT_SUCCESS);
+}
+
+static void *run(void *arg)
+{
+	pthread_barrier_wait(&started);
+	answer((int)(intptr_t)arg);
 }
 
 static bool was_started_by_vreadd(void)
@@ -74,6 +81,7 @@ int main(void)
 	if (r < 0)
 		fail(log, what, r);
 	json_object_seed(0); /* which reads a file: not when the first object is made */
+	pthread_barrier_init(&started, NULL, PARSER_CHANNELS);
 	pthread_barrier_init(&confined, NULL, PARSER_CHANNELS);
 	for (intptr_t i = 1; i < (intptr_t)PARSER_CHANNELS; i++) {
 		pthread_t thread;
@@ -82,9 +90,10 @@ int main(void)
 		if (r < 0)
 			fail(log, "cannot make a thread", r);
 	}
+	pthread_barrier_wait(&started);
 	r = sandbox_filter(&what);
 	if (r < 0)
 		fail(log, what, r);
 	close(log);
-	run(NULL);
+	answer(0);
 }
