@@ -33,13 +33,15 @@ demo: all module ## The main job on an emulated Xen host, with a table at the en
 test: ## All tests but the slow ones; ends with "N passed"
 	@$(MAKE) --no-print-directory all module lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
+	@$(MAKE) --no-print-directory fuzz-build
 	@$(PYTEST) -m 'not slow' tests
 
 .PHONY: check
 check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Hadoop)
 	@$(MAKE) --no-print-directory all lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
-	@$(PYTEST) -q -n 2 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance' tests
+	@$(MAKE) --no-print-directory fuzz-build
+	@$(PYTEST) -q -n 2 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance and not fuzz' tests
 
 .PHONY: test-slow
 test-slow: all module ## Tests of minutes to a quarter of an hour (libguestfs inside an emulated dom0)
@@ -53,6 +55,10 @@ lab: all module ## A shell in dom0 of an emulated Xen host
 .PHONY: bench
 bench: all ## Native benches; writes build/bench/native.json
 	@$(PY) -m tools.bench native
+
+.PHONY: bench-image
+bench-image: all ## Benches of disk images, cold and live; writes build/bench/image.json
+	@$(PY) -m tools.bench image
 
 .PHONY: bench-xen
 bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen.json
@@ -71,7 +77,7 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd libseccomp
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd libseccomp
 CC ?= gcc
 PREFIX ?= /usr
 LIBEXECDIR ?= $(PREFIX)/libexec/vread
@@ -107,7 +113,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 .PHONY: binaries
 binaries: $(B)/vreadd $(B)/vread-parser $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
-binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/torture
+binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/imagectl $(B)/torture
 binaries: $(B)/libvread_jni.so
 ifeq ($(VARIANT),release)
 binaries: build/java/vread-hdfs.jar
@@ -144,15 +150,20 @@ $(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/imagectl: $(call obj,tests/image/imagectl.c) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/torture: $(call obj,tests/image/torture.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 # What a program defines itself is not taken from a library.
-$(B)/unit/test_port_xen: $(call obj,$(FAKEXEN_SRC))
+$(B)/unit/test_port_xen $(B)/unit/test_xen_disks: $(call obj,$(FAKEXEN_SRC))
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+
+# ---- fuzzing -------------------------------------------------------------------
+include tests/fuzz/fuzz.mk
 
 # ---- Hadoop plug-ins -----------------------------------------------------------
 # javac writes the headers the JNI part is compiled with; the jar carries the release library.
@@ -220,7 +231,7 @@ lint: $(SETUP) ## Formatters in check mode, ruff, shellcheck, mandoc, sparse on 
 
 .PHONY: clean
 clean: ## Removes everything built but the caches of downloads
-	rm -rf build/release build/asan build/generated build/module build/java
+	rm -rf build/release build/asan build/fuzz/obj build/fuzz/bin build/generated build/module build/java
 .PHONY: distclean
 distclean: ## Removes build/ whole
 	rm -rf build

@@ -37,10 +37,18 @@ def process_cpu_seconds(pid):
 
 @dataclass(frozen=True)
 class DataDirs:
-    """A datanode's image, and its data directories as paths inside the image's file systems."""
+    """A datanode's image (or several), and its data directories as paths inside their file systems.
 
-    image: Path
+    An image's format stands before it, as in vread.conf: "qcow2:/srv/dn1.qcow2".
+    """
+
+    image: Path | str | tuple | list
     paths: tuple | list
+
+    @property
+    def images(self):
+        several = isinstance(self.image, (tuple, list))
+        return tuple(self.image) if several else (self.image,)
 
 
 class Vreadd:
@@ -188,6 +196,15 @@ class Vreadd:
 def _image_lines(datanode):
     if isinstance(datanode, DataDirs):
         paths = " ".join(datanode.paths)
-        return f"image = {Path(datanode.image).resolve()}\ndata-dirs = {paths}\n"
-    image, layout = (Path(path).resolve() for path in datanode)
-    return f"image = {image}\nlayout = {layout}\n"
+        return f"{_images(datanode.images)}data-dirs = {paths}\n"
+    image, layout = datanode
+    images = image if isinstance(image, (tuple, list)) else (image,)
+    return f"{_images(images)}layout = {Path(layout).resolve()}\n"
+
+
+def _images(images):
+    lines = ""
+    for image in images:
+        kind, colon, path = str(image).rpartition(":")
+        lines += f"image = {kind}{colon}{Path(path).resolve()}\n"
+    return lines

@@ -3,7 +3,7 @@
  * blockctl: the block and image code of vreadd behind a line protocol, so that tests
  * can change an image between two steps of a read.
  *
- *   blockctl DATANODE=IMAGE:LAYOUT|DATANODE=IMAGE,DIR,DIR ...
+ *   blockctl DATANODE=IMAGE[+IMAGE...]:LAYOUT|DATANODE=IMAGE[+IMAGE...],DIR,DIR ...
  *
  * then on stdin, one per line:
  *   policy DATANODES|* POOLS|*             ("-" for none)
@@ -229,28 +229,37 @@ static void run(char *line)
 	fflush(stdout);
 }
 
-static int add_by_layout(const char *name, char *image, char **ret_error)
+/* Splits "IMAGE+IMAGE". */
+static struct block_texts split_images(char *images, const char *list[LAYOUT_MAX_IMAGES])
 {
-	char *layout = strrchr(image, ':');
+	unsigned n = 0;
+
+	for (char *i = strtok(images, "+"); i && n < LAYOUT_MAX_IMAGES; i = strtok(NULL, "+"))
+		list[n++] = i;
+	return (struct block_texts){list, n};
+}
+
+static int add_by_layout(const char *name, char *images, char **ret_error)
+{
+	const char *list[LAYOUT_MAX_IMAGES];
+	char *layout = strrchr(images, ':');
 
 	if (!layout)
 		return -EINVAL;
 	*layout++ = '\0';
-	return block_store_add(store, name, (struct block_texts){(const char *const *)&image, 1},
-			       layout, ret_error);
+	return block_store_add(store, name, split_images(images, list), layout, ret_error);
 }
 
-static int add_by_data_dirs(const char *name, char *image, char **ret_error)
+static int add_by_data_dirs(const char *name, char *images, char **ret_error)
 {
-	const char *dirs[LAYOUT_MAX_DATA_DIRS];
+	const char *dirs[LAYOUT_MAX_DATA_DIRS], *list[LAYOUT_MAX_IMAGES];
 	unsigned n = 0;
 	char *dir;
 
-	strtok(image, ",");
+	strtok(images, ",");
 	while (n < LAYOUT_MAX_DATA_DIRS && (dir = strtok(NULL, ",")))
 		dirs[n++] = dir;
-	return block_store_add_data_dirs(store, name,
-					 (struct block_texts){(const char *const *)&image, 1},
+	return block_store_add_data_dirs(store, name, split_images(images, list),
 					 (struct block_texts){dirs, n}, ret_error);
 }
 

@@ -50,7 +50,9 @@ class Image:
 class Daemon:
     """One vreadd; its log is kept, its end is checked."""
 
-    def __init__(self, folder, image, local="", variant="asan", wrapper=(), extra="", max_fds=None):
+    def __init__(
+        self, folder, image, local="", variant="asan", wrapper=(), extra="", max_fds=None, xen="no"
+    ):
         self.folder = folder
         self.socket = folder / "local.sock"
         self.control = folder / "control.sock"
@@ -58,7 +60,7 @@ class Daemon:
         self.config = folder / "vread.conf"
         self.config.write_text(
             f"[vreadd]\ncontrol-socket = {self.control}\nlog-level = debug\n"
-            "[xen]\nenabled = no\n"
+            f"[xen]\nenabled = {xen}\n"
             f"[local]\nsocket = {self.socket}\nallow-datanodes = dn1\n{local}"
             f"[datanode dn1]\nimage = {image.path}\n{self._where(image)}\n{extra}"
         )

@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools.images import file_extents, layout_of, make_datanode_image
@@ -83,6 +84,14 @@ class Disk:
             yield control
 
 
+@dataclass(frozen=True)
+class ByLayout:
+    """A datanode of any number of images, by a layout file."""
+
+    images: tuple | list
+    layout: Path
+
+
 class BlockError(Exception):
     """What block_open(), block_read() or block_stat() answered: the name of an errno."""
 
@@ -94,13 +103,15 @@ class BlockError(Exception):
 
 def _argument(disk):
     if isinstance(disk, DataDirs):
-        return ",".join([str(disk.image), *disk.paths])
+        return ",".join(["+".join(str(image) for image in disk.images), *disk.paths])
+    if isinstance(disk, ByLayout):
+        return "+".join(str(image) for image in disk.images) + f":{disk.layout}"
     return f"{disk.path}:{disk.layout}"
 
 
 @contextlib.contextmanager
 def blockctl(**disks):
-    """disks: each a Disk, or a DataDirs of tools.vreadd."""
+    """disks: each a Disk, a ByLayout, or a DataDirs of tools.vreadd."""
     arguments = [f"{name}={_argument(disk)}" for name, disk in disks.items()]
     with tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(

@@ -13,6 +13,10 @@
 
 #include "control/config.h"
 
+#define A_DISK                                                                               \
+	"a path that starts with /, or one of the formats raw, qcow2, vhd, qemu-parallels, " \
+	"qemu-vdi, qemu-vhdx or qemu-vmdk, a colon and a path"
+
 static char path[] = "/tmp/vread-config-XXXXXX";
 
 static int make_file(void **state)
@@ -86,6 +90,7 @@ static void test_everything_set(void **state)
 				     "[datanode dn-1]\n"
 				     "image = /img/a b.raw ; inline comment\n"
 				     "layout = /img/a.json\n"
+				     "image-mode = direct\n"
 				     "[local]\n"
 				     "socket = /a/l.sock\n"
 				     "allow-datanodes = dn-1 dn.2\n"
@@ -120,6 +125,8 @@ static void test_everything_set(void **state)
 	assert_string_equal(c->datanodes[0].images.path[0], "/img/a b.raw");
 	assert_string_equal(c->datanodes[0].layout, "/img/a.json");
 	assert_int_equal(c->datanodes[0].data_dirs.count, 0);
+	assert_int_equal(c->datanodes[0].image_mode, SOURCE_DIRECT);
+	assert_int_equal(c->datanodes[1].image_mode, SOURCE_AUTO);
 	assert_null(c->datanodes[1].layout);
 	assert_int_equal(c->datanodes[1].data_dirs.count, 3);
 	assert_string_equal(c->datanodes[1].data_dirs.path[0], "/data/1/dfs");
@@ -188,15 +195,13 @@ static const struct {
 	 ":1: [datanode dn1]: no image: " AN_IMAGE "@:1: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nlayout = /l\n[xen]\n", ":1: [datanode dn1]: no image: " AN_IMAGE},
 	{"[datanode dn1]\nlayout = /l\nimage = disk.img\n",
-	 ":3: image: disk.img: expected a path that starts with /, or one of the formats raw, a "
-	 "colon "
-	 "and a path\n"},
+	 ":3: image: disk.img: expected " A_DISK "\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage = raw:/b\nimage = /a\n",
 	 ":5: image: /a: expected each image once\n"},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage-mode = cached\n",
+	 ":4: image-mode: cached: expected auto, buffered or direct\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = zip:/a\n",
-	 ":3: image: zip:/a: expected a path that starts with /, or one of the formats raw, a "
-	 "colon "
-	 "and a path\n"},
+	 ":3: image: zip:/a: expected " A_DISK "\n"},
 	{"[xen]\n[datanode dn1]\nimage = /x\n[local]\n",
 	 ":2: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nimage = /x\nlayout = /l\ndata-dirs = /a\n",
@@ -219,7 +224,8 @@ static const struct {
 	{"[datanode a]\nimage = /x\nlayout = /l\n[datanode a]\nimage = /y\n",
 	 ":4: [datanode a]: expected each name once, it is at line 1 too\n"},
 	{"[datanode a]\nimagee = /x\nimage = /y\nlayout = /l\n",
-	 ":2: imagee: /x: unknown key: expected one of image, data-dirs, layout; did you mean "
+	 ":2: imagee: /x: unknown key: expected one of image, image-mode, data-dirs, layout; did "
+	 "you mean "
 	 "image?\n"},
 	{"[xen]\nenabled = maybe\nmax-queues = 77\n",
 	 ":2: enabled: maybe: expected yes, no or auto\n"

@@ -23,7 +23,7 @@
 static void good_one(void **state)
 {
 	struct image_layout *l;
-	char *error = NULL, name[16];
+	char *error = NULL, name[LAYOUT_MAX_VOLUME_NAME];
 
 	(void)state;
 	assert_int_equal(layout_parse(GOOD, strlen(GOOD), "x.json", &l, &error), 0);
@@ -32,7 +32,7 @@ static void good_one(void **state)
 	assert_int_equal(l->image_sizes[0], 10485760);
 	assert_int_equal(l->num_filesystems, 1);
 	assert_int_equal(l->filesystems[0].table, LAYOUT_GPT);
-	assert_string_equal(layout_partition_name(&l->filesystems[0], name), "gpt:2");
+	assert_string_equal(layout_volume_name(&l->filesystems[0], name), "gpt:2");
 	assert_int_equal(l->filesystems[0].offset, 1048576);
 	assert_string_equal(l->filesystems[0].type, "ext4");
 	assert_string_equal(l->filesystems[0].data_dirs[0].path, "/dfs/data");
@@ -60,6 +60,48 @@ static void round_trip(void **state)
 	free(text);
 	layout_free(l);
 	layout_free(again);
+}
+
+#define LV(segments)                                                                 \
+	"{\"layout-version\":2,\"images\":[{\"size\":10485760},{\"size\":4194304}]," \
+	"\"filesystems\":[{\"volume\":\"vg-0/data.1\",\"segments\":[" segments       \
+	"],\"type\":\"ext4\",\"uuid\":" UUID ",\"data-dirs\":[" DIR "]}]}"
+#define LINEAR "{\"length\":4096,\"stripes\":[{\"image\":1,\"offset\":4190208}]}"
+#define STRIPED(length, offset)                                                                   \
+	"{\"length\":" length ",\"stripe-size\":65536,\"stripes\":[{\"image\":0,\"offset\":512}," \
+	"{\"image\":1,\"offset\":" offset "}]}"
+#define LOGICAL LV(LINEAR "," STRIPED("8388608", "0"))
+
+static void logical_volume(void **state)
+{
+	struct image_layout *l, *other;
+	char *error = NULL, buf[LAYOUT_MAX_PLACE];
+	const struct layout_segment *s;
+	json_t *json, *text = json_loads(LOGICAL, 0, NULL);
+
+	(void)state;
+	assert_int_equal(layout_parse(LOGICAL, strlen(LOGICAL), "x.json", &l, &error), 0);
+	assert_int_equal(l->filesystems[0].table, LAYOUT_LVM);
+	assert_string_equal(layout_volume_name(&l->filesystems[0], buf), "lvm:vg-0/data.1");
+	assert_string_equal(layout_place(&l->filesystems[0], buf), "logical volume vg-0/data.1");
+	assert_int_equal(l->filesystems[0].length, 4096 + 8388608);
+	assert_int_equal(l->filesystems[0].image, 1);
+	assert_int_equal(l->filesystems[0].num_segments, 2);
+	s = &l->filesystems[0].segments[1];
+	assert_int_equal(s->stripe_size, 65536);
+	assert_int_equal(s->num_stripes, 2);
+	assert_int_equal(s->stripes[0].offset, 512);
+	json = layout_to_json(l);
+	assert_true(json_equal(json, text));
+	json_decref(json);
+	json_decref(text);
+
+	assert_int_equal(layout_parse(LOGICAL, strlen(LOGICAL), "x.json", &other, &error), 0);
+	assert_true(layout_same_place(&l->filesystems[0], &other->filesystems[0]));
+	other->filesystems[0].segments[1].stripes[1].offset += 512;
+	assert_false(layout_same_place(&l->filesystems[0], &other->filesystems[0]));
+	layout_free(other);
+	layout_free(l);
 }
 
 static void refused(const char *text, const char *said)
@@ -135,6 +177,36 @@ static void wrong_filesystem(void **state)
 		"filesystems[0].data-dirs is missing");
 }
 
+static void wrong_logical_volume(void **state)
+{
+#define NAMED(name) HEAD "{\"volume\":" name ",\"segments\":[" LINEAR "]}]}"
+	(void)state;
+	refused(NAMED("7"), "filesystems[0].volume is 7; expected a logical volume's name");
+	refused(NAMED("\"vg\""), "filesystems[0].volume is \"vg\"");
+	refused(NAMED("\"vg/\""), "filesystems[0].volume is \"vg/\"");
+	refused(NAMED("\"vg/a/b\""), "filesystems[0].volume is \"vg/a/b\"");
+	refused(HEAD "{\"volume\":\"vg/a\",\"partition\":\"none\"}]}",
+		"filesystems[0].partition is \"none\"; expected no such key");
+	refused(HEAD "{\"volume\":\"vg/a\"}]}", "filesystems[0].segments is missing");
+	refused(LV(""), "filesystems[0].segments is []; expected at least one");
+	refused(LV("1"), "filesystems[0].segments[0] is 1; expected an object");
+	refused(LV(LINEAR ",{\"length\":1}"), "filesystems[0].segments[1].stripes is missing");
+	refused(LV("{\"length\":512,\"stripes\":[]}"), "stripes is []; expected at least one");
+	refused(LV("{\"length\":512,\"stripes\":[2]}"), "segments[0].stripes[0] is 2");
+	refused(LV("{\"length\":0,\"stripes\":[{\"image\":0,\"offset\":0}]}"),
+		"segments[0].length is 0; expected bytes that fill each stripe");
+	refused(LV("{\"length\":512,\"stripes\":[{\"image\":2,\"offset\":0}]}"),
+		"segments[0].stripes[0].image is 2; expected the number of one of the images");
+	refused(LV("{\"length\":512,\"stripes\":[{\"image\":0,\"offset\":1}]}"),
+		"segments[0].stripes[0].offset is 1");
+	refused(LV("{\"length\":512,\"stripes\":[{\"image\":0,\"offset\":0},{}]}"),
+		"segments[0].stripe-size is missing");
+	refused(LV(STRIPED("8388608", "512")),
+		"stripes[1].offset is 512; expected a stripe inside");
+	refused(LV(STRIPED("8388609", "0")), "length is 8388609; expected bytes that fill");
+	refused(LV(STRIPED("196608", "0")), "length is 196608; expected bytes that fill");
+}
+
 static void wrong_data_dir(void **state)
 {
 #define IN_DIR(path, storage, pools)                                                              \
@@ -191,6 +263,7 @@ int main(void)
 		cmocka_unit_test(not_json),         cmocka_unit_test(wrong_root),
 		cmocka_unit_test(wrong_filesystem), cmocka_unit_test(wrong_data_dir),
 		cmocka_unit_test(too_many),         cmocka_unit_test(files),
+		cmocka_unit_test(logical_volume),   cmocka_unit_test(wrong_logical_volume),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

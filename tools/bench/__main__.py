@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-SUITES = ("native", "xen")
+SUITES = ("native", "image", "xen")
 
 
 def main():

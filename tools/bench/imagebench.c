@@ -6,6 +6,10 @@
  *   imagebench pread IMAGE REQUEST    preads IMAGE at the extents listed on standard input,
  *                                     one "OFFSET LENGTH" per line
  *   imagebench sum IMAGE REQUEST      the same, and sums up what was read (for comparing)
+ *   imagebench direct IMAGE REQUEST   as pread, with O_DIRECT; extents are rounded to whole
+ *                                     sectors of 4096 bytes
+ *   imagebench cool IMAGE             drops IMAGE's pages from the page cache and says how many
+ *                                     are left in it
  *   imagebench roundtrip              how long a cache line takes from one CPU to the next
  *                                     and back, at best, in nanoseconds
  *
@@ -26,6 +30,7 @@
 #include "measure.h"
 
 #define MAX_EXTENTS 65536
+#define SECTOR 4096U
 
 struct extent {
 	uint64_t offset, length;
@@ -69,19 +74,32 @@ static size_t read_extents(struct extent *extents)
 	return n;
 }
 
-static int bench_pread(const char *image, size_t request, bool summing)
+/* As O_DIRECT wants them.  The image goes on behind a file's end. */
+static void round_extents(struct extent *extents, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t end = extents[i].offset + extents[i].length;
+
+		extents[i].offset -= extents[i].offset % SECTOR;
+		extents[i].length = (end + SECTOR - 1) / SECTOR * SECTOR - extents[i].offset;
+	}
+}
+
+static int bench_pread(const char *image, size_t request, bool summing, bool direct)
 {
 	static struct extent extents[MAX_EXTENTS];
 	size_t count = read_extents(extents);
 	uint8_t *buffer = measure_buffer(request);
 	uint64_t bytes = 0, sum = 0;
 	struct measure start;
-	int fd = open(image, O_RDONLY | O_CLOEXEC);
+	int fd = open(image, O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0));
 
 	if (fd < 0) {
 		fprintf(stderr, "%s: %s\n", image, strerror(errno));
 		return 1;
 	}
+	if (direct)
+		round_extents(extents, count);
 	start = measure_now();
 	for (size_t i = 0; i < count; i++) {
 		for (uint64_t done = 0; done < extents[i].length;) {
@@ -101,6 +119,41 @@ static int bench_pread(const char *image, size_t request, bool summing)
 		bytes += extents[i].length;
 	}
 	measure_print(start, bytes, sum);
+	close(fd);
+	return 0;
+}
+
+/* ---- a cold image ---------------------------------------------------------- */
+
+/* How many pages of the file are in the page cache. */
+static int count_resident(int fd, uint64_t size, uint64_t *ret)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page;
+	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	unsigned char *in = malloc(pages);
+
+	if (map == MAP_FAILED || !in || mincore(map, size, in) < 0)
+		return -1;
+	*ret = 0;
+	for (size_t i = 0; i < pages; i++)
+		*ret += in[i] & 1;
+	free(in);
+	return munmap(map, size);
+}
+
+/* Dirty pages would stay: they are written first. */
+static int cool(const char *image)
+{
+	int fd = open(image, O_RDONLY | O_CLOEXEC);
+	off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	uint64_t resident;
+
+	if (size <= 0 || fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) ||
+	    count_resident(fd, (uint64_t)size, &resident) < 0) {
+		fprintf(stderr, "%s: %s\n", image, strerror(errno));
+		return 1;
+	}
+	printf("{\"resident_pages\": %" PRIu64 "}\n", resident);
 	close(fd);
 	return 0;
 }
@@ -166,17 +219,20 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "roundtrip"))
 		return bench_roundtrip();
+	if (argc == 3 && !strcmp(argv[1], "cool"))
+		return cool(argv[2]);
 	if (argc != 4) {
 		fprintf(stderr, "usage: imagebench memcpy BYTES REQUEST\n"
-				"       imagebench pread|sum IMAGE REQUEST < EXTENTS\n"
+				"       imagebench pread|sum|direct IMAGE REQUEST < EXTENTS\n"
+				"       imagebench cool IMAGE\n"
 				"       imagebench roundtrip\n");
 		return 2;
 	}
 	request = measure_count("REQUEST", argv[3], 1U << 30);
 	if (!strcmp(argv[1], "memcpy"))
 		return bench_memcpy(measure_count("BYTES", argv[2], 1ULL << 40), request);
-	if (!strcmp(argv[1], "pread") || !strcmp(argv[1], "sum"))
-		return bench_pread(argv[2], request, argv[1][0] == 's');
-	fprintf(stderr, "imagebench: %s: expected memcpy, pread or sum\n", argv[1]);
+	if (!strcmp(argv[1], "pread") || !strcmp(argv[1], "sum") || !strcmp(argv[1], "direct"))
+		return bench_pread(argv[2], request, argv[1][0] == 's', argv[1][0] == 'd');
+	fprintf(stderr, "imagebench: %s: expected memcpy, pread, sum, direct or cool\n", argv[1]);
 	return 2;
 }

@@ -86,7 +86,7 @@ def _hdfs_rows(mib, block_mib, rounds, trips):
         for number in range(1, rounds + 1):
             SUITE.say(f"hdfs, round {number} of {rounds}")
             if os.cpu_count() > 1:
-                trips.append(_step([BINARIES / "imagebench", "roundtrip"], "")["round_trip_ns"])
+                trips.append(step([BINARIES / "imagebench", "roundtrip"], "")["round_trip_ns"])
             bench.round()
     return bench.rows.values()
 
@@ -106,7 +106,7 @@ class _Bench:
         self.data = data
         self.layout = layout
         self.blocks = data.blocks_file.read_text()
-        self.extents = _extent_list(data)
+        self.extents = extent_list(data, data.blocks)
         self.rows = {name: Row(name) for name in self.NAMES}
 
     def check_agreement(self):
@@ -134,31 +134,38 @@ class _Bench:
         self.rows[name].add(measured["bytes"], measured["seconds"], measured["cpu_seconds"])
 
     def _imagebench(self, mode, what, stdin=""):
-        return _step([BINARIES / "imagebench", mode, str(what), str(REQUEST)], stdin)
+        return step([BINARIES / "imagebench", mode, str(what), str(REQUEST)], stdin)
 
     def _vreadbench(self, daemon, api, *flags):
         command = [BINARIES / "vreadbench", "-e", daemon.endpoint, "-a", api, "-r", str(REQUEST)]
         before = daemon.cpu_seconds()
-        try:
-            measured = _step([*command, *flags], self.blocks)
-        except BenchError as error:
-            raise BenchError(f"{error}\nvreadd's log ends:\n{daemon.log()}") from error
+        measured = step([*command, *flags], self.blocks, daemon)
         measured["cpu_seconds"] += daemon.cpu_seconds() - before
         return measured
 
 
-def _extent_list(data):
+def extent_list(data, blocks):
     """The blocks' extents in file order, a line each."""
     facts = data.image_facts
     lines = []
-    for block in data.blocks:
+    for block in blocks:
         path = f"{facts.data_dirs[0].path}/{block.relative_path()}"
         for extent in file_extents(facts, path, block.length):
             lines.append(f"{extent.physical} {extent.length}\n")
     return "".join(lines)
 
 
-def _step(command, stdin):
+def step(command, stdin, daemon=None):
+    """What a bench program measured; if that fails, daemon's log tells more."""
+    try:
+        return _run(command, stdin)
+    except BenchError as error:
+        if not daemon:
+            raise
+        raise BenchError(f"{error}\nvreadd's log ends:\n{daemon.log()}") from error
+
+
+def _run(command, stdin):
     name = Path(command[0]).name
     try:
         done = subprocess.run(

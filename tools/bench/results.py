@@ -3,10 +3,12 @@
 
     {"suite": "native",
      "conditions": {...},                     what was measured and how
-     "results": [{"name", "unit": "MB/s" or "us", "n", "median", "min", "max", "cpu_s_per_gib"}],
+     "results": [{"name", "unit": "MB/s", "us" or "", "n", "median", "min", "max",
+                  "cpu_s_per_gib": null if it has no meaning}],
      "ratios": {"vread.block.seq/image.pread.seq": 0.5, "cpu:A/B": 0.4},
      "targets": {"vread.block.seq/image.pread.seq": {"at_least": 0.35, "met": true},
-                 "cpu:A/B": {"at_most": 0.5, "met": true}}}
+                 "cpu:A/B": {"at_most": 0.5, "met": true},
+                 "open.ext4": {"at_most": 300, "met": true}}}     its median
 
 A ratio is the median of the ratios of each round, whose rows ran one right after the other: the
 machine's speed changes from minute to minute, and the ratio of two medians would mix that in.
@@ -25,7 +27,7 @@ class Row:
     """One thing measured, round by round."""
 
     name: str
-    unit: str = "MB/s"  # or "us"
+    unit: str = "MB/s"  # or "us", or "" for a figure
     values: list = field(default_factory=list)
     cpu: list = field(default_factory=list)  # CPU seconds per GiB
 
@@ -37,6 +39,13 @@ class Row:
         """A round of many small reads of so many bytes in all; the typical one took so long."""
         self._add(microseconds, size, cpu_seconds)
 
+    def add_time(self, microseconds):
+        """A round of something that moves no bytes."""
+        self.values.append(microseconds)
+
+    def add_figure(self, value):
+        self.values.append(value)
+
     def clear(self):
         """Forgets the rounds so far."""
         self.values.clear()
@@ -47,14 +56,15 @@ class Row:
         self.cpu.append(cpu_seconds * GIB / size)
 
     def summary(self):
+        digits = 1 if self.unit else 3
         return {
             "name": self.name,
             "unit": self.unit,
             "n": len(self.values),
-            "median": round(statistics.median(self.values), 1),
-            "min": round(min(self.values), 1),
-            "max": round(max(self.values), 1),
-            "cpu_s_per_gib": round(statistics.median(self.cpu), 4),
+            "median": round(statistics.median(self.values), digits),
+            "min": round(min(self.values), digits),
+            "max": round(max(self.values), digits),
+            "cpu_s_per_gib": round(statistics.median(self.cpu), 4) if self.cpu else None,
         }
 
 
@@ -76,22 +86,41 @@ class Target:
         row, over = ((r.cpu if self.cpu else r.values) for r in (rows[self.row], rows[self.over]))
         return round(statistics.median(a / b for a, b in zip(row, over, strict=True)), 3)
 
-    def verdict(self, ratio):
-        if self.at_least is not None:
-            return {"at_least": self.at_least, "met": ratio >= self.at_least}
-        return {"at_most": self.at_most, "met": ratio <= self.at_most}
+    def verdict(self, rows):
+        return _verdict(self, self.ratio(rows))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a row's median is to be."""
+
+    row: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def name(self):
+        return self.row
+
+    def verdict(self, rows):
+        return _verdict(self, statistics.median(rows[self.row].values))
+
+
+def _verdict(wanted, value):
+    if wanted.at_least is not None:
+        return {"at_least": wanted.at_least, "met": value >= wanted.at_least}
+    return {"at_most": wanted.at_most, "met": value <= wanted.at_most}
 
 
 def document(suite, rows, targets, conditions):
     rows = list(rows)
     by_name = {row.name: row for row in rows}
-    ratios = {target.name: target.ratio(by_name) for target in targets}
     return {
         "suite": suite,
         "conditions": conditions,
         "results": [row.summary() for row in rows],
-        "ratios": ratios,
-        "targets": {target.name: target.verdict(ratios[target.name]) for target in targets},
+        "ratios": {t.name: t.ratio(by_name) for t in targets if isinstance(t, Target)},
+        "targets": {target.name: target.verdict(by_name) for target in targets},
     }
 
 
@@ -105,13 +134,21 @@ def write(path, result):
 def table(result):
     """The result as a short text."""
     lines = [f"{'':<26}{'median':>9}{'min':>9}{'max':>9}{'':>6}{'n':>4}{'CPU s/GiB':>11}"]
-    for row in result["results"]:
-        lines.append(
-            f"{row['name']:<26}{row['median']:>9.0f}{row['min']:>9.0f}{row['max']:>9.0f}"
-            f" {row['unit']:<5}{row['n']:>4}{row['cpu_s_per_gib']:>11.3f}"
+    rows = {row["name"]: row for row in result["results"]}
+    for row in rows.values():
+        values = "".join(
+            f"{row[key]:>9.{0 if row['unit'] else 3}f}" for key in ("median", "min", "max")
         )
+        cpu = "" if row["cpu_s_per_gib"] is None else f"{row['cpu_s_per_gib']:.3f}"
+        lines.append(f"{row['name']:<26}{values} {row['unit']:<5}{row['n']:>4}{cpu:>11}".rstrip())
     for name, target in result["targets"].items():
-        wanted = f">= {target['at_least']}x" if "at_least" in target else f"<= {target['at_most']}x"
+        sign, wanted = (
+            (">=", target["at_least"]) if "at_least" in target else ("<=", target["at_most"])
+        )
         verdict = "met" if target["met"] else "MISSED"
-        lines.append(f"{name}: {result['ratios'][name]:.2f}x, target {wanted}: {verdict}")
+        if name in result["ratios"]:
+            got, wanted = f"{result['ratios'][name]:.2f}x", f"{wanted}x"
+        else:
+            got = f"{rows[name]['median']:g}"
+        lines.append(f"{name}: {got}, target {sign} {wanted}: {verdict}")
     return "\n".join(lines)

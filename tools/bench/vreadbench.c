@@ -2,16 +2,19 @@
 /*
  * vreadbench - reads HDFS blocks through libvread, once, in order.
  *
- *   vreadbench [-e ENDPOINT] [-a read|pread|async] [-r REQUEST] [-s] < BLOCKS
+ *   vreadbench [-e ENDPOINT] [-a read|pread|async|open] [-r REQUEST] [-s] < BLOCKS
  *
  * BLOCKS: lines POOL/blk_ID_GENSTAMP[@STORAGE]:LENGTH.  Every block is opened, read to its
- * end and closed; all that is in the time, connecting is not.
+ * end and closed; all that is in the time, which begins with the first line: connecting
+ * is not.
  *
  *   read    vread_read() into one page-aligned buffer of REQUEST bytes: what a sequential
  *           reader does, and the same contract as read(2)
  *   pread   vread_pread() likewise, one call at a time: no read-ahead
  *   async   vread_submit()/vread_reap(): no copy; every byte is looked at where it is,
  *           since a reader that never did would measure nothing
+ *   open    opens and closes each block; prints the microseconds of the opening as soon as
+ *           it has them, a line each
  *
  * -s sums up what read and pread return, too (for comparing, not for measuring).
  */
@@ -110,6 +113,13 @@ static int read_async(struct bench *b, struct vread_file *f, uint64_t length)
 	return 0;
 }
 
+/* What is only opened is done with. */
+static int read_nothing(struct bench *b, struct vread_file *f, uint64_t length)
+{
+	(void)b, (void)f, (void)length;
+	return 0;
+}
+
 /* One line of BLOCKS. */
 static bool parse_block(const char *line, struct name *n)
 {
@@ -148,6 +158,7 @@ static uint64_t read_blocks(struct bench *b, read_block *read_one)
 	while (fgets(line, sizeof(line), stdin)) {
 		struct name n;
 		struct vread_file *f;
+		struct measure start;
 		int r;
 
 		line[strcspn(line, "\n")] = '\0';
@@ -156,7 +167,12 @@ static uint64_t read_blocks(struct bench *b, read_block *read_one)
 				line);
 			exit(2);
 		}
+		start = measure_now();
 		r = vread_open(b->connection, &n.block, &f);
+		if (r == 0 && read_one == read_nothing) {
+			printf("%.1f\n", (measure_now().seconds - start.seconds) * 1e6);
+			fflush(stdout);
+		}
 		if (r == 0) {
 			r = read_one(b, f, n.block.visible_length);
 			vread_close(f);
@@ -178,7 +194,9 @@ static read_block *api_named(const char *name)
 		return read_positional;
 	if (!strcmp(name, "async"))
 		return read_async;
-	fprintf(stderr, "-a %s: expected read, pread or async\n", name);
+	if (!strcmp(name, "open"))
+		return read_nothing;
+	fprintf(stderr, "-a %s: expected read, pread, async or open\n", name);
 	exit(2);
 }
 
@@ -215,9 +233,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	b.buffer = measure_buffer(b.request);
+	ungetc(getchar(), stdin);
 	start = measure_now();
 	bytes = read_blocks(&b, read_one);
-	measure_print(start, bytes, b.sum);
+	if (read_one != read_nothing)
+		measure_print(start, bytes, b.sum);
 	vread_disconnect(b.connection);
 	return 0;
 }

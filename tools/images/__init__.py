@@ -13,6 +13,7 @@ from tools.images.datanode import TABLES, DatanodeImage, ImageError, make_datano
 from tools.images.extents import Extent, file_extents
 from tools.images.layout import DataDir, layout_of, write_layout
 from tools.images.live import LiveDisk
+from tools.images.lvm import Physical, VolumeGroup, make_disk
 from tools.images.mounts import MountSpace
 
 __all__ = [
@@ -23,8 +24,11 @@ __all__ = [
     "ImageError",
     "LiveDisk",
     "MountSpace",
+    "Physical",
+    "VolumeGroup",
     "file_extents",
     "layout_of",
     "make_datanode_image",
+    "make_disk",
     "write_layout",
 ]

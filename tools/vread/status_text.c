@@ -112,12 +112,17 @@ static void print_data_dir(FILE *out, const json_t *dir)
 
 static void print_filesystem(FILE *out, const json_t *filesystem)
 {
-	char line[512];
+	const char *logical = json_string_value(json_object_get(filesystem, "volume"));
+	char line[640];
 	json_t *dir;
 	size_t i;
 
-	snprintf(line, sizeof(line), "partition %.16s: %.256s", text(filesystem, "partition"),
-		 text(filesystem, "state"));
+	if (logical)
+		snprintf(line, sizeof(line), "logical volume %.256s: %.256s", logical,
+			 text(filesystem, "state"));
+	else
+		snprintf(line, sizeof(line), "partition %.16s: %.256s",
+			 text(filesystem, "partition"), text(filesystem, "state"));
 	print_wrapped(out, line);
 	json_array_foreach(json_object_get(filesystem, "data-dirs"), i, dir)
 	{
@@ -172,6 +177,23 @@ static void print_image(FILE *out, const char *name, const char *state, const js
 		tail(text(image, "image"), WIDTH - 37, buf));
 }
 
+/* How it is read and why, where that is known. */
+static void print_mode(FILE *out, const json_t *image)
+{
+	const char *warning = json_string_value(json_object_get(image, "warning"));
+	char line[512];
+
+	if (json_object_get(image, "because")) {
+		snprintf(line, sizeof(line), "read %s: %.300s", text(image, "mode"),
+			 text(image, "because"));
+		print_wrapped(out, line);
+	}
+	if (warning) {
+		snprintf(line, sizeof(line), "WARNING: %.400s", warning);
+		print_wrapped(out, line);
+	}
+}
+
 static void print_datanode(FILE *out, const json_t *datanode)
 {
 	const json_t *refused = json_object_get(datanode, "error");
@@ -186,6 +208,7 @@ static void print_datanode(FILE *out, const json_t *datanode)
 	json_array_foreach(images, i, image)
 	{
 		print_image(out, i ? "" : name ?: "-", i ? "" : state, image);
+		print_mode(out, image);
 	}
 	if (refused)
 		print_wrapped(out, json_string_value(refused) ?: "-");

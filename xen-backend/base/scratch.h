@@ -11,10 +11,12 @@
 #include <stddef.h>
 
 enum scratch_kind {
-	SCRATCH_BOUNCE, /* source.c: O_DIRECT reads that are not aligned */
-	SCRATCH_DATA,   /* block/read.c: data not yet verified */
-	SCRATCH_SUMS,   /* block/read.c: checksums of that data */
-	SCRATCH_LOG,    /* journal_log.c: blocks of a journal */
+	SCRATCH_BOUNCE,   /* source.c: O_DIRECT reads that are not aligned */
+	SCRATCH_DATA,     /* block/read.c: data not yet verified */
+	SCRATCH_SUMS,     /* block/read.c: checksums of that data */
+	SCRATCH_LOG,      /* journal_log.c: blocks of a journal */
+	SCRATCH_PACKED,   /* qcow2_unpack.c: a compressed cluster */
+	SCRATCH_UNPACKED, /* the same one unpacked; nbd.c: blocks of which a part is wanted */
 	SCRATCH_KINDS,
 };
 

@@ -14,6 +14,7 @@
 #include "block/replica_cache.h"
 #include "block/served.h"
 #include "block/store.h"
+#include "disk/usage.h"
 
 /* Stays where it is until the store ends; what it serves changes. */
 struct store_datanode {
@@ -26,8 +27,9 @@ struct store_datanode {
 	unsigned num_data_dirs;
 	struct published *published;
 
-	pthread_mutex_t lock; /* of the pointer served: held to copy or change it, no longer */
+	pthread_mutex_t lock; /* of these two: held to copy or change them, no longer */
 	struct served *served;
+	struct image_usage *usage; /* of each image, as it was asked for last */
 
 	/* refresh.c's */
 	atomic_bool wanted; /* somebody missed something: look soon */
@@ -42,6 +44,8 @@ struct block_store {
 	unsigned num_datanodes;
 	struct replica_cache *cache;
 	struct refresher *refresher; /* NULL: not started */
+	image_usage_fn *usage;       /* NULL: images are read as their files' kind calls for */
+	void *usage_ctx;
 };
 
 struct block_handle {

@@ -86,13 +86,12 @@ static int walk_pool(struct walk *w, const char *dir, const char *pool)
 
 static bool is_refused(const struct walk *w, const struct layout_filesystem *lfs)
 {
-	char partition[16], *reason;
+	char place[LAYOUT_MAX_PLACE], *reason;
 	bool refused = parser_fs_state(w->fs, &reason) == FS_REFUSED;
 
 	if (refused)
-		log_warn("datanode %s: partition %s: %s; its blocks are not listed",
-			 w->listing.datanode, layout_partition_name(lfs, partition),
-			 reason ? reason : "out of memory");
+		log_warn("datanode %s: %s: %s; its blocks are not listed", w->listing.datanode,
+			 layout_place(lfs, place), reason ? reason : "out of memory");
 	free(reason);
 	return refused;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "block/usage.h"
 #include "base/error.h"
 #include "layout/place.h"
 
@@ -21,6 +22,11 @@ static struct served *served_new(struct store_datanode *dn)
 	return v;
 }
 
+static int out_of_memory(const struct store_datanode *dn, char **ret_error)
+{
+	return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
+}
+
 /* Better told now, with a reason, than at a read.  One that is refused may be read later: its
  * owner's fsck or unmounting changes that. */
 static int add_filesystem(struct served *v, unsigned i, const struct parser_states *states,
@@ -30,7 +36,7 @@ static int add_filesystem(struct served *v, unsigned i, const struct parser_stat
 	enum fs_state state = states->state[i];
 	const char *reason = states->reason[i];
 	const char *path = image_path(v->images[lfs->image]);
-	char partition[16];
+	char place[LAYOUT_MAX_PLACE];
 	int r = layout_volume(v->images, lfs, &v->volumes[i]);
 
 	if (r < 0)
@@ -40,12 +46,11 @@ static int add_filesystem(struct served *v, unsigned i, const struct parser_stat
 	v->fs[i] = (struct parser_fs){v->parser, i, v->volumes[i]};
 	if (r < 0)
 		return error_text(ret_error, r,
-				  "image %s, partition %s: the %s file system cannot be read: %s",
-				  path, layout_partition_name(lfs, partition), lfs->type, reason);
+				  "image %s, %s: the %s file system cannot be read: %s", path,
+				  layout_place(lfs, place), lfs->type, reason);
 	if (state == FS_REFUSED)
-		log_info("datanode %s: image %s, partition %s: %s; reads are refused while that "
-			 "is so",
-			 v->datanode->name, path, layout_partition_name(lfs, partition), reason);
+		log_info("datanode %s: image %s, %s: %s; reads are refused while that is so",
+			 v->datanode->name, path, layout_place(lfs, place), reason);
 	return 0;
 }
 
@@ -56,29 +61,72 @@ static int add_filesystems(struct served *v, const struct parser_states *states,
 	v->volumes = calloc(v->layout->num_filesystems + 1, sizeof(*v->volumes));
 	v->fs = calloc(v->layout->num_filesystems + 1, sizeof(*v->fs));
 	if (!v->volumes || !v->fs)
-		return error_text(ret_error, -ENOMEM, "image %s: out of memory",
-				  v->datanode->images[0]);
+		return out_of_memory(v->datanode, ret_error);
 	for (unsigned i = 0; i < v->layout->num_filesystems && r == 0; i++)
 		r = add_filesystem(v, i, states, ret_error);
 	return r;
 }
 
-static int open_images(struct served *v, char **ret_error)
+static int start_parser(struct served *v, char **ret_error)
 {
 	const struct store_datanode *dn = v->datanode;
+	int r = parser_new(dn->name, v->images, dn->num_images, NULL, &v->parser);
+
+	if (r < 0)
+		error_text(ret_error, r, "image %s: cannot start a parser: %s", dn->images[0],
+			   strerror(-r));
+	return r;
+}
+
+static int open_images(struct served *v, char **ret_error)
+{
+	struct store_datanode *dn = v->datanode;
 	int r = 0;
 
+	usage_update(dn);
 	v->images = calloc(dn->num_images, sizeof(*v->images));
 	if (!v->images)
-		return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
+		return out_of_memory(dn, ret_error);
 	for (unsigned i = 0; i < dn->num_images && r == 0; i++)
-		r = image_open(dn->images[i], SOURCE_AUTO, &v->images[i], ret_error);
-	if (r == 0) {
-		r = parser_new(dn->name, v->images, dn->num_images, NULL, &v->parser);
-		if (r < 0)
-			error_text(ret_error, r, "cannot start a parser: %s", strerror(-r));
-	}
+		r = image_open(dn->images[i], usage_mode(dn, i), &v->images[i], ret_error);
 	return r;
+}
+
+/* Takes over both; either may be NULL. */
+static char *join_sentences(char *a, char *b)
+{
+	char *both = NULL;
+
+	if (!a || !b)
+		return a ? a : b;
+	error_text(&both, 0, "%s. %s", a, b);
+	free(a);
+	free(b);
+	return both;
+}
+
+/* Those that can be; *ret_error tells of the others.  Negative errno: none can. */
+static int open_some_images(struct served *v, char **ret_error)
+{
+	struct store_datanode *dn = v->datanode;
+	unsigned opened = 0;
+	int last = 0;
+
+	usage_update(dn);
+	v->images = calloc(dn->num_images, sizeof(*v->images));
+	if (!v->images)
+		return out_of_memory(dn, ret_error);
+	for (unsigned i = 0; i < dn->num_images; i++) {
+		char *error = NULL;
+		int r = image_open(dn->images[i], usage_mode(dn, i), &v->images[i], &error);
+
+		if (r == 0)
+			opened++;
+		else
+			last = r;
+		*ret_error = join_sentences(*ret_error, error);
+	}
+	return opened ? 0 : last;
 }
 
 int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_error)
@@ -88,10 +136,12 @@ int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_er
 	int r;
 
 	if (!v)
-		return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
+		return out_of_memory(dn, ret_error);
 	r = open_images(v, ret_error);
 	if (r == 0)
 		r = layout_load(dn->layout_path, &v->layout, ret_error);
+	if (r == 0)
+		r = start_parser(v, ret_error);
 	if (r == 0)
 		r = parser_use(v->parser, v->layout, dn->layout_path, &states, ret_error);
 	if (r == 0)
@@ -124,16 +174,21 @@ static struct served *serve_nothing(struct store_datanode *dn, char *reason)
 static int look_into_images(struct store_datanode *dn, struct served *v, char **ret_error)
 {
 	struct parser_states states = {0};
-	int r = open_images(v, ret_error);
+	char *unopened = NULL, *missing = NULL;
+	int r = open_some_images(v, &unopened);
 
 	if (r == 0)
+		r = start_parser(v, &missing);
+	if (r == 0)
 		r = parser_discover(v->parser, (const char *const *)dn->data_dirs,
-				    dn->num_data_dirs, &v->layout, &states, ret_error);
-	if (r == 0) {
-		v->missing = *ret_error;
-		*ret_error = NULL;
-		r = add_filesystems(v, &states, ret_error);
+				    dn->num_data_dirs, &v->layout, &states, &missing);
+	missing = join_sentences(unopened, missing);
+	if (r < 0) {
+		*ret_error = missing;
+		return r;
 	}
+	v->missing = missing;
+	r = add_filesystems(v, &states, ret_error);
 	parser_states_clear(&states);
 	return r;
 }
@@ -154,13 +209,21 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+/* NULL: one that cannot be used. */
+static bool same_image(struct image *a, struct image *b)
+{
+	if (!a || !b)
+		return a == b;
+	return image_is_same(a, b) && image_is_direct(a) == image_is_direct(b);
+}
+
 /* Of the same datanode. */
 static bool same_images(const struct served *a, const struct served *b)
 {
 	if (!a->images || !b->images)
 		return a->images == b->images;
 	for (unsigned i = 0; i < a->datanode->num_images; i++)
-		if (!image_is_same(a->images[i], b->images[i]))
+		if (!same_image(a->images[i], b->images[i]))
 			return false;
 	return true;
 }

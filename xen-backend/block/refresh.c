@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "block/load.h"
+#include "block/usage.h"
 
 #define WANTED_INTERVAL_MS 1000U
 #define MISSING_INTERVAL_MS 10000U
@@ -26,6 +27,7 @@ struct refresher {
 	pthread_mutex_t lock; /* of stop, and of sleeping against being woken */
 	pthread_cond_t wake;
 	bool stop;
+	bool usage; /* to be asked for again */
 };
 
 static uint64_t now_ms(void)
@@ -58,15 +60,15 @@ static bool is_doubtful(struct store_datanode *dn, const struct served *old,
 
 static void log_change(const struct served *v)
 {
-	char partition[16];
+	char place[LAYOUT_MAX_PLACE];
 
 	for (unsigned i = 0; i < v->layout->num_filesystems; i++) {
 		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
 
-		layout_partition_name(lfs, partition);
+		layout_place(lfs, place);
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
-			log_info("datanode %s: serving %s, partition %s, %s: storage %s, %u pools",
-				 v->datanode->name, v->datanode->images[lfs->image], partition,
+			log_info("datanode %s: serving %s, %s, %s: storage %s, %u pools",
+				 v->datanode->name, v->datanode->images[lfs->image], place,
 				 lfs->data_dirs[k].path, lfs->data_dirs[k].storage_id,
 				 lfs->data_dirs[k].num_pools);
 	}
@@ -74,15 +76,29 @@ static void log_change(const struct served *v)
 		log_warn("datanode %s: not served yet: %s", v->datanode->name, v->missing);
 }
 
+static struct served *load(struct store_datanode *dn)
+{
+	struct served *v = NULL;
+	char *error = NULL;
+
+	if (!dn->layout_path)
+		v = load_by_data_dirs(dn);
+	else
+		load_by_layout(dn, &v, &error);
+	if (!v)
+		log_warn("datanode %s: cannot be looked into again: %s", dn->name,
+			 error ? error : "out of memory");
+	free(error);
+	return v;
+}
+
 static void look(struct store_datanode *dn)
 {
-	struct served *new = load_by_data_dirs(dn);
+	struct served *new = load(dn);
 	struct served *old;
 
-	if (!new) {
-		log_warn("datanode %s: out of memory", dn->name);
+	if (!new)
 		return;
-	}
 	if (!dn->served) {
 		log_change(new);
 		store_datanode_serve(dn, new);
@@ -142,12 +158,21 @@ static struct store_datanode *first_due(struct block_store *s)
 	return first;
 }
 
-/* Until the time, a request or the end. */
-static void sleep_until(struct refresher *r, uint64_t ms)
+/* Until dn is due (NULL: nobody will be), a request or the end. */
+static void sleep_until_due(struct refresher *r, struct store_datanode *dn)
 {
+	uint64_t ms = dn ? due(dn) : now_ms() + SLOW_INTERVAL_MS;
 	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
 
 	pthread_cond_timedwait(&r->wake, &r->lock, &t);
+}
+
+/* Opens those anew that are to be read in another way than they are. */
+static void look_at_usage(struct block_store *s)
+{
+	for (unsigned i = 0; i < s->num_datanodes; i++)
+		if (usage_update(s->datanodes[i]))
+			refresh_look(s->datanodes[i]);
 }
 
 static void *run(void *arg)
@@ -159,14 +184,18 @@ static void *run(void *arg)
 	pthread_mutex_lock(&r->lock);
 	while (!r->stop) {
 		struct store_datanode *dn = first_due(s);
-		uint64_t at = due(dn);
+		bool usage = r->usage;
 
-		if (at > now_ms()) {
-			sleep_until(r, at);
+		if (!usage && (!dn || due(dn) > now_ms())) {
+			sleep_until_due(r, dn);
 			continue;
 		}
+		r->usage = false;
 		pthread_mutex_unlock(&r->lock);
-		refresh_look(dn);
+		if (usage)
+			look_at_usage(s);
+		else
+			refresh_look(dn);
 		pthread_mutex_lock(&r->lock);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -180,6 +209,18 @@ void refresh_want(struct store_datanode *dn)
 	if (!dn->num_data_dirs || atomic_exchange(&dn->wanted, true) || !r)
 		return;
 	pthread_mutex_lock(&r->lock);
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void refresh_usage(struct block_store *s)
+{
+	struct refresher *r = s->refresher;
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->usage = true;
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -211,7 +252,7 @@ int refresher_start(struct block_store *s)
 {
 	int r;
 
-	if (!first_due(s))
+	if (!first_due(s) && !s->usage)
 		return 0;
 	s->refresher = refresher_new();
 	if (!s->refresher)

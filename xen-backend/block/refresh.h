@@ -20,6 +20,9 @@ void refresher_stop(struct block_store *s); /* nothing if it was not started */
 /* A request missed something that dn might have by now.  Any thread; never waits for I/O. */
 void refresh_want(struct store_datanode *dn);
 
+/* Images' writers may have changed, and with them how images are to be read.  Any thread. */
+void refresh_usage(struct block_store *s);
+
 /* Looks once, now.  The refresher's, and without one the caller's. */
 void refresh_look(struct store_datanode *dn);
 

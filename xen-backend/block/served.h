@@ -23,12 +23,12 @@ struct served {
 	atomic_uint references;
 	atomic_bool retired;             /* no longer what the datanode serves */
 	struct store_datanode *datanode; /* stays as long as the store */
-	struct image **images;           /* as the datanode names them; NULL: they cannot be used */
-	struct image_layout *layout;     /* never NULL */
-	struct volume **volumes;         /* one per layout->filesystems ... */
-	struct parser_fs *fs;            /* ... and what is on it, as told by ... */
-	struct parser *parser;           /* ... this one */
-	char *missing;                   /* what is not served, and why; NULL: nothing */
+	struct image **images;       /* as the datanode names them; NULL, all or one: unusable */
+	struct image_layout *layout; /* never NULL */
+	struct volume **volumes;     /* one per layout->filesystems ... */
+	struct parser_fs *fs;        /* ... and what is on it, as told by ... */
+	struct parser *parser;       /* ... this one */
+	char *missing;               /* what is not served, and why; NULL: nothing */
 };
 
 struct served *served_get(struct served *v); /* NULL is returned */

@@ -10,6 +10,7 @@
 #include "block/internal.h"
 #include "block/load.h"
 #include "block/refresh.h"
+#include "block/usage.h"
 #include "base/error.h"
 
 struct block_store *block_store_new(void)
@@ -55,6 +56,7 @@ static void free_datanode(struct store_datanode *dn)
 	published_free(dn->published);
 	free_texts(dn->data_dirs, dn->num_data_dirs);
 	free_texts(dn->images, dn->num_images);
+	free(dn->usage);
 	free(dn->layout_path);
 	free(dn->name);
 	free(dn);
@@ -75,6 +77,17 @@ void block_store_free(struct block_store *s)
 int block_store_start(struct block_store *s)
 {
 	return refresher_start(s);
+}
+
+void block_store_set_usage(struct block_store *s, image_usage_fn *fn, void *ctx)
+{
+	s->usage = fn;
+	s->usage_ctx = ctx;
+}
+
+void block_store_usage_changed(struct block_store *s)
+{
+	refresh_usage(s);
 }
 
 /* ---- adding ------------------------------------------------------------------ */
@@ -98,7 +111,9 @@ static struct store_datanode *new_datanode(struct block_store *s, const char *na
 	dn->store = s;
 	dn->name = strdup(name);
 	dn->published = published_new();
-	if (dn->name && dn->published && copy_texts(images, &dn->images, &dn->num_images))
+	dn->usage = calloc(images.count, sizeof(*dn->usage));
+	if (dn->name && dn->published && dn->usage &&
+	    copy_texts(images, &dn->images, &dn->num_images))
 		return dn;
 	free_datanode(dn);
 	return NULL;
@@ -284,7 +299,22 @@ static json_t *data_dirs_status(const struct store_datanode *dn)
 	return array;
 }
 
-static json_t *images_status(const struct store_datanode *dn, const struct served *v)
+static void add_usage(json_t *entry, struct store_datanode *dn, unsigned image)
+{
+	struct image_usage u;
+
+	pthread_mutex_lock(&dn->lock);
+	u = dn->usage[image];
+	pthread_mutex_unlock(&dn->lock);
+	if (u.because[0])
+		json_object_set_new(entry, "because", json_string(u.because));
+	if (u.because[0] && u.owner != IMAGE_NO_OWNER)
+		json_object_set_new(entry, "owner", json_integer(u.owner));
+	if (u.warning[0])
+		json_object_set_new(entry, "warning", json_string(u.warning));
+}
+
+static json_t *images_status(struct store_datanode *dn, const struct served *v)
 {
 	json_t *array = json_array();
 
@@ -300,6 +330,7 @@ static json_t *images_status(const struct store_datanode *dn, const struct serve
 			json_object_set_new(entry, "size",
 					    json_integer((json_int_t)image_size(img)));
 		}
+		add_usage(entry, dn, i);
 		json_array_append_new(array, entry);
 	}
 	return array;

@@ -18,11 +18,19 @@
 
 #include <jansson.h>
 
+#include "disk/usage.h"
+
 struct block_store;
 struct store_datanode;
 
 struct block_store *block_store_new(void); /* NULL: out of memory */
 void block_store_free(struct block_store *s);
+
+/* Before the first datanode is added: how an image is to be read is asked of fn whenever it is
+ * opened or looked into again. */
+void block_store_set_usage(struct block_store *s, image_usage_fn *fn, void *ctx);
+/* What fn answers may have changed: images whose mode did are opened again soon.  Any thread. */
+void block_store_usage_changed(struct block_store *s);
 
 /* Texts, at least one; they need not outlive the call. */
 struct block_texts {
@@ -56,7 +64,8 @@ const char *store_datanode_name(const struct store_datanode *dn);
  *   state          "served", or "waiting": nothing was found yet
  *   missing        what of data-dirs is not served, and why; absent: nothing
  *   images         objects: image as configured; format, size and mode, which are absent while it
- *                  cannot be opened
+ *                  cannot be opened; because, owner (a domain) and warning of its usage, where
+ *                  there is such
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON"
  *   published      events taken, and blocks withdrawn now (published.h) */

@@ -126,6 +126,19 @@ static const char *parse_enabled(const char *value, void *field, const struct ke
 	return "yes, no or auto";
 }
 
+static const char *parse_image_mode(const char *value, void *field, const struct key *k)
+{
+	static const char *const names[] = {"auto", "buffered", "direct"};
+
+	(void)k;
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(value, names[i]) == 0) {
+			*(enum source_mode *)field = (enum source_mode)i;
+			return NULL;
+		}
+	return "auto, buffered or direct";
+}
+
 static const char *set_string(const char *value, void *field)
 {
 	char *copy = strdup(value);
@@ -276,6 +289,7 @@ static const struct key keys[] = {
 	{SECTION_LOCAL, "max-total-pool-pages", parse_limit, IN_CONFIG(local.max_total_pool_pages),
 	 VREAD_MIN_POOL_PAGES, 1U << 28, false},
 	{SECTION_DATANODE, "image", parse_image, IN_DATANODE(images), 0, LAYOUT_MAX_IMAGES, true},
+	{SECTION_DATANODE, "image-mode", parse_image_mode, IN_DATANODE(image_mode), 0, 0, false},
 	{SECTION_DATANODE, "data-dirs", parse_data_dirs, IN_DATANODE(data_dirs), 0,
 	 LAYOUT_MAX_DATA_DIRS, false},
 	{SECTION_DATANODE, "layout", parse_path, IN_DATANODE(layout), 0, 0, false},

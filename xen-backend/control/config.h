@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/log.h"
+#include "disk/source.h"
 
 #define CONFIG_DEFAULT_PATH "/etc/vread/vread.conf"
 
@@ -29,7 +30,8 @@ struct config_paths {
 struct config_datanode {
 	char *name;
 	struct config_paths images; /* as image_open() takes them */
-	char *layout;               /* NULL: none */
+	enum source_mode image_mode;
+	char *layout; /* NULL: none */
 	struct config_paths data_dirs;
 	unsigned line; /* of its section */
 };

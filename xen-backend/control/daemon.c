@@ -25,6 +25,7 @@
 #include "control/datanodes.h"
 #include "policy/policy.h"
 #include "port/local/local.h"
+#include "port/xen/disks.h"
 #include "port/xen/xen.h"
 #include "ring/session.h"
 
@@ -33,6 +34,7 @@ struct daemon {
 	const char *config_path;
 	time_t started;
 	sd_event *event;
+	struct xen_disks *disks;
 	struct datanodes datanodes;
 	struct session_server *sessions;
 	struct control *control;
@@ -187,10 +189,28 @@ static int start_xen(struct daemon *d, const struct port_events *events)
 	return 0;
 }
 
+static void disks_changed(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	block_store_usage_changed(d->datanodes.store);
+}
+
+static int start_datanodes(struct daemon *d)
+{
+	int r = 0;
+
+	if (d->config->xen.enabled != CONFIG_NO)
+		r = xen_disks_start(&d->disks, d->event, disks_changed, d);
+	if (r && r != -ENODEV)
+		return r;
+	return datanodes_open(&d->datanodes, d->config, d->disks);
+}
+
 static int start(struct daemon *d)
 {
 	struct port_events events;
-	int r = datanodes_open(&d->datanodes, d->config);
+	int r = start_datanodes(d);
 
 	if (r)
 		return r;
@@ -224,6 +244,7 @@ static void stop(struct daemon *d)
 	control_stop(d->control);
 	session_server_free(d->sessions);
 	datanodes_close(&d->datanodes);
+	xen_disks_stop(d->disks);
 	policy_free(d->local_policy);
 }
 
@@ -258,7 +279,7 @@ unsigned daemon_check_datanodes(const struct config *config)
 	struct datanodes d;
 	unsigned refused;
 
-	if (datanodes_open(&d, config)) {
+	if (datanodes_open(&d, config, NULL)) {
 		log_error("out of memory");
 		return 1;
 	}

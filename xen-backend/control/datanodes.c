@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "block/store.h"
+#include "port/xen/disks.h"
 
 static struct block_texts texts(const struct config_paths *paths)
 {
@@ -50,14 +51,50 @@ static void add(struct datanodes *d, const struct config_datanode *n)
 	free(error);
 }
 
-int datanodes_open(struct datanodes *d, const struct config *config)
+static enum source_mode configured_mode(const struct datanodes *d, const char *datanode)
 {
+	for (size_t i = 0; i < d->config->num_datanodes; i++)
+		if (!strcmp(d->config->datanodes[i].name, datanode))
+			return d->config->datanodes[i].image_mode;
+	return SOURCE_AUTO;
+}
+
+/* The operator's word counts, but not without a warning where it is known to be wrong. */
+static void force(struct image_usage *u, enum source_mode mode)
+{
+	if (mode == SOURCE_BUFFERED && u->mode == SOURCE_DIRECT)
+		snprintf(
+			u->warning, sizeof(u->warning),
+			"image-mode = buffered, but it is %s: those writes go past the page cache, "
+			"and reads will be stale; remove image-mode",
+			u->because);
+	snprintf(u->because, sizeof(u->because), "set by image-mode");
+	u->mode = mode;
+}
+
+static void usage_of(void *ctx, const char *datanode, const char *path, struct image_usage *ret)
+{
+	const struct datanodes *d = ctx;
+	enum source_mode mode = configured_mode(d, datanode);
+
+	*ret = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
+	if (d->disks)
+		xen_disks_usage(d->disks, path, ret);
+	if (mode != SOURCE_AUTO)
+		force(ret, mode);
+}
+
+int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks)
+{
+	d->config = config;
+	d->disks = disks;
 	d->store = block_store_new();
 	d->refused = json_array();
 	if (!d->store || !d->refused) {
 		datanodes_close(d);
 		return -ENOMEM;
 	}
+	block_store_set_usage(d->store, usage_of, d);
 	for (size_t i = 0; i < config->num_datanodes; i++)
 		add(d, &config->datanodes[i]);
 	return 0;

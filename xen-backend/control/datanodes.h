@@ -10,14 +10,18 @@
 #include "control/config.h"
 
 struct block_store;
+struct xen_disks;
 
 struct datanodes {
+	const struct config *config;
+	struct xen_disks *disks; /* NULL: who writes images is not known here */
 	struct block_store *store;
 	json_t *refused; /* array, as control.h describes it */
 };
 
-/* 0 or -ENOMEM.  An unusable datanode is logged and noted, the others are served. */
-int datanodes_open(struct datanodes *d, const struct config *config);
+/* 0 or -ENOMEM.  An unusable datanode is logged and noted, the others are served.  *d stays
+ * where it is until datanodes_close(), and disks lives as long. */
+int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks);
 void datanodes_close(struct datanodes *d);
 /* New reference: those served, then those refused. */
 json_t *datanodes_status(const struct datanodes *d);

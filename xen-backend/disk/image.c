@@ -8,6 +8,7 @@
 #include "disk/image.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,36 +16,45 @@
 #include "disk/image_impl.h"
 
 #define ATTEMPTS 8 /* at a run that moves while it is read */
+#define MAX_LAYERS 32
 
-static const struct image_ops *const formats[] = {&image_raw};
+static const struct image_format formats[] = {
+	{"raw", &image_raw, NULL},         {"qcow2", &image_qcow2, NULL},
+	{"vhd", &image_vhd, NULL},         {"qemu-parallels", &image_nbd, "parallels"},
+	{"qemu-vdi", &image_nbd, "vdi"},   {"qemu-vhdx", &image_nbd, "vhdx"},
+	{"qemu-vmdk", &image_nbd, "vmdk"},
+};
+#define NUM_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-static const struct image_ops *find_format(const char *name, size_t length)
+static const struct image_format *find_format(const char *name, size_t length)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strlen(formats[i]->name) == length && !memcmp(formats[i]->name, name, length))
-			return formats[i];
+	for (size_t i = 0; i < NUM_FORMATS; i++)
+		if (strlen(formats[i].name) == length && !memcmp(formats[i].name, name, length))
+			return &formats[i];
 	return NULL;
 }
 
-static const struct image_ops *split(const char *spec, const char **ret_path)
+static const struct image_format *split(const char *spec, const char **ret_path)
 {
 	size_t prefix = strcspn(spec, ":/");
 
 	*ret_path = spec[prefix] == ':' ? spec + prefix + 1 : spec;
-	return spec[prefix] == ':' ? find_format(spec, prefix) : &image_raw;
+	return spec[prefix] == ':' ? find_format(spec, prefix) : &formats[0];
 }
 
 const char *image_spec_split(const char *spec, const char **ret_path)
 {
-	const struct image_ops *ops = split(spec, ret_path);
+	const struct image_format *format = split(spec, ret_path);
 
-	return ops ? ops->name : NULL;
+	return format ? format->name : NULL;
 }
 
 const char *image_format_names(void)
 {
-	return "raw";
+	return "raw, qcow2, vhd, qemu-parallels, qemu-vdi, qemu-vhdx or qemu-vmdk";
 }
+
+/* ---- opening ----------------------------------------------------------------- */
 
 static int open_format(struct image *img, const char *path, char **ret_error)
 {
@@ -55,28 +65,45 @@ static int open_format(struct image *img, const char *path, char **ret_error)
 	r = source_identity(img->source, &img->known);
 	if (r < 0)
 		return error_text(ret_error, r, "image %s: %s", path, strerror(-r));
-	return img->ops->open(img, ret_error);
+	return 0;
 }
 
-int image_open(const char *spec, enum source_mode mode, struct image **ret, char **ret_error)
+/* A chain of files that comes back to one of them has no end. */
+static int check_chain(const struct image *img, char **ret_error)
 {
-	const char *path;
-	const struct image_ops *ops = split(spec, &path);
-	struct image *img;
+	unsigned layers = 1;
+
+	for (const struct image *a = img->above; a; a = a->above, layers++) {
+		if (a->known.dev == img->known.dev && a->known.ino == img->known.ino)
+			return error_text(ret_error, -ELOOP,
+					  "image %s is its own backing file, by way of %s",
+					  image_path(img), image_path(img->above));
+		if (layers == MAX_LAYERS)
+			return error_text(ret_error, -ELOOP,
+					  "image %s: more than %u files back each other; "
+					  "shorten the chain: qemu-img rebase or commit",
+					  image_path(img), MAX_LAYERS);
+	}
+	return 0;
+}
+
+static int open_layer(const struct image_format *format, const char *path, enum source_mode mode,
+		      struct image *above, struct image **ret, char **ret_error)
+{
+	struct image *img = calloc(1, sizeof(*img));
 	int r;
 
-	if (!ops)
-		return error_text(ret_error, -EINVAL, "image %s: expected one of the formats %s",
-				  spec, image_format_names());
-	img = calloc(1, sizeof(*img));
 	if (!img)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", path);
 	pthread_mutex_init(&img->lock, NULL);
-	img->ops = ops;
+	img->format = format;
 	img->mode = mode;
-	img->spec = strdup(spec);
-	r = img->spec ? open_format(img, path, ret_error)
-		      : error_text(ret_error, -ENOMEM, "image %s: out of memory", path);
+	img->above = above;
+	r = open_format(img, path, ret_error);
+	if (r == 0)
+		r = check_chain(img, ret_error);
+	if (r == 0)
+		r = format->ops->open(img, ret_error);
 	if (r < 0) {
 		image_close(img);
 		return r;
@@ -85,31 +112,75 @@ int image_open(const char *spec, enum source_mode mode, struct image **ret, char
 	return 0;
 }
 
+int image_open(const char *spec, enum source_mode mode, struct image **ret, char **ret_error)
+{
+	const char *path;
+	const struct image_format *format = split(spec, &path);
+
+	if (!format)
+		return error_text(ret_error, -EINVAL, "image %s: expected one of the formats %s",
+				  spec, image_format_names());
+	return open_layer(format, path, mode, NULL, ret, ret_error);
+}
+
+/* name, as seen from the folder of the file that says it. */
+static char *path_beside(const char *file, const char *name)
+{
+	const char *slash = strrchr(file, '/');
+	char *path = NULL;
+
+	if (name[0] == '/' || !slash)
+		return strdup(name);
+	if (asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0)
+		return NULL;
+	return path;
+}
+
+int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error)
+{
+	const struct image_format *f = find_format(format, strlen(format));
+	char *path;
+	int r;
+
+	if (!f || (f->ops != &image_raw && f->ops != &image_qcow2))
+		return error_text(ret_error, -EMEDIUMTYPE,
+				  "image %s: its backing file %s has format %s, which is not "
+				  "read here (raw and qcow2 are)",
+				  image_path(img), name, format);
+	if (name[strcspn(name, ":/")] == ':')
+		return error_text(ret_error, -EMEDIUMTYPE,
+				  "image %s: its backing file %s is no plain path", image_path(img),
+				  name);
+	path = path_beside(image_path(img), name);
+	if (!path)
+		return error_text(ret_error, -ENOMEM, "image %s: out of memory", image_path(img));
+	r = open_layer(f, path, img->mode, img, &img->backing, ret_error);
+	free(path);
+	return r;
+}
+
 void image_close(struct image *img)
 {
 	if (!img)
 		return;
-	if (img->ops->close)
-		img->ops->close(img);
+	if (img->format->ops->close)
+		img->format->ops->close(img);
+	image_close(img->backing);
 	source_close(img->source);
-	free(img->spec);
 	pthread_mutex_destroy(&img->lock);
 	free(img);
 }
 
 int image_for_each_file(struct image *img, int (*cb)(void *ctx, struct source *file), void *ctx)
 {
-	int r = cb(ctx, img->source);
+	int r = 0;
 
-	if (r == 0 && img->ops->for_each_file)
-		r = img->ops->for_each_file(img, cb, ctx);
+	for (struct image *layer = img; layer && r == 0; layer = layer->backing)
+		r = cb(ctx, layer->source);
 	return r;
 }
 
-const char *image_spec(const struct image *img)
-{
-	return img->spec;
-}
+/* ---- what it is ---------------------------------------------------------------- */
 
 const char *image_path(const struct image *img)
 {
@@ -118,7 +189,12 @@ const char *image_path(const struct image *img)
 
 const char *image_format(const struct image *img)
 {
-	return img->ops->name;
+	return img->format->name;
+}
+
+const struct image *image_backing(const struct image *img)
+{
+	return img->backing;
 }
 
 uint64_t image_size(const struct image *img)
@@ -133,21 +209,23 @@ bool image_is_direct(const struct image *img)
 
 bool image_is_current(const struct image *img)
 {
-	return img->ops->current;
+	return img->format->ops->current;
 }
 
 bool image_moves(const struct image *img)
 {
-	return img->ops->moves;
+	return img->format->ops->moves;
 }
+
+/* ---- reading -------------------------------------------------------------------- */
 
 int image_map(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret)
 {
-	if (!img->ops->map)
+	if (!img->format->ops->map)
 		return -EOPNOTSUPP;
 	if (length == 0 || offset > img->size || length > img->size - offset)
 		return -EIO;
-	return img->ops->map(img, offset, length, ret);
+	return img->format->ops->map(img, offset, length, ret);
 }
 
 static bool same_run(const struct image_run *a, const struct image_run *b)
@@ -158,18 +236,21 @@ static bool same_run(const struct image_run *a, const struct image_run *b)
 /* One run of the disk, which was found and read in one place. */
 static int try_run(struct image *img, uint64_t offset, void *buf, size_t length, size_t *ret_done)
 {
+	const struct image_ops *ops = img->format->ops;
 	struct image_run run, again;
-	int r = img->ops->map(img, offset, length, &run);
+	int r = ops->map(img, offset, length, &run);
 
+	if (r == -EOPNOTSUPP && ops->unpack)
+		return ops->unpack(img, offset, buf, length, ret_done);
 	if (r < 0)
 		return r;
 	if (run.source)
 		r = source_read(run.source, run.offset, buf, run.length);
 	else
 		memset(buf, 0, run.length);
-	if (r == 0 && img->ops->moves) {
-		r = img->ops->map(img, offset, length, &again);
-		if (r == 0 && !same_run(&run, &again))
+	if (r == 0 && ops->moves) {
+		r = ops->map(img, offset, length, &again);
+		if (r == -EOPNOTSUPP || (r == 0 && !same_run(&run, &again)))
 			r = -EAGAIN;
 	}
 	*ret_done = (size_t)run.length;
@@ -191,8 +272,8 @@ int image_read(struct image *img, uint64_t offset, void *buf, size_t length)
 
 	if (offset > img->size || length > img->size - offset)
 		return -EIO;
-	if (img->ops->read)
-		return img->ops->read(img, offset, buf, length);
+	if (img->format->ops->read)
+		return img->format->ops->read(img, offset, buf, length);
 	while (length > 0) {
 		size_t done = 0;
 		int r = read_run(img, offset, to, length, &done);
@@ -206,7 +287,9 @@ int image_read(struct image *img, uint64_t offset, void *buf, size_t length)
 	return 0;
 }
 
-int image_changes(struct image *img, uint64_t *ret)
+/* ---- whether it changed ------------------------------------------------------------ */
+
+static int file_changes(struct image *img, uint64_t *ret)
 {
 	struct source_identity now;
 	int r = source_identity(img->source, &now);
@@ -223,10 +306,34 @@ int image_changes(struct image *img, uint64_t *ret)
 	return 0;
 }
 
+int image_changes(struct image *img, uint64_t *ret)
+{
+	uint64_t sum = 0; /* each only grows */
+
+	for (struct image *layer = img; layer; layer = layer->backing) {
+		uint64_t changes;
+		int r = file_changes(layer, &changes);
+
+		if (r < 0)
+			return r;
+		sum += changes;
+	}
+	*ret = sum;
+	return 0;
+}
+
+static bool is_stale(struct image *img)
+{
+	return img->format->ops->is_stale && img->format->ops->is_stale(img);
+}
+
 bool image_is_same(struct image *a, struct image *b)
 {
 	struct source_identity x, y;
 
-	return a->ops == b->ops && a->size == b->size && source_identity(a->source, &x) == 0 &&
-	       source_identity(b->source, &y) == 0 && x.dev == y.dev && x.ino == y.ino;
+	if (!a || !b)
+		return a == b;
+	return a->format == b->format && a->size == b->size && !is_stale(a) && !is_stale(b) &&
+	       source_identity(a->source, &x) == 0 && source_identity(b->source, &y) == 0 &&
+	       x.dev == y.dev && x.ino == y.ino && image_is_same(a->backing, b->backing);
 }

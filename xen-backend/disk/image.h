@@ -42,10 +42,11 @@ void image_close(struct image *img); /* NULL is ignored */
  * its value is returned. */
 int image_for_each_file(struct image *img, int (*cb)(void *ctx, struct source *file), void *ctx);
 
-const char *image_spec(const struct image *img);   /* as it was opened by */
 const char *image_path(const struct image *img);   /* of its file */
 const char *image_format(const struct image *img); /* "raw" */
-uint64_t image_size(const struct image *img);      /* bytes the guest sees */
+/* The one that holds what is not in this file; NULL: there is none. */
+const struct image *image_backing(const struct image *img);
+uint64_t image_size(const struct image *img); /* bytes the guest sees */
 bool image_is_direct(const struct image *img);
 /* Whether what is read is what its owner wrote up to now; if not, all reads are of one
  * moment in the past, and it can be used while nobody writes only. */
@@ -55,7 +56,7 @@ bool image_is_current(const struct image *img);
 int image_read(struct image *img, uint64_t offset, void *buf, size_t length);
 
 /* The first run of [offset, offset + length), which is inside the disk: as long as it lies in one
- * place, at most length.  -EOPNOTSUPP: this format is read by image_read() only. */
+ * place, at most length.  -EOPNOTSUPP: what is there is read by image_read() only. */
 int image_map(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret);
 /* Whether runs may move while its owner writes: then they are to be mapped again, and
  * compared, after what they say was read. */
@@ -65,7 +66,7 @@ bool image_moves(const struct image *img);
  * tell (block devices have none: always 0). */
 int image_changes(struct image *img, uint64_t *ret);
 
-/* Whether both are the same file, with as many bytes. */
+/* Whether both are the same files, with as many bytes, and can still be read. */
 bool image_is_same(struct image *a, struct image *b);
 
 #endif

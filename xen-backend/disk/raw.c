@@ -20,7 +20,6 @@ static int raw_map(struct image *img, uint64_t offset, uint64_t length, struct i
 }
 
 const struct image_ops image_raw = {
-	.name = "raw",
 	.open = raw_open,
 	.map = raw_map,
 	.current = true,

@@ -23,7 +23,7 @@
 struct source {
 	char *path;
 	int fd;
-	uint64_t size;
+	_Atomic uint64_t size; /* as far as it was seen */
 	bool block_device;
 	bool direct;
 	uint32_t align; /* of O_DIRECT reads */
@@ -31,6 +31,8 @@ struct source {
 
 static int measure(struct source *s, const struct stat *st)
 {
+	uint64_t bytes;
+
 	if (S_ISREG(st->st_mode)) {
 		s->size = (uint64_t)st->st_size;
 		s->align = 4096; /* asked of files by no one, good for all file systems */
@@ -38,8 +40,9 @@ static int measure(struct source *s, const struct stat *st)
 	}
 	unsigned int sector = 0;
 
-	if (ioctl(s->fd, BLKGETSIZE64, &s->size) < 0 || ioctl(s->fd, BLKSSZGET, &sector) < 0)
+	if (ioctl(s->fd, BLKGETSIZE64, &bytes) < 0 || ioctl(s->fd, BLKSSZGET, &sector) < 0)
 		return -errno;
+	s->size = bytes;
 	if (sector < 512 || sector > 65536 || (sector & (sector - 1)))
 		return -EINVAL;
 	s->align = sector;
@@ -154,6 +157,20 @@ const char *source_path(const struct source *s)
 
 uint64_t source_size(const struct source *s)
 {
+	return s->size;
+}
+
+uint64_t source_size_now(struct source *s)
+{
+	uint64_t now = 0;
+	struct stat st;
+
+	if (s->block_device)
+		ioctl(s->fd, BLKGETSIZE64, &now);
+	else if (fstat(s->fd, &st) == 0)
+		now = (uint64_t)st.st_size;
+	if (now > s->size)
+		s->size = now;
 	return s->size;
 }
 

@@ -46,6 +46,8 @@ int source_give(const char *path, int fd);
 int source_fd(const struct source *s);
 const char *source_path(const struct source *s);
 uint64_t source_size(const struct source *s);
+/* As it is now; what it grew by can be read from then on. */
+uint64_t source_size_now(struct source *s);
 bool source_is_direct(const struct source *s);
 
 /* Exactly length bytes at offset: 0, or -EIO (also outside the image), -ENOMEM. */

@@ -68,18 +68,39 @@ static struct ext4_view *view_new(struct fs *fs)
 
 void ext4_view_free(struct ext4_view *v)
 {
+	ext4_groups_return(v);
 	if (v->filsys)
 		ext2fs_free(v->filsys);
-	ext4_live_free(v->reads);
+	ext4_reads_free(v->reads);
 	free(v);
 }
 
-static int open_filsys(struct ext4_view *v, const char **ret_reason)
+/* shared: with the group descriptors of an earlier view, or for later ones. */
+static errcode_t open_with_groups(struct ext4_view *v, bool shared)
+{
+	struct ext4_group_store *store = &v->view.fs->reader->groups;
+	errcode_t error;
+
+	if (shared && ext4_groups_find(store, v)) {
+		error = ext4_io_open(v, true);
+		if (error || ext4_groups_lend(v))
+			return error;
+		ext4_groups_return(v);
+		ext2fs_free(v->filsys);
+		v->filsys = NULL;
+	}
+	error = ext4_io_open(v, false);
+	if (!error && shared)
+		ext4_groups_keep(store, v);
+	return error;
+}
+
+static int open_filsys(struct ext4_view *v, bool shared, const char **ret_reason)
 {
 	errcode_t error;
 
 	v->budget = (uint64_t)v->super.descriptor_bytes + VIEW_BUDGET;
-	error = ext4_io_open(v);
+	error = open_with_groups(v, shared);
 	*ret_reason = open_reason(error);
 	/* Its owner writes the superblock home at any time. */
 	if (error == EXT2_ET_SB_CSUM_INVALID && v->super.state == FS_LIVE)
@@ -98,7 +119,7 @@ int ext4_home_view(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES], const struc
 		return -ENOMEM;
 	memcpy(v->raw_super, raw, FS_SUPER_BYTES);
 	v->super = *super;
-	r = open_filsys(v, ret_reason);
+	r = open_filsys(v, false, ret_reason);
 	if (r < 0)
 		ext4_view_free(v);
 	else
@@ -115,14 +136,14 @@ static int begin(struct ext4_view *v, const char **ret_reason)
 	case FS_CLEAN:
 		ext4_live_end(v->view.fs);
 		memcpy(v->stamp.super, v->raw_super, sizeof(v->raw_super));
-		return open_filsys(v, ret_reason);
+		return open_filsys(v, true, ret_reason);
 	case FS_LIVE:
 		*ret_reason = "mounted, and its image's format shows it as it was only";
 		if (!volume_is_current(v->view.fs->volume))
 			return -EBUSY;
 		r = ext4_live_begin(v, ret_reason);
 		if (r == 0)
-			r = open_filsys(v, ret_reason);
+			r = open_filsys(v, true, ret_reason);
 		if (r == 0)
 			ext4_live_record(v);
 		return r;
@@ -324,9 +345,32 @@ static enum fs_state state(struct fs *fs, const char **ret_reason)
 	}
 }
 
+static int init(struct fs *fs)
+{
+	struct fs_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->live = ext4_live_new();
+	if (!r->live) {
+		free(r);
+		return -ENOMEM;
+	}
+	ext4_groups_init(&r->groups);
+	fs->reader = r;
+	return 0;
+}
+
+static void release(struct fs *fs)
+{
+	ext4_live_release(fs->reader->live);
+	ext4_groups_release(&fs->reader->groups);
+	free(fs->reader);
+}
+
 const struct fs_ops ext4_ops = {
-	.init = ext4_live_init,
-	.release = ext4_live_release,
+	.init = init,
+	.release = release,
 	.state = state,
 	.view_open = view_open,
 	.view_close = view_close,

@@ -145,14 +145,15 @@ static void silence(void)
 	set_com_err_hook(say_nothing);
 }
 
-errcode_t ext4_io_open(struct ext4_view *v)
+errcode_t ext4_io_open(struct ext4_view *v, bool super_only)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int flags = EXT2_FLAG_64BITS | (super_only ? EXT2_FLAG_SUPER_ONLY : 0);
 	errcode_t error;
 
 	pthread_once(&once, silence);
 	opening = v;
-	error = ext2fs_open2("image", NULL, EXT2_FLAG_64BITS, 0, 0, &manager, &v->filsys);
+	error = ext2fs_open2("image", NULL, flags, 0, 0, &manager, &v->filsys);
 	opening = NULL;
 	return error;
 }

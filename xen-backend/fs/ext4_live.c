@@ -24,7 +24,7 @@
 #define READ_BUCKETS 256U
 #define NO_READ UINT32_MAX
 
-struct fs_reader {
+struct ext4_live {
 	struct journal *journal;
 	/* Held while a journal's place is found, across I/O: that happens once per mount,
 	 * and nobody can do anything before it has. */
@@ -43,41 +43,40 @@ struct ext4_reads {
 	uint32_t bucket[READ_BUCKETS];
 };
 
-int ext4_live_init(struct fs *fs)
+struct ext4_live *ext4_live_new(void)
 {
-	struct fs_reader *r = calloc(1, sizeof(*r));
+	struct ext4_live *l = calloc(1, sizeof(*l));
 
-	if (!r)
-		return -ENOMEM;
-	r->journal = journal_new();
-	if (!r->journal) {
-		free(r);
-		return -ENOMEM;
+	if (!l)
+		return NULL;
+	l->journal = journal_new();
+	if (!l->journal) {
+		free(l);
+		return NULL;
 	}
-	pthread_mutex_init(&r->loading, NULL);
-	fs->reader = r;
-	return 0;
+	pthread_mutex_init(&l->loading, NULL);
+	return l;
 }
 
-void ext4_live_release(struct fs *fs)
+void ext4_live_release(struct ext4_live *l)
 {
-	journal_free(fs->reader->journal);
-	pthread_mutex_destroy(&fs->reader->loading);
-	free(fs->reader);
+	journal_free(l->journal);
+	pthread_mutex_destroy(&l->loading);
+	free(l);
 }
 
 void ext4_live_end(struct fs *fs)
 {
-	struct fs_reader *r = fs->reader;
+	struct ext4_live *l = fs->reader->live;
 
-	pthread_mutex_lock(&r->loading);
-	if (r->loaded)
-		journal_unload(r->journal);
-	r->loaded = false;
-	pthread_mutex_unlock(&r->loading);
+	pthread_mutex_lock(&l->loading);
+	if (l->loaded)
+		journal_unload(l->journal);
+	l->loaded = false;
+	pthread_mutex_unlock(&l->loading);
 }
 
-static bool same_mount(const struct ext4_mount *a, const struct ext4_mount *b)
+bool ext4_same_mount(const struct ext4_mount *a, const struct ext4_mount *b)
 {
 	return a->made == b->made && a->checked == b->checked && a->mounted == b->mounted &&
 	       a->times == b->times && a->journal_inode == b->journal_inode;
@@ -110,30 +109,30 @@ static int map_journal(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
 static int load(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES], const struct ext4_super *super,
 		const char **ret_reason)
 {
-	struct fs_reader *reader = fs->reader;
+	struct ext4_live *l = fs->reader->live;
 	struct fs_file file = {0};
 	int r = map_journal(fs, raw, super, &file, ret_reason);
 
 	if (r < 0)
 		return r;
-	r = journal_load(reader->journal, fs, &file, super->block_size, ret_reason);
+	r = journal_load(l->journal, fs, &file, super->block_size, ret_reason);
 	if (r < 0)
 		return r;
-	reader->mount = super->mount;
-	reader->loaded = true;
+	l->mount = super->mount;
+	l->loaded = true;
 	return 0;
 }
 
 static int load_if_needed(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
 			  const struct ext4_super *super, const char **ret_reason)
 {
-	struct fs_reader *reader = fs->reader;
+	struct ext4_live *l = fs->reader->live;
 	int r = 0;
 
-	pthread_mutex_lock(&reader->loading);
-	if (!reader->loaded || !same_mount(&reader->mount, &super->mount))
+	pthread_mutex_lock(&l->loading);
+	if (!l->loaded || !ext4_same_mount(&l->mount, &super->mount))
 		r = load(fs, raw, super, ret_reason);
-	pthread_mutex_unlock(&reader->loading);
+	pthread_mutex_unlock(&l->loading);
 	return r;
 }
 
@@ -141,7 +140,7 @@ static int load_if_needed(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
  * no trace in its journal. */
 static int check_mount(struct fs *fs, struct fs_watch *watch, const char **ret_reason)
 {
-	struct fs_reader *reader = fs->reader;
+	struct ext4_live *l = fs->reader->live;
 	uint8_t raw[FS_SUPER_BYTES];
 	struct ext4_super super;
 	bool same;
@@ -149,9 +148,9 @@ static int check_mount(struct fs *fs, struct fs_watch *watch, const char **ret_r
 
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&reader->loading);
-	same = reader->loaded && super.state == FS_LIVE && same_mount(&reader->mount, &super.mount);
-	pthread_mutex_unlock(&reader->loading);
+	pthread_mutex_lock(&l->loading);
+	same = l->loaded && super.state == FS_LIVE && ext4_same_mount(&l->mount, &super.mount);
+	pthread_mutex_unlock(&l->loading);
 	if (same && watch && watch->count)
 		fs_watch_add(watch, EXT4_SUPER_OFFSET, raw, sizeof(raw));
 	if (same)
@@ -166,7 +165,7 @@ static int refresh(struct fs *fs, struct journal_mark *ret, struct fs_watch *wat
 		   const char **ret_reason)
 {
 	bool idle = false;
-	int r = journal_refresh(fs->reader->journal, ret, watch, &idle, ret_reason);
+	int r = journal_refresh(fs->reader->live->journal, ret, watch, &idle, ret_reason);
 
 	if (r == -ENODEV) { /* forgotten, or the log changed its shape */
 		ext4_live_end(fs);
@@ -228,7 +227,7 @@ static int read_part(struct ext4_view *v, uint64_t block, size_t skip, uint8_t *
 		memcpy(buf, known->data + skip, length);
 		return 0;
 	}
-	r = journal_read(v->view.fs->reader->journal, v->view.fs, block, v->super.block_size,
+	r = journal_read(v->view.fs->reader->live->journal, v->view.fs, block, v->super.block_size,
 			 &copy);
 	reads->lost |= r == -EAGAIN;
 	if (r < 0)
@@ -266,7 +265,7 @@ void ext4_live_record(struct ext4_view *v)
 	v->reads->recording = true;
 }
 
-void ext4_live_free(struct ext4_reads *reads)
+void ext4_reads_free(struct ext4_reads *reads)
 {
 	if (!reads)
 		return;
@@ -324,7 +323,7 @@ int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret)
 
 	if (r < 0)
 		return r;
-	if (!journal_confirm(v->view.fs->reader->journal, &reads->mark, reads->copies,
+	if (!journal_confirm(v->view.fs->reader->live->journal, &reads->mark, reads->copies,
 			     reads->count))
 		return -EAGAIN;
 	if (!ret)
@@ -350,7 +349,7 @@ int ext4_live_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watc
 
 	if (r < 0)
 		return r;
-	if (!journal_unchanged(fs->reader->journal, &since, b->blocks, b->count))
+	if (!journal_unchanged(fs->reader->live->journal, &since, b->blocks, b->count))
 		return -EAGAIN;
 	/* Threads may write this in any order: an older id is only more to look at. */
 	atomic_store(&b->id, now.id);
@@ -359,5 +358,5 @@ int ext4_live_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watc
 
 bool ext4_live_settled(struct fs *fs, uint64_t offset, uint64_t length)
 {
-	return !journal_covers(fs->reader->journal, offset, length);
+	return !journal_covers(fs->reader->live->journal, offset, length);
 }

@@ -11,13 +11,14 @@
 #include "fs/ext4.h"
 #include "fs/fs.h"
 #include "fs/fs_impl.h"
+#include "fs/xfs.h"
 
 #define MAX_PATH_NAMES 64
 
 static const struct {
 	const char *type;
 	const struct fs_ops *ops;
-} readers[] = {{"ext2", &ext4_ops}, {"ext3", &ext4_ops}, {"ext4", &ext4_ops}};
+} readers[] = {{"ext2", &ext4_ops}, {"ext3", &ext4_ops}, {"ext4", &ext4_ops}, {"xfs", &xfs_ops}};
 
 static const struct fs_ops *find_reader(const char *type)
 {
@@ -128,9 +129,24 @@ int fs_view_lookup(struct fs_view *v, uint64_t dir, const char *path, uint64_t *
 	return 0;
 }
 
+struct listing {
+	fs_list_cb *cb;
+	void *ctx;
+};
+
+/* A directory made to harm holds names that none can have. */
+static int list_name(void *ctx, const char *name, uint64_t inode)
+{
+	const struct listing *l = ctx;
+
+	return *name && !strchr(name, '/') ? l->cb(l->ctx, name, inode) : 0;
+}
+
 int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx)
 {
-	return v->fs->ops->list(v, dir, cb, ctx);
+	struct listing l = {cb, ctx};
+
+	return v->fs->ops->list(v, dir, list_name, &l);
 }
 
 int fs_file_add_extent(struct fs *fs, struct fs_file *f, uint64_t logical, uint64_t physical,

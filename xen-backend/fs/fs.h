@@ -118,8 +118,8 @@ uint64_t fs_view_root(struct fs_view *v);
  * Symbolic links are not followed. */
 int fs_view_lookup(struct fs_view *v, uint64_t dir, const char *path, uint64_t *ret_inode);
 
-/* Calls cb for each entry but "." and ".."; cb returns 0 to go on, else the
- * listing ends with its value. */
+/* Calls cb for each entry but "." and "..", and but those whose name is empty or has a '/'; cb
+ * returns 0 to go on, else the listing ends with its value. */
 typedef int fs_list_cb(void *ctx, const char *name, uint64_t inode);
 int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 

@@ -27,10 +27,11 @@ struct fs_basis {
 	bool live;
 	struct fs_stamp stamp; /* unless live */
 
-	uint64_t era;   /* of the journal's knowledge, as in journal.h */
-	atomic_uint id; /* transactions before it are known to agree */
+	uint64_t era;    /* of the journal's knowledge, as in journal.h */
+	atomic_uint id;  /* transactions before it are known to agree */
+	uint64_t digest; /* a reader's own: of what the blocks held */
 	size_t count;
-	uint64_t blocks[]; /* that were read */
+	uint64_t blocks[]; /* that were read; a reader's numbers */
 };
 
 struct fs_ops {

@@ -9,7 +9,7 @@
 
 bool fs_type_known(const char *type)
 {
-	static const char *const types[] = {"ext2", "ext3", "ext4"};
+	static const char *const types[] = {"ext2", "ext3", "ext4", "xfs"};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (!strcmp(types[i], type))
@@ -19,5 +19,5 @@ bool fs_type_known(const char *type)
 
 const char *fs_type_names(void)
 {
-	return "ext2, ext3 or ext4";
+	return "ext2, ext3, ext4 or xfs";
 }

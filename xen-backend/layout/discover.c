@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Partition by partition, directory by directory; see discover.h.
+ * Volume by volume, directory by directory; see discover.h.
  */
 #include "layout/discover.h"
 
@@ -15,6 +15,7 @@
 #include "fs/fs.h"
 #include "layout/partition.h"
 #include "layout/place.h"
+#include "layout/volumes.h"
 
 /* Of one directory's note: what a disk of a hundred partitions has to say is cut. */
 #define MAX_NOTE 1024U
@@ -31,6 +32,7 @@ struct search {
 	unsigned num_images;
 	struct wanted *wanted;
 	unsigned num_wanted;
+	struct volumes volumes;
 	struct image_layout *layout;
 };
 
@@ -54,19 +56,15 @@ __attribute__((format(printf, 4, 5))) static void
 add_volume_note(const struct search *s, struct wanted *w, const struct layout_filesystem *volume,
 		const char *format, ...)
 {
-	char what[256], partition[16];
-	const char *image = s->num_images > 1 ? image_path(s->images[volume->image]) : "";
-	const char *of = s->num_images > 1 ? " of " : "";
+	bool names_image = s->num_images > 1 && volume->table != LAYOUT_LVM;
+	char what[512], place[LAYOUT_MAX_PLACE];
 	va_list ap;
 
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
-	if (volume->table == LAYOUT_NONE)
-		add_note(w, "the whole disk%s%s%s", of, image, what);
-	else
-		add_note(w, "partition %s%s%s%s", layout_partition_name(volume, partition), of,
-			 image, what);
+	add_note(w, "%s%s%s%s", layout_place(volume, place), names_image ? " of " : "",
+		 names_image ? image_path(s->images[volume->image]) : "", what);
 }
 
 /* The same of every directory: the volume holds none. */
@@ -181,115 +179,158 @@ static void keep_or_free(struct image_layout *layout, struct layout_filesystem *
 		layout_filesystem_clear(volume);
 }
 
-/* volume tells where it is. */
-static int search_volume(struct search *s, struct layout_filesystem volume)
+/* What there is to say of a volume that is not searched; false: it is to be. */
+static bool note_other(struct search *s, const struct found_volume *v)
 {
-	char type[32], uuid[40];
-	int r = disk_probe_range(s->images[volume.image], volume.offset, volume.length, type, uuid);
+	if (v->problem)
+		note_volume(s, &v->at, "cannot be read: ", v->problem);
+	else if (v->group)
+		note_volume(s, &v->at, "belongs to volume group ", v->group);
+	else if (!strcmp(v->at.type, VOLUMES_LVM_MEMBER))
+		note_volume(s, &v->at, "is a physical volume of LVM whose group is not known", "");
+	else if (!v->at.type[0])
+		note_volume(s, &v->at, "is empty", "");
+	else if (!fs_type_known(v->at.type))
+		note_volume(s, &v->at, "holds what is not read here: ", v->at.type);
+	else
+		return false;
+	return true;
+}
 
-	if (r < 0) {
-		note_volume(s, &volume, "cannot be read", "");
+/* Takes over where v lies. */
+static int search_volume(struct search *s, struct found_volume *v)
+{
+	struct layout_filesystem volume = v->at;
+	int r;
+
+	if (note_other(s, v) || s->layout->num_filesystems == LAYOUT_MAX_FILESYSTEMS)
 		return 0;
-	}
-	if (!fs_type_known(type)) {
-		note_volume(s, &volume, type[0] ? "holds what is not read here: " : "is empty",
-			    type);
-		return 0;
-	}
-	if (s->layout->num_filesystems == LAYOUT_MAX_FILESYSTEMS)
-		return 0;
-	volume.type = strdup(type);
-	volume.uuid = strdup(uuid);
-	r = volume.type && volume.uuid ? search_filesystem(s, &volume) : -ENOMEM;
+	v->at = (struct layout_filesystem){0};
+	r = search_filesystem(s, &volume);
 	keep_or_free(s->layout, &volume);
 	return r;
 }
 
-static int search_disk(struct search *s, unsigned image, const struct disk *disk)
+static bool is_used(const struct search *s, unsigned image)
 {
-	struct layout_filesystem whole = {.image = image, .length = image_size(s->images[image])};
-	int r = 0;
+	return s->images[image] && !s->volumes.problems[image];
+}
 
-	if (disk->table == LAYOUT_NONE)
-		return search_volume(s, whole);
-	for (unsigned i = 0; i < disk->num_partitions && r == 0; i++) {
-		const struct disk_partition *p = &disk->partition[i];
-
-		r = search_volume(s, (struct layout_filesystem){.image = image,
-								.table = disk->table,
-								.partition = p->number,
-								.offset = p->offset,
-								.length = p->length});
-	}
-	return r;
+static bool any_used(const struct search *s)
+{
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (is_used(s, i))
+			return true;
+	return false;
 }
 
 static void print_images(FILE *out, const struct search *s)
 {
+	unsigned used = 0, printed = 0;
+
 	for (unsigned i = 0; i < s->num_images; i++)
-		fprintf(out, "%s%s",
-			i                   ? ", "
-			: s->num_images > 1 ? "images "
-					    : "image ",
-			image_path(s->images[i]));
+		used += is_used(s, i);
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (is_used(s, i))
+			fprintf(out, "%s%s",
+				printed++  ? ", "
+				: used > 1 ? "images "
+					   : "image ",
+				image_path(s->images[i]));
 }
 
-/* How many were not found, and the sentences about them. */
-static int tell_missing(const struct search *s, char **ret_missing)
+/* Sentences about images that cannot be used; how many those are. */
+static int print_problems(FILE *out, const struct search *s)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	int problems = 0;
+
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (s->volumes.problems[i])
+			fprintf(out, "%s%s", problems++ ? ". " : "", s->volumes.problems[i]);
+	return problems;
+}
+
+static int count_missing(const struct search *s)
+{
 	int missing = 0;
 
-	for (unsigned i = 0; out && i < s->num_wanted; i++) {
+	for (unsigned i = 0; i < s->num_wanted; i++)
+		missing += !s->wanted[i].found;
+	return missing;
+}
+
+static void print_missing(FILE *out, const struct search *s)
+{
+	for (unsigned i = 0; i < s->num_wanted; i++) {
 		const struct wanted *w = &s->wanted[i];
 
 		if (w->found)
 			continue;
-		fputs(missing++ ? ". " : "", out);
 		print_images(out, s);
-		fprintf(out, ": no data directory %s: %s", w->path,
+		fprintf(out, ": no data directory %s: %s. ", w->path,
 			w->note[0] ? w->note : "its partition table is empty");
 	}
-	if (missing)
-		fputs(". Check the path inside the file system; if the datanode has not formatted "
-		      "it yet, nothing needs to be done",
-		      out);
-	if (out && !fclose(out) && missing) {
-		*ret_missing = text;
-		return missing;
-	}
-	free(text);
-	return out ? 0 : -ENOMEM;
+	fputs("Check the path inside the file system; if the datanode has not formatted it yet, "
+	      "nothing needs to be done",
+	      out);
 }
 
-static int search_image(struct search *s, unsigned image, char **ret_error)
+/* How many directories and images were of no use, and the sentences about them. */
+static int tell_missing(const struct search *s, char **ret_missing)
 {
-	struct disk disk;
-	int r = disk_examine(s->images[image], &disk, ret_error);
+	int missing = any_used(s) ? count_missing(s) : 0, problems;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	return r < 0 ? r : search_disk(s, image, &disk);
+	if (!out)
+		return -ENOMEM;
+	problems = print_problems(out, s);
+	if (problems && missing)
+		fputs(". ", out);
+	if (missing)
+		print_missing(out, s);
+	if (fclose(out) != 0 || !text) {
+		free(text);
+		return -ENOMEM;
+	}
+	if (problems || missing)
+		*ret_missing = text;
+	else
+		free(text);
+	return problems + missing;
+}
+
+/* Of the images that cannot be used; there is no other. */
+static int first_error(const struct search *s)
+{
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (s->volumes.errors[i])
+			return s->volumes.errors[i];
+	return -ENODEV;
 }
 
 static int search_images(struct search *s, char **ret_missing)
 {
 	struct image_layout *l = s->layout;
-	int r = 0;
+	int r = volumes_find(s->images, s->num_images, &s->volumes);
 
+	if (r < 0)
+		return r;
 	l->image_sizes = calloc(s->num_images + 1, sizeof(*l->image_sizes));
 	l->filesystems = calloc(LAYOUT_MAX_FILESYSTEMS, sizeof(*l->filesystems));
 	if (!l->image_sizes || !l->filesystems)
-		r = -ENOMEM;
-	for (unsigned i = 0; i < s->num_images && r == 0; i++) {
-		l->image_sizes[l->num_images++] = image_size(s->images[i]);
-		r = search_image(s, i, ret_missing);
-	}
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->num_images; i++)
+		l->image_sizes[l->num_images++] = s->images[i] ? image_size(s->images[i]) : 0;
+	for (unsigned i = 0; i < s->volumes.count && r == 0; i++)
+		r = search_volume(s, &s->volumes.list[i]);
+	for (unsigned i = 0; s->volumes.cut && i < s->num_wanted; i++)
+		add_note(&s->wanted[i],
+			 "there are so many logical volumes that some were left out");
 	if (r == 0)
 		r = tell_missing(s, ret_missing);
-	if (r == -ENOMEM)
-		error_text(ret_missing, r, "image %s: out of memory", image_path(s->images[0]));
-	return r;
+	return r >= 0 && !any_used(s) ? first_error(s) : r;
 }
 
 int discover(struct image *const *images, unsigned num_images, const char *const *dirs,
@@ -305,6 +346,9 @@ int discover(struct image *const *images, unsigned num_images, const char *const
 		s.wanted[i].path = dirs[i];
 	if (s.wanted && s.layout)
 		r = search_images(&s, ret_missing);
+	if (r == -ENOMEM)
+		error_text(ret_missing, r, "out of memory");
+	volumes_clear(&s.volumes);
 	free(s.wanted);
 	if (r < 0) {
 		layout_free(s.layout);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A layout's life in memory: loading its file, freeing, and writing it as JSON.
- * The parser is in layout_parse.c.
+ * The parser is in parse.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,55 @@
 #include "base/error.h"
 #include "layout/layout.h"
 
-const char *layout_partition_name(const struct layout_filesystem *fs, char *buf)
+const char *layout_volume_name(const struct layout_filesystem *fs, char buf[LAYOUT_MAX_VOLUME_NAME])
 {
 	if (fs->table == LAYOUT_NONE)
 		return strcpy(buf, "none");
-	snprintf(buf, 16, "%s:%u", fs->table == LAYOUT_GPT ? "gpt" : "mbr", fs->partition % 10000);
+	if (fs->table == LAYOUT_LVM)
+		snprintf(buf, LAYOUT_MAX_VOLUME_NAME, "lvm:%s", fs->volume);
+	else
+		snprintf(buf, LAYOUT_MAX_VOLUME_NAME, "%s:%u",
+			 fs->table == LAYOUT_GPT ? "gpt" : "mbr", fs->partition % 10000);
 	return buf;
+}
+
+const char *layout_place(const struct layout_filesystem *fs, char buf[LAYOUT_MAX_PLACE])
+{
+	char name[LAYOUT_MAX_VOLUME_NAME];
+
+	if (fs->table == LAYOUT_NONE)
+		return strcpy(buf, "the whole disk");
+	if (fs->table == LAYOUT_LVM)
+		snprintf(buf, LAYOUT_MAX_PLACE, "logical volume %s", fs->volume);
+	else
+		snprintf(buf, LAYOUT_MAX_PLACE, "partition %s", layout_volume_name(fs, name));
+	return buf;
+}
+
+static bool same_segment(const struct layout_segment *a, const struct layout_segment *b)
+{
+	if (a->length != b->length || a->stripe_size != b->stripe_size ||
+	    a->num_stripes != b->num_stripes)
+		return false;
+	for (unsigned i = 0; i < a->num_stripes; i++)
+		if (a->stripes[i].image != b->stripes[i].image ||
+		    a->stripes[i].offset != b->stripes[i].offset)
+			return false;
+	return true;
+}
+
+bool layout_same_place(const struct layout_filesystem *a, const struct layout_filesystem *b)
+{
+	if (a->table != b->table || a->image != b->image || a->length != b->length)
+		return false;
+	if (a->table != LAYOUT_LVM)
+		return a->partition == b->partition && a->offset == b->offset;
+	if (strcmp(a->volume, b->volume) || a->num_segments != b->num_segments)
+		return false;
+	for (unsigned i = 0; i < a->num_segments; i++)
+		if (!same_segment(&a->segments[i], &b->segments[i]))
+			return false;
+	return true;
 }
 
 /* Length read, or negative errno; more than size bytes do not fit. */
@@ -87,6 +130,10 @@ void layout_filesystem_clear(struct layout_filesystem *fs)
 {
 	for (unsigned i = 0; i < fs->num_data_dirs; i++)
 		layout_data_dir_clear(&fs->data_dirs[i]);
+	for (unsigned i = 0; i < fs->num_segments; i++)
+		free(fs->segments[i].stripes);
+	free(fs->segments);
+	free(fs->volume);
 	free(fs->data_dirs);
 	free(fs->type);
 	free(fs->uuid);
@@ -115,17 +162,47 @@ static json_t *data_dir_to_json(const struct layout_data_dir *d)
 			 pools);
 }
 
+static json_t *segment_to_json(const struct layout_segment *segment)
+{
+	json_t *stripes = json_array(), *json = json_object();
+
+	for (unsigned i = 0; i < segment->num_stripes; i++)
+		json_array_append_new(stripes, json_pack("{s:i, s:I}", "image",
+							 (int)segment->stripes[i].image, "offset",
+							 (json_int_t)segment->stripes[i].offset));
+	json_object_set_new(json, "length", json_integer((json_int_t)segment->length));
+	if (segment->num_stripes > 1)
+		json_object_set_new(json, "stripe-size",
+				    json_integer((json_int_t)segment->stripe_size));
+	json_object_set_new(json, "stripes", stripes);
+	return json;
+}
+
+static json_t *place_to_json(const struct layout_filesystem *fs)
+{
+	char name[LAYOUT_MAX_VOLUME_NAME];
+	json_t *segments;
+
+	if (fs->table != LAYOUT_LVM)
+		return json_pack("{s:i, s:s, s:I, s:I}", "image", (int)fs->image, "partition",
+				 layout_volume_name(fs, name), "offset", (json_int_t)fs->offset,
+				 "length", (json_int_t)fs->length);
+	segments = json_array();
+	for (unsigned i = 0; i < fs->num_segments; i++)
+		json_array_append_new(segments, segment_to_json(&fs->segments[i]));
+	return json_pack("{s:s, s:o}", "volume", fs->volume, "segments", segments);
+}
+
 static json_t *filesystem_to_json(const struct layout_filesystem *fs)
 {
-	json_t *dirs = json_array();
-	char partition[16];
+	json_t *dirs = json_array(), *json = place_to_json(fs);
 
 	for (unsigned i = 0; i < fs->num_data_dirs; i++)
 		json_array_append_new(dirs, data_dir_to_json(&fs->data_dirs[i]));
-	return json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:o}", "image", (int)fs->image,
-			 "partition", layout_partition_name(fs, partition), "offset",
-			 (json_int_t)fs->offset, "length", (json_int_t)fs->length, "type", fs->type,
-			 "uuid", fs->uuid, "data-dirs", dirs);
+	json_object_set_new(json, "type", json_string(fs->type));
+	json_object_set_new(json, "uuid", json_string(fs->uuid));
+	json_object_set_new(json, "data-dirs", dirs);
+	return json;
 }
 
 json_t *layout_to_json(const struct image_layout *layout)

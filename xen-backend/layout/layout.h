@@ -14,6 +14,13 @@
  *         {"path": "/dfs/data", "storage-id": "DS-...", "datanode-uuid": UUID,
  *          "cluster-id": "CID-...", "pools": ["BP-..."]}]}]}
  *
+ * On a logical volume of LVM a file system has, instead of the first four,
+ *
+ *       "volume": "GROUP/VOLUME",
+ *       "segments": [
+ *         {"length": BYTES, "stripe-size": BYTES (of several stripes only),
+ *          "stripes": [{"image": 0, "offset": BYTES}]}]
+ *
  * Images are numbered from 0 in the order the datanode's configuration names them; sizes
  * are what the guest sees.  Paths are absolute inside their file system.
  */
@@ -24,6 +31,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "disk/volume.h"
+
 #define LAYOUT_VERSION 2
 #define LAYOUT_MAX_FILE_BYTES (4U << 20)
 #define LAYOUT_MAX_IMAGES 64U
@@ -31,8 +40,24 @@
 #define LAYOUT_MAX_DATA_DIRS 64U /* per file system */
 #define LAYOUT_MAX_POOLS 64U     /* per data directory */
 #define LAYOUT_MAX_PATH 1024U
+#define LAYOUT_MAX_LV_NAME 256U    /* "group/volume", with its NUL */
+#define LAYOUT_MAX_VOLUME_NAME 264 /* "lvm:group/volume", with its NUL */
+#define LAYOUT_MAX_PLACE 288       /* "logical volume group/volume", with its NUL */
 
-enum layout_table { LAYOUT_NONE, LAYOUT_GPT, LAYOUT_MBR };
+enum layout_table { LAYOUT_NONE, LAYOUT_GPT, LAYOUT_MBR, LAYOUT_LVM };
+
+/* As in volume.h, with an image's number in its place. */
+struct layout_stripe {
+	unsigned image;
+	uint64_t offset;
+};
+
+struct layout_segment {
+	uint64_t length;
+	uint64_t stripe_size; /* 0 if there is one stripe only */
+	struct layout_stripe *stripes;
+	unsigned num_stripes;
+};
 
 struct layout_data_dir {
 	char *path;
@@ -44,10 +69,13 @@ struct layout_data_dir {
 };
 
 struct layout_filesystem {
-	unsigned image; /* the number of the image it lies on */
+	unsigned image; /* the number of the image it lies on; of LVM, begins on */
 	enum layout_table table;
-	unsigned partition; /* number in the table; 0 without one */
-	uint64_t offset, length;
+	unsigned partition;      /* number in the table; 0 without one */
+	uint64_t offset, length; /* of LVM, offset is without meaning */
+	char *volume;            /* of LVM: "group/volume" */
+	struct layout_segment *segments;
+	unsigned num_segments;
 	char *type; /* one fs.h has a reader for */
 	char *uuid;
 	struct layout_data_dir *data_dirs;
@@ -61,8 +89,13 @@ struct image_layout {
 	unsigned num_filesystems;
 };
 
-/* "gpt:2"; buf holds at least 16 bytes.  Returns buf. */
-const char *layout_partition_name(const struct layout_filesystem *fs, char *buf);
+/* "gpt:2", "lvm:group/volume" or "none".  Returns buf. */
+const char *layout_volume_name(const struct layout_filesystem *fs,
+			       char buf[LAYOUT_MAX_VOLUME_NAME]);
+/* The same in a sentence: "partition gpt:2", "logical volume group/volume" or "the whole disk". */
+const char *layout_place(const struct layout_filesystem *fs, char buf[LAYOUT_MAX_PLACE]);
+/* Whether both lie in the same place, called the same. */
+bool layout_same_place(const struct layout_filesystem *a, const struct layout_filesystem *b);
 
 /* Pure: text of length bytes, called name in messages.  0, or negative errno with
  * *ret_error (free() it) naming the place, the value and what was expected. */
@@ -79,6 +112,7 @@ void layout_data_dir_clear(struct layout_data_dir *d);
 bool layout_path_valid(const char *text);
 bool layout_pool_valid(const char *text);
 bool layout_storage_id_valid(const char *text);
+bool layout_lv_name_valid(const char *text);
 
 /* New reference, or NULL when out of memory. */
 json_t *layout_to_json(const struct image_layout *layout);

@@ -132,6 +132,20 @@ static bool valid_uuid(const char *text)
 	return uuid_parse(text, uuid) == 0;
 }
 
+/* As LVM allows: "group/volume". */
+bool layout_lv_name_valid(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789+_.-";
+	size_t group = strspn(text, letters), volume;
+
+	if (group == 0 || text[group] != '/')
+		return false;
+	volume = strspn(text + group + 1, letters);
+	return volume != 0 && text[group + 1 + volume] == '\0' &&
+	       group + 1 + volume < LAYOUT_MAX_LV_NAME;
+}
+
 bool layout_path_valid(const char *text)
 {
 	size_t length = strlen(text);
@@ -256,19 +270,142 @@ static int parse_data_dirs(struct parser *p, const json_t *object, struct layout
 	return 0;
 }
 
-static int parse_filesystem(struct parser *p, const json_t *object,
-			    const struct image_layout *layout, struct layout_filesystem *fs)
+static int parse_stripe(struct parser *p, const json_t *object, const struct image_layout *layout,
+			uint64_t length, struct layout_stripe *ret)
+{
+	static const char *const keys[] = {"image", "offset", NULL};
+	uint64_t image = 0, size;
+	char what[80];
+	int r;
+
+	if (!json_is_object(object))
+		return expected(p, "", object, "an object");
+	if ((r = known_keys(p, object, keys)) < 0 ||
+	    (r = get_bytes(p, object, "image", &image)) < 0 ||
+	    (r = get_bytes(p, object, "offset", &ret->offset)) < 0)
+		return r;
+	if (image >= layout->num_images)
+		return expected(p, "image", json_object_get(object, "image"),
+				"the number of one of the images");
+	ret->image = (unsigned)image;
+	size = layout->image_sizes[image];
+	snprintf(what, sizeof(what), "a stripe inside the image of %llu bytes",
+		 (unsigned long long)size);
+	if (ret->offset % 512 || ret->offset > size || length > size - ret->offset)
+		return expected(p, "offset", json_object_get(object, "offset"), what);
+	return 0;
+}
+
+static int parse_stripes(struct parser *p, const json_t *object, const struct image_layout *layout,
+			 struct layout_segment *s)
+{
+	size_t base = strlen(p->where);
+	json_t *array = NULL;
+	int r = get_array(p, object, "stripes", VOLUME_MAX_STRIPES, &array);
+
+	if (r < 0)
+		return r;
+	s->num_stripes = (unsigned)json_array_size(array);
+	if (s->num_stripes == 0)
+		return expected(p, "stripes", array, "at least one");
+	if (s->num_stripes > 1 && (r = get_bytes(p, object, "stripe-size", &s->stripe_size)) < 0)
+		return r;
+	if (s->length == 0 || s->length % s->num_stripes ||
+	    (s->num_stripes > 1 &&
+	     (s->stripe_size == 0 || s->length / s->num_stripes % s->stripe_size)))
+		return expected(p, "length", json_object_get(object, "length"),
+				"bytes that fill each stripe");
+	s->stripes = calloc(s->num_stripes, sizeof(*s->stripes));
+	if (!s->stripes)
+		return error_text(p->ret_error, -ENOMEM, "layout %s: out of memory", p->name);
+	for (unsigned i = 0; i < s->num_stripes && r == 0; i++) {
+		snprintf(p->where + base, sizeof(p->where) - base, ".stripes[%u]", i);
+		r = parse_stripe(p, json_array_get(array, i), layout, s->length / s->num_stripes,
+				 &s->stripes[i]);
+	}
+	if (r == 0)
+		p->where[base] = '\0';
+	return r;
+}
+
+static int parse_segment(struct parser *p, const json_t *object, const struct image_layout *layout,
+			 struct layout_segment *s)
+{
+	static const char *const keys[] = {"length", "stripe-size", "stripes", NULL};
+	int r;
+
+	if (!json_is_object(object))
+		return expected(p, "", object, "an object");
+	if ((r = known_keys(p, object, keys)) < 0 ||
+	    (r = get_bytes(p, object, "length", &s->length)) < 0)
+		return r;
+	return parse_stripes(p, object, layout, s);
+}
+
+static int parse_segments(struct parser *p, const json_t *object, const struct image_layout *layout,
+			  struct layout_filesystem *fs)
+{
+	size_t base = strlen(p->where);
+	json_t *array = NULL;
+	int r = get_array(p, object, "segments", VOLUME_MAX_SEGMENTS, &array);
+
+	if (r < 0)
+		return r;
+	if (json_array_size(array) == 0)
+		return expected(p, "segments", array, "at least one");
+	fs->segments = calloc(json_array_size(array), sizeof(*fs->segments));
+	if (!fs->segments)
+		return error_text(p->ret_error, -ENOMEM, "layout %s: out of memory", p->name);
+	while (fs->num_segments < json_array_size(array)) {
+		unsigned i = fs->num_segments++;
+
+		snprintf(p->where + base, sizeof(p->where) - base, ".segments[%u]", i);
+		r = parse_segment(p, json_array_get(array, i), layout, &fs->segments[i]);
+		if (r < 0)
+			return r;
+		if (__builtin_add_overflow(fs->length, fs->segments[i].length, &fs->length))
+			return expected(p, "length", json_object_get(object, "length"),
+					"a length that can be added to those before it");
+	}
+	fs->image = fs->segments[0].stripes[0].image;
+	p->where[base] = '\0';
+	return 0;
+}
+
+/* Where it lies: a partition, or a logical volume. */
+static int parse_place(struct parser *p, const json_t *object, const struct image_layout *layout,
+		       struct layout_filesystem *fs)
 {
 	static const char *const keys[] = {"image", "partition", "offset",    "length",
 					   "type",  "uuid",      "data-dirs", NULL};
+	static const char *const lv_keys[] = {"volume", "segments",  "type",
+					      "uuid",   "data-dirs", NULL};
+	int r;
+
+	if (json_object_get(object, "volume")) {
+		fs->table = LAYOUT_LVM;
+		(void)((r = known_keys(p, object, lv_keys)) < 0 ||
+		       (r = get_string(p, object, "volume", layout_lv_name_valid,
+				       "a logical volume's name: GROUP/VOLUME", &fs->volume)) < 0 ||
+		       (r = parse_segments(p, object, layout, fs)) < 0);
+	} else {
+		(void)((r = known_keys(p, object, keys)) < 0 ||
+		       (r = parse_partition(p, object, fs)) < 0 ||
+		       (r = parse_range(p, object, layout, fs)) < 0);
+	}
+	return r;
+}
+
+static int parse_filesystem(struct parser *p, const json_t *object,
+			    const struct image_layout *layout, struct layout_filesystem *fs)
+{
 	char types[80];
 	int r;
 
 	if (!json_is_object(object))
 		return expected(p, "", object, "an object");
 	snprintf(types, sizeof(types), "one of %s", fs_type_names());
-	(void)((r = known_keys(p, object, keys)) < 0 || (r = parse_partition(p, object, fs)) < 0 ||
-	       (r = parse_range(p, object, layout, fs)) < 0 ||
+	(void)((r = parse_place(p, object, layout, fs)) < 0 ||
 	       (r = get_string(p, object, "type", fs_type_known, types, &fs->type)) < 0 ||
 	       (r = get_string(p, object, "uuid", valid_uuid, "the file system's UUID",
 			       &fs->uuid)) < 0 ||

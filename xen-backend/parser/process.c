@@ -278,8 +278,11 @@ static void write_setup(void *ctx, struct wire_out *out)
 	wire_put64(out, p->incarnation + 1);
 	wire_put32(out, p->num_images);
 	for (unsigned i = 0; i < p->num_images; i++) {
-		wire_put_text(out, image_spec(p->images[i]));
-		wire_put32(out, image_is_direct(p->images[i]) ? SOURCE_DIRECT : SOURCE_BUFFERED);
+		const struct image *img = p->images[i];
+
+		wire_put_text(out, img ? image_format(img) : "");
+		wire_put_text(out, img ? image_path(img) : "");
+		wire_put32(out, img && image_is_direct(img) ? SOURCE_DIRECT : SOURCE_BUFFERED);
 	}
 }
 
@@ -304,7 +307,8 @@ static int tell(struct parser *p)
 	int result = 0, r = 0;
 
 	for (unsigned i = 0; i < p->num_images && r == 0; i++)
-		r = image_for_each_file(p->images[i], give_file, p);
+		if (p->images[i])
+			r = image_for_each_file(p->images[i], give_file, p);
 	if (r == 0)
 		r = exchange(&p->channels[0], &setup, p->answer_ms, -1, &result);
 	if (r == 0)

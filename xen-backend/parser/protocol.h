@@ -11,7 +11,7 @@
  *   question   payload                                   answer's payload
  *   FILE       path; with it a descriptor                -
  *   SETUP      PARSER_PROTOCOL, version, instance,       -
- *              number of images, each: spec, mode
+ *              number of images, each: format, path, mode
  *   USE        check fit?, path of the layout, layout    states of its file systems
  *   DISCOVER   number of directories, each: path         what is missing, layout, states
  *   STATE      file system                               state, reason

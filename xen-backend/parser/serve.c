@@ -64,16 +64,21 @@ static int answer_file(struct question *q)
 
 static int open_image(struct question *q, char **ret_error)
 {
-	char *spec = wire_get_text(&q->in, MAX_PATH + 16);
+	char *format = wire_get_text(&q->in, 16), *path = wire_get_text(&q->in, MAX_PATH);
 	uint32_t mode = wire_get32(&q->in);
-	int r = -EINVAL;
+	char *spec = NULL;
+	int r = format && path && !q->in.failed ? 0 : -EINVAL;
 
-	if (spec && !q->in.failed)
+	if (r == 0 && asprintf(&spec, "%s:%s", format, path) < 0)
+		r = -ENOMEM;
+	if (r == 0 && format[0])
 		r = image_open(spec, (enum source_mode)mode, &own.images[own.num_images],
 			       ret_error);
 	if (r == 0)
 		own.num_images++;
 	free(spec);
+	free(path);
+	free(format);
 	return r;
 }
 

@@ -41,21 +41,27 @@ static const char *obstacle_of(const char *type)
 		return "encrypted: vRead cannot read it";
 	if (fs_type_known(type))
 		return NULL;
-	if (!strcmp(type, "xfs") || !strcmp(type, "btrfs") || !strcmp(type, "LVM2_member") ||
+	if (!strcmp(type, "btrfs") || !strcmp(type, "LVM2_member") ||
 	    !strcmp(type, "linux_raid_member") || !strcmp(type, "zfs_member"))
 		return "not supported yet by this version of vRead";
 	return "no file system vRead can read";
 }
 
+/* Replaying a journal would show what is not in the image. */
+static const char *mount_options(const char *type)
+{
+	if (!strcmp(type, "ext2"))
+		return "ro";
+	return strcmp(type, "xfs") ? "ro,noload" : "ro,norecovery";
+}
+
 static int search_volume(struct inspector *in, struct inspected *v, const char *device)
 {
-	/* noload: replaying the journal would show what is not in the image. */
-	const char *options = strcmp(v->fs.type, "ext2") ? "ro,noload" : "ro";
 	int r;
 
 	progress_step("partition %s: looking for data directories in its %s file system", v->name,
 		      v->fs.type);
-	if (guestfs_mount_options(in->g, options, device, "/") < 0) {
+	if (guestfs_mount_options(in->g, mount_options(v->fs.type), device, "/") < 0) {
 		progress_warn("partition %s: its %s file system cannot be mounted: %s", v->name,
 			      v->fs.type, guestfs_last_error(in->g));
 		v->obstacle = "damaged: it cannot be mounted";
@@ -102,7 +108,7 @@ static int fill_volume(struct inspector *in, struct inspected *v, const char *de
 	char *type = guestfs_vfs_type(in->g, device), *uuid = NULL;
 	int r = 0;
 
-	layout_partition_name(&v->fs, v->name);
+	layout_volume_name(&v->fs, v->name);
 	if (type && type[0])
 		uuid = guestfs_vfs_uuid(in->g, device);
 	v->fs.type = type ? type : strdup("");

@@ -13,9 +13,9 @@
 #include "disk/image.h"
 
 struct inspected {
-	struct layout_filesystem fs; /* type is "" where nothing known lies */
-	char name[16];               /* as in the layout: "gpt:2" */
-	const char *obstacle;        /* why vRead cannot read it; NULL if it can */
+	struct layout_filesystem fs;       /* type is "" where nothing known lies */
+	char name[LAYOUT_MAX_VOLUME_NAME]; /* as in the layout: "gpt:2" */
+	const char *obstacle;              /* why vRead cannot read it; NULL if it can */
 	bool encrypted;
 };
 

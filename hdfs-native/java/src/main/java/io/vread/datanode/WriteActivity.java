@@ -24,6 +24,7 @@ final class WriteActivity {
   }
 
   private final List<Writing> open = new ArrayList<>();
+  private boolean oneEnded;
 
   /** A replica is open for writing from now on. */
   synchronized void begun(Replica replica) {
@@ -33,9 +34,13 @@ final class WriteActivity {
     open.add(new Writing(replica));
   }
 
-  /** Whether anything was written since the last look, or has been begun. */
+  /**
+   * Whether anything was written since the last look, has been begun or has ended: between two
+   * blocks of a file no replica is open.
+   */
   synchronized boolean sinceLastLook() {
-    boolean written = false;
+    boolean written = oneEnded;
+    oneEnded = false;
     for (Writing writing : open) {
       long length = writing.replica.getNumBytes();
       written |= length != writing.lengthSeen;
@@ -46,6 +51,6 @@ final class WriteActivity {
 
   /** A replica is not written any more; the object for it may be another one than at first. */
   synchronized void ended(long blockId) {
-    open.removeIf(writing -> writing.replica.getBlockId() == blockId);
+    oneEnded |= open.removeIf(writing -> writing.replica.getBlockId() == blockId);
   }
 }

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How images are read, as status tells it: by what xenstore says of their owners' disks, by the
+configuration, and with warnings for what cannot go well."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.daemon import Daemon, Image
+from tests.support.owner import Owner, needs_root
+
+DISK = "/local/domain/0/backend/qdisk/7/51712"
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    return Image(tmp_path_factory.mktemp("image"))
+
+
+@pytest.fixture
+def start(tmp_path, xenstored):
+    daemons = []
+
+    def run(image, extra=""):
+        store = ["env", f"XENSTORED_PATH={xenstored.path}"]
+        daemon = Daemon(tmp_path, image, wrapper=store, extra=extra, xen="yes")
+        daemons.append(daemon)
+        return daemon
+
+    yield run
+    for daemon in daemons:
+        assert daemon.stop() == 0, daemon.log()
+
+
+def attach(xenstored, image, mode="w", **nodes):
+    for node, value in {"params": f"aio:{image.path}", "mode": mode, **nodes}.items():
+        xenstored.put(f"{DISK}/{node.replace('_', '-')}", value)
+
+
+def shown(daemon):
+    """What status says of the image, without what it is."""
+    (entry,) = daemon.status()["datanodes"][0]["images"]
+    return {key: entry[key] for key in entry if key not in ("image", "format", "size")}
+
+
+def wait_shown(daemon, **expected):
+    daemon.wait_until(lambda: shown(daemon).items() >= expected.items())
+
+
+def with_data_dirs(image):
+    return SimpleNamespace(path=image.path, data_dirs=["/dfs/data"])
+
+
+@pytest.mark.parametrize("form", [lambda image: image, with_data_dirs], ids=["layout", "data dirs"])
+def test_mode_follows_the_disk(start, xenstored, image, form, vread):
+    daemon = start(form(image))
+    wait_shown(daemon, mode="buffered", because="no domain has it for writing")
+    attach(xenstored, image, direct_io_safe="1")
+    because = "qdisk 51712 of domain 7, written by qemu with O_DIRECT"
+    wait_shown(daemon, mode="direct", because=because, owner=7)
+    text = vread("status", "--socket", daemon.control).stdout.decode().splitlines()
+    assert f"    read direct: {because}" in text
+    xenstored.remove("/local/domain/0/backend/qdisk/7")
+    wait_shown(daemon, mode="buffered", because="no domain has it for writing")
+    assert "owner" not in shown(daemon)
+
+
+def test_a_datanode_that_comes_back_as_another_domain(start, xenstored, image):
+    """Its disk is written as before, so nothing is opened anew."""
+    attach(xenstored, image)
+    daemon = start(with_data_dirs(image))
+    wait_shown(daemon, mode="buffered", owner=7)
+    xenstored.remove("/local/domain/0/backend/qdisk/7")
+    xenstored.put("/local/domain/0/backend/qdisk/8/51712/params", f"aio:{image.path}")
+    xenstored.put("/local/domain/0/backend/qdisk/8/51712/mode", "w")
+    wait_shown(daemon, mode="buffered", owner=8)
+    assert daemon.log().count(": serving ") == 1
+
+
+def test_forced(start, xenstored, image):
+    attach(xenstored, image, direct_io_safe="1")
+    daemon = start(image, "image-mode = buffered\n")
+    wait_shown(daemon, mode="buffered", because="set by image-mode", owner=7)
+    assert shown(daemon)["warning"] == (
+        "image-mode = buffered, but it is qdisk 51712 of domain 7, written by qemu with O_DIRECT: "
+        "those writes go past the page cache, and reads will be stale; remove image-mode"
+    )
+    assert "reads will be stale" in daemon.log()
+
+
+def test_forced_to_what_is_right_anyway(start, xenstored, image):
+    attach(xenstored, image)
+    daemon = start(image, "image-mode = direct\n")
+    wait_shown(daemon, mode="direct", because="set by image-mode")
+    assert "warning" not in shown(daemon)
+
+
+def test_forced_without_xen(tmp_path, image):
+    daemon = Daemon(tmp_path, image, extra="image-mode = direct\n")
+    assert shown(daemon) == {"mode": "direct", "because": "set by image-mode"}
+    assert daemon.stop() == 0
+
+
+def test_nothing_is_said_without_xen(tmp_path, image):
+    daemon = Daemon(tmp_path, image)
+    assert shown(daemon) == {"mode": "buffered"}
+    assert daemon.stop() == 0
+
+
+@needs_root
+def test_mounted_here_too(start, xenstored, tmp_path, vread):
+    with Owner(tmp_path) as owner:
+        daemon = start(SimpleNamespace(path=owner.path, data_dirs=["/data"]))
+        wait_shown(
+            daemon,
+            warning=f"mounted in this domain too, at {owner.root}: unmount it, or its file system "
+            "will be destroyed",
+        )
+        text = vread("status", "--socket", daemon.control).stdout.decode()
+        assert "WARNING: mounted in this domain too" in text
+        assert daemon.stop() == 0

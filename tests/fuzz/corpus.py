@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Targets, and the inputs they begin with.
+
+Seeds are few and well-formed; what is interesting near them is for the fuzzer to find.
+build/fuzz/corpus keeps what it found, from run to run.
+"""
+
+import json
+import random
+import struct
+from pathlib import Path
+
+from tests.fuzz.bases import UUID, VERSION
+from tests.support.hdfs_dir import POOL, meta_bytes
+
+SOURCES = Path(__file__).parent
+REPOSITORY = SOURCES.parents[1]
+BUILT = REPOSITORY / "build/fuzz"
+REGRESSIONS = SOURCES / "regressions"
+TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in SOURCES.glob("fuzz_*.c"))
+
+# Longest input, in bytes.
+MAX_LENGTH = {"layout": 4096, "config": 4096, "version": 1024, "control": 8192, "frontend": 4096}
+DEFAULT_MAX_LENGTH = 256
+
+
+def layout():
+    directory = {
+        "path": "/dfs/data", "storage-id": "DS-1", "datanode-uuid": UUID, "cluster-id": "CID-1",
+        "pools": [POOL],
+    }  # fmt: skip
+    system = {
+        "image": 0, "partition": "gpt:1", "offset": 1048576, "length": 4096, "type": "ext4",
+        "uuid": UUID, "data-dirs": [directory],
+    }  # fmt: skip
+    whole = {**system, "partition": "none", "offset": 0}
+    for systems in ([], [system], [system, {**whole, "image": 1}]):
+        images = [{"size": 1 << 30}, {"size": 1 << 20}]
+        yield json.dumps({"layout-version": 2, "images": images, "filesystems": systems}).encode()
+
+
+def version():
+    yield VERSION.encode()
+    yield b"storageType=NAME_NODE\n"
+    yield b" clusterID = a\\:b\r\n!\n#\n\\"
+
+
+def meta():
+    for kind in (0, 1, 2):
+        yield meta_bytes(b"0123456789", kind)[:16]
+    yield b"blk_1073741825"
+    yield b"blk_-9223372036854775808_1001.meta"
+
+
+def request():
+    header = struct.pack("<I", 4096)
+    variable = struct.pack("<4H", len(POOL), 1, 5, 0)
+    for operation in range(6):
+        yield header + bytes([operation]) + bytes(15) + struct.pack("<4I", 0, 16, 0, 64) + bytes(48)
+    for start in (0, 4, 68):
+        yield header + bytes(start) + variable + POOL.encode() + b"\x04DS-1token"
+
+
+def frontend():
+    nodes = {
+        "protocol-version": 1, "version": 1, "role": "client", "num-queues": 2,
+        "ring-page-order": 1, "pool-pages": 1024, "pool-directory": 8,
+    }  # fmt: skip
+    for queue in range(2):
+        nodes[f"queue-{queue}/ring-ref0"] = nodes[f"queue-{queue}/ring-ref1"] = 9 + queue
+        nodes[f"queue-{queue}/event-channel"] = 5 + queue
+    text = "".join(f"{node}={value}\n" for node, value in nodes.items()).encode()
+    yield b"\x02" + text
+    yield b"\x03" + text.replace(b"client", b"datanode")
+    yield b"\x01" + struct.pack("<H5I", 4, 0, 7, 8, 9, 10)
+    yield b"\x00" + bytes(48)
+
+
+def config():
+    yield (REPOSITORY / "xen-backend/control/vread.conf").read_bytes()
+    yield (
+        b"[vreadd]\nlog-level = debug\n[xen]\nenabled = no\nmax-queues = 2\n"
+        b"[local]\nsocket = /run/l\nallow-datanodes = *\nallow-pools = BP-1\nmode = 0660\n"
+        b"[datanode a]\nimage = /a.raw\nlayout = /a.json\n"
+        b"[datanode b]\nimage = raw:/b.raw\nimage = /c.raw\ndata-dirs = /x /y\n"
+    )
+
+
+def control():
+    yield b'\x00{"command": "status"}\n'
+    yield b'\x03{"command": "x"}\n'
+    yield b"\x01[]\n"
+
+
+def disk():
+    numbers = random.Random(1)
+    for which in range(3):
+        yield bytes([which, 0])
+        for _ in range(6):
+            changes = [numbers.randrange(32), numbers.randrange(512)]
+            yield bytes([which, 0]) + struct.pack("<HHB", *changes, 4) + numbers.randbytes(4)
+
+
+def image():
+    numbers = random.Random(3)
+    for which in range(6):
+        yield bytes([which])
+        for moment in (0, 0, 0, 128):
+            changes = [numbers.randrange(8), numbers.randrange(64) * 8]
+            yield bytes([which]) + struct.pack("<HHB", *changes, moment + 8) + numbers.randbytes(8)
+
+
+def journal():
+    tags = [number for n in range(3) for number in (n, 0, 0x40 + n)]
+    transaction = bytes([0, 2, *tags, 1, 3, 0, 1, 2, 5, 2])
+    for kind in (0, 1, 2, 4, 5, 6, 8, 12, 64, 0x83):
+        for start in (1, 60):
+            yield bytes([0, kind, start, 9]) + 3 * transaction
+            yield bytes([0, kind, start, 9]) + transaction + b"\x07" + 2 * transaction
+
+
+def ext4():
+    numbers = random.Random(2)
+    for which in range(9):
+        yield bytes([which, 0])
+        for _ in range(8):
+            operation = numbers.choice([0x00, 0x10, 0x30, 0x70, 0x04, 0x34, 0x38, 1, 2, 3])
+            changes = struct.pack("<BHH", operation, *(numbers.randrange(65536) for _ in "ab"))
+            yield bytes([which, 0]) + changes + numbers.randbytes(8)
+
+
+def seeds(target):
+    return list(globals()[target]())
+
+
+def write_seeds(target):
+    """The folder they are in."""
+    folder = BUILT / "seeds" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, content in enumerate(seeds(target)):
+        (folder / f"{number:03}").write_bytes(content)
+    return folder
+
+
+def from_hex(path):
+    """An input as it is kept under regressions/: hexadecimal, '#' begins a comment."""
+    lines = (line.split("#")[0] for line in path.read_text().splitlines())
+    return bytes.fromhex("".join(lines))

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vread.conf(5), as a file: config_load().  The operator writes it, not a
+ * guest; still every mistake is to be told and none to harm.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "control/config.h"
+#include "fuzz.h"
+
+static int fd = -1;
+static char path[32];
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	fd = memfd_create("vread.conf", MFD_CLOEXEC);
+	check(fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct config *config = NULL;
+	char *errors = NULL;
+
+	check(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+	if (config_load(path, &config, &errors) == 0) {
+		for (size_t i = 0; i < config->num_datanodes; i++) {
+			const struct config_datanode *d = &config->datanodes[i];
+
+			check(d->name && d->images.count && !d->layout == (d->data_dirs.count > 0));
+		}
+		config_free(config);
+	} else {
+		check(errors && strchr(errors, '\n'));
+	}
+	free(errors);
+	return 0;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A datanode's disk with a partition table or without: discover(), and so
+ * disk_examine(), disk_probe(), layout/window.c and libblkid.  What is found is a
+ * layout that is taken back (layout_parse()) and fits (layout_check_fit()).
+ *
+ * The input: which disk, whether the GPT's checksums stay wrong, then changes
+ * (sectors.h).
+ */
+#include <endian.h>
+#include <string.h>
+
+#include <isa-l/crc.h>
+
+#include "disk/volume.h"
+#include "layout/discover.h"
+#include "layout/partition.h"
+#include "sectors.h"
+
+static const char *const names[] = {"gpt", "mbr", "bare"};
+#define NUM_DISKS (sizeof(names) / sizeof(names[0]))
+static struct sectors disks[NUM_DISKS];
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	for (unsigned i = 0; i < NUM_DISKS; i++)
+		sectors_load(&disks[i], names[i]);
+	return 0;
+}
+
+static void put_sum(uint8_t *to, const uint8_t *data, size_t length)
+{
+	uint32_t sum = htole32(crc32_gzip_refl(0, data, length));
+
+	memcpy(to, &sum, sizeof(sum));
+}
+
+/* Of one header and the entries it names, if they are inside the disk. */
+static void fix_gpt(struct memory *m, uint64_t offset)
+{
+	uint8_t *header = memory_touch(m, offset, SECTOR), *entries;
+	uint64_t lba;
+	uint32_t numbers[2];
+
+	check(header);
+	if (memcmp(header, "EFI PART", 8))
+		return;
+	memcpy(&lba, header + 72, sizeof(lba));
+	memcpy(numbers, header + 80, sizeof(numbers));
+	if (lba < m->size / SECTOR && numbers[0] <= 1024 && numbers[1] <= 1024) {
+		entries = memory_touch(m, lba * SECTOR, (size_t)numbers[0] * numbers[1]);
+		if (entries)
+			put_sum(header + 88, entries, (size_t)numbers[0] * numbers[1]);
+	}
+	memset(header + 16, 0, 4);
+	put_sum(header + 16, header, 92);
+}
+
+static void change(struct sectors *d, struct bytes in)
+{
+	bool sums = take8(&in) % 4 != 3;
+
+	sectors_change(d, in, 0);
+	if (sums) {
+		fix_gpt(&d->memory, SECTOR);
+		fix_gpt(&d->memory, d->memory.size - SECTOR);
+	}
+}
+
+static void check_layout(struct image *const *images, const struct image_layout *found)
+{
+	json_t *json = layout_to_json(found);
+	char *text = json_dumps(json, 0), *error = NULL;
+	struct image_layout *same = NULL;
+
+	check(text);
+	if (layout_parse(text, strlen(text), "found", &same, &error) < 0 ||
+	    layout_check_fit(images, 1, found, "found", &error) < 0) {
+		fprintf(stderr, "%s\n", error);
+		abort();
+	}
+	layout_free(same);
+	free(text);
+	json_decref(json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const dirs[] = {"/data", "/other"};
+	struct bytes in = {data, size};
+	struct sectors *d = &disks[take8(&in) % NUM_DISKS];
+	struct image *images[] = {d->memory.image};
+	struct image_layout *layout = NULL;
+	char *missing = NULL;
+	int r;
+
+	change(d, in);
+	r = discover(images, 1, dirs, 2, &layout, &missing);
+	check(r == 0 || missing);
+	if (r >= 0)
+		check_layout(images, layout);
+	layout_free(layout);
+	free(missing);
+	memory_restore(&d->memory);
+	return 0;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files in the formats of image_open() (disk/): headers, tables, compressed
+ * clusters, a backing file, also changed by their owner between two reads.  What
+ * is read byte by byte is what lies at the place image_map() tells.
+ *
+ * The input: which file, then changes (sectors.h).
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "disk/image.h"
+#include "sectors.h"
+
+#define BACKING_FD 900 /* the name of it is in the images, from bases.py */
+#define PIECE 8192U
+
+static const struct {
+	const char *name, *format;
+} kinds[] = {
+	{"qcow2-v2", "qcow2"},   {"qcow2-v3", "qcow2"},   {"qcow2-parts", "qcow2"},
+	{"qcow2-zlib", "qcow2"}, {"qcow2-zstd", "qcow2"}, {"qcow2-over", "qcow2"},
+};
+#define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static struct sectors files[NUM_KINDS];
+static struct memory backing;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	for (unsigned i = 0; i < NUM_KINDS; i++)
+		sectors_load(&files[i], kinds[i].name);
+	memory_new(&backing, 256 * 1024 + 1000); /* shorter than what it backs */
+	memset(backing.bytes, 'b', backing.size);
+	check(dup2(backing.fd, BACKING_FD) == BACKING_FD);
+	return 0;
+}
+
+static void read_run(struct image *img, uint64_t offset, uint64_t length)
+{
+	static uint8_t by_run[PIECE], by_read[PIECE];
+	struct image_run run;
+	int r = image_map(img, offset, length, &run);
+
+	if (r < 0)
+		return;
+	check(run.length && run.length <= length);
+	memset(by_run, 0, run.length);
+	if (run.source && source_read(run.source, run.offset, by_run, run.length) < 0)
+		return;
+	check(image_read(img, offset, by_read, run.length) == 0);
+	check(!memcmp(by_run, by_read, run.length));
+}
+
+static void read_all_over(struct image *img)
+{
+	static uint8_t buf[PIECE];
+	uint64_t size = image_size(img), step = size / 16 + 1, changes;
+
+	for (uint64_t at = 0; at < size; at += step) {
+		uint64_t length = size - at < PIECE ? size - at : PIECE;
+
+		(void)image_read(img, at, buf, length);
+		read_run(img, at, length);
+	}
+	check(image_read(img, size, buf, 1) == -EIO);
+	check(image_read(img, size - 1, buf, 2) == -EIO);
+	(void)image_changes(img, &changes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes in = {data, size};
+	unsigned which = take8(&in) % NUM_KINDS;
+	struct sectors *file = &files[which];
+	struct image *img;
+	char spec[64], *error = NULL;
+
+	snprintf(spec, sizeof(spec), "%s:%s", kinds[which].format, file->memory.path);
+	sectors_change(file, in, 0);
+	if (image_open(spec, SOURCE_BUFFERED, &img, &error) == 0) {
+		check(image_size(img));
+		read_all_over(img);
+		sectors_change(file, in, 1);
+		read_all_over(img);
+		image_close(img);
+	} else {
+		check(error);
+	}
+	free(error);
+	memory_restore(&file->memory);
+	return 0;
+}

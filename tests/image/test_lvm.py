@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Data directories on logical volumes, made by LVM's own commands: where their bytes are, and what
+is said of volumes that cannot be read, of damaged metadata and of groups that change."""
+
+import json
+import random
+import shutil
+import subprocess
+
+import pytest
+
+from tests.support.disk import BlockError, ByLayout, blockctl
+from tests.support.hdfs_dir import DataDirectory
+from tests.support.lvm_metadata import Metadata
+from tests.support.owner import needs_root
+from tests.support.volumes import MIB, make_ext
+from tools.images import Physical, VolumeGroup, make_disk
+from tools.vreadd import DataDirs
+
+pytestmark = needs_root
+
+DIR = "/dfs/data"
+
+
+class Content:
+    """A data directory, and file systems made of it."""
+
+    def __init__(self, folder, storage="DS-1"):
+        self.folder = folder
+        self.directory = DataDirectory(folder / "tree" / DIR[1:], storage=storage)
+        self.blocks = [self.directory.add(100 + n, 500_000 * n + n) for n in range(8)]
+
+    def file_system(self, mib=24, options=()):
+        return make_ext(self.folder / "fs", self.folder / "tree", mib=mib, options=options)
+
+
+@pytest.fixture
+def content(tmp_path):
+    return Content(tmp_path)
+
+
+def disks(folder, count, mib=48):
+    return [make_disk(folder / f"disk{n}", mib) for n in range(count)]
+
+
+def read_all(control, blocks):
+    for block in blocks:
+        assert control.open(block).read_all() == block.content()
+
+
+def status_of(*images, paths=(DIR,)):
+    with blockctl(dn1=DataDirs(images, paths)) as control:
+        (status,) = control.status()
+    return status
+
+
+def why_not(*images):
+    status = status_of(*images)
+    assert status["filesystems"] == []
+    return status["missing"]
+
+
+def put(group, content, name="data", extents=24, *options):
+    group.create(name, extents, *options)
+    group.write(name, content.file_system(extents))
+
+
+def serve(content, group, images):
+    """The one volume is found where `lvs` says, and every block of it is right."""
+    with blockctl(dn1=DataDirs(images, [DIR])) as control:
+        (status,) = control.status()
+        read_all(control, content.blocks)
+    (system,) = status["filesystems"]
+    assert "missing" not in status
+    assert system["volume"] == f"{group.name}/data"
+    assert system["segments"] == group.segments("data")
+    assert system["type"] == "ext4" and system["state"] == "clean"
+    assert [entry["storage-id"] for entry in system["data-dirs"]] == ["DS-1"]
+    return system
+
+
+# ---- kinds of volumes -------------------------------------------------------------------------
+
+
+def test_linear_over_several_segments(tmp_path, content):
+    (disk,) = disks(tmp_path, 1)
+    with VolumeGroup("vg", [Physical(disk)]) as group:
+        group.create("data", 9)
+        group.create("other", 3)
+        group.extend("data", 8)
+        group.create("another", 1)
+        group.extend("data", 7)
+        group.write("data", content.file_system(24))
+        system = serve(content, group, [disk])
+    assert [segment["length"] // MIB for segment in system["segments"]] == [9, 8, 7]
+
+
+@pytest.mark.parametrize(("stripes", "kib"), [(2, 4), (2, 64), (3, 512)])
+def test_striped(tmp_path, content, stripes, kib):
+    images = disks(tmp_path, stripes)
+    with VolumeGroup("vg", [Physical(disk) for disk in images]) as group:
+        put(group, content, "data", 24, "-i", stripes, "-I", f"{kib}k")
+        system = serve(content, group, images)
+    (segment,) = system["segments"]
+    assert [stripe["image"] for stripe in segment["stripes"]] == list(range(stripes))
+    assert segment["stripe-size"] == kib << 10
+
+
+def test_linear_then_striped_on_partitions(tmp_path, content):
+    """Two physical volumes on one disk, a third on the next; odd names."""
+    images = disks(tmp_path, 2, 80)
+    script = f"label: gpt\nstart={1 * 2048}, size={30 * 2048}\nstart={32 * 2048}\n"
+    subprocess.run(["/sbin/sfdisk", "-q", images[0]], input=script.encode(), check=True)
+    script = f"label: dos\nstart={3 * 2048}, type=5\nstart={4 * 2048}, size={60 * 2048}\n"
+    subprocess.run(["/sbin/sfdisk", "-q", images[1]], input=script.encode(), check=True)
+    places = [
+        Physical(images[0], 1 * MIB, 30 * MIB),
+        Physical(images[0], 32 * MIB, 40 * MIB),
+        Physical(images[1], 4 * MIB, 60 * MIB),
+    ]
+    with VolumeGroup("vg-0.a+b_", places) as group:
+        group.create("data", 10, "--alloc", "anywhere")
+        group.extend("data", 14, "-i", 2, "-I", "16k")
+        group.write("data", content.file_system(24))
+        system = serve(content, group, images)
+    assert [len(segment["stripes"]) for segment in system["segments"]] == [1, 2]
+
+
+def test_metadata_at_both_ends_and_on_one_disk_only(tmp_path, content):
+    images = disks(tmp_path, 2)
+    with VolumeGroup("vg", [Physical(images[0])], pvcreate=["--metadatacopies", "2"]) as group:
+        group.physical.append(Physical(images[1]))
+        other = VolumeGroup("vg", [Physical(images[1])], make=False)
+        with other:
+            group.devices.append(other.devices.pop())
+            group.run("pvcreate", "--metadatacopies", "0", group.devices[1])
+            group.run("vgextend", "vg", group.devices[1])
+            put(group, content, "data", 24, "-i", 2)
+            serve(content, group, images)
+
+
+def test_several_volumes_and_a_partition(tmp_path):
+    """Everything on the disks is looked through."""
+    contents = []
+    for n in range(3):
+        (tmp_path / f"{n}").mkdir()
+        contents.append(Content(tmp_path / f"{n}", storage=f"DS-{n}"))
+    plain = contents[2].file_system()
+    images = [*disks(tmp_path, 1, 64), plain]
+    with VolumeGroup("vg", [Physical(images[0])]) as group:
+        put(group, contents[0], "one")
+        put(group, contents[1], "two")
+    status = status_of(*images)
+    found = {
+        (system.get("volume"), system["data-dirs"][0]["storage-id"])
+        for system in status["filesystems"]
+    }
+    assert found == {("vg/one", "DS-0"), ("vg/two", "DS-1"), (None, "DS-2")}
+    assert "missing" not in status
+
+
+def test_metadata_that_wraps(tmp_path, content):
+    (disk,) = disks(tmp_path, 1)
+    small = ["--metadatasize", "32k", "--dataalignment", "4k"]
+    with VolumeGroup("vg", [Physical(disk)], pvcreate=small) as group:
+        put(group, content)
+        metadata, wrapped = Metadata(disk), 0
+        for n in range(60):
+            group.run("vgchange", f"--{'add' if n % 2 == 0 else 'del'}tag", "x" * 100, "vg")
+            if metadata.wraps():
+                wrapped += 1
+                serve(content, group, [disk])
+            if wrapped == 2:
+                return
+    raise AssertionError("the metadata never wrapped")
+
+
+# ---- changes ----------------------------------------------------------------------------------
+
+
+def grow(folder, file_system, mib):
+    bigger = shutil.copy(file_system, folder / "bigger")
+    subprocess.run(["/sbin/resize2fs", "-f", bigger, f"{mib}M"], check=True, capture_output=True)
+    return bigger
+
+
+def test_extended_while_served(tmp_path, content):
+    """By another segment, on a disk that was of no use before."""
+    images = disks(tmp_path, 2)
+    physical = [Physical(disk) for disk in images]
+    with VolumeGroup("vg", physical) as group:
+        group.create("data", 24)
+        system = content.file_system(24)
+        group.write("data", system)
+        with blockctl(dn1=DataDirs(images, [DIR])) as control:
+            handles = [control.open(block) for block in content.blocks]
+            group.run("lvextend", "-l", "+40", "vg/data", group.devices[1])
+            group.write("data", grow(tmp_path, system, 64))
+            control.look()
+            ((found,),) = [status["filesystems"] for status in control.status()]
+            assert found["segments"] == group.segments("data")
+            assert len(found["segments"]) == 2
+            read_all(control, content.blocks)
+            for handle in handles[1:]:  # the first is of no bytes
+                with pytest.raises(BlockError, match="EAGAIN"):
+                    handle.read_all()
+
+
+def write_layout(folder, images):
+    system = status_of(*images)["filesystems"][0]
+    system.pop("state")
+    layout = folder / "layout.json"
+    document = {
+        "layout-version": 2,
+        "images": [{"size": disk.stat().st_size} for disk in images],
+        "filesystems": [system],
+    }
+    layout.write_text(json.dumps(document))
+    return ByLayout(images, layout)
+
+
+def refused_layout(by_layout):
+    with pytest.raises(BlockError) as caught, blockctl(dn1=by_layout):
+        pass
+    return str(caught.value)
+
+
+def test_layout_file(tmp_path, content):
+    images = disks(tmp_path, 2)
+    with VolumeGroup("vg", [Physical(disk) for disk in images]) as group:
+        put(group, content, "data", 24, "-i", 2)
+        by_layout = write_layout(tmp_path, images)
+        with blockctl(dn1=by_layout) as control:
+            read_all(control, content.blocks)
+        group.create("pad", 2)
+        group.extend("data", 4, "-i", 2)
+        said = refused_layout(by_layout)
+        assert "is stale: logical volume vg/data lies elsewhere now" in said
+        assert "run vread-provision again" in said
+        group.run("lvrename", "vg/data", "vg/other")
+        assert "logical volume vg/data is not there any more" in refused_layout(by_layout)
+        group.run("lvrename", "vg/other", "vg/data")
+        group.run("vgexport", "vg")
+        said = refused_layout(by_layout)
+        assert "logical volume vg/data cannot be read: its volume group is exported" in said
+
+
+# ---- what cannot be read ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def linear(tmp_path, content):
+    """A group of two disks with one volume, on the first."""
+    images = disks(tmp_path, 2)
+    with VolumeGroup("vg", [Physical(disk) for disk in images]) as group:
+        put(group, content)
+    return images
+
+
+def test_physical_volume_missing(tmp_path, content):
+    """What lies on the disk that is there is served all the same."""
+    images = disks(tmp_path, 2)
+    other = tmp_path / "other"
+    other.mkdir()
+    second = Content(other, storage="DS-2")
+    with VolumeGroup("vg", [Physical(disk) for disk in images]) as group:
+        put(group, content, "data", 24)
+        put(group, second, "both", 24, "-i", 2)
+    assert len(status_of(*images)["filesystems"]) == 2
+    uuid = Metadata(images[1]).uuid
+    gone = tmp_path / "gone"
+    for others in ([], [gone]):
+        status = status_of(images[0], *others, paths=(DIR, "/none"))
+        assert [system["volume"] for system in status["filesystems"]] == ["vg/data"]
+        assert (
+            f"logical volume vg/both cannot be read: physical volume {uuid} of its group is on "
+            "none of the disks"
+        ) in status["missing"]
+        assert (f"image {gone}: No such file" in status["missing"]) == bool(others)
+    with blockctl(dn1=DataDirs([images[0], gone], [DIR])) as control:
+        read_all(control, content.blocks)
+        shutil.copy(images[1], gone)
+        control.look()
+        (status,) = control.status()
+        assert len(status["filesystems"]) == 2 and "missing" not in status
+        read_all(control, second.blocks)
+
+
+def test_disk_that_cannot_be_used(tmp_path, content):
+    """HDFS goes on without a disk, and so is the other served."""
+    plain, blank = content.file_system(), make_disk(tmp_path / "blank", 8)
+    status = status_of(blank, plain)
+    assert status["state"] == "served"
+    assert status["missing"].startswith(f"image {blank} is not a disk: ")
+    assert status["missing"].endswith("encrypted as a whole)")
+    with blockctl(dn1=DataDirs([blank, plain, tmp_path / "none"], [DIR])) as control:
+        read_all(control, content.blocks)
+        assert f"image {tmp_path}/none: No such file" in control.status()[0]["missing"]
+    assert f"image {tmp_path}/none: No such file" in why_not(blank, tmp_path / "none")
+
+
+def test_two_groups_of_one_name(tmp_path, content):
+    images = disks(tmp_path, 2)
+    for disk in images:
+        with VolumeGroup("vg", [Physical(disk)]) as group:
+            put(group, content)
+    said = "logical volume vg/data cannot be read: there are two volume groups of that name"
+    assert said in why_not(*images)
+    with blockctl(dn1=DataDirs(images[:1], [DIR])) as control:
+        read_all(control, content.blocks)
+
+
+def test_a_copy_of_a_disk(tmp_path, linear):
+    copy = shutil.copy(linear[0], tmp_path / "copy")
+    assert "there are two physical volumes with the UUID" in why_not(*linear, copy)
+
+
+def test_disk_that_was_away(tmp_path, content, linear):
+    """The metadata of a disk that was away says that the other is still in its group."""
+    old = shutil.copy(linear[0], tmp_path / "old")
+    with VolumeGroup("vg", [Physical(disk) for disk in linear], make=False) as group:
+        group.run("lvremove", "--yes", "vg/data")
+        group.run("vgreduce", "vg", group.devices[0])
+        put(group, content, "new")
+    assert [s["volume"] for s in status_of(*linear)["filesystems"]] == ["vg/new"]
+    assert [s["volume"] for s in status_of(old, linear[1])["filesystems"]] == ["vg/new"]
+
+
+CHANGES = {
+    "type": ((b'"striped"', b'"thin"'), "it is of type thin"),
+    "status": ((b'"VISIBLE"]', b'"VISIBLE", "PVMOVE"]'), "it has the status PVMOVE"),
+    "stripe on a volume": ((b'\n"pv0", 0', b'\n"pvmove0", 0'), "lies on pvmove0, which is no phys"),
+    "behind the end": ((b"extent_count = 24", b"extent_count = 48"), "not inside its physical vol"),
+    "far behind": ((b"extent_count = 24", b"extent_count = 18014398509481984"), "of no sense"),
+    "start": ((b"start_extent = 0", b"start_extent = 1"), "of no sense"),
+    "no stripes": ((b"stripe_count = 1", b"stripe_count = 0"), "of no sense"),
+    "many stripes": ((b"stripe_count = 1", b"stripe_count = 24"), "of no sense"),
+    "stripes missing": (
+        (b"stripe_count = 1", b"stripe_count = 2\nstripe_size = 8"),
+        "list of stripes makes no sense",
+    ),
+    "count": ((b"segment_count = 1", b"segment_count = 2"), "fewer segments than are counted"),
+    "more": ((b"segment_count = 1", b"segment_count = 99999"), "more than 4096"),
+    "pe_start": ((b"pe_start = 2048", b"pe_start = 92048"), "not inside its physical volume"),
+    "overflow": ((b"pe_start = 2048", b"pe_start = 18446744073709551615"), "not inside its phys"),
+    "missing flag": ((b"flags = []\ndev_size", b'flags = ["MISSING"]\ndev_size'), "as missing"),
+    "partial": ((b'"RESIZEABLE"', b'"PARTIAL"'), "its volume group is partial"),
+}
+
+
+def told(linear, changes):
+    """What is missing with each of the changes of the metadata's text, one after the other."""
+    good = Metadata(linear[0]).text().rstrip(b"\0")
+    with blockctl(dn1=DataDirs(linear, [DIR])) as control:
+        for change in changes:
+            text = change(good)
+            for disk in linear:
+                Metadata(disk).replace(lambda _, text=text: text)
+            control.look()
+            control.look()  # that something is gone is believed when it is seen twice
+            (status,) = control.status()
+            assert status["filesystems"] == []
+            yield status["missing"]
+
+
+def test_reasons(linear):
+    changes = [lambda text, c=change: text.replace(*c) for change, _ in CHANGES.values()]
+    text = Metadata(linear[0]).text()
+    for (name, ((old, _), said)), why in zip(CHANGES.items(), told(linear, changes), strict=True):
+        assert old in text, name
+        assert "logical volume vg/data cannot be read: " in why and said in why, name
+
+
+SNAPSHOT = b"""
+snapshot0 { id = "x" status = ["READ"] segment_count = 1
+ segment1 { start_extent = 0 extent_count = 24 type = "snapshot" chunk_size = 8
+ origin = "data" %s = "cow" } } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("role", "said"), [(b"cow_store", None), (b"merging_store", "a snapshot is being merged")]
+)
+def test_snapshots(linear, content, role, said):
+    """An origin is read, unless a snapshot is being merged into it; the snapshot never is."""
+    cow = b'cow { id = "y" status = ["VISIBLE"] segment_count = 1 }\n'
+
+    def add(text):
+        end = text.rindex(b"}", 0, text.rindex(b"}", 0, text.rindex(b"# Generated")))
+        return text[:end] + cow + SNAPSHOT % role + text[end + 1 :]
+
+    for disk in linear:
+        Metadata(disk).replace(add)
+    status = status_of(*linear, paths=(DIR, "/none"))
+    assert "logical volume vg/cow cannot be read: it is of type snapshot" in status["missing"]
+    assert len(status["filesystems"]) == (said is None)
+    assert said is None or said in status["missing"]
+
+
+# ---- damage -----------------------------------------------------------------------------------
+
+
+def test_one_copy_of_the_metadata_is_enough(linear, content):
+    """A torn copy, and an older one."""
+    first, second = (Metadata(disk) for disk in linear)
+    before = second.text()
+    with VolumeGroup("vg", [Physical(disk) for disk in linear], make=False) as group:
+        group.create("later", 1)
+        group.run("lvrename", "vg/data", "vg/renamed")
+    second.replace(lambda _: before.rstrip(b"\0"))
+    for damage in (lambda: None, lambda: second.replace(lambda text: text, damage=True)):
+        damage()
+        with blockctl(dn1=DataDirs(linear, [DIR])) as control:
+            (status,) = control.status()
+            assert [system["volume"] for system in status["filesystems"]] == ["vg/renamed"]
+            read_all(control, content.blocks)
+    first.replace(lambda text: text, damage=True)
+    assert "the whole disk of" in why_not(*linear)
+    assert "cannot be read: its metadata fails its checksum" in why_not(*linear)
+
+
+def test_damaged_areas(linear):
+    def said():
+        return why_not(*linear)
+
+    for disk in linear:
+        metadata = Metadata(disk)
+        good = metadata.header()
+        metadata.flip(200)
+        if disk == linear[0]:
+            continue
+        assert "its metadata area's header fails its checksum" in said()
+        metadata.flip(200)
+        for place in ((0x7FFFFFFFFFFFFFFF, 100), (512, 1 << 40), (100, 100), (512, 0)):
+            metadata.point_to(*place, crc=0)
+            assert "its metadata has a place or a length of no sense" in said()
+        metadata.point_to(600, 100, crc=1)
+        assert "its metadata fails its checksum" in said()
+        metadata.point_to(0, 0, crc=0)
+        assert "is a physical volume of LVM whose group is not known" in said()
+        assert good != metadata.header()
+
+
+NONSENSE = {
+    b"": "does not describe a volume group",
+    b"vg {": "a section has no end",
+    b"vg { } }": "a section ends that did not begin",
+    b"vg " * 3: "a name is followed by neither",
+    b"vg { id = }": "a value is missing",
+    b'vg { id = "': "a string has no end",
+    b"vg { id = [ 1, [ 2 ] ] }": "a list is in a list",
+    b"vg { id = [ 1 2 ] }": "a list has no end",
+    b"vg { = 1 }": "a name is missing",
+    b"vg " + b"{ a " * 200: "nested too deep",
+    b"vg { seqno = 1 }": "does not describe a volume group",
+    b"a = 1\n" * 140_000: "too many entries",
+}
+
+
+def test_nonsense(linear):
+    changes = [lambda _, text=text: text for text in NONSENSE]
+    for (text, said), why in zip(NONSENSE.items(), told(linear, changes), strict=True):
+        assert said in why, text[:40]
+
+
+def test_anything(linear, content):
+    """Whatever the text says, vreadd lives, and reads the volume again when it is well."""
+    chance = random.Random(20261121)
+    good = [Metadata(disk).text().rstrip(b"\0") for disk in linear]
+    words = good[0].split()
+    with blockctl(dn1=DataDirs(linear, [DIR])) as control:
+        for _ in range(150):
+            text = bytearray(good[0])
+            for _ in range(chance.randrange(1, 4)):
+                at, word = chance.randrange(len(text)), chance.choice(words)
+                end = at + chance.choice([0, 1, len(word), 200])
+                text[at:end] = chance.choice([word, word * 3, b"18446744073709551615", b""])
+            Metadata(linear[0]).replace(lambda _, text=text: bytes(text))
+            control.look()
+        for disk, text in zip(linear, good, strict=True):
+            Metadata(disk).replace(lambda _, text=text: text)
+        control.look()
+        read_all(control, content.blocks)

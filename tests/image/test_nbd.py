@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Formats read through qemu-nbd: only while nobody writes, and only as long as it answers."""
+
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.disk import BlockError, Disk, blockctl
+from tests.support.formats import CONVERT, ImageControl, ImageError, qemu_io, run
+from tests.support.hdfs_dir import DataDirectory
+from tests.support.owner import Owner, needs_root
+from tools.vreadd import DataDirs
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def content():
+    return random.Random(5).randbytes(3 * MIB)
+
+
+@pytest.fixture
+def vdi(tmp_path, content):
+    raw = tmp_path / "disk.raw"
+    raw.write_bytes(content)
+    path = tmp_path / "disk.vdi"
+    run(*CONVERT, "-f", "raw", "-O", "vdi", raw, path)
+    return path
+
+
+def children(process):
+    tasks = Path(f"/proc/{process.pid}/task").iterdir()
+    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+
+
+def is_running(pid):
+    """Not: or ended, and nobody asked how."""
+    with contextlib.suppress(FileNotFoundError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0] != "Z"
+    return False
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def refused(call, name):
+    with pytest.raises(ImageError) as caught:
+        call()
+    assert caught.value.name == name
+    return caught.value.text
+
+
+def refusal(spec, **arguments):
+    def attempt():
+        with ImageControl(spec, **arguments):
+            pass
+
+    with pytest.raises(ImageError) as caught:
+        attempt()
+    return caught.value.name, caught.value.text
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """Where sockets are for a moment."""
+    place = tmp_path / "run"
+    place.mkdir()
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(place))
+    return place
+
+
+def test_of_one_moment(vdi, content):
+    with ImageControl(f"qemu-vdi:{vdi}") as image:
+        assert (image.current, image.size) == (False, len(content))
+        assert image.same()
+        assert image.read(MIB - 5, 10) == content[MIB - 5 : MIB + 5]
+        refused(lambda: image.map(0, 4096), "EOPNOTSUPP")
+        refused(lambda: image.read(len(content), 1), "EIO")
+        assert image.read(0, 512) == content[:512]
+
+
+def test_nothing_is_left(vdi, folders):
+    with ImageControl(f"qemu-vdi:{vdi}") as image:
+        (child,) = children(image.process)
+        assert list(folders.iterdir()) == []
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_ends_with_a_killed_daemon(vdi):
+    image = ImageControl(f"qemu-vdi:{vdi}")
+    (child,) = children(image.process)
+    image.process.kill()
+    image.end()
+    wait_until(lambda: not is_running(child))
+
+
+@pytest.mark.parametrize("how", ["written", "touched", "cut", "replaced"])
+def test_changed_since(vdi, content, how):
+    """Not a byte more, until it is opened again."""
+    with ImageControl(f"qemu-vdi:{vdi}") as image:
+        assert image.read(0, 4096) == content[:4096]
+        before = image.changes()
+        if how == "written":
+            qemu_io(vdi, "vdi", "write -P 7 0 64k")
+        elif how == "touched":
+            os.utime(vdi)
+        elif how == "cut":
+            os.truncate(vdi, MIB)
+        else:
+            other = vdi.with_name("other.vdi")
+            run(*CONVERT, "-f", "vdi", "-O", "vdi", vdi, other)
+            os.replace(other, vdi)
+        refused(lambda: image.read(0, 4096), "EIO")
+        refused(lambda: image.read(2 * MIB, 4096), "EIO")
+        assert image.changes() != before
+        if how != "cut":
+            assert not image.same()
+            with ImageControl(f"qemu-vdi:{vdi}") as again:
+                expected = b"\7" * 4096 if how == "written" else content[:4096]
+                assert again.read(0, 4096) == expected
+
+
+def test_server_dies(vdi, content):
+    with ImageControl(f"qemu-vdi:{vdi}") as image:
+        (child,) = children(image.process)
+        os.kill(child, signal.SIGKILL)
+        wait_until(lambda: not is_running(child))
+        refused(lambda: image.read(0, 4096), "EIO")
+        refused(lambda: image.read(0, 4096), "EIO")
+        assert not image.same()
+
+
+def test_server_hangs(vdi, tmp_path):
+    """All threads that read are answered, and the end does not wait for it either."""
+    with ImageControl(f"qemu-vdi:{vdi}") as image:
+        (child,) = children(image.process)
+        os.kill(child, signal.SIGSTOP)
+        refused(lambda: image.copy(tmp_path / "copy"), "EIO")
+        refused(lambda: image.read(0, 4096), "EIO")
+    assert not is_running(child)
+
+
+@pytest.mark.parametrize("subformat", ["monolithicFlat", "twoGbMaxExtentSparse"])
+def test_vmdk_in_several_files(subformat, tmp_path):
+    path = tmp_path / "disk.vmdk"
+    run("qemu-img", "create", "-q", "-f", "vmdk", "-o", f"subformat={subformat}", path, "8M")
+    name, text = refusal(f"qemu-vmdk:{path}")
+    assert name == "EMEDIUMTYPE" and "in one file" in text and str(path) in text
+
+
+@needs_root
+def test_block_device(vdi):
+    device = run("losetup", "--read-only", "--find", "--show", vdi).strip()
+    try:
+        name, text = refusal(f"qemu-vdi:{device}")
+    finally:
+        run("losetup", "--detach", device)
+    assert name == "EMEDIUMTYPE" and "has to be a regular file" in text
+
+
+def test_not_of_that_format(vdi):
+    name, text = refusal(f"qemu-vhdx:{vdi}")
+    assert name == "EMEDIUMTYPE" and str(vdi) in text and "qemu-nbd: " in text
+
+
+def test_odd_names(vdi, content):
+    odd = vdi.with_name("a,b=,,c d:e.vdi")
+    vdi.rename(odd)
+    with ImageControl(f"qemu-vdi:{odd}") as image:
+        assert image.read(0, 4096) == content[:4096]
+
+
+def test_not_installed(vdi, tmp_path):
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    name, text = refusal(f"qemu-vdi:{vdi}", environment=environment)
+    assert name == "ENOENT" and "qemu-utils" in text
+
+
+def test_written_to_all_the_time(vdi):
+    over = threading.Event()
+
+    def write():
+        while not over.is_set():
+            os.utime(vdi)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        name, text = refusal(f"qemu-vdi:{vdi}")
+    finally:
+        over.set()
+        writer.join()
+    assert name == "EBUSY" and "written to" in text
+
+
+def test_opened_again_by_the_next_look(tmp_path):
+    directory = DataDirectory(tmp_path / "data")
+    block = directory.add(1, 300_000)
+    disk = Disk(tmp_path, [directory], table="gpt")
+    path = tmp_path / "disk.vdi"
+    run(*CONVERT, "-f", "raw", "-O", "vdi", disk.path, path)
+    with blockctl(dn1=DataDirs(f"qemu-vdi:{path}", ["/dfs/data"])) as blocks:
+        handle = blocks.open(block)
+        assert handle.read_all() == block.content()
+        os.utime(path)
+        with pytest.raises(BlockError) as caught:
+            handle.read(0, 1000)
+        assert caught.value.exposed == 0
+        blocks.look()
+        assert blocks.open(block).read_all() == block.content()
+        (old, new) = children(blocks.process)
+        wait_until(lambda: not is_running(old))
+        assert is_running(new)
+
+
+@needs_root
+def test_mounted(tmp_path):
+    """What QEMU remembers of a journal is no journal."""
+    with Owner(tmp_path) as owner:
+        block = owner.write(1, b"some bytes" * 1000)
+        owner.fsync(block)
+        copy = owner.crash()
+    path = tmp_path / "disk.vdi"
+    run(*CONVERT, "-f", "raw", "-O", "vdi", copy, path)
+    with blockctl(dn1=DataDirs(f"qemu-vdi:{path}", ["/data"])) as blocks:
+        (status,) = blocks.status()
+        assert "its image's format shows it as it was only" in str(status)
+        with pytest.raises(BlockError):
+            blocks.open(block)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Blocks on XFS its owner has mounted: what is committed is read, at once and right, and what is
+not is not.  What test_live.py asks of ext4 is asked here of XFS."""
+
+import subprocess
+
+import pytest
+
+from tests.image.test_live import churn, content, refused, state
+from tests.support.disk import BlockError, blockctl
+from tests.support.owner import LiveBlock, needs_root
+from tests.support.xfs_owner import VARIANTS, XfsOwner
+from tools.vreadd import DataDirs
+
+pytestmark = needs_root
+
+
+@pytest.fixture(params=VARIANTS)
+def owner(request, tmp_path):
+    with XfsOwner(tmp_path, request.param) as owner:
+        yield owner
+
+
+@pytest.fixture
+def blocks(owner):
+    with owner.blockctl() as control:
+        yield control
+
+
+def test_readable_once_committed(owner, blocks):
+    for n in range(20):
+        block = owner.write(n, content(n, 1000 * n * n + 1))
+        owner.fsync(block)
+        assert blocks.open(block).read_all() == block.content
+    assert state(blocks) == "live"
+
+
+def test_not_yet_committed(owner, blocks):
+    block = owner.write(1, content(1, 100_000))
+    refused(lambda: blocks.open(block), "ENOENT")
+    owner.fsync(block)
+    assert blocks.open(block).read_all() == block.content
+
+
+def test_deleted_and_its_place_taken(owner, blocks):
+    first = owner.write(1, content(1, 300_000))
+    owner.fsync(first)
+    handle = blocks.open(first)
+    assert handle.read_all() == first.content
+    owner.delete(first)
+    owner.commit()
+    refused(lambda: handle.read(0, 100), "EAGAIN")
+    refused(handle.stat, "EAGAIN")
+    refused(lambda: blocks.open(first), "ENOENT")
+    second = owner.write(2, content(2, 300_000))
+    owner.fsync(second)
+    refused(lambda: handle.read(0, 100), "EAGAIN")
+    assert blocks.open(second).read_all() == second.content
+
+
+def test_moved_appended_truncated(owner, blocks):
+    block = owner.write(1, content(1, 170_000 + 5), finalized=False)
+    owner.fsync(block)
+    handle = blocks.open(block)
+    assert handle.read(0, 70_000) == block.content[:70_000]
+    block = owner.move(block, finalized=True)
+    owner.commit()
+    assert handle.read_all() == block.content
+    longer = owner.append(block, content(2, 100_000))
+    owner.fsync(longer)
+    refused(lambda: handle.read(0, 100), "EAGAIN")
+    refused(lambda: blocks.open(block), "EEXIST")
+    handle = blocks.open(longer)
+    assert handle.read_all() == longer.content
+    shorter = owner.truncate(longer, 70_001)
+    owner.fsync(shorter)
+    refused(lambda: handle.read(0, 100), "EAGAIN")
+    refused(lambda: blocks.open(longer), "EEXIST")
+    assert blocks.open(shorter).read_all() == shorter.content
+
+
+def test_unmounted_and_mounted_again(owner, blocks):
+    block = owner.write(1, content(1, 200_000))
+    owner.fsync(block)
+    handle = blocks.open(block)
+    for n in range(3):
+        owner.unmount()
+        assert state(blocks) == "clean"
+        assert handle.read_all() == block.content
+        assert blocks.open(block).read_all() == block.content
+        owner.mount()
+        assert handle.read_all() == block.content
+        other = owner.write(100 + n, content(n, 20_000))
+        owner.fsync(other)
+        assert state(blocks) == "live"
+        assert handle.read_all() == block.content
+        assert blocks.open(other).read_all() == other.content
+    owner.delete(block)
+    owner.unmount()
+    refused(lambda: handle.read(0, 100), "EAGAIN")
+    refused(lambda: blocks.open(block), "ENOENT")
+
+
+def listed(image):
+    """Every block vRead finds in an image, with its bytes or the error."""
+    found = {}
+    with blockctl(dn1=DataDirs(image, ["/data"])) as control:
+        for entry in control.list():
+            block = LiveBlock(entry["id"], b"", entry["genstamp"])
+            try:
+                with_bytes = control.open(block).read_all()
+            except BlockError as error:
+                with_bytes = error.name
+            found[block.id, block.genstamp] = with_bytes
+    return found
+
+
+def test_crash_is_read_as_recovery_would_leave_it(owner):
+    """What we make of a log is what the kernel makes of it at the next mount."""
+    churn(owner, seed=1, count=150)
+    crashed = owner.crash()
+    owner.unmount()
+    recovered = owner.path
+    recovered.write_bytes(crashed.read_bytes())
+    owner.mount()
+    owner.unmount()
+    ours, theirs = listed(crashed), listed(recovered)
+    assert len(ours) > 30
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        # What is not there whole is ENOENT while the log is to be recovered, and after that, too.
+        assert ours[name] == theirs[name], name
+
+
+def test_mounted_after_a_crash(owner, blocks):
+    """The log is recovered, and goes on, under our eyes."""
+    there = churn(owner, seed=2, count=60)
+    for block in there:
+        owner.fsync(block)
+    handles = [(blocks.open(block), block) for block in there]
+    crashed = owner.crash()
+    owner.unmount()
+    # The image is the crashed one from now on, as after a power failure.
+    with open(crashed, "rb") as source, open(owner.path, "r+b") as image:
+        image.write(source.read())
+    assert state(blocks) == "live"
+    for handle, block in handles:
+        assert handle.read_all() == block.content
+    owner.mount()
+    more = owner.write(1000, content(1000, 50_000))
+    owner.fsync(more)
+    for handle, block in handles:
+        assert handle.read_all() == block.content
+    assert blocks.open(more).read_all() == more.content
+
+
+def test_frozen(owner, blocks):
+    block = owner.write(1, content(1, 100_000))
+    owner.fsync(block)
+    handle = blocks.open(block)
+    subprocess.run(["fsfreeze", "--freeze", owner.root], check=True)
+    try:
+        assert handle.read_all() == block.content
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", owner.root], check=True)
+    owner.delete(block)
+    owner.commit()
+    refused(lambda: handle.read(0, 100), "EAGAIN")
