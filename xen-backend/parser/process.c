@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "disk/feed.h"
 
 #define ANSWER_MS 10000U       /* of an answer about one block, on a disk under load */
 #define LONG_ANSWER_MS 120000U /* of one about all partitions and data directories */
@@ -39,6 +40,14 @@
 
 enum state { STATE_STARTING, STATE_RUNNING, STATE_WAITING };
 
+/* A thread that reads an image for the parser. */
+struct feeder {
+	struct image *image;
+	int socket;
+	bool runs;
+	pthread_t thread;
+};
+
 struct parser {
 	char *name;
 	struct image *const *images;
@@ -46,6 +55,7 @@ struct parser {
 	char *program;
 	unsigned answer_ms;
 	pthread_t keeper;
+	struct feeder *feeders; /* the keeper's; one for each image, of which few need one */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
@@ -269,6 +279,56 @@ static int give_file(void *ctx, struct source *file)
 	return r < 0 ? r : result;
 }
 
+static void *feed(void *arg)
+{
+	struct feeder *f = arg;
+
+	image_feed(f->image, f->socket);
+	shutdown(f->socket, SHUT_RDWR);
+	return NULL;
+}
+
+static void write_none(void *ctx, struct wire_out *out)
+{
+	(void)ctx, (void)out;
+}
+
+static int give_feed(struct parser *p, unsigned i)
+{
+	struct parser_question q = {PARSER_FEED, false, write_none, read_nothing, NULL};
+	struct feeder *f = &p->feeders[i];
+	int pair[2], r, result;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	*f = (struct feeder){.image = p->images[i], .socket = pair[0]};
+	r = exchange(&p->channels[0], &q, p->answer_ms, pair[1], &result);
+	close(pair[1]);
+	if (r == 0)
+		r = result;
+	if (r == 0)
+		r = -pthread_create(&f->thread, NULL, feed, f);
+	f->runs = r == 0;
+	if (r < 0)
+		close(f->socket);
+	return r;
+}
+
+/* The other end is gone. */
+static void end_feeds(struct parser *p)
+{
+	for (unsigned i = 0; i < p->num_images; i++) {
+		struct feeder *f = &p->feeders[i];
+
+		if (!f->runs)
+			continue;
+		shutdown(f->socket, SHUT_RDWR);
+		pthread_join(f->thread, NULL);
+		close(f->socket);
+		f->runs = false;
+	}
+}
+
 static void write_setup(void *ctx, struct wire_out *out)
 {
 	const struct parser *p = ctx;
@@ -280,9 +340,12 @@ static void write_setup(void *ctx, struct wire_out *out)
 	for (unsigned i = 0; i < p->num_images; i++) {
 		const struct image *img = p->images[i];
 
-		wire_put_text(out, img ? image_format(img) : "");
+		wire_put_text(out, !img                    ? ""
+				   : image_needs_feed(img) ? "fed"
+							   : image_format(img));
 		wire_put_text(out, img ? image_path(img) : "");
 		wire_put32(out, img && image_is_direct(img) ? SOURCE_DIRECT : SOURCE_BUFFERED);
+		wire_put64(out, img ? image_size(img) : 0);
 	}
 }
 
@@ -309,6 +372,9 @@ static int tell(struct parser *p)
 	for (unsigned i = 0; i < p->num_images && r == 0; i++)
 		if (p->images[i])
 			r = image_for_each_file(p->images[i], give_file, p);
+	for (unsigned i = 0; i < p->num_images && r == 0; i++)
+		if (p->images[i] && image_needs_feed(p->images[i]))
+			r = give_feed(p, i);
 	if (r == 0)
 		r = exchange(&p->channels[0], &setup, p->answer_ms, -1, &result);
 	if (r == 0)
@@ -365,6 +431,7 @@ static void await_end(struct parser *p)
 	do
 		r = waitid(P_PIDFD, (id_t)p->pidfd, &end, WEXITED);
 	while (r < 0 && errno == EINTR);
+	end_feeds(p);
 	pthread_mutex_lock(&p->lock);
 	p->state = STATE_STARTING;
 	describe_end(p, &end);
@@ -577,6 +644,7 @@ static void release(struct parser *p)
 {
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
+	free(p->feeders);
 	free(p->layout_text);
 	free(p->program);
 	free(p->name);
@@ -597,10 +665,11 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	p->answer_ms = settings && settings->answer_ms ? settings->answer_ms : ANSWER_MS;
 	p->name = strdup(name);
 	p->program = settings && settings->program ? strdup(settings->program) : find_program();
+	p->feeders = calloc(num_images, sizeof(*p->feeders));
 	p->pidfd = -1;
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = -1;
-	r = p->name && p->program ? -pthread_create(&p->keeper, NULL, keep, p) : -ENOMEM;
+	r = p->name && p->program && p->feeders ? -pthread_create(&p->keeper, NULL, keep, p) : -ENOMEM;
 	if (r < 0) {
 		release(p);
 		return r;

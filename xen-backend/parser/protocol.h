@@ -10,8 +10,11 @@
  *
  *   question   payload                                   answer's payload
  *   FILE       path; with it a descriptor                -
+ *   FEED       with it a socket of the image that        -
+ *              SETUP names next (disk/feed.h)
  *   SETUP      PARSER_PROTOCOL, version, instance,       -
- *              number of images, each: format, path, mode
+ *              number of images, each: format ("": missing,
+ *                                                            "fed"), path, mode, size
  *   USE        check fit?, path of the layout, layout    states of its file systems
  *   DISCOVER   number of directories, each: path         what is missing, layout, states
  *   STATE      file system                               state, reason
@@ -37,6 +40,7 @@
 
 enum parser_kind {
 	PARSER_FILE = 1,
+	PARSER_FEED,
 	PARSER_SETUP,
 	PARSER_USE,
 	PARSER_DISCOVER,
