@@ -77,7 +77,7 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd libseccomp
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing libseccomp
 CC ?= gcc
 PREFIX ?= /usr
 LIBEXECDIR ?= $(PREFIX)/libexec/vread

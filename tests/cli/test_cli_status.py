@@ -142,6 +142,10 @@ FULL = {
         {"name": "xen:8/0", "state": "Closed", "role": "client", "last_error": "ring overflow"},
     ],
     "totals": {"opens": 1, "reads": 2, "bytes": 0, "errors": {"ENOENT": 5, "EPERM": 1}},
+    "reading": {
+        "io_uring": "Operation not permitted",
+        "cache": {"size": 64 << 20, "used": 5 << 20, "hits": 7, "misses": 3},
+    },
 }
 
 
@@ -171,6 +175,8 @@ def test_everything_it_can_show(vread, daemon):
         "16.0 MiB",
         "7.0 PiB",
         "ENOENT 5, EPERM 1",
+        "verified cache: 5.0 MiB of 64.0 MiB, 7 of 10 reads",
+        "WARNING: no io_uring (Operation not permitted): images in mode direct",
     ):
         assert part in text, part
 

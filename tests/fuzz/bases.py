@@ -9,14 +9,18 @@ written it home.
 
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
+from tests.fuzz.xfs_base import UUID
 from tests.support.hdfs_dir import POOL, block_content, meta_bytes
+from tests.support.lvm_metadata import Metadata
+from tools.images.lvm import Physical, VolumeGroup, make_disk
 
 FOLDER = Path("build/fuzz/bases")
 SECTOR = 512
-UUID = "11111111-2222-3333-4444-555555555555"
+LVM_AREA = 4096
 ENVIRONMENT = {**os.environ, "E2FSPROGS_FAKE_TIME": "1700000000", "MKE2FS_CONFIG": "/dev/null"}
 CURRENT = f"/data/current/{POOL}/current"
 FEATURES = "extent,64bit,flex_bg,metadata_csum,dir_index,filetype,sparse_super,large_file"
@@ -179,6 +183,19 @@ def disk(image, label, lines, filesystem, at):
         file.write(filesystem)
 
 
+def lvm(bases, filesystem):
+    """A bare physical volume; the file system is on a logical volume of its own size."""
+    image = make_disk(bases.folder / "lvm.img", 8)
+    with VolumeGroup("vg", [Physical(image)]) as group:
+        group.create("data", 1)
+        group.create("two", 1)
+        group.create("between", 1)
+        group.extend("two", 1)
+        group.write("data", filesystem)
+    begin = Metadata(image).place()[0] // SECTOR
+    sectors(image, (1, 1), *2 * [(LVM_AREA // SECTOR, 1)], (LVM_AREA // SECTOR + begin, 5))
+
+
 def disks(bases):
     small = bases.mke2fs("small.img", 1, "-b", "1024", "-O", f"none,{FEATURES}")
     filesystem = small.read_bytes()
@@ -198,6 +215,7 @@ def disks(bases):
         n for n in range(64, 4000) if image.read_bytes()[n * SECTOR + 510 :][:2] == b"\x55\xaa"
     ]
     sectors(image, (0, 1), *[(n, 1) for n in tables], (128, 8))
+    lvm(bases, small)
     image = bases.folder / "bare.img"
     small.rename(image)
     sectors(image, (0, 16), (-1, 1))
@@ -234,6 +252,11 @@ def images(bases):
         image = bases.folder / f"{name}.img"
         run("/usr/bin/qemu-img", "convert", "-f", "raw", "-O", "qcow2", *options, content, image)
         qcow2_sectors(image)
+    for kind in ("fixed", "dynamic"):
+        image = bases.folder / f"vhd-{kind}.img"
+        options = ["-o", f"subformat={kind},force_size=on"]
+        run("/usr/bin/qemu-img", "convert", "-f", "raw", "-O", "vpc", *options, content, image)
+        sectors(image, (0, 5), (-1, 1))
     image = bases.folder / "qcow2-over.img"
     run("/usr/bin/qemu-img", "create", "-q", "-f", "qcow2", "-o", "cluster_size=4096", image,
         str(size))  # fmt: skip
@@ -243,6 +266,14 @@ def images(bases):
     qcow2_sectors(image)
 
 
+def xfs(bases):
+    """Only the kernel writes its log."""
+    kinds = {"xfs-4k.img": [], "xfs-1k.img": ["-b", "size=1024", "-n", "size=4096"]}
+    for name, options in kinds.items():
+        program = [sys.executable, "-m", "tests.fuzz.xfs_base"]
+        run("/usr/bin/unshare", "-m", *program, bases.folder / name, *options)
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -250,6 +281,7 @@ def main():
         ext(bases)
         disks(bases)
         images(bases)
+        xfs(bases)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ build/fuzz/corpus keeps what it found, from run to run.
 
 import json
 import random
+import re
 import struct
 from pathlib import Path
 
 from tests.fuzz.bases import UUID, VERSION
 from tests.support.hdfs_dir import POOL, meta_bytes
+from tests.support.lvm_metadata import Metadata
 
 SOURCES = Path(__file__).parent
 REPOSITORY = SOURCES.parents[1]
@@ -20,7 +22,14 @@ REGRESSIONS = SOURCES / "regressions"
 TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in SOURCES.glob("fuzz_*.c"))
 
 # Longest input, in bytes.
-MAX_LENGTH = {"layout": 4096, "config": 4096, "version": 1024, "control": 8192, "frontend": 4096}
+MAX_LENGTH = {
+    "layout": 4096,
+    "config": 4096,
+    "version": 1024,
+    "control": 8192,
+    "frontend": 4096,
+    "lvm": 4096,
+}
 DEFAULT_MAX_LENGTH = 256
 
 
@@ -86,6 +95,13 @@ def config():
     )
 
 
+def lvm():
+    """As LVM wrote it, without its comments."""
+    text = Metadata(BUILT / "bases/lvm.img").text().rstrip(b"\0")
+    yield re.sub(rb"#.*", b"", text)
+    yield b'vg { a = [1, "x", -2.5] b = "\\"" # c\n c { } }'
+
+
 def control():
     yield b'\x00{"command": "status"}\n'
     yield b'\x03{"command": "x"}\n'
@@ -94,7 +110,7 @@ def control():
 
 def disk():
     numbers = random.Random(1)
-    for which in range(3):
+    for which in range(4):
         yield bytes([which, 0])
         for _ in range(6):
             changes = [numbers.randrange(32), numbers.randrange(512)]
@@ -103,11 +119,13 @@ def disk():
 
 def image():
     numbers = random.Random(3)
-    for which in range(6):
-        yield bytes([which])
+    for which in range(8):
+        yield bytes([which, 0])
         for moment in (0, 0, 0, 128):
             changes = [numbers.randrange(8), numbers.randrange(64) * 8]
-            yield bytes([which]) + struct.pack("<HHB", *changes, moment + 8) + numbers.randbytes(8)
+            yield (
+                bytes([which, 0]) + struct.pack("<HHB", *changes, moment + 8) + numbers.randbytes(8)
+            )
 
 
 def journal():
@@ -127,6 +145,15 @@ def ext4():
             operation = numbers.choice([0x00, 0x10, 0x30, 0x70, 0x04, 0x34, 0x38, 1, 2, 3])
             changes = struct.pack("<BHH", operation, *(numbers.randrange(65536) for _ in "ab"))
             yield bytes([which, 0]) + changes + numbers.randbytes(8)
+
+
+def xfs():
+    numbers = random.Random(4)
+    for which in range(2):
+        yield bytes([which, 0])
+        for moment in 12 * (0, 0, 0, 64, 128):
+            changes = numbers.randrange(65536), numbers.randrange(65536)
+            yield bytes([which, 0]) + struct.pack("<BHH", moment + 3, *changes) + b"\0\0\0\1"
 
 
 def seeds(target):

@@ -21,7 +21,7 @@ endif
 fuzz-build: $(SETUP) build/fuzz/bases/.made ## Fuzz targets and the images they change
 	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=fuzz fuzz-binaries
 
-build/fuzz/bases/.made: tests/fuzz/bases.py tests/support/hdfs_dir.py | $(SETUP)
+build/fuzz/bases/.made: tests/fuzz/bases.py tests/fuzz/xfs_base.py tests/support/hdfs_dir.py tools/images/lvm.py | $(SETUP)
 	$(call say,BASES)$(PY) -m tests.fuzz.bases
 	@touch $@
 

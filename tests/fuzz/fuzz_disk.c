@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A datanode's disk with a partition table or without: discover(), and so
- * disk_examine(), disk_probe(), layout/window.c and libblkid.  What is found is a
+ * disk_examine(), disk_probe(), layout/window.c, layout/lvm*.c and libblkid.  What is found is a
  * layout that is taken back (layout_parse()) and fits (layout_check_fit()).
  *
- * The input: which disk, whether the GPT's checksums stay wrong, then changes
+ * The input: which disk, whether checksums of GPT and LVM stay wrong, then changes
  * (sectors.h).
  */
 #include <endian.h>
@@ -17,7 +17,8 @@
 #include "layout/partition.h"
 #include "sectors.h"
 
-static const char *const names[] = {"gpt", "mbr", "bare"};
+static const char *const names[] = {"gpt", "mbr", "bare", "lvm"};
+#define LVM_AREA 4096U
 #define NUM_DISKS (sizeof(names) / sizeof(names[0]))
 static struct sectors disks[NUM_DISKS];
 
@@ -57,6 +58,31 @@ static void fix_gpt(struct memory *m, uint64_t offset)
 	put_sum(header + 16, header, 92);
 }
 
+/* LVM begins with another number, and inverts nothing. */
+static void put_lvm_sum(uint8_t *to, const uint8_t *data, size_t length)
+{
+	uint32_t sum = htole32(~crc32_gzip_refl(~0xf597a6cfU, data, length));
+
+	memcpy(to, &sum, sizeof(sum));
+}
+
+/* The label in the second sector, and the metadata's text and its header where LVM puts them. */
+static void fix_lvm(struct memory *m)
+{
+	uint8_t *label = memory_touch(m, SECTOR, SECTOR);
+	uint8_t *header = memory_touch(m, LVM_AREA, SECTOR);
+	uint64_t place[2]; /* of the text: offset, length */
+
+	check(label && header);
+	if (memcmp(label, "LABELONE", 8))
+		return;
+	put_lvm_sum(label + 16, label + 20, SECTOR - 20);
+	memcpy(place, header + 40, sizeof(place));
+	if (place[0] < m->size - LVM_AREA && place[1] < m->size - LVM_AREA - place[0])
+		put_lvm_sum(header + 56, m->bytes + LVM_AREA + place[0], place[1]);
+	put_lvm_sum(header, header + 4, SECTOR - 4);
+}
+
 static void change(struct sectors *d, struct bytes in)
 {
 	bool sums = take8(&in) % 4 != 3;
@@ -65,6 +91,7 @@ static void change(struct sectors *d, struct bytes in)
 	if (sums) {
 		fix_gpt(&d->memory, SECTOR);
 		fix_gpt(&d->memory, d->memory.size - SECTOR);
+		fix_lvm(&d->memory);
 	}
 }
 

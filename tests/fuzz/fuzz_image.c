@@ -4,8 +4,10 @@
  * clusters, a backing file, also changed by their owner between two reads.  What
  * is read byte by byte is what lies at the place image_map() tells.
  *
- * The input: which file, then changes (sectors.h).
+ * The input: which file, whether checksums (of VHD) stay wrong, then changes
+ * (sectors.h).
  */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@ static const struct {
 } kinds[] = {
 	{"qcow2-v2", "qcow2"},   {"qcow2-v3", "qcow2"},   {"qcow2-parts", "qcow2"},
 	{"qcow2-zlib", "qcow2"}, {"qcow2-zstd", "qcow2"}, {"qcow2-over", "qcow2"},
+	{"vhd-fixed", "vhd"},    {"vhd-dynamic", "vhd"},
 };
 #define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -36,6 +39,37 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	memset(backing.bytes, 'b', backing.size);
 	check(dup2(backing.fd, BACKING_FD) == BACKING_FD);
 	return 0;
+}
+
+/* The complement of the sum of all other bytes, as 32 bits, big-endian. */
+static void put_sum(struct memory *m, uint64_t offset, size_t length, size_t at)
+{
+	uint8_t *bytes = memory_touch(m, offset, length);
+	uint32_t sum = 0;
+
+	check(bytes);
+	memset(bytes + at, 0, sizeof(sum));
+	for (size_t i = 0; i < length; i++)
+		sum += bytes[i];
+	sum = htobe32(~sum);
+	memcpy(bytes + at, &sum, sizeof(sum));
+}
+
+/* A footer, and in dynamic files a copy of it and a header in front. */
+static void fix_vhd(struct memory *m)
+{
+	put_sum(m, m->size - SECTOR, SECTOR, 64);
+	if (memcmp(m->pristine, "conectix", 8))
+		return;
+	put_sum(m, 0, SECTOR, 64);
+	put_sum(m, SECTOR, 1024, 36);
+}
+
+static void change(unsigned which, struct bytes changes, bool sums, unsigned moment)
+{
+	sectors_change(&files[which], changes, moment);
+	if (sums && !strcmp(kinds[which].format, "vhd"))
+		fix_vhd(&files[which].memory);
 }
 
 static void read_run(struct image *img, uint64_t offset, uint64_t length)
@@ -74,22 +108,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes in = {data, size};
 	unsigned which = take8(&in) % NUM_KINDS;
-	struct sectors *file = &files[which];
+	bool sums = take8(&in) % 4 != 3;
 	struct image *img;
 	char spec[64], *error = NULL;
 
-	snprintf(spec, sizeof(spec), "%s:%s", kinds[which].format, file->memory.path);
-	sectors_change(file, in, 0);
+	snprintf(spec, sizeof(spec), "%s:%s", kinds[which].format, files[which].memory.path);
+	change(which, in, sums, 0);
 	if (image_open(spec, SOURCE_BUFFERED, &img, &error) == 0) {
 		check(image_size(img));
 		read_all_over(img);
-		sectors_change(file, in, 1);
+		change(which, in, sums, 1);
 		read_all_over(img);
 		image_close(img);
 	} else {
 		check(error);
 	}
 	free(error);
-	memory_restore(&file->memory);
+	memory_restore(&files[which].memory);
 	return 0;
 }

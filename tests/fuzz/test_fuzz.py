@@ -7,6 +7,9 @@ import pytest
 
 from tests.fuzz.corpus import BUILT, REGRESSIONS, TARGETS, from_hex, write_seeds
 from tests.fuzz.run import command, environment, numbers
+from tests.support.owner import needs_root
+
+pytestmark = needs_root  # for mounts, and loop devices
 
 SHORT_SECONDS = 2
 RUN_SECONDS = 300  # with starting and reading seeds, on a busy machine

@@ -29,7 +29,8 @@ def test_native_bench(tmp_path):
     for row in rows.values():
         assert set(row) == KEYS
         unit = "us" if row["name"].endswith("pread64k") else "MB/s"
-        assert (row["unit"], row["n"]) == (unit, 2)
+        n = 6 if row["name"].endswith(".write") else 2
+        assert (row["unit"], row["n"]) == (unit, n)
         assert 0 < row["min"] <= row["median"] <= row["max"]
         assert row["cpu_s_per_gib"] > 0
     conditions = result["conditions"]

@@ -9,10 +9,12 @@ import time
 
 import pytest
 
-from tests.support.disk import Disk, blockctl, built
+from tests.support.disk import ByLayout, Disk, blockctl, built
 from tests.support.hdfs_dir import DataDirectory
+from tests.support.owner import needs_root
 from tests.support.volumes import make_ext, partitioned
-from tools.images import layout_of, make_datanode_image
+from tools.images import Physical, VolumeGroup, layout_of, make_datanode_image, make_disk
+from tools.vreadd import DataDirs
 
 MIB = 1 << 20
 USAGE, DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE = 64, 65, 66, 69, 73
@@ -56,7 +58,7 @@ def test_help_and_version():
     ("arguments", "said"),
     [
         ([], "which image?"),
-        (["a.raw", "b.raw"], "one image at a time"),
+        (["a.raw"] * 65, "more than 64 images"),
         (["--data-dir", "dfs/data", "a.raw"], "--data-dir: expected an absolute path"),
         (["--data-dir", "/dfs/../data", "a.raw"], "--data-dir: expected an absolute path"),
         (["--datanode", "a/b", "a.raw"], "--datanode: expected a name"),
@@ -199,6 +201,54 @@ def test_summary_of_a_mixed_disk(tmp_path, sources):
     (known,) = layout_of(alone)["filesystems"]
     assert found["partition"] == "gpt:3" and found["offset"] == 15 * MIB
     assert {found[key] == known[key] for key in ("length", "type", "uuid")} == {True}
+
+
+def converted(path, kind, spec):
+    """The disk in another format, as vread.conf names it."""
+    image = path.with_suffix(f".{spec}")
+    command = ["qemu-img", "convert", "-f", "raw", "-O", kind, path, image]
+    subprocess.run(command, check=True)
+    path.unlink()
+    return f"{spec}:{image}"
+
+
+@needs_root
+@pytest.mark.appliance
+def test_several_disks_with_lvm_in_other_formats(tmp_path):
+    """A volume over a partition and a disk, and a file system that needs neither; found as vreadd
+    itself finds them, and where the kernel says."""
+    directories = [DataDirectory(tmp_path / f"t{n}" / "dfs", storage=f"DS-{n}") for n in range(2)]
+    blocks = [directory.add(10 + n, 900_000) for n, directory in enumerate(directories)]
+    first, second = (make_disk(tmp_path / f"disk{n}.raw", 64) for n in range(2))
+    subprocess.run(["/sbin/sfdisk", "-q", first], input=b"label: gpt\nstart=8192\n", check=True)
+    physical = [Physical(first, 4 * MIB, 56 * MIB), Physical(second)]
+    with VolumeGroup("vg-0", physical) as group:
+        group.create("da-ta", 10)
+        group.create("btrfs", 1)
+        group.extend("da-ta", 14, "-i", 2, "-I", "16k")
+        group.write("da-ta", make_ext(tmp_path / "fs0", tmp_path / "t0", mib=24))
+        segments = group.segments("da-ta")
+    third = make_ext(tmp_path / "disk2.raw", tmp_path / "t1", mib=24)
+    images = [str(first), converted(second, "qcow2", "qcow2"), converted(third, "vpc", "vhd")]
+    layout = tmp_path / "layout.json"
+    done = provision("--summary", "--datanode", "dn1", "--output", layout, *images)
+    assert done.returncode == 0, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[0] == f"{first}: 64 MiB, raw, GPT"
+    assert lines[-1] == "2 data directories vRead can read"
+    assert any(line.startswith("lvm:vg-0/da-ta 24 MiB ext4") for line in lines)
+    assert "[datanode dn1]\n" + "".join(f"image = {image}\n" for image in images) in done.stderr
+    found = json.loads(layout.read_text())
+    logical = next(system for system in found["filesystems"] if "volume" in system)
+    assert logical["volume"] == "vg-0/da-ta" and logical["segments"] == segments
+    with blockctl(dn1=DataDirs(images, ["/dfs"])) as control:
+        (status,) = control.status()
+    assert [{**system, "state": "clean"} for system in found["filesystems"]] == status[
+        "filesystems"
+    ]
+    with blockctl(dn1=ByLayout(images, layout)) as control:
+        for block in blocks:
+            assert control.open(block).read_all() == block.content()
 
 
 @pytest.mark.appliance

@@ -63,14 +63,20 @@ def fsync(path):
 
 
 class Owner:
-    def __init__(self, folder, variant="default", mib=64, name="disk"):
+    """variant: of VARIANTS, or such a pair.  fill: puts what is to be there from the start into
+    a DataDirectory."""
+
+    def __init__(self, folder, variant="default", mib=64, name="disk", fill=None):
         self.variant = variant
-        options, self.mount_options = VARIANTS[variant]
+        known = isinstance(variant, str)
+        options, self.mount_options = VARIANTS[variant] if known else variant
         self.path = Path(folder) / f"{name}.raw"
         self.root = Path(folder) / f"{name}.mnt"
         self.root.mkdir()
         template = Path(folder) / f"{name}.template"
-        DataDirectory(template / "data")
+        directory = DataDirectory(template / "data")
+        if fill:
+            fill(directory)
         kind = [] if "-t" in options else ["-t", "ext4"]
         command = ["/sbin/mke2fs", "-q", "-F", *kind, "-d", template, *options]
         subprocess.run([*command, self.path, f"{mib}M"], check=True, capture_output=True)

@@ -22,6 +22,11 @@ VARIANTS = {
     "large-sectors": ["-s", "size=4096"],
     "log-in-stripes": ["-d", "su=64k,sw=2"],
 }
+# Two are enough to work by: one with blocks as most have them, one with several to a page.
+QUICK = ("default", "1k")
+PARAMS = [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS
+]
 
 
 def make_xfs(path, options=(), mib=64):
@@ -50,3 +55,15 @@ class XfsOwner(Owner):
         )  # fmt: skip
         if done.returncode:
             pytest.skip(f"no such mount here: {done.stderr.strip()}")
+
+    def unmount(self):
+        # One that is shut down cannot be asked whether it is a mount point.
+        if f" {self.root} " in Path("/proc/mounts").read_text():
+            subprocess.run(["umount", self.root], check=True, timeout=120)
+
+    def crash(self, name="crash.raw"):
+        """From now on nothing is written, and it can be unmounted only."""
+        subprocess.run(
+            ["xfs_io", "-x", "-c", "shutdown", self.root], check=True, capture_output=True
+        )
+        return super().crash(name)

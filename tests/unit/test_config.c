@@ -61,6 +61,8 @@ static void test_defaults(void **state)
 	assert_int_equal(c->log_level, LOG_LEVEL_INFO);
 	assert_string_equal(c->control_socket, "/run/vread/control.sock");
 	assert_int_equal(c->xen.enabled, CONFIG_AUTO);
+	assert_int_equal(c->read_ahead, 8U << 20);
+	assert_int_equal(c->cache, 64U << 20);
 	assert_int_equal(c->xen.max_queues, 8);
 	assert_int_equal(c->xen.max_ring_page_order, 4);
 	assert_int_equal(c->xen.max_pool_pages, 32768);
@@ -82,6 +84,8 @@ static void test_everything_set(void **state)
 				     "[vreadd]\r\n"
 				     "log-level = debug\r\n"
 				     "control-socket = /a/c.sock\n"
+				     "read-ahead = 512K\n"
+				     "cache = 3G\n"
 				     "[xen]\n"
 				     "  enabled = no\n"
 				     "max-queues=2\n"
@@ -107,6 +111,8 @@ static void test_everything_set(void **state)
 	(void)state;
 	assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
 	assert_string_equal(c->control_socket, "/a/c.sock");
+	assert_int_equal(c->read_ahead, 512U << 10);
+	assert_int_equal(c->cache, 3ULL << 30);
 	assert_int_equal(c->xen.enabled, CONFIG_NO);
 	assert_int_equal(c->xen.max_queues, 2);
 	assert_int_equal(c->xen.max_ring_page_order, 0);
@@ -141,6 +147,8 @@ static void test_everything_set(void **state)
 	"(of vread-provision)\n"
 #define INSIDE "expected paths inside the image that start with / and go through no \"..\"\n"
 
+#define SIZE_UP_TO "expected bytes, or a number and K, M or G, from 0M to "
+
 static const struct {
 	const char *text;
 	const char *expected; /* behind the file's name */
@@ -149,9 +157,19 @@ static const struct {
 	 ":2: log-level: loud: expected error, warn, info or debug\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: log-levle: info: unknown key: expected one of log-level, "
-	 "control-socket; did you mean log-level?\n"},
+	 "control-socket, read-ahead, cache; did you mean log-level?\n"},
+	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
+	 ":4: read-ahead: 0: expected once, it is set above already\n"},
+	{"[vreadd]\nread-ahead = 65M\n", ":2: read-ahead: 65M: " SIZE_UP_TO "64M\n"},
+	{"[vreadd]\ncache = 1025G\n", ":2: cache: 1025G: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = 99999999999999999999\n",
+	 ":2: cache: 99999999999999999999: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = -1\n", ":2: cache: -1: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = M\n", ":2: cache: M: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = 1 M\n", ":2: cache: 1 M: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\nimage = /x\n",
-	 ":2: image: /x: unknown key: expected one of log-level, control-socket\n"},
+	 ":2: image: /x: unknown key: expected one of log-level, control-socket, read-ahead, "
+	 "cache\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
 	 ":2: control-socket: run/c.sock: expected a path that starts with / of at most 107 bytes, "
 	 "or "

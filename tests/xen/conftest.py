@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Emulated Xen hosts for tests.  A host costs ten seconds or more, so tests share them.
+"""Emulated Xen hosts for tests.  A host costs ten seconds or more, so tests share them; one that
+is up and idle slows down all others, so none is up longer than it is used.
 
 After each test the kernels of all hosts that are up are asked for reports of bugs; one
 of those fails the test, whatever it was about.
@@ -14,10 +15,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hdfs_dir import DataDirectory
 from tools.lab import Guest, XenHost, deployment, product
 
 HEADER_FOLDERS = ("xenstore-schema", "build/generated", "linux-frontend/uapi")
+OWNED_MIB = 16
 PRODUCT_VARIANT = os.environ.get("VREAD_XEN_VARIANT", "asan")
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Tests of the shared host come last, one after the other: those of other hosts run before it
+    is started."""
+    places = [i for i, item in enumerate(items) if item.path.parent == Path(__file__).parent]
+    ours = sorted((items[i] for i in places), key=lambda item: "xen_host" in item.fixturenames)
+    for place, item in zip(places, ours, strict=True):
+        items[place] = item
 
 
 @pytest.fixture(scope="session")
@@ -28,16 +40,20 @@ def _hosts() -> Iterator[list[XenHost]]:
         host.stop()
 
 
-@pytest.fixture(scope="session")
-def start_host(_hosts) -> Callable[..., XenHost]:
-    """start_host(name, ...) as XenHost(); the host lives until the tests end."""
+@pytest.fixture(scope="module")
+def start_host(_hosts) -> Iterator[Callable[..., XenHost]]:
+    """start_host(name, ...) as XenHost(); the host lives until the module's last test."""
+    own: list[XenHost] = []
 
     def start(name: str, **arguments) -> XenHost:
         host = XenHost(f"test-{name}", **arguments)
         _hosts.append(host)
+        own.append(host)
         return host.start()
 
-    return start
+    yield start
+    for host in own:
+        host.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -49,21 +65,55 @@ def _kernels_have_nothing_to_say(_hosts) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def xen_host(start_host, demo) -> XenHost:
+def xen_host(_hosts, demo, owned_disks) -> XenHost:
     """A host with vreadd and vread in dom0, vread, libvread and the module in every guest,
-    and the datanode's disk as /dev/vda."""
-    return start_host(
-        "vread",
-        disks=[demo.image],
+    the datanode's disk as /dev/vda, and behind it those of owned_disks."""
+    host = XenHost(
+        "test-vread",
+        disks=[demo.image, *owned_disks],
         files=product.dom0_files(PRODUCT_VARIANT),
         guest_files=product.guest_files(PRODUCT_VARIANT),
     )
+    _hosts.append(host)
+    return host.start()
+
+
+@pytest.fixture(scope="session")
+def owned_disks(tmp_path_factory) -> list[Path]:
+    """Disks whose owners write to them in tests: one with an ext4 and a data directory (/data)
+    in it, and an ext4 that holds two image files of such disks, file.raw and direct.raw."""
+    folder = tmp_path_factory.mktemp("owned")
+    store = folder / "store"
+    store.mkdir()
+    disks = [owned_disk(folder, folder / "device.raw")]
+    for name in ("file", "direct"):
+        owned_disk(folder, store / f"{name}.raw")
+    disks.append(mke2fs(folder / "store.raw", store, 3 * OWNED_MIB))
+    return disks
+
+
+def owned_disk(folder: Path, image: Path) -> Path:
+    directory = DataDirectory(folder / image.stem / "data", storage=f"DS-{image.stem}")
+    return mke2fs(image, directory.path.parent, OWNED_MIB)
+
+
+def mke2fs(image: Path, contents: Path, mib: int) -> Path:
+    command = ["/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-d", contents, image, f"{mib}M"]
+    subprocess.run(command, check=True, capture_output=True)
+    return image
 
 
 @pytest.fixture(scope="session")
 def product_files() -> tuple[dict[str, Path], dict[str, Path]]:
     """What is built, for dom0 and for guests, in the variant under test."""
     return product.dom0_files(PRODUCT_VARIANT), product.guest_files(PRODUCT_VARIANT)
+
+
+@pytest.fixture(scope="session")
+def built_program() -> Callable[[str], dict[str, Path]]:
+    """built_program(name): a C program of the tests, as a file for a guest."""
+    build = Path(__file__).parents[2] / "build" / PRODUCT_VARIANT
+    return lambda name: {f"/usr/bin/{name}": build / name}
 
 
 @pytest.fixture
@@ -81,9 +131,20 @@ def demo():
 
 
 @pytest.fixture(scope="session")
-def backend(xen_host, demo) -> deployment.Backend:
-    """vreadd in dom0, serving that image as datanode dn1."""
-    running = deployment.Backend(xen_host, {"dn1": deployment.Datanode("/dev/vda", demo.layout)})
+def owned_images(xen_host) -> dict[str, str]:
+    """The images of owned_disks in dom0, by the datanode each is."""
+    store = "/store"
+    xen_host.run(f"mkdir {store} && mount -t ext4 /dev/vdc {store}").check()
+    return {"device": "/dev/vdb", "file": f"{store}/file.raw", "direct": f"{store}/direct.raw"}
+
+
+@pytest.fixture(scope="session")
+def backend(xen_host, demo, owned_images) -> deployment.Backend:
+    """vreadd in dom0, serving the demo's image as datanode dn1, and those of owned_disks."""
+    datanodes = {"dn1": deployment.Datanode("/dev/vda", demo.layout)}
+    for name, image in owned_images.items():
+        datanodes[name] = deployment.Datanode(image, data_dirs=("/data",))
+    running = deployment.Backend(xen_host, datanodes)
     running.start()
     return running
 

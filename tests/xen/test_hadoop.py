@@ -63,8 +63,7 @@ def hdfs(start_host, product_files, source):
     hdfs.start()
     hdfs.client.run(f"dd if=/dev/xvdk of=/run/whole bs=1M count={FILE_MIB}").check()
     hdfs.client.run(f"head -c {PART} /run/whole >/run/part").check()
-    yield hdfs
-    host.stop()
+    return hdfs
 
 
 @pytest.fixture(scope="module")

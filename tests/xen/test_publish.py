@@ -44,8 +44,7 @@ def publish(guest, event, spec):
 
 
 def published(backend):
-    (datanode,) = backend.status()["datanodes"]
-    return datanode["published"]
+    return backend.published("dn1")
 
 
 def test_what_the_datanode_withdraws_the_client_cannot_read(client, publisher, backend, demo):

@@ -41,6 +41,7 @@ BUILDER = {
     "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder"
 }
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
+WRITES = 3  # of each kind in a round: none varies more than they do
 WARM_UP_ROUNDS = 3
 SETTLE_TIMEOUT = 60
 
@@ -81,7 +82,7 @@ class HdfsRows:
         self._block_mib = block_mib
         self._stack = ExitStack()
         self._cluster = self._client = self._publish_vreadd = None
-        self._rounds = 0
+        self._pairs = 0
 
     def __enter__(self):
         if not JAR.exists():
@@ -156,7 +157,6 @@ class HdfsRows:
             row.clear()
 
     def round(self):
-        self._rounds += 1
         self._sequential("hdfs.tcp.seq", "tcp")
         self._sequential("hdfs.shortcircuit.seq", "shortcircuit")
         with self._vread() as vreadd:
@@ -165,7 +165,8 @@ class HdfsRows:
             self._positional("hdfs.tcp.pread64k", "tcp")
             self._positional("vread.hdfs.pread64k", "vread", vreadd)
             self._positional("hdfs.shortcircuit.pread64k", "shortcircuit")
-        self._writes()
+        for _ in range(WRITES):
+            self._writes()
 
     @contextmanager
     def _vread(self):
@@ -213,7 +214,8 @@ class HdfsRows:
 
     def _writes(self):
         rows = [("hdfs.write", "dn1", None), ("vread.write", "dn2", self._publish_vreadd)]
-        if self._rounds % 2:
+        self._pairs += 1
+        if self._pairs % 2:
             rows.reverse()  # whoever writes second may find the disk busy
         for name, datanode, vreadd in rows:
             path = f"/bench/{name}"

@@ -19,7 +19,6 @@ from .host import XenHost
 from .paths import LabError
 from .product import MODULE
 
-CONFIG = "/etc/vread/vread.conf"
 LOG = "/var/log/vreadd.log"
 BLOCKS = "/blocks.txt"
 READY_TIMEOUT = 60.0
@@ -32,36 +31,53 @@ CONNECTED = "4"
 @dataclass(frozen=True)
 class Datanode:
     """A datanode served: its image as dom0 sees it, and either the layout to bring there or
-    the data directories as paths inside the image's file systems."""
+    the data directories as paths inside the image's file systems; how the image is read."""
 
     image: str
     layout: Path | None = None
     data_dirs: tuple[str, ...] = ()
+    mode: str = "auto"
 
 
 class Backend:
-    """vreadd in dom0."""
+    """vreadd in dom0: the one that serves guests, or one of another name beside it, which serves
+    programs in dom0 only.  Those find either at `endpoint`."""
 
-    def __init__(self, host: XenHost, datanodes: dict[str, Datanode]) -> None:
+    def __init__(
+        self, host: XenHost, datanodes: dict[str, Datanode], name: str = "", xen: bool = True
+    ) -> None:
         self.host, self._datanodes = host, datanodes
+        self._xen = "auto" if xen else "no"
+        self._config = f"/etc/vread/vread{name}.conf"
+        self._log = LOG.replace(".log", f"{name}.log")
+        self._control = f"/run/vread/control{name}.sock"
+        self.endpoint = f"/run/vread/local{name}.sock"
         self._process = None
+        self.pid = 0
 
     def start(self) -> None:
         """Configures and starts it; returns when it answers on its control socket."""
         self._configure()
         self.host.run("mkdir -p /run/vread").check()
-        command = f"exec vreadd --config {CONFIG} --log-level debug >>{LOG} 2>&1"
+        command = f"exec vreadd --config {self._config} --log-level debug >>{self._log} 2>&1"
         self._process = self.host.popen(command)
         deadline = time.monotonic() + READY_TIMEOUT
-        while self.host.run("vread status --json").rc != 0:
+        while self.host.run(self._ask("--json")).rc != 0:
             if not self._process.running or time.monotonic() > deadline:
                 raise LabError(f"vreadd did not come up:\n{self.log()}")
             time.sleep(0.3)
+        self.pid = self.status()["pid"]
+
+    def _ask(self, *options: str) -> list[str]:
+        return ["vread", "status", "--socket", self._control, *options]
 
     def _configure(self) -> None:
-        lines = []
+        lines = ["[vreadd]", f"control-socket = {self._control}", "[xen]", f"enabled = {self._xen}"]
+        lines += ["[local]", f"socket = {self.endpoint}"]
+        lines.append(f"allow-datanodes = {' '.join(self._datanodes)}")
         for name, datanode in self._datanodes.items():
             lines += [f"[datanode {name}]", f"image = {datanode.image}"]
+            lines.append(f"image-mode = {datanode.mode}")
             if datanode.layout:
                 layout = f"/var/lib/vread/layouts/{name}.json"
                 self.host.put(datanode.layout, layout)
@@ -69,11 +85,7 @@ class Backend:
             else:
                 lines.append(f"data-dirs = {' '.join(datanode.data_dirs)}")
         text = "\n".join(lines) + "\n"
-        self.host.run(f"mkdir -p /etc/vread; cat >{CONFIG}", stdin=text.encode()).check()
-
-    @property
-    def pid(self) -> int:
-        return int(self.host.text("pidof vreadd").split()[0])
+        self.host.run(f"mkdir -p /etc/vread; cat >{self._config}", stdin=text.encode()).check()
 
     def signal(self, name: str) -> None:
         self.host.run(f"kill -{name} {self.pid}").check()
@@ -92,7 +104,7 @@ class Backend:
         return self._process is not None and self._process.running
 
     def status(self) -> dict:
-        return json.loads(self.host.text("vread status --json"))
+        return json.loads(self.host.text(self._ask("--json")))
 
     def device(self, guest: Guest) -> dict | None:
         """What status says about the guest's device; None when it knows none."""
@@ -104,7 +116,7 @@ class Backend:
         return self.device(guest)["counters"]["bytes"]
 
     def log(self) -> str:
-        return self.host.text(f"cat {LOG}")
+        return self.host.text(f"cat {self._log}")
 
     # ---- devices -----------------------------------------------------------
 

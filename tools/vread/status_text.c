@@ -220,6 +220,28 @@ static void print_datanode(FILE *out, const json_t *datanode)
 	print_published(out, json_object_get(datanode, "published"));
 }
 
+/* What keeps disks from being read as fast as they could; nothing if nothing does. */
+static void print_reading(FILE *out, const json_t *reading)
+{
+	const char *io_uring = json_string_value(json_object_get(reading, "io_uring"));
+	const json_t *cache = json_object_get(reading, "cache");
+	char line[256], used[16], most[16];
+
+	if (number(cache, "used")) {
+		snprintf(line, sizeof(line),
+			 "verified cache: %s of %s, %" PRId64 " of %" PRId64 " reads",
+			 size(number(cache, "used"), used), size(number(cache, "size"), most),
+			 number(cache, "hits"), number(cache, "hits") + number(cache, "misses"));
+		print_wrapped(out, line);
+	}
+	if (io_uring && strcmp(io_uring, "ok")) {
+		snprintf(line, sizeof(line),
+			 "WARNING: no io_uring (%.100s): images in mode direct are not read ahead",
+			 io_uring);
+		print_wrapped(out, line);
+	}
+}
+
 static int64_t sum_errors(const json_t *counters)
 {
 	const char *name;
@@ -290,6 +312,7 @@ void status_print(FILE *out, const json_t *status)
 	{
 		print_datanode(out, entry);
 	}
+	print_reading(out, json_object_get(status, "reading"));
 	fprintf(out, "\n%-11s %-9s %-8s %8s %9s %9s %10s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",
 		"OPENS", "READS", "BYTES", "ERRORS");
 	json_array_foreach(json_object_get(status, "devices"), i, entry)

@@ -33,6 +33,7 @@ struct block_name {
 	uint64_t visible_length;        /* bytes; 0: the replica's length */
 	const char *const *storage_ids; /* candidates; none: any */
 	unsigned num_storages;
+	const void *client; /* for whom: only compared, for fairness; NULL: nobody in particular */
 };
 
 struct block_info {

@@ -199,10 +199,12 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 		return -ENOMEM;
 	pthread_mutex_init(&h->lock, NULL);
 	h->cache = store->cache;
+	h->shared = &store->ahead;
+	h->ahead = ahead_new(h->shared, name->client);
 	h->pool_id = strdup(name->pool_id);
 	h->block_id = name->block_id;
 	h->genstamp = name->genstamp;
-	r = h->pool_id ? search_store(&s, p, h) : -ENOMEM;
+	r = h->pool_id && h->ahead ? search_store(&s, p, h) : -ENOMEM;
 	if (r < 0) {
 		block_close(h);
 		return r;
@@ -263,6 +265,7 @@ void block_close(struct block_handle *h)
 {
 	if (!h)
 		return;
+	ahead_free(h->ahead);
 	replica_put(h->replica);
 	pthread_mutex_destroy(&h->lock);
 	free(h->pool_id);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "block/ahead.h"
 #include "block/block.h"
 #include "block/published.h"
 #include "block/replica.h"
@@ -43,6 +44,7 @@ struct block_store {
 	struct store_datanode **datanodes;
 	unsigned num_datanodes;
 	struct replica_cache *cache;
+	struct ahead_shared ahead;
 	struct refresher *refresher; /* NULL: not started */
 	image_usage_fn *usage;       /* NULL: images are read as their files' kind calls for */
 	void *usage_ctx;
@@ -52,6 +54,8 @@ struct block_handle {
 	pthread_mutex_t lock;          /* of the pointer replica: held to copy or change it */
 	struct block_replica *replica; /* changes when its files did, and are found again */
 	struct replica_cache *cache;
+	struct ahead_shared *shared;
+	struct ahead *ahead;
 	struct published *published; /* of the datanode the replica belongs to */
 	uint64_t visible_length;
 

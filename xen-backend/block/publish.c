@@ -8,6 +8,7 @@
 
 #include "block/internal.h"
 #include "policy/policy.h"
+#include "vreadif.h"
 
 static time_t seconds(void)
 {
@@ -37,6 +38,8 @@ int block_publish(struct block_store *s, const struct policy *p, const struct bl
 			return -ENOMEM;
 		taken = true;
 	}
+	if (taken && e->event != VREAD_PUBLISH_FINALIZED)
+		verified_cache_forget_block(s->ahead.cache, e->pool_id, e->block_id);
 	if (taken)
 		return 0;
 	return known ? -EACCES : -ENODEV;

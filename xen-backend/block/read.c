@@ -10,6 +10,9 @@
  * The owner of a mounted file system may write a block's last chunks and their
  * checksums in place: where they do not match, another look tells.
  *
+ * Bytes of images read with O_DIRECT that were verified before may come out of
+ * the verified cache instead, after the same check of the replica.
+ *
  * Where nobody writes and all of a request was verified before, it is read straight to
  * its destination instead, between two such checks.  In one case alone that place
  * may hold other bytes for a moment: within that one read the owner mounted
@@ -20,21 +23,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "block/ahead.h"
 #include "block/checksum.h"
 #include "block/expose.h"
 #include "block/internal.h"
+#include "block/piece.h"
 #include "base/scratch.h"
+#include "disk/source.h"
 
 /* Of data verified at once: one large pread costs less than several small ones, by more
  * than a second-level cache gains. */
 #define PIECE_BYTES (1U << 20)
 #define ATTEMPTS 4 /* at a replica that changes under the read */
-
-struct piece {
-	uint64_t start, end; /* whole chunks, or the block's end */
-	uint8_t *data;
-	uint8_t *sums;
-};
 
 static int load_piece(struct block_replica *r, struct piece *p)
 {
@@ -66,9 +66,7 @@ static bool all_settled(const struct block_replica *r, const struct piece *p)
 	       parser_meta_settled(r->basis, META_HEADER_BYTES + first * 4, sums);
 }
 
-/* Whether p->data is what the block holds: by its checksums, and still.  A mismatch
- * in a replica that changed says nothing about its data. */
-static int verify_piece(const struct block_replica *r, const struct piece *p)
+int piece_verify(const struct block_replica *r, const struct piece *p)
 {
 	bool right =
 		checksum_verify(&r->files.header, p->data, (size_t)(p->end - p->start), p->sums);
@@ -94,7 +92,7 @@ static int read_piece(struct block_replica *r, struct piece *p)
 {
 	int error = load_piece(r, p);
 
-	return error < 0 ? error : verify_piece(r, p);
+	return error < 0 ? error : piece_verify(r, p);
 }
 
 /* While its owner may write, a mismatch is not believed at once. */
@@ -122,7 +120,8 @@ static void cut_piece(const struct block_replica *r, uint64_t offset, uint64_t e
 		p->end = r->files.data.size;
 }
 
-static int read_verified(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
+static int read_verified(struct verified_cache *cache, struct block_replica *r, uint64_t offset,
+			 uint8_t *dst, uint32_t length)
 {
 	uint64_t end = offset + length, first = offset - offset % r->files.header.chunk;
 	struct piece p = {.end = first};
@@ -137,6 +136,8 @@ static int read_verified(struct block_replica *r, uint64_t offset, uint8_t *dst,
 			return error;
 		n = (size_t)((p.end < end ? p.end : end) - at);
 		expose(dst, p.data + (at - p.start), n);
+		if (replica_is_direct(r))
+			verified_cache_add(cache, r, p.start, p.data, (size_t)(p.end - p.start));
 		dst += n;
 		at += n;
 	}
@@ -155,9 +156,31 @@ static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst,
 	return false;
 }
 
-static int read_replica(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
+static int read_replica(struct block_handle *h, struct block_replica *r, uint64_t offset,
+			uint8_t *dst, uint32_t length)
 {
-	return read_trusted(r, offset, dst, length) ? 0 : read_verified(r, offset, dst, length);
+	struct verified_cache *cache = h->shared ? h->shared->cache : NULL;
+	int found = replica_is_direct(r) ? verified_cache_read(cache, r, offset, dst, length) : 0;
+
+	if (found != 0)
+		return found < 0 ? found : 0;
+	if (read_trusted(r, offset, dst, length))
+		return 0;
+	return read_verified(cache, r, offset, dst, length);
+}
+
+/* With what is fetched ahead, and for it. */
+static int read_on(struct block_handle *h, struct block_replica *r, uint64_t offset, uint8_t *dst,
+		   uint32_t length)
+{
+	uint64_t end = offset + length, waits;
+	int error;
+
+	ahead_begin(h->ahead, r, offset, end, h->visible_length);
+	waits = source_waits();
+	error = read_replica(h, r, offset, dst, length);
+	ahead_end(h->ahead, source_waits() != waits);
+	return error;
 }
 
 ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length)
@@ -174,7 +197,7 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 		struct block_replica *r = handle_replica(h);
 		bool again;
 
-		error = read_replica(r, offset, dst, length);
+		error = read_on(h, r, offset, dst, length);
 		again = error == -EAGAIN && attempt < ATTEMPTS;
 		if (again)
 			error = handle_renew(h, r);

@@ -28,6 +28,7 @@ struct block_replica *replica_new(struct served *served, const struct parser_fs 
 	r->key.pool = pool;
 	r->files = *files;
 	r->basis = basis;
+	r->direct = fs && volume_is_direct(fs->volume);
 	if (replica_is_still(r) && units <= REPLICA_MAX_UNITS) {
 		r->verified = calloc(units / 64 + 1, sizeof(*r->verified));
 		r->num_units = r->verified ? units : 0;
@@ -97,4 +98,9 @@ int replica_check(const struct block_replica *r)
 bool replica_is_still(const struct block_replica *r)
 {
 	return parser_basis_is_clean(r->basis);
+}
+
+bool replica_is_direct(const struct block_replica *r)
+{
+	return r->direct;
 }

@@ -38,6 +38,7 @@ struct block_replica {
 	struct replica_key key; /* pool is the replica's own copy */
 	struct block_files files;
 	struct parser_basis *basis;
+	bool direct; /* its bytes are read with O_DIRECT */
 	uint64_t num_units;
 	_Atomic(uint64_t) *verified;
 
@@ -66,5 +67,7 @@ void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t len
 int replica_check(const struct block_replica *r);
 /* Whether its bytes do not change while that holds. */
 bool replica_is_still(const struct block_replica *r);
+/* Whether there is no page cache below it. */
+bool replica_is_direct(const struct block_replica *r);
 
 #endif

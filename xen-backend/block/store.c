@@ -12,6 +12,7 @@
 #include "block/refresh.h"
 #include "block/usage.h"
 #include "base/error.h"
+#include "disk/source_queue.h"
 
 struct block_store *block_store_new(void)
 {
@@ -20,11 +21,21 @@ struct block_store *block_store_new(void)
 	if (!s)
 		return NULL;
 	s->cache = replica_cache_new();
-	if (!s->cache) {
-		free(s);
+	s->ahead.shares = shares_new();
+	if (!s->cache || !s->ahead.shares) {
+		block_store_free(s);
 		return NULL;
 	}
 	return s;
+}
+
+int block_store_set_memory(struct block_store *s, size_t read_ahead, size_t cache)
+{
+	s->ahead.window = read_ahead;
+	if (cache < VERIFIED_UNIT)
+		return 0;
+	s->ahead.cache = verified_cache_new(cache);
+	return s->ahead.cache ? 0 : -ENOMEM;
 }
 
 static void free_texts(char **texts, unsigned count)
@@ -67,6 +78,8 @@ void block_store_free(struct block_store *s)
 	if (!s)
 		return;
 	refresher_stop(s);
+	shares_free(s->ahead.shares);
+	verified_cache_free(s->ahead.cache);
 	replica_cache_free(s->cache);
 	for (unsigned i = 0; i < s->num_datanodes; i++)
 		free_datanode(s->datanodes[i]);
@@ -219,6 +232,7 @@ void store_datanode_serve(struct store_datanode *dn, struct served *v)
 		return;
 	atomic_store(&old->retired, true);
 	replica_cache_forget(dn->store->cache, old);
+	verified_cache_forget(dn->store->ahead.cache, old);
 	served_put(old);
 }
 
@@ -364,4 +378,14 @@ json_t *block_store_status(struct block_store *s)
 	for (unsigned i = 0; i < s->num_datanodes; i++)
 		json_array_append_new(array, datanode_status(s->datanodes[i]));
 	return array;
+}
+
+json_t *block_store_reading_status(struct block_store *s)
+{
+	const char *why = NULL;
+	bool works = source_queue_works(&why);
+
+	return json_pack("{s:I, s:o, s:o, s:s}", "read_ahead", (json_int_t)s->ahead.window, "disks",
+			 shares_status(s->ahead.shares), "cache",
+			 verified_cache_status(s->ahead.cache), "io_uring", works ? "ok" : why);
 }

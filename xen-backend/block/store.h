@@ -26,6 +26,10 @@ struct store_datanode;
 struct block_store *block_store_new(void); /* NULL: out of memory */
 void block_store_free(struct block_store *s);
 
+/* Before the first datanode is added: how many bytes are read ahead for one client, and how many
+ * verified ones are kept of images read with O_DIRECT; both are 0 unless set.  0 or -ENOMEM. */
+int block_store_set_memory(struct block_store *s, size_t read_ahead, size_t cache);
+
 /* Before the first datanode is added: how an image is to be read is asked of fn whenever it is
  * opened or looked into again. */
 void block_store_set_usage(struct block_store *s, image_usage_fn *fn, void *ctx);
@@ -70,5 +74,12 @@ const char *store_datanode_name(const struct store_datanode *dn);
  *                  "live", "refused: REASON" or "unreadable: REASON"
  *   published      events taken, and blocks withdrawn now (published.h) */
 json_t *block_store_status(struct block_store *s);
+
+/* How disks are read; new reference:
+ *   read_ahead     bytes for one client
+ *   disks          that are read ahead now (disk/shares.h)
+ *   cache          of images read with O_DIRECT (verified_cache.h)
+ *   io_uring       "ok", or why it is not to be had */
+json_t *block_store_reading_status(struct block_store *s);
 
 #endif

@@ -84,6 +84,29 @@ static const char *parse_limit(const char *value, void *field, const struct key 
 	return expected;
 }
 
+/* Bytes; with K, M or G behind the number 2^10, 2^20 or 2^30 of them.  min and max are MiB. */
+static const char *parse_size(const char *value, void *field, const struct key *k)
+{
+	static const char units[] = "KMG";
+	static char expected[96];
+	size_t length = strlen(value);
+	const char *unit = length > 1 ? strchr(units, value[length - 1]) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0, number;
+	char digits[16];
+	uint64_t bytes;
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)(length - (unit ? 1 : 0)), value);
+	snprintf(expected, sizeof(expected), "bytes, or a number and K, M or G, from %uM to %uM",
+		 k->min, k->max);
+	if (length >= sizeof(digits) || !parse_number(digits, 0, UINT32_MAX, &number))
+		return expected;
+	bytes = (uint64_t)number << shift;
+	if (bytes < (uint64_t)k->min << 20 || bytes > (uint64_t)k->max << 20)
+		return expected;
+	*(size_t *)field = (size_t)bytes;
+	return NULL;
+}
+
 static const char *parse_mode(const char *value, void *field, const struct key *k)
 {
 	mode_t mode = 0;
@@ -268,6 +291,8 @@ static const char *parse_names(const char *value, void *field, const struct key 
 static const struct key keys[] = {
 	{SECTION_VREADD, "log-level", parse_log_level, IN_CONFIG(log_level), 0, 0, false},
 	{SECTION_VREADD, "control-socket", parse_socket, IN_CONFIG(control_socket), 0, 0, false},
+	{SECTION_VREADD, "read-ahead", parse_size, IN_CONFIG(read_ahead), 0, 64, false},
+	{SECTION_VREADD, "cache", parse_size, IN_CONFIG(cache), 0, 1U << 20, false},
 	{SECTION_XEN, "enabled", parse_enabled, IN_CONFIG(xen.enabled), 0, 0, false},
 	{SECTION_XEN, "max-queues", parse_limit, IN_CONFIG(xen.max_queues), 1, VREAD_MAX_QUEUES,
 	 false},
@@ -529,6 +554,8 @@ static struct config *config_default(void)
 		return NULL;
 	c->log_level = LOG_LEVEL_INFO;
 	c->control_socket = strdup("/run/vread/control.sock");
+	c->read_ahead = 8U << 20;
+	c->cache = 64U << 20;
 	c->xen.enabled = CONFIG_AUTO;
 	c->xen.max_queues = VREAD_MAX_QUEUES;
 	c->xen.max_ring_page_order = VREAD_MAX_RING_PAGE_ORDER;

@@ -39,6 +39,8 @@ struct config_datanode {
 struct config {
 	enum log_level log_level;
 	char *control_socket; /* "": none */
+	size_t read_ahead;    /* bytes of one client; 0: none */
+	size_t cache;         /* bytes, for images read with O_DIRECT; 0: none */
 	struct {
 		enum config_enabled enabled;
 		unsigned max_queues;

@@ -92,11 +92,12 @@ static json_t *status(void *ctx)
 {
 	const struct daemon *d = ctx;
 
-	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o}", "version", VREAD_VERSION,
+	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "version", VREAD_VERSION,
 			 "pid", (int)getpid(), "uptime_seconds", (json_int_t)(now() - d->started),
 			 "config", d->config_path, "datanodes", datanodes_status(&d->datanodes),
 			 "ports", ports_status(d), "devices", devices_status(d), "totals",
-			 session_server_totals(d->sessions));
+			 session_server_totals(d->sessions), "reading",
+			 block_store_reading_status(d->datanodes.store));
 }
 
 /* ---- parts ------------------------------------------------------------------------ */

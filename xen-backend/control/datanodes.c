@@ -90,7 +90,8 @@ int datanodes_open(struct datanodes *d, const struct config *config, struct xen_
 	d->disks = disks;
 	d->store = block_store_new();
 	d->refused = json_array();
-	if (!d->store || !d->refused) {
+	if (!d->store || !d->refused ||
+	    block_store_set_memory(d->store, config->read_ahead, config->cache) < 0) {
 		datanodes_close(d);
 		return -ENOMEM;
 	}

@@ -133,8 +133,8 @@ static const struct image_ops image_fed = {
 	.read = fed_read,
 };
 
-int image_open_fed(const char *path, enum source_mode mode, uint64_t size,
-		   int socket, struct image **ret, char **ret_error)
+int image_open_fed(const char *path, enum source_mode mode, uint64_t size, int socket,
+		   struct image **ret, char **ret_error)
 {
 	static const struct image_format fed = {"fed", &image_fed, NULL};
 	struct fed *f = calloc(1, sizeof(*f));

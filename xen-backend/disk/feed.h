@@ -19,7 +19,7 @@ void image_feed(struct image *img, int socket);
 
 /* The other end: an image of size bytes, whose file path is
  * open already (source_give()).  Takes over socket.  As image_open(). */
-int image_open_fed(const char *path, enum source_mode mode, uint64_t size,
-		   int socket, struct image **ret, char **ret_error);
+int image_open_fed(const char *path, enum source_mode mode, uint64_t size, int socket,
+		   struct image **ret, char **ret_error);
 
 #endif

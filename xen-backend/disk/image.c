@@ -88,7 +88,7 @@ static int check_chain(const struct image *img, char **ret_error)
 }
 
 int image_open_layer(const struct image_format *format, const char *path, enum source_mode mode,
-		      struct image *above, struct image **ret, char **ret_error)
+		     struct image *above, struct image **ret, char **ret_error)
 {
 	struct image *img = calloc(1, sizeof(*img));
 	int r;

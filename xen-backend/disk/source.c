@@ -3,6 +3,9 @@
  * Opening and reading a disk image; see source.h.  O_DIRECT wants offset, length
  * and memory aligned to the device's logical block: what is not goes through a
  * per-thread bounce buffer, what is goes straight.
+ *
+ * A buffered read first asks for what is in the page cache (RWF_NOWAIT), which
+ * costs nothing where all of it is, and tells those apart who wait for a disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,22 +15,16 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/scratch.h"
-#include "disk/source.h"
+#include "disk/source_impl.h"
 
 #define BOUNCE_BYTES (256U << 10)
 
-struct source {
-	char *path;
-	int fd;
-	_Atomic uint64_t size; /* as far as it was seen */
-	bool block_device;
-	bool direct;
-	uint32_t align; /* of O_DIRECT reads */
-};
+static _Thread_local uint64_t waits;
 
 static int measure(struct source *s, const struct stat *st)
 {
@@ -65,6 +62,7 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 		return error_text(ret_error, -EINVAL,
 				  "image %s is neither a regular file nor a block device", s->path);
 	s->block_device = S_ISBLK(st.st_mode);
+	s->disk = s->block_device ? st.st_rdev : st.st_dev;
 	s->direct = mode == SOURCE_DIRECT || (mode == SOURCE_AUTO && s->block_device);
 	r = measure(s, &st);
 	if (r < 0)
@@ -195,6 +193,35 @@ static int read_fully(int fd, uint64_t offset, uint8_t *buf, size_t length)
 	return 0;
 }
 
+/* What of it is in the page cache, from the beginning on: bytes, or -1 if that cannot be told. */
+static ssize_t read_cached(struct source *s, uint64_t offset, void *buf, size_t length)
+{
+	struct iovec to = {buf, length};
+	ssize_t n;
+
+	if (atomic_load_explicit(&s->silent, memory_order_relaxed))
+		return -1;
+	n = preadv2(s->fd, &to, 1, (off_t)offset, RWF_NOWAIT);
+	if (n >= 0)
+		return n;
+	if (errno == EAGAIN || errno == EINTR)
+		return 0;
+	atomic_store_explicit(&s->silent, true, memory_order_relaxed);
+	return -1;
+}
+
+static int read_buffered(struct source *s, uint64_t offset, uint8_t *buf, size_t length)
+{
+	ssize_t n = read_cached(s, offset, buf, length);
+
+	if (n == (ssize_t)length)
+		return 0;
+	if (n < 0)
+		return read_fully(s->fd, offset, buf, length);
+	waits++;
+	return read_fully(s->fd, offset + (uint64_t)n, buf + n, length - (size_t)n);
+}
+
 /* O_DIRECT may read up to the end of file only: the tail of an image that is not
  * a multiple of the alignment comes back short, which is fine if it covers
  * what is wanted. */
@@ -245,9 +272,33 @@ int source_read(struct source *s, uint64_t offset, void *buf, size_t length)
 {
 	if (offset > s->size || length > s->size - offset)
 		return -EIO;
-	if (!s->direct || !((offset | length | (uintptr_t)buf) & (s->align - 1)))
+	if (!s->direct)
+		return read_buffered(s, offset, buf, length);
+	if (!((offset | length | (uintptr_t)buf) & (s->align - 1)))
 		return read_fully(s->fd, offset, buf, length);
 	return read_bounced(s, offset, buf, length);
+}
+
+dev_t source_disk(const struct source *s)
+{
+	return s->disk;
+}
+
+uint64_t source_waits(void)
+{
+	return waits;
+}
+
+bool source_fetch(struct source *s, uint64_t offset, uint64_t length)
+{
+	uint8_t last;
+
+	if (s->direct || length == 0 || offset > s->size || length > s->size - offset)
+		return false;
+	/* The last is there only if all was, or somebody has asked for it. */
+	if (read_cached(s, offset + length - 1, &last, 1) != 0)
+		return false;
+	return posix_fadvise(s->fd, (off_t)offset, (off_t)length, POSIX_FADV_WILLNEED) == 0;
 }
 
 int source_identity(struct source *s, struct source_identity *ret)

@@ -53,6 +53,17 @@ bool source_is_direct(const struct source *s);
 /* Exactly length bytes at offset: 0, or -EIO (also outside the image), -ENOMEM. */
 int source_read(struct source *s, uint64_t offset, void *buf, size_t length);
 
+/* ---- read-ahead --------------------------------------------------------------- */
+
+/* The disk of this host it is on, or is: a device number. */
+dev_t source_disk(const struct source *s);
+/* How often this thread has had to wait for a disk, for want of bytes in the page cache.  What a
+ * file system cannot tell counts as no wait. */
+uint64_t source_waits(void);
+/* Has [offset, offset + length) brought into the page cache, without waiting for it; nothing if it
+ * is read with O_DIRECT.  Whether there was anything to bring. */
+bool source_fetch(struct source *s, uint64_t offset, uint64_t length);
+
 /* Of the file as it is now. */
 int source_identity(struct source *s, struct source_identity *ret);
 

@@ -177,6 +177,17 @@ bool volume_is_current(const struct volume *v)
 	return for_each_image(v, is_current, NULL);
 }
 
+static bool is_direct(struct image *image, void *ctx)
+{
+	(void)ctx;
+	return image_is_direct(image);
+}
+
+bool volume_is_direct(const struct volume *v)
+{
+	return for_each_image(v, is_direct, NULL);
+}
+
 /* Counts only grow, so that their sum is the same only if each is. */
 struct sum {
 	const struct image *last;

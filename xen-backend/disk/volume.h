@@ -39,6 +39,9 @@ uint64_t volume_size(const struct volume *v);
 /* As image_is_current(), of all images. */
 bool volume_is_current(const struct volume *v);
 
+/* Whether all of it is read with O_DIRECT. */
+bool volume_is_direct(const struct volume *v);
+
 /* Exactly length bytes at offset. */
 int volume_read(struct volume *v, uint64_t offset, void *buf, size_t length);
 

@@ -4,8 +4,8 @@
  *
  * ext4_super.c checks a superblock before libext2fs sees it, ext4_io.c feeds
  * libext2fs from the image, ext4_groups.c keeps group descriptors, ext4_map.c turns an
- * inode into extents, ext4_live.c follows a mounted file system's journal, ext4.c ties
- * them to fs_impl.h.
+ * inode into extents, ext4_inline.c finds files that lie in theirs, ext4_live.c follows a
+ * mounted file system's journal, ext4.c ties them to fs_impl.h.
  */
 #ifndef VREAD_FS_EXT4_H
 #define VREAD_FS_EXT4_H
@@ -109,6 +109,15 @@ void ext4_live_record(struct ext4_view *v);
 int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret);
 int ext4_live_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch);
 bool ext4_live_settled(struct fs *fs, uint64_t offset, uint64_t length);
+
+/* Where the bytes of a file lie that has them in its inode: first head, then tail. */
+struct ext4_inline {
+	const uint8_t *head, *tail;
+	size_t head_length, tail_length;
+};
+
+/* Pure: looks into a whole raw inode of size bytes.  false: they are not there. */
+bool ext4_inline_find(const uint8_t *inode, size_t size, struct ext4_inline *ret);
 
 int ext4_map(struct ext4_view *v, ext2_ino_t inode, struct fs_file *ret);
 int ext4_errno(errcode_t error);

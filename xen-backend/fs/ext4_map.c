@@ -4,6 +4,7 @@
  * Files whose bytes are not plainly in blocks are refused.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fs/ext4.h"
@@ -11,9 +12,7 @@
 /* Steps through a tree of FS_MAX_EXTENTS leaves, its index nodes visited twice. */
 #define MAX_TREE_STEPS (4U * FS_MAX_EXTENTS)
 
-#define UNREADABLE_FLAGS                                                             \
-	(EXT4_INLINE_DATA_FL | EXT4_ENCRYPT_FL | EXT2_COMPRBLK_FL | EXT4_VERITY_FL | \
-	 EXT4_EA_INODE_FL)
+#define UNREADABLE_FLAGS (EXT4_ENCRYPT_FL | EXT2_COMPRBLK_FL | EXT4_VERITY_FL | EXT4_EA_INODE_FL)
 
 static int readable(const struct ext2_inode *inode)
 {
@@ -106,6 +105,37 @@ static int map_blocks(struct ext4_view *v, ext2_ino_t number, struct fs_file *f)
 	return error ? ext4_errno(error) : w.result;
 }
 
+/* The inode is metadata: what it holds is as committed as where it is. */
+static int copy_inline(const uint8_t *raw, size_t size, struct fs_file *f)
+{
+	struct ext4_inline data;
+
+	if (!ext4_inline_find(raw, size, &data) || f->size > data.head_length + data.tail_length)
+		return -EIO;
+	f->content = malloc(data.head_length + data.tail_length);
+	if (!f->content)
+		return -ENOMEM;
+	memcpy(f->content, data.head, data.head_length);
+	memcpy(f->content + data.head_length, data.tail, data.tail_length);
+	return 0;
+}
+
+static int map_inline(struct ext4_view *v, ext2_ino_t number, struct fs_file *f)
+{
+	size_t size = v->super.inode_size;
+	uint8_t *raw = malloc(size);
+	int r;
+
+	if (!raw)
+		return -ENOMEM;
+	r = ext4_errno(
+		ext2fs_read_inode_full(v->filsys, number, (struct ext2_inode *)raw, (int)size));
+	if (r == 0)
+		r = copy_inline(raw, size, f);
+	free(raw);
+	return r;
+}
+
 int ext4_map(struct ext4_view *v, ext2_ino_t number, struct fs_file *ret)
 {
 	struct ext2_inode inode;
@@ -116,6 +146,8 @@ int ext4_map(struct ext4_view *v, ext2_ino_t number, struct fs_file *ret)
 	if (r < 0)
 		return r;
 	ret->size = EXT2_I_SIZE(&inode);
+	if (inode.i_flags & EXT4_INLINE_DATA_FL)
+		return map_inline(v, number, ret);
 	return inode.i_flags & EXT4_EXTENTS_FL ? map_extents(v, number, &inode, ret)
 					       : map_blocks(v, number, ret);
 }

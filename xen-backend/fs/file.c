@@ -51,7 +51,7 @@ int fs_file_extend(struct fs_file *f, uint64_t volume_length, uint64_t logical, 
 
 void fs_file_measure(struct fs_file *f)
 {
-	uint64_t end = 0;
+	uint64_t end = f->content ? f->size : 0;
 
 	for (unsigned i = 0; i < f->num_extents && f->extents[i].logical == end; i++)
 		end += f->extents[i].length;
@@ -61,6 +61,7 @@ void fs_file_measure(struct fs_file *f)
 void fs_file_clear(struct fs_file *f)
 {
 	free(f->extents);
+	free(f->content);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -89,6 +90,10 @@ int fs_file_read_at(struct volume *volume, const struct fs_file *f, uint64_t off
 		return -ENODATA;
 	if (length == 0)
 		return 0;
+	if (f->content) {
+		memcpy(buf, f->content + offset, length);
+		return 0;
+	}
 	for (unsigned i = find_extent(f, offset); length > 0; i++) {
 		const struct fs_extent *e = &f->extents[i];
 		uint64_t skip = offset - e->logical;

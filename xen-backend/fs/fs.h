@@ -46,9 +46,10 @@ struct fs_extent {
 
 struct fs_file {
 	uint64_t size;
-	uint64_t mapped; /* bytes from 0 up that lie in written extents; <= size */
+	uint64_t mapped; /* bytes from 0 up that can be read; <= size */
 	unsigned num_extents;
 	struct fs_extent *extents; /* ascending, without overlap, inside the file system */
+	uint8_t *content; /* NULL, or all size bytes: they lie in metadata, not in extents */
 };
 
 enum fs_state {

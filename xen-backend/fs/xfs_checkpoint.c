@@ -178,6 +178,12 @@ static int commit(const struct xfs_open_checkpoint *o, const struct xfs_checkpoi
 	return ops->commit(ctx);
 }
 
+bool xfs_record_is_unmount(const struct xfs_record *r, const uint8_t *data)
+{
+	return r->operations == 1 && r->length >= OPERATION_BYTES &&
+	       (data[r->header_bytes + 9] & OPERATION_UNMOUNT);
+}
+
 static int take_operation(struct xfs_checkpoints *c, const struct xfs_record *r,
 			  const struct operation *op, const struct xfs_checkpoint_ops *ops,
 			  void *ctx)

@@ -42,6 +42,8 @@ struct xfs_checkpoint_ops {
  */
 int xfs_checkpoints_take(struct xfs_checkpoints *c, const struct xfs_record *r, const uint8_t *data,
 			 const struct xfs_checkpoint_ops *ops, void *ctx);
+/* Whether all it says is that the file system was unmounted, and hence is home. */
+bool xfs_record_is_unmount(const struct xfs_record *r, const uint8_t *data);
 void xfs_checkpoints_clear(struct xfs_checkpoints *c);
 
 #endif

@@ -13,6 +13,8 @@
 #define SHORT_HEADER 6U
 #define SHORT_HEADER_WIDE 10U
 #define UNUSED_TAG 0xffffU
+#define UNUSED_LEAST 8U
+#define NAME_LEAST 16U
 #define MAX_NAMES (1U << 20)
 
 enum block_at { AT_PLACE = 8, AT_UUID = 24, AT_OWNER = 40 };
@@ -87,15 +89,17 @@ static int names_in_block(struct search *d, const uint8_t *block, uint32_t end)
 		uint32_t length, whole;
 		int r;
 
-		if (end - at < 16)
+		if (end - at < UNUSED_LEAST)
 			return -EIO;
 		if (xfs_get16(block + at) == UNUSED_TAG) {
 			whole = xfs_get16(block + at + 2);
-			if (whole < 8 || whole % 8 || whole > end - at)
+			if (whole < UNUSED_LEAST || whole % UNUSED_LEAST || whole > end - at)
 				return -EIO;
 			at += whole;
 			continue;
 		}
+		if (end - at < NAME_LEAST)
+			return -EIO;
 		length = block[at + 8];
 		whole = (8 + 1 + length + 1 + 2 + 7) / 8 *
 			8; /* number, length, name, type, place */

@@ -292,7 +292,8 @@ static int load(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 	l->now.super = super;
 	l->now.idle = false;
 	memcpy(l->raw_super, raw, sizeof(raw));
-	l->next = l->tail = newest.tail;
+	/* Before what mkfs and xfs_repair write there are no records. */
+	l->next = l->tail = xfs_record_is_unmount(&newest, l->record) ? newest.at : newest.tail;
 	pthread_mutex_unlock(&l->lock);
 	r = learn_all(l, fs, ret_reason);
 	if (r == 0 && !xfs_place_before(newest.at, l->next)) {

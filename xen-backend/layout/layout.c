@@ -65,6 +65,24 @@ bool layout_same_place(const struct layout_filesystem *a, const struct layout_fi
 	return true;
 }
 
+bool layout_copy_segments(const struct layout_filesystem *from, struct layout_filesystem *to)
+{
+	to->segments = calloc(from->num_segments + 1, sizeof(*to->segments));
+	if (!to->segments)
+		return false;
+	while (to->num_segments < from->num_segments) {
+		const struct layout_segment *s = &from->segments[to->num_segments];
+		struct layout_stripe *stripes = calloc(s->num_stripes, sizeof(*stripes));
+
+		if (!stripes)
+			return false;
+		memcpy(stripes, s->stripes, s->num_stripes * sizeof(*stripes));
+		to->segments[to->num_segments] = *s;
+		to->segments[to->num_segments++].stripes = stripes;
+	}
+	return true;
+}
+
 /* Length read, or negative errno; more than size bytes do not fit. */
 static ssize_t read_file(const char *path, char *buf, size_t size)
 {

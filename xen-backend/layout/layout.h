@@ -97,6 +97,9 @@ const char *layout_place(const struct layout_filesystem *fs, char buf[LAYOUT_MAX
 /* Whether both lie in the same place, called the same. */
 bool layout_same_place(const struct layout_filesystem *a, const struct layout_filesystem *b);
 
+/* Copies one's segments to another that has none; false: out of memory. */
+bool layout_copy_segments(const struct layout_filesystem *from, struct layout_filesystem *to);
+
 /* Pure: text of length bytes, called name in messages.  0, or negative errno with
  * *ret_error (free() it) naming the place, the value and what was expected. */
 int layout_parse(const char *text, size_t length, const char *name, struct image_layout **ret,

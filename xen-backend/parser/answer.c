@@ -2,14 +2,20 @@
 /* Files and what they rest on, in messages; see answer.h. */
 #include "parser/answer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+/* Of a file that lies in its inode. */
+#define MAX_CONTENT (64U << 10)
 /* A basis lists the blocks of metadata a view has read. */
 #define MAX_PACKED (1U << 20)
 
 void answer_put_file(struct wire_out *out, const struct fs_file *f)
 {
 	wire_put64(out, f->size);
+	wire_put32(out, f->content ? (uint32_t)f->size : 0);
+	if (f->content)
+		wire_put(out, f->content, (size_t)f->size);
 	wire_put32(out, f->num_extents);
 	for (unsigned i = 0; i < f->num_extents; i++) {
 		wire_put64(out, f->extents[i].logical);
@@ -18,11 +24,29 @@ void answer_put_file(struct wire_out *out, const struct fs_file *f)
 	}
 }
 
+static bool get_content(struct wire_in *in, struct fs_file *f)
+{
+	uint32_t length = wire_get32(in);
+	const void *content;
+
+	if (length == 0)
+		return !in->failed;
+	content = length == f->size && length <= MAX_CONTENT ? wire_get(in, length) : NULL;
+	if (!content)
+		return false;
+	f->content = malloc(length);
+	if (f->content)
+		memcpy(f->content, content, length);
+	return f->content != NULL;
+}
+
 bool answer_get_file(struct wire_in *in, uint64_t volume_length, struct fs_file *ret)
 {
 	struct fs_file f = {.size = wire_get64(in)};
+	bool good = get_content(in, &f);
 	uint32_t count = wire_get32(in);
-	bool good = count <= FS_MAX_EXTENTS;
+
+	good = good && count <= (f.content ? 0 : FS_MAX_EXTENTS);
 
 	for (uint32_t i = 0; i < count && good; i++) {
 		uint64_t logical = wire_get64(in), physical = wire_get64(in);

@@ -340,9 +340,7 @@ static void write_setup(void *ctx, struct wire_out *out)
 	for (unsigned i = 0; i < p->num_images; i++) {
 		const struct image *img = p->images[i];
 
-		wire_put_text(out, !img                    ? ""
-				   : image_needs_feed(img) ? "fed"
-							   : image_format(img));
+		wire_put_text(out, !img ? "" : image_needs_feed(img) ? "fed" : image_format(img));
 		wire_put_text(out, img ? image_path(img) : "");
 		wire_put32(out, img && image_is_direct(img) ? SOURCE_DIRECT : SOURCE_BUFFERED);
 		wire_put64(out, img ? image_size(img) : 0);
@@ -669,7 +667,8 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	p->pidfd = -1;
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = -1;
-	r = p->name && p->program && p->feeders ? -pthread_create(&p->keeper, NULL, keep, p) : -ENOMEM;
+	r = p->name && p->program && p->feeders ? -pthread_create(&p->keeper, NULL, keep, p)
+						: -ENOMEM;
 	if (r < 0) {
 		release(p);
 		return r;

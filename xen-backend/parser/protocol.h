@@ -25,8 +25,8 @@
  *              blocks in it are finalized                stamp, length, status, problem
  *
  * The header's result is 0 or a negative errno; then the payload is a reason, a text,
- * to SETUP, USE and DISCOVER, and empty to others.  A file: size, number of extents, each:
- * logical, physical, length.  A basis: see basis.h.  Texts and numbers: wire.h.
+ * to SETUP, USE and DISCOVER, and empty to others.  A file: size, length of
+ * its content if that lies in metadata, content, number of extents, each: logical, physical, length.  A basis: see basis.h.  Texts and numbers: wire.h.
  */
 #ifndef VREAD_PARSER_PROTOCOL_H
 #define VREAD_PARSER_PROTOCOL_H

@@ -105,6 +105,7 @@ static const int allowed[] = {
 	/* the images, and libblkid's windows on them */
 	SCMP_SYS(pread64),
 	SCMP_SYS(preadv),
+	SCMP_SYS(preadv2),
 	SCMP_SYS(read),
 	SCMP_SYS(lseek),
 	SCMP_SYS(fstat),

@@ -28,7 +28,7 @@
 /* All this process is for; written by questions that come before all others. */
 static struct {
 	pthread_rwlock_t lock;
-	uint64_t instance; /* a basis of another process is worth nothing here */
+	uint64_t instance;            /* a basis of another process is worth nothing here */
 	int feeds[LAYOUT_MAX_IMAGES]; /* of images that cannot be read here, in their order */
 	unsigned num_feeds, feeds_used;
 	struct image *images[LAYOUT_MAX_IMAGES];
@@ -233,9 +233,12 @@ static struct fs *get_fs(struct question *q)
 static int answer_state(struct question *q)
 {
 	struct fs *fs = get_fs(q);
+	enum fs_state state = FS_UNREADABLE;
 	const char *reason = "its place or its UUID makes no sense";
 
-	put_state(q->out, fs ? fs_state(fs, &reason) : FS_UNREADABLE, reason);
+	if (fs)
+		state = fs_state(fs, &reason);
+	put_state(q->out, state, reason);
 	return 0;
 }
 

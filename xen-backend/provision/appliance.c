@@ -45,7 +45,24 @@ static void on_event(guestfs_h *g, void *opaque, uint64_t event, int handle, int
 		progress_tick((int)(array[2] * 100 / array[3]));
 }
 
-static int configure(guestfs_h *g, const char *image)
+/* A format as libguestfs and QEMU call it. */
+static const char *format_of(const struct image *image)
+{
+	return strcmp(image_format(image), "vhd") ? image_format(image) : "vpc";
+}
+
+static int add_images(guestfs_h *g, struct image *const *images, unsigned num_images)
+{
+	for (unsigned i = 0; i < num_images; i++)
+		if (guestfs_add_drive_opts(g, image_path(images[i]),
+					   GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
+					   GUESTFS_ADD_DRIVE_OPTS_FORMAT, format_of(images[i]),
+					   -1) < 0)
+			return -1;
+	return 0;
+}
+
+static int configure(guestfs_h *g, struct image *const *images, unsigned num_images)
 {
 	bool emulate = !kvm_is_trusted();
 
@@ -60,11 +77,10 @@ static int configure(guestfs_h *g, const char *image)
 	progress_step("starting libguestfs's appliance%s",
 		      emulate ? " (emulated: half a minute, minutes inside a virtual machine)"
 			      : "");
-	return guestfs_add_drive_opts(g, image, GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
-				      GUESTFS_ADD_DRIVE_OPTS_FORMAT, "raw", -1);
+	return add_images(g, images, num_images);
 }
 
-guestfs_h *appliance_start(const char *image, char **ret_error)
+guestfs_h *appliance_start(struct image *const *images, unsigned num_images, char **ret_error)
 {
 	guestfs_h *g = guestfs_create();
 
@@ -72,7 +88,7 @@ guestfs_h *appliance_start(const char *image, char **ret_error)
 		error_text(ret_error, -ENOMEM, "libguestfs cannot be started: %s", strerror(errno));
 		return NULL;
 	}
-	if (configure(g, image) < 0 || guestfs_launch(g) < 0) {
+	if (configure(g, images, num_images) < 0 || guestfs_launch(g) < 0) {
 		const char *said = guestfs_last_error(g);
 
 		error_text(ret_error, -EIO,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asking libguestfs what is in the image; see inspect.h.  list_partitions and one
+ * Asking libguestfs what is in the images; see inspect.h.  list_partitions and one
  * vfs_type per partition take a millisecond each; list_filesystems, which
  * looks for much more, takes seconds.
  */
@@ -12,18 +12,20 @@
 #include "fs/fs.h"
 #include "layout/partition.h"
 #include "layout/place.h"
+#include "provision/agree.h"
 #include "provision/appliance.h"
 #include "provision/inspect.h"
 #include "provision/progress.h"
 #include "provision/search.h"
 
-#define DEVICE "/dev/sda"
-
 struct inspector {
 	guestfs_h *g;
-	struct image *image;
+	struct image *const *images;
 	const char *const *hints;
 	unsigned num_hints;
+	char **devices;    /* of the appliance, one per image */
+	char **partitions; /* of all */
+	struct inspection *i;
 	char **ret_error;
 };
 
@@ -32,7 +34,12 @@ static int guestfs_failed(struct inspector *in, const char *doing)
 	const char *said = guestfs_last_error(in->g);
 
 	return error_text(in->ret_error, -EIO, "image %s: libguestfs failed to %s: %s",
-			  image_path(in->image), doing, said ? said : "no reason given");
+			  image_path(in->images[0]), doing, said ? said : "no reason given");
+}
+
+static int out_of_memory(struct inspector *in)
+{
+	return error_text(in->ret_error, -ENOMEM, "out of memory");
 }
 
 static const char *obstacle_of(const char *type)
@@ -41,9 +48,11 @@ static const char *obstacle_of(const char *type)
 		return "encrypted: vRead cannot read it";
 	if (fs_type_known(type))
 		return NULL;
-	if (!strcmp(type, "btrfs") || !strcmp(type, "LVM2_member") ||
-	    !strcmp(type, "linux_raid_member") || !strcmp(type, "zfs_member"))
-		return "not supported yet by this version of vRead";
+	if (!strcmp(type, VOLUMES_LVM_MEMBER))
+		return "a physical volume of LVM";
+	if (!strcmp(type, "btrfs") || !strcmp(type, "linux_raid_member") ||
+	    !strcmp(type, "zfs_member"))
+		return "not read by vRead: its bytes do not lie where one file says they do";
 	return "no file system vRead can read";
 }
 
@@ -57,13 +66,14 @@ static const char *mount_options(const char *type)
 
 static int search_volume(struct inspector *in, struct inspected *v, const char *device)
 {
+	char place[LAYOUT_MAX_PLACE];
 	int r;
 
-	progress_step("partition %s: looking for data directories in its %s file system", v->name,
-		      v->fs.type);
+	layout_place(&v->fs, place);
+	progress_step("%s: looking for data directories in its %s file system", place, v->fs.type);
 	if (guestfs_mount_options(in->g, mount_options(v->fs.type), device, "/") < 0) {
-		progress_warn("partition %s: its %s file system cannot be mounted: %s", v->name,
-			      v->fs.type, guestfs_last_error(in->g));
+		progress_warn("%s: its %s file system cannot be mounted: %s", place, v->fs.type,
+			      guestfs_last_error(in->g));
 		v->obstacle = "damaged: it cannot be mounted";
 		return 0;
 	}
@@ -94,7 +104,7 @@ static void try_own_reader(struct inspector *in, struct inspected *v)
 	struct volume *volume = NULL;
 	struct fs *fs = NULL;
 
-	if (layout_volume(&in->image, &v->fs, &volume) < 0 ||
+	if (layout_volume(in->images, &v->fs, &volume) < 0 ||
 	    fs_new(volume, v->fs.type, v->fs.uuid, &fs) < 0)
 		v->obstacle = "it lies outside the image";
 	else
@@ -114,100 +124,215 @@ static int fill_volume(struct inspector *in, struct inspected *v, const char *de
 	v->fs.type = type ? type : strdup("");
 	v->fs.uuid = uuid ? uuid : strdup("");
 	if (!v->fs.type || !v->fs.uuid)
-		return error_text(in->ret_error, -ENOMEM, "out of memory");
-	v->encrypted = disk_type_is_encrypted(v->fs.type);
-	v->obstacle = obstacle_of(v->fs.type);
+		return out_of_memory(in);
+	if (!v->obstacle)
+		v->obstacle = obstacle_of(v->fs.type);
 	if (!v->obstacle)
 		r = search_volume(in, v, device);
 	if (r == 0 && !v->obstacle)
 		try_own_reader(in, v);
+	if (r == 0 && !v->obstacle && v->fs.num_data_dirs)
+		r = agree_on_volume(&v->fs, &in->i->own, in->ret_error);
 	return r;
 }
 
-static int add_volumes(struct inspector *in, struct inspection *i, unsigned count)
+/* The next of the list; NULL: out of memory. */
+static struct inspected *new_volume(struct inspection *i)
 {
-	i->volumes = calloc(count, sizeof(*i->volumes));
-	if (!i->volumes)
-		return error_text(in->ret_error, -ENOMEM, "out of memory");
-	return 0;
+	struct inspected *grown = reallocarray(i->volumes, i->num_volumes + 1, sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	i->volumes = grown;
+	memset(&grown[i->num_volumes], 0, sizeof(*grown));
+	return &grown[i->num_volumes++];
 }
 
-static int inspect_whole(struct inspector *in, struct inspection *i)
-{
-	int r = add_volumes(in, i, 1);
+/* ---- disks --------------------------------------------------------------------- */
 
-	if (r < 0)
-		return r;
-	i->num_volumes = 1;
-	i->volumes[0].fs.length = i->image_size;
-	return fill_volume(in, &i->volumes[0], DEVICE);
+static int inspect_whole(struct inspector *in, unsigned image)
+{
+	struct inspected *v = new_volume(in->i);
+
+	if (!v)
+		return out_of_memory(in);
+	v->fs.image = image;
+	v->fs.length = in->i->image_sizes[image];
+	return fill_volume(in, v, in->devices[image]);
 }
 
-static int inspect_partition(struct inspector *in, struct inspection *i,
+static int inspect_partition(struct inspector *in, unsigned image,
 			     const struct guestfs_partition *p)
 {
-	struct inspected *v = &i->volumes[i->num_volumes++];
-	char device[32];
+	struct inspected *v = new_volume(in->i);
+	char device[64];
 
-	v->fs.table = i->table;
+	if (!v)
+		return out_of_memory(in);
+	v->fs.image = image;
+	v->fs.table = in->i->tables[image];
 	v->fs.partition = (unsigned)p->part_num;
 	v->fs.offset = p->part_start;
 	v->fs.length = p->part_size;
-	snprintf(device, sizeof(device), DEVICE "%d", p->part_num);
+	snprintf(device, sizeof(device), "%s%d", in->devices[image], p->part_num);
 	return fill_volume(in, v, device);
 }
 
-static int find_table(struct inspector *in, struct inspection *i)
+static int find_table(struct inspector *in, unsigned image)
 {
-	char *type = guestfs_part_get_parttype(in->g, DEVICE);
+	char *type = guestfs_part_get_parttype(in->g, in->devices[image]);
 	int r = 0;
 
 	if (!type)
 		return guestfs_failed(in, "read the partition table");
 	if (!strcmp(type, "gpt"))
-		i->table = LAYOUT_GPT;
+		in->i->tables[image] = LAYOUT_GPT;
 	else if (!strcmp(type, "msdos"))
-		i->table = LAYOUT_MBR;
+		in->i->tables[image] = LAYOUT_MBR;
 	else
 		r = error_text(
 			in->ret_error, -EOPNOTSUPP,
 			"image %s has a partition table of type %s; this version of vRead reads "
 			"GPT and MBR",
-			image_path(in->image), type);
+			image_path(in->images[image]), type);
 	free(type);
 	return r;
 }
 
-static int inspect_partitions(struct inspector *in, struct inspection *i)
+static int inspect_partitions(struct inspector *in, unsigned image)
 {
 	struct guestfs_partition_list *list;
-	int r = find_table(in, i);
+	int r = find_table(in, image);
 
 	if (r < 0)
 		return r;
-	list = guestfs_part_list(in->g, DEVICE);
+	list = guestfs_part_list(in->g, in->devices[image]);
 	if (!list)
 		return guestfs_failed(in, "list the partitions");
-	r = add_volumes(in, i, list->len + 1);
 	for (uint32_t k = 0; k < list->len && r == 0; k++)
-		r = inspect_partition(in, i, &list->val[k]);
+		r = inspect_partition(in, image, &list->val[k]);
 	guestfs_free_partition_list(list);
 	return r;
 }
 
-int inspect_image(guestfs_h *g, struct image *image, const char *const *hints, unsigned num_hints,
-		  struct inspection *ret, char **ret_error)
+static bool has_partitions(const struct inspector *in, unsigned image)
 {
-	struct inspector in = {g, image, hints, num_hints, ret_error};
-	char **partitions = guestfs_list_partitions(g);
+	size_t length = strlen(in->devices[image]);
+
+	for (char **p = in->partitions; *p; p++)
+		if (!strncmp(*p, in->devices[image], length) && (*p)[length] >= '0' &&
+		    (*p)[length] <= '9')
+			return true;
+	return false;
+}
+
+/* ---- logical volumes --------------------------------------------------------------- */
+
+static struct found_volume *find_own(struct inspection *i, const char *name)
+{
+	for (unsigned k = 0; k < i->own.count; k++)
+		if (i->own.list[k].at.table == LAYOUT_LVM &&
+		    !strcmp(i->own.list[k].at.volume, name))
+			return &i->own.list[k];
+	return NULL;
+}
+
+/* Segments as vreadd finds them, once the appliance's kernel says that they are right. */
+static int locate_logical(struct inspector *in, struct inspected *v)
+{
+	struct found_volume *own = find_own(in->i, v->fs.volume);
 	int r;
 
-	memset(ret, 0, sizeof(*ret));
-	if (!partitions)
-		return guestfs_failed(&in, "list the partitions");
-	ret->image_size = image_size(image);
-	r = partitions[0] ? inspect_partitions(&in, ret) : inspect_whole(&in, ret);
-	appliance_free_list(partitions);
+	if (!own || own->problem) {
+		v->obstacle = own ? own->problem : "not among the volumes vRead reads";
+		return 0;
+	}
+	r = agree_on_segments(in->g, in->devices, &own->at, &in->i->own, in->ret_error);
+	if (r < 0)
+		return r;
+	v->fs.image = own->at.image;
+	v->fs.length = own->at.length;
+	return layout_copy_segments(&own->at, &v->fs) ? 0 : out_of_memory(in);
+}
+
+/* device is "/dev/group/volume". */
+static int inspect_logical(struct inspector *in, const char *device)
+{
+	struct inspected *v = new_volume(in->i);
+	int64_t size = guestfs_blockdev_getsize64(in->g, device);
+	int r;
+
+	if (!v || !(v->fs.volume = strdup(device + strlen("/dev/"))))
+		return out_of_memory(in);
+	v->fs.table = LAYOUT_LVM;
+	v->fs.length = size > 0 ? (uint64_t)size : 0;
+	r = layout_lv_name_valid(v->fs.volume) ? locate_logical(in, v) : -EINVAL;
+	if (r == -EINVAL)
+		v->obstacle = "of no valid name";
+	return r < 0 && r != -EINVAL ? r : fill_volume(in, v, device);
+}
+
+static int inspect_lvm(struct inspector *in)
+{
+	char **names = guestfs_lvs(in->g);
+	int r = 0;
+
+	if (!names)
+		return guestfs_failed(in, "list logical volumes");
+	for (size_t k = 0; names[k] && r == 0; k++)
+		r = inspect_logical(in, names[k]);
+	appliance_free_list(names);
+	return r;
+}
+
+/* ---- all ------------------------------------------------------------------------------ */
+
+static int list_devices(struct inspector *in)
+{
+	unsigned n = 0;
+
+	in->devices = guestfs_list_devices(in->g);
+	in->partitions = guestfs_list_partitions(in->g);
+	while (in->devices && in->devices[n])
+		n++;
+	if (!in->devices || !in->partitions)
+		return guestfs_failed(in, "list disks and partitions");
+	return n == in->i->num_images ? 0 : guestfs_failed(in, "attach all images");
+}
+
+static int inspect_all(struct inspector *in)
+{
+	struct inspection *i = in->i;
+	int r;
+
+	i->image_sizes = calloc(i->num_images, sizeof(*i->image_sizes));
+	i->tables = calloc(i->num_images, sizeof(*i->tables));
+	if (!i->image_sizes || !i->tables || volumes_find(in->images, i->num_images, &i->own) < 0)
+		return out_of_memory(in);
+	r = list_devices(in);
+	for (unsigned k = 0; k < i->num_images && r == 0; k++) {
+		i->image_sizes[k] = image_size(in->images[k]);
+		r = has_partitions(in, k) ? inspect_partitions(in, k) : inspect_whole(in, k);
+	}
+	return r < 0 ? r : inspect_lvm(in);
+}
+
+int inspect_images(guestfs_h *g, struct image *const *images, unsigned num_images,
+		   const char *const *hints, unsigned num_hints, struct inspection *ret,
+		   char **ret_error)
+{
+	struct inspector in = {.g = g,
+			       .images = images,
+			       .hints = hints,
+			       .num_hints = num_hints,
+			       .i = ret,
+			       .ret_error = ret_error};
+	int r;
+
+	*ret = (struct inspection){.num_images = num_images};
+	r = inspect_all(&in);
+	appliance_free_list(in.devices);
+	appliance_free_list(in.partitions);
 	if (r < 0)
 		inspection_clear(ret);
 	return r;
@@ -218,6 +343,9 @@ void inspection_clear(struct inspection *i)
 	for (unsigned k = 0; k < i->num_volumes; k++)
 		layout_filesystem_clear(&i->volumes[k].fs);
 	free(i->volumes);
+	free(i->image_sizes);
+	free(i->tables);
+	volumes_clear(&i->own);
 	memset(i, 0, sizeof(*i));
 }
 
@@ -232,7 +360,7 @@ unsigned inspection_data_dirs(const struct inspection *i)
 
 bool inspection_layout(struct inspection *i, struct image_layout *ret)
 {
-	*ret = (struct image_layout){.image_sizes = &i->image_size, .num_images = 1};
+	*ret = (struct image_layout){.image_sizes = i->image_sizes, .num_images = i->num_images};
 	ret->filesystems = calloc(i->num_volumes + 1, sizeof(*ret->filesystems));
 	if (!ret->filesystems)
 		return false;

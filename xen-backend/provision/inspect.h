@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inspect.h - what an image holds: its volumes (partitions, or the whole disk),
- * their file systems and data directories.
+ * inspect.h - what a datanode's images hold: their volumes (partitions, whole disks,
+ * logical volumes), file systems and data directories.
  */
 #ifndef VREAD_PROVISION_INSPECT_H
 #define VREAD_PROVISION_INSPECT_H
@@ -10,25 +10,28 @@
 #include <guestfs.h>
 
 #include "layout/layout.h"
-#include "disk/image.h"
+#include "layout/volumes.h"
 
 struct inspected {
 	struct layout_filesystem fs;       /* type is "" where nothing known lies */
 	char name[LAYOUT_MAX_VOLUME_NAME]; /* as in the layout: "gpt:2" */
 	const char *obstacle;              /* why vRead cannot read it; NULL if it can */
-	bool encrypted;
 };
 
 struct inspection {
-	uint64_t image_size;
-	enum layout_table table;
-	struct inspected *volumes;
+	uint64_t *image_sizes;
+	enum layout_table *tables; /* one per image */
+	unsigned num_images;
+	struct inspected *volumes; /* by images, LVM's last */
 	unsigned num_volumes;
+	struct volumes own; /* what vreadd would find */
 };
 
-/* 0, or negative errno with *ret_error (free() it). */
-int inspect_image(guestfs_h *g, struct image *image, const char *const *hints, unsigned num_hints,
-		  struct inspection *ret, char **ret_error);
+/* 0, or negative errno with *ret_error (free() it); -EBADMSG: libguestfs and vreadd would read
+ * something differently. */
+int inspect_images(guestfs_h *g, struct image *const *images, unsigned num_images,
+		   const char *const *hints, unsigned num_hints, struct inspection *ret,
+		   char **ret_error);
 void inspection_clear(struct inspection *i);
 
 unsigned inspection_data_dirs(const struct inspection *i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vread-provision: finds a datanode's data directories in a disk image through
- * libguestfs, and writes the layout vreadd reads the image by; see
+ * vread-provision: finds a datanode's data directories in its disk images through
+ * libguestfs, and writes the layout vreadd reads them by; see
  * vread-provision(8).
  *
  * What can be refused without the appliance is refused before it: a file that is
@@ -26,7 +26,8 @@
 #define LAYOUT_DIR "/var/lib/vread/layouts"
 
 struct options {
-	const char *image;
+	char **images; /* as image_open() takes them */
+	unsigned num_images;
 	const char *output;
 	const char *datanode;
 	const char *hints[MAX_HINTS];
@@ -36,9 +37,10 @@ struct options {
 };
 
 static const char usage_text[] =
-	"Usage: vread-provision [OPTION]... IMAGE\n"
-	"Finds the datanode's data directories in a raw disk image or block device and\n"
-	"prints the layout vreadd reads it by (JSON), or writes it where --output says.\n"
+	"Usage: vread-provision [OPTION]... [FORMAT:]IMAGE...\n"
+	"Finds the datanode's data directories in the images of its disks, or block\n"
+	"devices, and prints the layout vreadd reads them by (JSON), or writes it where\n"
+	"--output says.  Images are named as in vread.conf, in the same order.\n"
 	"\n"
 	"  -o, --output LAYOUT   write the layout to this file\n"
 	"  -n, --datanode NAME   write it to " LAYOUT_DIR "/NAME.json\n"
@@ -51,7 +53,8 @@ static const char usage_text[] =
 	"\n"
 	"Exit status: 0 done, 64 usage, 65 the image is not one vRead can read or has\n"
 	"no data directory, 66 the image cannot be opened, 69 libguestfs failed,\n"
-	"73 the layout cannot be written.  See vread-provision(8).\n";
+	"70 libguestfs and vRead disagree, 73 the layout cannot be written.\n"
+	"See vread-provision(8).\n";
 
 static int complain(int status, const char *text)
 {
@@ -136,9 +139,12 @@ static int parse_options(int argc, char **argv, struct options *o)
 		status = take_option(o, option);
 	if (status >= 0)
 		return status;
-	if (optind + 1 != argc)
-		return usage_error(optind == argc ? "which image?" : "one image at a time");
-	o->image = argv[optind];
+	if (optind == argc)
+		return usage_error("which image?");
+	if (argc - optind > (int)LAYOUT_MAX_IMAGES)
+		return usage_error("more than 64 images");
+	o->images = argv + optind;
+	o->num_images = (unsigned)(argc - optind);
 	return -1;
 }
 
@@ -201,33 +207,38 @@ static void show_configuration(const struct options *o)
 {
 	progress_step("wrote %s", o->output);
 	progress_done();
-	if (o->datanode && !o->quiet)
-		fprintf(stderr, "For vread.conf:\n[datanode %s]\nimage = %s\nlayout = %s\n",
-			o->datanode, o->image, o->output);
+	if (!o->datanode || o->quiet)
+		return;
+	fprintf(stderr, "For vread.conf:\n[datanode %s]\n", o->datanode);
+	for (unsigned i = 0; i < o->num_images; i++)
+		fprintf(stderr, "image = %s\n", o->images[i]);
+	fprintf(stderr, "layout = %s\n", o->output);
 }
 
 /* Says what is there instead, since "nothing found" alone helps nobody. */
-static int explain_nothing(const struct options *o, const struct inspection *i)
+static int explain_nothing(const struct options *o, struct image *const *images,
+			   const struct inspection *i)
 {
-	fprintf(stderr, "vread-provision: image %s: no datanode's data directory %s\n", o->image,
+	fprintf(stderr, "vread-provision: image %s%s: no datanode's data directory %s\n",
+		o->images[0], o->num_images > 1 ? " and the others" : "",
 		o->num_hints ? "where --data-dir says" : "found");
 	if (!o->summary)
-		output_summary(stderr, o->image, i);
+		output_summary(stderr, images, i);
 	return EX_DATAERR;
 }
 
-static int finish(const struct options *o, struct inspection *i)
+static int finish(const struct options *o, struct image *const *images, struct inspection *i)
 {
 	char *error = NULL;
 	int status = EX_OK;
 
 	progress_done();
 	if (o->summary)
-		output_summary(stdout, o->image, i);
+		output_summary(stdout, images, i);
 	if (o->summary && !o->output)
 		return EX_OK;
 	if (inspection_data_dirs(i) == 0)
-		return explain_nothing(o, i);
+		return explain_nothing(o, images, i);
 	if (write_layout(o, i, &error) < 0)
 		status = complain(EX_CANTCREAT, error);
 	else if (o->output)
@@ -236,31 +247,71 @@ static int finish(const struct options *o, struct inspection *i)
 	return status;
 }
 
-static int provision(const struct options *o, struct image *image)
+/* What needs no appliance to be refused; of several disks some may be encrypted. */
+static int check_images(const struct options *o, struct image *const *images, char **ret_error)
+{
+	unsigned usable = 0;
+	int r = 0;
+
+	for (unsigned i = 0; i < o->num_images && r == 0; i++) {
+		struct disk disk;
+
+		r = disk_examine(images[i], &disk, ret_error);
+		if (r == 0)
+			usable += check_encrypted(images[i], &disk, ret_error) == 0;
+	}
+	return r == 0 && !usable ? -EKEYREJECTED : r;
+}
+
+static int inspect(const struct options *o, struct image *const *images, guestfs_h *g)
 {
 	struct inspection inspection;
-	struct disk disk;
+	char *error = NULL;
+	int r = inspect_images(g, images, o->num_images, o->hints, o->num_hints, &inspection,
+			       &error);
+	int status;
+
+	if (r < 0) {
+		status = complain(r == -EBADMSG ? EX_SOFTWARE : EX_UNAVAILABLE, error);
+	} else {
+		status = finish(o, images, &inspection);
+		inspection_clear(&inspection);
+	}
+	free(error);
+	return status;
+}
+
+static int provision(const struct options *o, struct image *const *images)
+{
 	char *error = NULL;
 	guestfs_h *g;
-	int status = EX_OK;
+	int status;
 
-	if (disk_examine(image, &disk, &error) < 0 || check_encrypted(image, &disk, &error) < 0)
+	if (check_images(o, images, &error) < 0) {
 		status = complain(EX_DATAERR, error);
-	else if (o->output && output_check(o->output, &error) < 0)
+	} else if (o->output && output_check(o->output, &error) < 0) {
 		status = complain(EX_CANTCREAT, error);
-	if (status == EX_OK) {
-		g = appliance_start(o->image, &error);
-		if (!g)
-			status = complain(EX_UNAVAILABLE, error);
-		else if (inspect_image(g, image, o->hints, o->num_hints, &inspection, &error) < 0)
-			status = complain(EX_UNAVAILABLE, error);
-		if (g)
-			guestfs_close(g);
-		if (status == EX_OK) {
-			status = finish(o, &inspection);
-			inspection_clear(&inspection);
-		}
+	} else if (!(g = appliance_start(images, o->num_images, &error))) {
+		status = complain(EX_UNAVAILABLE, error);
+	} else {
+		status = inspect(o, images, g);
+		guestfs_close(g);
 	}
+	free(error);
+	return status;
+}
+
+static int open_and_provision(const struct options *o)
+{
+	struct image *images[LAYOUT_MAX_IMAGES] = {NULL};
+	char *error = NULL;
+	int r = 0, status;
+
+	for (unsigned i = 0; i < o->num_images && r == 0; i++)
+		r = image_open(o->images[i], SOURCE_AUTO, &images[i], &error);
+	status = r < 0 ? complain(status_of_open(r), error) : provision(o, images);
+	for (unsigned i = 0; i < o->num_images; i++)
+		image_close(images[i]);
 	free(error);
 	return status;
 }
@@ -268,9 +319,8 @@ static int provision(const struct options *o, struct image *image)
 int main(int argc, char **argv)
 {
 	struct options o = {0};
-	struct image *image;
-	char *error = NULL, *named = NULL;
-	int r, status = parse_options(argc, argv, &o);
+	char *named = NULL;
+	int status = parse_options(argc, argv, &o);
 
 	if (status >= 0)
 		return status;
@@ -280,14 +330,7 @@ int main(int argc, char **argv)
 			return complain(EX_OSERR, NULL);
 		o.output = named;
 	}
-	r = image_open(o.image, SOURCE_AUTO, &image, &error);
-	if (r < 0) {
-		status = complain(status_of_open(r), error);
-	} else {
-		status = provision(&o, image);
-		image_close(image);
-	}
-	free(error);
+	status = open_and_provision(&o);
 	free(named);
 	return status;
 }

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "disk/image.h"
 #include "provision/inspect.h"
 
 /* Replaces path as a whole (mode 0644), making its directories; never leaves half a
@@ -16,6 +17,6 @@ int output_write(const char *path, const char *text, char **ret_error);
 /* Whether output_write() can be expected to work; makes the directories. */
 int output_check(const char *path, char **ret_error);
 
-void output_summary(FILE *to, const char *image, const struct inspection *i);
+void output_summary(FILE *to, struct image *const *images, const struct inspection *i);
 
 #endif

@@ -45,27 +45,52 @@ static void print_data_dir(FILE *to, const struct layout_data_dir *d)
 static void print_volume(FILE *to, const struct inspected *v)
 {
 	const struct layout_filesystem *fs = &v->fs;
-	char offset[24], length[24];
+	char offset[24] = "", length[24];
 
-	fprintf(to, "  %-8s %10s at %10s  %s%s%s\n", v->fs.table == LAYOUT_NONE ? "disk" : v->name,
-		size_text(fs->length, length), size_text(fs->offset, offset),
-		fs->type[0] ? fs->type : "no file system", fs->uuid[0] ? " " : "", fs->uuid);
+	if (fs->table == LAYOUT_LVM)
+		fprintf(to, "  %s %s", v->name, size_text(fs->length, length));
+	else
+		fprintf(to, "  %-8s %10s at %10s", fs->table == LAYOUT_NONE ? "disk" : v->name,
+			size_text(fs->length, length), size_text(fs->offset, offset));
+	fprintf(to, "  %s%s%s\n", fs->type[0] ? fs->type : "no file system", fs->uuid[0] ? " " : "",
+		fs->uuid);
 	for (unsigned i = 0; i < fs->num_data_dirs; i++)
 		print_data_dir(to, &fs->data_dirs[i]);
-	if (v->obstacle && fs->type[0])
+	if (v->obstacle && (fs->type[0] || fs->table == LAYOUT_LVM))
 		fprintf(to, "      %s\n", v->obstacle);
 	else if (!v->obstacle && fs->num_data_dirs == 0)
 		fprintf(to, "      no data directory of a datanode\n");
 }
 
-void output_summary(FILE *to, const char *image, const struct inspection *i)
+/* Of one image; of LVM, which belongs to none, if image is num_images. */
+static void print_volumes(FILE *to, const struct inspection *i, unsigned image)
+{
+	for (unsigned k = 0; k < i->num_volumes; k++) {
+		const struct layout_filesystem *fs = &i->volumes[k].fs;
+
+		if (fs->table == LAYOUT_LVM ? image == i->num_images : image == fs->image)
+			print_volume(to, &i->volumes[k]);
+	}
+}
+
+static bool has_logical_volumes(const struct inspection *i)
+{
+	return i->num_volumes && i->volumes[i->num_volumes - 1].fs.table == LAYOUT_LVM;
+}
+
+void output_summary(FILE *to, struct image *const *images, const struct inspection *i)
 {
 	unsigned found = inspection_data_dirs(i);
 	char size[24];
 
-	fprintf(to, "%s: %s, raw, %s\n", image, size_text(i->image_size, size),
-		table_text(i->table));
-	for (unsigned k = 0; k < i->num_volumes; k++)
-		print_volume(to, &i->volumes[k]);
+	for (unsigned k = 0; k < i->num_images; k++) {
+		fprintf(to, "%s: %s, %s, %s\n", image_path(images[k]),
+			size_text(i->image_sizes[k], size), image_format(images[k]),
+			table_text(i->tables[k]));
+		print_volumes(to, i, k);
+	}
+	if (has_logical_volumes(i))
+		fputs("logical volumes of LVM\n", to);
+	print_volumes(to, i, i->num_images);
 	fprintf(to, "%u data director%s vRead can read\n", found, found == 1 ? "y" : "ies");
 }

@@ -53,6 +53,7 @@ static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 		.genstamp = r->u.open.genstamp,
 		.visible_length = r->u.open.visible_length,
 		.storage_ids = data->storage_ids,
+		.client = d,
 	};
 	struct block_handle *block;
 	struct block_info info;

@@ -24,7 +24,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "ring/patience.h"
 
 #define SPURIOUS_FREE 16 /* events without a request in a row before slowing down */
 #define SPURIOUS_DELAY_MS 2
@@ -39,7 +38,6 @@ struct queue {
 	struct vread_request *batch; /* as many as the ring holds */
 	uint8_t *in_flight;          /* one per id: copied in, not yet answered */
 	struct dispatch_scratch scratch;
-	struct patience patience;
 };
 
 static bool halted(const struct queue *q)
@@ -145,15 +143,7 @@ static int turn(struct queue *q)
 	return n;
 }
 
-static bool request_came(void *ctx)
-{
-	struct queue *q = ctx;
-
-	return *(volatile RING_IDX *)&q->ring.sring->req_prod != q->ring.req_cons || halted(q);
-}
-
-/* Turns until the ring is empty; how many requests there were, or -1 to end.  While it is watched
- * the frontend need not notify. */
+/* Turns until the ring is empty; how many requests there were, or -1 to end. */
 static int drain(struct queue *q)
 {
 	int total = 0, more;
@@ -164,10 +154,6 @@ static int drain(struct queue *q)
 		if (n < 0 || halted(q))
 			return -1;
 		total |= n;
-		if (n && patience_watch(&q->patience, request_came, q)) {
-			more = true;
-			continue;
-		}
 		RING_FINAL_CHECK_FOR_REQUESTS(&q->ring, more);
 		if (more)
 			sched_yield();
@@ -180,14 +166,8 @@ static void *worker(void *arg)
 	struct queue *q = arg;
 	unsigned spurious = 0;
 
-	for (;;) {
-		int n, err;
-
-		patience_sleep(&q->patience);
-		if (!wait_for(q, true, -1))
-			break;
-		patience_wake(&q->patience);
-		err = q->conn->ops->event_take(q->conn, q->index);
+	while (wait_for(q, true, -1)) {
+		int n, err = q->conn->ops->event_take(q->conn, q->index);
 
 		if (err) {
 			log_error("%s: queue %u: event channel: %s", q->conn->name, q->index,
@@ -228,7 +208,6 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 	q->conn = conn;
 	q->index = index;
 	sem_init(&q->ended, 0, 0);
-	patience_init(&q->patience);
 	BACK_RING_INIT(&q->ring, (vread_sring_t *)pq->sring, pq->ring_bytes);
 	q->batch = calloc(RING_SIZE(&q->ring), sizeof(*q->batch));
 	q->in_flight = calloc(RING_SIZE(&q->ring), 1);

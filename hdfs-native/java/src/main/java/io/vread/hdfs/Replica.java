@@ -3,7 +3,6 @@ package io.vread.hdfs;
 
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * One open replica, shared by whoever reads it and by the cache, and closed by the last to let go.
@@ -11,12 +10,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>Positional reads share it freely; its one position, with the read-ahead behind it, belongs to
  * one sequential reader at a time, who takes it by {@link #takeCursor}.
  */
-final class Replica {
+final class Replica extends Counted {
   private final Connection connection;
   private final long file;
   private final long length;
   private final int flags;
-  private final AtomicInteger references = new AtomicInteger(1);
   private final AtomicBoolean cursorTaken = new AtomicBoolean();
 
   /** Takes over file, and a reference of connection. */
@@ -44,26 +42,15 @@ final class Replica {
     return flags >= 0 && (flags & Backend.FLAG_REMOTE) != 0;
   }
 
-  boolean retain() {
-    int count;
-    do {
-      count = references.get();
-      if (count == 0) {
-        return false;
-      }
-    } while (!references.compareAndSet(count, count + 1));
-    return true;
+  @Override
+  void end() {
+    connection.backend().close(file);
+    connection.release();
   }
 
-  void release() {
-    if (references.decrementAndGet() == 0) {
-      connection.backend().close(file);
-      connection.release();
-    }
-  }
-
+  /** By anybody but the cache. */
   boolean unused() {
-    return references.get() == 1;
+    return heldByOne();
   }
 
   boolean takeCursor() {

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A datanode's XFS, whose owner has it mounted, made to harm: all of fs/xfs*.c, from
+ * the superblock and the log's records to directories and trees of extents, with
+ * changes also while a view is open.
+ *
+ * The input: which file system, whether checksums stay wrong, then changes: each
+ * one byte that says when and how many, 2 for the place, 2 for the offset in it, and
+ * up to 16 bytes.  Places are the sectors that hold metadata: those with its magic
+ * numbers, and the records of the log from its tail on.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <isa-l/crc.h>
+#include <uuid/uuid.h>
+
+#include "fs/fs_impl.h"
+#include "fs/xfs_find_head.h"
+#include "fs/xfs_format.h"
+#include "fs/xfs_record.h"
+#include "memory.h"
+#include "tour.h"
+
+#define MAX_PLACES 2048U
+#define MAX_RECORDS 256U
+#define AT_SUPER_SUM 224U
+#define AT_RECORD_SUM 32U
+#define SUMMED_FIRST 328U
+#define SUMMED_MORE 260U
+#define RECORD_STEP 32768U /* of a record, for which there is a header */
+
+struct place {
+	uint64_t offset; /* of what has the checksum */
+	uint32_t sector; /* of it */
+	uint32_t size, sum_at;
+	uint32_t record; /* 1 + its number, if it is of the log */
+	bool changed;
+};
+
+static const char *const names[] = {"xfs-4k.img", "xfs-1k.img"};
+#define NUM_BASES (sizeof(names) / sizeof(names[0]))
+
+static struct xfs_base {
+	struct memory memory;
+	char uuid[40];
+	struct xfs_super super;
+	unsigned num_places, num_records;
+	struct place places[MAX_PLACES];
+	struct xfs_record records[MAX_RECORDS];
+} bases[NUM_BASES];
+
+/* Nobody writes meanwhile, so that waiting for it is of no use. */
+int usleep(useconds_t us)
+{
+	(void)us;
+	return 0;
+}
+
+/* ---- places ----------------------------------------------------------------------- */
+
+static void add_places(struct xfs_base *b, uint64_t offset, uint32_t size, uint32_t sum_at)
+{
+	for (uint32_t at = 0; at < size && b->num_places < MAX_PLACES; at += XFS_BASIC_BLOCK)
+		b->places[b->num_places++] = (struct place){offset, at, size, sum_at, 0, false};
+}
+
+static void add_metadata(struct xfs_base *b)
+{
+	const struct xfs_super *s = &b->super;
+	uint64_t log_end = s->log_offset + (uint64_t)s->log_sectors * XFS_BASIC_BLOCK;
+
+	add_places(b, 0, s->sector_size, AT_SUPER_SUM);
+	for (uint64_t at = s->block_size; at < b->memory.size; at += XFS_BASIC_BLOCK) {
+		const uint8_t *bytes = b->memory.bytes + at;
+		uint32_t magic = xfs_get32(bytes);
+
+		if (at >= s->log_offset && at < log_end)
+			continue;
+		if (xfs_get16(bytes) == XFS_INODE_MAGIC && bytes[XFS_INODE_VERSION] == 3 &&
+		    xfs_get16(bytes + XFS_INODE_MODE))
+			add_places(b, at, s->inode_size, XFS_INODE_SUM);
+		else if (magic == XFS_DIR_BLOCK_MAGIC || magic == XFS_DIR_DATA_MAGIC)
+			add_places(b, at, s->dir_block_size, XFS_DIR_SUM);
+		else if (magic == XFS_TREE_MAGIC)
+			add_places(b, at, s->block_size, XFS_TREE_SUM);
+	}
+}
+
+static uint64_t log_offset(const struct xfs_base *b, uint32_t sector)
+{
+	return b->super.log_offset + (uint64_t)sector % b->super.log_sectors * XFS_BASIC_BLOCK;
+}
+
+static uint32_t record_sectors(const struct xfs_record *r)
+{
+	return (r->header_bytes + r->length + XFS_BASIC_BLOCK - 1) / XFS_BASIC_BLOCK;
+}
+
+static void add_record(struct xfs_base *b, const struct xfs_record *r)
+{
+	b->records[b->num_records++] = *r;
+	for (uint32_t i = 0; i < record_sectors(r) && b->num_places < MAX_PLACES; i++)
+		b->places[b->num_places++] = (struct place){log_offset(b, r->at.sector + i),
+							    0,
+							    XFS_BASIC_BLOCK,
+							    0,
+							    b->num_records,
+							    false};
+}
+
+/* From the tail to the end. */
+static void add_log(struct xfs_base *b, struct fs *fs)
+{
+	uint8_t *data = malloc(XFS_RECORD_MAX_BYTES);
+	struct xfs_record r;
+	struct xfs_place at;
+	const char *reason;
+
+	check(data && xfs_find_record(fs, &b->super, data, &r, &reason) == 0);
+	at = r.tail;
+	while (b->num_records < MAX_RECORDS &&
+	       xfs_record_read(fs, &b->super, at, data, &r) == XFS_FOUND_RECORD) {
+		add_record(b, &r);
+		at = r.next;
+	}
+	check(b->num_records);
+	free(data);
+}
+
+static void load(struct xfs_base *b, const char *name)
+{
+	struct volume *volume;
+	const char *reason;
+	struct fs *fs;
+
+	memory_load(&b->memory, name);
+	check(xfs_super_parse(b->memory.bytes, XFS_MAX_SECTOR, b->memory.size, &b->super,
+			      &reason) == 0);
+	uuid_unparse_lower(b->super.uuid, b->uuid);
+	check(volume_new_range(b->memory.image, 0, b->memory.size, &volume) == 0);
+	check(fs_new(volume, "xfs", b->uuid, &fs) == 0);
+	add_metadata(b);
+	add_log(b, fs);
+	fs_free(fs);
+	volume_free(volume);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	for (unsigned i = 0; i < NUM_BASES; i++)
+		load(&bases[i], names[i]);
+	return 0;
+}
+
+/* ---- checksums ----------------------------------------------------------------- */
+
+static void put_sum(uint8_t *to, uint32_t sum)
+{
+	sum = htole32(~sum);
+	memcpy(to, &sum, sizeof(sum));
+}
+
+static void fix_structure(struct xfs_base *b, const struct place *p)
+{
+	uint8_t *bytes = memory_touch(&b->memory, p->offset, p->size);
+
+	if (!bytes)
+		return;
+	memset(bytes + p->sum_at, 0, 4);
+	put_sum(bytes + p->sum_at, crc32_iscsi(bytes, (int)p->size, UINT32_MAX));
+}
+
+/* As it lies in the log, by what its header says now. */
+static void fix_record(struct xfs_base *b, const struct xfs_record *was)
+{
+	uint8_t *header = memory_touch(&b->memory, log_offset(b, was->at.sector), XFS_BASIC_BLOCK);
+	struct xfs_record r;
+	uint32_t sum, length;
+
+	check(header);
+	if (!xfs_record_parse(&b->super, header, was->at, &r))
+		return;
+	memset(header + AT_RECORD_SUM, 0, 4);
+	sum = crc32_iscsi(header, SUMMED_FIRST, UINT32_MAX);
+	for (uint32_t i = 1; i < (r.length + RECORD_STEP - 1) / RECORD_STEP; i++)
+		sum = crc32_iscsi(b->memory.bytes + log_offset(b, r.at.sector + i), SUMMED_MORE,
+				  sum);
+	length = r.length;
+	for (uint32_t i = r.header_bytes / XFS_BASIC_BLOCK; length; i++) {
+		uint32_t n = length < XFS_BASIC_BLOCK ? length : XFS_BASIC_BLOCK;
+
+		sum = crc32_iscsi(b->memory.bytes + log_offset(b, r.at.sector + i), (int)n, sum);
+		length -= n;
+	}
+	put_sum(header + AT_RECORD_SUM, sum);
+}
+
+static void fix_sums(struct xfs_base *b)
+{
+	for (unsigned i = 0; i < b->num_places; i++) {
+		struct place *p = &b->places[i];
+
+		if (p->changed && p->record)
+			fix_record(b, &b->records[p->record - 1]);
+		else if (p->changed)
+			fix_structure(b, p);
+		p->changed = false;
+	}
+}
+
+/* ---- changes ------------------------------------------------------------------ */
+
+/* A sector of a record begins with its cycle, and what belongs there is in the header. */
+static bool is_cycle(const struct place *p, uint32_t offset)
+{
+	return p->record && offset < 4;
+}
+
+static void change(struct xfs_base *b, struct bytes in, bool sums, unsigned moment)
+{
+	while (in.left) {
+		uint8_t how = take8(&in);
+		struct place *p = &b->places[take16(&in) % b->num_places];
+		uint32_t offset = take16(&in) % XFS_BASIC_BLOCK, length = how % 16 + 1u;
+		uint8_t *bytes = memory_touch(&b->memory, p->offset + p->sector, XFS_BASIC_BLOCK);
+
+		for (uint32_t i = 0; i < length; i++) {
+			uint8_t byte = take8(&in);
+
+			if (!bytes || how / 64 % 3 != moment || offset + i >= XFS_BASIC_BLOCK ||
+			    (sums && is_cycle(p, offset + i)))
+				continue;
+			bytes[offset + i] = byte;
+			p->changed = true;
+		}
+	}
+	if (sums)
+		fix_sums(b);
+}
+
+static void question(struct fs *fs, struct xfs_base *b, struct bytes changes, bool sums)
+{
+	struct fs_basis *basis = NULL;
+	const char *reason = NULL;
+	struct fs_view *view;
+
+	if (fs_view_open(fs, &view, &reason) < 0) {
+		check(reason);
+		return;
+	}
+	change(b, changes, sums, 1);
+	tour(fs, view);
+	if (fs_view_confirm(view, &basis) == 0) {
+		(void)fs_basis_check(fs, basis, NULL);
+		change(b, changes, sums, 2);
+		(void)fs_basis_check(fs, basis, NULL);
+		fs_basis_free(basis);
+	}
+	fs_view_close(view);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes in = {data, size};
+	struct xfs_base *b = &bases[take8(&in) % NUM_BASES];
+	bool sums = take8(&in) % 4 != 3;
+	const char *reason = NULL;
+	struct volume *volume;
+	struct fs *fs;
+
+	check(volume_new_range(b->memory.image, 0, b->memory.size, &volume) == 0);
+	check(fs_new(volume, "xfs", b->uuid, &fs) == 0);
+	change(b, in, sums, 0);
+	if (fs_state(fs, &reason) >= FS_REFUSED)
+		check(reason);
+	question(fs, b, in, sums);
+	question(fs, b, in, sums); /* with what was learned of the log */
+	fs_free(fs);
+	volume_free(volume);
+	memory_restore(&b->memory);
+	for (unsigned i = 0; i < b->num_places; i++)
+		b->places[i].changed = false;
+	return 0;
+}

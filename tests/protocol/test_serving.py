@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Serving many clients: the verified cache of images read with O_DIRECT, read-ahead, memory."""
+
+import contextlib
+import errno
+import os
+import sys
+
+import pytest
+
+from tests.support.daemon import STORAGE, open_block
+from tests.support.hdfs_dir import POOL
+from tests.support.localfront import APPEND, FINALIZED, PAGE
+
+STEP = 1 << 20
+UNIT = 64 << 10
+DIRECT = "image-mode = direct\n"
+# Makes io_uring_setup(2) fail with EPERM for the program it becomes, as a container's seccomp does:
+# PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP with "number == 425 ? ERRNO | EPERM : ALLOW".
+WITHOUT_IO_URING = """
+import ctypes, os, struct, sys
+code = b"".join(struct.pack("HBBI", *i) for i in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
+libc = ctypes.CDLL(None, use_errno=True)
+keep = ctypes.create_string_buffer(code)
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 4, ctypes.addressof(keep)))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def settings(**keys):
+    return "[vreadd]\n" + "".join(f"{k.replace('_', '-')} = {v}\n" for k, v in keys.items())
+
+
+@pytest.fixture(scope="session")
+def odirect(image):
+    """The image's file system can be read with O_DIRECT."""
+    try:
+        os.close(os.open(image.path, os.O_RDONLY | os.O_DIRECT))
+    except OSError as error:
+        pytest.skip(f"{image.path}: {error}")
+
+
+@pytest.fixture
+def front(start_daemon):
+    """front(daemon): a client of its own."""
+    with contextlib.ExitStack() as clients:
+        yield lambda daemon: clients.enter_context(daemon.front(pool_pages=1100))
+
+
+def read_all(client, handle, block, step=STEP):
+    data = b""
+    while len(data) < block.length:
+        data += client.read(handle, len(data), min(step, block.length - len(data)))
+    return data
+
+
+def cache_of(daemon):
+    return daemon.status()["reading"]["cache"]
+
+
+def drop_pages(image):
+    with open(image.path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@pytest.mark.usefixtures("odirect")
+def test_what_one_client_read_is_there_for_another(start_daemon, front, image):
+    daemon = start_daemon(extra=DIRECT)
+    block = image.blocks[0]
+    for _ in range(2):
+        client = front(daemon)
+        assert read_all(client, open_block(client, block), block) == image.contents[block.id]
+    cache = cache_of(daemon)
+    assert cache["size"] == 64 << 20
+    assert block.length <= cache["used"] <= cache["size"]
+    assert cache["hits"] >= -(-block.length // STEP)  # all the second client asked for
+
+
+@pytest.mark.usefixtures("odirect")
+def test_forward_readers_find_the_next_steps_in_the_cache(start_daemon, front, image):
+    daemon = start_daemon(extra=DIRECT)
+    block = image.blocks[0]
+    client = front(daemon)
+    assert read_all(client, open_block(client, block), block, UNIT) == image.contents[block.id]
+    reading = daemon.status()["reading"]
+    assert reading["io_uring"] == "ok"
+    assert reading["cache"]["hits"] > reading["cache"]["misses"] * 10
+    assert reading["disks"] == []  # nobody is in the middle of a block
+
+
+@pytest.mark.usefixtures("odirect")
+def test_a_small_cache_keeps_to_its_size(start_daemon, front, image):
+    daemon = start_daemon(local=settings(cache="1M"), extra=DIRECT)
+    client = front(daemon)
+    for block in image.blocks * 2:
+        assert read_all(client, open_block(client, block), block) == image.contents[block.id]
+        assert cache_of(daemon)["used"] <= 1 << 20
+
+
+@pytest.mark.usefixtures("odirect")
+@pytest.mark.parametrize("keys", [{"cache": 0}, {"read-ahead": 0}, {"cache": 0, "read-ahead": 0}])
+def test_without_cache_or_read_ahead(start_daemon, front, image, keys):
+    daemon = start_daemon(local=settings(**keys), extra=DIRECT)
+    client = front(daemon)
+    for block in image.blocks:
+        handle = open_block(client, block)
+        assert read_all(client, handle, block) == image.contents[block.id]
+        assert read_all(client, handle, block) == image.contents[block.id]
+    assert cache_of(daemon)["size"] == (0 if "cache" in keys else 64 << 20)
+
+
+@pytest.mark.usefixtures("odirect")
+def test_withdrawn_blocks_leave_the_cache(start_daemon, front, image):
+    daemon = start_daemon(local="publish-datanodes = dn1\n", extra=DIRECT)
+    client, block = front(daemon), image.blocks[0]
+    handle = open_block(client, block)
+    read_all(client, handle, block)
+    assert cache_of(daemon)["used"] >= block.length
+    assert client.publish(APPEND, block.id, block.genstamp, POOL, STORAGE) == 0
+    assert client.read_response(handle, 0, 100).status == -errno.EAGAIN
+    assert cache_of(daemon)["used"] == 0
+    assert client.publish(FINALIZED, block.id, block.genstamp, POOL, STORAGE) == 0
+    assert read_all(client, handle, block) == image.contents[block.id]
+
+
+@pytest.mark.usefixtures("odirect")
+def test_no_io_uring_is_told_and_survived(start_daemon, front, image):
+    wrapper = [sys.executable, "-c", WITHOUT_IO_URING]
+    daemon = start_daemon(extra=DIRECT, wrapper=wrapper)
+    client, block = front(daemon), image.blocks[0]
+    for _ in range(2):
+        handle = open_block(client, block)
+        assert read_all(client, handle, block, UNIT) == image.contents[block.id]
+    assert daemon.status()["reading"]["io_uring"] == "Operation not permitted"
+    assert daemon.log().count("io_uring is not to be had (Operation not permitted)") == 1
+
+
+def test_cold_images_are_read_right(start_daemon, front, image):
+    daemon = start_daemon()
+    drop_pages(image)
+    clients = [front(daemon) for _ in range(8)]
+    block = image.blocks[0]
+    handles = [open_block(client, block) for client in clients]
+    for at in range(0, block.length, STEP):
+        expected = image.contents[block.id][at : at + STEP]
+        for client, handle in zip(clients, handles, strict=True):
+            assert client.read(handle, at, len(expected)) == expected
+    assert daemon.status()["reading"]["disks"] == []
+
+
+@pytest.mark.usefixtures("odirect")
+def test_memory_of_many_clients_is_bounded(start_daemon, front, image):
+    """What a client costs: its worker's buffers and what is read ahead for it."""
+    daemon = start_daemon(
+        variant="release", local=settings(cache="4M", read_ahead="1M"), extra=DIRECT
+    )
+    block = image.blocks[0]
+
+    def read_a_part(client):
+        handle = open_block(client, block)  # left in the middle of the block, on purpose
+        for at in range(0, 3 * STEP, STEP):
+            client.read(handle, at, STEP)
+
+    read_a_part(front(daemon))
+    before = daemon.memory_kib()
+    clients = [front(daemon) for _ in range(24)]
+    for client in clients:
+        read_a_part(client)
+    pool = 1100 * PAGE + PAGE  # each shares it with us, and the smaps count half of it here
+    own = (daemon.memory_kib() - before) * 1024 / len(clients) - pool / 2
+    assert own <= (1 << 20) + (1 << 20) + (512 << 10)  # a piece, the read-ahead, the rest
+    reading = daemon.status()["reading"]
+    assert reading["disks"][0]["clients"] == len(clients) + 1
+    assert reading["cache"]["used"] <= 4 << 20

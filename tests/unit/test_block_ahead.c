@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is fetched ahead of a reader: a block whose extents lie backwards in a real
+ * file, so that the kernel's own read-ahead finds none of it.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "block/ahead.h"
+#include "block/crc_table.h"
+#include "block/internal.h"
+#include "block/meta.h"
+#include "disk/source_queue.h"
+
+#define PIECE (1U << 20)
+#define PIECES 16U
+#define SIZE (PIECES * PIECE)
+#define CHUNK 512U
+#define META (META_HEADER_BYTES + SIZE / CHUNK * 4)
+#define META_AT SIZE /* in the image: behind the data */
+#define META_ROOM (SIZE / CHUNK * 4 + 4096)
+#define WINDOW (4U << 20)
+#define REQUEST (512U << 10)
+
+static const char path[] = "ahead-of-test.raw";
+static const char client;
+static struct image *image;
+static struct volume *volume;
+static int basis_error;
+static struct ahead_shared shared;
+static struct ahead *ahead;
+static struct block_replica *replica;
+static uint8_t content[SIZE];
+
+/* ---- the file system ---- */
+
+struct parser_basis {
+	int unused;
+};
+
+int parser_check(const struct parser_fs *fs, struct parser_basis *b, const struct block_files *f)
+{
+	(void)fs, (void)b, (void)f;
+	return basis_error;
+}
+
+bool parser_basis_is_clean(const struct parser_basis *b)
+{
+	(void)b;
+	return true;
+}
+
+size_t parser_basis_weight(const struct parser_basis *b)
+{
+	return sizeof(*b);
+}
+
+void parser_basis_free(struct parser_basis *b)
+{
+	free(b);
+}
+
+int parser_read(const struct parser_fs *fs, const struct fs_file *f, uint64_t offset, void *buf,
+		size_t length)
+{
+	(void)fs, (void)f, (void)offset, (void)buf, (void)length;
+	fail_msg("nothing is read that way ahead");
+	return -EIO;
+}
+
+bool parser_data_settled(struct parser_basis *b, uint64_t offset, uint64_t length)
+{
+	(void)b, (void)offset, (void)length;
+	return true;
+}
+
+bool parser_meta_settled(struct parser_basis *b, uint64_t offset, uint64_t length)
+{
+	(void)b, (void)offset, (void)length;
+	return true;
+}
+
+void block_files_clear(struct block_files *f)
+{
+	free(f->data.extents);
+	free(f->meta.extents);
+}
+
+struct served *served_get(struct served *v)
+{
+	return v;
+}
+
+void served_put(struct served *v)
+{
+	assert_null(v);
+}
+
+struct block_replica *handle_replica(struct block_handle *h)
+{
+	(void)h;
+	return NULL;
+}
+
+int handle_renew(struct block_handle *h, const struct block_replica *r)
+{
+	(void)h, (void)r;
+	return -EAGAIN;
+}
+
+/* ---- the block ---- */
+
+/* Where piece i of the block is in the image. */
+static uint64_t place(unsigned i)
+{
+	return (uint64_t)(PIECES - 1 - i) * PIECE;
+}
+
+static void write_at(int fd, const void *data, size_t length, uint64_t offset)
+{
+	assert_int_equal(pwrite(fd, data, length, (off_t)offset), length);
+}
+
+static void write_image(void)
+{
+	static uint8_t meta[META_ROOM];
+	struct crc_table table;
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	crc_table_init(&table, CRC32C_POLYNOMIAL);
+	for (size_t i = 0; i < SIZE; i++)
+		content[i] = (uint8_t)(i * 7 + i / 256);
+	for (size_t c = 0; c < SIZE / CHUNK; c++) {
+		uint32_t sum = htobe32(crc_table_sum(&table, content + c * CHUNK, CHUNK));
+
+		memcpy(meta + META_HEADER_BYTES + c * 4, &sum, 4);
+	}
+	for (unsigned i = 0; i < PIECES; i++)
+		write_at(fd, content + (size_t)i * PIECE, PIECE, place(i));
+	write_at(fd, meta, sizeof(meta), META_AT);
+	assert_int_equal(fsync(fd), 0);
+	close(fd);
+}
+
+static struct block_replica *find(bool finalized)
+{
+	static struct parser_fs fs;
+	struct replica_key key = {path, "BP-1", 1, 1001};
+	struct block_files files = {
+		.data = {SIZE, SIZE, PIECES, calloc(PIECES, sizeof(struct fs_extent))},
+		.meta = {META, META, 1, calloc(1, sizeof(struct fs_extent))},
+		.header = {META_CRC32C, CHUNK},
+		.finalized = finalized,
+	};
+
+	for (unsigned i = 0; i < PIECES; i++)
+		files.data.extents[i] = (struct fs_extent){(uint64_t)i * PIECE, place(i), PIECE};
+	files.meta.extents[0] = (struct fs_extent){0, META_AT, META_ROOM};
+	fs.volume = volume;
+	return replica_new(NULL, &fs, &key, &files, calloc(1, sizeof(struct parser_basis)));
+}
+
+static void drop_page_cache(void)
+{
+	int fd = open(path, O_RDONLY);
+
+	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+	close(fd);
+}
+
+/* Pages of the image in the page cache, in [offset, offset + length). */
+static unsigned resident(uint64_t offset, size_t length)
+{
+	unsigned char pages[SIZE / 4096];
+	unsigned n = 0;
+	int fd = open(path, O_RDONLY);
+	void *map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+
+	assert_ptr_not_equal(map, MAP_FAILED);
+	assert_int_equal(mincore(map, length, pages), 0);
+	for (size_t i = 0; i < length / 4096; i++)
+		n += pages[i] & 1;
+	munmap(map, length);
+	close(fd);
+	return n;
+}
+
+static bool becomes_resident(unsigned piece)
+{
+	for (unsigned i = 0; i < 500; i++) {
+		if (resident(place(piece), PIECE) == PIECE / 4096)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static int set_up(enum source_mode mode, size_t cache)
+{
+	char *error = NULL;
+
+	write_image();
+	basis_error = 0;
+	if (image_open(path, mode, &image, &error) < 0) {
+		free(error);
+		return -1;
+	}
+	assert_int_equal(volume_new_range(image, 0, image_size(image), &volume), 0);
+	shared = (struct ahead_shared){shares_new(), verified_cache_new(cache), WINDOW};
+	ahead = ahead_new(&shared, &client);
+	replica = find(true);
+	drop_page_cache();
+	return 0;
+}
+
+static int set_up_buffered(void **state)
+{
+	(void)state;
+	return set_up(SOURCE_BUFFERED, 0);
+}
+
+static int set_up_direct(void **state)
+{
+	*state = set_up(SOURCE_DIRECT, 64U << 20) < 0 ? NULL : content;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	ahead_free(ahead);
+	replica_put(replica);
+	verified_cache_free(shared.cache);
+	shares_free(shared.shares);
+	volume_free(volume);
+	image_close(image);
+	ahead = NULL;
+	replica = NULL;
+	volume = NULL;
+	image = NULL;
+	unlink(path);
+	return 0;
+}
+
+static void read_at(uint64_t offset, bool waited)
+{
+	ahead_begin(ahead, replica, offset, offset + REQUEST, SIZE);
+	ahead_end(ahead, waited);
+}
+
+static size_t disks(void)
+{
+	json_t *status = shares_status(shared.shares);
+	size_t n = json_array_size(status);
+
+	json_decref(status);
+	return n;
+}
+
+/* ---- buffered images ---- */
+
+static void cold_is_fetched_where_it_lies(void **state)
+{
+	(void)state;
+	read_at(0, true);
+	assert_int_equal(resident(0, SIZE), 0);
+	read_at(REQUEST, true);
+	for (unsigned i = 1; i < WINDOW / PIECE; i++)
+		assert_true(becomes_resident(i));
+	assert_int_equal(resident(place(PIECES - 1), PIECE), 0); /* no further than the window */
+	assert_int_equal(resident(META_AT + PIECE / CHUNK * 4, 8192), 2); /* asked for first */
+	assert_int_equal(disks(), 1);
+}
+
+static void to_the_end_and_no_share_is_kept(void **state)
+{
+	(void)state;
+	for (uint64_t at = 0; at < SIZE; at += REQUEST)
+		read_at(at, true);
+	assert_true(becomes_resident(PIECES - 1));
+	assert_int_equal(disks(), 0);
+}
+
+static void nobody_waited_nothing_is_fetched(void **state)
+{
+	(void)state;
+	for (uint64_t at = 0; at < SIZE; at += REQUEST)
+		read_at(at, false);
+	assert_int_equal(resident(0, SIZE), 0);
+	assert_int_equal(disks(), 0);
+}
+
+static void elsewhere_each_time(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20; i++)
+		read_at((uint64_t)(i * 5 % 15) * PIECE, true);
+	assert_int_equal(resident(0, SIZE), 0);
+}
+
+/* Not all of it: as far as it is known to be there, nothing is asked for. */
+static void stops_where_it_is_in_memory(void **state)
+{
+	int fd = open(path, O_RDONLY);
+	static uint8_t buf[PIECE];
+
+	(void)state;
+	for (unsigned i = 0; i < PIECES; i++)
+		assert_int_equal(pread(fd, buf, PIECE, (off_t)i * PIECE), PIECE);
+	assert_int_equal(pread(fd, buf, META_ROOM, META_AT), META_ROOM);
+	close(fd);
+	read_at(0, true);
+	read_at(REQUEST, false); /* asks, and learns that it need not */
+	read_at(2 * REQUEST, false);
+	assert_int_equal(disks(), 0);
+}
+
+/* ---- images read with O_DIRECT ---- */
+
+static bool is_kept(unsigned piece)
+{
+	static uint8_t dst[PIECE];
+	uint64_t offset = (uint64_t)piece * PIECE;
+
+	if (verified_cache_read(shared.cache, replica, offset, dst, PIECE) != 1)
+		return false;
+	assert_memory_equal(dst, content + offset, PIECE);
+	return true;
+}
+
+static void direct_forward(void)
+{
+	for (uint64_t at = 0; at < SIZE; at += REQUEST)
+		read_at(at, false);
+}
+
+static void direct_is_verified_and_kept(void **state)
+{
+	if (!*state)
+		skip();
+	direct_forward();
+	for (unsigned i = 1; i < PIECES; i++)
+		assert_true(is_kept(i));
+	assert_int_equal(resident(0, SIZE), 0);
+	assert_int_equal(disks(), 0);
+}
+
+static void damaged_is_not_kept(void **state)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (!*state)
+		skip();
+	write_at(fd, "x", 1, place(9) + 77);
+	fsync(fd);
+	close(fd);
+	direct_forward();
+	assert_false(is_kept(9));
+	assert_true(is_kept(12));
+}
+
+static void changed_is_not_kept(void **state)
+{
+	if (!*state)
+		skip();
+	read_at(0, false);
+	read_at(REQUEST, false);
+	basis_error = -EAGAIN; /* while its bytes are on their way */
+	read_at(2 * REQUEST, false);
+	read_at(3 * REQUEST, false);
+	basis_error = 0;
+	assert_false(is_kept(1));
+}
+
+static void left_while_under_way(void **state)
+{
+	if (!*state)
+		skip();
+	read_at(0, false);
+	read_at(REQUEST, false);
+	assert_int_equal(disks(), 1);
+	ahead_free(ahead);
+	ahead = NULL;
+	assert_int_equal(disks(), 0);
+}
+
+static void being_written_is_not_read_ahead(void **state)
+{
+	if (!*state)
+		skip();
+	replica_put(replica);
+	replica = find(false);
+	direct_forward();
+	assert_false(verified_cache_has(shared.cache, replica, PIECE, PIECE));
+	assert_int_equal(disks(), 0);
+}
+
+/* A kernel or a limit that allows no io_uring. */
+static void no_queue_is_no_error(void **state)
+{
+	struct rlimit limit, none;
+	const char *why = NULL;
+
+	if (!*state)
+		skip();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	direct_forward();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_false(is_kept(5));
+	assert_false(source_queue_works(&why));
+	assert_string_equal(why, "Too many open files");
+	assert_int_equal(disks(), 0);
+}
+
+#define BUFFERED(name) cmocka_unit_test_setup_teardown(name, set_up_buffered, tear_down)
+#define DIRECT(name) cmocka_unit_test_setup_teardown(name, set_up_direct, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BUFFERED(cold_is_fetched_where_it_lies),
+		BUFFERED(to_the_end_and_no_share_is_kept),
+		BUFFERED(nobody_waited_nothing_is_fetched),
+		BUFFERED(elsewhere_each_time),
+		BUFFERED(stops_where_it_is_in_memory),
+		DIRECT(direct_is_verified_and_kept),
+		DIRECT(damaged_is_not_kept),
+		DIRECT(changed_is_not_kept),
+		DIRECT(left_while_under_way),
+		DIRECT(being_written_is_not_read_ahead),
+		DIRECT(no_queue_is_no_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

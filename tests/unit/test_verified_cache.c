@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the verified cache keeps, gives out and forgets. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "block/verified_cache.h"
+#include "parser/basis.h"
+
+#define UNIT VERIFIED_UNIT
+#define MOST (40U * UNIT)
+#define SIZE (4U * UNIT + 100)
+
+static const char dir_a, dir_b;
+static int check_error; /* of what replicas rest on */
+static struct verified_cache *cache;
+static uint8_t dst[SIZE];
+
+int parser_check(const struct parser_fs *fs, struct parser_basis *b, const struct block_files *f)
+{
+	(void)fs, (void)b, (void)f;
+	return check_error;
+}
+
+static struct volume *volume;
+static struct parser_fs fs;
+
+static struct block_replica *make_of(struct served *v, const void *dir, int64_t id, uint64_t stamp,
+				     uint64_t size, bool finalized)
+{
+	struct replica_key key = {dir, "BP-1", id, stamp};
+	struct block_files files = {.data.size = size, .finalized = finalized};
+	struct block_replica *r =
+		replica_new(v, NULL, &key, &files,
+			    basis_new(basis_state_new(&(struct answer_basis){.clean = true}, 0)));
+
+	assert_non_null(r);
+	r->fs = &fs;
+	return r;
+}
+
+static struct block_replica *make(int64_t id)
+{
+	return make_of(NULL, &dir_a, id, 1001, SIZE, true);
+}
+
+/* Bytes that tell the block and where they are. */
+static uint8_t byte_at(int64_t id, uint64_t offset)
+{
+	return (uint8_t)(id * 31 + (int64_t)(offset / UNIT * 7 + offset));
+}
+
+static void add(struct block_replica *r, uint64_t offset, size_t length)
+{
+	uint8_t *data = malloc(length);
+
+	assert_non_null(data);
+	for (size_t i = 0; i < length; i++)
+		data[i] = byte_at(r->key.id, offset + i);
+	verified_cache_add(cache, r, offset, data, length);
+	free(data);
+}
+
+static void assert_read(const struct block_replica *r, uint64_t offset, size_t length)
+{
+	memset(dst, 0, sizeof(dst));
+	assert_int_equal(verified_cache_read(cache, r, offset, dst, length), 1);
+	for (size_t i = 0; i < length; i++)
+		assert_int_equal(dst[i], byte_at(r->key.id, offset + i));
+}
+
+static bool untouched(void)
+{
+	for (size_t i = 0; i < sizeof(dst); i++)
+		if (dst[i] != 0xa5)
+			return false;
+	return true;
+}
+
+static void assert_missing(const struct block_replica *r, uint64_t offset, size_t length)
+{
+	memset(dst, 0xa5, sizeof(dst));
+	assert_int_equal(verified_cache_read(cache, r, offset, dst, length), 0);
+	assert_true(untouched());
+}
+
+static size_t used(void)
+{
+	json_t *status = verified_cache_status(cache);
+	size_t bytes = (size_t)json_integer_value(json_object_get(status, "used"));
+
+	json_decref(status);
+	return bytes;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	check_error = 0;
+	fs.volume = volume;
+	cache = verified_cache_new(MOST);
+	return cache ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	verified_cache_free(cache);
+	return 0;
+}
+
+static void whole_units_only(void **state)
+{
+	struct block_replica *r = make(1);
+
+	(void)state;
+	add(r, 1, 3 * UNIT); /* units 1 and 2 whole */
+	assert_missing(r, 0, 1);
+	assert_read(r, UNIT, 2 * UNIT);
+	assert_read(r, UNIT + 5, UNIT);
+	assert_missing(r, UNIT, 2 * UNIT + 1);
+	add(r, 3 * UNIT, UNIT + 100); /* the block's end may be short */
+	assert_read(r, 3 * UNIT + 9, UNIT + 91);
+	assert_missing(r, 4 * UNIT, 101);
+	assert_missing(r, UINT64_MAX, 2);
+	replica_put(r);
+}
+
+/* One client's replica object is not another's, what names them is. */
+static void shared_by_name(void **state)
+{
+	struct block_replica *r = make(1), *again = make(1);
+	struct block_replica *other[] = {
+		make(2),
+		make_of(NULL, &dir_b, 1, 1001, SIZE, true), /* of another datanode */
+		make_of(NULL, &dir_a, 1, 1002, SIZE, true),
+		make_of(NULL, &dir_a, 1, 1001, SIZE - 1, true),
+	};
+
+	(void)state;
+	add(r, 0, SIZE);
+	assert_read(again, 0, SIZE);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_missing(other[i], 0, UNIT);
+		replica_put(other[i]);
+	}
+	replica_put(r);
+	replica_put(again);
+}
+
+static void never_of_a_changed_replica(void **state)
+{
+	struct block_replica *r = make(1);
+
+	(void)state;
+	add(r, 0, SIZE);
+	memset(dst, 0xa5, sizeof(dst));
+	check_error = -EAGAIN;
+	assert_int_equal(verified_cache_read(cache, r, 0, dst, SIZE), -EAGAIN);
+	check_error = -EIO;
+	assert_int_equal(verified_cache_read(cache, r, 0, dst, SIZE), -EIO);
+	assert_true(untouched());
+	replica_put(r);
+}
+
+static void blocks_being_written_are_not_kept(void **state)
+{
+	struct block_replica *r = make_of(NULL, &dir_a, 1, 1001, SIZE, false);
+
+	(void)state;
+	add(r, 0, SIZE);
+	assert_missing(r, 0, UNIT);
+	assert_int_equal(used(), 0);
+	replica_put(r);
+}
+
+static void bounded_and_oldest_go_first(void **state)
+{
+	struct block_replica *first = make(0);
+
+	(void)state;
+	add(first, 0, SIZE);
+	for (int64_t id = 1; id < 200; id++) {
+		struct block_replica *r = make(id);
+
+		add(r, 0, SIZE);
+		assert_true(used() <= MOST);
+		assert_read(r, 0, SIZE);
+		replica_put(r);
+		assert_read(first, 0, SIZE); /* keeps it young */
+	}
+	first->key.id = 1;
+	assert_missing(first, 0, UNIT);
+	replica_put(first);
+}
+
+/* One whose list of units alone would be too large. */
+static void huge_blocks_are_not_kept(void **state)
+{
+	struct block_replica *r = make_of(NULL, &dir_a, 1, 1001, 1ULL << 40, true);
+
+	(void)state;
+	add(r, 0, UNIT);
+	assert_missing(r, 0, UNIT);
+	assert_int_equal(used(), 0);
+	replica_put(r);
+}
+
+static void one_block_is_forgotten(void **state)
+{
+	struct block_replica *r = make(1), *other = make(2);
+
+	(void)state;
+	add(r, 0, SIZE);
+	add(other, 0, SIZE);
+	verified_cache_forget_block(cache, "BP-2", 1);
+	assert_read(r, 0, UNIT);
+	verified_cache_forget_block(cache, "BP-1", 1);
+	assert_missing(r, 0, UNIT);
+	assert_read(other, 0, SIZE);
+	replica_put(r);
+	replica_put(other);
+}
+
+/* Its directory's address may soon be another's. */
+static void no_longer_served_is_forgotten(void **state)
+{
+	struct served *v = calloc(1, sizeof(*v));
+	struct block_replica *r;
+
+	(void)state;
+	assert_non_null(v);
+	atomic_init(&v->references, 1);
+	r = make_of(v, &dir_a, 1, 1001, SIZE, true);
+	add(r, 0, SIZE);
+	atomic_store(&v->retired, true);
+	verified_cache_forget(cache, v);
+	assert_int_equal(used(), 0);
+	add(r, 0, SIZE); /* a read that was under way */
+	assert_int_equal(used(), 0);
+	replica_put(r);
+	served_put(v);
+}
+
+static void none_is_no_error(void **state)
+{
+	struct block_replica *r = make(1);
+
+	(void)state;
+	assert_null(verified_cache_new(UNIT - 1));
+	verified_cache_add(NULL, r, 0, dst, UNIT);
+	assert_int_equal(verified_cache_read(NULL, r, 0, dst, UNIT), 0);
+	verified_cache_forget(NULL, NULL);
+	verified_cache_forget_block(NULL, "BP-1", 1);
+	verified_cache_free(NULL);
+	replica_put(r);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(whole_units_only),
+		TEST(shared_by_name),
+		TEST(never_of_a_changed_replica),
+		TEST(blocks_being_written_are_not_kept),
+		TEST(bounded_and_oldest_go_first),
+		TEST(huge_blocks_are_not_kept),
+		TEST(one_block_is_forgotten),
+		TEST(no_longer_served_is_forgotten),
+		TEST(none_is_no_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* piece.h - a part of a block that is verified at once; private to block/. */
+#ifndef VREAD_BLOCK_PIECE_H
+#define VREAD_BLOCK_PIECE_H
+
+#include "block/replica.h"
+
+struct piece {
+	uint64_t start, end; /* whole chunks, or the block's end */
+	uint8_t *data;
+	uint8_t *sums;
+};
+
+/* Whether p->data is what the block holds: by its checksums, and still.  A mismatch
+ * in a replica that changed says nothing about its data.  0, -EBADMSG, or as replica_check(). */
+int piece_verify(const struct block_replica *r, const struct piece *p);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* source_impl.h - what source.c and source_queue.c share; private to disk/. */
+#ifndef VREAD_DISK_SOURCE_IMPL_H
+#define VREAD_DISK_SOURCE_IMPL_H
+
+#include <stdatomic.h>
+
+#include "disk/source.h"
+
+struct source {
+	char *path;
+	int fd;
+	uint64_t size;
+	bool block_device;
+	bool direct;
+	uint32_t align; /* of O_DIRECT reads */
+	dev_t disk;
+	atomic_bool silent; /* its file system does not tell what is in the page cache */
+};
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One io_uring per queue; see source_queue.h.  A queue is never freed before all its reads have
+ * ended: until then the kernel writes to their memory. */
+#include "disk/source_queue.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "disk/source_impl.h"
+
+struct read {
+	void *tag;
+	uint32_t length;
+	bool used;
+};
+
+struct source_queue {
+	struct io_uring ring;
+	unsigned depth, under_way;
+	struct read reads[];
+};
+
+static atomic_int refused; /* errno of the last try; 0: it worked, or was not tried */
+
+bool source_queue_works(const char **ret_why)
+{
+	int error = atomic_load(&refused);
+
+	if (error && ret_why)
+		*ret_why = strerrordesc_np(error);
+	return error == 0;
+}
+
+static void note_refusal(int error)
+{
+	if (atomic_exchange(&refused, error) == 0)
+		log_warn("io_uring is not to be had (%s): images read with O_DIRECT are read one "
+			 "request at a time, and not ahead",
+			 strerrordesc_np(error));
+}
+
+struct source_queue *source_queue_new(unsigned depth)
+{
+	struct source_queue *q = calloc(1, sizeof(*q) + depth * sizeof(q->reads[0]));
+	int r;
+
+	if (!q)
+		return NULL;
+	q->depth = depth;
+	r = io_uring_queue_init(depth, &q->ring, 0);
+	if (r < 0) {
+		note_refusal(-r);
+		free(q);
+		return NULL;
+	}
+	atomic_store(&refused, 0);
+	return q;
+}
+
+void source_queue_free(struct source_queue *q)
+{
+	int error;
+
+	if (!q)
+		return;
+	while (source_queue_wait(q, &error))
+		;
+	io_uring_queue_exit(&q->ring);
+	free(q);
+}
+
+static struct read *free_read(struct source_queue *q)
+{
+	for (unsigned i = 0; i < q->depth; i++)
+		if (!q->reads[i].used)
+			return &q->reads[i];
+	return NULL;
+}
+
+static bool is_aligned(const struct source *s, uint64_t offset, const void *buf, size_t length)
+{
+	uint64_t mask = SOURCE_QUEUE_ALIGN - 1;
+
+	return s->align <= SOURCE_QUEUE_ALIGN && !((offset | length | (uintptr_t)buf) & mask);
+}
+
+int source_queue_add(struct source_queue *q, struct source *s, uint64_t offset, void *buf,
+		     size_t length, void *tag)
+{
+	struct io_uring_sqe *sqe;
+	struct read *read;
+
+	if (!s->direct || !is_aligned(s, offset, buf, length) || length > INT32_MAX)
+		return -EINVAL;
+	if (offset > s->size || length > s->size - offset)
+		return -EIO;
+	read = free_read(q);
+	sqe = read ? io_uring_get_sqe(&q->ring) : NULL;
+	if (!sqe)
+		return -EAGAIN;
+	io_uring_prep_read(sqe, s->fd, buf, (unsigned)length, offset);
+	io_uring_sqe_set_data(sqe, read);
+	*read = (struct read){tag, (uint32_t)length, true};
+	q->under_way++;
+	return 0;
+}
+
+int source_queue_start(struct source_queue *q)
+{
+	int r = io_uring_submit(&q->ring);
+
+	return r < 0 ? r : 0;
+}
+
+void *source_queue_wait(struct source_queue *q, int *ret_error)
+{
+	struct io_uring_cqe *cqe;
+	struct read *read;
+	int r;
+
+	if (q->under_way == 0)
+		return NULL;
+	do {
+		/* What could not be submitted before (the kernel lacked memory) must not be
+		 * waited for in vain. */
+		if (io_uring_sq_ready(&q->ring))
+			io_uring_submit(&q->ring);
+		r = io_uring_wait_cqe(&q->ring, &cqe);
+	} while (r < 0);
+	read = io_uring_cqe_get_data(cqe);
+	*ret_error = cqe->res == (int32_t)read->length ? 0 : -EIO;
+	io_uring_cqe_seen(&q->ring, cqe);
+	read->used = false;
+	q->under_way--;
+	return read->tag;
+}
