@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,8 +61,7 @@ struct parser {
 	enum state state;
 	bool stop;
 	uint64_t incarnation;
-	pid_t pid;
-	int pidfd; /* -1: no process */
+	pid_t pid; /* 0: no process; else it is ours until the keeper reaps it */
 	struct channel channels[PARSER_CHANNELS];
 	bool busy[PARSER_CHANNELS];
 	char *layout_text; /* NULL: none yet */
@@ -121,8 +119,8 @@ static int exchange(struct channel *c, const struct parser_question *q, unsigned
 /* Under the lock. */
 static void kill_process(struct parser *p)
 {
-	if (p->pidfd >= 0)
-		pidfd_send_signal(p->pidfd, SIGKILL, NULL, 0);
+	if (p->pid)
+		kill(p->pid, SIGKILL);
 }
 
 /* ---- starting ---------------------------------------------------------------------- */
@@ -227,16 +225,9 @@ static int start_process(struct parser *p)
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = ours[i];
 	p->pid = pid;
-	p->pidfd = pidfd_open(pid, 0);
-	r = p->pidfd < 0 ? -errno : 0;
 	if (p->stop)
 		kill_process(p);
 	pthread_mutex_unlock(&p->lock);
-	if (r < 0) {
-		kill(pid, SIGKILL);
-		waitid(P_PID, (id_t)pid, NULL, WEXITED);
-		return fail(p, r, "pidfd_open");
-	}
 	return 0;
 }
 
@@ -427,7 +418,7 @@ static void await_end(struct parser *p)
 	int r;
 
 	do
-		r = waitid(P_PIDFD, (id_t)p->pidfd, &end, WEXITED);
+		r = waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOWAIT);
 	while (r < 0 && errno == EINTR);
 	end_feeds(p);
 	pthread_mutex_lock(&p->lock);
@@ -441,8 +432,7 @@ static void await_end(struct parser *p)
 			pthread_cond_wait(&p->changed, &p->lock);
 		channel_clear(&p->channels[i]);
 	}
-	close(p->pidfd);
-	p->pidfd = -1;
+	waitid(P_PID, (id_t)p->pid, &end, WEXITED);
 	p->pid = 0;
 	pthread_mutex_unlock(&p->lock);
 }
@@ -664,7 +654,6 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	p->name = strdup(name);
 	p->program = settings && settings->program ? strdup(settings->program) : find_program();
 	p->feeders = calloc(num_images, sizeof(*p->feeders));
-	p->pidfd = -1;
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = -1;
 	r = p->name && p->program && p->feeders ? -pthread_create(&p->keeper, NULL, keep, p)
