@@ -77,21 +77,25 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing libseccomp
 CC ?= gcc
+PREFIX ?= /usr
+LIBEXECDIR ?= $(PREFIX)/libexec/vread
 # Names cut by snprintf are meant to be: buffers are sized for what can be valid.
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 CFLAGS = -std=gnu17 -g $(WARN) $(SAN_$(VARIANT)) -D_GNU_SOURCE -fPIC -pthread -MMD -MP
-CPPFLAGS = -Ixenstore-schema -Ibuild/generated -Ilinux-frontend/uapi -Ihdfs-native/libvread -Ixen-backend
+CPPFLAGS = -Ixenstore-schema -Ibuild/generated -Ilinux-frontend/uapi -Ihdfs-native/libvread -Ixen-backend -DVREAD_LIBEXECDIR='"$(LIBEXECDIR)"'
 LDFLAGS = -pthread $(filter -fsanitize=%,$(SAN_$(VARIANT)))
-LIBS = $(shell pkg-config --libs $(PKGS))
+# What is not needed is not loaded: vreadd itself has no library that reads guests' file systems.
+LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PKGS))
 
 GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 
 BACKEND_SRC := $(sort $(shell find xen-backend/base xen-backend/port xen-backend/ring xen-backend/policy \
-	xen-backend/block xen-backend/disk xen-backend/fs xen-backend/layout xen-backend/control -name '*.c'))
+	xen-backend/block xen-backend/disk xen-backend/fs xen-backend/layout xen-backend/control \
+	xen-backend/parser -name '*.c' ! -path xen-backend/parser/main.c))
 LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
 JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
 CLI_SRC := $(sort $(wildcard tools/vread/*.c))
@@ -108,7 +112,7 @@ FAKEXEN_SRC := $(sort $(wildcard tests/unit/fakexen/*.c))
 all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 .PHONY: binaries
-binaries: $(B)/vreadd $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
+binaries: $(B)/vreadd $(B)/vread-parser $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
 binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/imagectl $(B)/torture
 binaries: $(B)/torture-owner $(B)/torture-reader $(B)/libvread_jni.so
 ifeq ($(VARIANT),release)
@@ -131,6 +135,8 @@ $(B)/libvread.so.1: $(LIBVREAD_OBJ) hdfs-native/libvread/libvread.map
 	$(call say,LINK)$(CC) -shared -Wl,-soname,libvread.so.1 -Wl,--version-script,hdfs-native/libvread/libvread.map \
 		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBVREAD_OBJ)
 $(B)/vreadd: $(call obj,xen-backend/vreadd.c) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/vread-parser: $(call obj,xen-backend/parser/main.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/vread-provision: $(call obj,$(PROVISION_SRC)) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs libguestfs)
@@ -187,13 +193,13 @@ module: $(SETUP) ## xen-vreadfront.ko for the newest Debian kernel installed (KV
 	@linux-frontend/build.sh "$(KVER)" "$(KDIR)" build/module
 
 # ---- installing --------------------------------------------------------------
-PREFIX ?= /usr
 LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch)
 MANDIR := $(PREFIX)/share/man
 VERSION := $(shell sed -n 's/^\#define VREAD_VERSION "\(.*\)"/\1/p' xen-backend/base/version.h)
 .PHONY: install
 install: all ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-provision
+	install -D -t $(DESTDIR)$(LIBEXECDIR) $(B)/vread-parser
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/vread
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
 	ln -sf libvread.so.1 $(DESTDIR)$(LIBDIR)/libvread.so

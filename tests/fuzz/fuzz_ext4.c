@@ -62,9 +62,9 @@ static void question(struct fs *fs, struct base *b, struct bytes changes, bool s
 	tour(fs, view);
 	if (fs_view_confirm(view, &basis) == 0) {
 		check(fs_basis_is_clean(basis) == fs_view_is_clean(view));
-		(void)fs_basis_check(fs, basis);
+		(void)fs_basis_check(fs, basis, NULL);
 		change(b, changes, sums, 2);
-		(void)fs_basis_check(fs, basis);
+		(void)fs_basis_check(fs, basis, NULL);
 		fs_basis_free(basis);
 	}
 	fs_view_close(view);

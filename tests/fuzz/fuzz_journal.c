@@ -377,7 +377,7 @@ static void see_fresh(void)
 
 	check(j);
 	if (load(j)) {
-		r = journal_refresh(j, &mark, &idle, &reason);
+		r = journal_refresh(j, &mark, NULL, &idle, &reason);
 		check(r == 0 || r == -EAGAIN); /* all of a log that was loaded can be read */
 	}
 	if (r == 0) {
@@ -404,7 +404,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		log_fix_sums(&log);
 	loaded = load(j);
 	for (unsigned moment = 0; moment < 4; moment++) {
-		if (loaded && journal_refresh(j, &mark, &idle, &reason) == 0)
+		if (loaded && journal_refresh(j, &mark, NULL, &idle, &reason) == 0)
 			read_blocks(j, &mark, NULL);
 		see_fresh();
 		if (a.in.left == 0)

@@ -254,9 +254,9 @@ static void question(struct fs *fs, struct xfs_base *b, struct bytes changes, bo
 	change(b, changes, sums, 1);
 	tour(fs, view);
 	if (fs_view_confirm(view, &basis) == 0) {
-		(void)fs_basis_check(fs, basis);
+		(void)fs_basis_check(fs, basis, NULL);
 		change(b, changes, sums, 2);
-		(void)fs_basis_check(fs, basis);
+		(void)fs_basis_check(fs, basis, NULL);
 		fs_basis_free(basis);
 	}
 	fs_view_close(view);

@@ -29,6 +29,7 @@ static void check_file(struct fs *fs, const struct fs_file *f)
 
 static void read_file(struct fs *fs, const struct fs_file *f)
 {
+	uint64_t start, end;
 	uint8_t buf[64];
 	uint64_t last = f->mapped > sizeof(buf) ? f->mapped - sizeof(buf) : 0;
 	size_t length = f->mapped < sizeof(buf) ? (size_t)f->mapped : sizeof(buf);
@@ -36,7 +37,7 @@ static void read_file(struct fs *fs, const struct fs_file *f)
 	check(fs_file_read(fs, f, 0, buf, length) == 0);
 	check(fs_file_read(fs, f, last, buf, length) == 0);
 	check(fs_file_read(fs, f, f->mapped, buf, 1) == -ENODATA);
-	(void)fs_file_settled(fs, f, 0, length);
+	fs_file_unsettled(fs, f, &start, &end);
 }
 
 struct visitor {

@@ -10,18 +10,24 @@
 #include <cmocka.h>
 
 #include "block/replica_cache.h"
-#include "fs/fs_impl.h"
+#include "parser/basis.h"
 
 #define UNIT REPLICA_UNIT
 
 static const char dir_a, dir_b;
 
+static struct parser_basis *basis(bool clean)
+{
+	struct answer_basis answer = {.clean = clean};
+
+	return basis_new(basis_state_new(&answer, 0));
+}
+
 static struct block_replica *make_of(struct served *v, const void *dir, int64_t id, uint64_t size)
 {
 	struct replica_key key = {dir, "BP-1", id, 1001};
 	struct block_files files = {.data.size = size};
-	struct block_replica *r =
-		replica_new(v, NULL, &key, &files, calloc(1, sizeof(struct fs_basis)));
+	struct block_replica *r = replica_new(v, NULL, &key, &files, basis(true));
 
 	assert_non_null(r);
 	return r;
@@ -88,12 +94,11 @@ static void nothing_is_recorded_where_others_write(void **state)
 {
 	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
 	struct block_files files = {.data.size = UNIT};
-	struct fs_basis *live = calloc(1, sizeof(*live));
+	struct parser_basis *live = basis(false);
 	struct block_replica *r;
 
 	(void)state;
 	assert_non_null(live);
-	live->live = true;
 	r = replica_new(NULL, NULL, &key, &files, live);
 	assert_non_null(r);
 	replica_set_verified(r, 0, UNIT);

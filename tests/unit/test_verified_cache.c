@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "block/verified_cache.h"
-#include "fs/fs_impl.h"
+#include "parser/basis.h"
 
 #define UNIT VERIFIED_UNIT
 #define MOST (40U * UNIT)
@@ -21,15 +21,14 @@ static int check_error; /* of what replicas rest on */
 static struct verified_cache *cache;
 static uint8_t dst[SIZE];
 
-static int check(struct fs *fs, struct fs_basis *b)
+int parser_check(const struct parser_fs *fs, struct parser_basis *b, const struct block_files *f)
 {
-	(void)fs, (void)b;
+	(void)fs, (void)b, (void)f;
 	return check_error;
 }
 
-static const struct fs_ops ops = {.check = check};
 static struct volume *volume;
-static struct fs fs = {.ops = &ops};
+static struct parser_fs fs;
 
 static struct block_replica *make_of(struct served *v, const void *dir, int64_t id, uint64_t stamp,
 				     uint64_t size, bool finalized)
@@ -37,7 +36,8 @@ static struct block_replica *make_of(struct served *v, const void *dir, int64_t 
 	struct replica_key key = {dir, "BP-1", id, stamp};
 	struct block_files files = {.data.size = size, .finalized = finalized};
 	struct block_replica *r =
-		replica_new(v, NULL, &key, &files, calloc(1, sizeof(struct fs_basis)));
+		replica_new(v, NULL, &key, &files,
+			    basis_new(basis_state_new(&(struct answer_basis){.clean = true}, 0)));
 
 	assert_non_null(r);
 	r->fs = &fs;

@@ -11,7 +11,11 @@ PLUGIN = "/usr/share/java/vread-hdfs.jar"
 
 def dom0_files(variant: str) -> dict[str, Path]:
     build = REPOSITORY / "build" / variant
-    return {"/usr/sbin/vreadd": build / "vreadd", "/usr/bin/vread": build / "vread"}
+    return {
+        "/usr/sbin/vreadd": build / "vreadd",
+        "/usr/libexec/vread/vread-parser": build / "vread-parser",
+        "/usr/bin/vread": build / "vread",
+    }
 
 
 def guest_files(variant: str) -> dict[str, Path]:

@@ -70,7 +70,7 @@ static bool join(struct ahead *a, const struct block_replica *r, uint64_t offset
 
 	if (a->joined)
 		return true;
-	source = file_runs_source(r->fs, &r->files.data, offset);
+	source = file_runs_source(r->fs->volume, &r->files.data, offset);
 	if (!source)
 		return false;
 	a->disk = source_disk(source);
@@ -111,7 +111,7 @@ static struct fetching fetch_file(const struct block_replica *r, const struct fs
 	struct fetching fetching = {.onward = from > 0};
 
 	/* From the byte before: then the first run is that one's, too. */
-	file_runs(r->fs, f, from - (from > 0), to, fetch_run, &fetching);
+	file_runs(r->fs->volume, f, from - (from > 0), to, fetch_run, &fetching);
 	return fetching;
 }
 

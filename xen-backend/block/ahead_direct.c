@@ -125,7 +125,7 @@ static bool make_buffer(struct part *p, size_t bytes)
 }
 
 /* Asks for [from, to) of f. */
-static bool ask_part(struct ahead_direct *d, struct step *s, struct part *p, struct fs *fs,
+static bool ask_part(struct ahead_direct *d, struct step *s, struct part *p, struct volume *volume,
 		     const struct fs_file *f, uint64_t from, uint64_t to)
 {
 	struct asking a = {.direct = d, .step = s};
@@ -134,7 +134,7 @@ static bool ask_part(struct ahead_direct *d, struct step *s, struct part *p, str
 	if (to > f->mapped || !make_buffer(p, round_up(to - p->start, ALIGN)))
 		return false;
 	a.at = p->buffer;
-	return file_runs(fs, f, p->start, to, ask_run, &a) && a.found == to - p->start;
+	return file_runs(volume, f, p->start, to, ask_run, &a) && a.found == to - p->start;
 }
 
 static bool ask_step(struct ahead_direct *d, struct step *s)
@@ -142,8 +142,8 @@ static bool ask_step(struct ahead_direct *d, struct step *s)
 	struct block_replica *r = s->replica;
 	uint64_t chunk = r->files.header.chunk;
 
-	return ask_part(d, s, &s->data, r->fs, &r->files.data, s->from, s->to) &&
-	       ask_part(d, s, &s->sums, r->fs, &r->files.meta,
+	return ask_part(d, s, &s->data, r->fs->volume, &r->files.data, s->from, s->to) &&
+	       ask_part(d, s, &s->sums, r->fs->volume, &r->files.meta,
 			META_HEADER_BYTES + s->from / chunk * 4,
 			META_HEADER_BYTES + (s->to + chunk - 1) / chunk * 4);
 }

@@ -49,7 +49,7 @@ static unsigned first_extent(const struct fs_file *f, uint64_t offset)
 	return low;
 }
 
-bool file_runs(struct fs *fs, const struct fs_file *f, uint64_t offset, uint64_t end,
+bool file_runs(struct volume *volume, const struct fs_file *f, uint64_t offset, uint64_t end,
 	       file_run_fn *fn, void *ctx)
 {
 	for (unsigned i = first_extent(f, offset); i < f->num_extents && offset < end; i++) {
@@ -61,7 +61,7 @@ bool file_runs(struct fs *fs, const struct fs_file *f, uint64_t offset, uint64_t
 			break;
 		if (n > end - (e->logical + skip))
 			n = end - (e->logical + skip);
-		if (!each_volume_run(fs_volume(fs), e->physical + skip, n, fn, ctx))
+		if (!each_volume_run(volume, e->physical + skip, n, fn, ctx))
 			return false;
 		offset = e->logical + skip + n;
 	}
@@ -74,10 +74,10 @@ static bool take_source(const struct image_run *run, void *ctx)
 	return false;
 }
 
-struct source *file_runs_source(struct fs *fs, const struct fs_file *f, uint64_t offset)
+struct source *file_runs_source(struct volume *volume, const struct fs_file *f, uint64_t offset)
 {
 	struct source *source = NULL;
 
-	file_runs(fs, f, offset, offset + 1, take_source, &source);
+	file_runs(volume, f, offset, offset + 1, take_source, &source);
 	return source;
 }

@@ -15,9 +15,9 @@ typedef bool file_run_fn(const struct image_run *run, void *ctx);
 
 /* Calls fn for each place of [offset, end) of f that lies in extents, in order; false: fn said so,
  * or a place is not to be had. */
-bool file_runs(struct fs *fs, const struct fs_file *f, uint64_t offset, uint64_t end,
+bool file_runs(struct volume *volume, const struct fs_file *f, uint64_t offset, uint64_t end,
 	       file_run_fn *fn, void *ctx);
 /* Which file of this host holds the byte at offset; NULL: none. */
-struct source *file_runs_source(struct fs *fs, const struct fs_file *f, uint64_t offset);
+struct source *file_runs_source(struct volume *volume, const struct fs_file *f, uint64_t offset);
 
 #endif

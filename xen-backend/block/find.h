@@ -8,11 +8,7 @@
 #include "block/replica_cache.h"
 
 /* fs and key->dir are of served.  0 and a reference, or negative errno as block_open(). */
-int replica_find(struct replica_cache *c, struct served *served, struct fs *fs,
+int replica_find(struct replica_cache *c, struct served *served, const struct parser_fs *fs,
 		 const struct replica_key *key, struct block_replica **ret);
-
-/* What an error means where the owner may be writing: files whose content is not all
- * committed are not there yet. */
-int find_not_yet(int error);
 
 #endif

@@ -81,8 +81,8 @@ static int check_length(const struct block_replica *r, uint64_t visible)
 	return 0;
 }
 
-static int try_directory(struct search *s, struct fs *fs, const struct layout_data_dir *dir,
-			 struct block_handle *h)
+static int try_directory(struct search *s, const struct parser_fs *fs,
+			 const struct layout_data_dir *dir, struct block_handle *h)
 {
 	struct replica_key key = {dir, s->name->pool_id, s->name->block_id, s->name->genstamp};
 	int r;
@@ -98,15 +98,15 @@ static int try_directory(struct search *s, struct fs *fs, const struct layout_da
 	r = check_length(h->replica, h->visible_length);
 	if (r < 0) {
 		if (!replica_is_still(h->replica))
-			r = find_not_yet(r);
+			r = block_not_yet(r);
 		replica_put(h->replica);
 		h->replica = NULL;
 	}
 	return r;
 }
 
-static bool search_filesystem(struct search *s, const struct layout_filesystem *lfs, struct fs *fs,
-			      bool allowed, struct block_handle *h)
+static bool search_filesystem(struct search *s, const struct layout_filesystem *lfs,
+			      const struct parser_fs *fs, bool allowed, struct block_handle *h)
 {
 	int r = -ENOENT;
 
@@ -135,7 +135,8 @@ static bool search_datanode(struct search *s, struct store_datanode *dn, bool al
 	s->published = dn->published;
 	layout = s->served->layout;
 	for (unsigned i = 0; i < layout->num_filesystems && !found; i++)
-		found = search_filesystem(s, &layout->filesystems[i], s->served->fs[i], allowed, h);
+		found = search_filesystem(s, &layout->filesystems[i], &s->served->fs[i], allowed,
+					  h);
 	served_put(s->served);
 	s->served = NULL;
 	return found;

@@ -8,9 +8,8 @@
 
 #include "base/log.h"
 #include "block/usage.h"
-#include "layout/discover.h"
 #include "base/error.h"
-#include "layout/partition.h"
+#include "layout/place.h"
 
 static struct served *served_new(struct store_datanode *dn)
 {
@@ -30,21 +29,21 @@ static int out_of_memory(const struct store_datanode *dn, char **ret_error)
 
 /* Better told now, with a reason, than at a read.  One that is refused may be read later: its
  * owner's fsck or unmounting changes that. */
-static int add_filesystem(struct served *v, unsigned i, char **ret_error)
+static int add_filesystem(struct served *v, unsigned i, const struct parser_states *states,
+			  char **ret_error)
 {
 	const struct layout_filesystem *lfs = &v->layout->filesystems[i];
-	enum fs_state state = FS_UNREADABLE;
-	const char *reason = "out of memory";
+	enum fs_state state = states->state[i];
+	const char *reason = states->reason[i];
 	const char *path = image_path(v->images[lfs->image]);
 	char place[LAYOUT_MAX_PLACE];
 	int r = layout_volume(v->images, lfs, &v->volumes[i]);
 
-	if (r == 0)
-		r = fs_new(v->volumes[i], lfs->type, lfs->uuid, &v->fs[i]);
-	if (r == 0) {
-		state = fs_state(v->fs[i], &reason);
-		r = state == FS_UNREADABLE ? -EIO : 0;
-	}
+	if (r < 0)
+		reason = r == -ENOMEM ? "out of memory" : "it is not inside its image";
+	else if (state == FS_UNREADABLE)
+		r = -EIO;
+	v->fs[i] = (struct parser_fs){v->parser, i, v->volumes[i]};
 	if (r < 0)
 		return error_text(ret_error, r,
 				  "image %s, %s: the %s file system cannot be read: %s", path,
@@ -55,7 +54,7 @@ static int add_filesystem(struct served *v, unsigned i, char **ret_error)
 	return 0;
 }
 
-static int add_filesystems(struct served *v, char **ret_error)
+static int add_filesystems(struct served *v, const struct parser_states *states, char **ret_error)
 {
 	int r = 0;
 
@@ -64,7 +63,18 @@ static int add_filesystems(struct served *v, char **ret_error)
 	if (!v->volumes || !v->fs)
 		return out_of_memory(v->datanode, ret_error);
 	for (unsigned i = 0; i < v->layout->num_filesystems && r == 0; i++)
-		r = add_filesystem(v, i, ret_error);
+		r = add_filesystem(v, i, states, ret_error);
+	return r;
+}
+
+static int start_parser(struct served *v, char **ret_error)
+{
+	const struct store_datanode *dn = v->datanode;
+	int r = parser_new(dn->name, v->images, dn->num_images, NULL, &v->parser);
+
+	if (r < 0)
+		error_text(ret_error, r, "image %s: cannot start a parser: %s", dn->images[0],
+			   strerror(-r));
 	return r;
 }
 
@@ -122,6 +132,7 @@ static int open_some_images(struct served *v, char **ret_error)
 int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_error)
 {
 	struct served *v = served_new(dn);
+	struct parser_states states = {0};
 	int r;
 
 	if (!v)
@@ -130,10 +141,12 @@ int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_er
 	if (r == 0)
 		r = layout_load(dn->layout_path, &v->layout, ret_error);
 	if (r == 0)
-		r = layout_check_fit(v->images, dn->num_images, v->layout, dn->layout_path,
-				     ret_error);
+		r = start_parser(v, ret_error);
 	if (r == 0)
-		r = add_filesystems(v, ret_error);
+		r = parser_use(v->parser, v->layout, dn->layout_path, &states, ret_error);
+	if (r == 0)
+		r = add_filesystems(v, &states, ret_error);
+	parser_states_clear(&states);
 	if (r < 0) {
 		served_put(v);
 		return r;
@@ -160,19 +173,24 @@ static struct served *serve_nothing(struct store_datanode *dn, char *reason)
 
 static int look_into_images(struct store_datanode *dn, struct served *v, char **ret_error)
 {
+	struct parser_states states = {0};
 	char *unopened = NULL, *missing = NULL;
 	int r = open_some_images(v, &unopened);
 
 	if (r == 0)
-		r = discover(v->images, dn->num_images, (const char *const *)dn->data_dirs,
-			     dn->num_data_dirs, &v->layout, &missing);
+		r = start_parser(v, &missing);
+	if (r == 0)
+		r = parser_discover(v->parser, (const char *const *)dn->data_dirs,
+				    dn->num_data_dirs, &v->layout, &states, &missing);
 	missing = join_sentences(unopened, missing);
 	if (r < 0) {
 		*ret_error = missing;
 		return r;
 	}
 	v->missing = missing;
-	return add_filesystems(v, ret_error);
+	r = add_filesystems(v, &states, ret_error);
+	parser_states_clear(&states);
+	return r;
 }
 
 struct served *load_by_data_dirs(struct store_datanode *dn)

@@ -149,9 +149,3 @@ int block_locate(struct fs *fs, struct fs_view *view, const char *dir, const cha
 	}
 	return r == -ENOTDIR ? -ENOENT : r;
 }
-
-void block_files_clear(struct block_files *f)
-{
-	fs_file_clear(&f->data);
-	fs_file_clear(&f->meta);
-}

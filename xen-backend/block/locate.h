@@ -28,6 +28,10 @@ int block_locate(struct fs *fs, struct fs_view *view, const char *dir, const cha
 		 uint64_t genstamp, struct block_files *ret);
 void block_files_clear(struct block_files *f);
 
+/* What an error means where the owner may be writing: files whose content is not all
+ * committed are not there yet. */
+int block_not_yet(int error);
+
 /* Whether name is "blk_<id>"; strictly as HDFS writes it. */
 bool block_parse_data_name(const char *name, int64_t *ret_id);
 /* Whether name is "blk_<id>_<genstamp>.meta". */

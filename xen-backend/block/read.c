@@ -48,10 +48,10 @@ static int load_piece(struct block_replica *r, struct piece *p)
 	p->sums = scratch_get(SCRATCH_SUMS, sums);
 	if (!p->data || !p->sums)
 		return -ENOMEM;
-	error = fs_file_read(r->fs, &f->data, p->start, p->data, length);
+	error = parser_read(r->fs, &f->data, p->start, p->data, length);
 	if (error < 0)
 		return error;
-	error = fs_file_read(r->fs, &f->meta, META_HEADER_BYTES + first * 4, p->sums, sums);
+	error = parser_read(r->fs, &f->meta, META_HEADER_BYTES + first * 4, p->sums, sums);
 	return error == -ENODATA ? -EILSEQ : error;
 }
 
@@ -62,8 +62,8 @@ static bool all_settled(const struct block_replica *r, const struct piece *p)
 	size_t length = (size_t)(p->end - p->start);
 	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
 
-	return fs_file_settled(r->fs, &f->data, p->start, length) == 0 &&
-	       fs_file_settled(r->fs, &f->meta, META_HEADER_BYTES + first * 4, sums) == 0;
+	return parser_data_settled(r->basis, p->start, length) &&
+	       parser_meta_settled(r->basis, META_HEADER_BYTES + first * 4, sums);
 }
 
 int piece_verify(const struct block_replica *r, const struct piece *p)
@@ -150,7 +150,7 @@ static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst,
 {
 	if (!replica_is_verified(r, offset, length) || replica_check(r) < 0)
 		return false;
-	if (fs_file_read(r->fs, &r->files.data, offset, dst, length) == 0 && replica_check(r) == 0)
+	if (parser_read(r->fs, &r->files.data, offset, dst, length) == 0 && replica_check(r) == 0)
 		return true;
 	memset(dst, 0, length);
 	return false;

@@ -6,9 +6,9 @@
 
 #include "block/replica.h"
 
-struct block_replica *replica_new(struct served *served, struct fs *fs,
+struct block_replica *replica_new(struct served *served, const struct parser_fs *fs,
 				  const struct replica_key *key, struct block_files *files,
-				  struct fs_basis *basis)
+				  struct parser_basis *basis)
 {
 	struct block_replica *r = calloc(1, sizeof(*r));
 	uint64_t units = files->data.size / REPLICA_UNIT + (files->data.size % REPLICA_UNIT != 0);
@@ -16,7 +16,7 @@ struct block_replica *replica_new(struct served *served, struct fs *fs,
 
 	if (!r || !pool) {
 		block_files_clear(files);
-		fs_basis_free(basis);
+		parser_basis_free(basis);
 		free(pool);
 		free(r);
 		return NULL;
@@ -28,7 +28,7 @@ struct block_replica *replica_new(struct served *served, struct fs *fs,
 	r->key.pool = pool;
 	r->files = *files;
 	r->basis = basis;
-	r->direct = fs && volume_is_direct(fs_volume(fs));
+	r->direct = fs && volume_is_direct(fs->volume);
 	if (replica_is_still(r) && units <= REPLICA_MAX_UNITS) {
 		r->verified = calloc(units / 64 + 1, sizeof(*r->verified));
 		r->num_units = r->verified ? units : 0;
@@ -47,7 +47,7 @@ void replica_put(struct block_replica *r)
 	if (!r || atomic_fetch_sub(&r->references, 1) != 1)
 		return;
 	block_files_clear(&r->files);
-	fs_basis_free(r->basis);
+	parser_basis_free(r->basis);
 	free((char *)r->key.pool);
 	free((void *)r->verified);
 	served_put(r->served);
@@ -56,7 +56,7 @@ void replica_put(struct block_replica *r)
 
 size_t replica_weight(const struct block_replica *r)
 {
-	return sizeof(*r) + r->num_units / 8 + fs_basis_weight(r->basis) +
+	return sizeof(*r) + r->num_units / 8 + parser_basis_weight(r->basis) +
 	       2 * sizeof(struct fs_extent) *
 		       ((size_t)r->files.data.num_extents + r->files.meta.num_extents);
 }
@@ -92,12 +92,12 @@ int replica_check(const struct block_replica *r)
 {
 	if (r->served && atomic_load(&r->served->retired))
 		return -EAGAIN;
-	return fs_basis_check(r->fs, r->basis);
+	return parser_check(r->fs, r->basis, &r->files);
 }
 
 bool replica_is_still(const struct block_replica *r)
 {
-	return fs_basis_is_clean(r->basis);
+	return parser_basis_is_clean(r->basis);
 }
 
 bool replica_is_direct(const struct block_replica *r)

@@ -3,7 +3,7 @@
  * replica.h - one replica of a block as it was found, shared by its handles.
  *
  * It is the block it was found as while what finding it rested on holds
- * (struct fs_basis): nobody mounted the file system since, or, if it is mounted,
+ * (struct parser_basis): nobody mounted the file system since, or, if it is mounted,
  * no transaction committed since touched the directories, inodes and extents it
  * was found by.
  *
@@ -34,10 +34,10 @@ struct replica_key {
 struct block_replica {
 	atomic_uint references;
 	struct served *served; /* keeps fs and key.dir */
-	struct fs *fs;
+	const struct parser_fs *fs;
 	struct replica_key key; /* pool is the replica's own copy */
 	struct block_files files;
-	struct fs_basis *basis;
+	struct parser_basis *basis;
 	bool direct; /* its bytes are read with O_DIRECT */
 	uint64_t num_units;
 	_Atomic(uint64_t) *verified;
@@ -48,9 +48,9 @@ struct block_replica {
 
 /* Takes over *files and basis in any case.  fs and key->dir are of served.  basis is what
  * finding them rested on.  One reference; NULL: out of memory. */
-struct block_replica *replica_new(struct served *served, struct fs *fs,
+struct block_replica *replica_new(struct served *served, const struct parser_fs *fs,
 				  const struct replica_key *key, struct block_files *files,
-				  struct fs_basis *basis);
+				  struct parser_basis *basis);
 struct block_replica *replica_get(struct block_replica *r);
 void replica_put(struct block_replica *r); /* NULL is ignored */
 

@@ -16,8 +16,7 @@ void served_put(struct served *v)
 {
 	if (!v || atomic_fetch_sub(&v->references, 1) != 1)
 		return;
-	for (unsigned i = 0; v->fs && i < v->layout->num_filesystems; i++)
-		fs_free(v->fs[i]);
+	parser_free(v->parser);
 	for (unsigned i = 0; v->volumes && i < v->layout->num_filesystems; i++)
 		volume_free(v->volumes[i]);
 	for (unsigned i = 0; v->images && i < v->datanode->num_images; i++)

@@ -13,9 +13,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "fs/fs.h"
 #include "layout/layout.h"
 #include "disk/volume.h"
+#include "parser/parser.h"
 
 struct store_datanode;
 
@@ -26,7 +26,8 @@ struct served {
 	struct image **images;       /* as the datanode names them; NULL, all or one: unusable */
 	struct image_layout *layout; /* never NULL */
 	struct volume **volumes;     /* one per layout->filesystems ... */
-	struct fs **fs;              /* ... and what is on it */
+	struct parser_fs *fs;        /* ... and what is on it, as told by ... */
+	struct parser *parser;       /* ... this one */
 	char *missing;               /* what is not served, and why; NULL: nothing */
 };
 

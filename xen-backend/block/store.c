@@ -280,20 +280,16 @@ const char *store_datanode_name(const struct store_datanode *dn)
 
 /* ---- status ---------------------------------------------------------------------- */
 
-static json_t *filesystem_state(struct fs *fs)
+static json_t *filesystem_state(const struct parser_fs *fs)
 {
-	const char *reason;
+	static const char *const names[] = {"clean", "live", "refused", "unreadable"};
+	char *reason;
+	enum fs_state state = parser_fs_state(fs, &reason);
+	json_t *text = reason && reason[0] ? json_sprintf("%s: %s", names[state], reason)
+					   : json_string(names[state]);
 
-	switch (fs_state(fs, &reason)) {
-	case FS_CLEAN:
-		return json_string("clean");
-	case FS_LIVE:
-		return json_string("live");
-	case FS_REFUSED:
-		return json_sprintf("refused: %s", reason);
-	default:
-		return json_sprintf("unreadable: %s", reason);
-	}
+	free(reason);
+	return text;
 }
 
 /* In the layout's own form, with their states. */
@@ -303,7 +299,7 @@ static json_t *filesystems_status(const struct served *v)
 	json_t *array = json_incref(json_object_get(layout, "filesystems"));
 
 	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
-		json_object_set_new(json_array_get(array, i), "state", filesystem_state(v->fs[i]));
+		json_object_set_new(json_array_get(array, i), "state", filesystem_state(&v->fs[i]));
 	json_decref(layout);
 	return array;
 }
@@ -367,6 +363,8 @@ static json_t *datanode_status(struct store_datanode *dn)
 		json_object_set_new(status, "layout", json_string(dn->layout_path));
 	else
 		json_object_set_new(status, "data-dirs", data_dirs_status(dn));
+	if (v->parser)
+		json_object_set_new(status, "parser", parser_status(v->parser));
 	if (v->missing)
 		json_object_set_new(status, "missing", json_string(v->missing));
 	served_put(v);

@@ -72,6 +72,7 @@ const char *store_datanode_name(const struct store_datanode *dn);
  *                  there is such
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON"
+ *   parser         of the process that interprets the images: as parser_status()
  *   published      events taken, and blocks withdrawn now (published.h) */
 json_t *block_store_status(struct block_store *s);
 

@@ -87,8 +87,8 @@ static int check_chain(const struct image *img, char **ret_error)
 	return 0;
 }
 
-static int open_layer(const struct image_format *format, const char *path, enum source_mode mode,
-		      struct image *above, struct image **ret, char **ret_error)
+int image_open_layer(const struct image_format *format, const char *path, enum source_mode mode,
+		     struct image *above, struct image **ret, char **ret_error)
 {
 	struct image *img = calloc(1, sizeof(*img));
 	int r;
@@ -120,7 +120,7 @@ int image_open(const char *spec, enum source_mode mode, struct image **ret, char
 	if (!format)
 		return error_text(ret_error, -EINVAL, "image %s: expected one of the formats %s",
 				  spec, image_format_names());
-	return open_layer(format, path, mode, NULL, ret, ret_error);
+	return image_open_layer(format, path, mode, NULL, ret, ret_error);
 }
 
 /* name, as seen from the folder of the file that says it. */
@@ -154,7 +154,7 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 	path = path_beside(image_path(img), name);
 	if (!path)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", image_path(img));
-	r = open_layer(f, path, img->mode, img, &img->backing, ret_error);
+	r = image_open_layer(f, path, img->mode, img, &img->backing, ret_error);
 	free(path);
 	return r;
 }
@@ -169,6 +169,15 @@ void image_close(struct image *img)
 	source_close(img->source);
 	pthread_mutex_destroy(&img->lock);
 	free(img);
+}
+
+int image_for_each_file(struct image *img, int (*cb)(void *ctx, struct source *file), void *ctx)
+{
+	int r = 0;
+
+	for (struct image *layer = img; layer && r == 0; layer = layer->backing)
+		r = cb(ctx, layer->source);
+	return r;
 }
 
 /* ---- what it is ---------------------------------------------------------------- */

@@ -38,6 +38,10 @@ const char *image_format_names(void);
 int image_open(const char *spec, enum source_mode mode, struct image **ret, char **ret_error);
 void image_close(struct image *img); /* NULL is ignored */
 
+/* Calls cb for each file it is made of, the one that was named first; cb returns 0 to go on, else
+ * its value is returned. */
+int image_for_each_file(struct image *img, int (*cb)(void *ctx, struct source *file), void *ctx);
+
 const char *image_path(const struct image *img);   /* of its file */
 const char *image_format(const struct image *img); /* "raw" */
 /* The one that holds what is not in this file; NULL: there is none. */

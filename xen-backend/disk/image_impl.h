@@ -49,6 +49,9 @@ struct image {
 	uint64_t changes;
 };
 
+/* Opens one file in a format; above: whose backing it is, or NULL.  As image_open(). */
+int image_open_layer(const struct image_format *format, const char *path, enum source_mode mode,
+		     struct image *above, struct image **ret, char **ret_error);
 /* Opens img->backing: a file named in the file of img, so relative to that, in the format named
  * there.  As image_open(). */
 int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error);

@@ -97,10 +97,42 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 				  strerror(-r));
 	if (s->size == 0)
 		return error_text(ret_error, -ENODATA, "image %s is empty (0 bytes)", s->path);
-	if (s->direct && fcntl(s->fd, F_SETFL, O_DIRECT) < 0)
+	if (s->direct && !(fcntl(s->fd, F_GETFL) & O_DIRECT) && fcntl(s->fd, F_SETFL, O_DIRECT) < 0)
 		return error_text(ret_error, -errno, "image %s: cannot read it with O_DIRECT: %s",
 				  s->path, strerror(errno));
 	return 0;
+}
+
+/* ---- descriptors from elsewhere: of one process, once, before it has threads -------- */
+
+static struct given {
+	char *path;
+	int fd;
+} given[SOURCE_MAX_GIVEN];
+static unsigned num_given;
+
+int source_give(const char *path, int fd)
+{
+	char *copy = num_given < SOURCE_MAX_GIVEN ? strdup(path) : NULL;
+
+	if (!copy)
+		return num_given < SOURCE_MAX_GIVEN ? -ENOMEM : -ENOSPC;
+	given[num_given++] = (struct given){copy, fd};
+	return 0;
+}
+
+static int take_given(const char *path)
+{
+	for (unsigned i = 0; i < num_given; i++) {
+		int fd = given[i].fd;
+
+		if (strcmp(given[i].path, path))
+			continue;
+		free(given[i].path);
+		given[i] = given[--num_given];
+		return fd;
+	}
+	return -1;
 }
 
 int source_open(const char *path, enum source_mode mode, struct source **ret, char **ret_error)
@@ -112,8 +144,9 @@ int source_open(const char *path, enum source_mode mode, struct source **ret, ch
 		free(s);
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", path);
 	}
-	/* O_NONBLOCK: a FIFO or tape of that name must not hang the daemon. */
-	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	s->fd = take_given(path);
+	if (s->fd < 0) /* O_NONBLOCK: a FIFO or tape of that name must not hang the daemon. */
+		s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (s->fd < 0)
 		r = error_text(ret_error, -errno, "image %s: %s%s", path, strerror(errno),
 			       errno == ENOENT ? "; check the path" : "");
@@ -135,6 +168,11 @@ void source_close(struct source *s)
 		close(s->fd);
 	free(s->path);
 	free(s);
+}
+
+int source_fd(const struct source *s)
+{
+	return s->fd;
 }
 
 const char *source_path(const struct source *s)

@@ -36,6 +36,14 @@ struct source_identity {
 int source_open(const char *path, enum source_mode mode, struct source **ret, char **ret_error);
 void source_close(struct source *s); /* NULL is ignored */
 
+/*
+ * For a process that may not open files: source_open() of path takes fd, which is open
+ * already, and as the mode wants it.  At most SOURCE_MAX_GIVEN: -ENOSPC.
+ */
+#define SOURCE_MAX_GIVEN 1024U
+int source_give(const char *path, int fd);
+
+int source_fd(const struct source *s);
 const char *source_path(const struct source *s);
 uint64_t source_size(const struct source *s);
 /* As it is now; what it grew by can be read from then on. */

@@ -306,9 +306,16 @@ static int view_confirm(struct fs_view *v, struct fs_basis **ret)
 	return 0;
 }
 
-static int check(struct fs *fs, struct fs_basis *b)
+static int check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
 {
-	return b->live ? ext4_live_check(fs, b) : check_stamp(fs, &b->stamp);
+	int r;
+
+	if (b->live)
+		return ext4_live_check(fs, b, ret_watch);
+	r = check_stamp(fs, &b->stamp);
+	if (r == 0 && ret_watch)
+		fs_watch_add(ret_watch, EXT4_SUPER_OFFSET, b->stamp.super, sizeof(b->stamp.super));
+	return r;
 }
 
 /* Opening a view tries whether a journal can be followed. */

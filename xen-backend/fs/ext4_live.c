@@ -138,7 +138,7 @@ static int load_if_needed(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
 
 /* The log is empty: still that mount?  What changes a file system that is not mounted leaves
  * no trace in its journal. */
-static int check_mount(struct fs *fs, const char **ret_reason)
+static int check_mount(struct fs *fs, struct fs_watch *watch, const char **ret_reason)
 {
 	struct ext4_live *l = fs->reader->live;
 	uint8_t raw[FS_SUPER_BYTES];
@@ -151,6 +151,8 @@ static int check_mount(struct fs *fs, const char **ret_reason)
 	pthread_mutex_lock(&l->loading);
 	same = l->loaded && super.state == FS_LIVE && ext4_same_mount(&l->mount, &super.mount);
 	pthread_mutex_unlock(&l->loading);
+	if (same && watch && watch->count)
+		fs_watch_add(watch, EXT4_SUPER_OFFSET, raw, sizeof(raw));
 	if (same)
 		return 0;
 	ext4_live_end(fs);
@@ -159,16 +161,17 @@ static int check_mount(struct fs *fs, const char **ret_reason)
 }
 
 /* Learns all that was committed by now. */
-static int refresh(struct fs *fs, struct journal_mark *ret, const char **ret_reason)
+static int refresh(struct fs *fs, struct journal_mark *ret, struct fs_watch *watch,
+		   const char **ret_reason)
 {
 	bool idle = false;
-	int r = journal_refresh(fs->reader->live->journal, ret, &idle, ret_reason);
+	int r = journal_refresh(fs->reader->live->journal, ret, watch, &idle, ret_reason);
 
 	if (r == -ENODEV) { /* forgotten, or the log changed its shape */
 		ext4_live_end(fs);
 		return -EAGAIN;
 	}
-	return r == 0 && idle ? check_mount(fs, ret_reason) : r;
+	return r == 0 && idle ? check_mount(fs, watch, ret_reason) : r;
 }
 
 /* ---- a view's reads ---------------------------------------------------------- */
@@ -304,7 +307,7 @@ int ext4_live_begin(struct ext4_view *v, const char **ret_reason)
 	for (unsigned i = 0; i < READ_BUCKETS; i++)
 		v->reads->bucket[i] = NO_READ;
 	v->view.live = true;
-	r = refresh(fs, &v->reads->mark, ret_reason);
+	r = refresh(fs, &v->reads->mark, NULL, ret_reason);
 	return r < 0 ? r : take_committed_super(v, ret_reason);
 }
 
@@ -316,7 +319,7 @@ int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret)
 	struct journal_mark now;
 	struct fs_basis *b;
 	const char *reason;
-	int r = reads->lost ? -EAGAIN : refresh(v->view.fs, &now, &reason);
+	int r = reads->lost ? -EAGAIN : refresh(v->view.fs, &now, NULL, &reason);
 
 	if (r < 0)
 		return r;
@@ -338,11 +341,11 @@ int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret)
 	return 0;
 }
 
-int ext4_live_check(struct fs *fs, struct fs_basis *b)
+int ext4_live_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
 {
 	struct journal_mark since = {b->era, atomic_load(&b->id)}, now;
 	const char *reason;
-	int r = refresh(fs, &now, &reason);
+	int r = refresh(fs, &now, ret_watch, &reason);
 
 	if (r < 0)
 		return r;

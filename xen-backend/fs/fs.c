@@ -28,16 +28,6 @@ static const struct fs_ops *find_reader(const char *type)
 	return NULL;
 }
 
-bool fs_type_known(const char *type)
-{
-	return find_reader(type) != NULL;
-}
-
-const char *fs_type_names(void)
-{
-	return "ext2, ext3, ext4 or xfs";
-}
-
 int fs_new(struct volume *volume, const char *type, const char *uuid, struct fs **ret)
 {
 	const struct fs_ops *ops = find_reader(type);
@@ -159,53 +149,10 @@ int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx)
 	return v->fs->ops->list(v, dir, list_name, &l);
 }
 
-static bool grow(struct fs_file *f)
-{
-	unsigned capacity = f->num_extents ? 2 * f->num_extents : 4;
-	struct fs_extent *e;
-
-	/* Full exactly at 0 and at the powers of two from 4 up. */
-	if (f->num_extents && (f->num_extents < 4 || (f->num_extents & (f->num_extents - 1))))
-		return true;
-	e = reallocarray(f->extents, capacity, sizeof(*e));
-	if (!e)
-		return false;
-	f->extents = e;
-	return true;
-}
-
 int fs_file_add_extent(struct fs *fs, struct fs_file *f, uint64_t logical, uint64_t physical,
 		       uint64_t length)
 {
-	struct fs_extent *last = f->num_extents ? &f->extents[f->num_extents - 1] : NULL;
-	uint64_t end;
-
-	if (length == 0 || __builtin_add_overflow(logical, length, &end))
-		return -EIO;
-	if (physical > fs->length || length > fs->length - physical)
-		return -EIO;
-	if (last && logical < last->logical + last->length)
-		return -EIO;
-	if (last && logical == last->logical + last->length &&
-	    physical == last->physical + last->length) {
-		last->length += length;
-		return 0;
-	}
-	if (f->num_extents == FS_MAX_EXTENTS)
-		return -EIO;
-	if (!grow(f))
-		return -ENOMEM;
-	f->extents[f->num_extents++] = (struct fs_extent){logical, physical, length};
-	return 0;
-}
-
-void fs_file_measure(struct fs_file *f)
-{
-	uint64_t end = f->content ? f->size : 0;
-
-	for (unsigned i = 0; i < f->num_extents && f->extents[i].logical == end; i++)
-		end += f->extents[i].length;
-	f->mapped = end < f->size ? end : f->size;
+	return fs_file_extend(f, fs->length, logical, physical, length);
 }
 
 int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
@@ -222,86 +169,57 @@ int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
 	return 0;
 }
 
-void fs_file_clear(struct fs_file *f)
-{
-	free(f->extents);
-	free(f->content);
-	memset(f, 0, sizeof(*f));
-}
-
-/* Index of the extent that holds offset, which lies below f->mapped. */
-static unsigned find_extent(const struct fs_file *f, uint64_t offset)
-{
-	unsigned low = 0, high = f->num_extents;
-
-	while (high - low > 1) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (f->extents[middle].logical <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* A piece of f in one place of the volume; a file in metadata has none. */
-typedef int piece_fn(struct fs *fs, uint64_t physical, size_t length, void *ctx);
-
-static int for_each_piece(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length,
-			  piece_fn *fn, void *ctx)
-{
-	if (offset > f->mapped || length > f->mapped - offset)
-		return -ENODATA;
-	if (length == 0 || f->content)
-		return 0;
-	for (unsigned i = find_extent(f, offset); length > 0; i++) {
-		const struct fs_extent *e = &f->extents[i];
-		uint64_t skip = offset - e->logical;
-		size_t n = length < e->length - skip ? length : (size_t)(e->length - skip);
-		int r = fn(fs, e->physical + skip, n, ctx);
-
-		if (r < 0)
-			return r;
-		offset += n;
-		length -= n;
-	}
-	return 0;
-}
-
-static int read_piece(struct fs *fs, uint64_t physical, size_t length, void *ctx)
-{
-	uint8_t **to = ctx;
-	int r = volume_read(fs->volume, physical, *to, length);
-
-	*to += length;
-	return r;
-}
-
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length)
 {
-	uint8_t *to = buf;
-	int r = for_each_piece(fs, f, offset, length, read_piece, &to);
-
-	if (r == 0 && f->content)
-		memcpy(buf, f->content + offset, length);
-	return r;
+	return fs_file_read_at(fs->volume, f, offset, buf, length);
 }
 
-static int settled_piece(struct fs *fs, uint64_t physical, size_t length, void *ctx)
+#define SETTLED_STEP (1U << 20)
+
+/* How much of an extent is settled before its first part that is not. */
+static uint64_t settled_from_start(struct fs *fs, const struct fs_extent *e)
 {
-	(void)ctx;
-	return fs->ops->settled(fs, physical, length) ? 0 : -EAGAIN;
+	uint64_t done = 0;
+
+	while (e->length - done > SETTLED_STEP &&
+	       fs->ops->settled(fs, e->physical + done, SETTLED_STEP))
+		done += SETTLED_STEP;
+	return done;
 }
 
-int fs_file_settled(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length)
+static uint64_t settled_from_end(struct fs *fs, const struct fs_extent *e)
 {
-	return for_each_piece(fs, f, offset, length, settled_piece, NULL);
+	uint64_t done = 0;
+
+	while (e->length - done > SETTLED_STEP &&
+	       fs->ops->settled(fs, e->physical + e->length - done - SETTLED_STEP, SETTLED_STEP))
+		done += SETTLED_STEP;
+	return done;
 }
 
-int fs_basis_check(struct fs *fs, struct fs_basis *b)
+void fs_file_unsettled(struct fs *fs, const struct fs_file *f, uint64_t *ret_start,
+		       uint64_t *ret_end)
 {
-	return fs->ops->check(fs, b);
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (unsigned i = 0; i < f->num_extents; i++) {
+		const struct fs_extent *e = &f->extents[i];
+
+		if (fs->ops->settled(fs, e->physical, e->length))
+			continue;
+		if (start == UINT64_MAX)
+			start = e->logical + settled_from_start(fs, e);
+		end = e->logical + e->length - settled_from_end(fs, e);
+	}
+	*ret_start = start == UINT64_MAX ? 0 : start;
+	*ret_end = end;
+}
+
+int fs_basis_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
+{
+	if (ret_watch)
+		ret_watch->count = 0;
+	return fs->ops->check(fs, b, ret_watch);
 }
 
 bool fs_basis_is_clean(const struct fs_basis *b)
@@ -309,9 +227,26 @@ bool fs_basis_is_clean(const struct fs_basis *b)
 	return !b->live;
 }
 
-size_t fs_basis_weight(const struct fs_basis *b)
+size_t fs_basis_pack(const struct fs_basis *b, const void **ret)
 {
+	*ret = b;
 	return sizeof(*b) + b->count * sizeof(b->blocks[0]);
+}
+
+struct fs_basis *fs_basis_unpack(const void *packed, size_t length)
+{
+	struct fs_basis *b;
+
+	if (length < sizeof(*b))
+		return NULL;
+	b = malloc(length);
+	if (!b)
+		return NULL;
+	memcpy(b, packed, length);
+	if (b->count == (length - sizeof(*b)) / sizeof(b->blocks[0]))
+		return b;
+	free(b);
+	return NULL;
 }
 
 void fs_basis_free(struct fs_basis *b)

@@ -88,12 +88,31 @@ int fs_view_confirm(struct fs_view *v, struct fs_basis **ret);
 /* Whether v was opened when nobody could write. */
 bool fs_view_is_clean(const struct fs_view *v);
 
-/* Whether what rests on b is true now, and was ever since: 0, -EAGAIN, -EIO. */
-int fs_basis_check(struct fs *fs, struct fs_basis *b);
+/*
+ * Bytes of the volume that were looked at, in this order, to tell that nothing happened.  While
+ * they are the same, read in this order and, if the basis is clean, with volume_changes() the
+ * same before, whatever rests on the basis still holds.
+ */
+#define FS_MAX_WATCHED 3U
+struct fs_watch_piece {
+	uint64_t offset;
+	uint32_t length;
+	uint8_t bytes[FS_SUPER_BYTES];
+};
+struct fs_watch {
+	unsigned count; /* 0: nothing so simple can tell */
+	struct fs_watch_piece piece[FS_MAX_WATCHED];
+};
+
+/* Whether what rests on b is true now, and was ever since: 0 and *ret_watch, if wanted; -EAGAIN,
+ * -EIO. */
+int fs_basis_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch);
 /* Nobody could write: content does not change either while b holds. */
 bool fs_basis_is_clean(const struct fs_basis *b);
-size_t fs_basis_weight(const struct fs_basis *b); /* about how much memory it holds */
-void fs_basis_free(struct fs_basis *b);           /* NULL is ignored */
+/* As bytes to keep for a while, its length; and back: NULL if they are none, or out of memory. */
+size_t fs_basis_pack(const struct fs_basis *b, const void **ret);
+struct fs_basis *fs_basis_unpack(const void *packed, size_t length);
+void fs_basis_free(struct fs_basis *b); /* NULL is ignored */
 
 uint64_t fs_view_root(struct fs_view *v);
 /* One inode number for a path of names separated by '/', from directory dir.
@@ -107,13 +126,28 @@ int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 
 /* Fills *ret, to be released with fs_file_clear(). */
 int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret);
-void fs_file_clear(struct fs_file *f);
 
 /* Bytes [offset, offset + length) of f: 0, -ENODATA beyond f->mapped, -EIO. */
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length);
 
-/* Whether those bytes of f are where f says, rather than still in a journal of data: 0, -EAGAIN.
- * To be asked after fs_basis_check(). */
-int fs_file_settled(struct fs *fs, const struct fs_file *f, uint64_t offset, size_t length);
+/* The range of f outside of which all bytes are where f says; those within may still be in a
+ * journal of data.  Empty: *ret_end is 0.  To be asked after fs_basis_check(). */
+void fs_file_unsettled(struct fs *fs, const struct fs_file *f, uint64_t *ret_start,
+		       uint64_t *ret_end);
+
+/* ---- of extents alone; file.c ------------------------------------------------ */
+
+/* Appends to f->extents, merging neighbours.  Refuses what is not ascending or not inside a
+ * volume of that length with -EIO. */
+int fs_file_extend(struct fs_file *f, uint64_t volume_length, uint64_t logical, uint64_t physical,
+		   uint64_t length);
+/* Sets f->mapped. */
+void fs_file_measure(struct fs_file *f);
+void fs_file_clear(struct fs_file *f);
+/* As fs_file_read(). */
+int fs_file_read_at(struct volume *volume, const struct fs_file *f, uint64_t offset, void *buf,
+		    size_t length);
+/* Where the byte at offset, which is below f->mapped, is in the volume. */
+uint64_t fs_file_place(const struct fs_file *f, uint64_t offset);
 
 #endif

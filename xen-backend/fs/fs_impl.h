@@ -6,6 +6,7 @@
 #define VREAD_FS_FS_IMPL_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "fs/fs.h"
 
@@ -21,6 +22,7 @@ struct fs_stamp {
 	uint8_t super[FS_SUPER_BYTES];
 };
 
+/* One piece of memory without pointers: it leaves the process and comes back (fs_basis_pack()). */
 struct fs_basis {
 	bool live;
 	struct fs_stamp stamp; /* unless live */
@@ -45,8 +47,9 @@ struct fs_ops {
 	int (*list)(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 	/* As fs_view_map(), with ret->mapped left to fs.c. */
 	int (*map)(struct fs_view *v, uint64_t inode, struct fs_file *ret);
-	int (*check)(struct fs *fs, struct fs_basis *b);
-	/* Whether bytes of the file system are at home; as fs_file_settled(). */
+	/* As fs_basis_check(); *ret_watch, if wanted, is empty. */
+	int (*check)(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch);
+	/* Whether bytes of the file system are at home; to be asked after check(). */
 	bool (*settled)(struct fs *fs, uint64_t offset, uint64_t length);
 };
 
@@ -69,11 +72,18 @@ int fs_stamp_begin(struct fs *fs, struct fs_stamp *ret);
 /* Nothing was written between the two. */
 bool fs_stamp_equal(const struct fs_stamp *a, const struct fs_stamp *b);
 
-/* Appends to f->extents, merging neighbours.  Refuses what is not ascending or not
- * inside fs with -EIO. */
+/* As fs_file_extend(). */
 int fs_file_add_extent(struct fs *fs, struct fs_file *f, uint64_t logical, uint64_t physical,
 		       uint64_t length);
-/* Sets f->mapped. */
-void fs_file_measure(struct fs_file *f);
+/* Adds what was just looked at: at most FS_SUPER_BYTES, FS_MAX_WATCHED times. */
+static inline void fs_watch_add(struct fs_watch *w, uint64_t offset, const void *bytes,
+				size_t length)
+{
+	struct fs_watch_piece *p = &w->piece[w->count++];
+
+	p->offset = offset;
+	p->length = (uint32_t)length;
+	memcpy(p->bytes, bytes, length);
+}
 
 #endif

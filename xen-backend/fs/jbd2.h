@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define JBD2_SUPER_BYTES 1024U
+#define JBD2_HEAD_BYTES 12U        /* of each block of a transaction that is not a copy */
 #define JBD2_MAX_BLOCKS (1U << 20) /* 4 GiB in 4 KiB blocks; mke2fs makes at most a quarter */
 
 enum jbd2_kind {

@@ -95,6 +95,7 @@ int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_
 		 const char **ret_reason)
 {
 	struct shared_log *l = calloc(1, sizeof(*l));
+	uint8_t raw[JBD2_SUPER_BYTES];
 	int r;
 
 	if (!l) {
@@ -106,7 +107,7 @@ int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_
 	l->log.fs = fs;
 	l->log.file = *file;
 	memset(file, 0, sizeof(*file));
-	r = journal_log_super(&l->log, block_size, &l->log.super, ret_reason);
+	r = journal_log_super(&l->log, block_size, raw, &l->log.super, ret_reason);
 	if (r < 0) {
 		log_put(l);
 		return r;
@@ -175,8 +176,11 @@ enum outcome { OUTCOME_CURRENT, OUTCOME_AGAIN, OUTCOME_NO_MEMORY };
 struct finding {
 	struct journal_transaction transactions[MAX_BATCH]; /* in their order */
 	unsigned count;
-	int end;                 /* why there are no more: as journal_log_read(), 1: there may be */
-	struct jbd2_super super; /* read last */
+	int end; /* why there are no more: as journal_log_read(), 1: there may be */
+	uint8_t head[JBD2_HEAD_BYTES]; /* of where the next transaction begins; read first */
+	bool begun;                    /* it is there, in part or whole */
+	uint8_t raw[JBD2_SUPER_BYTES]; /* the superblock; read last ... */
+	struct jbd2_super super;       /* ... and what it says */
 };
 
 /* Under the lock. */
@@ -233,17 +237,40 @@ static void read_transactions(const struct snapshot *s, struct finding *f)
 	}
 }
 
+/* What read_transactions() and judge() said follows from these bytes alone as long as nothing of
+ * the next transaction is there. */
+static void watch_finding(const struct snapshot *s, const struct finding *f, struct fs_watch *watch)
+{
+	const struct journal_log *log = &s->log->log;
+
+	if (f->begun)
+		return;
+	if (s->head)
+		fs_watch_add(watch, journal_log_place(log, s->head), f->head, sizeof(f->head));
+	fs_watch_add(watch, journal_log_place(log, 0), f->raw, sizeof(f->raw));
+}
+
+static int read_head(const struct snapshot *s, struct finding *f)
+{
+	int r = s->head ? journal_log_head(&s->log->log, s->head, f->head) : 0;
+
+	f->begun = r == 0 && s->head && jbd2_block_kind(f->head, s->now.id) != JBD2_NONE;
+	return r;
+}
+
 /* One look at the log: 0 all is known, -EAGAIN look again, other errors are final. */
-static int look(struct journal *j, const struct snapshot *s, bool *ret_idle,
+static int look(struct journal *j, const struct snapshot *s, struct fs_watch *watch, bool *ret_idle,
 		const char **ret_reason)
 {
 	const struct journal_log *log = &s->log->log;
 	enum outcome outcome = OUTCOME_AGAIN;
 	struct finding f;
-	int r;
+	int r = watch ? read_head(s, &f) : 0;
 
+	if (r < 0)
+		return r;
 	read_transactions(s, &f);
-	r = journal_log_super(log, log->super.block_size, &f.super, ret_reason);
+	r = journal_log_super(log, log->super.block_size, f.raw, &f.super, ret_reason);
 	if (r == 0 && !jbd2_super_same_log(&f.super, &log->super))
 		r = -ENODEV;
 	if (r == 0) {
@@ -259,13 +286,15 @@ static int look(struct journal *j, const struct snapshot *s, bool *ret_idle,
 		else if (outcome != OUTCOME_CURRENT)
 			r = -EAGAIN;
 	}
+	if (r == 0 && watch)
+		watch_finding(s, &f, watch);
 	for (unsigned i = 0; i < f.count; i++)
 		journal_transaction_clear(&f.transactions[i]);
 	return r;
 }
 
-int journal_refresh(struct journal *j, struct journal_mark *ret, bool *ret_idle,
-		    const char **ret_reason)
+int journal_refresh(struct journal *j, struct journal_mark *ret, struct fs_watch *watch,
+		    bool *ret_idle, const char **ret_reason)
 {
 	uint64_t idle_rounds = 0;
 	struct journal_mark last = {0};
@@ -277,7 +306,7 @@ int journal_refresh(struct journal *j, struct journal_mark *ret, bool *ret_idle,
 
 		if (!snapshot_take(j, &s))
 			return -ENODEV;
-		r = look(j, &s, ret_idle, ret_reason);
+		r = look(j, &s, watch, ret_idle, ret_reason);
 		log_put(s.log);
 		if (r == 0)
 			*ret = s.now;

@@ -54,12 +54,13 @@ int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_
 void journal_unload(struct journal *j);
 
 /*
- * Learns what was committed by now.  0 and *ret; *ret_idle: the log is empty, so
+ * Learns what was committed by now.  0 and *ret; *watch, if wanted, gets what was looked at if
+ * that alone can tell that there is nothing more; *ret_idle: the log is empty, so
  * nobody need have the file system mounted.  -ENODEV: nothing is loaded; -EAGAIN: it
  * is changing too fast; else as jbd2_super_parse().
  */
-int journal_refresh(struct journal *j, struct journal_mark *ret, bool *ret_idle,
-		    const char **ret_reason);
+int journal_refresh(struct journal *j, struct journal_mark *ret, struct fs_watch *watch,
+		    bool *ret_idle, const char **ret_reason);
 /* Reads block of the file system, of block_size bytes: 0, -EAGAIN its copy in the log is gone,
  * -EIO, -ENOMEM. */
 int journal_read(struct journal *j, struct fs *fs, uint64_t block, uint32_t block_size,

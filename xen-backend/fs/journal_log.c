@@ -24,14 +24,26 @@ int journal_log_block(const struct journal_log *log, uint32_t pos, uint8_t *ret)
 	return fs_file_read(log->fs, &log->file, (uint64_t)pos * size, ret, size) < 0 ? -EIO : 0;
 }
 
-int journal_log_super(const struct journal_log *log, uint32_t block_size, struct jbd2_super *ret,
+int journal_log_head(const struct journal_log *log, uint32_t pos, uint8_t ret[JBD2_HEAD_BYTES])
+{
+	uint64_t offset = (uint64_t)pos * log->super.block_size;
+
+	return fs_file_read(log->fs, &log->file, offset, ret, JBD2_HEAD_BYTES) < 0 ? -EIO : 0;
+}
+
+uint64_t journal_log_place(const struct journal_log *log, uint32_t pos)
+{
+	return fs_file_place(&log->file, (uint64_t)pos * log->super.block_size);
+}
+
+int journal_log_super(const struct journal_log *log, uint32_t block_size,
+		      uint8_t raw[JBD2_SUPER_BYTES], struct jbd2_super *ret,
 		      const char **ret_reason)
 {
-	uint8_t raw[JBD2_SUPER_BYTES];
 	struct jbd2_super s;
 	int r;
 
-	if (fs_file_read(log->fs, &log->file, 0, raw, sizeof(raw)) < 0) {
+	if (fs_file_read(log->fs, &log->file, 0, raw, JBD2_SUPER_BYTES) < 0) {
 		*ret_reason = "its journal cannot be read";
 		return -EIO;
 	}

@@ -31,9 +31,13 @@ struct journal_transaction {
 	size_t num_revoked;
 };
 
-/* Reads the superblock as it is now, without touching log->super; as jbd2_super_parse(). */
-int journal_log_super(const struct journal_log *log, uint32_t block_size, struct jbd2_super *ret,
+/* Reads the superblock as it is now, without touching log->super; as jbd2_super_parse().  raw is
+ * filled with its bytes. */
+int journal_log_super(const struct journal_log *log, uint32_t block_size,
+		      uint8_t raw[JBD2_SUPER_BYTES], struct jbd2_super *ret,
 		      const char **ret_reason);
+/* Where it is, and where the block at pos is, in the volume. */
+uint64_t journal_log_place(const struct journal_log *log, uint32_t pos);
 
 /*
  * The transaction that begins at pos, if it is that of id and committed: 1 and *ret, to be
@@ -45,5 +49,7 @@ void journal_transaction_clear(struct journal_transaction *t);
 
 /* The block at pos as it lies in the log: 0, -EIO. */
 int journal_log_block(const struct journal_log *log, uint32_t pos, uint8_t *ret);
+/* Its first bytes: all that jbd2_block_kind() looks at. */
+int journal_log_head(const struct journal_log *log, uint32_t pos, uint8_t ret[JBD2_HEAD_BYTES]);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "fs/fs.h"
 #include "layout/partition.h"
+#include "layout/place.h"
 #include "layout/volumes.h"
 
 /* Of one directory's note: what a disk of a hundred partitions has to say is cut. */

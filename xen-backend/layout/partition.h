@@ -40,8 +40,4 @@ bool disk_type_is_encrypted(const char *type);
 int layout_check_fit(struct image *const *images, unsigned num_images,
 		     const struct image_layout *layout, const char *layout_path, char **ret_error);
 
-/* Where a file system of the layout lies; -EIO: not inside its image. */
-int layout_volume(struct image *const *images, const struct layout_filesystem *lfs,
-		  struct volume **ret);
-
 #endif

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layout/lvm.h"
 #include "layout/partition.h"
+#include "layout/place.h"
 
 struct finder {
 	struct image *const *images;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "fs/fs.h"
 #include "layout/partition.h"
+#include "layout/place.h"
 #include "provision/agree.h"
 #include "provision/appliance.h"
 #include "provision/inspect.h"

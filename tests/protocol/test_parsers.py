@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The confined processes that interpret images: what they are left with, and their ends."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from tests.support.daemon import Daemon, Image, binary, open_block
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def image(tmp_path):
+    return Image(tmp_path)
+
+
+@pytest.fixture
+def daemon(tmp_path, image):
+    daemon = Daemon(tmp_path, image)
+    yield daemon
+    daemon.kill()
+
+
+def parser_of(daemon):
+    return daemon.status()["datanodes"][0]["parser"]
+
+
+def fields(pid):
+    with open(f"/proc/{pid}/status") as lines:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
+
+
+def test_is_confined(daemon):
+    pid = parser_of(daemon)["pid"]
+    status = fields(pid)
+    assert status["Seccomp"] == "2"
+    assert status["NoNewPrivs"] == "1"
+    if os.geteuid() == 0:
+        assert status["Uid"].split() == [str(NOBODY)] * 4
+        assert int(status["CapEff"], 16) == 0
+    files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    kinds = {"socket" if f.startswith("socket:") else f for f in files}
+    assert kinds <= {"socket", "/dev/null", str(daemon.log_path), str(daemon.folder / "dn.img")}
+
+
+def test_vreadd_has_no_library_that_interprets():
+    needed = subprocess.run(
+        ["readelf", "-d", binary()], capture_output=True, text=True, check=True
+    ).stdout
+    assert "libjansson" in needed
+    assert "libext2fs" not in needed and "libblkid" not in needed
+
+
+def test_reads_go_on_when_it_is_killed(image, daemon):
+    first, second = image.blocks[1:3]
+    with daemon.front() as front:
+        handle = open_block(front, first)
+        before = front.read(handle, 0, 4096)
+        old = parser_of(daemon)["pid"]
+        os.kill(old, signal.SIGKILL)
+        assert front.read(handle, 0, 4096) == before
+        daemon.wait_until(lambda: parser_of(daemon)["state"] == "running")
+        status = parser_of(daemon)
+        assert status["pid"] != old
+        assert status["restarts"] == 1
+        assert status["last-end"] == "killed by SIGKILL"
+        open_block(front, second)
+    assert "the parser of its images is started again: killed by SIGKILL" in daemon.log()
+    assert daemon.stop() == 0

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vread-parser - interprets a datanode's images for vreadd, and can do nothing else.
+ *
+ * vreadd starts it; parser.h says why, protocol.h how they talk.  Threads are made
+ * before the system calls that make them are given up, and answer nothing
+ * before that.
+ */
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "parser/protocol.h"
+#include "parser/sandbox.h"
+#include "parser/serve.h"
+
+/* All threads are there; none can do much any more. */
+static pthread_barrier_t started, confined;
+
+/* The other end of one channel being gone, all are. */
+__attribute__((noreturn)) static void answer(int channel)
+{
+	pthread_barrier_wait(&confined);
+	serve(PARSER_FIRST_FD + channel);
+	_exit(EXIT_SUCCESS);
+}
+
+static void *run(void *arg)
+{
+	pthread_barrier_wait(&started);
+	answer((int)(intptr_t)arg);
+}
+
+static bool was_started_by_vreadd(void)
+{
+	struct stat st;
+
+	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
+		if (fstat(PARSER_FIRST_FD + (int)i, &st) < 0 || !S_ISSOCK(st.st_mode))
+			return false;
+	return true;
+}
+
+static void fail(int log, const char *what, int error)
+{
+	dprintf(log, "vread-parser: %s: %s\n", what, strerror(-error));
+	exit(EXIT_FAILURE);
+}
+
+/* What is said once a guest's images are read, a guest may have made us say; only a sanitizer's
+ * report is wanted.  Returns where to write until then: close() it. */
+static int silence(void)
+{
+	int log = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, PARSER_FIRST_FD + (int)PARSER_CHANNELS);
+
+#ifndef __SANITIZE_ADDRESS__
+	dup2(STDOUT_FILENO, STDERR_FILENO); /* /dev/null */
+#endif
+	return log;
+}
+
+int main(void)
+{
+	const char *what;
+	int log, r;
+
+	if (!was_started_by_vreadd()) {
+		fputs("vread-parser: it is started by vreadd(8), and of no use by itself\n",
+		      stderr);
+		return EXIT_FAILURE;
+	}
+	log = silence();
+	r = sandbox_drop_rights(&what);
+	if (r < 0)
+		fail(log, what, r);
+	json_object_seed(0); /* which reads a file: not when the first object is made */
+	pthread_barrier_init(&started, NULL, PARSER_CHANNELS);
+	pthread_barrier_init(&confined, NULL, PARSER_CHANNELS);
+	for (intptr_t i = 1; i < (intptr_t)PARSER_CHANNELS; i++) {
+		pthread_t thread;
+
+		r = -pthread_create(&thread, NULL, run, (void *)i);
+		if (r < 0)
+			fail(log, "cannot make a thread", r);
+	}
+	pthread_barrier_wait(&started);
+	r = sandbox_filter(&what);
+	if (r < 0)
+		fail(log, what, r);
+	close(log);
+	answer(0);
+}
