@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Volume groups of LVM2, from their physical volumes up; see lvm.h. */
+/* The logical volumes of LVM2's groups, segment by segment; see lvm.h. */
 #include "layout/lvm.h"
 
 #include <errno.h>
@@ -8,208 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layout/lvm_label.h"
-#include "layout/lvm_text.h"
+#include "layout/lvm_group.h"
 
-#define SECTOR 512U
-#define MAX_TEXT_BYTES LVM_TEXT_MAX_BYTES /* of all groups together */
 #define MAX_GROUP_PHYSICAL 1024U
 
-/* What a physical volume itself says of its group. */
-struct member {
-	char uuid[LVM_UUID_LENGTH + 1];
-	char group[LVM_UUID_LENGTH + 1]; /* UUID; "": not known */
-	bool alone;                      /* it is in none */
-};
-
-/* One volume group, by the newest metadata found of it. */
-struct group {
-	char uuid[LVM_UUID_LENGTH + 1];
-	char name[LVM_MAX_NAME + 1];
-	uint64_t seqno;
-	char *raw;
-	size_t length;
-	struct lvm_text *text;
-	const struct lvm_node *node;
-	uint64_t extent; /* bytes */
-};
-
 struct finder {
-	struct image *const *images;
-	struct lvm_physical *physical;
-	unsigned num_physical;
-	struct member *members; /* one per physical */
-	struct group *groups;
-	unsigned num_groups;
-	size_t text_bytes; /* of the groups */
+	struct lvm_groups groups;
 	struct lvm_found *found;
 };
 
-/* ---- names and UUIDs --------------------------------------------------------------- */
-
-static bool take_name(struct lvm_span from, char to[LVM_MAX_NAME + 1])
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789+_.-";
-
-	if (from.length == 0 || from.length > LVM_MAX_NAME || from.at[0] == '-' ||
-	    (from.at[0] == '.' && from.length <= 2))
-		return false;
-	memcpy(to, from.at, from.length);
-	to[from.length] = '\0';
-	return strspn(to, letters) == from.length;
-}
-
-static bool same_span(struct lvm_span a, struct lvm_span b)
-{
-	return a.length == b.length && !memcmp(a.at, b.at, a.length);
-}
-
-/* In text a UUID has dashes. */
-static bool take_uuid(const struct lvm_node *parent, char to[LVM_UUID_LENGTH + 1])
-{
-	const struct lvm_node *id = lvm_child(parent, "id", LVM_STRING);
-	size_t n = 0;
-
-	for (size_t i = 0; id && i < id->string.length; i++) {
-		if (id->string.at[i] == '-')
-			continue;
-		if (n == LVM_UUID_LENGTH)
-			return false;
-		to[n++] = id->string.at[i];
-	}
-	to[n] = '\0';
-	return n == LVM_UUID_LENGTH;
-}
-
-/* ---- groups --------------------------------------------------------------------- */
-
-static void group_clear(struct group *g)
-{
-	lvm_text_free(g->text);
-	free(g->raw);
-	*g = (struct group){0};
-}
-
-/* The one section of a metadata text, with what identifies it. */
-static bool describe_group(struct group *g)
-{
-	const struct lvm_node *n = lvm_text_root(g->text)->child;
-	uint64_t sectors = 0;
-
-	while (n && n->kind != LVM_SECTION)
-		n = n->next;
-	g->node = n;
-	return n && take_name(n->name, g->name) && take_uuid(n, g->uuid) &&
-	       lvm_number(n, "seqno", &g->seqno) && lvm_number(n, "extent_size", &sectors) &&
-	       sectors != 0 && !__builtin_mul_overflow(sectors, SECTOR, &g->extent);
-}
-
-/* Takes over *g: of two copies of a group's metadata the newer stays. */
-static void keep_newest(struct finder *f, struct group *g)
-{
-	for (unsigned i = 0; i < f->num_groups; i++) {
-		struct group *known = &f->groups[i], older = *known;
-
-		if (strcmp(known->uuid, g->uuid))
-			continue;
-		if (g->seqno > known->seqno)
-			*known = *g;
-		else
-			older = *g;
-		f->text_bytes -= older.length;
-		group_clear(&older);
-		return;
-	}
-	f->groups[f->num_groups++] = *g;
-}
-
-/* Errors are those of lvm_metadata_read(). */
-static int read_group(struct finder *f, struct volume *pv, const struct lvm_area *area,
-		      struct group *ret, const char **ret_reason)
-{
-	int r = lvm_metadata_read(pv, area, &ret->raw, &ret->length, ret_reason);
-
-	if (r == 0 && ret->length > MAX_TEXT_BYTES - f->text_bytes) {
-		*ret_reason = "there is more metadata of LVM than is looked at";
-		return -EINVAL;
-	}
-	if (r == 0)
-		r = lvm_text_parse(ret->raw, ret->length, &ret->text, ret_reason);
-	if (r == 0 && !describe_group(ret)) {
-		*ret_reason = "its metadata does not describe a volume group";
-		return -EINVAL;
-	}
-	return r;
-}
-
-static int read_area(struct finder *f, struct volume *pv, const struct lvm_area *area,
-		     unsigned number)
-{
-	struct lvm_physical *physical = &f->physical[number];
-	struct group g = {0};
-	int r = read_group(f, pv, area, &g, &physical->problem);
-
-	if (r < 0) {
-		group_clear(&g);
-		return r;
-	}
-	strcpy(physical->group, g.name);
-	strcpy(f->members[number].group, g.uuid);
-	f->text_bytes += g.length;
-	keep_newest(f, &g);
-	return 0;
-}
-
-/* One whole copy of the metadata is enough. */
-static int read_areas(struct finder *f, struct volume *pv, const struct lvm_label *label,
-		      unsigned number)
-{
-	unsigned whole = 0, empty = 0;
-
-	for (unsigned i = 0; i < label->num_metadata; i++) {
-		int r = read_area(f, pv, &label->metadata[i], number);
-
-		if (r == -ENOMEM)
-			return r;
-		whole += r == 0;
-		empty += r == -ENODATA;
-	}
-	if (whole)
-		f->physical[number].problem = NULL;
-	f->members[number].alone = empty && empty == label->num_metadata;
-	return 0;
-}
-
-static int read_physical(struct finder *f, unsigned number)
-{
-	struct lvm_physical *physical = &f->physical[number];
-	struct lvm_label label = {0};
-	struct volume *pv;
-	int r = volume_new_range(f->images[physical->image], physical->offset, physical->length,
-				 &pv);
-
-	physical->group[0] = '\0';
-	physical->problem = NULL;
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0) {
-		physical->problem = "it lies outside the image";
-		return 0;
-	}
-	if (lvm_label_read(pv, &label, &physical->problem) == 0) {
-		strcpy(f->members[number].uuid, label.uuid);
-		r = read_areas(f, pv, &label, number);
-	}
-	volume_free(pv);
-	return r;
-}
-
-/* ---- logical volumes ------------------------------------------------------------- */
-
 /* A volume that is being looked at. */
 struct candidate {
-	const struct group *group;
+	const struct lvm_group *group;
 	const struct lvm_node *node;
 	struct lvm_volume *volume;
 };
@@ -233,15 +43,15 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct candidate *c, con
 static int find_place(const struct finder *f, struct candidate *c, const char *uuid,
 		      const struct lvm_physical **ret)
 {
-	const struct member *m = NULL;
+	const struct lvm_member *m = NULL;
 
-	for (unsigned i = 0; i < f->num_physical; i++) {
-		if (strcmp(f->members[i].uuid, uuid))
+	for (unsigned i = 0; i < f->groups.num_physical; i++) {
+		if (strcmp(f->groups.members[i].uuid, uuid))
 			continue;
 		if (m)
 			return refuse(c, "there are two physical volumes with the UUID %s", uuid);
-		m = &f->members[i];
-		*ret = &f->physical[i];
+		m = &f->groups.members[i];
+		*ret = &f->groups.physical[i];
 	}
 	if (!m)
 		return refuse(c, "physical volume %s of its group is on none of the disks", uuid);
@@ -258,14 +68,14 @@ static int find_physical(const struct finder *f, struct candidate *c, struct lvm
 	const struct lvm_node *n = all ? all->child : NULL;
 	char uuid[LVM_UUID_LENGTH + 1];
 
-	while (n && !(n->kind == LVM_SECTION && same_span(n->name, name)))
+	while (n && !(n->kind == LVM_SECTION && lvm_same_span(n->name, name)))
 		n = n->next;
 	if (!n)
 		return refuse(c,
 			      "it lies on %.*s, which is no physical volume (it is being moved?)",
 			      (int)(name.length < LVM_MAX_NAME ? name.length : LVM_MAX_NAME),
 			      name.at);
-	if (!take_uuid(n, uuid))
+	if (!lvm_take_uuid(n, uuid))
 		return refuse(c, "a physical volume of its group has no UUID");
 	if (lvm_has_flag(n, "flags", "MISSING") || lvm_has_flag(n, "status", "MISSING"))
 		return refuse(c, "physical volume %s is marked as missing", uuid);
@@ -283,7 +93,7 @@ static bool place_extents(const struct candidate *c, const struct lvm_node *pv,
 	if (!lvm_number(pv, "pe_start", &start) || !lvm_number(pv, "pe_count", &extents) ||
 	    first > extents || count > extents - first)
 		return false;
-	if (__builtin_mul_overflow(start, SECTOR, &start) ||
+	if (__builtin_mul_overflow(start, LVM_SECTOR, &start) ||
 	    __builtin_mul_overflow(first, c->group->extent, &offset) ||
 	    __builtin_add_overflow(offset, start, &offset) ||
 	    __builtin_mul_overflow(count, c->group->extent, &end) ||
@@ -330,7 +140,7 @@ static bool segment_numbers(const struct candidate *c, const struct lvm_node *se
 	if (stripes == 1)
 		return true;
 	return lvm_number(segment, "stripe_size", &size) && size != 0 &&
-	       !__builtin_mul_overflow(size, SECTOR, &ret->stripe_size) &&
+	       !__builtin_mul_overflow(size, LVM_SECTOR, &ret->stripe_size) &&
 	       ret->length / stripes % ret->stripe_size == 0;
 }
 
@@ -390,7 +200,7 @@ static bool is_named(const struct lvm_node *segment, const char *role, struct lv
 {
 	const struct lvm_node *n = lvm_child(segment, role, LVM_STRING);
 
-	return n && same_span(n->string, name);
+	return n && lvm_same_span(n->string, name);
 }
 
 static int check_snapshot(struct candidate *c, const struct lvm_node *segment)
@@ -420,7 +230,7 @@ static int check_snapshots(struct candidate *c)
 
 static int check_group(const struct finder *f, struct candidate *c)
 {
-	const struct group *g = c->group;
+	const struct lvm_group *g = c->group;
 	const struct lvm_node *all = lvm_child(g->node, "physical_volumes", LVM_SECTION);
 	unsigned count = 0;
 
@@ -429,8 +239,8 @@ static int check_group(const struct finder *f, struct candidate *c)
 		if (++count > MAX_GROUP_PHYSICAL)
 			return refuse(c, "its group has more than %u physical volumes",
 				      MAX_GROUP_PHYSICAL);
-	for (unsigned i = 0; i < f->num_groups; i++)
-		if (&f->groups[i] != g && !strcmp(f->groups[i].name, g->name))
+	for (unsigned i = 0; i < f->groups.count; i++)
+		if (&f->groups.list[i] != g && !strcmp(f->groups.list[i].name, g->name))
 			return refuse(c, "there are two volume groups of that name; rename one "
 					 "(vgrename)");
 	if (lvm_has_flag(g->node, "status", "EXPORTED") ||
@@ -481,7 +291,7 @@ static void clear_segments(struct lvm_volume *v)
 	v->num_segments = 0;
 }
 
-static int add_volume(struct finder *f, const struct group *g, const struct lvm_node *node)
+static int add_volume(struct finder *f, const struct lvm_group *g, const struct lvm_node *node)
 {
 	struct lvm_volume *v = &f->found->volumes[f->found->num_volumes];
 	struct candidate c = {g, node, v};
@@ -489,7 +299,7 @@ static int add_volume(struct finder *f, const struct group *g, const struct lvm_
 	int r;
 
 	if (node->kind != LVM_SECTION || !lvm_has_flag(node, "status", "VISIBLE") ||
-	    !take_name(node->name, name))
+	    !lvm_take_name(node->name, name))
 		return 0;
 	if (f->found->num_volumes == LVM_MAX_VOLUMES) {
 		f->found->cut = true;
@@ -510,48 +320,28 @@ static int add_volumes(struct finder *f)
 	f->found->volumes = calloc(LVM_MAX_VOLUMES + 1, sizeof(*f->found->volumes));
 	if (!f->found->volumes)
 		return -ENOMEM;
-	for (unsigned i = 0; i < f->num_groups; i++) {
+	for (unsigned i = 0; i < f->groups.count; i++) {
 		const struct lvm_node *all =
-			lvm_child(f->groups[i].node, "logical_volumes", LVM_SECTION);
+			lvm_child(f->groups.list[i].node, "logical_volumes", LVM_SECTION);
 
 		for (const struct lvm_node *n = all ? all->child : NULL; n && r == 0; n = n->next)
-			r = add_volume(f, &f->groups[i], n);
+			r = add_volume(f, &f->groups.list[i], n);
 	}
 	return r;
-}
-
-static int find_all(struct finder *f)
-{
-	/* Each area can hold another group's metadata. */
-	f->groups = calloc((size_t)f->num_physical * LVM_MAX_METADATA_AREAS, sizeof(*f->groups));
-	f->members = calloc(f->num_physical, sizeof(*f->members));
-	if (!f->groups || !f->members)
-		return -ENOMEM;
-	for (unsigned i = 0; i < f->num_physical; i++) {
-		int r = read_physical(f, i);
-
-		if (r < 0)
-			return r;
-	}
-	return add_volumes(f);
 }
 
 int lvm_find(struct image *const *images, struct lvm_physical *physical, unsigned num_physical,
 	     struct lvm_found *ret)
 {
 	struct lvm_found found = {0};
-	struct finder f = {
-		.images = images,
-		.physical = physical,
-		.num_physical = num_physical,
-		.found = &found,
-	};
-	int r = num_physical ? find_all(&f) : 0;
+	struct finder f = {.found = &found};
+	int r = 0;
 
-	for (unsigned i = 0; i < f.num_groups; i++)
-		group_clear(&f.groups[i]);
-	free(f.groups);
-	free(f.members);
+	if (num_physical)
+		r = lvm_groups_read(images, physical, num_physical, &f.groups);
+	if (r == 0)
+		r = add_volumes(&f);
+	lvm_groups_clear(&f.groups);
 	if (r < 0)
 		lvm_found_clear(&found);
 	else
