@@ -3,8 +3,10 @@
 #include "layout/window.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Superblocks, partition tables and labels of volume managers are there. */
@@ -22,13 +24,27 @@ static int copy(int fd, struct volume *v, uint64_t offset, size_t length)
 	return r;
 }
 
+/* Memory is taken by the page, and a range may begin and end within one. */
+static bool has_room(int fd, uint64_t length)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), taken;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	taken = (uint64_t)st.st_blocks * 512 + 2 * page;
+	return taken <= WINDOW_MAX_BYTES && length <= WINDOW_MAX_BYTES - taken;
+}
+
 int window_add(int fd, struct volume *v, uint64_t offset, uint64_t length)
 {
 	uint64_t size = volume_size(v);
 
 	if (offset >= size)
 		return 0;
-	return copy(fd, v, offset, (size_t)(length < size - offset ? length : size - offset));
+	if (length > size - offset)
+		length = size - offset;
+	return has_room(fd, length) ? copy(fd, v, offset, (size_t)length) : -EFBIG;
 }
 
 int window_open(struct volume *v)
