@@ -160,7 +160,7 @@ def test_base_of_a_guest_that_names_a_file(raw, tmp_path):
                 "--object",
                 "secret,id=s,data=x",
                 "-o",
-                "encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10",
+                "encrypt.format=aes,encrypt.key-secret=s",
             ],
             "encrypted",
         ),

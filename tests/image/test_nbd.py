@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def vdi(tmp_path, content):
 def children(process):
     tasks = Path(f"/proc/{process.pid}/task").iterdir()
     return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+
+
+def servers(blocks):
+    """The qemu-nbd processes of a blockctl, which has parsers, too."""
+    pids = children(blocks.process)
+    return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "qemu-nbd\n"]
 
 
 def is_running(pid):
@@ -203,24 +210,107 @@ def test_written_to_all_the_time(vdi):
     assert name == "EBUSY" and "written to" in text
 
 
-def test_opened_again_by_the_next_look(tmp_path):
+# ---- under a parser ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def written():
+    """Blocks of the disk below."""
+    return []
+
+
+@pytest.fixture
+def datanode(tmp_path, written):
+    """A blockctl of a VDI, which a parser can be shown only by who started qemu-nbd."""
     directory = DataDirectory(tmp_path / "data")
-    block = directory.add(1, 300_000)
+    written += [directory.add(n, 300_000) for n in range(1, 4)]
     disk = Disk(tmp_path, [directory], table="gpt")
     path = tmp_path / "disk.vdi"
     run(*CONVERT, "-f", "raw", "-O", "vdi", disk.path, path)
     with blockctl(dn1=DataDirs(f"qemu-vdi:{path}", ["/dfs/data"])) as blocks:
-        handle = blocks.open(block)
-        assert handle.read_all() == block.content()
-        os.utime(path)
-        with pytest.raises(BlockError) as caught:
-            handle.read(0, 1000)
-        assert caught.value.exposed == 0
-        blocks.look()
-        assert blocks.open(block).read_all() == block.content()
-        (old, new) = children(blocks.process)
-        wait_until(lambda: not is_running(old))
-        assert is_running(new)
+        blocks.path = path
+        yield blocks
+
+
+def parser_of(blocks):
+    return blocks.status()[0]["parser"]
+
+
+def is_restarted(blocks, times):
+    parser = parser_of(blocks)
+    return (parser["state"], parser["restarts"]) == ("running", times)
+
+
+def assert_not_opened(blocks, block, *names):
+    with pytest.raises(BlockError) as caught:
+        blocks.open(block)
+    assert caught.value.name in names
+
+
+def test_opened_again_by_the_next_look(datanode, written):
+    handle = datanode.open(written[0])
+    (old,) = servers(datanode)
+    assert handle.read_all() == written[0].content()
+    os.utime(datanode.path)
+    with pytest.raises(BlockError) as caught:
+        handle.read(0, 1000)
+    assert caught.value.exposed == 0
+    datanode.look()
+    assert datanode.open(written[0]).read_all() == written[0].content()
+    wait_until(lambda: not is_running(old))
+    (new,) = [pid for pid in servers(datanode) if pid != old]
+    assert is_running(new)
+
+
+def test_server_dies_under_a_parser(datanode, written):
+    """Nothing more is read, the parser is no worse for it, and the next look starts another."""
+    parser = parser_of(datanode)
+    (server,) = servers(datanode)
+    os.kill(server, signal.SIGKILL)
+    wait_until(lambda: not is_running(server))
+    for block in written:
+        assert_not_opened(datanode, block, "EIO", "EAGAIN")
+    assert parser_of(datanode) == parser
+    datanode.look()
+    assert datanode.open(written[0]).read_all() == written[0].content()
+    assert parser_of(datanode)["restarts"] == 0
+
+
+def test_parser_dies_under_a_feed(datanode, written):
+    """The next one is shown the same image by the same qemu-nbd, again and again."""
+    (server,) = servers(datanode)
+    handle = datanode.open(written[0])
+    for times, block in enumerate(written, 1):
+        os.kill(parser_of(datanode)["pid"], signal.SIGKILL)
+        wait_until(partial(is_restarted, datanode, times))
+        assert datanode.open(block).read_all() == block.content()
+    assert handle.read_all() == written[0].content()
+    assert servers(datanode) == [server]
+
+
+def test_slow_server_under_a_parser(datanode, written):
+    """Waited for, by the parser and by who asks it."""
+    (server,) = servers(datanode)
+    os.kill(server, signal.SIGSTOP)
+    waker = threading.Timer(0.5, os.kill, (server, signal.SIGCONT))
+    waker.start()
+    try:
+        assert datanode.open(written[0]).read_all() == written[0].content()
+    finally:
+        waker.join()
+    assert parser_of(datanode)["restarts"] == 0
+
+
+@pytest.mark.slow
+def test_server_hangs_under_a_parser(datanode, written):
+    (server,) = servers(datanode)
+    os.kill(server, signal.SIGSTOP)
+    for block in written:
+        assert_not_opened(datanode, block, "EIO", "EAGAIN")
+    wait_until(lambda: not is_running(server))
+    assert parser_of(datanode)["restarts"] == 0
+    datanode.look()
+    assert datanode.open(written[0]).read_all() == written[0].content()
 
 
 @needs_root
