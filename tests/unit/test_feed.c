@@ -198,8 +198,9 @@ static struct image *open_fed(struct feeding *f)
 	struct image *fed = NULL;
 	char *error = NULL;
 
-	assert_int_equal(
-		image_open_fed(path, SOURCE_BUFFERED, IMAGE_BYTES, f->client, &fed, &error), 0);
+	assert_int_equal(image_open_fed(path, SOURCE_BUFFERED, IMAGE_BYTES, f->client, &fed,
+					&error),
+			 0);
 	f->client = -1; /* the image's */
 	return fed;
 }
