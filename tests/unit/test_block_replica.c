@@ -74,6 +74,21 @@ static struct block_replica *find(struct replica_cache *c, const void *dir, int6
 	return r;
 }
 
+/* A guest may say that all its blocks lie in their inodes. */
+static void content_is_weighed(void **state)
+{
+	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
+	struct block_files files = {.data = {.size = 5 * UNIT, .content = calloc(5, UNIT)}};
+	struct block_replica *plain = make(&dir_a, 1, 5 * UNIT);
+	struct block_replica *r = replica_new(NULL, NULL, &key, &files, basis(true));
+
+	(void)state;
+	assert_non_null(r);
+	assert_int_equal(replica_weight(r), replica_weight(plain) + 5 * UNIT);
+	replica_put(plain);
+	replica_put(r);
+}
+
 static void found_by_whole_key(void **state)
 {
 	struct replica_cache *c = replica_cache_new();
@@ -222,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_units_only),
 		cmocka_unit_test(last_unit_may_be_short),
+		cmocka_unit_test(content_is_weighed),
 		cmocka_unit_test(found_by_whole_key),
 		cmocka_unit_test(nothing_is_recorded_where_others_write),
 		cmocka_unit_test(oldest_go_first),

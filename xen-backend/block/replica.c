@@ -54,11 +54,16 @@ void replica_put(struct block_replica *r)
 	free(r);
 }
 
+/* Its extents' array has room for more, and a small one's bytes are kept as content. */
+static size_t file_weight(const struct fs_file *f)
+{
+	return 2 * sizeof(struct fs_extent) * f->num_extents + (f->content ? f->size : 0);
+}
+
 size_t replica_weight(const struct block_replica *r)
 {
 	return sizeof(*r) + r->num_units / 8 + parser_basis_weight(r->basis) +
-	       2 * sizeof(struct fs_extent) *
-		       ((size_t)r->files.data.num_extents + r->files.meta.num_extents);
+	       file_weight(&r->files.data) + file_weight(&r->files.meta);
 }
 
 bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_t length)
