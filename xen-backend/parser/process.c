@@ -86,36 +86,6 @@ static bool wait_until(struct parser *p, uint64_t ms)
 	return pthread_cond_timedwait(&p->changed, &p->lock, &t) != ETIMEDOUT;
 }
 
-/* ---- one exchange ---------------------------------------------------------------- */
-
-/* 0 and *ret_result, or negative errno: the process is of no use any more. */
-static int exchange(struct channel *c, const struct parser_question *q, unsigned limit_ms, int fd,
-		    int *ret_result)
-{
-	struct parser_header header;
-	struct wire_in in;
-	int r;
-
-	channel_begin(c);
-	q->write(q->ctx, &c->out);
-	if (c->out.failed) {
-		*ret_result = -ENOMEM;
-		return 0;
-	}
-	r = channel_limit(c, limit_ms);
-	if (r == 0)
-		r = channel_send(c, q->kind, 0, fd);
-	if (r == 0)
-		r = channel_receive(c, &header, &in, NULL);
-	if (r < 0)
-		return r;
-	if (header.kind != q->kind || header.result > 0 || header.result < -4095 ||
-	    !q->read(q->ctx, header.result, &in) || !wire_done(&in))
-		return -EBADMSG;
-	*ret_result = header.result;
-	return 0;
-}
-
 /* Under the lock. */
 static void kill_process(struct parser *p)
 {
@@ -265,7 +235,8 @@ static int give_file(void *ctx, struct source *file)
 {
 	struct parser *p = ctx;
 	struct parser_question q = {PARSER_FILE, false, write_path, read_nothing, file};
-	int result, r = exchange(&p->channels[0], &q, p->answer_ms, source_fd(file), &result);
+	int result,
+		r = parser_exchange(&p->channels[0], &q, p->answer_ms, source_fd(file), &result);
 
 	return r < 0 ? r : result;
 }
@@ -293,7 +264,7 @@ static int give_feed(struct parser *p, unsigned i)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	*f = (struct feeder){.image = p->images[i], .socket = pair[0]};
-	r = exchange(&p->channels[0], &q, p->answer_ms, pair[1], &result);
+	r = parser_exchange(&p->channels[0], &q, p->answer_ms, pair[1], &result);
 	close(pair[1]);
 	if (r == 0)
 		r = result;
@@ -365,14 +336,14 @@ static int tell(struct parser *p)
 		if (p->images[i] && image_needs_feed(p->images[i]))
 			r = give_feed(p, i);
 	if (r == 0)
-		r = exchange(&p->channels[0], &setup, p->answer_ms, -1, &result);
+		r = parser_exchange(&p->channels[0], &setup, p->answer_ms, -1, &result);
 	if (r == 0)
 		r = result;
 	pthread_mutex_lock(&p->lock);
 	use.ctx = p->layout_text;
 	pthread_mutex_unlock(&p->lock);
 	if (r == 0 && use.ctx)
-		r = exchange(&p->channels[0], &use, LONG_ANSWER_MS, -1, &result);
+		r = parser_exchange(&p->channels[0], &use, LONG_ANSWER_MS, -1, &result);
 	if (r == 0)
 		r = result;
 	return r < 0 ? fail(p, r, "it could not be set up") : 0;
@@ -560,7 +531,7 @@ int parser_ask(struct parser *p, const struct parser_question *q)
 
 		if (!c)
 			break;
-		r = exchange(c, q, limit, -1, &result);
+		r = parser_exchange(c, q, limit, -1, &result);
 		give_back(p, c, incarnation, r);
 		if (r == 0)
 			return result;

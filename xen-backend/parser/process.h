@@ -19,6 +19,11 @@ struct parser_question {
 	void *ctx;
 };
 
+/* Over one channel, with a descriptor unless fd is -1: 0 and *ret_result, or negative errno: the
+ * process at its other end is of no use any more. */
+int parser_exchange(struct channel *c, const struct parser_question *q, unsigned limit_ms, int fd,
+		    int *ret_result);
+
 /* The answer's result, or -EBUSY: there is none, -ENOMEM.  A parser that ends meanwhile is asked
  * once more when it was started again. */
 int parser_ask(struct parser *p, const struct parser_question *q);
