@@ -60,7 +60,7 @@ static void question(struct fs *fs, struct base *b, struct bytes changes, bool s
 	}
 	change(b, changes, sums, 1);
 	tour(fs, view);
-	if (fs_view_confirm(view, &basis) == 0) {
+	if (fs_view_confirm(view, &basis, NULL) == 0) {
 		check(fs_basis_is_clean(basis) == fs_view_is_clean(view));
 		(void)fs_basis_check(fs, basis, NULL);
 		change(b, changes, sums, 2);

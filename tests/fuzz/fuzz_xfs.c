@@ -253,7 +253,7 @@ static void question(struct fs *fs, struct xfs_base *b, struct bytes changes, bo
 	}
 	change(b, changes, sums, 1);
 	tour(fs, view);
-	if (fs_view_confirm(view, &basis) == 0) {
+	if (fs_view_confirm(view, &basis, NULL) == 0) {
 		(void)fs_basis_check(fs, basis, NULL);
 		change(b, changes, sums, 2);
 		(void)fs_basis_check(fs, basis, NULL);

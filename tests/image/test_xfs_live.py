@@ -2,13 +2,14 @@
 """Blocks on XFS its owner has mounted: what is committed is read, at once and right, and what is
 not is not.  What test_live.py asks of ext4 is asked here of XFS."""
 
+import random
 import subprocess
 
 import pytest
 
 from tests.image.test_live import churn, content, refused, state
 from tests.support.disk import BlockError, blockctl
-from tests.support.owner import LiveBlock, needs_root
+from tests.support.owner import LiveBlock, fsync, needs_root
 from tests.support.xfs_owner import PARAMS, XfsOwner
 from tools.vreadd import DataDirs
 
@@ -40,6 +41,53 @@ def test_not_yet_committed(owner, blocks):
     refused(lambda: blocks.open(block), "ENOENT")
     owner.fsync(block)
     assert blocks.open(block).read_all() == block.content
+
+
+def questions(blocks):
+    """How many its parser was asked before this one: a status asks one itself."""
+    (datanode,) = blocks.status()
+    return datanode["parser"]["questions"] - 1
+
+
+def test_reads_ask_nobody_while_nothing_is_committed(owner, blocks):
+    other = owner.root / "other"
+    other.touch()
+    block = owner.write(1, content(1, 300_000))
+    owner.fsync(block)
+    handle = blocks.open(block)
+    assert handle.read(0, 1000) == block.content[:1000]
+    before = questions(blocks)
+    for n in range(100):
+        at = n * 2999
+        assert handle.read(at, 1000) == block.content[at : at + 1000]
+    assert questions(blocks) - before == 1
+    other.write_bytes(content(2, 1000))
+    fsync(other)
+    assert handle.read(0, 1000) == block.content[:1000]
+    assert handle.read(1000, 1000) == block.content[1000:2000]
+    assert questions(blocks) - before == 3  # one because of the commit
+
+
+def test_commits_between_reads(owner, blocks):
+    """Of its own block and of others: each is seen by the very next read."""
+    chance = random.Random(1)
+    block = owner.write(1, content(1, 50_000))
+    owner.fsync(block)
+    handle = blocks.open(block)
+    for n in range(150):
+        if chance.random() < 0.3:
+            gone = block
+            owner.delete(block)
+            block = owner.write(1, content(n, 50_000), genstamp=2000 + n)
+            owner.fsync(block)
+            refused(lambda handle=handle: handle.read(0, 100), "EAGAIN")
+            refused(lambda gone=gone: blocks.open(gone), "EEXIST")
+            handle.close()
+            handle = blocks.open(block)
+        else:
+            owner.fsync(owner.write(100 + n, content(n, 3000)))
+        for at in chance.sample(range(40_000), 2):
+            assert handle.read(at, 10_000) == block.content[at : at + 10_000]
 
 
 def test_deleted_and_its_place_taken(owner, blocks):

@@ -187,9 +187,8 @@ static void unmount_record(void)
 }
 
 /* A log that was round once, and was unmounted. */
-static int set_up(void **state)
+static void make_log(void)
 {
-	(void)state;
 	make_super();
 	assert_int_equal(parse(), 0);
 	memset(fs.uuid, 0xab, sizeof(fs.uuid));
@@ -199,6 +198,15 @@ static int set_up(void **state)
 	head = (struct xfs_place){7, 0};
 	payload_length = operations = 0;
 	unmount_record();
+}
+
+static struct fs_watch watch;
+
+static int set_up(void **state)
+{
+	(void)state;
+	watch.count = 0;
+	make_log();
 	return 0;
 }
 
@@ -399,12 +407,37 @@ static void hostile_records_are_refused(void **state)
 
 /* ---- following ---- */
 
+static struct xfs_log *watched;
+static struct xfs_now last_seen;
+
+/* Whether the bytes that were watched, if any, are what they were. */
+static bool nothing_happened(void)
+{
+	bool same = watch.count > 0;
+
+	for (unsigned i = 0; i < watch.count; i++)
+		same &= !memcmp(disk + watch.piece[i].offset, watch.piece[i].bytes,
+				watch.piece[i].length);
+	return same;
+}
+
+/* Whatever the log holds: while the watched bytes are the same there is nothing to learn. */
 static struct xfs_now refresh(struct xfs_log *l)
 {
+	bool same = l == watched && nothing_happened();
 	struct xfs_now now;
 	const char *reason;
 
-	assert_int_equal(xfs_log_refresh(l, &fs, &now, &reason), 0);
+	watch.count = 0;
+	assert_int_equal(xfs_log_refresh(l, &fs, &now, &watch, &reason), 0);
+	if (same) {
+		assert_int_equal(now.mark.id, last_seen.mark.id);
+		assert_int_equal(now.mark.era, last_seen.mark.era);
+	}
+	assert_true(!now.idle || watch.count == 0);
+	assert_true(watch.count == 0 || nothing_happened());
+	watched = l;
+	last_seen = now;
 	return now;
 }
 
@@ -522,8 +555,10 @@ static void other_logs_begin_a_new_era(void **state)
 	operation(9, 2, NULL, 0);
 	flush();
 	before = refresh(l);
+	assert_true(nothing_happened());
 	/* As xfs_repair -L leaves it: what is at home counts. */
-	set_up(state);
+	make_log();
+	assert_false(nothing_happened());
 	make_home_inode(7);
 	now = refresh(l);
 	assert_int_not_equal(now.mark.era, before.mark.era);
@@ -557,6 +592,126 @@ static void begun_in_the_middle_of_a_checkpoint(void **state)
 	xfs_log_free(l);
 }
 
+/* A writer that commits, leaves a commit for later, writes home, is seen in the middle of
+ * writing, unmounts, or does nothing at all. */
+struct writer {
+	uint64_t begun, committed; /* sizes of the inode */
+	uint32_t id;               /* of the open checkpoint; 0: none */
+	uint32_t next_id;
+	bool idle;
+};
+
+static void write_items(struct writer *w, bool commit)
+{
+	if (!w->id) {
+		w->id = w->next_id++;
+		begin(w->id);
+	}
+	inode_item(w->id, ++w->begun, true);
+	if (commit) {
+		operation(w->id, 2, NULL, 0);
+		w->committed = w->begun;
+		w->id = 0;
+		w->idle = false;
+	}
+}
+
+static void write_home_and_unmount(struct writer *w)
+{
+	w->id = 0;
+	make_home_inode(w->committed);
+	unmount_record();
+	w->idle = true;
+}
+
+/* Looks while sectors of what is flushed now are still as they were: its header, or others. */
+static void flush_in_two(struct xfs_log *l, bool header_first)
+{
+	uint8_t before[512];
+	struct xfs_place late = xfs_place_after(&super, head, header_first ? 1 : 0);
+	uint8_t after[512];
+
+	memcpy(before, sector_at(late), sizeof(before));
+	flush();
+	memcpy(after, sector_at(late), sizeof(after));
+	memcpy(sector_at(late), before, sizeof(before));
+	refresh(l);
+	assert_true(!header_first || watch.count == 0);
+	memcpy(sector_at(late), after, sizeof(after));
+}
+
+/* Whoever looks for the first time finds the same. */
+static uint64_t size_found_anew(void)
+{
+	struct xfs_log *l = xfs_log_new();
+	struct xfs_now now;
+	const char *reason;
+	uint64_t size;
+
+	assert_int_equal(xfs_log_refresh(l, &fs, &now, NULL, &reason), 0);
+	size = size_read(l);
+	xfs_log_free(l);
+	return size;
+}
+
+static void one_step(struct xfs_log *l, struct writer *w, unsigned kind)
+{
+	bool could_tell = watch.count > 0;
+
+	switch (kind) {
+	case 0:
+	case 1:
+		write_items(w, true);
+		flush();
+		assert_false(nothing_happened());
+		break;
+	case 2:
+		write_items(w, false);
+		flush();
+		assert_false(nothing_happened());
+		break;
+	case 3:
+	case 4:
+		write_items(w, kind == 3);
+		flush_in_two(l, w->begun & 1);
+		break;
+	case 5: /* all is home: the log's tail moves with the next record */
+		make_home_inode(w->committed);
+		if (!w->id)
+			tail = head;
+		assert_int_equal(nothing_happened(), could_tell);
+		break;
+	case 6:
+		write_home_and_unmount(w);
+		assert_false(nothing_happened());
+		break;
+	default:
+		assert_int_equal(nothing_happened(), could_tell);
+	}
+}
+
+static void watched_bytes_tell_of_every_commit(void **state)
+{
+	struct xfs_log *l = xfs_log_new();
+	struct writer w = {.begun = 1, .committed = 1, .next_id = 9, .idle = true};
+	unsigned without_asking = 0;
+
+	(void)state;
+	srandom(1);
+	make_home_inode(1);
+	refresh(l);
+	for (unsigned i = 0; i < 3000; i++) {
+		one_step(l, &w, (unsigned)random() % 12);
+		without_asking += nothing_happened();
+		assert_int_equal(refresh(l).idle, w.idle);
+		assert_int_equal(size_read(l), w.committed);
+		assert_int_equal(size_found_anew(), w.committed);
+	}
+	assert_true(head.cycle > 7); /* it went round */
+	assert_true(without_asking > 1000);
+	xfs_log_free(l);
+}
+
 static void hostile_items_are_refused(void **state)
 {
 	static const struct {
@@ -570,13 +725,13 @@ static void hostile_items_are_refused(void **state)
 		struct xfs_now now;
 		const char *reason = NULL;
 
-		set_up(state);
+		make_log();
 		begin(9);
 		inode_item(9, 2, false);
 		payload[12 + 12 + 16 + 12 + lies[i].at] = lies[i].value;
 		operation(9, 2, NULL, 0);
 		flush();
-		assert_int_equal(xfs_log_refresh(l, &fs, &now, &reason), -EBUSY);
+		assert_int_equal(xfs_log_refresh(l, &fs, &now, NULL, &reason), -EBUSY);
 		assert_non_null(reason);
 		xfs_log_free(l);
 	}
@@ -657,6 +812,7 @@ int main(void)
 		cmocka_unit_test_setup(what_home_lacks_is_not_guessed, set_up),
 		cmocka_unit_test_setup(other_logs_begin_a_new_era, set_up),
 		cmocka_unit_test_setup(begun_in_the_middle_of_a_checkpoint, set_up),
+		cmocka_unit_test_setup(watched_bytes_tell_of_every_commit, set_up),
 		cmocka_unit_test_setup(hostile_items_are_refused, set_up),
 		cmocka_unit_test_setup(buffers_are_laid_over_blocks, set_up),
 	};

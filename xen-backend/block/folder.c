@@ -169,7 +169,7 @@ static int walk_once(struct walk *w, const char *path)
 	if (r < 0)
 		return r;
 	r = look_into(w, path);
-	confirmed = fs_view_confirm(w->view, NULL);
+	confirmed = fs_view_confirm(w->view, NULL, NULL);
 	fs_view_close(w->view);
 	return confirmed < 0 ? confirmed : r;
 }

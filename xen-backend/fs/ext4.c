@@ -288,16 +288,26 @@ static int check_stamp(struct fs *fs, const struct fs_stamp *stamp)
 	return fs_stamp_equal(stamp, &now) ? 0 : -EAGAIN;
 }
 
-static int view_confirm(struct fs_view *v, struct fs_basis **ret)
+/* Of a clean file system. */
+static void watch_stamp(const struct fs_stamp *stamp, struct fs_watch *watch)
+{
+	if (watch)
+		fs_watch_add(watch, EXT4_SUPER_OFFSET, stamp->super, sizeof(stamp->super));
+}
+
+static int view_confirm(struct fs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch)
 {
 	struct fs_basis *b;
 	int r;
 
 	if (v->live)
-		return ext4_live_confirm(of(v), ret);
+		return ext4_live_confirm(of(v), ret, ret_watch);
 	r = check_stamp(v->fs, &of(v)->stamp);
-	if (r < 0 || !ret)
+	if (r < 0)
 		return r;
+	watch_stamp(&of(v)->stamp, ret_watch);
+	if (!ret)
+		return 0;
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
@@ -313,8 +323,8 @@ static int check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
 	if (b->live)
 		return ext4_live_check(fs, b, ret_watch);
 	r = check_stamp(fs, &b->stamp);
-	if (r == 0 && ret_watch)
-		fs_watch_add(ret_watch, EXT4_SUPER_OFFSET, b->stamp.super, sizeof(b->stamp.super));
+	if (r == 0)
+		watch_stamp(&b->stamp, ret_watch);
 	return r;
 }
 

@@ -106,7 +106,7 @@ void ext4_reads_free(struct ext4_reads *reads); /* NULL is ignored */
 int ext4_live_read(struct ext4_view *v, uint64_t offset, uint8_t *buf, size_t length);
 /* From now on what is read counts: v->filsys is open. */
 void ext4_live_record(struct ext4_view *v);
-int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret);
+int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret, struct fs_watch *ret_watch);
 int ext4_live_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch);
 bool ext4_live_settled(struct fs *fs, uint64_t offset, uint64_t length);
 

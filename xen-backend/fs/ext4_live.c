@@ -313,13 +313,13 @@ int ext4_live_begin(struct ext4_view *v, const char **ret_reason)
 
 /* ---- what an answer rests on ---------------------------------------------------- */
 
-int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret)
+int ext4_live_confirm(struct ext4_view *v, struct fs_basis **ret, struct fs_watch *ret_watch)
 {
 	struct ext4_reads *reads = v->reads;
 	struct journal_mark now;
 	struct fs_basis *b;
 	const char *reason;
-	int r = reads->lost ? -EAGAIN : refresh(v->view.fs, &now, NULL, &reason);
+	int r = reads->lost ? -EAGAIN : refresh(v->view.fs, &now, ret_watch, &reason);
 
 	if (r < 0)
 		return r;

@@ -93,9 +93,11 @@ void fs_view_close(struct fs_view *v)
 		v->fs->ops->view_close(v);
 }
 
-int fs_view_confirm(struct fs_view *v, struct fs_basis **ret)
+int fs_view_confirm(struct fs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch)
 {
-	return v->fs->ops->view_confirm(v, ret);
+	if (ret_watch)
+		ret_watch->count = 0;
+	return v->fs->ops->view_confirm(v, ret, ret_watch);
 }
 
 bool fs_view_is_clean(const struct fs_view *v)

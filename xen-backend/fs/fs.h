@@ -80,15 +80,6 @@ int fs_view_open(struct fs *fs, struct fs_view **ret, const char **ret_reason);
 void fs_view_close(struct fs_view *v); /* NULL is ignored */
 
 /*
- * Whether all that v has told, files and errors, was true at one moment not before v was
- * opened: 0 and, if ret is not NULL, what that rests on.  -EAGAIN: close v and ask again.
- */
-int fs_view_confirm(struct fs_view *v, struct fs_basis **ret);
-#define FS_ATTEMPTS 16 /* at asking */
-/* Whether v was opened when nobody could write. */
-bool fs_view_is_clean(const struct fs_view *v);
-
-/*
  * Bytes of the volume that were looked at, in this order, to tell that nothing happened.  While
  * they are the same, read in this order and, if the basis is clean, with volume_changes() the
  * same before, whatever rests on the basis still holds.
@@ -103,6 +94,16 @@ struct fs_watch {
 	unsigned count; /* 0: nothing so simple can tell */
 	struct fs_watch_piece piece[FS_MAX_WATCHED];
 };
+
+/*
+ * Whether all that v has told, files and errors, was true at one moment not before v was
+ * opened: 0 and, if wanted, what that rests on and what was looked at to tell.  -EAGAIN: close v and
+ * ask again.
+ */
+int fs_view_confirm(struct fs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch);
+#define FS_ATTEMPTS 16 /* at asking */
+/* Whether v was opened when nobody could write. */
+bool fs_view_is_clean(const struct fs_view *v);
 
 /* Whether what rests on b is true now, and was ever since: 0 and *ret_watch, if wanted; -EAGAIN,
  * -EIO. */
@@ -131,7 +132,8 @@ int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret);
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length);
 
 /* The range of f outside of which all bytes are where f says; those within may still be in a
- * journal of data.  Empty: *ret_end is 0.  To be asked after fs_basis_check(). */
+ * journal of data.  Empty: *ret_end is 0.  To be asked after fs_view_confirm() or
+ * fs_basis_check(). */
 void fs_file_unsettled(struct fs *fs, const struct fs_file *f, uint64_t *ret_start,
 		       uint64_t *ret_end);
 

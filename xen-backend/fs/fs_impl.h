@@ -40,16 +40,17 @@ struct fs_ops {
 	enum fs_state (*state)(struct fs *fs, const char **ret_reason);
 	int (*view_open)(struct fs *fs, struct fs_view **ret, const char **ret_reason);
 	void (*view_close)(struct fs_view *v);
-	int (*view_confirm)(struct fs_view *v, struct fs_basis **ret);
+	/* *ret_watch, if wanted, is empty: here and below. */
+	int (*view_confirm)(struct fs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch);
 	uint64_t (*root)(struct fs_view *v);
 	int (*lookup)(struct fs_view *v, uint64_t dir, const char *name, size_t length,
 		      uint64_t *ret_inode);
 	int (*list)(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 	/* As fs_view_map(), with ret->mapped left to fs.c. */
 	int (*map)(struct fs_view *v, uint64_t inode, struct fs_file *ret);
-	/* As fs_basis_check(); *ret_watch, if wanted, is empty. */
+	/* As fs_basis_check(). */
 	int (*check)(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch);
-	/* Whether bytes of the file system are at home; to be asked after check(). */
+	/* Whether bytes of the file system are at home; to be asked after one of these. */
 	bool (*settled)(struct fs *fs, uint64_t offset, uint64_t length);
 };
 

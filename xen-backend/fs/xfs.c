@@ -63,9 +63,9 @@ static int view_open(struct fs *fs, struct fs_view **ret, const char **ret_reaso
 	return 0;
 }
 
-static int view_confirm(struct fs_view *v, struct fs_basis **ret)
+static int view_confirm(struct fs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch)
 {
-	return xfs_view_confirm(of(v), ret);
+	return xfs_view_confirm(of(v), ret, ret_watch);
 }
 
 static uint64_t root(struct fs_view *v)
@@ -141,11 +141,9 @@ static int map(struct fs_view *v, uint64_t number, struct fs_file *ret)
 	return xfs_map(of(v), number, inode, ret);
 }
 
-/* Nothing so simple as a few bytes tells that its log went on. */
 static int check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
 {
-	(void)ret_watch;
-	return xfs_basis_check(fs->reader->log, fs, b);
+	return xfs_basis_check(fs->reader->log, fs, b, ret_watch);
 }
 
 /* Opening a view tries whether the log can be followed. */

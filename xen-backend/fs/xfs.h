@@ -34,8 +34,9 @@ void xfs_view_end(struct xfs_view *v);
 /* The inode, or block, of that key: belongs to v.  -EIO also: no such thing, or v had enough. */
 int xfs_view_read(struct xfs_view *v, uint64_t key, const struct meta_block **ret);
 int xfs_view_inode(struct xfs_view *v, uint64_t number, const uint8_t **ret);
-int xfs_view_confirm(struct xfs_view *v, struct fs_basis **ret);
-int xfs_basis_check(struct xfs_log *log, struct fs *fs, struct fs_basis *b);
+int xfs_view_confirm(struct xfs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch);
+int xfs_basis_check(struct xfs_log *log, struct fs *fs, struct fs_basis *b,
+		    struct fs_watch *ret_watch);
 
 /* Extents that hold written bytes; also those of directories. */
 int xfs_map(struct xfs_view *v, uint64_t number, const uint8_t *inode, struct fs_file *ret);

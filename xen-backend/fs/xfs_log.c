@@ -423,26 +423,38 @@ static int load_if_needed(struct xfs_log *l, struct fs *fs, const char **ret_rea
 
 enum outcome { OUTCOME_CURRENT, OUTCOME_MORE, OUTCOME_OTHER };
 
-/* One look: an enum outcome, or -EIO. */
-static int look(struct fs *fs, const struct snapshot *s)
+/* That there is nothing more follows from these bytes alone.  While it is idle, answers rest on
+ * more (xfs_view.c). */
+static void watch_log(const struct snapshot *s, const uint8_t *next, struct fs_watch *watch)
 {
 	const struct xfs_super *super = &s->now.super;
-	uint8_t sector[XFS_BASIC_BLOCK], raw[XFS_SUPER_BYTES];
+
+	fs_watch_add(watch, xfs_sector_offset(super, s->next.sector), next, XFS_CYCLE_BYTES);
+	fs_watch_add(watch, xfs_sector_offset(super, s->last), s->last_header, XFS_BASIC_BLOCK);
+}
+
+/* One look: an enum outcome, or -EIO. */
+static int look(struct fs *fs, const struct snapshot *s, struct fs_watch *watch)
+{
+	const struct xfs_super *super = &s->now.super;
+	uint8_t next[XFS_BASIC_BLOCK], last[XFS_BASIC_BLOCK], raw[XFS_SUPER_BYTES];
 	uint32_t cycle;
-	int r = xfs_log_sectors(fs, super, s->next.sector, 1, sector);
+	int r = xfs_log_sectors(fs, super, s->next.sector, 1, next);
 
 	if (r < 0)
 		return r;
-	cycle = xfs_sector_cycle(sector);
+	cycle = xfs_sector_cycle(next);
 	if (cycle > s->next.cycle)
 		return OUTCOME_OTHER;
-	r = xfs_log_sectors(fs, super, s->last, 1, sector);
+	r = xfs_log_sectors(fs, super, s->last, 1, last);
 	if (r < 0)
 		return r;
-	if (memcmp(sector, s->last_header, sizeof(sector)))
+	if (memcmp(last, s->last_header, sizeof(last)))
 		return OUTCOME_OTHER;
 	if (cycle == s->next.cycle)
 		return OUTCOME_MORE;
+	if (!s->now.idle && watch)
+		watch_log(s, next, watch);
 	if (!s->now.idle)
 		return OUTCOME_CURRENT;
 	r = volume_read(fs->volume, 0, raw, sizeof(raw));
@@ -451,7 +463,8 @@ static int look(struct fs *fs, const struct snapshot *s)
 	return memcmp(raw, s->raw_super, sizeof(raw)) ? OUTCOME_OTHER : OUTCOME_CURRENT;
 }
 
-int xfs_log_refresh(struct xfs_log *l, struct fs *fs, struct xfs_now *ret, const char **ret_reason)
+int xfs_log_refresh(struct xfs_log *l, struct fs *fs, struct xfs_now *ret, struct fs_watch *watch,
+		    const char **ret_reason)
 {
 	struct snapshot s;
 	int r = 0;
@@ -462,7 +475,7 @@ int xfs_log_refresh(struct xfs_log *l, struct fs *fs, struct xfs_now *ret, const
 			r = load_if_needed(l, fs, ret_reason);
 			continue;
 		}
-		r = look(fs, &s);
+		r = look(fs, &s, watch);
 		if (r < 0)
 			break;
 		if (r == OUTCOME_MORE) {

@@ -52,9 +52,13 @@ void xfs_log_free(struct xfs_log *l);
 int xfs_log_super(struct fs *fs, uint8_t raw[XFS_SUPER_BYTES], struct xfs_super *ret,
 		  const char **ret_reason);
 
-/* Learns what was committed by now: 0; -EAGAIN it is changing too fast; -EBUSY its log has what
- * is not known here; else as xfs_log_super(). */
-int xfs_log_refresh(struct xfs_log *l, struct fs *fs, struct xfs_now *ret, const char **ret_reason);
+/*
+ * Learns what was committed by now: 0, and *watch, if wanted, gets what was looked at if that alone
+ * can tell that there is nothing more; -EAGAIN it is changing too fast; -EBUSY its log has what
+ * is not known here; else as xfs_log_super().
+ */
+int xfs_log_refresh(struct xfs_log *l, struct fs *fs, struct xfs_now *ret, struct fs_watch *watch,
+		    const char **ret_reason);
 
 /* Bytes that a key stands for; false: it cannot be. */
 bool xfs_key_place(const struct xfs_super *s, uint64_t key, uint64_t *ret_offset,

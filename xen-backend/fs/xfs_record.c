@@ -51,7 +51,12 @@ struct xfs_place xfs_place_after(const struct xfs_super *s, struct xfs_place p, 
 	return p;
 }
 
-uint32_t xfs_sector_cycle(const uint8_t *sector)
+uint64_t xfs_sector_offset(const struct xfs_super *s, uint32_t sector)
+{
+	return s->log_offset + (uint64_t)sector * XFS_BASIC_BLOCK;
+}
+
+uint32_t xfs_sector_cycle(const uint8_t sector[XFS_CYCLE_BYTES])
 {
 	return xfs_get32(sector) == MAGIC ? xfs_get32(sector + AT_CYCLE) : xfs_get32(sector);
 }
@@ -164,7 +169,7 @@ int xfs_log_sectors(struct fs *fs, const struct xfs_super *s, uint32_t sector, u
 		    uint8_t *ret)
 {
 	uint32_t first = count < s->log_sectors - sector ? count : s->log_sectors - sector;
-	int r = volume_read(fs->volume, s->log_offset + (uint64_t)sector * XFS_BASIC_BLOCK, ret,
+	int r = volume_read(fs->volume, xfs_sector_offset(s, sector), ret,
 			    (size_t)first * XFS_BASIC_BLOCK);
 
 	if (r < 0 || first == count)

@@ -50,7 +50,11 @@ enum xfs_found {
 
 /* The place so many sectors further on. */
 struct xfs_place xfs_place_after(const struct xfs_super *s, struct xfs_place p, uint32_t sectors);
-uint32_t xfs_sector_cycle(const uint8_t *sector);
+/* The round a sector was written in, which its first bytes tell. */
+#define XFS_CYCLE_BYTES 8U
+uint32_t xfs_sector_cycle(const uint8_t sector[XFS_CYCLE_BYTES]);
+/* Where a sector of the log lies in the volume. */
+uint64_t xfs_sector_offset(const struct xfs_super *s, uint32_t sector);
 
 /* Pure.  Whether sector is the header of a record of that file system, written at that place. */
 bool xfs_record_parse(const struct xfs_super *s, const uint8_t sector[XFS_BASIC_BLOCK],

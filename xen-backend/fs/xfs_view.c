@@ -23,7 +23,7 @@
 int xfs_view_begin(struct xfs_view *v, const char **ret_reason)
 {
 	struct fs *fs = v->view.fs;
-	int r = xfs_log_refresh(v->log, fs, &v->since, ret_reason);
+	int r = xfs_log_refresh(v->log, fs, &v->since, NULL, ret_reason);
 
 	if (r < 0)
 		return r;
@@ -173,13 +173,13 @@ static int compare_basis(struct fs *fs, const struct xfs_super *s, const struct 
 	return digest == b->digest ? 0 : -EAGAIN;
 }
 
-int xfs_view_confirm(struct xfs_view *v, struct fs_basis **ret)
+int xfs_view_confirm(struct xfs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch)
 {
 	uint64_t digest = 0;
 	const char *reason;
 	struct xfs_now now;
 	struct fs_basis *b;
-	int r = v->lost ? -EAGAIN : xfs_log_refresh(v->log, v->view.fs, &now, &reason);
+	int r = v->lost ? -EAGAIN : xfs_log_refresh(v->log, v->view.fs, &now, ret_watch, &reason);
 
 	if (r < 0)
 		return r;
@@ -203,12 +203,13 @@ int xfs_view_confirm(struct xfs_view *v, struct fs_basis **ret)
 	return 0;
 }
 
-int xfs_basis_check(struct xfs_log *log, struct fs *fs, struct fs_basis *b)
+int xfs_basis_check(struct xfs_log *log, struct fs *fs, struct fs_basis *b,
+		    struct fs_watch *ret_watch)
 {
 	struct xfs_mark since = {b->era, atomic_load(&b->id)};
 	const char *reason;
 	struct xfs_now now;
-	int r = xfs_log_refresh(log, fs, &now, &reason);
+	int r = xfs_log_refresh(log, fs, &now, ret_watch, &reason);
 
 	if (r < 0)
 		return r == -EIO ? r : -EAGAIN;

@@ -105,7 +105,7 @@ static int ask_once(const struct search *s, struct fs *fs, struct answer *answer
 		r = a->error == -ENOMEM ? -ENOMEM : 0;
 	}
 	if (r == 0)
-		r = fs_view_confirm(view, NULL);
+		r = fs_view_confirm(view, NULL, NULL);
 	fs_view_close(view);
 	return r;
 }

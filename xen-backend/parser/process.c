@@ -66,6 +66,7 @@ struct parser {
 	bool busy[PARSER_CHANNELS];
 	char *layout_text; /* NULL: none yet */
 	unsigned restarts;
+	uint64_t questions;
 	char verdict[256];  /* why it is being killed; "": it is not */
 	char last_end[256]; /* why it ended last; "": it never did */
 };
@@ -491,6 +492,7 @@ static struct channel *take_channel(struct parser *p, uint64_t *ret_incarnation)
 		if (!c)
 			in_time = wait_until(p, end);
 	}
+	p->questions += c != NULL;
 	*ret_incarnation = p->incarnation;
 	pthread_mutex_unlock(&p->lock);
 	return c;
@@ -579,7 +581,8 @@ json_t *parser_status(struct parser *p)
 	json_t *status;
 
 	pthread_mutex_lock(&p->lock);
-	status = json_pack("{s:s, s:i}", "state", names[p->state], "restarts", (int)p->restarts);
+	status = json_pack("{s:s, s:I, s:I}", "state", names[p->state], "questions",
+			   (json_int_t)p->questions, "restarts", (json_int_t)p->restarts);
 	if (p->pid)
 		json_object_set_new(status, "pid", json_integer(p->pid));
 	if (p->last_end[0])

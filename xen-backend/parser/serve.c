@@ -289,16 +289,13 @@ static int look(struct fs *fs, const struct name *n, struct block_files *ret,
 	if (r < 0)
 		return r;
 	r = block_locate(fs, view, n->dir, n->pool, n->id, n->genstamp, ret);
-	confirmed = fs_view_confirm(view, r == 0 ? ret_basis : NULL);
+	confirmed = fs_view_confirm(view, r == 0 ? ret_basis : NULL, watch);
 	live = !fs_view_is_clean(view);
 	fs_view_close(view);
-	if (confirmed == 0 && r == 0)
-		confirmed = fs_basis_check(fs, *ret_basis, watch);
 	if (confirmed == 0)
 		return live ? block_not_yet(r) : r;
 	if (r == 0)
 		block_files_clear(ret);
-	fs_basis_free(*ret_basis);
 	return confirmed;
 }
 
