@@ -3,7 +3,6 @@
 and a journal so small that it wraps: not one wrong byte."""
 
 import json
-import os
 import subprocess
 
 import pytest
@@ -16,15 +15,8 @@ READERS = 4
 ROOM = 1 << 20
 
 
-def fill(owner):
-    """Leaves room for little more than what is there at one time."""
-    free = os.statvfs(owner.root)
-    with open(owner.root / "ballast", "wb") as ballast:
-        os.posix_fallocate(ballast.fileno(), 0, free.f_bfree * free.f_frsize - ROOM)
-
-
 def torture(owner, seconds, seed):
-    fill(owner)
+    owner.fill_up(ROOM)  # little more than what there is at one time
     done = subprocess.run(
         [built("torture"), owner.path, owner.root, str(seconds), str(READERS), str(seed)],
         capture_output=True, text=True, timeout=seconds + 120,
@@ -35,8 +27,18 @@ def torture(owner, seconds, seed):
     return json.loads(done.stdout)
 
 
+# What it writes goes through the journal, which is home soon: it is small.
+JOURNALLED = (["-b", "1024", "-J", "size=1"], "data=journal")
+
+
 @pytest.mark.parametrize(
-    ("variant", "mib"), [("small-journal", 12), ("default", 24), ("no-checksums", 16)]
+    ("variant", "mib"),
+    [
+        ("small-journal", 12),
+        ("default", 24),
+        ("no-checksums", 16),
+        pytest.param(JOURNALLED, 12, id="journalled-data"),
+    ],
 )
 def test_no_wrong_byte(tmp_path, variant, mib):
     with Owner(tmp_path, variant, mib=mib) as owner:

@@ -10,6 +10,7 @@ it the way a datanode does.
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass, replace
@@ -129,6 +130,28 @@ class Owner:
     def meta(self, block):
         data = self.data(block)
         return data.with_name(f"{data.name}_{block.genstamp}.meta")
+
+    def places(self, block):
+        """The file system's blocks its data is in, as its owner has them."""
+        done = subprocess.run(
+            ["/usr/sbin/filefrag", "-v", self.data(block)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        extents = re.findall(r"^ *\d+: *\d+\.\. *\d+: *(\d+)\.\. *(\d+):", done.stdout, re.M)
+        return {n for first, last in extents for n in range(int(first), int(last) + 1)}
+
+    def fill_up(self, room):
+        """A file takes all space but so many bytes."""
+        free = os.statvfs(self.root)
+        with open(self.root / "ballast", "wb") as ballast:
+            file = ballast.fileno()
+            # Some of what is free is for nobody.
+            with contextlib.suppress(OSError):
+                os.posix_fallocate(file, 0, free.f_bfree * free.f_frsize)
+            os.ftruncate(file, os.fstat(file).st_blocks * 512 - room)
+            os.fsync(file)
 
     def write(self, block_id, content, genstamp=1001, finalized=True):
         block = LiveBlock(block_id, content, genstamp, finalized)

@@ -31,6 +31,7 @@ static size_t rewritten;             /* the offset of that chunk */
 static int read_error;               /* of data */
 static int renew_error;
 static bool in_journal;
+static unsigned home_at_check; /* with that check the data leaves the journal */
 static struct block_replica *replica;
 
 /* ---- the file system ---- */
@@ -48,10 +49,33 @@ static struct parser_basis *basis_now(void)
 	return b;
 }
 
+static void sum_chunk(size_t chunk)
+{
+	static struct crc_table table;
+	uint32_t sum;
+
+	crc_table_init(&table, CRC32C_POLYNOMIAL);
+	sum = htobe32(crc_table_sum(&table, data + chunk * CHUNK, CHUNK));
+	memcpy(sums + META_HEADER_BYTES + chunk * 4, &sum, sizeof(sum));
+}
+
+/* What is at home: the block, or with another seed one that was there before it. */
+static void write_home(uint8_t seed)
+{
+	for (unsigned i = 0; i < LENGTH; i++)
+		data[i] = (uint8_t)(i * 7 + i / 256 + seed);
+	for (unsigned i = 0; i < LENGTH / CHUNK; i++)
+		sum_chunk(i);
+}
+
 int parser_check(const struct parser_fs *fs, struct parser_basis *b, const struct block_files *f)
 {
 	(void)fs, (void)f;
 	checks++;
+	if (checks == home_at_check) {
+		in_journal = false;
+		write_home(0);
+	}
 	return b->changes == changes ? 0 : -EAGAIN;
 }
 
@@ -76,16 +100,6 @@ static void owner_replaces_block(void)
 {
 	changes++;
 	memset(data, 'x', sizeof(data));
-}
-
-static void sum_chunk(size_t chunk)
-{
-	static struct crc_table table;
-	uint32_t sum;
-
-	crc_table_init(&table, CRC32C_POLYNOMIAL);
-	sum = htobe32(crc_table_sum(&table, data + chunk * CHUNK, CHUNK));
-	memcpy(sums + META_HEADER_BYTES + chunk * 4, &sum, sizeof(sum));
 }
 
 int parser_read(const struct parser_fs *fs, const struct fs_file *f, uint64_t offset, void *buf,
@@ -189,13 +203,11 @@ static int set_up(bool is_live)
 {
 	live = is_live;
 	change_before_read = rewrite_before_read = settle_before_read = 0;
+	home_at_check = 0;
 	read_error = 0;
 	renew_error = -EAGAIN;
 	in_journal = false;
-	for (unsigned i = 0; i < LENGTH; i++)
-		data[i] = (uint8_t)(i * 7 + i / 256);
-	for (unsigned i = 0; i < LENGTH / CHUNK; i++)
-		sum_chunk(i);
+	write_home(0);
 	replica = find();
 	memset(dst, FILL, sizeof(dst));
 	data_reads = checks = renewals = 0;
@@ -342,6 +354,19 @@ static void looking_again_ends(void **state)
 	assert_all(FILL);
 }
 
+/* A deleted block's, with checksums that are right, where the journal has this one's. */
+static void nothing_is_read_before_it_left_the_journal(void **state)
+{
+	(void)state;
+	in_journal = true;
+	write_home(1);
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_int_equal(data_reads, 0);
+	home_at_check = checks + 1;
+	read_all();
+	assert_int_equal(dst[0], 0);
+}
+
 static void renewing_fails(void **state)
 {
 	(void)state;
@@ -399,6 +424,7 @@ int main(void)
 		LIVE(changed_though_checksums_are_right),
 		LIVE(found_again_by_its_name),
 		LIVE(looking_again_ends),
+		LIVE(nothing_is_read_before_it_left_the_journal),
 		LIVE(renewing_fails),
 		LIVE(live_rewritten_and_settled),
 		LIVE(live_last_chunk_is_being_written),

@@ -159,11 +159,15 @@ static struct step *unused_step(struct ahead_direct *d)
 bool ahead_direct_ask(struct ahead_direct *d, struct block_replica *r, uint64_t from, uint64_t to)
 {
 	struct step *s = unused_step(d);
+	struct piece p = {.start = from};
 
 	to = round_up(to, REPLICA_UNIT);
 	if (to > r->files.data.size)
 		to = r->files.data.size;
 	if (!s || REPLICA_UNIT % r->files.header.chunk)
+		return false;
+	p.end = to;
+	if (piece_settled(r, &p) < 0)
 		return false;
 	s->replica = replica_get(r);
 	s->from = from;

@@ -77,8 +77,13 @@ int block_read_header(struct fs *fs, const struct fs_file *meta, struct meta_hea
 {
 	uint8_t raw[META_HEADER_BYTES];
 	size_t length = meta->size < sizeof(raw) ? (size_t)meta->size : sizeof(raw);
-	int r = fs_file_read(fs, meta, 0, raw, length);
+	int r;
 
+	if (!fs_file_head_settled(fs, meta, length)) {
+		*ret_reason = "still in its file system's journal (data=journal)";
+		return -EAGAIN;
+	}
+	r = fs_file_read(fs, meta, 0, raw, length);
 	if (r == -ENODATA) {
 		*ret_reason = "not in written blocks of its file system";
 		return -EILSEQ;

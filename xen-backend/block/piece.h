@@ -11,6 +11,13 @@ struct piece {
 	uint8_t *sums;
 };
 
+/*
+ * Before p is read: whether all of it is where its files say, 0 or as replica_check(), -EAGAIN: some
+ * of it is in a journal of data only.  What is at home there may be a block that was deleted, whose
+ * checksums are right; and it may leave the journal as soon as it was read.
+ */
+int piece_settled(const struct block_replica *r, const struct piece *p);
+
 /* Whether p->data is what the block holds: by its checksums, and still.  A mismatch
  * in a replica that changed says nothing about its data.  0, -EBADMSG, or as replica_check(). */
 int piece_verify(const struct block_replica *r, const struct piece *p);

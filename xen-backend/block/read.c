@@ -36,6 +36,29 @@
 #define PIECE_BYTES (1U << 20)
 #define ATTEMPTS 4 /* at a replica that changes under the read */
 
+static bool all_settled(const struct block_replica *r, const struct piece *p)
+{
+	const struct block_files *f = &r->files;
+	uint64_t first = p->start / f->header.chunk;
+	size_t length = (size_t)(p->end - p->start);
+	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
+
+	return parser_data_settled(r->basis, p->start, length) &&
+	       parser_meta_settled(r->basis, META_HEADER_BYTES + first * 4, sums);
+}
+
+int piece_settled(const struct block_replica *r, const struct piece *p)
+{
+	int error;
+
+	if (replica_is_still(r) || all_settled(r, p))
+		return 0;
+	error = replica_check(r); /* that was as of the last one */
+	if (error < 0)
+		return error;
+	return all_settled(r, p) ? 0 : -EAGAIN;
+}
+
 static int load_piece(struct block_replica *r, struct piece *p)
 {
 	const struct block_files *f = &r->files;
@@ -53,17 +76,6 @@ static int load_piece(struct block_replica *r, struct piece *p)
 		return error;
 	error = parser_read(r->fs, &f->meta, META_HEADER_BYTES + first * 4, p->sums, sums);
 	return error == -ENODATA ? -EILSEQ : error;
-}
-
-static bool all_settled(const struct block_replica *r, const struct piece *p)
-{
-	const struct block_files *f = &r->files;
-	uint64_t first = p->start / f->header.chunk;
-	size_t length = (size_t)(p->end - p->start);
-	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
-
-	return parser_data_settled(r->basis, p->start, length) &&
-	       parser_meta_settled(r->basis, META_HEADER_BYTES + first * 4, sums);
 }
 
 int piece_verify(const struct block_replica *r, const struct piece *p)
@@ -90,8 +102,10 @@ static bool only_last_is_wrong(const struct block_replica *r, const struct piece
 
 static int read_piece(struct block_replica *r, struct piece *p)
 {
-	int error = load_piece(r, p);
+	int error = piece_settled(r, p);
 
+	if (error == 0)
+		error = load_piece(r, p);
 	return error < 0 ? error : piece_verify(r, p);
 }
 

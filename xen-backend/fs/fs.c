@@ -217,6 +217,14 @@ void fs_file_unsettled(struct fs *fs, const struct fs_file *f, uint64_t *ret_sta
 	*ret_end = end;
 }
 
+bool fs_file_head_settled(struct fs *fs, const struct fs_file *f, uint64_t length)
+{
+	uint64_t start, end;
+
+	fs_file_unsettled(fs, f, &start, &end);
+	return end == 0 || start >= length;
+}
+
 int fs_basis_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
 {
 	if (ret_watch)

@@ -136,6 +136,8 @@ int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *
  * fs_basis_check(). */
 void fs_file_unsettled(struct fs *fs, const struct fs_file *f, uint64_t *ret_start,
 		       uint64_t *ret_end);
+/* Whether bytes [0, length) of f are all outside of it. */
+bool fs_file_head_settled(struct fs *fs, const struct fs_file *f, uint64_t length);
 
 /* ---- of extents alone; file.c ------------------------------------------------ */
 

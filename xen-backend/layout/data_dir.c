@@ -25,6 +25,10 @@ static int version_error(const char **ret_reason, int error)
 		return fail(ret_reason, error,
 			    "its current/VERSION is not in written blocks of its own (not synced "
 			    "yet)");
+	case -EAGAIN:
+		return fail(ret_reason, error,
+			    "its current/VERSION is still in its file system's journal "
+			    "(data=journal)");
 	case -EBUSY:
 		return fail(ret_reason, error, "in use in a way that cannot be read");
 	case -ENOMEM:
@@ -46,6 +50,8 @@ static int read_small(struct fs *fs, struct fs_view *view, uint64_t inode, char 
 	*ret_length = (size_t)file.size;
 	if (file.size > DATA_VERSION_MAX_BYTES)
 		r = -EFBIG;
+	else if (!fs_file_head_settled(fs, &file, file.size))
+		r = -EAGAIN;
 	else if (!(*ret = malloc((size_t)file.size + 1)))
 		r = -ENOMEM;
 	else
