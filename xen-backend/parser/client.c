@@ -133,17 +133,28 @@ static bool was_asked_for(const struct loading *l, const struct layout_data_dir 
 	return false;
 }
 
+/* An image that is missing holds nothing. */
+static bool may_be_there(const struct loading *l, struct image *const *images,
+			 const struct layout_filesystem *lfs)
+{
+	if (!images[lfs->image])
+		return false;
+	for (unsigned i = 0; i < lfs->num_data_dirs; i++)
+		if (!was_asked_for(l, &lfs->data_dirs[i]))
+			return false;
+	return true;
+}
+
 static bool is_sensible(const struct loading *l, const struct image_layout *layout)
 {
 	unsigned num_images;
+	struct image *const *images = parser_images(l->parser, &num_images);
 
-	parser_images(l->parser, &num_images);
 	if (layout->num_images != num_images)
 		return false;
 	for (unsigned i = 0; i < layout->num_filesystems; i++)
-		for (unsigned k = 0; k < layout->filesystems[i].num_data_dirs; k++)
-			if (!was_asked_for(l, &layout->filesystems[i].data_dirs[k]))
-				return false;
+		if (!may_be_there(l, images, &layout->filesystems[i]))
+			return false;
 	return true;
 }
 
