@@ -23,6 +23,7 @@ TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in SOURCES.glob("fuzz_
 
 # Longest input, in bytes.
 MAX_LENGTH = {
+    "answer": 4096,
     "layout": 4096,
     "config": 4096,
     "version": 1024,
@@ -46,6 +47,77 @@ def layout():
     for systems in ([], [system], [system, {**whole, "image": 1}]):
         images = [{"size": 1 << 30}, {"size": 1 << 20}]
         yield json.dumps({"layout-version": 2, "images": images, "filesystems": systems}).encode()
+
+
+def wire(*values):
+    """As parser/wire.c writes them: numbers of 32 bits, of 64 where the list of one says so."""
+    parts = []
+    for value in values:
+        if isinstance(value, int):
+            parts.append(struct.pack("=I", value))
+        elif isinstance(value, list):
+            parts.append(struct.pack(f"={len(value)}Q", *value))
+        else:
+            parts.append(struct.pack("=I", len(value)) + value)
+    return b"".join(parts)
+
+
+def replies(question, *payloads, result=0):
+    """An input of fuzz_answer.c."""
+    heads = [struct.pack("<BiH", 0, result, len(payload)) for payload in payloads]
+    return bytes([question]) + b"".join(h + p for h, p in zip(heads, payloads, strict=True))
+
+
+def file_answer(size, *extents, content=b""):
+    return wire([size], content, len(extents), [n for extent in extents for n in extent])
+
+
+def basis_answer(clean, *watched, unsettled=(0, 0, 0, 0), packed=b"instance of it"):
+    pieces = b"".join(wire([offset], content) for offset, content in watched)
+    return wire(clean, [*unsettled], len(watched)) + pieces + wire(packed)
+
+
+def found_layout(**different):
+    """In images of 1 MiB, the last of which is missing."""
+    directory = {
+        "path": "/dfs/data", "storage-id": "DS-1", "datanode-uuid": UUID, "cluster-id": "CID-1",
+        "pools": [POOL],
+    }  # fmt: skip
+    place = different or {"image": 0, "partition": "gpt:1", "offset": 4096, "length": 65536}
+    system = {**place, "type": "ext4", "uuid": UUID, "data-dirs": [directory]}
+    images = 3 * [{"size": 1 << 20}]
+    return json.dumps({"layout-version": 2, "images": images, "filesystems": [system]}).encode()
+
+
+def answer():
+    state, ok = wire(3, b"it is\x1b damaged"), wire(1, b"")
+    yield replies(0, state)
+    yield replies(0, b"", b"", result=-5)
+    blocks = [wire([n, 1001, 70_000], 61 * (n % 2), b"no .meta" * (n % 2)) for n in range(1, 4)]
+    yield replies(1, wire(3) + b"".join(blocks))
+    stripes = [{"image": n, "offset": 4096} for n in (0, 1)]
+    segments = [{"length": 8192, "stripe-size": 4096, "stripes": stripes}]
+    missing_disk = {"image": 2, "partition": "none", "offset": 0, "length": 4096}
+    for place in ({}, {"volume": "vg/lv", "segments": segments}, missing_disk):
+        yield replies(2, wire(b"no /dfs/more", found_layout(**place)) + ok)
+    yield replies(2, wire(b"image dn.raw cannot be read"), result=-5)
+    yield replies(3, ok + state)
+    yield replies(3, wire(b"image dn.raw: another file system"), result=-116)
+    data = file_answer(9000, (0, 8192, 4096), (4096, 65536, 8192))
+    meta = file_answer(79, (0, 4096, 1024))
+    small = file_answer(5, content=b"bytes"), file_answer(11, content=b"\0\1\2checksum")
+    super_block = (1024, bytes(1024))
+    for clean in (0, 1):
+        basis = basis_answer(clean, (8192, bytes(12)), super_block)
+        changed = basis_answer(clean, (0, b"else"), unsettled=(0, 512, 3, 9))
+        asked = basis_answer(clean)
+        for files in (data + meta, small[0] + small[1], data + small[1]):
+            yield replies(4, wire(1, 2, 512) + files + basis)
+            yield replies(4, wire(0, 1, 512) + files + changed, changed, basis)
+            yield replies(4, wire(0, 2, 4096) + files + asked, basis, asked)
+    # As many extents as fit.
+    many = file_answer(1 << 20, *((n * 1024, n * 2048, 1024) for n in range(120)))
+    yield replies(4, wire(1, 2, 512) + many + meta + basis_answer(0))
 
 
 def version():
