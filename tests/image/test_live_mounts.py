@@ -3,6 +3,7 @@
 cache or through mappings of it: what was synced is read, and is right, or is refused with its
 reason."""
 
+import contextlib
 import mmap
 import os
 import subprocess
@@ -125,11 +126,21 @@ def test_journalled_data_is_read_once_it_is_home(journalling):
         assert blocks.open(block).read_all() == block.content
 
 
+def fill_up(owner, room):
+    """Journalled files cannot be given their space before they are written."""
+    with open(owner.root / "ballast", "wb", buffering=0) as ballast:
+        with contextlib.suppress(OSError):
+            while ballast.write(bytes(1 << 20)):
+                pass
+        ballast.truncate(ballast.tell() - room)
+        os.fsync(ballast.fileno())
+
+
 def test_what_lies_in_the_place_of_journalled_data_is_not_read(journalling):
     """A block is deleted and another, as long, gets its place: its bytes are in the journal, those
     of the first, with checksums that match them, on the disk."""
     owner = journalling
-    owner.fill_up(800_000)
+    fill_up(owner, 800_000)
     first = owner.write(1, content(1, 400_000))
     owner.unmount()
     owner.mount()
