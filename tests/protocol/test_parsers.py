@@ -46,6 +46,21 @@ def test_is_confined(daemon):
     assert kinds <= {"socket", "/dev/null", str(daemon.log_path), str(daemon.folder / "dn.img")}
 
 
+def test_what_is_installed_needs_no_more_than_it_may(tmp_path, image):
+    """Builds with sanitizers leave a parser more system calls, for their reports."""
+    daemon = Daemon(tmp_path, image, variant="release")
+    try:
+        with daemon.front() as front:
+            for block in image.blocks:
+                handle = open_block(front, block)
+                length = min(4096, len(image.contents[block.id]))
+                assert front.read(handle, 0, length) == image.contents[block.id][:length]
+        assert parser_of(daemon)["restarts"] == 0
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
 def test_vreadd_has_no_library_that_interprets():
     needed = subprocess.run(
         ["readelf", "-d", binary()], capture_output=True, text=True, check=True

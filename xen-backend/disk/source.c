@@ -89,7 +89,6 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 				  "image %s is neither a regular file nor a block device", s->path);
 	s->block_device = S_ISBLK(st.st_mode);
 	s->disk = s->block_device ? st.st_rdev : st.st_dev;
-	s->kernel_ahead = kernel_ahead(s->disk);
 	s->direct = mode == SOURCE_DIRECT || (mode == SOURCE_AUTO && s->block_device);
 	r = measure(s, &st);
 	if (r < 0)
@@ -138,6 +137,7 @@ static int take_given(const char *path)
 int source_open(const char *path, enum source_mode mode, struct source **ret, char **ret_error)
 {
 	struct source *s = calloc(1, sizeof(*s));
+	bool was_given;
 	int r;
 
 	if (!s || !(s->path = strdup(path))) {
@@ -145,13 +145,16 @@ int source_open(const char *path, enum source_mode mode, struct source **ret, ch
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", path);
 	}
 	s->fd = take_given(path);
-	if (s->fd < 0) /* O_NONBLOCK: a FIFO or tape of that name must not hang the daemon. */
+	was_given = s->fd >= 0;
+	if (!was_given) /* O_NONBLOCK: a FIFO or tape of that name must not hang the daemon. */
 		s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (s->fd < 0)
 		r = error_text(ret_error, -errno, "image %s: %s%s", path, strerror(errno),
 			       errno == ENOENT ? "; check the path" : "");
 	else
 		r = check(s, mode, ret_error);
+	if (r == 0 && !was_given) /* a process that is given files may open none */
+		s->kernel_ahead = kernel_ahead(s->disk);
 	if (r < 0) {
 		source_close(s);
 		return r;
