@@ -103,7 +103,7 @@ static void check_layout(struct image *const *images, const struct image_layout 
 
 	check(text);
 	if (layout_parse(text, strlen(text), "found", &same, &error) < 0 ||
-	    layout_check_fit(images, 1, found, "found", &error) < 0) {
+	    layout_check_fit(images, 1, same, "found", &error) < 0) {
 		fprintf(stderr, "%s\n", error);
 		abort();
 	}

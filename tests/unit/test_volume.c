@@ -171,11 +171,40 @@ static void changes(void **state)
 	volume_free(v);
 }
 
+/* What is on the other image than the volume tells, too. */
+static void guards(void **state)
+{
+	struct volume_guard guard[] = {{image[0], 512, {0}}, {image[1], SIZE - 512, {0}}};
+	struct volume *v;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(volume_new_range(image[1], 512, 1024, &v), 0);
+	assert_int_equal(volume_check(v), 0);
+	for (unsigned n = 0; n < 2; n++)
+		assert_int_equal(image_read(guard[n].image, guard[n].offset, guard[n].bytes, 512),
+				 0);
+	assert_int_equal(volume_set_guards(v, guard, 2), 0);
+	assert_int_equal(volume_check(v), 0);
+	f = fopen(path[0], "r+");
+	fseek(f, 512 + 511, SEEK_SET);
+	putc(content(0, 1023) ^ 1, f);
+	fclose(f);
+	assert_int_equal(volume_check(v), -ESTALE);
+	assert_int_equal(volume_set_guards(v, &guard[1], 1), 0);
+	assert_int_equal(volume_check(v), 0);
+	guard[0].offset = SIZE - 511;
+	assert_int_equal(volume_set_guards(v, guard, 2), -ERANGE);
+	assert_int_equal(volume_set_guards(v, guard, VOLUME_MAX_GUARDS + 1), -E2BIG);
+	assert_int_equal(volume_check(v), 0);
+	volume_free(v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(range),   cmocka_unit_test(stripes), cmocka_unit_test(located),
-		cmocka_unit_test(refused), cmocka_unit_test(changes),
+		cmocka_unit_test(refused), cmocka_unit_test(guards),  cmocka_unit_test(changes),
 	};
 
 	return cmocka_run_group_tests(tests, make_images, drop_images);

@@ -22,7 +22,7 @@ int replica_find(struct replica_cache *c, struct served *served, const struct pa
 	replica_put(known);
 	r = parser_locate(fs, dir->path, key->pool, key->id, key->genstamp, &files, &basis);
 	if (r < 0)
-		return r;
+		return served_judge(served, r);
 	*ret = replica_new(served, fs, key, &files, basis);
 	if (!*ret)
 		return -ENOMEM;

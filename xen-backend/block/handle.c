@@ -125,6 +125,13 @@ static bool search_filesystem(struct search *s, const struct layout_filesystem *
 	return h->replica != NULL;
 }
 
+/* Nothing is found in it until it was looked into again. */
+static void look_if_moved(struct served *v)
+{
+	if (atomic_load(&v->moved))
+		refresh_want(v->datanode);
+}
+
 static bool search_datanode(struct search *s, struct store_datanode *dn, bool allowed,
 			    struct block_handle *h)
 {
@@ -137,6 +144,7 @@ static bool search_datanode(struct search *s, struct store_datanode *dn, bool al
 	for (unsigned i = 0; i < layout->num_filesystems && !found; i++)
 		found = search_filesystem(s, &layout->filesystems[i], &s->served->fs[i], allowed,
 					  h);
+	look_if_moved(s->served);
 	served_put(s->served);
 	s->served = NULL;
 	return found;
@@ -231,6 +239,7 @@ int handle_renew(struct block_handle *h, const struct block_replica *r)
 
 	if (!atomic_load(&r->served->retired))
 		error = replica_find(h->cache, r->served, r->fs, &r->key, &fresh);
+	look_if_moved(r->served);
 	if (error < 0)
 		return error == -ENOMEM || error == -EIO ? error : -EAGAIN;
 	if (check_length(fresh, h->visible_length) < 0) {

@@ -17,6 +17,7 @@
 struct walk {
 	int (*cb)(void *ctx, const struct block_listing *b);
 	void *ctx;
+	struct served *served;
 	const struct parser_fs *fs;
 	struct block_listing listing;
 	unsigned unreadable; /* folders of this pool */
@@ -37,7 +38,8 @@ static int walk_path(struct walk *w, const char *path)
 {
 	struct folder_block *blocks;
 	size_t count;
-	int r = parser_list(w->fs, path, w->listing.finalized, &blocks, &count);
+	int r = served_judge(w->served,
+			     parser_list(w->fs, path, w->listing.finalized, &blocks, &count));
 
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
@@ -122,6 +124,7 @@ int block_store_list(struct block_store *s, int (*cb)(void *ctx, const struct bl
 	for (unsigned i = 0; i < s->num_datanodes && r == 0; i++) {
 		struct served *v = store_datanode_served(s->datanodes[i]);
 
+		w.served = v;
 		w.listing.datanode = s->datanodes[i]->name;
 		for (unsigned k = 0; k < v->layout->num_filesystems && r == 0; k++) {
 			w.fs = &v->fs[k];

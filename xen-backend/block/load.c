@@ -228,11 +228,19 @@ static bool same_images(const struct served *a, const struct served *b)
 	return true;
 }
 
+static bool same_guards(const struct image_layout *a, const struct image_layout *b)
+{
+	for (unsigned i = 0; i < a->num_filesystems; i++)
+		if (!layout_guards_equal(&a->filesystems[i].guards, &b->filesystems[i].guards))
+			return false;
+	return true;
+}
+
 bool served_equal(const struct served *a, const struct served *b)
 {
 	json_t *x = layout_to_json(a->layout), *y = layout_to_json(b->layout);
-	bool equal = x && y && json_equal(x, y) && same_images(a, b) &&
-		     same_text(a->missing, b->missing);
+	bool equal = x && y && json_equal(x, y) && same_guards(a->layout, b->layout) &&
+		     same_images(a, b) && same_text(a->missing, b->missing);
 
 	json_decref(x);
 	json_decref(y);

@@ -97,7 +97,7 @@ int replica_check(const struct block_replica *r)
 {
 	if (r->served && atomic_load(&r->served->retired))
 		return -EAGAIN;
-	return parser_check(r->fs, r->basis, &r->files);
+	return served_judge(r->served, parser_check(r->fs, r->basis, &r->files));
 }
 
 bool replica_is_still(const struct block_replica *r)

@@ -10,6 +10,7 @@
 #ifndef VREAD_BLOCK_SERVED_H
 #define VREAD_BLOCK_SERVED_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -22,6 +23,7 @@ struct store_datanode;
 struct served {
 	atomic_uint references;
 	atomic_bool retired;             /* no longer what the datanode serves */
+	atomic_bool moved;               /* a volume may lie elsewhere by now: look again */
 	struct store_datanode *datanode; /* stays as long as the store */
 	struct image **images;       /* as the datanode names them; NULL, all or one: unusable */
 	struct image_layout *layout; /* never NULL */
@@ -33,5 +35,16 @@ struct served {
 
 struct served *served_get(struct served *v); /* NULL is returned */
 void served_put(struct served *v);           /* NULL is ignored */
+
+/* What a parser's error means to who reads: -EAGAIN for -ESTALE, which v remembers (NULL: nobody
+ * does); others as they are. */
+static inline int served_judge(struct served *v, int error)
+{
+	if (error != -ESTALE)
+		return error;
+	if (v)
+		atomic_store(&v->moved, true);
+	return -EAGAIN;
+}
 
 #endif

@@ -15,6 +15,8 @@ struct segment {
 
 struct volume {
 	uint64_t size;
+	struct volume_guard *guards;
+	unsigned num_guards;
 	unsigned num_segments;
 	struct segment segments[];
 };
@@ -92,6 +94,7 @@ void volume_free(struct volume *v)
 		return;
 	for (unsigned i = 0; i < v->num_segments; i++)
 		free(v->segments[i].stripes);
+	free(v->guards);
 	free(v);
 }
 
@@ -215,4 +218,42 @@ int volume_changes(struct volume *v, uint64_t *ret)
 	for_each_image(v, add_changes, &sum);
 	*ret = sum.changes;
 	return sum.error;
+}
+
+int volume_set_guards(struct volume *v, const struct volume_guard *guards, unsigned num_guards)
+{
+	struct volume_guard *copy;
+
+	if (num_guards > VOLUME_MAX_GUARDS)
+		return -E2BIG;
+	for (unsigned i = 0; i < num_guards; i++) {
+		uint64_t size = image_size(guards[i].image);
+
+		if (guards[i].offset > size || VOLUME_GUARD_BYTES > size - guards[i].offset)
+			return -ERANGE;
+	}
+	copy = calloc(num_guards + 1, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	if (num_guards)
+		memcpy(copy, guards, num_guards * sizeof(*copy));
+	free(v->guards);
+	v->guards = copy;
+	v->num_guards = num_guards;
+	return 0;
+}
+
+int volume_check(struct volume *v)
+{
+	for (unsigned i = 0; i < v->num_guards; i++) {
+		const struct volume_guard *g = &v->guards[i];
+		uint8_t now[VOLUME_GUARD_BYTES];
+		int r = image_read(g->image, g->offset, now, sizeof(now));
+
+		if (r < 0)
+			return r;
+		if (memcmp(now, g->bytes, sizeof(now)) != 0)
+			return -ESTALE;
+	}
+	return 0;
 }

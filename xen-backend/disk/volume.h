@@ -48,6 +48,24 @@ int volume_read(struct volume *v, uint64_t offset, void *buf, size_t length);
 /* As image_changes(), of all images. */
 int volume_changes(struct volume *v, uint64_t *ret);
 
+/*
+ * Bytes that say where the volume lies, as they were before that was concluded from them.  Its
+ * owner writes them before it uses the volume at another place.
+ */
+#define VOLUME_GUARD_BYTES 512U
+#define VOLUME_MAX_GUARDS 128U
+struct volume_guard {
+	struct image *image;
+	uint64_t offset;
+	uint8_t bytes[VOLUME_GUARD_BYTES];
+};
+
+/* Copies them, in the place of those it has.  -ENOMEM, -ERANGE: outside an image, -E2BIG. */
+int volume_set_guards(struct volume *v, const struct volume_guard *guards, unsigned num_guards);
+/* Whether all that was read of it up to now was its own: 0, -ESTALE: it may lie elsewhere now, or
+ * errors of reading. */
+int volume_check(struct volume *v);
+
 /* Where the byte at offset is, and how many bytes up to length follow it there; offset and length
  * are inside the volume. */
 void volume_locate(const struct volume *v, uint64_t offset, uint64_t length,

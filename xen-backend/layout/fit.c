@@ -15,7 +15,7 @@
 
 struct fit {
 	struct image *const *images;
-	const struct image_layout *layout;
+	struct image_layout *layout;
 	const char *layout_path;
 	struct volumes now;
 	char **ret_error;
@@ -108,7 +108,17 @@ static int check_place(const struct fit *f, const struct layout_filesystem *lfs,
 	return 0;
 }
 
-static int check_filesystem(const struct fit *f, const struct layout_filesystem *lfs)
+static int take_guards(const struct fit *f, struct layout_filesystem *lfs,
+		       const struct found_volume *now)
+{
+	layout_guards_clear(&lfs->guards);
+	if (layout_guards_add_all(&lfs->guards, &now->at.guards) < 0)
+		return error_text(f->ret_error, -ENOMEM, "layout %s: out of memory",
+				  f->layout_path);
+	return 0;
+}
+
+static int check_filesystem(const struct fit *f, struct layout_filesystem *lfs)
 {
 	const struct found_volume *now = find(f, lfs);
 	char place[LAYOUT_MAX_PLACE];
@@ -126,7 +136,7 @@ static int check_filesystem(const struct fit *f, const struct layout_filesystem 
 		return stale_text(f, lfs, "file system", lfs->type, now->at.type);
 	if (strcasecmp(now->at.uuid, lfs->uuid))
 		return stale_text(f, lfs, "UUID", lfs->uuid, now->at.uuid);
-	return 0;
+	return take_guards(f, lfs, now);
 }
 
 static int check_size(const struct fit *f, unsigned i)
@@ -150,8 +160,8 @@ static int check_images(struct fit *f)
 	return 0;
 }
 
-int layout_check_fit(struct image *const *images, unsigned num_images,
-		     const struct image_layout *layout, const char *layout_path, char **ret_error)
+int layout_check_fit(struct image *const *images, unsigned num_images, struct image_layout *layout,
+		     const char *layout_path, char **ret_error)
 {
 	struct fit f = {images, layout, layout_path, {0}, ret_error};
 	int r = 0;

@@ -150,6 +150,7 @@ void layout_filesystem_clear(struct layout_filesystem *fs)
 		layout_data_dir_clear(&fs->data_dirs[i]);
 	for (unsigned i = 0; i < fs->num_segments; i++)
 		free(fs->segments[i].stripes);
+	layout_guards_clear(&fs->guards);
 	free(fs->segments);
 	free(fs->volume);
 	free(fs->data_dirs);

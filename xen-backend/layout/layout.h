@@ -31,7 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "disk/volume.h"
+#include "layout/guards.h"
 
 #define LAYOUT_VERSION 2
 #define LAYOUT_MAX_FILE_BYTES (4U << 20)
@@ -80,6 +80,7 @@ struct layout_filesystem {
 	char *uuid;
 	struct layout_data_dir *data_dirs;
 	unsigned num_data_dirs;
+	struct layout_guards guards; /* of its place; only where that was found, not in JSON */
 };
 
 struct image_layout {

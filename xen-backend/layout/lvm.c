@@ -58,6 +58,7 @@ static int find_place(const struct finder *f, struct candidate *c, const char *u
 	/* Metadata of a disk that was away can be older than that. */
 	if (m->alone || (m->group[0] && strcmp(m->group, c->group->uuid)))
 		return refuse(c, "physical volume %s is no longer in its group", uuid);
+	c->volume->uses[m - f->groups.members] = true;
 	return 0;
 }
 
@@ -271,6 +272,25 @@ static int check_status(struct candidate *c)
 	return 0;
 }
 
+/* A change is written to all physical volumes before the first use of what it changed; so those the
+ * volume lies on are enough, or, where they have no metadata, the others. */
+static int add_guards(const struct finder *f, struct candidate *c)
+{
+	struct lvm_volume *v = c->volume;
+	bool any = false;
+	int r = 0;
+
+	for (unsigned i = 0; i < f->groups.num_physical; i++)
+		any |= v->uses[i] && f->groups.physical[i].guards.count;
+	for (unsigned i = 0; i < f->groups.num_physical && r == 0; i++)
+		if (any ? v->uses[i] : !strcmp(f->groups.members[i].group, c->group->uuid))
+			r = layout_guards_add_all(&v->guards, &f->groups.physical[i].guards);
+	if (r == -E2BIG)
+		return refuse(c, "more than %u copies of its group's metadata say where it lies",
+			      VOLUME_MAX_GUARDS);
+	return r;
+}
+
 static int fill_volume(const struct finder *f, struct candidate *c)
 {
 	int r = check_group(f, c);
@@ -279,7 +299,9 @@ static int fill_volume(const struct finder *f, struct candidate *c)
 		r = check_status(c);
 	if (r == 0)
 		r = check_snapshots(c);
-	return r < 0 ? r : add_segments(f, c);
+	if (r == 0)
+		r = add_segments(f, c);
+	return r < 0 ? r : add_guards(f, c);
 }
 
 static void clear_segments(struct lvm_volume *v)
@@ -353,6 +375,7 @@ void lvm_found_clear(struct lvm_found *f)
 {
 	for (unsigned i = 0; i < f->num_volumes; i++) {
 		clear_segments(&f->volumes[i]);
+		layout_guards_clear(&f->volumes[i].guards);
 		free(f->volumes[i].problem);
 	}
 	free(f->volumes);

@@ -26,12 +26,15 @@ struct lvm_physical {
 
 	char group[LVM_MAX_NAME + 1]; /* "": it is in none, or that is not known */
 	const char *problem;          /* static; NULL: none */
+	struct layout_guards guards;  /* headers of its copies of the group's metadata */
 };
 
 struct lvm_volume {
 	char name[LAYOUT_MAX_LV_NAME]; /* "group/volume" */
 	struct layout_segment *segments;
 	unsigned num_segments;
+	bool uses[LVM_MAX_PHYSICAL]; /* which physical volumes it lies on */
+	struct layout_guards guards;
 	char *problem; /* why it cannot be read; NULL: it can */
 };
 
@@ -41,7 +44,8 @@ struct lvm_found {
 	bool cut; /* there are more than LVM_MAX_VOLUMES */
 };
 
-/* 0 and *ret (free with lvm_found_clear()), or -ENOMEM. */
+/* 0 and *ret (free with lvm_found_clear()), or -ENOMEM; guards of physical are to be cleared in any
+ * case. */
 int lvm_find(struct image *const *images, struct lvm_physical *physical, unsigned num_physical,
 	     struct lvm_found *ret);
 void lvm_found_clear(struct lvm_found *f);

@@ -89,9 +89,10 @@ static void keep_newest(struct lvm_groups *all, struct lvm_group *g)
 
 /* Errors are those of lvm_metadata_read(). */
 static int read_group(struct lvm_groups *all, struct volume *pv, const struct lvm_area *area,
-		      struct lvm_group *ret, const char **ret_reason)
+		      uint8_t ret_header[LVM_HEADER_BYTES], struct lvm_group *ret,
+		      const char **ret_reason)
 {
-	int r = lvm_metadata_read(pv, area, &ret->raw, &ret->length, ret_reason);
+	int r = lvm_metadata_read(pv, area, ret_header, &ret->raw, &ret->length, ret_reason);
 
 	if (r == 0 && ret->length > MAX_TEXT_BYTES - all->text_bytes) {
 		*ret_reason = "there is more metadata of LVM than is looked at";
@@ -110,9 +111,12 @@ static int read_area(struct lvm_groups *all, struct volume *pv, const struct lvm
 		     unsigned number)
 {
 	struct lvm_physical *physical = &all->physical[number];
+	struct layout_guard guard = {physical->image, physical->offset + area->offset, {0}};
 	struct lvm_group g = {0};
-	int r = read_group(all, pv, area, &g, &physical->problem);
+	int r = read_group(all, pv, area, guard.bytes, &g, &physical->problem);
 
+	if (r == 0)
+		r = layout_guards_add(&physical->guards, &guard);
 	if (r < 0) {
 		group_clear(&g);
 		return r;

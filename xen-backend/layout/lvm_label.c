@@ -137,16 +137,16 @@ int lvm_label_read(struct volume *pv, struct lvm_label *ret, const char **ret_re
 
 /* ---- metadata --------------------------------------------------------------------- */
 
-static int read_area_header(struct volume *pv, const struct lvm_area *area, struct area_header *ret,
+static int read_area_header(struct volume *pv, const struct lvm_area *area,
+			    uint8_t raw[LVM_HEADER_BYTES], struct area_header *ret,
 			    const char **ret_reason)
 {
 	const size_t covered = offsetof(struct area_header, magic);
-	uint8_t raw[SECTOR];
 
 	if (area->offset > volume_size(pv) || area->size > volume_size(pv) - area->offset ||
 	    area->size <= SECTOR)
 		return invalid(ret_reason, "its metadata area is not inside it");
-	if (volume_read(pv, area->offset, raw, sizeof(raw)) < 0)
+	if (volume_read(pv, area->offset, raw, LVM_HEADER_BYTES) < 0)
 		return invalid(ret_reason, "its metadata area cannot be read");
 	memcpy(ret, raw, sizeof(*ret));
 	if (le32toh(ret->crc) != lvm_crc(raw + covered, SECTOR - covered))
@@ -195,12 +195,13 @@ static int read_text(struct volume *pv, const struct lvm_area *area, const struc
 	return 0;
 }
 
-static int try_metadata(struct volume *pv, const struct lvm_area *area, char **ret_text,
-			size_t *ret_length, const char **ret_reason)
+static int try_metadata(struct volume *pv, const struct lvm_area *area,
+			uint8_t raw[LVM_HEADER_BYTES], char **ret_text, size_t *ret_length,
+			const char **ret_reason)
 {
 	struct area_header header;
 	struct lvm_area used;
-	int r = read_area_header(pv, area, &header, ret_reason);
+	int r = read_area_header(pv, area, raw, &header, ret_reason);
 
 	if (r < 0)
 		return r;
@@ -212,12 +213,13 @@ static int try_metadata(struct volume *pv, const struct lvm_area *area, char **r
 	return read_text(pv, &used, &header.text[0], ret_text, ret_length, ret_reason);
 }
 
-int lvm_metadata_read(struct volume *pv, const struct lvm_area *area, char **ret_text,
-		      size_t *ret_length, const char **ret_reason)
+int lvm_metadata_read(struct volume *pv, const struct lvm_area *area,
+		      uint8_t ret_header[LVM_HEADER_BYTES], char **ret_text, size_t *ret_length,
+		      const char **ret_reason)
 {
 	int r = -EINVAL;
 
 	for (unsigned i = 0; i < ATTEMPTS && r == -EINVAL; i++)
-		r = try_metadata(pv, area, ret_text, ret_length, ret_reason);
+		r = try_metadata(pv, area, ret_header, ret_text, ret_length, ret_reason);
 	return r;
 }

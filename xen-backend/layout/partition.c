@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "fs/ext4.h"
 #include "layout/partition.h"
+#include "layout/tables.h"
 #include "layout/window.h"
 
 struct probe {
@@ -161,38 +162,23 @@ static int add_partition(struct image *img, blkid_partition from, struct disk *d
 	return 0;
 }
 
-/* The tables of logical partitions form a list that goes all over the disk; libblkid is to
- * find them in its window.  A list that is damaged just ends. */
-static int add_logical_tables(struct volume *v, int window)
+struct showing {
+	struct volume *disk;
+	int window;
+};
+
+static int show_table(void *ctx, uint64_t offset, const uint8_t sector[TABLE_SECTOR])
 {
-	uint8_t sector[512];
-	uint64_t extended = 0, at = 0;
+	const struct showing *s = ctx;
 
-	for (unsigned i = 0; i <= DISK_MAX_PARTITIONS; i++) {
-		uint32_t next = 0;
-		int r;
+	(void)sector;
+	return window_add(s->window, s->disk, offset, TABLE_SECTOR);
+}
 
-		if (at + sizeof(sector) > volume_size(v))
-			return 0;
-		r = volume_read(v, at, sector, sizeof(sector));
-		if (r == 0)
-			r = window_add(window, v, at, sizeof(sector));
-		if (r < 0 || sector[510] != 0x55 || sector[511] != 0xaa)
-			return r;
-		for (unsigned k = 0; k < 4 && !next; k++) {
-			const uint8_t *entry = sector + 446 + 16 * k;
-
-			if (entry[4] == 0x5 || entry[4] == 0xf || entry[4] == 0x85)
-				next = (uint32_t)(entry[8] | entry[9] << 8 | entry[10] << 16) |
-				       (uint32_t)entry[11] << 24;
-		}
-		if (!next)
-			return 0;
-		at = extended + (uint64_t)next * 512;
-		if (!extended)
-			extended = at;
-	}
-	return 0;
+/* libblkid is to find them in its window. */
+static int show_tables(struct volume *disk, int window)
+{
+	return tables_of_mbr(disk, show_table, &(struct showing){disk, window});
 }
 
 static int open_tables(struct image *img, struct volume **ret_volume, struct probe *p)
@@ -206,7 +192,7 @@ static int open_tables(struct image *img, struct volume **ret_volume, struct pro
 		volume_free(*ret_volume);
 		return r;
 	}
-	r = add_logical_tables(*ret_volume, p->fd);
+	r = show_tables(*ret_volume, p->fd);
 	if (r < 0) {
 		probe_close(p);
 		volume_free(*ret_volume);

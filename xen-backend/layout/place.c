@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static unsigned count_stripes(const struct layout_filesystem *lfs)
 {
@@ -41,16 +42,42 @@ static int logical_volume(struct image *const *images, const struct layout_files
 	return r;
 }
 
+static int set_guards(struct image *const *images, const struct layout_guards *from,
+		      struct volume *v)
+{
+	struct volume_guard *guards = calloc(from->count + 1, sizeof(*guards));
+	int r = guards ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; i < from->count && r == 0; i++) {
+		const struct layout_guard *g = &from->list[i];
+
+		guards[i] = (struct volume_guard){images[g->image], g->offset, {0}};
+		memcpy(guards[i].bytes, g->bytes, sizeof(g->bytes));
+		r = guards[i].image ? 0 : -EIO;
+	}
+	if (r == 0)
+		r = volume_set_guards(v, guards, from->count);
+	free(guards);
+	return r;
+}
+
 int layout_volume(struct image *const *images, const struct layout_filesystem *lfs,
 		  struct volume **ret)
 {
+	struct volume *v = NULL;
 	int r;
 
 	if (lfs->table == LAYOUT_LVM)
-		r = logical_volume(images, lfs, ret);
+		r = logical_volume(images, lfs, &v);
 	else if (!images[lfs->image])
 		r = -EIO;
 	else
-		r = volume_new_range(images[lfs->image], lfs->offset, lfs->length, ret);
+		r = volume_new_range(images[lfs->image], lfs->offset, lfs->length, &v);
+	if (r == 0)
+		r = set_guards(images, &lfs->guards, v);
+	if (r == 0)
+		*ret = v;
+	else
+		volume_free(v);
 	return r == -ENOMEM || r == 0 ? r : -EIO;
 }

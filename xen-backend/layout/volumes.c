@@ -10,10 +10,12 @@
 #include "layout/lvm.h"
 #include "layout/partition.h"
 #include "layout/place.h"
+#include "layout/tables.h"
 
 struct finder {
 	struct image *const *images;
 	struct volumes *found;
+	struct layout_guards table; /* of the disk that is looked at */
 	struct lvm_physical physical[LVM_MAX_PHYSICAL];
 	unsigned member[LVM_MAX_PHYSICAL]; /* of found->list: where each physical volume is */
 	unsigned num_physical;
@@ -59,7 +61,9 @@ static int add_volume(struct finder *f, const struct layout_filesystem *at)
 	if (!v)
 		return -ENOMEM;
 	v->at = *at;
-	r = probe(f, v);
+	r = layout_guards_add_all(&v->at.guards, &f->table);
+	if (r == 0)
+		r = probe(f, v);
 	if (r < 0 || strcmp(v->at.type, VOLUMES_LVM_MEMBER) || f->num_physical == LVM_MAX_PHYSICAL)
 		return r;
 	f->member[f->num_physical] = f->found->count - 1;
@@ -88,6 +92,37 @@ static int add_disk(struct finder *f, unsigned image, const struct disk *disk)
 	return r;
 }
 
+/* Where its partitions are; what says so is read first. */
+static int examine(struct finder *f, unsigned image, struct disk *ret, char **ret_problem)
+{
+	const char *path = image_path(f->images[image]);
+	int r = tables_guard(f->images[image], image, &f->table);
+
+	if (r == -E2BIG)
+		return error_text(ret_problem, r,
+				  "image %s: its partition table has more than %u parts", path,
+				  VOLUME_MAX_GUARDS);
+	if (r < 0)
+		return error_text(ret_problem, r, "image %s cannot be read", path);
+	r = disk_examine(f->images[image], ret, ret_problem);
+	if (r == 0)
+		tables_guard_only(&f->table, ret->table);
+	return r;
+}
+
+/* A disk that cannot be used is no reason to leave out the others. */
+static int look_into_disk(struct finder *f, unsigned image)
+{
+	char **problem = &f->found->problems[image];
+	struct disk disk;
+	int r = examine(f, image, &disk, problem);
+
+	f->found->errors[image] = r;
+	if (r == 0)
+		return add_disk(f, image, &disk);
+	return r == -ENOMEM || !*problem ? -ENOMEM : 0;
+}
+
 static int add_disks(struct finder *f)
 {
 	struct volumes *v = f->found;
@@ -98,20 +133,28 @@ static int add_disks(struct finder *f)
 	if (!v->problems || !v->errors)
 		return -ENOMEM;
 	for (unsigned i = 0; i < v->num_images && r == 0; i++) {
-		struct disk disk;
-
-		if (!f->images[i])
-			continue;
-		v->errors[i] = disk_examine(f->images[i], &disk, &v->problems[i]);
-		if (v->errors[i] == -ENOMEM || (v->errors[i] && !v->problems[i]))
-			r = -ENOMEM;
-		else if (v->errors[i] == 0)
-			r = add_disk(f, i, &disk);
+		if (f->images[i])
+			r = look_into_disk(f, i);
+		layout_guards_clear(&f->table);
 	}
 	return r;
 }
 
 /* ---- LVM ------------------------------------------------------------------------ */
+
+/* Its own, and those of the partitions below it. */
+static int add_guards(struct finder *f, const struct lvm_volume *from, struct found_volume *v)
+{
+	int r = layout_guards_add_all(&v->at.guards, &from->guards);
+
+	for (unsigned i = 0; i < f->num_physical && r == 0; i++)
+		if (from->uses[i])
+			r = layout_guards_add_all(&v->at.guards,
+						  &f->found->list[f->member[i]].at.guards);
+	if (r == -E2BIG && (v->problem = strdup("too much says where it lies")))
+		r = 0;
+	return r;
+}
 
 static int name_members(struct finder *f)
 {
@@ -143,6 +186,8 @@ static int add_logical(struct finder *f, struct lvm_volume *from)
 	from->problem = NULL;
 	v->at.volume = strdup(from->name);
 	if (!v->at.volume)
+		return -ENOMEM;
+	if (!v->problem && add_guards(f, from, v) < 0)
 		return -ENOMEM;
 	if (v->problem) {
 		v->at.type = strdup("");
@@ -182,6 +227,8 @@ int volumes_find(struct image *const *images, unsigned num_images, struct volume
 	}
 	if (r == 0)
 		r = add_lvm(f);
+	for (unsigned i = 0; f && i < f->num_physical; i++)
+		layout_guards_clear(&f->physical[i].guards);
 	free(f);
 	if (r < 0)
 		volumes_clear(&found);

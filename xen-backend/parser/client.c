@@ -16,7 +16,7 @@
 
 struct loading {
 	struct parser *parser;
-	const struct image_layout *layout; /* to use ... */
+	struct image_layout *layout; /* to use ... */
 	const char *layout_path;
 	char *layout_text;
 	const char *const *dirs; /* ... or to discover */
@@ -43,12 +43,45 @@ static bool get_state(struct wire_in *in, enum fs_state *ret, char **ret_reason)
 	return *ret_reason && state <= FS_UNREADABLE;
 }
 
-static bool get_states(struct wire_in *in, const struct image_layout *layout,
-		       struct parser_states *ret)
+static bool get_guard(struct wire_in *in, const struct parser *p, struct layout_guard *ret)
 {
-	parser_states_clear(ret);
+	unsigned num_images;
+	struct image *const *images = parser_images(p, &num_images);
+	const uint8_t *bytes;
+	uint64_t size;
+
+	ret->image = wire_get32(in);
+	ret->offset = wire_get64(in);
+	bytes = wire_get(in, sizeof(ret->bytes));
+	if (!bytes || ret->image >= num_images || !images[ret->image])
+		return false;
+	memcpy(ret->bytes, bytes, sizeof(ret->bytes));
+	size = image_size(images[ret->image]);
+	return ret->offset <= size && sizeof(ret->bytes) <= size - ret->offset;
+}
+
+static bool get_guards(struct wire_in *in, const struct parser *p, struct layout_guards *ret)
+{
+	uint32_t count = wire_get32(in);
+	bool good = count <= VOLUME_MAX_GUARDS;
+
+	layout_guards_clear(ret);
+	for (uint32_t i = 0; i < count && good; i++) {
+		struct layout_guard g;
+
+		good = get_guard(in, p, &g) && layout_guards_add(ret, &g) == 0;
+	}
+	return good;
+}
+
+static bool get_states(struct wire_in *in, const struct loading *l, struct image_layout *layout)
+{
+	struct parser_states *states = l->states;
+
+	parser_states_clear(states);
 	for (unsigned i = 0; i < layout->num_filesystems; i++)
-		if (!get_state(in, &ret->state[i], &ret->reason[i]))
+		if (!get_state(in, &states->state[i], &states->reason[i]) ||
+		    !get_guards(in, l->parser, &layout->filesystems[i].guards))
 			return false;
 	return true;
 }
@@ -77,7 +110,7 @@ static bool get_fit(void *ctx, int result, struct wire_in *in)
 		l->error = wire_get_plain_text(in, PARSER_MAX_TEXT);
 		return l->error != NULL;
 	}
-	if (!get_states(in, l->layout, l->states))
+	if (!get_states(in, l, l->layout))
 		return false;
 	remember(l);
 	return true;
@@ -97,7 +130,7 @@ static int explain(struct loading *l, int error, char **ret_error)
 	return error;
 }
 
-int parser_use(struct parser *p, const struct image_layout *layout, const char *layout_path,
+int parser_use(struct parser *p, struct image_layout *layout, const char *layout_path,
 	       struct parser_states *ret, char **ret_error)
 {
 	json_t *json = layout_to_json(layout);
@@ -164,7 +197,7 @@ static bool get_layout(struct loading *l, struct wire_in *in)
 	return l->layout_text &&
 	       layout_parse(l->layout_text, strlen(l->layout_text), "found", &l->found, NULL) ==
 		       0 &&
-	       is_sensible(l, l->found) && get_states(in, l->found, l->states);
+	       is_sensible(l, l->found) && get_states(in, l, l->found);
 }
 
 static void forget(struct loading *l)
@@ -257,6 +290,14 @@ enum fs_state parser_fs_state(const struct parser_fs *fs, char **ret_reason)
 
 /* ---- blocks ------------------------------------------------------------------ */
 
+/* What r says of a file system is true only if its volume lay where it was found till now. */
+static int settle(const struct parser_fs *fs, int r)
+{
+	int moved = r == -EBUSY || r == -ENOMEM ? 0 : volume_check(fs->volume);
+
+	return moved < 0 ? moved : r;
+}
+
 struct locating {
 	const struct parser_fs *fs;
 	const char *dir, *pool;
@@ -313,7 +354,7 @@ int parser_locate(const struct parser_fs *fs, const char *dir, const char *pool,
 	int r = volume_changes(fs->volume, &l.changes);
 
 	if (r == 0)
-		r = parser_ask(fs->parser, &q);
+		r = settle(fs, parser_ask(fs->parser, &q));
 	if (r < 0) {
 		forget_location(&l);
 		return r;
@@ -390,7 +431,7 @@ int parser_check(const struct parser_fs *fs, struct parser_basis *b,
 	if (r == -EAGAIN)
 		r = ask_again(fs, b, files, s);
 	basis_state_put(s);
-	return r;
+	return settle(fs, r);
 }
 
 int parser_read(const struct parser_fs *fs, const struct fs_file *f, uint64_t offset, void *buf,
@@ -458,7 +499,7 @@ int parser_list(const struct parser_fs *fs, const char *path, bool finalized,
 {
 	struct folder_question f = {.number = fs->number, .path = path, .finalized = finalized};
 	struct parser_question q = {PARSER_LIST, true, put_folder, get_folder, &f};
-	int r = parser_ask(fs->parser, &q);
+	int r = settle(fs, parser_ask(fs->parser, &q));
 
 	if (r < 0) {
 		free(f.blocks);

@@ -14,7 +14,11 @@
  * questions fail with -EBUSY.  What an earlier one has said is good as long as
  * parser_check() says so without asking.
  *
- * Threads: any, but parser_free() is the last call.  Errors: as fs.h, and -EBUSY as above.
+ * What is concluded about a file system is worth something only while its volume lies where it was
+ * found: that is looked at after all else (volume_check()).
+ *
+ * Threads: any, but parser_free() is the last call.  Errors: as fs.h, -EBUSY as above, and of blocks
+ * -ESTALE: the volume may lie elsewhere now, its images are to be looked into again.
  */
 #ifndef VREAD_PARSER_PARSER_H
 #define VREAD_PARSER_PARSER_H
@@ -60,7 +64,7 @@ void parser_states_clear(struct parser_states *s);
 
 /* First one of these two, each as its namesake of layout/ and with the states of what it found:
  * layout_check_fit(), discover(). */
-int parser_use(struct parser *p, const struct image_layout *layout, const char *layout_path,
+int parser_use(struct parser *p, struct image_layout *layout, const char *layout_path,
 	       struct parser_states *ret, char **ret_error);
 int parser_discover(struct parser *p, const char *const *dirs, unsigned num_dirs,
 		    struct image_layout **ret, struct parser_states *ret_states,

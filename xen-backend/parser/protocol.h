@@ -15,8 +15,10 @@
  *   SETUP      PARSER_PROTOCOL, version, instance,       -
  *              number of images, each: format ("": missing,
  *                                                            "fed"), path, mode, size
- *   USE        check fit?, path of the layout, layout    states of its file systems
- *   DISCOVER   number of directories, each: path         what is missing, layout, states
+ *   USE        check fit?, path of the layout, layout    of each file system: state, reason,
+ *                                                        number of guards, each: image, offset,
+ *                                                        bytes
+ *   DISCOVER   number of directories, each: path         what is missing, layout, then as USE
  *   STATE      file system                               state, reason
  *   LOCATE     file system, directory, pool, id,         finalized?, checksums' type, chunk,
  *              generation stamp                          data file, .meta file, basis

@@ -135,6 +135,16 @@ static void put_state(struct wire_out *out, enum fs_state state, const char *rea
 	wire_put_text(out, state == FS_REFUSED || state == FS_UNREADABLE ? reason : "");
 }
 
+static void put_guards(struct wire_out *out, const struct layout_guards *guards)
+{
+	wire_put32(out, guards->count);
+	for (unsigned i = 0; i < guards->count; i++) {
+		wire_put32(out, guards->list[i].image);
+		wire_put64(out, guards->list[i].offset);
+		wire_put(out, guards->list[i].bytes, sizeof(guards->list[i].bytes));
+	}
+}
+
 static void open_filesystem(struct question *q, unsigned i)
 {
 	const struct layout_filesystem *lfs = &own.layout->filesystems[i];
@@ -147,9 +157,10 @@ static void open_filesystem(struct question *q, unsigned i)
 	if (r == 0)
 		state = fs_state(own.fs[i], &reason);
 	put_state(q->out, state, reason);
+	put_guards(q->out, &lfs->guards);
 }
 
-/* With their states in the answer. */
+/* With their states and guards in the answer. */
 static void open_filesystems(struct question *q)
 {
 	for (unsigned i = 0; i < own.layout->num_filesystems; i++)

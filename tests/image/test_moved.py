@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Volumes that are at another place from one moment to the next, with other blocks of the same
+names and right checksums where they were: no read gets those, however soon it comes."""
+
+import contextlib
+import random
+import re
+import subprocess
+
+import pytest
+
+from tests.support.disk import BlockError, blockctl
+from tests.support.hdfs_dir import DataDirectory, meta_bytes
+from tests.support.lvm_metadata import Metadata
+from tests.support.owner import needs_root
+from tests.support.volumes import MIB, make_ext
+from tools.images import Physical, VolumeGroup, make_disk
+from tools.vreadd import DataDirs
+
+DIR = "/dfs/data"
+SIZE = 16 * MIB
+
+
+@pytest.fixture
+def blocks(tmp_path):
+    directory = DataDirectory(tmp_path / "tree" / DIR[1:])
+    return [directory.add(100 + n, 300_000 + n) for n in range(3)]
+
+
+@pytest.fixture
+def own(tmp_path, blocks):
+    """A file system with the blocks."""
+    return make_ext(tmp_path / "fs", tmp_path / "tree", mib=SIZE // MIB).read_bytes()
+
+
+@pytest.fixture
+def others(own, blocks):
+    """The same, bit for bit, but for what is in the blocks."""
+    changed = bytearray(own)
+    for block in blocks:
+        content = random.Random(-block.id).randbytes(block.length)
+        for was, now in (
+            (block.content(), content),
+            (meta_bytes(block.content()), meta_bytes(content)),
+        ):
+            at = own.index(was)
+            changed[at : at + len(was)] = now
+    return bytes(changed)
+
+
+def write(path, offset, data):
+    with open(path, "r+b") as disk:
+        disk.seek(offset)
+        disk.write(data)
+
+
+@contextlib.contextmanager
+def devices(images, kind):
+    """The images, or block devices that show them: those have no times, and are read directly."""
+    if kind == "file":
+        yield images
+        return
+    attached = []
+    try:
+        for image in images:
+            command = ["losetup", "--find", "--show", "--direct-io=off", image]
+            told = subprocess.run(command, check=True, capture_output=True, text=True)
+            attached.append(told.stdout.strip())
+        yield attached
+    finally:
+        for device in attached:
+            subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def read_all(control, blocks):
+    for block in blocks:
+        assert control.open(block).read_all() == block.content()
+
+
+def check_move(datanode, blocks, move):
+    """move() is done between two reads."""
+    with blockctl(dn1=datanode) as control:
+        handles = [control.open(block) for block in blocks[:2]]
+        assert handles[0].read_all() == blocks[0].content()
+        assert handles[0].verified(0, 65536), "or this test would be too easy"
+        move()
+        for handle in handles:
+            with pytest.raises(BlockError, match="EAGAIN") as refused:
+                handle.read(0, 65536)
+            assert refused.value.exposed == 0
+        for block in blocks:
+            with pytest.raises(BlockError, match="EAGAIN"):
+                control.open(block)
+        control.look()
+        read_all(control, blocks)
+        for handle in handles:
+            with pytest.raises(BlockError, match="EAGAIN"):
+                handle.read(0, 65536)
+
+
+# ---- logical volumes ---------------------------------------------------------------------------
+
+
+class Volume:
+    """vg/data on the first of two disks, and how it gets to the second."""
+
+    def __init__(self, folder, own):
+        self.images = [make_disk(folder / f"disk{n}", 32) for n in range(2)]
+        with VolumeGroup("vg", [Physical(i) for i in self.images]) as group:
+            group.create("data", SIZE // MIB)
+            (piece,) = group.pieces("data")
+        assert piece.physical.path == self.images[0]
+        self.offset = piece.offset
+        write(self.images[0], self.offset, own)
+        self.with_metadata = self.images
+
+    def commit(self, change):
+        """New metadata in all copies."""
+        for image in self.with_metadata:
+            Metadata(image).replace(
+                lambda text: re.sub(
+                    rb"seqno = (\d+)", lambda n: b"seqno = %d" % (int(n[1]) + 1), change(text)
+                )
+            )
+
+    def move(self, own, others):
+        write(self.images[1], self.offset, own)
+        self.commit(lambda text: text.replace(b'"pv0", 0', b'"pv1", 0'))
+        write(self.images[0], self.offset, others)
+
+
+@needs_root
+@pytest.mark.parametrize("kind", ["file", "device"])
+def test_logical_volume(tmp_path, blocks, own, others, kind):
+    volume = Volume(tmp_path, own)
+    with devices(volume.images, kind) as images:
+        volume.images = volume.with_metadata = images
+        datanode = DataDirs(images, [DIR])
+        check_move(datanode, blocks, lambda: volume.move(own, others))
+
+
+@needs_root
+def test_logical_volume_whose_disk_has_no_metadata(tmp_path, blocks, own, others):
+    """What is on the other disk tells."""
+    volume = Volume(tmp_path, own)
+    metadata = Metadata(volume.images[0])
+    metadata.point_to(*metadata.place()[:3], flags=1)  # its owner does not keep it up to date
+    volume.with_metadata = volume.images[1:]
+    check_move(DataDirs(volume.images, [DIR]), blocks, lambda: volume.move(own, others))
+
+
+@needs_root
+def test_metadata_that_says_the_same_of_the_volume(tmp_path, blocks, own):
+    """It is looked at again, and goes on where it was."""
+    volume = Volume(tmp_path, own)
+
+    def rename():
+        volume.commit(lambda text: text.replace(b'creation_host = "', b'creation_host = "x'))
+
+    check_move(DataDirs(volume.images, [DIR]), blocks, rename)
+
+
+# ---- partitions --------------------------------------------------------------------------------
+
+TABLES = {
+    "gpt": "label: gpt\nlabel-id: 11111111-2222-3333-4444-555555555555\nstart={}, size={}\n",
+    "mbr": "label: dos\nlabel-id: 0x11111111\nstart={}, size={}\n",
+    "logical": "label: dos\nlabel-id: 0x11111111\nstart=2048, type=5\nstart={}, size={}\n",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_partition(tmp_path, blocks, own, others, table):
+    disk = make_disk(tmp_path / "disk", 60)
+
+    def place(offset):
+        script = TABLES[table].format(offset // 512, SIZE // 512)
+        command = ["/sbin/sfdisk", "-q", "--wipe", "never", disk]
+        subprocess.run(command, input=script.encode(), check=True)
+
+    def move():
+        write(disk, 30 * MIB, own)
+        place(30 * MIB)
+        write(disk, 4 * MIB, others)
+
+    write(disk, 4 * MIB, own)
+    place(4 * MIB)
+    check_move(DataDirs([disk], [DIR]), blocks, move)
