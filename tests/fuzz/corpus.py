@@ -90,7 +90,9 @@ def found_layout(**different):
 
 
 def answer():
-    state, ok = wire(3, b"it is\x1b damaged"), wire(1, b"")
+    state = wire(3, b"it is\x1b damaged")
+    guard = wire(1, 0, [512]) + bytes(512)
+    bad, ok, guarded = state + wire(0), wire(1, b"", 0), wire(1, b"") + guard
     yield replies(0, state)
     yield replies(0, b"", b"", result=-5)
     blocks = [wire([n, 1001, 70_000], 61 * (n % 2), b"no .meta" * (n % 2)) for n in range(1, 4)]
@@ -99,9 +101,9 @@ def answer():
     segments = [{"length": 8192, "stripe-size": 4096, "stripes": stripes}]
     missing_disk = {"image": 2, "partition": "none", "offset": 0, "length": 4096}
     for place in ({}, {"volume": "vg/lv", "segments": segments}, missing_disk):
-        yield replies(2, wire(b"no /dfs/more", found_layout(**place)) + ok)
+        yield replies(2, wire(b"no /dfs/more", found_layout(**place)) + guarded)
     yield replies(2, wire(b"image dn.raw cannot be read"), result=-5)
-    yield replies(3, ok + state)
+    yield replies(3, ok + bad)
     yield replies(3, wire(b"image dn.raw: another file system"), result=-116)
     data = file_answer(9000, (0, 8192, 4096), (4096, 65536, 8192))
     meta = file_answer(79, (0, 4096, 1024))

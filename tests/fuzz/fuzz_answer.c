@@ -6,7 +6,9 @@
  * counts bounded, texts fit to be shown, layouts of what was asked for.
  *
  * The input: which question, then answers, each: a byte that says what is wrong with
- * its header, 4 for its result, 2 for the length of its payload, and that.
+ * it, 4 for its result, 2 for the length of its payload, and that.  Unless that is what is
+ * wrong, the payload is then made to end where its reader does, with zeros behind it if need be:
+ * so a changed length, or count, does not turn all of it into nonsense.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +28,9 @@
 #define MAX_TEXT 200000U
 #define MAX_CONTENT 65536U
 
-enum { BAD_KIND = 1, BAD_LENGTH = 2, SHORT = 4 };
+#define MAX_PAYLOAD 16384U
+
+enum { BAD_KIND = 1, BAD_LENGTH = 2, SHORT_HEADER = 4, ANY_END = 8 };
 
 static const char *const dirs[] = {"/dfs/data", "/dfs/more"};
 #define NUM_DIRS (sizeof(dirs) / sizeof(dirs[0]))
@@ -65,27 +69,51 @@ static void put(int fd, const void *bytes, size_t length)
 	check(send(fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length);
 }
 
-static void answer(int fd, enum parser_kind kind)
+/* From the input, and zeros: their number, in memory of its own. */
+static size_t take_payload(uint8_t **ret)
 {
-	uint8_t wrong = take8(&answers);
-	struct parser_header header = {.kind = kind, .result = (int32_t)take32(&answers)};
-	size_t length = take16(&answers);
-	uint8_t *payload;
+	size_t length = take16(&answers) % MAX_PAYLOAD;
 
 	if (length > answers.left)
 		length = answers.left;
+	*ret = calloc(1, MAX_PAYLOAD);
+	check(*ret);
+	memcpy(*ret, answers.at, length);
+	answers.at += length;
+	answers.left -= length;
+	return length;
+}
+
+/* Where the reader ends, who may be asked more than once; length: not at all. */
+static size_t find_end(const struct parser_question *q, int result, const uint8_t *payload,
+		       size_t length)
+{
+	struct wire_in in = {payload, MAX_PAYLOAD, false};
+
+	if (result > 0 || result < -4095 || !q->read(q->ctx, result, &in) || in.failed)
+		return length;
+	return MAX_PAYLOAD - in.left;
+}
+
+static void answer(int fd, const struct parser_question *q)
+{
+	uint8_t wrong = take8(&answers), *padded, *payload;
+	struct parser_header header = {.kind = q->kind, .result = (int32_t)take32(&answers)};
+	size_t length = take_payload(&padded);
+
+	if (!(wrong & ANY_END))
+		length = find_end(q, header.result, padded, length);
+	payload = bytes_of(padded, length);
 	header.length = (uint32_t)length;
 	if (wrong & BAD_KIND)
 		header.kind++;
 	if (wrong & BAD_LENGTH)
 		header.length = (uint32_t)header.result;
-	payload = bytes_of(answers.at, length);
-	answers.at += length;
-	answers.left -= length;
-	put(fd, &header, wrong & SHORT ? sizeof(header) / 2 : sizeof(header));
+	put(fd, &header, wrong & SHORT_HEADER ? sizeof(header) / 2 : sizeof(header));
 	put(fd, payload, length);
-	free(payload);
 	shutdown(fd, SHUT_WR);
+	free(padded);
+	free(payload);
 }
 
 /* As in process.c, but with answers from the input instead of a process. */
@@ -98,7 +126,7 @@ int parser_ask(struct parser *p, const struct parser_question *q)
 
 		check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
 		c.fd = pair[0];
-		answer(pair[1], q->kind);
+		answer(pair[1], q);
 		r = parser_exchange(&c, q, LIMIT_MS, -1, &result);
 		channel_clear(&c);
 		close(pair[1]);
@@ -277,6 +305,15 @@ static void check_data_dir(const struct layout_data_dir *d)
 		check(layout_pool_valid(d->pools[i]));
 }
 
+static void check_guards(const struct layout_guards *g)
+{
+	check(g->count <= VOLUME_MAX_GUARDS);
+	for (unsigned i = 0; i < g->count; i++) {
+		check(g->list[i].image < NUM_IMAGES && images[g->list[i].image]);
+		check(g->list[i].offset <= IMAGE_BYTES - VOLUME_GUARD_BYTES);
+	}
+}
+
 static void check_layout(const struct image_layout *layout)
 {
 	check(layout->num_images == NUM_IMAGES);
@@ -285,6 +322,7 @@ static void check_layout(const struct image_layout *layout)
 		const struct layout_filesystem *lfs = &layout->filesystems[i];
 
 		check(fs_type_known(lfs->type) && lfs->image < NUM_IMAGES && images[lfs->image]);
+		check_guards(&lfs->guards);
 		check_volume(lfs);
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
 			check_data_dir(&lfs->data_dirs[k]);
@@ -322,6 +360,8 @@ static void ask_use(void)
 		check_text(error);
 	} else {
 		check_states(&states, layout);
+		for (unsigned i = 0; i < layout->num_filesystems; i++)
+			check_guards(&layout->filesystems[i].guards);
 	}
 	free(error);
 	parser_states_clear(&states);
