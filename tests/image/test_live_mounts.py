@@ -118,12 +118,12 @@ def test_journalled_data_is_read_once_it_is_home(journalling):
         refused(lambda: blocks.open(block), "EAGAIN")
         handle = until_home(owner, lambda: blocks.open(block))
         assert until_home(owner, handle.read_all) == block.content
-        # Frozen or unmounted, everything is.
+        # Frozen, everything is.
         block = owner.write(2, content(2, 100_000))
         owner.fsync(block)
         refused(lambda: blocks.open(block), "EAGAIN")
-        owner.unmount()
-        assert blocks.open(block).read_all() == block.content
+        with owner.frozen():
+            assert blocks.open(block).read_all() == block.content
 
 
 def fill_up(owner, room):
@@ -142,9 +142,8 @@ def test_what_lies_in_the_place_of_journalled_data_is_not_read(journalling):
     owner = journalling
     fill_up(owner, 800_000)
     first = owner.write(1, content(1, 400_000))
-    owner.unmount()
-    owner.mount()
-    places = owner.places(first)
+    with owner.frozen():
+        places = owner.places(first)
     owner.delete(first)
     owner.commit()
     second = owner.write(2, content(2, 400_000))
@@ -166,9 +165,9 @@ def test_directory_that_is_in_the_journal_yet(tmp_path):
             assert (
                 "its current/VERSION is still in its file system's journal" in datanode["missing"]
             )
-            owner.unmount()
-            blocks.look()
-            assert blocks.datanodes_of("DS-new") == ["dn1"]
+            with owner.frozen():
+                blocks.look()
+                assert blocks.datanodes_of("DS-new") == ["dn1"]
 
 
 # ---- owners that do not write through the page cache --------------------------------

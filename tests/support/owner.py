@@ -104,6 +104,15 @@ class Owner:
         if os.path.ismount(self.root):
             subprocess.run(["umount", self.root], check=True, timeout=120)
 
+    @contextlib.contextmanager
+    def frozen(self):
+        """With everything at home, and nobody writing."""
+        subprocess.run(["fsfreeze", "--freeze", self.root], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["fsfreeze", "--unfreeze", self.root], check=True)
+
     def crash(self, name="crash.raw"):
         """A copy of the image as it is, as if the machine had stopped here."""
         copy = self.path.with_name(name)
