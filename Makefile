@@ -60,6 +60,10 @@ bench: all ## Native benches; writes build/bench/native.json
 bench-image: all ## Benches of disk images, cold and live; writes build/bench/image.json
 	@$(PY) -m tools.bench image
 
+.PHONY: bench-freshness
+bench-freshness: all ## How soon after PUBLISH a block is read; writes build/bench/freshness.json
+	@$(PY) -m tools.bench freshness
+
 .PHONY: bench-xen
 bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen.json
 	@$(PY) -m tools.bench xen

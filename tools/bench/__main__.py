@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-SUITES = ("native", "image", "xen")
+SUITES = ("native", "image", "freshness", "xen")
 
 
 def main():

@@ -14,34 +14,21 @@ A row's value is what vread_open() took, median of a round: client, ring and vre
 started anew for each row, and a few other blocks are opened first.
 """
 
-import os
 import random
 import statistics
-import struct
 import subprocess
-import zlib
-from pathlib import Path
 
+from tools.bench.block_disk import FIRST_STAMP, POOL, BlockDisk
 from tools.bench.results import Limit, Row
 from tools.bench.suite import BenchError
-from tools.images import MountSpace
 from tools.vreadd import REPOSITORY, DataDirs, Vreadd
 
-POOL = "BP-1-127.0.0.1-1"
-CRC32, CHUNK = 1, 512
 FIRST_ID = 1 << 30
 BLOCK_BYTES = 4096
-FIRST_STAMP = 1001
 WARM_UP = 8  # blocks, before the ones that count
 TARGETS = (Limit("open.ext4", at_most=300),)
 
 
-MAKE = {
-    # Without work left for the kernel: its writing would be in the journal.
-    "ext4": ["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0"]
-    + ["-E", "lazy_itable_init=0,lazy_journal_init=0"],
-    "xfs": ["mkfs.xfs", "-q"],
-}
 ROWS = {"ext4": ("open.ext4", "open.ext4.journal"), "xfs": ("open.xfs",)}
 
 
@@ -61,35 +48,24 @@ class OpenRows:
         self._chance = random.Random(blocks)
         self._next = FIRST_ID + blocks
         self._fresh = list(range(FIRST_ID, self._next))
-        self._kind = kind
-        self._space = MountSpace()
-        self._image, self._mount_point = folder / f"{kind}.raw", folder / kind
-        self._length = gib << 30
+        self._disk = BlockDisk(folder, kind, gib << 30)
 
     def __enter__(self):
-        _make_file_system(self._kind, self._image, self._length)
-        self._space.open()
+        self._disk.__enter__()
         try:
-            self._space.mount_image(
-                self._image, self._mount_point, 0, self._length, kind=self._kind
-            )
-            self._make_directory()
             for block in self._fresh:
                 self._write(block)
         except BaseException:
-            self._space.close()
+            self._disk.__exit__()
             raise
         self._chance.shuffle(self._fresh)
         return self
 
     def __exit__(self, *_):
-        try:
-            self._space.unmount(self._mount_point)
-        finally:
-            self._space.close()
+        self._disk.__exit__()
 
     def round(self):
-        subprocess.run(["sync", "-f", self._root], check=True)
+        self._disk.sync_all()
         idle, *journal = self.rows
         self._measure(idle, [self._take() for _ in range(self._opens)])
         for name in journal:
@@ -97,7 +73,7 @@ class OpenRows:
 
     def _measure(self, name, blocks):
         """blocks: functions that give a block's id just before it is opened."""
-        with Vreadd({"dn1": DataDirs(self._image, ["/data"])}) as daemon:
+        with Vreadd({"dn1": DataDirs(self._disk.image, ["/data"])}) as daemon:
             client = _Client(daemon)
             try:
                 for _ in range(WARM_UP):
@@ -116,46 +92,13 @@ class OpenRows:
         def write():
             block, self._next = self._next, self._next + 1
             self._write(block)
-            data = self._path_of(block)
-            for path in (data, _meta_of(data), data.parent):
-                _fsync(path)
+            self._disk.sync(block)
             return block
 
         return write
 
-    def _path_of(self, block):
-        subdirs = f"subdir{block >> 16 & 31}/subdir{block >> 8 & 31}"
-        return self._current / "finalized" / subdirs / f"blk_{block}"
-
-    @property
-    def _root(self):
-        return self._space.view(self._mount_point)
-
-    @property
-    def _current(self):
-        return self._root / "data/current" / POOL / "current"
-
-    def _make_directory(self):
-        (self._current / "finalized").mkdir(parents=True)
-        (self._current / "rbw").mkdir()
-        _write_version(
-            self._root / "data/current",
-            storageID="DS-1", clusterID="CID-1", cTime=0, datanodeUuid="dn-1",
-            storageType="DATA_NODE", layoutVersion=-57,
-        )  # fmt: skip
-        _write_version(self._current, namespaceID=1, cTime=0, blockpoolID=POOL, layoutVersion=-57)
-
     def _write(self, block):
-        data = self._path_of(block)
-        data.parent.mkdir(parents=True, exist_ok=True)
-        content = block.to_bytes(8, "big") * (BLOCK_BYTES // 8)
-        sums = (
-            zlib.crc32(content[start : start + CHUNK]) for start in range(0, BLOCK_BYTES, CHUNK)
-        )
-        data.write_bytes(content)
-        _meta_of(data).write_bytes(
-            struct.pack(f">hbi{BLOCK_BYTES // CHUNK}I", 1, CRC32, CHUNK, *sums)
-        )
+        self._disk.write(block, block.to_bytes(8, "big") * (BLOCK_BYTES // 8))
 
 
 class _Client:
@@ -184,33 +127,3 @@ class _Client:
         self._process.wait(60)
         self._process.stdout.close()
         self._process.stderr.close()
-
-
-def _make_file_system(kind, path, length):
-    with open(path, "wb") as image:
-        image.truncate(length)
-    command = [*MAKE[kind], path]
-    environment = os.environ | {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    except FileNotFoundError as error:
-        raise BenchError(f"{command[0]} is not installed; run `make setup`") from error
-    if done.returncode:
-        raise BenchError(f"{command[0]}: {done.stderr.strip()}")
-
-
-def _write_version(folder, **values):
-    lines = [f"{key}={value}\n" for key, value in values.items()]
-    (folder / "VERSION").write_text("#Sat Nov 21 07:22:00 UTC 2026\n" + "".join(lines))
-
-
-def _meta_of(data):
-    return Path(f"{data}_{FIRST_STAMP}.meta")
-
-
-def _fsync(path):
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A datanode's disk for benches: a file system in a sparse image, mounted here, a data directory in
+it, and blocks that this process writes as a datanode does.
+
+    with BlockDisk(folder, "ext4", 1 << 40) as disk:
+        disk.write(1, content)
+        disk.sync(1)
+"""
+
+import os
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+
+from tools.bench.suite import BenchError
+from tools.images import MountSpace
+
+POOL = "BP-1-127.0.0.1-1"
+STORAGE = "DS-1"
+CRC32, CHUNK = 1, 512
+FIRST_STAMP = 1001
+MAKE = {
+    # Without work left for the kernel: its writing would be in the journal.
+    "ext4": ["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0"]
+    + ["-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    "xfs": ["mkfs.xfs", "-q"],
+}
+
+
+class BlockDisk:
+    """length: of the image.  Its data directory is /data in its file system."""
+
+    def __init__(self, folder, kind, length):
+        self.image = folder / f"{kind}.raw"
+        self._mount_point = folder / kind
+        self._kind, self._length = kind, length
+        self._space = MountSpace()
+
+    def __enter__(self):
+        _make_file_system(self._kind, self.image, self._length)
+        self._space.open()
+        try:
+            self._space.mount_image(self.image, self._mount_point, 0, self._length, kind=self._kind)
+            self._make_directory()
+        except BaseException:
+            self._space.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self._space.unmount(self._mount_point)
+        finally:
+            self._space.close()
+
+    @property
+    def root(self):
+        return self._space.view(self._mount_point)
+
+    def write(self, block, content):
+        data = self._path_of(block)
+        data.parent.mkdir(parents=True, exist_ok=True)
+        sums = [
+            zlib.crc32(content[start : start + CHUNK]) for start in range(0, len(content), CHUNK)
+        ]
+        data.write_bytes(content)
+        _meta_of(data).write_bytes(struct.pack(f">hbi{len(sums)}I", 1, CRC32, CHUNK, *sums))
+
+    def sync(self, block):
+        """Makes it durable: both files and their folder."""
+        data = self._path_of(block)
+        for path in (data, _meta_of(data), data.parent):
+            _fsync(path)
+
+    def delete(self, block):
+        data = self._path_of(block)
+        data.unlink()
+        _meta_of(data).unlink()
+
+    def sync_all(self):
+        subprocess.run(["sync", "-f", self.root], check=True)
+
+    def _path_of(self, block):
+        subdirs = f"subdir{block >> 16 & 31}/subdir{block >> 8 & 31}"
+        return self._current / "finalized" / subdirs / f"blk_{block}"
+
+    @property
+    def _current(self):
+        return self.root / "data/current" / POOL / "current"
+
+    def _make_directory(self):
+        (self._current / "finalized").mkdir(parents=True)
+        (self._current / "rbw").mkdir()
+        _write_version(
+            self.root / "data/current",
+            storageID=STORAGE, clusterID="CID-1", cTime=0, datanodeUuid="dn-1",
+            storageType="DATA_NODE", layoutVersion=-57,
+        )  # fmt: skip
+        _write_version(self._current, namespaceID=1, cTime=0, blockpoolID=POOL, layoutVersion=-57)
+
+
+def _make_file_system(kind, path, length):
+    with open(path, "wb") as image:
+        image.truncate(length)
+    command = [*MAKE[kind], path]
+    environment = os.environ | {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    except FileNotFoundError as error:
+        raise BenchError(f"{command[0]} is not installed; run `make setup`") from error
+    if done.returncode:
+        raise BenchError(f"{command[0]}: {done.stderr.strip()}")
+
+
+def _write_version(folder, **values):
+    lines = [f"{key}={value}\n" for key, value in values.items()]
+    (folder / "VERSION").write_text("#Sat Nov 21 07:22:00 UTC 2026\n" + "".join(lines))
+
+
+def _meta_of(data):
+    return Path(f"{data}_{FIRST_STAMP}.meta")
+
+
+def _fsync(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
