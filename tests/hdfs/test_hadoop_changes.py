@@ -47,3 +47,11 @@ def test_delete_under_an_open_stream(bed):
     assert answer["stats"]["vread.bytes"] > 0
     assert answer["new"] == 0
     assert bed.health() == before
+
+
+def test_another_file_under_an_open_stream(bed):
+    """A file with other blocks takes the name.  A positional read gets bytes of the old one or an
+    error, never those of the new one; it would even have them from the old one's places."""
+    bed.client.do("replace-under-stream", by="stock")
+    answer = bed.client.do("replace-under-stream", by="vread")
+    assert answer["stats"]["vread.bytes"] >= answer["old"] > 0

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
@@ -29,6 +30,7 @@ final class Changing {
     scenarios.put("truncate-between", Changing::truncateBetween);
     scenarios.put("rewrite-between", Changing::rewriteBetween);
     scenarios.put("delete-under-stream", Changing::deleteUnderStream);
+    scenarios.put("replace-under-stream", Changing::replaceUnderStream);
     scenarios.put("same-name-again", Changing::sameNameAgain);
     scenarios.put("rename", Changing::rename);
     scenarios.put("concat", Changing::concat);
@@ -248,6 +250,48 @@ final class Changing {
       }
       return remainder(in, first.length, file.bytes, new byte[0]);
     }
+  }
+
+  /** The new file has the name and other blocks; the open stream is not to go on with any of it. */
+  private static Map<String, Object> replaceUnderStream(Context context, Args args)
+      throws Exception {
+    DistributedFileSystem fs = reader(context, args);
+    int block = block(context);
+    Content file = Content.write(context, path(args).toString(), Content.random(1, block * 3L));
+    try (FSDataInputStream in = fs.open(file.path)) {
+      long old = preads(in, file, block);
+      Path aside = new Path(path(args) + "-new");
+      byte[] other = Content.random(2, block * 3L);
+      try (FSDataOutputStream out =
+          context.stock.create(aside, true, 65536, (short) 1, block * 4L)) {
+        out.write(other);
+      }
+      context.stock.rename(aside, file.path, Options.Rename.OVERWRITE);
+      waitUntilDeleted(context);
+      Settled.wait(context);
+      String end = "end";
+      try {
+        preads(in, file, block);
+      } catch (IOException told) {
+        end = told.getClass().getSimpleName();
+      }
+      readAll(fs, new Content(file.path, other));
+      return Map.of("old", old, "end", end);
+    }
+  }
+
+  /** At several places of each block; how many bytes. */
+  private static long preads(FSDataInputStream in, Content file, int block) throws IOException {
+    byte[] chunk = new byte[4096];
+    long bytes = 0;
+    for (int at = 1234; at + chunk.length < file.bytes.length; at += block / 4) {
+      in.readFully(at, chunk);
+      if (!is(file.bytes, at, chunk, chunk.length)) {
+        throw new AssertionError("bytes of another file at " + at);
+      }
+      bytes += chunk.length;
+    }
+    return bytes;
   }
 
   private static void waitUntilDeleted(Context context) throws Exception {

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
-import org.apache.hadoop.hdfs.security.token.block.InvalidBlockTokenException;
+import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyException;
 
 /**
  * Reads one block for the stock client.
@@ -17,14 +17,17 @@ import org.apache.hadoop.hdfs.security.token.block.InvalidBlockTokenException;
  *   <li>stateful reads, readBuffer(): any first IOException but a ChecksumException makes it build a
  *       new reader for the same datanode at the same position, and blame nobody. A second one marks
  *       the datanode dead.
- *   <li>positional reads, actualGetFromOneDataNode(): an InvalidBlockTokenException makes it fetch
- *       the block's locations again, build a new reader and start the range over, once; any other
- *       exception marks the datanode dead and may cost seconds.
+ *   <li>positional reads, actualGetFromOneDataNode(): an InvalidEncryptionKeyException makes it forget
+ *       the key of its next connections, build a new reader for the block it has and start the range
+ *       over, once. An InvalidBlockTokenException does nearly the same, but it has the block looked up
+ *       again by the file's name: if another file has that name by now, the stream goes on with bytes
+ *       of that one, at places of this one. Any other exception marks the datanode dead and may cost
+ *       seconds.
  * </ul>
  *
  * <p>Positional reads come through read(long, ByteBuffer) only. So read(long, byte[], int, int)
  * throws a plain IOException, and read(long, ByteBuffer), which both use, an
- * InvalidBlockTokenException: it is right in both. Before either is thrown the block is put on hold
+ * InvalidEncryptionKeyException: it is right in both. Before either is thrown the block is put on hold
  * ({@link HoldOff}) so that the next build answers null and the stock client goes on by TCP.
  * Nothing else is ever thrown: a ChecksumException would have the replica reported corrupt, and a
  * RuntimeException would reach the application.
@@ -108,7 +111,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   public int read(long position, ByteBuffer dst) throws IOException {
     int result = read(position, new Target.OfBuffer(dst));
     if (failed(result)) {
-      throw new InvalidBlockTokenException(complaint(position, result));
+      throw new InvalidEncryptionKeyException(complaint(position, result));
     }
     return result == END ? -1 : result;
   }

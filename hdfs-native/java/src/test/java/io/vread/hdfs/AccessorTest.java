@@ -18,7 +18,7 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumException;
-import org.apache.hadoop.hdfs.security.token.block.InvalidBlockTokenException;
+import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyException;
 import org.junit.Test;
 
 /** Readers over the fake backend: what the stock client relies on. */
@@ -208,7 +208,7 @@ public class AccessorTest {
         VreadReplicaAccessor reader = reader(LENGTH);
         backend.readErrnos.add(errno);
         Class<?> expected =
-            dst instanceof ByteBuffer ? InvalidBlockTokenException.class : IOException.class;
+            dst instanceof ByteBuffer ? InvalidEncryptionKeyException.class : IOException.class;
         IOException e = failure(reader, dst);
         assertSame(expected, e.getClass());
         String name = Errno.name(errno == 0 ? Errno.EIO : errno);
@@ -263,7 +263,7 @@ public class AccessorTest {
     backend.readErrnos.add(Errno.EAGAIN);
     backend.blocks.remove(BLOCK);
     assertSame(
-        InvalidBlockTokenException.class,
+        InvalidEncryptionKeyException.class,
         failure(reader, ByteBuffer.allocateDirect(10)).getClass());
     assertEquals("EAGAIN", refusal());
     reader.close();
@@ -466,7 +466,7 @@ public class AccessorTest {
     reader.close();
     assertSame(IOException.class, failure(reader, new byte[10]).getClass());
     assertSame(
-        InvalidBlockTokenException.class, failure(reader, ByteBuffer.allocate(10)).getClass());
+        InvalidEncryptionKeyException.class, failure(reader, ByteBuffer.allocate(10)).getClass());
     assertNull("a closed reader blames no block", refusal());
   }
 
