@@ -5,8 +5,8 @@ A cluster lives in one folder: conf/, logs/, name/ and the datanodes' directorie
 out through the stock FsShell; what blocks a file has comes from the NameNode's fsck page, which is
 what `hdfs fsck` prints.  Starting again in the same folder finds the old files.
 
-A live cluster (live=True, as root) keeps each datanode's directories on an ext4 image that is
-mounted for its datanode, and for nobody else, while the cluster runs:
+A live cluster (live=True, as root) keeps each datanode's directories on an ext4 or XFS image that
+is mounted for its datanode, and for nobody else, while the cluster runs:
 
     cluster = HdfsCluster(folder, datanodes=3, data_dirs=2, live=True)
     with cluster, Vreadd(cluster.served("dn1", "dn2")) as vreadd:
@@ -51,7 +51,8 @@ class HdfsCluster:
 
     conf: further properties, over the defaults of config.py.  class_path: jars or folders put
     before Hadoop's, for daemons and FsShell alike.  data_dirs: how many each datanode has.
-    disk_mib, tables: sizes and partition tables (in turn) of a live cluster's images.
+    disk_mib, tables, file_system: sizes, partition tables (in turn) and file systems of a live
+    cluster's images.
     java_options: of the daemons' JVMs.
     """
 
@@ -71,6 +72,7 @@ class HdfsCluster:
         live=False,
         disk_mib=1024,
         tables=("gpt", "none"),
+        file_system="ext4",
         java_options=(),
     ):
         if block_size <= 0 or block_size % 512:
@@ -89,7 +91,7 @@ class HdfsCluster:
         self.logs = self.directory / "logs"
         self.name_dir = self.directory / "name"
         self.datanodes = make_datanodes(
-            self.directory, datanodes, data_dirs, live, tables, disk_mib
+            self.directory, datanodes, data_dirs, live, tables, disk_mib, file_system
         )
         self.namenode = None  # the one that is asked; HaCluster has another
         self._java_options = list(java_options)

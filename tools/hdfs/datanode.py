@@ -90,7 +90,7 @@ def _storage_id(version):
     raise HdfsError(f"{version}: no storageID in it")
 
 
-def datanodes(directory, count, data_dirs, live, tables, disk_mib):
+def datanodes(directory, count, data_dirs, live, tables, disk_mib, kind):
     """The datanodes of a cluster in `directory`; one alone and not live keeps it to itself."""
     directory = Path(directory)
     made = []
@@ -100,6 +100,6 @@ def datanodes(directory, count, data_dirs, live, tables, disk_mib):
         disk = None
         if live:
             table = tables[(number - 1) % len(tables)]
-            disk = LiveDisk(directory / f"{name}.raw", home / "disk", table, disk_mib)
+            disk = LiveDisk(directory / f"{name}.raw", home / "disk", table, disk_mib, kind=kind)
         made.append(DataNode(name, home, data_dirs, disk))
     return made

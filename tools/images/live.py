@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A disk image in use: its ext4 is mounted read-write while others look at the file.
+"""A disk image in use: its ext4 or XFS is mounted read-write while others look at the file.
 
     disk = LiveDisk("dn1.raw", mount_point="dn1", table="gpt", mib=1024)
     with MountSpace() as space:
@@ -25,11 +25,16 @@ from tools.images.datanode import (
     _run,
 )
 
+XFS_LOG_MIB = 10
+
 
 class LiveDisk:
-    """path: the image file.  mount_point: where the daemons in the mount space see it."""
+    """path: the image file.  mount_point: where the daemons in the mount space see it.  kind: ext4,
+    or xfs, which is made without a partition table."""
 
-    def __init__(self, path, mount_point, table="gpt", mib=1024, features=None):
+    def __init__(self, path, mount_point, table="gpt", mib=1024, features=None, kind="ext4"):
+        if kind == "xfs" and table != "none":
+            raise ImageError(f"XFS behind a partition table {table!r}: only none is made")
         if table not in TABLES:
             raise ImageError(f"partition table {table!r}: expected one of {', '.join(TABLES)}")
         if mib < 64:
@@ -41,6 +46,7 @@ class LiveDisk:
         self.length = mib * MIB
         self.block_size = 4096
         self._features = features
+        self._kind = kind
         self._space = None
 
     @property
@@ -51,7 +57,7 @@ class LiveDisk:
     def attach(self, space):
         if not self.path.exists():
             self._make()
-        space.mount_image(self.path, self.mount_point, self.offset, self.length)
+        space.mount_image(self.path, self.mount_point, self.offset, self.length, self._kind)
         self._space = space
 
     def detach(self):
@@ -76,9 +82,18 @@ class LiveDisk:
             image.truncate(self.offset + self.length + (GPT_TAIL if self.table == "gpt" else 0))
         if self.table != "none":
             _partition(fresh, self.table, self.offset, self.length)
+        if self._kind == "xfs":
+            # Officially it begins at 300 MB, and with a log of a fifth of that.
+            _run(
+                ["mkfs.xfs", "--unsupported", "-q", "-f", "-l", f"size={XFS_LOG_MIB}m", str(fresh)]
+            )
+        else:
+            self._make_ext4(fresh)
+        fresh.rename(self.path)
+
+    def _make_ext4(self, fresh):
         command = ["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-b", str(self.block_size)]
         command += ["-E", f"offset={self.offset},root_owner=0:0"]
         if self._features:
             command += ["-O", self._features]
         _run([*command, str(fresh), f"{self.length // 1024}k"])
-        fresh.rename(self.path)
