@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
-from tools.hdfs import HdfsCluster, hadoop_class_path, jvm
+from tests.support.torture import CLIENT_PROPERTIES
+from tools.hdfs import DEFAULT_VERSION, HdfsCluster, hadoop_class_path, jvm
 from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
@@ -116,6 +117,10 @@ class Bed:
                 raise AssertionError(f"not served: {answer}; {self.vreadd.log()}")
             time.sleep(0.2)
 
+    def errors(self):
+        """What vreadd answered its clients but bytes, by reason."""
+        return self.vreadd.status()["totals"]["errors"]
+
     def health(self):
         """What the NameNode thinks of datanodes and replicas."""
         answer = self.client.do("health")
@@ -157,23 +162,50 @@ def hadoop_bed(mode, folder, kind=HdfsCluster):
     )
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.stop)
-        # The backend is there before the datanodes have formatted their directories.
-        cluster.attach_disks()
-        publish = SERVED if mode.publisher else ()
-        vreadd = Vreadd(cluster.served(*SERVED), variant=mode.variant, publish=publish)
-        stack.enter_context(vreadd)
-        for name in publish:
-            cluster.datanode(name).conf = {
-                "dfs.datanode.fsdataset.factory": FSDATASET,
-                "io.vread.endpoint": vreadd.endpoint,
-            }
-        cluster.start()
-        properties = vread_properties(vreadd.endpoint, **PATIENCE)
-        client = HadoopClient(cluster, properties, folder / "client.log", publishers=publish)
-        stack.enter_context(client)
-        bed = Bed(mode, cluster, vreadd, client)
-        bed.wait_until_served()
+        bed = _start(stack, mode, cluster, folder, SERVED)
         bed.hold_streams()
+        yield bed
+
+
+def _start(stack, mode, cluster, folder, served):
+    """The backend is there before the datanodes have formatted their directories."""
+    cluster.attach_disks()
+    publish = served if mode.publisher else ()
+    vreadd = Vreadd(cluster.served(*served), variant=mode.variant, publish=publish)
+    stack.enter_context(vreadd)
+    for name in publish:
+        cluster.datanode(name).conf = {
+            "dfs.datanode.fsdataset.factory": FSDATASET,
+            "io.vread.endpoint": vreadd.endpoint,
+        }
+    cluster.start()
+    properties = vread_properties(vreadd.endpoint, **PATIENCE)
+    client = HadoopClient(cluster, properties, folder / "client.log", publishers=publish)
+    stack.enter_context(client)
+    bed = Bed(mode, cluster, vreadd, client)
+    bed.wait_until_served()
+    return bed
+
+
+@contextlib.contextmanager
+def torture_bed(folder, disk_mib, publisher, file_system, variant):
+    """One datanode on one small image, and nothing written yet."""
+    mode = Mode(DEFAULT_VERSION, tokens=False, publisher=publisher, variant=variant)
+    (folder / "keys.jceks").write_bytes(_key_store())
+    cluster = HdfsCluster(
+        folder / "hdfs",
+        version=mode.version,
+        block_size=BLOCK_SIZE,
+        conf=mode.conf(folder) | CLIENT_PROPERTIES,
+        live=True,
+        disk_mib=disk_mib,
+        tables=("none" if file_system == "xfs" else "gpt",),
+        file_system=file_system,
+        class_path=[JAR] if publisher else [],
+    )
+    with contextlib.ExitStack() as stack:
+        stack.callback(cluster.stop)
+        bed = _start(stack, mode, cluster, folder, ("dn1",))
         yield bed
 
 

@@ -132,20 +132,20 @@ class HadoopClient:
                 self._process.stdout.close()
                 self._process = None
 
-    def do(self, name, /, **arguments):
+    def do(self, name, /, timeout=TIMEOUT, **arguments):
         """The answer, once it is there; a ClientError if the scenario failed."""
         self.send(name, **arguments)
-        return self.receive(name)
+        return self.receive(name, timeout)
 
     def send(self, name, /, **arguments):
         line = json.dumps({"do": name} | arguments) + "\n"
         self._process.stdin.write(line.encode())
         self._process.stdin.flush()
 
-    def receive(self, name):
-        ready, _, _ = select.select([self._process.stdout], [], [], TIMEOUT)
+    def receive(self, name, timeout=TIMEOUT):
+        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
         if not ready:
-            raise ClientError(f"{name}: no answer within {TIMEOUT} s; {self.log_tail()}")
+            raise ClientError(f"{name}: no answer within {timeout} s; {self.log_tail()}")
         line = self._process.stdout.readline()
         if not line:
             raise ClientError(f"{name}: the client ended: {self.log_tail()}")

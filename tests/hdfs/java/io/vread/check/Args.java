@@ -6,18 +6,18 @@ import java.util.List;
 import java.util.Map;
 
 /** The arguments of a scenario. */
-final class Args {
+public final class Args {
   private final Map<?, ?> values;
 
-  Args(Map<?, ?> values) {
+  public Args(Map<?, ?> values) {
     this.values = values;
   }
 
-  boolean has(String name) {
+  public boolean has(String name) {
     return values.containsKey(name);
   }
 
-  String text(String name) {
+  public String text(String name) {
     Object value = values.get(name);
     if (value == null) {
       throw new IllegalArgumentException("argument " + name + " is missing");
@@ -25,19 +25,19 @@ final class Args {
     return value.toString();
   }
 
-  String text(String name, String otherwise) {
+  public String text(String name, String otherwise) {
     return has(name) ? text(name) : otherwise;
   }
 
-  long number(String name, long otherwise) {
+  public long number(String name, long otherwise) {
     return has(name) ? Long.parseLong(text(name)) : otherwise;
   }
 
-  boolean flag(String name) {
+  public boolean flag(String name) {
     return has(name) && Boolean.parseBoolean(text(name));
   }
 
-  List<String> list(String name) {
+  public List<String> list(String name) {
     List<String> found = new ArrayList<>();
     if (has(name)) {
       for (Object each : (List<?>) values.get(name)) {

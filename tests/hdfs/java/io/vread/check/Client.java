@@ -2,6 +2,7 @@
 package io.vread.check;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.vread.check.torture.Torture;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -34,6 +35,7 @@ public final class Client {
     Special.register(scenarios);
     Background.register(scenarios);
     Programs.register(scenarios);
+    scenarios.put("torture", (context, args) -> Torture.run(context.stock, context.vread, args));
     try (Context context = new Context(arguments)) {
       BufferedReader requests =
           new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

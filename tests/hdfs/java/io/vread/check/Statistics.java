@@ -13,14 +13,14 @@ import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 /** What the plug-in of this JVM counts, flat: "vread.bytes", "fallback.reasons.ENOENT" ... */
-final class Statistics {
+public final class Statistics {
   private static final String BEAN = "io.vread:type=Client";
   private final Map<String, Long> numbers = new TreeMap<>();
 
   private Statistics() {}
 
   /** All 0 while the plug-in is not loaded. */
-  static Statistics now() throws JMException, java.io.IOException {
+  public static Statistics now() throws JMException, java.io.IOException {
     Statistics found = new Statistics();
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     ObjectName name = new ObjectName(BEAN);
@@ -43,7 +43,7 @@ final class Statistics {
     }
   }
 
-  Statistics minus(Statistics earlier) {
+  public Statistics minus(Statistics earlier) {
     Statistics difference = new Statistics();
     numbers.forEach(
         (name, now) -> {
@@ -56,7 +56,7 @@ final class Statistics {
   }
 
   @JsonValue
-  Map<String, Long> numbers() {
+  public Map<String, Long> numbers() {
     return numbers;
   }
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package io.vread.check.torture;
+
+import io.vread.check.Args;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.hadoop.fs.FsStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+
+/**
+ * Real HDFS whose space is used again and again, and readers meanwhile: see {@link Owner}, {@link
+ * Reader}, {@link Ledger}.
+ *
+ * <p>Arguments: seconds, changes (how many of each kind it goes on for, but no longer than patience,
+ * in seconds), readers, owners, files (of each owner), blocks (sizes, in KiB), largest (file,
+ * in KiB), fill (percent of the cluster), seed, by (who reads: vread or stock). At the end all
+ * files are read whole, by both.
+ */
+public final class Torture {
+  private static final String FOLDER = "/torture";
+  private static final long POLL_MS = 500;
+
+  private final DistributedFileSystem stock;
+  private final DistributedFileSystem vread;
+  private final Args args;
+  private final Ledger ledger = new Ledger();
+  private final Counts counts = new Counts();
+  private final AtomicBoolean ownersEnd = new AtomicBoolean();
+  private final AtomicBoolean readersEnd = new AtomicBoolean();
+  private final List<Reader> readers = new ArrayList<>();
+  private final List<Thread> reading = new ArrayList<>();
+  private final List<Thread> owning = new ArrayList<>();
+
+  private Torture(DistributedFileSystem stock, DistributedFileSystem vread, Args args) {
+    this.stock = stock;
+    this.vread = vread;
+    this.args = args;
+  }
+
+  /** What was done and met; nothing stays in HDFS. */
+  public static Map<String, Object> run(
+      DistributedFileSystem stock, DistributedFileSystem vread, Args args) throws Exception {
+    return new Torture(stock, vread, args).run();
+  }
+
+  private Map<String, Object> run() throws Exception {
+    FsStatus room = stock.getStatus();
+    long capacity = room.getUsed() + room.getRemaining();
+    startOwners(capacity);
+    startReaders();
+    long end = System.currentTimeMillis() + 1000 * args.number("seconds", 10);
+    long latest = end + 1000 * args.number("patience", 0);
+    while (System.currentTimeMillis() < (enough() ? end : latest)) {
+      Thread.sleep(POLL_MS);
+      ledger.forget(readers.stream().mapToLong(Reader::oldest).min().orElseThrow());
+    }
+    join(owning, ownersEnd);
+    join(reading, readersEnd);
+    readAll();
+    stock.delete(new Path(FOLDER), true);
+    Map<String, Object> result = new LinkedHashMap<>();
+    result.put("capacity", capacity);
+    result.putAll(counts.result());
+    return result;
+  }
+
+  private boolean enough() {
+    long wanted = args.number("changes", 0);
+    return Owner.CHANGES.stream().allMatch(change -> counts.get(change) >= wanted);
+  }
+
+  private void startOwners(long capacity) throws IOException {
+    int count = (int) args.number("owners", 4);
+    List<Long> blocks = new ArrayList<>();
+    args.list("blocks").forEach(kib -> blocks.add(Long.parseLong(kib) << 10));
+    long largestBlock = blocks.stream().mapToLong(Long::longValue).max().orElseThrow();
+    long budget = capacity * args.number("fill", 80) / 100 / count;
+    // Each block that is being written counts as a whole one.
+    long reserve = (count + 1) * largestBlock;
+    Owner.Plan plan = new Owner.Plan(blocks, args.number("largest", 0) << 10, budget, reserve);
+    long seed = args.number("seed", 1);
+    for (int number = 0; number < count; number++) {
+      String folder = FOLDER + "/" + number;
+      stock.mkdirs(new Path(folder));
+      int files = (int) args.number("files", 12);
+      Owner owner =
+          new Owner(stock, ledger, counts, plan, ownersEnd, folder, files, seed * 1000 + number);
+      owning.add(started(owner, "owner-" + number));
+    }
+  }
+
+  private void startReaders() {
+    long seed = args.number("seed", 1);
+    for (int number = 0; number < args.number("readers", 8); number++) {
+      Reader reader = reader(readersEnd, seed * 1000 + 500 + number);
+      readers.add(reader);
+      reading.add(started(reader, "reader-" + number));
+    }
+  }
+
+  private Reader reader(AtomicBoolean ending, long seed) {
+    DistributedFileSystem by = args.text("by", "vread").equals("vread") ? vread : stock;
+    return new Reader(by, stock, ledger, counts, ending, seed);
+  }
+
+  private static Thread started(Runnable what, String name) {
+    Thread thread = new Thread(what, name);
+    thread.start();
+    return thread;
+  }
+
+  private static void join(List<Thread> threads, AtomicBoolean ending) throws InterruptedException {
+    ending.set(true);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+  }
+
+  /** If TCP found other bytes than the ledger has, the ledger would be wrong. */
+  private void readAll() {
+    AtomicBoolean never = new AtomicBoolean();
+    for (String path : ledger.present()) {
+      new Reader(stock, stock, ledger, counts, never, 0).readWhole(path);
+      reader(never, 0).readWhole(path);
+      counts.add("read_at_the_end");
+    }
+  }
+}

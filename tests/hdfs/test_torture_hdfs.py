@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real HDFS writes, appends, truncates, renames, replaces and deletes at full speed on an image so
+small that its space is used again all the time; eight readers read through vRead meanwhile.  Every
+byte is judged by a ledger (tests/hdfs/java, torture): not one wrong, and no read fails that would
+not by TCP.
+"""
+
+import contextlib
+import json
+
+import pytest
+
+from tests.support.hadoop_bed import torture_bed
+from tests.support.torture import check_sound
+
+pytestmark = pytest.mark.hadoop
+
+DISK_MIB = 256
+MIB = 1 << 20
+SHORT, LONG = 20, 600
+CHANGES = 3  # of each kind, at least
+FILES = {"blocks": [1024, 2048, 4096], "largest": 8192, "files": 20, "readers": 8}
+
+
+@contextlib.contextmanager
+def running(tmp_path, variant, **options):
+    with torture_bed(tmp_path, DISK_MIB, variant=variant, **options) as bed:
+        yield bed
+
+
+def torture(bed, seconds):
+    before = bed.errors()
+    answer = bed.client.do(
+        "torture",
+        timeout=seconds + 300,
+        seconds=seconds,
+        changes=CHANGES,
+        patience=120,
+        **FILES,
+    )
+    after = bed.errors()
+    answer["vreadd_errors"] = {
+        name: count - before.get(name, 0)
+        for name, count in after.items()
+        if count > before.get(name, 0)
+    }
+    print(json.dumps(answer, indent=1))
+    check_sound(answer, CHANGES)
+    return answer
+
+
+@pytest.mark.parametrize(("publisher", "file_system"), [(False, "ext4"), (True, "xfs")])
+def test_no_wrong_byte(tmp_path, publisher, file_system):
+    with running(tmp_path, "asan", publisher=publisher, file_system=file_system) as bed:
+        torture(bed, SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    ("publisher", "file_system"), [(False, "ext4"), (True, "ext4"), (False, "xfs"), (True, "xfs")]
+)
+def test_no_wrong_byte_for_long(tmp_path, publisher, file_system):
+    with running(tmp_path, "release", publisher=publisher, file_system=file_system) as bed:
+        answer = torture(bed, LONG)
+    assert answer["written_bytes"] > 3 * DISK_MIB * MIB

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real HDFS on real Xen: the DataNode's domU has a disk so small that its space is used again all
+the time.  A client domU writes, appends, truncates, renames, replaces, deletes, and eight readers
+in it read through /dev/vread meanwhile.  The program is that of tests/hdfs/test_torture_hdfs.py.
+"""
+
+import json
+
+import pytest
+
+from tests.support.torture import CLIENT_PROPERTIES, PROGRAM, check_sound, program_sources
+from tools.lab import hadoop
+from tools.lab.java_program import JavaProgram, compiled
+
+pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.slow, pytest.mark.timeout(2700)]
+
+MIB = 1 << 20
+DISK_MIB = 64
+SECONDS = 600
+PATIENCE = 600  # for what an emulated machine needs to start and end a torture
+JAR = "/usr/share/java/torture.jar"
+PROPERTIES = CLIENT_PROPERTIES | {
+    "dfs.heartbeat.interval": "1",
+    "dfs.namenode.redundancy.interval.seconds": "1s",
+}
+FILES = {"owners": 2, "files": 10, "blocks": [1024], "largest": 3072, "readers": 8}
+
+
+@pytest.fixture(scope="module")
+def hdfs(start_host, product_files):
+    dom0_files, guest_files = product_files
+    host = start_host(
+        "torture-hdfs",
+        memory_mib=hadoop.HOST_MIB,
+        dom0_mib=hadoop.DOM0_MIB,
+        disks=hadoop.disks(DISK_MIB),
+        files=dom0_files,
+        guest_files=guest_files,
+    )
+    backend = hadoop.backend(host)
+    backend.start()
+    hdfs = hadoop.Hdfs(
+        host,
+        backend,
+        block_mib=1,
+        properties=PROPERTIES,
+        client_files={JAR: compiled("torture", program_sources())},
+    )
+    hdfs.start()
+    return hdfs
+
+
+def torture(hdfs, seconds):
+    request = {"seconds": seconds, "properties": hadoop.READER} | FILES
+    with JavaProgram(hdfs.client, PROGRAM, JAR, heap="96m") as program:
+        program.say(json.dumps(request))
+        answer = program.hear(seconds + PATIENCE)
+    answer["vreadd_errors"] = hdfs.backend.device(hdfs.client)["counters"]["errors"]
+    print(json.dumps(answer, indent=1))
+    return answer
+
+
+def test_no_wrong_byte(hdfs):
+    answer = torture(hdfs, SECONDS)
+    check_sound(answer)
+    assert answer["written_bytes"] > 3 * DISK_MIB * MIB
