@@ -233,6 +233,9 @@ def xfs():
         for moment in 4 * (0, 0, 0, 64, 128):
             changes = numbers.randrange(65536), numbers.randrange(65536)
             yield bytes([which, 0]) + struct.pack("<BHH", moment + 3, *changes) + b"\0\0\0\1"
+        for kind, offset in 2 * [(16, 4), (16, 12), (32, 8), (32, 200), (48, 0), (48, 8)]:
+            place = numbers.randrange(65536)
+            yield bytes([which, 0]) + struct.pack("<BHH", kind + 3, place, offset) + b"\0\0\0\1"
 
 
 def seeds(target):

@@ -5,12 +5,15 @@
  * changes also while a view is open.
  *
  * The input: which file system, whether checksums stay wrong, then changes: each
- * one byte that says when and how many, 2 for the place, 2 for the offset in it, and
+ * one byte that says when, what and how many, 2 for the place, 2 for the offset in it, and
  * up to 16 bytes.  Places are the sectors that hold metadata: those with its magic
- * numbers, and the records of the log from its tail on.
+ * numbers, and the records of the log from its tail on; or where in these something begins: a
+ * name, a fork, the header of an operation in a record, 12 bytes before its region.  A region
+ * can be made longer, too: what follows moves, into the zeros at the record's end.
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <isa-l/crc.h>
@@ -30,6 +33,21 @@
 #define SUMMED_FIRST 328U
 #define SUMMED_MORE 260U
 #define RECORD_STEP 32768U /* of a record, for which there is a header */
+#define MAX_OPERATIONS 16384U
+#define OPERATION_BYTES 12U
+#define AT_OPERATION_LENGTH 4U
+/* Where headers keep the first 4 bytes of each sector. */
+#define AT_WORDS 44U
+#define AT_MORE_WORDS 4U
+#define WORD_BYTES 4U
+
+#define MAX_SPOTS 16384U
+#define SPOT_BYTES 16U
+#define SHORT_HEADER 6U
+#define SHORT_HEADER_WIDE 10U
+#define UNUSED_TAG 0xffffU
+
+enum change_kind { CHANGE_PLACE, CHANGE_OPERATION, CHANGE_LENGTH, CHANGE_SPOT, NUM_CHANGES };
 
 struct place {
 	uint64_t offset; /* of what has the checksum */
@@ -39,6 +57,17 @@ struct place {
 	bool changed;
 };
 
+struct operation {
+	uint32_t record; /* its number */
+	uint32_t at;     /* in what the record holds */
+};
+
+/* Where something begins in a structure. */
+struct spot {
+	unsigned place; /* the number of the structure's first */
+	uint32_t at;
+};
+
 static const char *const names[] = {"xfs-4k.img", "xfs-1k.img"};
 #define NUM_BASES (sizeof(names) / sizeof(names[0]))
 
@@ -46,9 +75,12 @@ static struct xfs_base {
 	struct memory memory;
 	char uuid[40];
 	struct xfs_super super;
-	unsigned num_places, num_records;
+	unsigned num_places, num_records, num_operations, num_spots;
 	struct place places[MAX_PLACES];
 	struct xfs_record records[MAX_RECORDS];
+	unsigned place_of[MAX_RECORDS];
+	struct operation operations[MAX_OPERATIONS];
+	struct spot spots[MAX_SPOTS];
 } bases[NUM_BASES];
 
 /* Nobody writes meanwhile, so that waiting for it is of no use. */
@@ -66,6 +98,50 @@ static void add_places(struct xfs_base *b, uint64_t offset, uint32_t size, uint3
 		b->places[b->num_places++] = (struct place){offset, at, size, sum_at, 0, false};
 }
 
+static void add_spot(struct xfs_base *b, unsigned place, uint32_t at)
+{
+	if (b->num_spots < MAX_SPOTS && place < b->num_places && at < b->places[place].size)
+		b->spots[b->num_spots++] = (struct spot){place, at};
+}
+
+/* The core, the fork, and the names if it is a small directory.  Most files have nothing in them,
+ * which is not worth as many tries. */
+static void add_inode_spots(struct xfs_base *b, unsigned place, const uint8_t *inode)
+{
+	const uint8_t *fork = inode + XFS_INODE_CORE_BYTES;
+	uint32_t at = fork[1] ? SHORT_HEADER_WIDE : SHORT_HEADER;
+	unsigned count = fork[1] ? fork[1] : fork[0];
+
+	if (xfs_get64(inode + XFS_INODE_SIZE) == 0)
+		return;
+	add_spot(b, place, 0);
+	add_spot(b, place, XFS_INODE_SIZE);
+	add_spot(b, place, XFS_INODE_EXTENTS);
+	add_spot(b, place, XFS_INODE_CORE_BYTES);
+	if (!S_ISDIR(xfs_get16(inode + XFS_INODE_MODE)) ||
+	    inode[XFS_INODE_FORMAT] != XFS_FORK_LOCAL)
+		return;
+	for (unsigned i = 0; i < count && XFS_INODE_CORE_BYTES + at < b->super.inode_size; i++) {
+		add_spot(b, place, XFS_INODE_CORE_BYTES + at);
+		at += 3u + fork[at] + 1 + (fork[1] ? 8 : 4);
+	}
+}
+
+static void add_name_spots(struct xfs_base *b, unsigned place, const uint8_t *block)
+{
+	uint32_t size = b->super.dir_block_size, at = XFS_DIR_HEADER;
+
+	add_spot(b, place, 0);
+	add_spot(b, place, size - 8); /* the count of its index, if it has one */
+	while (at + 16 <= size) {
+		bool unused = xfs_get16(block + at) == UNUSED_TAG;
+		uint32_t whole = unused ? xfs_get16(block + at + 2) : (block[at + 8] + 19u) / 8 * 8;
+
+		add_spot(b, place, at);
+		at += whole ? whole : size;
+	}
+}
+
 static void add_metadata(struct xfs_base *b)
 {
 	const struct xfs_super *s = &b->super;
@@ -75,16 +151,22 @@ static void add_metadata(struct xfs_base *b)
 	for (uint64_t at = s->block_size; at < b->memory.size; at += XFS_BASIC_BLOCK) {
 		const uint8_t *bytes = b->memory.bytes + at;
 		uint32_t magic = xfs_get32(bytes);
+		unsigned place = b->num_places;
 
 		if (at >= s->log_offset && at < log_end)
 			continue;
 		if (xfs_get16(bytes) == XFS_INODE_MAGIC && bytes[XFS_INODE_VERSION] == 3 &&
-		    xfs_get16(bytes + XFS_INODE_MODE))
+		    xfs_get16(bytes + XFS_INODE_MODE)) {
 			add_places(b, at, s->inode_size, XFS_INODE_SUM);
-		else if (magic == XFS_DIR_BLOCK_MAGIC || magic == XFS_DIR_DATA_MAGIC)
+			add_inode_spots(b, place, bytes);
+		} else if (magic == XFS_DIR_BLOCK_MAGIC || magic == XFS_DIR_DATA_MAGIC) {
 			add_places(b, at, s->dir_block_size, XFS_DIR_SUM);
-		else if (magic == XFS_TREE_MAGIC)
+			add_name_spots(b, place, bytes);
+		} else if (magic == XFS_TREE_MAGIC) {
 			add_places(b, at, s->block_size, XFS_TREE_SUM);
+			add_spot(b, place, 0);
+			add_spot(b, place, XFS_TREE_HEADER);
+		}
 	}
 }
 
@@ -98,8 +180,22 @@ static uint32_t record_sectors(const struct xfs_record *r)
 	return (r->header_bytes + r->length + XFS_BASIC_BLOCK - 1) / XFS_BASIC_BLOCK;
 }
 
+static void add_operations(struct xfs_base *b, const struct xfs_record *r, const uint8_t *data)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < r->operations && b->num_operations < MAX_OPERATIONS; i++) {
+		const uint8_t *header = data + r->header_bytes + at;
+
+		check(at + OPERATION_BYTES <= r->length);
+		b->operations[b->num_operations++] = (struct operation){b->num_records, at};
+		at += OPERATION_BYTES + xfs_get32(header + AT_OPERATION_LENGTH);
+	}
+}
+
 static void add_record(struct xfs_base *b, const struct xfs_record *r)
 {
+	b->place_of[b->num_records] = b->num_places;
 	b->records[b->num_records++] = *r;
 	for (uint32_t i = 0; i < record_sectors(r) && b->num_places < MAX_PLACES; i++)
 		b->places[b->num_places++] = (struct place){log_offset(b, r->at.sector + i),
@@ -120,8 +216,9 @@ static void add_log(struct xfs_base *b, struct fs *fs)
 
 	check(data && xfs_find_record(fs, &b->super, data, &r, &reason) == 0);
 	at = r.tail;
-	while (b->num_records < MAX_RECORDS &&
+	while (b->num_records < MAX_RECORDS && b->num_places < MAX_PLACES &&
 	       xfs_record_read(fs, &b->super, at, data, &r) == XFS_FOUND_RECORD) {
+		add_operations(b, &r, data);
 		add_record(b, &r);
 		at = r.next;
 	}
@@ -143,6 +240,7 @@ static void load(struct xfs_base *b, const char *name)
 	check(fs_new(volume, "xfs", b->uuid, &fs) == 0);
 	add_metadata(b);
 	add_log(b, fs);
+	check(b->num_spots && b->num_operations);
 	fs_free(fs);
 	volume_free(volume);
 }
@@ -219,23 +317,123 @@ static bool is_cycle(const struct place *p, uint32_t offset)
 	return p->record && offset < 4;
 }
 
+static void change_place(struct xfs_base *b, struct place *p, uint32_t offset, const uint8_t *bytes,
+			 uint32_t length, bool sums)
+{
+	uint8_t *to = memory_touch(&b->memory, p->offset + p->sector, XFS_BASIC_BLOCK);
+
+	offset %= XFS_BASIC_BLOCK;
+	for (uint32_t i = 0; to && i < length && offset + i < XFS_BASIC_BLOCK; i++)
+		if (!sums || !is_cycle(p, offset + i))
+			to[offset + i] = bytes[i];
+	p->changed = true;
+}
+
+static void change_spot(struct xfs_base *b, const struct spot *s, uint32_t offset,
+			const uint8_t *bytes, uint32_t length)
+{
+	struct place *p = &b->places[s->place];
+	uint32_t at = s->at + offset % SPOT_BYTES;
+	uint8_t *to;
+
+	if (at + length > p->size)
+		return;
+	to = memory_touch(&b->memory, p->offset + at, length);
+	if (to)
+		memcpy(to, bytes, length);
+	p->changed = true;
+}
+
+/* One sector of what a record holds, to flat or from there, with the bytes whose place its cycle
+ * takes. */
+static void copy_sector(struct xfs_base *b, const struct xfs_record *r, uint32_t number,
+			uint8_t *flat, bool back)
+{
+	uint32_t of_header = RECORD_STEP / XFS_BASIC_BLOCK;
+	uint32_t header = number / of_header, word = number % of_header * WORD_BYTES;
+	uint8_t *words =
+		memory_touch(&b->memory, log_offset(b, r->at.sector + header), XFS_BASIC_BLOCK) +
+		(header ? AT_MORE_WORDS : AT_WORDS) + word;
+	uint8_t *sector =
+		memory_touch(&b->memory,
+			     log_offset(b,
+					r->at.sector + r->header_bytes / XFS_BASIC_BLOCK + number),
+			     XFS_BASIC_BLOCK);
+
+	if (back) {
+		memcpy(words, flat, WORD_BYTES);
+		memcpy(sector + WORD_BYTES, flat + WORD_BYTES, XFS_BASIC_BLOCK - WORD_BYTES);
+	} else {
+		memcpy(flat, words, WORD_BYTES);
+		memcpy(flat + WORD_BYTES, sector + WORD_BYTES, XFS_BASIC_BLOCK - WORD_BYTES);
+	}
+}
+
+/* Those sectors that hold [from, to). */
+static void copy_content(struct xfs_base *b, const struct xfs_record *r, uint32_t from, uint32_t to,
+			 uint8_t *flat, bool back)
+{
+	for (uint32_t i = from / XFS_BASIC_BLOCK; i * XFS_BASIC_BLOCK < to; i++)
+		copy_sector(b, r, i, flat + (size_t)i * XFS_BASIC_BLOCK, back);
+}
+
+/* more bytes at the end of a region, which are repetitions of those given. */
+static void lengthen(const struct xfs_record *r, uint8_t *flat, uint32_t at, uint32_t more,
+		     const uint8_t *bytes, uint32_t length)
+{
+	uint32_t had = xfs_get32(flat + at + AT_OPERATION_LENGTH);
+	uint64_t end = (uint64_t)at + OPERATION_BYTES + had;
+
+	if (end + more > r->length)
+		return;
+	memmove(flat + end + more, flat + end, r->length - end - more);
+	for (uint32_t i = 0; i < more; i++)
+		flat[end + i] = bytes[i % length];
+	had = htobe32(had + more);
+	memcpy(flat + at + AT_OPERATION_LENGTH, &had, sizeof(had));
+}
+
+static void change_operation(struct xfs_base *b, const struct operation *o, uint32_t offset,
+			     const uint8_t *bytes, uint32_t length, enum change_kind kind)
+{
+	const struct xfs_record *r = &b->records[o->record];
+	uint32_t from = kind == CHANGE_LENGTH ? o->at : o->at + offset % XFS_BASIC_BLOCK;
+	uint32_t to = kind == CHANGE_LENGTH ? r->length : from + length;
+	uint8_t *flat;
+
+	if (to > r->length)
+		return;
+	flat = calloc(1, r->length + XFS_BASIC_BLOCK);
+	check(flat);
+	copy_content(b, r, from, to, flat, false);
+	if (kind == CHANGE_LENGTH)
+		lengthen(r, flat, o->at, offset % XFS_BASIC_BLOCK, bytes, length);
+	else
+		memcpy(flat + from, bytes, length);
+	copy_content(b, r, from, to, flat, true);
+	free(flat);
+	b->places[b->place_of[o->record]].changed = true;
+}
+
 static void change(struct xfs_base *b, struct bytes in, bool sums, unsigned moment)
 {
 	while (in.left) {
-		uint8_t how = take8(&in);
-		struct place *p = &b->places[take16(&in) % b->num_places];
-		uint32_t offset = take16(&in) % XFS_BASIC_BLOCK, length = how % 16 + 1u;
-		uint8_t *bytes = memory_touch(&b->memory, p->offset + p->sector, XFS_BASIC_BLOCK);
+		uint8_t how = take8(&in), bytes[16];
+		uint32_t where = take16(&in), offset = take16(&in), length = how % 16 + 1u;
+		enum change_kind kind = how / 16 % NUM_CHANGES;
 
-		for (uint32_t i = 0; i < length; i++) {
-			uint8_t byte = take8(&in);
-
-			if (!bytes || how / 64 % 3 != moment || offset + i >= XFS_BASIC_BLOCK ||
-			    (sums && is_cycle(p, offset + i)))
-				continue;
-			bytes[offset + i] = byte;
-			p->changed = true;
-		}
+		for (uint32_t i = 0; i < length; i++)
+			bytes[i] = take8(&in);
+		if (how / 64 % 3 != moment)
+			continue;
+		if (kind == CHANGE_PLACE)
+			change_place(b, &b->places[where % b->num_places], offset, bytes, length,
+				     sums);
+		else if (kind == CHANGE_SPOT)
+			change_spot(b, &b->spots[where % b->num_spots], offset, bytes, length);
+		else
+			change_operation(b, &b->operations[where % b->num_operations], offset,
+					 bytes, length, kind);
 	}
 	if (sums)
 		fix_sums(b);
