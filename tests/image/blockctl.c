@@ -14,7 +14,7 @@
  *   close HANDLE                           -> ok
  *   list                                   -> ok JSON
  *   status                                 -> ok JSON
- *   look                                   -> ok, when all data directories were looked for
+ *   look                                   -> ok, when all images were looked into again
  *   storage ID                             -> ok DATANODE ...: who has it
  *
  * Failures are answered "error ERRNO-NAME".  Bytes of a failed read's destination that
@@ -179,8 +179,7 @@ static void do_list(void)
 static void do_look(void)
 {
 	for (unsigned i = 0; i < store->num_datanodes; i++)
-		if (store->datanodes[i]->num_data_dirs)
-			refresh_look(store->datanodes[i]);
+		refresh_look(store->datanodes[i]);
 	puts("ok");
 }
 

@@ -2,14 +2,13 @@
 """Data directories on logical volumes, made by LVM's own commands: where their bytes are, and what
 is said of volumes that cannot be read, of damaged metadata and of groups that change."""
 
-import json
 import random
 import shutil
 import subprocess
 
 import pytest
 
-from tests.support.disk import BlockError, ByLayout, blockctl
+from tests.support.disk import BlockError, blockctl, layout_found
 from tests.support.hdfs_dir import DataDirectory
 from tests.support.lvm_metadata import Metadata
 from tests.support.owner import needs_root
@@ -206,19 +205,6 @@ def test_extended_while_served(tmp_path, content):
                     handle.read_all()
 
 
-def write_layout(folder, images):
-    system = status_of(*images)["filesystems"][0]
-    system.pop("state")
-    layout = folder / "layout.json"
-    document = {
-        "layout-version": 2,
-        "images": [{"size": disk.stat().st_size} for disk in images],
-        "filesystems": [system],
-    }
-    layout.write_text(json.dumps(document))
-    return ByLayout(images, layout)
-
-
 def refused_layout(by_layout):
     with pytest.raises(BlockError) as caught, blockctl(dn1=by_layout):
         pass
@@ -229,7 +215,7 @@ def test_layout_file(tmp_path, content):
     images = disks(tmp_path, 2)
     with VolumeGroup("vg", [Physical(disk) for disk in images]) as group:
         put(group, content, "data", 24, "-i", 2)
-        by_layout = write_layout(tmp_path, images)
+        by_layout = layout_found(tmp_path / "layout.json", images, [DIR])
         with blockctl(dn1=by_layout) as control:
             read_all(control, content.blocks)
         group.create("pad", 2)

@@ -92,6 +92,21 @@ class ByLayout:
     layout: Path
 
 
+def layout_found(path, images, dirs):
+    """A layout file of what is found without an appliance, which is what vread-provision finds."""
+    with blockctl(dn1=DataDirs(images, dirs)) as control:
+        (status,) = control.status()
+    for system in status["filesystems"]:
+        system.pop("state")
+    document = {
+        "layout-version": 2,
+        "images": [{"size": image["size"]} for image in status["images"]],
+        "filesystems": status["filesystems"],
+    }
+    Path(path).write_text(json.dumps(document))
+    return ByLayout(images, path)
+
+
 class BlockError(Exception):
     """What block_open(), block_read() or block_stat() answered: the name of an errno."""
 

@@ -72,7 +72,7 @@ json_t *store_published_status(struct published *p);
 
 /* A reference to what dn serves now; never NULL. */
 struct served *store_datanode_served(struct store_datanode *dn);
-/* Whether all that was configured is served. */
+/* Whether all that was configured is served, from where it is. */
 bool store_datanode_is_complete(struct store_datanode *dn);
 /* Replaces it, and forgets replicas found through the one before.  Takes over v. */
 void store_datanode_serve(struct store_datanode *dn, struct served *v);

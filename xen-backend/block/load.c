@@ -78,20 +78,6 @@ static int start_parser(struct served *v, char **ret_error)
 	return r;
 }
 
-static int open_images(struct served *v, char **ret_error)
-{
-	struct store_datanode *dn = v->datanode;
-	int r = 0;
-
-	usage_update(dn);
-	v->images = calloc(dn->num_images, sizeof(*v->images));
-	if (!v->images)
-		return out_of_memory(dn, ret_error);
-	for (unsigned i = 0; i < dn->num_images && r == 0; i++)
-		r = image_open(dn->images[i], usage_mode(dn, i), &v->images[i], ret_error);
-	return r;
-}
-
 /* Takes over both; either may be NULL. */
 static char *join_sentences(char *a, char *b)
 {
@@ -129,17 +115,36 @@ static int open_some_images(struct served *v, char **ret_error)
 	return opened ? 0 : last;
 }
 
+/* A layout numbers the images. */
+static int check_count(const struct served *v, char **ret_error)
+{
+	const struct store_datanode *dn = v->datanode;
+
+	if (v->layout->num_images == dn->num_images)
+		return 0;
+	return error_text(ret_error, -ESTALE,
+			  "layout %s is for %u images, and the configuration names %u; run "
+			  "vread-provision again",
+			  dn->layout_path, v->layout->num_images, dn->num_images);
+}
+
 int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_error)
 {
 	struct served *v = served_new(dn);
 	struct parser_states states = {0};
+	char *missing = NULL;
 	int r;
 
+	*ret_error = NULL;
 	if (!v)
 		return out_of_memory(dn, ret_error);
-	r = open_images(v, ret_error);
+	r = open_some_images(v, &missing);
 	if (r == 0)
 		r = layout_load(dn->layout_path, &v->layout, ret_error);
+	if (r == 0)
+		r = check_count(v, ret_error);
+	if (r == 0)
+		layout_only_on(v->layout, v->images);
 	if (r == 0)
 		r = start_parser(v, ret_error);
 	if (r == 0)
@@ -148,9 +153,11 @@ int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_er
 		r = add_filesystems(v, &states, ret_error);
 	parser_states_clear(&states);
 	if (r < 0) {
+		*ret_error = join_sentences(missing, *ret_error);
 		served_put(v);
 		return r;
 	}
+	v->missing = missing;
 	*ret = v;
 	return 0;
 }
@@ -202,6 +209,14 @@ struct served *load_by_data_dirs(struct store_datanode *dn)
 		return v;
 	served_put(v);
 	return serve_nothing(dn, error);
+}
+
+struct served *load_by_layout_again(struct store_datanode *dn)
+{
+	struct served *v = NULL;
+	char *error;
+
+	return load_by_layout(dn, &v, &error) == 0 ? v : serve_nothing(dn, error);
 }
 
 static bool same_text(const char *a, const char *b)

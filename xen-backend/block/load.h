@@ -8,8 +8,11 @@
 
 #include "block/internal.h"
 
-/* By a layout file: 0 and *ret, or negative errno with *ret_error (free() it). */
+/* By a layout file, what is on those images that can be opened: 0 and *ret, or negative errno with
+ * *ret_error (free() it). */
 int load_by_layout(struct store_datanode *dn, struct served **ret, char **ret_error);
+/* The same, as load_by_data_dirs(). */
+struct served *load_by_layout_again(struct store_datanode *dn);
 
 /* By the data directories' names: always something, though it may hold no more than the
  * reason why nothing is served yet.  NULL: out of memory. */

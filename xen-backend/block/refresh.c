@@ -78,17 +78,10 @@ static void log_change(const struct served *v)
 
 static struct served *load(struct store_datanode *dn)
 {
-	struct served *v = NULL;
-	char *error = NULL;
+	struct served *v = (dn->layout_path ? load_by_layout_again : load_by_data_dirs)(dn);
 
-	if (!dn->layout_path)
-		v = load_by_data_dirs(dn);
-	else
-		load_by_layout(dn, &v, &error);
 	if (!v)
-		log_warn("datanode %s: cannot be looked into again: %s", dn->name,
-			 error ? error : "out of memory");
-	free(error);
+		log_warn("datanode %s: cannot be looked into: out of memory", dn->name);
 	return v;
 }
 
@@ -116,6 +109,18 @@ static void look(struct store_datanode *dn)
 		store_datanode_serve(dn, new);
 	}
 	served_put(old);
+}
+
+int refresh_first(struct store_datanode *dn, char **ret_error)
+{
+	uint64_t start = now_ms();
+	int r = load_by_layout(dn, &dn->served, ret_error);
+
+	dn->looked = now_ms();
+	dn->took = dn->looked - start;
+	if (r == 0 && dn->served->missing)
+		log_warn("datanode %s: not served yet: %s", dn->name, dn->served->missing);
+	return r;
 }
 
 void refresh_look(struct store_datanode *dn)
@@ -152,7 +157,7 @@ static struct store_datanode *first_due(struct block_store *s)
 	for (unsigned i = 0; i < s->num_datanodes; i++) {
 		struct store_datanode *dn = s->datanodes[i];
 
-		if (dn->num_data_dirs && (!first || due(dn) < due(first)))
+		if (!first || due(dn) < due(first))
 			first = dn;
 	}
 	return first;
@@ -206,7 +211,10 @@ void refresh_want(struct store_datanode *dn)
 {
 	struct refresher *r = dn->store->refresher;
 
-	if (!dn->num_data_dirs || atomic_exchange(&dn->wanted, true) || !r)
+	/* A layout file does not tell more than it told. */
+	if (dn->layout_path && store_datanode_is_complete(dn))
+		return;
+	if (atomic_exchange(&dn->wanted, true) || !r)
 		return;
 	pthread_mutex_lock(&r->lock);
 	pthread_cond_signal(&r->wake);
@@ -252,7 +260,7 @@ int refresher_start(struct block_store *s)
 {
 	int r;
 
-	if (!first_due(s) && !s->usage)
+	if (s->num_datanodes == 0)
 		return 0;
 	s->refresher = refresher_new();
 	if (!s->refresher)

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "block/internal.h"
-#include "block/load.h"
 #include "block/refresh.h"
 #include "block/usage.h"
 #include "base/error.h"
@@ -171,7 +170,7 @@ int block_store_add(struct block_store *s, const char *datanode, struct block_te
 		return r;
 	dn->layout_path = strdup(layout_path);
 	if (dn->layout_path)
-		r = load_by_layout(dn, &dn->served, ret_error);
+		r = refresh_first(dn, ret_error);
 	else
 		r = out_of_memory(datanode, ret_error);
 	if (r < 0)
@@ -214,7 +213,7 @@ struct served *store_datanode_served(struct store_datanode *dn)
 bool store_datanode_is_complete(struct store_datanode *dn)
 {
 	struct served *v = store_datanode_served(dn);
-	bool complete = !v->missing;
+	bool complete = !v->missing && !atomic_load(&v->moved);
 
 	served_put(v);
 	return complete;
@@ -353,7 +352,7 @@ static json_t *images_status(struct store_datanode *dn, const struct served *v)
 static json_t *datanode_status(struct store_datanode *dn)
 {
 	struct served *v = store_datanode_served(dn);
-	const char *state = v->layout->num_filesystems || dn->layout_path ? "served" : "waiting";
+	const char *state = v->layout->num_filesystems || !v->missing ? "served" : "waiting";
 	json_t *status = json_pack("{s:s, s:o, s:s, s:o?, s:o?}", "datanode", dn->name, "images",
 				   images_status(dn, v), "state", state, "filesystems",
 				   filesystems_status(v), "published",

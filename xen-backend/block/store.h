@@ -3,12 +3,12 @@
  * store.h - which datanodes' images this host serves.
  *
  * The list is filled from the configuration before the first block_open().  A
- * datanode added with a layout file is served as the file says, or refused with
- * a text that says which object, which value and what to do.  One added with
- * its data directories is always added: what its image holds is found out then
- * and looked for again while the store runs, so that an image, a file system or
- * a directory that is not there yet, or is replaced, is no reason to restart
- * anything; its status says what is missing.
+ * datanode added with a layout file is served as the file says, as far as its images
+ * are there, or refused with a text that says which object, which value and what to do.
+ * One added with its data directories is always added: what its image holds is found out
+ * then.  What either holds is looked for again while the store runs, so that an image, a file
+ * system or a directory that is not there yet, or is replaced, or a layout file that is made anew,
+ * is no reason to restart anything; the status says what is missing.
  *
  * A file system whose owner uses it in a way that cannot be followed (fs.h) is
  * served all the same: it is read as soon as that has ended.
@@ -66,7 +66,7 @@ const char *store_datanode_name(const struct store_datanode *dn);
 /* New reference: array of objects for the status document, one for each datanode:
  *   datanode, layout or data-dirs            as configured
  *   state          "served", or "waiting": nothing was found yet
- *   missing        what of data-dirs is not served, and why; absent: nothing
+ *   missing        what of data-dirs or layout is not served, and why; absent: nothing
  *   images         objects: image as configured; format, size and mode, which are absent while it
  *                  cannot be opened; because, owner (a domain) and warning of its usage, where
  *                  there is such

@@ -141,9 +141,10 @@ static int check_filesystem(const struct fit *f, struct layout_filesystem *lfs)
 
 static int check_size(const struct fit *f, unsigned i)
 {
-	uint64_t size = image_size(f->images[i]), expected = f->layout->image_sizes[i];
+	uint64_t size = f->images[i] ? image_size(f->images[i]) : 0;
+	uint64_t expected = f->layout->image_sizes[i];
 
-	if (size == expected)
+	if (!f->images[i] || size == expected)
 		return 0;
 	return error_text(f->ret_error, -ESTALE,
 			  "layout %s is for an image of %llu bytes, and %s has %llu: it was "

@@ -65,6 +65,32 @@ bool layout_same_place(const struct layout_filesystem *a, const struct layout_fi
 	return true;
 }
 
+bool layout_is_on(const struct layout_filesystem *fs, struct image *const *images)
+{
+	if (!images[fs->image])
+		return false;
+	for (unsigned i = 0; i < fs->num_segments; i++)
+		for (unsigned k = 0; k < fs->segments[i].num_stripes; k++)
+			if (!images[fs->segments[i].stripes[k].image])
+				return false;
+	return true;
+}
+
+void layout_only_on(struct image_layout *layout, struct image *const *images)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < layout->num_filesystems; i++) {
+		struct layout_filesystem *fs = &layout->filesystems[i];
+
+		if (layout_is_on(fs, images))
+			layout->filesystems[kept++] = *fs;
+		else
+			layout_filesystem_clear(fs);
+	}
+	layout->num_filesystems = kept;
+}
+
 bool layout_copy_segments(const struct layout_filesystem *from, struct layout_filesystem *to)
 {
 	to->segments = calloc(from->num_segments + 1, sizeof(*to->segments));

@@ -98,6 +98,11 @@ const char *layout_place(const struct layout_filesystem *fs, char buf[LAYOUT_MAX
 /* Whether both lie in the same place, called the same. */
 bool layout_same_place(const struct layout_filesystem *a, const struct layout_filesystem *b);
 
+/* Whether all of it lies on images that are not NULL. */
+bool layout_is_on(const struct layout_filesystem *fs, struct image *const *images);
+/* Leaves out file systems that do not. */
+void layout_only_on(struct image_layout *layout, struct image *const *images);
+
 /* Copies one's segments to another that has none; false: out of memory. */
 bool layout_copy_segments(const struct layout_filesystem *from, struct layout_filesystem *to);
 

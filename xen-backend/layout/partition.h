@@ -36,7 +36,8 @@ int disk_probe_range(struct image *img, uint64_t offset, uint64_t length, char t
 bool disk_type_is_encrypted(const char *type);
 
 /* 0 if every file system of the layout is still where it says, and its guards are set; else -ESTALE
- * or another negative errno with *ret_error saying what changed and what to do. */
+ * or another negative errno with *ret_error saying what changed and what to do.  An image may be
+ * NULL: nothing of the layout lies on it. */
 int layout_check_fit(struct image *const *images, unsigned num_images, struct image_layout *layout,
 		     const char *layout_path, char **ret_error);
 

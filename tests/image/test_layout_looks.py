@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Datanodes with a layout file: a disk that is missing is no reason not to serve the others, and
+what becomes of disks and layout is seen without a restart."""
+
+import shutil
+
+import pytest
+
+from tests.support.disk import BlockError, blockctl, layout_found
+from tests.support.hdfs_dir import DataDirectory
+from tests.support.volumes import make_ext, partitioned
+
+DIR = "/dfs/data"
+
+
+class DataDisk:
+    def __init__(self, folder, number):
+        tree = folder / f"tree{number}"
+        directory = DataDirectory(tree / DIR[1:], storage=f"DS-{number}")
+        self.block = directory.add(100 + number, 300_000)
+        self.path = make_ext(folder / f"disk{number}", tree)
+
+
+@pytest.fixture
+def disks(tmp_path):
+    return [DataDisk(tmp_path, n) for n in range(3)]
+
+
+@pytest.fixture
+def datanode(tmp_path, disks):
+    return layout_found(tmp_path / "layout.json", [disk.path for disk in disks], [DIR])
+
+
+def storages(status):
+    return [entry["storage-id"] for fs in status["filesystems"] for entry in fs["data-dirs"]]
+
+
+def read(control, disk):
+    assert control.open(disk.block).read_all() == disk.block.content()
+
+
+def test_missing_at_start(tmp_path, datanode, disks):
+    away = disks[1].path.rename(tmp_path / "away")
+    with blockctl(dn1=datanode) as control:
+        (status,) = control.status()
+        assert status["state"] == "served" and storages(status) == ["DS-0", "DS-2"]
+        assert status["missing"].startswith(f"image {disks[1].path}: No such file or directory")
+        assert ["size" in image for image in status["images"]] == [True, False, True]
+        for disk in (disks[0], disks[2]):
+            read(control, disk)
+        with pytest.raises(BlockError, match="ENOENT|ENODEV"):
+            control.open(disks[1].block)
+        away.rename(disks[1].path)
+        control.look()
+        (status,) = control.status()
+        assert "missing" not in status and storages(status) == ["DS-0", "DS-1", "DS-2"]
+        for disk in disks:
+            read(control, disk)
+
+
+def test_goes_away(tmp_path, datanode, disks):
+    with blockctl(dn1=datanode) as control:
+        read(control, disks[2])
+        disks[2].path.unlink()
+        control.look()
+        assert len(storages(control.status()[0])) == 3  # believed when it is seen twice
+        control.look()
+        (status,) = control.status()
+        assert storages(status) == ["DS-0", "DS-1"] and str(disks[2].path) in status["missing"]
+        read(control, disks[0])
+
+
+def test_none_is_there(datanode, disks):
+    for disk in disks:
+        disk.path.unlink()
+    with pytest.raises(BlockError) as refused, blockctl(dn1=datanode):
+        pass
+    for disk in disks:
+        assert f"image {disk.path}: No such file" in str(refused.value)
+
+
+def test_disk_of_another_size(datanode, disks):
+    """Another disk than the layout's is refused, not passed over."""
+    with open(disks[1].path, "r+b") as disk:
+        disk.truncate(20 << 20)
+    with pytest.raises(BlockError, match="was truncated or is another one"), blockctl(dn1=datanode):
+        pass
+
+
+def test_layout_that_becomes_stale_and_is_made_anew(tmp_path, disks):
+    """Its partition is another one from one moment to the next."""
+    one = partitioned(tmp_path / "one", "gpt", disks[0].path, disks[1].path)
+    other = partitioned(tmp_path / "other", "gpt", disks[1].path, disks[0].path)
+    served = shutil.copy(one, tmp_path / "disk")
+    by_layout = layout_found(tmp_path / "layout.json", [served], [DIR])
+    with blockctl(dn1=by_layout) as control:
+        handle = control.open(disks[0].block)
+        served.write_bytes(other.read_bytes())
+        with pytest.raises(BlockError, match="EAGAIN"):
+            handle.read(0, 1000)
+        control.look()
+        control.look()
+        (status,) = control.status()
+        assert status["state"] == "waiting" and status["filesystems"] == []
+        assert f"layout {by_layout.layout} is stale: UUID of partition gpt:1" in status["missing"]
+        assert status["missing"].endswith("run vread-provision again")
+        layout_found(by_layout.layout, [served], [DIR])
+        control.look()
+        (status,) = control.status()
+        assert status["state"] == "served" and "missing" not in status
+        for disk in disks[:2]:
+            read(control, disk)
