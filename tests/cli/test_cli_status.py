@@ -85,6 +85,13 @@ FULL = {
             "images": [
                 {"image": "/images/dn1.raw", "format": "raw", "mode": "direct", "size": 5 << 40},
                 {"image": "qcow2:/images/dn1b.qcow2"},
+                {
+                    "image": "qcow2:/images/top.qcow2",
+                    "backing": [
+                        {"image": "/images/middle.qcow2", "format": "qcow2"},
+                        {"image": "/base/" + "long-name/" * 20, "format": "raw"},
+                    ],
+                },
             ],
             "layout": "l",
             "state": "served",
@@ -166,6 +173,8 @@ def test_everything_it_can_show(vread, daemon):
         "it is encrypted",
         "    partition gpt:2: clean\n      /dfs/1: storage DS-1, pools:\n        BP-1\n",
         "no pool yet",
+        "/images/top.qcow2\n    backed by qcow2:/images/middle.qcow2\n    backed by",
+        "raw:/base/long-name/",
         "    image /images/dn1.raw: no data directory /dfs/2: no data",
         "    layout /var/lib/vread/layouts/dn2.json\n",
         "dn3              waiting          -  /dn3\n    image /dn3: No such file or directory\n",
@@ -191,6 +200,7 @@ def test_everything_it_can_show(vread, daemon):
         {"datanodes": [{"filesystems": [{"data-dirs": 5}, {"data-dirs": [[], {"pools": [4]}]}]}]},
         {"datanodes": [{"published": 5}, {"published": {"append": "x"}}]},
         {"datanodes": [{"filesystems": 5}, {"filesystems": [None, 3, {"state": 7}]}]},
+        {"datanodes": [{"images": [{"backing": 5}, {"backing": [7, {"image": 3}, []]}]}]},
         {"version": 3, "pid": "x", "uptime_seconds": -5},
     ],
 )

@@ -7,8 +7,10 @@ import shutil
 import pytest
 
 from tests.support.disk import BlockError, blockctl, layout_found
+from tests.support.formats import overlay
 from tests.support.hdfs_dir import DataDirectory
 from tests.support.volumes import make_ext, partitioned
+from tools.vreadd import DataDirs
 
 DIR = "/dfs/data"
 
@@ -110,3 +112,20 @@ def test_layout_that_becomes_stale_and_is_made_anew(tmp_path, disks):
         assert status["state"] == "served" and "missing" not in status
         for disk in disks[:2]:
             read(control, disk)
+
+
+# ---- what lies below an image -------------------------------------------------------------------
+
+
+def test_backing_chain_in_the_status(tmp_path, disks):
+    base = disks[0].path
+    middle = overlay(tmp_path / "middle", base, "raw")
+    top = overlay(tmp_path / "top", middle, "qcow2")
+    with blockctl(dn1=DataDirs([f"qcow2:{top}", disks[1].path], [DIR])) as control:
+        ((first, second),) = [status["images"] for status in control.status()]
+        read(control, disks[0])
+    assert first["backing"] == [
+        {"image": str(middle), "format": "qcow2"},
+        {"image": str(base), "format": "raw"},
+    ]
+    assert "backing" not in second

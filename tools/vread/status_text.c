@@ -177,6 +177,21 @@ static void print_image(FILE *out, const char *name, const char *state, const js
 		tail(text(image, "image"), WIDTH - 37, buf));
 }
 
+/* The files below it, the nearest first. */
+static void print_backing(FILE *out, const json_t *image)
+{
+	char line[WIDTH * 8];
+	json_t *file;
+	size_t i;
+
+	json_array_foreach(json_object_get(image, "backing"), i, file)
+	{
+		snprintf(line, sizeof(line), "backed by %.16s:%.500s", text(file, "format"),
+			 text(file, "image"));
+		print_wrapped(out, line);
+	}
+}
+
 /* How it is read and why, where that is known. */
 static void print_mode(FILE *out, const json_t *image)
 {
@@ -208,6 +223,7 @@ static void print_datanode(FILE *out, const json_t *datanode)
 	json_array_foreach(images, i, image)
 	{
 		print_image(out, i ? "" : name ?: "-", i ? "" : state, image);
+		print_backing(out, image);
 		print_mode(out, image);
 	}
 	if (refused)

@@ -327,6 +327,19 @@ static void add_usage(json_t *entry, struct store_datanode *dn, unsigned image)
 		json_object_set_new(entry, "warning", json_string(u.warning));
 }
 
+/* New reference; NULL: nothing is below it. */
+static json_t *chain_status(const struct image *img)
+{
+	json_t *chain = NULL;
+
+	while ((img = image_backing(img))) {
+		chain = chain ?: json_array();
+		json_array_append_new(chain, json_pack("{s:s, s:s}", "image", image_path(img),
+						       "format", image_format(img)));
+	}
+	return chain;
+}
+
 static json_t *images_status(struct store_datanode *dn, const struct served *v)
 {
 	json_t *array = json_array();
@@ -342,6 +355,7 @@ static json_t *images_status(struct store_datanode *dn, const struct served *v)
 			json_object_set_new(entry, "mode", json_string(mode));
 			json_object_set_new(entry, "size",
 					    json_integer((json_int_t)image_size(img)));
+			json_object_set_new(entry, "backing", chain_status(img));
 		}
 		add_usage(entry, dn, i);
 		json_array_append_new(array, entry);

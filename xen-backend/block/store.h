@@ -68,7 +68,8 @@ const char *store_datanode_name(const struct store_datanode *dn);
  *   state          "served", or "waiting": nothing was found yet
  *   missing        what of data-dirs or layout is not served, and why; absent: nothing
  *   images         objects: image as configured; format, size and mode, which are absent while it
- *                  cannot be opened; because, owner (a domain) and warning of its usage, where
+ *                  cannot be opened; backing, where it has such: the files below it, the nearest
+ *                  first, each its image and format; because, owner (a domain) and warning of its usage, where
  *                  there is such
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON"
