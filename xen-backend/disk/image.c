@@ -245,7 +245,7 @@ static int try_run(struct image *img, uint64_t offset, void *buf, size_t length,
 	if (r < 0)
 		return r;
 	if (run.length == 0 || run.length > length)
-		return -EIO; /* a format's mistake must not become an endless loop */
+		return -EIO;
 	if (run.source)
 		r = source_read(run.source, run.offset, buf, run.length);
 	else
@@ -282,6 +282,8 @@ int image_read(struct image *img, uint64_t offset, void *buf, size_t length)
 
 		if (r < 0)
 			return r;
+		if (done == 0 || done > length)
+			return -EIO; /* a format's mistake must not become an endless loop */
 		to += done;
 		offset += done;
 		length -= done;
