@@ -16,10 +16,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.hdfs_dir import DataDirectory
+from tests.support.xfs_owner import make_xfs
 from tools.lab import Guest, XenHost, deployment, product
 
 HEADER_FOLDERS = ("xenstore-schema", "build/generated", "linux-frontend/uapi")
 OWNED_MIB = 16
+SPARE_MIB = 64
 PRODUCT_VARIANT = os.environ.get("VREAD_XEN_VARIANT", "asan")
 
 
@@ -81,7 +83,8 @@ def xen_host(_hosts, demo, owned_disks) -> XenHost:
 @pytest.fixture(scope="session")
 def owned_disks(tmp_path_factory) -> list[Path]:
     """Disks whose owners write to them in tests: one with an ext4 and a data directory (/data)
-    in it, and an ext4 that holds two image files of such disks, file.raw and direct.raw."""
+    in it, an ext4 that holds two image files of such disks, file.raw and direct.raw, an XFS with
+    nothing in it, and one that is not formatted."""
     folder = tmp_path_factory.mktemp("owned")
     store = folder / "store"
     store.mkdir()
@@ -89,7 +92,10 @@ def owned_disks(tmp_path_factory) -> list[Path]:
     for name in ("file", "direct"):
         owned_disk(folder, store / f"{name}.raw")
     disks.append(mke2fs(folder / "store.raw", store, 3 * OWNED_MIB))
-    return disks
+    make_xfs(folder / "xfs.raw", mib=SPARE_MIB)
+    with (folder / "spare.raw").open("wb") as spare:
+        spare.truncate(SPARE_MIB << 20)
+    return [*disks, folder / "xfs.raw", folder / "spare.raw"]
 
 
 def owned_disk(folder: Path, image: Path) -> Path:
@@ -135,14 +141,17 @@ def owned_images(xen_host) -> dict[str, str]:
     """The images of owned_disks in dom0, by the datanode each is."""
     store = "/store"
     xen_host.run(f"mkdir {store} && mount -t ext4 /dev/vdc {store}").check()
-    return {"device": "/dev/vdb", "file": f"{store}/file.raw", "direct": f"{store}/direct.raw"}
+    images = {"device": "/dev/vdb", "xfs": "/dev/vdd", "spare": "/dev/vde"}
+    return images | {name: f"{store}/{name}.raw" for name in ("file", "direct")}
 
 
 @pytest.fixture(scope="session")
 def backend(xen_host, demo, owned_images) -> deployment.Backend:
-    """vreadd in dom0, serving the demo's image as datanode dn1, and those of owned_disks."""
+    """vreadd in dom0, serving the demo's image as datanode dn1, and those of owned_disks that are
+    formatted."""
     datanodes = {"dn1": deployment.Datanode("/dev/vda", demo.layout)}
-    for name, image in owned_images.items():
+    for name in ("device", "file", "direct", "xfs"):
+        image = owned_images[name]
         datanodes[name] = deployment.Datanode(image, data_dirs=("/data",))
     running = deployment.Backend(xen_host, datanodes)
     running.start()

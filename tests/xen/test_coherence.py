@@ -5,13 +5,12 @@ page cache.  And the page cache of what blkback writes to is stale: who reads th
 see what was written, so a vreadd that did would fail these tests.
 """
 
-import io
-import tarfile
 import time
 
 import pytest
 
 from tests.support.hdfs_dir import POOL, DataDirectory
+from tests.support.xen_owner import unpack
 from tools.lab.deployment import Backend, Datanode
 
 pytestmark = pytest.mark.xen
@@ -92,16 +91,9 @@ class Writer:
             directory = DataDirectory(self._folder / f"{name}{number}", storage=f"DS-{name}")
             block = directory.add(FIRST_ID * (at + 1) + number, LENGTH)
             self._blocks[name].append(block)
-            self._unpack(name, directory.path, block)
+            files = (block.data, block.meta)
+            unpack(self._guest, f"{FOLDERS[name]}/data", directory.path, files)
         self._guest.run("sync").check()
-
-    def _unpack(self, name, path, block):
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            for file in (block.data, block.meta):
-                archive.add(file, file.relative_to(path))
-        command = f"tar -xf - -C {FOLDERS[name]}/data"
-        self._guest.run(command, stdin=packed.getvalue()).check()
 
     def delete_oldest(self):
         for name in NAMES:

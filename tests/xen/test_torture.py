@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode domU writes, appends, truncates, moves, deletes and uses space again, in bursts at
-full speed, on a disk that dom0 serves; eight readers in a client domU read those blocks through
-/dev/vread.  Every byte is judged against what the owner's ledger says is to be there.
+"""A datanode domU, on ext4 or XFS, writes, appends, truncates, moves, deletes and uses space again,
+in bursts at full speed, on a disk that dom0 serves; eight readers in a client domU read those
+blocks through /dev/vread.  Every byte is judged against what the ledger says is to be there.
 """
 
 import json
 import time
+from dataclasses import dataclass
 
 import pytest
 
 from tests.support.hdfs_dir import POOL
+from tests.support.xen_owner import DataDisk, load_xfs, xfs_files
 from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
 
 READERS = 8
 ROOM_KIB = 1024  # left to the owner: space is used again all the time
-MOUNT = "/mnt/owned"
 REST = "2000"  # ms between bursts
 CHANGES = 100  # of the ledger, at least
 READS = 60  # through the device, at least
@@ -25,38 +26,65 @@ PATIENCE = 120.0
 POLL = 0.05
 
 
+@dataclass(frozen=True)
+class Disk:
+    """One of the owner's: its datanode, its file system."""
+
+    datanode: str
+    device: str
+    kind: str
+
+    @property
+    def mount_point(self):
+        return f"/mnt/{self.kind}"
+
+
+EXT4, XFS = Disk("device", "xvdb", "ext4"), Disk("xfs", "xvdc", "xfs")
+
+
+@pytest.fixture(scope="module", params=[EXT4, XFS], ids=lambda disk: disk.kind)
+def disk(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def owner(backend, owned_images, built_program, until_module_ends):
+def owner(backend, owned_images, built_program, until_module_ends, tmp_path_factory):
     guest = until_module_ends(
         backend.host.create_guest(
             "torture-owner",
-            disks=[f"phy:{owned_images['device']},xvdb,w"],
-            files=built_program("torture-owner"),
+            disks=[f"phy:{owned_images[d.datanode]},{d.device},w" for d in (EXT4, XFS)],
+            files=built_program("torture-owner") | xfs_files(),
         )
     )
-    guest.run(f"mkdir -p {MOUNT} && mount -t ext4 /dev/xvdb {MOUNT}").check()
+    load_xfs(guest)
+    for d in (EXT4, XFS):
+        at = d.mount_point
+        guest.run(f"mkdir -p {at} && mount -t {d.kind} /dev/{d.device} {at}").check()
+    DataDisk(guest, XFS.mount_point, tmp_path_factory.mktemp("torture"), "DS-xfs").format()
     yield guest
-    guest.run(f"umount {MOUNT}").check()
+    for d in (EXT4, XFS):
+        guest.run(f"umount {d.mount_point}").check()
 
 
 @pytest.fixture(scope="module")
-def client(backend, built_program, until_module_ends):
-    guest = until_module_ends(
-        backend.host.create_guest("torture-client", files=built_program("torture-reader"))
-    )
-    backend.attach(guest, "device")
-    deployment.load_frontend(guest)
-    backend.wait_connected(guest)
-    return guest
+def client(backend, built_program, disk):
+    """Of that disk's datanode alone: all owners use the same names for their blocks."""
+    files = built_program("torture-reader")
+    with backend.host.create_guest(f"torture-client-{disk.kind}", files=files) as guest:
+        backend.attach(guest, disk.datanode)
+        deployment.load_frontend(guest)
+        backend.wait_connected(guest)
+        yield guest
 
 
 @pytest.fixture
-def empty(owner):
+def empty(owner, disk):
     """No block in the data directory, and room for little more than what there is at one time."""
-    current = f"{MOUNT}/data/current/{POOL}/current"
-    owner.run(f"rm -rf {MOUNT}/ballast {current}/finalized/* {current}/rbw/* && sync").check()
-    free = f"$(($(stat -f -c %f {MOUNT}) * $(stat -f -c %S {MOUNT}) / 1024 - {ROOM_KIB}))"
-    owner.run(f"dd if=/dev/zero of={MOUNT}/ballast bs=1k count={free} && sync", 120).check()
+    at = disk.mount_point
+    current = f"{at}/data/current/{POOL}/current"
+    owner.run(f"rm -rf {at}/ballast {current}/finalized/* {current}/rbw/* && sync").check()
+    free = f"$(($(stat -f -c %f {at}) * $(stat -f -c %S {at}) / 1024 - {ROOM_KIB}))"
+    owner.run(f"dd if=/dev/zero of={at}/ballast bs=1k count={free} && sync", 120).check()
 
 
 def relay(owner, reader, goes_on):
@@ -75,11 +103,11 @@ def reads(backend, client):
     return backend.device(client)["counters"]["reads"]
 
 
-def torture(backend, owner, client, seconds):
+def torture(backend, owner, client, mount_point, seconds):
     """(what the readers counted, what the owner did)"""
     before = reads(backend, client)
     reading = client.popen(["torture-reader", str(READERS), "1"])
-    writing = owner.popen(["torture-owner", MOUNT, "1", REST])
+    writing = owner.popen(["torture-owner", mount_point, "1", REST])
     start = looked = time.monotonic()
 
     def goes_on():
@@ -109,8 +137,8 @@ def torture(backend, owner, client, seconds):
 @pytest.mark.parametrize(
     "seconds", [0.0, pytest.param(LONG, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
 )
-def test_no_wrong_byte(backend, owner, client, empty, seconds):
-    counts, did = torture(backend, owner, client, seconds)
+def test_no_wrong_byte(backend, owner, client, disk, empty, seconds):
+    counts, did = torture(backend, owner, client, disk.mount_point, seconds)
     assert counts["wrong"] == 0
     # It did what it is for: much was read, and written over meanwhile.
     assert counts["right"] > READERS

@@ -21,7 +21,7 @@ from .product import MODULE
 
 LOG = "/var/log/vreadd.log"
 BLOCKS = "/blocks.txt"
-READY_TIMEOUT = 60.0
+READY_TIMEOUT = 150.0
 CONNECT_TIMEOUT = 60.0
 STOP_TIMEOUT = 30.0
 DIGEST_TIMEOUT = 300.0

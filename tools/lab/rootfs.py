@@ -63,13 +63,9 @@ class Tree:
         self._add_libraries(sources.values())
 
     def modules(self, names: Iterable[str]) -> None:
-        command = ["modprobe", "-S", kernel_release(), "-a", "--show-depends", *names]
-        for line in _output(command).splitlines():
-            verb, _, path = line.strip().partition(" ")
-            if verb == "insmod":
-                source = Path(path.split(" ")[0]).resolve()
-                self._modules.add(source)
-                self.file(str(source), source)
+        for source in module_files(names):
+            self._modules.add(source)
+            self.file(str(source), source)
 
     def merged_usr(self) -> None:
         for name in MERGED:
@@ -133,6 +129,13 @@ class Tree:
             for index in folder.glob("modules.*"):
                 if not index.name.endswith(".bin"):
                     self.text(f"/lib/modules/{release}/{index.name}", index.read_text("latin1"))
+
+
+def module_files(names: Iterable[str]) -> list[Path]:
+    """Of the kernel's modules and of those they depend on, in the order of loading."""
+    command = ["modprobe", "-S", kernel_release(), "-a", "--show-depends", *names]
+    steps = (line.split() for line in _output(command).splitlines())
+    return [Path(step[1]).resolve() for step in steps if step[0] == "insmod"]
 
 
 def _place(path: str) -> str:

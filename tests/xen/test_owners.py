@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Datanode domUs, with Debian's kernel, whose file systems are of other kinds: XFS, ext4 that grows
+while it is mounted, with fast commits, with its data in the journal.  A vreadd of their own in dom0
+reads along."""
+
+import time
+
+import pytest
+
+from tests.support.hdfs_dir import POOL
+from tests.support.xen_owner import SYNC_FILES, DataDisk, load_xfs, xfs_files
+from tools.lab.deployment import Backend, Datanode
+
+pytestmark = pytest.mark.xen
+
+LENGTH = 300_000
+PATIENCE = 120.0
+TOOLS = ("/usr/sbin/mke2fs", "/usr/sbin/resize2fs")
+SMALL_MIB, LARGE_MIB, STEP_MIB = 16, 56, 8
+JOURNAL = ["-b", "4096", "-J", "size=4"]
+INODES = 32  # so few that it needs those of the groups it gets as it grows
+SMALL_GROUPS = ["-b", "1024", "-J", "size=4", "-N", str(INODES)]
+
+
+@pytest.fixture(scope="module")
+def owner(backend, owned_images, until_module_ends):
+    files = {path: path for path in TOOLS} | SYNC_FILES | xfs_files()
+    disks = [f"phy:{owned_images['xfs']},xvdb,w", f"phy:{owned_images['spare']},xvdc,w"]
+    guest = backend.host.create_guest("owners", disks=disks, files=files)
+    load_xfs(until_module_ends(guest))
+    return guest
+
+
+@pytest.fixture(scope="module")
+def reader(backend, owned_images):
+    """vreadd in dom0 with the owner's two disks."""
+    names = ("xfs", "spare")
+    datanodes = {name: Datanode(owned_images[name], data_dirs=("/data",)) for name in names}
+    own = Backend(backend.host, datanodes, name="-owners", xen=False)
+    own.start()
+    yield own
+    assert own.stop() == 0, own.log()
+
+
+@pytest.fixture
+def mounted(owner, reader, tmp_path):
+    """mounted(datanode, kind, options="", mke2fs=None): its disk, once its directory is served."""
+    at = []
+
+    def mount(name, kind, options="", mke2fs=None):
+        device = {"xfs": "/dev/xvdb", "spare": "/dev/xvdc"}[name]
+        if mke2fs is not None:
+            owner.run(["mke2fs", "-q", "-F", "-t", kind, *mke2fs[:-1], device, mke2fs[-1]]).check()
+        folder = f"/mnt/{name}"
+        words = f"-o {options}" if options else ""
+        owner.run(f"mkdir -p {folder} && mount -t {kind} {words} {device} {folder}").check()
+        at.append(folder)
+        disk = DataDisk(owner, folder, tmp_path / "blocks", f"DS-{time.monotonic_ns()}")
+        disk.format()
+        return disk
+
+    yield mount
+    for folder in at:
+        owner.run(["umount", folder]).check()
+
+
+def cat(reader, block):
+    spec = f"{POOL}/blk_{block.id}_{block.genstamp}"
+    return reader.host.run(
+        ["vread", "cat", "--endpoint", reader.endpoint, "--timeout", "60000", spec]
+    )
+
+
+def until_served(reader, block):
+    """Its data directory was just made: vreadd sees that when it looks again."""
+    deadline = time.monotonic() + PATIENCE
+    while (answer := cat(reader, block)).rc:
+        assert time.monotonic() < deadline, (answer.stderr, reader.status()["datanodes"])
+        time.sleep(1)
+    assert answer.stdout == block.content()
+
+
+def not_there(reader, block):
+    answer = cat(reader, block)
+    assert (answer.rc, answer.stdout) == (1, b"")
+    return answer.stderr.decode()
+
+
+def written_and_deleted(reader, disk, count):
+    """Each block is there as soon as it was synced, and gone when its deletion was."""
+    first = disk.write(LENGTH)
+    disk.sync(first)
+    until_served(reader, first)
+    for _ in range(count):
+        block = disk.write(LENGTH)
+        disk.sync(block)
+        answer = cat(reader, block)
+        assert answer.stdout == block.content(), answer.stderr
+        disk.delete(block)
+        assert "no such block" in not_there(reader, block)
+    assert cat(reader, first).stdout == first.content()
+
+
+def test_xfs(reader, mounted):
+    written_and_deleted(reader, mounted("xfs", "xfs"), count=4)
+
+
+def test_fast_commits(reader, mounted):
+    """They are not followed, but syncing a folder makes a full one of them."""
+    disk = mounted("spare", "ext4", mke2fs=["-O", "fast_commit", *JOURNAL, "48M"])
+    written_and_deleted(reader, disk, count=3)
+
+
+def test_grown_while_it_is_read(owner, reader, mounted):
+    disk = mounted("spare", "ext4", mke2fs=[*SMALL_GROUPS, f"{SMALL_MIB}M"])
+    blocks = [disk.write(LENGTH) for _ in range(3)]
+    owner.run("sync").check()
+    until_served(reader, blocks[0])
+    steps = " ".join(f"{mib}M" for mib in range(SMALL_MIB + STEP_MIB, LARGE_MIB + 1, STEP_MIB))
+    growing = owner.popen(f"set -e; for s in {steps}; do resize2fs /dev/xvdc $s; sleep 1; done")
+    rounds = 0
+    while growing.running:
+        for block in blocks:
+            answer = cat(reader, block)
+            assert answer.stdout == block.content(), answer.stderr
+        rounds += 1
+    growing.wait(PATIENCE).check()
+    assert rounds > 1
+    # More than it held before: bytes and inodes are where there was nothing.
+    while disk.inode(blocks[-1]) <= INODES or len(blocks) < 8:
+        blocks.append(disk.write(SMALL_MIB << 18))
+        disk.sync(blocks[-1])
+        answer = cat(reader, blocks[-1])
+        assert answer.stdout == blocks[-1].content(), answer.stderr
+    for block in blocks:
+        assert cat(reader, block).stdout == block.content()
+
+
+def test_journalled_data(owner, reader, mounted):
+    """What is not home yet is not read; frozen, everything is home."""
+    disk = mounted("spare", "ext4", "data=journal", mke2fs=[*JOURNAL, "48M"])
+    blocks = [disk.write(LENGTH) for _ in range(3)]
+    for block in blocks:
+        disk.sync(block)
+    for block in blocks:
+        assert cat(reader, block).stdout in (b"", block.content())
+    owner.run("fsfreeze --freeze /mnt/spare").check()
+    try:
+        until_served(reader, blocks[0])
+        for block in blocks:
+            assert cat(reader, block).stdout == block.content()
+    finally:
+        owner.run("fsfreeze --unfreeze /mnt/spare").check()
+    disk.delete(blocks[0])
+    not_there(reader, blocks[0])
