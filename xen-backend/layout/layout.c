@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A layout's life in memory: loading its file, freeing, and writing it as JSON.
- * The parser is in parse.c.
+ * The parser is in parse.c, what texts it takes in valid.c.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -121,6 +121,7 @@ void layout_data_dir_clear(struct layout_data_dir *d);
 bool layout_path_valid(const char *text);
 bool layout_pool_valid(const char *text);
 bool layout_storage_id_valid(const char *text);
+bool layout_id_valid(const char *text); /* of a datanode or a cluster */
 bool layout_lv_name_valid(const char *text);
 
 /* New reference, or NULL when out of memory. */
