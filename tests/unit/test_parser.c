@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <dirent.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +25,7 @@
 #include "parser/parser.h"
 #include "parser/sandbox.h"
 
-#define ANSWER_MS 1000U
+#define ANSWER_MS 500U
 
 /* ---- the sandbox ------------------------------------------------------------ */
 
@@ -104,68 +106,384 @@ static void confined_cannot_do_more(void **state)
 	assert_killed(try_kill);
 }
 
+#ifdef __x86_64__
+static pthread_barrier_t confined;
+
+/* getpid() as a program of 32 bits calls it, from a thread that is not the only one. */
+static void *call_as_i386(void *arg)
+{
+	long result = 20;
+
+	pthread_barrier_wait(&confined);
+	__asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+	return arg;
+}
+
+static void calls_of_other_processors_end_the_process(void **state)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+	const char *what;
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		pthread_barrier_init(&confined, NULL, 2);
+		if (pthread_create(&thread, NULL, call_as_i386, NULL) ||
+		    sandbox_drop_rights(&what) < 0 || sandbox_filter(&what) < 0)
+			_exit(2);
+		pthread_barrier_wait(&confined);
+		pthread_join(thread, NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
+		skip(); /* this kernel knows no such calls */
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSYS);
+}
+#endif
+
 /* ---- fake parsers ----------------------------------------------------------------- */
 
-/* Says yes to all that is told, and fails at the first question. */
-static int fake(const char *kind)
+#define NOT_FOUND "there is none"
+
+static void say(struct channel *c, uint32_t kind, int32_t result, int fd)
 {
+	channel_send(c, kind, result, fd);
+}
+
+static void say_ready(int fd)
+{
+	struct channel c = {.fd = fd};
+
+	channel_begin(&c);
+	say(&c, PARSER_READY, 0, -1);
+}
+
+static bool is(const char *kind, const char *wanted)
+{
+	return !strcmp(kind, wanted);
+}
+
+/* Before anything is asked. */
+static void begin_badly(const char *kind)
+{
+	static char bytes[1 << 16];
 	struct channel c = {.fd = PARSER_FIRST_FD};
+
+	memset(bytes, 0xff, sizeof(bytes));
+	if (is(kind, "late"))
+		usleep(ANSWER_MS * 1500);
+	if (is(kind, "unready")) {
+		channel_begin(&c);
+		say(&c, PARSER_SETUP, 0, -1);
+		return;
+	}
+	say_ready(PARSER_FIRST_FD);
+	for (int i = 0; is(kind, "filling") && i < (int)PARSER_CHANNELS; i++)
+		while (send(PARSER_FIRST_FD + i, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+			;
+	channel_begin(&c);
+	wire_put_text(&c.out, NOT_FOUND);
+	if (is(kind, "early"))
+		say(&c, PARSER_DISCOVER, -ENOENT, -1);
+}
+
+/* In the place of an answer to the first question that is not part of its setting up. */
+static void answer_badly(struct channel *c, const char *kind, uint32_t asked)
+{
+	struct channel other = {.fd = PARSER_FIRST_FD + 1};
+
+	if (is(kind, "dying"))
+		raise(SIGKILL);
+	if (is(kind, "ending"))
+		_exit(0);
+	if (is(kind, "silent"))
+		pause();
+	if (is(kind, "closing")) {
+		close(PARSER_FIRST_FD);
+		pause();
+	}
+	if (is(kind, "hoarding")) {
+		channel_begin(&other);
+		say(&other, asked, 0, PARSER_FIRST_FD);
+		raise(SIGKILL);
+	}
+	if (is(kind, "strange"))
+		say(c, asked, -ENOTCONN, -1);
+	wire_put64(&c->out, UINT64_MAX);
+	say(c, asked, 0, -1);
+}
+
+/* Those that answer well, but for one thing. */
+static bool answer_well(struct channel *c, const char *kind, uint32_t asked, unsigned *states)
+{
+	int fd = is(kind, "descriptors") ? 0 : -1;
+
+	if (asked == PARSER_STATE && is(kind, "flaky")) {
+		if (++*states % 50 == 0)
+			raise(SIGKILL);
+		wire_put32(&c->out, FS_CLEAN);
+		wire_put_text(&c->out, "");
+		say(c, asked, 0, fd);
+		return true;
+	}
+	if (asked != PARSER_DISCOVER || !(fd == 0 || is(kind, "late")))
+		return false;
+	wire_put_text(&c->out, NOT_FOUND);
+	say(c, asked, -ENOENT, fd);
+	return true;
+}
+
+/* Says yes to all that is told first. */
+static void serve_fake(const char *kind, int number)
+{
+	struct channel c = {.fd = PARSER_FIRST_FD + number};
 	struct parser_header header;
 	struct wire_in in;
+	unsigned states = 0;
 	int fd;
 
 	while (channel_receive(&c, &header, &in, &fd) == 0) {
 		channel_begin(&c);
-		if (header.kind >= PARSER_USE && !strcmp(kind, "dying"))
-			raise(SIGKILL);
-		if (header.kind >= PARSER_USE && !strcmp(kind, "silent"))
-			pause();
-		if (header.kind >= PARSER_USE)
-			wire_put64(&c.out, UINT64_MAX);
-		channel_send(&c, header.kind, 0, -1);
+		if (header.kind >= PARSER_USE) {
+			if (!answer_well(&c, kind, header.kind, &states))
+				answer_badly(&c, kind, header.kind);
+			continue;
+		}
+		say(&c, header.kind, 0, is(kind, "descriptors") ? 0 : -1);
+		if (is(kind, "twice"))
+			say(&c, header.kind, 0, -1);
 	}
+	_exit(0);
+}
+
+static const char *fake_kind;
+
+static void *fake_channel(void *arg)
+{
+	serve_fake(fake_kind, (int)(intptr_t)arg);
+	return NULL;
+}
+
+static int fake(const char *kind)
+{
+	fake_kind = kind;
+	begin_badly(kind);
+	for (intptr_t i = 1; i < (intptr_t)PARSER_CHANNELS; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, fake_channel, (void *)i);
+	}
+	serve_fake(kind, 0);
 	return 0;
 }
 
 static char *folder;
 static struct image *image;
 
-static void assert_away(const char *kind, const char *why)
+/* One of these, under its name, until stop_fake(). */
+static struct parser *start_fake(const char *kind)
 {
 	struct parser_settings settings = {.answer_ms = ANSWER_MS};
-	const char *dirs[] = {"/dfs"};
-	struct parser_states states = {0};
-	struct image_layout *layout;
-	char program[256], self[256] = "", *missing = NULL;
+	char program[256], self[256] = "";
 	struct parser *p;
-	json_t *status;
 
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	snprintf(program, sizeof(program), "%s/%s", folder, kind);
 	assert_int_equal(symlink(self, program), 0);
 	settings.program = program;
 	assert_int_equal(parser_new("dn1", &image, 1, &settings, &p), 0);
-	assert_int_equal(parser_discover(p, dirs, 1, &layout, &states, &missing), -EBUSY);
-	assert_non_null(strstr(missing, why));
+	return p;
+}
+
+static void stop_fake(struct parser *p, const char *kind)
+{
+	char program[256];
+
+	parser_free(p);
+	snprintf(program, sizeof(program), "%s/%s", folder, kind);
+	unlink(program);
+}
+
+static int look_for(struct parser *p, char **ret_missing)
+{
+	const char *dirs[] = {"/dfs"};
+	struct parser_states states = {0};
+	struct image_layout *layout;
+
+	return parser_discover(p, dirs, 1, &layout, &states, ret_missing);
+}
+
+static int64_t restarts_of(struct parser *p)
+{
+	json_t *status = parser_status(p);
+	int64_t restarts = json_integer_value(json_object_get(status, "restarts"));
+
+	json_decref(status);
+	return restarts;
+}
+
+static void assert_away(const char *kind, const char *why)
+{
+	struct parser *p = start_fake(kind);
+	char *missing = NULL;
+	json_t *status;
+
+	assert_int_equal(look_for(p, &missing), -EBUSY);
+	if (!strstr(missing, why))
+		fail_msg("%s: %s", kind, missing);
 	free(missing);
 	status = parser_status(p);
 	assert_true(json_integer_value(json_object_get(status, "restarts")) >= 1);
 	assert_non_null(strstr(json_string_value(json_object_get(status, "last-end")), why));
 	json_decref(status);
-	parser_free(p);
-	unlink(program);
+	stop_fake(p, kind);
 }
 
 static void nonsense_is_refused(void **state)
 {
 	(void)state;
 	assert_away("nonsense", "it answered nonsense");
+	assert_away("twice", "it could not be set up: Bad message");
+	assert_away("early", "Bad message"); /* with what came first, or behind it */
+	assert_away("filling", "Bad message");
+	assert_away("unready", "it did not get ready: Bad message");
+}
+
+/* That a guest's client would take for something else. */
+static void unknown_errors_are_refused(void **state)
+{
+	struct parser *p = start_fake("strange");
+	struct parser_fs fs = {p, 0, NULL};
+	char *reason;
+
+	(void)state;
+	assert_int_equal(parser_fs_state(&fs, &reason), FS_UNREADABLE);
+	assert_non_null(strstr(reason, "it answered nonsense"));
+	free(reason);
+	stop_fake(p, "strange");
+}
+
+/* How long it takes to be started is no part of how long it may take to answer. */
+static void one_that_starts_late_is_waited_for(void **state)
+{
+	struct parser *p = start_fake("late");
+	char *missing;
+
+	(void)state;
+	assert_int_equal(look_for(p, &missing), -ENOENT);
+	assert_string_equal(missing, NOT_FOUND);
+	free(missing);
+	assert_int_equal(restarts_of(p), 0);
+	stop_fake(p, "late");
+}
+
+static unsigned count_descriptors(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	while (readdir(fds))
+		count++;
+	closedir(fds);
+	return count;
+}
+
+static void descriptors_are_not_taken(void **state)
+{
+	unsigned before = count_descriptors();
+	struct parser *p = start_fake("descriptors");
+	char *missing;
+	unsigned with_one;
+
+	(void)state;
+	assert_int_equal(look_for(p, &missing), -ENOENT);
+	free(missing);
+	with_one = count_descriptors();
+	for (unsigned i = 0; i < 10; i++) {
+		assert_int_equal(look_for(p, &missing), -ENOENT);
+		free(missing);
+	}
+	assert_int_equal(count_descriptors(), with_one);
+	assert_int_equal(with_one, before + PARSER_CHANNELS);
+	stop_fake(p, "descriptors");
+	assert_int_equal(count_descriptors(), before);
 }
 
 static void one_that_dies_is_away(void **state)
 {
 	(void)state;
 	assert_away("dying", "killed by SIGKILL");
+	assert_away("ending", "it ended with status 0");
+	assert_away("closing", "killed by SIGKILL");
+	assert_away("hoarding", "killed by SIGKILL"); /* one socket is still open somewhere */
+}
+
+struct asker {
+	struct parser *parser;
+	pthread_t thread;
+	unsigned answered, away;
+};
+
+static void *ask_on(void *arg)
+{
+	struct asker *a = arg;
+	struct parser_fs fs = {a->parser, 0, NULL};
+
+	for (unsigned i = 0; i < 100; i++) {
+		char *reason;
+
+		if (parser_fs_state(&fs, &reason) == FS_CLEAN)
+			a->answered++;
+		else
+			a->away++;
+		free(reason);
+	}
+	return NULL;
+}
+
+/* More askers than channels, and a parser that dies under them again and again. */
+static void everybody_is_answered(void **state)
+{
+	struct parser *p = start_fake("flaky");
+	struct asker askers[2 * PARSER_CHANNELS] = {0};
+	unsigned answered = 0, away = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * PARSER_CHANNELS; i++) {
+		askers[i].parser = p;
+		assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_on, &askers[i]), 0);
+	}
+	for (unsigned i = 0; i < 2 * PARSER_CHANNELS; i++) {
+		pthread_join(askers[i].thread, NULL);
+		answered += askers[i].answered;
+		away += askers[i].away;
+	}
+	assert_int_equal(answered + away, 2 * PARSER_CHANNELS * 100);
+	assert_true(answered > 0);
+	assert_true(restarts_of(p) >= 1);
+	stop_fake(p, "flaky");
+}
+
+static void ends_at_any_moment(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		struct parser *p = start_fake("flaky");
+
+		usleep(i * 4000);
+		stop_fake(p, "flaky");
+	}
+}
+
+/* Run last: all that was started was also waited for. */
+static void nothing_is_left(void **state)
+{
+	(void)state;
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
 }
 
 static void one_that_cannot_be_run_is_away(void **state)
@@ -186,33 +504,87 @@ static void one_that_cannot_be_run_is_away(void **state)
 
 static void one_that_is_silent_is_ended(void **state)
 {
-	struct parser_settings settings = {.answer_ms = ANSWER_MS};
-	char program[256], self[256] = "", *reason;
-	struct parser_fs fs = {0};
+	struct parser *p = start_fake("silent");
+	struct parser_fs fs = {p, 0, NULL};
+	bool told = false;
+	char *reason;
 
 	(void)state;
-	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-	snprintf(program, sizeof(program), "%s/silent", folder);
-	assert_int_equal(symlink(self, program), 0);
-	settings.program = program;
-	assert_int_equal(parser_new("dn1", &image, 1, &settings, &fs.parser), 0);
 	assert_int_equal(parser_fs_state(&fs, &reason), FS_UNREADABLE);
 	free(reason);
-	do {
-		json_t *status = parser_status(fs.parser);
+	while (!told) {
+		json_t *status = parser_status(p);
 		const char *end = json_string_value(json_object_get(status, "last-end"));
-		bool told = end && strstr(end, "it did not answer in time");
 
+		told = end && strstr(end, "it did not answer in time");
 		json_decref(status);
-		if (told)
-			break;
 		usleep(1000);
-	} while (true);
-	parser_free(fs.parser);
-	unlink(program);
+	}
+	stop_fake(p, "silent");
 }
 
-/* ---- answers ---------------------------------------------------------------------- */
+/* ---- slow ones ---------------------------------------------------------------------- */
+
+#define SLOW_LIMIT_MS 50U
+#define SLOW_STEP_US 10000
+#define LARGE (4U << 20)
+
+static void *read_slowly(void *arg)
+{
+	int fd = *(int *)arg;
+	char bytes[16384];
+
+	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
+		usleep(SLOW_STEP_US);
+	return NULL;
+}
+
+static void *write_slowly(void *arg)
+{
+	int fd = *(int *)arg;
+	struct parser_header header = {LARGE, PARSER_LIST, 0};
+
+	if (send(fd, &header, sizeof(header), MSG_NOSIGNAL) < 0)
+		return NULL;
+	while (send(fd, "", 1, MSG_NOSIGNAL) > 0)
+		usleep(SLOW_STEP_US);
+	return NULL;
+}
+
+static void who_is_slow_is_not_waited_for(void **state)
+{
+	static uint8_t large[LARGE];
+	struct channel c = {0};
+	struct parser_header header;
+	struct wire_in in;
+	pthread_t thread;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	c.fd = pair[0];
+	assert_int_equal(channel_limit(&c, SLOW_LIMIT_MS), 0);
+	assert_int_equal(pthread_create(&thread, NULL, read_slowly, &pair[1]), 0);
+	channel_begin(&c);
+	wire_put(&c.out, large, sizeof(large));
+	assert_int_equal(channel_send(&c, PARSER_LIST, 0, -1), -ETIMEDOUT);
+	shutdown(pair[0], SHUT_RDWR);
+	pthread_join(thread, NULL);
+	channel_clear(&c);
+	close(pair[1]);
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	c.fd = pair[0];
+	assert_int_equal(channel_limit(&c, SLOW_LIMIT_MS), 0);
+	assert_int_equal(pthread_create(&thread, NULL, write_slowly, &pair[1]), 0);
+	assert_int_equal(channel_receive(&c, &header, &in, NULL), -ETIMEDOUT);
+	shutdown(pair[0], SHUT_RDWR);
+	pthread_join(thread, NULL);
+	channel_clear(&c);
+	close(pair[1]);
+}
+
+/* ---- all of it ---------------------------------------------------------------------- */
 
 static int set_up(void **state)
 {
@@ -246,10 +618,20 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(confined_can_end),
 		cmocka_unit_test(confined_cannot_do_more),
+#ifdef __x86_64__
+		cmocka_unit_test(calls_of_other_processors_end_the_process),
+#endif
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(one_that_dies_is_away),
 		cmocka_unit_test(one_that_cannot_be_run_is_away),
 		cmocka_unit_test(one_that_is_silent_is_ended),
+		cmocka_unit_test(unknown_errors_are_refused),
+		cmocka_unit_test(one_that_starts_late_is_waited_for),
+		cmocka_unit_test(descriptors_are_not_taken),
+		cmocka_unit_test(everybody_is_answered),
+		cmocka_unit_test(ends_at_any_moment),
+		cmocka_unit_test(who_is_slow_is_not_waited_for),
+		cmocka_unit_test(nothing_is_left),
 	};
 	const char *name = basename(argv[0]);
 

@@ -124,6 +124,7 @@ static int catch_signals(sd_event *event)
 		sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL); /* before any thread is made */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* how children ended is asked */
 	for (unsigned i = 0; r >= 0 && i < 3; i++)
 		r = sd_event_add_signal(event, NULL, signals[i], on_signal, NULL);
 	return r < 0 ? r : 0;

@@ -97,8 +97,8 @@ struct fs_watch {
 
 /*
  * Whether all that v has told, files and errors, was true at one moment not before v was
- * opened: 0 and, if wanted, what that rests on and what was looked at to tell.  -EAGAIN: close v and
- * ask again.
+ * opened: 0 and, if wanted, what that rests on and what was looked at to tell.  -EAGAIN: close v
+ * and ask again.
  */
 int fs_view_confirm(struct fs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch);
 #define FS_ATTEMPTS 16 /* at asking */

@@ -8,8 +8,8 @@
 
 #include "fs/xfs_checkpoint.h"
 
-/* One thing that an item changed, by its key (xfs_overlay.h).  Takes over item, of size bytes, to be
- * laid over what is at home by the functions below; NULL: what is at home will count. */
+/* One thing that an item changed, by its key (xfs_overlay.h).  Takes over item, of size bytes, to
+ * be laid over what is at home by the functions below; NULL: what is at home will count. */
 typedef int xfs_item_cb(void *ctx, uint64_t key, uint8_t *item, uint32_t size);
 
 /* 0, what cb returned, -ENOMEM, -EOPNOTSUPP: an unknown or damaged item.

@@ -550,8 +550,8 @@ static int lay_over(const struct xfs_super *s, uint64_t key, const struct xfs_ch
 	return r == 0 ? XFS_LAID_OVER : XFS_DAMAGED;
 }
 
-/* The change is taken first, and home is read second: what is forgotten of the one meanwhile is in the
- * other. */
+/* The change is taken first, and home is read second: what is forgotten of the one meanwhile is in
+ * the other. */
 static int read_new(struct fs *fs, const struct xfs_super *s, const struct xfs_change *c,
 		    struct meta_block *content)
 {

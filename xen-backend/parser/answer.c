@@ -2,6 +2,7 @@
 /* Files and what they rest on, in messages; see answer.h. */
 #include "parser/answer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,17 @@
 #define MAX_CONTENT (64U << 10)
 /* A basis lists the blocks of metadata a view has read. */
 #define MAX_PACKED (1U << 20)
+
+bool answer_is_error(int result)
+{
+	static const int errors[] = {EAGAIN,  EBUSY,  EEXIST, EILSEQ, EIO,
+				     ENODATA, ENODEV, ENOENT, ENOMEM, ENOTDIR};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (result == -errors[i])
+			return true;
+	return false;
+}
 
 void answer_put_file(struct wire_out *out, const struct fs_file *f)
 {

@@ -10,6 +10,9 @@
 #include "fs/fs.h"
 #include "parser/wire.h"
 
+/* Whether a question about blocks may be answered so: an error of block_locate(), or of fs.h. */
+bool answer_is_error(int result);
+
 void answer_put_file(struct wire_out *out, const struct fs_file *f);
 /* Only extents inside a volume of that length, ascending; false: nothing is to be cleared. */
 bool answer_get_file(struct wire_in *in, uint64_t volume_length, struct fs_file *ret);

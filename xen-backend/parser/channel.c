@@ -12,6 +12,9 @@
 #define FIRST_BYTES (64U << 10)
 /* Longer messages are rare: their buffers are not kept. */
 #define KEPT_BYTES (1U << 20)
+/* Within one call the kernel waits for the limit whenever a piece of about this size finds no
+ * room. */
+#define SENT_AT_ONCE (32U << 10)
 
 void channel_begin(struct channel *c)
 {
@@ -24,6 +27,20 @@ void channel_begin(struct channel *c)
 	c->out.length = 0;
 	c->out.failed = false;
 	wire_put(&c->out, &space, sizeof(space));
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* When what begins now has taken too long; each call waits for the limit at most. */
+static uint64_t end_of(const struct channel *c)
+{
+	return c->limit_ms ? now_ms() + c->limit_ms : UINT64_MAX;
 }
 
 static void attach(struct msghdr *m, char *space, size_t size, int fd)
@@ -43,36 +60,34 @@ static void attach(struct msghdr *m, char *space, size_t size, int fd)
 int channel_send(struct channel *c, uint32_t kind, int32_t result, int fd)
 {
 	struct parser_header header = {(uint32_t)(c->out.length - sizeof(header)), kind, result};
-	struct iovec rest = {c->out.data, c->out.length};
-	struct msghdr m = {.msg_iov = &rest, .msg_iovlen = 1};
+	struct iovec part = {c->out.data, 0};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
 	char space[CMSG_SPACE(sizeof(int))];
+	size_t left = c->out.length;
+	uint64_t end = end_of(c);
 
 	if (c->out.failed)
 		return -ENOMEM;
 	memcpy(c->out.data, &header, sizeof(header));
 	if (fd >= 0)
 		attach(&m, space, sizeof(space), fd);
-	while (rest.iov_len > 0) {
-		ssize_t n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
+	while (left > 0) {
+		ssize_t n;
 
+		part.iov_len = left < SENT_AT_ONCE ? left : SENT_AT_ONCE;
+		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		rest.iov_base = (uint8_t *)rest.iov_base + n;
-		rest.iov_len -= (size_t)n;
+		part.iov_base = (uint8_t *)part.iov_base + n;
+		left -= (size_t)n;
+		if (left > 0 && now_ms() > end)
+			return -ETIMEDOUT;
 		m.msg_control = NULL;
 		m.msg_controllen = 0;
 	}
 	return 0;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 static int take_descriptor(struct msghdr *m)
@@ -134,7 +149,7 @@ static void drop_large_buffer(struct channel *c)
 /* A byte now and then does not make it go on for ever. */
 static int receive_all(struct channel *c, struct parser_header *header, int *ret_fd)
 {
-	uint64_t end = c->limit_ms ? now_ms() + c->limit_ms : UINT64_MAX;
+	uint64_t end = end_of(c);
 	size_t got = 0, wanted = sizeof(*header);
 
 	while (got < wanted) {

@@ -270,7 +270,7 @@ static bool get_one_state(void *ctx, int result, struct wire_in *in)
 
 	free(s->reason);
 	s->reason = NULL;
-	return result < 0 || get_state(in, &s->state, &s->reason);
+	return result < 0 ? answer_is_error(result) : get_state(in, &s->state, &s->reason);
 }
 
 enum fs_state parser_fs_state(const struct parser_fs *fs, char **ret_reason)
@@ -338,7 +338,7 @@ static bool get_location(void *ctx, int result, struct wire_in *in)
 
 	forget_location(l);
 	if (result < 0)
-		return true;
+		return answer_is_error(result);
 	l->found = answer_get_files(in, length, &l->files);
 	if (!l->found || !answer_get_basis(in, length, &basis))
 		return false;
@@ -396,7 +396,7 @@ static bool get_check(void *ctx, int result, struct wire_in *in)
 	basis_state_put(c->state);
 	c->state = NULL;
 	if (result < 0)
-		return true;
+		return answer_is_error(result);
 	if (!answer_get_basis(in, volume_size(c->fs->volume), &basis) ||
 	    basis.clean != c->old->answer.clean)
 		return false;
@@ -481,7 +481,7 @@ static bool get_folder(void *ctx, int result, struct wire_in *in)
 	free(f->blocks);
 	f->blocks = NULL;
 	if (result < 0)
-		return true;
+		return answer_is_error(result);
 	count = wire_get32(in);
 	if (count > FOLDER_MAX_NAMES)
 		return false;

@@ -94,6 +94,9 @@ int main(void)
 	r = sandbox_filter(&what);
 	if (r < 0)
 		fail(log, what, r);
+	r = serve_ready(PARSER_FIRST_FD);
+	if (r < 0)
+		fail(log, "cannot tell vreadd that it is ready", r);
 	close(log);
 	answer(0);
 }

@@ -52,7 +52,8 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 void parser_free(struct parser *p); /* NULL is ignored */
 
 /* New reference: {"state": "running", "starting" or "waiting", "pid", "questions" it was asked,
- * "restarts", "last-end": why it ended last}; the pid while it runs, the last if there was an end. */
+ * "restarts", "last-end": why it ended last}; the pid while it runs, the last if there was an
+ * end. */
 json_t *parser_status(struct parser *p);
 
 /* The state of each file system of a layout. */

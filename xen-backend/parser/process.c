@@ -96,10 +96,16 @@ static void kill_process(struct parser *p)
 
 /* ---- starting ---------------------------------------------------------------------- */
 
+/* One that is gone has told by its end why. */
+static bool is_gone(int error)
+{
+	return error == -EPIPE || error == -ECONNRESET;
+}
+
 static int fail(struct parser *p, int error, const char *what)
 {
 	pthread_mutex_lock(&p->lock);
-	if (!p->verdict[0])
+	if (!is_gone(error) && !p->verdict[0])
 		snprintf(p->verdict, sizeof(p->verdict), "%s: %s", what, strerror(-error));
 	pthread_mutex_unlock(&p->lock);
 	return error;
@@ -324,6 +330,21 @@ static void write_use(void *ctx, struct wire_out *out)
 	parser_put_use(out, false, "", ctx);
 }
 
+/* To be run takes as long as the host takes for it: that is no answer's time. */
+static int await_ready(struct parser *p)
+{
+	struct channel *c = &p->channels[0];
+	struct parser_header header;
+	struct wire_in in;
+	int r = channel_limit(c, START_MS);
+
+	if (r == 0)
+		r = channel_receive(c, &header, &in, NULL);
+	if (r == 0 && (header.kind != PARSER_READY || header.result != 0 || header.length != 0))
+		r = -EBADMSG;
+	return r < 0 ? fail(p, r, "it did not get ready") : 0;
+}
+
 static int tell(struct parser *p)
 {
 	struct parser_question setup = {PARSER_SETUP, false, write_setup, read_setup, p};
@@ -399,6 +420,9 @@ static void await_end(struct parser *p)
 	if (!p->stop)
 		heed_sanitizers(&end);
 	pthread_cond_broadcast(&p->changed);
+	/* It may have left its ends where they outlive it: in a message nobody has received. */
+	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
+		shutdown(p->channels[i].fd, SHUT_RDWR);
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++) {
 		while (p->busy[i])
 			pthread_cond_wait(&p->changed, &p->lock);
@@ -420,7 +444,7 @@ static void run_once(struct parser *p)
 		pthread_mutex_unlock(&p->lock);
 		return;
 	}
-	told = tell(p) == 0;
+	told = await_ready(p) == 0 && tell(p) == 0;
 	pthread_mutex_lock(&p->lock);
 	if (told && !p->stop) {
 		p->state = STATE_RUNNING;
@@ -498,10 +522,10 @@ static struct channel *take_channel(struct parser *p, uint64_t *ret_incarnation)
 	return c;
 }
 
-/* Under the lock.  EPIPE: it has ended, or is about to. */
+/* Under the lock. */
 static void condemn(struct parser *p, int error)
 {
-	if (error != -EPIPE && error != -ECONNRESET && !p->verdict[0])
+	if (!is_gone(error) && !p->verdict[0])
 		snprintf(p->verdict, sizeof(p->verdict), "%s",
 			 error == -ETIMEDOUT ? "it did not answer in time"
 			 : error == -EBADMSG ? "it answered nonsense"

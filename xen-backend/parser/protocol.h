@@ -4,9 +4,10 @@
  * parser/.
  *
  * A parser is started with PARSER_CHANNELS stream sockets, from descriptor
- * PARSER_FIRST_FD on.  On each it gets a question and answers it, one at a time;
- * it ends when one of them is closed.  First come FILE, once per file of the
- * images, SETUP, and USE or DISCOVER, on the first channel; then any others on any.
+ * PARSER_FIRST_FD on.  Once it is confined it says READY on the first.  Then on each it gets a
+ * question and answers it, one at a time; it ends when one of them is closed.  First come FILE,
+ * once per file of the images, SETUP, and USE or DISCOVER, on the first channel; then any others on
+ * any.
  *
  *   question   payload                                   answer's payload
  *   FILE       path; with it a descriptor                -
@@ -27,8 +28,9 @@
  *              blocks in it are finalized                stamp, length, status, problem
  *
  * The header's result is 0 or a negative errno; then the payload is a reason, a text,
- * to SETUP, USE and DISCOVER, and empty to others.  A file: size, length of
- * its content if that lies in metadata, content, number of extents, each: logical, physical, length.  A basis: see basis.h.  Texts and numbers: wire.h.
+ * to SETUP, USE and DISCOVER, and empty to others.  A file: size, length of its content if
+ * that lies in metadata, content, number of extents, each: logical, physical, length.  A basis: see
+ * basis.h.  Texts and numbers: wire.h.
  */
 #ifndef VREAD_PARSER_PROTOCOL_H
 #define VREAD_PARSER_PROTOCOL_H
@@ -50,6 +52,7 @@ enum parser_kind {
 	PARSER_LOCATE,
 	PARSER_CHECK,
 	PARSER_LIST,
+	PARSER_READY, /* asked by nobody; no payload */
 };
 
 struct parser_header {

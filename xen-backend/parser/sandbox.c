@@ -58,8 +58,8 @@ static bool set_limits(void)
 	       (SANITIZED || set_limit(RLIMIT_DATA, MAX_MEMORY));
 }
 
-/* Files in memory count against no limit of a process: if memory is short, it goes first.  Asked for
- * only: a container may forbid it. */
+/* Files in memory count against no limit of a process: if memory is short, it goes first.  Asked
+ * for only: a container may forbid it. */
 static void die_first(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -202,6 +202,9 @@ int sandbox_filter(const char **ret_what)
 		r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (r == 0)
 		r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1);
+	/* Calls as of another processor: by default the thread ends alone, and nobody knows. */
+	if (r == 0)
+		r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (r == 0)
 		r = add_rules(filter);
 	if (r == 0)

@@ -417,6 +417,11 @@ static const struct {
 	[PARSER_LIST] = {answer_list, false, false},
 };
 
+static bool explains(uint32_t kind)
+{
+	return kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind].explains;
+}
+
 static int answer(uint32_t kind, struct question *q)
 {
 	int r;
@@ -429,6 +434,23 @@ static int answer(uint32_t kind, struct question *q)
 		pthread_rwlock_rdlock(&own.lock);
 	r = kinds[kind].answer(q);
 	pthread_rwlock_unlock(&own.lock);
+	return r;
+}
+
+/* What else goes wrong is no business of who asks about a block. */
+static int result_of(uint32_t kind, int r)
+{
+	return r == 0 || explains(kind) || answer_is_error(r) ? r : -EIO;
+}
+
+int serve_ready(int fd)
+{
+	struct channel c = {.fd = fd};
+	int r;
+
+	channel_begin(&c);
+	r = channel_send(&c, PARSER_READY, 0, -1);
+	free(c.out.data);
 	return r;
 }
 
@@ -451,7 +473,8 @@ void serve(int fd)
 			channel_begin(&c);
 			r = -ENOMEM;
 		}
-		if (r < 0 && !(header.kind <= PARSER_LIST && kinds[header.kind].explains))
+		r = result_of(header.kind, r);
+		if (r < 0 && !explains(header.kind))
 			c.out.length = start;
 		if (channel_send(&c, header.kind, r, -1) < 0)
 			break;
