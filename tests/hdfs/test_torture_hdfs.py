@@ -5,7 +5,6 @@ byte is judged by a ledger (tests/hdfs/java, torture): not one wrong, and no rea
 not by TCP.
 """
 
-import contextlib
 import json
 
 import pytest
@@ -20,12 +19,6 @@ MIB = 1 << 20
 SHORT, LONG = 20, 600
 CHANGES = 3  # of each kind, at least
 FILES = {"blocks": [1024, 2048, 4096], "largest": 8192, "files": 20, "readers": 8}
-
-
-@contextlib.contextmanager
-def running(tmp_path, variant, **options):
-    with torture_bed(tmp_path, DISK_MIB, variant=variant, **options) as bed:
-        yield bed
 
 
 def torture(bed, seconds):
@@ -51,7 +44,7 @@ def torture(bed, seconds):
 
 @pytest.mark.parametrize(("publisher", "file_system"), [(False, "ext4"), (True, "xfs")])
 def test_no_wrong_byte(tmp_path, publisher, file_system):
-    with running(tmp_path, "asan", publisher=publisher, file_system=file_system) as bed:
+    with torture_bed(tmp_path, DISK_MIB, publisher, file_system, "asan") as bed:
         torture(bed, SHORT)
 
 
@@ -61,6 +54,6 @@ def test_no_wrong_byte(tmp_path, publisher, file_system):
     ("publisher", "file_system"), [(False, "ext4"), (True, "ext4"), (False, "xfs"), (True, "xfs")]
 )
 def test_no_wrong_byte_for_long(tmp_path, publisher, file_system):
-    with running(tmp_path, "release", publisher=publisher, file_system=file_system) as bed:
+    with torture_bed(tmp_path, DISK_MIB, publisher, file_system, "release") as bed:
         answer = torture(bed, LONG)
     assert answer["written_bytes"] > 3 * DISK_MIB * MIB

@@ -13,9 +13,9 @@ import java.util.Set;
  * Which contents a path may have at which time.
  *
  * <p>An owner notes a change before it asks HDFS for it, and once more when that has answered;
- * between the two both what was and what will be are right. A stream is judged by the time from before
- * its opening to after the read, and by the file it was opened on, whatever became of that: another one
- * that has the name by now is not what its reader asked for, and HDFS tells it so.
+ * between the two both what was and what will be are right. A stream is judged by the time from
+ * before its opening to after the read, and by the file it was opened on, whatever became of that:
+ * another one that has the name by now is not what its reader asked for, and HDFS tells it so.
  */
 final class Ledger {
   private static final long FOREVER = Long.MAX_VALUE;

@@ -20,8 +20,8 @@ import org.apache.hadoop.io.IOUtils;
  * A thread that creates, appends to, truncates, renames, replaces and deletes files of its own, as
  * fast as HDFS lets it, and keeps the ledger of them.
  *
- * <p>It keeps the cluster nearly full, so that what one file gave back another one is written to. If HDFS
- * refuses a change, which it does when it has no room, the file is deleted.
+ * <p>It keeps the cluster nearly full, so that what one file gave back another one is written to.
+ * If HDFS refuses a change, which it does when it has no room, the file is deleted.
  */
 final class Owner implements Runnable {
   /** Kinds, as they are counted. */
@@ -106,23 +106,25 @@ final class Owner implements Runnable {
 
   private void step(OwnFile file) throws IOException, InterruptedException {
     int dice = random.nextInt(100);
-    if (file.life == null) {
-      makeRoom();
-      create(file);
-    } else if (bytes() > plan.budget) {
+    if (file.life != null && bytes() > plan.budget) {
       shrink(file, dice);
-    } else if (dice < 30) {
-      makeRoom();
-      append(file);
-    } else if (dice < 55) {
-      makeRoom();
-      create(file);
+    } else if (file.life == null || dice < 55) {
+      grow(file, dice);
     } else if (dice < 75) {
       truncate(file);
     } else if (dice < 88) {
       rename(file, files.get(random.nextInt(files.size())));
     } else {
       delete(file);
+    }
+  }
+
+  private void grow(OwnFile file, int dice) throws IOException, InterruptedException {
+    makeRoom();
+    if (file.life == null || dice < 25) {
+      create(file);
+    } else {
+      append(file);
     }
   }
 

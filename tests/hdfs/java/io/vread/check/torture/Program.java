@@ -15,7 +15,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
 /**
- * Tortures in a JVM of their own: for each a line of JSON in, its arguments, and a line of JSON out.
+ * Tortures in a JVM of their own: for each a line of JSON in, its arguments, and a line of JSON
+ * out.
  *
  * <p>"properties" are of the client that reads through vRead.
  */

@@ -213,7 +213,8 @@ final class Reader implements Runnable {
     return vread;
   }
 
-  private String describe(Stream stream, long at, String got, List<Version> versions, boolean vread) {
+  private String describe(
+      Stream stream, long at, String got, List<Version> versions, boolean vread) {
     StringBuilder expected = new StringBuilder();
     versions.forEach(version -> expected.append(version.at(at)).append("; "));
     return String.format(

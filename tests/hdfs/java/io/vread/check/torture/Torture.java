@@ -16,10 +16,10 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
  * Real HDFS whose space is used again and again, and readers meanwhile: see {@link Owner}, {@link
  * Reader}, {@link Ledger}.
  *
- * <p>Arguments: seconds, changes (how many of each kind it goes on for, but no longer than patience,
- * in seconds), readers, owners, files (of each owner), blocks (sizes, in KiB), largest (file,
- * in KiB), fill (percent of the cluster), seed, by (who reads: vread or stock). At the end all
- * files are read whole, by both.
+ * <p>Arguments: seconds, changes (how many of each kind it goes on for, but no longer than
+ * patience, in seconds), readers, owners, files (of each owner), blocks (sizes, in KiB), largest
+ * (file, in KiB), fill (percent of the cluster), seed, by (who reads: vread or stock). At the end
+ * all files are read whole, by both.
  */
 public final class Torture {
   private static final String FOLDER = "/torture";

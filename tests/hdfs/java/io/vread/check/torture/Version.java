@@ -4,7 +4,7 @@ package io.vread.check.torture;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a file holds at some time: pieces of several writes, one behind the other. Never changed. */
+/** What a file holds at some time: pieces of writes, one behind the other. Never changed. */
 final class Version {
   static final Version EMPTY = new Version(List.of(), 0);
 
