@@ -3,12 +3,14 @@
 names and right checksums where they were: no read gets those, however soon it comes."""
 
 import contextlib
+import errno
 import random
 import re
 import subprocess
 
 import pytest
 
+from tests.support.daemon import Daemon, open_block
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import DataDirectory, meta_bytes
 from tests.support.lvm_metadata import Metadata
@@ -169,20 +171,46 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_partition(tmp_path, blocks, own, others, table):
-    disk = make_disk(tmp_path / "disk", 60)
+class MovingPartition:
+    """The one on a disk, and how it gets 26 MiB further."""
 
-    def place(offset):
-        script = TABLES[table].format(offset // 512, SIZE // 512)
-        command = ["/sbin/sfdisk", "-q", "--wipe", "never", disk]
+    def __init__(self, folder, table, own):
+        self.path = make_disk(folder / "disk", 60)
+        self.table = table
+        write(self.path, 4 * MIB, own)
+        self._place(4 * MIB)
+
+    def _place(self, offset):
+        script = TABLES[self.table].format(offset // 512, SIZE // 512)
+        command = ["/sbin/sfdisk", "-q", "--wipe", "never", self.path]
         subprocess.run(command, input=script.encode(), check=True)
 
-    def move():
-        write(disk, 30 * MIB, own)
-        place(30 * MIB)
-        write(disk, 4 * MIB, others)
+    def move(self, own, others):
+        write(self.path, 30 * MIB, own)
+        self._place(30 * MIB)
+        write(self.path, 4 * MIB, others)
 
-    write(disk, 4 * MIB, own)
-    place(4 * MIB)
-    check_move(DataDirs([disk], [DIR]), blocks, move)
+
+@pytest.mark.parametrize("table", TABLES)
+def test_partition(tmp_path, blocks, own, others, table):
+    disk = MovingPartition(tmp_path, table, own)
+    check_move(DataDirs([disk.path], [DIR]), blocks, lambda: disk.move(own, others))
+
+
+def test_vreadd_finds_it_where_it_is(tmp_path, blocks, own, others):
+    """The read that failed makes it look: nobody has to wait for the next minute."""
+    disk = MovingPartition(tmp_path, "gpt", own)
+    disk.data_dirs = [DIR]
+    block = blocks[0]
+    daemon = Daemon(tmp_path, disk)
+    try:
+        with daemon.front() as front:
+            handle = open_block(front, block)
+            assert front.read(handle, 0, 65536) == block.content()[:65536]
+            disk.move(own, others)
+            assert front.read_response(handle, 0, 65536).status == -errno.EAGAIN
+            daemon.wait_until(lambda: daemon.log().count(": serving ") == 2)
+            assert front.read(open_block(front, block), 0, 65536) == block.content()[:65536]
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
