@@ -46,7 +46,7 @@ def test_no_wrong_byte(tmp_path, variant, mib):
     assert counts["wrong"] == 0
     # It did what it is for: much was read, and written over meanwhile.
     assert counts["right"] > 100
-    assert counts["deleted"] > 100
+    assert counts["deleted"] > 20
     # Any other error would be a claim about an image that is in order.
     assert set(counts["open_errors"]) <= {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"}
     # EBADMSG: between the owner's truncation of a block and its commit.
