@@ -116,6 +116,9 @@ def test_journalled_data_is_read_once_it_is_home(journalling):
         owner.fsync(block)
         # All of it is in the journal; what lies in its place is anything.
         refused(lambda: blocks.open(block), "EAGAIN")
+        (listed,) = blocks.list()
+        assert listed["status"] == "EAGAIN"
+        assert "still in its file system's journal" in listed["problem"]
         handle = until_home(owner, lambda: blocks.open(block))
         assert until_home(owner, handle.read_all) == block.content
         # Frozen, everything is.
