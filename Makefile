@@ -34,7 +34,7 @@ test: ## All tests but the slow ones; ends with "N passed"
 	@$(MAKE) --no-print-directory all module lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
 	@$(MAKE) --no-print-directory fuzz-build
-	@$(PYTEST) -m 'not slow' tests
+	@$(PYTEST) -n 2 --dist loadgroup -m 'not slow' tests
 
 .PHONY: check
 check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Hadoop)
