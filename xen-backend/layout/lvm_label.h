@@ -29,8 +29,9 @@ int lvm_label_read(struct volume *pv, struct lvm_label *ret, const char **ret_re
 
 #define LVM_HEADER_BYTES 512U
 
-/* The metadata committed last, as text (free() it), and the header of its area that says so.  -ENODATA: it is in no group; -ESTALE: this
- * area is not kept up to date; -EINVAL: torn or damaged, with *ret_reason (static). */
+/* The metadata committed last, as text (free() it), and the header of its area that says so.
+ * -ENODATA: it is in no group; -ESTALE: this area is not kept up to date; -EINVAL: torn or damaged,
+ * with *ret_reason (static). */
 int lvm_metadata_read(struct volume *pv, const struct lvm_area *area,
 		      uint8_t ret_header[LVM_HEADER_BYTES], char **ret_text, size_t *ret_length,
 		      const char **ret_reason);

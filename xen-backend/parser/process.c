@@ -31,7 +31,8 @@
 
 #define ANSWER_MS 10000U       /* of an answer about one block, on a disk under load */
 #define LONG_ANSWER_MS 120000U /* of one about all partitions and data directories */
-#define START_MS 10000U        /* who asks waits that long for a parser being started */
+#define START_MS 60000U        /* of a start, on a host that is very busy */
+#define PATIENCE_MS 10000U     /* who asks about one block waits that long for a start */
 #define STABLE_MS 10000U       /* one that ran so long is started again at once */
 #define FIRST_REST_MS 100U
 #define LONGEST_REST_MS 10000U
@@ -504,9 +505,9 @@ static struct channel *idle_channel(struct parser *p)
 	return NULL;
 }
 
-static struct channel *take_channel(struct parser *p, uint64_t *ret_incarnation)
+static struct channel *take_channel(struct parser *p, bool patient, uint64_t *ret_incarnation)
 {
-	uint64_t end = now_ms() + START_MS;
+	uint64_t end = now_ms() + (patient ? START_MS : PATIENCE_MS);
 	struct channel *c = NULL;
 
 	pthread_mutex_lock(&p->lock);
@@ -552,7 +553,7 @@ int parser_ask(struct parser *p, const struct parser_question *q)
 
 	for (unsigned attempt = 0; attempt < 2; attempt++) {
 		uint64_t incarnation;
-		struct channel *c = take_channel(p, &incarnation);
+		struct channel *c = take_channel(p, q->long_answer, &incarnation);
 		int r, result;
 
 		if (!c)
