@@ -12,6 +12,7 @@ import pytest
 COSTLY = ("xen", "hadoop")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist looks at the markers in this hook, too
 def pytest_collection_modifyitems(items):
     for item in items:
         costly = [name for name in COSTLY if item.get_closest_marker(name)]
