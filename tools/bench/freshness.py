@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tools.bench import results
 from tools.bench.block_disk import FIRST_STAMP, POOL, STORAGE, BlockDisk
-from tools.bench.load import WORTH_SAYING, Load
+from tools.bench.load import Load
 from tools.bench.results import Limit, Row
 from tools.bench.suite import BenchError, Suite
 from tools.vreadd import REPOSITORY, DataDirs, Vreadd, VreaddError
@@ -61,9 +61,7 @@ def run(mib, block_mib, rounds):
                         reader.block(row, block_mib * MIB)
             rows += [published, fsynced]
             again[kind] = reader.again
-    others = load.of_others()
-    if others > WORTH_SAYING:
-        SUITE.say(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
+    others = load.told_by(SUITE)
     conditions = {
         "cpus": os.cpu_count(),
         "cpus_used_by_others": others,

@@ -31,7 +31,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tools.bench import image_open, results
-from tools.bench.load import WORTH_SAYING, Load
+from tools.bench.load import Load
 from tools.bench.native import BINARIES, REQUEST, STEP_TIMEOUT, extent_list, step
 from tools.bench.results import Limit, Row, Target
 from tools.bench.suite import BenchError, Suite
@@ -75,9 +75,7 @@ def run(mib, block_mib, rounds):
             bench.round()
             for live in opens:
                 live.round()
-    others = load.of_others()
-    if others > WORTH_SAYING:
-        SUITE.say(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
+    others = load.told_by(SUITE)
     conditions = {
         "cpus": os.cpu_count(),
         "cpus_used_by_others": others,

@@ -25,6 +25,14 @@ class Load:
         others = _busy_seconds() - self._busy - (_own_seconds() - self._own)
         return round(max(0.0, others / elapsed), 2)
 
+    def told_by(self, suite):
+        """of_others(), and says so if it is worth saying."""
+        others = self.of_others()
+        if others > WORTH_SAYING:
+            cpus = os.cpu_count()
+            suite.say(f"not a quiet machine: others used {others} of {cpus} CPUs meanwhile")
+        return others
+
 
 def _busy_seconds():
     fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]

@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 
 from tools.bench import hdfs, results
-from tools.bench.load import WORTH_SAYING, Load
+from tools.bench.load import Load
 from tools.bench.results import Row, Target
 from tools.bench.suite import BenchError, Suite
 from tools.hdfs.demo_data import demo_image
@@ -46,9 +46,7 @@ def run(mib, block_mib, rounds):
     load = Load()
     trips = []
     rows = [*_block_rows(mib, block_mib, rounds), *_hdfs_rows(mib, block_mib, rounds, trips)]
-    others = load.of_others()
-    if others > WORTH_SAYING:
-        SUITE.say(f"not a quiet machine: others used {others} of {os.cpu_count()} CPUs meanwhile")
+    others = load.told_by(SUITE)
     conditions = {
         "cpus": os.cpu_count(),
         "cpus_used_by_others": others,
