@@ -1,49 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The validator: walks the generated table over one device's two directories.
+ * check.c - see check.h: which directories there are, and which of them belong together.
  *
- * Three questions are asked of each directory: is every node there that its
- * state calls for, does every value fit its type and the other end's limits,
- * and is anything there that no one knows?  A last one is asked of the backend
- * directory alone: can the guest write what it must not?
+ * A device is looked at from its backend directory, whose path says which guest's it is
+ * and so where its frontend directory ought to be: what the nodes say is held
+ * against that, never followed.
  */
+#include "check.h"
+
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "check_parts.h"
 #include "vread-nodes.h"
 
-#define MAX_INDEX 16U /* queues, and pages of a ring, are fewer in every version */
-#define PATH_SIZE 512
+#define MAX_DEVICE_ID 65535U
 
-enum { INITIALISING = 1, INIT_WAIT = 2, INITIALISED = 3, CONNECTED = 4, LAST_STATE = 8 };
+/* ---- for the other parts ------------------------------------------------------- */
 
-struct check {
-	const struct vread_schema_tree *tree;
-	char dir[2][PATH_SIZE]; /* [in_backend] */
-	unsigned state[2];
-	unsigned problems;
-};
-
-static void __attribute__((format(printf, 3, 4)))
-problem(struct check *c, const char *path, const char *format, ...)
+/* What a guest wrote reaches a terminal. */
+static void make_printable(char *text)
 {
-	char text[512];
+	for (; *text; text++)
+		if (*text < 0x20 || *text > 0x7e)
+			*text = '?';
+}
+
+void check_found(struct check *c, struct vread_problem p, const char *format, ...)
+{
+	char found[512], expected[TEXT_SIZE], path[2 * PATH_SIZE], remedy[3 * PATH_SIZE];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(found, sizeof(found), format, args);
 	va_end(args);
-	c->tree->problem(c->tree->ctx, path, text);
+	snprintf(expected, sizeof(expected), "%s", p.expected);
+	snprintf(path, sizeof(path), "%s", p.path);
+	snprintf(remedy, sizeof(remedy), "%s", p.remedy);
+	make_printable(found);
+	make_printable(expected);
+	make_printable(path);
+	make_printable(remedy);
+	p.found = found;
+	p.expected = expected;
+	p.path = path;
+	p.remedy = remedy;
+	p.device = c->device;
+	c->tree->problem(c->tree->ctx, &p);
 	c->problems++;
 }
 
-static char *read_node(const struct check *c, bool in_backend, const char *node)
+char *check_read(const struct check *c, bool in_backend, const char *node)
 {
 	char path[2 * PATH_SIZE];
 
@@ -51,8 +62,15 @@ static char *read_node(const struct check *c, bool in_backend, const char *node)
 	return c->tree->read(c->tree->ctx, path);
 }
 
-/* Decimal digits without sign, space or leading zero, at most 32 bits. */
-static bool parse_uint(const char *text, unsigned *ret)
+bool check_exists(const struct check *c, const char *path)
+{
+	char *value = c->tree->read(c->tree->ctx, path);
+
+	free(value);
+	return value;
+}
+
+bool check_parse_uint(const char *text, unsigned *ret)
 {
 	uint64_t value = 0;
 	size_t length = strlen(text);
@@ -70,303 +88,309 @@ static bool parse_uint(const char *text, unsigned *ret)
 	return true;
 }
 
-static bool read_uint(const struct check *c, bool in_backend, const char *node, unsigned *ret)
+bool check_read_uint(const struct check *c, bool in_backend, const char *node, unsigned *ret)
 {
-	char *text = read_node(c, in_backend, node);
-	bool ok = text && parse_uint(text, ret);
+	char *text = check_read(c, in_backend, node);
+	bool ok = text && check_parse_uint(text, ret);
 
 	free(text);
 	return ok;
 }
 
-/* Tokens joined by exactly one separator; no other white space. */
-static bool well_separated(const char *text, char separator)
+const char *check_remedy(const struct check *c, enum vread_node_writer writer)
 {
-	char previous = separator;
-
-	for (; *text; previous = *text++)
-		if (*text == separator ? previous == separator
-				       : !isgraph((unsigned char)*text) && *text != separator)
-			return false;
-	return previous != separator;
-}
-
-static bool list_has(const char *list, char separator, const char *item)
-{
-	size_t length = strlen(item);
-
-	for (const char *p = list; p; p = strchr(p, separator)) {
-		p += *p == separator;
-		if (!strncmp(p, item, length) && (p[length] == separator || !p[length]))
-			return true;
-	}
-	return false;
-}
-
-static const char *backend_default(const char *node)
-{
-	for (unsigned i = 0; i < vread_node_specs_count; i++)
-		if (vread_node_specs[i].in_backend && !strcmp(vread_node_specs[i].node, node))
-			return vread_node_specs[i].default_value;
-	return NULL;
-}
-
-/* The node of the other end that bounds this one; absent, its default does. */
-static void check_limits(struct check *c, const struct vread_node_spec *s, const char *path,
-			 const char *text, unsigned value)
-{
-	const char *other = s->at_most ? s->at_most : s->one_of ? s->one_of : s->equals;
-	char *node = other ? read_node(c, true, other) : NULL;
-	const char *limit = node ? node : other ? backend_default(other) : NULL;
-	unsigned most;
-
-	if (s->at_most && limit && parse_uint(limit, &most) && value > most)
-		problem(c, path, "%u is above the backend's %s, %u", value, other, most);
-	if (s->one_of && limit && !list_has(limit, ',', text))
-		problem(c, path, "\"%s\" is not among the backend's %s, \"%s\"", text, other,
-			limit);
-	if (s->equals && limit && strcmp(limit, text))
-		problem(c, path, "\"%s\" differs from the backend's %s, \"%s\"", text, other,
-			limit);
-	free(node);
-}
-
-static void check_value(struct check *c, const struct vread_node_spec *s, const char *path,
-			const char *text)
-{
-	unsigned before = c->problems;
-	unsigned value = 0;
-
-	switch (s->type) {
-	case VREAD_TYPE_UINT:
-		if (!parse_uint(text, &value) || value < s->min || value > s->max)
-			problem(c, path, "\"%s\" is not a number from %u to %u", text, s->min,
-				s->max);
-		break;
-	case VREAD_TYPE_STATE:
-		if (!parse_uint(text, &value) || value < INITIALISING || value > LAST_STATE)
-			problem(c, path, "\"%s\" is not a xenbus state from 1 to 8", text);
-		break;
-	case VREAD_TYPE_ENUM:
-		for (unsigned i = 0; s->values[i]; i++)
-			if (!strcmp(s->values[i], text))
-				goto fits;
-		problem(c, path, "\"%s\" is neither \"%s\" nor \"%s\"", text, s->values[0],
-			s->values[1]);
-		break;
-	case VREAD_TYPE_PATH:
-		if (text[0] != '/' || text[strlen(text) - 1] == '/')
-			problem(c, path, "\"%s\" is not an absolute path", text);
-		break;
-	case VREAD_TYPE_NAMES:
-		if (*text && !well_separated(text, ' '))
-			problem(c, path, "\"%s\" is not a list of names separated by one space",
-				text);
-		break;
-	case VREAD_TYPE_VERSIONS:
-		if (!well_separated(text, ','))
-			problem(c, path, "\"%s\" is not a list of versions separated by commas",
-				text);
+	switch (writer) {
+	case VREAD_WRITER_BACKEND:
+		return "systemctl restart vreadd";
+	case VREAD_WRITER_FRONTEND:
+		return "in the guest: modprobe -r xen-vreadfront, then modprobe it again";
+	case VREAD_WRITER_TOOLSTACK:
 		break;
 	}
-fits:
-	if (c->problems == before)
-		check_limits(c, s, path, text, value);
+	return c->renew;
 }
 
-static bool is_required(const struct check *c, const struct vread_node_spec *s)
-{
-	unsigned state = c->state[s->in_backend];
+/* ---- one device -------------------------------------------------------------------- */
 
-	switch (s->required) {
-	case VREAD_REQUIRED_ALWAYS:
-		return true;
-	case VREAD_REQUIRED_INITWAIT:
-		return state >= INIT_WAIT && state <= CONNECTED;
-	case VREAD_REQUIRED_INITIALISED:
-		return state == INITIALISED || state == CONNECTED;
-	case VREAD_REQUIRED_NEVER:
-		break;
+static struct check device_of(const struct vread_schema_tree *tree, unsigned backend_domid,
+			      unsigned domid, unsigned id)
+{
+	struct check c = {.tree = tree, .backend_domid = backend_domid, .domid = domid, .id = id};
+
+	snprintf(c.device, sizeof(c.device), "xen:%u/%u", domid, id);
+	snprintf(c.dir[true], PATH_SIZE, VREAD_BACKEND_DIRECTORY, backend_domid, domid, id);
+	snprintf(c.dir[false], PATH_SIZE, VREAD_FRONTEND_DIRECTORY, domid, id);
+	snprintf(c.renew, sizeof(c.renew),
+		 "vread detach %u --id %u --force, then attach it anew with what it may read",
+		 domid, id);
+	return c;
+}
+
+static void read_states(struct check *c)
+{
+	for (int in_backend = 0; in_backend < 2; in_backend++)
+		if (!check_read_uint(c, in_backend, VREAD_NODE_STATE, &c->state[in_backend]) ||
+		    c->state[in_backend] > 8)
+			c->state[in_backend] = 0;
+}
+
+/* What is no path or number at all is told with the other values. */
+static bool differs(const char *text, const char *expected)
+{
+	unsigned number;
+
+	if (*expected == '/' ? *text != '/' : !check_parse_uint(text, &number))
+		return false;
+	return strcmp(text, expected) != 0;
+}
+
+/* A node of one directory that must name the other, or its domain. */
+static void check_names(struct check *c, bool in_backend, const char *node, const char *expected)
+{
+	char *text = check_read(c, in_backend, node), path[2 * PATH_SIZE];
+
+	if (text && differs(text, expected)) {
+		snprintf(path, sizeof(path), "%s/%s", c->dir[in_backend], node);
+		check_found(c,
+			    (struct vread_problem){.path = path,
+						   .expected = expected,
+						   .remedy = c->renew},
+			    "is \"%.64s\"", text);
 	}
-	return false;
-}
-
-static void check_node(struct check *c, const struct vread_node_spec *s, const char *node)
-{
-	char path[2 * PATH_SIZE];
-	char *text;
-
-	snprintf(path, sizeof(path), "%s/%s", c->dir[s->in_backend], node);
-	text = c->tree->read(c->tree->ctx, path);
-	if (text)
-		check_value(c, s, path, text);
-	else if (is_required(c, s))
-		problem(c, path, "is missing in state %u", c->state[s->in_backend]);
 	free(text);
 }
 
-static unsigned indexes(const struct check *c, const char *node, bool pages)
+static void check_references(struct check *c)
 {
-	unsigned value = 0;
+	char domid[16];
 
-	if (!read_uint(c, false, node, &value))
-		return 0;
-	if (pages)
-		return value > 4 ? MAX_INDEX : 1U << value;
-	return value > MAX_INDEX ? MAX_INDEX : value;
+	check_names(c, true, VREAD_NODE_FRONTEND, c->dir[false]);
+	snprintf(domid, sizeof(domid), "%u", c->domid);
+	check_names(c, true, VREAD_NODE_FRONTEND_ID, domid);
+	check_names(c, false, VREAD_NODE_BACKEND, c->dir[true]);
+	snprintf(domid, sizeof(domid), "%u", c->backend_domid);
+	check_names(c, false, VREAD_NODE_BACKEND_ID, domid);
 }
 
-/* Expands <n> over the queues and <m> over a ring's pages. */
-static void check_spec(struct check *c, const struct vread_node_spec *s)
+/* vreadd removes it; unless it does not run, or the directory is none it would look at. */
+static void tell_dead_domain(struct check *c)
 {
-	unsigned queues = indexes(c, VREAD_NODE_NUM_QUEUES, false);
-	unsigned pages = indexes(c, VREAD_NODE_RING_PAGE_ORDER, true);
-	char node[64];
+	char remedy[2 * PATH_SIZE];
 
-	if (!strstr(s->node, "<n>")) {
-		check_node(c, s, s->node);
+	snprintf(remedy, sizeof(remedy), "is vreadd running? else: xenstore-rm %s", c->dir[true]);
+	check_found(c,
+		    (struct vread_problem){.path = c->dir[true],
+					   .expected = "a domain that is there",
+					   .remedy = remedy,
+					   .passing = true},
+		    "is of domain %u, which is gone", c->domid);
+}
+
+static void tell_no_frontend(struct check *c)
+{
+	check_found(c,
+		    (struct vread_problem){.path = c->dir[false],
+					   .expected = "the frontend directory of this device",
+					   .remedy = c->renew},
+		    "is missing");
+}
+
+static void check_device(struct check *c)
+{
+	char domain[48];
+	bool has_frontend;
+
+	snprintf(domain, sizeof(domain), "/local/domain/%u", c->domid);
+	if (!check_exists(c, domain)) {
+		tell_dead_domain(c);
 		return;
 	}
-	for (unsigned n = 0; n < queues; n++) {
-		bool paged = strstr(s->node, "<m>");
-
-		for (unsigned m = 0; m < (paged ? pages : 1); m++) {
-			if (paged)
-				snprintf(node, sizeof(node), VREAD_NODE_RING_REF, n, m);
-			else
-				snprintf(node, sizeof(node), VREAD_NODE_EVENT_CHANNEL, n);
-			check_node(c, s, node);
-		}
+	has_frontend = check_exists(c, c->dir[false]);
+	read_states(c);
+	check_references(c);
+	check_nodes(c, true);
+	if (!has_frontend) {
+		tell_no_frontend(c);
+		return;
 	}
+	check_nodes(c, false);
+	check_states(c);
 }
 
-/* Does a name, as found, match a pattern such as "queue-<n>"? */
-static bool matches(const char *pattern, size_t length, const char *name)
-{
-	while (length) {
-		if (*pattern == '<') {
-			unsigned index;
-			size_t digits = strspn(name, "0123456789");
-			char number[8];
+/* ---- the tree ------------------------------------------------------------------------ */
 
-			if (!digits || digits >= sizeof(number))
-				return false;
-			memcpy(number, name, digits);
-			number[digits] = '\0';
-			if (!parse_uint(number, &index) || index >= MAX_INDEX)
-				return false;
-			name += digits;
-			pattern += 3;
-			length -= 3;
-		} else if (*pattern++ != *name++) {
-			return false;
-		} else {
-			length--;
-		}
-	}
-	return !*name;
+struct walk {
+	const struct vread_schema_tree *tree;
+	unsigned backend_domid, only; /* VREAD_ANY_DOMID: all */
+	unsigned devices, problems;
+};
+
+static void begin(const struct walk *w)
+{
+	if (w->tree->begin)
+		w->tree->begin(w->tree->ctx);
 }
 
-static bool is_known(bool in_backend, const char *parent, const char *name)
+static void end(const struct walk *w)
 {
-	for (unsigned i = 0; i < vread_node_specs_count; i++) {
-		const struct vread_node_spec *s = &vread_node_specs[i];
-		const char *slash = strchr(s->node, '/');
-		size_t first = slash ? (size_t)(slash - s->node) : strlen(s->node);
-
-		if (s->in_backend != in_backend)
-			continue;
-		if (!parent && matches(s->node, first, name))
-			return true;
-		if (parent && slash && matches(s->node, first, parent) &&
-		    matches(slash + 1, strlen(slash + 1), name))
-			return true;
-	}
-	return false;
+	if (w->tree->end)
+		w->tree->end(w->tree->ctx);
 }
 
-static void check_unknown(struct check *c, bool in_backend, const char *parent)
+/* Something of no device that is to be removed. */
+static void tell_stray(struct walk *w, const char *path, const char *expected)
 {
-	char path[2 * PATH_SIZE];
+	struct check c = {.tree = w->tree};
+	char remedy[2 * PATH_SIZE];
+
+	snprintf(remedy, sizeof(remedy), "xenstore-rm %s", path);
+	check_found(&c,
+		    (struct vread_problem){
+			    .path = path, .expected = expected, .remedy = remedy, .passing = true},
+		    "belongs to no device");
+	w->problems += c.problems;
+}
+
+static void check_parent(struct walk *w, const char *path)
+{
+	struct check c = {.tree = w->tree, .backend_domid = w->backend_domid};
+
+	check_parent_access(&c, path);
+	w->problems += c.problems;
+}
+
+static void check_backend(struct walk *w, unsigned domid, unsigned id)
+{
+	struct check c = device_of(w->tree, w->backend_domid, domid, id);
+
+	begin(w);
+	check_device(&c);
+	end(w);
+	w->devices++;
+	w->problems += c.problems;
+}
+
+/* Those below backend/vread/DOMID. */
+static void check_backends_of(struct walk *w, const char *root, const char *name)
+{
+	unsigned domid, id, count = 0;
+	char path[PATH_SIZE], **ids;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	if (!check_parse_uint(name, &domid) || domid > VREAD_MAX_DOMID) {
+		if (w->only == VREAD_ANY_DOMID)
+			tell_stray(w, path, "backend/vread/DOMID/ID");
+		return;
+	}
+	if (w->only != VREAD_ANY_DOMID && w->only != domid)
+		return;
+	ids = w->tree->list(w->tree->ctx, path, &count);
+	if (!count)
+		tell_stray(w, path, "devices in it");
+	else
+		check_parent(w, path);
+	for (unsigned i = 0; ids && i < count; i++) {
+		char device[PATH_SIZE];
+
+		snprintf(device, sizeof(device), "%s/%s", path, ids[i]);
+		if (check_parse_uint(ids[i], &id) && id <= MAX_DEVICE_ID)
+			check_backend(w, domid, id);
+		else
+			tell_stray(w, device, "backend/vread/DOMID/ID");
+	}
+	free(ids);
+}
+
+static void check_backends(struct walk *w)
+{
+	char root[64];
 	unsigned count = 0;
 	char **names;
 
-	snprintf(path, sizeof(path), "%s%s%s", c->dir[in_backend], parent ? "/" : "",
-		 parent ? parent : "");
-	names = c->tree->list(c->tree->ctx, path, &count);
-	for (unsigned i = 0; names && i < count; i++) {
-		if (!is_known(in_backend, parent, names[i])) {
-			size_t length = strlen(path);
-
-			snprintf(path + length, sizeof(path) - length, "/%s", names[i]);
-			problem(c, path, "is not a node of protocol version 1");
-			path[length] = '\0';
-		} else if (!parent && !in_backend && !strncmp(names[i], "queue-", 6)) {
-			check_unknown(c, in_backend, names[i]);
-		}
-	}
+	snprintf(root, sizeof(root), "/local/domain/%u/backend/" VREAD_DEVICE_TYPE,
+		 w->backend_domid);
+	names = w->tree->list(w->tree->ctx, root, &count);
+	if (names)
+		check_parent(w, root);
+	for (unsigned i = 0; names && i < count; i++)
+		check_backends_of(w, root, names[i]);
 	free(names);
 }
 
-static void check_permissions(struct check *c, unsigned frontend_domid)
+/* Whether the backend is in another domain, a driver domain, and is there. */
+static bool served_elsewhere(struct check *c)
 {
-	for (unsigned i = 0; i < vread_node_specs_count; i++) {
-		const struct vread_node_spec *s = &vread_node_specs[i];
-		char path[2 * PATH_SIZE];
-		char *text;
-
-		if (!s->in_backend)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", c->dir[true], s->node);
-		text = c->tree->read(c->tree->ctx, path);
-		if (text && c->tree->writable_by(c->tree->ctx, path, frontend_domid) > 0)
-			problem(c, path, "can be written by domain %u, whose device it governs",
-				frontend_domid);
-		free(text);
-	}
-}
-
-/* The frontend directory as the backend directory names it, and back again. */
-static bool find_frontend(struct check *c)
-{
-	char *frontend = read_node(c, true, VREAD_NODE_FRONTEND);
-	char *back = NULL;
-	bool ok = frontend && strlen(frontend) < PATH_SIZE;
-
-	if (!ok) {
-		problem(c, c->dir[true], "names no frontend directory; is this a vread device?");
-	} else {
-		snprintf(c->dir[false], PATH_SIZE, "%s", frontend);
-		back = read_node(c, false, VREAD_NODE_BACKEND);
-		if (back && strcmp(back, c->dir[true]))
-			problem(c, c->dir[false], "names \"%s\" as its backend, not \"%s\"", back,
-				c->dir[true]);
-	}
-	free(back);
-	free(frontend);
-	return ok;
-}
-
-unsigned vread_schema_check(const struct vread_schema_tree *tree, const char *backend_dir)
-{
-	struct check c = {.tree = tree};
 	unsigned domid;
+	struct check other;
 
-	if (strlen(backend_dir) >= PATH_SIZE) {
-		problem(&c, backend_dir, "is longer than a xenstore path may be");
-		return c.problems;
+	if (!check_read_uint(c, false, VREAD_NODE_BACKEND_ID, &domid) ||
+	    domid == c->backend_domid || domid > VREAD_MAX_DOMID)
+		return false;
+	other = device_of(c->tree, domid, c->domid, c->id);
+	return check_exists(&other, other.dir[true]);
+}
+
+/* One that has its backend was looked at with it. */
+static void check_frontend(struct walk *w, unsigned domid, unsigned id)
+{
+	struct check c = device_of(w->tree, w->backend_domid, domid, id);
+	char remedy[2 * PATH_SIZE];
+
+	begin(w);
+	if (!check_exists(&c, c.dir[true]) && !served_elsewhere(&c)) {
+		snprintf(remedy, sizeof(remedy), "xenstore-rm %s, then attach the device anew",
+			 c.dir[false]);
+		check_found(&c,
+			    (struct vread_problem){.path = c.dir[false],
+						   .expected = c.dir[true],
+						   .remedy = remedy,
+						   .passing = true},
+			    "has no backend directory");
 	}
-	snprintf(c.dir[true], PATH_SIZE, "%s", backend_dir);
-	if (!find_frontend(&c))
-		return c.problems;
-	for (int in_backend = 0; in_backend < 2; in_backend++)
-		if (!read_uint(&c, in_backend, VREAD_NODE_STATE, &c.state[in_backend]))
-			c.state[in_backend] = 0;
-	for (unsigned i = 0; i < vread_node_specs_count; i++)
-		check_spec(&c, &vread_node_specs[i]);
-	check_unknown(&c, true, NULL);
-	check_unknown(&c, false, NULL);
-	if (read_uint(&c, true, VREAD_NODE_FRONTEND_ID, &domid))
-		check_permissions(&c, domid);
-	return c.problems;
+	end(w);
+	w->problems += c.problems;
+}
+
+static void check_frontends_of(struct walk *w, unsigned domid)
+{
+	char path[PATH_SIZE], **ids;
+	unsigned id, count = 0;
+
+	snprintf(path, sizeof(path), "/local/domain/%u/device/" VREAD_DEVICE_TYPE, domid);
+	ids = w->tree->list(w->tree->ctx, path, &count);
+	if (ids)
+		check_parent(w, path);
+	for (unsigned i = 0; ids && i < count; i++) {
+		char device[PATH_SIZE];
+
+		snprintf(device, sizeof(device), "%s/%s", path, ids[i]);
+		if (check_parse_uint(ids[i], &id) && id <= MAX_DEVICE_ID)
+			check_frontend(w, domid, id);
+		else
+			tell_stray(w, device, "device/vread/ID");
+	}
+	free(ids);
+}
+
+static void check_frontends(struct walk *w)
+{
+	unsigned domid, count = 0;
+	char **names = w->tree->list(w->tree->ctx, "/local/domain", &count);
+
+	for (unsigned i = 0; names && i < count; i++)
+		if (check_parse_uint(names[i], &domid) && domid <= VREAD_MAX_DOMID &&
+		    (w->only == VREAD_ANY_DOMID || w->only == domid))
+			check_frontends_of(w, domid);
+	free(names);
+}
+
+unsigned vread_schema_check(const struct vread_schema_tree *tree, unsigned backend_domid,
+			    unsigned domid, unsigned *ret_devices)
+{
+	struct walk w = {.tree = tree, .backend_domid = backend_domid, .only = domid};
+
+	check_backends(&w);
+	check_frontends(&w);
+	*ret_devices = w.devices;
+	return w.problems;
 }

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Turns vread.schema.json into C and into the page people read.
+"""Turns vread.schema.json into C and into the pages people read.
 
     generate.py SCHEMA OUTDIR     writes OUTDIR/vread-nodes.h and vread-nodes.c
     generate.py SCHEMA --paths    prints vread-paths.md
+    generate.py SCHEMA --man      prints vread-xenstore.7
 
 vread-nodes.h holds a macro for each node name, usable in kernel and user
 space; vread-nodes.c the same nodes as the table the validator (check.c) walks.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -26,6 +28,8 @@ WRITERS = {
     "backend": "VREAD_WRITER_BACKEND",
     "frontend": "VREAD_WRITER_FRONTEND",
 }
+ENDS = {"backend": "VREAD_END_BACKEND", "frontend": "VREAD_END_FRONTEND"}
+DOMIDS = {"backend": "$BACKEND_DOMID", "frontend": "$DOMID"}
 REQUIRED = {
     "never": "VREAD_REQUIRED_NEVER",
     "always": "VREAD_REQUIRED_ALWAYS",
@@ -43,6 +47,15 @@ def printf_format(node):
     return node.replace("<n>", "%u").replace("<m>", "%u")
 
 
+def directory_format(path):
+    return re.sub(r"\$[A-Z_]+", "%u", path)
+
+
+def permissions(directory):
+    """As xenstore-chmod takes them."""
+    return f"n{DOMIDS[directory['owner']]} r{DOMIDS[directory['reader']]}"
+
+
 def macro_name(node):
     last = node.split("/")[-1].replace("<n>", "").replace("<m>", "")
     return "VREAD_NODE_" + last.upper().replace("-", "_")
@@ -58,6 +71,10 @@ def header(schema):
     lines += [f'#define VREAD_DEVICE_TYPE "{schema["device"]}"', ""]
     lines.append("/* Node names; those with %u are printf formats of queue and page numbers. */")
     lines += [f"#define {name} {c_string(text)}" for name, text in seen.items()]
+    lines += ["", "/* Printf formats of domain ids and the device's number. */"]
+    for kind, directory in schema["directories"].items():
+        path = c_string(directory_format(directory["path"]))
+        lines.append(f"#define VREAD_{kind.upper()}_DIRECTORY {path}")
     lines += ["", "#endif", ""]
     return "\n".join(lines)
 
@@ -66,6 +83,13 @@ def table(schema):
     lines = [
         HEADER,
         '#include "check.h"',
+        "",
+        "const struct vread_directory_spec vread_directory_specs[2] = {",
+        *(
+            f"\t[{int(kind == 'backend')}] = {{{ENDS[d['owner']]}, {ENDS[d['reader']]}}},"
+            for kind, d in schema["directories"].items()
+        ),
+        "};",
         "",
         "const struct vread_node_spec vread_node_specs[] = {",
     ]
@@ -103,6 +127,18 @@ def value_notation(entry):
     }[entry["type"]]
 
 
+def when_there(entry):
+    if entry["required"] == "always":
+        text = "Always there."
+    elif entry["required"] == "never":
+        text = f"Optional; default: {entry['default']}."
+    else:
+        text = f"There from {entry['required']} on, until Closing."
+    if "at-most" in entry:
+        text += f" At most the backend's {entry['at-most']}."
+    return text
+
+
 def paths_page(schema):
     out = [
         "# XenStore paths of vRead",
@@ -113,25 +149,119 @@ def paths_page(schema):
         "",
         "Writers: t toolstack, b backend, f frontend. A guest can write its whole frontend",
         "directory, so the backend takes policy only from the backend directory, which belongs to",
-        "dom0 and which the guest may only read.",
+        "dom0 and which the guest may only read. All nodes of a directory have its permissions,",
+        "written as xenstore-chmod(1) takes them: n owns, r reads, and nobody else does either.",
     ]
-    for kind, path in schema["directories"].items():
-        out += ["", f"## {kind} directory", "", f"`{path}`"]
+    for kind, directory in schema["directories"].items():
+        out += ["", f"## {kind} directory", "", f"`{directory['path']}`"]
+        out += ["", f"Permissions: `{permissions(directory)}`"]
         for e in schema["nodes"]:
             if e["dir"] != kind:
                 continue
             out += ["", f"### {e['node']} = {value_notation(e)} [{e['writer'][0]}]", "", e["doc"]]
-            notes = []
-            if e["required"] == "always":
-                notes.append("Always there.")
-            elif e["required"] == "never":
-                notes.append(f"Optional; default: {e['default']}.")
-            else:
-                notes.append(f"There from {e['required']} on, until Closing.")
-            if "at-most" in e:
-                notes.append(f"At most the backend's {e['at-most']}.")
-            out.append(" ".join(notes))
+            out.append(when_there(e))
     return "\n".join(out) + "\n"
+
+
+MAN_BEGIN = """\
+.\\" SPDX-License-Identifier: MIT
+.\\" Printed from vread.schema.json by `generate.py --man`; edit that file.
+.Dd November 21, 2026
+.Dt VREAD-XENSTORE 7
+.Os
+.Sh NAME
+.Nm vread-xenstore
+.Nd xenstore nodes of vRead's devices
+.Sh DESCRIPTION
+A device of a guest is two directories in xenstore.
+The toolstack makes them
+.Pq Cm vread attach No in Xr vread 1 ;
+backend
+.Pq Xr vreadd 8
+and frontend
+.Pq Xr vread 4
+write their own state and what they offer each other.
+A guest can write its whole frontend directory, so what it may read is taken from the backend
+directory only, which belongs to dom0 and which the guest may only read.
+.Ql vread xenstore check
+holds a live tree against what follows.
+All nodes of a directory have its permissions, written as
+.Xr xenstore-chmod 1
+takes them: n owns, r reads, and nobody else does either.
+.Pp
+Each node is followed by its value and by who writes it.
+"""
+MAN_QUOTAS = """\
+.Sh QUOTAS
+.Xr xenstored 8
+counts nodes for the domain that owns them, so those of the frontend directory count for the
+guest, out of the 1000 it has unless configured otherwise
+.Po Fl -entry-nb ;
+oxenstored:
+.Ql quota-maxentity
+.Pc :
+{usual} for 4 queues with rings of 2 pages, which is what
+.Xr vread 4
+takes without parameters, {most} at most.
+The guest's kernel holds one watch for a device, and one transaction while it connects.
+Where the quota is used up the guest's log says so, and the device stays closed.
+.Pp
+The backend directory has at most {backend} nodes.
+It counts for the backend's domain; dom0 has no quotas.
+.Xr vreadd 8
+holds a watch for each device and a few of its own, and one transaction at a time, to read.
+The toolstack's part of a device is written in one transaction, so all of it is there or nothing.
+"""
+MAN_END = """\
+.Sh SEE ALSO
+.Xr vread 1 ,
+.Xr xenstore 1 ,
+.Xr vread 4 ,
+.Xr vreadd 8
+"""
+
+
+def man_text(text):
+    return text.replace("\\", "\\e").replace("<", "\\(la").replace(">", "\\(ra")
+
+
+def man_sentences(text):
+    """A line each, as mdoc wants it."""
+    lines = text.replace(". ", ".\n").splitlines()
+    return [f"\\&{line}" if line[0] in ".'" else line for line in lines]
+
+
+def count_nodes(schema, kind, queues=0, ring_pages=0):
+    """Of one directory, with those that are directories."""
+    names = [e["node"] for e in schema["nodes"] if e["dir"] == kind]
+    ring = sum("<m>" in name for name in names)
+    queue = sum("<n>" in name for name in names) - ring
+    return 1 + len(names) - ring - queue + queues * (1 + queue + ring * ring_pages)
+
+
+def quotas(schema):
+    (queues,) = [e["max"] for e in schema["nodes"] if e["node"] == "num-queues"]
+    (order,) = [e["max"] for e in schema["nodes"] if e["node"] == "ring-page-order"]
+    return MAN_QUOTAS.format(
+        usual=count_nodes(schema, "frontend", 4, 2),
+        most=count_nodes(schema, "frontend", queues, 1 << order),
+        backend=count_nodes(schema, "backend"),
+    )
+
+
+def man_page(schema):
+    out = []
+    for kind, directory in schema["directories"].items():
+        out += [f".Ss {kind.capitalize()} directory", f".Pa {directory['path']}", ".Pp"]
+        out += [f"Permissions: {permissions(directory)}", ".Bl -tag -width Ds"]
+        for e in schema["nodes"]:
+            if e["dir"] != kind:
+                continue
+            value = man_text(value_notation(e)).replace('"', "\\(dq")
+            out.append(f".It Pa {man_text(e['node'])} No = {value}, {e['writer']}")
+            out += man_sentences(man_text(f"{e['doc']} {when_there(e)}"))
+        out.append(".El")
+    return MAN_BEGIN + "\n".join(out) + "\n" + quotas(schema) + MAN_END
 
 
 def main(argv):
@@ -140,6 +270,9 @@ def main(argv):
     schema = json.loads(Path(argv[1]).read_text())
     if argv[2] == "--paths":
         sys.stdout.write(paths_page(schema))
+        return
+    if argv[2] == "--man":
+        sys.stdout.write(man_page(schema))
         return
     outdir = Path(argv[2])
     (outdir / "vread-nodes.h").write_text(header(schema))

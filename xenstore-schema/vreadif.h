@@ -39,6 +39,10 @@
  * allow-pools [T]           block pool ids this device may read or PUBLISH
  *                           for, separated by one space, or "*".  Default: "*"
  *                           (still limited by allow-datanodes).
+ * limit-queues [T]          1 .. 8: "max-queues" is no more.  Default: 8.
+ * limit-pool-pages [T]      16 .. 32768: "max-pool-pages" is no more.  Default:
+ *                           32768.  A backend closes a device that has a limit
+ *                           which is no such number.
  * versions [B]              protocol versions offered, separated by ",".  "1".
  * max-queues [B]            1 .. 8
  * max-ring-page-order [B]   0 .. 4
@@ -219,12 +223,16 @@
 /* Longest READ, in bytes. */
 #define VREAD_MAX_READ (4U << 20)
 
-/* Limits of OPEN's and PUBLISH's variable part, in bytes unless said. */
+/* Limits of the variable part of OPEN, PUBLISH and KEYS, in bytes unless said. */
 #define VREAD_MAX_POOL_ID 255U
 #define VREAD_MAX_STORAGES 64U /* number of candidate storage ids */
 #define VREAD_MAX_STORAGE_ID 127U
 #define VREAD_MAX_TOKEN 8192U
 #define VREAD_MAX_OPEN_DATA 16384U
+
+/* Limits of KEYS. */
+#define VREAD_MAX_KEYS 64U /* number of keys */
+#define VREAD_MAX_KEY 64U  /* bytes of one */
 
 /* Byte of page 0 of queue 0's ring; see "Backend death". */
 #define VREAD_RING_ALIVE_OFFSET 16U
@@ -272,18 +280,36 @@
  *   The backend may forget a withdrawal after ten minutes, sooner where a datanode has
  *   very many, and at its own end: what the replica's file system has committed decides
  *   then.
+ *
+ * VREAD_OP_KEYS (role datanode): what the block tokens of a pool are signed with.
+ *   request   u.keys; pool pages hold open_data with exactly one storage id, and struct
+ *             vread_key, each followed by its bytes, where OPEN has its token
+ *   response  status only, after the backend took it into account
+ *   They replace those of before.  From then on an OPEN of a replica in that pool of the datanode
+ *   the storage is of needs a token signed with one of them (u.keys.tokens 1; without keys:
+ *   none is right), or needs none (0; there are no keys then), unless the backend is
+ *   configured otherwise.  They are used for no other datanode's replicas.
+ *   A backend keeps them in memory only, and has none when it starts; one that does not know KEYS
+ *   answers EOPNOTSUPP.
  */
 #define VREAD_OP_OPEN 1
 #define VREAD_OP_READ 2
 #define VREAD_OP_CLOSE 3
 #define VREAD_OP_STAT 4
 #define VREAD_OP_PUBLISH 5
+#define VREAD_OP_KEYS 6
 
 /* u.publish.event */
 #define VREAD_PUBLISH_FINALIZED 1 /* block and .meta are durable */
 #define VREAD_PUBLISH_APPEND 2    /* about to be appended to */
 #define VREAD_PUBLISH_TRUNCATE 3  /* about to be truncated */
 #define VREAD_PUBLISH_DELETE 4    /* about to be deleted */
+
+/* algorithm of struct vread_key */
+#define VREAD_KEY_HMAC_SHA1 1 /* Hadoop's, unless configured otherwise */
+#define VREAD_KEY_HMAC_SHA256 2
+#define VREAD_KEY_HMAC_SHA384 3
+#define VREAD_KEY_HMAC_SHA512 4
 
 /* flags of an OPEN or STAT response */
 #define VREAD_BLOCK_FINALIZED 0x1U /* not under construction */
@@ -296,7 +322,7 @@
  * status is a non-negative result or a negative number out of Xen's public
  * errno.h (which are Linux's):
  *
- *   EACCES      this device may not read, or PUBLISH for, that datanode or pool
+ *   EACCES      this device may not read, or PUBLISH or give KEYS for, that datanode or pool
  *   EBADF       no such handle
  *   EBADMSG     data does not match its checksum; the bytes were withheld
  *   EBUSY       the datanode's file system is in use in a way that cannot be read
@@ -319,9 +345,11 @@
  *   EAGAIN      the replica changed since it was opened, is being written just now,
  *               or was withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp
+ *   EXDEV       the block cannot be read here, but perhaps on another host: OPEN
+ *               named no storages, and must say which ones have a replica
  *
  * In every case the caller's way out is the same: read the block by other
- * means.  EAGAIN, EEXIST and ENOTCONN say that a new OPEN may succeed.
+ * means.  EAGAIN, EEXIST, ENOTCONN and EXDEV say that a new OPEN may succeed.
  */
 
 /*
@@ -363,6 +391,12 @@ struct vread_publish_request {
 	uint32_t reserved[4];
 };
 
+struct vread_keys_request {
+	uint32_t data_length;
+	uint32_t tokens; /* 0: not used in that pool, 1: required */
+	uint32_t reserved[10];
+};
+
 struct vread_request {
 	uint16_t id;
 	uint8_t operation;
@@ -374,6 +408,7 @@ struct vread_request {
 		struct vread_open_request open;
 		struct vread_read_request read;
 		struct vread_publish_request publish;
+		struct vread_keys_request keys;
 		uint8_t raw[48];
 	} u;
 };
@@ -413,23 +448,33 @@ struct vread_response {
 };
 
 /*
- * open_data: the variable part of OPEN and PUBLISH, at the start of the pool
+ * open_data: the variable part of OPEN, PUBLISH and KEYS, at the start of the pool
  * range.  Header, then pool id, then the storage ids, then the token, without
  * gaps; strings are not terminated and hold no NUL.
  *
  *   header                                          8 bytes
  *   pool id                                         pool_id_length bytes
  *   num_storages times: uint8_t length, storage id  1 + length bytes each
- *   block token identifier and password             token_length bytes
+ *   block token, or keys                             token_length bytes
  *
  * The lengths add up to data_length exactly.  No storage ids: any storage of
- * that pool the device may read.
+ * that pool the device may read.  A token is as Hadoop's Token.write() writes it:
+ * identifier, password, kind and service.
  */
 struct vread_open_data {
 	uint16_t pool_id_length;
 	uint16_t num_storages;
 	uint16_t token_length;
 	uint16_t reserved;
+};
+
+/* One of KEYS; its bytes follow, and behind them without a gap the next. */
+struct vread_key {
+	int32_t id;
+	uint8_t algorithm; /* VREAD_KEY_* */
+	uint8_t length;    /* 1 .. VREAD_MAX_KEY bytes */
+	uint16_t reserved;
+	int64_t expiry; /* ms since 1970; no longer used after that */
 };
 
 struct vread_pool_directory {

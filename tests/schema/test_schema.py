@@ -24,6 +24,10 @@ def test_paths_page_is_current():
     assert (FOLDER / "vread-paths.md").read_text() == generate("--paths")
 
 
+def test_man_page_is_current():
+    assert (FOLDER / "vread-xenstore.7").read_text() == generate("--man")
+
+
 def documented_nodes():
     """(directory, node) -> its lines in section 1 of vreadif.h."""
     section = HEADER[HEADER.index("1. XenStore nodes") : HEADER.index("2. States")]
@@ -64,3 +68,16 @@ def test_macros_cover_every_node(tmp_path):
     text = (tmp_path / "vread-nodes.h").read_text()
     for node in SCHEMA["nodes"]:
         assert f'"{node["node"].replace("<n>", "%u").replace("<m>", "%u")}"' in text
+
+
+def test_nodes_a_device_takes_of_quotas():
+    """The manual's figures are those of a frontend's directory, written out."""
+    for queues, pages in ((4, 2), (8, 16)):
+        nodes = {"."}
+        for node in SCHEMA["nodes"]:
+            if node["dir"] == "frontend":
+                for n in range(queues):
+                    for m in range(pages):
+                        path = node["node"].replace("<n>", str(n)).replace("<m>", str(m))
+                        nodes |= {path, path.rpartition("/")[0] or "."}
+        assert re.search(rf"\b{len(nodes)}\b", generate("--man").partition(".Sh QUOTAS")[2])

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check_nodes.c - the nodes of one directory against the generated table; see check_parts.h.
+ *
+ * What a guest wrote counts only as far as it is a number in range: whatever it
+ * names, no more nodes are looked for than the protocol has.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xen/io/xenbus.h>
+
+#include "check_parts.h"
+#include "vread-nodes.h"
+
+#define MAX_INDEX 16U /* queues, and pages of a ring, are fewer in every version */
+
+/* ---- values ---------------------------------------------------------------- */
+
+/* Tokens joined by exactly one separator; no other white space. */
+static bool well_separated(const char *text, char separator)
+{
+	char previous = separator;
+
+	for (; *text; previous = *text++)
+		if (*text == separator ? previous == separator
+				       : !isgraph((unsigned char)*text) && *text != separator)
+			return false;
+	return previous != separator;
+}
+
+static bool list_has(const char *list, char separator, const char *item)
+{
+	size_t length = strlen(item);
+
+	for (const char *p = list; p; p = strchr(p, separator)) {
+		p += *p == separator;
+		if (!strncmp(p, item, length) && (p[length] == separator || !p[length]))
+			return true;
+	}
+	return false;
+}
+
+/* "*", or names without it. */
+static bool are_names(const char *text)
+{
+	if (!*text || !strcmp(text, "*"))
+		return true;
+	return well_separated(text, ' ') && !list_has(text, ' ', "*");
+}
+
+static bool is_one_of(const struct vread_node_spec *s, const char *text)
+{
+	for (unsigned i = 0; s->values[i]; i++)
+		if (!strcmp(s->values[i], text))
+			return true;
+	return false;
+}
+
+/* Whether a value is of its type, and how one would be. */
+static bool fits(const struct vread_node_spec *s, const char *text, char expected[TEXT_SIZE])
+{
+	unsigned value = 0;
+
+	switch (s->type) {
+	case VREAD_TYPE_UINT:
+		snprintf(expected, TEXT_SIZE, "a number from %u to %u", s->min, s->max);
+		return check_parse_uint(text, &value) && value >= s->min && value <= s->max;
+	case VREAD_TYPE_STATE:
+		snprintf(expected, TEXT_SIZE, "a xenbus state, 1 to 8");
+		return check_parse_uint(text, &value) && value >= XenbusStateInitialising &&
+		       value <= XenbusStateReconfigured;
+	case VREAD_TYPE_ENUM:
+		snprintf(expected, TEXT_SIZE, "%s or %s", s->values[0], s->values[1]);
+		return is_one_of(s, text);
+	case VREAD_TYPE_PATH:
+		snprintf(expected, TEXT_SIZE, "an absolute path");
+		return text[0] == '/' && text[strlen(text) - 1] != '/';
+	case VREAD_TYPE_NAMES:
+		snprintf(expected, TEXT_SIZE, "names separated by one space, or *");
+		return are_names(text);
+	case VREAD_TYPE_VERSIONS:
+		snprintf(expected, TEXT_SIZE, "versions separated by commas");
+		return well_separated(text, ',');
+	}
+	return true;
+}
+
+/* ---- the other end's limits ---------------------------------------------------- */
+
+static const char *backend_default(const char *node)
+{
+	for (unsigned i = 0; i < vread_node_specs_count; i++)
+		if (vread_node_specs[i].in_backend && !strcmp(vread_node_specs[i].node, node))
+			return vread_node_specs[i].default_value;
+	return NULL;
+}
+
+/* The node of the backend directory that bounds this one; absent, its default does. */
+static bool within(const struct check *c, const struct vread_node_spec *s, const char *text,
+		   char expected[TEXT_SIZE])
+{
+	const char *other = s->at_most ? s->at_most : s->one_of ? s->one_of : s->equals;
+	char *node = other ? check_read(c, true, other) : NULL;
+	const char *limit = node ? node : other ? backend_default(other) : NULL;
+	unsigned most, value;
+	bool ok = true;
+
+	if (limit && s->at_most) {
+		ok = !check_parse_uint(limit, &most) || !check_parse_uint(text, &value) ||
+		     value <= most;
+		snprintf(expected, TEXT_SIZE, "at most %.20s, the backend's %s", limit, other);
+	} else if (limit && s->one_of) {
+		ok = list_has(limit, ',', text);
+		snprintf(expected, TEXT_SIZE, "one out of \"%.60s\", the backend's %s", limit,
+			 other);
+	} else if (limit) {
+		ok = strcmp(limit, text) == 0;
+		snprintf(expected, TEXT_SIZE, "\"%.60s\", the backend's %s", limit, other);
+	}
+	free(node);
+	return ok;
+}
+
+/* ---- nodes -------------------------------------------------------------------- */
+
+static bool is_required(const struct check *c, const struct vread_node_spec *s)
+{
+	unsigned state = c->state[s->in_backend];
+
+	switch (s->required) {
+	case VREAD_REQUIRED_ALWAYS:
+		return true;
+	case VREAD_REQUIRED_INITWAIT:
+		return state >= XenbusStateInitWait && state <= XenbusStateConnected;
+	case VREAD_REQUIRED_INITIALISED:
+		return state == XenbusStateInitialised || state == XenbusStateConnected;
+	case VREAD_REQUIRED_NEVER:
+		break;
+	}
+	return false;
+}
+
+static void check_missing(struct check *c, const struct vread_node_spec *s, const char *path)
+{
+	char expected[TEXT_SIZE];
+
+	if (!is_required(c, s))
+		return;
+	fits(s, "-", expected);
+	check_found(c,
+		    (struct vread_problem){.path = path,
+					   .expected = expected,
+					   .remedy = check_remedy(c, s->writer)},
+		    "is missing in state %u", c->state[s->in_backend]);
+}
+
+static void check_node(struct check *c, const struct vread_node_spec *s, const char *node)
+{
+	char path[2 * PATH_SIZE], expected[TEXT_SIZE];
+	char *text = check_read(c, s->in_backend, node);
+
+	snprintf(path, sizeof(path), "%s/%s", c->dir[s->in_backend], node);
+	if (!text)
+		check_missing(c, s, path);
+	else if (!fits(s, text, expected) || !within(c, s, text, expected))
+		check_found(c,
+			    (struct vread_problem){.path = path,
+						   .expected = expected,
+						   .remedy = check_remedy(c, s->writer)},
+			    "is \"%.64s\"", text);
+	free(text);
+}
+
+static unsigned indexes(const struct check *c, const char *node, bool pages)
+{
+	unsigned value = 0;
+
+	if (!check_read_uint(c, false, node, &value))
+		return 0;
+	if (pages)
+		return value > 4 ? MAX_INDEX : 1U << value;
+	return value > MAX_INDEX ? MAX_INDEX : value;
+}
+
+/* Expands <n> over the queues and <m> over a ring's pages. */
+static void check_spec(struct check *c, const struct vread_node_spec *s)
+{
+	unsigned queues = indexes(c, VREAD_NODE_NUM_QUEUES, false);
+	unsigned pages = indexes(c, VREAD_NODE_RING_PAGE_ORDER, true);
+	char node[64];
+
+	if (!strstr(s->node, "<n>")) {
+		check_node(c, s, s->node);
+		return;
+	}
+	for (unsigned n = 0; n < queues; n++) {
+		bool paged = strstr(s->node, "<m>");
+
+		for (unsigned m = 0; m < (paged ? pages : 1); m++) {
+			if (paged)
+				snprintf(node, sizeof(node), VREAD_NODE_RING_REF, n, m);
+			else
+				snprintf(node, sizeof(node), VREAD_NODE_EVENT_CHANNEL, n);
+			check_node(c, s, node);
+		}
+	}
+}
+
+/* ---- what else is there ------------------------------------------------------------ */
+
+/* Does a name, as found, match a pattern such as "queue-<n>"? */
+static bool matches(const char *pattern, size_t length, const char *name)
+{
+	while (length) {
+		if (*pattern == '<') {
+			unsigned index;
+			size_t digits = strspn(name, "0123456789");
+			char number[8];
+
+			if (!digits || digits >= sizeof(number))
+				return false;
+			memcpy(number, name, digits);
+			number[digits] = '\0';
+			if (!check_parse_uint(number, &index) || index >= MAX_INDEX)
+				return false;
+			name += digits;
+			pattern += 3;
+			length -= 3;
+		} else if (*pattern++ != *name++) {
+			return false;
+		} else {
+			length--;
+		}
+	}
+	return !*name;
+}
+
+static bool is_known(bool in_backend, const char *parent, const char *name)
+{
+	for (unsigned i = 0; i < vread_node_specs_count; i++) {
+		const struct vread_node_spec *s = &vread_node_specs[i];
+		const char *slash = strchr(s->node, '/');
+		size_t first = slash ? (size_t)(slash - s->node) : strlen(s->node);
+
+		if (s->in_backend != in_backend)
+			continue;
+		if (!parent && matches(s->node, first, name))
+			return true;
+		if (parent && slash && matches(s->node, first, parent) &&
+		    matches(slash + 1, strlen(slash + 1), name))
+			return true;
+	}
+	return false;
+}
+
+static void check_found_nodes(struct check *c, bool in_backend, const char *parent);
+
+static void check_found_node(struct check *c, bool in_backend, const char *parent, const char *name)
+{
+	char path[2 * PATH_SIZE], remedy[3 * PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%s%s%s/%s", c->dir[in_backend], parent ? "/" : "",
+		 parent ? parent : "", name);
+	if (!is_known(in_backend, parent, name)) {
+		snprintf(remedy, sizeof(remedy), "xenstore-rm %s", path);
+		check_found(c,
+			    (struct vread_problem){.path = path,
+						   .expected = "only nodes of protocol version 1",
+						   .remedy = remedy},
+			    "is not known");
+	}
+	check_access(c, in_backend, path);
+	if (!parent && !in_backend && !strncmp(name, "queue-", 6))
+		check_found_nodes(c, in_backend, name);
+}
+
+static void check_found_nodes(struct check *c, bool in_backend, const char *parent)
+{
+	char path[2 * PATH_SIZE];
+	unsigned count = 0;
+	char **names;
+
+	snprintf(path, sizeof(path), "%s%s%s", c->dir[in_backend], parent ? "/" : "",
+		 parent ? parent : "");
+	names = c->tree->list(c->tree->ctx, path, &count);
+	for (unsigned i = 0; names && i < count; i++)
+		check_found_node(c, in_backend, parent, names[i]);
+	free(names);
+}
+
+void check_nodes(struct check *c, bool in_backend)
+{
+	for (unsigned i = 0; i < vread_node_specs_count; i++)
+		if (vread_node_specs[i].in_backend == in_backend)
+			check_spec(c, &vread_node_specs[i]);
+	check_access(c, in_backend, c->dir[in_backend]);
+	check_found_nodes(c, in_backend, NULL);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* check_states.c - the states of a device's two ends, and what they say of each other; vreadif.h draws them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xen/io/xenbus.h>
+
+#include "check_parts.h"
+#include "vread-nodes.h"
+
+static const char *name_of(unsigned state)
+{
+	static const char *const names[] = {
+		"Unknown", "Initialising", "InitWait",      "Initialised",  "Connected",
+		"Closing", "Closed",       "Reconfiguring", "Reconfigured",
+	};
+
+	return names[state];
+}
+
+/* States that one end never has. */
+static bool is_used(bool by_backend, unsigned state)
+{
+	switch (state) {
+	case XenbusStateInitWait:
+		return by_backend;
+	case XenbusStateInitialised:
+		return !by_backend;
+	case XenbusStateReconfiguring:
+	case XenbusStateReconfigured:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Pairs that do not last: who has to move on.  Either is BACKEND or FRONTEND. */
+static const struct pair {
+	enum xenbus_state back, front;
+	enum vread_node_writer behind;
+	bool passing; /* there is a moment in which it is so */
+	const char *expected;
+} pairs[] = {
+#define BACKEND VREAD_WRITER_BACKEND
+#define FRONTEND VREAD_WRITER_FRONTEND
+	{XenbusStateInitialising, XenbusStateInitialised, FRONTEND, false, "InitWait before that"},
+	{XenbusStateInitialising, XenbusStateConnected, FRONTEND, false, "Connected"},
+	{XenbusStateInitWait, XenbusStateInitialised, BACKEND, true, "Connected, or Closed"},
+	{XenbusStateInitWait, XenbusStateConnected, FRONTEND, false, "Connected"},
+	{XenbusStateConnected, XenbusStateInitialising, BACKEND, true, "Closed, or InitWait"},
+	{XenbusStateConnected, XenbusStateClosing, BACKEND, true, "Closed"},
+	{XenbusStateConnected, XenbusStateClosed, BACKEND, true, "Closed"},
+	{XenbusStateClosing, XenbusStateInitialising, BACKEND, true, "Closed"},
+	{XenbusStateClosing, XenbusStateInitialised, BACKEND, true, "Closed"},
+	{XenbusStateClosing, XenbusStateConnected, BACKEND, true, "Closed"},
+	{XenbusStateClosing, XenbusStateClosing, BACKEND, true, "Closed"},
+	{XenbusStateClosing, XenbusStateClosed, BACKEND, true, "Closed"},
+	{XenbusStateClosed, XenbusStateInitialised, FRONTEND, true, "Connected"},
+	{XenbusStateClosed, XenbusStateConnected, FRONTEND, true, "Connected"},
+#undef BACKEND
+#undef FRONTEND
+};
+
+static void state_path(const struct check *c, bool in_backend, char path[2 * PATH_SIZE])
+{
+	snprintf(path, 2 * PATH_SIZE, "%s/" VREAD_NODE_STATE, c->dir[in_backend]);
+}
+
+static bool check_used(struct check *c, bool in_backend)
+{
+	char path[2 * PATH_SIZE];
+
+	if (is_used(in_backend, c->state[in_backend]))
+		return true;
+	state_path(c, in_backend, path);
+	check_found(c,
+		    (struct vread_problem){
+			    .path = path,
+			    .expected = "a state of vreadif.h",
+			    .remedy = check_remedy(c, in_backend ? VREAD_WRITER_BACKEND
+								 : VREAD_WRITER_FRONTEND)},
+		    "is %s, which a %s never is", name_of(c->state[in_backend]),
+		    in_backend ? "backend" : "frontend");
+	return false;
+}
+
+static void check_pair(struct check *c)
+{
+	char path[2 * PATH_SIZE];
+
+	state_path(c, true, path);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (pairs[i].back == c->state[true] && pairs[i].front == c->state[false])
+			check_found(c,
+				    (struct vread_problem){.path = path,
+							   .expected = pairs[i].expected,
+							   .remedy =
+								   check_remedy(c, pairs[i].behind),
+							   .passing = pairs[i].passing},
+				    "is %s while the frontend's is %s", name_of(c->state[true]),
+				    name_of(c->state[false]));
+}
+
+/* A toolstack has asked for the end and did not wait for it, or nobody heard. */
+static void check_offline(struct check *c)
+{
+	char path[2 * PATH_SIZE], remedy[TEXT_SIZE];
+	unsigned online = 1;
+
+	if (!check_read_uint(c, true, VREAD_NODE_ONLINE, &online) || online)
+		return;
+	state_path(c, true, path);
+	snprintf(remedy, sizeof(remedy), "vread detach %u --id %u --force", c->domid, c->id);
+	check_found(c,
+		    (struct vread_problem){.path = path,
+					   .expected = "that the device is removed",
+					   .remedy = remedy,
+					   .passing = true},
+		    "is %s while online is 0", name_of(c->state[true]));
+}
+
+/* Why the backend closed it, in the backend's words. */
+static void check_refused(struct check *c)
+{
+	char node[128], path[2 * PATH_SIZE], *error;
+
+	snprintf(node, sizeof(node),
+		 "/local/domain/%u/error/backend/" VREAD_DEVICE_TYPE "/%u/%u/error",
+		 c->backend_domid, c->domid, c->id);
+	error = c->tree->read(c->tree->ctx, node);
+	if (!error)
+		return;
+	state_path(c, true, path);
+	check_found(c,
+		    (struct vread_problem){
+			    .path = path,
+			    .expected = "Connected",
+			    .remedy = "put right what the error names, detach the device and "
+				      "attach it anew",
+			    .passing = true},
+		    "is %s, because of: %.200s", name_of(c->state[true]), error);
+	free(error);
+}
+
+void check_states(struct check *c)
+{
+	bool used;
+
+	if (!c->state[true] || !c->state[false])
+		return; /* which was told */
+	used = check_used(c, true);
+	used = check_used(c, false) && used;
+	if (used)
+		check_pair(c);
+	check_offline(c);
+	if (c->state[true] == XenbusStateClosed)
+		check_refused(c);
+}
