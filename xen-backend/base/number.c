@@ -2,6 +2,9 @@
 /* number.c - see number.h. */
 #include "base/number.h"
 
+#include <stdio.h>
+#include <string.h>
+
 bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *ret)
 {
 	uint64_t n = 0;
@@ -18,5 +21,23 @@ bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *ret)
 	if (n < min || n > max)
 		return false;
 	*ret = (uint32_t)n;
+	return true;
+}
+
+bool parse_bytes(const char *text, uint64_t *ret)
+{
+	static const char units[] = "KMG";
+	size_t length = strlen(text);
+	const char *unit = length > 1 ? strchr(units, text[length - 1]) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	char digits[16];
+	uint32_t number;
+
+	if (length >= sizeof(digits))
+		return false;
+	snprintf(digits, sizeof(digits), "%.*s", (int)(length - (unit ? 1 : 0)), text);
+	if (!parse_number(digits, 0, UINT32_MAX, &number))
+		return false;
+	*ret = (uint64_t)number << shift;
 	return true;
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* base/log.c: entries of the journal and lines, with a journal of our own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static char entry[4096]; /* fields, each with a newline */
+static int journal_answer;
+
+/* Instead of libsystemd's. */
+int sd_journal_sendv(const struct iovec *fields, int count);
+int sd_journal_sendv(const struct iovec *fields, int count)
+{
+	entry[0] = '\0';
+	for (int i = 0; i < count; i++) {
+		strncat(entry, fields[i].iov_base, fields[i].iov_len);
+		strcat(entry, "\n");
+	}
+	return journal_answer;
+}
+
+static int log_file;
+
+/* stderr is a file that JOURNAL_STREAM names. */
+static int become_journal(void **state)
+{
+	char stream[64], path[] = "/tmp/test-log-XXXXXX";
+	struct stat st;
+
+	(void)state;
+	log_file = mkstemp(path);
+	unlink(path);
+	fstat(log_file, &st);
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	dup2(log_file, STDERR_FILENO);
+	log_set_name("vreadd");
+	return 0;
+}
+
+static const char *written(void)
+{
+	static char text[4096];
+	ssize_t n = pread(log_file, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (ftruncate(log_file, 0) == 0)
+		lseek(log_file, 0, SEEK_SET);
+	return text;
+}
+
+static void lines_without_fields(void **state)
+{
+	(void)state;
+	log_warn("datanode %s: not there", "dn1");
+	assert_string_equal(written(), "<4>datanode dn1: not there\n");
+	assert_string_equal(entry, "");
+}
+
+static void fields_of_what_is_named(void **state)
+{
+	(void)state;
+	log_use_journal();
+	log_error("datanode %s: refused: %s", "dn1", "a\nb");
+	assert_string_equal(entry, "MESSAGE=datanode dn1: refused: a?b\nPRIORITY=3\n"
+				   "SYSLOG_IDENTIFIER=vreadd\nVREAD_DATANODE=dn1\n");
+	log_warn("peer %s, from %s: gone", "host-b", "192.0.2.1:7");
+	assert_non_null(strstr(entry, "\nVREAD_PEER=host-b\n"));
+	log_info("%s: removed", "xen:7/0");
+	assert_non_null(strstr(entry, "PRIORITY=6\n"));
+	assert_non_null(strstr(entry, "\nVREAD_DOMID=7\nVREAD_DEVICE=xen:7/0\n"));
+	log_info("%s: disconnected", "local:12");
+	assert_non_null(strstr(entry, "\nVREAD_DEVICE=local:12\n"));
+	assert_null(strstr(entry, "VREAD_DOMID"));
+	log_info("stopping: datanode dn1: x");
+	assert_null(strstr(entry, "VREAD_"));
+	assert_string_equal(written(), "");
+}
+
+static void events_have_an_id(void **state)
+{
+	char seen[LOG_EVENTS][33];
+
+	(void)state;
+	for (unsigned e = 0; e < LOG_EVENTS; e++) {
+		const char *id;
+
+		log_event((enum log_event)e, LOG_LEVEL_WARN, "peer b: x");
+		id = strstr(entry, "\nMESSAGE_ID=");
+		assert_non_null(id);
+		snprintf(seen[e], sizeof(seen[e]), "%s", id + 12);
+		assert_int_equal(strspn(seen[e], "0123456789abcdef"), 32);
+		for (unsigned other = 0; other < e; other++)
+			assert_string_not_equal(seen[e], seen[other]);
+	}
+	log_warn("peer b: x");
+	assert_null(strstr(entry, "MESSAGE_ID"));
+}
+
+static void long_lines_and_errno(void **state)
+{
+	char text[3000];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	errno = ENOENT;
+	log_error("datanode %s: %m", text);
+	assert_int_equal(errno, ENOENT);
+	assert_true(strlen(entry) < 2300);
+	log_error("cannot: %m");
+	assert_non_null(strstr(entry, "MESSAGE=cannot: No such file or directory\n"));
+}
+
+static void a_journal_that_takes_nothing(void **state)
+{
+	(void)state;
+	journal_answer = -ENOENT;
+	log_warn("datanode dn1: x");
+	assert_string_equal(written(), "<4>datanode dn1: x\n");
+	journal_answer = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_without_fields),
+		cmocka_unit_test(fields_of_what_is_named),
+		cmocka_unit_test(events_have_an_id),
+		cmocka_unit_test(long_lines_and_errno),
+		cmocka_unit_test(a_journal_that_takes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, become_journal, NULL);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The last requests in a ring of fixed size, while somebody looks; see trace.h. */
+#include "base/trace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+atomic_bool trace_enabled;
+_Thread_local struct trace_record *trace_current;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct trace_record *records; /* TRACE_RECORDS, from the first trace_start() on */
+static uint64_t last;                /* sequence */
+static uint64_t until;               /* ns */
+
+uint64_t trace_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+int trace_start(unsigned seconds)
+{
+	int r = 0;
+
+	if (seconds > TRACE_MAX_SECONDS)
+		seconds = TRACE_MAX_SECONDS;
+	pthread_mutex_lock(&lock);
+	if (!records)
+		records = calloc(TRACE_RECORDS, sizeof(*records));
+	until = trace_clock() + seconds * 1000000000ULL;
+	if (!records)
+		r = -ENOMEM;
+	else
+		atomic_store_explicit(&trace_enabled, seconds > 0, memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+void trace_keep(struct trace_record *record, const char *device, uint8_t operation, int32_t status)
+{
+	snprintf(record->device, sizeof(record->device), "%s", device);
+	record->operation = operation;
+	record->status = status;
+	record->ended = trace_clock();
+	pthread_mutex_lock(&lock);
+	if (record->ended > until)
+		atomic_store_explicit(&trace_enabled, false, memory_order_relaxed);
+	record->sequence = ++last;
+	records[last % TRACE_RECORDS] = *record;
+	pthread_mutex_unlock(&lock);
+}
+
+size_t trace_copy(uint64_t after, struct trace_record *copies, size_t max)
+{
+	size_t n = 0;
+
+	pthread_mutex_lock(&lock);
+	if (last > TRACE_RECORDS && after < last - TRACE_RECORDS)
+		after = last - TRACE_RECORDS;
+	while (records && n < max && after < last)
+		copies[n++] = records[++after % TRACE_RECORDS];
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+uint64_t trace_last(void)
+{
+	uint64_t sequence;
+
+	pthread_mutex_lock(&lock);
+	sequence = last;
+	pthread_mutex_unlock(&lock);
+	return sequence;
+}
