@@ -136,6 +136,21 @@ static void test_malformed_lists(void **state)
 	free(list);
 }
 
+static void test_replaced_as_a_whole(void **state)
+{
+	struct policy *p = make("dn1", "BP-1"), *other = make("dn2", "*");
+
+	(void)state;
+	assert_null(policy_set_publish(other, "dn3"));
+	policy_replace(p, other);
+	assert_false(policy_allows_datanode(p, "dn1"));
+	assert_true(policy_allows_datanode(p, "dn2"));
+	assert_true(policy_allows_pool(p, "BP-2"));
+	assert_true(policy_is_publisher(p));
+	assert_true(policy_may_publish(p, "dn3"));
+	policy_free(p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -145,6 +160,7 @@ int main(void)
 		cmocka_unit_test(test_role),
 		cmocka_unit_test(test_a_datanode_publishes_for_what_it_is_allowed),
 		cmocka_unit_test(test_a_client_publishes_only_if_told),
+		cmocka_unit_test(test_replaced_as_a_whole),
 		cmocka_unit_test(test_malformed_lists),
 	};
 

@@ -8,6 +8,7 @@
  */
 #include "policy/policy.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@
 
 struct policy {
 	enum policy_role role;
-	char *datanodes; /* "" none, "*" all */
+	pthread_rwlock_t lock; /* of the lists */
+	char *datanodes;       /* "" none, "*" all */
 	char *pools;
 	char *publish; /* datanodes */
 };
@@ -68,6 +70,7 @@ struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 	p = calloc(1, sizeof(*p));
 	if (p) {
 		p->role = role;
+		pthread_rwlock_init(&p->lock, NULL);
 		p->datanodes = strdup(datanodes);
 		p->pools = strdup(pools);
 		p->publish = strdup(role == POLICY_DATANODE ? datanodes : "");
@@ -84,6 +87,7 @@ void policy_free(struct policy *p)
 {
 	if (!p)
 		return;
+	pthread_rwlock_destroy(&p->lock);
 	free(p->datanodes);
 	free(p->pools);
 	free(p->publish);
@@ -103,6 +107,24 @@ const char *policy_set_publish(struct policy *p, const char *datanodes)
 	free(p->publish);
 	p->publish = copy;
 	return NULL;
+}
+
+static void swap(char **a, char **b)
+{
+	char *t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+void policy_replace(struct policy *p, struct policy *other)
+{
+	pthread_rwlock_wrlock(&p->lock);
+	swap(&p->datanodes, &other->datanodes);
+	swap(&p->pools, &other->pools);
+	swap(&p->publish, &other->publish);
+	pthread_rwlock_unlock(&p->lock);
+	policy_free(other);
 }
 
 enum policy_role policy_role(const struct policy *p)
@@ -129,22 +151,44 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
+/* The lock is no part of what a policy says. */
+static pthread_rwlock_t *lock_of(const struct policy *p)
+{
+	return (pthread_rwlock_t *)&p->lock;
+}
+
+/* One of p's lists, as it is now. */
+static bool has(const struct policy *p, char *const *list, const char *name)
+{
+	bool found;
+
+	pthread_rwlock_rdlock(lock_of(p));
+	found = list_has(*list, name);
+	pthread_rwlock_unlock(lock_of(p));
+	return found;
+}
+
 bool policy_allows_datanode(const struct policy *p, const char *datanode)
 {
-	return list_has(p->datanodes, datanode);
+	return has(p, &p->datanodes, datanode);
 }
 
 bool policy_allows_pool(const struct policy *p, const char *pool_id)
 {
-	return list_has(p->pools, pool_id);
+	return has(p, &p->pools, pool_id);
 }
 
 bool policy_is_publisher(const struct policy *p)
 {
-	return p->role == POLICY_DATANODE || p->publish[0];
+	bool is;
+
+	pthread_rwlock_rdlock(lock_of(p));
+	is = p->role == POLICY_DATANODE || p->publish[0];
+	pthread_rwlock_unlock(lock_of(p));
+	return is;
 }
 
 bool policy_may_publish(const struct policy *p, const char *datanode)
 {
-	return list_has(p->publish, datanode);
+	return has(p, &p->publish, datanode);
 }

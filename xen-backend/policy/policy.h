@@ -2,8 +2,8 @@
 /*
  * policy.h - what one device may read, and for which datanodes it may publish.
  *
- * Built by a port from what only the host's operator can write, then never
- * changed: safe to read from any thread.  Deny is the default.
+ * Built by a port from what only the host's operator can write, and changed only
+ * as a whole.  Threads: any.  Deny is the default.
  */
 #ifndef VREAD_POLICY_H
 #define VREAD_POLICY_H
@@ -23,6 +23,9 @@ void policy_free(struct policy *p);
 /* For a new policy: it may publish for these, whatever its role.  NULL, or what was
  * expected (static string). */
 const char *policy_set_publish(struct policy *p, const char *datanodes);
+
+/* From now on p says what other said, whatever its role; takes over other. */
+void policy_replace(struct policy *p, struct policy *other);
 
 enum policy_role policy_role(const struct policy *p);
 bool policy_allows_datanode(const struct policy *p, const char *datanode);
