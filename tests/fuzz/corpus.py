@@ -12,6 +12,7 @@ import struct
 from pathlib import Path
 
 from tests.fuzz.bases import UUID, VERSION
+from tests.support import block_token, peer_wire
 from tests.support.hdfs_dir import POOL, meta_bytes
 from tests.support.lvm_metadata import Metadata
 
@@ -30,6 +31,9 @@ MAX_LENGTH = {
     "control": 8192,
     "frontend": 4096,
     "lvm": 4096,
+    "peer": 8192,
+    "rdma_wire": 64,
+    "token": 1024,
 }
 DEFAULT_MAX_LENGTH = 256
 
@@ -166,6 +170,8 @@ def config():
         b"[local]\nsocket = /run/l\nallow-datanodes = *\nallow-pools = BP-1\nmode = 0660\n"
         b"[datanode a]\nimage = /a.raw\nlayout = /a.json\n"
         b"[datanode b]\nimage = raw:/b.raw\nimage = /c.raw\ndata-dirs = /x /y\n"
+        b"[peers]\nname = a\ncertificate = /c\nkey = /k\nca = /a\nlisten = [::1]:7867\n"
+        b"[peer b]\naddress = 192.0.2.1:7867\nstorages = dn1/DS-1 dn1/DS-2\ndatanodes = d*\n"
     )
 
 
@@ -182,6 +188,57 @@ def control():
     yield b'\x00{"command": "status"}\n'
     yield b'\x03{"command": "x"}\n'
     yield b"\x01[]\n"
+    yield b'\x00{"command": "move", "storage": "dn1/DS-1", "host": null}\n'
+    yield b'\x00{"command": "reload"}\n'
+    yield b'\x00{"command": "trace"}\n'
+
+
+def peer():
+    """Each message alone, and all of them one after the other."""
+    bodies = {
+        peer_wire.HELLO: peer_wire.hello_body(credits=32),
+        peer_wire.STORAGES: b"".join(map(peer_wire.name, ("dn1", "DS-1", "dn2", "DS-2"))),
+        peer_wire.OPEN: peer_wire.open_body(
+            POOL, 1073741825, 1001, ["DS-1", "DS-2"], visible=5, token=b"token"
+        ),
+        peer_wire.OPENED: peer_wire.opened_body(5, 1001),
+        peer_wire.READ: struct.pack("<IIQ", 4097, 65536, 1 << 20),
+        peer_wire.DATA: bytes(100),
+        peer_wire.STAT: struct.pack("<I", 4097),
+        peer_wire.STATED: peer_wire.opened_body(5, 1001, handle=0),
+        peer_wire.CLOSE: struct.pack("<I", 4097),
+        peer_wire.FAILED: struct.pack("<I", 2),
+        peer_wire.CANCEL: b"",
+    }
+    messages = [peer_wire.HEADER.pack(len(b), kind, 0, 7) + b for kind, b in bodies.items()]
+    yield from messages
+    yield b"".join(messages)
+
+
+def rdma_wire():
+    """A word, and a message as it goes over a queue pair."""
+    read = struct.pack("<IIQ", 4097, 65536, 1 << 20) + struct.pack("<QII", 1 << 40, 0x1234, 5)
+    messages = (
+        peer_wire.HEADER.pack(16, peer_wire.READ, 0, 7) + read,
+        peer_wire.HEADER.pack(4, peer_wire.FAILED, 0, 7) + struct.pack("<I", 2),
+        peer_wire.HEADER.pack(0, peer_wire.DATA, 0, 7),
+        peer_wire.HEADER.pack(16, peer_wire.READ, 0, 7) + read[:16],
+    )
+    for message in messages:
+        yield struct.pack("<I", 5 << 22 | 65535) + message
+
+
+def token():
+    key = block_token.Key(1234567, expiry=1 << 50)
+    for encoding in block_token.ENCODINGS:
+        for modes in (["READ"], ["WRITE", "COPY", "READ"]):
+            storages = ["DS-1", "DS-2"]
+            yield block_token.make_token(key, POOL, 1073741825, encoding, 1 << 41, modes, storages)
+        yield block_token.make_token(key, POOL, -(2**63) + 16, encoding, 5)
+        for length in (255, 256):
+            yield block_token.make_token(key, "B" * length, 1073741825, encoding, 1 << 41)
+    keys = [block_token.Key(n - 2, bytes(n), n, expiry=1 << 50) for n in range(1, 5)]
+    yield b"".join(key.packed() for key in keys)
 
 
 def disk():

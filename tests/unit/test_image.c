@@ -14,7 +14,7 @@
 #include "disk/image_impl.h"
 
 #define SIZE 65536U
-#define PATIENCE 20 /* seconds: a read that does not end kills the test */
+#define PATIENCE 60 /* seconds: a read that does not end kills the test */
 
 /* What the format says next. */
 static struct {

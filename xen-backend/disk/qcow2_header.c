@@ -2,8 +2,9 @@
 /* What a qcow2 file says of itself; see qcow2_header.h, and docs/interop/qcow2.txt of QEMU. */
 #include "disk/qcow2_header.h"
 
-#include <endian.h>
 #include <string.h>
+
+#include "disk/big_endian.h"
 
 #define MAGIC "QFI\xfb"
 #define V2_BYTES 72U
@@ -40,22 +41,6 @@ enum {
 
 #define EXTENSION_END 0U
 #define EXTENSION_BACKING_FORMAT 0xe2792acaU
-
-static uint32_t get32(const uint8_t *p)
-{
-	uint32_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return be32toh(value);
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-	uint64_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return be64toh(value);
-}
 
 static const char *check_features(uint64_t features)
 {

@@ -3,8 +3,7 @@
  * Specification". */
 #include "disk/vhd_header.h"
 
-#include <endian.h>
-#include <string.h>
+#include "disk/big_endian.h"
 
 enum {
 	AT_FOOTER_HEADER = 16,
@@ -22,22 +21,6 @@ enum { TYPE_FIXED = 2, TYPE_DYNAMIC = 3, TYPE_DIFFERENCING = 4 };
 #define MAX_SIZE (UINT64_C(1) << 53)
 #define MIN_BLOCK_BYTES 4096U
 #define MAX_BLOCK_BYTES (256U << 20)
-
-static uint32_t get32(const uint8_t *p)
-{
-	uint32_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return be32toh(value);
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-	uint64_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return be64toh(value);
-}
 
 /* The complement of the sum of all bytes but its own. */
 static bool sum_is_right(const uint8_t *raw, size_t length, size_t at)

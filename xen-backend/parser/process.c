@@ -478,8 +478,9 @@ static void *keep(void *arg)
 		end = now_ms();
 		if (end - start >= STABLE_MS)
 			rest = 0;
-		log_warn("datanode %s: the parser of its images is started again%s: %s", p->name,
-			 rest ? " after a pause" : "", p->last_end);
+		log_event(LOG_EVENT_PARSER_RESTARTED, LOG_LEVEL_WARN,
+			  "datanode %s: the parser of its images is started again%s: %s", p->name,
+			  rest ? " after a pause" : "", p->last_end);
 		p->state = rest ? STATE_WAITING : STATE_STARTING;
 		pthread_cond_broadcast(&p->changed);
 		while (!p->stop && rest && wait_until(p, end + rest))
