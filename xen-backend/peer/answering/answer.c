@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * answer.c - see answer.h.
+ *
+ * What the owner of a block has withdrawn is not answered, nor what the configuration does not allow
+ * that peer any more: that is looked at when the answer is ready.  Sending may wait for the peer, and no owner waits for that: an answer on its way belongs to a
+ * read that began before.
+ */
+#include "peer/answering/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block/block.h"
+#include "peer/answering/open_blocks.h"
+#include "ring/counters.h"
+
+#define PAGE 4096U
+
+static void release_message(struct outgoing *o)
+{
+	free(o);
+}
+
+static struct outgoing *message_new(void)
+{
+	struct outgoing *o = malloc(sizeof(*o) + MESSAGE_HEADER + sizeof(struct message_block));
+
+	if (!o)
+		return NULL;
+	*o = (struct outgoing){.release = release_message};
+	o->message = (uint8_t *)(o + 1);
+	return o;
+}
+
+struct buffer {
+	struct outgoing outgoing;
+	uint8_t *own_pages;
+};
+
+/* The data begins on a page. */
+struct outgoing *answer_buffer_new(uint8_t *pages)
+{
+	struct buffer *b = calloc(1, sizeof(*b));
+
+	if (b && !pages)
+		pages = b->own_pages = aligned_alloc(PAGE, ANSWER_BUFFER_BYTES);
+	if (!pages) {
+		free(b);
+		return NULL;
+	}
+	if (!b)
+		return NULL;
+	b->outgoing.message = pages + PAGE - MESSAGE_HEADER;
+	return &b->outgoing;
+}
+
+void answer_buffer_free(struct outgoing *buffer)
+{
+	struct buffer *b = (struct buffer *)buffer;
+
+	if (!b)
+		return;
+	free(b->own_pages);
+	free(b);
+}
+
+struct answer_request *answer_request_new(const struct message_header *h, const uint8_t *body,
+					  int *ret_error)
+{
+	bool opens = h->type == MESSAGE_OPEN;
+	struct answer_request *r = malloc(sizeof(*r) + (opens ? sizeof(r->open[0]) : 0));
+
+	*ret_error = -ENOMEM;
+	if (!r)
+		return NULL;
+	*r = (struct answer_request){.id = h->id, .type = h->type};
+	if (opens)
+		*ret_error = message_get_open(body, h->length, r->open);
+	else if (h->type == MESSAGE_READ)
+		*ret_error = message_get_read(body, h->length, &r->u.read);
+	else
+		*ret_error = message_get_handle(body, h->length, &r->u.handle);
+	if (!*ret_error)
+		return r;
+	free(r);
+	return NULL;
+}
+
+static struct outgoing *failure(const struct answer_client *c, const struct answer_request *r,
+				int error)
+{
+	struct outgoing *o = message_new();
+
+	counters_response(c->counters, 0, error);
+	if (o)
+		o->length = message_put_failed(o->message, r->id, error);
+	return o;
+}
+
+static struct outgoing *tell_block(const struct answer_request *r, enum message_type type,
+				   uint32_t handle, const struct block_info *info)
+{
+	struct message_block m = {handle, info->flags & VREAD_BLOCK_FINALIZED, info->length,
+				  info->genstamp};
+	struct outgoing *o = message_new();
+
+	if (o)
+		o->length = message_put_block(o->message, type, r->id, &m);
+	return o;
+}
+
+/* Whether its owner and the configuration let it be answered, as of now. */
+static bool may_be_answered(const struct answer_client *c, struct block_handle *block)
+{
+	bool may;
+
+	if (!block_is_allowed(block, c->policy))
+		return false;
+	may = block_hold(block);
+	block_release(block);
+	return may;
+}
+
+static struct outgoing *do_open(const struct answer_client *c, const struct answer_request *r)
+{
+	const struct message_open *m = r->open;
+	struct block_name name = {
+		.pool_id = m->pool_id,
+		.block_id = m->block_id,
+		.genstamp = m->genstamp,
+		.visible_length = m->visible_length,
+		.storage_ids = m->storage_ids,
+		.num_storages = m->num_storages,
+		.token = m->token,
+		.token_length = m->token_length,
+		.client = c->fair,
+	};
+	struct block_handle *block;
+	struct block_info info;
+	uint32_t handle;
+	int error = block_open(c->store, c->policy, &name, &block, &info);
+
+	if (error)
+		return failure(c, r, error);
+	error = may_be_answered(c, block) ? open_blocks_add(c->blocks, block, &handle) : -ENOENT;
+	if (error) {
+		block_close(block);
+		return failure(c, r, error);
+	}
+	counters_response(c->counters, VREAD_OP_OPEN, 0);
+	return tell_block(r, MESSAGE_OPENED, handle, &info);
+}
+
+static struct outgoing *do_stat(const struct answer_client *c, const struct answer_request *r)
+{
+	struct block_handle *block = open_blocks_get(c->blocks, r->u.handle);
+	struct block_info info;
+	int error = block ? block_stat(block, &info) : -EBADF;
+
+	if (!error && !may_be_answered(c, block))
+		error = -EAGAIN;
+	if (block)
+		open_blocks_put(c->blocks, r->u.handle);
+	return error ? failure(c, r, error) : tell_block(r, MESSAGE_STATED, 0, &info);
+}
+
+/* The next piece of the block, or negative errno. */
+static ssize_t read_piece(const struct answer_client *c, const struct message_read *m,
+			  uint8_t *bytes, uint32_t length)
+{
+	struct block_handle *block = open_blocks_get(c->blocks, m->handle);
+	ssize_t n;
+
+	if (!block)
+		return -EBADF;
+	n = block_read(block, m->offset, bytes, length);
+	if (n >= 0 && !may_be_answered(c, block))
+		n = -EAGAIN;
+	open_blocks_put(c->blocks, m->handle);
+	return n;
+}
+
+static struct outgoing *do_read(const struct answer_client *c, struct answer_request *r,
+				struct outgoing *buffer, bool *ret_more)
+{
+	struct message_read *m = &r->u.read;
+	uint32_t length = m->length < MESSAGE_MAX_DATA ? m->length : MESSAGE_MAX_DATA;
+	ssize_t n = read_piece(c, m, buffer->message + MESSAGE_HEADER, length);
+
+	if (n < 0)
+		return failure(c, r, (int)n);
+	m->length -= (uint32_t)n;
+	m->offset += (uint64_t)n;
+	r->status += (uint32_t)n;
+	*ret_more = (uint32_t)n == length && m->length;
+	if (!*ret_more)
+		counters_response(c->counters, VREAD_OP_READ, (int32_t)r->status);
+	buffer->length =
+		message_put_data(buffer->message, r->id, (uint32_t)n, *ret_more) + (size_t)n;
+	return buffer;
+}
+
+void answer_drop(const struct answer_client *c, const struct answer_request *r, struct outgoing *o)
+{
+	struct message_header h;
+	struct message_block block;
+
+	if (r->type == MESSAGE_OPEN && message_get_header(o->message, &h) == 0 &&
+	    h.type == MESSAGE_OPENED &&
+	    message_get_block(o->message + MESSAGE_HEADER, h.length, &block) == 0)
+		open_blocks_close(c->blocks, block.handle);
+	o->release(o);
+}
+
+struct outgoing *answer_request(const struct answer_client *c, struct answer_request *r,
+				struct outgoing *buffer, bool *ret_more)
+{
+	*ret_more = false;
+	switch (r->type) {
+	case MESSAGE_OPEN:
+		return do_open(c, r);
+	case MESSAGE_READ:
+		return do_read(c, r, buffer, ret_more);
+	default:
+		return do_stat(c, r);
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * buffers.c - what READs are answered from.
+ *
+ * A buffer is taken before the answer is begun, and given back when the peer has all of it.  Buffers
+ * stay while there is work, since their pages cost more to get than to fill; where a device reads
+ * them, all are in memory that it knows.
+ */
+#include "peer/answering/server_private.h"
+
+#include "base/clock.h"
+
+/* The one who has it sent it, or is gone. */
+static void release_buffer(struct outgoing *o)
+{
+	struct piece *p = o->owner;
+	struct conn *c = p->conn;
+	struct peer_server *s = c->server;
+
+	pthread_mutex_lock(&s->lock);
+	p->conn = NULL;
+	s->pieces_used--;
+	c->buffers--;
+	c->moved = clock_ms();
+	conn_set_ready(c);
+	if (s->first_ready) /* which may have waited for a buffer */
+		pthread_cond_signal(&s->work);
+	pthread_mutex_unlock(&s->lock);
+}
+
+unsigned server_buffers_each(const struct peer_server *s)
+{
+	return s->config->buffers / 4;
+}
+
+/* With the server's lock; there is one. */
+struct piece *piece_take(struct peer_server *s, struct conn *c)
+{
+	struct piece *p = s->pieces, *free_piece = NULL;
+
+	for (unsigned i = 0; i < s->config->buffers; i++) {
+		if (p[i].conn)
+			continue;
+		free_piece = &p[i];
+		if (p[i].buffer)
+			break;
+	}
+	free_piece->conn = c;
+	s->pieces_used++;
+	s->pieces_taken++;
+	c->buffers++;
+	return free_piece;
+}
+
+void server_free_buffers(struct peer_server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->config->buffers && s->pieces_taken == s->pieces_taken_before;
+	     i++)
+		if (!s->pieces[i].conn) {
+			answer_buffer_free(s->pieces[i].buffer);
+			s->pieces[i].buffer = NULL;
+		}
+	s->pieces_taken_before = s->pieces_taken;
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool piece_make_ready(struct piece *p)
+{
+	struct peer_server *s = p->conn->server;
+	size_t at = (size_t)(p - s->pieces) * ANSWER_BUFFER_BYTES;
+
+	if (!p->buffer)
+		p->buffer = answer_buffer_new(s->pages ? s->pages + at : NULL);
+	if (!p->buffer)
+		return false;
+	p->buffer->owner = p;
+	p->buffer->release = release_buffer;
+	return true;
+}
+
+/* Gives the buffer back unused. */
+void piece_put(struct piece *p)
+{
+	struct outgoing unused = {.owner = p};
+
+	release_buffer(&unused);
+}

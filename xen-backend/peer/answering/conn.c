@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * conn.c - a connection of a peer that asks, from being accepted to its end.
+ */
+#include "peer/answering/server_private.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "peer/answering/open_blocks.h"
+#include "peer/wire/socket.h"
+#include "peer/wire/tls.h"
+
+struct conn *conn_new(struct peer_server *s, int fd)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+	struct address peer = {.length = sizeof(peer.socket)};
+
+	if (c)
+		c->blocks = open_blocks_new();
+	if (!c || !c->blocks) {
+		free(c);
+		close(fd);
+		return NULL;
+	}
+	getpeername(fd, (struct sockaddr *)&peer.socket, &peer.length);
+	address_text(&peer, c->address);
+	socket_set_options(fd, SERVER_STUCK_TIMEOUT);
+	c->tls = tls_new(s->tls, fd, NULL);
+	if (!c->tls) {
+		open_blocks_free(c->blocks);
+		free(c);
+		return NULL;
+	}
+	c->server = s;
+	c->references = 1;
+	c->since = clock_ms();
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+void conn_unref(struct conn *c)
+{
+	struct peer_server *s = c->server;
+	bool last;
+
+	pthread_mutex_lock(&s->lock);
+	last = --c->references == 0;
+	pthread_mutex_unlock(&s->lock);
+	if (!last)
+		return;
+	open_blocks_free(c->blocks);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+__attribute__((format(printf, 2, 3))) void conn_refuse(struct conn *c, const char *format, ...)
+{
+	struct peer_server *s = c->server;
+	char text[160];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	log_warn("a connection of %s was refused: %s", c->address, text);
+	pthread_mutex_lock(&s->lock);
+	s->refused++;
+	snprintf(s->last_refused, sizeof(s->last_refused), "%s: %s", c->address, text);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* The thread's only.  Workers that are at it find no transport any more. */
+void conn_close(struct conn *c)
+{
+	struct peer_server *s = c->server;
+	struct answer_request *r;
+
+	pthread_mutex_lock(&s->lock);
+	c->closed = true;
+	conn_set_unready(c);
+	while ((r = conn_take_request(c)))
+		free(r);
+	s->num_conns--;
+	if (c->have_hello)
+		c->client->connections--;
+	pthread_mutex_unlock(&s->lock);
+
+	pthread_mutex_lock(&c->lock);
+	if (c->transport)
+		c->transport->ops->free(c->transport);
+	c->transport = NULL;
+	pthread_mutex_unlock(&c->lock);
+	tls_free(c->tls);
+	c->tls = NULL;
+
+	if (!c->have_hello)
+		s->num_strangers--;
+	pthread_mutex_lock(&s->lock);
+	if (c->previous)
+		c->previous->next = c->next;
+	else
+		s->conns = c->next;
+	if (c->next)
+		c->next->previous = c->previous;
+	pthread_mutex_unlock(&s->lock);
+	conn_unref(c);
+}
+
+struct conn *server_oldest(const struct peer_server *s, const struct client *client)
+{
+	struct conn *oldest = NULL;
+
+	for (struct conn *c = s->conns; c; c = c->next)
+		if (c->since && c->have_hello == (client != NULL) &&
+		    (!client || c->client == client))
+			oldest = c;
+	return oldest;
+}
+
+/* What the thread polls for; with the connection's lock. */
+void conn_update_events(struct conn *c)
+{
+	struct pollfd fds[TRANSPORT_MAX_FDS];
+	struct epoll_event e = {.data.ptr = c};
+
+	c->transport->ops->poll(c->transport, fds);
+	e.events = EPOLLIN | (fds[0].events & POLLOUT ? EPOLLOUT : 0U);
+	epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, fds[0].fd, &e);
+}
+
+/* With the connection's lock: sends what can be sent.  A failure is found out by the thread. */
+void conn_flush(struct conn *c)
+{
+	bool blocked;
+
+	if (c->transport->ops->flush(c->transport) < 0)
+		return;
+	blocked = !c->transport->ops->is_flushed(c->transport);
+	if (blocked && !c->blocked) {
+		pthread_mutex_lock(&c->server->lock);
+		c->moved = clock_ms();
+		pthread_mutex_unlock(&c->server->lock);
+	}
+	if (blocked != c->blocked) {
+		c->blocked = blocked;
+		conn_update_events(c);
+	}
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * receiver.c - the thread that accepts, authenticates and receives.
+ *
+ * It never waits for a peer or a disk.  Twice a second it looks for connections that say no hello, or
+ * do not take what they asked for, and whether there are storages to be told of.  A change of the
+ * configuration wakes it.
+ */
+#include "peer/answering/server_private.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/unix_listen.h"
+#include "peer/wire/stream.h"
+#include "peer/wire/tls.h"
+
+#define HELLO_TIMEOUT 5000U /* ms */
+#define TICK 500            /* ms */
+
+/* 1: done; 0: goes on; negative: refused. */
+static int shake_hands(struct conn *c)
+{
+	struct epoll_event e = {.data.ptr = c};
+	struct tls *tls = c->tls;
+	int r = tls_handshake(tls);
+
+	if (r < 0)
+		conn_refuse(c, "%s", tls_error(tls));
+	e.events = EPOLLIN | (tls_wants(tls) & POLLOUT ? EPOLLOUT : 0U);
+	epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, tls_fd(tls), &e);
+	if (r <= 0)
+		return r;
+	c->client = server_find_client(c->server, tls);
+	if (!c->client) {
+		conn_refuse(
+			c,
+			"its certificate names no [peer] of this host's configuration, or several");
+		return -EACCES;
+	}
+	if (tls_export(tls, RDMA_SECRET_LABEL, (uint8_t *)&c->secret, sizeof(c->secret)))
+		return -EIO;
+	c->tls = NULL;
+	c->transport = stream_new(tls, &server_transport_user, c);
+	return c->transport ? 1 : -ENOMEM;
+}
+
+/* Negative: it is over. */
+static int advance(struct conn *c)
+{
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	do
+		r = c->transport->ops->advance(c->transport);
+	while (r > 0);
+	if (!r) {
+		conn_flush(c);
+		conn_update_events(c);
+	} else if (r != -ESHUTDOWN && c->have_hello) {
+		log_warn("peer %s, from %s: %s", c->client->name, c->address,
+			 c->transport->error[0] ? c->transport->error : strerror(-r));
+	} else if (r != -ESHUTDOWN) {
+		conn_refuse(c, "%s", c->transport->error[0] ? c->transport->error : strerror(-r));
+	}
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}
+
+static void on_conn(struct conn *c)
+{
+	int r = c->transport ? 1 : shake_hands(c);
+
+	if (r > 0)
+		r = advance(c);
+	if (r < 0)
+		conn_close(c);
+}
+
+static void on_accept(struct peer_server *s)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	int fd = unix_accept(s->listener, &s->spare_fd);
+	struct conn *c = fd < 0 ? NULL : conn_new(s, fd);
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&s->lock);
+	c->next = s->conns;
+	if (s->conns)
+		s->conns->previous = c;
+	s->conns = c;
+	s->num_conns++;
+	pthread_mutex_unlock(&s->lock);
+	if (++s->num_strangers > SERVER_MAX_STRANGERS) {
+		struct conn *oldest = server_oldest(s, NULL);
+
+		conn_refuse(oldest, "no hello yet, and more than %u others wait to say it",
+			    SERVER_MAX_STRANGERS);
+		conn_close(oldest);
+	}
+	e.data.ptr = c;
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0)
+		conn_close(c);
+}
+
+static bool is_stuck(struct conn *c, uint64_t now)
+{
+	struct peer_server *s = c->server;
+	uint64_t moved;
+	bool blocked;
+
+	if (c->since == 0)
+		return true;
+	if (!c->have_hello)
+		return now - c->since > HELLO_TIMEOUT;
+	pthread_mutex_lock(&c->lock);
+	blocked = c->blocked;
+	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&s->lock);
+	moved = c->moved;
+	pthread_mutex_unlock(&s->lock);
+	return blocked &&
+	       moved + SERVER_STUCK_TIMEOUT < now; /* it may have moved since now was asked */
+}
+
+/* again: tell them in any case. */
+static void announce_changes(struct peer_server *s, bool again)
+{
+	bool changed = server_storages_changed(s) || again;
+
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
+		c->announce_due = c->announce_due || changed;
+		if (conn_announce_change(c) < 0)
+			conn_close(c);
+	}
+}
+
+/* Whether it would be accepted now. */
+static bool is_still_accepted(struct conn *c)
+{
+	int r = 0;
+
+	if (!c->have_hello)
+		return true;
+	pthread_mutex_lock(&c->lock);
+	r = c->transport->ops->recheck(c->transport);
+	pthread_mutex_unlock(&c->lock);
+	if (r)
+		conn_refuse(c, "%s, while it was connected", c->transport->error);
+	return r == 0;
+}
+
+static void on_tick(struct peer_server *s)
+{
+	uint64_t now = clock_ms();
+
+	server_free_buffers(s);
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
+		if (is_stuck(c, now))
+			conn_refuse(c, c->have_hello
+					       ? "it takes no answers, or has too many connections"
+					       : "no hello");
+		else if (is_still_accepted(c))
+			continue;
+		conn_close(c);
+	}
+}
+
+static void say_goodbye(struct conn *c)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->transport)
+		c->transport->ops->shutdown(c->transport);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* The server is to end, or the configuration has changed. */
+static void on_wake(struct peer_server *s)
+{
+	uint64_t woken;
+
+	if (read(s->wake, &woken, sizeof(woken)) < 0)
+		return;
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
+		if (!c->client || !atomic_load(&c->client->removed))
+			continue;
+		conn_refuse(c, "[peer %s] is not configured any more", c->client->name);
+		say_goodbye(c);
+		conn_close(c);
+	}
+	announce_changes(s, true);
+}
+
+void *server_receive(void *arg)
+{
+	struct peer_server *s = arg;
+	uint64_t ticked = clock_ms();
+	bool stopping = false;
+
+	while (!stopping) {
+		struct epoll_event e;
+		int n = epoll_wait(s->epoll, &e, 1, TICK); /* one: on_conn() may end others */
+
+		if (n > 0 && e.data.ptr == &s->listener)
+			on_accept(s);
+		else if (n > 0 && e.data.ptr == &s->rdma)
+			rdma_listener_process(s->rdma);
+		else if (n > 0 && e.data.ptr == &s->wake)
+			on_wake(s);
+		else if (n > 0)
+			on_conn(e.data.ptr);
+		if (clock_ms() - ticked >= TICK) {
+			on_tick(s);
+			announce_changes(s, false);
+			ticked = clock_ms();
+		}
+		pthread_mutex_lock(&s->lock);
+		stopping = s->stopping;
+		pthread_mutex_unlock(&s->lock);
+	}
+	while (s->conns) {
+		say_goodbye(s->conns);
+		conn_close(s->conns);
+	}
+	return NULL;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * requests.c - what a peer says: a hello, then requests, of which it has so many under way as it was
+ * given credits.
+ *
+ * A message that should not be there ends the connection.
+ */
+#include "peer/answering/server_private.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/log.h"
+#include "peer/answering/open_blocks.h"
+#include "peer/wire/message.h"
+
+#define MAX_EACH 4U /* connections of one peer: those of before it was restarted */
+
+/* The way both can use; 0: there is none. */
+static unsigned choose_transport(const struct peer_server *s, unsigned asked)
+{
+	if (s->rdma && (asked & MESSAGE_TRANSPORT_RDMA))
+		return MESSAGE_TRANSPORT_RDMA;
+	return asked & s->config->transports & MESSAGE_TRANSPORT_TLS;
+}
+
+/* From here on the peer may dial; it is told so next.  The stream belongs to what is made of it. */
+static int await_rdma(struct conn *c)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+	struct pollfd fds[TRANSPORT_MAX_FDS];
+	struct rdma_awaited *awaited;
+	struct transport *t;
+
+	if (rdma_await(c->server->rdma, &c->secret, &awaited))
+		return -ENOMEM;
+	t = rdma_answer(awaited, SERVER_CREDITS, c->transport);
+	if (!t)
+		return -ENOMEM;
+	c->transport = t;
+	for (unsigned i = 1, n = t->ops->poll(t, fds); i < n; i++)
+		if (epoll_ctl(c->server->epoll, EPOLL_CTL_ADD, fds[i].fd, &e) < 0)
+			return -errno;
+	return 0;
+}
+
+static int take_hello(struct conn *c, const struct message_header *h, const uint8_t *body)
+{
+	struct peer_server *s = c->server;
+	struct message_hello asked, m = {MESSAGE_VERSION, 0, SERVER_CREDITS};
+	uint8_t message[MESSAGE_MAX];
+	unsigned connections;
+	int r;
+
+	if (c->have_hello || message_get_hello(body, h->length, &asked))
+		return -EPROTO;
+	m.transports = (uint16_t)choose_transport(s, asked.transports);
+	r = m.transports == MESSAGE_TRANSPORT_RDMA ? await_rdma(c) : 0;
+	if (!r)
+		r = transport_send_copy(c->transport, message, message_put_hello(message, &m));
+	/* Where nothing is in common the hello says so, and the peer goes. */
+	if (r || asked.version != MESSAGE_VERSION || !m.transports)
+		return r;
+	s->num_strangers--;
+	pthread_mutex_lock(&s->lock);
+	c->have_hello = true;
+	connections = ++c->client->connections;
+	pthread_mutex_unlock(&s->lock);
+	if (connections > MAX_EACH)
+		server_oldest(s, c->client)->since = 0; /* at the next tick: it may be this one */
+	log_debug("peer %s: connected from %s", c->client->name, c->address);
+	return conn_announce(c);
+}
+
+static int take_request_message(struct conn *c, const struct message_header *h, const uint8_t *body)
+{
+	struct peer_server *s = c->server;
+	struct answer_request *r;
+	int error;
+
+	r = answer_request_new(h, body, &error);
+	if (!r)
+		return error;
+	pthread_mutex_lock(&s->lock);
+	error = c->requests == SERVER_CREDITS ? -EPROTO : 0;
+	if (!error) {
+		c->requests++;
+		conn_append_request(c, r);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (error)
+		free(r);
+	return error;
+}
+
+/* The answer to a CANCEL is that of what it cancels; if that is on its way already it needs none. */
+static int cancel(struct conn *c, uint64_t id)
+{
+	struct peer_server *s = c->server;
+	uint8_t message[MESSAGE_MAX];
+	bool answered;
+
+	pthread_mutex_lock(&s->lock);
+	answered = !conn_cancel_request(c, id);
+	if (!answered)
+		c->requests--;
+	pthread_mutex_unlock(&s->lock);
+	if (answered)
+		return 0;
+	counters_response(&c->client->counters, 0, -ECANCELED);
+	return transport_send_copy(c->transport, message, message_put_failed(message, id, -EAGAIN));
+}
+
+static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *body)
+{
+	struct conn *c = ctx;
+	uint32_t handle;
+
+	if (h->type == MESSAGE_HELLO)
+		return take_hello(c, h, body);
+	if (!c->have_hello)
+		return -EPROTO;
+	switch (h->type) {
+	case MESSAGE_OPEN:
+	case MESSAGE_READ:
+	case MESSAGE_STAT:
+		return take_request_message(c, h, body);
+	case MESSAGE_CLOSE:
+		if (message_get_handle(body, h->length, &handle))
+			return -EPROTO;
+		return open_blocks_close(c->blocks, handle) ? 0 : -EPROTO;
+	case MESSAGE_CANCEL:
+		return cancel(c, h->id);
+	default: /* only an answer */
+		return -EPROTO;
+	}
+}
+
+/* Nobody sends data to the one who answers. */
+static int on_place(void *ctx, const struct message_header *h, uint8_t **ret_place)
+{
+	(void)ctx, (void)h, (void)ret_place;
+	return -EPROTO;
+}
+
+const struct transport_user server_transport_user = {.arrived = on_arrived, .place = on_place};

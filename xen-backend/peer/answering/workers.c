@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * workers.c - requests are carried out, and answered, by a few threads.
+ *
+ * What is cancelled is answered by the receiver, also while a worker is at it: whose answer is sent
+ * is decided with the connection's lock.
+ */
+#include "peer/answering/server_private.h"
+
+#include <stdlib.h>
+
+/* The next request, and a buffer for its answer; false: the end. */
+static bool next_job(struct peer_server *s, struct conn **ret_conn, struct answer_request **ret,
+		     struct piece **ret_piece)
+{
+	struct conn *c = NULL;
+	bool found;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->stopping && !(c = server_take_ready(s)))
+		pthread_cond_wait(&s->work, &s->lock);
+	found = !s->stopping;
+	if (found) {
+		*ret_conn = c;
+		*ret = conn_begin_request(c);
+		*ret_piece = piece_take(s, c);
+		c->references++;
+		conn_set_ready(c);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
+/* With the connection's lock. */
+static void send_answer(struct conn *c, struct outgoing *o)
+{
+	if (c->transport) {
+		c->transport->ops->send(c->transport, o);
+		conn_flush(c);
+	} else {
+		o->release(o);
+	}
+}
+
+/* Whether it is to be answered further, after what was sent of it. */
+static bool goes_on(struct conn *c, struct answer_request *r, bool more)
+{
+	pthread_mutex_lock(&c->server->lock);
+	more = more && !r->cancelled && !c->closed;
+	if (more)
+		conn_append_request(c, r);
+	pthread_mutex_unlock(&c->server->lock);
+	return more;
+}
+
+/* What a worker has of an answer, unless it was cancelled meanwhile.  Its end is noted before it is
+ * sent: its credit may be used again as soon as it is there. */
+static void deliver(const struct answer_client *client, struct conn *c, struct answer_request *r,
+		    struct outgoing *o, bool more)
+{
+	struct peer_server *s = c->server;
+
+	pthread_mutex_lock(&c->lock);
+	pthread_mutex_lock(&s->lock);
+	conn_leave_request(c, r);
+	if (!more && !r->cancelled)
+		c->requests--;
+	pthread_mutex_unlock(&s->lock);
+	if (o && r->cancelled)
+		answer_drop(client, r, o);
+	else if (o)
+		send_answer(c, o);
+	more = goes_on(c, r, more);
+	pthread_mutex_unlock(&c->lock);
+	if (!more)
+		free(r);
+}
+
+static void do_job(struct conn *c, struct answer_request *r, struct piece *p)
+{
+	struct answer_client client = {c->server->store, c->client->policy, c->blocks, c->client,
+				       &c->client->counters};
+	struct outgoing *o = NULL;
+	bool more = false;
+
+	if (piece_make_ready(p))
+		o = answer_request(&client, r, p->buffer, &more);
+	if (o != p->buffer || !o)
+		piece_put(p);
+	deliver(&client, c, r, o, more);
+}
+
+void *server_work(void *arg)
+{
+	struct peer_server *s = arg;
+	struct answer_request *r;
+	struct piece *p;
+	struct conn *c;
+
+	while (next_job(s, &c, &r, &p)) {
+		do_job(c, r, p);
+		conn_unref(c);
+	}
+	return NULL;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * connection.c - a link's thread: a connection from its beginning to its end, and the pause after
+ * one that link_failed.
+ *
+ * The thread ends with its connection, be it idle or link_failed.  What is asked while an idle one is
+ * being closed, or one to where the peer is no more, makes another on the same thread.
+ */
+#include "peer/asking/link_private.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define CHECK_PAUSE 1000U /* ms between questions whether the peer is still accepted */
+#define FIRST_PAUSE 100U  /* ms */
+#define LONGEST_PAUSE 30000U
+
+__attribute__((format(printf, 3, 4))) int link_failed(struct link *l, int error, const char *format,
+						      ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(l->error, sizeof(l->error), format, ap);
+	va_end(ap);
+	return error;
+}
+
+/* Waits for the connection's descriptors or to be woken: 0, or -ECANCELED: the link is freed. */
+int link_wait_ready(struct link *l, struct pollfd *fds, unsigned num_fds, uint64_t until)
+{
+	uint64_t now = clock_ms(), woken;
+	bool stopping;
+
+	fds[num_fds] = (struct pollfd){.fd = l->wake, .events = POLLIN};
+	poll(fds, num_fds + 1, until > now ? (int)(until - now) : 0);
+	if (fds[num_fds].revents && read(l->wake, &woken, sizeof(woken)) < 0 && errno != EAGAIN)
+		return link_failed(l, -errno, "eventfd: %s", strerror(errno));
+	pthread_mutex_lock(&l->lock);
+	stopping = l->stopping;
+	pthread_mutex_unlock(&l->lock);
+	return stopping ? link_failed(l, -ECANCELED, "vreadd is ending") : 0;
+}
+
+static bool is_silent(const struct link_request *r, void *unused)
+{
+	(void)unused;
+	return r->silent;
+}
+
+/* Whether there is nothing to do and has been nothing for long; then nothing can be asked of this
+ * connection any more. */
+static bool end_if_idle(struct link *l, bool at_once)
+{
+	struct link_request *chain;
+	bool idle;
+
+	if (l->used || !l->have_hello)
+		return false;
+	if (!at_once && (!l->transport->ops->is_flushed(l->transport) ||
+			 clock_ms() - l->last_use < 1000ULL * l->settings.idle_timeout))
+		return false;
+	pthread_mutex_lock(&l->lock);
+	/* What has no answer needs no connection that is over. */
+	chain = at_once ? request_queue_pick(&l->queue, is_silent, NULL) : NULL;
+	idle = !l->queue.first;
+	if (idle)
+		l->state = LINK_CLOSING;
+	pthread_mutex_unlock(&l->lock);
+	request_chain_end(chain, -ENOTCONN);
+	return idle;
+}
+
+/* How one of the transport's functions ended. */
+static int moved(struct link *l, int r)
+{
+	if (r < 0 && l->transport->error[0] && !l->error[0])
+		link_failed(l, r, "%s", l->transport->error);
+	return r;
+}
+
+/* Moves what can be moved: as the transport's advance(). */
+static int advance(struct link *l)
+{
+	struct transport *t = l->transport;
+	int more = moved(l, t->ops->advance(t));
+	int r = more < 0 || !l->have_hello ? 0 : link_send_queued(l);
+
+	if (more < 0)
+		return more;
+	if (!r)
+		r = moved(l, t->ops->flush(t));
+	return r ? r : more;
+}
+
+/* The peer has ended, or was ended: no failure as long as it owed nothing. */
+static bool is_end(int error)
+{
+	return error == -ESHUTDOWN || error == -ECONNRESET;
+}
+
+/* Its certificate may have expired, or been revoked. */
+static int check_peer(struct link *l)
+{
+	struct transport *t = l->transport;
+
+	if (clock_ms() - l->checked < CHECK_PAUSE)
+		return 0;
+	l->checked = clock_ms();
+	return t->ops->recheck(t) ? link_failed(l, -EACCES, "not accepted as %s any more: %s",
+						l->settings.name, t->error)
+				  : 0;
+}
+
+/* Serves until the link is idle (0) or the connection is over (negative errno). */
+static int serve(struct link *l, uint64_t hello_deadline)
+{
+	struct pollfd fds[TRANSPORT_MAX_FDS + 1];
+	uint64_t next;
+	int more, r;
+
+	for (;;) {
+		r = link_end_stopped(l);
+		if (r)
+			return r;
+		more = advance(l);
+		if (more < 0)
+			return is_end(more) && end_if_idle(l, true) ? 0 : more;
+		link_note_way(l);
+		r = link_end_overdue(l, &next);
+		if (!r)
+			r = check_peer(l);
+		if (!r && !l->have_hello && clock_ms() >= hello_deadline)
+			r = link_failed(l, -ETIMEDOUT, "no hello within %u ms",
+					l->settings.answer_timeout);
+		if (r)
+			return r;
+		if (end_if_idle(l, false))
+			return 0;
+		r = link_wait_ready(l, fds, l->transport->ops->poll(l->transport, fds),
+				    more ? 0 : next);
+		if (r)
+			return r;
+	}
+}
+
+static uint64_t jittered(uint64_t pause)
+{
+	uint16_t noise = 0;
+
+	if (getrandom(&noise, sizeof(noise), GRND_NONBLOCK) < 0)
+		noise = 0x8000;
+	return pause * 3 / 4 + pause * noise / 2 / UINT16_MAX;
+}
+
+/* The connection, if there is one, has link_failed: with the lock, what is left to be told. */
+static struct link_request *back_off(struct link *l)
+{
+	l->pause = l->pause ? 2 * l->pause : FIRST_PAUSE;
+	if (l->pause > LONGEST_PAUSE)
+		l->pause = LONGEST_PAUSE;
+	l->may_connect = clock_ms() + jittered(l->pause);
+	l->state = LINK_BACKING_OFF;
+	l->failures++;
+	memcpy(l->last_error, l->error, sizeof(l->last_error));
+	return request_queue_pick(&l->queue, request_is_any, NULL);
+}
+
+static void close_connection(struct link *l, bool orderly)
+{
+	if (!l->transport)
+		return;
+	if (orderly)
+		l->transport->ops->shutdown(l->transport);
+	pthread_mutex_lock(&l->lock);
+	link_count_rdma(l);
+	pthread_mutex_unlock(&l->lock);
+	link_end_rdma(l);
+	l->transport->ops->free(l->transport);
+	l->transport = NULL;
+}
+
+static bool is_bound(const struct link_request *r, void *unused)
+{
+	(void)unused;
+	return r->epoch != 0;
+}
+
+/* With the lock: the same of a connection that has not failed.  What can be asked of another waits for it. */
+static struct link_request *let_go(struct link *l, int why)
+{
+	bool ends = why == -ECANCELED || !l->have_address;
+
+	l->state = ends ? LINK_IDLE : LINK_CLOSING;
+	return request_queue_pick(&l->queue, ends ? request_is_any : is_bound, NULL);
+}
+
+/* From here on nothing can land anywhere. */
+static void fail_all(struct link *l, int why)
+{
+	struct link_request *chain;
+	bool failed = why != -ECANCELED && why != -ESTALE;
+
+	pthread_mutex_lock(&l->lock);
+	chain = failed ? back_off(l) : let_go(l, why);
+	pthread_mutex_unlock(&l->lock);
+	if (failed)
+		log_event(LOG_EVENT_PEER_FAILED, LOG_LEVEL_WARN, "peer %s: %s", l->settings.name,
+			  l->error);
+	for (unsigned i = 0; i < l->credits; i++)
+		if (l->slots[i].id)
+			link_settle(l, &l->slots[i], -ENOTCONN, NULL);
+	request_chain_end(chain, -ENOTCONN);
+}
+
+/* Where it goes to. */
+static int take_address(struct link *l)
+{
+	int r;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->moved)
+		l->no_rdma_until = 0;
+	l->moved = false;
+	l->to = l->address;
+	r = l->have_address ? 0 : -ESTALE;
+	pthread_mutex_unlock(&l->lock);
+	return r;
+}
+
+/* One connection, from its beginning to its end. */
+static void connection(struct link *l)
+{
+	uint64_t deadline = clock_ms() + l->settings.answer_timeout;
+	int r;
+
+	l->error[0] = '\0';
+	l->last_use = clock_ms();
+	r = take_address(l);
+	if (!r)
+		r = link_open_connection(l, deadline);
+	if (!r)
+		r = serve(l, deadline);
+	close_connection(l, r == 0 || r == -ECANCELED || r == -ESTALE);
+	if (r)
+		fail_all(l, r);
+	free(l->slots);
+	l->slots = NULL;
+	l->credits = l->used = 0;
+	l->have_hello = false;
+}
+
+/* With the lock. */
+void link_begin_connection(struct link *l)
+{
+	l->state = LINK_CONNECTING;
+	l->epoch++;
+	l->connects++;
+}
+
+/* Whether something was asked while an idle connection was being closed: with the lock. */
+static bool goes_on(struct link *l)
+{
+	if (l->state != LINK_CLOSING || l->stopping)
+		return false;
+	l->state = LINK_IDLE;
+	if (!l->queue.first || !l->have_address)
+		return false;
+	link_begin_connection(l);
+	return true;
+}
+
+void *link_run(void *arg)
+{
+	struct link *l = arg;
+	struct link_request *chain;
+	bool again;
+
+	do {
+		connection(l);
+		pthread_mutex_lock(&l->lock);
+		again = goes_on(l);
+		if (again)
+			pthread_mutex_unlock(&l->lock);
+	} while (again);
+	close(l->wake);
+	l->wake = -1;
+	if (l->moved && l->state == LINK_BACKING_OFF) /* not from where it is now */
+		l->state = LINK_IDLE;
+	l->moved = false;
+	chain = request_queue_pick(&l->queue, request_is_any, NULL);
+	pthread_mutex_unlock(&l->lock); /* what is asked from here on joins this thread */
+	request_chain_end(chain, -ENOTCONN);
+	return NULL;
+}

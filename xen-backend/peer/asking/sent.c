@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sent.c - what was sent and is not answered yet.
+ *
+ * An id is a slot of the table and a count of its uses, so an answer that comes twice, or too
+ * late, names nothing.  There are as many slots as the peer gave credits.
+ */
+#include "peer/asking/link_private.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+#define SLOT_BITS 16
+
+/* With the lock. */
+void link_count_rdma(struct link *l)
+{
+	struct rdma_counters now;
+
+	if (!l->by_rdma || !l->transport)
+		return;
+	rdma_counters(l->transport, &now);
+	l->direct += now.direct - l->counted.direct;
+	l->bounced += now.bounced - l->counted.bounced;
+	l->counted = now;
+}
+
+/* Ends what r asked; the slot is free for another. */
+void link_settle(struct link *l, struct link_slot *s, int error, const struct message_block *block)
+{
+	struct link_request *r = s->request;
+
+	s->request = NULL;
+	s->id = 0;
+	s->given_up = 0;
+	l->used--;
+	pthread_mutex_lock(&l->lock);
+	l->num_sent--;
+	if (r && !error)
+		l->bytes += r->placed;
+	if (!error)
+		l->pause = 0;
+	link_count_rdma(l);
+	pthread_mutex_unlock(&l->lock);
+	l->last_use = clock_ms();
+	if (r)
+		r->done(r, error, block);
+}
+
+struct link_slot *link_find_slot(struct link *l, uint64_t id)
+{
+	uint64_t index = id & ((1U << SLOT_BITS) - 1);
+
+	if (id == 0 || index >= l->credits || l->slots[index].id != id)
+		return NULL;
+	return &l->slots[index];
+}
+
+int link_send(struct link *l, const uint8_t *message, size_t length)
+{
+	if (transport_send_copy(l->transport, message, length))
+		return link_failed(l, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int send_request(struct link *l, struct link_request *r)
+{
+	struct link_slot *s = l->slots;
+
+	if (r->silent) {
+		int error = link_send(l, r->message, r->length);
+
+		r->done(r, error ? -ENOTCONN : 0, NULL);
+		return error;
+	}
+	while (s->id)
+		s++;
+	s->id = ++s->use << SLOT_BITS | (uint64_t)(s - l->slots);
+	s->request = r;
+	s->sent = clock_ms();
+	s->deadline = r->expires;
+	l->used++;
+	pthread_mutex_lock(&l->lock);
+	l->num_sent++;
+	l->requests++;
+	pthread_mutex_unlock(&l->lock);
+	message_set_id(r->message, s->id);
+	return link_send(l, r->message, r->length);
+}
+
+/* As many as there are credits for. */
+int link_send_queued(struct link *l)
+{
+	while (l->used < l->credits) {
+		struct link_request *r;
+		uint64_t epoch;
+		int error;
+
+		pthread_mutex_lock(&l->lock);
+		r = l->moved ? NULL : request_queue_take(&l->queue); /* it waits for the next */
+		epoch = l->epoch;
+		pthread_mutex_unlock(&l->lock);
+		if (!r)
+			return 0;
+		if (r->epoch && r->epoch != epoch) {
+			r->done(r, -ENOTCONN, NULL);
+			continue;
+		}
+		error = send_request(l, r);
+		if (error)
+			return error;
+	}
+	return 0;
+}

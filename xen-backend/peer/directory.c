@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* directory.c - see directory.h. */
+#include "peer/directory.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 4096U
+
+struct directory_entry {
+	struct directory_entry *next;
+	_Atomic int peer;
+	_Atomic(const char *) datanode; /* one of the directory's names */
+	enum directory_source source;   /* with the lock */
+	uint64_t list;                  /* it was announced in; with the lock */
+	char storage[];
+};
+
+/* A datanode's name, kept for good: entries may be looked at any time. */
+struct name {
+	struct name *next;
+	char text[];
+};
+
+/* What a peer has brought by announcing it. */
+struct share {
+	unsigned storages, names;
+};
+
+struct directory {
+	pthread_mutex_t lock;
+	struct directory_entry *buckets[BUCKETS];
+	struct name *names;
+	struct share *shares; /* of each peer */
+	size_t count, num_names;
+};
+
+struct directory *directory_new(size_t num_peers)
+{
+	struct directory *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->shares = calloc(num_peers + 1, sizeof(*d->shares));
+	if (!d->shares) {
+		free(d);
+		return NULL;
+	}
+	pthread_mutex_init(&d->lock, NULL);
+	return d;
+}
+
+void directory_free(struct directory *d)
+{
+	if (!d)
+		return;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct directory_entry *e = d->buckets[i], *next; e; e = next) {
+			next = e->next;
+			free(e);
+		}
+	for (struct name *n = d->names, *next; n; n = next) {
+		next = n->next;
+		free(n);
+	}
+	free(d->shares);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+/* FNV-1a */
+static unsigned bucket_of(const char *text)
+{
+	uint32_t hash = 2166136261U;
+
+	while (*text)
+		hash = (hash ^ (uint8_t)*text++) * 16777619U;
+	return hash % BUCKETS;
+}
+
+/* With the lock. */
+static struct directory_entry *find(struct directory *d, const char *storage_id)
+{
+	struct directory_entry *e = d->buckets[bucket_of(storage_id)];
+
+	while (e && strcmp(e->storage, storage_id))
+		e = e->next;
+	return e;
+}
+
+/* With the lock.  There are few datanodes, whatever a peer says.  share: of who announces it, or NULL. */
+static int keep_name(struct directory *d, const char *text, struct share *share, const char **ret)
+{
+	struct name *n = d->names;
+	size_t size = strlen(text) + 1;
+
+	while (n && strcmp(n->text, text))
+		n = n->next;
+	if (n) {
+		*ret = n->text;
+		return 0;
+	}
+	if (d->num_names == DIRECTORY_MAX_DATANODES ||
+	    (share && share->names == DIRECTORY_MAX_NAMES_EACH))
+		return -ENOSPC;
+	n = malloc(sizeof(*n) + size);
+	if (!n)
+		return -ENOMEM;
+	memcpy(n->text, text, size);
+	n->next = d->names;
+	d->names = n;
+	d->num_names++;
+	if (share)
+		share->names++;
+	*ret = n->text;
+	return 0;
+}
+
+/* With the lock. */
+static int add(struct directory *d, const char *storage_id, struct share *share,
+	       struct directory_entry **ret)
+{
+	size_t size = strlen(storage_id) + 1;
+	struct directory_entry *e, **bucket = &d->buckets[bucket_of(storage_id)];
+
+	if (d->count == DIRECTORY_MAX || (share && share->storages == DIRECTORY_MAX_EACH))
+		return -ENOSPC;
+	e = malloc(sizeof(*e) + size);
+	if (!e)
+		return -ENOMEM;
+	*e = (struct directory_entry){.next = *bucket, .peer = DIRECTORY_NOWHERE};
+	memcpy(e->storage, storage_id, size);
+	*bucket = e;
+	d->count++;
+	if (share)
+		share->storages++;
+	*ret = e;
+	return 0;
+}
+
+static int set(struct directory *d, const char *storage_id, const char *datanode, int peer,
+	       enum directory_source source, uint64_t list)
+{
+	struct directory_entry *e = find(d, storage_id);
+	struct share *share = source == DIRECTORY_ANNOUNCED ? &d->shares[peer] : NULL;
+	const char *name;
+	int r;
+
+	if (e && e->source > source)
+		return -EPERM;
+	r = keep_name(d, datanode, share, &name);
+	if (!r && !e)
+		r = add(d, storage_id, share, &e);
+	if (r)
+		return r;
+	e->source = source;
+	e->list = list;
+	atomic_store(&e->datanode, name);
+	atomic_store(&e->peer, peer);
+	return 0;
+}
+
+int directory_set(struct directory *d, const char *storage_id, const char *datanode, int peer,
+		  enum directory_source source)
+{
+	int r;
+
+	pthread_mutex_lock(&d->lock);
+	r = set(d, storage_id, datanode, peer, source, 0);
+	pthread_mutex_unlock(&d->lock);
+	return r;
+}
+
+int directory_configure(struct directory *d, const char *storage_id, const char *datanode, int peer,
+			uint64_t list)
+{
+	int r;
+
+	pthread_mutex_lock(&d->lock);
+	r = set(d, storage_id, datanode, peer, DIRECTORY_CONFIGURED, list);
+	pthread_mutex_unlock(&d->lock);
+	return r;
+}
+
+int directory_announce(struct directory *d, const char *storage_id, const char *datanode, int peer,
+		       uint64_t list)
+{
+	int r;
+
+	pthread_mutex_lock(&d->lock);
+	r = set(d, storage_id, datanode, peer, DIRECTORY_ANNOUNCED, list);
+	pthread_mutex_unlock(&d->lock);
+	return r;
+}
+
+void directory_end_announcement(struct directory *d, int peer, uint64_t list)
+{
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+			if (e->source == DIRECTORY_ANNOUNCED && e->list != list &&
+			    atomic_load(&e->peer) == peer)
+				atomic_store(&e->peer, DIRECTORY_NOWHERE);
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* With the lock: anybody may say where it is. */
+static void forget(struct directory_entry *e)
+{
+	e->source = DIRECTORY_ANNOUNCED;
+	atomic_store(&e->peer, DIRECTORY_NOWHERE);
+}
+
+void directory_end_configuration(struct directory *d, uint64_t list)
+{
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+			if (e->source == DIRECTORY_CONFIGURED && e->list != list)
+				forget(e);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void directory_forget(struct directory *d, int peer)
+{
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+			if (atomic_load(&e->peer) == peer)
+				forget(e);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void directory_keep_announced(struct directory *d, int peer,
+			      bool (*may)(const void *ctx, const char *datanode), const void *ctx)
+{
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+			if (e->source == DIRECTORY_ANNOUNCED && atomic_load(&e->peer) == peer &&
+			    !may(ctx, atomic_load(&e->datanode)))
+				forget(e);
+	pthread_mutex_unlock(&d->lock);
+}
+
+struct directory_entry *directory_find(struct directory *d, const char *storage_id)
+{
+	struct directory_entry *e;
+
+	pthread_mutex_lock(&d->lock);
+	e = find(d, storage_id);
+	pthread_mutex_unlock(&d->lock);
+	return e;
+}
+
+int directory_peer(const struct directory_entry *e)
+{
+	return atomic_load(&e->peer);
+}
+
+const char *directory_datanode(const struct directory_entry *e)
+{
+	return atomic_load(&e->datanode);
+}
+
+const char *directory_storage(const struct directory_entry *e)
+{
+	return e->storage;
+}
+
+size_t directory_count(struct directory *d, int peer)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (const struct directory_entry *e = d->buckets[i]; e; e = e->next)
+			count += atomic_load(&e->peer) == peer;
+	pthread_mutex_unlock(&d->lock);
+	return count;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * learning.c - which storage is where, as peers say themselves.
+ *
+ * What a peer says counts as far as its datanodes allow; peers that may announce nothing are left
+ * alone.  The others are connected to in turn, every few minutes, which tells what is new there.  One that
+ * could not be heard yet is asked again when a read wants a storage that nobody is known to have, as often
+ * as its link's pauses allow; one that was heard is not, since it said what it has.
+ */
+#include "peer/peers_private.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "vreadif.h"
+
+#define LEARN_STEP (100 * 1000ULL)     /* us between peers asked what they have ... */
+#define LEARN_PAUSE (300000 * 1000ULL) /* ... and between rounds */
+#define WANTED_AT_ONCE 8U              /* peers a read that wants something may have asked ... */
+#define WANTED_PAUSE 100U              /* ... and ms until the next read may */
+
+/* Whether it is one of the names or patterns separated by spaces. */
+static bool matches(const void *all, const char *name)
+{
+	const char *patterns = all;
+	char pattern[VREAD_MAX_POOL_ID + 1];
+
+	while (*(patterns += strspn(patterns, " "))) {
+		size_t length = strcspn(patterns, " ");
+
+		if (length < sizeof(pattern)) {
+			memcpy(pattern, patterns, length);
+			pattern[length] = '\0';
+			if (fnmatch(pattern, name, 0) == 0)
+				return true;
+		}
+		patterns += length;
+	}
+	return false;
+}
+
+void peer_set_datanodes(struct peer *peer, char *datanodes)
+{
+	pthread_mutex_lock(&peer->lock);
+	free(peer->config.datanodes);
+	peer->config.datanodes = datanodes;
+	pthread_mutex_unlock(&peer->lock);
+	atomic_store(&peer->may_announce, datanodes[0]);
+	atomic_store(&peer->heard, false);
+	directory_keep_announced(peer->peers->directory, peer->number, matches, datanodes);
+}
+
+/* On the link's thread. */
+void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
+{
+	struct peer *peer = ctx;
+	uint64_t epoch = link_epoch(peer->link);
+
+	if (epoch != peer->list_epoch) { /* the last one may have been broken off */
+		peer->list_epoch = epoch;
+		peer->list++;
+	}
+	if (count == 0) {
+		directory_end_announcement(peer->peers->directory, peer->number, peer->list++);
+		atomic_store(&peer->heard, true);
+	}
+	pthread_mutex_lock(&peer->lock);
+	for (size_t i = 0; i < count; i++)
+		if (matches(peer->config.datanodes, s[i].datanode) &&
+		    directory_announce(peer->peers->directory, s[i].id, s[i].datanode, peer->number,
+				       peer->list) == 0)
+			atomic_fetch_add(&peer->announced, 1);
+		else
+			atomic_fetch_add(&peer->refused, 1);
+	pthread_mutex_unlock(&peer->lock);
+}
+
+/* The next peer that may announce something is connected to; those that may not are left alone. */
+static int on_learn(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct peers *p = userdata;
+	uint64_t pause = LEARN_STEP;
+
+	while (p->learn_next < p->num_peers && !p->peers[p->learn_next]->may_announce)
+		p->learn_next++;
+	if (p->learn_next < p->num_peers) {
+		link_wake(p->peers[p->learn_next++]->link);
+	} else {
+		p->learn_next = 0;
+		pause = LEARN_PAUSE;
+	}
+	if (sd_event_source_set_time(source, usec + pause) < 0)
+		return 0;
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int peers_learn(struct peers *p)
+{
+	int r;
+
+	p->learn_next = 0;
+	if (!p->event || !p->num_peers)
+		return 0;
+	if (!p->learn) {
+		r = sd_event_add_time_relative(p->event, &p->learn, CLOCK_MONOTONIC, LEARN_STEP, 0,
+					       on_learn, p);
+		return r < 0 ? r : 0;
+	}
+	r = sd_event_source_set_time_relative(p->learn, LEARN_STEP);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(p->learn, SD_EVENT_ONESHOT);
+	return r < 0 ? r : 0;
+}
+
+static bool may_be_asked(const struct peer *peer)
+{
+	return atomic_load(&peer->may_announce) && !atomic_load(&peer->heard) &&
+	       !link_is_down(peer->link);
+}
+
+void peers_learn_wanted(struct peers *p)
+{
+	uint64_t now = clock_ms(), not_before = atomic_load(&p->learn_wanted);
+	size_t num_peers = atomic_load(&p->num_peers);
+	unsigned woken = 0;
+
+	if (now < not_before ||
+	    !atomic_compare_exchange_strong(&p->learn_wanted, &not_before, now + WANTED_PAUSE))
+		return;
+	for (size_t i = 0; i < num_peers && woken < WANTED_AT_ONCE; i++) {
+		struct peer *peer = p->peers[atomic_fetch_add(&p->wanted_next, 1) % num_peers];
+
+		if (may_be_asked(peer)) {
+			link_wake(peer->link);
+			woken++;
+		}
+	}
+}

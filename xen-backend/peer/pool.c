@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Guests' pools, as the places of what peers send: see peer.h. */
+#include "peer/peers_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "peer/rdma/rdma.h"
+
+int peer_pool_new(struct peers *p, uint8_t *base, size_t length, struct peer_pool **ret)
+{
+	struct peer_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return -ENOMEM;
+	pool->peers = p;
+	pool->base = base;
+	pool->length = length;
+	if (p->rdma && rdma_memory_new(p->rdma, RDMA_ASKS, base, length, &pool->memory)) {
+		free(pool);
+		return -ENOMEM;
+	}
+	*ret = pool;
+	return 0;
+}
+
+void peer_pool_stop(struct peer_pool *pool)
+{
+	atomic_store(&pool->stopped, true);
+	for (size_t i = 0; i < pool->peers->num_peers; i++)
+		link_stop(pool->peers->peers[i]->link, pool);
+}
+
+/* Bytes land only for operations under way, of which there are none; and no device can reach it any
+ * more. */
+void peer_pool_free(struct peer_pool *pool)
+{
+	rdma_memory_free(pool->memory);
+	free(pool);
+}

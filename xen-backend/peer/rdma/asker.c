@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rdma/asker.c - READs that this host asks over a queue pair, and where their bytes arrive.
+ *
+ * A slot for each READ under way knows the place its bytes go to, which the other host's device writes to.
+ */
+#include "peer/rdma/transport_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct rdma_slot *free_slot(struct rdma_transport *t)
+{
+	for (unsigned i = 0; i < t->credits; i++)
+		if (!t->slots[i].used)
+			return &t->slots[i];
+	return NULL;
+}
+
+static void free_target(struct rdma_transport *t, struct rdma_slot *s)
+{
+	if (s->bounce >= 0)
+		rdma_bounce_give(&t->bounce, s->bounce);
+	s->used = false;
+}
+
+/* Where the other host is to write: the place itself, or a buffer if the device cannot reach it. */
+static int take_target(struct rdma_transport *t, struct rdma_slot *s, struct rdma_target *ret)
+{
+	struct rdma_device *d = rdma_end_device(t->end);
+	uint8_t *at = s->place;
+	int r = rdma_key_of(d, RDMA_ASKS, at, s->length, &ret->key);
+
+	s->bounce = -1;
+	if (r) {
+		s->bounce = rdma_bounce_take(&t->bounce, t->rdma, &at);
+		if (s->bounce < 0)
+			return s->bounce;
+		r = rdma_key_of(d, RDMA_ASKS, at, s->length, &ret->key);
+		if (r) {
+			rdma_bounce_give(&t->bounce, s->bounce);
+			return r;
+		}
+	}
+	ret->address = (uintptr_t)at;
+	ret->slot = (uint32_t)(s - t->slots);
+	return 0;
+}
+
+static int post_to(struct rdma_transport *t, struct rdma_slot *s, const struct outgoing *o)
+{
+	uint8_t message[RDMA_MESSAGE_BYTES];
+	struct rdma_target target;
+	int r = take_target(t, s, &target);
+
+	if (r)
+		return r == -EAGAIN
+			       ? r
+			       : rdma_transport_failed(t, r,
+						       "no memory that the other host can reach");
+	s->used = true;
+	r = rdma_end_send(t->end, message, rdma_put_read(message, o->message, &target));
+	if (r)
+		free_target(t, s);
+	return r;
+}
+
+int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
+		    const struct message_header *h, enum rdma_fate *ret)
+{
+	struct message_header data = {.type = MESSAGE_DATA, .id = h->id};
+	struct rdma_slot *s = free_slot(t);
+	struct message_read m;
+	uint8_t *place;
+	int r;
+
+	if (!s)
+		return -EAGAIN;
+	if (message_get_read(o->message + MESSAGE_HEADER, h->length, &m))
+		return rdma_transport_failed(t, -EINVAL, "a malformed READ");
+	/* It asks for as much as there may be; how much there is comes with the word. */
+	r = t->transport.user->place(t->transport.ctx, &data, &place);
+	if (r)
+		return rdma_transport_failed(t, r, "a READ nobody waits for");
+	*s = (struct rdma_slot){.id = h->id, .length = m.length, .place = place};
+	if (place)
+		return post_to(t, s, o);
+	*ret = RDMA_BY_TLS;
+	return 0;
+}
+
+int rdma_asker_on_word(void *ctx, uint32_t word)
+{
+	struct rdma_transport *t = ctx;
+	struct message_header h = {.type = MESSAGE_DATA};
+	struct rdma_slot *s;
+	uint32_t slot;
+
+	rdma_get_word(word, &slot, &h.length);
+	s = slot < t->credits ? &t->slots[slot] : NULL;
+	if (t->side != RDMA_ASKS || !s || !s->used || h.length > s->length)
+		return rdma_transport_failed(t, -EPROTO, "data nobody asked for");
+	h.id = s->id;
+	if (s->bounce >= 0 && !s->forgotten)
+		memcpy(s->place, rdma_bounce_at(&t->bounce, s->bounce), h.length);
+	*(s->bounce < 0 ? &t->counters.direct : &t->counters.bounced) += h.length;
+	free_target(t, s);
+	return rdma_transport_hand_on(t, &h, s->place);
+}
+
+int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *h,
+			 const uint8_t *body)
+{
+	struct rdma_slot *s = rdma_transport_find(t, h->id);
+
+	if (!s)
+		return rdma_transport_failed(t, -EPROTO, "an answer to nothing that was asked");
+	free_target(t, s);
+	return rdma_transport_hand_on(t, h, body);
+}
+
+int rdma_asker_forget(struct transport *transport, uint64_t id)
+{
+	struct rdma_transport *t = rdma_transport_of(transport);
+	struct rdma_slot *s = t->side == RDMA_ASKS ? rdma_transport_find(t, id) : NULL;
+
+	if (!s)
+		return t->stream->ops->forget(t->stream, id);
+	if (s->bounce < 0)
+		return -ECONNABORTED;
+	s->forgotten = true;
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Buffers for what a device cannot write where it belongs: see rdma/bounce.h. */
+#include "peer/rdma/bounce.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define BUFFERS 4
+#define BUFFERS_BYTES ((size_t)BUFFERS * VREAD_MAX_READ)
+
+static int make(struct rdma_bounce *b, struct rdma *r)
+{
+	void *base = mmap(NULL, BUFFERS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	b->base = base;
+	if (rdma_memory_new(r, RDMA_ASKS, b->base, BUFFERS_BYTES, &b->memory) == 0)
+		return 0;
+	munmap(base, BUFFERS_BYTES);
+	return -ENOMEM;
+}
+
+int rdma_bounce_take(struct rdma_bounce *b, struct rdma *r, uint8_t **ret)
+{
+	int error = b->memory ? 0 : make(b, r);
+
+	if (error)
+		return error;
+	for (int i = 0; i < BUFFERS; i++) {
+		if (b->taken & 1U << i)
+			continue;
+		b->taken |= 1U << i;
+		*ret = rdma_bounce_at(b, i);
+		return i;
+	}
+	return -EAGAIN;
+}
+
+void rdma_bounce_give(struct rdma_bounce *b, int number)
+{
+	b->taken &= ~(1U << number);
+}
+
+uint8_t *rdma_bounce_at(const struct rdma_bounce *b, int number)
+{
+	return b->base + (size_t)number * VREAD_MAX_READ;
+}
+
+void rdma_bounce_free(struct rdma_bounce *b)
+{
+	if (!b->memory)
+		return;
+	rdma_memory_free(b->memory);
+	munmap(b->base, BUFFERS_BYTES);
+	b->memory = NULL;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rdma/completions.c - what has been done of what was posted, and what has arrived. */
+#include "peer/rdma/end_private.h"
+
+#include <errno.h>
+
+#define BATCH 16
+
+static int take_received(struct rdma_end *e, const struct ibv_wc *done)
+{
+	const uint8_t *data = e->buffers + done->wr_id * RDMA_BUFFER_BYTES;
+	int r;
+
+	if (e->state == END_PROVING && done->opcode == IBV_WC_RECV)
+		r = rdma_end_take_proof(e, data, done->byte_len);
+	else if (e->state != END_UP)
+		r = rdma_end_failed(e, -EPROTO, "something else than a proof");
+	else if (done->opcode == IBV_WC_RECV)
+		r = e->user->message(e->ctx, data, done->byte_len);
+	else
+		r = e->user->word(e->ctx, be32toh(done->imm_data));
+	if (r) {
+		if (!e->failure)
+			rdma_end_failed(e, r, "a malformed or unexpected message");
+		return r;
+	}
+	return rdma_end_post_receive(e, (unsigned)done->wr_id);
+}
+
+static int take_completion(struct rdma_end *e, const struct ibv_wc *done)
+{
+	if (done->status != IBV_WC_SUCCESS)
+		return rdma_end_failed(e, done->status == IBV_WC_WR_FLUSH_ERR ? -ESHUTDOWN : -EIO,
+				       "queue pair: %s", ibv_wc_status_str(done->status));
+	switch (done->opcode) {
+	case IBV_WC_RECV:
+	case IBV_WC_RECV_RDMA_WITH_IMM:
+		return take_received(e, done);
+	case IBV_WC_SEND:
+		e->free_buffers[e->num_free++] = (unsigned)done->wr_id;
+		return 0;
+	case IBV_WC_RDMA_WRITE:
+		e->writes_under_way--;
+		e->user->written(e->ctx);
+		return 0;
+	default:
+		return rdma_end_failed(e, -EIO, "queue pair: a completion of kind %d",
+				       done->opcode);
+	}
+}
+
+int rdma_end_take_completions(struct rdma_end *e)
+{
+	struct ibv_wc done[BATCH];
+	struct ibv_cq *queue;
+	unsigned told = 0;
+	void *unused;
+	int n;
+
+	while (ibv_get_cq_event(e->completions, &queue, &unused) == 0)
+		told++;
+	if (told) {
+		ibv_ack_cq_events(e->queue, told);
+		if (ibv_req_notify_cq(e->queue, 0))
+			return rdma_end_failed_errno(e, "ibv_req_notify_cq");
+	}
+	do {
+		n = ibv_poll_cq(e->queue, BATCH, done);
+		if (n < 0)
+			return rdma_end_failed(e, -EIO, "ibv_poll_cq failed");
+		for (int i = 0; i < n; i++)
+			if (take_completion(e, &done[i]))
+				return e->failure;
+	} while (n > 0);
+	return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Devices and the memory they know: see rdma/host.h. */
+#include "peer/rdma/host.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rdma/rdma_cma.h>
+
+#include "base/log.h"
+
+#define CONNECTIONS "/dev/infiniband/rdma_cm"
+#define MAX_DEVICES 16U
+
+struct rdma_memory {
+	struct rdma *rdma;
+	enum rdma_side side;
+	uint8_t *base;
+	size_t length;
+	struct ibv_mr *regions[MAX_DEVICES];
+	int errors[MAX_DEVICES];
+	struct rdma_memory *next;
+};
+
+struct rdma {
+	pthread_mutex_t lock; /* of all below, and of memories */
+	struct rdma_device devices[MAX_DEVICES];
+	unsigned num_devices;
+	struct rdma_memory *memories;
+};
+
+int rdma_new(struct rdma **ret)
+{
+	struct rdma_event_channel *channel;
+	struct rdma *r;
+
+	/* librdmacm would write to stderr. */
+	if (access(CONNECTIONS, R_OK | W_OK) < 0)
+		return -ENODEV;
+	channel = rdma_create_event_channel();
+	if (!channel)
+		return -ENODEV;
+	rdma_destroy_event_channel(channel);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	pthread_mutex_init(&r->lock, NULL);
+	*ret = r;
+	return 0;
+}
+
+static void forget_device(struct rdma_device *d)
+{
+	for (unsigned side = 0; side < RDMA_SIDES; side++)
+		if (d->domains[side])
+			ibv_dealloc_pd(d->domains[side]);
+	memset(d, 0, sizeof(*d));
+}
+
+void rdma_free(struct rdma *r)
+{
+	if (!r)
+		return;
+	for (unsigned i = 0; i < r->num_devices; i++)
+		forget_device(&r->devices[i]);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static int add_device(struct rdma *r, struct ibv_context *context, struct rdma_device **ret)
+{
+	struct rdma_device *d = &r->devices[r->num_devices];
+
+	if (r->num_devices == MAX_DEVICES)
+		return -ENODEV;
+	d->rdma = r;
+	d->context = context;
+	for (unsigned side = 0; side < RDMA_SIDES; side++) {
+		d->domains[side] = ibv_alloc_pd(context);
+		if (!d->domains[side]) {
+			forget_device(d);
+			return -ENOMEM;
+		}
+	}
+	r->num_devices++;
+	*ret = d;
+	return 0;
+}
+
+int rdma_device_of(struct rdma *r, struct ibv_context *context, struct rdma_device **ret)
+{
+	int result = -ENODEV;
+
+	pthread_mutex_lock(&r->lock);
+	for (unsigned i = 0; i < r->num_devices && result; i++) {
+		if (r->devices[i].context == context) {
+			*ret = &r->devices[i];
+			result = 0;
+		}
+	}
+	if (result)
+		result = add_device(r, context, ret);
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+int rdma_memory_new(struct rdma *r, enum rdma_side side, uint8_t *base, size_t length,
+		    struct rdma_memory **ret)
+{
+	struct rdma_memory *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->rdma = r;
+	m->side = side;
+	m->base = base;
+	m->length = length;
+	pthread_mutex_lock(&r->lock);
+	m->next = r->memories;
+	r->memories = m;
+	pthread_mutex_unlock(&r->lock);
+	*ret = m;
+	return 0;
+}
+
+static void unlink_memory(struct rdma_memory *m)
+{
+	struct rdma_memory **at = &m->rdma->memories;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+}
+
+void rdma_memory_free(struct rdma_memory *m)
+{
+	int r;
+
+	if (!m)
+		return;
+	pthread_mutex_lock(&m->rdma->lock);
+	unlink_memory(m);
+	pthread_mutex_unlock(&m->rdma->lock);
+	for (unsigned i = 0; i < MAX_DEVICES; i++) {
+		r = m->regions[i] ? ibv_dereg_mr(m->regions[i]) : 0;
+		/* The device could still write to what is somebody else's in a moment. */
+		if (r) {
+			log_error("memory cannot be taken back from %s: %s",
+				  ibv_get_device_name(m->rdma->devices[i].context->device),
+				  strerror(r));
+			abort();
+		}
+	}
+	free(m);
+}
+
+static struct rdma_memory *find(struct rdma *r, enum rdma_side side, const uint8_t *at,
+				size_t length)
+{
+	for (struct rdma_memory *m = r->memories; m; m = m->next) {
+		if (m->side == side && at >= m->base && (size_t)(at - m->base) <= m->length &&
+		    length <= m->length - (size_t)(at - m->base))
+			return m;
+	}
+	return NULL;
+}
+
+static int register_with(struct rdma_memory *m, unsigned i)
+{
+	struct rdma_device *d = &m->rdma->devices[i];
+	int access = IBV_ACCESS_LOCAL_WRITE;
+
+	if (m->regions[i] || m->errors[i])
+		return m->errors[i];
+	if (m->side == RDMA_ASKS)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	errno = 0;
+	m->regions[i] = ibv_reg_mr(d->domains[m->side], m->base, m->length, access);
+	if (!m->regions[i]) {
+		m->errors[i] = errno ? -errno : -EIO;
+		log_warn("%s cannot reach %zu bytes of memory: %s",
+			 ibv_get_device_name(d->context->device), m->length,
+			 strerror(-m->errors[i]));
+	}
+	return m->errors[i];
+}
+
+int rdma_key_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
+		uint32_t *ret)
+{
+	unsigned i = (unsigned)(d - d->rdma->devices);
+	struct rdma_memory *m;
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&d->rdma->lock);
+	m = find(d->rdma, side, at, length);
+	if (m)
+		r = register_with(m, i);
+	if (!r)
+		*ret = side == RDMA_ASKS ? m->regions[i]->rkey : m->regions[i]->lkey;
+	pthread_mutex_unlock(&d->rdma->lock);
+	return r;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What passes over a queue pair: see rdma/wire.h. */
+#include "peer/rdma/wire.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+size_t rdma_put_read(uint8_t *out, const uint8_t *message, const struct rdma_target *target)
+{
+	const uint64_t address = htole64(target->address);
+	const uint32_t rest[2] = {htole32(target->key), htole32(target->slot)};
+	uint8_t *at = out + MESSAGE_HEADER + RDMA_READ_BODY;
+
+	memcpy(out, message, MESSAGE_HEADER + RDMA_READ_BODY);
+	memcpy(at, &address, sizeof(address));
+	memcpy(at + sizeof(address), rest, sizeof(rest));
+	return RDMA_MESSAGE_BYTES;
+}
+
+static void get_target(const uint8_t *at, struct rdma_target *ret)
+{
+	uint64_t address;
+	uint32_t rest[2];
+
+	memcpy(&address, at, sizeof(address));
+	memcpy(rest, at + sizeof(address), sizeof(rest));
+	ret->address = le64toh(address);
+	ret->key = le32toh(rest[0]);
+	ret->slot = le32toh(rest[1]);
+}
+
+int rdma_get_message(const uint8_t *data, size_t length, struct message_header *ret,
+		     struct rdma_target *ret_target)
+{
+	size_t target = 0;
+
+	if (length < MESSAGE_HEADER || message_get_header(data, ret))
+		return -EPROTO;
+	if (ret->type == MESSAGE_READ && ret->length == RDMA_READ_BODY)
+		target = RDMA_TARGET_BYTES;
+	else if (ret->type != MESSAGE_FAILED && !(ret->type == MESSAGE_DATA && !ret->length))
+		return -EPROTO;
+	if (ret->flags || length != MESSAGE_HEADER + ret->length + target)
+		return -EPROTO;
+	if (target)
+		get_target(data + MESSAGE_HEADER + ret->length, ret_target);
+	return 0;
+}
+
+uint32_t rdma_word(uint32_t slot, uint32_t length)
+{
+	return slot << RDMA_LENGTH_BITS | (length - 1);
+}
+
+void rdma_get_word(uint32_t word, uint32_t *ret_slot, uint32_t *ret_length)
+{
+	*ret_slot = word >> RDMA_LENGTH_BITS;
+	*ret_length = (word & (VREAD_MAX_READ - 1)) + 1;
+}

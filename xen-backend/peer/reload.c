@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * reload.c - peers come, go and change while others are read from.
+ *
+ * A peer stays in its place until the end, since whoever opened a block on it points at it.  One that is
+ * not configured any more has no address, no storage and no right, and is not shown; its name may come
+ * back.  So names are bounded, not how often they come and go.
+ */
+#include "peer/peers_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peer/answering/server.h"
+#include "peer/wire/address.h"
+
+void peer_free(struct peer *peer)
+{
+	link_free(peer->link);
+	pthread_mutex_destroy(&peer->lock);
+	peer_config_free(&peer->config);
+	free(peer);
+}
+
+static int make_link(struct peer *peer)
+{
+	const struct peers *p = peer->peers;
+	struct address address;
+	struct link_settings settings = {
+		.name = peer->config.name,
+		.tls = p->tls,
+		.rdma = p->rdma,
+		.transports = p->config->transports,
+		.idle_timeout = p->config->idle_timeout,
+		.answer_timeout = p->config->answer_timeout,
+		.storages = peer_on_storages,
+		.ctx = peer,
+	};
+
+	if (peer->config.address[0]) {
+		if (!address_parse(peer->config.address, &address))
+			return -EINVAL;
+		settings.address = &address;
+	}
+	peer->link = link_new(&settings);
+	return peer->link ? 0 : -ENOMEM;
+}
+
+int peers_add(struct peers *p, const struct peer_config *config)
+{
+	size_t number = atomic_load(&p->num_peers);
+	struct peer *peer;
+	int r;
+
+	if (number == PEERS_MAX_EVER)
+		return -ENOSPC;
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return -ENOMEM;
+	pthread_mutex_init(&peer->lock, NULL);
+	peer->peers = p;
+	peer->number = (int)number;
+	r = peer_config_copy(&peer->config, config) ? make_link(peer) : -ENOMEM;
+	if (!r && p->server)
+		r = peer_server_set_client(p->server, number, config);
+	if (r) {
+		peer_free(peer);
+		return r;
+	}
+	atomic_store(&peer->may_announce, config->datanodes[0]);
+	p->peers[number] = peer;
+	atomic_store(&p->num_peers, number + 1);
+	return 0;
+}
+
+static struct peer *find(const struct peers *p, const char *name)
+{
+	for (size_t i = 0; i < p->num_peers; i++)
+		if (!strcmp(p->peers[i]->config.name, name))
+			return p->peers[i];
+	return NULL;
+}
+
+static bool is_configured(const struct peers_config *c, const char *name)
+{
+	for (size_t i = 0; i < c->num_peers; i++)
+		if (!strcmp(c->peers[i].name, name))
+			return true;
+	return false;
+}
+
+static void set_address(struct peer *peer, const char *text)
+{
+	struct address address;
+
+	link_set_address(peer->link, address_parse(text, &address) ? &address : NULL);
+}
+
+/* Whether it is to be connected to anew: it is elsewhere, or what it announced counts otherwise, which it tells when
+ * it is connected to. */
+static bool needs_connection(const struct peer_config *was, const struct peer_config *is)
+{
+	return strcmp(was->address, is->address) || strcmp(was->datanodes, is->datanodes) ||
+	       (is->datanodes[0] && strcmp(was->storages, is->storages));
+}
+
+/* Takes over what to holds. */
+static void adopt(struct peer *peer, struct peer_config *to)
+{
+	struct peer_config *now = &peer->config, from = *now;
+	bool anew = needs_connection(now, to);
+
+	free(to->name);
+	now->address = to->address;
+	now->storages = to->storages;
+	now->allow_datanodes = to->allow_datanodes;
+	now->allow_pools = to->allow_pools;
+	if (strcmp(now->datanodes, to->datanodes))
+		peer_set_datanodes(peer, to->datanodes);
+	else
+		free(to->datanodes);
+	if (anew)
+		set_address(peer, now->address);
+	free(from.address);
+	free(from.storages);
+	free(from.allow_datanodes);
+	free(from.allow_pools);
+}
+
+static int change(struct peer *peer, const struct peer_config *config)
+{
+	struct peers *p = peer->peers;
+	struct peer_config copy;
+	int r = peer_config_copy(&copy, config) ? 0 : -ENOMEM;
+
+	if (r)
+		return r;
+	if (p->server)
+		r = peer_server_set_client(p->server, (size_t)peer->number, config);
+	if (r)
+		peer_config_free(&copy);
+	else
+		adopt(peer, &copy);
+	return r;
+}
+
+/* Its rights first; then nothing is asked of it any more, and what it has is nowhere. */
+static int take_out(struct peer *peer)
+{
+	struct peers *p = peer->peers;
+	const struct peer_config nothing = {peer->config.name, "", "", "", "", "", 0};
+	struct peer_config copy;
+
+	if (!peer_config_copy(&copy, &nothing))
+		return -ENOMEM;
+	if (p->server)
+		peer_server_remove_client(p->server, (size_t)peer->number);
+	adopt(peer, &copy);
+	directory_forget(p->directory, peer->number);
+	peer->removed = true;
+	return 0;
+}
+
+static void note(json_t *changes, const char *name, const char *done, int error)
+{
+	if (error == -ENOSPC)
+		done = "not added: there were too many names since vreadd was started: restart it";
+	else if (error)
+		done = "out of memory: nothing was changed";
+	json_array_append_new(changes, json_sprintf("[peer %s]: %s", name, done));
+}
+
+static void remove_others(struct peers *p, const struct peers_config *c, json_t *changes)
+{
+	for (size_t i = 0; i < p->num_peers; i++) {
+		struct peer *peer = p->peers[i];
+
+		if (!peer->removed && !is_configured(c, peer->config.name))
+			note(changes, peer->config.name, "removed", take_out(peer));
+	}
+}
+
+static void apply(struct peers *p, const struct peer_config *config, json_t *changes)
+{
+	struct peer *peer = find(p, config->name);
+	int r;
+
+	if (!peer) {
+		note(changes, config->name, "added", peers_add(p, config));
+	} else if (peer->removed) {
+		r = change(peer, config);
+		peer->removed = r != 0;
+		note(changes, config->name, "added", r);
+	} else if (!peer_config_same(&peer->config, config)) {
+		note(changes, config->name, "changed", change(peer, config));
+	}
+}
+
+void peers_reload(struct peers *p, const struct peers_config *config, json_t *changes)
+{
+	size_t before = json_array_size(changes);
+	char *error = NULL;
+
+	remove_others(p, config, changes);
+	for (size_t i = 0; i < config->num_peers; i++)
+		apply(p, &config->peers[i], changes);
+	if (json_array_size(changes) == before)
+		return;
+	if (peers_set_configured(p, &error))
+		json_array_append_new(changes, json_string(error ? error : "out of memory"));
+	free(error);
+	peers_learn(p);
+}

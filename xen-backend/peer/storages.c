@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * storages.c - which storage is where, as the configuration and the operator say.
+ */
+#include "peer/peers_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "block/store.h"
+#include "vreadif.h"
+
+/* "DATANODE/STORAGE", of that length. */
+static int set_configured(struct peer *peer, const char *text, size_t length)
+{
+	struct message_storage s = {0};
+	const char *slash = memchr(text, '/', length);
+	size_t datanode = slash ? (size_t)(slash - text) : length;
+	int r;
+
+	if (!slash || datanode == 0 || datanode >= sizeof(s.datanode) || datanode + 1 == length ||
+	    length - datanode - 1 >= sizeof(s.id))
+		return -EINVAL;
+	memcpy(s.datanode, text, datanode);
+	memcpy(s.id, slash + 1, length - datanode - 1);
+	r = directory_configure(peer->peers->directory, s.id, s.datanode, peer->number,
+				peer->peers->configuration);
+	return r == -EPERM ? 0 : r; /* the operator has said otherwise since */
+}
+
+static int set_peer_configured(struct peer *peer, char **ret_error)
+{
+	const char *at = peer->config.storages;
+	int r;
+
+	while (*(at += strspn(at, " "))) {
+		size_t length = strcspn(at, " ");
+
+		r = set_configured(peer, at, length);
+		if (r)
+			return error_text(ret_error, r,
+					  "[peer %s] storages: %.*s: expected DATANODE/STORAGE, "
+					  "and at most %u of them in all",
+					  peer->config.name, (int)length, at, DIRECTORY_MAX);
+		at += length;
+	}
+	return 0;
+}
+
+int peers_set_configured(struct peers *p, char **ret_error)
+{
+	int r = 0;
+
+	*ret_error = NULL;
+	p->configuration++;
+	for (size_t i = 0; i < p->num_peers; i++) {
+		char *error = NULL;
+		int failed = p->peers[i]->removed ? 0 : set_peer_configured(p->peers[i], &error);
+
+		if (failed && !r) {
+			r = failed;
+			*ret_error = error;
+		} else {
+			free(error);
+		}
+	}
+	directory_end_configuration(p->directory, p->configuration);
+	return r;
+}
+
+static int find_host(const struct peers *p, const char *host, int *ret)
+{
+	*ret = DIRECTORY_NOWHERE;
+	if (!host)
+		return 0;
+	for (size_t i = 0; i < p->num_peers; i++)
+		if (!p->peers[i]->removed && !strcmp(p->peers[i]->config.name, host)) {
+			*ret = (int)i;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+static int note_name(void *ctx, struct store_datanode *dn)
+{
+	snprintf(ctx, MESSAGE_MAX_DATANODE + 1, "%s", store_datanode_name(dn));
+	return 1;
+}
+
+/* The name of the datanode the storage belongs to, as far as this host knows; NULL.  It may be put
+ * into name. */
+static const char *known_datanode(struct peers *p, const char *storage_id,
+				  char name[MESSAGE_MAX_DATANODE + 1])
+{
+	struct directory_entry *e = directory_find(p->directory, storage_id);
+
+	if (e)
+		return directory_datanode(e);
+	return block_store_find_storage(p->store, storage_id, note_name, name) ? name : NULL;
+}
+
+int peers_move(struct peers *p, const char *storage_id, const char *host)
+{
+	char name[MESSAGE_MAX_DATANODE + 1];
+	const char *slash = strchr(storage_id, '/'), *datanode = name;
+	int number, r = find_host(p, host, &number);
+
+	if (r)
+		return r;
+	if (!slash) {
+		datanode = known_datanode(p, storage_id, name);
+	} else {
+		if (slash == storage_id || (size_t)(slash - storage_id) >= sizeof(name))
+			return -EINVAL;
+		memcpy(name, storage_id, (size_t)(slash - storage_id));
+		name[slash - storage_id] = '\0';
+		storage_id = slash + 1;
+	}
+	if (!datanode || !storage_id[0] || strlen(storage_id) > VREAD_MAX_STORAGE_ID)
+		return -EINVAL;
+	r = directory_set(p->directory, storage_id, datanode, number, DIRECTORY_MOVED);
+	if (!r)
+		log_info("storage %s of %s: %s%s", storage_id, datanode,
+			 host ? "now on peer " : "not on a peer any more", host ? host : "");
+	return r;
+}

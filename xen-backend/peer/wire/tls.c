@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tls.c - connections: see tls.h. */
+#include "peer/wire/tls_private.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What goes out is collected, since calls of the kernel, packets and wakeups cost more than copying it
+ * once more: a record is 16 KiB. */
+#define BATCH (64U << 10)
+
+struct tls {
+	struct tls_context *context;
+	SSL *ssl;
+	uint64_t generation; /* of the credentials its peer was judged by last */
+	time_t expires;      /* its peer's certificate; 0: there is none yet */
+	int fd;
+	short wants;
+	char error[160];
+};
+
+/* Both belong to the connection from here on. */
+static bool join(SSL *ssl, int fd)
+{
+	BIO *in = BIO_new_socket(fd, BIO_NOCLOSE), *out = BIO_new_socket(fd, BIO_NOCLOSE);
+	BIO *batch = BIO_new(BIO_f_buffer());
+
+	if (!in || !out || !batch || BIO_set_write_buffer_size(batch, BATCH) != 1) {
+		BIO_free(in);
+		BIO_free(out);
+		BIO_free(batch);
+		return false;
+	}
+	SSL_set0_rbio(ssl, in);
+	SSL_set0_wbio(ssl, BIO_push(batch, out));
+	return true;
+}
+
+struct tls *tls_new(struct tls_context *c, int fd, const char *name)
+{
+	struct tls *t = calloc(1, sizeof(*t));
+
+	if (t) {
+		SSL_CTX *now = tls_context_get(c, &t->generation);
+
+		t->context = c;
+		t->fd = fd;
+		t->ssl = SSL_new(now); /* which refers to it */
+		SSL_CTX_free(now);
+	}
+	if (!t || !t->ssl || !join(t->ssl, fd)) {
+		if (t)
+			SSL_free(t->ssl);
+		free(t);
+		close(fd);
+		return NULL;
+	}
+	if (!name) {
+		SSL_set_accept_state(t->ssl);
+		return t;
+	}
+	SSL_set_connect_state(t->ssl);
+	SSL_set_hostflags(t->ssl, X509_CHECK_FLAG_NO_WILDCARDS);
+	if (SSL_set1_host(t->ssl, name) != 1) {
+		tls_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void tls_free(struct tls *t)
+{
+	if (!t)
+		return;
+	SSL_free(t->ssl);
+	close(t->fd);
+	free(t);
+}
+
+void tls_shutdown(struct tls *t)
+{
+	ERR_clear_error();
+	if (SSL_is_init_finished(t->ssl))
+		SSL_shutdown(t->ssl);
+}
+
+static int failed(struct tls *t, int error, const char *text)
+{
+	snprintf(t->error, sizeof(t->error), "%s", text);
+	return error;
+}
+
+static bool is_alert(void)
+{
+	unsigned long code = ERR_peek_last_error();
+
+	return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET;
+}
+
+static int refused_by_peer(struct tls *t)
+{
+	int alert = ERR_GET_REASON(ERR_peek_last_error()) - SSL_AD_REASON_OFFSET;
+
+	snprintf(t->error, sizeof(t->error), "the other host refuses this one: %s",
+		 SSL_alert_desc_string_long(alert));
+	return -EACCES;
+}
+
+/* What an SSL function that returned r <= 0 means. */
+static int judge(struct tls *t, int r)
+{
+	int saved = errno;
+	long verified = SSL_get_verify_result(t->ssl);
+
+	switch (SSL_get_error(t->ssl, r)) {
+	case SSL_ERROR_WANT_READ:
+		return -EAGAIN;
+	case SSL_ERROR_WANT_WRITE:
+		t->wants = POLLOUT;
+		return -EAGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return failed(t, 0, "closed by the peer");
+	case SSL_ERROR_SYSCALL:
+		if (saved == 0)
+			return failed(t, -ECONNRESET, "the connection broke off");
+		return failed(t, -ECONNRESET, strerror(saved));
+	default:
+		if (is_alert())
+			return refused_by_peer(t);
+		if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+			return failed(t, -ECONNRESET, "the connection broke off");
+		if (verified != X509_V_OK)
+			return failed(t, -EACCES, X509_verify_cert_error_string(verified));
+		return failed(t, -EPROTO, tls_openssl_error());
+	}
+}
+
+static void begin(struct tls *t)
+{
+	ERR_clear_error();
+	errno = 0;
+	t->wants = 0;
+}
+
+static time_t end_of(const X509 *certificate)
+{
+	struct tm tm;
+
+	return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) == 1 ? timegm(&tm) : 0;
+}
+
+int tls_handshake(struct tls *t)
+{
+	int r;
+
+	begin(t);
+	r = SSL_do_handshake(t->ssl);
+	if (r == 1) {
+		t->expires = end_of(SSL_get0_peer_certificate(t->ssl));
+		return 1;
+	}
+	r = judge(t, r);
+	if (r == -EAGAIN)
+		return 0;
+	return r ? r : -ECONNRESET;
+}
+
+bool tls_is_named(const struct tls *t, const char *name)
+{
+	return tls_certificate_is_for(SSL_get0_peer_certificate(t->ssl), name);
+}
+
+/* As in the handshake, by what is known now. */
+static int judge_peer(struct tls *t, SSL_CTX *now)
+{
+	X509_STORE_CTX *v = X509_STORE_CTX_new();
+	X509 *peer = SSL_get0_peer_certificate(t->ssl);
+	int r;
+
+	if (!v ||
+	    X509_STORE_CTX_init(v, SSL_CTX_get_cert_store(now), peer,
+				SSL_get_peer_cert_chain(t->ssl)) != 1 ||
+	    X509_STORE_CTX_set_default(v, SSL_is_server(t->ssl) ? "ssl_client" : "ssl_server") != 1)
+		r = failed(t, -ENOMEM, "out of memory");
+	else if (X509_verify_cert(v) == 1)
+		r = 0;
+	else
+		r = failed(t, -EACCES, X509_verify_cert_error_string(X509_STORE_CTX_get_error(v)));
+	X509_STORE_CTX_free(v);
+	return r;
+}
+
+int tls_recheck(struct tls *t)
+{
+	uint64_t generation;
+	SSL_CTX *now = tls_context_get(t->context, &generation);
+	int r = 0;
+
+	if (generation != t->generation || time(NULL) >= t->expires)
+		r = judge_peer(t, now);
+	t->generation = generation;
+	SSL_CTX_free(now);
+	return r;
+}
+
+ssize_t tls_read(struct tls *t, void *bytes, size_t length)
+{
+	size_t got;
+	int r;
+
+	begin(t);
+	r = SSL_read_ex(t->ssl, bytes, length, &got);
+	return r == 1 ? (ssize_t)got : judge(t, r);
+}
+
+ssize_t tls_write(struct tls *t, const void *bytes, size_t length)
+{
+	size_t put;
+	int r;
+
+	begin(t);
+	r = SSL_write_ex(t->ssl, bytes, length, &put);
+	if (r == 1)
+		return (ssize_t)put;
+	r = judge(t, r);
+	return r ? r : -ECONNRESET;
+}
+
+int tls_flush(struct tls *t)
+{
+	BIO *out = SSL_get_wbio(t->ssl);
+
+	begin(t);
+	if (BIO_flush(out) > 0)
+		return 0;
+	if (!BIO_should_retry(out))
+		return failed(t, -ECONNRESET, errno ? strerror(errno) : "the connection broke off");
+	t->wants = POLLOUT;
+	return -EAGAIN;
+}
+
+bool tls_is_flushed(const struct tls *t)
+{
+	return BIO_wpending(SSL_get_wbio(t->ssl)) == 0;
+}
+
+int tls_fd(const struct tls *t)
+{
+	return t->fd;
+}
+
+short tls_wants(const struct tls *t)
+{
+	return t->wants;
+}
+
+const char *tls_error(const struct tls *t)
+{
+	return t->error;
+}
+
+int tls_export(struct tls *t, const char *label, uint8_t *secret, size_t length)
+{
+	int r = SSL_export_keying_material(t->ssl, secret, length, label, strlen(label), NULL, 0,
+					   0);
+
+	return r == 1 ? 0 : -EIO;
+}
