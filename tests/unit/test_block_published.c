@@ -28,7 +28,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	published_free(*state);
+	published_put(*state);
 	return 0;
 }
 

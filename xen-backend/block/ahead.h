@@ -29,7 +29,7 @@ struct ahead;
 struct ahead_shared {
 	struct shares *shares;
 	struct verified_cache *cache; /* NULL: none */
-	uint64_t window;              /* bytes for one client; 0: nothing is read ahead */
+	_Atomic uint64_t window;      /* bytes for one client; 0: nothing is read ahead */
 };
 
 /* For one handle of client, which is only compared; shared outlives it.  NULL: out of memory. */

@@ -24,6 +24,7 @@
 struct block_store;
 struct block_handle;
 struct policy;
+struct token_keys;
 
 /* What to open; strings need not outlive the call. */
 struct block_name {
@@ -33,7 +34,10 @@ struct block_name {
 	uint64_t visible_length;        /* bytes; 0: the replica's length */
 	const char *const *storage_ids; /* candidates; none: any */
 	unsigned num_storages;
-	const void *client; /* for whom: only compared, for fairness; NULL: nobody in particular */
+	const void *token;   /* the block token, as Hadoop writes it */
+	size_t token_length; /* 0: none */
+	const void *client;  /* for whom: only compared, for fairness; NULL: nobody in particular */
+	bool elsewhere; /* all candidates are known to be on other hosts: nothing is amiss without them */
 };
 
 struct block_info {
@@ -56,6 +60,9 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 /* Re-validates the replica and tells its present length. */
 int block_stat(struct block_handle *h, struct block_info *ret_info);
 
+/* Whether p allows what h is of, as p says now. */
+bool block_is_allowed(struct block_handle *h, const struct policy *p);
+
 void block_close(struct block_handle *h);
 
 /* What a datanode says of a replica of its own. */
@@ -73,6 +80,18 @@ struct block_event {
  * says true, and no answer given under one that did is still on its way.
  */
 int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e);
+
+/* Of a datanode's pool: whether its blocks are only opened with a token, and the keys tokens are signed
+ * with (policy/tokens.h). */
+struct block_keys {
+	const char *pool_id;
+	const char *storage_id; /* any of that datanode's */
+	bool required;
+	const struct token_keys *keys;
+};
+
+/* As block_publish(): of that datanode only, if p may publish for it.  -EMFILE: too many pools. */
+int block_take_keys(struct block_store *s, const struct policy *p, const struct block_keys *k);
 
 /*
  * What was read, opened or looked at through h is answered between these two, and only

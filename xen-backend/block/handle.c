@@ -19,6 +19,7 @@ struct search {
 	const struct block_name *name;
 	struct served *served;       /* of the datanode being searched */
 	struct published *published; /* of the datanode being searched */
+	int right;                   /* of the caller to read the block there: 0, -EACCES, -EPERM */
 	int error;                   /* the most telling so far */
 };
 
@@ -32,12 +33,14 @@ static int telling(int error)
 		return 1;
 	case -ENOENT:
 		return 2;
-	case -EBUSY: /* it may be there: where nobody could look */
+	case -EPERM: /* it may be there: nobody looked */
 		return 3;
-	case -EEXIST:
+	case -EBUSY: /* nor could look */
 		return 4;
+	case -EEXIST:
+		return 5;
 	default:
-		return error ? 5 : 0;
+		return error ? 6 : 0;
 	}
 }
 
@@ -106,7 +109,7 @@ static int try_directory(struct search *s, const struct parser_fs *fs,
 }
 
 static bool search_filesystem(struct search *s, const struct layout_filesystem *lfs,
-			      const struct parser_fs *fs, bool allowed, struct block_handle *h)
+			      const struct parser_fs *fs, struct block_handle *h)
 {
 	int r = -ENOENT;
 
@@ -115,9 +118,9 @@ static bool search_filesystem(struct search *s, const struct layout_filesystem *
 
 		if (!is_candidate(dir, s->name))
 			continue;
-		if (!allowed && !has_pool(dir, s->name->pool_id))
+		if (s->right && !has_pool(dir, s->name->pool_id))
 			continue;
-		r = allowed ? 0 : -EACCES;
+		r = s->right;
 		if (r == 0)
 			r = try_directory(s, fs, dir, h);
 		remember(s, r);
@@ -132,6 +135,16 @@ static void look_if_moved(struct served *v)
 		refresh_want(v->datanode);
 }
 
+/* Asked before anything is looked for: who may not read learns nothing. */
+static int right_to_read(const struct search *s, struct store_datanode *dn, bool allowed)
+{
+	const struct block_name *n = s->name;
+
+	if (!allowed)
+		return -EACCES;
+	return tokens_check(dn->tokens, n->pool_id, n->block_id, n->token, n->token_length);
+}
+
 static bool search_datanode(struct search *s, struct store_datanode *dn, bool allowed,
 			    struct block_handle *h)
 {
@@ -139,11 +152,13 @@ static bool search_datanode(struct search *s, struct store_datanode *dn, bool al
 	bool found = false;
 
 	s->served = store_datanode_served(dn);
+	if (!s->served)
+		return false;
 	s->published = dn->published;
+	s->right = right_to_read(s, dn, allowed);
 	layout = s->served->layout;
 	for (unsigned i = 0; i < layout->num_filesystems && !found; i++)
-		found = search_filesystem(s, &layout->filesystems[i], &s->served->fs[i], allowed,
-					  h);
+		found = search_filesystem(s, &layout->filesystems[i], &s->served->fs[i], h);
 	look_if_moved(s->served);
 	served_put(s->served);
 	s->served = NULL;
@@ -151,12 +166,14 @@ static bool search_datanode(struct search *s, struct store_datanode *dn, bool al
 }
 
 /* What was not found may be in what was not there when the image was looked into last. */
-static void look_again(struct search *s, const struct policy *p)
+static void look_again(struct search *s, const struct policy *p, struct roster *all)
 {
 	bool by_name = !s->error || s->error == -EACCES || s->error == -EIO;
 
-	for (unsigned i = 0; i < s->store->num_datanodes; i++) {
-		struct store_datanode *dn = s->store->datanodes[i];
+	if (s->name->elsewhere)
+		return;
+	for (unsigned i = 0; i < all->count; i++) {
+		struct store_datanode *dn = all->datanode[i];
 
 		if (policy_allows_datanode(p, dn->name) &&
 		    (by_name || !store_datanode_is_complete(dn)))
@@ -164,22 +181,32 @@ static void look_again(struct search *s, const struct policy *p)
 	}
 }
 
-static int search_store(struct search *s, const struct policy *p, struct block_handle *h)
+static int search_roster(struct search *s, const struct policy *p, struct roster *all,
+			 struct block_handle *h)
 {
 	bool any_allowed = false;
 
-	for (unsigned i = 0; i < s->store->num_datanodes; i++) {
-		struct store_datanode *dn = s->store->datanodes[i];
+	for (unsigned i = 0; i < all->count; i++) {
+		struct store_datanode *dn = all->datanode[i];
 		bool allowed = policy_allows_datanode(p, dn->name);
 
 		any_allowed |= allowed;
 		if (search_datanode(s, dn, allowed, h))
 			return 0;
 	}
-	look_again(s, p);
+	look_again(s, p, all);
 	if (s->error)
 		return s->error;
 	return any_allowed ? -ENODEV : -EACCES;
+}
+
+static int search_store(struct search *s, const struct policy *p, struct block_handle *h)
+{
+	struct roster *all = store_roster(s->store);
+	int r = search_roster(s, p, all, h);
+
+	roster_put(all);
+	return r;
 }
 
 static void fill_info(const struct block_replica *r, struct block_info *ret)
@@ -268,6 +295,16 @@ int block_stat(struct block_handle *h, struct block_info *ret_info)
 		fill_info(r, ret_info);
 	replica_put(r);
 	return error;
+}
+
+bool block_is_allowed(struct block_handle *h, const struct policy *p)
+{
+	struct block_replica *r = handle_replica(h);
+	bool is = policy_allows_pool(p, h->pool_id) &&
+		  policy_allows_datanode(p, r->served->datanode->name);
+
+	replica_put(r);
+	return is;
 }
 
 void block_close(struct block_handle *h)

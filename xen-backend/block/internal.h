@@ -16,9 +16,11 @@
 #include "block/served.h"
 #include "block/store.h"
 #include "disk/usage.h"
+#include "policy/tokens.h"
 
-/* Stays where it is until the store ends; what it serves changes. */
+/* What it serves changes, how it is configured does not: another takes its place then. */
 struct store_datanode {
+	atomic_uint references; /* rosters', and those of what it serves or served */
 	struct block_store *store;
 	char *name;
 	char **images; /* as image_open() takes them */
@@ -26,9 +28,11 @@ struct store_datanode {
 	char *layout_path; /* NULL: by its data directories */
 	char **data_dirs;
 	unsigned num_data_dirs;
-	struct published *published;
+	struct published *published; /* shared with those of the same name before and after it */
+	struct tokens *tokens;       /* likewise */
 
-	pthread_mutex_t lock; /* of these two: held to copy or change them, no longer */
+	pthread_mutex_t lock; /* of these: held to copy or change them, no longer */
+	bool removed;         /* nothing is served any more, nor will be */
 	struct served *served;
 	struct image_usage *usage; /* of each image, as it was asked for last */
 
@@ -39,10 +43,16 @@ struct store_datanode {
 	uint64_t took;      /* ... and how long it took */
 };
 
-/* The list is fixed after the last datanode was added: read without a lock. */
+/* The datanodes of one moment; never changed once it is made. */
+struct roster {
+	atomic_uint references;
+	unsigned count;
+	struct store_datanode *datanode[];
+};
+
 struct block_store {
-	struct store_datanode **datanodes;
-	unsigned num_datanodes;
+	pthread_mutex_t lock; /* of the pointer: held to copy or change it, no longer */
+	struct roster *roster;
 	struct replica_cache *cache;
 	struct ahead_shared ahead;
 	struct refresher *refresher; /* NULL: not started */
@@ -70,7 +80,19 @@ bool store_withdrawn(struct published *p, const char *pool_id, int64_t block_id,
 /* For the status of a datanode; new reference. */
 json_t *store_published_status(struct published *p);
 
-/* A reference to what dn serves now; never NULL. */
+/* A reference to the datanodes of now. */
+struct roster *store_roster(struct block_store *s);
+void roster_put(struct roster *r);
+
+/* In the place of old, unless that is NULL; the caller's reference.  NULL: out of memory. */
+struct store_datanode *store_datanode_new(struct block_store *s, const char *name,
+					  struct block_texts images,
+					  const struct store_datanode *old);
+/* False: out of memory; what *ret has then is counted. */
+bool store_copy_texts(struct block_texts from, char ***ret, unsigned *ret_count);
+struct store_datanode *store_datanode_get(struct store_datanode *dn);
+void store_datanode_put(struct store_datanode *dn);
+/* A reference to what dn serves now; NULL: it was removed from the store. */
 struct served *store_datanode_served(struct store_datanode *dn);
 /* Whether all that was configured is served, from where it is. */
 bool store_datanode_is_complete(struct store_datanode *dn);

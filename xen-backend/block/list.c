@@ -119,18 +119,22 @@ int block_store_list(struct block_store *s, int (*cb)(void *ctx, const struct bl
 		     void *ctx)
 {
 	struct walk w = {.cb = cb, .ctx = ctx};
+	struct roster *all = store_roster(s);
 	int r = 0;
 
-	for (unsigned i = 0; i < s->num_datanodes && r == 0; i++) {
-		struct served *v = store_datanode_served(s->datanodes[i]);
+	for (unsigned i = 0; i < all->count && r == 0; i++) {
+		struct served *v = store_datanode_served(all->datanode[i]);
 
+		if (!v)
+			continue;
 		w.served = v;
-		w.listing.datanode = s->datanodes[i]->name;
+		w.listing.datanode = all->datanode[i]->name;
 		for (unsigned k = 0; k < v->layout->num_filesystems && r == 0; k++) {
 			w.fs = &v->fs[k];
 			r = walk_filesystem(&w, &v->layout->filesystems[k]);
 		}
 		served_put(v);
 	}
+	roster_put(all);
 	return r;
 }

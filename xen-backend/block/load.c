@@ -18,7 +18,7 @@ static struct served *served_new(struct store_datanode *dn)
 	if (!v)
 		return NULL;
 	atomic_init(&v->references, 1);
-	v->datanode = dn;
+	v->datanode = store_datanode_get(dn);
 	return v;
 }
 
@@ -198,6 +198,11 @@ static int look_into_images(struct store_datanode *dn, struct served *v, char **
 	r = add_filesystems(v, &states, ret_error);
 	parser_states_clear(&states);
 	return r;
+}
+
+struct served *load_nothing(struct store_datanode *dn, const char *reason)
+{
+	return serve_nothing(dn, strdup(reason));
 }
 
 struct served *load_by_data_dirs(struct store_datanode *dn)

@@ -18,6 +18,9 @@ struct served *load_by_layout_again(struct store_datanode *dn);
  * reason why nothing is served yet.  NULL: out of memory. */
 struct served *load_by_data_dirs(struct store_datanode *dn);
 
+/* Nothing, for that reason.  NULL: out of memory. */
+struct served *load_nothing(struct store_datanode *dn, const char *reason);
+
 /* Whether both are of the same images and tell the same of them. */
 bool served_equal(const struct served *a, const struct served *b);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose word counts for which replica: block_publish() and block_hold(); see
- * block.h and published.h.
+ * Whose word counts for which replica: block_publish(), block_take_keys() and
+ * block_hold(); see block.h, published.h and policy/tokens.h.
  */
 #include <errno.h>
 #include <time.h>
@@ -22,27 +22,57 @@ static time_t seconds(void)
  * Each datanode that shows the storage counts if p may speak for it.  The pool
  * need not be known: its directory may be younger than the last look at the image.
  */
+struct taking {
+	const struct policy *policy;
+	const struct published_event *event;
+	const struct block_keys *keys; /* or these */
+	bool taken;
+};
+
+static int take(void *ctx, struct store_datanode *dn)
+{
+	struct taking *t = ctx;
+	int r;
+
+	if (!policy_may_publish(t->policy, dn->name))
+		return 0;
+	r = t->event ? published_take(dn->published, t->event, seconds())
+		     : tokens_take(dn->tokens, t->keys->pool_id, t->keys->required, t->keys->keys);
+	t->taken |= r == 0;
+	return r;
+}
+
+/* What each of them made of it. */
+static int outcome(const struct taking *t, int known)
+{
+	if (known < 0)
+		return known;
+	if (t->taken)
+		return 0;
+	return known ? -EACCES : -ENODEV;
+}
+
 int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e)
 {
 	const struct published_event event = {e->pool_id, e->block_id, e->genstamp, e->event};
-	struct store_datanode *dn = NULL;
-	bool known = false, taken = false;
+	struct taking t = {.policy = p, .event = &event};
+	int known;
 
 	if (!policy_allows_pool(p, e->pool_id))
 		return -EACCES;
-	while ((dn = block_store_find_storage(s, e->storage_id, dn))) {
-		known = true;
-		if (!policy_may_publish(p, dn->name))
-			continue;
-		if (published_take(dn->published, &event, seconds()) < 0)
-			return -ENOMEM;
-		taken = true;
-	}
-	if (taken && e->event != VREAD_PUBLISH_FINALIZED)
+	known = block_store_find_storage(s, e->storage_id, take, &t);
+	if (t.taken && e->event != VREAD_PUBLISH_FINALIZED)
 		verified_cache_forget_block(s->ahead.cache, e->pool_id, e->block_id);
-	if (taken)
-		return 0;
-	return known ? -EACCES : -ENODEV;
+	return outcome(&t, known);
+}
+
+int block_take_keys(struct block_store *s, const struct policy *p, const struct block_keys *k)
+{
+	struct taking t = {.policy = p, .keys = k};
+
+	if (!policy_allows_pool(p, k->pool_id))
+		return -EACCES;
+	return outcome(&t, block_store_find_storage(s, k->storage_id, take, &t));
 }
 
 bool block_hold(struct block_handle *h)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -30,6 +31,7 @@ struct withdrawal {
 };
 
 struct published {
+	atomic_uint references;
 	pthread_rwlock_t lock;
 	uint64_t multiplier; /* of the hash; odd, and unknown to who chooses block ids */
 	struct withdrawal *bucket[BUCKETS];
@@ -45,6 +47,7 @@ struct published *published_new(void)
 
 	if (!p)
 		return NULL;
+	atomic_init(&p->references, 1);
 	if (getrandom(&p->multiplier, sizeof(p->multiplier), GRND_NONBLOCK) < 0)
 		p->multiplier = UINT64_C(0x9e3779b97f4a7c15);
 	p->multiplier |= 1;
@@ -99,9 +102,15 @@ static void forget_oldest(struct published *p)
 	forget(p, find(p, p->oldest->pool_id, p->oldest->block_id));
 }
 
-void published_free(struct published *p)
+struct published *published_get(struct published *p)
 {
-	if (!p)
+	atomic_fetch_add(&p->references, 1);
+	return p;
+}
+
+void published_put(struct published *p)
+{
+	if (!p || atomic_fetch_sub(&p->references, 1) != 1)
 		return;
 	while (p->oldest)
 		forget_oldest(p);

@@ -39,8 +39,9 @@ struct published_event {
 	unsigned event; /* VREAD_PUBLISH_* */
 };
 
-struct published *published_new(void);    /* NULL: out of memory */
-void published_free(struct published *p); /* NULL is ignored */
+struct published *published_new(void); /* NULL: out of memory */
+struct published *published_get(struct published *p);
+void published_put(struct published *p); /* NULL is ignored */
 
 /* Takes an event into account: 0 or -ENOMEM.  now: seconds of a clock that only goes on. */
 int published_take(struct published *p, const struct published_event *e, time_t now);

@@ -29,12 +29,31 @@
 #include "block/internal.h"
 #include "block/piece.h"
 #include "base/scratch.h"
+#include "base/trace.h"
 #include "disk/source.h"
 
 /* Of data verified at once: one large pread costs less than several small ones, by more
  * than a second-level cache gains. */
 #define PIECE_BYTES (1U << 20)
 #define ATTEMPTS 4 /* at a replica that changes under the read */
+
+static int check(const struct block_replica *r)
+{
+	uint64_t mark = trace_mark();
+	int error = replica_check(r);
+
+	trace_stage(TRACE_CHECK, mark);
+	return error;
+}
+
+static bool verify(const struct block_replica *r, const struct piece *p, uint64_t end)
+{
+	uint64_t mark = trace_mark();
+	bool right = checksum_verify(&r->files.header, p->data, (size_t)(end - p->start), p->sums);
+
+	trace_stage(TRACE_VERIFY, mark);
+	return right;
+}
 
 static bool all_settled(const struct block_replica *r, const struct piece *p)
 {
@@ -53,7 +72,7 @@ int piece_settled(const struct block_replica *r, const struct piece *p)
 
 	if (replica_is_still(r) || all_settled(r, p))
 		return 0;
-	error = replica_check(r); /* that was as of the last one */
+	error = check(r); /* that was as of the last one */
 	if (error < 0)
 		return error;
 	return all_settled(r, p) ? 0 : -EAGAIN;
@@ -80,9 +99,8 @@ static int load_piece(struct block_replica *r, struct piece *p)
 
 int piece_verify(const struct block_replica *r, const struct piece *p)
 {
-	bool right =
-		checksum_verify(&r->files.header, p->data, (size_t)(p->end - p->start), p->sums);
-	int error = replica_check(r);
+	bool right = verify(r, p, p->end);
+	int error = check(r);
 
 	if (error < 0)
 		return error;
@@ -96,16 +114,17 @@ static bool only_last_is_wrong(const struct block_replica *r, const struct piece
 {
 	uint64_t last = (r->files.data.size - 1) / r->files.header.chunk * r->files.header.chunk;
 
-	return p->end == r->files.data.size && last >= p->start &&
-	       checksum_verify(&r->files.header, p->data, (size_t)(last - p->start), p->sums);
+	return p->end == r->files.data.size && last >= p->start && verify(r, p, last);
 }
 
 static int read_piece(struct block_replica *r, struct piece *p)
 {
 	int error = piece_settled(r, p);
+	uint64_t mark = trace_mark();
 
 	if (error == 0)
 		error = load_piece(r, p);
+	trace_stage(TRACE_READ, mark);
 	return error < 0 ? error : piece_verify(r, p);
 }
 
@@ -141,6 +160,7 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 	struct piece p = {.end = first};
 
 	for (uint64_t at = offset; at < end;) {
+		uint64_t mark;
 		size_t n;
 		int error;
 
@@ -149,7 +169,9 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 		if (error < 0)
 			return error;
 		n = (size_t)((p.end < end ? p.end : end) - at);
+		mark = trace_mark();
 		expose(dst, p.data + (at - p.start), n);
+		trace_stage(TRACE_COPY, mark);
 		if (replica_is_direct(r))
 			verified_cache_add(cache, r, p.start, p.data, (size_t)(p.end - p.start));
 		dst += n;
@@ -162,9 +184,15 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 /* False if the bytes could not be had this way; dst then holds none of them. */
 static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
 {
-	if (!replica_is_verified(r, offset, length) || replica_check(r) < 0)
+	uint64_t mark;
+	int error;
+
+	if (!replica_is_verified(r, offset, length) || check(r) < 0)
 		return false;
-	if (parser_read(r->fs, &r->files.data, offset, dst, length) == 0 && replica_check(r) == 0)
+	mark = trace_mark();
+	error = parser_read(r->fs, &r->files.data, offset, dst, length);
+	trace_stage(TRACE_READ, mark);
+	if (error == 0 && check(r) == 0)
 		return true;
 	memset(dst, 0, length);
 	return false;
@@ -174,8 +202,11 @@ static int read_replica(struct block_handle *h, struct block_replica *r, uint64_
 			uint8_t *dst, uint32_t length)
 {
 	struct verified_cache *cache = h->shared ? h->shared->cache : NULL;
+	uint64_t mark = trace_mark();
 	int found = replica_is_direct(r) ? verified_cache_read(cache, r, offset, dst, length) : 0;
 
+	if (replica_is_direct(r))
+		trace_stage(TRACE_CACHE, mark);
 	if (found != 0)
 		return found < 0 ? found : 0;
 	if (read_trusted(r, offset, dst, length))

@@ -73,7 +73,8 @@ static void log_change(const struct served *v)
 				 lfs->data_dirs[k].num_pools);
 	}
 	if (v->missing)
-		log_warn("datanode %s: not served yet: %s", v->datanode->name, v->missing);
+		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN,
+			  "datanode %s: not served yet: %s", v->datanode->name, v->missing);
 }
 
 static struct served *load(struct store_datanode *dn)
@@ -92,12 +93,12 @@ static void look(struct store_datanode *dn)
 
 	if (!new)
 		return;
-	if (!dn->served) {
+	old = store_datanode_served(dn);
+	if (!old) {
 		log_change(new);
 		store_datanode_serve(dn, new);
 		return;
 	}
-	old = store_datanode_served(dn);
 	if (served_equal(old, new)) {
 		dn->doubted = false;
 		served_put(new);
@@ -119,7 +120,8 @@ int refresh_first(struct store_datanode *dn, char **ret_error)
 	dn->looked = now_ms();
 	dn->took = dn->looked - start;
 	if (r == 0 && dn->served->missing)
-		log_warn("datanode %s: not served yet: %s", dn->name, dn->served->missing);
+		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN,
+			  "datanode %s: not served yet: %s", dn->name, dn->served->missing);
 	return r;
 }
 
@@ -140,9 +142,13 @@ void refresh_look(struct store_datanode *dn)
 static uint64_t due(struct store_datanode *dn)
 {
 	bool wanted = atomic_load(&dn->wanted);
-	uint64_t interval = dn->served->missing ? MISSING_INTERVAL_MS : SLOW_INTERVAL_MS;
+	struct served *v = store_datanode_served(dn);
+	uint64_t interval = v && v->missing ? MISSING_INTERVAL_MS : SLOW_INTERVAL_MS;
 	uint64_t rest = dn->took * (wanted ? WANTED_DUTY : DUTY);
 
+	served_put(v);
+	if (!dn->looked) /* it is new */
+		return 0;
 	if (wanted)
 		interval = WANTED_INTERVAL_MS;
 	if (interval < rest)
@@ -150,23 +156,30 @@ static uint64_t due(struct store_datanode *dn)
 	return dn->looked + interval;
 }
 
-static struct store_datanode *first_due(struct block_store *s)
+/* A reference to it, and when; NULL: there is none. */
+static struct store_datanode *first_due(struct block_store *s, uint64_t *ret_when)
 {
+	struct roster *all = store_roster(s);
 	struct store_datanode *first = NULL;
 
-	for (unsigned i = 0; i < s->num_datanodes; i++) {
-		struct store_datanode *dn = s->datanodes[i];
+	*ret_when = now_ms() + SLOW_INTERVAL_MS;
+	for (unsigned i = 0; i < all->count; i++) {
+		uint64_t when = due(all->datanode[i]);
 
-		if (!first || due(dn) < due(first))
-			first = dn;
+		if (!first || when < *ret_when) {
+			first = all->datanode[i];
+			*ret_when = when;
+		}
 	}
+	if (first)
+		store_datanode_get(first);
+	roster_put(all);
 	return first;
 }
 
-/* Until dn is due (NULL: nobody will be), a request or the end. */
-static void sleep_until_due(struct refresher *r, struct store_datanode *dn)
+/* Or a request or the end. */
+static void sleep_until(struct refresher *r, uint64_t ms)
 {
-	uint64_t ms = dn ? due(dn) : now_ms() + SLOW_INTERVAL_MS;
 	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
 
 	pthread_cond_timedwait(&r->wake, &r->lock, &t);
@@ -175,9 +188,12 @@ static void sleep_until_due(struct refresher *r, struct store_datanode *dn)
 /* Opens those anew that are to be read in another way than they are. */
 static void look_at_usage(struct block_store *s)
 {
-	for (unsigned i = 0; i < s->num_datanodes; i++)
-		if (usage_update(s->datanodes[i]))
-			refresh_look(s->datanodes[i]);
+	struct roster *all = store_roster(s);
+
+	for (unsigned i = 0; i < all->count; i++)
+		if (usage_update(all->datanode[i]))
+			refresh_look(all->datanode[i]);
+	roster_put(all);
 }
 
 static void *run(void *arg)
@@ -188,11 +204,13 @@ static void *run(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	pthread_mutex_lock(&r->lock);
 	while (!r->stop) {
-		struct store_datanode *dn = first_due(s);
-		bool usage = r->usage;
+		uint64_t when;
+		struct store_datanode *dn = first_due(s, &when);
+		bool usage = r->usage, is_due = dn && when <= now_ms();
 
-		if (!usage && (!dn || due(dn) > now_ms())) {
-			sleep_until_due(r, dn);
+		if (!usage && !is_due) {
+			store_datanode_put(dn);
+			sleep_until(r, when);
 			continue;
 		}
 		r->usage = false;
@@ -201,10 +219,18 @@ static void *run(void *arg)
 			look_at_usage(s);
 		else
 			refresh_look(dn);
+		store_datanode_put(dn);
 		pthread_mutex_lock(&r->lock);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return NULL;
+}
+
+static void wake(struct refresher *r)
+{
+	pthread_mutex_lock(&r->lock);
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
 }
 
 void refresh_want(struct store_datanode *dn)
@@ -214,11 +240,14 @@ void refresh_want(struct store_datanode *dn)
 	/* A layout file does not tell more than it told. */
 	if (dn->layout_path && store_datanode_is_complete(dn))
 		return;
-	if (atomic_exchange(&dn->wanted, true) || !r)
-		return;
-	pthread_mutex_lock(&r->lock);
-	pthread_cond_signal(&r->wake);
-	pthread_mutex_unlock(&r->lock);
+	if (!atomic_exchange(&dn->wanted, true) && r)
+		wake(r);
+}
+
+void refresh_new(struct block_store *s)
+{
+	if (s->refresher)
+		wake(s->refresher);
 }
 
 void refresh_usage(struct block_store *s)
@@ -260,8 +289,6 @@ int refresher_start(struct block_store *s)
 {
 	int r;
 
-	if (s->num_datanodes == 0)
-		return 0;
 	s->refresher = refresher_new();
 	if (!s->refresher)
 		return -ENOMEM;

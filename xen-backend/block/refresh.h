@@ -13,12 +13,15 @@
 
 #include "block/internal.h"
 
-/* 0 or negative errno.  The list of datanodes does not change afterwards. */
+/* 0 or negative errno. */
 int refresher_start(struct block_store *s);
 void refresher_stop(struct block_store *s); /* nothing if it was not started */
 
 /* A request missed something that dn might have by now.  Any thread; never waits for I/O. */
 void refresh_want(struct store_datanode *dn);
+
+/* A datanode nobody has looked into yet is in the roster. */
+void refresh_new(struct block_store *s);
 
 /* Images' writers may have changed, and with them how images are to be read.  Any thread. */
 void refresh_usage(struct block_store *s);

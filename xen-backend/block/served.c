@@ -26,5 +26,6 @@ void served_put(struct served *v)
 	free(v->images);
 	layout_free(v->layout);
 	free(v->missing);
+	store_datanode_put(v->datanode);
 	free(v);
 }

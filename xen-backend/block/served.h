@@ -24,7 +24,7 @@ struct served {
 	atomic_uint references;
 	atomic_bool retired;             /* no longer what the datanode serves */
 	atomic_bool moved;               /* a volume may lie elsewhere by now: look again */
-	struct store_datanode *datanode; /* stays as long as the store */
+	struct store_datanode *datanode; /* a reference */
 	struct image **images;       /* as the datanode names them; NULL, all or one: unusable */
 	struct image_layout *layout; /* never NULL */
 	struct volume **volumes;     /* one per layout->filesystems ... */

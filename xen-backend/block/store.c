@@ -8,10 +8,87 @@
 
 #include "base/log.h"
 #include "block/internal.h"
+#include "block/load.h"
 #include "block/refresh.h"
 #include "block/usage.h"
 #include "base/error.h"
 #include "disk/source_queue.h"
+
+/* ---- the roster -------------------------------------------------------------- */
+
+static struct roster *roster_new(unsigned room)
+{
+	struct roster *r = calloc(1, sizeof(*r) + room * sizeof(struct store_datanode *));
+
+	if (r)
+		atomic_init(&r->references, 1);
+	return r;
+}
+
+struct roster *store_roster(struct block_store *s)
+{
+	struct roster *r;
+
+	pthread_mutex_lock(&s->lock);
+	r = s->roster;
+	atomic_fetch_add(&r->references, 1);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+void roster_put(struct roster *r)
+{
+	if (!r || atomic_fetch_sub(&r->references, 1) != 1)
+		return;
+	for (unsigned i = 0; i < r->count; i++)
+		store_datanode_put(r->datanode[i]);
+	free(r);
+}
+
+/* Takes over r. */
+static void set_roster(struct block_store *s, struct roster *r)
+{
+	struct roster *old;
+
+	pthread_mutex_lock(&s->lock);
+	old = s->roster;
+	s->roster = r;
+	pthread_mutex_unlock(&s->lock);
+	roster_put(old);
+}
+
+/* Of the control thread, which alone changes it. */
+static struct store_datanode *find_datanode(const struct block_store *s, const char *name)
+{
+	for (unsigned i = 0; i < s->roster->count; i++)
+		if (!strcmp(s->roster->datanode[i]->name, name))
+			return s->roster->datanode[i];
+	return NULL;
+}
+
+/* With new (NULL: nothing) in the place of old (NULL: at the end).  Takes over new. */
+static int change_roster(struct block_store *s, struct store_datanode *old,
+			 struct store_datanode *new)
+{
+	struct roster *r = roster_new(s->roster->count + 1);
+
+	if (!r)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->roster->count; i++) {
+		struct store_datanode *dn = s->roster->datanode[i];
+
+		if (dn != old)
+			r->datanode[r->count++] = store_datanode_get(dn);
+		else if (new)
+			r->datanode[r->count++] = new;
+	}
+	if (new && !old)
+		r->datanode[r->count++] = new;
+	set_roster(s, r);
+	return 0;
+}
+
+/* ---- beginning and end ---------------------------------------------------------- */
 
 struct block_store *block_store_new(void)
 {
@@ -19,57 +96,52 @@ struct block_store *block_store_new(void)
 
 	if (!s)
 		return NULL;
+	pthread_mutex_init(&s->lock, NULL);
 	s->cache = replica_cache_new();
 	s->ahead.shares = shares_new();
-	if (!s->cache || !s->ahead.shares) {
+	s->roster = roster_new(0);
+	if (!s->cache || !s->ahead.shares || !s->roster) {
 		block_store_free(s);
 		return NULL;
 	}
 	return s;
 }
 
-int block_store_set_memory(struct block_store *s, size_t read_ahead, size_t cache)
+void block_store_set_read_ahead(struct block_store *s, size_t read_ahead)
 {
-	s->ahead.window = read_ahead;
+	atomic_store(&s->ahead.window, read_ahead);
+}
+
+int block_store_set_cache(struct block_store *s, size_t cache)
+{
 	if (cache < VERIFIED_UNIT)
 		return 0;
 	s->ahead.cache = verified_cache_new(cache);
 	return s->ahead.cache ? 0 : -ENOMEM;
 }
 
-static void free_texts(char **texts, unsigned count)
+/* Nothing more is found through v, which is taken over and may be NULL. */
+static void forget_served(struct block_store *s, struct served *v)
 {
-	for (unsigned i = 0; i < count; i++)
-		free(texts[i]);
-	free(texts);
-}
-
-static bool copy_texts(struct block_texts from, char ***ret, unsigned *ret_count)
-{
-	*ret = calloc(from.count, sizeof(**ret));
-	for (*ret_count = 0; *ret && *ret_count < from.count; ++*ret_count) {
-		char *copy = strdup(from.text[*ret_count]);
-
-		if (!copy)
-			return false;
-		(*ret)[*ret_count] = copy;
-	}
-	return *ret != NULL;
-}
-
-static void free_datanode(struct store_datanode *dn)
-{
-	if (!dn)
+	if (!v)
 		return;
-	served_put(dn->served);
-	pthread_mutex_destroy(&dn->lock);
-	published_free(dn->published);
-	free_texts(dn->data_dirs, dn->num_data_dirs);
-	free_texts(dn->images, dn->num_images);
-	free(dn->usage);
-	free(dn->layout_path);
-	free(dn->name);
-	free(dn);
+	atomic_store(&v->retired, true);
+	replica_cache_forget(s->cache, v);
+	verified_cache_forget(s->ahead.cache, v);
+	served_put(v);
+}
+
+/* What it served, and it itself, go when nobody reads of it any more. */
+static void retire(struct store_datanode *dn)
+{
+	struct served *old;
+
+	pthread_mutex_lock(&dn->lock);
+	dn->removed = true;
+	old = dn->served;
+	dn->served = NULL;
+	pthread_mutex_unlock(&dn->lock);
+	forget_served(dn->store, old);
 }
 
 void block_store_free(struct block_store *s)
@@ -77,13 +149,22 @@ void block_store_free(struct block_store *s)
 	if (!s)
 		return;
 	refresher_stop(s);
+	for (unsigned i = 0; s->roster && i < s->roster->count; i++)
+		retire(s->roster->datanode[i]);
 	shares_free(s->ahead.shares);
 	verified_cache_free(s->ahead.cache);
 	replica_cache_free(s->cache);
-	for (unsigned i = 0; i < s->num_datanodes; i++)
-		free_datanode(s->datanodes[i]);
-	free(s->datanodes);
+	roster_put(s->roster);
+	pthread_mutex_destroy(&s->lock);
 	free(s);
+}
+
+void block_store_set_tokens(struct block_store *s, const char *datanode, enum tokens_mode mode)
+{
+	struct store_datanode *dn = find_datanode(s, datanode);
+
+	if (dn)
+		tokens_set_mode(dn->tokens, mode);
 }
 
 int block_store_start(struct block_store *s)
@@ -104,60 +185,32 @@ void block_store_usage_changed(struct block_store *s)
 
 /* ---- adding ------------------------------------------------------------------ */
 
-static bool is_served(const struct block_store *s, const char *datanode)
-{
-	for (unsigned i = 0; i < s->num_datanodes; i++)
-		if (!strcmp(s->datanodes[i]->name, datanode))
-			return true;
-	return false;
-}
-
-static struct store_datanode *new_datanode(struct block_store *s, const char *name,
-					   struct block_texts images)
-{
-	struct store_datanode *dn = calloc(1, sizeof(*dn));
-
-	if (!dn)
-		return NULL;
-	pthread_mutex_init(&dn->lock, NULL);
-	dn->store = s;
-	dn->name = strdup(name);
-	dn->published = published_new();
-	dn->usage = calloc(images.count, sizeof(*dn->usage));
-	if (dn->name && dn->published && dn->usage &&
-	    copy_texts(images, &dn->images, &dn->num_images))
-		return dn;
-	free_datanode(dn);
-	return NULL;
-}
-
-static bool make_room(struct block_store *s)
-{
-	struct store_datanode **grown;
-
-	grown = reallocarray(s->datanodes, s->num_datanodes + 1, sizeof(struct store_datanode *));
-	if (grown)
-		s->datanodes = grown;
-	return grown != NULL;
-}
-
 static int out_of_memory(const char *datanode, char **ret_error)
 {
 	return error_text(ret_error, -ENOMEM, "datanode %s: out of memory", datanode);
 }
 
-/* A new datanode that is in the store's list as soon as it is counted. */
 static int begin_add(struct block_store *s, const char *datanode, struct block_texts images,
 		     struct store_datanode **ret, char **ret_error)
 {
 	*ret_error = NULL;
-	if (is_served(s, datanode))
+	if (find_datanode(s, datanode))
 		return error_text(ret_error, -EEXIST, "datanode %s is named twice", datanode);
-	*ret = make_room(s) ? new_datanode(s, datanode, images) : NULL;
-	if (!*ret)
-		return out_of_memory(datanode, ret_error);
-	s->datanodes[s->num_datanodes] = *ret;
-	return 0;
+	*ret = store_datanode_new(s, datanode, images, NULL);
+	return *ret ? 0 : out_of_memory(datanode, ret_error);
+}
+
+/* Takes over dn. */
+static int end_add(struct block_store *s, struct store_datanode *dn, char **ret_error)
+{
+	int r = change_roster(s, NULL, dn);
+
+	if (r) {
+		out_of_memory(dn->name, ret_error);
+		retire(dn);
+		store_datanode_put(dn);
+	}
+	return r;
 }
 
 int block_store_add(struct block_store *s, const char *datanode, struct block_texts images,
@@ -173,10 +226,9 @@ int block_store_add(struct block_store *s, const char *datanode, struct block_te
 		r = refresh_first(dn, ret_error);
 	else
 		r = out_of_memory(datanode, ret_error);
-	if (r < 0)
-		free_datanode(dn);
-	else
-		s->num_datanodes++;
+	if (r == 0)
+		return end_add(s, dn, ret_error);
+	store_datanode_put(dn);
 	return r;
 }
 
@@ -188,14 +240,63 @@ int block_store_add_data_dirs(struct block_store *s, const char *datanode,
 
 	if (r < 0)
 		return r;
-	if (copy_texts(dirs, &dn->data_dirs, &dn->num_data_dirs))
+	if (store_copy_texts(dirs, &dn->data_dirs, &dn->num_data_dirs))
 		refresh_look(dn);
-	if (!dn->served) {
-		free_datanode(dn);
-		return out_of_memory(datanode, ret_error);
+	if (dn->served)
+		return end_add(s, dn, ret_error);
+	store_datanode_put(dn);
+	return out_of_memory(datanode, ret_error);
+}
+
+/* ---- changing -------------------------------------------------------------------- */
+
+static bool set_places(struct store_datanode *dn, const char *layout_path, struct block_texts dirs)
+{
+	if (layout_path)
+		return (dn->layout_path = strdup(layout_path));
+	return store_copy_texts(dirs, &dn->data_dirs, &dn->num_data_dirs);
+}
+
+int block_store_replace(struct block_store *s, const char *datanode, struct block_texts images,
+			const char *layout_path, struct block_texts dirs, enum tokens_mode tokens)
+{
+	struct store_datanode *old = find_datanode(s, datanode);
+	struct store_datanode *dn = store_datanode_new(s, datanode, images, old);
+
+	if (!dn)
+		return -ENOMEM;
+	if (old)
+		store_datanode_get(old);
+	if (set_places(dn, layout_path, dirs))
+		dn->served = load_nothing(dn, "it was not looked into yet");
+	if (dn->served)
+		tokens_set_mode(dn->tokens, tokens);
+	if (!dn->served || change_roster(s, old, dn)) {
+		store_datanode_put(old);
+		retire(dn);
+		store_datanode_put(dn);
+		return -ENOMEM;
 	}
-	s->num_datanodes++;
+	if (old)
+		retire(old);
+	store_datanode_put(old);
+	refresh_new(s);
 	return 0;
+}
+
+int block_store_remove(struct block_store *s, const char *datanode)
+{
+	struct store_datanode *dn = find_datanode(s, datanode);
+	int r;
+
+	if (!dn)
+		return -ENOENT;
+	store_datanode_get(dn);
+	r = change_roster(s, dn, NULL);
+	if (r == 0)
+		retire(dn);
+	store_datanode_put(dn);
+	return r;
 }
 
 /* ---- what is served ------------------------------------------------------------ */
@@ -213,7 +314,7 @@ struct served *store_datanode_served(struct store_datanode *dn)
 bool store_datanode_is_complete(struct store_datanode *dn)
 {
 	struct served *v = store_datanode_served(dn);
-	bool complete = !v->missing && !atomic_load(&v->moved);
+	bool complete = !v || (!v->missing && !atomic_load(&v->moved));
 
 	served_put(v);
 	return complete;
@@ -221,18 +322,15 @@ bool store_datanode_is_complete(struct store_datanode *dn)
 
 void store_datanode_serve(struct store_datanode *dn, struct served *v)
 {
-	struct served *old;
+	struct served *old = v;
 
 	pthread_mutex_lock(&dn->lock);
-	old = dn->served;
-	dn->served = v;
+	if (!dn->removed) {
+		old = dn->served;
+		dn->served = v;
+	}
 	pthread_mutex_unlock(&dn->lock);
-	if (!old)
-		return;
-	atomic_store(&old->retired, true);
-	replica_cache_forget(dn->store->cache, old);
-	verified_cache_forget(dn->store->ahead.cache, old);
-	served_put(old);
+	forget_served(dn->store, old);
 }
 
 static bool has_storage(const struct served *v, const char *storage_id)
@@ -247,34 +345,61 @@ static bool has_storage(const struct served *v, const char *storage_id)
 	return false;
 }
 
-struct store_datanode *block_store_find_storage(struct block_store *s, const char *storage_id,
-						const struct store_datanode *after)
+static bool datanode_has_storage(struct store_datanode *dn, const char *storage_id)
 {
-	bool passed = after == NULL;
+	struct served *v = store_datanode_served(dn);
+	bool found = v && has_storage(v, storage_id);
 
-	for (unsigned i = 0; i < s->num_datanodes; i++) {
-		struct store_datanode *dn = s->datanodes[i];
-		struct served *v;
-		bool found;
-
-		if (!passed) {
-			passed = dn == after;
-			continue;
-		}
-		v = store_datanode_served(dn);
-		found = has_storage(v, storage_id);
-		served_put(v);
-		if (found)
-			return dn;
-	}
-	for (unsigned i = 0; !after && i < s->num_datanodes; i++)
-		refresh_want(s->datanodes[i]);
-	return NULL;
+	served_put(v);
+	return found;
 }
 
-const char *store_datanode_name(const struct store_datanode *dn)
+int block_store_find_storage(struct block_store *s, const char *storage_id, store_datanode_fn *fn,
+			     void *ctx)
 {
-	return dn->name;
+	struct roster *all = store_roster(s);
+	int found = 0, r = 0;
+
+	for (unsigned i = 0; r == 0 && i < all->count; i++) {
+		if (!datanode_has_storage(all->datanode[i], storage_id))
+			continue;
+		found++;
+		r = fn(ctx, all->datanode[i]);
+	}
+	for (unsigned i = 0; !found && i < all->count; i++)
+		refresh_want(all->datanode[i]);
+	roster_put(all);
+	return r ? r : found;
+}
+
+static int each_storage(const struct served *v, const char *datanode, store_storage_fn *fn,
+			void *ctx)
+{
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < v->layout->num_filesystems; i++) {
+		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
+
+		for (unsigned k = 0; !r && k < lfs->num_data_dirs; k++)
+			r = fn(ctx, datanode, lfs->data_dirs[k].storage_id);
+	}
+	return r;
+}
+
+int block_store_each_storage(struct block_store *s, store_storage_fn *fn, void *ctx)
+{
+	struct roster *all = store_roster(s);
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < all->count; i++) {
+		struct served *v = store_datanode_served(all->datanode[i]);
+
+		if (v)
+			r = each_storage(v, all->datanode[i]->name, fn, ctx);
+		served_put(v);
+	}
+	roster_put(all);
+	return r;
 }
 
 /* ---- status ---------------------------------------------------------------------- */
@@ -340,6 +465,22 @@ static json_t *chain_status(const struct image *img)
 	return chain;
 }
 
+static int take_first_file(void *ctx, struct source *file)
+{
+	return source_identity(file, ctx) ?: 1;
+}
+
+/* So that who looks at the path can tell whether it is still the file that is read. */
+static void add_identity(json_t *entry, struct image *img)
+{
+	struct source_identity id;
+
+	if (image_for_each_file(img, take_first_file, &id) != 1)
+		return;
+	json_object_set_new(entry, "device", json_integer((json_int_t)id.dev));
+	json_object_set_new(entry, "inode", json_integer((json_int_t)id.ino));
+}
+
 static json_t *images_status(struct store_datanode *dn, const struct served *v)
 {
 	json_t *array = json_array();
@@ -356,6 +497,7 @@ static json_t *images_status(struct store_datanode *dn, const struct served *v)
 			json_object_set_new(entry, "size",
 					    json_integer((json_int_t)image_size(img)));
 			json_object_set_new(entry, "backing", chain_status(img));
+			add_identity(entry, v->images[i]);
 		}
 		add_usage(entry, dn, i);
 		json_array_append_new(array, entry);
@@ -363,14 +505,14 @@ static json_t *images_status(struct store_datanode *dn, const struct served *v)
 	return array;
 }
 
-static json_t *datanode_status(struct store_datanode *dn)
+static json_t *datanode_status(struct store_datanode *dn, struct served *v)
 {
-	struct served *v = store_datanode_served(dn);
 	const char *state = v->layout->num_filesystems || !v->missing ? "served" : "waiting";
-	json_t *status = json_pack("{s:s, s:o, s:s, s:o?, s:o?}", "datanode", dn->name, "images",
-				   images_status(dn, v), "state", state, "filesystems",
-				   filesystems_status(v), "published",
-				   store_published_status(dn->published));
+	json_t *status =
+		json_pack("{s:s, s:o, s:s, s:o?, s:o?, s:o?}", "datanode", dn->name, "images",
+			  images_status(dn, v), "state", state, "filesystems",
+			  filesystems_status(v), "published", store_published_status(dn->published),
+			  "tokens", tokens_status(dn->tokens));
 
 	if (dn->layout_path)
 		json_object_set_new(status, "layout", json_string(dn->layout_path));
@@ -380,7 +522,6 @@ static json_t *datanode_status(struct store_datanode *dn)
 		json_object_set_new(status, "parser", parser_status(v->parser));
 	if (v->missing)
 		json_object_set_new(status, "missing", json_string(v->missing));
-	served_put(v);
 	return status;
 }
 
@@ -388,8 +529,16 @@ json_t *block_store_status(struct block_store *s)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < s->num_datanodes; i++)
-		json_array_append_new(array, datanode_status(s->datanodes[i]));
+	struct roster *all = store_roster(s);
+
+	for (unsigned i = 0; i < all->count; i++) {
+		struct served *v = store_datanode_served(all->datanode[i]);
+
+		if (v)
+			json_array_append_new(array, datanode_status(all->datanode[i], v));
+		served_put(v);
+	}
+	roster_put(all);
 	return array;
 }
 
@@ -398,7 +547,8 @@ json_t *block_store_reading_status(struct block_store *s)
 	const char *why = NULL;
 	bool works = source_queue_works(&why);
 
-	return json_pack("{s:I, s:o, s:o, s:s}", "read_ahead", (json_int_t)s->ahead.window, "disks",
+	return json_pack("{s:I, s:o, s:o, s:s}", "read_ahead",
+			 (json_int_t)atomic_load(&s->ahead.window), "disks",
 			 shares_status(s->ahead.shares), "cache",
 			 verified_cache_status(s->ahead.cache), "io_uring", works ? "ok" : why);
 }

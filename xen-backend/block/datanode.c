@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How a datanode is configured, for as long as anybody holds something of it; see
+ * internal.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "block/internal.h"
+
+static void free_texts(char **texts, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		free(texts[i]);
+	free(texts);
+}
+
+bool store_copy_texts(struct block_texts from, char ***ret, unsigned *ret_count)
+{
+	*ret = calloc(from.count, sizeof(**ret));
+	for (*ret_count = 0; *ret && *ret_count < from.count; ++*ret_count) {
+		char *copy = strdup(from.text[*ret_count]);
+
+		if (!copy)
+			return false;
+		(*ret)[*ret_count] = copy;
+	}
+	return *ret != NULL;
+}
+
+struct store_datanode *store_datanode_get(struct store_datanode *dn)
+{
+	atomic_fetch_add(&dn->references, 1);
+	return dn;
+}
+
+void store_datanode_put(struct store_datanode *dn)
+{
+	if (!dn || atomic_fetch_sub(&dn->references, 1) != 1)
+		return;
+	pthread_mutex_destroy(&dn->lock);
+	published_put(dn->published);
+	tokens_put(dn->tokens);
+	free_texts(dn->data_dirs, dn->num_data_dirs);
+	free_texts(dn->images, dn->num_images);
+	free(dn->usage);
+	free(dn->layout_path);
+	free(dn->name);
+	free(dn);
+}
+
+struct store_datanode *store_datanode_new(struct block_store *s, const char *name,
+					  struct block_texts images,
+					  const struct store_datanode *old)
+{
+	struct store_datanode *dn = calloc(1, sizeof(*dn));
+
+	if (!dn)
+		return NULL;
+	atomic_init(&dn->references, 1);
+	pthread_mutex_init(&dn->lock, NULL);
+	dn->store = s;
+	dn->name = strdup(name);
+	dn->published = old ? published_get(old->published) : published_new();
+	dn->tokens = old ? tokens_get(old->tokens) : tokens_new();
+	dn->usage = calloc(images.count, sizeof(*dn->usage));
+	if (dn->name && dn->published && dn->tokens && dn->usage &&
+	    store_copy_texts(images, &dn->images, &dn->num_images))
+		return dn;
+	store_datanode_put(dn);
+	return NULL;
+}
+
+const char *store_datanode_name(const struct store_datanode *dn)
+{
+	return dn->name;
+}
