@@ -42,6 +42,7 @@ struct world {
 	bool refuse;                    /* connected() says no */
 	struct port_conn *conn;
 	bool policy_allowed_dn1;
+	bool removed_meanwhile; /* the device, while its session ends */
 };
 
 static char states[256];   /* the backend's states in the order written */
@@ -79,6 +80,8 @@ static void disconnected(void *ctx, void *session)
 	memset(w->conn->pool, 1, (size_t)w->conn->pool_pages * VREAD_PAGE_SIZE);
 	w->disconnects++;
 	w->conn = NULL;
+	if (w->removed_meanwhile)
+		fake_remove(DEVICE);
 }
 
 /* Lets everything happen that has been set off. */
@@ -259,6 +262,130 @@ static void test_publishes_and_waits(void **state)
 	assert_int_equal(fake_map_calls(), 0);
 }
 
+static void assert_offered(const char *queues, const char *pool_pages)
+{
+	assert_string_equal(fake_read(DEVICE "/max-queues"), queues);
+	assert_string_equal(fake_read(DEVICE "/max-pool-pages"), pool_pages);
+}
+
+/* The smaller of what the toolstack allows a device and what is configured. */
+static void test_limits_of_one_device(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	fake_write("2", DEVICE "/limit-queues");
+	fake_write("1024", DEVICE "/limit-pool-pages");
+	start_port(w);
+	assert_offered("2", "1024");
+	offer(2, 0, 1025);
+	front_state(w, "3");
+	assert_state("6");
+	assert_error_has("pool-pages: \"1025\": expected a number from 16 to 1024");
+}
+
+static void test_limits_above_what_is_configured(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	fake_write("8", DEVICE "/limit-queues");
+	fake_write("32768", DEVICE "/limit-pool-pages");
+	start_port(w);
+	assert_offered("4", "4096");
+}
+
+/* What was offered is kept to, whatever is configured meanwhile; the next offer is another. */
+static void test_limits_that_are_configured_anew(void **state)
+{
+	struct xen_settings fewer = {1, 2, 16};
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	xen_port_set_limits(w->port, &fewer);
+	offer(4, 0, 4096);
+	front_state(w, "3");
+	assert_state("4");
+	front_state(w, "5");
+	front_state(w, "6");
+	assert_state("2");
+	assert_offered("1", "16");
+}
+
+/* Detached, and attached with another limit: the pool is as large as that one says. */
+static void test_a_pool_resized_by_attaching_anew(void **state)
+{
+	static const char *const limits[] = {"1024", "64", "4096"};
+	static const unsigned pages[] = {1024, 64, 4096};
+	struct world *w = *state;
+
+	start_port(w);
+	for (unsigned i = 0; i < 3; i++) {
+		attach("1");
+		fake_write(limits[i], DEVICE "/limit-pool-pages");
+		pump(w);
+		assert_offered("4", limits[i]);
+		offer(1, 0, pages[i]);
+		front_state(w, "3");
+		assert_state("4");
+		assert_int_equal(w->conn->pool_pages, pages[i]);
+		fake_write("0", DEVICE "/online");
+		pump(w);
+		assert_state("6");
+		assert_int_equal(fake_mapped(), 0);
+		fake_remove(DEVICE);
+		fake_remove(FRONT);
+		pump(w);
+		fake_remove("/local/domain/7");
+		fake_release(7);
+	}
+}
+
+static void test_limits_that_are_none(void **state)
+{
+	static const char *const bad[][2] = {
+		{"limit-queues", "0"},      {"limit-queues", "9"},         {"limit-queues", "two"},
+		{"limit-pool-pages", "15"}, {"limit-pool-pages", "32769"}, {"limit-pool-pages", ""},
+	};
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach("1");
+		fake_write(bad[i][1], DEVICE "/%s", bad[i][0]);
+		start_port(w);
+		assert_string_equal(states, "56");
+		assert_error_has(bad[i][0]);
+		assert_error_has("expected a number from");
+		assert_null(fake_read(DEVICE "/max-queues"));
+	}
+}
+
+/* It is told once, however often it is looked at, and over when it is put right. */
+static void test_a_wrong_limit_put_right(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	fake_write("many", DEVICE "/limit-queues");
+	start_port(w);
+	for (int tenths = 0; tenths < 13; tenths++) {
+		fake_fire(DEVICE "/online");
+		pump(w);
+		sd_event_run(w->event, 100000);
+	}
+	assert_string_equal(states, "56");
+	assert_int_equal(fake_writes_of("error"), 1);
+	fake_write("3", DEVICE "/limit-queues");
+	pump(w);
+	assert_state("2");
+	assert_offered("3", "4096");
+}
+
 static void test_own_domid(void **state)
 {
 	struct world *w = *state;
@@ -335,6 +462,8 @@ static void test_status_tells(void **state)
 	assert_string_equal(json_string_value(json_object_get(d, "state")), "Connected");
 	assert_string_equal(json_string_value(json_object_get(d, "role")), "client");
 	assert_int_equal(json_integer_value(json_object_get(d, "pool_pages")), 16);
+	assert_int_equal(json_integer_value(json_object_get(d, "max_queues")), 4);
+	assert_int_equal(json_integer_value(json_object_get(d, "max_pool_pages")), 4096);
 	json_decref(devices);
 }
 
@@ -343,7 +472,7 @@ static void test_requests_are_answered(void **state)
 {
 	struct world *w = *state;
 	struct block_store *store = block_store_new();
-	struct session_server *server = session_server_new(store);
+	struct session_server *server = session_server_new(store, NULL);
 	vread_sring_t *sring = (vread_sring_t *)fake_page(RING_REF);
 	vread_front_ring_t ring;
 
@@ -366,7 +495,7 @@ static void test_requests_are_answered(void **state)
 		if (notify)
 			fake_event(EVENT_PORT);
 		for (int ms = 0; !RING_HAS_UNCONSUMED_RESPONSES(&ring); ms++) {
-			assert_true(ms < 5000);
+			assert_true(ms < 60000);
 			usleep(1000);
 		}
 		assert_int_equal(RING_GET_RESPONSE(&ring, ring.rsp_cons)->status, -EBADF);
@@ -380,7 +509,7 @@ static void test_requests_are_answered(void **state)
 	ring.sring->req_prod += 1000;
 	fake_event(EVENT_PORT);
 	for (int ms = 0; strcmp(fake_read(DEVICE "/state"), "6") != 0; ms++) {
-		assert_true(ms < 5000);
+		assert_true(ms < 60000);
 		usleep(1000);
 		pump(w);
 	}
@@ -951,6 +1080,35 @@ static void test_watches_early_twice_and_late(void **state)
 	assert_null(fake_read(DEVICE "/state"));
 }
 
+/* A toolstack in a hurry removes what the backend is closing. */
+static void test_a_device_removed_while_it_closes_stays_away(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	w->removed_meanwhile = true;
+	fake_write("0", DEVICE "/online");
+	pump(w);
+	assert_int_equal(w->disconnects, 1);
+	assert_null(fake_read(DEVICE "/state"));
+	assert_string_equal(states, "245");
+	assert_int_equal(fake_watches(), BASE_WATCHES);
+}
+
+static void test_transactions_are_repeated(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	fake_conflicts(3);
+	start_port(w);
+	assert_string_equal(states, "2222");
+	offer(1, 0, 16);
+	fake_conflicts(1);
+	front_state(w, "3");
+	assert_state("4");
+}
+
 /* Nodes appear one by one: nothing is done before there is enough. */
 static void test_toolstack_slow_in_writing(void **state)
 {
@@ -1081,6 +1239,72 @@ static void test_leftovers_of_a_domain_that_died_before_the_start(void **state)
 	assert_string_equal(states, "");
 }
 
+/* Attached, and the domain gone, while nobody ran here: as far as the toolstack had come with it. */
+static void test_leftovers_nobody_ever_saw(void **state)
+{
+	static const char *const missing[] = {NULL, "state", "frontend", "online"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct world *w;
+
+		tear_down(state);
+		set_up(state);
+		w = *state;
+		attach("1");
+		if (missing[i])
+			fake_remove(DEVICE "/%s", missing[i]);
+		fake_remove("/local/domain/7");
+		fake_release(7);
+		start_port(w);
+		assert_null(fake_read(DEVICE "/frontend-id"));
+		assert_null(fake_read(DEVICE "/role"));
+		assert_string_equal(states, "");
+		assert_int_equal(fake_watches(), BASE_WATCHES);
+	}
+}
+
+/* It was no device as long as the domain lived, and does not outlive it. */
+static void test_half_a_device_of_a_domain_that_goes(void **state)
+{
+	struct world *w = *state;
+
+	start_port(w);
+	fake_introduce(7);
+	fake_write("7", DEVICE "/frontend-id");
+	pump(w);
+	assert_non_null(fake_read(DEVICE "/frontend-id"));
+	fake_release(7);
+	pump(w);
+	assert_null(fake_read(DEVICE "/frontend-id"));
+}
+
+static void test_an_empty_directory_of_a_domain_that_is_gone(void **state)
+{
+	struct world *w = *state;
+
+	fake_introduce(8);
+	fake_write("", BACK "/7");
+	fake_write("", BACK "/8");
+	start_port(w);
+	assert_null(fake_read(BACK "/7"));
+	assert_non_null(fake_read(BACK "/8"));
+}
+
+static void test_a_removed_device_leaves_no_error(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	number(0, "num-queues");
+	front_state(w, "3");
+	assert_error_has("num-queues");
+	fake_remove(DEVICE);
+	pump(w);
+	assert_null(fake_read(ERROR_NODE));
+}
+
 static void test_domid_reused_with_a_new_device(void **state)
 {
 	struct world *w = *state;
@@ -1125,6 +1349,12 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(test_no_xenstore),
 		TEST(test_publishes_and_waits),
+		TEST(test_limits_of_one_device),
+		TEST(test_limits_above_what_is_configured),
+		TEST(test_limits_that_are_configured_anew),
+		TEST(test_a_pool_resized_by_attaching_anew),
+		TEST(test_limits_that_are_none),
+		TEST(test_a_wrong_limit_put_right),
 		TEST(test_own_domid),
 		TEST(test_connects),
 		TEST(test_a_datanode_may_publish),
@@ -1161,6 +1391,8 @@ int main(void)
 		TEST(test_recovery_from_each_state),
 		TEST(test_offer_made_to_an_init_wait_of_a_dead_predecessor),
 		TEST(test_watches_early_twice_and_late),
+		TEST(test_a_device_removed_while_it_closes_stays_away),
+		TEST(test_transactions_are_repeated),
 		TEST(test_toolstack_slow_in_writing),
 		TEST(test_domain_introduced_late),
 		TEST(test_nodes_that_are_no_devices),
@@ -1169,6 +1401,10 @@ int main(void)
 		TEST(test_domain_gone),
 		TEST(test_domain_gone_in_each_state),
 		TEST(test_leftovers_of_a_domain_that_died_before_the_start),
+		TEST(test_leftovers_nobody_ever_saw),
+		TEST(test_half_a_device_of_a_domain_that_goes),
+		TEST(test_an_empty_directory_of_a_domain_that_is_gone),
+		TEST(test_a_removed_device_leaves_no_error),
 		TEST(test_domid_reused_with_a_new_device),
 		TEST(test_domid_reused_without_a_device),
 		TEST(test_xenstored_dies),

@@ -15,6 +15,7 @@
 
 #include "block/block.h"
 #include "policy/policy.h"
+#include "policy/token.h"
 #include "ring/dispatch.h"
 #include "ring/handles.h"
 
@@ -32,6 +33,8 @@ static struct {
 	unsigned holds, releases, closes, published;
 	struct block_event event;
 	char pool_id[64], storage_id[64];
+	unsigned keys;
+	bool required;
 } block;
 
 int block_open(struct block_store *s, const struct policy *p, const struct block_name *name,
@@ -85,6 +88,16 @@ int block_publish(struct block_store *s, const struct policy *p, const struct bl
 	block.event = *e;
 	strcpy(block.pool_id, e->pool_id);
 	strcpy(block.storage_id, e->storage_id);
+	return 0;
+}
+
+int block_take_keys(struct block_store *s, const struct policy *p, const struct block_keys *k)
+{
+	(void)s, (void)p;
+	strcpy(block.pool_id, k->pool_id);
+	strcpy(block.storage_id, k->storage_id);
+	block.keys = k->keys->count;
+	block.required = k->required;
 	return 0;
 }
 
@@ -193,7 +206,7 @@ static struct vread_response answer(struct vread_request r, bool withdraw_meanwh
 	dispatch_request(&device.dispatch, &device.scratch, &r, &response);
 	if (withdraw_meanwhile)
 		block.withdrawn = true;
-	dispatch_seal(&device.dispatch, &device.scratch, &response);
+	dispatch_seal(&device.dispatch, &device.scratch, &r, &response);
 	/* here it would be put on the ring */
 	assert_int_equal(block.holds - block.releases, device.scratch.subject ? 1 : 0);
 	dispatch_unseal(&device.dispatch, &device.scratch);
@@ -293,7 +306,7 @@ static void test_closed_meanwhile(void **state)
 	(void)state;
 	dispatch_request(&device.dispatch, &device.scratch, &r, &response);
 	assert_int_equal(handles_remove(device.dispatch.handles, handle), 0);
-	dispatch_seal(&device.dispatch, &device.scratch, &response);
+	dispatch_seal(&device.dispatch, &device.scratch, &r, &response);
 	assert_int_equal(response.status, 100);
 	assert_int_equal(block.closes, 0);
 	dispatch_unseal(&device.dispatch, &device.scratch);
@@ -363,6 +376,32 @@ static void test_bad_events(void **state)
 	assert_int_equal(device.dispatch.counters.published, 0);
 }
 
+static void test_keys(void **state)
+{
+	static const char *const storage = "DS-1";
+	struct vread_request r = {.operation = VREAD_OP_KEYS, .pool_pages = 1};
+	struct vread_key header = {7, VREAD_KEY_HMAC_SHA256, 10, 0, 8};
+	uint8_t *at;
+
+	(void)state;
+	r.u.keys.data_length = put_data(&storage, 1, "header--header--0123456789");
+	r.u.keys.tokens = 1;
+	at = device.pool + r.u.keys.data_length - 26;
+	memcpy(at, &header, sizeof(header));
+	assert_int_equal(answer(r, false).status, 0);
+	assert_string_equal(block.pool_id, "BP-1");
+	assert_string_equal(block.storage_id, "DS-1");
+	assert_int_equal(block.keys, 1);
+	assert_true(block.required);
+	/* Not even in memory that is used again. */
+	assert_null(memmem(device.scratch.raw, sizeof(device.scratch.raw), "0123456789", 10));
+	r.u.keys.tokens = 0;
+	assert_int_equal(answer(r, false).status, -EINVAL);
+	r.u.keys.tokens = 1;
+	r.u.keys.data_length--;
+	assert_int_equal(answer(r, false).status, -EINVAL);
+}
+
 static void test_a_client_publishes_nothing(void **state)
 {
 	const char *error;
@@ -387,6 +426,7 @@ int main(void)
 		TEST(test_what_is_about_no_block_holds_none),
 		TEST(test_an_event_arrives_whole),
 		TEST(test_bad_events),
+		TEST(test_keys),
 		TEST(test_a_client_publishes_nothing),
 	};
 

@@ -29,6 +29,11 @@ void block_close(struct block_handle *h)
 	atomic_fetch_add(&closed, 1);
 }
 
+static struct open_block here(struct block_handle *b)
+{
+	return (struct open_block){.here = b};
+}
+
 static int set_up(void **state)
 {
 	closed = 0;
@@ -47,18 +52,18 @@ static void test_numbers(void **state)
 	struct block_handle b = {0};
 	uint32_t n;
 
-	assert_null(handles_get(*state, 0));
-	assert_int_equal(handles_add(*state, &b, &n), 0);
+	assert_null(handles_get(*state, 0).here);
+	assert_int_equal(handles_add(*state, here(&b), &n), 0);
 	assert_int_not_equal(n, 0);
-	assert_ptr_equal(handles_get(*state, n), &b);
+	assert_ptr_equal(handles_get(*state, n).here, &b);
 	handles_put(*state, n);
-	assert_null(handles_get(*state, n + 1));
-	assert_null(handles_get(*state, n + HANDLES_MAX));
-	assert_null(handles_get(*state, UINT32_MAX));
+	assert_null(handles_get(*state, n + 1).here);
+	assert_null(handles_get(*state, n + HANDLES_MAX).here);
+	assert_null(handles_get(*state, UINT32_MAX).here);
 	assert_int_equal(handles_count(*state), 1);
 	assert_int_equal(handles_remove(*state, n), 0);
 	assert_int_equal(handles_remove(*state, n), -EBADF);
-	assert_null(handles_get(*state, n));
+	assert_null(handles_get(*state, n).here);
 	assert_int_equal(closed, 1);
 	assert_int_equal(handles_count(*state), 0);
 }
@@ -68,12 +73,12 @@ static void test_closed_while_read(void **state)
 	struct block_handle b = {0};
 	uint32_t n;
 
-	assert_int_equal(handles_add(*state, &b, &n), 0);
-	assert_non_null(handles_get(*state, n));
-	assert_non_null(handles_get(*state, n));
+	assert_int_equal(handles_add(*state, here(&b), &n), 0);
+	assert_non_null(handles_get(*state, n).here);
+	assert_non_null(handles_get(*state, n).here);
 	assert_int_equal(handles_remove(*state, n), 0);
 	assert_int_equal(handles_remove(*state, n), -EBADF);
-	assert_null(handles_get(*state, n));
+	assert_null(handles_get(*state, n).here);
 	handles_put(*state, n);
 	assert_int_equal(closed, 0);
 	handles_put(*state, n);
@@ -87,14 +92,14 @@ static void test_full(void **state)
 
 	for (unsigned i = 0; i < HANDLES_MAX; i++) {
 		assert_int_equal(handles_room(*state), 0);
-		assert_int_equal(handles_add(*state, &blocks[i], &numbers[i]), 0);
+		assert_int_equal(handles_add(*state, here(&blocks[i]), &numbers[i]), 0);
 	}
 	assert_int_equal(handles_room(*state), -EMFILE);
-	assert_int_equal(handles_add(*state, &blocks[HANDLES_MAX], &again), -EMFILE);
+	assert_int_equal(handles_add(*state, here(&blocks[HANDLES_MAX]), &again), -EMFILE);
 	assert_int_equal(handles_remove(*state, numbers[1234]), 0);
-	assert_int_equal(handles_add(*state, &blocks[HANDLES_MAX], &again), 0);
+	assert_int_equal(handles_add(*state, here(&blocks[HANDLES_MAX]), &again), 0);
 	assert_int_not_equal(again, numbers[1234]);
-	assert_null(handles_get(*state, numbers[1234]));
+	assert_null(handles_get(*state, numbers[1234]).here);
 	handles_free(*state);
 	*state = handles_new();
 	assert_int_equal(closed, HANDLES_MAX + 1);
@@ -110,7 +115,7 @@ static void test_numbers_are_not_used_again_soon(void **state)
 	for (unsigned round = 0; round < 3 * HANDLES_MAX; round++) {
 		struct block_handle b = {0};
 
-		assert_int_equal(handles_add(*state, &b, &n), 0);
+		assert_int_equal(handles_add(*state, here(&b), &n), 0);
 		if (round == 0)
 			first = n;
 		else
@@ -131,7 +136,7 @@ static void *reader(void *arg)
 
 	while (!r->stop) {
 		uint32_t n = r->number;
-		struct block_handle *b = handles_get(r->table, n);
+		struct block_handle *b = handles_get(r->table, n).here;
 
 		if (!b)
 			continue;
@@ -153,7 +158,7 @@ static void test_race_of_readers_and_closer(void **state)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint32_t n;
 
-		assert_int_equal(handles_add(*state, &blocks[i], &n), 0);
+		assert_int_equal(handles_add(*state, here(&blocks[i]), &n), 0);
 		r.number = n;
 		assert_int_equal(handles_remove(*state, n), 0);
 	}

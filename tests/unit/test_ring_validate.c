@@ -32,6 +32,10 @@ static struct vread_request good(uint8_t operation)
 		r.u.publish.data_length = 8;
 		r.u.publish.event = VREAD_PUBLISH_FINALIZED;
 		break;
+	case VREAD_OP_KEYS:
+		r.pool_pages = 1;
+		r.u.keys.data_length = 8;
+		break;
 	default:
 		break;
 	}
@@ -41,7 +45,7 @@ static struct vread_request good(uint8_t operation)
 static void test_good_requests(void **state)
 {
 	(void)state;
-	for (uint8_t op = VREAD_OP_OPEN; op <= VREAD_OP_PUBLISH; op++) {
+	for (uint8_t op = VREAD_OP_OPEN; op <= VREAD_OP_KEYS; op++) {
 		struct vread_request r = good(op);
 
 		assert_int_equal(validate_request(&r, POOL), 0);
@@ -54,7 +58,7 @@ static void test_unknown_operations(void **state)
 	for (unsigned op = 0; op < 256; op++) {
 		struct vread_request r;
 
-		if (op >= VREAD_OP_OPEN && op <= VREAD_OP_PUBLISH)
+		if (op >= VREAD_OP_OPEN && op <= VREAD_OP_KEYS)
 			continue;
 		memset(&r, 0xff, sizeof(r));
 		r.operation = (uint8_t)op;
@@ -70,7 +74,7 @@ static void used_bytes(uint8_t operation, uint8_t used[64])
 	if (operation == VREAD_OP_CLOSE || operation == VREAD_OP_STAT || operation == VREAD_OP_READ)
 		memset(used + 12, 1, 4); /* handle */
 	if (operation == VREAD_OP_OPEN || operation == VREAD_OP_READ ||
-	    operation == VREAD_OP_PUBLISH)
+	    operation == VREAD_OP_PUBLISH || operation == VREAD_OP_KEYS)
 		memset(used + 4, 1, 8); /* pool range */
 	if (operation == VREAD_OP_OPEN)
 		memset(used + 16, 1, 28);
@@ -78,12 +82,14 @@ static void used_bytes(uint8_t operation, uint8_t used[64])
 		memset(used + 16, 1, 12);
 	if (operation == VREAD_OP_PUBLISH)
 		memset(used + 16, 1, 32);
+	if (operation == VREAD_OP_KEYS)
+		memset(used + 16, 1, 8);
 }
 
 static void test_every_unused_byte_must_be_zero(void **state)
 {
 	(void)state;
-	for (uint8_t op = VREAD_OP_OPEN; op <= VREAD_OP_PUBLISH; op++) {
+	for (uint8_t op = VREAD_OP_OPEN; op <= VREAD_OP_KEYS; op++) {
 		uint8_t used[64];
 
 		used_bytes(op, used);
@@ -165,6 +171,17 @@ static void test_publish_events(void **state)
 		r.u.publish.event = event;
 		assert_int_equal(validate_request(&r, POOL),
 				 event >= 1 && event <= 4 ? 0 : -EINVAL);
+	}
+}
+
+static void test_keys(void **state)
+{
+	(void)state;
+	for (uint32_t tokens = 0; tokens < 4; tokens++) {
+		struct vread_request r = good(VREAD_OP_KEYS);
+
+		r.u.keys.tokens = tokens;
+		assert_int_equal(validate_request(&r, POOL), tokens <= 1 ? 0 : -EINVAL);
 	}
 }
 
@@ -284,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_read_limits),
 		cmocka_unit_test(test_data_length_limits),
 		cmocka_unit_test(test_publish_events),
+		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_open_data),
 		cmocka_unit_test(test_open_data_of_every_other_length),
 		cmocka_unit_test(test_open_data_of_noise),

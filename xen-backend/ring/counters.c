@@ -33,14 +33,34 @@ void counters_response(struct counters *c, uint8_t operation, int32_t status)
 		add(&c->published, 1);
 }
 
+void counters_remote(struct counters *c, uint8_t operation, int32_t status)
+{
+	if (status < 0)
+		return;
+	if (operation == VREAD_OP_OPEN)
+		add(&c->remote_opens, 1);
+	if (operation == VREAD_OP_READ) {
+		add(&c->remote_reads, 1);
+		add(&c->remote_bytes, (uint64_t)status);
+	}
+}
+
 void counters_add(struct counters *sum, const struct counters *c)
 {
 	add(&sum->opens, get(&c->opens));
 	add(&sum->reads, get(&c->reads));
 	add(&sum->bytes, get(&c->bytes));
+	add(&sum->remote_opens, get(&c->remote_opens));
+	add(&sum->remote_reads, get(&c->remote_reads));
+	add(&sum->remote_bytes, get(&c->remote_bytes));
 	add(&sum->published, get(&c->published));
 	for (int e = 0; e < COUNTERS_MAX_ERRNO; e++)
 		add(&sum->errors[e], get(&c->errors[e]));
+}
+
+static json_t *number(const _Atomic uint64_t *counter)
+{
+	return json_integer((json_int_t)get(counter));
 }
 
 json_t *counters_json(const struct counters *c)
@@ -54,7 +74,9 @@ json_t *counters_json(const struct counters *c)
 		if (n && name)
 			json_object_set_new(errors, name, json_integer((json_int_t)n));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "opens", (json_int_t)get(&c->opens), "reads",
-			 (json_int_t)get(&c->reads), "bytes", (json_int_t)get(&c->bytes),
-			 "published", (json_int_t)get(&c->published), "errors", errors);
+	return json_pack("{s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o}", "opens", number(&c->opens),
+			 "reads", number(&c->reads), "bytes", number(&c->bytes), "remote", "opens",
+			 number(&c->remote_opens), "reads", number(&c->remote_reads), "bytes",
+			 number(&c->remote_bytes), "published", number(&c->published), "errors",
+			 errors);
 }

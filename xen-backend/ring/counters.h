@@ -17,15 +17,22 @@ struct counters {
 	_Atomic uint64_t opens; /* answered with success */
 	_Atomic uint64_t reads;
 	_Atomic uint64_t bytes;
+	/* of these, what came from other hosts */
+	_Atomic uint64_t remote_opens;
+	_Atomic uint64_t remote_reads;
+	_Atomic uint64_t remote_bytes;
 	_Atomic uint64_t published;                  /* events */
 	_Atomic uint64_t errors[COUNTERS_MAX_ERRNO]; /* by errno, any operation */
 };
 
 /* One response went out. */
 void counters_response(struct counters *c, uint8_t operation, int32_t status);
+/* It is another host's answer: counted in addition. */
+void counters_remote(struct counters *c, uint8_t operation, int32_t status);
 /* sum += c */
 void counters_add(struct counters *sum, const struct counters *c);
-/* {"opens", "reads", "bytes", "published", "errors": {"ENOENT": 1}}; new reference. */
+/* {"opens", "reads", "bytes", "remote": {"opens", "reads", "bytes"}, "published",
+ * "errors": {"ENOENT": 1}}; new reference. */
 json_t *counters_json(const struct counters *c);
 
 #endif

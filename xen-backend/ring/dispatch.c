@@ -2,17 +2,21 @@
 /*
  * dispatch.c - see dispatch.h.
  *
- * The pool is shared with the frontend and may change at any time: OPEN's
- * and PUBLISH's data is copied out of it once and only the copy is looked at;
+ * The pool is shared with the frontend and may change at any time: the data of OPEN,
+ * PUBLISH and KEYS is copied out of it once and only the copy is looked at;
  * READ only writes to it.
  */
 #include "ring/dispatch.h"
 
 #include <errno.h>
 
+#include "base/trace.h"
 #include "block/block.h"
+#include "peer/peer.h"
 #include "policy/policy.h"
+#include "policy/token.h"
 #include "ring/handles.h"
+#include "ring/remote.h"
 #include "ring/validate.h"
 
 static uint8_t *pool_range(const struct dispatch *d, const struct vread_request *r)
@@ -20,20 +24,31 @@ static uint8_t *pool_range(const struct dispatch *d, const struct vread_request 
 	return d->conn->pool + (size_t)r->pool_page * VREAD_PAGE_SIZE;
 }
 
-static void fill_block(struct vread_response *response, const struct block_info *info)
+void dispatch_fill_block(struct vread_response *response, const struct block_info *info)
 {
 	response->flags = info->flags;
 	response->u.block.length = info->length;
 	response->u.block.genstamp = info->genstamp;
 }
 
-/* The block that handle number names becomes what the answer is about; NULL: none. */
-static struct block_handle *set_subject(struct dispatch *d, struct dispatch_scratch *scratch,
-					uint32_t number)
+/* The block that handle number names; one that is here becomes what the answer is about. */
+static struct open_block look_up(struct dispatch *d, struct dispatch_scratch *scratch,
+				 uint32_t number)
 {
-	scratch->subject = handles_get(d->handles, number);
+	struct open_block block = handles_get(d->handles, number);
+
+	scratch->subject = block.here;
 	scratch->subject_number = number;
-	return scratch->subject;
+	return block;
+}
+
+/* What cannot be had here (err says why) may be had of another host: which, only its storages tell. */
+static int open_elsewhere(struct dispatch_scratch *scratch, const struct vread_request *r,
+			  const struct block_name *name, int err)
+{
+	if (!scratch->remote || err == -ENOMEM)
+		return err;
+	return name->num_storages ? remote_open(scratch->remote, r, name, err) : -EXDEV;
 }
 
 static int copy_data(const struct dispatch *d, struct dispatch_scratch *scratch,
@@ -43,63 +58,80 @@ static int copy_data(const struct dispatch *d, struct dispatch_scratch *scratch,
 	return open_data_parse(scratch->raw, length, &scratch->data);
 }
 
-static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
-		   const struct vread_request *r, struct vread_response *response)
+/* Of an OPEN whose data was copied. */
+static struct block_name name_of(const struct dispatch *d, const struct dispatch_scratch *scratch,
+				 const struct vread_request *r)
 {
-	struct open_data *data = &scratch->data;
-	struct block_name name = {
-		.pool_id = data->pool_id,
+	return (struct block_name){
+		.pool_id = scratch->data.pool_id,
 		.block_id = r->u.open.block_id,
 		.genstamp = r->u.open.genstamp,
 		.visible_length = r->u.open.visible_length,
-		.storage_ids = data->storage_ids,
+		.storage_ids = scratch->data.storage_ids,
+		.num_storages = scratch->data.num_storages,
+		.token = scratch->data.token,
+		.token_length = scratch->data.token_length,
 		.client = d,
 	};
-	struct block_handle *block;
+}
+
+static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
+		   const struct vread_request *r, struct vread_response *response)
+{
+	struct open_block block = {0};
+	struct block_name name;
 	struct block_info info;
+	uint64_t mark;
 	int err = copy_data(d, scratch, r, r->u.open.data_length);
 
 	if (err)
 		return err;
-	name.num_storages = data->num_storages;
+	name = name_of(d, scratch, r);
+	name.elsewhere = scratch->remote && peers_have(d->peers, &name);
 	err = handles_room(d->handles);
 	if (err)
 		return err;
-	err = block_open(d->store, d->conn->policy, &name, &block, &info);
+	mark = trace_mark();
+	err = block_open(d->store, d->conn->policy, &name, &block.here, &info);
+	trace_stage(TRACE_FIND, mark);
 	if (err)
-		return err;
+		return open_elsewhere(scratch, r, &name, err);
 	err = handles_add(d->handles, block, &response->handle);
 	if (err) {
-		block_close(block);
+		block_close(block.here);
 		return err;
 	}
-	set_subject(d, scratch, response->handle);
-	fill_block(response, &info);
+	look_up(d, scratch, response->handle);
+	dispatch_fill_block(response, &info);
 	return 0;
 }
 
 static int do_read(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r)
 {
-	struct block_handle *block = set_subject(d, scratch, r->handle);
+	struct open_block block = look_up(d, scratch, r->handle);
 
-	if (!block)
+	if (block.there)
+		return remote_read(scratch->remote, r, block.there);
+	if (!block.here)
 		return -EBADF;
-	return (int)block_read(block, r->u.read.offset, pool_range(d, r), r->u.read.length);
+	return (int)block_read(block.here, r->u.read.offset, pool_range(d, r), r->u.read.length);
 }
 
 static int do_stat(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
-	struct block_handle *block = set_subject(d, scratch, r->handle);
+	struct open_block block = look_up(d, scratch, r->handle);
 	struct block_info info;
 	int err;
 
-	if (!block)
+	if (block.there)
+		return remote_stat(scratch->remote, r, block.there);
+	if (!block.here)
 		return -EBADF;
-	err = block_stat(block, &info);
+	err = block_stat(block.here, &info);
 	if (!err)
-		fill_block(response, &info);
+		dispatch_fill_block(response, &info);
 	return err;
 }
 
@@ -126,6 +158,42 @@ static int do_publish(struct dispatch *d, struct dispatch_scratch *scratch,
 	return block_publish(d->store, d->conn->policy, &event);
 }
 
+static int take_keys(struct dispatch *d, const struct open_data *data, bool required)
+{
+	struct token_keys keys;
+	struct block_keys k = {
+		.pool_id = data->pool_id,
+		.storage_id = data->storage_ids[0],
+		.required = required,
+		.keys = &keys,
+	};
+	int err = token_parse_keys(data->token, data->token_length, &keys);
+
+	if (!err && keys.count && !required)
+		err = -EINVAL;
+	if (!err)
+		err = block_take_keys(d->store, d->conn->policy, &k);
+	explicit_bzero(&keys, sizeof(keys));
+	return err;
+}
+
+static int do_keys(struct dispatch *d, struct dispatch_scratch *scratch,
+		   const struct vread_request *r)
+{
+	struct open_data *data = &scratch->data;
+	int err;
+
+	if (!policy_is_publisher(d->conn->policy))
+		return -EOPNOTSUPP;
+	err = copy_data(d, scratch, r, r->u.keys.data_length);
+	if (!err && data->num_storages != 1)
+		err = -EINVAL;
+	if (!err)
+		err = take_keys(d, data, r->u.keys.tokens);
+	explicit_bzero(scratch->raw, r->u.keys.data_length);
+	return err;
+}
+
 static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 		     const struct vread_request *r, struct vread_response *response)
 {
@@ -144,41 +212,21 @@ static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 		return do_stat(d, scratch, r, response);
 	case VREAD_OP_PUBLISH:
 		return do_publish(d, scratch, r);
+	case VREAD_OP_KEYS:
+		return do_keys(d, scratch, r);
 	default: /* validate_request() knows no other */
 		return -EOPNOTSUPP;
 	}
 }
 
-void dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
+bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response)
 {
 	scratch->subject = NULL;
 	response->id = r->id;
 	response->operation = r->operation;
 	response->status = carry_out(d, scratch, r, response);
-}
-
-/* The datanode took its block back while the request was carried out. */
-static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
-		 struct vread_response *response)
-{
-	bool opened = response->operation == VREAD_OP_OPEN;
-
-	if (opened)
-		handles_remove(d->handles, scratch->subject_number);
-	*response = (struct vread_response){
-		.id = response->id,
-		.operation = response->operation,
-		.status = opened ? -ENOENT : -EAGAIN,
-	};
-}
-
-void dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
-		   struct vread_response *response)
-{
-	if (scratch->subject && !block_hold(scratch->subject))
-		deny(d, scratch, response);
-	counters_response(&d->counters, response->operation, response->status);
+	return response->status != -EINPROGRESS;
 }
 
 void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch)
@@ -188,4 +236,35 @@ void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch)
 	block_release(scratch->subject);
 	handles_put(d->handles, scratch->subject_number);
 	scratch->subject = NULL;
+}
+
+/* The datanode took its block back while the request was carried out: other hosts may have it. */
+static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
+		 const struct vread_request *r, struct vread_response *response)
+{
+	int status = -EAGAIN;
+
+	if (r->operation == VREAD_OP_OPEN) {
+		struct block_name name = name_of(d, scratch, r);
+
+		handles_remove(d->handles, scratch->subject_number);
+		dispatch_unseal(d, scratch);
+		status = open_elsewhere(scratch, r, &name, -ENOENT);
+	}
+	*response = (struct vread_response){
+		.id = r->id,
+		.operation = r->operation,
+		.status = status,
+	};
+}
+
+bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
+		   const struct vread_request *r, struct vread_response *response)
+{
+	if (scratch->subject && !block_hold(scratch->subject))
+		deny(d, scratch, r, response);
+	if (response->status == -EINPROGRESS)
+		return false;
+	counters_response(&d->counters, response->operation, response->status);
+	return true;
 }

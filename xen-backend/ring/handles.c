@@ -13,14 +13,15 @@
 #include <stdlib.h>
 
 #include "block/block.h"
+#include "peer/peer.h"
 
 #define SLOT_BITS 12
 #define USE_MASK 0xfffffU
 
 struct slot {
-	struct block_handle *block; /* NULL: free */
-	uint32_t use;               /* 1 .. USE_MASK; part of the number */
-	uint32_t refs;              /* one for being open, one for each get */
+	struct open_block block; /* none: free */
+	uint32_t use;            /* 1 .. USE_MASK; part of the number */
+	uint32_t refs;           /* one for being open, one for each get */
 	uint16_t next_free;
 	bool open;
 };
@@ -50,13 +51,26 @@ struct handles *handles_new(void)
 	return t;
 }
 
+static bool is_any(struct open_block b)
+{
+	return b.here || b.there;
+}
+
+/* None is ignored. */
+static void close_block(struct open_block b)
+{
+	if (b.here)
+		block_close(b.here);
+	if (b.there)
+		peer_close(b.there);
+}
+
 void handles_free(struct handles *t)
 {
 	if (!t)
 		return;
 	for (unsigned i = 0; i < HANDLES_MAX; i++)
-		if (t->slot[i].block)
-			block_close(t->slot[i].block);
+		close_block(t->slot[i].block);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -70,10 +84,10 @@ static struct slot *find(struct handles *t, uint32_t number)
 {
 	struct slot *s = &t->slot[number & (HANDLES_MAX - 1)];
 
-	return s->block && number_of(t, s) == number ? s : NULL;
+	return is_any(s->block) && number_of(t, s) == number ? s : NULL;
 }
 
-int handles_add(struct handles *t, struct block_handle *b, uint32_t *ret_number)
+int handles_add(struct handles *t, struct open_block b, uint32_t *ret_number)
 {
 	struct slot *s;
 
@@ -104,9 +118,9 @@ int handles_room(struct handles *t)
 	return r;
 }
 
-struct block_handle *handles_get(struct handles *t, uint32_t number)
+struct open_block handles_get(struct handles *t, uint32_t number)
 {
-	struct block_handle *b = NULL;
+	struct open_block b = {0};
 	struct slot *s;
 
 	pthread_mutex_lock(&t->lock);
@@ -123,7 +137,7 @@ static void recycle(struct handles *t, struct slot *s)
 {
 	uint16_t index = (uint16_t)(s - t->slot);
 
-	s->block = NULL;
+	s->block = (struct open_block){0};
 	s->use = s->use == USE_MASK ? 1 : s->use + 1;
 	if (t->used == HANDLES_MAX)
 		t->first_free = index;
@@ -134,19 +148,19 @@ static void recycle(struct handles *t, struct slot *s)
 }
 
 /* Drops one reference; returns the block if that was the last. */
-static struct block_handle *drop(struct handles *t, struct slot *s)
+static struct open_block drop(struct handles *t, struct slot *s)
 {
-	struct block_handle *b = s->block;
+	struct open_block b = s->block;
 
 	if (--s->refs)
-		return NULL;
+		return (struct open_block){0};
 	recycle(t, s);
 	return b;
 }
 
 void handles_put(struct handles *t, uint32_t number)
 {
-	struct block_handle *last = NULL;
+	struct open_block last = {0};
 	struct slot *s;
 
 	pthread_mutex_lock(&t->lock);
@@ -154,13 +168,12 @@ void handles_put(struct handles *t, uint32_t number)
 	if (s)
 		last = drop(t, s);
 	pthread_mutex_unlock(&t->lock);
-	if (last)
-		block_close(last);
+	close_block(last);
 }
 
 int handles_remove(struct handles *t, uint32_t number)
 {
-	struct block_handle *last;
+	struct open_block last;
 	struct slot *s;
 
 	pthread_mutex_lock(&t->lock);
@@ -173,8 +186,7 @@ int handles_remove(struct handles *t, uint32_t number)
 	t->open--;
 	last = drop(t, s);
 	pthread_mutex_unlock(&t->lock);
-	if (last)
-		block_close(last);
+	close_block(last);
 	return 0;
 }
 

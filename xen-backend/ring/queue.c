@@ -11,6 +11,9 @@
  * it lets the next event come only after a turn that left the ring empty, and
  * events that bring no request are slowed down: a frontend can keep its own
  * worker busy, and nothing else.
+ *
+ * What other hosts are asked for is not waited for: their answers (remote.h) are put on the ring
+ * between two requests, or wake the worker.
  */
 #include "ring/queue.h"
 
@@ -24,6 +27,8 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/trace.h"
+#include "ring/remote.h"
 
 #define SPURIOUS_FREE 16 /* events without a request in a row before slowing down */
 #define SPURIOUS_DELAY_MS 2
@@ -51,15 +56,10 @@ static void broken(struct queue *q, const char *reason)
 	q->conn->ops->fail(q->conn, reason);
 }
 
-/* Waits up to timeout_ms (-1: for ever) for an event (if wanted) or the halt. */
-static bool wait_for(struct queue *q, bool want_event, int timeout_ms)
+/* Polls these up to timeout_ms (-1: for ever); false: halted. */
+static bool wait_for(struct queue *q, struct pollfd *fds, unsigned count, int timeout_ms)
 {
-	struct pollfd fds[2] = {
-		{.fd = q->shared->halt_fd, .events = POLLIN},
-		{.fd = q->conn->ops->event_fd(q->conn, q->index), .events = POLLIN},
-	};
-
-	while (poll(fds, want_event ? 2 : 1, timeout_ms) < 0) {
+	while (poll(fds, count, timeout_ms) < 0) {
 		if (errno == EINTR)
 			continue;
 		log_error("%s: queue %u: poll: %m", q->conn->name, q->index);
@@ -69,10 +69,34 @@ static bool wait_for(struct queue *q, bool want_event, int timeout_ms)
 	return !halted(q);
 }
 
+/* Waits for an event of the frontend, or an answer of a peer; false: halted. */
+static bool wait_for_work(struct queue *q, bool *ret_event)
+{
+	struct pollfd fds[3] = {
+		{.fd = q->shared->halt_fd, .events = POLLIN},
+		{.fd = q->conn->ops->event_fd(q->conn, q->index), .events = POLLIN},
+		{.fd = remote_fd(q->scratch.remote), .events = POLLIN},
+	};
+
+	if (!wait_for(q, fds, 3, -1))
+		return false;
+	if (fds[2].revents)
+		remote_heard(q->scratch.remote);
+	*ret_event = fds[1].revents;
+	return true;
+}
+
+static bool slow_down(struct queue *q)
+{
+	struct pollfd halt = {.fd = q->shared->halt_fd, .events = POLLIN};
+
+	return wait_for(q, &halt, 1, SPURIOUS_DELAY_MS);
+}
+
 /*
  * Copies in what is there: the number of requests, or -1 after a protocol
- * error.  All former requests have been answered, so the whole ring is free
- * for new ones and a batch never outgrows it.
+ * error.  There are never more than the ring holds, less those not answered yet,
+ * so a batch never outgrows it.
  */
 static int copy_in(struct queue *q)
 {
@@ -114,22 +138,45 @@ static bool push(struct queue *q, const struct vread_response *response)
 	return notify;
 }
 
-/* Carries a request out and answers it; false: halted, nothing was answered. */
+/* Carries a request out, and answers it or has begun it; false: halted, nothing was answered. */
 static bool serve(struct queue *q, const struct vread_request *request)
 {
 	struct dispatch *d = &q->shared->dispatch;
 	struct vread_response response = {0};
-	bool answer, notify = false;
+	bool answer, goes_on, notify = false, traced;
+	struct trace_record trace;
 
-	dispatch_request(d, &q->scratch, request, &response);
-	dispatch_seal(d, &q->scratch, &response);
-	answer = !halted(q);
-	if (answer)
+	traced = trace_begin(&trace);
+	answer = dispatch_request(d, &q->scratch, request, &response);
+	trace_end();
+	if (!answer)
+		return !halted(q);
+	answer = dispatch_seal(d, &q->scratch, request, &response);
+	goes_on = !halted(q);
+	if (answer && traced) /* who sees the answer finds it there */
+		trace_keep(&trace, q->conn->name, response.operation, response.status);
+	if (answer && goes_on)
 		notify = push(q, &response);
 	dispatch_unseal(d, &q->scratch);
 	if (notify)
 		q->conn->ops->notify(q->conn, q->index);
-	return answer;
+	return goes_on;
+}
+
+/* Puts on the ring what peers have answered by now; false: halted. */
+static bool answer_remote(struct queue *q)
+{
+	struct vread_response response;
+	bool notify = false;
+
+	while (remote_take(q->scratch.remote, &response)) {
+		if (halted(q))
+			return false;
+		notify |= push(q, &response);
+	}
+	if (notify)
+		q->conn->ops->notify(q->conn, q->index);
+	return true;
 }
 
 /* Serves what is there; the number of requests, or -1 to end. */
@@ -138,7 +185,7 @@ static int turn(struct queue *q)
 	int n = copy_in(q);
 
 	for (int i = 0; i < n; i++)
-		if (!serve(q, &q->batch[i]))
+		if (!serve(q, &q->batch[i]) || !answer_remote(q))
 			return -1;
 	return n;
 }
@@ -161,28 +208,40 @@ static int drain(struct queue *q)
 	return total;
 }
 
+/* After an event: false to end. */
+static bool serve_event(struct queue *q, unsigned *spurious)
+{
+	int n, err = q->conn->ops->event_take(q->conn, q->index);
+
+	if (err) {
+		log_error("%s: queue %u: event channel: %s", q->conn->name, q->index,
+			  strerror(-err));
+		broken(q, "event channel is broken");
+		return false;
+	}
+	n = drain(q);
+	if (n < 0)
+		return false;
+	*spurious = n ? 0 : *spurious + 1;
+	if (*spurious > SPURIOUS_FREE && !slow_down(q))
+		return false;
+	q->conn->ops->event_rearm(q->conn, q->index);
+	return true;
+}
+
 static void *worker(void *arg)
 {
 	struct queue *q = arg;
 	unsigned spurious = 0;
+	bool event;
 
-	while (wait_for(q, true, -1)) {
-		int n, err = q->conn->ops->event_take(q->conn, q->index);
-
-		if (err) {
-			log_error("%s: queue %u: event channel: %s", q->conn->name, q->index,
-				  strerror(-err));
-			broken(q, "event channel is broken");
+	while (wait_for_work(q, &event)) {
+		if (!answer_remote(q))
 			break;
-		}
-		n = drain(q);
-		if (n < 0)
+		if (event && !serve_event(q, &spurious))
 			break;
-		spurious = n ? 0 : spurious + 1;
-		if (spurious > SPURIOUS_FREE && !wait_for(q, false, SPURIOUS_DELAY_MS))
-			break;
-		q->conn->ops->event_rearm(q->conn, q->index);
 	}
+	remote_free(q->scratch.remote);
 	sem_post(&q->ended);
 	return NULL;
 }
@@ -211,10 +270,15 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 	BACK_RING_INIT(&q->ring, (vread_sring_t *)pq->sring, pq->ring_bytes);
 	q->batch = calloc(RING_SIZE(&q->ring), sizeof(*q->batch));
 	q->in_flight = calloc(RING_SIZE(&q->ring), 1);
-	err = q->batch && q->in_flight ? pthread_create(&q->thread, NULL, worker, q) : ENOMEM;
+	err = q->batch && q->in_flight ? 0 : -ENOMEM;
+	if (!err && shared->dispatch.peers)
+		err = remote_new(&shared->dispatch, RING_SIZE(&q->ring), &q->scratch.remote);
+	if (!err)
+		err = -pthread_create(&q->thread, NULL, worker, q);
 	if (err) {
+		remote_free(q->scratch.remote);
 		queue_free(q);
-		return -err;
+		return err;
 	}
 	*ret = q;
 	return 0;

@@ -2,8 +2,8 @@
 /*
  * session.c - see session.h.
  *
- * disconnected() returns only when every worker has ended and every block of
- * the device is closed: after it the port may unmap.
+ * disconnected() returns only when every worker has ended, every block of the
+ * device is closed, and nothing of a peer can land in its pool: after it the port may unmap.
  */
 #include "ring/session.h"
 
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "peer/peer.h"
 #include "ring/handles.h"
 #include "ring/queue.h"
 
@@ -26,6 +27,7 @@ struct session {
 
 struct session_server {
 	struct block_store *store;
+	struct peers *peers; /* NULL: none */
 	struct session *sessions;
 	struct counters past; /* of sessions that have ended */
 };
@@ -35,7 +37,7 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-struct session_server *session_server_new(struct block_store *store)
+struct session_server *session_server_new(struct block_store *store, struct peers *peers)
 {
 	struct session_server *s = calloc(1, sizeof(*s));
 	struct sigaction action = {.sa_handler = nothing}; /* no SA_RESTART: see queue_join() */
@@ -43,6 +45,7 @@ struct session_server *session_server_new(struct block_store *store)
 	if (!s)
 		return NULL;
 	s->store = store;
+	s->peers = peers;
 	sigaction(SIGURG, &action, NULL);
 	return s;
 }
@@ -55,9 +58,25 @@ void session_server_free(struct session_server *s)
 static void session_free(struct session *s)
 {
 	handles_free(s->shared.dispatch.handles);
+	if (s->shared.dispatch.peers)
+		peer_pool_free(s->shared.dispatch.peer_pool);
 	if (s->shared.halt_fd >= 0)
 		close(s->shared.halt_fd);
 	free(s);
+}
+
+/* A device that cannot have it reads what is here, as without peers. */
+static void use_peers(struct session *s, struct peers *peers)
+{
+	struct dispatch *d = &s->shared.dispatch;
+	int err = peer_pool_new(peers, d->conn->pool, (size_t)d->conn->pool_pages * VREAD_PAGE_SIZE,
+				&d->peer_pool);
+
+	if (err)
+		log_warn("%s: its pool cannot be used by peers, no other host is read for it: %s",
+			 d->conn->name, strerror(-err));
+	else
+		d->peers = peers;
 }
 
 static struct session *session_new(struct session_server *server, struct port_conn *conn)
@@ -75,6 +94,8 @@ static struct session *session_new(struct session_server *server, struct port_co
 		session_free(s);
 		return NULL;
 	}
+	if (server->peers)
+		use_peers(s, server->peers);
 	return s;
 }
 
@@ -82,6 +103,8 @@ static void halt(struct session *s)
 {
 	atomic_store(&s->shared.halt, true);
 	eventfd_write(s->shared.halt_fd, 1);
+	if (s->shared.dispatch.peers)
+		peer_pool_stop(s->shared.dispatch.peer_pool);
 	for (unsigned i = 0; i < VREAD_MAX_QUEUES; i++)
 		if (s->queue[i])
 			queue_join(s->queue[i]);

@@ -13,10 +13,11 @@
 #include "port/port.h"
 
 struct block_store;
+struct peers;
 struct session_server;
 
-/* The store must outlive the server.  NULL: out of memory. */
-struct session_server *session_server_new(struct block_store *store);
+/* Both must outlive the server.  peers NULL: no other host is read.  NULL: out of memory. */
+struct session_server *session_server_new(struct block_store *store, struct peers *peers);
 /* Every session must have been disconnected. */
 void session_server_free(struct session_server *s);
 

@@ -66,6 +66,15 @@ static bool publish_valid(const struct vread_request *r, uint32_t pool_pages)
 	       u->event <= VREAD_PUBLISH_DELETE && all_zero(u->reserved, sizeof(u->reserved));
 }
 
+static bool keys_valid(const struct vread_request *r, uint32_t pool_pages)
+{
+	const struct vread_keys_request *u = &r->u.keys;
+
+	return r->handle == 0 && validate_pool_range(r->pool_page, r->pool_pages, pool_pages) &&
+	       data_length_valid(r, u->data_length) && u->tokens <= 1 &&
+	       all_zero(u->reserved, sizeof(u->reserved));
+}
+
 int validate_request(const struct vread_request *r, uint32_t pool_pages)
 {
 	bool valid;
@@ -83,6 +92,9 @@ int validate_request(const struct vread_request *r, uint32_t pool_pages)
 		break;
 	case VREAD_OP_PUBLISH:
 		valid = publish_valid(r, pool_pages);
+		break;
+	case VREAD_OP_KEYS:
+		valid = keys_valid(r, pool_pages);
 		break;
 	default:
 		return -EOPNOTSUPP;

@@ -28,6 +28,8 @@ void fake_store_absent(bool absent);
 void fake_store_dies(void);
 unsigned fake_watches(void);
 unsigned fake_open_transactions(void);
+/* The next n transactions meet another's change. */
+void fake_conflicts(unsigned n);
 /* Writes the program under test made to nodes of that name ("state"). */
 unsigned fake_writes_of(const char *name);
 /* Called at each write the program under test makes. */

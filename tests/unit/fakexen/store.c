@@ -4,7 +4,8 @@
  *
  * A directory exists as long as something below it does.  Watch events queue
  * up behind an eventfd until the program takes them, as libxenstore's do.
- * Transactions see the tree as it is: the program only reads in them.
+ * Transactions see the tree as it is, and what is written in them is there at once: the program writes
+ * the same again when one is to be repeated.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -41,7 +42,7 @@ static uint32_t domains[MAX_DOMAINS];
 static unsigned num_domains;
 static int event_fd = -1;
 static bool absent, dead;
-static unsigned transactions;
+static unsigned transactions, conflicts;
 static struct node written[MAX_EVENTS]; /* by the program: path, value */
 static unsigned num_written;
 
@@ -160,7 +161,7 @@ void fake_store_reset(void)
 	}
 	num_written = num_domains = 0;
 	absent = dead = false;
-	transactions = 0;
+	transactions = conflicts = 0;
 	fake_on_write = NULL;
 	if (event_fd >= 0)
 		close(event_fd);
@@ -229,6 +230,11 @@ unsigned fake_watches(void)
 unsigned fake_open_transactions(void)
 {
 	return transactions;
+}
+
+void fake_conflicts(unsigned n)
+{
+	conflicts = n;
 }
 
 unsigned fake_writes_of(const char *name)
@@ -411,8 +417,13 @@ xs_transaction_t xs_transaction_start(struct xs_handle *h)
 
 bool xs_transaction_end(struct xs_handle *h, xs_transaction_t t, bool abort_it)
 {
-	(void)h, (void)t, (void)abort_it;
+	(void)h, (void)t;
 	transactions--;
+	if (alive() && conflicts && !abort_it) {
+		conflicts--;
+		errno = EAGAIN;
+		return false;
+	}
 	return alive();
 }
 

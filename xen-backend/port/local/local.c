@@ -98,6 +98,13 @@ int local_port_start(struct local_port **ret, sd_event *event,
 	return 0;
 }
 
+void local_port_set_limits(struct local_port *p, const struct local_settings *settings)
+{
+	p->settings.max_connections = settings->max_connections;
+	p->settings.max_pool_pages = settings->max_pool_pages;
+	p->settings.max_total_pool_pages = settings->max_total_pool_pages;
+}
+
 void local_port_stop(struct local_port *p)
 {
 	if (!p)

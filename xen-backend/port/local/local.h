@@ -26,6 +26,8 @@ struct local_settings {
 /* Listens; 0, or negative errno (logged).  The settings are copied. */
 int local_port_start(struct local_port **ret, sd_event *event,
 		     const struct local_settings *settings, const struct port_events *events);
+/* For connections from now on; those there are stay.  Socket, mode and policy do not change. */
+void local_port_set_limits(struct local_port *p, const struct local_settings *settings);
 /* Ends every connection and removes the socket.  NULL is ignored. */
 void local_port_stop(struct local_port *p);
 

@@ -137,7 +137,7 @@ static int read_offer(struct xen_device *d, struct xen_offer *ret, char *error)
 		snprintf(error, XEN_ERROR_SIZE, "cannot start a xenstore transaction: %m");
 		return -EIO;
 	}
-	r = xen_offer_parse(read_offer_node, &reader, &d->port->limits, policy_role(d->policy), ret,
+	r = xen_offer_parse(read_offer_node, &reader, &d->limits, policy_role(d->policy), ret,
 			    error);
 	xs_transaction_end(xs, reader.transaction, true); /* nothing was written */
 	return r;

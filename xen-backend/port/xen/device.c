@@ -13,9 +13,11 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "port/xen/connect.h"
 #include "port/xen/store.h"
 #include "vread-nodes.h"
+#include "vread-ring-user.h"
 
 /* A frontend at fault is not looked at again for so long: it cannot make us map
  * and log as fast as it can write. */
@@ -37,14 +39,62 @@ const char *xen_state_name(enum xenbus_state state)
 	return state <= XenbusStateReconfigured ? names[state] : "Unknown";
 }
 
-static void set_state(struct xen_device *d, enum xenbus_state state)
+/* What is written together. */
+struct change {
+	const struct xen_device *device;
+	enum xenbus_state state;
+	bool offer; /* and what is offered */
+};
+
+static int write_offer(const struct xen_device *d, xs_transaction_t t)
 {
-	int r = store_write_number(d->port->xs, d->backend_path, VREAD_NODE_STATE, state);
+	const struct {
+		const char *node;
+		uint32_t value;
+	} numbers[] = {
+		{VREAD_NODE_MAX_QUEUES, d->limits.max_queues},
+		{VREAD_NODE_MAX_RING_PAGE_ORDER, d->limits.max_ring_page_order},
+		{VREAD_NODE_MAX_POOL_PAGES, d->limits.max_pool_pages},
+		{VREAD_NODE_FEATURE_PUBLISH, 1},
+	};
+	int r = store_write(d->port->xs, t, d->backend_path, VREAD_NODE_VERSIONS, "1");
+
+	for (size_t i = 0; !r && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		r = store_write_number(d->port->xs, t, d->backend_path, numbers[i].node,
+				       numbers[i].value);
+	return r;
+}
+
+/* A device that was removed meanwhile is not made again by writing to it. */
+static int write_change(struct xs_handle *xs, xs_transaction_t t, const void *ctx)
+{
+	const struct change *c = ctx;
+	char *state;
+	int r = store_read(xs, t, &state, "%s/%s", c->device->backend_path, VREAD_NODE_STATE);
 
 	if (r)
-		log_error("%s: cannot write state %s: %s", d->conn.name, xen_state_name(state),
-			  strerror(-r));
+		return r;
+	free(state);
+	r = c->offer ? write_offer(c->device, t) : 0;
+	return r ?: store_write_number(xs, t, c->device->backend_path, VREAD_NODE_STATE, c->state);
+}
+
+static int change_state(struct xen_device *d, enum xenbus_state state, bool offer)
+{
+	struct change c = {d, state, offer};
+	int r = store_change(d->port->xs, write_change, &c);
+
+	if (r && r != -ENOENT)
+		log_error("%s: cannot write state %s: %s%s", d->conn.name, xen_state_name(state),
+			  strerror(-r),
+			  r == -ENOSPC ? ": xenstored's quota for this domain is used up" : "");
 	log_debug("%s: %s -> %s", d->conn.name, xen_state_name(d->state), xen_state_name(state));
+	return r;
+}
+
+static void set_state(struct xen_device *d, enum xenbus_state state)
+{
+	change_state(d, state, false);
 	d->state = state;
 }
 
@@ -58,7 +108,7 @@ static void report(struct xen_device *d, int err, const char *text)
 	snprintf(d->last_error, sizeof(d->last_error), "%d %s", -err, text);
 	snprintf(directory, sizeof(directory), "/local/domain/%u/error/backend/vread/%u/%u",
 		 d->port->domid, d->domid, d->id);
-	store_write(d->port->xs, directory, "error", d->last_error);
+	store_write(d->port->xs, XBT_NULL, directory, "error", d->last_error);
 }
 
 static void clear_report(struct xen_device *d)
@@ -92,39 +142,80 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
 
 static void refuse(struct xen_device *d, int err, const char *text)
 {
-	log_warn("%s: refused: %s", d->conn.name, text);
+	bool closed = d->state == XenbusStateClosed;
+	char told[sizeof(d->last_error)];
+
+	snprintf(told, sizeof(told), "%d %s", -err, text);
+	if (closed && strcmp(told, d->last_error) == 0)
+		return; /* for the very same */
+	log_event(LOG_EVENT_DEVICE_REFUSED, LOG_LEVEL_WARN, "%s: refused: %s", d->conn.name, text);
 	report(d, err, text);
 	d->refused = true;
-	to_closed(d);
+	if (!closed)
+		to_closed(d);
 	sd_event_source_disable_unref(d->retry);
 	d->retry = NULL;
 	sd_event_add_time_relative(d->port->event, &d->retry, CLOCK_MONOTONIC, REFUSED_USEC, 0,
 				   on_retry, d);
 }
 
-static void publish(struct xen_device *d)
+/* What the toolstack allows this device of what we offer, if it says so. */
+static int take_limit(struct xen_device *d, const char *node, uint32_t min, uint32_t max,
+		      uint32_t *limit, char error[XEN_ERROR_SIZE])
 {
-	struct xs_handle *xs = d->port->xs;
-	const struct xen_limits *limits = &d->port->limits;
-	int r = store_write(xs, d->backend_path, VREAD_NODE_VERSIONS, "1");
+	char *value;
+	uint32_t said;
+	int r = store_read(d->port->xs, XBT_NULL, &value, "%s/%s", d->backend_path, node);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r) {
+		snprintf(error, XEN_ERROR_SIZE, "backend %s: cannot read: %s", node, strerror(-r));
+		return r;
+	}
+	if (!parse_number(value, min, max, &said)) {
+		snprintf(error, XEN_ERROR_SIZE,
+			 "backend %s: \"%.32s\": expected a number from %u to %u", node, value, min,
+			 max);
+		r = -EINVAL;
+	} else if (said < *limit) {
+		*limit = said;
+	}
+	free(value);
+	return r;
+}
+
+static int take_limits(struct xen_device *d, char error[XEN_ERROR_SIZE])
+{
+	struct xen_limits limits = d->port->limits;
+	int r = take_limit(d, VREAD_NODE_LIMIT_QUEUES, 1, VREAD_MAX_QUEUES, &limits.max_queues,
+			   error);
 
 	if (!r)
-		r = store_write_number(xs, d->backend_path, VREAD_NODE_MAX_QUEUES,
-				       limits->max_queues);
+		r = take_limit(d, VREAD_NODE_LIMIT_POOL_PAGES, VREAD_MIN_POOL_PAGES,
+			       VREAD_MAX_POOL_PAGES, &limits.max_pool_pages, error);
 	if (!r)
-		r = store_write_number(xs, d->backend_path, VREAD_NODE_MAX_RING_PAGE_ORDER,
-				       limits->max_ring_page_order);
-	if (!r)
-		r = store_write_number(xs, d->backend_path, VREAD_NODE_MAX_POOL_PAGES,
-				       limits->max_pool_pages);
-	if (!r)
-		r = store_write_number(xs, d->backend_path, VREAD_NODE_FEATURE_PUBLISH, 1);
+		d->limits = limits;
+	return r;
+}
+
+static void publish(struct xen_device *d)
+{
+	char error[XEN_ERROR_SIZE];
+	int r = take_limits(d, error);
+
 	if (r) {
-		log_error("%s: cannot publish: %s", d->conn.name, strerror(-r));
+		refuse(d, r, error);
+		return;
+	}
+	r = change_state(d, XenbusStateInitWait, true);
+	if (r) {
+		if (r != -ENOENT)
+			report(d, r, "what is offered cannot be written to xenstore");
 		return;
 	}
 	d->refused = false;
-	set_state(d, XenbusStateInitWait);
+	d->state = XenbusStateInitWait;
 }
 
 static void connect_frontend(struct xen_device *d)
@@ -137,9 +228,10 @@ static void connect_frontend(struct xen_device *d)
 		return;
 	}
 	clear_report(d);
-	log_info("%s: connected: %u queues of %u pages, %u pool pages, role %s", d->conn.name,
-		 d->conn.num_queues, d->map.ring_pages, d->conn.pool_pages,
-		 xen_role_name(policy_role(d->policy)));
+	log_event(LOG_EVENT_DEVICE_CONNECTED, LOG_LEVEL_INFO,
+		  "%s: connected: %u queues of %u pages, %u pool pages, role %s", d->conn.name,
+		  d->conn.num_queues, d->map.ring_pages, d->conn.pool_pages,
+		  xen_role_name(policy_role(d->policy)));
 	set_state(d, XenbusStateConnected);
 }
 
@@ -241,6 +333,24 @@ static void remove_all(struct xen_device *d)
 	d->gone = true;
 }
 
+static bool path_exists(struct xs_handle *xs, const char *path)
+{
+	unsigned count;
+	char **names = store_list(xs, &count, "%s", path);
+
+	free(names);
+	return names;
+}
+
+/* Before it is introduced a domain has its nodes; a toolstack removes them with it. */
+static bool domain_is_gone(const struct xen_device *d)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/local/domain/%u", d->domid);
+	return !xs_is_domain_introduced(d->port->xs, d->domid) && !path_exists(d->port->xs, path);
+}
+
 /*
  * A domain number can come back as another domain.  Its vm node names the
  * domain's unique id; only the toolstack writes it.
@@ -264,7 +374,7 @@ static bool check_domain(struct xen_device *d, const struct view *v)
 	bool fresh = v->own == XenbusStateInitialising; /* just written by the toolstack */
 
 	if (!xs_is_domain_introduced(d->port->xs, d->domid)) {
-		if (d->introduced || !fresh)
+		if (d->introduced || !fresh || domain_is_gone(d))
 			remove_all(d);
 		return false;
 	}
@@ -354,21 +464,30 @@ static int look(struct xen_device *d, struct view *ret)
 	return 0;
 }
 
+/* The toolstack has removed it, or not finished it, or never will. */
+static void cannot_look(struct xen_device *d, int err)
+{
+	if (path_exists(d->port->xs, d->backend_path) && domain_is_gone(d)) {
+		remove_all(d);
+	} else if (err == -ENOENT) {
+		if (d->state != XenbusStateUnknown)
+			log_info("%s: removed", d->conn.name);
+		xen_disconnect(d);
+		clear_report(d);
+		d->gone = true;
+	} else {
+		log_debug("%s: cannot look at it: %s", d->conn.name, strerror(-err));
+	}
+}
+
 void xen_device_update(struct xen_device *d)
 {
 	struct view v;
 	int r = look(d, &v);
 
 	d->dirty = false;
-	if (r == -ENOENT) {
-		if (d->state != XenbusStateUnknown)
-			log_info("%s: removed", d->conn.name);
-		xen_disconnect(d);
-		d->gone = true;
-		return;
-	}
 	if (r) {
-		log_debug("%s: cannot look at it: %s", d->conn.name, strerror(-r));
+		cannot_look(d, r);
 		return;
 	}
 	if (!check_domain(d, &v))

@@ -24,13 +24,14 @@ struct xen_device {
 	struct xen_device *next;
 	uint32_t domid, id;
 	char *backend_path, *frontend_path;
-	char *vm;                /* /local/domain/<domid>/vm: tells a domain from a successor */
-	bool introduced;         /* xenstored has known the domain */
-	bool dirty;              /* to be updated */
-	bool gone;               /* to be freed */
-	enum xenbus_state state; /* ours, as written last; Unknown before the first look */
-	bool refused;            /* closed for a fault of the frontend: wait for Initialising */
-	sd_event_source *retry;  /* running: a refused frontend is not answered yet */
+	char *vm;                 /* /local/domain/<domid>/vm: tells a domain from a successor */
+	bool introduced;          /* xenstored has known the domain */
+	bool dirty;               /* to be updated */
+	bool gone;                /* to be freed */
+	enum xenbus_state state;  /* ours, as written last; Unknown before the first look */
+	bool refused;             /* closed for a fault of the frontend: wait for Initialising */
+	sd_event_source *retry;   /* running: a refused frontend is not answered yet */
+	struct xen_limits limits; /* as offered last */
 	struct policy *policy;
 	struct xen_map map;
 	struct xen_events events;

@@ -63,22 +63,39 @@ int store_read_number(struct xs_handle *xs, uint32_t max, uint32_t *ret, const c
 	return r;
 }
 
-int store_write(struct xs_handle *xs, const char *directory, const char *node, const char *value)
+int store_write(struct xs_handle *xs, xs_transaction_t t, const char *directory, const char *node,
+		const char *value)
 {
 	char path[STORE_MAX_PATH];
 
 	if (snprintf(path, sizeof(path), "%s/%s", directory, node) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	return xs_write(xs, XBT_NULL, path, value, (unsigned)strlen(value)) ? 0 : -errno;
+	return xs_write(xs, t, path, value, (unsigned)strlen(value)) ? 0 : -errno;
 }
 
-int store_write_number(struct xs_handle *xs, const char *directory, const char *node,
-		       uint32_t value)
+int store_write_number(struct xs_handle *xs, xs_transaction_t t, const char *directory,
+		       const char *node, uint32_t value)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "%u", value);
-	return store_write(xs, directory, node, text);
+	return store_write(xs, t, directory, node, text);
+}
+
+int store_change(struct xs_handle *xs, store_change_fn *change, const void *ctx)
+{
+	for (;;) {
+		xs_transaction_t t = xs_transaction_start(xs);
+		int r;
+
+		if (t == XBT_NULL)
+			return errno ? -errno : -EIO;
+		r = change(xs, t, ctx);
+		if (xs_transaction_end(xs, t, r != 0) || r)
+			return r;
+		if (errno != EAGAIN)
+			return -errno;
+	}
 }
 
 int store_remove(struct xs_handle *xs, const char *format, ...)

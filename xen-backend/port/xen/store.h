@@ -22,9 +22,14 @@ int store_read(struct xs_handle *xs, xs_transaction_t t, char **ret, const char 
 /* As store_read(), then strictly a number from 0 to max; -EINVAL for anything else. */
 int store_read_number(struct xs_handle *xs, uint32_t max, uint32_t *ret, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-int store_write(struct xs_handle *xs, const char *directory, const char *node, const char *value);
-int store_write_number(struct xs_handle *xs, const char *directory, const char *node,
-		       uint32_t value);
+int store_write(struct xs_handle *xs, xs_transaction_t t, const char *directory, const char *node,
+		const char *value);
+int store_write_number(struct xs_handle *xs, xs_transaction_t t, const char *directory,
+		       const char *node, uint32_t value);
+/* Makes a change in one transaction, again while it meets another's; nothing of it if change fails.  What
+ * change() returns, or why it could not be made. */
+typedef int store_change_fn(struct xs_handle *xs, xs_transaction_t t, const void *ctx);
+int store_change(struct xs_handle *xs, store_change_fn *change, const void *ctx);
 int store_remove(struct xs_handle *xs, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Removes a directory if nothing is in it. */

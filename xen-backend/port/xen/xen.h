@@ -24,6 +24,8 @@ struct xen_settings {
 /* 0; -ENODEV where there is no Xen (not logged); other negative errno (logged). */
 int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_settings *settings,
 		   const struct port_events *events);
+/* For devices that are offered something from now on. */
+void xen_port_set_limits(struct xen_port *p, const struct xen_settings *settings);
 /* Closes every device (states Closing, Closed), so that frontends know at once. */
 void xen_port_stop(struct xen_port *p);
 

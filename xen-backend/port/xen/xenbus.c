@@ -71,6 +71,16 @@ static void mark_all(struct xen_port *p)
 		d->dirty = true;
 }
 
+/* A directory without devices of a domain that is gone: whoever took the last one was interrupted. */
+static void tidy(struct xen_port *p, const char *domid_text)
+{
+	uint32_t domid;
+
+	if (parse_number(domid_text, 0, MAX_DOMID, &domid) &&
+	    !xs_is_domain_introduced(p->xs, domid))
+		store_remove_if_empty(p->xs, "/local/domain/%u/backend/vread/%u", p->domid, domid);
+}
+
 /* Finds the devices that are there and not known yet. */
 static void scan(struct xen_port *p)
 {
@@ -84,6 +94,8 @@ static void scan(struct xen_port *p)
 
 		for (unsigned j = 0; ids && j < num_ids; j++)
 			mark(p, domains[i], ids[j]);
+		if (ids && !num_ids)
+			tidy(p, domains[i]);
 		free(ids);
 	}
 	free(domains);
@@ -127,7 +139,7 @@ static void on_watch(struct xen_port *p, char *path, char *token)
 	int length = snprintf(base, sizeof(base), "/local/domain/%u/backend/vread", p->domid);
 
 	if (strcmp(token, TOKEN_DOMAINS) == 0) {
-		mark_all(p);
+		scan(p); /* directories that were no devices may now be leftovers */
 	} else if (strcmp(token, TOKEN_BACKEND) == 0) {
 		if (strncmp(path, base, (size_t)length) == 0)
 			on_backend(p, path + length);
@@ -215,6 +227,12 @@ static int start(struct xen_port *p)
 	return watch(p);
 }
 
+void xen_port_set_limits(struct xen_port *p, const struct xen_settings *settings)
+{
+	p->limits = (struct xen_limits){settings->max_queues, settings->max_ring_page_order,
+					settings->max_pool_pages};
+}
+
 int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_settings *settings,
 		   const struct port_events *events)
 {
@@ -231,8 +249,7 @@ int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_sett
 	}
 	p->event = event;
 	p->xs = xs;
-	p->limits = (struct xen_limits){settings->max_queues, settings->max_ring_page_order,
-					settings->max_pool_pages};
+	xen_port_set_limits(p, settings);
 	p->events = *events;
 	p->failed_fd = -1;
 	r = start(p);
@@ -282,12 +299,15 @@ json_t *xen_port_devices(const struct xen_port *p)
 	for (const struct xen_device *d = p->devices; d; d = d->next)
 		json_array_append_new(
 			devices,
-			json_pack("{s:s, s:s, s:s, s:s?, s:i, s:i, s:i, s:i, s:i, s:s?}", "port",
-				  "xen", "name", d->conn.name, "state", xen_state_name(d->state),
-				  "role", d->policy ? xen_role_name(policy_role(d->policy)) : NULL,
+			json_pack("{s:s, s:s, s:s, s:s?, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?}",
+				  "port", "xen", "name", d->conn.name, "state",
+				  xen_state_name(d->state), "role",
+				  d->policy ? xen_role_name(policy_role(d->policy)) : NULL,
 				  "num_queues", (int)d->conn.num_queues, "ring_pages",
-				  (int)d->map.ring_pages, "pool_pages", (int)d->conn.pool_pages,
-				  "domid", (int)d->domid, "device", (int)d->id, "last_error",
+				  (int)d->map.ring_pages, "max_queues", (int)d->limits.max_queues,
+				  "max_pool_pages", (int)d->limits.max_pool_pages, "pool_pages",
+				  (int)d->conn.pool_pages, "domid", (int)d->domid, "device",
+				  (int)d->id, "last_error",
 				  d->last_error[0] ? d->last_error : NULL));
 	return devices;
 }

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * remote.c - see remote.h.
+ *
+ * There is a place for every id of the ring, since an id is used for one
+ * request at a time: nothing is allocated per request.  What has ended is a
+ * list.  The link's thread writes the eventfd inside the lock, so that who has
+ * taken the last one out may free everything: nobody is left in here.
+ *
+ * All guests of this host share a link to a peer, and what is queued there is queued for all.  So a
+ * ring has no more bytes on their way than keep a link busy; its further READs wait here.
+ */
+#include "ring/remote.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/trace.h"
+#include "peer/peer.h"
+#include "ring/dispatch.h"
+#include "ring/handles.h"
+
+#define MOST_BYTES (8U << 20) /* on their way, unless it is one READ */
+
+struct remote_request {
+	struct remote *remote;
+	struct remote_request *next; /* that ended, or waits */
+	uint8_t operation;
+	uint32_t number; /* of the handle it holds; of an OPEN: none */
+	int here;        /* of an OPEN: see remote_open() */
+	bool traced;
+	struct trace_record trace;
+	/* of a READ */
+	struct peer_handle *handle;
+	uint64_t offset;
+	size_t offset_in_pool;
+	uint32_t length;
+	/* its end */
+	ssize_t result;
+	struct peer_handle *opened;
+	struct block_info info;
+};
+
+struct remote {
+	struct dispatch *dispatch;
+	int fd;
+	/* The worker's. */
+	unsigned under_way; /* not taken out yet */
+	uint64_t bytes;     /* of READs on their way */
+	struct remote_request *waiting, *last_waiting;
+	pthread_mutex_t lock;
+	_Atomic(struct remote_request *) ended; /* written under lock */
+	struct remote_request *last_ended;
+	struct remote_request request[]; /* by id */
+};
+
+int remote_new(struct dispatch *d, unsigned num_ids, struct remote **ret)
+{
+	struct remote *r = calloc(1, sizeof(*r) + num_ids * sizeof(r->request[0]));
+
+	if (!r)
+		return -ENOMEM;
+	r->dispatch = d;
+	r->fd = eventfd(0, EFD_CLOEXEC);
+	if (r->fd < 0) {
+		free(r);
+		return -errno;
+	}
+	pthread_mutex_init(&r->lock, NULL);
+	*ret = r;
+	return 0;
+}
+
+void remote_free(struct remote *r)
+{
+	struct vread_response unsaid;
+
+	if (!r)
+		return;
+	while (r->under_way)
+		if (!remote_take(r, &unsaid))
+			remote_heard(r);
+	close(r->fd);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+/* ---- ends, on a thread of the peer's link --------------------------------------- */
+
+static void ended(struct remote_request *request)
+{
+	struct remote *r = request->remote;
+	bool first;
+
+	request->next = NULL;
+	pthread_mutex_lock(&r->lock);
+	first = !atomic_load_explicit(&r->ended, memory_order_relaxed);
+	if (first)
+		atomic_store_explicit(&r->ended, request, memory_order_release);
+	else
+		r->last_ended->next = request;
+	r->last_ended = request;
+	if (first)
+		eventfd_write(r->fd, 1);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void opened(void *ctx, int result, struct peer_handle *handle, const struct block_info *info)
+{
+	struct remote_request *request = ctx;
+
+	request->result = result;
+	if (result == 0) {
+		request->opened = handle;
+		request->info = *info;
+	}
+	ended(request);
+}
+
+static void done(void *ctx, ssize_t result)
+{
+	struct remote_request *request = ctx;
+
+	request->result = result;
+	ended(request);
+}
+
+static void looked(void *ctx, int result, const struct block_info *info)
+{
+	struct remote_request *request = ctx;
+
+	request->result = result;
+	if (result == 0)
+		request->info = *info;
+	ended(request);
+}
+
+/* ---- beginnings ------------------------------------------------------------------ */
+
+static struct remote_request *prepare(struct remote *r, const struct vread_request *request)
+{
+	struct remote_request *place = &r->request[request->id];
+
+	*place = (struct remote_request){
+		.remote = r,
+		.operation = request->operation,
+		.number = request->handle,
+	};
+	if (trace_current) {
+		place->traced = true;
+		place->trace = *trace_current;
+	}
+	return place;
+}
+
+/* err: of the function that was to begin it. */
+static int begun(struct remote *r, const struct remote_request *request, int err)
+{
+	if (err) {
+		if (request->number)
+			handles_put(r->dispatch->handles, request->number);
+		return err;
+	}
+	r->under_way++;
+	return -EINPROGRESS;
+}
+
+int remote_open(struct remote *r, const struct vread_request *request,
+		const struct block_name *name, int here)
+{
+	struct remote_request *place = prepare(r, request);
+	struct dispatch *d = r->dispatch;
+	int err;
+
+	place->here = here;
+	err = peer_open(d->peers, d->peer_pool, d->conn->policy, name, opened, place);
+	return begun(r, place, err == -ENODEV ? here : err);
+}
+
+static bool has_room(const struct remote *r, const struct remote_request *read)
+{
+	return r->bytes == 0 || r->bytes + read->length <= MOST_BYTES;
+}
+
+static int start_read(struct remote *r, struct remote_request *read)
+{
+	int err = peer_read(read->handle, read->offset, read->offset_in_pool, read->length, done,
+			    read);
+
+	if (!err)
+		r->bytes += read->length;
+	return err;
+}
+
+int remote_read(struct remote *r, const struct vread_request *request, struct peer_handle *handle)
+{
+	struct remote_request *place = prepare(r, request);
+
+	place->handle = handle;
+	place->offset = request->u.read.offset;
+	place->offset_in_pool = (size_t)request->pool_page * VREAD_PAGE_SIZE;
+	place->length = request->u.read.length;
+	if (!r->waiting && has_room(r, place))
+		return begun(r, place, start_read(r, place));
+	if (r->waiting)
+		r->last_waiting->next = place;
+	else
+		r->waiting = place;
+	r->last_waiting = place;
+	return begun(r, place, 0);
+}
+
+/* One that cannot be begun any more has ended. */
+static void start_waiting(struct remote *r)
+{
+	while (r->waiting && has_room(r, r->waiting)) {
+		struct remote_request *read = r->waiting;
+		int err;
+
+		r->waiting = read->next;
+		err = start_read(r, read);
+		if (err) {
+			r->bytes += read->length;
+			done(read, err);
+		}
+	}
+}
+
+int remote_stat(struct remote *r, const struct vread_request *request, struct peer_handle *handle)
+{
+	struct remote_request *place = prepare(r, request);
+
+	return begun(r, place, peer_stat(handle, looked, place));
+}
+
+/* ---- responses ---------------------------------------------------------------------- */
+
+int remote_fd(const struct remote *r)
+{
+	return r ? r->fd : -1;
+}
+
+void remote_heard(struct remote *r)
+{
+	eventfd_t value;
+
+	eventfd_read(r->fd, &value); /* waits; a signal ends that, too */
+}
+
+static struct remote_request *take(struct remote *r)
+{
+	struct remote_request *first;
+
+	if (!atomic_load_explicit(&r->ended, memory_order_acquire))
+		return NULL;
+	pthread_mutex_lock(&r->lock);
+	first = atomic_load_explicit(&r->ended, memory_order_relaxed);
+	atomic_store_explicit(&r->ended, first->next, memory_order_relaxed);
+	pthread_mutex_unlock(&r->lock);
+	r->under_way--;
+	r->bytes -= first->length;
+	start_waiting(r);
+	return first;
+}
+
+/* The status of an OPEN that a peer answered. */
+static int keep(struct dispatch *d, struct remote_request *request, struct vread_response *response)
+{
+	struct open_block block = {.there = request->opened};
+	int err;
+
+	if (request->result < 0)
+		return request->result == -ENODEV ? request->here : (int)request->result;
+	err = handles_add(d->handles, block, &response->handle);
+	if (err)
+		peer_close(request->opened);
+	return err;
+}
+
+/* What was not spent here was its peer's. */
+static void keep_trace(const struct dispatch *d, struct remote_request *request,
+		       const struct vread_response *response)
+{
+	struct trace_record *t = &request->trace;
+
+	t->stage[TRACE_REMOTE] = trace_clock() - t->begun - t->stage[TRACE_FIND];
+	trace_keep(t, d->conn->name, response->operation, response->status);
+}
+
+bool remote_take(struct remote *r, struct vread_response *ret)
+{
+	struct remote_request *request = r ? take(r) : NULL;
+	struct dispatch *d;
+
+	if (!request)
+		return false;
+	d = r->dispatch;
+	*ret = (struct vread_response){
+		.id = (uint16_t)(request - r->request),
+		.operation = request->operation,
+		.status = (int32_t)request->result,
+	};
+	if (request->operation == VREAD_OP_OPEN)
+		ret->status = keep(d, request, ret);
+	if (ret->status == 0 && request->operation != VREAD_OP_READ) {
+		dispatch_fill_block(ret, &request->info);
+		ret->flags |= VREAD_BLOCK_REMOTE;
+	}
+	if (request->number)
+		handles_put(d->handles, request->number);
+	counters_response(&d->counters, ret->operation, ret->status);
+	counters_remote(&d->counters, ret->operation, ret->status);
+	if (request->traced)
+		keep_trace(d, request, ret);
+	return true;
+}
