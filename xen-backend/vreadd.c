@@ -95,13 +95,16 @@ static struct options parse_options(int argc, char **argv)
 static struct config *load(const struct options *o)
 {
 	struct config *config;
-	char *errors;
+	json_t *problems;
+	char *text;
 
-	if (config_load(o->config_path, &config, &errors) == 0)
+	if (config_load(o->config_path, &config, &problems) == 0)
 		return config;
-	for (char *line = strtok(errors, "\n"); line; line = strtok(NULL, "\n"))
+	text = config_problems_text(problems);
+	json_decref(problems);
+	for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n"))
 		log_error("%s", line);
-	free(errors);
+	free(text);
 	return NULL;
 }
 
@@ -112,6 +115,7 @@ int main(int argc, char **argv)
 	int r;
 
 	log_set_name("vreadd");
+	log_use_journal();
 	config = load(&o);
 	if (!config)
 		return EXIT_FAILURE;
@@ -121,7 +125,7 @@ int main(int argc, char **argv)
 		if (!r)
 			printf("%s: ok\n", o.config_path);
 	} else {
-		r = daemon_run(config, o.config_path);
+		r = daemon_run(config, o.config_path, o.log_level);
 	}
 	config_free(config);
 	return r ? EXIT_FAILURE : EXIT_SUCCESS;

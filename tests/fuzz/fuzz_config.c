@@ -25,10 +25,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct config *config = NULL;
-	char *errors = NULL;
+	json_t *problems = NULL;
+	char *text;
 
 	check(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-	if (config_load(path, &config, &errors) == 0) {
+	if (config_load(path, &config, &problems) == 0) {
 		for (size_t i = 0; i < config->num_datanodes; i++) {
 			const struct config_datanode *d = &config->datanodes[i];
 
@@ -36,8 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		config_free(config);
 	} else {
-		check(errors && strchr(errors, '\n'));
+		text = config_problems_text(problems);
+		check(text && strchr(text, '\n'));
+		free(text);
+		json_decref(problems);
 	}
-	free(errors);
 	return 0;
 }

@@ -23,6 +23,21 @@ static json_t *status(void *ctx)
 	return json_pack("{s:s}", "version", "fuzz");
 }
 
+static int move(void *ctx, const char *storage, const char *host, char **ret_error)
+{
+	(void)ctx, (void)ret_error;
+	check(storage != NULL);
+	return host ? 0 : -1;
+}
+
+static json_t *reload(void *ctx)
+{
+	(void)ctx;
+	return json_pack("{s:b}", "done", 1);
+}
+
+static const struct control_commands commands = {.status = status, .move = move, .reload = reload};
+
 static void stop(void)
 {
 	control_stop(control);
@@ -38,7 +53,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/vread-fuzz.%d",
 		 folder ? folder : "/tmp", (int)getpid());
 	check(sd_event_new(&event) >= 0);
-	check(control_start(&control, event, address.sun_path, status, NULL) == 0);
+	check(control_start(&control, event, address.sun_path, &commands, NULL) == 0);
 	atexit(stop);
 	return 0;
 }

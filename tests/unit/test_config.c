@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vread.conf: what is read out of it, and what is said about each mistake. */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +13,16 @@
 #include <cmocka.h>
 
 #include "control/config.h"
+#include "peer/wire/message.h"
 
 #define A_DISK                                                                               \
 	"a path that starts with /, or one of the formats raw, qcow2, vhd, qemu-parallels, " \
 	"qemu-vdi, qemu-vhdx or qemu-vmdk, a colon and a path"
+
+#define SECTIONS "expected [vreadd], [xen], [local], [peers], [datanode NAME] or [peer NAME]"
+#define PEERS "[peers]\nname = a\ncertificate = /c\nkey = /k\nca = /a\n"
+#define AN_ADDRESS "expected IP:PORT, the IP a number, or [IP]:PORT for IPv6\n"
+#define A_STORAGE "expected storages as DATANODE/STORAGE-ID, separated by blanks\n"
 
 static char path[] = "/tmp/vread-config-XXXXXX";
 
@@ -33,6 +40,17 @@ static int remove_file(void **state)
 	return unlink(path);
 }
 
+static int load_file(const char *file, struct config **ret, char **ret_errors)
+{
+	json_t *problems = NULL;
+	int r = config_load(file, ret, &problems);
+
+	if (r)
+		*ret_errors = config_problems_text(problems);
+	json_decref(problems);
+	return r;
+}
+
 static int load_bytes(const char *text, size_t length, struct config **ret, char **ret_errors)
 {
 	FILE *f = fopen(path, "w");
@@ -40,7 +58,7 @@ static int load_bytes(const char *text, size_t length, struct config **ret, char
 	assert_non_null(f);
 	fwrite(text, 1, length, f);
 	fclose(f);
-	return config_load(path, ret, ret_errors);
+	return load_file(path, ret, ret_errors);
 }
 
 static struct config *load_good(const char *text)
@@ -60,6 +78,7 @@ static void test_defaults(void **state)
 	(void)state;
 	assert_int_equal(c->log_level, LOG_LEVEL_INFO);
 	assert_string_equal(c->control_socket, "/run/vread/control.sock");
+	assert_string_equal(c->datanode_files, "/var/lib/vread/datanodes");
 	assert_int_equal(c->xen.enabled, CONFIG_AUTO);
 	assert_int_equal(c->read_ahead, 8U << 20);
 	assert_int_equal(c->cache, 64U << 20);
@@ -73,6 +92,40 @@ static void test_defaults(void **state)
 	assert_int_equal(c->local.mode, 0600);
 	assert_int_equal(c->local.max_connections, 64);
 	assert_int_equal(c->num_datanodes, 0);
+	config_free(c);
+}
+
+static void test_peers(void **state)
+{
+	struct config *c = load_good(PEERS "listen = [::1]:7867\nidle-timeout = 5\n"
+					   "answer-timeout = 700\ntransports = rdma tcp\n"
+					   "crl = /r\nworkers = 64\nbuffers = 8\n"
+					   "[peer b]\naddress = 192.0.2.1:7867\n"
+					   "storages = dn2/DS-1 dn2/DS-2\nstorages = dn3/DS-3\n"
+					   "datanodes = dn2* web?\nallow-datanodes = dn1\n"
+					   "allow-pools = BP-1\n"
+					   "[peer c]\n");
+	const struct peer_config *b = &c->peers.peers[0];
+
+	(void)state;
+	assert_string_equal(c->peers.listen, "[::1]:7867");
+	assert_string_equal(c->peers.name, "a");
+	assert_string_equal(c->peers.certificate, "/c");
+	assert_string_equal(c->peers.crl, "/r");
+	assert_int_equal(c->peers.workers, 64);
+	assert_int_equal(c->peers.buffers, 8);
+	assert_int_equal(c->peers.idle_timeout, 5);
+	assert_int_equal(c->peers.answer_timeout, 700);
+	assert_int_equal(c->peers.transports, MESSAGE_TRANSPORT_RDMA | MESSAGE_TRANSPORT_TLS);
+	assert_int_equal(c->peers.num_peers, 2);
+	assert_string_equal(b->name, "b");
+	assert_string_equal(b->address, "192.0.2.1:7867");
+	assert_string_equal(b->storages, " dn2/DS-1 dn2/DS-2 dn3/DS-3");
+	assert_string_equal(b->datanodes, "dn2* web?");
+	assert_string_equal(b->allow_datanodes, "dn1");
+	assert_string_equal(b->allow_pools, "BP-1");
+	assert_string_equal(c->peers.peers[1].allow_datanodes, ""); /* nothing unless said */
+	assert_string_equal(c->peers.peers[1].address, "");
 	config_free(c);
 }
 
@@ -95,6 +148,7 @@ static void test_everything_set(void **state)
 				     "image = /img/a b.raw ; inline comment\n"
 				     "layout = /img/a.json\n"
 				     "image-mode = direct\n"
+				     "tokens = required\n"
 				     "[local]\n"
 				     "socket = /a/l.sock\n"
 				     "allow-datanodes = dn-1 dn.2\n"
@@ -133,6 +187,8 @@ static void test_everything_set(void **state)
 	assert_int_equal(c->datanodes[0].data_dirs.count, 0);
 	assert_int_equal(c->datanodes[0].image_mode, SOURCE_DIRECT);
 	assert_int_equal(c->datanodes[1].image_mode, SOURCE_AUTO);
+	assert_int_equal(c->datanodes[0].tokens, TOKENS_REQUIRED);
+	assert_int_equal(c->datanodes[1].tokens, TOKENS_AUTO);
 	assert_null(c->datanodes[1].layout);
 	assert_int_equal(c->datanodes[1].data_dirs.count, 3);
 	assert_string_equal(c->datanodes[1].data_dirs.path[0], "/data/1/dfs");
@@ -154,87 +210,91 @@ static const struct {
 	const char *expected; /* behind the file's name */
 } mistakes[] = {
 	{"[vreadd]\nlog-level = loud\n",
-	 ":2: log-level: loud: expected error, warn, info or debug\n"},
+	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
 	{"[vreadd]\nlog-levle = info\n",
-	 ":2: log-levle: info: unknown key: expected one of log-level, "
-	 "control-socket, read-ahead, cache; did you mean log-level?\n"},
+	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
+	 "control-socket, datanode-files, read-ahead, cache; did you mean log-level?\n"},
 	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
-	 ":4: read-ahead: 0: expected once, it is set above already\n"},
-	{"[vreadd]\nread-ahead = 65M\n", ":2: read-ahead: 65M: " SIZE_UP_TO "64M\n"},
-	{"[vreadd]\ncache = 1025G\n", ":2: cache: 1025G: " SIZE_UP_TO "1048576M\n"},
+	 ":4: [vreadd] read-ahead: 0: expected once, it is set above already\n"},
+	{"[vreadd]\nread-ahead = 65M\n", ":2: [vreadd] read-ahead: 65M: " SIZE_UP_TO "64M\n"},
+	{"[vreadd]\ncache = 1025G\n", ":2: [vreadd] cache: 1025G: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\ncache = 99999999999999999999\n",
-	 ":2: cache: 99999999999999999999: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\ncache = -1\n", ":2: cache: -1: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\ncache = M\n", ":2: cache: M: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\ncache = 1 M\n", ":2: cache: 1 M: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\nimage = /x\n",
-	 ":2: image: /x: unknown key: expected one of log-level, control-socket, read-ahead, "
-	 "cache\n"},
+	 ":2: [vreadd] cache: 99999999999999999999: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = -1\n", ":2: [vreadd] cache: -1: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = M\n", ":2: [vreadd] cache: M: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\nimage = /x\n", ":2: [vreadd] image: /x: unknown key: expected one of "
+				   "log-level, control-socket, datanode-files, read-ahead, "
+				   "cache\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
-	 ":2: control-socket: run/c.sock: expected a path that starts with / of at most 107 bytes, "
+	 ":2: [vreadd] control-socket: run/c.sock: expected a path that starts with / of at most "
+	 "107 bytes, "
 	 "or "
 	 "nothing\n"},
-	{"\n[xenn]\n",
-	 ":2: [xenn]: unknown section: expected [vreadd], [xen], [local] or [datanode NAME]; "
-	 "did you mean [xen]?\n"},
-	{"[something]\nkey = 1\n", ":1: [something]: unknown section: expected [vreadd], [xen], "
-				   "[local] or [datanode NAME]\n"},
-	{"[datanode]\nimage = /x\n", ":1: [datanode]: unknown section: expected [vreadd], [xen], "
-				     "[local] or [datanode NAME]; did you "
-				     "mean [datanode NAME]?\n"},
+	{"\n[xenn]\n", ":2: [xenn]: unknown section: " SECTIONS "; did you mean [xen]?\n"},
+	{"[something]\nkey = 1\n", ":1: [something]: unknown section: " SECTIONS "\n"},
+	{"[datanode]\nimage = /x\n",
+	 ":1: [datanode]: unknown section: " SECTIONS "; did you mean [datanode NAME]?\n"},
 	{"key = 1\n", ":1: key: 1: expected a section like [vreadd] first\n"},
 	{"[xen\n", ":1: [xen: expected ']' after the section's name\n"},
 	{"[xen]\nenabled\n",
 	 ":2: enabled: expected \"key = value\", \"[section]\" or \"# comment\"\n"},
-	{"[xen]\nenabled = true\n", ":2: enabled: true: expected yes, no or auto\n"},
-	{"[xen]\nmax-queues = 0\n", ":2: max-queues: 0: expected a number from 1 to 8\n"},
-	{"[xen]\nmax-queues = 9\n", ":2: max-queues: 9: expected a number from 1 to 8\n"},
-	{"[xen]\nmax-queues = two\n", ":2: max-queues: two: expected a number from 1 to 8\n"},
-	{"[xen]\nmax-queues =\n", ":2: max-queues: : expected a number from 1 to 8\n"},
+	{"[xen]\nenabled = true\n", ":2: [xen] enabled: true: expected yes, no or auto\n"},
+	{"[xen]\nmax-queues = 0\n", ":2: [xen] max-queues: 0: expected a number from 1 to 8\n"},
+	{"[xen]\nmax-queues = 9\n", ":2: [xen] max-queues: 9: expected a number from 1 to 8\n"},
+	{"[xen]\nmax-queues = two\n", ":2: [xen] max-queues: two: expected a number from 1 to 8\n"},
+	{"[xen]\nmax-queues =\n", ":2: [xen] max-queues: : expected a number from 1 to 8\n"},
 	{"[xen]\nmax-queues = 4294967297\n",
-	 ":2: max-queues: 4294967297: expected a number from 1 to 8\n"},
+	 ":2: [xen] max-queues: 4294967297: expected a number from 1 to 8\n"},
 	{"[xen]\nmax-ring-page-order = 5\n",
-	 ":2: max-ring-page-order: 5: expected a number from 0 to 4\n"},
+	 ":2: [xen] max-ring-page-order: 5: expected a number from 0 to 4\n"},
 	{"[xen]\nmax-pool-pages = 15\n",
-	 ":2: max-pool-pages: 15: expected a number from 16 to 32768\n"},
+	 ":2: [xen] max-pool-pages: 15: expected a number from 16 to 32768\n"},
 	{"[xen]\nmax-queues = 1\nmax-queues = 1\n",
-	 ":3: max-queues: 1: expected once, it is set above already\n"},
+	 ":3: [xen] max-queues: 1: expected once, it is set above already\n"},
 	{"[xen]\nmax-queues = 1\n[local]\n[xen]\nmax-queues = 1\n",
-	 ":5: max-queues: 1: expected once, it is set above already\n"},
+	 ":5: [xen] max-queues: 1: expected once, it is set above already\n"},
 	{"[local]\nmode = 600\n",
-	 ":2: mode: 600: expected four octal digits, the first 0, for example 0600\n"},
+	 ":2: [local] mode: 600: expected four octal digits, the first 0, for example 0600\n"},
 	{"[local]\nmode = 0888\n",
-	 ":2: mode: 0888: expected four octal digits, the first 0, for example 0600\n"},
+	 ":2: [local] mode: 0888: expected four octal digits, the first 0, for example 0600\n"},
 	{"[local]\nallow-datanodes = a  b\n",
-	 ":2: allow-datanodes: a  b: expected names separated by exactly one space\n"},
+	 ":2: [local] allow-datanodes: a  b: expected names separated by exactly one space\n"},
 	{"[local]\nmax-connections = 0\n",
-	 ":2: max-connections: 0: expected a number from 1 to 4096\n"},
+	 ":2: [local] max-connections: 0: expected a number from 1 to 4096\n"},
 	{"[datanode dn1]\n",
 	 ":1: [datanode dn1]: no image: " AN_IMAGE "@:1: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nlayout = /l\n[xen]\n", ":1: [datanode dn1]: no image: " AN_IMAGE},
 	{"[datanode dn1]\nlayout = /l\nimage = disk.img\n",
-	 ":3: image: disk.img: expected " A_DISK "\n"},
+	 ":3: [datanode dn1] image: disk.img: expected " A_DISK "\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage = raw:/b\nimage = /a\n",
-	 ":5: image: /a: expected each image once\n"},
+	 ":5: [datanode dn1] image: /a: expected each image once\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage-mode = cached\n",
-	 ":4: image-mode: cached: expected auto, buffered or direct\n"},
+	 ":4: [datanode dn1] image-mode: cached: expected auto, buffered or direct\n"},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\ntokens = on\n",
+	 ":4: [datanode dn1] tokens: on: expected auto, required or off\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = zip:/a\n",
-	 ":3: image: zip:/a: expected " A_DISK "\n"},
+	 ":3: [datanode dn1] image: zip:/a: expected " A_DISK "\n"},
 	{"[xen]\n[datanode dn1]\nimage = /x\n[local]\n",
 	 ":2: [datanode dn1]: no data-dirs: " DATA_DIRS},
 	{"[datanode dn1]\nimage = /x\nlayout = /l\ndata-dirs = /a\n",
 	 ":1: [datanode dn1]: both data-dirs and layout: expected one of them; a layout names the "
 	 "directories itself\n"},
 	{"[datanode dn1]\nimage = /x\ndata-dirs =\n",
-	 ":3: data-dirs: : expected at least one path inside the image, for example /dfs/data\n"},
-	{"[datanode dn1]\nimage = /x\ndata-dirs = /a dfs\n", ":3: data-dirs: /a dfs: " INSIDE},
-	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/../b\n", ":3: data-dirs: /a/../b: " INSIDE},
-	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/..\n", ":3: data-dirs: /a/..: " INSIDE},
-	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\tb\n", ":3: data-dirs: /a\tb: " INSIDE},
+	 ":3: [datanode dn1] data-dirs: : expected at least one path inside the image, for example "
+	 "/dfs/data\n"},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a dfs\n",
+	 ":3: [datanode dn1] data-dirs: /a dfs: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/../b\n",
+	 ":3: [datanode dn1] data-dirs: /a/../b: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/..\n",
+	 ":3: [datanode dn1] data-dirs: /a/..: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\tb\n",
+	 ":3: [datanode dn1] data-dirs: /a\tb: " INSIDE},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a /b /a/\n",
-	 ":3: data-dirs: /a /b /a/: expected each path once\n"},
+	 ":3: [datanode dn1] data-dirs: /a /b /a/: expected each path once\n"},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\ndata-dirs = /b\n",
-	 ":4: data-dirs: /b: expected once, it is set above already\n"},
+	 ":4: [datanode dn1] data-dirs: /b: expected once, it is set above already\n"},
 	{"[datanode a/b]\nimage = /x\n",
 	 ":1: [datanode a/b]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
 	{"[datanode ..]\nimage = /x\n",
@@ -242,12 +302,41 @@ static const struct {
 	{"[datanode a]\nimage = /x\nlayout = /l\n[datanode a]\nimage = /y\n",
 	 ":4: [datanode a]: expected each name once, it is at line 1 too\n"},
 	{"[datanode a]\nimagee = /x\nimage = /y\nlayout = /l\n",
-	 ":2: imagee: /x: unknown key: expected one of image, image-mode, data-dirs, layout; did "
-	 "you mean "
-	 "image?\n"},
+	 ":2: [datanode a] imagee: /x: unknown key: expected one of image, image-mode, data-dirs, "
+	 "tokens, "
+	 "layout; did you mean image?\n"},
+	{"[peers]\nname = a\ncertificate = /c\n",
+	 ":1: [peers]: no key: expected a line key = /path/to/file.pem\n"
+	 "@:1: [peers]: no ca: expected a line ca = /path/to/file.pem\n"},
+	{PEERS "crl = revoked.pem\n",
+	 ":6: [peers] crl: revoked.pem: expected a path that starts with /\n"},
+	{"[peer b]\naddress = 192.0.2.1:1\n",
+	 ":1: [peer b]: no section [peers]: expected one with this host's name, certificate, key "
+	 "and ca\n"},
+	{PEERS "[peer b]\naddress = b.example:7\n",
+	 ":7: [peer b] address: b.example:7: " AN_ADDRESS},
+	{PEERS "[peer b]\naddress = 192.0.2.1:0\n",
+	 ":7: [peer b] address: 192.0.2.1:0: " AN_ADDRESS},
+	{PEERS "[peer b]\naddress = ::1:7\n", ":7: [peer b] address: ::1:7: " AN_ADDRESS},
+	{PEERS "[peer b]\nstorages = dn1/DS-1\n",
+	 ":6: [peer b]: no address: expected a line address = IP:PORT, where it is asked\n"},
+	{PEERS "[peer b]\naddress = 192.0.2.1:7\nstorages = DS-1\n",
+	 ":8: [peer b] storages: DS-1: " A_STORAGE},
+	{PEERS "[peer b]\naddress = 192.0.2.1:7\nstorages = a/b/c\n",
+	 ":8: [peer b] storages: a/b/c: " A_STORAGE},
+	{PEERS "[peer b]\n[peer B]\n",
+	 ":7: [peer B]: expected each name once, it is at line 6 too\n"},
+	{PEERS "[peer b c]\n",
+	 ":6: [peer b c]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
+	{PEERS "answer-timeout = 99\n",
+	 ":6: [peers] answer-timeout: 99: expected a number from 100 to 60000\n"},
+	{PEERS "workers = 0\n", ":6: [peers] workers: 0: expected a number from 1 to 64\n"},
+	{PEERS "buffers = 7\n", ":6: [peers] buffers: 7: expected a number from 8 to 1024\n"},
+	{PEERS "transports = tcp rdma\n",
+	 ":6: [peers] transports: tcp rdma: expected tcp, rdma or rdma tcp\n"},
 	{"[xen]\nenabled = maybe\nmax-queues = 77\n",
-	 ":2: enabled: maybe: expected yes, no or auto\n"
-	 "@:3: max-queues: 77: expected a number from 1 to 8\n"},
+	 ":2: [xen] enabled: maybe: expected yes, no or auto\n"
+	 "@:3: [xen] max-queues: 77: expected a number from 1 to 8\n"},
 };
 
 /* "@" stands for the file's name at the start of a further line. */
@@ -315,18 +404,170 @@ static void test_bytes_that_are_no_text(void **state)
 	free(errors);
 }
 
+/* ---- datanodes' own files ---- */
+
+static char folder[] = "/tmp/vread-datanodes-XXXXXX";
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static void file_in_folder(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s", folder, name);
+}
+
+static void put_file(const char *name, const char *text)
+{
+	char file[PATH_MAX];
+	FILE *f;
+
+	file_in_folder(name, file);
+	f = fopen(file, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void drop_file(const char *name)
+{
+	char file[PATH_MAX];
+
+	file_in_folder(name, file);
+	unlink(file);
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	drop_file("dn1.conf");
+	drop_file("dn2.conf");
+	return rmdir(folder);
+}
+
+/* behind: more lines. */
+static int load_with_folder(const char *behind, struct config **ret, char **ret_errors)
+{
+	char text[600];
+	int n = snprintf(text, sizeof(text), "[vreadd]\ndatanode-files = %s\n%s", folder, behind);
+
+	return load_bytes(text, (size_t)n, ret, ret_errors);
+}
+
+#define DN1 "image = /x\ndata-dirs = /dfs\n"
+
+static void test_files_of_datanodes(void **state)
+{
+	struct config *c = NULL;
+	char *errors = NULL, file[PATH_MAX];
+
+	(void)state;
+	put_file("dn2.conf", "# kept by somebody\n[datanode dn2]\nimage = qcow2:/y\n"
+			     "data-dirs = /a /b\n");
+	put_file("dn2.conf.new", "half of a fi");
+	put_file(".hidden.conf", "neither");
+	if (load_with_folder("[datanode dn1]\n" DN1, &c, &errors))
+		fail_msg("%s", errors);
+	drop_file("dn2.conf.new");
+	drop_file(".hidden.conf");
+	assert_int_equal(c->num_datanodes, 2);
+	assert_string_equal(c->datanodes[0].file, path);
+	assert_string_equal(c->datanodes[1].name, "dn2");
+	assert_string_equal(c->datanodes[1].images.path[0], "qcow2:/y");
+	assert_int_equal(c->datanodes[1].data_dirs.count, 2);
+	file_in_folder("dn2.conf", file);
+	assert_string_equal(c->datanodes[1].file, file);
+	assert_int_equal(c->datanodes[1].line, 2);
+	config_free(c);
+}
+
+/* What is in dn1.conf, and what is said of it behind its name. */
+static const struct {
+	const char *text, *expected;
+} wrong_files[] = {
+	{"", ": expected a section [datanode dn1]\n"},
+	{"[datanode dn2]\n" DN1, ":1: [datanode dn2]: expected nothing but [datanode dn1], after "
+				 "which the file is named\n"},
+	{"[datanode dn1]\n" DN1 "[local]\nallow-datanodes = *\n",
+	 ":4: [local]: expected nothing but [datanode dn1], after which the file is named\n"},
+	{"[datanode dn1]\n" DN1 "[datanode dn1]\n",
+	 ":4: [datanode dn1]: expected each name once, it is at line 1 too\n"},
+	{"[datanode dn1]\nimage = x\ndata-dirs = /d\n",
+	 ":2: [datanode dn1] image: x: expected " A_DISK "\n"},
+};
+
+static void test_mistakes_in_files_of_datanodes(void **state)
+{
+	char file[PATH_MAX], expected[PATH_MAX + 400];
+
+	(void)state;
+	file_in_folder("dn1.conf", file);
+	for (size_t i = 0; i < sizeof(wrong_files) / sizeof(wrong_files[0]); i++) {
+		struct config *c = NULL;
+		char *errors = NULL;
+
+		put_file("dn1.conf", wrong_files[i].text);
+		assert_int_equal(load_with_folder("", &c, &errors), -EINVAL);
+		snprintf(expected, sizeof(expected), "%s%s", file, wrong_files[i].expected);
+		assert_string_equal(errors, expected);
+		free(errors);
+	}
+}
+
+static void test_a_datanode_in_both(void **state)
+{
+	char file[PATH_MAX], expected[PATH_MAX + 400], *errors = NULL;
+	struct config *c = NULL;
+
+	(void)state;
+	file_in_folder("dn1.conf", file);
+	put_file("dn1.conf", "[datanode dn1]\n" DN1);
+	assert_int_equal(load_with_folder("[datanode dn1]\n" DN1, &c, &errors), -EINVAL);
+	snprintf(expected, sizeof(expected),
+		 "%s:1: [datanode dn1]: expected each name once, it is at %s:3 too: remove one of "
+		 "them\n",
+		 file, path);
+	assert_string_equal(errors, expected);
+	free(errors);
+}
+
+static void test_folders_of_files(void **state)
+{
+	struct config *c;
+	char *errors = NULL;
+
+	(void)state;
+	c = load_good("[vreadd]\ndatanode-files = /nonexistent\n");
+	config_free(c);
+	c = load_good("[vreadd]\ndatanode-files =\n");
+	assert_string_equal(c->datanode_files, "");
+	config_free(c);
+	c = NULL;
+	assert_int_equal(load_bytes("[vreadd]\ndatanode-files = /dev/null\n", 36, &c, &errors),
+			 -ENOTDIR);
+	check_errors(errors, ": [vreadd] datanode-files: /dev/null: cannot be read: Not a "
+			     "directory\n");
+	free(errors);
+	assert_int_equal(load_bytes("[vreadd]\ndatanode-files = here\n", 31, &c, &errors), -EINVAL);
+	check_errors(errors, ":2: [vreadd] datanode-files: here: expected a folder's path that "
+			     "starts with /, or nothing\n");
+	free(errors);
+}
+
 static void test_no_file(void **state)
 {
 	struct config *c = NULL;
 	char *errors = NULL;
 
 	(void)state;
-	assert_int_equal(config_load("/nonexistent/vread.conf", &c, &errors), -ENOENT);
+	assert_int_equal(load_file("/nonexistent/vread.conf", &c, &errors), -ENOENT);
 	assert_string_equal(errors,
 			    "/nonexistent/vread.conf: No such file or directory: expected a "
 			    "readable file, see vread.conf(5)\n");
 	free(errors);
-	assert_true(config_load("/tmp", &c, &errors) < 0);
+	assert_true(load_file("/tmp", &c, &errors) < 0);
 	free(errors);
 }
 
@@ -335,10 +576,15 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_everything_set),
+		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_lines_too_long),
 		cmocka_unit_test(test_bytes_that_are_no_text),
 		cmocka_unit_test(test_no_file),
+		cmocka_unit_test_setup_teardown(test_files_of_datanodes, make_folder, NULL),
+		cmocka_unit_test(test_mistakes_in_files_of_datanodes),
+		cmocka_unit_test_setup_teardown(test_a_datanode_in_both, NULL, remove_folder),
+		cmocka_unit_test(test_folders_of_files),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

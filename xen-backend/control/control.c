@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/unix_listen.h"
+#include "control/tracing.h"
 
 #define MAX_CLIENTS 16
 #define CLIENT_SECONDS 5
@@ -36,7 +37,7 @@ struct control {
 	char *path;
 	int fd, spare_fd;
 	sd_event_source *io;
-	control_status_fn *status;
+	const struct control_commands *commands;
 	void *ctx;
 	struct client *clients[MAX_CLIENTS];
 };
@@ -53,6 +54,23 @@ static void client_free(struct client *c)
 	free(c);
 }
 
+static json_t *move(struct control *control, const json_t *o)
+{
+	const char *storage = json_string_value(json_object_get(o, "storage"));
+	const json_t *host = json_object_get(o, "host");
+	char *error = NULL;
+	json_t *reply;
+
+	if (!storage || (!json_is_string(host) && !json_is_null(host)))
+		return json_pack("{s:s}", "error",
+				 "expected a string \"storage\", and \"host\", a string or null");
+	if (control->commands->move(control->ctx, storage, json_string_value(host), &error) == 0)
+		return json_object();
+	reply = json_pack("{s:s}", "error", error ? error : "out of memory");
+	free(error);
+	return reply;
+}
+
 static json_t *answer(struct control *control, const char *request, size_t length)
 {
 	json_error_t error;
@@ -64,9 +82,17 @@ static json_t *answer(struct control *control, const char *request, size_t lengt
 	else if (!command)
 		reply = json_pack("{s:s}", "error", "expected an object with a string \"command\"");
 	else if (strcmp(command, "status") == 0)
-		reply = control->status(control->ctx);
+		reply = control->commands->status(control->ctx);
+	else if (strcmp(command, "move") == 0)
+		reply = move(control, o);
+	else if (strcmp(command, "trace") == 0)
+		reply = tracing_answer(o);
+	else if (strcmp(command, "reload") == 0)
+		reply = control->commands->reload(control->ctx);
 	else
-		reply = json_pack("{s:s}", "error", "unknown command: expected \"status\"");
+		reply = json_pack(
+			"{s:s}", "error",
+			"unknown command: expected \"status\", \"move\", \"trace\" or \"reload\"");
 	json_decref(o);
 	return reply;
 }
@@ -180,7 +206,7 @@ static int on_accept(sd_event_source *source, int listener, uint32_t events, voi
 }
 
 int control_start(struct control **ret, sd_event *event, const char *path,
-		  control_status_fn *status, void *ctx)
+		  const struct control_commands *commands, void *ctx)
 {
 	struct control *c = calloc(1, sizeof(*c));
 	int r = -ENOMEM;
@@ -188,7 +214,7 @@ int control_start(struct control **ret, sd_event *event, const char *path,
 	if (!c)
 		return r;
 	c->event = event;
-	c->status = status;
+	c->commands = commands;
 	c->ctx = ctx;
 	c->spare_fd = unix_spare_fd();
 	c->fd = unix_listen(path, SOCK_STREAM, 0600);

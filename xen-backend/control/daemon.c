@@ -7,22 +7,31 @@
  * again.  Parts start from the inside out (blocks,
  * sessions, control socket, ports) and stop in the opposite order: once a
  * frontend can connect, everything behind it is there.
+ *
+ * A new configuration is read whole before anything is changed.  What can be changed under readers
+ * is, at once; of the rest it is said that it needs a restart.
  */
 #include "control/daemon.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "block/store.h"
 #include "control/control.h"
 #include "control/datanodes.h"
+#include "control/port_settings.h"
+#include "control/reload.h"
+#include "control/restart.h"
+#include "peer/peer.h"
 #include "policy/policy.h"
 #include "port/local/local.h"
 #include "port/xen/disks.h"
@@ -30,12 +39,17 @@
 #include "ring/session.h"
 
 struct daemon {
-	const struct config *config;
+	const struct config *config; /* as it was started */
+	struct config *reloaded;     /* as it was read last; NULL: not since */
 	const char *config_path;
+	int log_level;       /* -1: as configured */
+	json_t *last_reload; /* for the status; NULL: none */
+	time_t reload_time;
 	time_t started;
 	sd_event *event;
 	struct xen_disks *disks;
 	struct datanodes datanodes;
+	struct peers *peers; /* NULL: none are configured */
 	struct session_server *sessions;
 	struct control *control;
 	struct policy *local_policy;
@@ -88,32 +102,115 @@ static json_t *devices_status(const struct daemon *d)
 	return devices;
 }
 
+/* New reference. */
+static json_t *reload_status(const struct daemon *d)
+{
+	json_t *o = d->last_reload ? json_copy(d->last_reload) : json_null();
+
+	if (json_is_object(o))
+		json_object_set_new(o, "seconds_ago",
+				    json_integer((json_int_t)(now() - d->reload_time)));
+	return o;
+}
+
 static json_t *status(void *ctx)
 {
 	const struct daemon *d = ctx;
 
-	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "version", VREAD_VERSION,
-			 "pid", (int)getpid(), "uptime_seconds", (json_int_t)(now() - d->started),
-			 "config", d->config_path, "datanodes", datanodes_status(&d->datanodes),
-			 "ports", ports_status(d), "devices", devices_status(d), "totals",
+	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
+			 VREAD_VERSION, "pid", (int)getpid(), "uptime_seconds",
+			 (json_int_t)(now() - d->started), "config", d->config_path, "reload",
+			 reload_status(d), "datanodes", datanodes_status(&d->datanodes), "ports",
+			 ports_status(d), "devices", devices_status(d), "totals",
 			 session_server_totals(d->sessions), "reading",
-			 block_store_reading_status(d->datanodes.store));
+			 block_store_reading_status(d->datanodes.store), "peers",
+			 d->peers ? peers_status(d->peers) : json_null());
 }
+
+static int move(void *ctx, const char *storage, const char *host, char **ret_error)
+{
+	struct daemon *d = ctx;
+	int r = d->peers ? peers_move(d->peers, storage, host) : -ENOENT;
+
+	if (r == -ENOENT)
+		return error_text(ret_error, r, "%s: no such peer: expected a [peer NAME] of %s",
+				  host ? host : "null", d->config_path);
+	if (r == -EINVAL)
+		return error_text(ret_error, r,
+				  "%s: it is not known whose storage this is: expected "
+				  "DATANODE/STORAGE-ID",
+				  storage);
+	return r ? error_text(ret_error, r, "%s: %s", storage, strerror(-r)) : 0;
+}
+
+/* ---- reloading ------------------------------------------------------------------------ */
+
+static void tell_systemd(const struct daemon *d)
+{
+	const struct config *c = d->reloaded ? d->reloaded : d->config;
+
+	sd_notifyf(0, "READY=1\nSTATUS=Serving %zu of %zu datanodes",
+		   c->num_datanodes - json_array_size(d->datanodes.refused), c->num_datanodes);
+}
+
+/* Takes over c.  New reference: the answer. */
+static json_t *apply(struct daemon *d, struct config *c)
+{
+	const struct reload_parts parts = {
+		.datanodes = &d->datanodes,
+		.local = d->local,
+		.local_policy = d->local_policy,
+		.xen = d->xen,
+		.peers = d->peers,
+		.keep_log_level = d->log_level >= 0,
+	};
+	json_t *answer = reload_apply(&parts, d->reloaded ? d->reloaded : d->config, c);
+	json_t *needed = restart_needed(d->config, c), *what;
+	size_t i;
+
+	json_array_foreach(needed, i, what)
+		log_warn("reload: needs a restart: %s", json_string_value(what));
+	log_info("reload: %s is applied", d->config_path);
+	json_object_set_new(answer, "restart", needed);
+	config_free(d->reloaded);
+	d->reloaded = c;
+	return answer;
+}
+
+/* The new reference is also what status() tells. */
+static json_t *reload(void *ctx)
+{
+	struct daemon *d = ctx;
+	struct timespec t;
+	struct config *c;
+	json_t *problems = NULL;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
+		   (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+	json_decref(d->last_reload);
+	d->reload_time = now();
+	d->last_reload =
+		config_load(d->config_path, &c, &problems) ? reload_refused(problems) : apply(d, c);
+	tell_systemd(d);
+	return json_incref(d->last_reload);
+}
+
+static const struct control_commands commands = {.status = status, .move = move, .reload = reload};
 
 /* ---- parts ------------------------------------------------------------------------ */
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata)
 {
-	(void)userdata;
 	if (si->ssi_signo == SIGHUP) {
-		log_warn("SIGHUP ignored: restart vreadd to read its configuration anew");
+		json_decref(reload(userdata));
 		return 0;
 	}
 	log_info("stopping: %s", strsignal((int)si->ssi_signo));
 	return sd_event_exit(sd_event_source_get_event(source), 0);
 }
 
-static int catch_signals(sd_event *event)
+static int catch_signals(struct daemon *d)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 	sigset_t set;
@@ -126,7 +223,7 @@ static int catch_signals(sd_event *event)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL); /* how children ended is asked */
 	for (unsigned i = 0; r >= 0 && i < 3; i++)
-		r = sd_event_add_signal(event, NULL, signals[i], on_signal, NULL);
+		r = sd_event_add_signal(d->event, NULL, signals[i], on_signal, d);
 	return r < 0 ? r : 0;
 }
 
@@ -143,26 +240,13 @@ static void raise_file_limit(void)
 
 static int start_local(struct daemon *d, const struct port_events *events)
 {
-	const struct config *c = d->config;
-	const char *error;
-	struct local_settings settings = {
-		.socket = c->local.socket,
-		.mode = c->local.mode,
-		.max_connections = c->local.max_connections,
-		.max_pool_pages = c->local.max_pool_pages,
-		.max_total_pool_pages = c->local.max_total_pool_pages,
-	};
+	struct local_settings settings = port_local_settings(d->config);
 
-	if (!c->local.socket[0])
+	if (!d->config->local.socket[0])
 		return 0;
-	d->local_policy =
-		policy_new(POLICY_CLIENT, c->local.allow_datanodes, c->local.allow_pools, &error);
-	if (d->local_policy)
-		error = policy_set_publish(d->local_policy, c->local.publish_datanodes);
-	if (!d->local_policy || error) {
-		log_error("[local]: expected %s", error);
+	d->local_policy = port_local_policy(d->config);
+	if (!d->local_policy)
 		return -EINVAL;
-	}
 	settings.policy = d->local_policy;
 	return local_port_start(&d->local, d->event, &settings, events);
 }
@@ -170,11 +254,7 @@ static int start_local(struct daemon *d, const struct port_events *events)
 static int start_xen(struct daemon *d, const struct port_events *events)
 {
 	const struct config *c = d->config;
-	struct xen_settings settings = {
-		.max_queues = c->xen.max_queues,
-		.max_ring_page_order = c->xen.max_ring_page_order,
-		.max_pool_pages = c->xen.max_pool_pages,
-	};
+	struct xen_settings settings = port_xen_settings(c);
 	int r;
 
 	if (c->xen.enabled == CONFIG_NO)
@@ -209,6 +289,22 @@ static int start_datanodes(struct daemon *d)
 	return datanodes_open(&d->datanodes, d->config, d->disks);
 }
 
+static int start_peers(struct daemon *d)
+{
+	char *error = NULL;
+	int r;
+
+	if (!d->config->peers.line)
+		return 0;
+	r = peers_new(&d->config->peers, d->datanodes.store, &d->peers, &error);
+	if (!r)
+		r = peers_start(d->peers, d->event, &error);
+	if (r)
+		log_error("%s: %s", d->config_path, error ? error : strerror(-r));
+	free(error);
+	return r;
+}
+
 static int start(struct daemon *d)
 {
 	struct port_events events;
@@ -221,18 +317,22 @@ static int start(struct daemon *d)
 		log_error("cannot start a thread: %s", strerror(-r));
 		return r;
 	}
-	d->sessions = session_server_new(d->datanodes.store);
+	r = start_peers(d);
+	if (r)
+		return r;
+	d->sessions = session_server_new(d->datanodes.store, d->peers);
 	if (!d->sessions)
 		return -ENOMEM;
 	events = session_server_events(d->sessions);
 	if (d->config->control_socket[0])
-		r = control_start(&d->control, d->event, d->config->control_socket, status, d);
+		r = control_start(&d->control, d->event, d->config->control_socket, &commands, d);
 	if (!r)
 		r = start_local(d, &events);
 	if (!r)
 		r = start_xen(d, &events);
-	if (!r && !d->local && !d->xen) {
-		log_error("nothing to serve: no Xen here and no socket set in [local] of %s",
+	if (!r && !d->local && !d->xen && !d->config->peers.listen[0]) {
+		log_error("nothing to serve: no Xen here, and neither a socket in [local] nor "
+			  "listen in [peers] is set in %s",
 			  d->config_path);
 		r = -ENODEV;
 	}
@@ -245,14 +345,30 @@ static void stop(struct daemon *d)
 	local_port_stop(d->local);
 	control_stop(d->control);
 	session_server_free(d->sessions);
+	peers_free(d->peers);
 	datanodes_close(&d->datanodes);
 	xen_disks_stop(d->disks);
 	policy_free(d->local_policy);
+	json_decref(d->last_reload);
+	config_free(d->reloaded);
 }
 
-int daemon_run(const struct config *config, const char *config_path)
+/* systemd, if it asks for it, is told now and then that this loop goes round. */
+static int keep_watchdog(sd_event *event)
 {
-	struct daemon d = {.config = config, .config_path = config_path, .started = now()};
+	int r = sd_event_set_watchdog(event, true);
+
+	if (r < 0)
+		log_error("cannot keep systemd's watchdog: %s", strerror(-r));
+	return r < 0 ? r : 0;
+}
+
+int daemon_run(const struct config *config, const char *config_path, int log_level)
+{
+	struct daemon d = {.config = config,
+			   .config_path = config_path,
+			   .log_level = log_level,
+			   .started = now()};
 	int r = sd_event_new(&d.event);
 
 	if (r < 0) {
@@ -260,14 +376,14 @@ int daemon_run(const struct config *config, const char *config_path)
 		return r;
 	}
 	raise_file_limit();
-	r = catch_signals(d.event);
+	r = catch_signals(&d);
 	if (!r)
 		r = start(&d);
+	if (!r)
+		r = keep_watchdog(d.event);
 	if (!r) {
-		sd_notifyf(0, "READY=1\nSTATUS=Serving %zu of %zu datanodes",
-			   config->num_datanodes - json_array_size(d.datanodes.refused),
-			   config->num_datanodes);
-		log_info("vreadd " VREAD_VERSION ": ready");
+		tell_systemd(&d);
+		log_event(LOG_EVENT_READY, LOG_LEVEL_INFO, "vreadd " VREAD_VERSION ": ready");
 		r = sd_event_loop(d.event);
 	}
 	sd_notify(0, "STOPPING=1\nSTATUS=Closing devices");

@@ -7,8 +7,10 @@
 
 #include "control/config.h"
 
-/* Runs until SIGTERM or SIGINT.  0: orderly end; else something failed (logged). */
-int daemon_run(const struct config *config, const char *config_path);
+/* Runs until SIGTERM or SIGINT.  config_path is read again on SIGHUP or when the control socket is
+ * told so; log_level -1: as configured, each time.  0: orderly end; else something failed
+ * (logged). */
+int daemon_run(const struct config *config, const char *config_path, int log_level);
 
 /* Tries each datanode's image and layout without serving anything; how many
  * are unusable (each logged). */

@@ -39,24 +39,39 @@ static void add(struct datanodes *d, const struct config_datanode *n)
 	int err = add_to_store(d->store, n, &error);
 	const char *text = error ? error : strerror(-err);
 
+	if (!err)
+		block_store_set_tokens(d->store, n->name, n->tokens);
 	if (!err && n->layout)
 		log_info("datanode %s: serving %s%s", n->name, n->images.path[0],
 			 n->images.count > 1 ? " and others" : "");
 	if (!err)
 		return;
-	log_error("datanode %s: refused: %s", n->name, text);
+	log_event(LOG_EVENT_DATANODE_REFUSED, LOG_LEVEL_ERROR, "datanode %s: refused: %s", n->name,
+		  text);
 	json_array_append_new(d->refused, json_pack("{s:s, s:o, s:s*, s:s, s:s}", "datanode",
 						    n->name, "images", images_as_json(n), "layout",
 						    n->layout, "state", "refused", "error", text));
 	free(error);
 }
 
-static enum source_mode configured_mode(const struct datanodes *d, const char *datanode)
+static const struct config_datanode *find(const struct config *c, const char *name)
 {
-	for (size_t i = 0; i < d->config->num_datanodes; i++)
-		if (!strcmp(d->config->datanodes[i].name, datanode))
-			return d->config->datanodes[i].image_mode;
-	return SOURCE_AUTO;
+	for (size_t i = 0; i < c->num_datanodes; i++)
+		if (!strcmp(c->datanodes[i].name, name))
+			return &c->datanodes[i];
+	return NULL;
+}
+
+static enum source_mode configured_mode(struct datanodes *d, const char *datanode)
+{
+	const struct config_datanode *n;
+	enum source_mode mode;
+
+	pthread_mutex_lock(&d->lock);
+	n = find(d->config, datanode);
+	mode = n ? n->image_mode : SOURCE_AUTO;
+	pthread_mutex_unlock(&d->lock);
+	return mode;
 }
 
 /* The operator's word counts, but not without a warning where it is known to be wrong. */
@@ -74,7 +89,7 @@ static void force(struct image_usage *u, enum source_mode mode)
 
 static void usage_of(void *ctx, const char *datanode, const char *path, struct image_usage *ret)
 {
-	const struct datanodes *d = ctx;
+	struct datanodes *d = ctx;
 	enum source_mode mode = configured_mode(d, datanode);
 
 	*ret = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
@@ -86,15 +101,16 @@ static void usage_of(void *ctx, const char *datanode, const char *path, struct i
 
 int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks)
 {
+	pthread_mutex_init(&d->lock, NULL);
 	d->config = config;
 	d->disks = disks;
 	d->store = block_store_new();
 	d->refused = json_array();
-	if (!d->store || !d->refused ||
-	    block_store_set_memory(d->store, config->read_ahead, config->cache) < 0) {
+	if (!d->store || !d->refused || block_store_set_cache(d->store, config->cache) < 0) {
 		datanodes_close(d);
 		return -ENOMEM;
 	}
+	block_store_set_read_ahead(d->store, config->read_ahead);
 	block_store_set_usage(d->store, usage_of, d);
 	for (size_t i = 0; i < config->num_datanodes; i++)
 		add(d, &config->datanodes[i]);
@@ -106,14 +122,128 @@ void datanodes_close(struct datanodes *d)
 	if (d->store)
 		block_store_free(d->store);
 	json_decref(d->refused);
+	pthread_mutex_destroy(&d->lock);
 	*d = (struct datanodes){0};
+}
+
+/* ---- reloading --------------------------------------------------------------- */
+
+static bool same_paths(const struct config_paths *a, const struct config_paths *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (unsigned i = 0; i < a->count; i++)
+		if (strcmp(a->path[i], b->path[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Whether both are served from the same places. */
+static bool same_places(const struct config_datanode *a, const struct config_datanode *b)
+{
+	if (!a->layout != !b->layout || (a->layout && strcmp(a->layout, b->layout) != 0))
+		return false;
+	return same_paths(&a->images, &b->images) && same_paths(&a->data_dirs, &b->data_dirs);
+}
+
+static bool was_refused(const struct datanodes *d, const char *name)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(d->refused, i,
+			   entry) if (!strcmp(json_string_value(json_object_get(entry, "datanode")),
+					      name)) return true;
+	return false;
+}
+
+static void note(json_t *changes, const char *datanode, const char *what)
+{
+	json_array_append_new(changes, json_sprintf("[datanode %s]: %s", datanode, what));
+}
+
+/* old NULL: it is new. */
+static void replace(struct datanodes *d, const struct config_datanode *old,
+		    const struct config_datanode *n, json_t *changes)
+{
+	const char *done = old ? "changed" : "added";
+
+	if (old && same_places(old, n))
+		done = "tried again";
+	if (block_store_replace(d->store, n->name, texts(&n->images), n->layout,
+				texts(&n->data_dirs), n->tokens))
+		done = "out of memory: nothing was changed";
+	note(changes, n->name, done);
+}
+
+/* One that is served from where it was. */
+static void adjust(struct datanodes *d, const struct config_datanode *old,
+		   const struct config_datanode *n, json_t *changes)
+{
+	if (old->tokens != n->tokens) {
+		block_store_set_tokens(d->store, n->name, n->tokens);
+		note(changes, n->name, "tokens changed");
+	}
+	if (old->image_mode != n->image_mode) {
+		block_store_usage_changed(d->store);
+		note(changes, n->name, "image-mode changed");
+	}
+}
+
+static void remove_others(struct datanodes *d, const struct config *old, const struct config *now,
+			  json_t *changes)
+{
+	for (size_t i = 0; i < old->num_datanodes; i++) {
+		const char *name = old->datanodes[i].name;
+
+		if (find(now, name))
+			continue;
+		note(changes, name,
+		     block_store_remove(d->store, name) == -ENOMEM
+			     ? "out of memory: nothing was changed"
+			     : "removed");
+	}
+}
+
+void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes)
+{
+	const struct config *old = d->config;
+
+	pthread_mutex_lock(&d->lock);
+	d->config = config;
+	pthread_mutex_unlock(&d->lock);
+	if (old->read_ahead != config->read_ahead) {
+		block_store_set_read_ahead(d->store, config->read_ahead);
+		json_array_append_new(changes, json_string("[vreadd]: read-ahead changed"));
+	}
+	remove_others(d, old, config, changes);
+	for (size_t i = 0; i < config->num_datanodes; i++) {
+		const struct config_datanode *n = &config->datanodes[i], *was = find(old, n->name);
+
+		if (!was || was_refused(d, n->name) || !same_places(was, n))
+			replace(d, was, n, changes);
+		else
+			adjust(d, was, n, changes);
+	}
+	json_array_clear(d->refused);
+}
+
+static void tell_file(const struct datanodes *d, json_t *entry)
+{
+	const char *name = json_string_value(json_object_get(entry, "datanode"));
+	const struct config_datanode *n = name ? find(d->config, name) : NULL;
+
+	if (n)
+		json_object_set_new(entry, "file", json_string(n->file));
 }
 
 json_t *datanodes_status(const struct datanodes *d)
 {
-	json_t *all = block_store_status(d->store);
+	json_t *all = block_store_status(d->store), *entry;
+	size_t i;
 
 	if (all)
 		json_array_extend(all, d->refused);
+	json_array_foreach(all, i, entry) tell_file(d, entry);
 	return all;
 }

@@ -6,6 +6,7 @@
 #define VREAD_DATANODES_H
 
 #include <jansson.h>
+#include <pthread.h>
 
 #include "control/config.h"
 
@@ -13,6 +14,7 @@ struct block_store;
 struct xen_disks;
 
 struct datanodes {
+	pthread_mutex_t lock; /* of the pointer; the store's thread looks at it, too */
 	const struct config *config;
 	struct xen_disks *disks; /* NULL: who writes images is not known here */
 	struct block_store *store;
@@ -23,6 +25,9 @@ struct datanodes {
  * where it is until datanodes_close(), and disks lives as long. */
 int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks);
 void datanodes_close(struct datanodes *d);
+/* Serves what config says, which replaces the one until now: only what differs is changed.  What
+ * was done is added to changes, an array of texts. */
+void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes);
 /* New reference: those served, then those refused. */
 json_t *datanodes_status(const struct datanodes *d);
 

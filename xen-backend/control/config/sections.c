@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sections.c - where a section of vread.conf begins, and what it lacks where it ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "control/config/keys.h"
+#include "control/nearest.h"
+
+#define MAX_DATANODES 1024U
+
+static const char *const section_names[] = {"vreadd", "xen", "local", "peers", "datanode", "peer"};
+#define NUM_SECTIONS (sizeof(section_names) / sizeof(section_names[0]))
+
+static struct config_datanode *last_datanode(struct config_loader *l)
+{
+	return &l->config->datanodes[l->config->num_datanodes - 1];
+}
+
+static struct peer_config *last_peer(struct config_loader *l)
+{
+	return &l->config->peers.peers[l->config->peers.num_peers - 1];
+}
+
+/* Rightly or not: that was reported then. */
+static bool was_set(const struct config_loader *l, const char *name)
+{
+	for (unsigned i = 0; i < config_num_keys; i++)
+		if (config_keys[i].section == l->section && !strcmp(config_keys[i].name, name))
+			return l->seen & 1ULL << i;
+	return false;
+}
+
+static void end_datanode(struct config_loader *l)
+{
+	l->line = last_datanode(l)->line;
+	if (!was_set(l, "image"))
+		config_report(l, l->section_name, NULL, NULL,
+			      "no image: expected a line image = /path/to/disk.img");
+	if (!was_set(l, "layout") && !was_set(l, "data-dirs"))
+		config_report(
+			l, l->section_name, NULL, NULL,
+			"no data-dirs: expected a line data-dirs = /dfs/data "
+			"(directories inside the image) or layout = FILE (of vread-provision)");
+	if (was_set(l, "layout") && was_set(l, "data-dirs"))
+		config_report(l, l->section_name, NULL, NULL,
+			      "both data-dirs and layout: expected one of them; a layout "
+			      "names the directories itself");
+}
+
+static void end_peers(struct config_loader *l)
+{
+	static const char *const needed[] = {"name", "certificate", "key", "ca"};
+
+	l->line = l->config->peers.line;
+	for (unsigned i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!was_set(l, needed[i]))
+			config_report(l, l->section_name, NULL, NULL,
+				      "no %s: expected a line %s = %s", needed[i], needed[i],
+				      i == 0 ? "NAME (this host's, as in its certificate)"
+					     : "/path/to/file.pem");
+}
+
+static void end_peer(struct config_loader *l)
+{
+	l->line = last_peer(l)->line;
+	if (!was_set(l, "address") && (was_set(l, "storages") || was_set(l, "datanodes")))
+		config_report(l, l->section_name, NULL, NULL,
+			      "no address: expected a line address = IP:PORT, where it is asked");
+}
+
+void config_section_end(struct config_loader *l)
+{
+	unsigned line = l->line;
+
+	if (l->section_bad)
+		return;
+	if (l->section == SECTION_DATANODE)
+		end_datanode(l);
+	else if (l->section == SECTION_PEERS)
+		end_peers(l);
+	else if (l->section == SECTION_PEER)
+		end_peer(l);
+	l->line = line;
+}
+
+/* The section's keys are not set yet; whether its name is one. */
+static bool begin_named(struct config_loader *l, enum config_section section, const char *name)
+{
+	l->section = section;
+	l->section_bad = true;
+	for (unsigned i = 0; i < config_num_keys; i++)
+		if (config_keys[i].section == section)
+			l->seen &= ~(1ULL << i);
+	if (config_name_valid(name))
+		return true;
+	config_report(l, l->section_name, NULL, NULL,
+		      "expected a name of 1 to %u letters, digits, '.', '_', '-'", CONFIG_MAX_NAME);
+	return false;
+}
+
+/* Whether it is there already, in this file or another; that is reported. */
+static bool datanode_seen(struct config_loader *l, const char *name)
+{
+	const struct config *c = l->config;
+
+	for (size_t i = 0; i < c->num_datanodes; i++) {
+		const struct config_datanode *d = &c->datanodes[i];
+
+		if (strcmp(d->name, name) != 0)
+			continue;
+		if (strcmp(d->file, l->path) == 0)
+			config_report(l, l->section_name, NULL, NULL,
+				      "expected each name once, it is at line %u too", d->line);
+		else
+			config_report(
+				l, l->section_name, NULL, NULL,
+				"expected each name once, it is at %s:%u too: remove one of them",
+				d->file, d->line);
+		return true;
+	}
+	return false;
+}
+
+static bool add_datanode(struct config *c, const char *name, const char *file, unsigned line)
+{
+	struct config_datanode *grown =
+		reallocarray(c->datanodes, c->num_datanodes + 1, sizeof(*grown));
+	struct config_datanode *d;
+
+	if (!grown)
+		return false;
+	c->datanodes = grown;
+	d = &grown[c->num_datanodes];
+	*d = (struct config_datanode){.name = strdup(name), .file = strdup(file), .line = line};
+	if (!d->name || !d->file) {
+		free(d->name);
+		free(d->file);
+		return false;
+	}
+	c->num_datanodes++;
+	return true;
+}
+
+static void begin_datanode(struct config_loader *l, const char *name)
+{
+	if (!begin_named(l, SECTION_DATANODE, name) || datanode_seen(l, name))
+		return;
+	if (l->config->num_datanodes == MAX_DATANODES)
+		config_report(l, l->section_name, NULL, NULL, "expected at most %u datanodes",
+			      MAX_DATANODES);
+	else if (!add_datanode(l->config, name, l->path, l->line))
+		config_report(l, l->section_name, NULL, NULL, "out of memory");
+	else
+		l->section_bad = false;
+}
+
+static bool add_peer(struct peers_config *c, const char *name, unsigned line)
+{
+	struct peer_config *grown = reallocarray(c->peers, c->num_peers + 1, sizeof(*grown));
+	const struct peer_config fresh = {.name = (char *)name,
+					  .address = "",
+					  .storages = "",
+					  .datanodes = "",
+					  .allow_datanodes = "",
+					  .allow_pools = "*",
+					  .line = line};
+
+	if (!grown)
+		return false;
+	c->peers = grown;
+	if (!peer_config_copy(&grown[c->num_peers], &fresh))
+		return false;
+	c->num_peers++;
+	return true;
+}
+
+/* Names in certificates do not know large from small letters. */
+static void begin_peer(struct config_loader *l, const char *name)
+{
+	struct peers_config *c = &l->config->peers;
+
+	if (!begin_named(l, SECTION_PEER, name))
+		return;
+	for (size_t i = 0; i < c->num_peers; i++)
+		if (strcasecmp(c->peers[i].name, name) == 0) {
+			config_report(l, l->section_name, NULL, NULL,
+				      "expected each name once, it is at line %u too",
+				      c->peers[i].line);
+			return;
+		}
+	if (c->num_peers == PEERS_MAX)
+		config_report(l, l->section_name, NULL, NULL, "expected at most %u peers",
+			      PEERS_MAX);
+	else if (!add_peer(c, name, l->line))
+		config_report(l, l->section_name, NULL, NULL, "out of memory");
+	else
+		l->section_bad = false;
+}
+
+static bool begin_single(struct config_loader *l, const char *name)
+{
+	for (unsigned i = 0; i < SECTION_DATANODE - 1; i++)
+		if (strcmp(name, section_names[i]) == 0) {
+			l->section = SECTION_VREADD + i;
+			if (l->section == SECTION_PEERS)
+				l->config->peers.line = l->line;
+			else if (l->section == SECTION_LOCAL)
+				l->config->local.line = l->line;
+			return true;
+		}
+	return false;
+}
+
+/* In a file that may have one section only. */
+static bool begin_only(struct config_loader *l, const char *name)
+{
+	if (!l->only || strcmp(name, l->only) == 0)
+		return true;
+	l->section = SECTION_NONE;
+	l->section_bad = true;
+	config_report(l, name, NULL, NULL,
+		      "expected nothing but [%s], after which the file is named", l->only);
+	return false;
+}
+
+void config_section_begin(struct config_loader *l, const char *name)
+{
+	const char *near;
+	bool named;
+
+	config_section_end(l);
+	snprintf(l->section_name, sizeof(l->section_name), "%s", name);
+	l->section_bad = false;
+	if (!begin_only(l, name))
+		return;
+	if (strncmp(name, CONFIG_DATANODE_PREFIX, strlen(CONFIG_DATANODE_PREFIX)) == 0) {
+		begin_datanode(l, name + strlen(CONFIG_DATANODE_PREFIX));
+		return;
+	}
+	if (strncmp(name, CONFIG_PEER_PREFIX, strlen(CONFIG_PEER_PREFIX)) == 0) {
+		begin_peer(l, name + strlen(CONFIG_PEER_PREFIX));
+		return;
+	}
+	l->section = SECTION_NONE;
+	if (begin_single(l, name))
+		return;
+	l->section_bad = true;
+	near = nearest_word(name, section_names, NUM_SECTIONS);
+	named = near && (!strcmp(near, "datanode") || !strcmp(near, "peer"));
+	config_report(
+		l, name, NULL, NULL,
+		"unknown section: expected [vreadd], [xen], [local], [peers], [datanode NAME] "
+		"or [peer NAME]%s%s%s%s",
+		near ? "; did you mean [" : "", near ? near : "", named ? " NAME" : "",
+		near ? "]?" : "");
+}
+
+char *config_section_base(struct config_loader *l)
+{
+	switch (l->section) {
+	case SECTION_DATANODE:
+		return (char *)last_datanode(l);
+	case SECTION_PEER:
+		return (char *)last_peer(l);
+	default:
+		return (char *)l->config;
+	}
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* values.c - see values.h. */
+#include "control/config/values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "disk/image.h"
+#include "layout/layout.h"
+#include "peer/wire/address.h"
+#include "peer/wire/message.h"
+#include "policy/policy.h"
+#include "vread-ring-user.h"
+
+const char *value_limit(const char *value, void *field, const struct config_key *k)
+{
+	static char expected[64];
+
+	if (parse_number(value, k->min, k->max, field))
+		return NULL;
+	snprintf(expected, sizeof(expected), "a number from %u to %u", k->min, k->max);
+	return expected;
+}
+
+const char *value_transports(const char *value, void *field, const struct config_key *k)
+{
+	static const struct {
+		const char *text;
+		unsigned transports;
+	} known[] = {
+		{"tcp", MESSAGE_TRANSPORT_TLS},
+		{"rdma", MESSAGE_TRANSPORT_RDMA},
+		{"rdma tcp", MESSAGE_TRANSPORT_RDMA | MESSAGE_TRANSPORT_TLS},
+	};
+
+	(void)k;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(value, known[i].text) == 0) {
+			*(unsigned *)field = known[i].transports;
+			return NULL;
+		}
+	}
+	return "tcp, rdma or rdma tcp";
+}
+
+/* min and max are MiB. */
+const char *value_size(const char *value, void *field, const struct config_key *k)
+{
+	static char expected[96];
+	uint64_t bytes;
+
+	if (parse_bytes(value, &bytes) && bytes >= (uint64_t)k->min << 20 &&
+	    bytes <= (uint64_t)k->max << 20) {
+		*(size_t *)field = (size_t)bytes;
+		return NULL;
+	}
+	snprintf(expected, sizeof(expected), "bytes, or a number and K, M or G, from %uM to %uM",
+		 k->min, k->max);
+	return expected;
+}
+
+const char *value_mode(const char *value, void *field, const struct config_key *k)
+{
+	mode_t mode = 0;
+
+	(void)k;
+	if (strlen(value) != 4 || value[0] != '0')
+		return "four octal digits, the first 0, for example 0600";
+	for (const char *p = value; *p; p++) {
+		if (*p < '0' || *p > '7')
+			return "four octal digits, the first 0, for example 0600";
+		mode = mode << 3 | (mode_t)(*p - '0');
+	}
+	*(mode_t *)field = mode;
+	return NULL;
+}
+
+const char *value_log_level(const char *value, void *field, const struct config_key *k)
+{
+	static const char *const names[] = {"error", "warn", "info", "debug"};
+
+	(void)k;
+	for (unsigned i = 0; i < 4; i++)
+		if (strcmp(value, names[i]) == 0) {
+			*(enum log_level *)field = (enum log_level)i;
+			return NULL;
+		}
+	return "error, warn, info or debug";
+}
+
+const char *value_enabled(const char *value, void *field, const struct config_key *k)
+{
+	static const char *const names[] = {"no", "yes", "auto"};
+
+	(void)k;
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(value, names[i]) == 0) {
+			*(enum config_enabled *)field = (enum config_enabled)i;
+			return NULL;
+		}
+	return "yes, no or auto";
+}
+
+const char *value_image_mode(const char *value, void *field, const struct config_key *k)
+{
+	static const char *const names[] = {"auto", "buffered", "direct"};
+
+	(void)k;
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(value, names[i]) == 0) {
+			*(enum source_mode *)field = (enum source_mode)i;
+			return NULL;
+		}
+	return "auto, buffered or direct";
+}
+
+const char *value_tokens(const char *value, void *field, const struct config_key *k)
+{
+	static const char *const names[] = {"auto", "required", "off"};
+
+	(void)k;
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(value, names[i]) == 0) {
+			*(enum tokens_mode *)field = (enum tokens_mode)i;
+			return NULL;
+		}
+	return "auto, required or off";
+}
+
+static const char *set_string(const char *value, void *field)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return "more memory";
+	free(*(char **)field);
+	*(char **)field = copy;
+	return NULL;
+}
+
+const char *value_path(const char *value, void *field, const struct config_key *k)
+{
+	(void)k;
+	if (value[0] != '/')
+		return "a path that starts with /";
+	return set_string(value, field);
+}
+
+/* Empty: no folder. */
+const char *value_folder(const char *value, void *field, const struct config_key *k)
+{
+	(void)k;
+	if (*value && value[0] != '/')
+		return "a folder's path that starts with /, or nothing";
+	return set_string(value, field);
+}
+
+void config_paths_free(struct config_paths *paths)
+{
+	for (unsigned i = 0; i < paths->count; i++)
+		free(paths->path[i]);
+	free(paths->path);
+	*paths = (struct config_paths){0};
+}
+
+/* Takes over path. */
+static const char *add_path(struct config_paths *paths, char *path)
+{
+	size_t length = path ? strlen(path) : 0;
+	const char *error = NULL;
+
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+	if (!path)
+		error = "more memory";
+	else if (!layout_path_valid(path))
+		error = "paths inside the image that start with / and go through no \"..\"";
+	for (unsigned i = 0; !error && i < paths->count; i++)
+		if (!strcmp(paths->path[i], path))
+			error = "each path once";
+	if (error)
+		free(path);
+	else
+		paths->path[paths->count++] = path;
+	return error;
+}
+
+/* One more image. */
+const char *value_image(const char *value, void *field, const struct config_key *k)
+{
+	struct config_paths *images = field;
+	static char expected[160];
+	const char *path;
+	char **grown;
+
+	if (!image_spec_split(value, &path) || path[0] != '/') {
+		snprintf(expected, sizeof(expected),
+			 "a path that starts with /, or one of the formats %s, a colon and a path",
+			 image_format_names());
+		return expected;
+	}
+	if (images->count == k->max)
+		return "fewer images";
+	for (unsigned i = 0; i < images->count; i++)
+		if (!strcmp(images->path[i], value))
+			return "each image once";
+	grown = reallocarray(images->path, images->count + 1, sizeof(*grown));
+	if (!grown)
+		return "more memory";
+	images->path = grown;
+	images->path[images->count] = strdup(value);
+	if (!images->path[images->count])
+		return "more memory";
+	images->count++;
+	return NULL;
+}
+
+const char *value_data_dirs(const char *value, void *field, const struct config_key *k)
+{
+	struct config_paths paths = {calloc(k->max, sizeof(*paths.path)), 0};
+	const char *error = paths.path ? NULL : "more memory";
+
+	while (!error && *(value += strspn(value, " \t"))) {
+		size_t length = strcspn(value, " \t");
+
+		if (paths.count == k->max)
+			error = "fewer paths";
+		else
+			error = add_path(&paths, strndup(value, length));
+		value += length;
+	}
+	if (!error && paths.count == 0)
+		error = "at least one path inside the image, for example /dfs/data";
+	if (error)
+		config_paths_free(&paths);
+	else
+		*(struct config_paths *)field = paths;
+	return error;
+}
+
+/* Fits sockaddr_un; empty: no socket. */
+const char *value_socket(const char *value, void *field, const struct config_key *k)
+{
+	(void)k;
+	if (*value && (value[0] != '/' || strlen(value) > 107))
+		return "a path that starts with / of at most 107 bytes, or nothing";
+	return set_string(value, field);
+}
+
+const char *value_names(const char *value, void *field, const struct config_key *k)
+{
+	const char *error;
+	struct policy *p = policy_new(POLICY_CLIENT, value, NULL, &error);
+
+	(void)k;
+	if (!p)
+		return error;
+	policy_free(p);
+	return set_string(value, field);
+}
+
+const char *value_peer_name(const char *value, void *field, const struct config_key *k)
+{
+	static char expected[80];
+
+	(void)k;
+	if (config_name_valid(value))
+		return set_string(value, field);
+	snprintf(expected, sizeof(expected), "1 to %u letters, digits, '.', '_', '-'",
+		 CONFIG_MAX_NAME);
+	return expected;
+}
+
+const char *value_address(const char *value, void *field, const struct config_key *k)
+{
+	struct address a;
+
+	(void)k;
+	if (!address_parse(value, &a))
+		return "IP:PORT, the IP a number, or [IP]:PORT for IPv6";
+	return set_string(value, field);
+}
+
+/* One DATANODE/STORAGE. */
+static bool storage_valid(const char *text, size_t length)
+{
+	const char *slash = memchr(text, '/', length);
+	size_t datanode = slash ? (size_t)(slash - text) : 0;
+
+	return datanode > 0 && datanode <= MESSAGE_MAX_DATANODE && length > datanode + 1 &&
+	       length - datanode - 1 <= VREAD_MAX_STORAGE_ID &&
+	       !memchr(slash + 1, '/', length - datanode - 1);
+}
+
+/* More of them. */
+const char *value_storages(const char *value, void *field, const struct config_key *k)
+{
+	char **all = field, *longer;
+
+	(void)k;
+	for (const char *at = value; *(at += strspn(at, " \t"));) {
+		size_t length = strcspn(at, " \t");
+
+		if (!storage_valid(at, length))
+			return "storages as DATANODE/STORAGE-ID, separated by blanks";
+		at += length;
+	}
+	if (asprintf(&longer, "%s %s", *all, value) < 0)
+		return "more memory";
+	for (char *c = longer; *c; c++)
+		if (*c == '\t')
+			*c = ' ';
+	free(*all);
+	*all = longer;
+	return NULL;
+}
+
+const char *value_patterns(const char *value, void *field, const struct config_key *k)
+{
+	(void)k;
+	return set_string(value, field);
+}

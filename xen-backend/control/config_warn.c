@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* config_warn.c - see config_warn.h. */
+#include "control/config_warn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control/config.h"
+#include "control/nearest.h"
+#include "disk/image.h"
+#include "peer/wire/tls.h"
+
+struct warner {
+	const struct config *config;
+	const char *path; /* of the file it is about */
+	json_t *warnings;
+};
+
+__attribute__((format(printf, 6, 7))) static void warn(struct warner *w, unsigned line,
+						       const char *section, const char *key,
+						       const char *value, const char *format, ...)
+{
+	json_t *problem;
+	va_list ap;
+
+	va_start(ap, format);
+	problem = json_vsprintf(format, ap);
+	va_end(ap);
+	json_array_append_new(w->warnings,
+			      config_problem_new(w->path, line, section, key, value, problem));
+}
+
+/* ---- files ----------------------------------------------------------------- */
+
+/* 0 or negative errno. */
+static int can_read(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static void warn_of_files(struct warner *w, const struct config_datanode *d, const char *section)
+{
+	for (unsigned i = 0; i < d->images.count; i++) {
+		const char *path;
+		int r = image_spec_split(d->images.path[i], &path) ? can_read(path) : 0;
+
+		if (r)
+			warn(w, d->line, section, "image", d->images.path[i],
+			     "cannot be opened now: %s: it is served as soon as it can be; check "
+			     "the path",
+			     strerror(-r));
+	}
+	if (d->layout && can_read(d->layout))
+		warn(w, d->line, section, "layout", d->layout,
+		     "cannot be opened now: %s: run vread-provision, which writes it",
+		     strerror(errno));
+}
+
+static void warn_of_certificates(struct warner *w)
+{
+	struct tls_context *tls = NULL;
+	char *error = NULL;
+
+	if (!w->config->peers.line)
+		return;
+	if (tls_context_new(&w->config->peers, &tls, &error))
+		warn(w, w->config->peers.line, NULL, NULL, NULL, "%s; vreadd does not start so",
+		     error ? error : "out of memory");
+	free(error);
+	tls_context_free(tls);
+}
+
+/* ---- names ------------------------------------------------------------------- */
+
+static void warn_of_name(struct warner *w, const char *key, const char *list, const char *name)
+{
+	const struct config *c = w->config;
+	const char *known[c->num_datanodes + 1], *near;
+
+	for (size_t i = 0; i < c->num_datanodes; i++) {
+		known[i] = c->datanodes[i].name;
+		if (!strcmp(known[i], name))
+			return;
+	}
+	near = nearest_word(name, known, c->num_datanodes);
+	warn(w, c->local.line, "local", key, list, "there is no [datanode %s]%s%s%s", name,
+	     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static void warn_of_names(struct warner *w, const char *key, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *name;
+
+	while (copy && (name = strsep(&rest, " ")))
+		if (*name && strcmp(name, "*"))
+			warn_of_name(w, key, list, name);
+	free(copy);
+}
+
+json_t *config_warnings(const struct config *c, const char *path)
+{
+	struct warner w = {c, path, json_array()};
+
+	if (c->xen.enabled == CONFIG_NO && !c->local.socket[0] && !c->peers.listen[0])
+		warn(&w, 0, NULL, NULL, NULL,
+		     "nothing to serve: [xen] is off, and neither a socket in [local] nor listen "
+		     "in [peers] is set; vreadd does not start so");
+	/* Other hosts' datanodes may be read, too. */
+	if (c->local.socket[0] && !c->peers.line)
+		warn_of_names(&w, "allow-datanodes", c->local.allow_datanodes);
+	if (c->local.socket[0])
+		warn_of_names(&w, "publish-datanodes", c->local.publish_datanodes);
+	warn_of_certificates(&w);
+	for (size_t i = 0; i < c->num_datanodes; i++) {
+		char section[128];
+
+		snprintf(section, sizeof(section), "datanode %s", c->datanodes[i].name);
+		w.path = c->datanodes[i].file;
+		warn_of_files(&w, &c->datanodes[i], section);
+	}
+	return w.warnings;
+}

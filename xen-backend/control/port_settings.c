@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* port_settings.c - see port_settings.h. */
+#include "control/port_settings.h"
+
+#include "base/log.h"
+#include "policy/policy.h"
+
+struct xen_settings port_xen_settings(const struct config *c)
+{
+	return (struct xen_settings){
+		.max_queues = c->xen.max_queues,
+		.max_ring_page_order = c->xen.max_ring_page_order,
+		.max_pool_pages = c->xen.max_pool_pages,
+	};
+}
+
+struct local_settings port_local_settings(const struct config *c)
+{
+	return (struct local_settings){
+		.socket = c->local.socket,
+		.mode = c->local.mode,
+		.max_connections = c->local.max_connections,
+		.max_pool_pages = c->local.max_pool_pages,
+		.max_total_pool_pages = c->local.max_total_pool_pages,
+	};
+}
+
+struct policy *port_local_policy(const struct config *c)
+{
+	const char *error = NULL;
+	struct policy *p =
+		policy_new(POLICY_CLIENT, c->local.allow_datanodes, c->local.allow_pools, &error);
+
+	if (p)
+		error = policy_set_publish(p, c->local.publish_datanodes);
+	if (p && !error)
+		return p;
+	log_error("[local]: expected %s", error);
+	policy_free(p);
+	return NULL;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* reload.c - see reload.h. */
+#include "control/reload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "control/datanodes.h"
+#include "control/port_settings.h"
+#include "peer/peer.h"
+#include "policy/policy.h"
+
+/* What a new configuration says of the local port and of Xen. */
+static void apply_to_ports(const struct reload_parts *p, const struct config *was,
+			   const struct config *c, json_t *changes)
+{
+	struct local_settings local = port_local_settings(c);
+	struct xen_settings xen = port_xen_settings(c), old_xen = port_xen_settings(was);
+	bool listed = strcmp(was->local.allow_datanodes, c->local.allow_datanodes) != 0 ||
+		      strcmp(was->local.allow_pools, c->local.allow_pools) != 0 ||
+		      strcmp(was->local.publish_datanodes, c->local.publish_datanodes) != 0;
+	struct policy *policy = p->local && listed ? port_local_policy(c) : NULL;
+
+	if (policy) {
+		policy_replace(p->local_policy, policy);
+		json_array_append_new(changes, json_string("[local]: lists changed"));
+	}
+	if (p->local && (was->local.max_connections != c->local.max_connections ||
+			 was->local.max_pool_pages != c->local.max_pool_pages ||
+			 was->local.max_total_pool_pages != c->local.max_total_pool_pages)) {
+		local_port_set_limits(p->local, &local);
+		json_array_append_new(changes, json_string("[local]: limits changed"));
+	}
+	if (p->xen && memcmp(&xen, &old_xen, sizeof(xen)) != 0) {
+		xen_port_set_limits(p->xen, &xen);
+		json_array_append_new(changes, json_string("[xen]: limits changed"));
+	}
+}
+
+/* Where they are, a restart decides; what is in them, now. */
+static void read_certificates(struct peers *peers, json_t *changes)
+{
+	char *error = NULL;
+
+	if (peers && peers_reload_credentials(peers, &error))
+		json_array_append_new(changes,
+				      json_sprintf("[peers]: certificates stay as they were: %s",
+						   error ? error : "out of memory"));
+	free(error);
+}
+
+static void log_changes(const json_t *changes)
+{
+	const json_t *change;
+	size_t i;
+
+	json_array_foreach(changes, i, change) log_info("reload: %s", json_string_value(change));
+}
+
+json_t *reload_apply(const struct reload_parts *p, const struct config *was, const struct config *c)
+{
+	json_t *changes = json_array();
+
+	if (!p->keep_log_level && was->log_level != c->log_level) {
+		log_set_level(c->log_level);
+		json_array_append_new(changes, json_string("[vreadd]: log-level changed"));
+	}
+	datanodes_reload(p->datanodes, c, changes);
+	apply_to_ports(p, was, c, changes);
+	if (p->peers)
+		peers_reload(p->peers, &c->peers, changes);
+	read_certificates(p->peers, changes);
+	log_changes(changes);
+	return json_pack("{s:s, s:o}", "result", "applied", "changes", changes);
+}
+
+/* problems: as of config_load(). */
+static void log_problems(const json_t *problems)
+{
+	char *text = config_problems_text(problems), *rest = text, *line;
+
+	while (text && (line = strsep(&rest, "\n")))
+		if (*line)
+			log_error("reload: %s", line);
+	free(text);
+}
+
+json_t *reload_refused(json_t *problems)
+{
+	log_problems(problems);
+	log_error("reload: refused, nothing was changed");
+	return json_pack("{s:s, s:o}", "result", "refused", "problems",
+			 problems ? problems : json_array());
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* restart.c - see restart.h: a table of keys. */
+#include "control/restart.h"
+
+#include <string.h>
+
+#include "control/config.h"
+
+#define TEXT 0 /* its value is a string, not bytes */
+#define AT(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
+#define TEXT_AT(member) offsetof(struct config, member), TEXT
+
+static const struct {
+	const char *name;
+	size_t offset, size;
+} fixed[] = {
+	{"[vreadd] control-socket", TEXT_AT(control_socket)},
+	{"[vreadd] cache", AT(cache)},
+	{"[xen] enabled", AT(xen.enabled)},
+	{"[local] socket", TEXT_AT(local.socket)},
+	{"[local] mode", AT(local.mode)},
+	{"[peers] listen", TEXT_AT(peers.listen)},
+	{"[peers] name", TEXT_AT(peers.name)},
+	{"[peers] certificate", TEXT_AT(peers.certificate)},
+	{"[peers] key", TEXT_AT(peers.key)},
+	{"[peers] ca", TEXT_AT(peers.ca)},
+	{"[peers] crl", TEXT_AT(peers.crl)},
+	{"[peers] transports", AT(peers.transports)},
+	{"[peers] idle-timeout", AT(peers.idle_timeout)},
+	{"[peers] answer-timeout", AT(peers.answer_timeout)},
+	{"[peers] workers", AT(peers.workers)},
+	{"[peers] buffers", AT(peers.buffers)},
+};
+
+static bool differs(const struct config *a, const struct config *b, size_t offset, size_t size)
+{
+	const void *x = (const char *)a + offset, *y = (const char *)b + offset;
+
+	if (size == TEXT)
+		return strcmp(*(char *const *)x, *(char *const *)y) != 0;
+	return memcmp(x, y, size) != 0;
+}
+
+/* Without [peers] there was nothing that could take them in. */
+static void note_peers(const struct config *running, const struct config *wanted, json_t *needed)
+{
+	for (size_t i = 0; !running->peers.line && i < wanted->peers.num_peers; i++)
+		json_array_append_new(needed, json_sprintf("[peer %s]: added",
+							   wanted->peers.peers[i].name));
+}
+
+json_t *restart_needed(const struct config *running, const struct config *wanted)
+{
+	json_t *needed = json_array();
+
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (differs(running, wanted, fixed[i].offset, fixed[i].size))
+			json_array_append_new(needed, json_string(fixed[i].name));
+	note_peers(running, wanted, needed);
+	return needed;
+}
