@@ -57,9 +57,19 @@ generate_names() {
 	rm -r "$folder"
 }
 
+# The version has one place.
+generate_dkms_conf() {
+	local folder version
+	folder=$(mktemp -d)
+	version=$(sed -n 's/^#define VREAD_VERSION "\(.*\)"/\1/p' "$here/../xen-backend/base/version.h")
+	sed "s/#MODULE_VERSION#/$version/" "$here/dkms.conf" >"$folder/dkms.conf"
+	update "$1" "$folder/dkms.conf"
+	rm -r "$folder"
+}
+
 export_sources() {
-	update "$1" "$here"/*.[ch] "$here"/{Kbuild,dkms.conf,LICENSE,60-vread.rules} \
-		"$schema/vreadif.h"
+	update "$1" "$here"/*.[ch] "$here"/{Kbuild,LICENSE,60-vread.rules} "$schema/vreadif.h"
+	generate_dkms_conf "$1"
 	generate_names "$1"
 	update "$1/uapi" "$here"/uapi/*.h
 	prune "$1"

@@ -157,6 +157,15 @@ static long ioc_publish(struct vread_file *file, void __user *arg)
 	return vread_publish_event(file->dev, &publish);
 }
 
+static long ioc_keys(struct vread_file *file, void __user *arg)
+{
+	struct vread_ioc_keys keys;
+
+	if (copy_from_user(&keys, arg, sizeof(keys)))
+		return -EFAULT;
+	return vread_publish_keys(file->dev, &keys);
+}
+
 static long ioc_submit(struct vread_file *file, void __user *arg)
 {
 	struct vread_ioc_read __user *from;
@@ -212,6 +221,8 @@ static long dispatch(struct vread_file *file, unsigned int cmd, void __user *arg
 		return ioc_reap(file, arg);
 	case VREAD_IOC_PUBLISH:
 		return ioc_publish(file, arg);
+	case VREAD_IOC_KEYS:
+		return ioc_keys(file, arg);
 	default:
 		return -ENOTTY;
 	}

@@ -95,6 +95,16 @@ int vread_check_publish(const struct vread_ioc_publish *publish)
 	return 0;
 }
 
+int vread_check_keys(const struct vread_ioc_keys *keys)
+{
+	if (keys->reserved || keys->tokens > 1)
+		return -EINVAL;
+	if (keys->data_length < sizeof(struct vread_open_data) ||
+	    keys->data_length > VREAD_MAX_OPEN_DATA)
+		return -EINVAL;
+	return 0;
+}
+
 const char *vread_check_response(const struct vread_response *rsp, unsigned int operation,
 				 uint32_t max_status)
 {
@@ -127,6 +137,7 @@ int vread_check_error(int32_t status)
 	case -EPERM:
 	case -EAGAIN:
 	case -EEXIST:
+	case -EXDEV:
 		return status;
 	default:
 		return -EIO;

@@ -32,6 +32,8 @@ int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes);
 
 /* The static part of a PUBLISH: 0, or -EINVAL. */
 int vread_check_publish(const struct vread_ioc_publish *publish);
+/* That of KEYS. */
+int vread_check_keys(const struct vread_ioc_keys *keys);
 
 /* A response to a request of that operation; a READ's length is max_status, 0 for
  * others.  NULL, or what is wrong with it. */

@@ -10,6 +10,7 @@
 
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/syscore_ops.h>
 #include <linux/version.h>
 #include <linux/wait.h>
 #include <linux/freezer.h>
@@ -89,6 +90,23 @@ static inline void vread_vm_flags(struct vm_area_struct *vma, unsigned long set,
 					      __ret = vread_wait_schedule(__ret)); \
 		__ret;                                                             \
 	})
+
+/* function() is called at the last moment before the guest is suspended. */
+#ifdef VREAD_HAVE_SYSCORE /* by Kbuild: 6.19, and stable kernels it was brought to */
+#define VREAD_SYSCORE(name, function)                                          \
+	static int name##_call(void *data)                                     \
+	{                                                                      \
+		return function();                                             \
+	}                                                                      \
+	static const struct syscore_ops name##_ops = {.suspend = name##_call}; \
+	static struct syscore name = {.ops = &name##_ops}
+#define vread_syscore_register(syscore) register_syscore(syscore)
+#define vread_syscore_unregister(syscore) unregister_syscore(syscore)
+#else
+#define VREAD_SYSCORE(name, function) static struct syscore_ops name = {.suspend = function}
+#define vread_syscore_register(syscore) register_syscore_ops(syscore)
+#define vread_syscore_unregister(syscore) unregister_syscore_ops(syscore)
+#endif
 
 /* struct xenbus_driver.remove returned int once. */
 #define VREAD_REMOVE_RETURNS_VOID                                                    \

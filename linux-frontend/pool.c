@@ -10,6 +10,7 @@
  * through its mapping (vmsplice, O_DIRECT) it could still look at when the slice
  * belongs to somebody else.  The open file keeps the pages alive instead.
  */
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/highmem.h>
@@ -24,6 +25,9 @@
 
 /* Neighbouring pages map in one go, so pages are allocated in runs if possible. */
 #define RUN_PAGES 16U
+
+static LIST_HEAD(pools);
+static DEFINE_RAW_SPINLOCK(pools_lock); /* raw: vread_pools_touch() comes in between, without it */
 
 static unsigned int total_pages(const struct vread_pool *pool)
 {
@@ -130,6 +134,9 @@ void vread_pool_destroy(struct vread_pool *pool)
 
 	if (!pool)
 		return;
+	raw_spin_lock(&pools_lock);
+	list_del_init(&pool->node);
+	raw_spin_unlock(&pools_lock);
 	vread_pool_revoke(pool);
 	for (n = 0; n < total_pages(pool) && pool->page && pool->page[n]; n++)
 		put_page(pool->page[n]);
@@ -149,6 +156,7 @@ struct vread_pool *vread_pool_create(domid_t domid, unsigned int pages)
 	if (!pool)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->node);
 	pool->pages = pages;
 	/* One OPEN's data at least, and enough that many processes can open at once. */
 	pool->control_pages = clamp(pages / 64, VREAD_MAX_OPEN_DATA / VREAD_PAGE_SIZE, 64U);
@@ -163,8 +171,12 @@ struct vread_pool *vread_pool_create(domid_t domid, unsigned int pages)
 	ret = alloc_pages_into(pool->page, total_pages(pool));
 	if (!ret)
 		ret = grant_all(pool, domid);
-	if (!ret)
-		return pool;
+	if (ret)
+		goto fail;
+	raw_spin_lock(&pools_lock);
+	list_add(&pool->node, &pools);
+	raw_spin_unlock(&pools_lock);
+	return pool;
 fail:
 	vread_pool_destroy(pool);
 	return ERR_PTR(ret);
@@ -253,6 +265,17 @@ void vread_pool_unmapped(struct vread_pool *pool)
 	bitmap_andnot(pool->used, pool->used, pool->stale, pool->pages);
 	bitmap_zero(pool->stale, pool->pages);
 	spin_unlock_irqrestore(&pool->lock, flags);
+}
+
+void vread_pools_touch(void)
+{
+	struct vread_pool *pool;
+	unsigned int n;
+
+	/* The backend may be writing there: what it writes must not be lost. */
+	list_for_each_entry (pool, &pools, node)
+		for_each_set_bit(n, pool->used, pool->pages)
+			atomic_or(0, (atomic_t *)vread_pool_address(pool, n));
 }
 
 void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int pages)

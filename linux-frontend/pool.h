@@ -16,6 +16,7 @@
 #ifndef VREAD_POOL_H
 #define VREAD_POOL_H
 
+#include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
 #include <xen/grant_table.h>
@@ -37,7 +38,8 @@ struct vread_pool {
 	bool live;            /* connected */
 	bool mapped;          /* the backend of the last connection may have it mapped */
 
-	bool granted; /* process context, serialised by the device */
+	struct list_head node; /* in the list of all pools */
+	bool granted;          /* process context, serialised by the device */
 };
 
 /* Process context. */
@@ -60,6 +62,9 @@ void vread_pool_give(struct vread_pool *pool, unsigned int first, unsigned int p
 unsigned int vread_pool_free_pages(struct vread_pool *pool);
 unsigned int vread_pool_slice_pages(const struct vread_pool *pool);
 void *vread_pool_address(const struct vread_pool *pool, unsigned int page);
+
+/* Writes to each page in use of all pools, without changing it.  With nothing else running. */
+void vread_pools_touch(void);
 
 /* What becomes of the connection; see "Quarantine". */
 void vread_pool_connected(struct vread_pool *pool);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handles, OPEN, STAT, PUBLISH and CLOSE.
+ * Handles, OPEN, STAT, PUBLISH, KEYS and CLOSE.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -205,7 +205,7 @@ static int call_run(struct vread_call *call, struct vread_request *wire, long *l
 	return call->status;
 }
 
-/* ---- open_data of OPEN and PUBLISH ---- */
+/* ---- open_data of OPEN, PUBLISH and KEYS ---- */
 
 static int copy_data(struct vread_call *call, u64 data, u32 length)
 {
@@ -327,36 +327,55 @@ int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat)
 	return ret;
 }
 
-/* ---- PUBLISH ---- */
+/* ---- PUBLISH and KEYS ---- */
 
-int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish *publish)
+static int publish(struct vread_device *dev, struct vread_request *wire, u64 data, u32 length,
+		   u32 timeout_ms)
+{
+	struct vread_call *call;
+	int ret;
+
+	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
+		return -ENOTCONN;
+	if (!READ_ONCE(dev->takes_events))
+		return -EOPNOTSUPP;
+	call = call_create(dev, READ_ONCE(dev->generation), wire->operation);
+	if (!call)
+		return -ENOMEM;
+	ret = call_run_with_data(call, wire, data, length, timeout_ms);
+	call_put(call);
+	return ret;
+}
+
+int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish *event)
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_PUBLISH,
 		.u.publish =
 			{
-				.block_id = publish->block_id,
-				.genstamp = publish->genstamp,
-				.length = publish->length,
-				.data_length = publish->data_length,
-				.event = publish->event,
+				.block_id = event->block_id,
+				.genstamp = event->genstamp,
+				.length = event->length,
+				.data_length = event->data_length,
+				.event = event->event,
 			},
 	};
-	struct vread_call *call;
-	int ret;
+	int ret = vread_check_publish(event);
 
-	ret = vread_check_publish(publish);
-	if (ret)
-		return ret;
-	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
-		return -ENOTCONN;
-	if (!READ_ONCE(dev->takes_events))
-		return -EOPNOTSUPP;
-	call = call_create(dev, READ_ONCE(dev->generation), VREAD_OP_PUBLISH);
-	if (!call)
-		return -ENOMEM;
-	ret = call_run_with_data(call, &wire, publish->data, publish->data_length,
-				 publish->timeout_ms);
-	call_put(call);
-	return ret;
+	return ret ?: publish(dev, &wire, event->data, event->data_length, event->timeout_ms);
+}
+
+int vread_publish_keys(struct vread_device *dev, const struct vread_ioc_keys *keys)
+{
+	struct vread_request wire = {
+		.operation = VREAD_OP_KEYS,
+		.u.keys =
+			{
+				.data_length = keys->data_length,
+				.tokens = keys->tokens,
+			},
+	};
+	int ret = vread_check_keys(keys);
+
+	return ret ?: publish(dev, &wire, keys->data, keys->data_length, keys->timeout_ms);
 }

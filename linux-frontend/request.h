@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * request.h - handles, and the requests somebody waits for (OPEN, STAT, PUBLISH).
+ * request.h - handles, and the requests somebody waits for (OPEN, STAT, PUBLISH, KEYS).
  *
  * A handle is held by the open file's table and by every request that names it.
  * When the last of them lets go it is closed at the backend, by itself and without
@@ -39,5 +39,6 @@ int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
 		     struct vread_handle **ret);
 int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat);
 int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish *publish);
+int vread_publish_keys(struct vread_device *dev, const struct vread_ioc_keys *keys);
 
 #endif

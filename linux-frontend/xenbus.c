@@ -26,6 +26,7 @@
 #include "compat.h"
 #include "device.h"
 #include "link.h"
+#include "suspend.h"
 #include "xenbus.h"
 #include "vread-nodes.h"
 
@@ -278,7 +279,11 @@ static int publish(struct vread_device *dev, const struct vread_terms *terms)
 		}
 		err = xenbus_transaction_end(t, 0);
 	} while (err == -EAGAIN);
-	if (err)
+	if (err == -ENOSPC)
+		xenbus_dev_fatal(dev->xbdev, err,
+				 "publishing %s: this guest's quota of xenstore nodes is used up",
+				 dev->xbdev->nodename);
+	else if (err)
 		xenbus_dev_fatal(dev->xbdev, err, "publishing %s", dev->xbdev->nodename);
 	return err;
 }
@@ -606,12 +611,20 @@ static struct xenbus_driver vread_driver = {
 
 int vread_xenbus_register(void)
 {
+	int err = vread_suspend_register(&vread_driver);
+
+	if (err)
+		return err;
 	/* Without an owner: xenbus would hold the module as long as a device exists, and
 	 * rmmod could never close one.  Open files hold it instead. */
-	return __xenbus_register_frontend(&vread_driver, NULL, KBUILD_MODNAME);
+	err = __xenbus_register_frontend(&vread_driver, NULL, KBUILD_MODNAME);
+	if (err)
+		vread_suspend_unregister();
+	return err;
 }
 
 void vread_xenbus_unregister(void)
 {
+	vread_suspend_unregister();
 	xenbus_unregister_driver(&vread_driver);
 }

@@ -16,7 +16,7 @@
  * poll(): POLLIN completions can be reaped; POLLOUT a request can be
  * submitted; POLLERR no backend is connected.  POLLHUP the device is gone for good.
  *
- * Errors of requests (results, and errno of OPEN, STAT and PUBLISH) are those of
+ * Errors of requests (results, and errno of OPEN, STAT, PUBLISH and KEYS) are those of
  * vreadif.h.
  */
 #ifndef _UAPI_VREAD_IOCTL_H
@@ -125,6 +125,18 @@ struct vread_ioc_publish {
 	__u32 reserved;    /* in: 0 */
 };
 
+/*
+ * KEYS: what block tokens are signed with; see VREAD_OP_KEYS of vreadif.h.  data as for PUBLISH,
+ * with the keys where OPEN has its token.  EOPNOTSUPP and after ETIME or EINTR: as for PUBLISH.
+ */
+struct vread_ioc_keys {
+	__u64 data;        /* in: user address */
+	__u32 data_length; /* in: bytes, at most 16384 */
+	__u32 timeout_ms;  /* in: 0: wait for ever; ETIME when it passes */
+	__u32 tokens;      /* in: 0: not used, 1: required */
+	__u32 reserved;    /* in: 0 */
+};
+
 #define VREAD_IOC_MAGIC 0xBD
 #define VREAD_IOC_INFO _IOR(VREAD_IOC_MAGIC, 0, struct vread_ioc_info)
 #define VREAD_IOC_SLICE _IOWR(VREAD_IOC_MAGIC, 1, struct vread_ioc_slice)
@@ -134,5 +146,6 @@ struct vread_ioc_publish {
 #define VREAD_IOC_SUBMIT _IOW(VREAD_IOC_MAGIC, 5, struct vread_ioc_submit)
 #define VREAD_IOC_REAP _IOWR(VREAD_IOC_MAGIC, 6, struct vread_ioc_reap)
 #define VREAD_IOC_PUBLISH _IOW(VREAD_IOC_MAGIC, 7, struct vread_ioc_publish)
+#define VREAD_IOC_KEYS _IOW(VREAD_IOC_MAGIC, 8, struct vread_ioc_keys)
 
 #endif /* _UAPI_VREAD_IOCTL_H */

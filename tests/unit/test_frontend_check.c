@@ -136,6 +136,27 @@ static void events(void **state)
 	assert_int_equal(vread_check_publish(&p), -EINVAL);
 }
 
+static void keys(void **state)
+{
+	const struct vread_ioc_keys good = {.tokens = 1, .data_length = VREAD_MAX_OPEN_DATA};
+	struct vread_ioc_keys k = good;
+
+	(void)state;
+	assert_int_equal(vread_check_keys(&k), 0);
+	k.tokens = 0;
+	assert_int_equal(vread_check_keys(&k), 0);
+	k.tokens = 2;
+	assert_int_equal(vread_check_keys(&k), -EINVAL);
+	k = good;
+	k.data_length++;
+	assert_int_equal(vread_check_keys(&k), -EINVAL);
+	k.data_length = sizeof(struct vread_open_data) - 1;
+	assert_int_equal(vread_check_keys(&k), -EINVAL);
+	k = good;
+	k.reserved = 1;
+	assert_int_equal(vread_check_keys(&k), -EINVAL);
+}
+
 static void responses(void **state)
 {
 	struct vread_response good = {.operation = VREAD_OP_READ, .status = 100}, r;
@@ -162,7 +183,7 @@ static void errors(void **state)
 {
 	static const int listed[] = {EACCES,     EBADF,  EBADMSG, EBUSY,  EILSEQ, EINVAL,
 				     EIO,        EMFILE, ENODATA, ENODEV, ENOENT, ENOMEM,
-				     EOPNOTSUPP, ERANGE, EPERM,   EAGAIN, EEXIST};
+				     EOPNOTSUPP, ERANGE, EPERM,   EAGAIN, EEXIST, EXDEV};
 	static const int foreign[] = {ENOTCONN, ETIME, EINTR, EFAULT, 512, 513, 514, 516, 4095};
 
 	(void)state;
@@ -176,10 +197,11 @@ static void errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),  cmocka_unit_test(no_numbers),
-		cmocka_unit_test(versions), cmocka_unit_test(roles),
-		cmocka_unit_test(reads),    cmocka_unit_test(responses),
-		cmocka_unit_test(errors),   cmocka_unit_test(events),
+		cmocka_unit_test(numbers),   cmocka_unit_test(no_numbers),
+		cmocka_unit_test(versions),  cmocka_unit_test(roles),
+		cmocka_unit_test(reads),     cmocka_unit_test(keys),
+		cmocka_unit_test(responses), cmocka_unit_test(errors),
+		cmocka_unit_test(events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
