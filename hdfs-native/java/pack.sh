@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Adds the native library to Maven's jar.
-# Usage: pack.sh JAR LIBRARY
+# Adds the native library and the release's version to Maven's jar.
+# Usage: pack.sh JAR LIBRARY VERSION
 set -eu
 
 jar=$1
 library=$2
+version=$3
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../../build/java
 work=$(mktemp -d "$build/pack.XXXXXX")
@@ -16,5 +17,6 @@ mkdir -p "$work/native/linux-$arch"
 cp "$library" "$work/native/linux-$arch/libvread_jni.so"
 strip --strip-debug "$work/native/linux-$arch/libvread_jni.so"
 cp "$build/target/vread-hdfs.jar" "$work/out.jar"
-jar --update --file "$work/out.jar" -C "$work" native
+echo "Implementation-Version: $version" >"$work/manifest"
+jar --update --file "$work/out.jar" --manifest "$work/manifest" -C "$work" native
 mv "$work/out.jar" "$jar"

@@ -13,6 +13,7 @@
 
 #include "io_vread_datanode_NativePublisher.h"
 #include "jni_block.h"
+#include "vread-ring-user.h"
 #include "vread.h"
 
 /* Events have one short name each: the smallest slice does. */
@@ -32,6 +33,18 @@ static int get_path(JNIEnv *env, jbyteArray array, char path[static PATH_MAX])
 	(*env)->GetByteArrayRegion(env, array, 0, length, (jbyte *)path);
 	path[length] = '\0';
 	return strlen(path) == (size_t)length ? 0 : -EINVAL;
+}
+
+/* Returns a descriptor, or -errno. */
+static int open_file(JNIEnv *env, jbyteArray name)
+{
+	char path[PATH_MAX];
+	int fd, r = get_path(env, name, path);
+
+	if (r)
+		return r;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 JNIEXPORT jlong JNICALL Java_io_vread_datanode_NativePublisher_connect(JNIEnv *env, jclass class,
@@ -93,20 +106,86 @@ JNIEXPORT jint JNICALL Java_io_vread_datanode_NativePublisher_publish(
 	return r;
 }
 
+/* id, algorithm and expiry of each key */
+#define NUMBERS 3
+
+struct keys {
+	jsize count;
+	struct vread_signing_key key[VREAD_MAX_KEYS];
+	jbyte bytes[VREAD_MAX_KEYS][VREAD_MAX_KEY];
+};
+
+static int get_key(JNIEnv *env, struct keys *k, jsize i, jlongArray numbers, jobjectArray all)
+{
+	jbyteArray bytes = (*env)->GetObjectArrayElement(env, all, i);
+	jsize length = bytes ? (*env)->GetArrayLength(env, bytes) : 0;
+	jlong number[NUMBERS];
+
+	if (length <= 0 || length > (jsize)VREAD_MAX_KEY)
+		return -EINVAL;
+	(*env)->GetLongArrayRegion(env, numbers, i * NUMBERS, NUMBERS, number);
+	(*env)->GetByteArrayRegion(env, bytes, 0, length, k->bytes[i]);
+	(*env)->DeleteLocalRef(env, bytes);
+	k->key[i] = (struct vread_signing_key){
+		.id = (int32_t)number[0],
+		.algorithm = (unsigned)number[1],
+		.expiry = number[2],
+		.bytes = k->bytes[i],
+		.length = (size_t)length,
+	};
+	return 0;
+}
+
+static int get_keys(JNIEnv *env, struct keys *k, jlongArray numbers, jobjectArray all)
+{
+	int r = 0;
+
+	k->count = (*env)->GetArrayLength(env, all);
+	if (k->count > (jsize)VREAD_MAX_KEYS ||
+	    (*env)->GetArrayLength(env, numbers) != k->count * NUMBERS)
+		return -EINVAL;
+	for (jsize i = 0; i < k->count && !r; i++)
+		r = get_key(env, k, i, numbers, all);
+	return r;
+}
+
+JNIEXPORT jint JNICALL Java_io_vread_datanode_NativePublisher_publishKeys(
+	JNIEnv *env, jclass class, jlong connection, jbyteArray pool_id, jbyteArray storage_id,
+	jboolean tokens, jlongArray numbers, jobjectArray bytes)
+{
+	jclass type = (*env)->GetObjectClass(env, storage_id);
+	jobjectArray storage_ids = (*env)->NewObjectArray(env, 1, type, storage_id);
+	struct jni_block block;
+	struct keys keys;
+	int r;
+
+	(void)class;
+	if (!storage_ids) {
+		(*env)->ExceptionClear(env);
+		return -ENOMEM;
+	}
+	r = jni_block_init(env, &block, pool_id, 0, 0, storage_ids, NULL);
+	if (r)
+		return r;
+	r = get_keys(env, &keys, numbers, bytes);
+	if (!r)
+		r = vread_publish_keys(from(connection), block.block.pool_id,
+				       block.block.storage_ids[0], tokens ? 1 : 0, keys.key,
+				       (size_t)keys.count);
+	explicit_bzero(&keys, sizeof(keys));
+	jni_block_free(&block);
+	return r;
+}
+
 JNIEXPORT jint JNICALL Java_io_vread_datanode_NativePublisher_startWriting(JNIEnv *env,
 									   jclass class,
 									   jbyteArray file)
 {
-	char path[PATH_MAX];
-	int fd, r;
+	int fd = open_file(env, file), r;
 
 	(void)class;
-	r = get_path(env, file, path);
-	if (r)
-		return r;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) < 0 ? -errno : 0;
 	close(fd);
 	return r;
@@ -116,16 +195,11 @@ JNIEXPORT jint JNICALL Java_io_vread_datanode_NativePublisher_sync(JNIEnv *env, 
 								   jbyteArray file,
 								   jboolean data_only)
 {
-	char path[PATH_MAX];
-	int fd, r;
+	int fd = open_file(env, file), r;
 
 	(void)class;
-	r = get_path(env, file, path);
-	if (r)
-		return r;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = (data_only ? fdatasync(fd) : fsync(fd)) < 0 ? -errno : 0;
 	close(fd);
 	return r;

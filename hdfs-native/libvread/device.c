@@ -59,7 +59,7 @@ static void device_start(struct transport *t, const struct op *op)
 {
 	struct device *d = device(t);
 
-	/* Only READs come here: OPEN, STAT and PUBLISH are calls, CLOSE is drop_handle. */
+	/* Only READs come here: OPEN, STAT, PUBLISH and KEYS are calls, CLOSE is drop_handle. */
 	d->uses[op->slot]++;
 	d->in_flight[op->slot] = true;
 	d->queued[d->num_queued++] = (struct vread_ioc_read){
@@ -176,6 +176,19 @@ static int call_publish(struct device *d, struct op *op, unsigned timeout_ms)
 	return r == -ENOTTY ? -EOPNOTSUPP : r; /* a driver that does not know it yet */
 }
 
+static int call_keys(struct device *d, struct op *op, unsigned timeout_ms)
+{
+	struct vread_ioc_keys keys = {
+		.data = (uintptr_t)op->data,
+		.data_length = op->data_length,
+		.timeout_ms = timeout_ms,
+		.tokens = op->tokens,
+	};
+	int r = waiting_control(d, VREAD_IOC_KEYS, &keys, &keys.timeout_ms);
+
+	return r == -ENOTTY ? -EOPNOTSUPP : r;
+}
+
 static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
 {
 	switch (op->kind) {
@@ -183,6 +196,8 @@ static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
 		return call_open(device(t), op, timeout_ms);
 	case VREAD_OP_PUBLISH:
 		return call_publish(device(t), op, timeout_ms);
+	case VREAD_OP_KEYS:
+		return call_keys(device(t), op, timeout_ms);
 	default:
 		return call_stat(device(t), op, timeout_ms);
 	}

@@ -34,7 +34,8 @@ struct local {
 	struct local_link link;
 	struct queue queues[VREAD_MAX_QUEUES];
 	uint8_t *rings; /* all of them */
-	uint8_t *pool; /* writable view, for the data of OPEN and PUBLISH; the slice is read-only */
+	uint8_t *
+		pool; /* writable view, for the data of OPEN, PUBLISH and KEYS; the slice is read-only */
 	bool broken;
 	struct {
 		uint8_t kind; /* operation, 0: none */
@@ -116,6 +117,11 @@ static void local_start(struct transport *t, const struct op *op)
 		request.u.publish.length = op->new_length;
 		request.u.publish.data_length = op->data_length;
 		request.u.publish.event = op->event;
+		break;
+	case VREAD_OP_KEYS:
+		memcpy(l->pool + op->slice_offset, op->data, op->data_length);
+		request.u.keys.data_length = op->data_length;
+		request.u.keys.tokens = op->tokens;
 		break;
 	case VREAD_OP_READ:
 		request.handle = op->handle;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A datanode's events of its own replicas. */
+/* A datanode's events of its own replicas, and the keys of its block tokens. */
 #include <errno.h>
+#include <string.h>
 
 #include "connection.h"
 #include "open_data.h"
@@ -34,4 +35,75 @@ int vread_publish(struct vread *v, const struct vread_block *block, unsigned eve
 		return r;
 	op.data_length = (uint32_t)r;
 	return connection_execute(v, &op);
+}
+
+/* ---- keys -------------------------------------------------------------------------- */
+
+_Static_assert(VREAD_HMAC_SHA1 == VREAD_KEY_HMAC_SHA1 &&
+		       VREAD_HMAC_SHA256 == VREAD_KEY_HMAC_SHA256 &&
+		       VREAD_HMAC_SHA384 == VREAD_KEY_HMAC_SHA384 &&
+		       VREAD_HMAC_SHA512 == VREAD_KEY_HMAC_SHA512,
+	       "algorithms are the protocol's");
+
+/* Room for as many keys as there may be, each as long as it may be. */
+struct packed {
+	size_t length;
+	uint8_t bytes[VREAD_MAX_KEYS * (sizeof(struct vread_key) + VREAD_MAX_KEY)];
+};
+
+static int pack(struct packed *p, const struct vread_signing_key *k)
+{
+	struct vread_key header = {
+		.id = k->id,
+		.algorithm = (uint8_t)k->algorithm,
+		.length = (uint8_t)k->length,
+		.expiry = k->expiry,
+	};
+
+	if (k->algorithm < VREAD_HMAC_SHA1 || k->algorithm > VREAD_HMAC_SHA512 || !k->bytes ||
+	    k->length == 0 || k->length > VREAD_MAX_KEY)
+		return -EINVAL;
+	memcpy(p->bytes + p->length, &header, sizeof(header));
+	memcpy(p->bytes + p->length + sizeof(header), k->bytes, k->length);
+	p->length += sizeof(header) + k->length;
+	return 0;
+}
+
+static int send_keys(struct vread *v, const struct vread_block *packed, int tokens)
+{
+	uint8_t data[VREAD_MAX_OPEN_DATA];
+	struct op op = {.kind = VREAD_OP_KEYS, .tokens = (uint32_t)tokens, .data = data};
+	int r = open_data_encode(packed, data);
+
+	if (r >= 0) {
+		op.data_length = (uint32_t)r;
+		r = connection_execute(v, &op);
+	}
+	explicit_bzero(data, sizeof(data));
+	return r;
+}
+
+int vread_publish_keys(struct vread *v, const char *pool_id, const char *storage_id, int tokens,
+		       const struct vread_signing_key *keys, size_t count)
+{
+	struct packed p = {.length = 0};
+	struct vread_block block = {
+		.pool_id = pool_id,
+		.storage_ids = &storage_id,
+		.num_storage_ids = 1,
+		.token = p.bytes,
+	};
+	int r = 0;
+
+	if (connection_forked(v))
+		return -ENOTCONN;
+	if (tokens < 0 || tokens > 1 || count > VREAD_MAX_KEYS || (count && (!keys || !tokens)))
+		return -EINVAL;
+	for (size_t i = 0; i < count && !r; i++)
+		r = pack(&p, &keys[i]);
+	block.token_length = p.length;
+	if (!r)
+		r = send_keys(v, &block, tokens);
+	explicit_bzero(&p, sizeof(p));
+	return r;
 }

@@ -25,6 +25,8 @@ const char *vread_strerror(int error)
 		return "no backend, or it went away";
 	case EEXIST:
 		return "the block is there with another generation stamp";
+	case EXDEV:
+		return "not there, but perhaps on another host: say which storages have a replica";
 	case EILSEQ:
 		return "the block's .meta file is missing, truncated or malformed";
 	case EINVAL:

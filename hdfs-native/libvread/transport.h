@@ -22,7 +22,7 @@
 
 struct vread_options;
 
-/* One operation, VREAD_OP_OPEN to VREAD_OP_PUBLISH, and its outcome. */
+/* One operation, VREAD_OP_OPEN to VREAD_OP_KEYS, and its outcome. */
 struct op {
 	uint8_t kind;
 	uint32_t slot;         /* id; the engine's, smaller than max_ops */
@@ -34,12 +34,13 @@ struct op {
 	uint64_t offset;
 	uint32_t length;
 
-	/* OPEN and PUBLISH */
+	/* OPEN, PUBLISH and KEYS */
 	int64_t block_id;
 	uint64_t genstamp;
 	uint64_t visible_length; /* OPEN */
 	uint64_t new_length;     /* PUBLISH */
 	uint32_t event;          /* PUBLISH */
+	uint32_t tokens;         /* KEYS */
 	const void *data;        /* open_data, must last until start() or call() returns */
 	uint32_t data_length;
 
@@ -68,7 +69,7 @@ struct transport_ops {
 	void (*start)(struct transport *t, const struct op *op);
 	/* Hands what start() queued to the backend, with one notification at most. */
 	void (*flush)(struct transport *t);
-	/* Executes an OPEN, STAT or PUBLISH without the lock held and waits for it.  NULL: use start(). */
+	/* Executes an OPEN, STAT, PUBLISH or KEYS without the lock held and waits for it.  NULL: use start(). */
 	int (*call)(struct transport *t, struct op *op, unsigned timeout_ms);
 	/* Lets go of a handle without an answer.  NULL: use start(). */
 	void (*drop_handle)(struct transport *t, uint32_t handle);
@@ -95,7 +96,7 @@ struct transport {
 	const uint8_t *slice; /* mapped read-only */
 	size_t slice_bytes;
 	unsigned max_ops;   /* operations in flight at a time, at most ENGINE_MAX_OPS */
-	bool data_in_slice; /* OPEN and PUBLISH need room in the slice for their data */
+	bool data_in_slice; /* OPEN, PUBLISH and KEYS need room in the slice for their data */
 	bool reconnects;    /* a lost backend may come back */
 };
 

@@ -49,7 +49,7 @@ struct vread_block {
 	uint64_t visible_length;        /* bytes; 0: the replica's own length */
 	const char *const *storage_ids; /* candidate replicas; may be NULL */
 	size_t num_storage_ids;         /* 0 .. 64 */
-	const void *token;              /* block token; may be NULL */
+	const void *token;              /* block token, as Hadoop writes it; may be NULL */
 	size_t token_length;            /* 0 .. 8192 bytes */
 };
 
@@ -150,6 +150,28 @@ int vread_event_fd(struct vread *v);
  * -ETIME: whether it was taken is not known. */
 int vread_publish(struct vread *v, const struct vread_block *block, unsigned event,
 		  uint64_t length);
+
+/*
+ * For datanodes whose block tokens are on: what those of a pool are signed with.  From then on
+ * vread_open() of that datanode's replicas in the pool needs a token signed with one of the keys (tokens
+ * 1; none is right without keys), or none (0, without keys), unless the backend is configured
+ * otherwise.  They replace those of before.
+ */
+#define VREAD_HMAC_SHA1 1 /* Hadoop's, unless configured otherwise */
+#define VREAD_HMAC_SHA256 2
+#define VREAD_HMAC_SHA384 3
+#define VREAD_HMAC_SHA512 4
+struct vread_signing_key {
+	int32_t id;
+	unsigned algorithm; /* VREAD_HMAC_* */
+	int64_t expiry;     /* ms since 1970 */
+	const void *bytes;
+	size_t length; /* 1 .. 64 bytes */
+};
+/* storage_id: any of the datanode's; count: at most 64.  Errors as vread_publish(), and -EMFILE: the
+ * backend knows too many pools. */
+int vread_publish_keys(struct vread *v, const char *pool_id, const char *storage_id, int tokens,
+		       const struct vread_signing_key *keys, size_t count);
 
 /* A short English text for a negative errno as this library returns it; static storage. */
 const char *vread_strerror(int error);

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.ToIntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,6 +27,7 @@ final class Link {
   private final PublisherSettings settings;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile PublishChannel channel; // null: down; changed with the lock held
+  private volatile long connections; // made so far
   private boolean complained;
   private long backoffMs;
 
@@ -49,6 +51,11 @@ final class Link {
     return channel != null;
   }
 
+  /** How many connections were made so far: another number, another connection. */
+  long connections() {
+    return connections;
+  }
+
   /**
    * Sends an event, if wanted still says so once the connection is ours: what is asked there holds
    * until the event is sent, with respect to all other events.
@@ -56,6 +63,15 @@ final class Link {
    * @return 0, {@link #NOT_WANTED} or a negative errno
    */
   int publish(Event event, ReplicaName replica, BooleanSupplier wanted) {
+    return use(to -> wanted.getAsBoolean() ? to.publish(event, replica) : NOT_WANTED);
+  }
+
+  /** Sends keys: 0 or a negative errno. */
+  int publishKeys(String poolId, String storageId, BlockKeys keys) {
+    return use(to -> to.publishKeys(poolId, storageId, keys));
+  }
+
+  private int use(ToIntFunction<PublishChannel> what) {
     if (channel == null) {
       return -Errno.ENOTCONN;
     }
@@ -66,10 +82,7 @@ final class Link {
       if (channel == null) {
         return -Errno.ENOTCONN;
       }
-      if (!wanted.getAsBoolean()) {
-        return NOT_WANTED;
-      }
-      int result = channel.publish(event, replica);
+      int result = what.applyAsInt(channel);
       if (Errno.endsConnection(result)) {
         drop(Errno.name(result));
       }
@@ -119,6 +132,7 @@ final class Link {
     lock.lock();
     try {
       channel = fresh;
+      connections++;
     } finally {
       lock.unlock();
     }

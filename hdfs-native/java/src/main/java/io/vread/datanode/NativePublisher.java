@@ -26,6 +26,15 @@ final class NativePublisher {
       byte[] storageId,
       long length);
 
+  /** numbers: id, algorithm and expiry of each key. */
+  private static native int publishKeys(
+      long connection,
+      byte[] poolId,
+      byte[] storageId,
+      boolean tokens,
+      long[] numbers,
+      byte[][] keys);
+
   private static native int startWriting(byte[] path);
 
   private static native int sync(byte[] path, boolean dataOnly);
@@ -80,6 +89,27 @@ final class NativePublisher {
           replica.generationStamp,
           replica.storageId.getBytes(StandardCharsets.US_ASCII),
           replica.length);
+    }
+
+    @Override
+    public int publishKeys(String poolId, String storageId, BlockKeys keys) {
+      int count = keys.keys.size();
+      long[] numbers = new long[3 * count];
+      byte[][] bytes = new byte[count][];
+      for (int i = 0; i < count; i++) {
+        BlockKeys.Key key = keys.keys.get(i);
+        numbers[3 * i] = key.id;
+        numbers[3 * i + 1] = key.algorithm;
+        numbers[3 * i + 2] = key.expiryMs;
+        bytes[i] = key.bytes;
+      }
+      return NativePublisher.publishKeys(
+          connection,
+          poolId.getBytes(StandardCharsets.US_ASCII),
+          storageId.getBytes(StandardCharsets.US_ASCII),
+          keys.tokens,
+          numbers,
+          bytes);
     }
 
     @Override

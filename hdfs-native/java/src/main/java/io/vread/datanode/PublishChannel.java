@@ -18,6 +18,13 @@ interface PublishChannel {
    */
   int publish(Event event, ReplicaName replica);
 
+  /**
+   * Says what a pool's tokens are signed with, as {@link #publish} does an event.
+   *
+   * @param storageId any of the datanode's
+   */
+  int publishKeys(String poolId, String storageId, BlockKeys keys);
+
   /** False once the backend is known to be gone. */
   boolean connected();
 

@@ -53,14 +53,20 @@ final class Publisher {
   private final PendingQueue queue;
   private final WriteActivity activity = new WriteActivity();
   private final PublisherStatistics statistics = new PublisherStatistics();
+  private final KeyPublisher keys;
   private final Set<String> unserved = new HashSet<>(); // storages; the thread's own
   private boolean lookedFor; // a storage, in this round; the thread's own
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "vread-publisher");
 
-  Publisher(PublisherSettings settings, PublishChannel.Connector connector, Disk disk) {
+  Publisher(
+      PublisherSettings settings,
+      PublishChannel.Connector connector,
+      Disk disk,
+      KeySource keySource) {
     this.settings = settings;
     this.link = new Link(connector, settings);
+    this.keys = new KeyPublisher(keySource, link, statistics);
     this.disk = disk;
     this.identity = new VolumeIdentity(disk);
     this.queue = new PendingQueue(settings.queueLimit());
@@ -142,7 +148,10 @@ final class Publisher {
         long wait = link.connect();
         if (wait > 0) {
           closed.await(wait, TimeUnit.MILLISECONDS);
-        } else if (queue.await(IDLE_MS)) {
+          continue;
+        }
+        tellKeys();
+        if (queue.await(IDLE_MS)) {
           awaitQuiet();
           lookedFor = false;
           publishWaiting();
@@ -158,6 +167,15 @@ final class Publisher {
     } finally {
       queue.close();
       link.disconnect("the datanode stops");
+    }
+  }
+
+  private void tellKeys() {
+    try {
+      keys.tellWhatChanged();
+    } catch (RuntimeException e) {
+      LOG.debug("vread: publishing block keys failed", e);
+      statistics.failed(PublisherStatistics.INTERNAL);
     }
   }
 

@@ -17,6 +17,9 @@ final class PublisherStatistics {
   /** A look at the data set failed; the datanode went on. */
   static final String INTERNAL = "internal";
 
+  /** Prefix of the errors of giving the backend keys. */
+  static final String KEYS = "keys-";
+
   /** Prefix of the errors of making files durable. */
   static final String SYNC = "sync-";
 

@@ -26,7 +26,7 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     FsDatasetSpi.Factory<?> stockFactory = new FsDatasetFactory();
     FsDatasetSpi<?> stock = stockFactory.newInstance(datanode, storage, conf);
     try {
-      return usable(stock, conf) ? published(stock, new PublisherSettings(conf)) : stock;
+      return usable(stock, conf) ? published(datanode, stock, conf) : stock;
     } catch (RuntimeException | LinkageError | IOException e) {
       LOG.warn("vread: blocks are not published, the datanode works as without vread", e);
       return stock;
@@ -57,9 +57,15 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     }
   }
 
-  private static FsDatasetSpi<?> published(FsDatasetSpi<?> stock, PublisherSettings settings) {
+  private static FsDatasetSpi<?> published(
+      DataNode datanode, FsDatasetSpi<?> stock, Configuration conf) {
+    PublisherSettings settings = new PublisherSettings(conf);
     Publisher publisher =
-        new Publisher(settings, () -> NativePublisher.connect(settings), NativePublisher.DISK);
+        new Publisher(
+            settings,
+            () -> NativePublisher.connect(settings),
+            NativePublisher.DISK,
+            new DatanodeKeys(datanode, stock));
     PublisherBean bean = new PublisherBean(publisher);
     FsDatasetSpi<?> dataset =
         PublishingDataset.wrap(

@@ -71,7 +71,7 @@ final class Client {
   }
 
   /** A replica of at least visibleLength bytes, to be released; or the reason why there is none. */
-  Opened open(BlockKey block, long visibleLength, byte[] token) {
+  Opened open(BlockKey block, long visibleLength, Whereabouts where) {
     String refusal = holdOff.reason(block);
     if (refusal != null) {
       return Opened.refused(refusal);
@@ -89,7 +89,7 @@ final class Client {
       return Opened.refused(lease.refusal);
     }
     try {
-      return openOn(lease.connection, block, visibleLength, token);
+      return openOn(lease.connection, block, visibleLength, where);
     } finally {
       lease.connection.release();
     }
@@ -99,7 +99,7 @@ final class Client {
    * After a read of stale failed with errno: another replica to go on with, or null if there is
    * none, and then builders are given none for a while either.
    */
-  Replica reopen(BlockKey block, Replica stale, long visibleLength, byte[] token, int errno) {
+  Replica reopen(BlockKey block, Replica stale, long visibleLength, Whereabouts where, int errno) {
     Connection failed = stale.connection();
     boolean retry = Errno.losesFile(errno);
     if (retry) {
@@ -109,7 +109,7 @@ final class Client {
       endpoint.failed(failed, errno);
       retry = true; // on a newer connection, if there is one by now
     }
-    return retry ? reopenOnCurrent(block, visibleLength, token) : null;
+    return retry ? reopenOnCurrent(block, visibleLength, where) : null;
   }
 
   /** A reader of the block is about to throw. */
@@ -119,18 +119,18 @@ final class Client {
   }
 
   /** The same replica once more, with a cursor of its own; to be released; null if that fails. */
-  Replica another(BlockKey block, Replica replica, long visibleLength, byte[] token) {
+  Replica another(BlockKey block, Replica replica, long visibleLength, Whereabouts where) {
     long length = replica.finalised() ? 0 : visibleLength;
-    return openAs(replica.connection(), block, length, token).replica;
+    return openAs(replica.connection(), block, length, where).replica;
   }
 
-  private Replica reopenOnCurrent(BlockKey block, long visibleLength, byte[] token) {
+  private Replica reopenOnCurrent(BlockKey block, long visibleLength, Whereabouts where) {
     Connection connection = endpoint.retainCurrent();
     if (connection == null) {
       return null;
     }
     try {
-      return openOn(connection, block, visibleLength, token).replica;
+      return openOn(connection, block, visibleLength, where).replica;
     } finally {
       connection.release();
     }
@@ -166,8 +166,8 @@ final class Client {
    * A finalised replica is opened whole and kept for others. One under construction grows, and what
    * lies behind the visible length may not be there whole: it is opened as far as is asked for.
    */
-  private Opened openOn(Connection connection, BlockKey block, long visibleLength, byte[] token) {
-    Opened whole = openAs(connection, block, 0, token);
+  private Opened openOn(Connection connection, BlockKey block, long visibleLength, Whereabouts where) {
+    Opened whole = openAs(connection, block, 0, where);
     if (whole.replica == null) {
       return whole;
     }
@@ -180,18 +180,16 @@ final class Client {
       return whole;
     }
     whole.replica.release();
-    return openAs(connection, block, visibleLength, token);
+    return openAs(connection, block, visibleLength, where);
   }
 
-  private Opened openAs(Connection connection, BlockKey block, long length, byte[] token) {
+  private Opened openAs(Connection connection, BlockKey block, long length, Whereabouts where) {
     if (!connection.usable()) {
       return Opened.refused(Errno.name(Errno.ENOTCONN)); // it may hang, and somebody waited already
     }
-    byte[][] storages = TokenStorages.of(token);
-    byte[] shown = TokenStorages.present(token) ? token : null;
-    long file = backend.open(connection.pointer(), block, length, storages, shown);
-    if (file == Errno.EMFILE && cache.dropUnused()) {
-      file = backend.open(connection.pointer(), block, length, storages, shown);
+    long file = openAt(connection, block, length, where);
+    if (file == Errno.EXDEV && where.lookUp(block)) {
+      file = openAt(connection, block, length, where);
     }
     if (file >= 0) {
       connection.retain(); // the caller holds one, so this one cannot fail
@@ -202,6 +200,15 @@ final class Client {
       return Opened.refused(Errno.name((int) file));
     }
     return refused(block, (int) file);
+  }
+
+  private long openAt(Connection connection, BlockKey block, long length, Whereabouts where) {
+    byte[][] storages = where.storages();
+    long file = backend.open(connection.pointer(), block, length, storages, where.token());
+    if (file == Errno.EMFILE && cache.dropUnused()) {
+      file = backend.open(connection.pointer(), block, length, storages, where.token());
+    }
+    return file;
   }
 
   private Opened refused(BlockKey block, int errno) {

@@ -12,6 +12,7 @@ final class Errno {
   static final int EACCES = -13;
   static final int EBUSY = -16;
   static final int EEXIST = -17;
+  static final int EXDEV = -18;
   static final int ENODEV = -19;
   static final int EINVAL = -22;
   static final int EMFILE = -24;
@@ -48,6 +49,8 @@ final class Errno {
         return "EBUSY";
       case EEXIST:
         return "EEXIST";
+      case EXDEV:
+        return "EXDEV";
       case ENODEV:
         return "ENODEV";
       case EINVAL:

@@ -5,10 +5,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.util.LinkedHashSet;
-import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.BlockReader;
 import org.apache.hadoop.hdfs.DFSClient;
@@ -56,7 +53,7 @@ final class InternalBlock implements StockReader {
     Configuration stock = new Configuration(conf);
     stock.unset(HdfsClientConfigKeys.REPLICA_ACCESSOR_BUILDER_CLASSES_KEY);
     IOException last = new EOFException(key + ": no NameNode of the configuration knows it");
-    for (URI nameNode : nameNodes(stock)) {
+    for (URI nameNode : NameNodes.of(stock)) {
       DFSClient client = new DFSClient(nameNode, stock);
       try {
         LocatedBlock block = locate(client, file, key);
@@ -139,19 +136,6 @@ final class InternalBlock implements StockReader {
             .setConfiguration(conf)
             .build();
     readerPosition = position;
-  }
-
-  /** The plug-in is not told which NameNode the file is of; its blocks' pool will tell. */
-  private static Set<URI> nameNodes(Configuration conf) {
-    Set<URI> result = new LinkedHashSet<>();
-    URI defaultFs = FileSystem.getDefaultUri(conf);
-    if ("hdfs".equals(defaultFs.getScheme())) {
-      result.add(URI.create("hdfs://" + defaultFs.getAuthority()));
-    }
-    for (String service : conf.getTrimmedStringCollection(HdfsClientConfigKeys.DFS_NAMESERVICES)) {
-      result.add(URI.create("hdfs://" + service));
-    }
-    return result;
   }
 
   private static LocatedBlock locate(DFSClient client, String file, BlockKey key)

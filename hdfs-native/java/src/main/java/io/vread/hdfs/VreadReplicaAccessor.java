@@ -61,7 +61,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private final Client client;
   private final BlockKey block;
   private final long visibleLength;
-  private final byte[] token;
+  private final Whereabouts where;
   private final Held held;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean closed;
@@ -83,13 +83,13 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       Client client,
       BlockKey block,
       long visibleLength,
-      byte[] token,
+      Whereabouts where,
       Replica replica,
       StockReader.Opener stockOpener) {
     this.client = client;
     this.block = block;
     this.visibleLength = visibleLength;
-    this.token = token;
+    this.where = where;
     this.distance = replica.remote() ? Distance.ELSEWHERE : Distance.HERE;
     this.held = new Held(this, replica);
     this.stockOpener = stockOpener;
@@ -238,7 +238,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   /** After a failed step: whether it is worth another try. */
   private boolean reopen(int errno) {
-    Replica fresh = client.reopen(block, held.replica(), visibleLength, token, errno);
+    Replica fresh = client.reopen(block, held.replica(), visibleLength, where, errno);
     if (fresh == null) {
       return false;
     }
@@ -254,7 +254,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (held.takeCursor()) {
       return true;
     }
-    Replica another = client.another(block, held.replica(), visibleLength, token);
+    Replica another = client.another(block, held.replica(), visibleLength, where);
     if (another == null) {
       noCursor = true; // not tried again and again
       return false;

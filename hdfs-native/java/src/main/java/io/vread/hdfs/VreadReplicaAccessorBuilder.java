@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The block is named by pool, id and generation stamp alone; the backend finds it among the
  * storages this device may read. The storage ids of the block token are passed along where tokens
- * are on. Otherwise none are: asking the NameNode for them would cost a call per file and tell the
- * backend nothing it needs to know as long as it only serves the datanodes of its own host.
+ * are on. Otherwise none are, unless the backend asks for them because the block may be on another
+ * host: they cost a call to the NameNode per file ({@link Whereabouts}).
  *
  * <p>Builders are loaded through the thread's context class loader. A thread that has none, as when
  * C code made the FileSystem (libhdfs), loads no builder; see {@link NativeThreadFileSystem}.
@@ -110,14 +110,21 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     }
     BlockKey block = new BlockKey(pool, blockId, generationStamp);
     Client client = Client.of(settings, library);
-    Client.Opened opened = client.open(block, visibleLength, token);
+    Whereabouts where = whereabouts();
+    Client.Opened opened = client.open(block, visibleLength, where);
     if (opened.replica == null) {
       LOG.debug("vread: {}: {}, the block is read by TCP", block, opened.refusal);
       return refuse(opened.refusal);
     }
     client.statistics().opened();
     return new VreadReplicaAccessor(
-        client, block, visibleLength, token, opened.replica, stock(block));
+        client, block, visibleLength, where, opened.replica, stock(block));
+  }
+
+  private Whereabouts whereabouts() {
+    Configuration conf = configuration;
+    String name = file;
+    return new Whereabouts(token, block -> FileStorages.OF_PROCESS.of(conf, name, block));
   }
 
   /** What a reader goes on with that must not fail; null: it may. See {@link InternalBlock}. */

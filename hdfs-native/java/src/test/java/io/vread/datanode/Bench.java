@@ -13,6 +13,7 @@ final class Bench implements AutoCloseable {
   final FakeBackend backend = new FakeBackend(story, TIMEOUT_MS);
   final FakeDisk disk = new FakeDisk(story);
   final FakeDataset stock = new FakeDataset(story);
+  final FakeKeys keys = new FakeKeys();
   final Publisher publisher;
   final FsDatasetSpi<?> dataset;
 
@@ -24,7 +25,7 @@ final class Bench implements AutoCloseable {
     for (int i = 0; i < settings.length; i += 2) {
       conf.set(settings[i], settings[i + 1]);
     }
-    publisher = new Publisher(new PublisherSettings(conf), backend, disk);
+    publisher = new Publisher(new PublisherSettings(conf), backend, disk, keys);
     dataset = PublishingDataset.wrap(stock.spi, publisher, publisher::close);
   }
 

@@ -15,6 +15,7 @@ final class FakeBackend implements PublishChannel.Connector {
   volatile boolean absent;
   volatile boolean hung;
   volatile int answer;
+  volatile int keysAnswer;
   volatile RuntimeException broken;
   volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile Connection current;
@@ -65,7 +66,7 @@ final class FakeBackend implements PublishChannel.Connector {
           Thread.sleep(timeoutMs);
           return -Errno.ETIME;
         }
-        gate.await(10, TimeUnit.SECONDS);
+        gate.await(100, TimeUnit.SECONDS);
       } catch (InterruptedException e) {
         throw new AssertionError(e);
       } finally {
@@ -75,6 +76,18 @@ final class FakeBackend implements PublishChannel.Connector {
       }
       story.add(answer == 0 ? what : "refused " + what);
       return answer;
+    }
+
+    @Override
+    public int publishKeys(String poolId, String storageId, BlockKeys keys) {
+      if (dead) {
+        return -Errno.ENOTCONN;
+      }
+      StringBuilder what = new StringBuilder("keys " + poolId + "@" + storageId + ":");
+      keys.keys.forEach(key -> what.append(" ").append(key.id));
+      what.append(keys.tokens ? "" : " off");
+      story.add(keysAnswer == 0 ? what.toString() : "refused " + what);
+      return keysAnswer;
     }
 
     @Override

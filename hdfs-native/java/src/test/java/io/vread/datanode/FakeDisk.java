@@ -39,7 +39,7 @@ final class FakeDisk implements Disk {
   private int sync(String what, File file) {
     story.add("begin-" + what + file.getName());
     try {
-      gate.await(10, TimeUnit.SECONDS);
+      gate.await(100, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }

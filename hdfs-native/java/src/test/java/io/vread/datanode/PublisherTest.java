@@ -15,6 +15,14 @@ import org.junit.Test;
 
 /** The publisher's queue, thread and link against a backend that behaves and one that does not. */
 public class PublisherTest {
+  /** More than anything takes on a busy machine, and less than waiting for what does not come. */
+  private static final long NO_WAIT_MS = 20_000;
+
+  private static void assertNoWait(long startNs) {
+    long ms = (System.nanoTime() - startNs) / 1_000_000;
+    assertTrue(ms + " ms", ms < NO_WAIT_MS);
+  }
+
   private static List<ReplicaName> names(Bench bench, long... ids) {
     return LongStream.of(ids)
         .mapToObj(id -> ReplicaName.of(FakeDataset.POOL, bench.stock.replicas.get(id)))
@@ -244,21 +252,21 @@ public class PublisherTest {
       for (int i = 0; i < 1000; i++) {
         bench.publisher.withdraw(Event.APPEND, names(bench, 7));
       }
-      assertTrue((System.nanoTime() - start) / 1e9 + " s", System.nanoTime() - start < 1e9);
+      assertNoWait(start);
       assertEquals(1000, bench.failed("ENOTCONN"));
       assertEquals(0, bench.story.count("start") + bench.story.count("sync"));
     }
   }
 
   @Test
-  public void attemptsToConnectGetRarer() throws InterruptedException {
+  public void attemptsToConnectGetRarer() {
     try (Bench bench = new Bench()) {
       bench.backend.absent = true;
+      long start = System.nanoTime();
       bench.publisher.start();
-      Thread.sleep(1000);
-      // 20 + 40 + ... + 320 ms make 620, and 640 more go beyond the second.
-      long attempts = bench.story.count("no backend");
-      assertTrue(attempts + " attempts", attempts >= 3 && attempts <= 7);
+      bench.story.until(() -> bench.story.count("no backend") >= 7, "attempts");
+      long ms = (System.nanoTime() - start) / 1_000_000;
+      assertTrue(ms + " ms", ms >= 20 + 40 + 80 + 160 + 320 + 640);
     }
   }
 
@@ -286,7 +294,7 @@ public class PublisherTest {
         bench.publisher.withdraw(Event.TRUNCATE, names(bench, 7));
       }
       long ms = (System.nanoTime() - start) / 1_000_000;
-      assertTrue(ms + " ms", ms >= Bench.TIMEOUT_MS && ms < 10 * Bench.TIMEOUT_MS);
+      assertTrue(ms + " ms", ms >= Bench.TIMEOUT_MS);
       assertEquals(1, bench.story.count("hang"));
       assertEquals(1, bench.failed("ETIME"));
       assertEquals(99, bench.failed("ENOTCONN"));
@@ -300,7 +308,6 @@ public class PublisherTest {
       bench.backend.hung = true;
       bench.backend.absent = true;
       Thread[] writers = new Thread[8];
-      long start = System.nanoTime();
       for (int i = 0; i < writers.length; i++) {
         writers[i] = new Thread(() -> bench.publisher.withdraw(Event.DELETE, names(bench, 7)));
         writers[i].start();
@@ -308,8 +315,6 @@ public class PublisherTest {
       for (Thread writer : writers) {
         writer.join();
       }
-      long ms = (System.nanoTime() - start) / 1_000_000;
-      assertTrue(ms + " ms", ms < 8 * Bench.TIMEOUT_MS);
       assertEquals(1, bench.story.count("hang"));
     }
   }
@@ -374,9 +379,12 @@ public class PublisherTest {
       bench.backend.gate = new CountDownLatch(1);
       bench.stock.finalized(1, 1001, 5, "DS-1");
       bench.stock.finalized(2, 1001, 5, "DS-1");
+      Thread withdrawing = Thread.currentThread();
       Thread opener =
           new Thread(
               () -> {
+                Thread.State waiting = Thread.State.TIMED_WAITING;
+                bench.story.until(() -> withdrawing.getState() == waiting, "wait");
                 bench.story.pause(3 * Bench.TIMEOUT_MS);
                 bench.backend.gate.countDown();
               });
@@ -410,7 +418,7 @@ public class PublisherTest {
     bench.announce(7);
     long start = System.nanoTime();
     bench.close();
-    assertTrue(System.nanoTime() - start < 3e9);
+    assertNoWait(start);
     bench.story.await("close");
     assertEquals(0, bench.publisher.pending());
     bench.announce(7);
@@ -428,7 +436,7 @@ public class PublisherTest {
     bench.story.await("begin-sync blk_7");
     long start = System.nanoTime();
     bench.close();
-    assertTrue(System.nanoTime() - start < 3e9);
+    assertNoWait(start);
     bench.disk.gate.countDown();
     bench.story.await("close");
   }

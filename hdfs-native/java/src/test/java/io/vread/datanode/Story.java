@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
 
 /** What data set, disk and channel did, in the order in which it happened. */
 final class Story {
-  private static final long LIMIT_MS = 10_000;
+  private static final long LIMIT_MS = 100_000; // others use the machine, too
 
   private final List<String> lines = new ArrayList<>();
 

@@ -26,6 +26,8 @@ public class AccessorTest {
   private static final int LENGTH = 1_000_003;
   private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
 
+  private static final Whereabouts UNKNOWN = Whereabouts.of(null);
+
   private final FakeClock clock = new FakeClock();
   private final FakeDaemon daemon = new FakeDaemon(clock);
   private final FakeBackend backend = new FakeBackend();
@@ -40,13 +42,13 @@ public class AccessorTest {
   }
 
   private VreadReplicaAccessor reader(long visibleLength) {
-    Client.Opened opened = client.open(BLOCK, visibleLength, null);
+    Client.Opened opened = client.open(BLOCK, visibleLength, UNKNOWN);
     assertNotNull(opened.refusal, opened.replica);
-    return new VreadReplicaAccessor(client, BLOCK, visibleLength, null, opened.replica, null);
+    return new VreadReplicaAccessor(client, BLOCK, visibleLength, UNKNOWN, opened.replica, null);
   }
 
   private String refusal() {
-    return client.open(BLOCK, LENGTH, null).refusal;
+    return client.open(BLOCK, LENGTH, UNKNOWN).refusal;
   }
 
   private byte[] content(int from, int to) {
@@ -316,7 +318,7 @@ public class AccessorTest {
     assertEquals("ETIME", refusal());
     BlockKey other = new BlockKey("BP-1", 2, 1);
     backend.blocks.put(other, block);
-    assertEquals("backoff", client.open(other, 10, null).refusal);
+    assertEquals("backoff", client.open(other, 10, UNKNOWN).refusal);
     assertEquals(calls, backend.reads + backend.preads + backend.opens);
     daemon.goOn();
     one.close();
@@ -332,7 +334,7 @@ public class AccessorTest {
       clock.pass(10_000);
     }
     backend.openErrno = 0;
-    assertEquals("ERANGE", client.open(BLOCK, LENGTH + 1, null).refusal);
+    assertEquals("ERANGE", client.open(BLOCK, LENGTH + 1, UNKNOWN).refusal);
     backend.openErrno = Errno.ENOTCONN;
     clock.pass(10_000);
     assertEquals("ENOTCONN", refusal());
@@ -381,9 +383,42 @@ public class AccessorTest {
   @Test
   public void tokensArePassedOn() {
     byte[] token = {5, 1, 2, 3, 4, 5, 0, 0, 0};
-    client.open(BLOCK, LENGTH, token).replica.release();
+    client.open(BLOCK, LENGTH, Whereabouts.of(token)).replica.release();
     assertSame(token, backend.lastToken);
     assertEquals(0, backend.lastStorages.length);
+  }
+
+  /** Only when the backend asks for them, and not again for the next opening. */
+  @Test
+  public void storagesAreLookedUpWhenTheyAreWanted() {
+    byte[][] storages = {{'D', 'S'}};
+    int[] lookups = {0};
+    Whereabouts where =
+        new Whereabouts(
+            null,
+            block -> {
+              lookups[0]++;
+              return storages;
+            });
+    client.open(BLOCK, LENGTH, where).replica.release();
+    assertEquals(0, lookups[0]);
+    backend.elsewhere.add(BLOCK);
+    daemon.pass(60_000); // the cache lets go
+    Client.Opened opened = client.open(BLOCK, LENGTH, where);
+    assertSame(storages, backend.lastStorages);
+    assertEquals(1, lookups[0]);
+    Replica second = client.another(BLOCK, opened.replica, LENGTH, where);
+    assertEquals(1, lookups[0]);
+    second.release();
+    opened.replica.release();
+  }
+
+  @Test
+  public void storagesThatCannotBeLookedUp() {
+    backend.elsewhere.add(BLOCK);
+    assertEquals("EXDEV", client.open(BLOCK, LENGTH, UNKNOWN).refusal);
+    assertEquals("EXDEV", client.open(BLOCK, LENGTH, UNKNOWN).refusal);
+    assertEquals(1, backend.opens); // it is on hold
   }
 
   @Test
@@ -396,7 +431,7 @@ public class AccessorTest {
     backend.blocks.get(other).flags |= Backend.FLAG_REMOTE;
     VreadReplicaAccessor remote =
         new VreadReplicaAccessor(
-            client, other, 10, null, client.open(other, 10, null).replica, null);
+            client, other, 10, UNKNOWN, client.open(other, 10, UNKNOWN).replica, null);
     assertFalse(remote.isLocal() || remote.isShortCircuit());
     assertEquals(Integer.MAX_VALUE, remote.getNetworkDistance());
     remote.close();
@@ -436,7 +471,7 @@ public class AccessorTest {
   @Test
   public void aReaderOfAStripedFileGoesOnByItself() throws IOException {
     FakeStock stock = new FakeStock();
-    Replica replica = client.open(BLOCK, LENGTH, null).replica;
+    Replica replica = client.open(BLOCK, LENGTH, UNKNOWN).replica;
     VreadReplicaAccessor reader =
         new VreadReplicaAccessor(client, BLOCK, LENGTH, null, replica, () -> stock);
     byte[] dst = new byte[50_000];
@@ -473,7 +508,7 @@ public class AccessorTest {
   @Test
   public void closeDoesNotWaitForARunningRead() throws Exception {
     VreadReplicaAccessor reader = reader(LENGTH);
-    client.open(BLOCK, LENGTH, null).replica.release();
+    client.open(BLOCK, LENGTH, UNKNOWN).replica.release();
     CountDownLatch inside = new CountDownLatch(1);
     CountDownLatch closed = new CountDownLatch(1);
     backend.duringRead =

@@ -39,6 +39,10 @@ final class FakeBackend implements Backend {
   }
 
   final Map<BlockKey, Block> blocks = new HashMap<>();
+
+  /** Blocks that can be opened only by who names storages. */
+  final Set<BlockKey> elsewhere = new HashSet<>();
+
   private final Map<Long, File> files = new HashMap<>();
   private final Set<Long> connections = new HashSet<>();
   private long next = 100;
@@ -103,6 +107,9 @@ final class FakeBackend implements Backend {
     lastStorages = storageIds;
     lastToken = token;
     Block block = blocks.get(key);
+    if (elsewhere.contains(key) && storageIds.length == 0) {
+      return Errno.EXDEV;
+    }
     if (openErrno != 0 || block == null) {
       return openErrno != 0 ? openErrno : Errno.ENOENT;
     }

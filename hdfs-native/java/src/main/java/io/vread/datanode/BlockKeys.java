@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * What block tokens of a pool are signed with, as of one moment. Two are equal if the backend would
+ * judge tokens alike.
+ */
+final class BlockKeys {
+  /** One key, and how it signs. */
+  static final class Key {
+    final int id;
+    final int algorithm; // VREAD_HMAC_* of vread.h
+    final long expiryMs;
+    final byte[] bytes;
+
+    Key(int id, int algorithm, long expiryMs, byte[] bytes) {
+      this.id = id;
+      this.algorithm = algorithm;
+      this.expiryMs = expiryMs;
+      this.bytes = bytes.clone();
+    }
+
+    private boolean sameAs(Key other) {
+      return id == other.id
+          && algorithm == other.algorithm
+          && expiryMs == other.expiryMs
+          && java.security.MessageDigest.isEqual(bytes, other.bytes);
+    }
+  }
+
+  /** Tokens are not used in the pool. */
+  static final BlockKeys OFF = new BlockKeys(false, Collections.emptyList());
+
+  final boolean tokens;
+  final List<Key> keys; // by id
+
+  private BlockKeys(boolean tokens, List<Key> keys) {
+    this.tokens = tokens;
+    this.keys = keys;
+  }
+
+  /** Tokens are on. Without keys none is right. */
+  static BlockKeys on(List<Key> keysById) {
+    return new BlockKeys(true, Collections.unmodifiableList(keysById));
+  }
+
+  boolean sameAs(BlockKeys other) {
+    if (other == null || tokens != other.tokens || keys.size() != other.keys.size()) {
+      return false;
+    }
+    for (int i = 0; i < keys.size(); i++) {
+      if (!keys.get(i).sameAs(other.keys.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Keys are shown to nobody. */
+  @Override
+  public String toString() {
+    return tokens ? keys.size() + " keys" : "no tokens";
+  }
+}

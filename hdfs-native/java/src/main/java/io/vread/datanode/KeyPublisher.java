@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells the backend of each block pool whether its tokens are used, and what they are signed with:
+ * on each new connection, and whenever that changes. Used by the publisher's thread, which looks
+ * each time it has nothing else to do.
+ *
+ * <p>A backend that does not know the datanode's storages yet (ENODEV) is told again later, one that
+ * takes no keys (EOPNOTSUPP, EACCES) is left alone until the next connection.
+ */
+final class KeyPublisher {
+  private static final Logger LOG = LoggerFactory.getLogger(KeyPublisher.class);
+
+  private final KeySource source;
+  private final Link link;
+  private final PublisherStatistics statistics;
+  private final Map<String, BlockKeys> told = new HashMap<>(); // by storage and pool
+  private long connection; // told is about
+
+  KeyPublisher(KeySource source, Link link, PublisherStatistics statistics) {
+    this.source = source;
+    this.link = link;
+    this.statistics = statistics;
+  }
+
+  void tellWhatChanged() {
+    if (connection != link.connections()) {
+      connection = link.connections();
+      told.clear();
+    }
+    for (String pool : source.pools()) {
+      BlockKeys keys = source.of(pool);
+      if (keys == null) {
+        continue;
+      }
+      for (String storage : source.storages()) {
+        tell(pool, storage, keys);
+      }
+    }
+  }
+
+  private void tell(String pool, String storage, BlockKeys keys) {
+    String about = storage + "/" + pool;
+    if (keys.sameAs(told.get(about))) {
+      return;
+    }
+    int result = link.publishKeys(pool, storage, keys);
+    if (result == -Errno.ENODEV || Errno.endsConnection(result)) {
+      return;
+    }
+    told.put(about, keys);
+    if (result == 0) {
+      LOG.debug("vread: {} of {} are known to the backend", keys, about);
+    } else {
+      statistics.failed(PublisherStatistics.KEYS + Errno.name(result));
+      LOG.debug("vread: the backend takes no keys of {}: {}", about, Errno.name(result));
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.DFSClient;
+import org.apache.hadoop.hdfs.protocol.ErasureCodingPolicy;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
+import org.apache.hadoop.hdfs.protocol.LocatedStripedBlock;
+import org.apache.hadoop.hdfs.util.StripedBlockUtil;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * On which storages the blocks of files are, as the NameNode says: asked once for all blocks of a
+ * file, and remembered for a while. A block that is not among them (the file has grown) is asked for
+ * again, but not at once; nor is what failed. An answer that is out of date costs an OPEN in vain.
+ */
+final class FileStorages {
+  private static final Logger LOG = LoggerFactory.getLogger(FileStorages.class);
+  private static final byte[][] NONE = new byte[0][];
+  private static final int FILES = 128;
+  private static final long KEPT_MS = 60_000;
+  private static final long PAUSE_MS = 1_000;
+
+  static final FileStorages OF_PROCESS = new FileStorages(Clock.SYSTEM, FileStorages::locate);
+
+  /** Asks whoever knows: the storages of a file's blocks of that pool, by block id. */
+  interface Source {
+    Map<Long, byte[][]> storages(Configuration conf, String file, BlockKey block)
+        throws IOException;
+  }
+
+  private static final class Known {
+    boolean asked;
+    long askedAt;
+    Map<Long, byte[][]> storages = Collections.emptyMap();
+  }
+
+  private final Clock clock;
+  private final Source source;
+  private final Map<String, Known> entries =
+      new LinkedHashMap<String, Known>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Known> eldest) {
+          return size() > FILES;
+        }
+      };
+
+  FileStorages(Clock clock, Source source) {
+    this.clock = clock;
+    this.source = source;
+  }
+
+  /** Of that block; empty if they cannot be told. Readers of one file wait for one answer. */
+  byte[][] of(Configuration conf, String file, BlockKey block) {
+    Known entry;
+    synchronized (entries) {
+      entry = entries.computeIfAbsent(file, name -> new Known());
+    }
+    synchronized (entry) {
+      byte[][] known = entry.storages.get(block.id());
+      long age = clock.now() - entry.askedAt;
+      if (!entry.asked || age >= (known == null ? PAUSE_MS : KEPT_MS)) {
+        ask(entry, conf, file, block);
+        known = entry.storages.get(block.id());
+      }
+      return known == null ? NONE : known;
+    }
+  }
+
+  private void ask(Known entry, Configuration conf, String file, BlockKey block) {
+    try {
+      entry.storages = source.storages(conf, file, block);
+    } catch (IOException | RuntimeException e) { // a reader must not meet either
+      LOG.debug("vread: {} of {}: the NameNode does not say where it is", block, file, e);
+      entry.storages = Collections.emptyMap();
+    }
+    entry.asked = true;
+    entry.askedAt = clock.now();
+  }
+
+  private static Map<Long, byte[][]> locate(Configuration conf, String file, BlockKey block)
+      throws IOException {
+    IOException last = null;
+    for (URI nameNode : NameNodes.of(conf)) {
+      DFSClient client = new DFSClient(nameNode, conf);
+      try {
+        Map<Long, byte[][]> found =
+            storages(client.getLocatedBlocks(file, 0, Long.MAX_VALUE), block);
+        if (!found.isEmpty()) {
+          return found;
+        }
+      } catch (IOException e) {
+        last = e;
+      } finally {
+        client.close();
+      }
+    }
+    if (last != null) {
+      throw last;
+    }
+    return Collections.emptyMap();
+  }
+
+  private static Map<Long, byte[][]> storages(LocatedBlocks blocks, BlockKey wanted) {
+    Map<Long, byte[][]> result = new HashMap<>();
+    if (blocks == null) {
+      return result;
+    }
+    for (LocatedBlock block : blocks.getLocatedBlocks()) {
+      if (!wanted.isOfPool(block.getBlock().getBlockPoolId())) {
+        continue;
+      }
+      for (LocatedBlock each : stored(block, blocks.getErasureCodingPolicy())) {
+        if (each != null && each.getStorageIDs() != null) {
+          result.put(each.getBlock().getBlockId(), bytes(each.getStorageIDs()));
+        }
+      }
+    }
+    return result;
+  }
+
+  /** The block, or those a block group is made of. */
+  private static LocatedBlock[] stored(LocatedBlock block, ErasureCodingPolicy policy) {
+    if (policy == null || !(block instanceof LocatedStripedBlock)) {
+      return new LocatedBlock[] {block};
+    }
+    return StripedBlockUtil.parseStripedBlockGroup(
+        (LocatedStripedBlock) block,
+        policy.getCellSize(),
+        policy.getNumDataUnits(),
+        policy.getNumParityUnits());
+  }
+
+  private static byte[][] bytes(String[] ids) {
+    byte[][] result = new byte[ids.length][];
+    for (int i = 0; i < ids.length; i++) {
+      result[i] = ids[i].getBytes(StandardCharsets.US_ASCII);
+    }
+    return result;
+  }
+}

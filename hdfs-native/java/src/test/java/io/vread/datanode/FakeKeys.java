@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** A datanode whose pools and keys a test sets; it has one storage. */
+final class FakeKeys implements KeySource {
+  static final String STORAGE = "DS-1";
+
+  final Map<String, BlockKeys> pools = new ConcurrentHashMap<>();
+  volatile RuntimeException broken;
+
+  static BlockKeys keys(int... ids) {
+    return BlockKeys.on(
+        Arrays.asList(
+            Arrays.stream(ids)
+                .mapToObj(id -> new BlockKeys.Key(id, 1, 1000L * id, new byte[] {(byte) id}))
+                .toArray(BlockKeys.Key[]::new)));
+  }
+
+  @Override
+  public Set<String> pools() {
+    if (broken != null) {
+      throw broken;
+    }
+    return pools.keySet();
+  }
+
+  @Override
+  public Set<String> storages() {
+    return Collections.singleton(STORAGE);
+  }
+
+  @Override
+  public BlockKeys of(String poolId) {
+    return pools.get(poolId);
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.datanode;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.hdfs.security.token.block.BlockKey;
+import org.apache.hadoop.hdfs.security.token.block.BlockTokenSecretManager;
+import org.junit.Test;
+
+/** When the backend is told of keys, and what they are. */
+public class KeyPublisherTest {
+  private static final int DEADLINE_LOOKS = 3;
+
+  /** Until the publisher has looked at its datanode's keys some more times. */
+  private static void letItLook(Bench bench) {
+    for (int i = 0; i < DEADLINE_LOOKS; i++) {
+      bench.stock.finalized(100 + i, 1001, 5, "DS-1");
+      bench.announce(100 + i);
+      bench.story.await("finalized " + (100 + i) + "_1001@DS-1");
+    }
+  }
+
+  @Test
+  public void keysAreToldOnceAndWhenTheyChange() {
+    try (Bench bench = new Bench()) {
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1, 2));
+      bench.start();
+      bench.story.await("keys BP-1@DS-1: 1 2");
+      letItLook(bench);
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1, 2));
+      letItLook(bench);
+      assertEquals(1, bench.story.count("keys "));
+      bench.keys.pools.put("BP-1", FakeKeys.keys(2, 3));
+      bench.story.await("keys BP-1@DS-1: 2 3");
+      bench.keys.pools.put("BP-2", BlockKeys.OFF);
+      bench.story.await("keys BP-2@DS-1: off");
+      bench.keys.pools.put("BP-2", FakeKeys.keys());
+      bench.story.await("keys BP-2@DS-1:");
+      letItLook(bench);
+      assertEquals(4, bench.story.count("keys "));
+    }
+  }
+
+  @Test
+  public void anotherConnectionIsToldAnew() {
+    try (Bench bench = new Bench()) {
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1));
+      bench.start();
+      bench.story.await("keys BP-1@DS-1: 1");
+      bench.backend.die();
+      bench.story.await("no backend");
+      bench.backend.absent = false;
+      bench.story.until(() -> bench.story.count("keys BP-1@DS-1: 1") == 2, "told again");
+    }
+  }
+
+  @Test
+  public void aStorageThatIsNotKnownYetIsToldAgain() {
+    try (Bench bench = new Bench()) {
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1));
+      bench.backend.keysAnswer = -Errno.ENODEV;
+      bench.start();
+      bench.story.until(() -> bench.story.count("refused keys") >= 2, "second attempt");
+      bench.backend.keysAnswer = 0;
+      bench.story.await("keys BP-1@DS-1: 1");
+      assertEquals(0, bench.failed("keys-ENODEV"));
+    }
+  }
+
+  @Test
+  public void aBackendThatTakesNoneIsLeftAlone() {
+    try (Bench bench = new Bench()) {
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1));
+      bench.backend.keysAnswer = -Errno.EOPNOTSUPP;
+      bench.start();
+      bench.story.await("refused keys BP-1@DS-1: 1");
+      letItLook(bench);
+      assertEquals(1, bench.story.count("refused keys"));
+      assertEquals(1, bench.failed("keys-EOPNOTSUPP"));
+    }
+  }
+
+  @Test
+  public void whateverFailsThereBlocksArePublished() {
+    try (Bench bench = new Bench()) {
+      bench.keys.broken = new IllegalStateException("test");
+      bench.start();
+      letItLook(bench);
+      assertTrue(bench.failed(PublisherStatistics.INTERNAL) > 0);
+    }
+  }
+
+  @Test
+  public void keysAreCompared() {
+    assertTrue(FakeKeys.keys(1, 2).sameAs(FakeKeys.keys(1, 2)));
+    assertFalse(FakeKeys.keys(1, 2).sameAs(FakeKeys.keys(1)));
+    assertFalse(FakeKeys.keys(1, 2).sameAs(FakeKeys.keys(1, 3)));
+    assertFalse(FakeKeys.keys().sameAs(BlockKeys.OFF));
+    assertFalse(FakeKeys.keys().sameAs(null));
+  }
+
+  /** A datanode's manager is given its keys by its NameNode's, and signs and judges by them. */
+  @Test
+  public void theKeysOfAStockSecretManager() throws Exception {
+    BlockTokenSecretManager master =
+        new BlockTokenSecretManager(60_000, 60_000, 0, 1, "BP-1", null, true);
+    BlockTokenSecretManager slave =
+        new BlockTokenSecretManager(60_000, 60_000, "BP-1", null, true);
+    DatanodeKeys source = new DatanodeKeys(null, null);
+    assertEquals(0, source.keysOf(slave).keys.size());
+    slave.addKeys(master.exportKeys());
+    Map<Integer, BlockKey> expected = new TreeMap<>();
+    for (BlockKey key : master.exportKeys().getAllKeys()) {
+      expected.put(key.getKeyId(), key);
+    }
+    BlockKeys keys = source.keysOf(slave);
+    assertTrue(keys.tokens);
+    assertTrue(expected.size() >= 2);
+    assertEquals(expected.size(), keys.keys.size());
+    for (BlockKeys.Key key : keys.keys) {
+      assertArrayEquals(expected.get(key.id).getEncodedKey(), key.bytes);
+      assertEquals(expected.get(key.id).getExpiryDate(), key.expiryMs);
+      assertEquals(1, key.algorithm);
+    }
+    assertEquals(keys.keys.size() + " keys", keys.toString());
+  }
+}

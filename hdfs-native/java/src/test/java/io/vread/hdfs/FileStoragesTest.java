@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertSame;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.Test;
+
+/** How often the NameNode is asked where blocks are. */
+public class FileStoragesTest {
+  private static final BlockKey ONE = new BlockKey("BP-1", 1, 1001);
+  private static final BlockKey TWO = new BlockKey("BP-1", 2, 1001);
+
+  private final FakeClock clock = new FakeClock();
+  private final Map<Long, byte[][]> known = new HashMap<>();
+  private int asked;
+  private IOException failure;
+  private final FileStorages storages =
+      new FileStorages(
+          clock,
+          (conf, file, block) -> {
+            asked++;
+            if (failure != null) {
+              throw failure;
+            }
+            return new HashMap<>(known);
+          });
+
+  private byte[][] of(String file, BlockKey block) {
+    return storages.of(null, file, block);
+  }
+
+  @Test
+  public void oncePerFileAndAWhile() {
+    known.put(1L, new byte[][] {{'D'}});
+    known.put(2L, new byte[][] {{'E'}});
+    assertSame(known.get(1L), of("/a", ONE));
+    assertSame(known.get(2L), of("/a", TWO));
+    assertEquals(1, asked);
+    of("/b", ONE);
+    assertEquals(2, asked);
+    clock.pass(60_000);
+    of("/a", ONE);
+    assertEquals(3, asked);
+  }
+
+  @Test
+  public void aBlockThatIsNewIsAskedForButNotAtOnce() {
+    known.put(1L, new byte[][] {{'D'}});
+    of("/a", ONE);
+    known.put(2L, new byte[][] {{'E'}});
+    assertEquals(0, of("/a", TWO).length);
+    assertEquals(1, asked);
+    clock.pass(1_000);
+    assertSame(known.get(2L), of("/a", TWO));
+    assertEquals(2, asked);
+  }
+
+  @Test
+  public void failuresAreNoMoreThanNothing() {
+    failure = new IOException("no NameNode");
+    assertEquals(0, of("/a", ONE).length);
+    assertEquals(0, of("/a", ONE).length);
+    assertEquals(1, asked);
+    failure = null;
+    known.put(1L, new byte[][] {{'D'}});
+    clock.pass(1_000);
+    assertSame(known.get(1L), of("/a", ONE));
+  }
+
+  @Test
+  public void filesAreForgotten() {
+    known.put(1L, new byte[][] {{'D'}});
+    for (int i = 0; i < 129; i++) {
+      of("/" + i, ONE);
+    }
+    of("/128", ONE);
+    assertEquals(129, asked);
+    of("/0", ONE);
+    assertEquals(130, asked);
+  }
+}
