@@ -3,14 +3,14 @@
  * `vread attach` and `vread detach`: what a toolstack does for device types it
  * knows, for this one.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <string.h>
-#include <xen/io/xenbus.h>
 
-#include "cli.h"
+#include "commands.h"
 #include "policy/policy.h"
-#include "xs_device.h"
+#include "toolstack/attach.h"
+#include "toolstack/device.h"
+#include "toolstack/limits.h"
 
 #define MAX_DOMID 32751 /* DOMID_FIRST_RESERVED - 1 */
 #define MAX_DEVICE 255
@@ -23,16 +23,21 @@ struct options {
 	struct xs_device_policy policy;
 };
 
-enum { OPTION_ID = 1000, OPTION_ROLE, OPTION_DATANODES, OPTION_POOLS, OPTION_WAIT, OPTION_FORCE };
+enum {
+	OPTION_ID = 1000,
+	OPTION_ROLE,
+	OPTION_DATANODES,
+	OPTION_POOLS,
+	OPTION_QUEUES,
+	OPTION_POOL_SIZE,
+	OPTION_WAIT,
+	OPTION_FORCE,
+};
 
-static int parse_number(const char *what, const char *text, unsigned max, unsigned *ret)
+/* What a parser of limits.h says. */
+static int taken(const char *option, const char *value, const char *expected)
 {
-	unsigned long long number;
-
-	if (!cli_number(text, 0, max, &number))
-		return cli_usage("%s %s: expected a number from 0 to %u", what, text, max);
-	*ret = (unsigned)number;
-	return CLI_OK;
+	return expected ? cli_usage("%s %s: expected %s", option, value, expected) : CLI_OK;
 }
 
 /* A list vreadd would refuse is refused here, where the operator sees it. */
@@ -55,9 +60,9 @@ static int take_option(struct options *o, int option, const char *value)
 {
 	switch (option) {
 	case OPTION_ID:
-		return parse_number("--id", value, MAX_DEVICE, &o->id);
+		return cli_take_number("--id", value, MAX_DEVICE, &o->id);
 	case OPTION_WAIT:
-		return parse_number("--wait", value, MAX_WAIT, &o->wait);
+		return cli_take_number("--wait", value, MAX_WAIT, &o->wait);
 	case OPTION_ROLE:
 		if (strcmp(value, "client") && strcmp(value, "datanode"))
 			return cli_usage("--role %s: expected client or datanode", value);
@@ -69,6 +74,12 @@ static int take_option(struct options *o, int option, const char *value)
 	case OPTION_POOLS:
 		o->policy.allow_pools = value;
 		return CLI_OK;
+	case OPTION_QUEUES:
+		return taken("--queues", value,
+			     limits_parse_queues(value, &o->policy.limit_queues));
+	case OPTION_POOL_SIZE:
+		return taken("--pool-size", value,
+			     limits_parse_pool_size(value, &o->policy.limit_pool_pages));
 	case OPTION_FORCE:
 		o->force = true;
 		return CLI_OK;
@@ -87,31 +98,10 @@ static int parse(struct options *o, const struct option *options, int argc, char
 		return r;
 	if (argc - optind != 1)
 		return cli_usage("expected one domain id, not %d arguments", argc - optind);
-	return parse_number("domain id", argv[optind], MAX_DOMID, &o->domid);
+	return cli_take_number("domain id", argv[optind], MAX_DOMID, &o->domid);
 }
 
-/* ---- attach -------------------------------------------------------------------- */
-
-static int attach(struct xs_device *d, const struct options *o)
-{
-	int r = xs_device_create(d, &o->policy);
-
-	if (r == -ESRCH)
-		return cli_error(CLI_FAILED, "domain %u: not there (see xl list)", o->domid);
-	if (r == -EEXIST)
-		return cli_error(CLI_FAILED,
-				 "domain %u has device %u already; 'vread detach %u --id %u' "
-				 "removes it",
-				 o->domid, o->id, o->domid, o->id);
-	if (r)
-		return cli_error(CLI_FAILED, "%s: cannot create: %s", d->backend, strerror(-r));
-	if (o->wait && xs_device_wait(d, XenbusStateConnected, false, o->wait))
-		return cli_error(CLI_FAILED,
-				 "%s: not connected within %u s (state %u); is vreadd running "
-				 "here and xen-vreadfront loaded in the guest?",
-				 d->backend, o->wait, xs_device_state(d));
-	return CLI_OK;
-}
+/* ---- commands ------------------------------------------------------------------ */
 
 static int run_attach(int argc, char **argv)
 {
@@ -120,43 +110,22 @@ static int run_attach(int argc, char **argv)
 		{"role", required_argument, NULL, OPTION_ROLE},
 		{"allow-datanodes", required_argument, NULL, OPTION_DATANODES},
 		{"allow-pools", required_argument, NULL, OPTION_POOLS},
+		{"queues", required_argument, NULL, OPTION_QUEUES},
+		{"pool-size", required_argument, NULL, OPTION_POOL_SIZE},
 		{"wait", required_argument, NULL, OPTION_WAIT},
 		{NULL, 0, NULL, 0},
 	};
-	struct options o = {.policy = {"client", "", "*"}};
+	struct options o = {
+		.policy = {.role = "client", .allow_datanodes = "", .allow_pools = "*"}};
 	struct xs_device d;
 	int r = parse(&o, options, argc, argv) ?: check_lists(&o.policy);
 
 	r = r ?: xs_device_init(&d, o.domid, o.id);
 	if (r)
 		return r;
-	r = attach(&d, &o);
+	r = device_attach(&d, &o.policy, o.wait);
 	xs_device_done(&d);
 	return r;
-}
-
-/* ---- detach -------------------------------------------------------------------- */
-
-static int detach(struct xs_device *d, const struct options *o)
-{
-	unsigned state = xs_device_state(d);
-	int r = xs_device_close(d);
-
-	if (r == -ENOENT)
-		return cli_error(CLI_FAILED, "domain %u has no vread device %u", o->domid, o->id);
-	if (r)
-		return cli_error(CLI_FAILED, "%s: cannot close: %s", d->backend, strerror(-r));
-	/* A device no backend has ever seen has nobody to wait for. */
-	if (state != XenbusStateInitialising && state != XenbusStateClosed &&
-	    xs_device_wait(d, XenbusStateClosed, true, o->wait) && !o->force)
-		return cli_error(CLI_FAILED,
-				 "%s: not closed within %u s; is vreadd running? --force removes "
-				 "the device all the same",
-				 d->backend, o->wait);
-	r = xs_device_remove(d);
-	if (r)
-		return cli_error(CLI_FAILED, "%s: cannot remove: %s", d->backend, strerror(-r));
-	return CLI_OK;
 }
 
 static int run_detach(int argc, char **argv)
@@ -173,7 +142,7 @@ static int run_detach(int argc, char **argv)
 
 	if (r)
 		return r;
-	r = detach(&d, &o);
+	r = device_detach(&d, o.wait, o.force);
 	xs_device_done(&d);
 	return r;
 }
@@ -188,6 +157,8 @@ const struct command command_attach = {
 		   "  --allow-datanodes LIST   names out of vread.conf(5), separated by one\n"
 		   "                           space, or '*'; default: none\n"
 		   "  --allow-pools LIST       block pool ids, likewise; default: '*'\n"
+		   "  --queues N               at most so many, 1 to 8; default: no limit\n"
+		   "  --pool-size SIZE         memory it shares at most, 64K to 128M; likewise\n"
 		   "  --wait SECONDS           until it is connected (default: do not wait)\n",
 };
 

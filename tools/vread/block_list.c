@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "block_spec.h"
-#include "cli.h"
+#include "cli/cli.h"
 
 static int append(struct block_list *list, const struct block_spec *spec)
 {

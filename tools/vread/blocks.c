@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "block/list.h"
 #include "block/store.h"
-#include "cli.h"
+#include "commands.h"
 #include "control/config.h"
 #include "layout/layout.h"
 
@@ -120,14 +120,14 @@ static struct block_texts configured(const struct config_paths *paths)
 static int add_configured(struct block_store *store, const char *path, bool *ret_some)
 {
 	struct config *config;
-	char *errors;
+	json_t *problems, *problem;
+	size_t at;
 	int code = CLI_OK;
 
 	*ret_some = false;
-	if (config_load(path, &config, &errors)) {
-		for (char *line = strtok(errors, "\n"); line; line = strtok(NULL, "\n"))
-			cli_error(CLI_FAILED, "%s", line);
-		free(errors);
+	if (config_load(path, &config, &problems)) {
+		json_array_foreach(problems, at, problem) config_problem_print(stderr, problem, "");
+		json_decref(problems);
 		return CLI_FAILED;
 	}
 	for (size_t i = 0; i < config->num_datanodes; i++) {

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 int reader_option(struct reader_options *o, int option, const char *value)
 {

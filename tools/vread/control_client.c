@@ -3,6 +3,7 @@
 #include "control_client.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "base/error.h"
+#include "cli/cli.h"
 
 #define TIMEOUT_SECONDS 5
 #define MAX_ANSWER ((size_t)64 << 20)
@@ -76,33 +78,38 @@ static int read_all(int fd, char **ret)
 	return 0;
 }
 
-static int no_daemon(const char *path, int error)
+static int no_daemon(const char *path, int error, char **ret_error)
 {
 	switch (error) {
 	case -ENOENT:
-		return cli_error(CLI_NO_PEER,
-				 "%s: not there; is vreadd running, with this control-socket?",
-				 path);
+		error_text(ret_error, error,
+			   "%s: not there; is vreadd running, with this control-socket?", path);
+		return CLI_NO_PEER;
 	case -ECONNREFUSED:
-		return cli_error(CLI_NO_PEER, "%s: vreadd is not running; start it", path);
+		error_text(ret_error, error, "%s: vreadd is not running; start it", path);
+		return CLI_NO_PEER;
 	case -EACCES:
-		return cli_error(CLI_FAILED, "%s: permission denied; ask as root", path);
+		error_text(ret_error, error, "%s: permission denied; ask as root", path);
+		return CLI_FAILED;
 	case -EAGAIN:
-		return cli_error(CLI_NO_PEER, "%s: no answer within %d s; is vreadd stuck?", path,
-				 TIMEOUT_SECONDS);
+		error_text(ret_error, error, "%s: no answer within %d s; is vreadd stuck?", path,
+			   TIMEOUT_SECONDS);
+		return CLI_NO_PEER;
 	default:
-		return cli_error(CLI_FAILED, "%s: %s", path, strerror(-error));
+		error_text(ret_error, error, "%s: %s", path, strerror(-error));
+		return CLI_FAILED;
 	}
 }
 
-static int exchange(const char *path, char **ret)
+static int exchange(const char *path, const char *request, char **ret)
 {
-	static const char request[] = "{\"command\": \"status\"}\n";
+	struct iovec parts[2] = {{(char *)request, strlen(request)}, {"\n", 1}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 	int fd = open_socket(path), r;
 
 	if (fd < 0)
 		return fd;
-	if (send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) < 0)
+	if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
 		r = -errno;
 	else
 		r = read_all(fd, ret);
@@ -112,26 +119,62 @@ static int exchange(const char *path, char **ret)
 
 int control_ask_status(const char *path, json_t **ret)
 {
+	return control_ask(path, json_pack("{s:s}", "command", "status"), ret);
+}
+
+int control_ask(const char *path, json_t *request, json_t **ret)
+{
+	char *error = NULL;
+	int r = control_try(path, request, ret, &error);
+
+	if (r)
+		cli_error(r, "%s", error ? error : "out of memory");
+	free(error);
+	return r;
+}
+
+int control_try(const char *path, json_t *request, json_t **ret, char **ret_error)
+{
+	char *line = NULL, *asked = json_dumps(request, JSON_COMPACT);
 	json_error_t error;
 	json_t *answer;
 	const char *text;
-	char *line = NULL;
-	int r = exchange(path, &line);
+	int r = asked ? exchange(path, asked, &line) : -ENOMEM;
 
+	json_decref(request);
+	free(asked);
 	if (r)
-		return no_daemon(path, r);
+		return no_daemon(path, r, ret_error);
 	answer = json_loads(line, JSON_REJECT_DUPLICATES, &error);
 	free(line);
-	if (!json_is_object(answer)) {
-		json_decref(answer);
-		return cli_error(CLI_FAILED, "%s: the answer is not a JSON object", path);
-	}
 	text = json_string_value(json_object_get(answer, "error"));
-	if (text) {
-		cli_error(CLI_FAILED, "%s: %s", path, text);
-		json_decref(answer);
-		return CLI_FAILED;
+	if (!json_is_object(answer))
+		error_text(ret_error, -EPROTO, "%s: the answer is not a JSON object", path);
+	else if (text)
+		error_text(ret_error, -EPROTO, "%s: %s", path, text);
+	else
+		*ret = answer;
+	if (json_is_object(answer) && !text)
+		return 0;
+	json_decref(answer);
+	return CLI_FAILED;
+}
+
+int control_take_options(int argc, char **argv, const struct option *options,
+			 struct control_options *ret)
+{
+	int c;
+
+	*ret = (struct control_options){.socket = CONTROL_DEFAULT_SOCKET};
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'j')
+			ret->json = true;
+		else if (c == 's')
+			ret->socket = optarg;
+		else if (c == 'o')
+			ret->output = optarg;
+		else
+			return cli_bad_option();
 	}
-	*ret = answer;
-	return 0;
+	return optind < argc ? cli_usage("%s: unexpected argument", argv[optind]) : CLI_OK;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "commands.h"
 
 #define PROVISION "vread-provision"
 #define LIBEXEC "/usr/libexec/vread/" PROVISION

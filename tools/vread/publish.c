@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli.h"
+#include "commands.h"
 #include "connect.h"
 
 #define POOL_BYTES ((size_t)64 << 10) /* nothing is read */

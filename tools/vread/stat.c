@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli.h"
+#include "commands.h"
 #include "connect.h"
 
 #define POOL_BYTES ((size_t)64 << 10) /* nothing is read */

@@ -3,7 +3,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "cli.h"
+#include "commands.h"
 #include "control_client.h"
 #include "status_text.h"
 
@@ -14,25 +14,14 @@ static int run_status(int argc, char **argv)
 		{"socket", required_argument, NULL, 's'},
 		{NULL, 0, NULL, 0},
 	};
-	const char *socket = CONTROL_DEFAULT_SOCKET;
-	bool json = false;
+	struct control_options o;
 	json_t *status;
-	int c, r;
+	int r = control_take_options(argc, argv, options, &o)
+			?: control_ask_status(o.socket, &status);
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'j')
-			json = true;
-		else if (c == 's')
-			socket = optarg;
-		else
-			return cli_bad_option();
-	}
-	if (optind < argc)
-		return cli_usage("%s: unexpected argument", argv[optind]);
-	r = control_ask_status(socket, &status);
 	if (r)
 		return r;
-	if (json) {
+	if (o.json) {
 		json_dumpf(status, stdout, JSON_INDENT(2));
 		putchar('\n');
 	} else {

@@ -7,90 +7,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH 80
+#include "text.h"
 
-static const char *text(const json_t *object, const char *key)
+/* Nothing where the configuration is still the one it was started with. */
+static void print_reload(FILE *out, const json_t *reload, const char *config)
 {
-	return json_string_value(json_object_get(object, key)) ?: "-";
-}
+	const json_t *problems = json_object_get(reload, "problems");
+	const json_t *restart = json_object_get(reload, "restart"), *entry;
+	char line[512];
+	size_t i;
 
-static int64_t number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
+	if (!json_is_object(reload))
+		return;
+	fprintf(out, "reloaded %" PRId64 " s ago: %s\n", text_number(reload, "seconds_ago"),
+		text_member(reload, "result"));
+	json_array_foreach(problems, i, entry)
+	{
+		const char *key = json_string_value(json_object_get(entry, "key"));
+		const char *file = json_string_value(json_object_get(entry, "file"));
+		bool other = file && strcmp(file, config);
 
-/* "517", "4.0 MiB": at most 9 characters. */
-static const char *size(int64_t bytes, char buf[16])
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-	double value = (double)bytes;
-	unsigned unit = 0;
-
-	while (value >= 1024 && unit < 5) {
-		value /= 1024;
-		unit++;
+		snprintf(line, sizeof(line), "%.200s%sline %" PRId64 ": %.60s%s%.200s",
+			 other ? file : "", other ? ": " : "", text_number(entry, "line"),
+			 key ?: "", key ? ": " : "", text_member(entry, "problem"));
+		text_wrap(out, 4, line);
 	}
-	snprintf(buf, 16, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-	return buf;
-}
-
-/* Cuts the front of a long path: its end tells more. */
-static const char *tail(const char *s, size_t room, char *buf)
-{
-	size_t length = strlen(s);
-
-	if (length <= room)
-		return s;
-	memcpy(buf, "...", 3);
-	strcpy(buf + 3, s + length - (room - 3));
-	return buf;
-}
-
-/* An indented text, broken at blanks where it has some. */
-static void print_wrapped(FILE *out, const char *s)
-{
-	const size_t room = WIDTH - 4;
-
-	while (*s) {
-		size_t n = strlen(s);
-
-		if (n > room) {
-			n = room;
-			while (n && s[n] != ' ')
-				n--;
-			if (!n)
-				n = room;
-		}
-		fprintf(out, "    %.*s\n", (int)n, s);
-		s += n + strspn(s + n, " ");
+	json_array_foreach(restart, i, entry)
+	{
+		snprintf(line, sizeof(line), "needs a restart: %.300s",
+			 json_string_value(entry) ?: "-");
+		text_wrap(out, 4, line);
 	}
 }
 
 static void print_header(FILE *out, const json_t *status)
 {
-	int64_t up = number(status, "uptime_seconds");
+	int64_t up = text_number(status, "uptime_seconds");
 
 	fprintf(out, "vreadd %s, pid %" PRId64 ", up %" PRId64 "d %02d:%02d:%02d\n",
-		text(status, "version"), number(status, "pid"), up / 86400, (int)(up / 3600 % 24),
-		(int)(up / 60 % 60), (int)(up % 60));
-	fprintf(out, "configuration: %s\n", text(status, "config"));
+		text_member(status, "version"), text_number(status, "pid"), up / 86400,
+		(int)(up / 3600 % 24), (int)(up / 60 % 60), (int)(up % 60));
+	fprintf(out, "configuration: %s\n", text_member(status, "config"));
+	print_reload(out, json_object_get(status, "reload"), text_member(status, "config"));
 }
 
 static void print_ports(FILE *out, const json_t *ports)
 {
 	const char *name;
 	json_t *port;
-	char buf[WIDTH];
+	char buf[TEXT_WIDTH];
 
 	fprintf(out, "\n%-6s %-12s %s\n", "PORT", "STATE", "SOCKET");
 	json_object_foreach((json_t *)ports, name, port)
 	{
 		const char *error = json_string_value(json_object_get(port, "last_error"));
 
-		fprintf(out, "%-6s %-12s %s\n", name, text(port, "state"),
-			tail(text(port, "socket"), WIDTH - 20, buf));
+		fprintf(out, "%-6s %-12s %s\n", name, text_member(port, "state"),
+			text_tail(text_member(port, "socket"), TEXT_WIDTH - 20, buf));
 		if (error)
-			print_wrapped(out, error);
+			text_wrap(out, 4, error);
 	}
 }
 
@@ -100,13 +75,14 @@ static void print_data_dir(FILE *out, const json_t *dir)
 	char line[512];
 	size_t i;
 
-	snprintf(line, sizeof(line), "  %.300s: storage %.128s%s", text(dir, "path"),
-		 text(dir, "storage-id"), json_array_size(pools) ? ", pools:" : ", no pool yet");
-	print_wrapped(out, line);
+	snprintf(line, sizeof(line), "  %.300s: storage %.128s%s", text_member(dir, "path"),
+		 text_member(dir, "storage-id"),
+		 json_array_size(pools) ? ", pools:" : ", no pool yet");
+	text_wrap(out, 4, line);
 	json_array_foreach(pools, i, pool)
 	{
 		snprintf(line, sizeof(line), "    %.256s", json_string_value(pool) ?: "-");
-		print_wrapped(out, line);
+		text_wrap(out, 4, line);
 	}
 }
 
@@ -119,11 +95,11 @@ static void print_filesystem(FILE *out, const json_t *filesystem)
 
 	if (logical)
 		snprintf(line, sizeof(line), "logical volume %.256s: %.256s", logical,
-			 text(filesystem, "state"));
+			 text_member(filesystem, "state"));
 	else
 		snprintf(line, sizeof(line), "partition %.16s: %.256s",
-			 text(filesystem, "partition"), text(filesystem, "state"));
-	print_wrapped(out, line);
+			 text_member(filesystem, "partition"), text_member(filesystem, "state"));
+	text_wrap(out, 4, line);
 	json_array_foreach(json_object_get(filesystem, "data-dirs"), i, dir)
 	{
 		print_data_dir(out, dir);
@@ -135,14 +111,14 @@ static void print_source(FILE *out, const json_t *datanode)
 {
 	const json_t *layout = json_object_get(datanode, "layout");
 	const json_t *missing = json_object_get(datanode, "missing");
-	char line[WIDTH * 8];
+	char line[TEXT_WIDTH * 8];
 
 	if (json_is_string(layout)) {
 		snprintf(line, sizeof(line), "layout %.256s", json_string_value(layout));
-		print_wrapped(out, line);
+		text_wrap(out, 4, line);
 	}
 	if (json_is_string(missing))
-		print_wrapped(out, json_string_value(missing));
+		text_wrap(out, 4, json_string_value(missing));
 }
 
 /* What the datanode said of its blocks; nothing if it never said anything. */
@@ -154,41 +130,70 @@ static void print_published(FILE *out, const json_t *published)
 	bool any = false;
 
 	for (unsigned i = 0; i < 4; i++) {
-		int64_t n = number(published, names[i]);
+		int64_t n = text_number(published, names[i]);
 
 		any |= n != 0;
 		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s %" PRId64 ",",
 					 names[i], n);
 	}
 	snprintf(line + used, sizeof(line) - used, " withdrawn now %" PRId64,
-		 number(published, "withdrawn"));
+		 text_number(published, "withdrawn"));
 	if (any)
-		print_wrapped(out, line);
+		text_wrap(out, 4, line);
+}
+
+/* Whether block tokens are asked for, and what came of it; nothing if they never were. */
+static void print_tokens(FILE *out, const json_t *tokens)
+{
+	const json_t *pools = json_object_get(tokens, "pools"), *pool, *count;
+	char line[512];
+	size_t i, used;
+	const char *reason;
+
+	json_array_foreach(pools, i, pool)
+	{
+		if (!json_is_true(json_object_get(pool, "required")))
+			continue;
+		snprintf(line, sizeof(line), "block tokens: required in %s, %" PRId64 " keys",
+			 text_member(pool, "pool"), text_number(pool, "keys"));
+		text_wrap(out, 4, line);
+	}
+	used = (size_t)snprintf(line, sizeof(line), "block tokens: valid %" PRId64,
+				text_number(tokens, "valid"));
+	json_object_foreach((json_t *)json_object_get(tokens, "refused"), reason, count)
+	{
+		if (used < sizeof(line))
+			used += (size_t)snprintf(line + used, sizeof(line) - used,
+						 ", %s %" JSON_INTEGER_FORMAT, reason,
+						 json_integer_value(count));
+	}
+	if (text_number(tokens, "valid") || json_object_size(json_object_get(tokens, "refused")))
+		text_wrap(out, 4, line);
 }
 
 /* A datanode's name and state stand before its first image. */
 static void print_image(FILE *out, const char *name, const char *state, const json_t *image)
 {
-	char bytes[16] = "-", buf[WIDTH];
+	char bytes[TEXT_SIZE] = "-", buf[TEXT_WIDTH];
 
 	if (json_object_get(image, "size"))
-		size(number(image, "size"), bytes);
+		text_size(text_number(image, "size"), bytes);
 	fprintf(out, "%-16s %-8.8s %9s  %s\n", name, state, bytes,
-		tail(text(image, "image"), WIDTH - 37, buf));
+		text_tail(text_member(image, "image"), TEXT_WIDTH - 37, buf));
 }
 
 /* The files below it, the nearest first. */
 static void print_backing(FILE *out, const json_t *image)
 {
-	char line[WIDTH * 8];
+	char line[TEXT_WIDTH * 8];
 	json_t *file;
 	size_t i;
 
 	json_array_foreach(json_object_get(image, "backing"), i, file)
 	{
-		snprintf(line, sizeof(line), "backed by %.16s:%.500s", text(file, "format"),
-			 text(file, "image"));
-		print_wrapped(out, line);
+		snprintf(line, sizeof(line), "backed by %.16s:%.500s", text_member(file, "format"),
+			 text_member(file, "image"));
+		text_wrap(out, 4, line);
 	}
 }
 
@@ -199,18 +204,20 @@ static void print_mode(FILE *out, const json_t *image)
 	char line[512];
 
 	if (json_object_get(image, "because")) {
-		snprintf(line, sizeof(line), "read %s: %.300s", text(image, "mode"),
-			 text(image, "because"));
-		print_wrapped(out, line);
+		snprintf(line, sizeof(line), "read %s: %.300s", text_member(image, "mode"),
+			 text_member(image, "because"));
+		text_wrap(out, 4, line);
 	}
 	if (warning) {
 		snprintf(line, sizeof(line), "WARNING: %.400s", warning);
-		print_wrapped(out, line);
+		text_wrap(out, 4, line);
 	}
 }
 
-static void print_datanode(FILE *out, const json_t *datanode)
+/* config: vreadd's own file, of which it is not said. */
+static void print_datanode(FILE *out, const json_t *datanode, const char *config)
 {
+	const char *file = json_string_value(json_object_get(datanode, "file"));
 	const json_t *refused = json_object_get(datanode, "error");
 	const json_t *images = json_object_get(datanode, "images");
 	const char *name = json_string_value(json_object_get(datanode, "datanode"));
@@ -219,7 +226,7 @@ static void print_datanode(FILE *out, const json_t *datanode)
 	size_t i;
 
 	if (json_is_string(json_object_get(datanode, "state")))
-		state = text(datanode, "state");
+		state = text_member(datanode, "state");
 	json_array_foreach(images, i, image)
 	{
 		print_image(out, i ? "" : name ?: "-", i ? "" : state, image);
@@ -227,13 +234,20 @@ static void print_datanode(FILE *out, const json_t *datanode)
 		print_mode(out, image);
 	}
 	if (refused)
-		print_wrapped(out, json_string_value(refused) ?: "-");
+		text_wrap(out, 4, json_string_value(refused) ?: "-");
+	if (file && strcmp(file, config)) {
+		char line[TEXT_WIDTH * 8];
+
+		snprintf(line, sizeof(line), "configured in %.500s", file);
+		text_wrap(out, 4, line);
+	}
 	print_source(out, datanode);
 	json_array_foreach(json_object_get(datanode, "filesystems"), i, filesystem)
 	{
 		print_filesystem(out, filesystem);
 	}
 	print_published(out, json_object_get(datanode, "published"));
+	print_tokens(out, json_object_get(datanode, "tokens"));
 }
 
 /* What keeps disks from being read as fast as they could; nothing if nothing does. */
@@ -243,45 +257,33 @@ static void print_reading(FILE *out, const json_t *reading)
 	const json_t *cache = json_object_get(reading, "cache");
 	char line[256], used[16], most[16];
 
-	if (number(cache, "used")) {
+	if (text_number(cache, "used")) {
 		snprintf(line, sizeof(line),
 			 "verified cache: %s of %s, %" PRId64 " of %" PRId64 " reads",
-			 size(number(cache, "used"), used), size(number(cache, "size"), most),
-			 number(cache, "hits"), number(cache, "hits") + number(cache, "misses"));
-		print_wrapped(out, line);
+			 text_size(text_number(cache, "used"), used),
+			 text_size(text_number(cache, "size"), most), text_number(cache, "hits"),
+			 text_number(cache, "hits") + text_number(cache, "misses"));
+		text_wrap(out, 4, line);
 	}
 	if (io_uring && strcmp(io_uring, "ok")) {
 		snprintf(line, sizeof(line),
 			 "WARNING: no io_uring (%.100s): images in mode direct are not read ahead",
 			 io_uring);
-		print_wrapped(out, line);
+		text_wrap(out, 4, line);
 	}
-}
-
-static int64_t sum_errors(const json_t *counters)
-{
-	const char *name;
-	json_t *value;
-	int64_t sum = 0;
-
-	json_object_foreach(json_object_get(counters, "errors"), name, value)
-	{
-		sum += json_integer_value(value);
-	}
-	return sum;
 }
 
 static void print_counters(FILE *out, const json_t *counters)
 {
-	char bytes[16];
+	char bytes[TEXT_SIZE];
 
 	if (!counters) {
-		fprintf(out, "%9s %9s %10s %7s\n", "-", "-", "-", "-");
+		fprintf(out, "%9s %9s %9s %7s\n", "-", "-", "-", "-");
 		return;
 	}
-	fprintf(out, "%9" PRId64 " %9" PRId64 " %10s %7" PRId64 "\n", number(counters, "opens"),
-		number(counters, "reads"), size(number(counters, "bytes"), bytes),
-		sum_errors(counters));
+	fprintf(out, "%9" PRId64 " %9" PRId64 " %9s %7" PRId64 "\n", text_number(counters, "opens"),
+		text_number(counters, "reads"), text_size(text_number(counters, "bytes"), bytes),
+		text_sum_errors(counters));
 }
 
 /* Which errors, and how often: what sends clients back to the slow path. */
@@ -300,7 +302,7 @@ static void print_errors(FILE *out, const json_t *counters)
 						 (int64_t)json_integer_value(value));
 	}
 	if (used)
-		print_wrapped(out, line);
+		text_wrap(out, 4, line);
 }
 
 static void print_device(FILE *out, const json_t *device)
@@ -308,11 +310,54 @@ static void print_device(FILE *out, const json_t *device)
 	const char *error = json_string_value(json_object_get(device, "last_error"));
 	char pool[16];
 
-	fprintf(out, "%-11s %-9.9s %-8.8s %8s ", text(device, "name"), text(device, "state"),
-		text(device, "role"), size(number(device, "pool_pages") * 4096, pool));
+	fprintf(out, "%-11s %-12.12s %-8.8s %8s ", text_member(device, "name"),
+		text_member(device, "state"), text_member(device, "role"),
+		text_size(text_number(device, "pool_pages") * 4096, pool));
 	print_counters(out, json_object_get(device, "counters"));
 	if (error)
-		print_wrapped(out, error);
+		text_wrap(out, 4, error);
+}
+
+static void print_peer(FILE *out, const json_t *peer)
+{
+	const json_t *asked = json_object_get(peer, "asked");
+	const json_t *answered = json_object_get(peer, "answered");
+	const char *error = json_string_value(json_object_get(peer, "last_error"));
+	char there[16], here[16], direct[16], bounced[16];
+
+	fprintf(out, "%-16s %-13s %-9s %8" PRId64 " %10s %10s %8" PRId64 "\n",
+		text_member(peer, "name"), text_member(peer, "state"),
+		text_member(peer, "transport"), text_number(peer, "storages"),
+		text_size(text_number(asked, "bytes"), there),
+		text_size(text_number(answered, "bytes"), here), text_number(peer, "failures"));
+	if (text_number(peer, "direct") || text_number(peer, "bounced"))
+		fprintf(out, "  by RDMA: %s direct, %s bounced\n",
+			text_size(text_number(peer, "direct"), direct),
+			text_size(text_number(peer, "bounced"), bounced));
+	if (error)
+		text_wrap(out, 4, error);
+}
+
+/* Nothing where no other hosts are configured. */
+static void print_peers(FILE *out, const json_t *peers)
+{
+	const char *refused = json_string_value(
+		json_object_get(json_object_get(peers, "server"), "last_refused"));
+	json_t *peer;
+	size_t i;
+
+	if (!json_is_object(peers))
+		return;
+	fprintf(out, "\n%-16s %-13s %-9s %8s %10s %10s %8s\n", "PEER", "STATE", "TRANSPORT",
+		"STORAGES", "READ THERE", "READ HERE", "FAILURES");
+	json_array_foreach(json_object_get(peers, "peers"), i, peer)
+	{
+		print_peer(out, peer);
+	}
+	if (refused) {
+		fprintf(out, "refused last:\n");
+		text_wrap(out, 4, refused);
+	}
 }
 
 void status_print(FILE *out, const json_t *status)
@@ -326,16 +371,17 @@ void status_print(FILE *out, const json_t *status)
 	fprintf(out, "\n%-16s %-8s %9s  %s\n", "DATANODE", "STATE", "SIZE", "IMAGE");
 	json_array_foreach(json_object_get(status, "datanodes"), i, entry)
 	{
-		print_datanode(out, entry);
+		print_datanode(out, entry, text_member(status, "config"));
 	}
 	print_reading(out, json_object_get(status, "reading"));
-	fprintf(out, "\n%-11s %-9s %-8s %8s %9s %9s %10s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",
+	print_peers(out, json_object_get(status, "peers"));
+	fprintf(out, "\n%-11s %-12s %-8s %8s %9s %9s %9s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",
 		"OPENS", "READS", "BYTES", "ERRORS");
 	json_array_foreach(json_object_get(status, "devices"), i, entry)
 	{
 		print_device(out, entry);
 	}
-	fprintf(out, "%-39s ", "since start");
+	fprintf(out, "%-42s ", "since start");
 	print_counters(out, totals);
 	print_errors(out, totals);
 }

@@ -2,162 +2,101 @@
 /*
  * `vread xenstore check`: holds the live xenstore tree against the schema.
  *
- * Runs where the backend is (dom0): only there can every node be read.  One
- * line for each thing wrong; the exit code tells scripts.
+ * Runs where the backend is (dom0): only there can every node be read.  Two
+ * lines for each thing wrong, the second says what to do; the exit code tells scripts.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <xenstore.h>
-
-#include "check.h"
-#include "cli.h"
+#include "commands.h"
+#include "text.h"
 #include "vread-nodes.h"
+#include "xs_tree.h"
 
-#define BACKEND_ROOT "/local/domain/%u/backend/" VREAD_DEVICE_TYPE
-#define MAX_DOMID 32751
-
-struct walk {
-	struct xs_handle *xs;
-	struct vread_schema_tree tree;
-	unsigned devices, problems;
-};
-
-static char *read_node(void *ctx, const char *path)
+static void print(const json_t *problems, unsigned devices)
 {
-	struct walk *w = ctx;
-	unsigned length;
+	size_t count = json_array_size(problems), i;
+	json_t *p;
 
-	return xs_read(w->xs, XBT_NULL, path, &length);
-}
-
-static char **list_nodes(void *ctx, const char *path, unsigned *ret_count)
-{
-	struct walk *w = ctx;
-
-	return xs_directory(w->xs, XBT_NULL, path, ret_count);
-}
-
-/* The first entry names the owner, and what domains not listed may do. */
-static int writable_by(void *ctx, const char *path, unsigned domid)
-{
-	struct walk *w = ctx;
-	unsigned count;
-	struct xs_permissions *perms = xs_get_permissions(w->xs, XBT_NULL, path, &count);
-	unsigned allowed;
-
-	if (!perms || !count) {
-		free(perms);
-		return -EIO;
+	json_array_foreach(problems, i, p)
+	{
+		printf("%s: %s, expected %s\n    %s\n", text_member(p, "path"),
+		       text_member(p, "found"), text_member(p, "expected"),
+		       text_member(p, "remedy"));
 	}
-	allowed = perms[0].perms;
-	for (unsigned i = 1; i < count; i++)
-		if (perms[i].id == domid)
-			allowed = perms[i].perms;
-	if (perms[0].id == domid)
-		allowed = XS_PERM_WRITE;
-	free(perms);
-	return allowed & XS_PERM_WRITE ? 1 : 0;
+	printf("%u device%s, %zu problem%s\n", devices, devices == 1 ? "" : "s", count,
+	       count == 1 ? "" : "s");
 }
 
-static void print_problem(void *ctx, const char *path, const char *text)
+static void print_json(json_t *problems, unsigned devices)
 {
-	(void)ctx;
-	printf("%s: %s\n", path, text);
+	json_t *all = json_pack("{s:i, s:b, s:O}", "devices", (int)devices, "ok",
+				!json_array_size(problems), "problems", problems);
+
+	json_dumpf(all, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(all);
 }
 
-static void check_device(struct walk *w, const char *path)
+static int check(struct xs_handle *xs, unsigned domid, bool json)
 {
-	w->devices++;
-	w->problems += vread_schema_check(&w->tree, path);
-}
+	unsigned devices;
+	json_t *problems = xs_check(xs, domid, &devices);
+	bool found = json_array_size(problems);
 
-/* Every device below backend/vread/DOMID. */
-static void check_domain(struct walk *w, const char *root, const char *domid)
-{
-	char path[128];
-	unsigned count = 0;
-	char **devices;
-
-	snprintf(path, sizeof(path), "%s/%s", root, domid);
-	devices = list_nodes(w, path, &count);
-	for (unsigned i = 0; devices && i < count; i++) {
-		char device[192];
-
-		snprintf(device, sizeof(device), "%s/%s", path, devices[i]);
-		check_device(w, device);
-	}
-	free(devices);
-}
-
-static void check_all(struct walk *w, const char *root)
-{
-	unsigned count = 0;
-	char **domids = list_nodes(w, root, &count);
-
-	for (unsigned i = 0; domids && i < count; i++)
-		check_domain(w, root, domids[i]);
-	free(domids);
-}
-
-/* The backend's own domid; a driver domain is not 0. */
-static unsigned own_domid(struct walk *w)
-{
-	char *text = read_node(w, "domid");
-	unsigned long long number = 0;
-
-	if (text)
-		cli_number(text, 0, MAX_DOMID, &number);
-	free(text);
-	return (unsigned)number;
-}
-
-static int check(struct walk *w, const char *domid)
-{
-	char root[64];
-
-	snprintf(root, sizeof(root), BACKEND_ROOT, own_domid(w));
-	if (domid)
-		check_domain(w, root, domid);
-	else
-		check_all(w, root);
-	if (domid && !w->devices)
+	if (!problems)
+		return cli_error(CLI_FAILED, "out of memory");
+	if (json)
+		print_json(problems, devices);
+	else if (found || devices || domid == XS_ANY_DOMID)
+		print(problems, devices);
+	json_decref(problems);
+	if (domid != XS_ANY_DOMID && !devices && !found)
 		return cli_error(CLI_FAILED,
-				 "%s/%s: no vread device; attach one with `vread attach`", root,
-				 domid);
-	printf("%u device%s, %u problem%s\n", w->devices, w->devices == 1 ? "" : "s", w->problems,
-	       w->problems == 1 ? "" : "s");
-	return w->problems ? CLI_FAILED : CLI_OK;
+				 "/local/domain/%u/backend/" VREAD_DEVICE_TYPE
+				 "/%u: no vread device; attach one with `vread attach`",
+				 xs_own_domid(xs), domid);
+	return found ? CLI_FAILED : CLI_OK;
 }
 
 static int run_xenstore(int argc, char **argv)
 {
-	struct walk w = {0};
-	unsigned long long domid;
-	int r;
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{NULL, 0, NULL, 0},
+	};
+	unsigned domid = XS_ANY_DOMID;
+	struct xs_handle *xs;
+	bool json = false;
+	int c, r;
 
-	if (argc < 2 || strcmp(argv[1], "check"))
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c != 'j')
+			return cli_bad_option();
+		json = true;
+	}
+	if (optind == argc || strcmp(argv[optind], "check"))
 		return cli_usage("expected: check [DOMID]");
-	if (argc > 3)
-		return cli_usage("%s: one DOMID at most", argv[3]);
-	if (argc == 3 && !cli_number(argv[2], 0, MAX_DOMID, &domid))
-		return cli_usage("%s: expected a domain id from 0 to %u", argv[2], MAX_DOMID);
-	w.xs = xs_open(0);
-	if (!w.xs)
+	if (argc - optind > 2)
+		return cli_usage("%s: one DOMID at most", argv[optind + 2]);
+	if (argc - optind == 2 &&
+	    cli_take_number("domain id", argv[optind + 1], XS_MAX_DOMID, &domid))
+		return CLI_USAGE;
+	xs = xs_open(0);
+	if (!xs)
 		return cli_error(CLI_NO_PEER, "xenstore cannot be reached: %s; is this dom0?",
 				 strerror(errno));
-	w.tree = (struct vread_schema_tree){read_node, list_nodes, writable_by, print_problem, &w};
-	r = check(&w, argv[2]);
-	xs_close(w.xs);
+	r = check(xs, domid, json);
+	xs_close(xs);
 	return r;
 }
 
 const struct command command_xenstore = {
 	.name = "xenstore",
 	.run = run_xenstore,
-	.synopsis = "check [DOMID]",
+	.synopsis = "check [--json] [DOMID]",
 	.summary = "Checks xenstore nodes of devices against the schema",
-	.options = "",
+	.options = "  --json   an object: devices, ok and problems\n",
 };

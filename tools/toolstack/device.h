@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xs_device.h - a vread device in xenstore as the toolstack sees it: its two
+ * device.h - a vread device in xenstore as the toolstack sees it: its two
  * directories, made with libxl's permissions and removed in one transaction.
  */
 #ifndef VREAD_XS_DEVICE_H
@@ -21,6 +21,7 @@ struct xs_device_policy {
 	const char *role;
 	const char *allow_datanodes;
 	const char *allow_pools;
+	unsigned limit_queues, limit_pool_pages; /* 0: as many as the backend offers */
 };
 
 /* Connects and fills in the paths; 0, or an exit code after printing what is wrong. */
@@ -29,6 +30,9 @@ void xs_device_done(struct xs_device *d);
 
 /* 0 or negative errno: -EEXIST, -ESRCH no such domain. */
 int xs_device_create(struct xs_device *d, const struct xs_device_policy *policy);
+/* What a negative errno of these functions means, with what xenstored's quotas have to do with it; static
+ * text until the next call. */
+const char *xs_device_error(int r);
 /* Asks backend and frontend to let go. -ENOENT */
 int xs_device_close(struct xs_device *d);
 /* Removes both directories, and their parents where nothing else is in them. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `vread help` and `vread version`. */
+/* help.c - `help` and `version` of a program of commands. */
 #include <getopt.h>
 #include <stdio.h>
 
 #include "base/version.h"
-#include "cli.h"
+#include "cli/cli.h"
 
 static void print_command(const struct command *c)
 {
-	printf("usage: vread %s%s%s\n\n%s.\n", c->name, *c->synopsis ? " " : "", c->synopsis,
-	       c->summary);
+	printf("usage: %s %s%s%s\n\n%s.\n", program.name, c->name, *c->synopsis ? " " : "",
+	       c->synopsis, c->summary);
 	if (*c->options)
 		printf("\n%s", c->options);
 }
@@ -20,11 +20,10 @@ void print_help(const struct command *c)
 		print_command(c);
 		return;
 	}
-	printf("usage: vread COMMAND [ARGUMENT...]\n\n"
-	       "Reads HDFS blocks through the host, and looks after vreadd.\n\n");
-	for (const struct command *const *p = commands; *p; p++)
+	printf("usage: %s COMMAND [ARGUMENT...]\n\n%s\n\n", program.name, program.summary);
+	for (const struct command *const *p = program.commands; *p; p++)
 		printf("  %-9s %s\n", (*p)->name, (*p)->summary);
-	printf("\n'vread help COMMAND' tells more, vread(1) all.\n");
+	printf("\n'%s help COMMAND' tells more, %s all.\n", program.name, program.manual);
 }
 
 static int run_help(int argc, char **argv)
@@ -48,7 +47,7 @@ static int run_version(int argc, char **argv)
 {
 	if (argc > 1)
 		return cli_usage("%s: unexpected argument", argv[1]);
-	puts("vread " VREAD_VERSION);
+	printf("%s " VREAD_VERSION "\n", program.name);
 	return CLI_OK;
 }
 

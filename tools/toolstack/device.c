@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Creates and removes the xenstore directories of a device; see xs_device.h. */
-#include "xs_device.h"
+/* Creates and removes the xenstore directories of a device; see device.h. */
+#include "toolstack/device.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <xen/io/xenbus.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "vread-nodes.h"
 
 int xs_device_init(struct xs_device *d, unsigned domid, unsigned id)
@@ -81,6 +81,12 @@ static bool put_frontend(struct xs_device *d, xs_transaction_t t)
 	       put_number(d, t, d->frontend, VREAD_NODE_STATE, XenbusStateInitialising);
 }
 
+/* A limit that is not set has no node. */
+static bool put_limit(struct xs_device *d, xs_transaction_t t, const char *node, unsigned limit)
+{
+	return !limit || put_number(d, t, d->backend, node, limit);
+}
+
 static bool put_backend(struct xs_device *d, xs_transaction_t t,
 			const struct xs_device_policy *policy)
 {
@@ -91,6 +97,8 @@ static bool put_backend(struct xs_device *d, xs_transaction_t t,
 	       put(d, t, d->backend, VREAD_NODE_ROLE, policy->role) &&
 	       put(d, t, d->backend, VREAD_NODE_ALLOW_DATANODES, policy->allow_datanodes) &&
 	       put(d, t, d->backend, VREAD_NODE_ALLOW_POOLS, policy->allow_pools) &&
+	       put_limit(d, t, VREAD_NODE_LIMIT_QUEUES, policy->limit_queues) &&
+	       put_limit(d, t, VREAD_NODE_LIMIT_POOL_PAGES, policy->limit_pool_pages) &&
 	       put_number(d, t, d->backend, VREAD_NODE_STATE, XenbusStateInitialising);
 }
 
@@ -134,6 +142,21 @@ static int create(struct xs_device *d, xs_transaction_t t, const void *argument)
 int xs_device_create(struct xs_device *d, const struct xs_device_policy *policy)
 {
 	return transact(d, create, policy);
+}
+
+const char *xs_device_error(int r)
+{
+	static char text[160];
+	const char *hint = "";
+
+	if (r == -ENOSPC)
+		hint = ": a quota of xenstored is used up (nodes, or transactions)";
+	else if (r == -E2BIG)
+		hint = ": a value is longer than xenstored's quota allows";
+	else if (r == -EINVAL) /* libxenstore has no name for EQUOTA */
+		hint = "; oxenstored: the domain's quota is used up";
+	snprintf(text, sizeof(text), "%s%s", strerror(-r), hint);
+	return text;
 }
 
 static int begin_close(struct xs_device *d, xs_transaction_t t, const void *argument)

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vread - the command line of vRead: finds the command and runs it. */
+/* main.c - a program of commands: finds the one that is meant and runs it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-
-const struct command *const commands[] = {
-	&command_status,   &command_inspect, &command_blocks, &command_stat,
-	&command_cat,      &command_publish, &command_attach, &command_detach,
-	&command_xenstore, &command_version, &command_help,   NULL,
-};
+#include "cli/cli.h"
 
 static const char *running = "";
 
 const struct command *find_command(const char *name)
 {
-	for (const struct command *const *c = commands; *c; c++)
+	for (const struct command *const *c = program.commands; *c; c++)
 		if (!strcmp((*c)->name, name))
 			return *c;
 	return NULL;
@@ -25,7 +19,7 @@ const struct command *find_command(const char *name)
 
 static void complain(const char *format, va_list ap)
 {
-	fprintf(stderr, "vread%s%s: ", *running ? " " : "", running);
+	fprintf(stderr, "%s%s%s: ", program.name, *running ? " " : "", running);
 	vfprintf(stderr, format, ap);
 	fputc('\n', stderr);
 }
@@ -42,7 +36,7 @@ int cli_error(int code, const char *format, ...)
 
 int cli_bad_option(void)
 {
-	fprintf(stderr, "Try 'vread help%s%s'.\n", *running ? " " : "", running);
+	fprintf(stderr, "Try '%s help%s%s'.\n", program.name, *running ? " " : "", running);
 	return CLI_USAGE;
 }
 
@@ -74,6 +68,16 @@ bool cli_number(const char *text, unsigned long long min, unsigned long long max
 	return true;
 }
 
+int cli_take_number(const char *what, const char *text, unsigned max, unsigned *ret)
+{
+	unsigned long long number;
+
+	if (!cli_number(text, 0, max, &number))
+		return cli_usage("%s %s: expected a number from 0 to %u", what, text, max);
+	*ret = (unsigned)number;
+	return CLI_OK;
+}
+
 /* What people type before they have read anything. */
 static const char *alias(const char *name)
 {
@@ -91,7 +95,7 @@ static int run(const struct command *c, int argc, char **argv)
 	int r;
 
 	running = c->name;
-	snprintf(name, sizeof(name), "vread %s", c->name);
+	snprintf(name, sizeof(name), "%s %s", program.name, c->name);
 	argv[0] = name;
 	r = c->run(argc, argv);
 	if (fflush(stdout) || ferror(stdout))
@@ -99,29 +103,13 @@ static int run(const struct command *c, int argc, char **argv)
 	return r;
 }
 
-/* "vread --endpoint PATH COMMAND" is "vread COMMAND --endpoint PATH"; returns
- * how many arguments that took, or -1. */
-static int take_endpoint(int argc, char **argv)
-{
-	static const char option[] = "--endpoint";
-	size_t n = sizeof(option) - 1;
-
-	if (argc < 2 || strncmp(argv[1], option, n))
-		return 0;
-	if (argv[1][n] == '=')
-		return setenv("VREAD_ENDPOINT", argv[1] + n + 1, 1) ? -1 : 1;
-	if (argv[1][n] || argc < 3)
-		return -1;
-	return setenv("VREAD_ENDPOINT", argv[2], 1) ? -1 : 2;
-}
-
 int main(int argc, char **argv)
 {
 	const struct command *c;
-	int taken = take_endpoint(argc, argv);
+	int taken = program.take_options ? program.take_options(argc, argv) : 0;
 
 	if (taken < 0)
-		return cli_usage("%s: expected --endpoint PATH", argv[1]);
+		return cli_usage("%s: expected %s", argv[1], program.wrong_option);
 	argc -= taken;
 	argv += taken;
 	if (argc < 2) {

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* commands.c - vread, the command line of vRead: its commands and what goes in front of them. */
+#include "commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command *const commands[] = {
+	&command_status,
+	&command_top,
+	&command_trace,
+	&command_metrics,
+	&command_doctor,
+	&command_inspect,
+	&command_blocks,
+	&command_stat,
+	&command_cat,
+	&command_publish,
+	&command_datanode,
+	&command_attach,
+	&command_detach,
+	&command_xenstore,
+	&command_config,
+	&command_reload,
+	&command_version,
+	&command_help,
+	NULL,
+};
+
+/* "vread --endpoint PATH COMMAND" is "vread COMMAND --endpoint PATH"; returns
+ * how many arguments that took, or -1. */
+static int take_endpoint(int argc, char **argv)
+{
+	static const char option[] = "--endpoint";
+	size_t n = sizeof(option) - 1;
+
+	if (argc < 2 || strncmp(argv[1], option, n))
+		return 0;
+	if (argv[1][n] == '=')
+		return setenv("VREAD_ENDPOINT", argv[1] + n + 1, 1) ? -1 : 1;
+	if (argv[1][n] || argc < 3)
+		return -1;
+	return setenv("VREAD_ENDPOINT", argv[2], 1) ? -1 : 2;
+}
+
+const struct program program = {
+	.name = "vread",
+	.summary = "Reads HDFS blocks through the host, and looks after vreadd.",
+	.manual = "vread(1)",
+	.commands = commands,
+	.take_options = take_endpoint,
+	.wrong_option = "--endpoint PATH",
+};

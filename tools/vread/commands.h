@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* commands.h - the commands of vread(1): a file each. */
+#ifndef VREAD_COMMANDS_H
+#define VREAD_COMMANDS_H
+
+#include "cli/cli.h"
+
+extern const struct command command_status, command_inspect, command_blocks, command_stat,
+	command_cat, command_publish, command_datanode, command_attach, command_detach,
+	command_xenstore, command_config, command_reload, command_doctor, command_metrics,
+	command_top, command_trace;
+
+#endif

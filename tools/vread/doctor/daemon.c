@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* vreadd: its configuration, whether it runs, and what it could not do. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../control_client.h"
+#include "../text.h"
+#include "base/version.h"
+#include "checks.h"
+
+/* One finding for each line of what is wrong with the file. */
+static void tell_mistakes(struct doctor *d, char *errors)
+{
+	char *rest = errors;
+
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (*line)
+			doctor_fail(d, "configuration",
+				    "correct it (see vread.conf(5)), then run vread reload: vreadd "
+				    "goes on with the old one until then",
+				    "%s", line);
+}
+
+void check_config(struct doctor *d)
+{
+	char path[PATH_MAX], *errors = NULL, none[] = "out of memory";
+	json_t *problems = NULL;
+	const char *used = d->config_path ?: doctor_path(d, CONFIG_DEFAULT_PATH, path);
+
+	if (config_load(used, &d->config, &problems) == 0) {
+		doctor_ok(d, used, "valid, %zu datanodes, %zu peers", d->config->num_datanodes,
+			  d->config->peers.num_peers);
+		if (!d->config->num_datanodes && !d->config->peers.num_peers)
+			doctor_warn(d, used, "add a section [datanode NAME] for each datanode here",
+				    "names neither datanodes nor peers: nothing can be read");
+	} else {
+		errors = config_problems_text(problems);
+		json_decref(problems);
+		tell_mistakes(d, errors ?: none);
+	}
+	free(errors);
+}
+
+/* As said, as configured, or where it is by default. */
+static const char *socket_path(const struct doctor *d, char buf[PATH_MAX])
+{
+	if (d->socket)
+		return d->socket;
+	if (d->config && d->config->control_socket[0])
+		return doctor_path(d, d->config->control_socket, buf);
+	return doctor_path(d, CONTROL_DEFAULT_SOCKET, buf);
+}
+
+void check_daemon(struct doctor *d)
+{
+	char path[PATH_MAX], *error = NULL;
+	const char *socket = socket_path(d, path), *version;
+
+	if (!d->socket && d->config && !d->config->control_socket[0]) {
+		doctor_skip(d, "vreadd",
+			    "control-socket is empty in vread.conf: it cannot be asked");
+		return;
+	}
+	if (control_try(socket, json_pack("{s:s}", "command", "status"), &d->status, &error)) {
+		doctor_fail(d, "vreadd",
+			    "systemctl start vreadd; if it ends at once: journalctl -u vreadd",
+			    "%s", error ?: "out of memory");
+		free(error);
+		return;
+	}
+	version = text_member(d->status, "version");
+	if (strcmp(version, VREAD_VERSION))
+		doctor_fail(d, "vreadd",
+			    "install both of one release, then systemctl restart vreadd",
+			    "runs version %.32s, but this is vread " VREAD_VERSION, version);
+	else
+		doctor_ok(d, "vreadd", "runs, version %s, pid %" PRId64, version,
+			  text_number(d->status, "pid"));
+}
+
+static void check_port(struct doctor *d, const char *name, const json_t *port)
+{
+	const char *state = text_member(port, "state");
+	const char *error = json_string_value(json_object_get(port, "last_error"));
+	char object[64];
+
+	snprintf(object, sizeof(object), "port %.32s", name);
+	if (!strcmp(state, "off"))
+		doctor_skip(d, object, "is off");
+	else if (!strcmp(state, "on"))
+		doctor_ok(d, object, "is on");
+	else if (d->no_xen)
+		doctor_skip(d, object, "%.64s: no Xen here", state);
+	else
+		doctor_fail(
+			d, object,
+			"is xenstored running, and /dev/xen/* there? then systemctl restart vreadd",
+			"%.64s%s%.512s", state, error ? ": " : "", error ?: "");
+}
+
+void check_ports(struct doctor *d)
+{
+	const char *name;
+	json_t *port;
+
+	if (!d->status) {
+		doctor_skip(d, "ports", "vreadd does not answer");
+		return;
+	}
+	json_object_foreach(json_object_get(d->status, "ports"), name, port)
+	{
+		check_port(d, name, port);
+	}
+}

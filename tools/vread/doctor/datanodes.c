@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Datanodes of this host: their images, what is found in them, and who interprets it.
+ *
+ * The images are looked at here, not only in vreadd's status: it has files open, and only a look
+ * at the path shows that another one is there now.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../text.h"
+#include "checks.h"
+#include "disk/image.h"
+
+/* What vreadd says of a datanode, or NULL. */
+static const json_t *status_of(const struct doctor *d, const char *datanode)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(d->status, "datanodes"), i, entry)
+	{
+		if (!strcmp(text_member(entry, "datanode"), datanode))
+			return entry;
+	}
+	return NULL;
+}
+
+/* ---- images -------------------------------------------------------------------------------- */
+
+/* Whether vreadd has the file open that st is of; true if it does not say. */
+static bool is_the_open_one(const json_t *image, const struct stat *st)
+{
+	const json_t *inode = json_object_get(image, "inode");
+
+	if (!inode)
+		return true;
+	return (ino_t)json_integer_value(inode) == st->st_ino &&
+	       (dev_t)text_number(image, "device") == st->st_dev;
+}
+
+static void check_image(struct doctor *d, const struct config_datanode *n, unsigned i,
+			const json_t *image)
+{
+	const char *warning = json_string_value(json_object_get(image, "warning"));
+	char path[PATH_MAX], remedy[512];
+	const char *file;
+	struct stat st;
+
+	if (!image_spec_split(n->images.path[i], &file))
+		file = n->images.path[i];
+	doctor_path(d, file, path);
+	snprintf(remedy, sizeof(remedy),
+		 "put the image of datanode %.64s there, or correct image in [datanode %.64s] of "
+		 "vread.conf and run vread reload",
+		 n->name, n->name);
+	if (stat(path, &st) < 0)
+		doctor_fail(d, path, remedy, "%s", strerror(errno));
+	else if (access(path, R_OK) < 0)
+		doctor_fail(d, path, "run this as root; is it on NFS with root squashed?", "%s",
+			    strerror(errno));
+	else if (!is_the_open_one(image, &st))
+		doctor_fail(d, path,
+			    "was the disk moved or copied? vreadd looks again within a minute; if "
+			    "the guest's disk is elsewhere now, correct image in vread.conf",
+			    "image moved: vreadd reads inode %" PRId64 ", here is inode %" PRIu64,
+			    text_number(image, "inode"), (uint64_t)st.st_ino);
+	else if (warning)
+		doctor_warn(d, path, "see \"How images are read\" in vreadd(8)", "%.512s", warning);
+	else
+		doctor_ok(d, path, "datanode %.64s, read %.16s", n->name,
+			  text_member(image, "mode"));
+}
+
+void check_images(struct doctor *d)
+{
+	if (!d->config || !d->config->num_datanodes) {
+		doctor_skip(d, "images",
+			    d->config ? "no datanodes are configured here"
+				      : "there is no valid configuration");
+		return;
+	}
+	for (size_t i = 0; i < d->config->num_datanodes; i++) {
+		const struct config_datanode *n = &d->config->datanodes[i];
+		const json_t *images = json_object_get(status_of(d, n->name), "images");
+
+		for (unsigned j = 0; j < n->images.count; j++)
+			check_image(d, n, j, json_array_get(images, j));
+	}
+}
+
+/* ---- what is in them ------------------------------------------------------------------------- */
+
+static void layout_remedy(const json_t *datanode, char remedy[1024])
+{
+	const char *layout = json_string_value(json_object_get(datanode, "layout"));
+
+	if (layout)
+		snprintf(remedy, 1024,
+			 "make the layout anew: vread-provision %.256s -o %.256s; vreadd picks it "
+			 "up",
+			 text_member(json_array_get(json_object_get(datanode, "images"), 0),
+				     "image"),
+			 layout);
+	else
+		snprintf(remedy, 1024,
+			 "has the datanode formatted its directory? is data-dirs the path inside "
+			 "the file system? `vread inspect IMAGE` tells what is there");
+}
+
+static void check_filesystem(struct doctor *d, const char *datanode, const json_t *fs)
+{
+	const char *volume = json_string_value(json_object_get(fs, "volume"));
+	const char *state = text_member(fs, "state");
+	char object[DOCTOR_LINE];
+
+	snprintf(object, sizeof(object), "%.64s, %s %.128s", datanode,
+		 volume ? "volume" : "partition", volume ?: text_member(fs, "partition"));
+	if (!strncmp(state, "refused", 7))
+		doctor_fail(
+			d, object,
+			"see \"File systems in use\" in vreadd(8); its owner may have to repair "
+			"it or mount it otherwise",
+			"%.256s", state);
+	else if (!strncmp(state, "unreadable", 10))
+		doctor_fail(d, object, "is the disk well? journalctl -u vreadd; fsck in the guest",
+			    "%.256s", state);
+	else
+		doctor_ok(d, object, "%.256s", state);
+}
+
+static unsigned count_storages(const json_t *datanode)
+{
+	unsigned n = 0;
+	json_t *fs;
+	size_t i;
+
+	json_array_foreach(json_object_get(datanode, "filesystems"), i, fs)
+	{
+		n += (unsigned)json_array_size(json_object_get(fs, "data-dirs"));
+	}
+	return n;
+}
+
+static void check_datanode(struct doctor *d, const json_t *datanode)
+{
+	const char *name = text_member(datanode, "datanode");
+	const char *state = text_member(datanode, "state");
+	const char *missing = json_string_value(json_object_get(datanode, "missing"));
+	const char *error = json_string_value(json_object_get(datanode, "error"));
+	bool stale = missing && json_object_get(datanode, "layout");
+	char remedy[1024];
+	json_t *fs;
+	size_t i;
+
+	layout_remedy(datanode, remedy);
+	if (error || strcmp(state, "served"))
+		doctor_fail(d, name, remedy, "%.16s: %s%.700s", state,
+			    stale ? "its layout does not fit: " : "",
+			    error ?: missing ?: "nothing was found yet");
+	else if (missing)
+		doctor_fail(d, name, remedy, "not all is served: %.800s", missing);
+	else
+		doctor_ok(d, name, "%.16s, %u storages", state, count_storages(datanode));
+	json_array_foreach(json_object_get(datanode, "filesystems"), i, fs)
+	{
+		check_filesystem(d, name, fs);
+	}
+}
+
+void check_datanodes(struct doctor *d)
+{
+	const json_t *datanodes = json_object_get(d->status, "datanodes");
+	json_t *entry;
+	size_t i;
+
+	if (!json_array_size(datanodes))
+		doctor_skip(d, "datanodes",
+			    d->status ? "vreadd serves none" : "vreadd does not answer");
+	json_array_foreach(datanodes, i, entry)
+	{
+		check_datanode(d, entry);
+	}
+	for (size_t n = 0; d->status && d->config && n < d->config->num_datanodes; n++)
+		if (!status_of(d, d->config->datanodes[n].name))
+			doctor_fail(d, d->config->datanodes[n].name, "vread reload",
+				    "is in vread.conf, but vreadd does not know it yet");
+}
+
+/* ---- parsers ------------------------------------------------------------------------------------ */
+
+void check_parsers(struct doctor *d)
+{
+	unsigned parsers = 0;
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(d->status, "datanodes"), i, entry)
+	{
+		const json_t *parser = json_object_get(entry, "parser");
+		const char *state = text_member(parser, "state");
+		const char *end = json_string_value(json_object_get(parser, "last-end"));
+
+		if (!parser)
+			continue;
+		parsers++;
+		if (strcmp(state, "running"))
+			doctor_fail(
+				d, text_member(entry, "datanode"),
+				"journalctl -u vreadd; is vread-parser installed, and of the same "
+				"release?",
+				"its vread-parser is %.32s%s%.400s", state, end ? ": " : "",
+				end ?: "");
+		else if (end)
+			doctor_warn(
+				d, text_member(entry, "datanode"),
+				"journalctl -u vreadd tells when; if it goes on, fsck in the guest",
+				"its vread-parser ended %" PRId64 " times, last: %.400s",
+				text_number(parser, "restarts"), end);
+		else
+			doctor_ok(d, text_member(entry, "datanode"), "its vread-parser runs");
+	}
+	if (!parsers)
+		doctor_skip(d, "vread-parser", "no datanode is served");
+}
+
+/* ---- libguestfs ----------------------------------------------------------------------------------- */
+
+static bool layouts_are_used(const struct doctor *d)
+{
+	for (size_t i = 0; d->config && i < d->config->num_datanodes; i++)
+		if (d->config->datanodes[i].layout)
+			return true;
+	return false;
+}
+
+void check_provision(struct doctor *d)
+{
+	static const char program[] = "/usr/sbin/vread-provision";
+	char path[PATH_MAX], *out = NULL;
+	int r;
+
+	if (!layouts_are_used(d)) {
+		doctor_skip(d, program, "no datanode has a layout: libguestfs is not needed");
+		return;
+	}
+	doctor_path(d, program, path);
+	if (!doctor_exists(d, program)) {
+		doctor_fail(d, path, "install vread-backend: it makes the layouts of vread.conf",
+			    "is missing");
+		return;
+	}
+	r = doctor_run((char *[]){path, "--version", NULL}, &out);
+	free(out);
+	if (r)
+		doctor_fail(d, path,
+			    "install libguestfs0; `libguestfs-test-tool` tells whether its "
+			    "appliance boots",
+			    "does not start: %s",
+			    r < 0 ? strerror(-r) : "are its libraries installed?");
+	else
+		doctor_ok(d, path, "starts; whether libguestfs boots tells libguestfs-test-tool");
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a guest has: the module, a device, its node, and what dom0 allows.
+ *
+ * A program that uses a UNIX socket instead (a local port) needs none of it.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xen/io/xenbus.h>
+
+#include "cli/cli.h"
+#include "checks.h"
+#include "vread-nodes.h"
+
+#define FRONTEND "device/" VREAD_DEVICE_TYPE "/0" /* below the guest's own directory */
+#define CHANGE_DEVICE                                                                            \
+	"in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with the datanode in "          \
+	"datanodes=, and in "                                                                    \
+	"vread = [ ... ] of its configuration; or without xl-vread: vread detach, vread attach " \
+	"with it in --allow-datanodes"
+
+/* One that is not there yet is judged by its place. */
+static bool is_socket(const struct doctor *d)
+{
+	char buf[PATH_MAX];
+	struct stat st;
+
+	if (stat(doctor_endpoint(d, buf), &st) == 0)
+		return S_ISSOCK(st.st_mode);
+	return d->endpoint && strncmp(d->endpoint, "/dev/", 5) != 0;
+}
+
+void check_guest(struct doctor *d)
+{
+	char type[DOCTOR_LINE];
+
+	d->no_xen = true;
+	if (is_socket(d)) {
+		doctor_skip(d, "/sys/hypervisor/type", "the endpoint is a socket");
+	} else if (!doctor_read_line(d, "/sys/hypervisor/type", type) || strcmp(type, "xen")) {
+		doctor_fail(d, "/sys/hypervisor/type",
+			    "vRead's device is for guests of Xen; on a host use --role dom0",
+			    "this is no guest of Xen");
+	} else {
+		doctor_ok(d, "/sys/hypervisor/type", "a guest of Xen");
+		d->no_xen = false;
+	}
+	d->xs = d->no_xen ? NULL : xs_open(0);
+}
+
+/* ---- the module ------------------------------------------------------------------------ */
+
+static char module_found[PATH_MAX]; /* nftw() has no argument for its callback */
+
+static int look_for_module(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	const char *name = path + ftw->base;
+
+	(void)st;
+	if (type != FTW_F ||
+	    (strncmp(name, "xen-vreadfront.ko", 17) && strncmp(name, "xen_vreadfront.ko", 17)))
+		return 0;
+	snprintf(module_found, sizeof(module_found), "%s", path);
+	return 1;
+}
+
+void check_module(struct doctor *d)
+{
+	char release[DOCTOR_LINE], folder[PATH_MAX], path[PATH_MAX], remedy[512];
+
+	if (d->no_xen) {
+		doctor_skip(d, "xen-vreadfront", "no Xen here, or none is needed");
+		return;
+	}
+	if (doctor_exists(d, "/sys/module/xen_vreadfront")) {
+		doctor_ok(d, "xen-vreadfront", "loaded");
+		return;
+	}
+	d->no_module = true;
+	doctor_kernel(d, release);
+	snprintf(folder, sizeof(folder), "/lib/modules/%s", release);
+	module_found[0] = '\0';
+	if (nftw(doctor_path(d, folder, path), look_for_module, 16, FTW_PHYS) == 1) {
+		doctor_fail(d, "xen-vreadfront",
+			    "modprobe xen-vreadfront; dmesg tells if that fails",
+			    "not loaded; its file is there: %.400s", module_found);
+		return;
+	}
+	snprintf(remedy, sizeof(remedy),
+		 "apt install vread-frontend-dkms linux-headers-%.200s, then modprobe "
+		 "xen-vreadfront; `dkms status` tells if it was not built",
+		 release);
+	doctor_fail(d, "xen-vreadfront", remedy,
+		    "not loaded, and there is no module for this kernel, %.200s", release);
+}
+
+/* ---- the device ------------------------------------------------------------------------- */
+
+static void wrong_state(struct doctor *d, unsigned long long state)
+{
+	if (state == XenbusStateInitialising)
+		doctor_fail(d, FRONTEND, "in dom0: systemctl start vreadd, then `vread doctor`",
+			    "its backend has not begun (Initialising): vreadd does not run there");
+	else if (state == XenbusStateClosing || state == XenbusStateClosed)
+		doctor_fail(d, FRONTEND,
+			    "modprobe -r xen-vreadfront and modprobe it again; `vread doctor` in "
+			    "dom0 tells why it was closed",
+			    "its backend has closed it");
+	else
+		doctor_fail(d, FRONTEND, "modprobe xen-vreadfront; dmesg tells if that fails",
+			    "its backend waits for this guest (state %llu)", state);
+}
+
+/* The backend's directory, to be freed; NULL if xenstore tells of none. */
+static char *backend_dir(const struct doctor *d)
+{
+	return doctor_node(d, FRONTEND, VREAD_NODE_BACKEND);
+}
+
+void check_device(struct doctor *d)
+{
+	char *backend, *text;
+	unsigned long long state = 0;
+
+	if (d->no_xen) {
+		doctor_skip(d, FRONTEND, "no Xen here, or none is needed");
+		return;
+	}
+	if (!d->xs) {
+		doctor_skip(d, FRONTEND, "xenstore cannot be asked (%s); run this as root",
+			    strerror(errno));
+		return;
+	}
+	backend = backend_dir(d);
+	if (!backend) {
+		doctor_fail(d, FRONTEND,
+			    "in dom0: xl-vread attach DOMAIN 'datanodes=NAME ...', or without "
+			    "xl-vread: vread attach DOMAIN --allow-datanodes 'NAME ...'",
+			    "this guest has no vread device");
+		return;
+	}
+	d->has_device = true;
+	text = doctor_node(d, backend, VREAD_NODE_STATE);
+	if (!text || !cli_number(text, 1, 8, &state))
+		doctor_fail(d, FRONTEND, "in dom0: vread detach --force and attach it anew",
+			    "its backend has no state");
+	else if (state != XenbusStateConnected)
+		wrong_state(d, state);
+	else
+		doctor_ok(d, FRONTEND, "connected");
+	free(text);
+	free(backend);
+}
+
+/* ---- the node ------------------------------------------------------------------------------ */
+
+struct person {
+	const char *name;
+	uid_t uid;
+	gid_t groups[256];
+	int count;
+};
+
+static bool find_person(const char *name, struct person *ret)
+{
+	const struct passwd *p = name ? getpwnam(name) : getpwuid(getuid());
+
+	*ret = (struct person){.name = p ? p->pw_name : name ?: "this user", .uid = getuid()};
+	if (!p)
+		return !name;
+	ret->uid = p->pw_uid;
+	ret->count = 256;
+	return getgrouplist(p->pw_name, p->pw_gid, ret->groups, &ret->count) >= 0;
+}
+
+/* Reading and writing, as the kernel judges by owner, group and mode. */
+static bool may_use(const struct person *who, const struct stat *st)
+{
+	if (!who->uid)
+		return true;
+	if (who->uid == st->st_uid)
+		return (st->st_mode & 0600) == 0600;
+	for (int i = 0; i < who->count; i++)
+		if (who->groups[i] == st->st_gid)
+			return (st->st_mode & 0060) == 0060;
+	return (st->st_mode & 0006) == 0006;
+}
+
+static void tell_forbidden(struct doctor *d, const char *node, const struct person *who,
+			   const struct stat *st)
+{
+	const struct group *g = getgrgid(st->st_gid);
+	char remedy[512], group[64];
+
+	snprintf(group, sizeof(group), "%u", st->st_gid);
+	if (g)
+		snprintf(group, sizeof(group), "%.48s", g->gr_name);
+	if (st->st_gid && (st->st_mode & 0060) == 0060)
+		snprintf(remedy, sizeof(remedy),
+			 "usermod -aG %.64s %.64s, then start its processes anew", group,
+			 who->name);
+	else
+		snprintf(remedy, sizeof(remedy),
+			 "is /lib/udev/rules.d/60-vread.rules installed? it gives it to group "
+			 "vread; "
+			 "udevadm trigger %.200s",
+			 node);
+	doctor_fail(d, node, remedy, "user %.64s may not read and write it (mode %04o, group %s)",
+		    who->name, (unsigned)st->st_mode & 07777, group);
+}
+
+void check_node(struct doctor *d)
+{
+	char path[PATH_MAX];
+	const char *node = doctor_endpoint(d, path);
+	struct person who;
+	struct stat st;
+
+	if (stat(node, &st) < 0 && !is_socket(d) && (d->no_xen || d->no_module)) {
+		doctor_skip(d, node, "the module that makes it is not loaded");
+		return;
+	}
+	if (stat(node, &st) < 0) {
+		doctor_fail(d, node,
+			    d->endpoint ? "correct --endpoint, VREAD_ENDPOINT or io.vread.endpoint"
+					: "the module makes it once the guest has a device",
+			    "%s", strerror(errno));
+		return;
+	}
+	if (!find_person(d->user, &who)) {
+		doctor_fail(d, node, "name a user of this system with --user",
+			    "there is no user %.64s", d->user);
+		return;
+	}
+	if (!may_use(&who, &st)) {
+		tell_forbidden(d, node, &who, &st);
+		return;
+	}
+	d->node_usable = true;
+	doctor_ok(d, node, "user %.64s may read and write it%s", who.name,
+		  who.uid || d->user ? "" : "; name another with --user");
+}
+
+/* ---- what dom0 allows ------------------------------------------------------------------------- */
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	while (*list) {
+		size_t n = strcspn(list, " ");
+
+		if (n == length && !strncmp(list, word, n))
+			return true;
+		list += n + strspn(list + n, " ");
+	}
+	return false;
+}
+
+void check_allowed(struct doctor *d)
+{
+	char *backend = d->has_device ? backend_dir(d) : NULL;
+	char *list = backend ? doctor_node(d, backend, VREAD_NODE_ALLOW_DATANODES) : NULL;
+	char *role = backend ? doctor_node(d, backend, VREAD_NODE_ROLE) : NULL;
+
+	if (role && !strcmp(role, "datanode"))
+		d->is_datanode = true;
+	if (!backend)
+		doctor_skip(d, FRONTEND, "xenstore tells of no device");
+	else if (!list || !*list)
+		doctor_fail(d, FRONTEND, CHANGE_DEVICE,
+			    "no datanode is allowed: every open gets EACCES");
+	else if (d->datanode && strcmp(list, "*") && !has_word(list, d->datanode))
+		doctor_fail(d, FRONTEND, CHANGE_DEVICE,
+			    "datanode %.64s is not allowed; allowed are: %.400s", d->datanode,
+			    list);
+	else
+		doctor_ok(d, FRONTEND, "allowed datanodes: %.400s", list);
+	free(role);
+	free(list);
+	free(backend);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Other hosts: this one's certificate, and whether the others answer.
+ *
+ * A peer nothing was asked of yet is idle, which tells nothing: its port is tried.  Nothing is sent.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../text.h"
+#include "checks.h"
+#include "peer/wire/address.h"
+
+#define CONNECT_MS 3000
+#define SOON_DAYS 30
+
+/* ---- certificates -------------------------------------------------------------------------- */
+
+static void check_certificate(struct doctor *d, const char *configured, const char *what)
+{
+	char path[PATH_MAX];
+	FILE *f = fopen(doctor_path(d, configured, path), "re");
+	X509 *x = f ? PEM_read_X509(f, NULL, NULL, NULL) : NULL;
+	int days, seconds;
+
+	if (!f)
+		doctor_fail(d, path, "put it there, or correct [peers] of vread.conf", "%s: %s",
+			    what, strerror(errno));
+	else if (!x)
+		doctor_fail(d, path, "a certificate begins with -----BEGIN CERTIFICATE-----",
+			    "%s: is no certificate in PEM", what);
+	else if (!ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(x)))
+		doctor_fail(d, path, "make it anew", "%s: has no readable date", what);
+	else if (days < 0 || seconds < 0)
+		doctor_fail(d, path, "make it anew, and restart vreadd",
+			    "%s: expired %d days ago; no peer trusts it", what, -days);
+	else if (days < SOON_DAYS)
+		doctor_warn(d, path, "make it anew, and restart vreadd", "%s: expires in %d days",
+			    what, days);
+	else
+		doctor_ok(d, path, "%s: valid for %d days", what, days);
+	X509_free(x);
+	if (f)
+		fclose(f);
+}
+
+void check_certificates(struct doctor *d)
+{
+	if (!d->config || !d->config->peers.line) {
+		doctor_skip(d, "certificates", "no other hosts are configured");
+		return;
+	}
+	check_certificate(d, d->config->peers.certificate, "of this host");
+	check_certificate(d, d->config->peers.ca, "of the authority");
+}
+
+/* ---- peers ------------------------------------------------------------------------------------ */
+
+/* 0, or negative errno. */
+static int try_port(const char *text)
+{
+	struct address address;
+	socklen_t length = sizeof(int);
+	struct pollfd p;
+	int r = 0;
+
+	if (!address_parse(text, &address))
+		return -EINVAL;
+	p.fd = socket(address.socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	p.events = POLLOUT;
+	if (p.fd < 0)
+		return -errno;
+	if (connect(p.fd, (struct sockaddr *)&address.socket, address.length) < 0)
+		r = errno;
+	if (r == EINPROGRESS) {
+		if (poll(&p, 1, CONNECT_MS) != 1)
+			r = ETIMEDOUT;
+		else if (getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &r, &length) < 0)
+			r = errno;
+	}
+	close(p.fd);
+	return -r;
+}
+
+static void check_peer(struct doctor *d, const json_t *peer)
+{
+	const char *address = json_string_value(json_object_get(peer, "address"));
+	const char *error = json_string_value(json_object_get(peer, "last_error"));
+	const char *state = text_member(peer, "state"), *name = text_member(peer, "name");
+	int r;
+
+	if (!strcmp(state, "up")) {
+		doctor_ok(d, name, "up, by %.16s", text_member(peer, "transport"));
+		return;
+	}
+	if (!address || !*address) {
+		doctor_skip(d, name, "has no address: it only asks");
+		return;
+	}
+	r = try_port(address);
+	if (r)
+		doctor_fail(
+			d, name,
+			"does vreadd run there, with listen in [peers]? is the port open between "
+			"the hosts?",
+			"peer down: %.64s: %s", address, strerror(-r));
+	else if (!strcmp(state, "backing off"))
+		doctor_fail(d, name,
+			    "`vread doctor` there; names in certificates are those of [peer NAME], "
+			    "of one authority",
+			    "its port answers, but the last connection failed: %.400s",
+			    error ?: "no reason was told");
+	else
+		doctor_ok(d, name, "%.32s, its port answers", state);
+}
+
+void check_peers(struct doctor *d)
+{
+	const json_t *peers = json_object_get(d->status, "peers");
+	const char *refused = json_string_value(
+		json_object_get(json_object_get(peers, "server"), "last_refused"));
+	json_t *peer;
+	size_t i;
+
+	if (!json_is_object(peers)) {
+		doctor_skip(d, "peers",
+			    d->status ? "no other hosts are configured" : "vreadd does not answer");
+		return;
+	}
+	json_array_foreach(json_object_get(peers, "peers"), i, peer)
+	{
+		check_peer(d, peer);
+	}
+	if (refused)
+		doctor_warn(d, "listen",
+			    "a host that shall ask needs a section [peer NAME] here, and a "
+			    "certificate of that name",
+			    "refused last: %.400s", refused);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `vread reload`: vreadd reads its configuration again, and says what came of it. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "control/config.h"
+#include "control_client.h"
+
+static void print_texts(const char *what, const json_t *texts)
+{
+	const json_t *text;
+	size_t i;
+
+	json_array_foreach(texts, i, text) printf("%s%s\n", what, json_string_value(text));
+}
+
+static int tell_refused(const json_t *answer)
+{
+	const json_t *problem;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "problems"), i, problem)
+		config_problem_print(stdout, problem, "error: ");
+	fflush(stdout);
+	return cli_error(CLI_FAILED, "refused: vreadd goes on as before; see `vread config check`");
+}
+
+static int tell(const json_t *answer)
+{
+	const char *result = json_string_value(json_object_get(answer, "result"));
+	const json_t *changes = json_object_get(answer, "changes");
+	const json_t *restart = json_object_get(answer, "restart");
+
+	if (!result)
+		return cli_error(CLI_FAILED, "the answer names no result");
+	if (strcmp(result, "applied"))
+		return tell_refused(answer);
+	print_texts("", changes);
+	print_texts("needs a restart: ", restart);
+	if (!json_array_size(changes) && !json_array_size(restart))
+		puts("nothing to change");
+	return CLI_OK;
+}
+
+static int reload(const char *socket, bool json)
+{
+	json_t *answer;
+	int r = control_ask(socket, json_pack("{s:s}", "command", "reload"), &answer);
+
+	if (r)
+		return r;
+	if (json) {
+		const char *result = json_string_value(json_object_get(answer, "result"));
+
+		json_dumpf(answer, stdout, JSON_INDENT(2));
+		putchar('\n');
+		r = result && !strcmp(result, "applied") ? CLI_OK : CLI_FAILED;
+	} else {
+		r = tell(answer);
+	}
+	json_decref(answer);
+	return r;
+}
+
+static int run_reload(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 's'},
+		{NULL, 0, NULL, 0},
+	};
+	struct control_options o;
+
+	return control_take_options(argc, argv, options, &o) ?: reload(o.socket, o.json);
+}
+
+const struct command command_reload = {
+	.name = "reload",
+	.run = run_reload,
+	.synopsis = "[--json] [--socket PATH]",
+	.summary = "Makes vreadd read its configuration again",
+	.options =
+		"  --json          the answer as vreadd(8) describes it\n"
+		"  --socket PATH   vreadd's control socket (default " CONTROL_DEFAULT_SOCKET ")\n",
+};

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `vread top`: what vreadd does just now, again and again.
+ *
+ * On a terminal the screen is drawn anew each time, cut to its size, and q ends it; with --batch
+ * tables follow each other.  A vreadd that goes away is waited for.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "control_client.h"
+#include "text.h"
+#include "top_table.h"
+
+#define ENTER "\033[?1049h\033[?25l" /* the other screen, no cursor */
+#define LEAVE "\033[?25h\033[?1049l"
+#define HOME "\033[H"
+#define CLEAR_LINE "\033[2K"
+#define REST_OF_SCREEN "\033[J"
+
+struct top {
+	const char *socket;
+	double delay;              /* seconds */
+	unsigned long long rounds; /* 0: for ever */
+	bool batch;
+	json_t *before, *now;
+	double before_at, now_at; /* monotonic seconds */
+	char *error;              /* why there is no newer document; NULL: there is */
+};
+
+static volatile sig_atomic_t ended, resized;
+
+static void on_signal(int number)
+{
+	if (number == SIGWINCH)
+		resized = 1;
+	else
+		ended = 1;
+}
+
+static double now_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* 0, or an exit code; what is known stays if vreadd does not answer. */
+static int ask(struct top *t)
+{
+	json_t *status;
+	int r;
+
+	free(t->error);
+	t->error = NULL;
+	r = control_try(t->socket, json_pack("{s:s}", "command", "status"), &status, &t->error);
+	if (r)
+		return r;
+	json_decref(t->before);
+	t->before = t->now;
+	t->before_at = t->now_at;
+	t->now = status;
+	t->now_at = now_seconds();
+	return CLI_OK;
+}
+
+static void print(const struct top *t, FILE *out)
+{
+	if (t->error)
+		text_wrap(out, 0, t->error);
+	if (t->now)
+		top_print(out, t->before, t->now, t->now_at - t->before_at);
+}
+
+/* ---- one table after the other ---------------------------------------------------------------- */
+
+static void wait_seconds(double seconds)
+{
+	struct timespec t = {.tv_sec = (time_t)seconds,
+			     .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+	nanosleep(&t, NULL); /* a signal ends it: then all ends */
+}
+
+static int run_batch(struct top *t)
+{
+	int r = ask(t);
+
+	for (unsigned long long n = 0; !r && !ended && (!t->rounds || n < t->rounds); n++) {
+		wait_seconds(t->delay);
+		if (ended)
+			break;
+		r = ask(t);
+		if (r)
+			break;
+		if (n)
+			putchar('\n');
+		print(t, stdout);
+		fflush(stdout);
+	}
+	return r ? cli_error(r, "%s", t->error ?: "out of memory") : CLI_OK;
+}
+
+/* ---- on a terminal --------------------------------------------------------------------------------- */
+
+static void size_of_screen(unsigned *rows, unsigned *columns)
+{
+	struct winsize size;
+
+	*rows = 24;
+	*columns = TEXT_WIDTH;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col) {
+		*rows = size.ws_row;
+		*columns = size.ws_col;
+	}
+}
+
+static unsigned count_lines(const char *text)
+{
+	unsigned n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+/* What does not fit is counted on the last line. */
+static void draw_text(const char *text)
+{
+	unsigned rows, columns, lines = count_lines(text), shown;
+
+	size_of_screen(&rows, &columns);
+	shown = lines <= rows - 1 ? lines : rows > 2 ? rows - 2 : 1;
+	fputs(HOME, stdout);
+	for (unsigned i = 0; i < shown; i++) {
+		size_t n = strcspn(text, "\n");
+
+		printf(CLEAR_LINE "%.*s\r\n", (int)(n < columns ? n : columns), text);
+		text += n + 1;
+	}
+	if (shown < lines)
+		printf(CLEAR_LINE "... %u more lines: make the window higher, or see vread status",
+		       lines - shown);
+	fputs(REST_OF_SCREEN, stdout);
+	fflush(stdout);
+}
+
+static void draw(const struct top *t)
+{
+	size_t length;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &length);
+
+	if (!f)
+		return;
+	print(t, f);
+	fclose(f);
+	draw_text(text);
+	free(text);
+}
+
+/* Until the next round is due; false: it is to end. */
+static bool wait_for_key(const struct top *t)
+{
+	struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+	double due = now_seconds() + t->delay;
+
+	while (!ended) {
+		double left = due - now_seconds();
+		char key;
+
+		if (left <= 0)
+			return true;
+		if (poll(&p, 1, (int)(left * 1000) + 1) > 0 &&
+		    (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q'))
+			return false;
+		if (resized) {
+			resized = 0;
+			draw(t);
+		}
+	}
+	return false;
+}
+
+static int run_screen(struct top *t)
+{
+	struct termios before, raw;
+
+	if (tcgetattr(STDIN_FILENO, &before) < 0)
+		return cli_error(CLI_FAILED, "standard input: is no terminal; use --batch");
+	raw = before;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+	fputs(ENTER, stdout);
+	for (unsigned long long n = 0; !t->rounds || n < t->rounds; n++) {
+		ask(t);
+		draw(t);
+		if (!wait_for_key(t))
+			break;
+	}
+	fputs(LEAVE, stdout);
+	fflush(stdout);
+	tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	return CLI_OK;
+}
+
+/* ---- the command -------------------------------------------------------------------------------------- */
+
+static bool parse_delay(const char *text, double *ret)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	return end != text && !*end && *ret >= 0.1 && *ret <= 3600;
+}
+
+static void catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal}; /* calls are interrupted */
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGWINCH, &action, NULL);
+}
+
+static int run_top(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"batch", no_argument, NULL, 'b'},
+		{"rounds", required_argument, NULL, 'n'},
+		{"delay", required_argument, NULL, 'd'},
+		{"socket", required_argument, NULL, 's'},
+		{NULL, 0, NULL, 0},
+	};
+	struct top t = {.socket = CONTROL_DEFAULT_SOCKET, .delay = 2};
+	int c, r;
+
+	while ((c = getopt_long(argc, argv, "bn:d:", options, NULL)) != -1) {
+		if (c == 'b')
+			t.batch = true;
+		else if (c == 's')
+			t.socket = optarg;
+		else if (c == '?')
+			return cli_bad_option();
+		else if (c == 'n' && !cli_number(optarg, 1, 1000000000, &t.rounds))
+			return cli_usage("--rounds %s: expected a number, at least 1", optarg);
+		else if (c == 'd' && !parse_delay(optarg, &t.delay))
+			return cli_usage("--delay %s: expected seconds, from 0.1 to 3600", optarg);
+	}
+	if (optind < argc)
+		return cli_usage("%s: unexpected argument", argv[optind]);
+	catch_signals();
+	r = t.batch ? run_batch(&t) : run_screen(&t);
+	json_decref(t.before);
+	json_decref(t.now);
+	free(t.error);
+	return r;
+}
+
+const struct command command_top = {
+	.name = "top",
+	.run = run_top,
+	.synopsis = "[-b] [-n ROUNDS] [-d SECONDS] [--socket PATH]",
+	.summary = "Shows what vreadd does just now; q ends it",
+	.options = "  -b, --batch        tables one after the other, for files and pipes\n"
+		   "  -n, --rounds N     end after so many\n"
+		   "  -d, --delay S      seconds between them (default 2)\n"
+		   "  --socket PATH      vreadd's control socket (default " CONTROL_DEFAULT_SOCKET
+		   ")\n",
+};

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables of devices, datanodes and peers per second; see top_table.h. */
+#include "top_table.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+/* Two documents of the same vreadd; before is NULL if there is none such. */
+struct interval {
+	const json_t *before, *now;
+	double seconds;
+};
+
+struct rates {
+	const json_t *device;
+	bool known;
+	double local, remote, reads, opens, errors; /* per second */
+};
+
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+/* The object of that name in an array, or NULL. */
+static const json_t *find_named(const json_t *array, const char *name)
+{
+	json_t *object;
+	size_t i;
+
+	json_array_foreach(array, i, object)
+	{
+		if (!strcmp(text_member(object, "name"), name))
+			return object;
+	}
+	return NULL;
+}
+
+/* Counters only grow: what shrank began anew. */
+static double rate(const struct interval *t, int64_t before, int64_t now)
+{
+	return now > before ? (double)(now - before) / t->seconds : 0;
+}
+
+static double rate_of(const struct interval *t, const json_t *before, const json_t *now,
+		      const char *key)
+{
+	return rate(t, text_number(before, key), text_number(now, key));
+}
+
+static struct rates rates_of(const struct interval *t, const json_t *before, const json_t *now)
+{
+	struct rates r = {.known = before != NULL && t->seconds > 0};
+	double bytes;
+
+	if (!r.known)
+		return r;
+	bytes = rate_of(t, before, now, "bytes");
+	r.remote = rate_of(t, json_object_get(before, "remote"), json_object_get(now, "remote"),
+			   "bytes");
+	r.local = bytes > r.remote ? bytes - r.remote : 0;
+	r.reads = rate_of(t, before, now, "reads");
+	r.opens = rate_of(t, before, now, "opens");
+	r.errors = rate(t, text_sum_errors(before), text_sum_errors(now));
+	return r;
+}
+
+/* "-" if it is not known. */
+static const char *speed(const struct rates *r, double bytes, char buf[TEXT_SIZE])
+{
+	return r->known ? text_size((int64_t)bytes, buf) : "-";
+}
+
+static const char *times(const struct rates *r, double n, char buf[TEXT_SIZE])
+{
+	if (!r->known)
+		return "-";
+	snprintf(buf, TEXT_SIZE, n && n < 10 ? "%.1f" : "%.0f", n);
+	return buf;
+}
+
+/* ---- all of vreadd ------------------------------------------------------------------------------ */
+
+static void print_header(FILE *out, const struct interval *t)
+{
+	const json_t *before = t->before ? json_object_get(t->before, "totals") : NULL;
+	const struct rates r = rates_of(t, before, json_object_get(t->now, "totals"));
+	size_t devices = json_array_size(json_object_get(t->now, "devices"));
+	size_t datanodes = json_array_size(json_object_get(t->now, "datanodes"));
+	int64_t up = text_number(t->now, "uptime_seconds");
+	char local[TEXT_SIZE], remote[TEXT_SIZE], reads[TEXT_SIZE], opens[TEXT_SIZE],
+		errors[TEXT_SIZE];
+
+	fprintf(out, "vreadd %s, up %" PRId64 "d %02d:%02d:%02d, %zu device%s, %zu datanode%s\n",
+		text_member(t->now, "version"), up / 86400, (int)(up / 3600 % 24),
+		(int)(up / 60 % 60), (int)(up % 60), devices, devices == 1 ? "" : "s", datanodes,
+		datanodes == 1 ? "" : "s");
+	fprintf(out, "per second: %s from here, %s from other hosts, %s reads, %s opens\n",
+		speed(&r, r.local, local), speed(&r, r.remote, remote), times(&r, r.reads, reads),
+		times(&r, r.opens, opens));
+	fprintf(out, "            %s errors, after which clients read by TCP%s",
+		times(&r, r.errors, errors), r.errors > 0 ? ":" : "");
+}
+
+/* Which errors, where the line has room for them. */
+static void print_errors(FILE *out, const struct interval *t)
+{
+	const json_t *now = json_object_get(json_object_get(t->now, "totals"), "errors");
+	const json_t *before =
+		t->before ? json_object_get(json_object_get(t->before, "totals"), "errors") : NULL;
+	const char *name;
+	unsigned room = 22;
+	json_t *count;
+
+	json_object_foreach((json_t *)now, name, count)
+	{
+		size_t length = strlen(name) + 1;
+
+		if (!t->before || json_integer_value(count) <= text_number(before, name))
+			continue;
+		if (length > room)
+			break;
+		fprintf(out, " %s", name);
+		room -= (unsigned)length;
+	}
+	fputc('\n', out);
+}
+
+/* ---- devices --------------------------------------------------------------------------------------- */
+
+static int busier_first(const void *a, const void *b)
+{
+	const struct rates *x = a, *y = b;
+	double bytes = (y->local + y->remote) - (x->local + x->remote);
+
+	if (bytes != 0)
+		return bytes > 0 ? 1 : -1;
+	return strcmp(text_member(x->device, "name"), text_member(y->device, "name"));
+}
+
+static void print_device(FILE *out, const struct rates *r)
+{
+	const json_t *counters = json_object_get(r->device, "counters");
+	char local[TEXT_SIZE], remote[TEXT_SIZE], reads[TEXT_SIZE], opens[TEXT_SIZE],
+		errors[TEXT_SIZE];
+
+	fprintf(out, "%-11.11s %-8.8s %-12.12s %8s %8s %8s %7s %5s %5" PRId64 "\n",
+		text_member(r->device, "name"), text_member(r->device, "role"),
+		text_member(r->device, "state"), speed(r, r->local, local),
+		speed(r, r->remote, remote), times(r, r->reads, reads), times(r, r->opens, opens),
+		times(r, r->errors, errors), text_number(counters, "open_handles"));
+}
+
+static void print_devices(FILE *out, const struct interval *t)
+{
+	const json_t *devices = json_object_get(t->now, "devices"), *device;
+	const json_t *before = t->before ? json_object_get(t->before, "devices") : NULL;
+	size_t count = json_array_size(devices), i;
+	struct rates *all = calloc(count + 1, sizeof(*all));
+
+	if (!all)
+		return;
+	json_array_foreach(devices, i, device)
+	{
+		const json_t *then = find_named(before, text_member(device, "name"));
+
+		all[i] = rates_of(t, json_object_get(then, "counters"),
+				  json_object_get(device, "counters"));
+		all[i].device = device;
+	}
+	qsort(all, count, sizeof(*all), busier_first);
+	fprintf(out, "\n%-11s %-8s %-12s %8s %8s %8s %7s %5s %5s\n", "DEVICE", "ROLE", "STATE",
+		"HERE/s", "REMOTE/s", "READS/s", "OPENS/s", "ERR/s", "OPEN");
+	for (i = 0; i < count; i++)
+		print_device(out, &all[i]);
+	free(all);
+}
+
+/* ---- datanodes and peers --------------------------------------------------------------------------- */
+
+/* The state of each of its file systems, without its reason, as far as there is room. */
+static void filesystem_states(const json_t *datanode, char *line, size_t room)
+{
+	json_t *fs;
+	size_t i, used = 0;
+
+	line[0] = '\0';
+	json_array_foreach(json_object_get(datanode, "filesystems"), i, fs)
+	{
+		const char *state = text_member(fs, "state");
+
+		if (used < room)
+			used += (size_t)snprintf(line + used, room - used, "%s%.*s",
+						 used ? ", " : "", (int)strcspn(state, ":"), state);
+	}
+	if (!used)
+		snprintf(line, room, "-");
+}
+
+static void print_datanodes(FILE *out, const struct interval *t)
+{
+	char states[TEXT_WIDTH - 39];
+	json_t *datanode;
+	size_t i;
+
+	fprintf(out, "\n%-16s %-8s %9s   %s\n", "DATANODE", "STATE", "WITHDRAWN", "FILE SYSTEMS");
+	json_array_foreach(json_object_get(t->now, "datanodes"), i, datanode)
+	{
+		filesystem_states(datanode, states, sizeof(states));
+		fprintf(out, "%-16.16s %-8.8s %9" PRId64 "   %s\n",
+			text_member(datanode, "datanode"), text_member(datanode, "state"),
+			text_number(json_object_get(datanode, "published"), "withdrawn"), states);
+	}
+}
+
+static void print_peer(FILE *out, const struct interval *t, const json_t *before,
+		       const json_t *peer)
+{
+	struct rates there =
+		rates_of(t, json_object_get(before, "asked"), json_object_get(peer, "asked"));
+	struct rates here =
+		rates_of(t, json_object_get(before, "answered"), json_object_get(peer, "answered"));
+	char read_there[TEXT_SIZE], read_here[TEXT_SIZE];
+
+	fprintf(out, "%-16.16s %-13.13s %-9.9s %11s %10s %6" PRId64 " %8" PRId64 "\n",
+		text_member(peer, "name"), text_member(peer, "state"),
+		text_member(peer, "transport"), speed(&there, there.local, read_there),
+		speed(&here, here.local, read_here), text_number(peer, "under_way"),
+		text_number(peer, "failures"));
+}
+
+/* Nothing where no other hosts are configured. */
+static void print_peers(FILE *out, const struct interval *t)
+{
+	const json_t *peers = json_object_get(json_object_get(t->now, "peers"), "peers"), *peer;
+	const json_t *before =
+		t->before ? json_object_get(json_object_get(t->before, "peers"), "peers") : NULL;
+	size_t i;
+
+	if (!json_array_size(peers))
+		return;
+	fprintf(out, "\n%-16s %-13s %-9s %11s %10s %6s %8s\n", "PEER", "STATE", "TRANSPORT",
+		"WE READ/s", "IT READS/s", "QUEUED", "FAILURES");
+	json_array_foreach(peers, i, peer)
+	{
+		print_peer(out, t, find_named(before, text_member(peer, "name")), peer);
+	}
+}
+
+void top_print(FILE *out, const json_t *before, const json_t *now, double seconds)
+{
+	struct interval t = {.before = before, .now = now, .seconds = seconds};
+
+	/* Another process counts from zero. */
+	if (before && text_number(before, "pid") != text_number(now, "pid"))
+		t.before = NULL;
+	print_header(out, &t);
+	print_errors(out, &t);
+	print_devices(out, &t);
+	print_datanodes(out, &t);
+	print_peers(out, &t);
+}
