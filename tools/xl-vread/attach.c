@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `xl-vread attach` and `detach`: devices of a domain that runs, kept in its record, so that it has
+ * them after a reboot, too.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "datanode.h"
+#include "domains.h"
+#include "record.h"
+#include "toolstack/attach.h"
+#include "toolstack/device.h"
+
+enum { OPTION_ID = 1000, OPTION_WAIT, OPTION_FORCE };
+
+struct options {
+	unsigned id, wait;
+	bool force;
+};
+
+static int take_option(struct options *o, int option, const char *value)
+{
+	switch (option) {
+	case OPTION_ID:
+		return cli_take_number("--id", value, 255, &o->id);
+	case OPTION_WAIT:
+		return cli_take_number("--wait", value, MAX_WAIT, &o->wait);
+	case OPTION_FORCE:
+		o->force = true;
+		return CLI_OK;
+	default:
+		return cli_bad_option();
+	}
+}
+
+static int parse(struct options *o, const struct option *options, int argc, char **argv)
+{
+	int c, r = CLI_OK;
+
+	while (!r && (c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		r = take_option(o, c, optarg);
+	return r;
+}
+
+static int find(const char *name, struct domain *ret)
+{
+	struct xs_handle *xs = xs_open(0);
+	int r;
+
+	if (!xs)
+		return cli_error(CLI_NO_PEER,
+				 "xenstore: cannot connect (%m); this works in dom0, as root");
+	r = domain_find(xs, name, ret);
+	xs_close(xs);
+	return r;
+}
+
+/* ---- attach ---------------------------------------------------------------------- */
+
+static int add(struct specs *s, const char *text)
+{
+	char *error = NULL;
+	int r = specs_add(s, text, &error);
+
+	if (r)
+		r = cli_usage("'%s': %s", text, error ? error : strerror(-r));
+	free(error);
+	return r;
+}
+
+/* What the last one of s makes the domain; if that fails it is as it was. */
+static int equip(struct xs_device *d, const struct domain *domain, struct specs *s, unsigned wait)
+{
+	const struct spec *added = &s->spec[s->count - 1];
+	int r = device_attach(d, &added->policy, wait) ?: record_write(domain, s);
+
+	if (r || !added->data_dirs)
+		return r;
+	r = datanode_follow(domain);
+	if (r) {
+		specs_remove(s, added->id);
+		record_write(domain, s);
+		device_detach(d, 0, true);
+	}
+	return r;
+}
+
+static int attach(const struct domain *domain, const char *text, unsigned wait)
+{
+	struct specs s;
+	struct xs_device d;
+	int r = record_read(domain, &s);
+
+	if (!r)
+		r = add(&s, text) ?: datanode_check(&s);
+	if (r) {
+		specs_free(&s);
+		return r;
+	}
+	r = xs_device_init(&d, domain->domid, s.spec[s.count - 1].id);
+	if (!r) {
+		r = datanode_settle(d.xs, domain, &s) ?: equip(&d, domain, &s, wait);
+		xs_device_done(&d);
+	}
+	specs_free(&s);
+	return r;
+}
+
+static int run_attach(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"wait", required_argument, NULL, OPTION_WAIT},
+		{NULL, 0, NULL, 0},
+	};
+	struct options o = {0};
+	struct domain d;
+	int r = parse(&o, options, argc, argv);
+
+	if (!r && argc - optind != 2)
+		r = cli_usage("expected a domain and a device as in vread = [ \"...\" ], not %d "
+			      "arguments",
+			      argc - optind);
+	if (!r)
+		r = find(argv[optind], &d);
+	return r ?: attach(&d, argv[optind + 1], o.wait);
+}
+
+/* ---- detach ------------------------------------------------------------------------ */
+
+static int detach(const struct domain *domain, const struct options *o)
+{
+	struct xs_device d;
+	struct specs s;
+	int r = record_read(domain, &s);
+
+	/* First, or `watch` would make it anew. */
+	if (!r && specs_remove(&s, o->id))
+		r = record_write(domain, &s) ?: datanode_follow(domain);
+	specs_free(&s);
+	if (r)
+		return r;
+	r = xs_device_init(&d, domain->domid, o->id);
+	if (r)
+		return r;
+	r = device_detach(&d, o->wait, o->force);
+	xs_device_done(&d);
+	return r;
+}
+
+static int run_detach(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"id", required_argument, NULL, OPTION_ID},
+		{"wait", required_argument, NULL, OPTION_WAIT},
+		{"force", no_argument, NULL, OPTION_FORCE},
+		{NULL, 0, NULL, 0},
+	};
+	struct options o = {.wait = 10};
+	struct domain d;
+	int r = parse(&o, options, argc, argv);
+
+	if (!r && argc - optind != 1)
+		r = cli_usage("expected one domain, not %d arguments", argc - optind);
+	if (!r)
+		r = find(argv[optind], &d);
+	return r ?: detach(&d, &o);
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.run = run_attach,
+	.synopsis = "[OPTION...] DOMAIN DEVICE",
+	.summary = "Gives a running domain one more device",
+	.options = "  --wait SECONDS   until it is connected (default: do not wait)\n",
+};
+
+const struct command command_detach = {
+	.name = "detach",
+	.run = run_detach,
+	.synopsis = "[OPTION...] DOMAIN",
+	.summary = "Takes a device from a domain, for good",
+	.options = "  --id N           number of the device (default 0)\n"
+		   "  --wait SECONDS   how long to wait until it is closed (default 10)\n"
+		   "  --force          remove it even if it did not close\n",
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* commands.c - xl-vread: domains with vread devices, around an xl that knows nothing of them. */
+#include "commands.h"
+
+static const struct command *const commands[] = {
+	&command_create,  &command_check,
+	&command_attach,  &command_detach,
+	&command_list,    &command_reboot,
+	&command_restore, &command_migrate,
+	&command_receive, &command_watch,
+	&command_turbo,   &command_version,
+	&command_help,    NULL,
+};
+
+const struct program program = {
+	.name = "xl-vread",
+	.summary = "Gives xl's domains the vread devices their configuration asks for (in dom0).",
+	.manual = "xl-vread(8)",
+	.commands = commands,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* commands.h - the commands of xl-vread(8): a file each. */
+#ifndef XL_VREAD_COMMANDS_H
+#define XL_VREAD_COMMANDS_H
+
+#include <stdbool.h>
+
+#include "cli/cli.h"
+
+#define MAX_WAIT 86400U /* s */
+
+/* -p and --wait SECONDS, up to the first word that is no option (optind).  An exit code, after
+ * saying what is wrong. */
+int take_paused_and_wait(int argc, char **argv, bool *paused, unsigned *wait);
+
+extern const struct command command_create, command_check, command_attach, command_detach,
+	command_list, command_reboot, command_restore, command_migrate, command_receive,
+	command_watch, command_turbo;
+
+#endif

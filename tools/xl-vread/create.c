@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `xl-vread create` and `check`: a domain whose configuration has a key vread.
+ *
+ * xl makes the domain, paused; then its record is written and its devices are made; then it runs.  A
+ * mistake in vread is found before there is a domain, and one that is found later ends the
+ * domain again: it would run without what it was configured with.
+ */
+#include <getopt.h> /* optind */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "datanode.h"
+#include "domain_config.h"
+#include "domains.h"
+#include "provision.h"
+#include "record.h"
+#include "xl.h"
+
+struct options {
+	bool paused;
+	unsigned wait;
+	const char *path;
+	char **lines; /* KEY=VALUE */
+	int num_lines;
+	char **of_xl; /* behind -- */
+	int num_of_xl;
+};
+
+/* ---- the command line ------------------------------------------------------------ */
+
+/* CONFIG [KEY=VALUE...] [-- XL-OPTION...]; `at` is where options of ours ended. */
+static int take_words(struct options *o, int argc, char **argv, int at)
+{
+	if (at == argc || strcmp(argv[at - 1], "--") == 0)
+		return cli_usage("expected a domain's configuration file");
+	o->path = argv[at++];
+	o->lines = argv + at;
+	while (at < argc && strcmp(argv[at], "--") != 0) {
+		if (!strchr(argv[at], '='))
+			return cli_usage("%s: expected KEY=VALUE, or xl's options behind --",
+					 argv[at]);
+		o->num_lines++;
+		at++;
+	}
+	if (at < argc) {
+		o->of_xl = argv + at + 1;
+		o->num_of_xl = argc - at - 1;
+	}
+	return CLI_OK;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	int r = take_paused_and_wait(argc, argv, &o->paused, &o->wait);
+
+	return r ?: take_words(o, argc, argv, optind);
+}
+
+/* ---- making it --------------------------------------------------------------------- */
+
+static int xl_create(const struct options *o)
+{
+	const char **words = calloc((size_t)(o->num_lines + o->num_of_xl) + 4, sizeof(*words));
+	int n = 0, r;
+
+	if (!words)
+		return cli_error(CLI_FAILED, "out of memory");
+	words[n++] = "create";
+	words[n++] = "-p";
+	for (int i = 0; i < o->num_of_xl; i++)
+		words[n++] = o->of_xl[i];
+	words[n++] = o->path;
+	for (int i = 0; i < o->num_lines; i++)
+		words[n++] = o->lines[i];
+	r = xl_command(words, "xl create");
+	free(words);
+	return r;
+}
+
+/* The paused domain becomes what its configuration says, and nothing of an earlier one remains. */
+static int equip(struct xs_handle *xs, const struct options *o, const struct domain *d,
+		 struct specs *s)
+{
+	unsigned made;
+	int r = datanode_settle(xs, d, s);
+
+	if (!r)
+		r = record_write(d, s);
+	if (!r)
+		r = datanode_follow(d);
+	if (!r)
+		r = provision(d, s, &made);
+	return r || o->paused ? r : xl_domain("unpause", d->domid);
+}
+
+/* As if it had not been. */
+static void end(const struct domain *d)
+{
+	provision_forget(d);
+	xl_domain("destroy", d->domid);
+}
+
+static int make(struct xs_handle *xs, const struct options *o, struct domain_config *c)
+{
+	struct domain d;
+	int r = xl_create(o);
+
+	if (!r)
+		r = domain_find(xs, c->name, &d);
+	if (r)
+		return r;
+	r = equip(xs, o, &d, &c->devices);
+	if (r) {
+		end(&d);
+		return cli_error(r, "domain %s was ended again", d.name);
+	}
+	return o->wait ? provision_wait(&d, &c->devices, o->wait) : CLI_OK;
+}
+
+static int connect_and_make(const struct options *o, struct domain_config *c)
+{
+	struct xs_handle *xs = xs_open(0);
+	int r;
+
+	if (!xs)
+		return cli_error(CLI_NO_PEER,
+				 "xenstore: cannot connect (%m); this works in dom0, as root");
+	r = make(xs, o, c);
+	xs_close(xs);
+	return r;
+}
+
+static int run_create(int argc, char **argv)
+{
+	struct options o = {0};
+	struct domain_config c;
+	int r = parse(&o, argc, argv);
+
+	if (!r && o.paused && o.wait)
+		r = cli_usage("--paused, --wait: a domain that does not run connects to nothing");
+	if (!r)
+		r = domain_config_read(o.path, o.lines, o.num_lines, &c);
+	if (r)
+		return r;
+	r = datanode_check(&c.devices);
+	if (!r)
+		r = connect_and_make(&o, &c);
+	domain_config_free(&c);
+	return r;
+}
+
+/* ---- check --------------------------------------------------------------------------- */
+
+static int run_check(int argc, char **argv)
+{
+	struct options o = {0};
+	struct domain_config c;
+	int r = parse(&o, argc, argv);
+
+	if (!r)
+		r = domain_config_read(o.path, o.lines, o.num_lines, &c);
+	if (r)
+		return r;
+	r = datanode_check(&c.devices);
+	printf("%s: %u vread device%s\n", c.name, c.devices.count, c.devices.count == 1 ? "" : "s");
+	for (unsigned i = 0; i < c.devices.count; i++) {
+		const struct spec *s = &c.devices.spec[i];
+
+		printf("  %u: %s, datanodes %s, pools %s", s->id, s->policy.role,
+		       s->policy.allow_datanodes, s->policy.allow_pools);
+		if (s->policy.limit_queues)
+			printf(", at most %u queues", s->policy.limit_queues);
+		if (s->policy.limit_pool_pages)
+			printf(", at most %u pool pages", s->policy.limit_pool_pages);
+		putchar('\n');
+		if (s->data_dirs)
+			printf("     data directories %s, on disks %s\n", s->data_dirs,
+			       s->disks ?: "it may write to");
+	}
+	domain_config_free(&c);
+	return r;
+}
+
+const struct command command_create = {
+	.name = "create",
+	.run = run_create,
+	.synopsis = "[OPTION...] CONFIG [KEY=VALUE...] [-- XL-OPTION...]",
+	.summary = "Creates a domain with the devices of its vread = [ ... ]",
+	.options = "  -p, --paused     leave it paused\n"
+		   "  --wait SECONDS   until its devices are connected (default: do not wait)\n",
+};
+
+const struct command command_check = {
+	.name = "check",
+	.run = run_check,
+	.synopsis = "CONFIG [KEY=VALUE...]",
+	.summary = "Tells what a domain's configuration says of vread",
+	.options = "",
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * disks.c - see disks.h.
+ *
+ * What libxl writes (xl-disk-configuration(5)): `dev` is the disk's name, `mode` r or w,
+ * `device-type` disk or cdrom.  Who serves it is the directory's name:
+ *
+ *   vbd     blkback: `params` is the path of a block device or of a file that a hotplug script puts
+ *           a loop device on; of another script's disk it is a name that script understands, and
+ *           `physical-device-path` the device it came to.  The bytes are the disk's: raw.
+ *   qdisk   qemu: `params` is FORMAT:PATH, with aio for raw.
+ *   vbd3    tapdisk: `tapdisk-params`, or `params`, likewise.
+ */
+#include "disks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "disk/image.h"
+
+#define BACKENDS "/local/domain/0/backend"
+#define MAX_DEVICE 0xffffffffU
+
+static const char *const kinds[] = {"vbd", "qdisk", "vbd3"};
+#define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* NULL: it is not there, or no text. */
+static char *value_of(struct xs_handle *xs, const char *directory, const char *node)
+{
+	char path[160], *value;
+	unsigned length;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, node);
+	value = xs_read(xs, XBT_NULL, path, &length);
+	if (value && strlen(value) == length)
+		return value;
+	free(value);
+	return NULL;
+}
+
+/* ---- what it is an image of -------------------------------------------------------- */
+
+/* What would be cut from a line of vread.conf(5), or be another line, is refused. */
+static bool fits_value(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f || *c == ';')
+			return false;
+	return true;
+}
+
+static void refuse(struct disk *d, const char *what, const char *why)
+{
+	if (asprintf(&d->problem, "'%s': %s", what, why) < 0)
+		d->problem = NULL;
+}
+
+/* params: for messages. */
+static void set_image(struct disk *d, const char *params, const char *format, const char *path)
+{
+	const char *known;
+	char *image;
+
+	if (asprintf(&image, "%s:%s", format, path) < 0)
+		return;
+	if (!image_spec_split(image, &known))
+		refuse(d, params, "vreadd does not read disks of this format");
+	else if (path[0] != '/')
+		refuse(d, params, "expected a file or a block device of this host, by its path");
+	else if (!fits_value(path))
+		refuse(d, params,
+		       "blanks, ';' and control characters cannot stand in vreadd's "
+		       "configuration: rename it, or make a link to it");
+	else
+		d->image = image;
+	if (!d->image)
+		free(image);
+}
+
+static void of_blkback(struct xs_handle *xs, const char *directory, struct disk *d)
+{
+	char *params = value_of(xs, directory, "params");
+	bool is_path = params && params[0] == '/';
+	char *device = is_path ? NULL : value_of(xs, directory, "physical-device-path");
+
+	set_image(d, params ?: "", "raw", device ?: params ?: "");
+	free(params);
+	free(device);
+}
+
+static void of_formats(struct xs_handle *xs, const char *directory, struct disk *d)
+{
+	char *params =
+		value_of(xs, directory, "tapdisk-params") ?: value_of(xs, directory, "params");
+	size_t length = params ? strcspn(params, ":/") : 0;
+	char *format = strndup(params ?: "", length);
+
+	if (!params || params[length] != ':')
+		refuse(d, params ?: "", "expected FORMAT:PATH");
+	else if (format)
+		set_image(d, params, strcmp(format, "aio") ? format : "raw", params + length + 1);
+	free(format);
+	free(params);
+}
+
+/* ---- all of them ------------------------------------------------------------------------ */
+
+static bool is(const char *value, const char *expected)
+{
+	return value && strcmp(value, expected) == 0;
+}
+
+static void free_disk(struct disk *d)
+{
+	free(d->name);
+	free(d->image);
+	free(d->problem);
+}
+
+static int add(struct xs_handle *xs, const char *kind, const char *directory, struct disks *ret)
+{
+	struct disk d = {.name = value_of(xs, directory, "dev")}, *grown;
+	char *mode = value_of(xs, directory, "mode");
+	char *type = value_of(xs, directory, "device-type");
+
+	d.writable = is(mode, "w") && !is(type, "cdrom");
+	free(mode);
+	free(type);
+	if (!d.name) /* half made, or half gone */
+		return 0;
+	if (strcmp(kind, "vbd") == 0)
+		of_blkback(xs, directory, &d);
+	else
+		of_formats(xs, directory, &d);
+	grown = reallocarray(ret->disk, ret->count + 1, sizeof(*grown));
+	if (grown)
+		ret->disk = grown;
+	if (!grown || (!d.image && !d.problem)) {
+		free_disk(&d);
+		return -ENOMEM;
+	}
+	grown[ret->count++] = d;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+	unsigned long long m = 0, n = 0;
+
+	cli_number(*x, 0, MAX_DEVICE, &m);
+	cli_number(*y, 0, MAX_DEVICE, &n);
+	return m < n ? -1 : m > n;
+}
+
+static int add_kind(struct xs_handle *xs, const char *kind, unsigned domid, struct disks *ret)
+{
+	char directory[96], device[128], **ids;
+	unsigned count;
+	int r = 0;
+
+	snprintf(directory, sizeof(directory), BACKENDS "/%s/%u", kind, domid);
+	ids = xs_directory(xs, XBT_NULL, directory, &count);
+	if (!ids)
+		return errno == ENOENT ? 0 : -errno;
+	qsort(ids, count, sizeof(*ids), by_number);
+	for (unsigned i = 0; i < count && !r; i++) {
+		if (snprintf(device, sizeof(device), "%s/%s", directory, ids[i]) <
+		    (int)sizeof(device))
+			r = add(xs, kind, device, ret);
+	}
+	free(ids);
+	return r;
+}
+
+int disks_read(struct xs_handle *xs, unsigned domid, struct disks *ret)
+{
+	int r = 0;
+
+	*ret = (struct disks){0};
+	for (unsigned i = 0; i < NUM_KINDS && !r; i++)
+		r = add_kind(xs, kinds[i], domid, ret);
+	if (r)
+		disks_free(ret);
+	return r;
+}
+
+void disks_free(struct disks *d)
+{
+	for (unsigned i = 0; i < d->count; i++)
+		free_disk(&d->disk[i]);
+	free(d->disk);
+	*d = (struct disks){0};
+}
+
+const struct disk *disks_find(const struct disks *d, const char *name)
+{
+	for (unsigned i = 0; i < d->count; i++)
+		if (strcmp(d->disk[i].name, name) == 0)
+			return &d->disk[i];
+	return NULL;
+}

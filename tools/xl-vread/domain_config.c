@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* domain_config.c - see domain_config.h. */
+#include "domain_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libxlutil.h>
+
+#include "cli/cli.h"
+
+#define MAX_BYTES (1L << 20)
+
+/* The file with the lines behind it, as xl puts them together. */
+static int put_together(const char *path, char *const *lines, int num_lines, char **ret,
+			size_t *ret_length)
+{
+	FILE *file = fopen(path, "re"), *out;
+	char buffer[4096];
+	size_t n;
+
+	if (!file)
+		return cli_error(CLI_FAILED, "%s: cannot open: %m", path);
+	out = open_memstream(ret, ret_length);
+	while (out && (n = fread(buffer, 1, sizeof(buffer), file)) && ftell(out) <= MAX_BYTES)
+		fwrite(buffer, 1, n, out);
+	if (ferror(file) || !out) {
+		int r = cli_error(CLI_FAILED, "%s: cannot read: %m", path);
+
+		fclose(file);
+		if (out)
+			fclose(out);
+		return r;
+	}
+	fclose(file);
+	for (int i = 0; i < num_lines; i++)
+		fprintf(out, "\n%s", lines[i]);
+	fputc('\n', out);
+	if (fclose(out))
+		return cli_error(CLI_FAILED, "out of memory");
+	if (*ret_length > (size_t)MAX_BYTES)
+		return cli_error(CLI_FAILED, "%s: expected at most %ld bytes", path, MAX_BYTES);
+	return CLI_OK;
+}
+
+static int take_device(const char *path, const char *entry, int number, struct specs *ret)
+{
+	char *error = NULL;
+	int r = specs_add(ret, entry, &error);
+
+	if (r)
+		cli_error(CLI_FAILED, "%s: vread[%d] '%s': %s", path, number, entry,
+			  error ? error : strerror(-r));
+	free(error);
+	return r ? CLI_FAILED : CLI_OK;
+}
+
+static int take_devices(const char *path, const XLU_Config *parsed, struct specs *ret)
+{
+	XLU_ConfigList *list;
+	int count, r = xlu_cfg_get_list(parsed, "vread", &list, &count, 1);
+
+	if (r == ESRCH)
+		return CLI_OK;
+	if (r)
+		return cli_error(CLI_FAILED, "%s: vread: expected a list: vread = [ \"...\" ]",
+				 path);
+	for (int i = 0; i < count; i++) {
+		const char *entry = xlu_cfg_get_listitem(list, i);
+
+		if (!entry)
+			return cli_error(CLI_FAILED, "%s: vread[%d]: expected a string", path, i);
+		r = take_device(path, entry, i, ret);
+		if (r)
+			return r;
+	}
+	return CLI_OK;
+}
+
+static int take_parsed(const char *path, const XLU_Config *parsed, struct domain_config *ret)
+{
+	const char *name;
+
+	if (xlu_cfg_get_string(parsed, "name", &name, 1))
+		return cli_error(CLI_FAILED, "%s: name: expected the domain's name", path);
+	ret->name = strdup(name);
+	if (!ret->name)
+		return cli_error(CLI_FAILED, "out of memory");
+	return take_devices(path, parsed, &ret->devices);
+}
+
+int domain_config_read(const char *path, char *const *lines, int num_lines,
+		       struct domain_config *ret)
+{
+	char *text = NULL;
+	size_t length = 0;
+	XLU_Config *parsed;
+	int r;
+
+	*ret = (struct domain_config){0};
+	r = put_together(path, lines, num_lines, &text, &length);
+	if (r) {
+		free(text);
+		return r;
+	}
+	parsed = xlu_cfg_init(stderr, path);
+	if (!parsed)
+		r = cli_error(CLI_FAILED, "out of memory");
+	else if (xlu_cfg_readdata(parsed, text, (int)length)) /* it has told why */
+		r = cli_error(CLI_FAILED, "%s: expected a configuration as xl.cfg(5) has it", path);
+	else
+		r = take_parsed(path, parsed, ret);
+	if (parsed)
+		xlu_cfg_destroy(parsed);
+	free(text);
+	if (r)
+		domain_config_free(ret);
+	return r;
+}
+
+void domain_config_free(struct domain_config *c)
+{
+	free(c->name);
+	c->name = NULL;
+	specs_free(&c->devices);
+}

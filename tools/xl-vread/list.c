@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `xl-vread list`: the devices of all domains, those that are and those that ought to be. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "datanode.h"
+#include "domains.h"
+#include "record.h"
+
+static const char *state_name(unsigned state)
+{
+	static const char *const names[] = {"missing",     "starting",      "waiting",
+					    "initialised", "connected",     "closing",
+					    "closed",      "reconfiguring", "reconfigured"};
+
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
+}
+
+/* Of all domains and devices; false: it could not be read, which was told. */
+static bool print_domain(const struct domain *domain)
+{
+	struct specs s;
+
+	if (record_read(domain, &s))
+		return false;
+	for (unsigned i = 0; i < s.count; i++) {
+		const struct spec *spec = &s.spec[i];
+		struct xs_device d;
+
+		if (xs_device_init(&d, domain->domid, spec->id))
+			break;
+		printf("%-24s %5u %3u  %-8s %-13s %s\n", domain->name, domain->domid, spec->id,
+		       spec->policy.role, state_name(xs_device_state(&d)),
+		       spec->policy.allow_datanodes);
+		xs_device_done(&d);
+	}
+	specs_free(&s);
+	return true;
+}
+
+static int run_list(int argc, char **argv)
+{
+	struct domain *domains;
+	struct xs_handle *xs;
+	int count, r = CLI_OK;
+
+	if (argc > 1)
+		return cli_usage("%s: unexpected argument", argv[1]);
+	xs = xs_open(0);
+	count = xs ? domains_list(xs, &domains) : -errno;
+	if (count < 0) {
+		xs_close(xs);
+		return cli_error(CLI_NO_PEER,
+				 "xenstore: cannot connect (%s); this works in dom0, as root",
+				 strerror(-count));
+	}
+	printf("%-24s %5s %3s  %-8s %-13s %s\n", "Name", "ID", "Dev", "Role", "State", "Datanodes");
+	for (int i = 0; i < count; i++)
+		if (!print_domain(&domains[i]))
+			r = CLI_FAILED;
+	free(domains);
+	if (datanode_list(xs))
+		r = CLI_FAILED;
+	xs_close(xs);
+	return r;
+}
+
+const struct command command_list = {
+	.name = "list",
+	.run = run_list,
+	.synopsis = "",
+	.summary = "Lists the domains' devices and their states",
+	.options = "",
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* provision.c - see provision.h. */
+#include "provision.h"
+
+#include <errno.h>
+#include <xen/io/xenbus.h>
+
+#include "cli/cli.h"
+#include "datanode.h"
+#include "record.h"
+
+/* One that is there was made by whoever was quicker: the one who creates the domain, or `watch`. */
+static int make(const struct domain *domain, const struct spec *s, unsigned *made)
+{
+	struct xs_device d;
+	int r = xs_device_init(&d, domain->domid, s->id);
+
+	if (r)
+		return r;
+	r = xs_device_create(&d, &s->policy);
+	if (r && r != -EEXIST)
+		cli_error(CLI_FAILED, "%s: cannot create: %s", d.backend, xs_device_error(r));
+	*made += r == 0;
+	xs_device_done(&d);
+	return r && r != -EEXIST ? CLI_FAILED : CLI_OK;
+}
+
+int provision(const struct domain *d, const struct specs *s, unsigned *ret_made)
+{
+	int r = datanode_concerns(s) ? datanode_follow(d) : CLI_OK;
+
+	*ret_made = 0;
+	for (unsigned i = 0; i < s->count && !r; i++)
+		r = make(d, &s->spec[i], ret_made);
+	return r;
+}
+
+int provision_recorded(const struct domain *d, struct specs *ret)
+{
+	unsigned made;
+	int r = record_read(d, ret);
+
+	if (r)
+		return r;
+	r = provision(d, ret, &made);
+	if (r)
+		specs_free(ret);
+	return r;
+}
+
+int provision_forget(const struct domain *d)
+{
+	static const struct specs none;
+
+	return record_write(d, &none) ?: datanode_follow(d);
+}
+
+static int wait_connected(const struct domain *domain, const struct spec *s, unsigned seconds)
+{
+	struct xs_device d;
+	int r = xs_device_init(&d, domain->domid, s->id);
+
+	if (r)
+		return r;
+	if (xs_device_wait(&d, XenbusStateConnected, false, seconds))
+		r = cli_error(CLI_FAILED,
+			      "%s: not connected within %u s (state %u); is vreadd running here "
+			      "and xen-vreadfront loaded in the guest?",
+			      d.backend, seconds, xs_device_state(&d));
+	xs_device_done(&d);
+	return r;
+}
+
+int provision_wait(const struct domain *d, const struct specs *s, unsigned seconds)
+{
+	int r = CLI_OK;
+
+	for (unsigned i = 0; i < s->count && !r; i++)
+		r = wait_connected(d, &s->spec[i], seconds);
+	return r;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `xl-vread reboot`: what `xl-vread watch` does for any domain that reboots, for one, and with an end
+ * that can be waited for.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "commands.h"
+#include "domains.h"
+#include "provision.h"
+#include "xl.h"
+
+#define COMES_BACK 300U /* s; a guest's services stop in that time */
+
+struct options {
+	unsigned wait;
+	const char *domain;
+};
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"wait", required_argument, NULL, 'w'},
+		{NULL, 0, NULL, 0},
+	};
+	int c, r = CLI_OK;
+
+	while (!r && (c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		r = c == 'w' ? cli_take_number("--wait", optarg, MAX_WAIT, &o->wait)
+			     : cli_bad_option();
+	if (!r && argc - optind != 1)
+		r = cli_usage("expected one domain, not %d arguments", argc - optind);
+	if (!r)
+		o->domain = argv[optind];
+	return r;
+}
+
+static time_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* Waits for the domain that has `old`'s UUID after it. */
+static int wait_for_next(struct xs_handle *xs, const struct domain *old, struct domain *ret)
+{
+	struct pollfd fd = {.fd = xs_fileno(xs), .events = POLLIN};
+	time_t end = now() + COMES_BACK;
+	unsigned count;
+
+	while (!domain_find_next(xs, old, ret)) {
+		if (now() >= end)
+			return cli_error(
+				CLI_FAILED,
+				"domain %s: not back within %u s; does its configuration say "
+				"on_reboot=\"restart\"?",
+				old->name, COMES_BACK);
+		if (poll(&fd, 1, 1000) > 0)
+			free(xs_read_watch(xs, &count));
+	}
+	return CLI_OK;
+}
+
+static int reboot_domain(struct xs_handle *xs, const struct options *o)
+{
+	struct domain old, new;
+	struct specs s = {0};
+	int r = domain_find(xs, o->domain, &old);
+
+	if (!r)
+		r = xl_domain("reboot", old.domid);
+	if (!r)
+		r = wait_for_next(xs, &old, &new);
+	if (!r)
+		r = provision_recorded(&new, &s);
+	if (!r && o->wait)
+		r = provision_wait(&new, &s, o->wait);
+	specs_free(&s);
+	return r;
+}
+
+static int run_reboot(int argc, char **argv)
+{
+	struct options o = {0};
+	struct xs_handle *xs;
+	int r = parse(&o, argc, argv);
+
+	if (r)
+		return r;
+	xs = xs_open(0);
+	if (!xs || !xs_watch(xs, "@introduceDomain", "domain"))
+		r = cli_error(CLI_NO_PEER,
+			      "xenstore: cannot connect (%m); this works in dom0, as root");
+	else
+		r = reboot_domain(xs, &o);
+	xs_close(xs);
+	return r;
+}
+
+const struct command command_reboot = {
+	.name = "reboot",
+	.run = run_reboot,
+	.synopsis = "[OPTION...] DOMAIN",
+	.summary = "Reboots a domain, and gives it its devices again",
+	.options =
+		"  --wait SECONDS   until they are connected (default: until the domain is back)\n",
+};

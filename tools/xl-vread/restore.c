@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `xl-vread restore`: a saved domain with the devices its record says.
+ *
+ * A guest that wakes up looks at once whether its devices are there, and loses one that is not.  So xl
+ * leaves the domain paused until it has them.
+ */
+#include <getopt.h> /* optind */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "domains.h"
+#include "provision.h"
+#include "saved_file.h"
+#include "xl.h"
+
+struct options {
+	bool paused;
+	unsigned wait;
+	const char *path;
+	char **of_xl; /* behind -- */
+	int num_of_xl;
+};
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	int r = take_paused_and_wait(argc, argv, &o->paused, &o->wait);
+
+	if (r)
+		return r;
+	if (optind == argc || strcmp(argv[optind - 1], "--") == 0)
+		return cli_usage("expected a file that 'xl save' wrote");
+	o->path = argv[optind++];
+	if (optind < argc && strcmp(argv[optind], "--") != 0)
+		return cli_usage("%s: unexpected argument; options of xl go behind --",
+				 argv[optind]);
+	if (optind < argc) {
+		o->of_xl = argv + optind + 1;
+		o->num_of_xl = argc - optind - 1;
+	}
+	if (o->paused && o->wait)
+		return cli_usage(
+			"--paused, --wait: a domain that does not run connects to nothing");
+	return CLI_OK;
+}
+
+static int xl_restore(const struct options *o)
+{
+	const char **words = calloc((size_t)o->num_of_xl + 4, sizeof(*words));
+	int n = 0, r;
+
+	if (!words)
+		return cli_error(CLI_FAILED, "out of memory");
+	words[n++] = "restore";
+	words[n++] = "-p";
+	for (int i = 0; i < o->num_of_xl; i++)
+		words[n++] = o->of_xl[i];
+	words[n++] = o->path;
+	r = xl_command(words, "xl restore");
+	free(words);
+	return r;
+}
+
+static int run(const struct options *o, const struct domain *d)
+{
+	struct specs s = {0};
+	int r = provision_recorded(d, &s);
+
+	if (r)
+		return cli_error(r, "domain %s (%u) was left paused", d->name, d->domid);
+	if (!o->paused)
+		r = xl_domain("unpause", d->domid);
+	if (!r && o->wait)
+		r = provision_wait(d, &s, o->wait);
+	specs_free(&s);
+	return r;
+}
+
+static int run_restore(int argc, char **argv)
+{
+	struct options o = {0};
+	char uuid[DOMAIN_UUID];
+	struct xs_handle *xs;
+	struct domain d;
+	int r = parse(&o, argc, argv);
+
+	if (!r)
+		r = saved_file_uuid(o.path, uuid);
+	if (r)
+		return r;
+	xs = xs_open(0);
+	if (!xs)
+		return cli_error(CLI_NO_PEER,
+				 "xenstore: cannot connect (%m); this works in dom0, as root");
+	r = xl_restore(&o);
+	if (!r && !domain_find_uuid(xs, uuid, &d))
+		r = cli_error(CLI_FAILED, "%s: no domain of UUID %s after xl restore", o.path,
+			      uuid);
+	xs_close(xs);
+	return r ?: run(&o, &d);
+}
+
+const struct command command_restore = {
+	.name = "restore",
+	.run = run_restore,
+	.synopsis = "[OPTION...] FILE [-- XL-OPTION...]",
+	.summary = "Restores a domain that 'xl save' saved, with its devices",
+	.options = "  -p, --paused     leave it paused\n"
+		   "  --wait SECONDS   until its devices are connected (default: do not wait)\n",
+};

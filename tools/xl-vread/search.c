@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * search.c - see search.h.
+ *
+ * Only the paths of what was found are taken: with them vreadd finds the rest by itself, now and
+ * whenever the disks change.  They are names the guest chose, and what could not stand in a
+ * configuration is refused.
+ */
+#include "search.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "layout/layout.h"
+#include "run.h"
+#include "spec.h"
+
+#define NAME_THEM "name them in the domain's configuration: data-dirs=/dfs/data"
+
+static int provision(const char *const *images, unsigned num, const char *layout)
+{
+	const char **words = calloc(num + 4, sizeof(*words));
+	int r;
+
+	if (!words)
+		return cli_error(CLI_FAILED, "out of memory");
+	words[0] = "vread-provision";
+	words[1] = "-o";
+	words[2] = layout;
+	memcpy(words + 3, images, num * sizeof(*images));
+	r = run_program(words);
+	free(words);
+	if (r < 0)
+		return cli_error(CLI_FAILED, "vread-provision: cannot run: %s; " NAME_THEM,
+				 strerror(-r));
+	return r ? cli_error(CLI_FAILED,
+			     "data-dirs=auto: vread-provision failed: exit code %d; " NAME_THEM, r)
+		 : CLI_OK;
+}
+
+/* The same directory may be on several disks. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += length)
+		if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ' '))
+			return true;
+	return false;
+}
+
+static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
+{
+	size_t used = strlen(list);
+
+	if (!spec_data_dir_valid(path))
+		return cli_error(CLI_FAILED,
+				 "data-dirs=auto: the disks have one at '%s', which cannot stand "
+				 "in vreadd's configuration: rename it there",
+				 path);
+	if (has_word(list, path))
+		return CLI_OK;
+	if (used + strlen(path) + 1 > SPEC_MAX_DATA_DIRS)
+		return cli_error(
+			CLI_FAILED,
+			"data-dirs=auto: the paths of all have more than %d characters; "
+			"use a layout of vread-provision(8) and a section in vread.conf(5)",
+			SPEC_MAX_DATA_DIRS);
+	sprintf(list + used, "%s%s", used ? " " : "", path);
+	return CLI_OK;
+}
+
+static int collect(const char *layout_file, char **ret)
+{
+	char list[SPEC_MAX_DATA_DIRS + 1] = "", *error = NULL;
+	struct image_layout *layout;
+	int r = CLI_OK;
+
+	if (layout_load(layout_file, &layout, &error)) {
+		r = cli_error(CLI_FAILED, "%s", error ?: "out of memory");
+		free(error);
+		return r;
+	}
+	for (unsigned i = 0; i < layout->num_filesystems && !r; i++)
+		for (unsigned j = 0; j < layout->filesystems[i].num_data_dirs && !r; j++)
+			r = add_path(layout->filesystems[i].data_dirs[j].path, list);
+	layout_free(layout);
+	if (!r && !list[0])
+		r = cli_error(CLI_FAILED, "data-dirs=auto: the disks have none; " NAME_THEM);
+	if (r)
+		return r;
+	*ret = strdup(list);
+	return *ret ? CLI_OK : cli_error(CLI_FAILED, "out of memory");
+}
+
+int search_data_dirs(const char *const *images, unsigned num, char **ret)
+{
+	char folder[] = P_tmpdir "/xl-vread-XXXXXX", layout[PATH_MAX];
+	int r;
+
+	if (!mkdtemp(folder))
+		return cli_error(CLI_FAILED, "%s: cannot create: %m", folder);
+	snprintf(layout, sizeof(layout), "%s/layout.json", folder);
+	r = provision(images, num, layout) ?: collect(layout, ret);
+	unlink(layout);
+	rmdir(folder);
+	return r;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `xl-vread watch`: a service.  Whenever a domain appears, be it after a reboot, out of a file, or from
+ * another host, it gets the devices its record says.
+ *
+ * xenstored tells of each domain that is introduced; which of them lacks a device is looked up then.
+ * Looking again where nothing lacks changes nothing, so it does not matter how often it is told.
+ *
+ * A datanode's disks come after it has been introduced, and may come and go while it runs: each is told
+ * of when its backend directory is written, and that domain is looked at again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "domains.h"
+#include "provision.h"
+#include "record.h"
+
+#define BACKENDS "/local/domain/0/backend"
+#define TOKEN_DOMAIN "domain"
+#define TOKEN_DISK "disk"
+
+/* What cannot be done is told, and keeps nobody else from his devices. */
+static void equip(const struct domain *d)
+{
+	struct specs s;
+	unsigned made;
+
+	if (record_read(d, &s))
+		return;
+	provision(d, &s, &made);
+	if (made) {
+		printf("domain %s (%u): %u device%s made\n", d->name, d->domid, made,
+		       made == 1 ? "" : "s");
+		fflush(stdout);
+	}
+	specs_free(&s);
+}
+
+static int look(struct xs_handle *xs)
+{
+	struct domain *domains;
+	int count = domains_list(xs, &domains);
+
+	if (count < 0)
+		return cli_error(CLI_FAILED, "xenstore: cannot list domains: %s", strerror(-count));
+	for (int i = 0; i < count; i++)
+		equip(&domains[i]);
+	free(domains);
+	return CLI_OK;
+}
+
+/* Of path: BACKENDS/KIND/DOMID/DEVICE/params, which a disk's directory has one of. */
+static void look_at_disk(struct xs_handle *xs, const char *path)
+{
+	struct domain d;
+	unsigned domid;
+	int end = 0;
+
+	if (sscanf(path, BACKENDS "/%*[^/]/%u/%*[^/]/params%n", &domid, &end) == 1 && end &&
+	    !path[end] && domain_get(xs, domid, &d))
+		equip(&d);
+}
+
+static int take_event(struct xs_handle *xs)
+{
+	unsigned count;
+	char **event = xs_read_watch(xs, &count);
+	int r = CLI_OK;
+
+	if (!event)
+		return CLI_OK;
+	if (strcmp(event[XS_WATCH_TOKEN], TOKEN_DOMAIN) == 0)
+		r = look(xs);
+	else
+		look_at_disk(xs, event[XS_WATCH_PATH]);
+	free(event);
+	return r;
+}
+
+static bool watch_all(struct xs_handle *xs)
+{
+	static const char *const kinds[] = {"vbd", "qdisk", "vbd3"};
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		snprintf(path, sizeof(path), BACKENDS "/%s", kinds[i]);
+		if (!xs_watch(xs, path, TOKEN_DISK))
+			return false;
+	}
+	return xs_watch(xs, "@introduceDomain", TOKEN_DOMAIN);
+}
+
+static int signal_fd(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Until a signal ends it. */
+static int serve(struct xs_handle *xs, int signals)
+{
+	struct pollfd fds[] = {{.fd = xs_fileno(xs), .events = POLLIN},
+			       {.fd = signals, .events = POLLIN}};
+	int r = look(xs);
+
+	sd_notify(0, "READY=1");
+	while (!r) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return cli_error(CLI_FAILED, "poll: %m");
+		if (fds[1].revents)
+			return CLI_OK;
+		if (!fds[0].revents)
+			continue;
+		r = take_event(xs);
+	}
+	return r;
+}
+
+static int run_watch(int argc, char **argv)
+{
+	struct xs_handle *xs;
+	int signals, r;
+
+	if (argc > 1)
+		return cli_usage("%s: unexpected argument", argv[1]);
+	xs = xs_open(0);
+	if (!xs || !watch_all(xs)) {
+		r = cli_error(CLI_NO_PEER,
+			      "xenstore: cannot connect (%m); this works in dom0, as root");
+		xs_close(xs);
+		return r;
+	}
+	signals = signal_fd();
+	r = signals < 0 ? cli_error(CLI_FAILED, "signalfd: %m") : serve(xs, signals);
+	if (signals >= 0)
+		close(signals);
+	xs_close(xs);
+	return r;
+}
+
+const struct command command_watch = {
+	.name = "watch",
+	.run = run_watch,
+	.synopsis = "",
+	.summary = "Gives domains their devices as they appear; a service",
+	.options = "",
+};
