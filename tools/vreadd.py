@@ -4,13 +4,16 @@
     with Vreadd({"dn1": DataDirs(image, ["/dfs/data"])}, variant="asan") as daemon:
         subprocess.run(["build/asan/vread", "--endpoint", daemon.endpoint, ...])
 
-A datanode may also be (image, layout); `publish` names those that may be spoken for here.
+A datanode may also be (image, layout); `publish` names those that may be spoken for here, `allow`
+those that may be read; `sections` is more of its configuration.
 
 Its folder is temporary: UNIX socket paths are short.  end() or kill() and start() again make it
 a restart: the endpoint is the same.
 """
 
+import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -21,8 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-START_TIMEOUT = 30
-STOP_TIMEOUT = 30
+# Others use this machine, and a sanitizer has its work to do in the end.
+START_TIMEOUT = 120
+STOP_TIMEOUT = 120
 
 
 class VreaddError(RuntimeError):
@@ -33,6 +37,24 @@ def process_cpu_seconds(pid):
     """CPU time of a process so far, its ended threads included, to the nanosecond."""
     # The process-wide CPU clock of another process: clock_getcpuclockid(3).
     return time.clock_gettime(~pid << 3 | 2)
+
+
+def stop_process(pid):
+    """SIGSTOP; returns when every thread has stopped: with each it takes its own time."""
+    os.kill(pid, signal.SIGSTOP)
+    tasks = Path(f"/proc/{pid}/task")
+    deadline = time.monotonic() + STOP_TIMEOUT
+    while not all(_stopped(task) for task in tasks.iterdir()):
+        if time.monotonic() > deadline:
+            raise VreaddError(f"process {pid}: runs on {STOP_TIMEOUT} s after SIGSTOP")
+        time.sleep(0.002)
+
+
+def _stopped(task):
+    """Or ended: a thread may meanwhile."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return ") T " in (task / "stat").read_text()
+    return True
 
 
 @dataclass(frozen=True)
@@ -52,9 +74,11 @@ class DataDirs:
 
 
 class Vreadd:
-    def __init__(self, datanodes, variant="release", publish=()):
+    def __init__(self, datanodes, variant="release", publish=(), allow=("*",), sections=""):
         self.datanodes = datanodes  # name -> DataDirs or (image, layout)
         self.publish = publish
+        self.allow = allow
+        self.sections = sections
         self.binary = REPOSITORY / "build" / variant / "vreadd"
         self._process = None
         self._directory = None
@@ -137,7 +161,7 @@ class Vreadd:
 
     def suspend(self):
         """It hangs, until resume()."""
-        self._process.send_signal(signal.SIGSTOP)
+        stop_process(self.pid)
 
     def resume(self):
         self._process.send_signal(signal.SIGCONT)
@@ -151,6 +175,14 @@ class Vreadd:
         command += ["--socket", self.control_socket]
         return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
+    def ask(self, command, **request):
+        """What the control socket answers."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(START_TIMEOUT)
+            s.connect(self.control_socket)
+            s.sendall(json.dumps({"command": command, **request}).encode() + b"\n")
+            return json.loads(s.makefile().read())
+
     def cpu_seconds(self):
         return process_cpu_seconds(self.pid)
 
@@ -161,12 +193,12 @@ class Vreadd:
     def _config(self):
         text = f"[vreadd]\ncontrol-socket = {self.control_socket}\n"
         text += "[xen]\nenabled = no\n"
-        text += f"[local]\nsocket = {self.endpoint}\nallow-datanodes = *\n"
+        text += f"[local]\nsocket = {self.endpoint}\nallow-datanodes = {' '.join(self.allow)}\n"
         if self.publish:
             text += f"publish-datanodes = {' '.join(self.publish)}\n"
         for name, datanode in self.datanodes.items():
             text += f"[datanode {name}]\n{_image_lines(datanode)}"
-        return text
+        return text + self.sections
 
     def _wait_for_socket(self):
         deadline = time.monotonic() + START_TIMEOUT

@@ -23,6 +23,7 @@ from tools.images.layout import write_layout
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STORAGE = "DS-1"
+PUBLISHER = "publish-datanodes = dn1\n"  # in [local]
 SIZES = {  # block id: bytes
     1073741825: 9 * 1024 * 1024 + 333,
     1073741826: 70_000,
@@ -82,7 +83,7 @@ class Daemon:
             return f"data-dirs = {' '.join(image.data_dirs)}"
         return f"layout = {image.layout}"
 
-    def wait_until(self, condition, seconds=20):
+    def wait_until(self, condition, seconds=60):
         deadline = time.monotonic() + seconds
         while not condition():
             assert self.process.poll() is None, f"vreadd ended:\n{self.log()}"
@@ -112,8 +113,9 @@ class Daemon:
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def memory_kib(self):
+        """Its own: what there is of files (libraries, say) depends on who else has them."""
         text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
-        return int(text.split("Pss:")[1].split()[0])
+        return sum(int(text.split(f"{kind}:")[1].split()[0]) for kind in ("Pss_Anon", "Pss_Shmem"))
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
@@ -139,6 +141,23 @@ def open_block(front, block, **arguments):
     response = front.open(block.id, block.genstamp, POOL, [STORAGE], **arguments)
     assert response.status == 0, errno.errorcode[-response.status]
     return response.handle
+
+
+def open_status(front, block, token=b"", storages=(STORAGE,)):
+    """What OPEN is answered; a handle is closed again."""
+    response = front.open(block.id, block.genstamp, POOL, storages, token)
+    if response.status == 0:
+        front.close_handle(response.handle)
+    return response.status
+
+
+def second_datanode(folder, image):
+    """A datanode whose image shows the storage id `DS-2`: configuration lines."""
+    text = image.layout.read_text()
+    assert STORAGE in text
+    layout = folder / "second.json"
+    layout.write_text(text.replace(STORAGE, "DS-2"))
+    return f"[datanode dn2]\nimage = {image.path}\nlayout = {layout}\n"
 
 
 def cpu_seconds(daemon):

@@ -21,12 +21,22 @@ from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
 BLOCK_SIZE = 1 << 20
-TIMEOUT_MS = 1500
-SERVED_TIMEOUT = 60
+# What answers later, on however busy a machine, is taken for hung.
+TIMEOUT_MS = 5000
+SERVED_TIMEOUT = 120
 TOKEN_SECONDS = 60  # the shortest there is
+HELD = "/held"  # nobody else opens its blocks, so that their tokens are looked at
 PATIENCE = {"timeout_ms": TIMEOUT_MS, "backoff_ms": 200}
 KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
-FSDATASET = "io.vread.datanode.VreadFsDatasetFactory"
+
+
+def publishing_to(endpoint):
+    """What makes a datanode publish there, however slowly that answers on a busy machine."""
+    return {
+        "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
+        "io.vread.endpoint": endpoint,
+        "io.vread.publisher.timeout.ms": "5000",
+    }
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,8 @@ class Mode:
             "dfs.namenode.replication.considerLoad": "false",
             # A client that has tried every replica pauses before it tries them again.
             "dfs.client.retry.window.base": "50",
+            # On a busy machine it takes long until another NameNode is active.
+            "dfs.client.failover.max.attempts": "100",
             # A file's next block waits until the NameNode has heard of the last one.
             "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         }
@@ -82,9 +94,9 @@ class Bed:
 
     def hold_streams(self):
         """Opens one with each client, to be read when their tokens are long expired."""
-        self.held_since = time.monotonic()
         for by in ("stock", "vread"):
-            self.client.do("hold", name=by, by=by)
+            self.client.do("hold", name=by, by=by, file=HELD)
+        self.held_since = time.monotonic()
 
     def wait_until_tokens_expired(self):
         time.sleep(max(0, self.held_since + TOKEN_SECONDS + 5 - time.monotonic()))
@@ -174,10 +186,7 @@ def _start(stack, mode, cluster, folder, served):
     vreadd = Vreadd(cluster.served(*served), variant=mode.variant, publish=publish)
     stack.enter_context(vreadd)
     for name in publish:
-        cluster.datanode(name).conf = {
-            "dfs.datanode.fsdataset.factory": FSDATASET,
-            "io.vread.endpoint": vreadd.endpoint,
-        }
+        cluster.datanode(name).conf = publishing_to(vreadd.endpoint)
     cluster.start()
     properties = vread_properties(vreadd.endpoint, **PATIENCE)
     client = HadoopClient(cluster, properties, folder / "client.log", publishers=publish)

@@ -24,6 +24,7 @@ JNI = REPOSITORY / "build" / "release" / "libvread_jni.so"
 MAIN = "io.vread.check.Client"
 HEAP_MIB = 256
 TIMEOUT = 300
+STOP_TIMEOUT = 120
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 LINT = "-Xlint:all,-classfile,-processing,-path,-serial"
 
@@ -123,7 +124,7 @@ class HadoopClient:
         if self._process:
             self._process.stdin.close()
             try:
-                self._process.wait(30)
+                self._process.wait(STOP_TIMEOUT)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

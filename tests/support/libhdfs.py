@@ -25,7 +25,8 @@ from tools.vreadd import REPOSITORY, DataDirs, Vreadd
 
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
-STATISTICS_TIMEOUT = 20
+NOT_LOADED = "Unable to load io.vread.hdfs.VreadReplicaAccessorBuilder"
+STATISTICS_TIMEOUT = 60
 RUN_TIMEOUT = 120
 
 
@@ -42,7 +43,7 @@ class LibhdfsPrograms:
         self._directory = Path(directory)
 
     def run(self, command, vread, properties=None):
-        """The statistics are those that tell as many bytes as were read, as soon as they do."""
+        """The statistics are those that tell that all was read by vRead, as soon as they do."""
         folder = Path(tempfile.mkdtemp(dir=self._directory))
         environment = os.environ | self._environment(folder, vread, properties or {})
         with (
@@ -52,7 +53,7 @@ class LibhdfsPrograms:
             ) as process,
         ):
             content = process.stdout.read()
-            statistics = self._statistics(process, folder / "statistics", len(content))
+            statistics = self._statistics(process, folder, len(content)) if vread else None
             process.stdin.close()
             code = process.wait(RUN_TIMEOUT)
         text = (folder / "log").read_text(errors="replace")
@@ -85,18 +86,18 @@ class LibhdfsPrograms:
         }
 
     @staticmethod
-    def _statistics(process, file, size):
-        """Those of all that was read, or of whatever was when they stopped changing; None: there
-        is no file two of its intervals after the reading."""
+    def _statistics(process, folder, size):
+        """Those of all that was read, or of whatever was in the end; None: Hadoop says that it has
+        no plug-in, and there is no file."""
         deadline = time.monotonic() + STATISTICS_TIMEOUT
-        patience = time.monotonic() + 3
         found = None
         while time.monotonic() < deadline and process.poll() is None:
             with contextlib.suppress(FileNotFoundError):
-                found = json.loads(file.read_text())
-            if found and found["hdfs"]["bytes"] >= size:
+                found = json.loads((folder / "statistics").read_text())
+            # Bytes by vRead are looked at first, and may be of a moment before.
+            if found and found["vread"]["bytes"] >= found["hdfs"]["bytes"] >= size:
                 return found
-            if not found and time.monotonic() > patience:
+            if not found and NOT_LOADED in (folder / "log").read_text(errors="replace"):
                 return None
             time.sleep(0.1)
         return found

@@ -27,7 +27,7 @@ MAX_READ = 4 << 20
 ENTRY = 64
 RING_HEADER = 64
 
-OPEN, READ, CLOSE, STAT, PUBLISH = 1, 2, 3, 4, 5
+OPEN, READ, CLOSE, STAT, PUBLISH, KEYS = 1, 2, 3, 4, 5, 6
 FINALIZED, APPEND, TRUNCATE, DELETE = 1, 2, 3, 4
 
 HELLO = struct.Struct("=IIIHH4I")
@@ -35,6 +35,7 @@ WELCOME = struct.Struct("=IIiIHH3I")
 REQUEST = struct.Struct("=HBBIII48s")
 OPEN_PART = struct.Struct("=qQQI5I")
 PUBLISH_PART = struct.Struct("=qQQII4I")
+KEYS_PART = struct.Struct("=II10I")
 READ_PART = struct.Struct("=QI9I")
 RESPONSE = struct.Struct("=HBBiII16s")
 BLOCK_PART = struct.Struct("=QQ")
@@ -88,6 +89,10 @@ def open_part(block_id, genstamp, data_length, visible_length=0, reserved=(0, 0,
 
 def publish_part(block_id, genstamp, data_length, event, length=0, reserved=(0, 0, 0, 0)):
     return PUBLISH_PART.pack(block_id, genstamp, length, data_length, event, *reserved)
+
+
+def keys_part(data_length, tokens, reserved=(0,) * 10):
+    return KEYS_PART.pack(data_length, tokens, *reserved)
 
 
 def read_part(offset, length, reserved=(0,) * 9):
@@ -155,7 +160,7 @@ class Queue:
 
 
 class LocalFront:
-    def __init__(self, path, pool_pages=64, queues=1, order=0, timeout=20.0):
+    def __init__(self, path, pool_pages=64, queues=1, order=0, timeout=60.0):
         self.timeout = timeout
         self.pool_pages = pool_pages
         self.next_id = 0
@@ -304,6 +309,17 @@ class LocalFront:
         self.pool[page * PAGE : page * PAGE + len(data)] = data
         part = publish_part(block_id, genstamp, len(data), event)
         return self.call(PUBLISH, queue, pool_page=page, pool_pages=pages, part=part)
+
+    def keys(self, pool_id, storage_id, keys, tokens=1, page=0):
+        """The status; keys as block_token.Key packs them."""
+        data = open_data(pool_id, [storage_id], b"".join(key.packed() for key in keys))
+        return self.keys_raw(data, tokens, page)
+
+    def keys_raw(self, data, tokens=1, page=0):
+        pages = max(1, -(-len(data) // PAGE))
+        self.pool[page * PAGE : page * PAGE + len(data)] = data
+        part = keys_part(len(data), tokens)
+        return self.call(KEYS, pool_page=page, pool_pages=pages, part=part).status
 
     def stat(self, handle, queue=0):
         return self.call(STAT, queue, handle=handle)

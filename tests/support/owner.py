@@ -9,6 +9,7 @@ it the way a datanode does.
 """
 
 import contextlib
+import ctypes
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ import pytest
 
 from tests.support.disk import blockctl
 from tests.support.hdfs_dir import POOL, DataDirectory, meta_bytes
+from tests.support.waiting import eventually
 from tools.vreadd import DataDirs
 
 # What mke2fs and mount are told.
@@ -67,6 +69,9 @@ class Owner:
     """variant: of VARIANTS, or such a pair.  fill: puts what is to be there from the start into
     a DataDirectory."""
 
+    # The journal commits when it is asked to; without this, five seconds after a change.
+    LATE = ("commit=600",)
+
     def __init__(self, folder, variant="default", mib=64, name="disk", fill=None):
         self.variant = variant
         known = isinstance(variant, str)
@@ -103,6 +108,17 @@ class Owner:
     def unmount(self):
         if os.path.ismount(self.root):
             subprocess.run(["umount", self.root], check=True, timeout=120)
+
+    def unmount_everywhere(self):
+        """A mount namespace that another test made meanwhile has it mounted, too: until that ends,
+        the file system goes on as it was, and mounting it again gives the same one."""
+        self.unmount()
+        devices = ["losetup", "-j", self.path]
+        eventually(
+            lambda: not subprocess.run(devices, check=True, capture_output=True).stdout,
+            seconds=300,
+            what=f"{self.path} not mounted in any namespace",
+        )
 
     @contextlib.contextmanager
     def frozen(self):
@@ -169,6 +185,19 @@ class Owner:
         fsync(self.data(block))
         fsync(self.meta(block))
         fsync(self.data(block).parent)
+
+    def sync(self):
+        """All of it, and no other file system: other tests count on what theirs has not written."""
+        descriptor = os.open(self.root, os.O_RDONLY)
+        try:
+            assert ctypes.CDLL(None).syncfs(descriptor) == 0
+        finally:
+            os.close(descriptor)
+
+    def mount_late(self):
+        """Mounted again, so that nothing is committed that nobody asks for."""
+        self.unmount()
+        self.mount(*self.LATE)
 
     def commit(self):
         """What was done to names gets into the journal."""

@@ -15,7 +15,9 @@ BLOCK_SIZE = 1 << 20
 FACTORY = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 EVENTS = ("finalized", "append", "truncate", "delete")
-PATIENCE = 60
+PATIENCE = 120
+# Else an event that a busy machine holds up for a fifth of a second does not count.
+TIMEOUT = {"io.vread.publisher.timeout.ms": "5000"}
 
 
 def until(condition, what):
@@ -42,7 +44,7 @@ class PublisherBed:
             tables=("none",),
             disk_mib=256,
             class_path=[JAR],
-            conf=FACTORY | {"io.vread.endpoint": str(self.endpoint)} | (conf or {}),
+            conf=FACTORY | TIMEOUT | {"io.vread.endpoint": str(self.endpoint)} | (conf or {}),
         )
         self.datanode = self.cluster.datanode("dn1")
         self.vreadd = None

@@ -14,6 +14,8 @@ XFS_MODULES = ("libcrc32c", "xfs")
 
 IDS = itertools.count(10_000)  # one reader may see several disks
 
+XFS_GUEST_MIB = 256  # with these in memory, too
+
 # GNU's, which syncs the files it is told; busybox's syncs everything.
 SYNC_FILES = {"/usr/local/bin/sync-files": "/usr/bin/sync"}
 

@@ -11,6 +11,12 @@ SPEC = re.compile(
     r"(@(?P<storage>[^/@:\s]+))?:(?P<length>\d+)"
 )
 
+FSCK_BLOCK = re.compile(
+    r"^\d+\. (?P<pool>BP-\S+):blk_(?P<id>-?\d+)_(?P<genstamp>\d+) len=(?P<length>\d+)(?P<rest>.*)$",
+    re.MULTILINE,
+)
+FSCK_STORAGE = re.compile(r"DatanodeInfoWithStorage\[[^,\]]*,(?P<id>[^,\]]+),[^\]]*\]")
+
 
 @dataclass(frozen=True)
 class Block:
@@ -45,3 +51,28 @@ class Block:
         first, second = self.block_id >> 16 & 31, self.block_id >> 8 & 31
         finalized = f"current/{self.pool}/current/finalized"
         return f"{finalized}/subdir{first}/subdir{second}/blk_{self.block_id}"
+
+
+def fsck_query(path):
+    """What to ask the NameNode's /fsck page for a report that blocks_in_report() takes."""
+    return {"path": path, "files": "1", "blocks": "1", "locations": "1"}
+
+
+def blocks_in_report(report, path):
+    """The blocks of that file, in order, from the NameNode's report."""
+    if "is HEALTHY" not in report:
+        raise HdfsError(f"fsck {path}: {(report.strip() or 'no answer').splitlines()[-1]}")
+    found = [
+        Block(
+            pool=match["pool"],
+            block_id=int(match["id"]),
+            genstamp=int(match["genstamp"]),
+            length=int(match["length"]),
+            storage_ids=tuple(s["id"] for s in FSCK_STORAGE.finditer(match["rest"])),
+        )
+        for match in FSCK_BLOCK.finditer(report)
+    ]
+    bare = [block for block in found if not block.storage_ids]
+    if bare:
+        raise HdfsError(f"fsck {path}: blocks without a location, first {bare[0].spec()}")
+    return found

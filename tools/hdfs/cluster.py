@@ -16,7 +16,6 @@ is mounted for its datanode, and for nobody else, while the cluster runs:
 import contextlib
 import hashlib
 import json
-import re
 import socket
 import subprocess
 import tempfile
@@ -27,7 +26,7 @@ from pathlib import Path
 
 from tools.hdfs import config, jvm
 from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path
-from tools.hdfs.block import Block
+from tools.hdfs.block import blocks_in_report, fsck_query
 from tools.hdfs.datanode import MAIN as DATANODE
 from tools.hdfs.datanode import PORTS as DATANODE_PORTS
 from tools.hdfs.datanode import datanodes as make_datanodes
@@ -39,11 +38,6 @@ START_TIMEOUT = 120
 BIND_ATTEMPTS = 3
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
-FSCK_BLOCK = re.compile(
-    r"^\d+\. (?P<pool>BP-\S+):blk_(?P<id>-?\d+)_(?P<genstamp>\d+) len=(?P<length>\d+)(?P<rest>.*)$",
-    re.MULTILINE,
-)
-FSCK_STORAGE = re.compile(r"DatanodeInfoWithStorage\[[^,\]]*,(?P<id>[^,\]]+),[^\]]*\]")
 
 
 class HdfsCluster:
@@ -305,28 +299,11 @@ class HdfsCluster:
 
     def fsck(self, path):
         """The report of `hdfs fsck PATH -files -blocks -locations`."""
-        wanted = {"path": path, "files": "1", "blocks": "1", "locations": "1"}
-        return _http(self._http_port, "/fsck", wanted)
+        return _http(self._http_port, "/fsck", fsck_query(path))
 
     def blocks(self, path):
         """The blocks of one file, in order, as the NameNode tells them."""
-        report = self.fsck(path)
-        if "is HEALTHY" not in report:
-            raise HdfsError(f"fsck {path}: {report.strip().splitlines()[-1]}")
-        found = [
-            Block(
-                pool=match["pool"],
-                block_id=int(match["id"]),
-                genstamp=int(match["genstamp"]),
-                length=int(match["length"]),
-                storage_ids=tuple(s["id"] for s in FSCK_STORAGE.finditer(match["rest"])),
-            )
-            for match in FSCK_BLOCK.finditer(report)
-        ]
-        bare = [block for block in found if not block.storage_ids]
-        if bare:
-            raise HdfsError(f"fsck {path}: blocks without a location, first {bare[0].spec()}")
-        return found
+        return blocks_in_report(self.fsck(path), path)
 
     def block_file(self, block, datanode=None):
         """The data file of a finalized block, in whichever data directory (of that datanode's, if

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A fresh Debian 12 with a systemd of its own, to install packages in.
+
+with DebianRoot(folder) as root:
+    root.copy(package, "/srv/")
+    root.run("apt-get", "install", "-y", "/srv/package.deb")
+
+It is a folder made by debootstrap, whose systemd runs as the first process of a PID namespace, with
+its own mounts and control group; the network is this machine's, for apt. /sys and /proc/sys are
+there for reading only, so nothing of this machine is changed. All processes and mounts end with
+the one that made it; what debootstrap made is kept, packed, under build/packages.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CACHE = REPOSITORY / "build" / "packages"
+SUITE = "bookworm"
+# What the packages of a guest need to build a module is nothing of theirs, and large.
+INCLUDED = ("systemd", "systemd-sysv", "ca-certificates", "dkms", "linux-headers-amd64")
+SOURCES = """\
+deb http://deb.debian.org/debian bookworm main
+deb http://deb.debian.org/debian bookworm-updates main
+deb http://deb.debian.org/debian-security bookworm-security main
+"""
+STARTED_WITHIN = 600  # on a busy machine
+# Its argument: the folder.
+BOOT = """
+set -eu
+root=$1
+mount --make-rprivate /
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount --bind "$root/proc/sys" "$root/proc/sys"
+mount -o remount,bind,ro "$root/proc/sys"
+mount -t sysfs -o ro sysfs "$root/sys"
+mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+for folder in run tmp dev; do mount -t tmpfs tmpfs "$root/$folder"; done
+mkdir "$root/dev/pts" "$root/dev/shm"
+mount -t devpts devpts "$root/dev/pts"
+for device in null zero full random urandom tty; do cp -a "/dev/$device" "$root/dev/"; done
+ln -s /proc/self/fd "$root/dev/fd"
+exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
+    chroot "$root" /lib/systemd/systemd --system --unit=multi-user.target
+"""
+
+
+def _packed():
+    """What debootstrap made, as a tar file; anew when what it is made of changes."""
+    key = hashlib.sha256(repr((SUITE, INCLUDED)).encode()).hexdigest()[:12]
+    packed = CACHE / f"{SUITE}-{key}.tar"
+    if not packed.exists():
+        folder = CACHE / f"{SUITE}-{key}.new"
+        shutil.rmtree(folder, ignore_errors=True)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        include = "--include=" + ",".join(INCLUDED)
+        try:
+            with open(CACHE / "debootstrap.log", "wb") as log:
+                subprocess.run(
+                    ["debootstrap", "--variant=minbase", include, SUITE, folder],
+                    check=True,
+                    stdout=log,
+                    stderr=log,
+                )
+            new = packed.with_suffix(".part")
+            subprocess.run(["tar", "-C", folder, "-cf", new, "."], check=True)
+            new.rename(packed)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return packed
+
+
+def _cgroups():
+    """Where this machine's unified hierarchy of control groups is."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, path, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return Path(path)
+    raise RuntimeError("no cgroup2 is mounted here: systemd needs one")
+
+
+class DebianRoot:
+    def __init__(self, folder):
+        self.path = Path(folder)
+        self._cgroup = _cgroups() / f"vread-test-{os.getpid()}"
+        self._unshare = None
+
+    def __enter__(self):
+        packed = _packed()
+        self.path.mkdir()
+        try:
+            subprocess.run(["tar", "-C", self.path, "-xpf", packed], check=True)
+            shutil.copy("/etc/resolv.conf", self.path / "etc/resolv.conf")
+            self.file("/etc/apt/sources.list").write_text(SOURCES)
+            self._boot()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._end()
+
+    def _boot(self):
+        self._cgroup.mkdir()
+        namespaces = ["--mount", "--pid", "--fork", "--uts", "--ipc", "--cgroup"]
+        # Whoever ends this process ends them all.
+        command = ["setpriv", "--pdeathsig", "KILL"]
+        command += ["unshare", *namespaces, "--kill-child", "sh", "-c", BOOT, "sh", self.path]
+
+        def join_cgroup():
+            (self._cgroup / "cgroup.procs").write_text(str(os.getpid()))
+
+        self._unshare = subprocess.Popen(
+            command, preexec_fn=join_cgroup, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + STARTED_WITHIN
+        while self.run("systemctl", "is-system-running", check=False).strip() != "running":
+            assert self._unshare.poll() is None, "systemd ended"
+            assert time.monotonic() < deadline, self.run("systemctl", "--failed", check=False)
+            time.sleep(0.2)
+
+    def _init(self):
+        pid = self._unshare.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return children[0] if children else "0"
+
+    def _end(self):
+        if self._unshare:
+            self._unshare.kill()
+            self._unshare.wait()
+        deadline = time.monotonic() + 30
+        while (procs := self._processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not procs, f"{self._cgroup}: these did not end: {procs}"
+        for group, _, _ in os.walk(self._cgroup, topdown=False):
+            os.rmdir(group)
+        shutil.rmtree(self.path)
+
+    def _processes(self):
+        lists = self._cgroup.rglob("cgroup.procs")
+        return [pid for path in lists for pid in path.read_text().split()]
+
+    def run(self, *command, check=True, timeout=900, stdin=None):
+        """What it says, both of its outputs; an error if it fails."""
+        enter = ["nsenter", "--target", self._init(), "--mount", "--pid", "--uts", "--ipc"]
+        enter += ["--cgroup", "--root", "--wd"]
+        environment = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"]
+        environment += ["DEBIAN_FRONTEND=noninteractive"]
+        done = subprocess.run(
+            [*enter, *environment, *command],
+            stdin=stdin or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+        )
+        text = done.stdout.decode(errors="replace")
+        assert not check or done.returncode == 0, f"{command} ended with {done.returncode}:\n{text}"
+        return text
+
+    def output(self, *command):
+        """The bytes a command writes to its standard output."""
+        enter = ["nsenter", "--target", self._init(), "--mount", "--pid", "--root", "--wd"]
+        return subprocess.run([*enter, *command], check=True, stdout=subprocess.PIPE).stdout
+
+    def file(self, path):
+        """A file in it, as this machine sees it."""
+        return self.path / path.lstrip("/")
+
+    def files(self, *but_below):
+        """Paths of all there is on its disk."""
+        found = set()
+        for folder, folders, files in os.walk(self.path):
+            inside = "/" + str(Path(folder).relative_to(self.path)).removeprefix(".")
+            folders[:] = [f for f in folders if os.path.join(inside, f) not in but_below]
+            found.update(os.path.join(inside, name) for name in folders + files)
+        return found

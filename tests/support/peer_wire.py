@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The messages of xen-backend/peer/wire/message.h, for peers that do what they should not.
+
+with FakePeer(files, ca, behave) as fake:  # a host that answers, as behave(fake, connection) does
+    Asker(..., peer("b", address=fake.address, ...))
+with connect(address, files, ca) as connection:  # a host that asks
+    connection.send(OPEN, 1, open_body(...))
+"""
+
+import contextlib
+import socket
+import ssl
+import struct
+import threading
+
+HELLO, STORAGES, OPEN, OPENED, READ, DATA, STAT, STATED, CLOSE, FAILED, CANCEL = range(1, 12)
+MORE = 1
+MAGIC = 0x64526576
+HEADER = struct.Struct("<IHHQ")
+PATIENCE = 60  # s for what is to come, however busy the machine is
+
+
+def hello_body(version=1, transports=1, credits=0, magic=MAGIC):
+    return struct.pack("<IHHII", magic, version, transports, credits, 0)
+
+
+def name(text):
+    data = text.encode()
+    return bytes([len(data)]) + data
+
+
+def open_body(pool, block_id, genstamp, storages, visible=0, token=b""):
+    names = b"".join(map(name, (pool, *storages)))
+    head = struct.pack("<qQQB", block_id, genstamp, visible, len(storages))
+    return head + names + struct.pack("<H", len(token)) + token
+
+
+def opened_body(length, genstamp, handle=7, flags=1):
+    return struct.pack("<IIQQ", handle, flags, length, genstamp)
+
+
+class Connection:
+    def __init__(self, tls):
+        self.tls = tls
+
+    def send(self, kind, id_, body=b"", flags=0, length=None):
+        length = len(body) if length is None else length
+        self.tls.sendall(HEADER.pack(length, kind, flags, id_) + body)
+
+    def receive(self):
+        """(type, flags, id, body); None: it has ended."""
+        header = self.exactly(HEADER.size)
+        if header is None:
+            return None
+        length, kind, flags, id_ = HEADER.unpack(header)
+        return kind, flags, id_, self.exactly(length)
+
+    def exactly(self, length):
+        data = b""
+        while len(data) < length:
+            try:
+                piece = self.tls.recv(length - len(data))
+            except TimeoutError:
+                raise  # nothing is no end
+            except (OSError, ssl.SSLError):
+                return None
+            if not piece:
+                return None
+            data += piece
+        return data
+
+    def until(self, *kinds):
+        while message := self.receive():
+            if message[0] in kinds:
+                return message
+        return None
+
+    def ended(self):
+        """Whether the other side has closed it, whatever it said before."""
+        while self.receive():
+            pass
+        return True
+
+
+def context(server, files, ca, version=ssl.TLSVersion.TLSv1_3):
+    c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
+    c.check_hostname = False
+    c.verify_mode = ssl.CERT_REQUIRED
+    c.load_verify_locations(ca)
+    if files:
+        c.load_cert_chain(*files)
+    c.minimum_version = c.maximum_version = version
+    return c
+
+
+@contextlib.contextmanager
+def connect(address, files, ca, hello=True, **arguments):
+    """A connection to a vreadd, by default after both said hello."""
+    host, port = address.rsplit(":", 1)
+    plain = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as vreadd does
+    with plain, context(False, files, ca, **arguments).wrap_socket(plain) as tls:
+        connection = Connection(tls)
+        if hello:
+            connection.send(HELLO, 0, hello_body())
+            connection.hello = connection.until(HELLO)
+            assert connection.hello
+        yield connection
+
+
+class FakePeer:
+    """Accepts and leaves each connection to behave(), on a thread; until the end of the with."""
+
+    def __init__(self, files, ca, behave, plain=False, **arguments):
+        self.context = context(True, files, ca, **arguments)
+        self.behave = behave
+        self.plain = plain
+        self.ended = threading.Event()
+        self.connections = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.threads = [threading.Thread(target=self._accept)]
+        self.open = []
+
+    def __enter__(self):
+        self.threads[0].start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for connection in self.open:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join()
+        for connection in self.open:
+            connection.close()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self.open.append(connection.dup())
+            self.threads.append(threading.Thread(target=self._serve, args=(connection,)))
+            self.threads[-1].start()
+
+    def _serve(self, connection):
+        connection.settimeout(PATIENCE)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with connection, contextlib.suppress(OSError):
+            if self.plain:
+                self.behave(self, connection)
+            else:
+                with self.context.wrap_socket(connection, server_side=True) as tls:
+                    self.behave(self, Connection(tls))
+
+
+def greet(connection, credits=32):
+    connection.until(HELLO)
+    connection.send(HELLO, 0, hello_body(credits=credits))
