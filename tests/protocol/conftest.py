@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Daemons for protocol tests, and their orderly end."""
 
+import contextlib
+
 import pytest
 
+from tests.support import peer_wire as wire
 from tests.support.daemon import Daemon, Image
+from tests.support.peers import Asker, free_address
+from tools.peers import Authority, peer
 
 
 @pytest.fixture(scope="session")
@@ -13,11 +18,12 @@ def image(tmp_path_factory):
 
 @pytest.fixture
 def start_daemon(tmp_path_factory, image):
-    """start_daemon(local=..., variant=...): ends in order after the test, or the test fails."""
+    """start_daemon(local=..., variant=..., serving=IMAGE): ends in order, or the test fails."""
     daemons = []
 
-    def start(folder=None, **arguments):
-        daemons.append(Daemon(folder or tmp_path_factory.mktemp("d"), image, **arguments))
+    def start(folder=None, serving=None, **arguments):
+        folder = folder or tmp_path_factory.mktemp("d")
+        daemons.append(Daemon(folder, serving or image, **arguments))
         return daemons[-1]
 
     yield start
@@ -30,9 +36,11 @@ def start_daemon(tmp_path_factory, image):
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory, image):
-    """One vreadd for all tests of a module: what one test does must not hurt the next."""
-    running = Daemon(tmp_path_factory.mktemp("d"), image)
+def daemon(request, tmp_path_factory, image):
+    """One vreadd for all tests of a module, with its LOCAL in [local]: what one test does must not
+    hurt the next."""
+    local = getattr(request.module, "LOCAL", "")
+    running = Daemon(tmp_path_factory.mktemp("d"), image, local=local)
     try:
         yield running
         assert running.stop() == 0, running.log()
@@ -50,3 +58,65 @@ def front(daemon):
 def block(image):
     """The large block, opened as `handle(front)` wants it."""
     return image.blocks[0]
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def start_host(start_daemon, authority):
+    """start_host(): a vreadd named b that lets a read its datanode; its address."""
+
+    def start(name="b", peers=None, address=None, keys=None, **arguments):
+        address = address or free_address()
+        allowed = peers or peer("a", allow_datanodes="dn1")
+        section = authority.host(name, listen=address, **(keys or {}))
+        return start_daemon(extra=section + allowed, **arguments), address
+
+    return start
+
+
+@pytest.fixture
+def start_asker(tmp_path_factory, authority):
+    """start_asker(peers...): peerctl as host a; ends in order after the test."""
+    askers = []
+
+    def start(*peers, keys=None, files=None, ca=None, name="a", **arguments):
+        keys = {"answer-timeout": 60000, **(keys or {})}  # long: machines are busy
+        section = authority.host(name, files=files, ca=ca, **keys)
+        folder = tmp_path_factory.mktemp("asker")
+        askers.append(Asker(folder, section + "".join(peers), **arguments))
+        return askers[-1]
+
+    yield start
+    with contextlib.ExitStack() as killed:
+        for asker in askers:
+            killed.callback(asker.kill)
+        for asker in askers:
+            assert asker.killed or asker.stop() == 0, asker.log()
+
+
+@pytest.fixture
+def fake_peer(authority):
+    files = authority.certificate("b")
+
+    def make(behave, **arguments):
+        return wire.FakePeer(files, authority.ca, behave, **arguments)
+
+    return make
+
+
+@pytest.fixture
+def edit():
+    """edit(daemon, old, new, ...): its configuration, which it does not know of yet."""
+
+    def write(daemon, *changes):
+        text = daemon.config.read_text()
+        for old, new in zip(changes[::2], changes[1::2], strict=True):
+            assert old in text
+            text = text.replace(old, new, 1)
+        daemon.config.write_text(text)
+
+    return write

@@ -62,9 +62,11 @@ def test_a_good_configuration(check, image):
 def test_every_mistake_is_told_with_its_place(check):
     done, path = check("[vreadd]\nlog-levle = info\n\n[local]\nmax-connections = none\n")
     assert done.returncode == 1
-    assert f"{path}:2: log-levle: info: unknown key" in done.stderr
+    assert f"{path}:2: [vreadd] log-levle: info: unknown key" in done.stderr
     assert "did you mean log-level?" in done.stderr
-    assert f"{path}:5: max-connections: none: expected a number from 1 to 4096" in done.stderr
+    assert (
+        f"{path}:5: [local] max-connections: none: expected a number from 1 to 4096" in done.stderr
+    )
 
 
 def test_the_daemon_does_not_start_with_a_mistake(tmp_path):
@@ -72,7 +74,7 @@ def test_the_daemon_does_not_start_with_a_mistake(tmp_path):
     path.write_text("[xen]\nenabled = perhaps\n")
     done = vreadd("-c", path)
     assert done.returncode == 1
-    assert f"{path}:2: enabled: perhaps: expected yes, no or auto" in done.stderr
+    assert f"{path}:2: [xen] enabled: perhaps: expected yes, no or auto" in done.stderr
 
 
 def test_no_configuration_file():

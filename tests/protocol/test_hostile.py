@@ -20,7 +20,7 @@ from tests.support.daemon import STORAGE, cpu_seconds, open_block
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import PAGE, READ, STAT, hello, read_part, request
 
-SOON = 10
+SOON = 60  # s, however busy the machine is
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_descriptors_sent_with_a_hello_are_not_kept(daemon):
 def test_no_hello_at_all(daemon):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
         s.connect(str(daemon.socket))
-        s.settimeout(8)
+        s.settimeout(SOON)
         assert s.recv(1) == b""
 
 
@@ -239,9 +239,10 @@ def test_event_storm(daemon):
         thread = threading.Thread(target=storm)
         thread.start()
         try:
-            before = cpu_seconds(daemon)
+            before, start = cpu_seconds(daemon), time.monotonic()
             time.sleep(1)
-            assert cpu_seconds(daemon) - before < 0.5
+            used = cpu_seconds(daemon) - before
+            assert used < 0.5 * (time.monotonic() - start)
             assert front.stat(1).status == -errno.EBADF
         finally:
             stop.set()
@@ -300,6 +301,8 @@ def read_for_ever(path, block_id, genstamp, ready):
 def test_client_killed_in_mid_read(daemon, image):
     block = image.blocks[0]
     context = multiprocessing.get_context("fork")
+    # The neighbour: a device that is not told of any more has no files left, either.
+    daemon.wait_until(lambda: len(daemon.status()["devices"]) == 1)
     fds, threads = daemon.fds(), daemon.threads()
     for _ in range(5):
         ready = context.Event()

@@ -43,12 +43,17 @@ def test_systemd_is_told(start_daemon, tmp_path, monkeypatch):
         assert notified.recv(1000).startswith(b"STOPPING=1")
 
 
-def test_sighup_is_survived(start_daemon):
-    daemon = start_daemon()
-    daemon.process.send_signal(signal.SIGHUP)
-    daemon.wait_until(lambda: "SIGHUP ignored" in daemon.log())
-    with daemon.front() as front:
-        assert front.stat(1).status == -errno.EBADF
+def test_systemd_is_given_signs_of_life(start_daemon, tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(str(tmp_path / "notify"))
+        notified.settimeout(20)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "1000000")
+        daemon = start_daemon()
+        while not notified.recv(1000).startswith(b"READY=1"):
+            pass
+        assert [notified.recv(1000) for _ in range(3)] == [b"WATCHDOG=1"] * 3
+        assert daemon.stop() == 0
 
 
 def test_sockets_have_the_configured_mode(start_daemon):
@@ -115,9 +120,10 @@ def test_out_of_file_descriptors(start_daemon):
             refused += 1
     assert fronts and refused
     assert fronts[0].stat(1).status == -errno.EBADF
-    before = cpu_seconds(daemon)
+    before, start = cpu_seconds(daemon), time.monotonic()
     time.sleep(0.5)
-    assert cpu_seconds(daemon) - before < 0.1
+    used = cpu_seconds(daemon) - before
+    assert used < 0.2 * (time.monotonic() - start)
     for front in fronts:
         front.close()
     daemon.wait_until(lambda: daemon.fds() < 20)
@@ -138,9 +144,10 @@ def test_no_datanode_is_allowed_by_default(start_daemon, image):
     text = daemon.config.read_text().replace("allow-datanodes = dn1\n", "")
     assert daemon.stop() == 0
     daemon.config.write_text(text)
-    process = subprocess.Popen([binary(), "-c", daemon.config], stderr=subprocess.DEVNULL)
-    daemon.process = process
-    daemon.wait_until(daemon.socket.exists)
+    with open(daemon.log_path, "wb") as log:
+        daemon.process = subprocess.Popen([binary(), "-c", daemon.config], stderr=log)
+    # Its socket is there before it listens.
+    daemon.wait_until(lambda: ": ready" in daemon.log())
     with daemon.front() as front:
         block = image.blocks[0]
         assert front.open(block.id, block.genstamp, POOL, [STORAGE]).status == -errno.EACCES
@@ -174,6 +181,7 @@ def test_status_counts(start_daemon, image):
             "opens": 1,
             "reads": 2,
             "bytes": 2000,
+            "remote": {"opens": 0, "reads": 0, "bytes": 0},
             "published": 0,
             "errors": {"ENOENT": 1, "EBADF": 1},
             "open_handles": 1,
@@ -253,7 +261,7 @@ def test_200_rounds_leave_nothing_behind(start_daemon, image):
     for _ in range(200):
         round_trip()
     daemon.wait_until(settled)
-    assert daemon.fds() == fds
+    daemon.wait_until(lambda: daemon.fds() == fds)  # it may be looking into the image just now
     assert daemon.memory_kib() < memory + 4096
 
 

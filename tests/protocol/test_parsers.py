@@ -117,6 +117,8 @@ def test_reads_go_on_when_it_is_killed(image, daemon):
         old = parser_of(daemon)["pid"]
         os.kill(old, signal.SIGKILL)
         assert front.read(handle, 0, 4096) == before
+        # That it is dead may be noticed later: until then it is said to run.
+        daemon.wait_until(lambda: parser_of(daemon)["restarts"] == 1)
         daemon.wait_until(lambda: parser_of(daemon)["state"] == "running")
         status = parser_of(daemon)
         assert status["pid"] != old

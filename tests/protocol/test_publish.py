@@ -5,7 +5,7 @@ import errno
 
 import pytest
 
-from tests.support.daemon import STORAGE, Daemon, open_block
+from tests.support.daemon import PUBLISHER, STORAGE, open_block, open_status, second_datanode
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import (
     APPEND,
@@ -21,19 +21,9 @@ from tests.support.localfront import (
     request,
 )
 
-PUBLISHER = "publish-datanodes = dn1\n"
+LOCAL = PUBLISHER  # of `daemon`
 WITHDRAWING = [APPEND, TRUNCATE, DELETE]
 MOST = 32768  # withdrawals a datanode may have
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory, image):
-    running = Daemon(tmp_path_factory.mktemp("d"), image, local=PUBLISHER)
-    try:
-        yield running
-        assert running.stop() == 0, running.log()
-    finally:
-        running.kill()
 
 
 @pytest.fixture
@@ -47,13 +37,6 @@ def front(daemon, image):
 def publish(front, event, block, more=0, **arguments):
     """Of the block with a generation stamp that is larger by more."""
     return front.publish(event, block.id, block.genstamp + more, POOL, STORAGE, **arguments)
-
-
-def open_status(front, block):
-    response = front.open(block.id, block.genstamp, POOL, [STORAGE])
-    if response.status == 0:
-        front.close_handle(response.handle)
-    return response.status
 
 
 def read_status(front, handle):
@@ -176,15 +159,6 @@ def test_a_client_may_not(start_daemon, block):
     with start_daemon().front() as front:
         assert publish(front, DELETE, block) == -errno.EOPNOTSUPP
         assert open_status(front, block) == 0
-
-
-def second_datanode(folder, image):
-    """A datanode whose image shows the storage id `DS-2`: configuration lines."""
-    text = image.layout.read_text()
-    assert STORAGE in text
-    layout = folder / "second.json"
-    layout.write_text(text.replace(STORAGE, "DS-2"))
-    return f"[datanode dn2]\nimage = {image.path}\nlayout = {layout}\n"
 
 
 def test_the_storage_of_another_datanode(start_daemon, tmp_path, image, block):

@@ -228,7 +228,7 @@ def test_malformed_requests(front, block, op, fields):
     assert front.close_handle(handle) == 0
 
 
-@pytest.mark.parametrize("op", [0, 6, 255])
+@pytest.mark.parametrize("op", [0, 7, 255])
 def test_unknown_operation(front, op):
     assert front.call(op).status == -errno.EOPNOTSUPP
 

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Certificates in the course of time: renewed, revoked, expired, without a restart of anything."""
+
+import datetime
+import shutil
+
+import pytest
+
+from tests.support.peers import at, free_address
+from tests.support.reloading import changed, reload
+from tests.support.waiting import eventually
+from tools.peers import Authority, peer
+
+EXPIRED = {"start": "20200101000000Z", "end": "20200201000000Z"}
+
+
+@pytest.fixture
+def authority(tmp_path):
+    """One of the test's own, since it revokes."""
+    return Authority(tmp_path)
+
+
+def put(files, at):
+    """In the place of others, the key first: between the two they do not belong together."""
+    for new, place in reversed(list(zip(files, at, strict=True))):
+        made = place.with_suffix(".new")
+        shutil.copy(new, made)
+        made.rename(place)
+
+
+def places(folder, files):
+    folder.mkdir()
+    at = [folder / "host.pem", folder / "host.key"]
+    put(files, at)
+    return at
+
+
+def can_open(asker, block):
+    return asker.error(asker.begin_open(block)) is None
+
+
+def fails_with(asker, block, text):
+    """Within a second or so the files are read, and after its pause a link tries again."""
+
+    def seen():
+        return not can_open(asker, block) and text in (asker.peer("b")["last_error"] or "")
+
+    eventually(seen, 60)
+
+
+def last_refused(host):
+    return host.status()["peers"]["server"]["last_refused"] or ""
+
+
+def test_a_host_that_asks_is_revoked(start_host, start_asker, image, authority):
+    files = authority.certificate("a")
+    host, address = start_host(keys={"crl": authority.revoke()})
+    asker = start_asker(at(address), files=files)
+    assert can_open(asker, image.blocks[0])
+    authority.revoke(files[0])
+    eventually(lambda: "certificate revoked, while it was connected" in last_refused(host), 60)
+    fails_with(asker, image.blocks[0], "the other host refuses this one: certificate revoked")
+    # The one who asks is told before it is noted.
+    eventually(lambda: last_refused(host).endswith(": certificate revoked"), 60)
+
+
+def test_a_host_that_answers_is_revoked(start_daemon, start_asker, image, authority):
+    files, address = authority.certificate("b"), free_address()
+    section = authority.host("b", files=files, listen=address)
+    start_daemon(extra=section + peer("a", allow_datanodes="dn1"))
+    asker = start_asker(at(address), keys={"crl": authority.revoke()})
+    assert can_open(asker, image.blocks[0])
+    authority.revoke(files[0])
+    any_more = "not accepted as b any more: certificate revoked"
+    eventually(lambda: asker.peer("b")["last_error"] == any_more, 60)
+    fails_with(asker, image.blocks[0], "not accepted as b: certificate revoked")
+
+
+def test_a_list_that_is_nobodys_lets_nobody_in(start_host, start_asker, image, authority, tmp_path):
+    other = Authority(tmp_path, "other").revoke()
+    host, address = start_host(keys={"crl": other})
+    asker = start_asker(at(address))
+    fails_with(asker, image.blocks[0], "the other host refuses this one")
+    eventually(lambda: "unable to get certificate CRL" in last_refused(host), 60)
+
+
+def test_renewed_where_it_asks(start_host, start_asker, image, authority, tmp_path):
+    host, address = start_host()
+    files = places(tmp_path / "own", authority.certificate("a", **EXPIRED))
+    asker = start_asker(at(address), files=files)
+    fails_with(asker, image.blocks[0], "the other host refuses this one: certificate expired")
+    eventually(lambda: "certificate has expired" in last_refused(host), 60)
+    put(authority.certificate("a"), files)
+    eventually(lambda: can_open(asker, image.blocks[0]), 60)
+
+
+def test_renewed_where_it_answers(start_daemon, start_asker, image, authority, tmp_path):
+    files, address = places(tmp_path / "own", authority.certificate("b", **EXPIRED)), free_address()
+    section = authority.host("b", files=files, listen=address)
+    host = start_daemon(extra=section + peer("a", allow_datanodes="dn1"))
+    asker = start_asker(at(address))
+    fails_with(asker, image.blocks[0], "not accepted as b: certificate has expired")
+    put(authority.certificate("b"), files)
+    eventually(lambda: can_open(asker, image.blocks[0]), 60)
+
+    files[0].write_text("half of a certifica")
+    eventually(lambda: "until then those read before are used" in host.log(), 60)
+    assert f"[peers] certificate: {files[0]}: " in host.log()
+    other = start_asker(at(address))
+    assert can_open(other, image.blocks[0])
+
+
+def test_an_operator_need_not_wait(start_daemon, authority, tmp_path):
+    """Read by `vread reload`, at once, changed or not; what is wrong with them is its answer."""
+    files = places(tmp_path / "own", authority.certificate("b"))
+    host = start_daemon(extra=authority.host("b", files=files, listen=free_address()))
+    assert "certificates were read again" not in host.log()
+    changed(host)
+    assert host.log().count("certificates were read again") == 1
+    files[0].write_text("half of a certifica")
+    (told,) = reload(host)["changes"]
+    start = f"[peers]: certificates stay as they were: [peers] certificate: {files[0]}: "
+    assert told.startswith(start)
+
+
+@pytest.mark.slow
+def test_expired_while_connected(start_host, start_asker, image, authority):
+    host, address = start_host()
+    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=30)
+    files = authority.certificate("a", start="20200101000000Z", end=f"{soon:%Y%m%d%H%M%SZ}")
+    asker = start_asker(at(address), files=files)
+    assert can_open(asker, image.blocks[0])
+    text = "certificate has expired, while it was connected"
+    eventually(lambda: text in last_refused(host), 60)
+    fails_with(asker, image.blocks[0], "the other host refuses this one: certificate expired")

@@ -1,0 +1,532 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Peers that are dead, hung, slow, liars, or not who they say: one fallback, in bounded time.
+
+Nothing here asserts seconds: what must end does, or the test does not.
+"""
+
+import contextlib
+import errno
+import signal
+import socket
+import ssl
+import struct
+import threading
+import time
+
+import pytest
+
+from tests.support import peer_wire as wire
+from tests.support.hdfs_dir import POOL
+from tests.support.peers import at, free_address, open_soon, read_all, read_soon
+from tests.support.waiting import eventually
+from tools.peers import Authority, peer
+from tools.vreadd import stop_process
+
+MIB = 1 << 20
+FILL = b"\xa5"
+SOON = {"answer-timeout": 1000}
+ENDED = "EAGAIN"
+
+
+def last_error(asker):
+    return eventually(lambda: asker.peer("b")["last_error"])
+
+
+# ---- peers that are not there any more ---------------------------------------------------------
+
+
+def test_killed_with_reads_under_way(start_host, start_asker, image):
+    host, address = start_host()
+    asker = start_asker(at(address))
+    block = image.blocks[0]
+    handle = asker.open(block)[0]
+    stop_process(host.process.pid)
+    tags = [asker.begin_read(handle, n * MIB, MIB, n * MIB) for n in range(8)]
+    eventually(lambda: asker.peer("b")["under_way"] == 8)
+    host.kill()
+    assert [asker.error(tag) for tag in tags] == [ENDED] * 8
+    assert asker.peer("b")["state"] == "backing off"
+    assert asker.error(asker.begin_read(handle, 0, 10)) == ENDED
+
+
+def test_hung_and_well_again(start_host, start_asker, image):
+    host, address = start_host()
+    asker = start_asker(at(address), keys=SOON)
+    block = image.blocks[0]
+    handle = open_soon(asker, block)
+    stop_process(host.process.pid)
+    try:
+        tags = [asker.begin_read(handle, 0, MIB), asker.begin("stat", handle)]
+        opening = asker.begin_open(block)
+        assert [asker.error(tag) for tag in tags] == [ENDED] * 2
+        assert asker.error(opening) == "ENODEV"
+        # Only one request may have been given up first, if it was sent late.
+        eventually(lambda: asker.peer("b")["last_error"] == "no answer within 1000 ms")
+        eventually(lambda: asker.error(asker.begin_open(block)) == "ENODEV")
+    finally:
+        host.process.send_signal(signal.SIGCONT)
+    assert read_soon(asker, block) == image.contents[block.id]
+
+
+def test_pauses_between_attempts_grow(start_asker, image):
+    asker = start_asker(at(free_address()))
+    block = image.blocks[0]
+    start = time.monotonic()
+    for _ in range(200):
+        assert asker.error(asker.begin_open(block)) == "ENODEV"
+        time.sleep(0.005)
+    tries, elapsed = asker.peer("b")["connects"], 1000 * (time.monotonic() - start)
+    # A pause has 75 ms at least, and each is twice the one before.
+    assert tries >= 1 and 75 * (2 ** (tries - 1) - 1) <= elapsed
+
+
+def test_restarted_while_idle(start_host, start_asker, image):
+    """The end of a connection nobody uses is no failure."""
+    host, address = start_host()
+    asker = start_asker(at(address))
+    block = image.blocks[0]
+    assert read_all(asker, block) == image.contents[block.id]
+    assert host.stop() == 0
+    eventually(lambda: asker.peer("b")["state"] == "idle")
+    start_host(address=address)
+    assert read_all(asker, block) == image.contents[block.id]
+    assert asker.peer("b")["failures"] == 0
+    assert asker.peer("b")["connects"] == 2
+
+
+def test_idle_links_are_closed(start_host, start_asker, image):
+    host, address = start_host()
+    asker = start_asker(at(address), keys={"idle-timeout": 1})
+    block = image.blocks[1]
+    for _ in range(2):
+        # On a busy machine it may be idle for too long between two pieces.
+        assert read_soon(asker, block) == image.contents[block.id]
+        eventually(lambda: asker.peer("b")["state"] == "idle")
+        eventually(lambda: host.status()["peers"]["server"]["connections"] == 0)
+    assert asker.peer("b")["connects"] >= 2
+    assert asker.peer("b")["failures"] == 0
+
+
+# ---- peers that do what they should not --------------------------------------------------------
+
+
+def silent(fake, _):
+    fake.ended.wait(wire.PATIENCE)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_half_open(fake_peer, start_asker, image, plain):
+    """It accepts, or even authenticates, and says nothing."""
+    expected = "no connection" if plain else "no hello"
+    with fake_peer(silent, plain=plain) as fake:
+        asker = start_asker(at(fake.address), keys=SOON)
+
+        def seen():
+            assert asker.error(asker.begin_open(image.blocks[0])) == "ENODEV"
+            return last_error(asker).startswith(expected)
+
+        eventually(seen)  # on a busy machine it may not come as far as to be authenticated
+
+
+def test_plain_text(fake_peer, start_asker, image):
+    with fake_peer(lambda _, s: s.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"), plain=True) as fake:
+        asker = start_asker(at(fake.address))
+        assert asker.error(asker.begin_open(image.blocks[0])) == "ENODEV"
+        assert "not accepted as b: wrong version number" in last_error(asker)
+
+
+def answers(*messages, before=None):
+    """Says hello, and these to the first request; {id} is the request's."""
+
+    def behave(fake, connection):
+        wire.greet(connection)
+        _, _, id_, _ = connection.until(wire.OPEN)
+        for kind, offset, body, *more in messages:
+            connection.send(kind, id_ + offset, body, *more)
+        connection.ended()
+
+    return behave
+
+
+HELLOS = {
+    "magic": (wire.hello_body(magic=1, credits=3), "a hello that is none"),
+    "version": (wire.hello_body(version=9, credits=3), "it speaks version 9, this host 1"),
+    "no credits": (wire.hello_body(credits=0), "a hello that answers nothing"),
+    "too many credits": (wire.hello_body(credits=1 << 20), "a hello that is none"),
+    "no transport": (
+        wire.hello_body(transports=0, credits=3),
+        "transports are none of this host's",
+    ),
+    "a transport nobody offered": (wire.hello_body(transports=4, credits=3), "answers nothing"),
+}
+
+
+def greets_with(body):
+    def behave(_, connection):
+        connection.send(wire.HELLO, 0, body)
+        connection.ended()
+
+    return behave
+
+
+LIES = {
+    "an id never given": ((wire.OPENED, 1 << 20, wire.opened_body(9, 1)), "to nothing"),
+    "an id beyond the credits": ((wire.OPENED, 600, wire.opened_body(9, 1)), "to nothing"),
+    "data for an open": ((wire.DATA, 0, b"x" * 100), "more data than"),
+    "data nobody asked for": ((wire.DATA, 1 << 20, b"x" * 100), "data nobody asked for"),
+    "a stat's answer": ((wire.STATED, 0, wire.opened_body(9, 1)), "to nothing"),
+    "a question": ((wire.READ, 0, struct.pack("<IIQ", 1, 1, 0)), "which only asks"),
+    "no such type": ((77, 0, b""), "a malformed message header"),
+    "an unknown flag": ((wire.OPENED, 0, wire.opened_body(9, 1), 2), "a malformed message header"),
+    "too short": ((wire.OPENED, 0, b"x" * 20), "a malformed message header"),
+    "too long": ((wire.STORAGES, 0, b"", 0, 1 << 30), "a malformed message header"),
+    "names that are none": ((wire.STORAGES, 0, b"\x03a/b\x01c"), "a list of storages that is none"),
+    "a second hello": ((wire.HELLO, 0, wire.hello_body(credits=9)), "a hello that is none"),
+}
+
+
+def babble(_, connection):
+    wire.greet(connection)
+    connection.tls.sendall(bytes(range(256)) * 400)
+    connection.ended()
+
+
+def test_lies_end_the_connection(authority, start_asker, image):
+    """A peer for each: all at once."""
+    liars = [(greets_with(body), complaint) for body, complaint in HELLOS.values()]
+    liars += [(answers(message), complaint) for message, complaint in LIES.values()]
+    liars += [(babble, "a malformed message header")]
+    names = [f"b{n}" for n in range(len(liars))]
+    files = authority.certificate("liar", san=",DNS:".join(names))
+    with contextlib.ExitStack() as fakes:
+        addresses = [
+            fakes.enter_context(wire.FakePeer(files, authority.ca, behave)).address
+            for behave, _ in liars
+        ]
+        peers = [
+            peer(name, address=address, storages=f"dn1/DS-{name}")
+            for name, address in zip(names, addresses, strict=True)
+        ]
+        asker = start_asker(*peers)
+        tags = [asker.begin_open(image.blocks[0], [f"DS-{name}"]) for name in names]
+        assert [asker.error(tag) for tag in tags] == ["ENODEV"] * len(liars)
+        for name, (_, complaint) in zip(names, liars, strict=True):
+            assert complaint in asker.peer(name)["last_error"]
+
+
+@pytest.mark.parametrize(
+    ("length", "genstamp", "flags"), [(5, 1001, 1), (9 << 20, 1002, 1), (9 << 20, 1001, 2)]
+)
+def test_an_open_that_is_not_what_was_asked_for(
+    fake_peer, start_asker, image, length, genstamp, flags
+):
+    body = wire.opened_body(length, genstamp, flags=flags)
+    with fake_peer(answers((wire.OPENED, 0, body))) as fake:
+        asker = start_asker(at(fake.address))
+        block = image.blocks[0]
+        assert block.genstamp == 1001
+        assert asker.error(asker.begin_open(block, visible=10)) in ("EIO", "ENODEV")
+
+
+def test_an_errno_that_is_none(fake_peer, start_asker, image):
+    with fake_peer(answers((wire.FAILED, 0, struct.pack("<I", 0)))) as fake:
+        asker = start_asker(at(fake.address))
+        assert asker.error(asker.begin_open(image.blocks[0])) == "EIO"
+
+
+def reads(answer):
+    """Opens one block, and answers READs by answer(connection, id, length)."""
+
+    def behave(fake, connection):
+        wire.greet(connection)
+        while message := connection.receive():
+            kind, _, id_, body = message
+            if kind == wire.OPEN:
+                connection.send(wire.OPENED, id_, wire.opened_body(9 << 20, 1001))
+            elif kind == wire.READ:
+                answer(fake, connection, id_, struct.unpack("<IIQ", body)[1])
+
+    return behave
+
+
+def too_much(_, connection, id_, length):
+    connection.send(wire.DATA, id_, b"x" * (length + 1))
+
+
+def too_much_in_pieces(_, connection, id_, length):
+    for _ in range(3):
+        connection.send(wire.DATA, id_, b"x" * (length // 2), wire.MORE)
+
+
+def too_little(_, connection, id_, length):
+    connection.send(wire.DATA, id_, b"x" * (length - 1))
+
+
+def twice(_, connection, id_, length):
+    for _ in range(2):
+        connection.send(wire.DATA, id_, b"x" * length)
+
+
+def half_and_silence(fake, connection, id_, length):
+    connection.send(wire.DATA, id_, b"x" * (length // 2), length=length)
+    fake.ended.wait(wire.PATIENCE)
+
+
+def drop_by_drop(fake, connection, id_, length):
+    connection.tls.sendall(wire.HEADER.pack(length, wire.DATA, 0, id_))
+    while not fake.ended.wait(0.01):
+        connection.tls.sendall(b"x")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (too_much, ENDED),
+        (too_much_in_pieces, ENDED),
+        (too_little, "EIO"),
+        (half_and_silence, ENDED),
+        (drop_by_drop, ENDED),
+    ],
+)
+def test_reads_answered_wrong(fake_peer, start_asker, image, answer, expected):
+    waits = answer in (half_and_silence, drop_by_drop)
+    with fake_peer(reads(answer)) as fake:
+        asker = start_asker(at(fake.address), keys=SOON if waits else {})
+        handle = open_soon(asker, image.blocks[0])
+        asker.send("fill")
+        assert asker.error(asker.begin_read(handle, 0, 100_000, place=4096)) == expected
+        # Whatever it sent, nothing is outside of the place, then or later.
+        assert asker.bytes(0, 4096) == FILL * 4096
+        assert asker.bytes(4096 + 100_000, MIB) == FILL * MIB
+
+
+def test_an_answer_that_comes_twice_ends_the_connection(fake_peer, start_asker, image):
+    with fake_peer(reads(twice)) as fake:
+        asker = start_asker(at(fake.address))
+        handle = asker.open(image.blocks[0])[0]
+        assert asker.read(handle, 0, 100) == b"x" * 100
+        assert last_error(asker) == "data nobody asked for"
+
+
+def test_a_stopped_pool_waits_for_nobody(fake_peer, start_asker, image):
+    """Its operations end at once, an answer would be a minute away; later bytes are dropped."""
+    half, rest = threading.Event(), threading.Event()
+
+    def keep(fake, connection, id_, length):
+        connection.send(wire.DATA, id_, b"y" * (length // 2), length=length)
+        half.set()
+        assert rest.wait(wire.PATIENCE)
+        connection.tls.sendall(b"y" * (length - length // 2))
+
+    with fake_peer(reads(keep)) as fake:
+        asker = start_asker(at(fake.address), keys={"answer-timeout": 60000})
+        handle = asker.open(image.blocks[0])[0]
+        tags = [asker.begin_read(handle, 0, MIB)]
+        assert half.wait(wire.PATIENCE)
+        eventually(lambda: asker.bytes(0, 10) == b"y" * 10)
+        asker.send("stop")
+        assert asker.error(tags[0]) == ENDED
+        assert asker.error(asker.begin_read(handle, 0, MIB)) == ENDED
+        asker.send("fill")
+        rest.set()
+        asker.send("pool", 1)
+        asker.open(image.blocks[0])  # answered behind all of that
+        assert asker.bytes(0, MIB) == FILL * MIB
+        assert asker.stop() == 0
+
+
+# ---- who it is ---------------------------------------------------------------------------------
+
+
+def refused_by_asker(start_asker, image, address):
+    asker = start_asker(at(address))
+    assert asker.error(asker.begin_open(image.blocks[0])) == "ENODEV"
+    assert asker.peer("b")["requests"] == 0
+    return last_error(asker)
+
+
+def test_a_host_of_another_name(start_host, start_asker, image):
+    _, address = start_host(name="c")
+    assert "hostname mismatch" in refused_by_asker(start_asker, image, address).lower()
+
+
+def test_a_host_of_another_authority(start_daemon, start_asker, image, authority, tmp_path):
+    other, address = Authority(tmp_path, "other"), free_address()
+    start_daemon(extra=other.host("b", ca=authority.ca, listen=address) + peer("a"))
+    assert "not accepted as b" in refused_by_asker(start_asker, image, address)
+
+
+def test_a_certificate_that_has_expired(start_daemon, start_asker, image, authority):
+    files = authority.certificate("b", start="20200101000000Z", end="20200201000000Z")
+    address = free_address()
+    start_daemon(extra=authority.host("b", files=files, listen=address) + peer("a"))
+    assert "certificate has expired" in refused_by_asker(start_asker, image, address)
+
+
+def test_an_older_tls_is_not_spoken(fake_peer, start_asker, image):
+    old = ssl.TLSVersion.TLSv1_2
+    with fake_peer(lambda _, connection: wire.greet(connection), version=old) as fake:
+        assert "version" in refused_by_asker(start_asker, image, fake.address)
+
+
+def test_names_in_the_san_count_and_wildcards_do_not(start_daemon, authority, start_asker, image):
+    good, wild = (
+        authority.certificate("somebody", san="b"),
+        authority.certificate("somebody", san="*.rack"),
+    )
+    address = free_address()
+    allowed = peer("a", allow_datanodes="dn1")
+    start_daemon(extra=authority.host("b", files=good, listen=address) + allowed)
+    with wire.FakePeer(wild, authority.ca, silent) as fake:
+        asker = start_asker(
+            at(address),
+            peer("b.rack", address=fake.address, storages="dn1/DS-2"),
+        )
+        assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
+        assert asker.error(asker.begin_open(image.blocks[0], ["DS-2"])) == "ENODEV"
+        assert "hostname mismatch" in asker.peer("b.rack")["last_error"].lower()
+
+
+def refusals(host):
+    server = host.status()["peers"]["server"]
+    return server["refused"], server["last_refused"]
+
+
+def test_askers_nobody_knows(start_host, authority, tmp_path):
+    host, address = start_host()
+    files, newest = authority.certificate("a"), ssl.TLSVersion.TLSv1_3
+    expired = authority.certificate("a", start="20200101000000Z", end="20200201000000Z")
+    strangers = [
+        (authority.certificate("z"), newest, "its certificate names no [peer]"),
+        (Authority(tmp_path, "other").certificate("a"), newest, "unable to get local issuer"),
+        (expired, newest, "certificate has expired"),
+        (None, newest, "peer did not return a certificate"),
+        (files, ssl.TLSVersion.TLSv1_2, "unsupported protocol"),
+    ]
+    for n, (own, version, complaint) in enumerate(strangers):
+        with (
+            contextlib.suppress(OSError, AssertionError),
+            wire.connect(address, own, authority.ca, version=version),
+        ):
+            pytest.fail(f"let in: {complaint}")
+        eventually(lambda count=n + 1: refusals(host)[0] == count)
+        assert complaint in refusals(host)[1]
+    assert host.status()["peers"]["peers"][0]["answered"]["opens"] == 0
+
+
+def test_a_recorded_conversation_cannot_be_played_again(start_host, start_asker, image, authority):
+    host, address = start_host()
+    recorded = []
+
+    def record(fake, plain):
+        ip, port = address.split(":")
+        with socket.create_connection((ip, int(port))) as to:
+            plain.settimeout(0.02)
+            to.settimeout(0.02)
+            while not fake.ended.is_set():
+                for source, sink in ((plain, to), (to, plain)):
+                    try:
+                        data = source.recv(65536)
+                    except TimeoutError:
+                        continue
+                    if source is plain:
+                        recorded.append(data)
+                    if not data:
+                        return
+                    sink.sendall(data)
+
+    with wire.FakePeer(authority.certificate("x"), authority.ca, record, plain=True) as proxy:
+        asker = start_asker(at(proxy.address))
+        assert asker.open(image.blocks[0])[1] == image.blocks[0].length
+        assert asker.stop() == 0
+
+    def seen():
+        return host.status()["peers"]["peers"][0]["answered"]
+
+    eventually(lambda: seen()["open_handles"] == 0)  # the host has noticed that it went
+    answered = seen()
+    assert answered["opens"] == 1
+    ip, port = address.split(":")
+    with socket.create_connection((ip, int(port)), timeout=wire.PATIENCE) as replay:
+        replay.sendall(b"".join(recorded))
+        with contextlib.suppress(ConnectionResetError):
+            while replay.recv(65536):
+                pass
+    eventually(lambda: refusals(host)[0] == 1)
+    assert seen() == {**answered, "connections": 0}
+
+
+# ---- the one who answers -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def as_a(authority):
+    return authority.certificate("a"), authority.ca
+
+
+def open_one(connection, block):
+    connection.send(wire.OPEN, 1, wire.open_body(POOL, block.id, block.genstamp, ["DS-1"]))
+    _, _, _, body = connection.until(wire.OPENED)
+    return struct.unpack("<IIQQ", body)[0]
+
+
+def read_body(handle, length, offset=0):
+    return struct.pack("<IIQ", handle, length, offset)
+
+
+HOSTILE = {
+    "a second hello": [(wire.HELLO, 0, wire.hello_body())],
+    "an answer": [(wire.OPENED, 1, wire.opened_body(1, 1))],
+    "data": [(wire.DATA, 1, b"x" * 5000)],
+    "an unknown type": [(99, 1, b"")],
+    "a length of 4 GiB": [(wire.OPEN, 1, b"", 0, (1 << 32) - 1)],
+    "a read of nothing": [(wire.READ, 1, read_body(1, 0))],
+    "a read too long": [(wire.READ, 1, read_body(1, (4 << 20) + 1))],
+    "an end beyond 2^64": [(wire.READ, 1, read_body(1, 100, (1 << 64) - 1))],
+    "an open of a path": [(wire.OPEN, 1, wire.open_body("BP/..", 1, 1, ["DS-1"]))],
+    "an open without storages": [(wire.OPEN, 1, wire.open_body(POOL, 1, 1, []))],
+    "an open cut short": [(wire.OPEN, 1, wire.open_body(POOL, 1, 1, ["DS-1"])[:-1])],
+    "a close of nothing": [(wire.CLOSE, 1, struct.pack("<I", 77))],
+    "more than the credits": [(wire.STAT, n, struct.pack("<I", 1)) for n in range(5000)],
+    "garbage": [(wire.OPEN, 1, bytes(range(256)) * 60)],
+}
+
+
+def test_hostile_askers_are_cut_off(start_host, image, as_a):
+    _, address = start_host()
+    for messages in HOSTILE.values():
+        with wire.connect(address, *as_a) as connection:
+            with contextlib.suppress(OSError):  # it may be faster
+                for message in messages:
+                    connection.send(*message)
+            assert connection.ended()
+        with wire.connect(address, *as_a) as connection:
+            assert open_one(connection, image.blocks[0])  # others, and it itself, are served
+
+
+def test_numbers_that_name_no_block(start_host, image, as_a):
+    _, address = start_host()
+    with wire.connect(address, *as_a) as connection:
+        handle = open_one(connection, image.blocks[0])
+        connection.send(wire.CLOSE, 2, struct.pack("<I", handle))
+        for number in (handle, 0, handle + 1, 0xFFFFFFFF):
+            connection.send(wire.READ, 3, read_body(number, 10))
+            kind, _, id_, body = connection.receive()
+            assert (kind, id_, body) == (wire.FAILED, 3, struct.pack("<I", errno.EBADF))
+
+
+def test_who_does_not_take_its_answers_delays_nobody(start_host, start_asker, image, as_a):
+    """Four such connections ask for more than all buffers there are."""
+    host, address = start_host(
+        peers=peer("a", allow_datanodes="dn1") + peer("d", allow_datanodes="dn1")
+    )
+    block = image.blocks[0]
+    with wire.connect(address, *as_a) as first, wire.connect(address, *as_a) as second:
+        for connection in (first, second):
+            handle = open_one(connection, block)
+            for n in range(31):
+                connection.send(wire.READ, n + 2, read_body(handle, 4 * MIB))
+        asker = start_asker(at(address), name="d")
+        for _ in range(3):
+            assert read_all(asker, block) == image.contents[block.id]
+    assert host.memory_kib() < 1 << 20

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a host gets to know what others have: told of changes, and asking when it must."""
+
+import os
+import time
+
+import pytest
+
+from tests.support.hdfs_dir import DataDirectory
+from tests.support.peers import at, free_address, read_all
+from tests.support.waiting import eventually
+from tools.images import make_datanode_image
+from tools.peers import peer
+
+BLOCK = 1073741900
+
+
+@pytest.fixture
+def later(tmp_path):
+    """A disk that is to be made later, how, and the block on it."""
+    directory = DataDirectory(tmp_path / "later", storage="DS-2")
+    block = directory.add(BLOCK, 50_000)
+    place = tmp_path / "later.img"
+
+    def make():
+        made = make_datanode_image([directory.path], tmp_path / "made.img", free_mib=24)
+        os.rename(made.path, place)
+
+    return place, make, block
+
+
+def test_storages_that_come_and_go_are_told(start_host, start_asker, later):
+    """On the connection there is: a disk appears at the host that is asked, and goes."""
+    disk, make, block = later
+    _, address = start_host(
+        peers=peer("a", allow_datanodes="*")
+        + f"[datanode dn2]\nimage = {disk}\ndata-dirs = /dfs/data\n"
+    )
+    asker = start_asker(at(address, storages="dn1/DS-bait", datanodes="*"))
+    assert asker.error(asker.begin_open(block, ["DS-bait"])) == "ENODEV"  # it connects
+    assert asker.peer("b")["storages"] == 2  # DS-bait, DS-1
+
+    def storages_once_looked():  # the host looks by itself, too, but less often
+        asker.error(asker.begin_open(block, ["DS-bait"]))
+        return asker.peer("b")["storages"]
+
+    make()
+    eventually(lambda: storages_once_looked() == 3, 60)
+    handle = asker.open(block, ["DS-2"])[0]
+    assert asker.read(handle, 0, 60_000) == block.content()
+
+    disk.unlink()
+    eventually(lambda: storages_once_looked() == 2, 60)
+    assert asker.error(asker.begin_read(handle, 0, 10)) == "EAGAIN"
+    assert asker.error(asker.begin_open(block, ["DS-2"])) == "ENODEV"
+    assert asker.peer("b")["connects"] == 1
+
+
+def test_a_wanted_storage_is_asked_of_those_who_were_not_heard(start_host, start_asker, image):
+    address = free_address()
+    asker = start_asker(
+        peer("b", address=address, datanodes="dn*"),
+        peer("c", address=free_address(), storages="dn1/DS-9"),  # may announce nothing
+        keys={"idle-timeout": 1},
+    )
+    block = image.blocks[0]
+    start = time.monotonic()
+    for _ in range(300):
+        assert asker.error(asker.begin_open(block)) == "ENODEV"
+        time.sleep(0.001)
+    elapsed = 1000 * (time.monotonic() - start)
+    tries = asker.peer("b")["connects"]
+    # A pause has 75 ms at least, and each is twice the one before.
+    assert tries >= 1 and 75 * (2 ** (tries - 1) - 1) <= elapsed
+    assert not asker.peer("b")["heard"]
+
+    start_host(address=address)
+    eventually(lambda: asker.error(asker.begin_open(block)) is None, 60)
+    assert asker.peer("b")["heard"]
+    assert asker.peer("c")["connects"] == 0
+
+
+def test_who_was_heard_is_asked_only_for_what_he_has(start_host, start_asker, image):
+    """Three hosts: two have told what they have; a read contacts one of them, or none."""
+    _, one = start_host(name="b")
+    _, two = start_host(name="c", peers=peer("a", allow_datanodes="none"))
+    asker = start_asker(
+        peer("b", address=one, datanodes="*"),
+        peer("c", address=two, datanodes="*"),
+        keys={"idle-timeout": 4},  # no pause of a busy machine while it is read
+    )
+    block = image.blocks[0]
+
+    def counted():
+        return {p["name"]: p["connects"] for p in asker.status()["peers"]}
+
+    def quiet():
+        return all(p["state"] == "idle" for p in asker.status()["peers"])
+
+    assert asker.error(asker.begin_open(block, ["DS-unknown"])) == "ENODEV"
+    eventually(lambda: all(p["heard"] for p in asker.status()["peers"]), 60)
+    eventually(quiet, 60)
+    before = counted()
+    for _ in range(20):
+        assert asker.error(asker.begin_open(block, ["DS-unknown"])) == "ENODEV"
+        time.sleep(0.02)
+    assert counted() == before
+    assert read_all(asker, block) == image.contents[block.id]
+    assert counted() == {"b": before["b"] + 1, "c": before["c"]}

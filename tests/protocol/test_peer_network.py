@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A network that loses everything: nobody is told of an end, by a FIN or an RST.
+
+Two network namespaces are joined by a wire whose ends have one hardware address: nobody asks
+for it.  Cut is the wire when one of them has another: what arrives is not for who gets it.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.owner import needs_root
+from tests.support.peers import at, open_soon, read_all, read_soon
+from tests.support.waiting import eventually
+
+pytestmark = needs_root  # for namespaces
+
+HERE, THERE = "192.0.2.1", "192.0.2.2"
+ADDRESS = f"{THERE}:7867"
+SOON = {"answer-timeout": 1000}
+WHOLE, CUT = "02:00:00:00:00:01", "02:00:00:00:00:02"
+LISTENING = "0A"
+
+
+class Namespace:
+    def __init__(self):
+        script = "echo 1 >/proc/sys/net/ipv4/tcp_orphan_retries && echo ready && read end"
+        self.process = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdout.readline() == b"ready\n"
+        self.inside = ["nsenter", "--net", "--target", str(self.process.pid)]
+
+    def ip(self, *words):
+        subprocess.run([*self.inside, "ip", *map(str, words)], check=True)
+
+    def connections(self):
+        lines = Path(f"/proc/{self.process.pid}/net/tcp").read_text().splitlines()[1:]
+        return sum(line.split()[3] != LISTENING for line in lines)
+
+    def stop(self):
+        self.process.communicate(b"\n", 20)
+
+
+class Network:
+    def __init__(self):
+        self.here, self.there = Namespace(), Namespace()
+        name = f"vread{os.getpid()}"
+        peer = ("type", "veth", "peer", "name", name, "netns", self.there.process.pid)
+        self.here.ip("link", "add", "wire", *peer)
+        self.there.ip("link", "set", name, "name", "wire")
+        for namespace, address in ((self.here, HERE), (self.there, THERE)):
+            namespace.ip("link", "set", "wire", "address", WHOLE, "arp", "off")
+            namespace.ip("address", "add", f"{address}/24", "dev", "wire")
+            namespace.ip("link", "set", "wire", "up")
+
+    def cut(self):
+        self.here.ip("link", "set", "wire", "address", CUT)
+
+    def mend(self):
+        self.here.ip("link", "set", "wire", "address", WHOLE)
+
+    def kill_unseen(self, dead, namespace):
+        """Its kernel tries for a moment to tell the other end, and gives up."""
+        self.cut()
+        dead.kill()
+        eventually(lambda: namespace.connections() == 0)
+        self.mend()
+
+    def stop(self):
+        for namespace in (self.here, self.there):
+            namespace.stop()
+
+
+@pytest.fixture
+def network():
+    network = Network()
+    yield network
+    network.stop()
+
+
+@pytest.fixture
+def host(network, start_host):
+    """One that answers."""
+    return start_host(address=ADDRESS, wrapper=network.there.inside)[0]
+
+
+@pytest.mark.usefixtures("host")
+def test_cut_while_reads_are_under_way(network, start_asker, image):
+    asker = start_asker(at(ADDRESS), keys=SOON, wrapper=network.here.inside)
+    block = image.blocks[0]
+    open_soon(asker, block)
+    network.cut()
+    tags = [asker.begin_read(0, n << 20, 1 << 20) for n in range(8)]
+    assert [asker.error(tag) for tag in tags] == ["EAGAIN"] * 8
+    eventually(lambda: asker.peer("b")["state"] == "backing off")  # later, if they were sent late
+    assert asker.error(asker.begin_open(block)) == "ENODEV"
+    network.mend()
+    assert read_soon(asker, block) == image.contents[block.id]
+
+
+def test_the_other_end_is_gone_and_nobody_told(network, host, start_host, start_asker, image):
+    """As after a crash of the whole host: what was idle is found to be broken by its next use."""
+    asker = start_asker(at(ADDRESS), wrapper=network.here.inside)
+    block = image.blocks[0]
+    handle = asker.open(block)[0]
+    network.kill_unseen(host, network.there)
+    start_host(address=ADDRESS, wrapper=network.there.inside)
+    assert asker.peer("b")["state"] == "up"
+    assert asker.error(asker.begin_read(handle, 0, 100)) == "EAGAIN"
+    eventually(lambda: asker.error(asker.begin_open(block)) is None)
+    assert read_all(asker, block) == image.contents[block.id]
+    assert asker.peer("b")["connects"] <= 3
+
+
+def answered(host):
+    seen = host.status()["peers"]["peers"][0]["answered"]
+    return seen["open_handles"], seen["connections"]
+
+
+def test_who_asked_is_gone_and_nobody_told(network, host, start_asker, image):
+    """What is left of it at the other end hinders nobody."""
+    asker = start_asker(at(ADDRESS), keys=SOON, wrapper=network.here.inside)  # so is it forgotten
+    block = image.blocks[0]
+    open_soon(asker, block)
+    eventually(lambda: answered(host) == (1, 1))  # of several attempts the others are over
+    network.kill_unseen(asker, network.here)
+    assert answered(host) == (1, 1)
+    asker = start_asker(at(ADDRESS), wrapper=network.here.inside)
+    assert read_all(asker, block) == image.contents[block.id]
+    assert answered(host)[1] == 2

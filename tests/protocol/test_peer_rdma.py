@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""RDMA configured where this host, the other one, or both have none.  Where both have it:
+tests/xen/pair."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.peers import at, read_all
+
+pytestmark = pytest.mark.skipif(
+    Path("/dev/infiniband/rdma_cm").exists(), reason="this host has RDMA"
+)
+
+
+@pytest.mark.parametrize("near", ["tcp", "rdma tcp"])
+@pytest.mark.parametrize("far", ["tcp", "rdma tcp"])
+def test_tcp_is_used_where_there_is_no_rdma(start_host, start_asker, image, near, far):
+    host, address = start_host(keys={"transports": far})
+    asker = start_asker(at(address), keys={"transports": near})
+    block = image.blocks[0]
+    assert read_all(asker, block) == image.contents[block.id]
+    seen = asker.peer("b")
+    assert (seen["transport"], seen["direct"], seen["bounced"]) == ("tls", 0, 0)
+    assert ("this host has no RDMA: tcp is used" in host.log()) == (far == "rdma tcp")
+
+
+def test_only_rdma_and_none_there(start_daemon, authority):
+    section = authority.host("a", listen="127.0.0.1:1", transports="rdma")
+    with pytest.raises(AssertionError, match="vreadd ended") as ended:
+        start_daemon(extra=section)
+    assert "transports: rdma: this host has no RDMA" in str(ended.value)

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Block tokens: where a datanode has given keys, or the operator wants it, only who has a valid one
+opens a block; on another host, too."""
+
+import contextlib
+import errno
+
+import pytest
+
+from tests.support.block_token import (
+    ENCODINGS,
+    SHA1,
+    SHA256,
+    SHA384,
+    SHA512,
+    Key,
+    make_token,
+    protobuf,
+    soon,
+    writable,
+)
+from tests.support.daemon import PUBLISHER, STORAGE, open_status, second_datanode
+from tests.support.hdfs_dir import POOL, DataDirectory
+from tests.support.localfront import KEYS, PAGE, LocalFront, keys_part, open_data
+from tests.support.peers import free_address
+from tests.support.waiting import eventually
+from tools.images import make_datanode_image, write_layout
+from tools.peers import Authority, peer
+from tools.vreadd import Vreadd
+
+LOCAL = PUBLISHER  # of `daemon`
+KEY = Key(1234567)
+SECRET = b"sEcReT-of-BLOCKS"
+
+
+@pytest.fixture
+def front(daemon):
+    """Of a host whose datanode has given KEY."""
+    with daemon.front() as connected:
+        assert connected.keys(POOL, STORAGE, [KEY]) == 0
+        yield connected
+        assert connected.keys(POOL, STORAGE, [], tokens=0) == 0
+
+
+def tokens_of(daemon, datanode="dn1"):
+    return {d["datanode"]: d["tokens"] for d in daemon.status()["datanodes"]}[datanode]
+
+
+# ---- which tokens open a block -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("algorithm", [SHA1, SHA256, SHA384, SHA512])
+def test_a_valid_token(front, image, block, encoding, algorithm):
+    key = Key(-5, b"\0" * 64, algorithm)
+    assert front.keys(POOL, STORAGE, [KEY, key]) == 0
+    for storages in ((STORAGE,), ()):
+        token = make_token(key, POOL, block.id, encoding)
+        response = front.open(block.id, block.genstamp, POOL, storages, token)
+        assert response.status == 0
+        assert front.read(response.handle, 5, 1000) == image.contents[block.id][5:1005]
+        front.close_handle(response.handle)
+
+
+def bad_tokens(block_id):
+    yield "missing", b""
+    yield "malformed", b"\x05"
+    for encoding in ENCODINGS:
+        good = make_token(KEY, POOL, block_id, encoding)
+        yield "malformed", good[:-1]
+        yield "malformed", good + b"\0"
+        yield "malformed", make_token(KEY, POOL + "\0", block_id, encoding)
+        yield "malformed", make_token(KEY, "B" * 256, block_id, encoding)
+        yield "unknown-key", make_token(Key(1), POOL, block_id, encoding)
+        yield "forged", make_token(Key(KEY.id, b"another-"), POOL, block_id, encoding)
+        yield "expired", make_token(KEY, POOL, block_id, encoding, expiry=soon(-1))
+        yield "of-another-block", make_token(KEY, POOL, block_id + 1, encoding)
+        yield "of-another-block", make_token(KEY, "BP-other", block_id, encoding)
+        yield "not-for-reading", make_token(KEY, POOL, block_id, encoding, modes=["WRITE", "COPY"])
+
+
+@pytest.mark.parametrize("number", range(1 + 1 + 10 * len(ENCODINGS)))
+def test_no_other_does(daemon, front, block, number):
+    reason, token = list(bad_tokens(block.id))[number]
+    before = tokens_of(daemon)["refused"].get(reason, 0)
+    assert open_status(front, block, token) == -errno.EPERM
+    assert tokens_of(daemon)["refused"][reason] == before + 1
+    response = front.open(block.id, block.genstamp, POOL, [STORAGE], token)
+    assert (response.handle, response.flags, response.u) == (0, 0, bytes(16))
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_largest(front, block, encoding):
+    storages = [f"DS-{n}" for n in range(700)]
+    token = make_token(KEY, POOL, block.id, encoding, storages=storages)
+    assert 5000 < len(token) < 8192
+    assert open_status(front, block, token) == 0
+
+
+def test_who_may_not_read_learns_nothing(front, block):
+    """Whether there is such a block is not told, to whom no token was given for it."""
+    assert front.open(4711, 1, POOL, [STORAGE]).status == -errno.EPERM
+    assert front.open(4711, 1, POOL, [STORAGE], make_token(KEY, POOL, 4711)).status == -errno.ENOENT
+    assert front.open(block.id, 1, POOL, [STORAGE]).status == -errno.EPERM
+    assert front.open(block.id, 1, "BP-unknown", [STORAGE]).status == -errno.ENODEV
+
+
+def test_open_blocks_stay_open(front, image, block):
+    """As HDFS's own streams do."""
+
+    def opened():  # a machine that is busy for that long finds it expired
+        token = make_token(KEY, POOL, block.id, expiry=soon(1.5))
+        response = front.open(block.id, block.genstamp, POOL, [STORAGE], token)
+        return response.status == 0 and (token, response)
+
+    token, response = eventually(opened)
+    eventually(lambda: open_status(front, block, token) == -errno.EPERM)
+    assert front.keys(POOL, STORAGE, []) == 0
+    assert front.read(response.handle, 0, 100) == image.contents[block.id][:100]
+    assert front.stat(response.handle).status == 0
+    front.close_handle(response.handle)
+
+
+# ---- when they are required ---------------------------------------------------------------
+
+
+def test_as_soon_as_the_datanode_says_so(start_daemon, block):
+    daemon = start_daemon(local=PUBLISHER)
+    token = make_token(KEY, POOL, block.id)
+    with daemon.front() as front:
+        assert open_status(front, block) == 0
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert open_status(front, block) == -errno.EPERM
+        assert open_status(front, block, token) == 0
+        assert front.keys(POOL, STORAGE, [Key(2)]) == 0, "which replace those of before"
+        assert open_status(front, block, token) == -errno.EPERM
+        assert front.keys(POOL, STORAGE, []) == 0
+        assert open_status(front, block) == -errno.EPERM
+        assert front.keys(POOL, STORAGE, [], tokens=0) == 0
+        assert open_status(front, block) == 0
+        assert front.keys("BP-other", STORAGE, [KEY]) == 0
+        assert open_status(front, block) == 0
+
+
+def test_required(start_daemon, block):
+    daemon = start_daemon(local=PUBLISHER, extra="tokens = required\n")
+    token = make_token(KEY, POOL, block.id)
+    with daemon.front() as front:
+        assert open_status(front, block, token) == -errno.EPERM, "nothing is known to judge it by"
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert open_status(front, block, token) == 0
+        assert front.keys(POOL, STORAGE, [], tokens=0) == 0
+        assert open_status(front, block) == -errno.EPERM, "whatever the datanode says"
+        assert tokens_of(daemon)["mode"] == "required"
+
+
+def test_off(start_daemon, block):
+    daemon = start_daemon(local=PUBLISHER, extra="tokens = off\n")
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert open_status(front, block) == 0
+        assert open_status(front, block, b"junk") == 0
+        assert tokens_of(daemon)["mode"] == "off"
+
+
+def test_keys_are_for_that_datanode_alone(start_daemon, tmp_path, image, block):
+    """What opens dn2's replicas does not open dn1's, though pool and block are the same."""
+    publisher = "publish-datanodes = dn1 dn2\n"
+    daemon = start_daemon(local=publisher, extra=second_datanode(tmp_path, image))
+    other = Key(KEY.id, b"of-dn2--")
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert front.keys(POOL, "DS-2", [other]) == 0
+        assert open_status(front, block, make_token(other, POOL, block.id)) == -errno.EPERM
+        assert open_status(front, block, make_token(KEY, POOL, block.id)) == 0
+        assert tokens_of(daemon, "dn2")["pools"][0]["keys"] == 1
+
+
+def test_a_restart_forgets(start_daemon, block):
+    daemon = start_daemon(local=PUBLISHER)
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+    assert daemon.stop() == 0
+    daemon = start_daemon(folder=daemon.folder, local=PUBLISHER)
+    with daemon.front() as front:
+        assert tokens_of(daemon)["pools"] == []
+        assert open_status(front, block) == 0
+
+
+def test_status_and_log_have_no_key(start_daemon, block):
+    daemon = start_daemon(local=PUBLISHER)
+    keys = [Key(1, SECRET, expiry=soon(100)), Key(2, SECRET, expiry=soon(200))]
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, keys) == 0
+        assert open_status(front, block) == -errno.EPERM
+        assert open_status(front, block, make_token(keys[0], POOL, block.id)) == 0
+        (pool,) = tokens_of(daemon)["pools"]
+        assert pool == {"pool": POOL, "required": True, "keys": 2, "expiry": keys[1].expiry}
+        assert tokens_of(daemon)["valid"] == 1
+        assert tokens_of(daemon)["refused"] == {"missing": 1}
+        (device,) = daemon.status()["devices"]
+        assert device["counters"]["errors"] == {"EPERM": 1}
+    everything = daemon.ask(b'{"command": "status"}\n') + daemon.log_path.read_bytes()
+    for form in (SECRET, SECRET.hex().encode()):
+        assert form not in everything
+
+
+# ---- who may give keys, and how -------------------------------------------------------------
+
+
+def test_a_client_may_not(start_daemon, block):
+    daemon = start_daemon()
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [KEY]) == -errno.EOPNOTSUPP
+        assert open_status(front, block) == 0
+
+
+def test_the_storage_of_another_datanode(start_daemon, tmp_path, image):
+    daemon = start_daemon(local=PUBLISHER, extra=second_datanode(tmp_path, image))
+    with daemon.front() as front:
+        assert front.keys(POOL, "DS-2", [KEY]) == -errno.EACCES
+        assert front.keys(POOL, "DS-3", [KEY]) == -errno.ENODEV
+        assert tokens_of(daemon, "dn2")["pools"] == []
+
+
+def test_pools_are_bounded(start_daemon):
+    daemon = start_daemon(local=PUBLISHER)
+    with daemon.front() as front:
+        for n in range(16):
+            assert front.keys(f"BP-{n}", STORAGE, [KEY]) == 0
+        assert front.keys("BP-more", STORAGE, [KEY]) == -errno.EMFILE
+        assert front.keys("BP-3", STORAGE, []) == 0
+
+
+def bad_data():
+    key = KEY.packed()
+    yield "two storages", open_data(POOL, [STORAGE, "DS-2"], key)
+    yield "no storage", open_data(POOL, [], key)
+    yield "a key cut short", open_data(POOL, [STORAGE], key[:-1])
+    yield "a key and a byte", open_data(POOL, [STORAGE], key + b"\0")
+    yield "one id twice", open_data(POOL, [STORAGE], key + key)
+    yield "65 keys", open_data(POOL, [STORAGE], b"".join(Key(n).packed() for n in range(65)))
+    yield "an empty key", open_data(POOL, [STORAGE], Key(1, b"").packed())
+    yield "a key of 65 bytes", open_data(POOL, [STORAGE], Key(1, bytes(65)).packed())
+    yield "algorithm 0", open_data(POOL, [STORAGE], Key(1, algorithm=0).packed())
+    yield "algorithm 5", open_data(POOL, [STORAGE], Key(1, algorithm=5).packed())
+    yield "a pool with a slash", open_data("BP/1", [STORAGE], key)
+    yield "zeroes", bytes(64)
+
+
+@pytest.mark.parametrize("data", [pytest.param(d, id=name) for name, d in bad_data()])
+def test_bad_data(front, block, data):
+    assert front.keys_raw(data) == -errno.EINVAL
+    assert open_status(front, block, make_token(KEY, POOL, block.id)) == 0
+
+
+GOOD = open_data(POOL, [STORAGE], KEY.packed())
+
+
+@pytest.mark.parametrize(
+    "part,fields",
+    [
+        pytest.param((len(GOOD), 2), {}, id="tokens 2"),
+        pytest.param((len(GOOD), 0), {}, id="keys where tokens are off"),
+        pytest.param((0, 1), {}, id="length 0"),
+        pytest.param((7, 1), {}, id="length 7"),
+        pytest.param((PAGE + 1, 1), {}, id="length beyond its pages"),
+        pytest.param((16385, 1), {"pool_pages": 5}, id="length 16385"),
+        pytest.param((2**32 - 1, 1), {}, id="length 4 GiB - 1"),
+        pytest.param((len(GOOD), 1), {"handle": 1}, id="a handle"),
+        pytest.param((len(GOOD), 1), {"pool_pages": 0}, id="no pages"),
+        pytest.param((len(GOOD), 1), {"pool_page": 64}, id="a page behind the pool"),
+    ],
+)
+def test_malformed_requests(front, block, part, fields):
+    front.pool[: len(GOOD)] = GOOD
+    fields = {"pool_pages": 1, "part": keys_part(*part)} | fields
+    assert front.call(KEYS, **fields).status == -errno.EINVAL
+    assert open_status(front, block) == -errno.EPERM
+
+
+# ---- on another host --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory):
+    """A datanode's image on host b, and a block in it."""
+    folder = tmp_path_factory.mktemp("there")
+    directory = DataDirectory(folder / "data", storage="DS-there")
+    block = directory.add(1073745921, 300_000)
+    image = make_datanode_image([directory.path], folder / "disk.img", free_mib=24)
+    write_layout(image, folder / "layout.json")
+    return (image.path, folder / "layout.json"), block
+
+
+@contextlib.contextmanager
+def two_hosts(tmp_path, there):
+    authority, address = Authority(tmp_path), free_address()
+    answers = authority.host("b", listen=address) + peer("a", allow_datanodes="dn-there")
+    asks = authority.host("a", answer_timeout=60000)
+    asks += peer("b", address=address, storages="dn-there/DS-there")
+    with (
+        Vreadd({"dn-there": there[0]}, "asan", ("dn-there",), sections=answers) as b,
+        Vreadd({}, "asan", sections=asks) as a,
+        LocalFront(b.endpoint) as datanode,
+        LocalFront(a.endpoint, pool_pages=128) as client,
+    ):
+        yield client, datanode, b
+
+
+def test_a_token_is_checked_where_the_data_is(tmp_path, there):
+    _, block = there
+    storages = ("DS-there",)
+    with two_hosts(tmp_path, there) as (client, datanode, b):
+        assert open_status(client, block, storages=storages) == 0
+        assert datanode.keys(POOL, "DS-there", [KEY]) == 0
+        for reason, token in bad_tokens(block.id):
+            assert open_status(client, block, token, storages) == -errno.EPERM, reason
+        for encoding in (writable, protobuf):
+            many = [f"DS-{n}" for n in range(700)]
+            token = make_token(KEY, POOL, block.id, encoding, storages=many)
+            response = client.open(block.id, block.genstamp, POOL, storages, token)
+            assert response.status == 0
+            assert client.read(response.handle, 0, 300_000) == block.content()
+            client.close_handle(response.handle)
+        (datanode_status,) = b.status()["datanodes"]
+        assert datanode_status["tokens"]["valid"] == 2
+        assert datanode_status["tokens"]["refused"]["expired"] == len(ENCODINGS)
