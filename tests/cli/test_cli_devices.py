@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """vread attach and detach: what they write to xenstore, in one transaction, as libxl would."""
 
+import json
+
 import pytest
 
 FRONT = "/local/domain/7/device/vread/0"
@@ -60,6 +62,32 @@ def test_attach_with_everything(run, xenstored):
     assert xenstored.value(FRONT[:-1] + "3/backend") == back
 
 
+def test_attach_with_limits(run, xenstored):
+    assert run("attach", "7", "--queues", "2", "--pool-size", "4M").returncode == 0
+    assert tree(xenstored, BACK)["limit-queues"] == ("2", DOM0)
+    assert tree(xenstored, BACK)["limit-pool-pages"] == ("1024", DOM0)
+    assert run("attach", "7", "--id", "1", "--pool-size", "65536").returncode == 0
+    assert xenstored.value(f"{BACK[:-1]}1/limit-pool-pages") == "16"
+
+
+@pytest.mark.parametrize(
+    "option, value, expected",
+    [
+        ("--queues", "0", "a number from 1 to 8"),
+        ("--queues", "9", "a number from 1 to 8"),
+        ("--pool-size", "4m", "a size like 4M, from 64K to 128M, in pages of 4K"),
+        ("--pool-size", "60K", "a size like 4M, from 64K to 128M, in pages of 4K"),
+        ("--pool-size", "129M", "a size like 4M, from 64K to 128M, in pages of 4K"),
+        ("--pool-size", "1048577", "a size like 4M, from 64K to 128M, in pages of 4K"),
+    ],
+)
+def test_limits_that_are_none(run, xenstored, option, value, expected):
+    done = run("attach", "7", option, value)
+    assert done.returncode == 2
+    assert f"vread attach: {option} {value}: expected {expected}\n" in done.stderr.decode()
+    assert BACK not in xenstored.nodes
+
+
 def test_nothing_is_allowed_unless_said(run, xenstored):
     assert run("attach", "7").returncode == 0
     assert xenstored.value(f"{BACK}/allow-datanodes") == ""
@@ -82,6 +110,35 @@ def test_transactions_are_repeated(run, xenstored):
     assert run("attach", "7").returncode == 0
     assert xenstored.conflicts == 0
     assert xenstored.value(f"{BACK}/state") == "1"
+
+
+@pytest.mark.parametrize(
+    "error, text",
+    [
+        ("ENOSPC", "No space left on device: a quota of xenstored is used up"),
+        ("E2BIG", "Argument list too long: a value is longer than xenstored's quota allows"),
+        ("EQUOTA", "Invalid argument; oxenstored: the domain's quota is used up"),
+    ],
+)
+@pytest.mark.parametrize("change", [1, 2, 4, 7, 13])
+def test_a_quota_that_is_used_up_leaves_nothing_half_made(run, xenstored, change, error, text):
+    before = dict(xenstored.nodes)
+    xenstored.refusal = (change, error)
+    done = run("attach", "7", "--allow-datanodes", "dn1")
+    assert (done.returncode, xenstored.refusal) == (1, None)
+    assert f"vread attach: {BACK}: cannot create: {text}" in done.stderr.decode()
+    assert xenstored.nodes == before
+    assert run("attach", "7", "--allow-datanodes", "dn1").returncode == 0
+
+
+def test_a_detach_that_is_refused_changes_nothing(run, xenstored):
+    assert run("attach", "7").returncode == 0
+    before = {path: node.value for path, node in xenstored.nodes.items()}
+    xenstored.refusal = (2, "ENOSPC")
+    done = run("detach", "7")
+    assert done.returncode == 1
+    assert "cannot close: No space left on device: a quota" in done.stderr.decode()
+    assert {path: node.value for path, node in xenstored.nodes.items()} == before
 
 
 def test_attach_twice(run, xenstored):
@@ -198,18 +255,165 @@ def test_a_fresh_device_has_no_problem(run, xenstored):
 def test_every_wrong_node_is_named(run, xenstored):
     run("attach", "7", "--allow-datanodes", "dn1")
     run("attach", "7", "--id", "1")
-    xenstored.put(f"{BACK}/online", "yes", DOM0)
+    xenstored.put(f"{BACK}/online", "yes")
     xenstored.put(f"{BACK}/allow-datanodes", "dn1", ("n0", "b7"))
-    xenstored.put(f"{FRONT}/colour", "red", GUEST)
-    xenstored.put(f"{BACK[:-1]}1/state", "2", DOM0)
+    xenstored.put(f"{FRONT}/colour", "red")
+    xenstored.put(f"{BACK[:-1]}1/state", "2")
     done = run("xenstore", "check")
     assert done.returncode == 1
     lines = done.stdout.decode().splitlines()
-    assert f'{BACK}/online: "yes" is not a number from 0 to 1' in lines
-    assert f"{BACK}/allow-datanodes: can be written by domain 7, whose device it governs" in lines
-    assert f"{FRONT}/colour: is not a node of protocol version 1" in lines
-    assert f"{BACK[:-1]}1/max-queues: is missing in state 2" in lines
+    attach_anew = "    vread detach 7 --id 0 --force, then attach it anew with what it may read"
+    for line, remedy in (
+        (f'{BACK}/online: is "yes", expected a number from 0 to 1', attach_anew),
+        (
+            f"{BACK}/allow-datanodes: has permissions n0 b7, so domain 7 may read and write it,"
+            " expected n0 r7",
+            f"    xenstore-chmod {BACK}/allow-datanodes n0 r7",
+        ),
+        (
+            f"{FRONT}/colour: is not known, expected only nodes of protocol version 1",
+            f"    xenstore-rm {FRONT}/colour",
+        ),
+        (
+            f"{BACK[:-1]}1/max-queues: is missing in state 2, expected a number from 1 to 8",
+            "    systemctl restart vreadd",
+        ),
+    ):
+        assert lines[lines.index(line) + 1] == remedy
     assert lines[-1] == "2 devices, 7 problems"
+
+
+def set_permissions(store, path, *permissions):
+    store.put(path, store.value(path), permissions)
+
+
+# What is spoilt, at which node it is told, what was found, what was expected.
+SPOILT = {
+    "owner": (
+        lambda store: set_permissions(store, f"{BACK}/role", "n7", "r0"),
+        *(f"{BACK}/role", "has permissions n7 r0, so domain 7 owns it", "n0 r7"),
+    ),
+    "of the directory": (
+        lambda store: set_permissions(store, BACK, "n0", "r7", "r9"),
+        *(BACK, "has permissions n0 r7 r9, so domain 9 may read it", "n0 r7"),
+    ),
+    "anybody": (
+        lambda store: set_permissions(store, FRONT, "w7", "r0"),
+        *(FRONT, "has permissions w7 r0, so every domain may write it", "n7 r0"),
+    ),
+    "unreadable": (
+        lambda store: set_permissions(store, f"{FRONT}/state", "n7"),
+        *(f"{FRONT}/state", "has permissions n7, so domain 0 may not read it", "n7 r0"),
+    ),
+    "above": (
+        lambda store: set_permissions(store, "/local/domain/7/device/vread", "n0", "b7"),
+        "/local/domain/7/device/vread",
+        *("has permissions n0 b7", "that no guest can write it"),
+    ),
+    "no frontend": (
+        lambda store: store.remove(FRONT),
+        *(FRONT, "is missing", "the frontend directory of this device"),
+    ),
+    "no backend": (
+        lambda store: store.remove("/local/domain/0/backend/vread/7"),
+        *(FRONT, "has no backend directory", BACK),
+    ),
+    "no device": (
+        lambda store: store.remove(BACK),
+        *("/local/domain/0/backend/vread/7", "belongs to no device", "devices in it"),
+    ),
+    "no domain": (
+        lambda store: store.remove("/local/domain/7"),
+        *(BACK, "is of domain 7, which is gone", "a domain that is there"),
+    ),
+    "backend elsewhere": (
+        lambda store: store.put(f"{FRONT}/backend", "/local/domain/5/backend/vread/7/0"),
+        *(f"{FRONT}/backend", 'is "/local/domain/5/backend/vread/7/0"', BACK),
+    ),
+    "frontend elsewhere": (
+        lambda store: store.put(f"{BACK}/frontend", "/local/domain/8/device/vread/0"),
+        *(f"{BACK}/frontend", 'is "/local/domain/8/device/vread/0"', FRONT),
+    ),
+    "missing": (
+        lambda store: store.remove(f"{BACK}/frontend-id"),
+        *(f"{BACK}/frontend-id", "is missing in state 1", "a number from 0 to 32751"),
+    ),
+    "limit": (
+        lambda store: store.put(f"{BACK}/limit-queues", "many"),
+        *(f"{BACK}/limit-queues", 'is "many"', "a number from 1 to 8"),
+    ),
+    "states": (
+        lambda store: store.put(f"{BACK}/state", "5"),
+        *(f"{BACK}/state", "is Closing while the frontend's is Initialising", "Closed"),
+    ),
+    "leaving": (
+        lambda store: store.put(f"{BACK}/online", "0"),
+        *(f"{BACK}/state", "is Initialising while online is 0", "that the device is removed"),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", SPOILT)
+def test_mistakes_seeded(run, xenstored, mistake):
+    spoil, path, found, expected = SPOILT[mistake]
+    assert run("attach", "7", "--allow-datanodes", "dn1").returncode == 0
+    spoil(xenstored)
+    before = dict(xenstored.nodes)
+    done = run("xenstore", "check", "--json")
+    assert (done.returncode, done.stderr) == (1, b"")
+    answer = json.loads(done.stdout)
+    assert answer["ok"] is False
+    told = {problem["path"]: problem for problem in answer["problems"]}
+    assert (told[path]["found"], told[path]["expected"]) == (found, expected)
+    assert told[path]["remedy"]
+    # one mistake is told once, but for a domain or backend that is gone
+    assert len(told) == 1 or mistake in ("no device", "no backend")
+    assert xenstored.nodes == before
+
+
+def test_what_only_passes_is_no_problem(run, xenstored):
+    """A device between two states when it is looked at first."""
+    assert run("attach", "7").returncode == 0
+    xenstored.put(f"{FRONT}/state", "4")
+    xenstored.put(f"{BACK}/state", "6")
+    looks = 0
+
+    def look(store):
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            store.put(f"{FRONT}/state", "6")
+
+    xenstored.on_transaction = look
+    done = run("xenstore", "check")
+    assert (done.returncode, done.stdout) == (0, b"1 device, 0 problems\n")
+    assert looks >= 2
+
+
+def test_as_json(run, xenstored):
+    run("attach", "7")
+    done = run("xenstore", "check", "--json", "7")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"devices": 1, "ok": True, "problems": []}
+    xenstored.put(f"{BACK}/online", "2")
+    (problem,) = json.loads(run("xenstore", "check", "--json").stdout)["problems"]
+    assert problem == {
+        "path": f"{BACK}/online",
+        "device": "xen:7/0",
+        "found": 'is "2"',
+        "expected": "a number from 0 to 1",
+        "remedy": "vread detach 7 --id 0 --force, then attach it anew with what it may read",
+    }
+
+
+def test_other_guests_are_left_out(run, xenstored):
+    xenstored.put("/local/domain/8", "")
+    run("attach", "7")
+    run("attach", "8")
+    xenstored.put(f"{BACK}/online", "2")
+    xenstored.put("/local/domain/7/device/vread/5/state", "1")
+    assert run("xenstore", "check", "8").returncode == 0
+    assert run("xenstore", "check", "7").stdout.endswith(b"1 device, 2 problems\n")
 
 
 def test_no_device_of_that_domain(run, xenstored):
@@ -223,8 +427,9 @@ def test_no_device_of_that_domain(run, xenstored):
     [
         ([], "expected: check [DOMID]"),
         (["repair"], "expected: check [DOMID]"),
-        (["check", "x"], "x: expected a domain id from 0 to 32751"),
-        (["check", "-1"], "-1: expected a domain id from 0 to 32751"),
+        (["check", "x"], "domain id x: expected a number from 0 to 32751"),
+        (["check", "--", "-1"], "domain id -1: expected a number from 0 to 32751"),
+        (["check", "--yaml"], "unrecognized option '--yaml'"),
         (["check", "7", "8"], "8: one DOMID at most"),
     ],
 )

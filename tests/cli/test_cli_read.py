@@ -203,9 +203,9 @@ def test_full_disk(vreadd, blocks):
 
 def test_slow_reader_is_waited_for(vreadd, blocks):
     """A pipe that is drained slowly: no timeout, all bytes."""
-    words = [VREAD, "cat", "--endpoint", vreadd.endpoint, "--timeout", "500", spec(blocks[0])]
+    words = [VREAD, "cat", "--endpoint", vreadd.endpoint, "--timeout", "3000", spec(blocks[0])]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=clean_environment()) as process:
-        time.sleep(1.5)
+        time.sleep(4)
         assert process.stdout.read() == blocks[0].content()
     assert process.returncode == 0
 

@@ -9,10 +9,12 @@ import pytest
 
 from tests.libvread import vreadlib
 from tests.libvread.conftest import lib  # noqa: F401
+from tests.support.waiting import eventually
 
 
 def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
     block = served[1]["large"]
+    eventually(lambda: not vreadd.status()["devices"])  # others' connections have ended
     with (
         vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=2 << 20) as connection,
         connection.open(block.pool, block.id, block.genstamp) as f,
@@ -94,6 +96,7 @@ FULL = {
                 },
             ],
             "layout": "l",
+            "file": "/var/lib/vread/datanodes/dn1.conf",
             "state": "served",
             "missing": "image /images/dn1.raw: " + "no data directory /dfs/2: " * 9,
             "published": {
@@ -102,6 +105,15 @@ FULL = {
                 "truncate": 2**62,
                 "delete": 4,
                 "withdrawn": 5,
+            },
+            "tokens": {
+                "mode": "auto",
+                "pools": [
+                    {"pool": "BP-1", "required": True, "keys": 3, "expiry": 1},
+                    {"pool": "BP-2", "required": False, "keys": 0},
+                ],
+                "valid": 7,
+                "refused": {"expired": 2, "missing": 2**62},
             },
             "filesystems": [
                 {
@@ -130,6 +142,7 @@ FULL = {
             "datanode": "dn3",
             "images": [{"image": "/dn3"}],
             "data-dirs": ["/a"],
+            "file": "/etc/vread/vread.conf",
             "state": "waiting",
             "missing": "image /dn3: No such file or directory",
             "filesystems": [],
@@ -147,8 +160,27 @@ FULL = {
             "last_error": None,
         },
         {"name": "xen:8/0", "state": "Closed", "role": "client", "last_error": "ring overflow"},
+        {"name": "xen:9/0", "state": "Initialising", "role": "client", "pool_pages": 0},
     ],
     "totals": {"opens": 1, "reads": 2, "bytes": 0, "errors": {"ENOENT": 5, "EPERM": 1}},
+    "peers": {
+        "server": {"last_refused": "192.0.2.9:5: its certificate names no [peer] " * 3},
+        "peers": [
+            {
+                "name": "host-b",
+                "state": "authenticated",
+                "transport": "rdma",
+                "storages": 12,
+                "direct": 3 << 30,
+                "bounced": 5 << 20,
+                "asked": {"bytes": 1023 << 50},
+                "answered": {"bytes": 7},
+                "failures": 4,
+                "last_error": "no answer within 10000 ms",
+            },
+            {"name": "host-c", "state": "idle", "transport": None, "direct": 0, "bounced": 0},
+        ],
+    },
     "reading": {
         "io_uring": "Operation not permitted",
         "cache": {"size": 64 << 20, "used": 5 << 20, "hits": 7, "misses": 3},
@@ -165,8 +197,12 @@ def test_everything_it_can_show(vread, daemon):
     for part in (
         "vreadd 9.9, pid 12, up 1d 01:01:01",
         f"published: finalized {2**62}, append 2, truncate",
+        "    configured in /var/lib/vread/datanodes/dn1.conf",
         "delete 4, withdrawn now 5",
-        "xen:7/0     Connected datanode",
+        "block tokens: required in BP-1, 3 keys",
+        f"block tokens: valid 7, expired 2, missing {2**62}",
+        "xen:7/0     Connected    datanode",
+        "xen:9/0     Initialising client",
         "no xenstore on this machine",
         "long-name/vread.sock",
         "5.0 TiB",
@@ -185,6 +221,9 @@ def test_everything_it_can_show(vread, daemon):
         "7.0 PiB",
         "ENOENT 5, EPERM 1",
         "verified cache: 5.0 MiB of 64.0 MiB, 7 of 10 reads",
+        "\n  by RDMA: 3.0 GiB direct, 5.0 MiB bounced\n",
+        "no answer within 10000 ms\nhost-c           idle          -  ",
+        "refused last:\n    192.0.2.9:5: its certificate",
         "WARNING: no io_uring (Operation not permitted): images in mode direct",
     ):
         assert part in text, part
@@ -199,6 +238,13 @@ def test_everything_it_can_show(vread, daemon):
         {"datanodes": [{"missing": 1, "layout": {}, "state": 7, "size": []}]},
         {"datanodes": [{"filesystems": [{"data-dirs": 5}, {"data-dirs": [[], {"pools": [4]}]}]}]},
         {"datanodes": [{"published": 5}, {"published": {"append": "x"}}]},
+        {
+            "datanodes": [
+                {"tokens": 5},
+                {"tokens": {"pools": [3, {"required": True}], "refused": 1}},
+            ]
+        },
+        {"datanodes": [{"tokens": {"valid": "x", "refused": {"a" * 999: 1, "b": "c", "d": 2}}}]},
         {"datanodes": [{"filesystems": 5}, {"filesystems": [None, 3, {"state": 7}]}]},
         {"datanodes": [{"images": [{"backing": 5}, {"backing": [7, {"image": 3}, []]}]}]},
         {"version": 3, "pid": "x", "uptime_seconds": -5},

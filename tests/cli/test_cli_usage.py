@@ -7,7 +7,19 @@ import pytest
 
 from tests.cli.conftest import VREAD
 
-COMMANDS = "status inspect blocks stat cat publish attach detach version help".split()
+COMMANDS = [
+    "status",
+    "top",
+    "metrics",
+    "doctor",
+    "inspect",
+    "blocks",
+    "stat",
+    "cat",
+    "publish",
+    "datanode",
+]
+COMMANDS += ["attach", "detach", "config", "reload", "version", "help"]
 
 WRONG = [
     (["nonsense"], "nonsense: no such command"),
@@ -19,6 +31,19 @@ WRONG = [
     (["status", "x"], "x: unexpected argument"),
     (["status", "--jsno"], "unrecognized option '--jsno'"),
     (["status", "--socket"], "option '--socket' requires an argument"),
+    (["top", "x"], "x: unexpected argument"),
+    (["top", "-d", "0"], "--delay 0: expected seconds, from 0.1 to 3600"),
+    (["top", "-d", "2s"], "--delay 2s: expected seconds, from 0.1 to 3600"),
+    (["top", "-n", "0"], "--rounds 0: expected a number, at least 1"),
+    (["trace", "x"], "x: unexpected argument"),
+    (["trace", "-n", "0"], "--count 0: expected a number from 1 to 1000000"),
+    (["trace", "--seconds", "x"], "--seconds x: expected a number from 1 to 3600"),
+    (["metrics", "x"], "x: unexpected argument"),
+    (["metrics", "--output"], "option '--output' requires an argument"),
+    (["doctor", "x"], "x: unexpected argument"),
+    (["doctor", "--role", "dom1"], "--role dom1: expected dom0 or domU"),
+    (["doctor", "--root", "x"], "--root x: expected an absolute path"),
+    (["doctor", "--fast"], "unrecognized option '--fast'"),
     (["inspect"], "expected one image, not 0"),
     (["inspect", "a", "b"], "expected one image, not 2"),
     (["inspect", "--fast", "a"], "unrecognized option '--fast'"),
@@ -35,6 +60,9 @@ WRONG = [
     (["stat", "blk_1_1"], "blk_1_1: expected a block pool id"),
     (["stat", "--timeout", "0", "p/blk_1_1"], "--timeout 0: expected milliseconds"),
     (["cat"], "no block given"),
+    (["datanode"], "expected: move STORAGE HOST"),
+    (["datanode", "copy", "a", "b"], "expected: move STORAGE HOST"),
+    (["datanode", "move", "a"], "move: expected a storage's id and a host's name, or - for none"),
     (["publish"], "expected an event: finalized, append, truncate or delete"),
     (["publish", "deleted", "p/blk_1_1@DS-1"], "deleted: expected finalized, append, truncate or"),
     (["publish", "delete"], "no block given"),
@@ -61,6 +89,12 @@ WRONG = [
     (["attach", "1", "--wait", "soon"], "--wait soon: expected a number"),
     (["detach"], "expected one domain id, not 0"),
     (["detach", "1", "--wait", "-1"], "--wait -1: expected a number"),
+    (["reload", "x"], "x: unexpected argument"),
+    (["reload", "--socket"], "option '--socket' requires an argument"),
+    (["config"], "expected: check [FILE]"),
+    (["config", "chekc"], "expected: check [FILE]"),
+    (["config", "check", "a", "b"], "b: one FILE at most"),
+    (["config", "check", "--jsno"], "unrecognized option '--jsno'"),
     (["detach", "1", "--role", "client"], "unrecognized option '--role'"),
 ]
 

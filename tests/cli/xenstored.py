@@ -2,7 +2,7 @@
 """A small xenstored in Python, for command-line tools that use libxenstore.
 
 Speaks the wire protocol on a UNIX socket (point XENSTORED_PATH at it) to one
-kind of client, dom0: nodes with permissions that children inherit, transactions
+kind of client, dom0 (or a guest: domid): nodes with permissions that children inherit, transactions
 that conflict with any change meanwhile, watches.
 
     with Xenstored(path) as store:
@@ -11,6 +11,7 @@ that conflict with any change meanwhile, watches.
         store.nodes["/local/domain/7/device/vread/0/state"].value
 """
 
+import contextlib
 import copy
 import os
 import selectors
@@ -78,13 +79,17 @@ class Client:
 
 
 class Xenstored:
-    """The store; `nodes` may be looked at and put() used while no client runs, or on_change."""
+    """The store.  put(), remove(), value() and nodes may be used at any time."""
 
     def __init__(self, path):
         self.path = str(path)
+        self.lock = threading.RLock()  # of the rest
         self.tree = Tree()
         self.generation = 0
         self.conflicts = 0  # so many commits meet another's change
+        self.refusal = None  # (n, error): the n-th change from now on, as for a quota
+        self.domid = 0  # whose relative paths are
+        self.on_transaction = None  # called with the store before each of a client
         self.on_change = None  # called with (store, path) after each change of a client
         self.clients = {}
         self.next_transaction = 1
@@ -111,22 +116,28 @@ class Xenstored:
 
     @property
     def nodes(self):
-        return self.tree.nodes
+        """As they are now: clients go on changing theirs."""
+        with self.lock:
+            return copy.deepcopy(self.tree.nodes)
 
     def value(self, path):
-        return self.nodes[path].value if path in self.nodes else None
+        with self.lock:
+            node = self.tree.nodes.get(path)
+            return node.value if node else None
 
     def put(self, path, value, perms=None):
         """Writes as dom0 would; fires watches."""
-        node = self.tree.make(path)
-        node.value = value
-        if perms:
-            node.perms = perms
-        self.changed([path])
+        with self.lock:
+            node = self.tree.make(path)
+            node.value = value
+            if perms:
+                node.perms = perms
+            self.changed([path])
 
     def remove(self, path):
-        self.tree.remove(path)
-        self.changed([path])
+        with self.lock:
+            self.tree.remove(path)
+            self.changed([path])
 
     # ---- the event loop
 
@@ -137,15 +148,21 @@ class Xenstored:
             for key, _ in self.selector.select():
                 if key.fileobj == self.stop_read:
                     return
-                if key.fileobj is self.listener:
-                    sock, _ = self.listener.accept()
-                    self.clients[sock] = Client(sock)
-                    self.selector.register(sock, selectors.EVENT_READ)
-                else:
-                    self.receive(self.clients[key.fileobj])
+                with self.lock:
+                    self.serve(key.fileobj)
+
+    def serve(self, readable):
+        if readable is self.listener:
+            sock, _ = self.listener.accept()
+            self.clients[sock] = Client(sock)
+            self.selector.register(sock, selectors.EVENT_READ)
+        else:
+            self.receive(self.clients[readable])
 
     def receive(self, client):
-        data = client.sock.recv(65536)
+        data = b""
+        with contextlib.suppress(ConnectionResetError):  # it went with events it had not read
+            data = client.sock.recv(65536)
         if not data:
             self.selector.unregister(client.sock)
             del self.clients[client.sock]
@@ -166,14 +183,19 @@ class Xenstored:
             reply = self.execute(client, kind, transaction, payload)
         except StoreError as error:
             kind, reply = ERROR, str(error).encode() + b"\0"
-        client.sock.sendall(HEADER.pack(kind, request, transaction, len(reply)) + reply)
+        self.send(client, HEADER.pack(kind, request, transaction, len(reply)) + reply)
         if kind == WATCH:
             self.fire(client, *client.watches[-1])
 
-    @staticmethod
-    def fire(client, path, token):
+    def fire(self, client, path, token):
         event = f"{path}\0{token}\0".encode()
-        client.sock.sendall(HEADER.pack(WATCH_EVENT, 0, 0, len(event)) + event)
+        self.send(client, HEADER.pack(WATCH_EVENT, 0, 0, len(event)) + event)
+
+    @staticmethod
+    def send(client, data):
+        """To one that may have ended, which receive() learns."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            client.sock.sendall(data)
 
     def changed(self, paths):
         self.generation += 1
@@ -193,6 +215,8 @@ class Xenstored:
         tree, _, paths = client.transactions.get(transaction, (self.tree, 0, None))
         words = payload.decode().split("\0")
         path = words[0]
+        if not path.startswith(("/", "@")) and kind != IS_DOMAIN_INTRODUCED:
+            path = f"/local/domain/{self.domid}/{path}"
         if kind == READ:
             return tree.get(path).value.encode()
         if kind == DIRECTORY:
@@ -200,13 +224,18 @@ class Xenstored:
         if kind == GET_PERMS:
             return "".join(perm + "\0" for perm in tree.get(path).perms).encode()
         if kind == IS_DOMAIN_INTRODUCED:
-            return b"T\0" if f"/local/domain/{path}" in self.nodes else b"F\0"
+            return b"T\0" if f"/local/domain/{path}" in self.tree.nodes else b"F\0"
         if kind == WATCH:
             client.watches.append((path, words[1]))
             return b"OK\0"
         if kind == UNWATCH:
             client.watches.remove((path, words[1]))
             return b"OK\0"
+        if self.refusal:
+            left, error = self.refusal
+            self.refusal = (left - 1, error) if left > 1 else None
+            if not self.refusal:
+                raise StoreError(error)
         if kind == WRITE:
             tree.make(path).value = payload.decode().partition("\0")[2]
         elif kind == MKDIR:
@@ -224,6 +253,8 @@ class Xenstored:
         return b"OK\0"
 
     def start(self, client):
+        if self.on_transaction:
+            self.on_transaction(self)
         number = self.next_transaction
         self.next_transaction += 1
         client.transactions[number] = (copy.deepcopy(self.tree), self.generation, [])

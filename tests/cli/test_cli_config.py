@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread config check: every mistake of a vread.conf with its place, warnings, exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tools.peers import Authority
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "xen-backend/control/vread.conf"
+WRONG = """[vreadd]
+log-levle = info
+[xen]
+enabled = perhaps
+[datanode dn1]
+data-dirs = /dfs/data
+"""
+
+
+@pytest.fixture
+def conf(tmp_path):
+    def write(text):
+        path = tmp_path / "vread.conf"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def lines(done):
+    assert done.stderr == b""
+    return done.stdout.decode().splitlines()
+
+
+def test_the_example_is_right(vread):
+    done = vread("config", "check", EXAMPLE)
+    assert (done.returncode, lines(done)) == (0, [f"{EXAMPLE}: ok"])
+
+
+def test_every_mistake_is_told(vread, conf):
+    path = conf(WRONG)
+    done = vread("config", "check", path)
+    assert done.returncode == 1
+    assert lines(done) == [
+        f"{path}:2: error: [vreadd] log-levle: info: unknown key: expected one of log-level, "
+        "control-socket, datanode-files, read-ahead, cache; did you mean log-level?",
+        f"{path}:4: error: [xen] enabled: perhaps: expected yes, no or auto",
+        f"{path}:5: error: [datanode dn1]: no image: expected a line image = /path/to/disk.img",
+        f"{path}: 3 errors",
+    ]
+
+
+def test_mistakes_as_json(vread, conf):
+    path = conf(WRONG)
+    done = vread("config", "check", "--json", path)
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert (told["file"], told["ok"], told["warnings"]) == (str(path), False, [])
+    assert told["errors"][1] == {
+        "file": str(path),
+        "line": 4,
+        "section": "xen",
+        "key": "enabled",
+        "value": "perhaps",
+        "problem": "expected yes, no or auto",
+    }
+    assert [e["section"] for e in told["errors"]] == ["vreadd", "xen", "datanode dn1"]
+    assert told["errors"][2]["key"] is None
+
+
+def test_what_is_no_text_is_told_too(vread, conf):
+    done = vread("config", "check", "--json", conf(b"[xen]\nenabled = n\xff\n"))
+    assert json.loads(done.stdout)["errors"][0]["value"] == "n?"
+
+
+def test_no_file(vread, tmp_path):
+    path = tmp_path / "gone.conf"
+    done = vread("config", "check", path)
+    assert done.returncode == 1
+    assert lines(done) == [
+        f"{path}: error: No such file or directory: expected a readable file, see vread.conf(5)",
+        f"{path}: 1 error",
+    ]
+
+
+def test_warnings(vread, conf, tmp_path):
+    path = conf(
+        f"[local]\nsocket = {tmp_path}/s\nallow-datanodes = dn1 db2\npublish-datanodes = *\n"
+        f"[datanode dn1]\nimage = qcow2:{tmp_path}/gone.img\nlayout = {tmp_path}/gone.json\n"
+        "[datanode db1]\nimage = /dev/null\ndata-dirs = /a\n"
+    )
+    done = vread("config", "check", path)
+    missing = "cannot be opened now: No such file or directory"
+    assert lines(done) == [
+        f"{path}:1: warning: [local] allow-datanodes: dn1 db2: there is no [datanode db2]; "
+        "did you mean db1?",
+        f"{path}:5: warning: [datanode dn1] image: qcow2:{tmp_path}/gone.img: {missing}: it is "
+        "served as soon as it can be; check the path",
+        f"{path}:5: warning: [datanode dn1] layout: {tmp_path}/gone.json: {missing}: run "
+        "vread-provision, which writes it",
+        f"{path}: 3 warnings",
+    ]
+    assert done.returncode == 0
+
+
+def test_files_of_datanodes_are_checked_too(vread, conf, tmp_path):
+    own = tmp_path / "datanodes" / "dn2.conf"
+    own.parent.mkdir()
+    path = conf(
+        f"[vreadd]\ndatanode-files = {own.parent}\n"
+        "[datanode dn1]\nimage = /dev/null\ndata-dirs = /a\n"
+    )
+    own.write_text("[datanode dn2]\nimage = /nonexistent\ndata-dirs = /a\n")
+    done = vread("config", "check", path)
+    assert (done.returncode, lines(done)) == (
+        0,
+        [
+            f"{own}:1: warning: [datanode dn2] image: /nonexistent: cannot be opened now: No such "
+            "file or directory: it is served as soon as it can be; check the path",
+            f"{path}: 1 warning",
+        ],
+    )
+    own.write_text("[datanode dn2]\nimage = x\ndata-dirs = /a\n")
+    own.with_name("dn1.conf").write_text("[datanode dn1]\nimage = /x\ndata-dirs = /a\n")
+    done = vread("config", "check", path)
+    assert done.returncode == 1
+    assert lines(done) == [
+        f"{own.with_name('dn1.conf')}:1: error: [datanode dn1]: expected each name once, it is at "
+        f"{path}:3 too: remove one of them",
+        f"{own}:2: error: [datanode dn2] image: x: expected a path that starts with /, or one of "
+        "the formats raw, qcow2, vhd, qemu-parallels, qemu-vdi, qemu-vhdx or qemu-vmdk, a colon "
+        "and a path",
+        f"{path}: 2 errors",
+    ]
+
+
+def test_nothing_to_serve(vread, conf):
+    done = vread("config", "check", conf("[xen]\nenabled = no\n"))
+    assert "warning: nothing to serve: [xen] is off" in lines(done)[0]
+
+
+def test_certificates(vread, conf, tmp_path):
+    authority = Authority(tmp_path)
+    good = authority.host("a", listen="127.0.0.1:7")
+    (_, key), (_, other) = authority.certificate("a"), authority.certificate("b")
+    assert len(lines(vread("config", "check", conf(good)))) == 1
+    for text, said in (
+        (good.replace("name = a", "name = z"), "expected one for the name z"),
+        (good.replace(".pem\nkey", ".gone\nkey"), "expected a readable file with a certificate"),
+        (good.replace(str(key), str(other)), f"key: {other}: "),
+    ):
+        done = vread("config", "check", path := conf(text))
+        assert done.returncode == 0
+        assert lines(done)[0].startswith(f"{path}:1: warning: [peers] ")
+        assert said in lines(done)[0]
+        assert lines(done)[0].endswith("; vreadd does not start so")

@@ -1,0 +1,574 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread doctor: each link of the chain is broken once, and named with what to do about it."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.libvread.conftest import BUILD
+from tests.support.daemon import Daemon, Image
+from tools.peers import Authority, peer
+
+KERNEL = "6.1.0-44-amd64"
+BACK = "/local/domain/0/backend/vread/7/0"
+FRONT = "/local/domain/7/device/vread/0"
+JAR = BUILD / "java/vread-hdfs.jar"
+VERSION_CLASS = "io/vread/Version.class"
+
+
+class Findings:
+    """What it found, by result."""
+
+    def __init__(self, done):
+        assert done.stderr == b""
+        self.code = done.returncode
+        self.document = json.loads(done.stdout)
+        self.role = self.document["role"]
+
+    def of(self, result):
+        return {
+            f"{f['object']}: {f['found']}": f.get("remedy", "")
+            for f in self.document["findings"]
+            if f["result"] == result
+        }
+
+    @property
+    def failed(self):
+        return self.of("failed")
+
+    @property
+    def ok(self):
+        return self.of("ok")
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A tree to stand for the system's own, with what Xen shows there."""
+    root = tmp_path / "root"
+    put(root / "proc/sys/kernel/osrelease", KERNEL)
+    put(root / "sys/hypervisor/type", "xen")
+    put(root / "sys/hypervisor/version/major", "4")
+    put(root / "sys/hypervisor/version/minor", "17")
+    # what configurations name lies where it does outside
+    (root / tmp_path.parts[1]).symlink_to(f"/{tmp_path.parts[1]}")
+    return root
+
+
+def put(path, text=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n")
+    return path
+
+
+# ---- in a guest ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def guest(root, vread, xenstored):
+    """All is well in it, but nobody answers /dev/vread."""
+    put(root / "proc/xen/capabilities", "")
+    (root / "sys/module/xen_vreadfront").mkdir(parents=True)
+    put(root / "dev/vread").chmod(0o666)
+    xenstored.domid = 7
+    xenstored.put(f"{FRONT}/backend", BACK)
+    xenstored.put(f"{BACK}/state", "4")
+    xenstored.put(f"{BACK}/allow-datanodes", "dn1 dn2")
+
+    def run(*words, **env):
+        env = {"XENSTORED_PATH": xenstored.path, "HADOOP_CONF_DIR": "", **env}
+        env = {name: value for name, value in env.items() if value}
+        return vread("doctor", "--json", "--root", root, *words, env=env)
+
+    return run
+
+
+def test_a_guest_knows_itself(guest):
+    found = Findings(guest())
+    assert found.role == "domU"
+    ok = found.ok
+    assert "xen-vreadfront: loaded" in ok
+    assert "device/vread/0: connected" in ok
+    assert "device/vread/0: allowed datanodes: dn1 dn2" in ok
+    # its node is no device, and that is all
+    assert [text for text in found.failed if "/dev/vread: no connection: " not in text] == []
+    assert found.code == 1
+
+
+def test_module_missing(guest, root):
+    shutil.rmtree(root / "sys/module")
+    assert Findings(guest()).failed[
+        f"xen-vreadfront: not loaded, and there is no module for this kernel, {KERNEL}"
+    ] == (
+        f"apt install vread-frontend-dkms linux-headers-{KERNEL}, then modprobe xen-vreadfront; "
+        "`dkms status` tells if it was not built"
+    )
+    file = put(root / f"lib/modules/{KERNEL}/updates/dkms/xen-vreadfront.ko.xz")
+    failed = Findings(guest()).failed
+    assert failed[f"xen-vreadfront: not loaded; its file is there: {file}"] == (
+        "modprobe xen-vreadfront; dmesg tells if that fails"
+    )
+
+
+def test_what_a_missing_module_entails_is_not_told_again(guest, root):
+    shutil.rmtree(root / "sys/module")
+    (root / "dev/vread").unlink()
+    found = Findings(guest())
+    assert len(found.failed) == 1
+    assert f"{root}/dev/vread: the module that makes it is not loaded" in found.of("not applicable")
+
+
+def test_wrong_permission(guest, root):
+    node = root / "dev/vread"
+    node.chmod(0o600)
+    failed = Findings(guest("--user", "nobody")).failed
+    text = f"{node}: user nobody may not read and write it (mode 0600, group root)"
+    assert failed[text] == (
+        "is /lib/udev/rules.d/60-vread.rules installed? it gives it to group vread; "
+        f"udevadm trigger {node}"
+    )
+    os.chown(node, 0, 12)
+    node.chmod(0o660)
+    failed = Findings(guest("--user", "nobody")).failed
+    text = f"{node}: user nobody may not read and write it (mode 0660, group man)"
+    assert failed[text] == "usermod -aG man nobody, then start its processes anew"
+    found = Findings(guest("--user", "root"))
+    assert f"{node}: user root may read and write it" in found.ok
+    failed = Findings(guest("--user", "nobody-at-all")).failed
+    assert f"{node}: there is no user nobody-at-all" in failed
+
+
+def test_datanode_not_allowed(guest, xenstored):
+    assert Findings(guest("--datanode", "dn3")).failed[
+        "device/vread/0: datanode dn3 is not allowed; allowed are: dn1 dn2"
+    ] == (
+        "in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with the datanode in datanodes=, "
+        "and in vread = [ ... ] of its configuration; or without xl-vread: vread detach, "
+        "vread attach with it in --allow-datanodes"
+    )
+    assert "device/vread/0: allowed datanodes: dn1 dn2" in Findings(guest("--datanode", "dn2")).ok
+    xenstored.put(f"{BACK}/allow-datanodes", "")
+    failed = Findings(guest()).failed
+    assert "device/vread/0: no datanode is allowed: every open gets EACCES" in failed
+    xenstored.put(f"{BACK}/allow-datanodes", "*")
+    assert "device/vread/0: allowed datanodes: *" in Findings(guest("--datanode", "dn3")).ok
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ("1", "its backend has not begun (Initialising): vreadd does not run there"),
+        ("2", "its backend waits for this guest (state 2)"),
+        ("6", "its backend has closed it"),
+        ("x", "its backend has no state"),
+    ],
+)
+def test_states(guest, xenstored, state, text):
+    xenstored.put(f"{BACK}/state", state)
+    assert f"device/vread/0: {text}" in Findings(guest()).failed
+
+
+def test_no_device(guest, xenstored):
+    xenstored.remove(FRONT)
+    failed = Findings(guest()).failed
+    assert failed["device/vread/0: this guest has no vread device"] == (
+        "in dom0: xl-vread attach DOMAIN 'datanodes=NAME ...', or without xl-vread: "
+        "vread attach DOMAIN --allow-datanodes 'NAME ...'"
+    )
+
+
+def test_no_guest_of_xen(guest, root):
+    shutil.rmtree(root / "sys/hypervisor")
+    found = Findings(guest("--role", "domU"))
+    assert "/sys/hypervisor/type: this is no guest of Xen" in found.failed
+
+
+def test_of_a_real_backend(vread, vreadd):
+    found = Findings(vread("doctor", "--json", "--role", "domU", "--endpoint", vreadd.endpoint))
+    assert f"{vreadd.endpoint}: the backend answers" in found.ok
+    assert (found.failed, found.code) == ({}, 0)
+
+
+def test_nobody_at_the_endpoint(vread, endpoint):
+    found = Findings(vread("doctor", "--json", "--role", "domU", "--endpoint", endpoint))
+    assert list(found.failed) == [f"{endpoint}: No such file or directory"]
+
+
+# ---- Hadoop --------------------------------------------------------------------------------
+
+CLIENT = {
+    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder"
+}
+DATANODE = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
+
+
+@pytest.fixture
+def hadoop(tmp_path, vread, vreadd):
+    """Checks a configuration with these properties, and a class path."""
+
+    def run(properties, class_path=JAR, text=None, **env):
+        site = "".join(
+            f"<property><name>{name}</name>\n<value>{value}</value></property>"
+            for name, value in properties.items()
+        )
+        put(tmp_path / "conf/hdfs-site.xml", text or f"<configuration>{site}</configuration>")
+        words = ["--role", "domU", "--endpoint", vreadd.endpoint, "--json"]
+        words += ["--hadoop-conf", tmp_path / "conf"]
+        if class_path:
+            words += ["--class-path", class_path]
+        return Findings(vread("doctor", *words, env=env))
+
+    return run
+
+
+def test_a_client_as_it_should_be(hadoop, tmp_path):
+    found = hadoop(CLIENT)
+    (name, value) = next(iter(CLIENT.items()))
+    assert f"{tmp_path}/conf/hdfs-site.xml: {name} has {value}" in found.ok
+    version = subprocess.run([BUILD / "asan/vread", "version"], capture_output=True, text=True)
+    version = version.stdout.split()[1]
+    assert f"{JAR}: on Hadoop's class path, version {version}" in found.ok
+    assert any(text.startswith("java: version ") for text in found.ok)
+    assert found.code == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "does not set dfs.client.replica.accessor.builder.classes"),
+        ("x.Y", "dfs.client.replica.accessor.builder.classes is x.Y"),
+        (
+            "io.vread.hdfs.VreadReplicaAccessorBuilder2",
+            "dfs.client.replica.accessor.builder.classes is "
+            "io.vread.hdfs.VreadReplicaAccessorBuilder2",
+        ),
+    ],
+)
+def test_a_client_that_is_not_told(hadoop, tmp_path, value, said):
+    failed = hadoop({next(iter(CLIENT)): value} if value else DATANODE).failed
+    assert failed[f"{tmp_path}/conf/hdfs-site.xml: {said}"] == (
+        "set dfs.client.replica.accessor.builder.classes to "
+        "io.vread.hdfs.VreadReplicaAccessorBuilder (see docs/hadoop.md)"
+    )
+
+
+def test_among_other_builders(hadoop):
+    name, value = next(iter(CLIENT.items()))
+    assert hadoop({name: f"a.B,{value},c.D"}).code == 0
+
+
+def test_a_site_that_is_no_xml(hadoop, tmp_path):
+    failed = hadoop({}, text="<configuration>\n<property></configuration>").failed
+    assert f"{tmp_path}/conf/hdfs-site.xml: line 2: mismatched tag" in failed
+
+
+def test_missing_jar(hadoop, tmp_path):
+    remedy = (
+        "install vread-hdfs, and set HADOOP_CLASSPATH=/usr/share/vread/vread-hdfs.jar "
+        "in hadoop-env.sh"
+    )
+    failed = hadoop(CLIENT, class_path=tmp_path).failed
+    assert failed == {"vread-hdfs.jar: is not on Hadoop's class path": remedy}
+    gone = tmp_path / "vread-hdfs.jar"
+    failed = hadoop(CLIENT, class_path=f"{tmp_path}/other:{gone}").failed
+    assert failed == {f"{gone}: is on Hadoop's class path, but not there": remedy}
+
+
+def test_a_jar_of_another_release(hadoop, tmp_path):
+    other = tmp_path / "other.jar"
+    with ZipFile(JAR) as ours, ZipFile(other, "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "Implementation-Version: 0.0.1\n\n")
+        jar.writestr(VERSION_CLASS, ours.read(VERSION_CLASS))
+    failed = hadoop(CLIENT, class_path=other).failed
+    assert any(
+        text.startswith(f"{other}: is version 0.0.1, libvread is version") for text in failed
+    )
+
+
+def test_the_class_path_hadoop_says(hadoop, tmp_path):
+    script = put(tmp_path / "bin/hadoop", f"#!/bin/sh\n[ $1 = classpath ] && echo {JAR}")
+    script.chmod(0o755)
+    found = hadoop(CLIENT, class_path=None, PATH=f"{script.parent}:{os.environ['PATH']}")
+    assert any(text.startswith(f"{JAR}: on Hadoop's class path") for text in found.ok)
+    script.write_text("#!/bin/sh\nexit 1\n")
+    failed = hadoop(CLIENT, class_path=None, HADOOP_HOME=str(tmp_path)).failed
+    assert failed[f"{script}: `hadoop classpath` does not work: it ended with an error"] == (
+        "set HADOOP_HOME, or give --class-path"
+    )
+
+
+def test_no_java(hadoop, tmp_path):
+    failed = hadoop(CLIENT, JAVA_HOME=str(tmp_path)).failed
+    assert f"{tmp_path}/bin/java: does not run: No such file or directory" in failed
+
+
+def test_switched_off(hadoop):
+    found = hadoop({**CLIENT, "io.vread.enabled": "false", "io.vread.endpoint": "/x"})
+    warnings = found.of("warning")
+    assert "io.vread.enabled: is false: everything is read by TCP" in warnings
+    assert any(text.startswith("io.vread.endpoint: is /x, but ") for text in warnings)
+    assert found.code == 0
+
+
+# ---- in dom0 --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    return Image(tmp_path_factory.mktemp("image"))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory, image):
+    """One vreadd for all that only look at it."""
+    daemon = Daemon(tmp_path_factory.mktemp("vreadd"), image)
+    yield daemon
+    ended(daemon)
+
+
+@pytest.fixture
+def start(tmp_path, image):
+    """start(extra=...): another vreadd."""
+    daemons = []
+
+    def run(image=image, **arguments):
+        folder = tmp_path / "vreadd"
+        folder.mkdir()
+        daemons.append(Daemon(folder, image, **arguments))
+        return daemons[-1]
+
+    yield run
+    for daemon in daemons:
+        ended(daemon)
+
+
+def ended(daemon):
+    try:
+        assert daemon.stop() == 0, daemon.log()
+    finally:
+        daemon.kill()
+
+
+@pytest.fixture
+def host(root, vread, xenstored):
+    """dom0: host(daemon, *words) checks it."""
+    put(root / "proc/xen/capabilities", "control_d")
+    for name in ("gntdev", "evtchn", "privcmd", "xenbus"):
+        put(root / "dev/xen" / name)
+    (root / "usr/sbin").mkdir(parents=True)
+    (root / "usr/sbin/vread-provision").symlink_to(BUILD / "asan/vread-provision")
+
+    def doctor(daemon, *words, config=None):
+        options = ["--config", config or daemon.config, "--socket", daemon.control]
+        return vread(
+            *("doctor", "--root", root, *options, *words), env={"XENSTORED_PATH": xenstored.path}
+        )
+
+    return doctor
+
+
+@pytest.fixture
+def findings(host):
+    return lambda daemon, **arguments: Findings(host(daemon, "--json", **arguments))
+
+
+def attach(store, **nodes):
+    """As vread attach does, and connected."""
+    dom0, guest = ("n0", "r7"), ("n7", "r0")
+    store.put(BACK, "", dom0)
+    store.put(FRONT, "", guest)
+    backend = {
+        **{"frontend": FRONT, "frontend-id": "7", "online": "1", "role": "client"},
+        **{"allow-datanodes": "dn1", "allow-pools": "*", "state": "1"},
+        **nodes,
+    }
+    for name, value in backend.items():
+        store.put(f"{BACK}/{name}", value, dom0)
+    for name, value in {"backend": BACK, "backend-id": "0", "state": "1"}.items():
+        store.put(f"{FRONT}/{name}", value, guest)
+
+
+def test_a_host_as_it_should_be(host, findings, running, image, root):
+    done = host(running)
+    text = done.stdout.decode()
+    assert done.returncode == 0, text
+    assert text.splitlines()[-1].startswith("dom0: 0 failed, 1 warning, ")
+    assert "WARNING  devices: no guest has a vread device\n" in text
+    found = findings(running)
+    assert "/sys/hypervisor: Xen 4.17, and this is dom0" in found.ok
+    assert f"{root}{image.path}: datanode dn1, read buffered" in found.ok
+    assert "dn1: served, 1 storages" in found.ok
+    assert "dn1: its vread-parser runs" in found.ok
+
+
+def test_everything_fits_a_terminal(host, running, xenstored):
+    attach(xenstored, **{"allow-datanodes": "dn1 " + "x" * 100})
+    lines = host(running, "-v").stdout.decode().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "ok       xenstored: answers" in lines
+
+
+def test_no_provisioner(findings, running, root):
+    program = root / "usr/sbin/vread-provision"
+    program.unlink()
+    assert findings(running).failed == {
+        f"{program}: is missing": "install vread-backend: it makes the layouts of vread.conf"
+    }
+    put(program, "#!/bin/sh\nexit 127").chmod(0o755)
+    (text,) = findings(running).failed
+    assert text == f"{program}: does not start: are its libraries installed?"
+
+
+def test_nodes_of_xen_missing(findings, running, root):
+    (root / "dev/xen/gntdev").unlink()
+    found = findings(running)
+    assert found.failed == {"/dev/xen/gntdev: is missing": "modprobe xen-gntdev"}
+    assert found.code == 1
+
+
+def test_image_moved(findings, start, tmp_path, root):
+    """Of a vreadd that was just started: a minute later it would have looked again."""
+    image = Image(tmp_path)
+    daemon = start(image)
+    path = Path(image.path)
+    away = path.rename(path.with_name("away"))
+    failed = findings(daemon).failed
+    assert failed[f"{root}{path}: No such file or directory"] == (
+        "put the image of datanode dn1 there, or correct image in [datanode dn1] of "
+        "vread.conf and run vread reload"
+    )
+    shutil.copy(away, path)
+    ((text, remedy),) = findings(daemon).failed.items()
+    assert text == (
+        f"{root}{path}: image moved: vreadd reads inode {away.stat().st_ino}, "
+        f"here is inode {path.stat().st_ino}"
+    )
+    assert remedy.startswith("was the disk moved or copied? vreadd looks again within a minute")
+
+
+def test_stale_layout(findings, start, tmp_path):
+    image = Image(tmp_path)
+    size = os.path.getsize(image.path)
+    os.truncate(image.path, size + (1 << 20))
+    assert findings(start(image)).failed == {
+        f"dn1: refused: layout {image.layout} is for an image of {size} bytes, and {image.path} "
+        f"has {size + (1 << 20)}: it was grown or is another one; run vread-provision again": (
+            f"make the layout anew: vread-provision {image.path} -o {image.layout}; "
+            "vreadd picks it up"
+        )
+    }
+
+
+@pytest.fixture
+def refusing_address():
+    """Nobody listens there, and nobody else can."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{s.getsockname()[1]}"
+
+
+def test_peer_down_and_no_adapter(findings, start, authority, root, refusing_address):
+    address = refusing_address
+    section = authority.host("a", transports="rdma tcp")
+    daemon = start(extra=section + peer("b", address=address, datanodes="dn2"))
+    found = findings(daemon)
+    assert found.failed == {
+        f"b: peer down: {address}: Connection refused": (
+            "does vreadd run there, with listen in [peers]? is the port open between the hosts?"
+        ),
+        "/sys/class/infiniband: no RDMA adapter, but transports of [peers] has rdma": (
+            "load the adapter's driver (modprobe ib_uverbs, mlx5_ib, rdma_rxe ...), or remove "
+            "rdma from transports of [peers]"
+        ),
+    }
+    (soon,) = (text for text in found.of("warning") if ".pem: of this host: " in text)
+    assert " expires in " in soon
+    put(root / "sys/class/infiniband/rxe0")
+    assert "/sys/class/infiniband: 1 adapter" in findings(daemon).ok
+
+
+def test_certificate_expired(findings, running, authority, tmp_path):
+    files = authority.certificate("c", start="20200101000000Z", end="20200102000000Z")
+    section = authority.host("c", files=files)
+    config = put(tmp_path / "vread.conf", running.config.read_text() + section)
+    (text,) = findings(running, config=config).failed
+    assert ".pem: of this host: expired " in text
+    assert text.endswith(" days ago; no peer trusts it")
+
+
+def test_configuration_with_mistakes(findings, running, tmp_path):
+    config = put(tmp_path / "vread.conf", "[vreadd]\nlog-level = loud\n[datanode]\n")
+    failed = findings(running, config=config).failed
+    assert any(f"{config}:2: [vreadd] log-level: loud: " in text for text in failed), failed
+    assert any(f"{config}:3: " in text for text in failed), failed
+
+
+def test_a_datanode_that_vreadd_does_not_know_yet(findings, running, image, tmp_path):
+    more = f"[datanode dn7]\nimage = {image.path}\nlayout = {image.layout}\n"
+    config = put(tmp_path / "vread.conf", running.config.read_text() + more)
+    assert findings(running, config=config).failed == {
+        "dn7: is in vread.conf, but vreadd does not know it yet": "vread reload"
+    }
+
+
+def test_no_daemon(vread, running, tmp_path):
+    nobody = tmp_path / "control.sock"
+    options = ["--role", "dom0", "--config", running.config, "--socket", nobody]
+    found = Findings(vread("doctor", "--json", *options))
+    text = f"vreadd: {nobody}: not there; is vreadd running, with this control-socket?"
+    assert found.failed[text] == "systemctl start vreadd; if it ends at once: journalctl -u vreadd"
+
+
+def test_devices(findings, running, xenstored):
+    attach(xenstored)
+    found = findings(running)
+    assert "xen:7/0: its nodes are as they should be" in found.ok
+    assert found.failed == {
+        "xen:7/0: stuck in Initialising: vreadd has not seen it": (
+            "systemctl restart vreadd; it picks devices up by itself"
+        )
+    }
+    xenstored.put(f"{BACK}/state", "6")
+    xenstored.put(f"{BACK}/online", "yes")
+    xenstored.put(f"{BACK}/allow-datanodes", "dn1 dn9")
+    failed = findings(running).failed
+    assert "xen:7/0: closed: vreadd does not know the device" in failed
+    assert failed[f'{BACK}/online: is "yes", expected a number from 0 to 1'] == (
+        "vread detach 7 --id 0 --force, then attach it anew with what it may read"
+    )
+    assert "xen:7/0: allows datanode dn9, which vread.conf does not name" in failed
+    xenstored.put(f"{BACK}/allow-datanodes", "")
+    failed = findings(running).failed
+    assert failed["xen:7/0: no datanode is allowed: it can read nothing"] == (
+        "vread detach 7; vread attach 7 --allow-datanodes 'NAME ...'"
+    )
+
+
+def test_a_device_open_to_others(findings, running, xenstored):
+    attach(xenstored)
+    xenstored.put(f"{BACK}/allow-datanodes", "dn1", ("n0", "b7"))
+    xenstored.put("/local/domain/7/device/vread/3/state", "1", ("n7", "r0"))
+    found = findings(running)
+    assert "xen:7/0: its nodes are as they should be" not in found.ok
+    assert (
+        found.failed[
+            f"{BACK}/allow-datanodes: has permissions n0 b7, so domain 7 may read and write it,"
+            " expected n0 r7"
+        ]
+        == f"xenstore-chmod {BACK}/allow-datanodes n0 r7"
+    )
+    front = "/local/domain/7/device/vread/3"
+    assert (
+        f"{front}: has no backend directory, expected /local/domain/0/backend/vread/7/3"
+        in found.failed
+    )

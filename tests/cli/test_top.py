@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vread top: rates out of two documents, and the screen as a terminal shows it."""
+
+import contextlib
+import copy
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import termios
+import threading
+import time
+
+import pyte
+import pytest
+
+from tests.cli.conftest import VREAD
+from tests.cli.test_cli_status import FULL
+
+BEFORE = {
+    **FULL,
+    "devices": [
+        {
+            **{"name": "xen:7/0", "state": "Connected", "role": "client"},
+            "counters": {
+                **{"opens": 5, "reads": 100, "bytes": 1 << 30, "open_handles": 3},
+                **{"remote": {"bytes": 0}, "errors": {"EIO": 2}},
+            },
+        },
+        {
+            **{"name": "xen:9/0", "state": "Connected", "role": "datanode"},
+            "counters": {"opens": 0, "reads": 0, "bytes": 0, "remote": {"bytes": 0}, "errors": {}},
+        },
+        {"name": "xen:8/0", "state": "Closed", "role": None, "last_error": "ring overflow"},
+    ],
+}
+
+
+def later(document):
+    """A GiB here and 3 GiB from other hosts went to xen:9/0, and much else happened."""
+    after = copy.deepcopy(document)
+    counters = after["devices"][1]["counters"]
+    counters |= {"opens": 9, "reads": 4000, "bytes": 4 << 30, "remote": {"bytes": 3 << 30}}
+    counters["errors"] = {"ENOENT": 1000}
+    after["totals"] = {**counters, "errors": {"ENOENT": 1005, "EPERM": 1}}
+    after["peers"]["peers"][0] |= {"state": "up", "under_way": 12}
+    after["peers"]["peers"][0]["asked"] = {"bytes": (1023 << 50) + (3 << 30)}
+    return after
+
+
+class Daemon:
+    """Answers each question with the next document, the last one for ever."""
+
+    def __init__(self, path, documents):
+        self.documents = documents
+        self.asked = 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                with connection:
+                    connection.recv(4096)
+                    document = self.documents[min(self.asked, len(self.documents) - 1)]
+                    self.asked += 1
+                    connection.sendall(json.dumps(document).encode() + b"\n")
+
+
+@pytest.fixture
+def daemon(endpoint):
+    started = []
+
+    def start(*documents):
+        started.append(Daemon(endpoint, documents))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.listener.close()
+
+
+def row(lines, name):
+    (found,) = (line for line in lines if line.startswith(name))
+    return found
+
+
+def devices(lines):
+    return [line[:7] for line in lines if line.startswith("xen:")]
+
+
+def size(number, unit):
+    return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB"].index(unit)
+
+
+def test_rates(vread, daemon, endpoint):
+    daemon(BEFORE, later(BEFORE), later(BEFORE))
+    done = vread("top", "--batch", "-n", "2", "-d", "0.1", "--socket", endpoint)
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    assert max(map(len, text.splitlines())) <= 80
+    first, second = re.split(r"(?<=\n)\n(?=vreadd )", text)
+    lines = first.splitlines()
+    rates = re.findall(r"([\d.]+) (\w*B)", row(lines, "xen:9/0"))
+    here, remote = (size(*rate) for rate in rates)
+    assert (1 << 30) / 600 < here <= 10.3 * (1 << 30)  # 0.1 s passed, or more
+    assert remote == pytest.approx(3 * here, rel=0.1)  # each is rounded
+    assert row(lines, "xen:7/0").split()[3:5] == ["0", "B"]
+    assert row(lines, "xen:8/0").split()[1:] == ["-", "Closed", "-", "-", "-", "-", "-", "0"]
+    assert devices(lines) == ["xen:9/0", "xen:7/0", "xen:8/0"]
+    assert "errors, after which clients read by TCP: ENOENT\n" in first
+    assert "ENOENT" not in second  # nothing more happened
+    assert row(lines, "host-b").split()[1:3] == ["up", "rdma"]
+    assert row(lines, "host-b").split()[-2:] == ["12", "4"]
+    assert row(lines, "dn1").split()[1:6] == ["served", "5", "clean,", "live,", "refused,"]
+
+
+def test_one_device_on_its_way(vread, daemon, endpoint):
+    """The longest of xenbus' states has room, and one is one."""
+    device = {**BEFORE["devices"][0], "state": "Initialising"}
+    daemon({**BEFORE, "devices": [device], "datanodes": FULL["datanodes"][:1]})
+    done = vread("top", "--batch", "-n", "1", "--socket", endpoint)
+    lines = done.stdout.decode().splitlines()
+    assert lines[0].endswith(", 1 device, 1 datanode")
+    assert row(lines, "xen:7/0").split()[:3] == ["xen:7/0", "client", "Initialising"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_another_vreadd_counts_anew(vread, daemon, endpoint):
+    daemon(BEFORE, {**later(BEFORE), "pid": 13})
+    done = vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint)
+    assert b"per second: - from here, - from other hosts, - reads, - opens" in done.stdout
+
+
+@pytest.mark.parametrize("odd", [{}, {"devices": [3, {"counters": 5}], "peers": {"peers": [[]]}}])
+def test_unexpected_members_are_no_reason_to_fail(vread, daemon, endpoint, odd):
+    daemon(odd)
+    done = vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_no_daemon(vread, endpoint):
+    done = vread("top", "-b", "--socket", endpoint)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert b"not there; is vreadd running" in done.stderr
+
+
+def test_no_terminal(vread, endpoint):
+    done = vread("top", "--socket", endpoint, stdin=b"")
+    assert done.returncode == 1
+    assert b"standard input: is no terminal; use --batch" in done.stderr
+
+
+class Terminal:
+    """vread top on a terminal of rows and columns, and what that shows."""
+
+    def __init__(self, endpoint, rows, columns):
+        self.master, slave = pty.openpty()
+        self.resize(rows, columns, slave)
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        command = [VREAD, "top", "-d", "0.2", "--socket", endpoint]
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave)
+        os.close(slave)
+
+    def resize(self, rows, columns, fd=None):
+        fcntl.ioctl(fd or self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def until(self, condition):
+        deadline = time.monotonic() + 60
+        while not condition(self.screen.display):
+            assert time.monotonic() < deadline, "\n".join(self.screen.display)
+            if select.select([self.master], [], [], 0.1)[0]:
+                piece = os.read(self.master, 65536)
+                self.raw += piece
+                self.stream.feed(piece)
+        return self.screen.display
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+
+@pytest.fixture
+def terminal(endpoint):
+    opened = []
+
+    def start(rows=24, columns=80):
+        opened.append(Terminal(endpoint, rows, columns))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+def test_a_terminal_of_24_lines(daemon, terminal):
+    daemon(BEFORE, later(BEFORE))
+    shown = terminal()
+    lines = shown.until(lambda lines: any(line.startswith("host-c") for line in lines))
+    assert lines[0].startswith("vreadd 9.9, up 1d 01:01:01, 3 devices, 3 datanodes")
+    assert row(lines, "DEVICE").split()[-1] == "OPEN"
+
+    def is_idle(lines):
+        """And drawn up to its devices: by name, since none is busier."""
+        idle = lines[1].startswith("per second: 0 B from here")
+        return idle and devices(lines) == ["xen:7/0", "xen:8/0", "xen:9/0"]
+
+    lines = shown.until(is_idle)
+    assert row(lines, "xen:7/0").split()[1:3] == ["client", "Connected"]
+    assert [line.rstrip() for line in lines].count("") >= 3
+    os.write(shown.master, b"q")
+    assert shown.process.wait(60) == 0
+    shown.until(lambda _: b"\x1b[?1049l" in shown.raw)  # the screen of before is back
+
+
+def test_a_smaller_terminal(daemon, terminal):
+    document = {**BEFORE, "devices": [{"name": f"xen:{n}/0"} for n in range(100)]}
+    daemon(document)
+    shown = terminal(rows=12, columns=60)
+    more = r"\.\.\. \d+ more lines: make the window higher"
+    lines = shown.until(lambda lines: re.match(more, lines[10]))
+    assert row(lines, "DEVICE").rstrip().endswith("READS/s")
+    shown.screen.resize(30, 80)
+    shown.resize(30, 80)
+    shown.process.send_signal(signal.SIGWINCH)
+    lines = shown.until(lambda lines: lines[28].startswith("..."))
+    assert row(lines, "DEVICE").rstrip().endswith("OPEN")
+    shown.process.send_signal(signal.SIGINT)
+    assert shown.process.wait(60) == 0
+
+
+def test_a_daemon_that_goes_away(daemon, terminal):
+    one = daemon(BEFORE)
+    shown = terminal()
+    shown.until(lambda lines: any(line.startswith("xen:9/0") for line in lines))
+    one.listener.shutdown(socket.SHUT_RDWR)
+    one.listener.close()
+    lines = shown.until(lambda lines: "vreadd is not running; start it" in lines[0])
+    assert row(lines, "xen:9/0")
