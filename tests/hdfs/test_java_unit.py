@@ -24,5 +24,15 @@ def test_maven_module():
         suite = ElementTree.parse(report).getroot()
         suites[suite.get("name")] = int(suite.get("tests"))
     assert done.returncode == 0, done.stdout[-5000:]
-    for name in ("Accessor", "Endpoint", "ReplicaCache", "TokenStorages", "Backoff", "Statistics"):
+    for name in (
+        "Accessor",
+        "Endpoint",
+        "ReplicaCache",
+        "TokenStorages",
+        "FileStorages",
+        "Backoff",
+        "Statistics",
+    ):
         assert suites[f"io.vread.hdfs.{name}Test"] > 1
+    for name in ("Publisher", "PublishingDataset", "KeyPublisher"):
+        assert suites[f"io.vread.datanode.{name}Test"] > 1

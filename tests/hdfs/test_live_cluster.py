@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import eventually
 from tools.hdfs import HdfsCluster
 from tools.images import ImageError, LiveDisk, MountSpace, file_extents
 
@@ -31,6 +31,8 @@ def test_blocks_are_in_the_images(tmp_path):
     with cluster as hdfs:
         hdfs.put(tmp_path / "local", "/file")
         hdfs.sync()
+        # The NameNode may hear of the second replica after the file was closed.
+        eventually(lambda: all(len(block.storage_ids) == 2 for block in hdfs.blocks("/file")))
         blocks = hdfs.blocks("/file")
         for datanode in hdfs.datanodes:
             assert loop_devices(datanode.disk.path)
@@ -41,7 +43,7 @@ def test_blocks_are_in_the_images(tmp_path):
         hdfs.start_datanode("dn1")
         assert hdfs.jmx("dn1", "Hadoop:service=DataNode,name=DataNodeInfo")
     for datanode in cluster.datanodes:
-        assert not loop_devices(datanode.disk.path)
+        eventually(lambda disk=datanode.disk: not loop_devices(disk.path))
         assert _in_image(datanode, blocks) == content
     assert [datanode.disk.table for datanode in cluster.datanodes] == ["gpt", "none"]
 
@@ -85,10 +87,7 @@ time.sleep(600)
     finally:
         victim.send_signal(signal.SIGKILL)
         victim.communicate()
-    deadline = time.monotonic() + 30
-    while loop_devices(tmp_path / "disk.raw"):
-        assert time.monotonic() < deadline, "the loop device is still attached"
-        time.sleep(0.05)
+    eventually(lambda: not loop_devices(tmp_path / "disk.raw"))
     disk = LiveDisk(tmp_path / "disk.raw", tmp_path / "mnt", mib=64)
     with MountSpace() as space:
         disk.attach(space)
@@ -98,11 +97,16 @@ time.sleep(600)
 
 def test_sync_brings_what_was_written_into_the_image(tmp_path):
     disk = LiveDisk(tmp_path / "disk.raw", tmp_path / "mnt", table="mbr", mib=64)
-    content = os.urandom(100_000)
     with MountSpace() as space:
         disk.attach(space)
-        (disk.view / "file").write_bytes(content)
-        assert content[:4096] not in disk.path.read_bytes()
+
+        def only_written():
+            """What it wrote and is in memory only: somebody else's sync() may come in between."""
+            content = os.urandom(100_000)
+            (disk.view / content[:8].hex()).write_bytes(content)
+            return content if content[:4096] not in disk.path.read_bytes() else None
+
+        content = eventually(only_written)
         disk.sync()
         assert content[:4096] in disk.path.read_bytes()
         disk.detach()
@@ -126,4 +130,4 @@ def test_what_cannot_be_mounted_is_told(tmp_path):
     disk.path.write_bytes(bytes(64 << 20))
     with MountSpace() as space, pytest.raises(ImageError, match=r"mount .*disk\.raw"):
         disk.attach(space)
-    assert not loop_devices(disk.path)
+    eventually(lambda: not loop_devices(disk.path))

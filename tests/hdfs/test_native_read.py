@@ -35,7 +35,8 @@ def daemon(request, hdfs, written, tmp_path_factory):
 
 
 def cat(daemon, *words):
-    command = [VREAD, "--endpoint", daemon.endpoint, "cat", *words]
+    # A busy machine is slow.
+    command = [VREAD, "--endpoint", daemon.endpoint, "cat", "--timeout", "60000", *words]
     return subprocess.run(command, capture_output=True, timeout=120)
 
 

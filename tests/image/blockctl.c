@@ -178,18 +178,25 @@ static void do_list(void)
 
 static void do_look(void)
 {
-	for (unsigned i = 0; i < store->num_datanodes; i++)
-		refresh_look(store->datanodes[i]);
+	struct roster *all = store_roster(store);
+
+	for (unsigned i = 0; i < all->count; i++)
+		refresh_look(all->datanode[i]);
+	roster_put(all);
 	puts("ok");
+}
+
+static int print_name(void *ctx, struct store_datanode *dn)
+{
+	(void)ctx;
+	printf(" %s", store_datanode_name(dn));
+	return 0;
 }
 
 static void do_storage(const char *id)
 {
-	struct store_datanode *dn = NULL;
-
 	fputs("ok", stdout);
-	while ((dn = block_store_find_storage(store, id, dn)))
-		printf(" %s", store_datanode_name(dn));
+	block_store_find_storage(store, id, print_name, NULL);
 	putchar('\n');
 }
 

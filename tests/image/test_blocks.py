@@ -128,8 +128,9 @@ def test_status(kinds):
     with disk.blockctl() as control:
         (served,) = control.status()
     assert served["datanode"] == "dn1"
-    size = disk.path.stat().st_size
-    image = {"image": str(disk.path), "format": "raw", "mode": "buffered", "size": size}
+    file = disk.path.stat()
+    image = {"image": str(disk.path), "format": "raw", "mode": "buffered", "size": file.st_size}
+    image |= {"device": file.st_dev, "inode": file.st_ino}
     assert served["images"] == [image]
     known = [system | {"state": "clean"} for system in disk.document["filesystems"]]
     assert served["filesystems"] == known

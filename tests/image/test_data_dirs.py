@@ -3,6 +3,7 @@
 without a restart, what goes is given up, and what was read through the old keeps its promises."""
 
 import errno
+import mmap
 import os
 import shutil
 import subprocess
@@ -20,9 +21,11 @@ from tools.images import LiveDisk, MountSpace
 from tools.vreadd import DataDirs
 
 DIR = "/dfs/data"
+MAP_LOCKED = 0x2000  # of mmap(2); Python has no name for it
 POOL2 = "BP-2-10.0.0.1-1700000000000"
-SOON = 4  # seconds: a look each second, and one that is seen twice
-LATER = 30  # without a request that misses something
+# Seconds, on a busy machine: vreadd looks no more than a part of the time.
+SOON = 120  # a look each second, and one that is seen twice
+LATER = 240  # without a request that misses something: a look each ten
 
 
 def make_disk(path, *directories, uuid=None, mib=24):
@@ -202,7 +205,7 @@ def wait_open(front, block, storages=(), seconds=SOON):
         response = front.open(block.id, block.genstamp, block.pool, list(storages))
         if response.status == 0:
             return response.handle
-        assert response.status in (-errno.ENODEV, -errno.ENOENT, -errno.EIO)
+        assert response.status in (-errno.ENODEV, -errno.ENOENT, -errno.EIO, -errno.EAGAIN)
         assert time.monotonic() < deadline, errno.errorcode[-response.status]
         time.sleep(0.05)
 
@@ -297,13 +300,14 @@ def test_looks_are_rare(image, directory, vreadd):
     daemon = vreadd(image, DIR)
     with daemon.front() as front:
         began = time.monotonic()
-        opens = 0
-        while time.monotonic() - began < 3:
+        opens = looks = 0
+        while opens <= 50 or looks < 2:
             assert open_status(front, block, ["DS-unknown"]) == -errno.ENODEV
             opens += 1
-        looks = daemon.log().count("looked into")
-    assert opens > 50
-    assert 2 <= looks <= 5
+            looks = daemon.log().count("looked into")
+            passed = time.monotonic() - began
+            assert passed < SOON
+    assert looks <= passed + 2
 
 
 def test_changes_under_load(tmp_path, image, directory, vreadd):
@@ -321,6 +325,13 @@ def test_changes_under_load(tmp_path, image, directory, vreadd):
     stop, wrong, read = threading.Event(), [], []
 
     def reader():
+        try:
+            read_on()
+        except BaseException as error:
+            wrong.append(error)
+            raise
+
+    def read_on():
         with daemon.front() as front:
             while not stop.is_set():
                 response = front.open(block.id, block.genstamp, POOL, [])
@@ -336,13 +347,15 @@ def test_changes_under_load(tmp_path, image, directory, vreadd):
     threads = [threading.Thread(target=reader) for _ in range(3)]
     for thread in threads:
         thread.start()
-    with daemon.front() as front:
-        for n in range(4):
-            overwrite(image, disks[n % 2])
-            front.close_handle(wait_open(front, block, [f"DS-{2 - n % 2}"], seconds=10))
-    stop.set()
-    for thread in threads:
-        thread.join()
+    try:
+        with daemon.front() as front:
+            for n in range(4):
+                overwrite(image, disks[n % 2])
+                front.close_handle(wait_open(front, block, [f"DS-{2 - n % 2}"]))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
     assert read and not wrong
 
 
@@ -405,11 +418,16 @@ def loop(image):
     subprocess.run(["/sbin/losetup", "--detach", made.stdout.strip()], check=True)
 
 
+def locked(file, length):
+    return mmap.mmap(file.fileno(), length, flags=mmap.MAP_SHARED | MAP_LOCKED, prot=mmap.PROT_READ)
+
+
 def test_block_device(image, loop, directory):
     block = directory.add(7, 300_000)
     with blockctl(dn1=DataDirs(loop, [DIR])) as control:
         assert "neither a partition table nor a file system" in state(control)[1]
-        with open(loop, "rb") as device:  # somebody keeps it open, and its cache with it
+        # Somebody keeps it open, and its cache with it, however little memory there is.
+        with open(loop, "rb") as device, locked(device, MIB):
             device.read()
             overwrite(image, make_disk(image, (DIR, directory)))
             device.seek(0)

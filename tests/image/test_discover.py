@@ -348,7 +348,7 @@ def test_more_partitions_than_are_looked_into(tmp_path):
     gpt_of_one_place(image, make_ext(tmp_path / "fs", tree).read_bytes(), 128)
     began = time.monotonic()
     systems, missing = found(image, DIR)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert [system["partition"] for system in systems] == [f"gpt:{n + 1}" for n in range(64)]
     assert missing is None
     with blockctl(dn1=DataDirs(image, [DIR])) as control:
@@ -374,7 +374,7 @@ def test_damage_anywhere(tmp_path):
             began = time.monotonic()
             control.look()
             (status,) = control.status()
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 30
             assert status["filesystems"] or status["missing"]
         image.write_bytes(pristine)
         control.look()

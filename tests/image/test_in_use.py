@@ -16,6 +16,9 @@ from tests.support.daemon import Daemon, open_block
 from tests.support.disk import BlockError, Disk
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import PAGE
+from tools.images import file_extents
+
+pytestmark = pytest.mark.spread
 
 MIB = 1 << 20
 ID = 1073741825
@@ -162,9 +165,9 @@ def test_another_block_where_the_block_was(tmp_path, served, vreadd, use):
 
     def place(path, content):
         with open(disk.path, "r+b") as image:
-            for offset in range(0, len(content), 1024):
-                image.seek(disk.physical(path, offset))
-                image.write(content[offset : offset + 1024])
+            for extent in file_extents(disk.image, path, len(content)):
+                image.seek(extent.physical)
+                image.write(content[extent.logical :][: extent.length])
 
     daemon = vreadd(disk)
     with daemon.front() as front:

@@ -10,9 +10,9 @@ import subprocess
 
 import pytest
 
-from tests.image.test_live import content, refused
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import DataDirectory, meta_bytes
+from tests.support.live import content, refused
 from tests.support.owner import LiveBlock, Owner, needs_root
 from tests.support.xfs_owner import XfsOwner
 from tools.vreadd import DataDirs

@@ -16,7 +16,7 @@ from tests.support.volumes import MIB, make_ext
 from tools.images import Physical, VolumeGroup, make_disk
 from tools.vreadd import DataDirs
 
-pytestmark = needs_root
+pytestmark = [needs_root, pytest.mark.spread]
 
 DIR = "/dfs/data"
 

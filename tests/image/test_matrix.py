@@ -6,7 +6,6 @@ Not the full product: every layout, every kind of file system and every format w
 the others, and the pairs that have to do with each other.
 """
 
-import os
 import shutil
 import subprocess
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.disk import blockctl
-from tests.support.owner import needs_root
+from tests.support.owner import fsync, needs_root
 from tests.support.real_hdfs import blocks_of, real_data_dirs
 from tests.support.volumes import MIB, make_ext, partitioned
 from tests.support.xfs_owner import make_xfs
@@ -44,7 +43,8 @@ FILE_SYSTEMS = [*EXT, "ext4-fragmented", *XFS]
 
 
 def mounted(path, mount_point, commands):
-    """Runs shell commands with the file system mounted, where nobody else sees it."""
+    """Runs shell commands with the file system mounted, where nobody else sees it; "sync -f" in it
+    is of that alone, since other tests count on what theirs have not written."""
     mount_point.mkdir()
     script = f'set -e; mount -o loop "{path}" "{mount_point}"; {commands}; umount "{mount_point}"'
     subprocess.run(["unshare", "--mount", "sh", "-c", script], check=True)
@@ -69,7 +69,8 @@ def fragmented(path, tree):
         path.with_suffix(".mnt"),
         f'cd "{path.with_suffix(".mnt")}"; mkdir fill; '
         "head -c 1G /dev/zero | split -a 5 -b 16k - fill/ 2>/dev/null || true; "
-        f'sync; rm -f fill/*[acegikmoqsuwy]; sync; cp -a "{tree}/." .; sync; rm -rf fill; cd /',
+        f'sync -f .; rm -f fill/*[acegikmoqsuwy]; sync -f .; cp -a "{tree}/." .; sync -f .; '
+        "rm -rf fill; cd /",
     )
     assert most_extents(path, tree / DIR[1:]) > 30
     return path
@@ -160,7 +161,7 @@ def full(disk):
     """Without a hole."""
     image = disk.with_name(f"{disk.name}.full")
     subprocess.run(["cp", "--sparse=never", disk, image], check=True)
-    os.sync()
+    fsync(image)
     return str(image)
 
 

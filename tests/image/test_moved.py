@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from tests.support.daemon import Daemon, open_block
+from tests.support.daemon import Daemon, open_block, open_status
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import DataDirectory, meta_bytes
 from tests.support.lvm_metadata import Metadata
@@ -209,7 +209,9 @@ def test_vreadd_finds_it_where_it_is(tmp_path, blocks, own, others):
             assert front.read(handle, 0, 65536) == block.content()[:65536]
             disk.move(own, others)
             assert front.read_response(handle, 0, 65536).status == -errno.EAGAIN
-            daemon.wait_until(lambda: daemon.log().count(": serving ") == 2)
+            daemon.wait_until(lambda: daemon.log().count(": serving ") == 2, 120)
+            # It says so a moment before.
+            daemon.wait_until(lambda: open_status(front, block) == 0)
             assert front.read(open_block(front, block), 0, 65536) == block.content()[:65536]
         assert daemon.stop() == 0
     finally:

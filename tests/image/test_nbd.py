@@ -4,9 +4,9 @@
 import contextlib
 import os
 import random
+import shutil
 import signal
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tests.support.disk import BlockError, Disk, blockctl
 from tests.support.formats import CONVERT, ImageControl, ImageError, qemu_io, run
 from tests.support.hdfs_dir import DataDirectory
 from tests.support.owner import Owner, needs_root
+from tests.support.waiting import eventually
 from tools.vreadd import DataDirs
 
 MIB = 1 << 20
@@ -35,29 +36,28 @@ def vdi(tmp_path, content):
     return path
 
 
+def text_of(path):
+    """Empty: its process or thread has ended."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return path.read_text()
+    return ""
+
+
 def children(process):
     tasks = Path(f"/proc/{process.pid}/task").iterdir()
-    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+    return [int(pid) for task in tasks for pid in text_of(task / "children").split()]
 
 
 def servers(blocks):
     """The qemu-nbd processes of a blockctl, which has parsers, too."""
     pids = children(blocks.process)
-    return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "qemu-nbd\n"]
+    return [pid for pid in pids if text_of(Path(f"/proc/{pid}/comm")) == "qemu-nbd\n"]
 
 
 def is_running(pid):
     """Not: or ended, and nobody asked how."""
-    with contextlib.suppress(FileNotFoundError):
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0] != "Z"
-    return False
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    stat = text_of(Path(f"/proc/{pid}/stat"))
+    return bool(stat) and stat.rsplit(")")[1].split()[0] != "Z"
 
 
 def refused(call, name):
@@ -108,7 +108,7 @@ def test_ends_with_a_killed_daemon(vdi):
     (child,) = children(image.process)
     image.process.kill()
     image.end()
-    wait_until(lambda: not is_running(child))
+    eventually(lambda: not is_running(child))
 
 
 @pytest.mark.parametrize("how", ["written", "touched", "cut", "replaced"])
@@ -141,7 +141,7 @@ def test_server_dies(vdi, content):
     with ImageControl(f"qemu-vdi:{vdi}") as image:
         (child,) = children(image.process)
         os.kill(child, signal.SIGKILL)
-        wait_until(lambda: not is_running(child))
+        eventually(lambda: not is_running(child))
         refused(lambda: image.read(0, 4096), "EIO")
         refused(lambda: image.read(0, 4096), "EIO")
         assert not image.same()
@@ -193,8 +193,13 @@ def test_not_installed(vdi, tmp_path):
     assert name == "ENOENT" and "qemu-utils" in text
 
 
-def test_written_to_all_the_time(vdi):
+def test_written_to_all_the_time(vdi, tmp_path):
+    """And certainly while qemu-nbd starts, should the writer get no processor for a while."""
     over = threading.Event()
+    script = tmp_path / "qemu-nbd"
+    script.write_text(f'#!/bin/sh\ntouch "{vdi}"\nexec {shutil.which("qemu-nbd")} "$@"\n')
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
     def write():
         while not over.is_set():
@@ -203,7 +208,7 @@ def test_written_to_all_the_time(vdi):
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        name, text = refusal(f"qemu-vdi:{vdi}")
+        name, text = refusal(f"qemu-vdi:{vdi}", environment=environment)
     finally:
         over.set()
         writer.join()
@@ -257,7 +262,7 @@ def test_opened_again_by_the_next_look(datanode, written):
     assert caught.value.exposed == 0
     datanode.look()
     assert datanode.open(written[0]).read_all() == written[0].content()
-    wait_until(lambda: not is_running(old))
+    eventually(lambda: not is_running(old))
     (new,) = [pid for pid in servers(datanode) if pid != old]
     assert is_running(new)
 
@@ -267,7 +272,7 @@ def test_server_dies_under_a_parser(datanode, written):
     parser = parser_of(datanode)
     (server,) = servers(datanode)
     os.kill(server, signal.SIGKILL)
-    wait_until(lambda: not is_running(server))
+    eventually(lambda: not is_running(server))
     for block in written:
         assert_not_opened(datanode, block, "EIO", "EAGAIN")
     assert parser_of(datanode)["pid"] == parser["pid"]
@@ -283,7 +288,7 @@ def test_parser_dies_under_a_feed(datanode, written):
     handle = datanode.open(written[0])
     for times, block in enumerate(written, 1):
         os.kill(parser_of(datanode)["pid"], signal.SIGKILL)
-        wait_until(partial(is_restarted, datanode, times))
+        eventually(partial(is_restarted, datanode, times))
         assert datanode.open(block).read_all() == block.content()
     assert handle.read_all() == written[0].content()
     assert servers(datanode) == [server]
@@ -308,7 +313,7 @@ def test_server_hangs_under_a_parser(datanode, written):
     os.kill(server, signal.SIGSTOP)
     for block in written:
         assert_not_opened(datanode, block, "EIO", "EAGAIN")
-    wait_until(lambda: not is_running(server))
+    eventually(lambda: not is_running(server))
     assert parser_of(datanode)["restarts"] == 0
     datanode.look()
     assert datanode.open(written[0]).read_all() == written[0].content()

@@ -5,7 +5,6 @@ datanode's disk is refused with its reason, before the appliance starts where th
 import json
 import os
 import subprocess
-import time
 
 import pytest
 
@@ -31,9 +30,7 @@ def provision(*arguments, **environment):
 
 
 def refused(status, said, *arguments):
-    began = time.monotonic()
-    done = provision(*arguments)
-    assert time.monotonic() - began < 10, "this needs no appliance"
+    done = provision(*arguments, LIBGUESTFS_HV="/bin/false")  # this needs no appliance
     assert done.returncode == status, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("vread-provision: ")

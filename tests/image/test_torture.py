@@ -10,7 +10,7 @@ import pytest
 from tests.support.disk import built
 from tests.support.owner import Owner, needs_root
 
-pytestmark = needs_root
+pytestmark = [needs_root, pytest.mark.spread]
 READERS = 4
 ROOM = 1 << 20
 
@@ -41,12 +41,26 @@ JOURNALLED = (["-b", "1024", "-J", "size=1"], "data=journal")
     ],
 )
 def test_no_wrong_byte(tmp_path, variant, mib):
-    with Owner(tmp_path, variant, mib=mib) as owner:
-        counts = torture(owner, seconds=6, seed=mib)
+    def run(folder, seconds):
+        with Owner(folder, variant, mib=mib) as owner:
+            return torture(owner, seconds, seed=mib)
+
+    no_wrong_byte(tmp_path, run, (6, 30, 90))
+
+
+def no_wrong_byte(folder, run, times):
+    """Until it did what it is for: a busy machine does little in a few seconds."""
+    for seconds in times:
+        (folder / str(seconds)).mkdir()
+        counts = run(folder / str(seconds), seconds)
+        judge(counts)
+        if counts["right"] > 100 and counts["deleted"] > 20:
+            return
+    pytest.fail(f"little was read, or little written over meanwhile: {counts}")
+
+
+def judge(counts):
     assert counts["wrong"] == 0
-    # It did what it is for: much was read, and written over meanwhile.
-    assert counts["right"] > 100
-    assert counts["deleted"] > 20
     # Any other error would be a claim about an image that is in order.
     assert set(counts["open_errors"]) <= {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"}
     # EBADMSG: between the owner's truncation of a block and its commit.

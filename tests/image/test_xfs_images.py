@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from tests.image.test_live import content, refused, state
 from tests.support.disk import BlockError, built
+from tests.support.live import content, refused, state
 from tests.support.owner import LiveBlock, fsync, needs_root
 from tests.support.xfs_owner import PARAMS, XfsOwner, make_xfs
 
@@ -59,7 +59,7 @@ def write_in_holes(owner, block_id, length):
         for n in range(length // unit + 64):
             at = 2 * n * unit
             libc.fallocate(ballast.fileno(), PUNCH_HOLE, ctypes.c_int64(at), ctypes.c_int64(unit))
-    os.sync()
+    owner.sync()
     block = owner.write(block_id, content(block_id, length))
     owner.fsync(block)
     return block
@@ -89,7 +89,7 @@ def test_directories_of_all_forms(owner):
     for block in there[40:200:3]:
         owner.delete(block)
     there = there[:40] + [b for n, b in enumerate(there[40:200]) if n % 3] + there[200:]
-    os.sync()
+    owner.sync()
     compare(owner, there, every=29)
     owner.unmount()
     compare(owner, there, every=29)
@@ -113,7 +113,7 @@ def test_holes_and_unwritten_extents_are_not_read(plain):
     subprocess.run(
         ["fallocate", "-z", "-o", "65536", "-l", "65536", plain.data(blocks[1])], check=True
     )
-    os.sync()
+    plain.sync()
     for _ in range(2):
         with plain.blockctl() as control:
             for block in blocks[:2]:

@@ -20,14 +20,13 @@
 #include "block/block.h"
 #include "block/store.h"
 #include "policy/policy.h"
+#include "torture_counts.h"
 #include "torture_owner.h"
 
 #define HANDLES 8U
-#define MAX_ERRORS 140
 
 static struct torture_ledger ledger;
-static _Atomic(uint64_t) verdicts[3], opens; /* verdicts by enum torture_verdict */
-static _Atomic(uint64_t) open_errors[MAX_ERRORS], read_errors[MAX_ERRORS];
+static struct torture_counts counts;
 static atomic_bool stop;
 static struct block_store *store;
 static struct policy *policy;
@@ -80,13 +79,11 @@ static void open_one(struct reader *r, struct open_block *b)
 	name.block_id = b->id;
 	name.genstamp = TORTURE_FIRST_STAMP + b->version;
 	error = block_open(store, policy, &name, &b->handle, &info);
-	if (error < 0) {
+	torture_count_open(&counts, error);
+	if (error < 0)
 		b->handle = NULL;
-		atomic_fetch_add(&open_errors[-error], 1);
-		return;
-	}
-	b->length = info.length;
-	atomic_fetch_add(&opens, 1);
+	else
+		b->length = info.length;
 }
 
 static void read_one(struct reader *r, struct open_block *b)
@@ -97,12 +94,7 @@ static void read_one(struct reader *r, struct open_block *b)
 			  TORTURE_UNIT * TORTURE_UNIT;
 	ssize_t n = block_read(b->handle, offset, r->buffer, length);
 
-	if (n >= 0)
-		atomic_fetch_add(
-			&verdicts[torture_judge(b->id, b->version, offset, r->buffer, (size_t)n)],
-			1);
-	else
-		atomic_fetch_add(&read_errors[-n], 1);
+	torture_count_read(&counts, b->id, b->version, offset, r->buffer, n);
 	if (n < 0 || torture_random(&r->random) % 4096 == 0) {
 		block_close(b->handle);
 		b->handle = NULL;
@@ -144,26 +136,13 @@ static void serve(const char *image)
 		die("serving the image");
 }
 
-static void print_errors(const char *name, _Atomic(uint64_t) *errors)
-{
-	const char *comma = "";
-
-	printf(", \"%s\": {", name);
-	for (int i = 1; i < MAX_ERRORS; i++)
-		if (atomic_load(&errors[i])) {
-			printf("%s\"%s\": %" PRIu64, comma, strerrorname_np(i),
-			       atomic_load(&errors[i]));
-			comma = ", ";
-		}
-	putchar('}');
-}
-
 int main(int argc, char **argv)
 {
 	struct own_arguments arguments;
 	struct reader *readers;
 	pthread_t own_thread, threads[64];
 	unsigned count;
+	char owned[80];
 
 	if (argc != 6) {
 		fputs("usage: torture IMAGE MOUNT-POINT SECONDS READERS SEED\n", stderr);
@@ -188,13 +167,7 @@ int main(int argc, char **argv)
 	block_store_free(store);
 	policy_free(policy);
 	free(readers);
-	printf("{\"right\": %" PRIu64 ", \"ahead\": %" PRIu64 ", \"wrong\": %" PRIu64
-	       ", \"opens\": %" PRIu64 ", \"owner\": %" PRIu64 ", \"deleted\": %" PRIu64,
-	       atomic_load(&verdicts[TORTURE_RIGHT]), atomic_load(&verdicts[TORTURE_AHEAD]),
-	       atomic_load(&verdicts[TORTURE_WRONG]), atomic_load(&opens),
-	       atomic_load(&ledger.operations), atomic_load(&ledger.deleted));
-	print_errors("open_errors", open_errors);
-	print_errors("read_errors", read_errors);
-	puts("}");
-	return atomic_load(&verdicts[TORTURE_WRONG]) ? 1 : 0;
+	snprintf(owned, sizeof(owned), "\"owner\": %" PRIu64 ", \"deleted\": %" PRIu64 ", ",
+		 atomic_load(&ledger.operations), atomic_load(&ledger.deleted));
+	return torture_counts_print(&counts, owned) ? 0 : 1;
 }

@@ -78,7 +78,8 @@ class Ring:
     def take(self):
         """The next request's bytes, or None."""
         if self.get(REQ_PROD) == self.consumed:
-            self.put(REQ_EVENT, self.consumed + 1)
+            with self.lock:  # whose release is the barrier Python has none for
+                self.put(REQ_EVENT, self.consumed + 1)
             if self.get(REQ_PROD) == self.consumed:
                 return None
         at = RING_START + self.consumed % self.entries * ENTRY
@@ -91,9 +92,11 @@ class Ring:
             at = RING_START + self.produced % self.entries * ENTRY
             self.memory[at : at + len(response)] = response
             self.produced += 1
-            self.put(RSP_PROD, self.produced)
-            if self.get(RSP_EVENT) == self.produced & 0xFFFFFFFF:
-                self.notify()
+            produced = self.produced
+            self.put(RSP_PROD, produced)
+        # Behind the release of the lock, which is a barrier: see take().
+        if self.get(RSP_EVENT) == produced & 0xFFFFFFFF:
+            self.notify()
 
     def notify(self):
         os.eventfd_write(self.response_event, 1)
@@ -187,7 +190,7 @@ class Backend:
 
     def __exit__(self, *_):
         os.write(self.stop_write, b"x")
-        self.thread.join(10)
+        self.thread.join(60)
         assert not self.thread.is_alive()
         for channel in self.channels:
             channel.close()

@@ -9,12 +9,13 @@ import select
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.libvread import vreadlib
-from tools.vreadd import Vreadd, VreaddError
+from tools.vreadd import Vreadd, VreaddError, stop_process
+
+SHORT = vreadlib.SHORT / 1000  # s
 
 
 @pytest.fixture
@@ -33,20 +34,6 @@ def mortal(served):
         daemon.stop()
 
 
-def stop(daemon):
-    """SIGSTOP, and waits until all its threads have stopped."""
-    os.kill(daemon.pid, signal.SIGSTOP)
-    tasks = Path(f"/proc/{daemon.pid}/task")
-    deadline = time.monotonic() + 5
-    while any(state(task) != "T" for task in tasks.iterdir()):
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-
-
-def state(task):
-    return (task / "stat").read_text().rpartition(")")[2].split()[0]
-
-
 def kill(daemon):
     """SIGKILL, and waits until it is dead (but not yet collected)."""
     os.kill(daemon.pid, signal.SIGKILL)
@@ -54,7 +41,7 @@ def kill(daemon):
 
 
 @contextlib.contextmanager
-def opened(lib, daemon, block, timeout_ms=2000):
+def opened(lib, daemon, block, timeout_ms=vreadlib.PATIENCE):
     connection = vreadlib.Connection(lib, daemon.endpoint, timeout_ms=timeout_ms)
     with connection as c, open_block(c, block) as f:
         yield c, f
@@ -81,7 +68,7 @@ def expect(number, call):
 
 
 def test_killed_while_idle(lib, mortal, block):
-    with vreadlib.Connection(lib, mortal.endpoint) as c, open_block(c, block) as f:
+    with opened(lib, mortal, block, timeout_ms=60_000) as (c, f):
         assert f.pread(10, 0) == block.content()[:10]
         kill(mortal)
         start = time.monotonic()
@@ -91,7 +78,7 @@ def test_killed_while_idle(lib, mortal, block):
         expect(errno.ENOTCONN, lambda: f.submit(0, 100))
         expect(errno.ENOTCONN, lambda: c.reap())
         expect(errno.ENOTCONN, lambda: open_block(c, block))
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < vreadlib.SOON
 
 
 @pytest.mark.parametrize("which", range(4))
@@ -107,7 +94,7 @@ def test_killed_in_mid_call(lib, mortal, block, which):
             outcome.append(error.errno)
 
     with opened(lib, mortal, block, timeout_ms=30_000) as (_, f):
-        stop(mortal)
+        stop_process(mortal.pid)
         threads = [threading.Thread(target=work) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -116,8 +103,8 @@ def test_killed_in_mid_call(lib, mortal, block, which):
         os.kill(mortal.pid, signal.SIGKILL)
         killed = time.monotonic()
         for thread in threads:
-            thread.join(10)
-        assert time.monotonic() - killed < 2
+            thread.join(vreadlib.SOON)
+        assert time.monotonic() - killed < vreadlib.SOON
         assert outcome == [errno.ENOTCONN] * 3
 
 
@@ -125,7 +112,7 @@ def test_asynchronous_reads_fail_when_it_is_killed(lib, mortal, block):
     with vreadlib.Connection(lib, mortal.endpoint) as c, open_block(c, block) as f:
         fd = c.event_fd()
         c.reap(timeout_ms=0)
-        stop(mortal)
+        stop_process(mortal.pid)
         for n in range(5):
             f.submit(n * 1000, 1000, n)
         os.kill(mortal.pid, signal.SIGKILL)
@@ -142,7 +129,7 @@ def test_asynchronous_reads_fail_when_it_is_killed(lib, mortal, block):
 
 
 def poll_readable(fd):
-    assert select.select([fd], [], [], 5)[0]
+    assert select.select([fd], [], [], vreadlib.SOON)[0]
 
 
 def test_a_new_connection_after_a_restart(lib, mortal, served, block):
@@ -157,11 +144,11 @@ def test_a_new_connection_after_a_restart(lib, mortal, served, block):
 
 @pytest.mark.parametrize("which", range(4))
 def test_stopped_backend_costs_the_timeout(lib, mortal, block, which):
-    with opened(lib, mortal, block, timeout_ms=300) as (_, f):
-        stop(mortal)
+    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f):
+        stop_process(mortal.pid)
         start = time.monotonic()
         expect(errno.ETIME, calls(f)[which])
-        assert 0.25 < time.monotonic() - start < 2
+        assert 0.9 * SHORT < time.monotonic() - start < vreadlib.SOON
         os.kill(mortal.pid, signal.SIGCONT)
         # what was given up comes in late, to nobody's harm
         content = block.content()
@@ -180,24 +167,24 @@ def test_stopped_backend_leaves_threads_their_own_timeouts(lib, mortal, block):
         except OSError as error:
             finished.append((error.errno, time.monotonic()))
 
-    with opened(lib, mortal, block, timeout_ms=500) as (_, f):
-        stop(mortal)
+    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f):
+        stop_process(mortal.pid)
         start = time.monotonic()
-        threads = [threading.Thread(target=work) for _ in range(8)]
+        threads = [threading.Thread(target=work) for _ in range(16)]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(vreadlib.SOON)
         os.kill(mortal.pid, signal.SIGCONT)
-    assert [number for number, _ in finished] == [errno.ETIME] * 8
-    assert max(when for _, when in finished) - start < 2
+    assert [number for number, _ in finished] == [errno.ETIME] * 16
+    assert max(when for _, when in finished) - start < vreadlib.SOON
 
 
 def test_stopped_backend_at_connect(lib, mortal):
-    stop(mortal)
+    stop_process(mortal.pid)
     start = time.monotonic()
     expect(errno.ETIME, lambda: vreadlib.Connection(lib, mortal.endpoint, timeout_ms=300))
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < vreadlib.SOON
     os.kill(mortal.pid, signal.SIGCONT)
 
 
@@ -219,15 +206,15 @@ def test_close_and_disconnect_of_a_dead_backend(lib, mortal, block):
 
 
 def test_disconnect_while_the_backend_is_stopped(lib, mortal, block):
-    c = vreadlib.Connection(lib, mortal.endpoint, timeout_ms=200)
+    c = vreadlib.Connection(lib, mortal.endpoint, timeout_ms=vreadlib.SHORT)
     f = open_block(c, block)
-    stop(mortal)
+    stop_process(mortal.pid)
     f.submit(0, 1000)
     expect(errno.ETIME, lambda: f.pread(10, 0))
     start = time.monotonic()
     f.close()
     c.close()
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < vreadlib.SOON
     os.kill(mortal.pid, signal.SIGCONT)
 
 
@@ -237,17 +224,17 @@ def test_signals_do_not_end_a_wait(lib, mortal, block):
     old = signal.signal(signal.SIGALRM, lambda *_: taken.append(1))
     signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
     try:
-        with opened(lib, mortal, block, timeout_ms=400) as (_, f):
+        with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f):
             buffer = ctypes.create_string_buffer(1 << 20)
             for _ in range(200):
                 n = lib.vread_pread(f.pointer, buffer, 1 << 20, 0)
                 assert n == 1 << 20
-            stop(mortal)
+            stop_process(mortal.pid)
             start = time.monotonic()
             expect(errno.ETIME, lambda: f.pread(10, 0))
             endpoint = mortal.endpoint
             expect(errno.ETIME, lambda: vreadlib.Connection(lib, endpoint, timeout_ms=400))
-            assert time.monotonic() - start < 3
+            assert time.monotonic() - start < vreadlib.SOON
             os.kill(mortal.pid, signal.SIGCONT)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -257,9 +244,9 @@ def test_signals_do_not_end_a_wait(lib, mortal, block):
 
 def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
     """One silence of the backend costs one timeout, however many wait and since when."""
-    with opened(lib, mortal, block, timeout_ms=3000) as (connection, file):
+    with opened(lib, mortal, block, timeout_ms=8000) as (connection, file):
         late = open_block(connection, block)
-        stop(mortal)
+        stop_process(mortal.pid)
         ends = []
 
         def wait(call):
@@ -269,7 +256,7 @@ def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
         start = time.monotonic()
         first = threading.Thread(target=wait, args=[lambda: file.pread(1 << 20, 0)])
         first.start()
-        time.sleep(1)
+        time.sleep(4)
         others = [
             threading.Thread(target=wait, args=[call])
             for call in (lambda: late.read(1 << 20), lambda: open_block(connection, block))
@@ -278,29 +265,29 @@ def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
             thread.start()
         for thread in [first, *others]:
             thread.join()
-        assert 2.9 < max(ends) - start < 3 + 0.9
+        assert 7.9 < max(ends) - start < 8 + 3.9  # 8 + 4, did they wait all over again
         late.close()
 
 
 def test_old_silence_is_forgotten(lib, mortal, block):
     """After a hang, even one request of which is still open, a new request has its whole time."""
-    with opened(lib, mortal, block, timeout_ms=600) as (connection, file):
-        stop(mortal)
+    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (connection, file):
+        stop_process(mortal.pid)
         expect(errno.ETIME, lambda: file.pread(1 << 20, 0))
         expect(errno.ETIME, connection.ping)
-        time.sleep(0.7)
+        time.sleep(1.1 * SHORT)
         start = time.monotonic()
         expect(errno.ETIME, connection.ping)
-        assert time.monotonic() - start > 0.5
+        assert time.monotonic() - start > 0.9 * SHORT
         os.kill(mortal.pid, signal.SIGCONT)
         connection.ping()
         assert file.pread(1 << 20, 0) == block.content()[: 1 << 20]
 
 
 def test_answers_not_yet_looked_at_are_no_silence(lib, mortal, block):
-    with opened(lib, mortal, block, timeout_ms=300) as (connection, file):
+    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (connection, file):
         file.submit(0, 4096)
-        time.sleep(0.5)
+        time.sleep(1.1 * SHORT)
         with open_block(connection, block) as other:
             assert other.pread(100, 0) == block.content()[:100]
         [completion] = connection.reap()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.libvread import vreadlib
 from tests.libvread.vreadlib import APPEND, DELETE, FINALIZED, TRUNCATE
+from tests.support.block_token import ENCODINGS, SHA512, Key, make_token
 from tools.vreadd import DataDirs, Vreadd
 
 READERS = 3
@@ -133,7 +134,7 @@ class Reader(threading.Thread):
 
 def wait_for_three_more(readers, counter):
     start = [getattr(reader, counter) for reader in readers]
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while any(getattr(r, counter) < n + 3 for r, n in zip(readers, start, strict=True)):
         assert all(r.is_alive() for r in readers)
         assert time.monotonic() < deadline, f"{counter}: no more of them"
@@ -163,14 +164,14 @@ def test_nobody_reads_after_publish_returned(publisher, connection_to, block):
 
 
 def publish_once_it_is_known(connection, event, block):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             return publish(connection, event, block)
         except OSError as error:
             assert error.errno == errno.ENODEV
         time.sleep(0.1)
-    raise AssertionError("its storage was not found within 30 s")
+    raise AssertionError("its storage was not found within 60 s")
 
 
 def test_a_storage_that_comes_later(lib, served, tmp_path):
@@ -188,3 +189,65 @@ def test_a_storage_that_comes_later(lib, served, tmp_path):
         assert error_of(open_block, connection, block) == errno.ENOENT
         publish(connection, FINALIZED, block)
         open_block(connection, block).close()
+
+
+# ---- keys of block tokens --------------------------------------------------------------
+
+
+@pytest.fixture
+def keys(publisher, block):
+    """publish_keys(keys, tokens=1) of the block's pool; none are left."""
+
+    def publish_keys(keys, tokens=1, storage="DS-1"):
+        publisher.publish_keys(block.pool, storage, keys, tokens)
+
+    yield publish_keys
+    publish_keys([], tokens=0)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_only_with_a_token(keys, connection_to, block, encoding):
+    mine, other = Key(-7, b"\0secret", SHA512), Key(8, bytes(range(64)))
+    keys([mine, other])
+    with connection_to() as reader:
+        assert error_of(open_block, reader, block) == errno.EPERM
+        for key in (mine, other):
+            token = make_token(key, block.pool, block.id, encoding)
+            arguments = block.pool, block.id, block.genstamp, block.length, ["DS-1"], token
+            with reader.open(*arguments) as f:
+                assert f.pread(100, 0) == block.content()[:100]
+        keys([other])
+        token = make_token(mine, block.pool, block.id, encoding)
+        arguments = block.pool, block.id, block.genstamp, block.length, ["DS-1"], token
+        assert error_of(reader.open, *arguments) == errno.EPERM
+        keys([], tokens=0)
+        open_block(reader, block).close()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(([Key(1, b"")],), id="an empty key"),
+        pytest.param(([Key(1, bytes(65))],), id="a key of 65 bytes"),
+        pytest.param(([Key(1, algorithm=0)],), id="algorithm 0"),
+        pytest.param(([Key(1, algorithm=257)],), id="algorithm 257"),
+        pytest.param(([Key(n) for n in range(65)],), id="65 keys"),
+        pytest.param(([Key(1), Key(1)],), id="one id twice"),
+        pytest.param(([Key(1)], 0), id="keys where tokens are off"),
+        pytest.param(([Key(1)], 2), id="tokens 2"),
+        pytest.param(([Key(1)], 1, ""), id="no storage"),
+    ],
+)
+def test_bad_keys(keys, connection_to, block, bad):
+    assert error_of(keys, *bad) == errno.EINVAL
+    with connection_to() as reader:
+        open_block(reader, block).close()
+
+
+def test_the_most_keys(keys):
+    keys([Key(n, bytes(64)) for n in range(64)])
+
+
+def test_keys_of_who_is_no_publisher(connection, block):
+    arguments = block.pool, "DS-1", [Key(1)]
+    assert error_of(connection.publish_keys, *arguments) == errno.EOPNOTSUPP

@@ -9,6 +9,7 @@ import pytest
 
 from tests.libvread import vreadlib
 from tests.libvread.backend import CLOSE, OPEN, READ, STAT, Backend
+from tests.support.waiting import eventually
 
 CONTENT = bytes(range(251)) * 20_000  # 5 MB
 KEY = (1, 2)
@@ -22,7 +23,7 @@ def backend(endpoint):
 
 @pytest.fixture
 def connection(lib, backend):
-    with vreadlib.Connection(lib, backend.path, timeout_ms=1000, queues=2) as c:
+    with vreadlib.Connection(lib, backend.path, queues=2) as c:
         yield c
 
 
@@ -51,9 +52,7 @@ def test_reads_are_spread_and_nothing_else(backend, connection):
     with open_file(connection) as f:
         assert f.pread(4_000_000, 0) == CONTENT[:4_000_000]
         f.update()
-    deadline = time.monotonic() + 5
-    while backend.requests[-1].op != CLOSE and time.monotonic() < deadline:
-        time.sleep(0.01)
+    eventually(lambda: backend.requests[-1].op == CLOSE)
     used = {op: {r.queue for r in backend.requests if r.op == op} for op in range(1, 5)}
     assert used == {OPEN: {0}, READ: {0, 1}, CLOSE: {0}, STAT: {0}}
 
@@ -74,7 +73,7 @@ def test_event_descriptor(backend, connection):
             for offset, length in expected.items():
                 f.submit(offset, length)
             while expected:
-                assert poll.poll(5000), "an answer came without an event"
+                assert poll.poll(1000 * vreadlib.SOON), "an answer came without an event"
                 for completion in connection.reap(timeout_ms=0):
                     assert completion.result == expected.pop(completion.offset)
                     connection.release(completion)
@@ -105,7 +104,8 @@ def test_answer_on_the_wrong_ring(backend, connection, answer, length):
 
 def test_a_ring_that_is_not_served(lib, backend):
     """Its requests time out; nothing waits longer."""
-    with vreadlib.Connection(lib, backend.path, timeout_ms=300, queues=2) as c, open_file(c) as f:
+    short = vreadlib.Connection(lib, backend.path, timeout_ms=vreadlib.SHORT, queues=2)
+    with short as c, open_file(c) as f:
         backend.on_request = lambda channel, request: (
             request.queue == 0 and backend.answer(channel, request)
         )
@@ -113,7 +113,7 @@ def test_a_ring_that_is_not_served(lib, backend):
         with pytest.raises(OSError) as error:
             f.pread(1_000_000, 0)
         assert error.value.errno == errno.ETIME
-        assert 0.25 < time.monotonic() - start < 2
+        assert 0.9 * vreadlib.SHORT < 1000 * (time.monotonic() - start) < 1000 * vreadlib.SOON
 
 
 @pytest.mark.parametrize("descriptors", [4, 5, 8])

@@ -9,6 +9,8 @@ import pytest
 
 from tests.libvread.conftest import BUILD
 
+pytestmark = pytest.mark.spread
+
 FOLDER = os.path.dirname(__file__)
 
 
@@ -31,7 +33,7 @@ def test_under_address_sanitizer(tests):
         env=env,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert " passed" in done.stdout

@@ -9,6 +9,7 @@ from ctypes import (
     byref,
     c_char_p,
     c_int,
+    c_int32,
     c_int64,
     c_size_t,
     c_ssize_t,
@@ -17,6 +18,10 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+
+SOON = 20  # s: what ends by itself has ended by then, also on a busy machine
+PATIENCE = 60_000  # ms: what is answered at all is answered by then
+SHORT = 3000  # ms: a timeout that is waited for; what is answered at all is answered by then, too
 
 
 class Options(Structure):
@@ -39,6 +44,16 @@ class Block(Structure):
         ("num_storage_ids", c_size_t),
         ("token", c_char_p),
         ("token_length", c_size_t),
+    ]
+
+
+class SigningKey(Structure):
+    _fields_ = [
+        ("id", c_int32),
+        ("algorithm", c_uint),
+        ("expiry", c_int64),
+        ("bytes", c_char_p),
+        ("length", c_size_t),
     ]
 
 
@@ -95,6 +110,10 @@ PROTOTYPES = {
     "vread_release": (None, [c_void_p, POINTER(Completion)]),
     "vread_event_fd": (c_int, [c_void_p]),
     "vread_publish": (c_int, [c_void_p, POINTER(Block), c_uint, c_uint64]),
+    "vread_publish_keys": (
+        c_int,
+        [c_void_p, c_char_p, c_char_p, c_int, POINTER(SigningKey), c_size_t],
+    ),
     "vread_strerror": (c_char_p, [c_int]),
 }
 
@@ -130,7 +149,7 @@ def make_block(pool, block_id, genstamp, visible, storages, token):
 
 
 class Connection:
-    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=0, readahead=0, queues=0):
+    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=PATIENCE, readahead=0, queues=0):
         self.lib = lib
         self.pointer = c_void_p()
         options = Options(str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues)
@@ -155,7 +174,7 @@ class Connection:
     def open(self, pool, block_id, genstamp, visible=0, storages=(), token=None):
         return File(self, pool, block_id, genstamp, visible, storages, token)
 
-    def reap(self, count=16, timeout_ms=2000):
+    def reap(self, count=16, timeout_ms=PATIENCE):
         array = (Completion * count)()
         return list(array[: check(self.lib.vread_reap(self.pointer, array, count, timeout_ms))])
 
@@ -168,6 +187,17 @@ class Connection:
     def publish(self, event, pool, block_id, genstamp, storages, token=None, length=0):
         block = make_block(pool, block_id, genstamp, 0, storages, token)
         check(self.lib.vread_publish(self.pointer, byref(block), event, length))
+
+    def publish_keys(self, pool, storage, keys, tokens=1):
+        """keys: as tests.support.block_token has them."""
+        array = (SigningKey * max(1, len(keys)))(
+            *[SigningKey(k.id, k.algorithm, k.expiry, k.secret, len(k.secret)) for k in keys]
+        )
+        check(
+            self.lib.vread_publish_keys(
+                self.pointer, pool.encode(), storage.encode(), tokens, array, len(keys)
+            )
+        )
 
 
 class File:

@@ -85,10 +85,23 @@ final class Changing {
       early.close();
     }
     Settled.wait(context);
-    Thread.sleep(1100); // blocks that were asked for too early are left alone for up to a second
-    Content closed = new Content(path, all);
-    Statistics before = Statistics.now();
-    long bytes = readAll(fs, closed);
+    return readOnceServed(fs, new Content(path, all));
+  }
+
+  /** As readAll(), once blocks that were asked for too early are not left alone any more. */
+  private static Map<String, Object> readOnceServed(DistributedFileSystem fs, Content file)
+      throws Exception {
+    long end = System.currentTimeMillis() + CLOSE_TIMEOUT_MS;
+    Statistics before;
+    do {
+      if (System.currentTimeMillis() > end) {
+        throw new IOException(file.path + ": not read through vRead long after it was changed");
+      }
+      before = Statistics.now();
+      Reading.once(fs, file, Ways.all().get("1m"));
+    } while (Statistics.now().minus(before).numbers().containsKey("fallback.blocks"));
+    before = Statistics.now();
+    long bytes = readAll(fs, file);
     return Map.of("bytes", bytes, "stats", Statistics.now().minus(before));
   }
 
@@ -179,7 +192,7 @@ final class Changing {
       Content shorter = truncate(context, file, 200_000);
       Map<String, Object> result = remainder(in, first.length, file.bytes, shorter.bytes);
       Settled.wait(context);
-      result.put("bytes", readAll(fs, shorter));
+      result.putAll(readOnceServed(fs, shorter));
       return result;
     }
   }
@@ -195,7 +208,7 @@ final class Changing {
       Content other = append(context, truncate(context, file, 200_000), 600_000);
       Map<String, Object> result = remainder(in, first.length, file.bytes, other.bytes);
       Settled.wait(context);
-      result.put("bytes", readAll(fs, other));
+      result.putAll(readOnceServed(fs, other));
       return result;
     }
   }

@@ -14,6 +14,7 @@ import org.apache.hadoop.fs.permission.FsPermission;
 /** A file and the bytes it must have. */
 final class Content {
   private static final int USUAL_SIZE = (7 << 19) + 12345;
+  private static final long REPLICAS_TIMEOUT_MS = 60_000;
 
   final Path path;
   final byte[] bytes;
@@ -65,8 +66,32 @@ final class Content {
             addresses(context, args.list("on")))) {
       out.write(bytes);
     }
+    awaitReplicas(context, path, replicas);
     Settled.wait(context);
     return new Content(path, bytes);
+  }
+
+  /** The NameNode hears of each from its datanode, of all but one perhaps after the close. */
+  private static void awaitReplicas(Context context, Path path, int replicas) throws Exception {
+    long end = System.currentTimeMillis() + REPLICAS_TIMEOUT_MS;
+    while (fewest(context, path) < replicas) {
+      if (System.currentTimeMillis() > end) {
+        throw new IOException(path + ": not " + replicas + " replicas long after it was closed");
+      }
+      Thread.sleep(10);
+    }
+  }
+
+  private static int fewest(Context context, Path path) throws IOException {
+    return context
+        .stock
+        .getClient()
+        .getLocatedBlocks(path.toString(), 0, Long.MAX_VALUE)
+        .getLocatedBlocks()
+        .stream()
+        .mapToInt(block -> block.getLocations().length)
+        .min()
+        .orElse(Integer.MAX_VALUE);
   }
 
   static Content write(Context context, String name, byte[] bytes) throws Exception {

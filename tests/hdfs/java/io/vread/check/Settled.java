@@ -17,7 +17,7 @@ import java.util.Map;
  * minute.
  */
 final class Settled {
-  private static final long TIMEOUT_MS = 30_000;
+  private static final long TIMEOUT_MS = 120_000;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private Settled() {}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The stock client on one host reads, through the vreadd of that host, what a datanode of another
+host has, and files of which a part is here and a part there.  Block tokens say where blocks are;
+without them the plug-in has to find out.  With them the datanode over there gives its keys to the
+vreadd of its host, which then opens blocks only to who shows a token, over here, too."""
+
+import contextlib
+import errno
+
+import pytest
+
+from tests.hdfs.test_hadoop_tokens import known
+from tests.libvread import vreadlib
+from tests.support.daemon import REPOSITORY
+from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, publishing_to, served
+from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
+from tests.support.peers import free_address
+from tests.support.waiting import eventually
+from tools.hdfs import HdfsCluster
+from tools.peers import Authority, peer
+from tools.vreadd import Vreadd
+
+pytestmark = pytest.mark.hadoop
+
+HERE, THERE = "dn1", "dn2"
+BLOCKS = 6
+
+
+@contextlib.contextmanager
+def whole_hosts(folder, cluster, tokens):
+    """The vreadds of this host and of the other one, which tells itself what its datanode has, and
+    the cluster started."""
+    authority = Authority(folder)
+    address = free_address()
+    there = Vreadd(
+        cluster.served(THERE),
+        "asan",
+        publish=(THERE,) if tokens else (),
+        sections=authority.host("there", listen=address) + peer("here", allow_datanodes=THERE),
+    )
+    here = Vreadd(
+        cluster.served(HERE),
+        "asan",
+        sections=authority.host("here") + peer("there", address=address, datanodes=THERE),
+    )
+    with contextlib.ExitStack() as stack:
+        if tokens:
+            stack.enter_context(there)
+            cluster.datanode(THERE).conf = publishing_to(there.endpoint)
+        cluster.start()
+        if tokens:
+            eventually(lambda: known(tokens_there(there)))
+        else:
+            stack.enter_context(there)
+        stack.enter_context(here)
+        yield here, there
+
+
+def tokens_there(there):
+    (datanode,) = there.status()["datanodes"]
+    return datanode["tokens"]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "tokens"])
+def hosts(request, tmp_path_factory):
+    """(cluster, vreadd here, vreadd there, a client here)"""
+    folder = tmp_path_factory.mktemp("remote")
+    cluster = HdfsCluster(
+        folder / "hdfs",
+        version="3.4.3",
+        block_size=BLOCK_SIZE,
+        datanodes=2,
+        live=True,
+        disk_mib=512,
+        class_path=[JAR] if request.param else [],
+        java_options=["-XX:TieredStopAtLevel=1"],
+        conf={"dfs.block.access.token.enable": str(request.param).lower()},
+    )
+    with contextlib.ExitStack() as stack:
+        stack.callback(cluster.stop)
+        cluster.attach_disks()
+        here, there = stack.enter_context(whole_hosts(folder, cluster, request.param))
+        client = HadoopClient(
+            cluster,
+            vread_properties(here.endpoint, **PATIENCE),
+            folder / "client.log",
+            publishers=[THERE] if request.param else (),
+        )
+        stack.enter_context(client)
+        eventually(lambda: there_in(here)["storages"] > 0)
+        yield cluster, here, there, client
+
+
+def there_in(here):
+    (status,) = here.status()["peers"]["peers"]
+    return status
+
+
+def remote_bytes(vreadd):
+    return vreadd.status()["totals"]["remote"]["bytes"]
+
+
+@pytest.mark.parametrize("way", ["1m", "pread", "4k", "vectored"])
+def test_a_file_of_another_host(hosts, way):
+    _, here, _, client = hosts
+    file = f"/there-{way}"
+    client.do("write", file=file, on=[THERE], size=BLOCKS * BLOCK_SIZE)
+    before = remote_bytes(here)
+    answer = client.do("read", file=file, way=way)
+    served(answer)
+    assert remote_bytes(here) - before >= answer["bytes"]
+
+
+def test_half_here_and_half_there(hosts):
+    cluster, here, _, client = hosts
+    storages = {name: set(cluster.datanode(name).storage_ids()) for name in (HERE, THERE)}
+    for attempt in range(8):  # the NameNode chooses
+        file = f"/half-{attempt}"
+        client.do("write", file=file, size=BLOCKS * BLOCK_SIZE)
+        where = [set(block.storage_ids) for block in cluster.blocks(file)]
+        there = sum(1 for ids in where if ids <= storages[THERE])
+        if 0 < there < len(where):
+            break
+    assert 0 < there < len(where) == BLOCKS
+    before = here.status()["totals"]
+    served(client.do("read", file=file))
+    after = here.status()["totals"]
+    assert after["remote"]["bytes"] - before["remote"]["bytes"] >= there * BLOCK_SIZE
+    assert after["bytes"] - before["bytes"] >= BLOCKS * BLOCK_SIZE
+
+
+def test_tokens_are_checked_over_there(hosts):
+    cluster, here, there, client = hosts
+    if not known(tokens_there(there)):
+        pytest.skip("no tokens in this column")
+    client.do("write", file="/tokens", on=[THERE], size=BLOCK_SIZE)
+    before = tokens_there(there)
+    served(client.do("read", file="/tokens"))
+    after = tokens_there(there)
+    assert after["valid"] > before["valid"]
+    assert after["refused"] == before["refused"]
+    (block,) = cluster.blocks("/tokens")
+    lib = vreadlib.load(REPOSITORY / "build/release/libvread.so.1")
+    with vreadlib.Connection(lib, here.endpoint) as connection:
+        for token, reason in ((None, "missing"), (b"\x05", "malformed")):
+            with pytest.raises(OSError) as raised:
+                connection.open(
+                    block.pool, block.block_id, block.genstamp, 0, block.storage_ids, token
+                )
+            assert raised.value.errno == errno.EPERM
+            assert tokens_there(there)["refused"][reason] > before["refused"].get(reason, 0)
+
+
+def test_the_other_host_goes_and_comes_back(hosts):
+    """Reads go on by TCP, nobody is blamed, and afterwards it is as before."""
+    _, here, there, client = hosts
+    client.do("write", file="/goes", on=[THERE], size=2 * BLOCK_SIZE)
+    served(client.do("read", file="/goes"))
+    health = client.do("health")
+    there.kill()
+    answer = client.do("read", file="/goes")
+    assert answer["bytes"] == answer["stock_bytes"]
+    assert answer["stats"].get("vread.bytes", 0) < answer["bytes"]
+    assert {k: client.do("health")[k] for k in ("dead", "corrupt")} == {
+        k: health[k] for k in ("dead", "corrupt")
+    }
+    there.start()
+    eventually(
+        lambda: (
+            "fallback.blocks" not in (stats := client.do("read", file="/goes")["stats"])
+            and stats.get("vread.bytes", 0) >= 2 * BLOCK_SIZE
+        )
+    )
