@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Builds the packages in a copy of the work tree, FOLDER/tree, leaves them in FOLDER, and has lintian
+# look at them. Objects are kept in the copy from one time to the next, and packages as long as nothing
+# changed that they are made of. The jar's classes must have been built.
+# Usage: make-packages.sh FOLDER
+set -eu
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+tree=$out/tree
+exec 9>"$out/lock"
+flock 9
+
+# What git knows or would be told of.
+list_tree() {
+	# shellcheck disable=SC2185  # paths come from its input
+	git -C "$top" ls-files -z --cached --others --exclude-standard |
+		(cd "$top" && find -files0-from - -maxdepth 0 -print0 2>/dev/null)
+}
+
+# As it is now, with its times.
+copy_tree() {
+	mkdir -p "$tree"
+	find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+	list_tree | (cd "$top" && tar -c --null -T -) | tar -x -C "$tree"
+}
+
+# A digest of names, modes and contents: tests and the lab are in no package.
+digest() {
+	list_tree | grep -zEv '^(tests|tools/lab)/' | LC_ALL=C sort -z |
+		(cd "$top" && tar -c --null -T - --mtime=@0 --owner=0 --group=0) | sha256sum
+}
+
+# Classes and headers, newer than what they are made of: Maven is not asked again.
+copy_classes() {
+	rm -rf "$tree/build/java"
+	mkdir -p "$tree/build/java/target"
+	cp "$top/build/java/target/vread-hdfs.jar" "$tree/build/java/target"
+	cp -a "$top/build/java/include" "$tree/build/java"
+	touch "$tree/build/java/compiled"
+}
+
+build() {
+	if ! (cd "$tree" && dpkg-buildpackage -b -nc -us -uc) >"$out/build.log" 2>&1; then
+		tail -n 40 "$out/build.log" >&2
+		echo "make-packages.sh: no packages; all output is in $out/build.log" >&2
+		exit 1
+	fi
+}
+
+now=$(digest)
+if [ "$(cat "$out/made-of" 2>/dev/null)" != "$now" ]; then
+	rm -f "$out"/*.deb "$out"/*.changes "$out"/*.buildinfo "$out/made-of"
+	copy_tree
+	copy_classes
+	build
+	lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$out"/*.changes
+	echo "$now" >"$out/made-of"
+fi
+(cd "$out" && ls -- *.deb)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `make install` and debian/ hold, as far as it can be told without making packages."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SERVICES = {  # the most exposure it may have, by systemd's measure, 0 to 10
+    REPOSITORY / "xen-backend/control/vreadd.service": 3.0,
+    REPOSITORY / "tools/vread/vread-metrics.service": 1.5,
+}
+
+
+def version():
+    text = (REPOSITORY / "xen-backend/base/version.h").read_text()
+    return re.search(r'VREAD_VERSION "(.*)"', text)[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("installed")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    command = ["make", "-C", REPOSITORY, "install", f"DESTDIR={folder}", "NO_SETUP=1"]
+    done = subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+def pages(folder):
+    """Names with sections, as manuals refer to them."""
+    found = (folder / "usr/share/man").glob("man*/*")
+    return {f"{path.stem}({path.suffix[1:]})" for path in found}
+
+
+def test_each_program_has_a_manual(installed):
+    programs = [
+        path
+        for folder in ("usr/bin", "usr/sbin", "usr/libexec/vread")
+        for path in (installed / folder).iterdir()
+    ]
+    assert len(programs) >= 4
+    for path in programs:
+        assert pages(installed) & {f"{path.name}({section})" for section in (1, 8)}, path
+
+
+def test_each_call_and_the_device_have_a_manual(installed):
+    symbols = (REPOSITORY / "hdfs-native/libvread/libvread.map").read_text()
+    calls = re.findall(r"^\t(vread_\w+);", symbols, re.M)
+    assert len(calls) > 15
+    wanted = {f"{call}(3)" for call in calls}
+    wanted |= {"libvread(3)", "vread(4)", "vread.conf(5)", "vread-layout(5)", "vread-xenstore(7)"}
+    assert wanted <= pages(installed)
+
+
+def test_manuals_refer_to_manuals_that_are_there(installed):
+    known = pages(installed)
+    for path in (installed / "usr/share/man").glob("man*/*"):
+        for name, section in re.findall(r"^\.Xr (\S+) (\d)", path.read_text(), re.M):
+            if "vread" in name:
+                assert f"{name}({section})" in known, path
+
+
+def test_the_manual_of_the_device_has_its_parameters_and_requests():
+    page = (REPOSITORY / "linux-frontend/vread.4").read_text()
+    module = (REPOSITORY / "linux-frontend/main.c").read_text()
+    header = (REPOSITORY / "linux-frontend/uapi/vread_ioctl.h").read_text()
+    parameters = re.findall(r"module_param_named\((\w+),", module)
+    requests = re.findall(r"#define (VREAD_IOC_\w+) _IO", header)
+    assert len(parameters) == 3 and len(requests) > 5
+    for name in parameters:
+        assert f".It Cm {name}\n" in page
+    for name in requests:
+        assert f".It Dv {name}\n" in page
+
+
+def test_the_module_is_of_this_version(installed):
+    conf = installed / f"usr/src/vread-{version()}/dkms.conf"
+    assert f'PACKAGE_VERSION="{version()}"' in conf.read_text()
+
+
+def test_a_configuration_that_is_there_is_kept(installed):
+    conf = installed / "etc/vread/vread.conf"
+    assert conf.read_text() == (REPOSITORY / "xen-backend/control/vread.conf").read_text()
+
+
+def test_the_packages_are_of_this_version():
+    check = REPOSITORY / "debian/check-version.sh"
+    done = subprocess.run([check, version()], cwd=REPOSITORY, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run([check, "99.0"], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "xen-backend/base/version.h of 99.0" in done.stderr
+
+
+def local(unit, folder):
+    """With the built programs, no manuals: what is installed on this machine does not matter."""
+    text = unit.read_text()
+    built = REPOSITORY / "build/release"
+    text = re.sub(r"^(Exec(?:Start|Reload)=)\S+/", rf"\1{built}/", text, flags=re.M)
+    made = folder / unit.name
+    made.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.M))
+    return made
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.stem)
+def test_a_service_is_understood_and_confined(service, tmp_path):
+    unit = local(service, tmp_path)
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    command = ["systemd-analyze", "security", "--offline=true", "--no-pager", unit]
+    done = subprocess.run(command, capture_output=True, text=True)
+    exposure = float(re.search(r"exposure level .*: ([0-9.]+)", done.stdout)[1])
+    assert exposure <= SERVICES[service], done.stdout
+
+
+def test_the_timer_is_understood_and_has_its_service(installed, tmp_path):
+    units = installed / "lib/systemd/system"
+    local(units / "vread-metrics.service", tmp_path)
+    timer = local(units / "vread-metrics.timer", tmp_path)
+    done = subprocess.run(["systemd-analyze", "verify", timer], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_timer_writes_where_the_service_may(installed):
+    """And what it is told to run is a command that there is."""
+    text = (installed / "lib/systemd/system/vread-metrics.service").read_text()
+    program, *words = re.search(r"^ExecStart=(.*)$", text, re.M)[1].split()
+    output = Path(words[words.index("--output") + 1])
+    for key in ("ReadWritePaths", "ConditionPathIsDirectory"):
+        assert re.search(rf"^{key}=-?(.*)$", text, re.M)[1] == str(output.parent)
+    command = [installed / program.lstrip("/"), *words[:-2], "--output", installed / "vread.prom"]
+    done = subprocess.run([*command, "--socket", installed / "nobody"], capture_output=True)
+    accepted = re.search(r"^SuccessExitStatus=(\d+)$", text, re.M)[1]
+    assert done.returncode == int(accepted)
+    assert "\nvread_up 0\n" in (installed / "vread.prom").read_text()

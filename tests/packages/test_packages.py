@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Debian packages, from `make deb` to purge, in a fresh Debian whose systemd runs.
+
+One story, in its order: what is in the packages; they are installed; vreadd serves a block under
+all that its service file takes from it; a newer version comes; everything goes.
+"""
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.daemon import SIZES, Image
+from tests.support.debian_root import DebianRoot
+from tests.support.hdfs_dir import POOL
+from tests.support.owner import needs_root
+
+pytestmark = [pytest.mark.slow, needs_root, pytest.mark.timeout(3600)]
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEB = REPOSITORY / "build" / "deb"
+PACKAGES = [
+    "libvread-dev",
+    "libvread1",
+    "vread-backend",
+    "vread-frontend-dkms",
+    "vread-hdfs",
+    "vread-tools",
+]
+NEWER = "0.999.0"
+BLOCK_ID = next(iter(SIZES))
+SERVED = f"{POOL}/blk_{BLOCK_ID}_"
+CONFIG = """
+[xen]
+enabled = no
+[local]
+socket = /run/vread/local.sock
+allow-datanodes = dn1
+[datanode dn1]
+image = /srv/dn.img
+data-dirs = /dfs/data
+"""
+# What changes by itself, or is dpkg's own memory of packages.
+VOLATILE = (
+    "/dev",
+    "/proc",
+    "/run",
+    "/srv",
+    "/sys",
+    "/tmp",
+    "/var/cache",
+    "/var/lib/apt",
+    "/var/lib/dpkg",
+    "/var/lib/systemd",
+    "/var/log",
+)
+# Copies of users' databases; depmod's index, written when a module comes or goes; DKMS' own key.
+OTHERS = re.compile(
+    r"/etc/(group|gshadow|passwd|shadow|subuid|subgid)-"
+    r"|/.*/modules\.[a-z.]+"
+    r"|/var/lib/dkms/mok\.(key|pub)"
+)
+
+
+@pytest.fixture(scope="module")
+def packages():
+    """Paths of the packages by name; lintian had no word about them, or make fails."""
+    done = subprocess.run(
+        ["make", "-C", REPOSITORY, "deb"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.returncode == 0, done.stdout.decode()
+    found = {path.name.split("_")[0]: path for path in sorted(DEB.glob("*.deb"))}
+    return {name: path for name, path in found.items() if not name.endswith("-dbgsym")}
+
+
+@pytest.fixture(scope="module")
+def root(packages, tmp_path_factory):
+    with DebianRoot(tmp_path_factory.mktemp("debian") / "root") as root:
+        root.run("apt-get", "update")
+        root.run("apt-get", "install", "-y", "--no-install-recommends", "libc6-dev")
+        root.files_before = root.files(*VOLATILE)
+        yield root
+
+
+@pytest.fixture(scope="module")
+def image(root, tmp_path_factory):
+    image = Image(tmp_path_factory.mktemp("image"))
+    subprocess.run(["cp", image.path, root.file("/srv/dn.img")], check=True)
+    return image
+
+
+def contents(package):
+    listing = subprocess.run(
+        ["dpkg-deb", "--contents", package], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return {line.split()[5].removeprefix("./") for line in listing.stdout.splitlines()}
+
+
+def field(package, name):
+    command = ["dpkg-deb", "--field", package, name]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def install(root, packages):
+    """As an operator does, who changed a file of the configuration and keeps it."""
+    folder = root.file("/srv/packages")
+    folder.mkdir(exist_ok=True)
+    names = []
+    for path in packages:
+        subprocess.run(["cp", path, folder], check=True)
+        names.append(f"/srv/packages/{path.name}")
+    keep = ["-o", "Dpkg::Options::=--force-confold"]
+    return root.run("apt-get", "install", "-y", "--no-install-recommends", *keep, *names)
+
+
+def main_pid(root):
+    return root.run("systemctl", "show", "-P", "MainPID", "vreadd").strip()
+
+
+def read_block(root, image):
+    """The block as the installed command gets it from the installed daemon."""
+    block = next(block for block in image.blocks if block.id == BLOCK_ID)
+    name = f"{SERVED}{block.genstamp}"
+    deadline = time.monotonic() + 60
+    endpoint = ["vread", "--endpoint", "/run/vread/local.sock"]
+    while "finalized" not in root.run(*endpoint, "stat", name, check=False):
+        assert time.monotonic() < deadline, root.run("journalctl", "-u", "vreadd")
+        time.sleep(0.2)
+    return root.output(*endpoint, "cat", name)
+
+
+def processes(root):
+    """The service's, by number: their names."""
+    group = root.run("systemctl", "show", "-P", "ControlGroup", "vreadd").strip()
+    if not group:
+        return {}
+    numbers = root.run("cat", f"/sys/fs/cgroup{group}/cgroup.procs").split()
+    return {number: root.run("cat", f"/proc/{number}/comm").strip() for number in numbers}
+
+
+def module_states(root):
+    return root.run("dkms", "status", "vread").splitlines()
+
+
+def test_what_is_in_them(packages):
+    assert sorted(packages) == PACKAGES
+    files = {name: contents(path) for name, path in packages.items()}
+    expected = {
+        "vread-backend": {
+            "etc/vread/vread.conf",
+            "lib/systemd/system/vread-metrics.service",
+            "lib/systemd/system/vread-metrics.timer",
+            "lib/systemd/system/vreadd.service",
+            "usr/libexec/vread/vread-parser",
+            "usr/sbin/vread-provision",
+            "usr/sbin/vreadd",
+            "usr/share/man/man5/vread.conf.5.gz",
+            "usr/share/man/man8/vreadd.8.gz",
+            "usr/share/doc/vread-backend/install.md.gz",
+        },
+        "vread-tools": {"usr/bin/vread", "usr/share/man/man1/vread.1.gz"},
+        "vread-frontend-dkms": {
+            "lib/udev/rules.d/60-vread.rules",
+            "usr/share/man/man4/vread.4.gz",
+            f"usr/src/vread-{field(packages['vread-tools'], 'Version')}/dkms.conf",
+        },
+        "libvread1": {"usr/lib/x86_64-linux-gnu/libvread.so.1"},
+        "libvread-dev": {
+            "usr/include/vread.h",
+            "usr/lib/x86_64-linux-gnu/libvread.so",
+            "usr/lib/x86_64-linux-gnu/pkgconfig/vread.pc",
+            "usr/share/man/man3/vread_open.3.gz",
+        },
+        "vread-hdfs": {
+            "usr/lib/x86_64-linux-gnu/jni/libvread_jni.so",
+            "usr/share/vread/vread-hdfs.jar",
+        },
+    }
+    for name, wanted in expected.items():
+        assert wanted <= files[name], name
+    assert "libguestfs0" not in field(packages["vread-backend"], "Depends")
+    assert "libguestfs0" in field(packages["vread-backend"], "Recommends")
+    for depends in ("dkms", "adduser"):
+        assert depends in field(packages["vread-frontend-dkms"], "Depends")
+
+
+def test_install(root, packages):
+    install(root, packages.values())
+    assert root.run("dpkg", "--audit") == ""
+    version = field(packages["vread-tools"], "Version")
+    assert root.run("vread", "version").split() == ["vread", version]
+    assert root.run("vreadd", "--version").split() == ["vreadd", version]
+    assert root.run("systemctl", "is-enabled", "vreadd").strip() == "enabled"
+    assert "vread:" in root.run("getent", "group", "vread")
+    states = module_states(root)
+    assert len(states) == 1 and states[0].startswith(f"vread/{version}, 6.1.0-"), states
+    assert states[0].endswith(": installed")
+    assert "xen:vread" in root.run(
+        "sh", "-c", "modinfo -F alias $(find /lib/modules -name xen-vreadfront.ko*)"
+    )
+
+
+def test_a_program_is_built_with_the_library(root, packages):
+    page = root.run("sh", "-c", "zcat /usr/share/man/man3/libvread.3.gz")
+    text = re.search(r"^\.Bd -literal.*?\n(.*?)^\.Ed", page, re.S | re.M)[1]
+    root.file("/srv/example.c").write_text(text.replace("\\e", "\\"))
+    root.run("gcc", "-Wall", "-Werror", "-o", "/srv/example", "/srv/example.c", "-lvread")
+    assert "libvread.so.1 =>" in root.run("ldd", "/srv/example")
+
+
+def test_a_block_is_read(root, image):
+    root.file("/etc/vread/vread.conf").write_text(CONFIG)
+    root.run("systemctl", "restart", "vreadd")
+    assert read_block(root, image) == image.contents[BLOCK_ID]
+
+
+def test_the_service_has_only_what_it_needs(root):
+    text = root.run("cat", f"/proc/{main_pid(root)}/status")
+    known = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+    # dac_read_search, kill, setgid, setuid
+    assert int(known["CapEff"], 16) == int(known["CapBnd"], 16) == 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7
+    assert (known["NoNewPrivs"], known["Seccomp"]) == ("1", "2")
+    (parser,) = [pid for pid, name in processes(root).items() if name == "vread-parser"]
+    assert root.run("stat", "-c", "%U", f"/proc/{parser}").strip() == "nobody"
+
+
+def test_metrics_are_off_until_somebody_wants_them(root):
+    def state(verb):
+        return root.run("systemctl", verb, "vread-metrics.timer", check=False).strip()
+
+    def runs():
+        told = root.run("systemctl", "show", "-P", "ConditionResult", "vread-metrics.service")
+        return told.strip() == "yes"
+
+    assert (state("is-enabled"), state("is-active")) == ("disabled", "inactive")
+    root.run("systemctl", "start", "vread-metrics.service")  # without node_exporter: nothing
+    assert not runs()
+    folder = root.file("/var/lib/prometheus/node-exporter")
+    folder.mkdir(parents=True)
+    written = folder / "vread.prom"
+    try:
+        root.run("systemctl", "enable", "--now", "vread-metrics.timer")
+        deadline = time.monotonic() + 120
+        while not written.exists():
+            assert time.monotonic() < deadline, root.run("journalctl", "-u", "vread-metrics")
+            time.sleep(0.2)
+        assert "\nvread_up 1\n" in written.read_text()
+        assert written.stat().st_mode & 0o777 == 0o644
+        assert runs()
+        root.run("systemctl", "stop", "vreadd")
+        root.run("systemctl", "start", "vread-metrics.service")
+        assert "\nvread_up 0\n" in written.read_text()
+        root.run("systemctl", "start", "vreadd")
+    finally:
+        root.run("systemctl", "disable", "--now", "vread-metrics.timer")
+        written.unlink(missing_ok=True)
+        folder.rmdir()
+        folder.parent.rmdir()
+
+
+def test_a_daemon_that_hangs_is_started_again(root, image):
+    drop_in = root.file("/etc/systemd/system/vreadd.service.d")
+    drop_in.mkdir()
+    (drop_in / "test.conf").write_text("[Service]\nWatchdogSec=5\n")
+    root.run("systemctl", "daemon-reload")
+    root.run("systemctl", "restart", "vreadd")
+    pid = main_pid(root)
+    time.sleep(12)  # twice the watchdog's time: signs of life come
+    assert main_pid(root) == pid
+    root.run("sh", "-c", f"kill -STOP {pid}")
+    deadline = time.monotonic() + 120
+    while main_pid(root) in (pid, "0"):
+        assert time.monotonic() < deadline, root.run("systemctl", "status", "vreadd", check=False)
+        time.sleep(0.2)
+    assert "watchdog" in root.run("journalctl", "-u", "vreadd").lower()
+    assert read_block(root, image) == image.contents[BLOCK_ID]
+    for path in (drop_in / "test.conf", drop_in):
+        path.unlink() if path.is_file() else path.rmdir()
+    root.run("systemctl", "daemon-reload")
+
+
+def test_it_stops_in_order(root):
+    """Its parsers, which are another user's, included."""
+    root.run("systemctl", "stop", "vreadd")
+    assert root.run("systemctl", "show", "-P", "Result", "vreadd").strip() == "success"
+    assert processes(root) == {}
+    root.run("systemctl", "start", "vreadd")
+    assert sorted(processes(root).values()) == ["vread-parser", "vreadd"]
+
+
+def newer(packages, folder):
+    """The same as the next version: other numbers, and another default configuration."""
+    made = []
+    for name, path in packages.items():
+        old = field(path, "Version")
+        tree = folder / name
+        subprocess.run(["dpkg-deb", "--raw-extract", path, tree], check=True)
+        for script in (tree / "DEBIAN").iterdir():
+            if script.name not in ("md5sums", "conffiles", "symbols"):
+                script.write_text(script.read_text().replace(old, NEWER))
+        for source in tree.glob(f"usr/src/vread-{old}"):
+            source = source.rename(source.with_name(f"vread-{NEWER}"))
+            conf = source / "dkms.conf"
+            conf.write_text(conf.read_text().replace(old, NEWER))
+        for conf in tree.glob("etc/vread/vread.conf"):
+            conf.write_text(conf.read_text() + "# What the next version says.\n")
+        made.append(folder / f"{name}_{NEWER}.deb")
+        subprocess.run(["dpkg-deb", "-Znone", "--build", tree, made[-1]], check=True)
+    return made
+
+
+def test_upgrade(root, image, packages, tmp_path):
+    before = main_pid(root)
+    install(root, newer(packages, tmp_path))
+    assert root.run("dpkg", "--audit") == ""
+    assert root.file("/etc/vread/vread.conf").read_text() == CONFIG
+    assert "next version" in root.file("/etc/vread/vread.conf.dpkg-dist").read_text()
+    assert main_pid(root) not in (before, "0")
+    assert read_block(root, image) == image.contents[BLOCK_ID]
+    states = module_states(root)
+    assert len(states) == 1 and states[0].startswith(f"vread/{NEWER}, "), states
+    assert states[0].endswith(": installed")
+
+
+def test_purge_leaves_nothing(root):
+    root.run("mkdir", "-p", "/var/lib/vread/layouts")
+    root.run("touch", "/var/lib/vread/layouts/dn1.json")
+    root.run("apt-get", "purge", "-y", *PACKAGES)
+    root.run("apt-get", "autoremove", "-y", "--purge")
+    assert processes(root) == {}
+    assert root.run("dkms", "status") == ""
+    root.run("systemctl", "daemon-reload")
+    assert "vreadd" not in root.run("systemctl", "list-unit-files")
+    left = root.files(*VOLATILE) - root.files_before
+    assert {path for path in left if not OTHERS.fullmatch(path)} == set()
