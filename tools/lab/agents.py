@@ -13,7 +13,7 @@ FLAGS = "-std=gnu17 -O2 -g -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -D
 PROGRAMS = {
     "lab-agent": (
         ["agent.c", "command.c", "session.c", "queue.c", "link_port.c", "link_vchan.c"],
-        ["-lxenvchan"],
+        ["-lxenvchan", "-lxenstore"],
     ),
     "lab-bridge": (["bridge.c"], ["-lxenvchan", "-lxenstore"]),
     "lab-cpu": (["cpu.c"], ["-lxenctrl", "-lxenstore"]),

@@ -22,10 +22,14 @@ from .product import MODULE
 LOG = "/var/log/vreadd.log"
 BLOCKS = "/blocks.txt"
 READY_TIMEOUT = 150.0
-CONNECT_TIMEOUT = 60.0
-STOP_TIMEOUT = 30.0
+CONNECT_TIMEOUT = 150.0
+STOP_TIMEOUT = 120.0
 DIGEST_TIMEOUT = 300.0
+READ_TIMEOUT_MS = 30000  # an emulated host is slow, and a busy one slower
 CONNECTED = "4"
+# OPENSSL_ia32cap(3): without SSSE3, which is emulated by calls for each instruction; ChaCha20 takes
+# twice as long by it as by plain instructions.
+OPENSSL_CPU = "~0x20000000000"
 
 
 @dataclass(frozen=True)
@@ -41,26 +45,31 @@ class Datanode:
 
 class Backend:
     """vreadd in dom0: the one that serves guests, or one of another name beside it, which serves
-    programs in dom0 only.  Those find either at `endpoint`."""
+    programs in dom0 only.  Those find either at `endpoint`.  extra: more of its configuration,
+    read at each start."""
 
     def __init__(
-        self, host: XenHost, datanodes: dict[str, Datanode], name: str = "", xen: bool = True
+        self,
+        host: XenHost,
+        datanodes: dict[str, Datanode],
+        name: str = "",
+        xen: bool = True,
+        extra: str = "",
     ) -> None:
-        self.host, self._datanodes = host, datanodes
+        self.host, self._datanodes, self.extra = host, datanodes, extra
         self._xen = "auto" if xen else "no"
         self._config = f"/etc/vread/vread{name}.conf"
         self._log = LOG.replace(".log", f"{name}.log")
         self._control = f"/run/vread/control{name}.sock"
         self.endpoint = f"/run/vread/local{name}.sock"
+        self.program = "vreadd"  # what start() runs
         self._process = None
         self.pid = 0
 
     def start(self) -> None:
         """Configures and starts it; returns when it answers on its control socket."""
         self._configure()
-        self.host.run("mkdir -p /run/vread").check()
-        command = f"exec vreadd --config {self._config} --log-level debug >>{self._log} 2>&1"
-        self._process = self.host.popen(command)
+        self._process = self.host.popen(f"{self._command()} >>{self._log} 2>&1")
         deadline = time.monotonic() + READY_TIMEOUT
         while self.host.run(self._ask("--json")).rc != 0:
             if not self._process.running or time.monotonic() > deadline:
@@ -68,13 +77,20 @@ class Backend:
             time.sleep(0.3)
         self.pid = self.status()["pid"]
 
+    def _command(self) -> str:
+        return (
+            f"mkdir -p /run/vread; OPENSSL_ia32cap={OPENSSL_CPU} "
+            f"exec {self.program} --config {self._config} --log-level debug"
+        )
+
     def _ask(self, *options: str) -> list[str]:
         return ["vread", "status", "--socket", self._control, *options]
 
     def _configure(self) -> None:
         lines = ["[vreadd]", f"control-socket = {self._control}", "[xen]", f"enabled = {self._xen}"]
         lines += ["[local]", f"socket = {self.endpoint}"]
-        lines.append(f"allow-datanodes = {' '.join(self._datanodes)}")
+        if self._datanodes:
+            lines.append(f"allow-datanodes = {' '.join(self._datanodes)}")
         for name, datanode in self._datanodes.items():
             lines += [f"[datanode {name}]", f"image = {datanode.image}"]
             lines.append(f"image-mode = {datanode.mode}")
@@ -84,11 +100,16 @@ class Backend:
                 lines.append(f"layout = {layout}")
             else:
                 lines.append(f"data-dirs = {' '.join(datanode.data_dirs)}")
-        text = "\n".join(lines) + "\n"
+        text = "\n".join(lines) + "\n" + self.extra
         self.host.run(f"mkdir -p /etc/vread; cat >{self._config}", stdin=text.encode()).check()
 
     def signal(self, name: str) -> None:
+        """One that stops it returns when every thread has stopped: with each it takes its own
+        time."""
         self.host.run(f"kill -{name} {self.pid}").check()
+        if name == "STOP":
+            running = f"grep -L ') T ' /proc/{self.pid}/task/*/stat"
+            self.host.run(f'until [ -z "$({running})" ]; do sleep 0.1; done').check()
 
     def kill(self) -> None:
         """SIGKILL, and waits until it is gone."""
@@ -104,7 +125,13 @@ class Backend:
         return self._process is not None and self._process.running
 
     def status(self) -> dict:
-        return json.loads(self.host.text(self._ask("--json")))
+        """vread gives vreadd five seconds to answer, of which a busy host needs more."""
+        deadline = time.monotonic() + READY_TIMEOUT
+        while (answer := self.host.run(self._ask("--json"))).rc and self.running():
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.3)
+        return json.loads(answer.check().stdout)
 
     def device(self, guest: Guest) -> dict | None:
         """What status says about the guest's device; None when it knows none."""
@@ -153,6 +180,12 @@ class Backend:
             time.sleep(0.2)
 
     def wait_connected(self, guest: Guest) -> None:
+        """With this vreadd: one that died has left the states of its own connection."""
+        deadline = time.monotonic() + CONNECT_TIMEOUT
+        while (found := self.device(guest) or {}).get("state") != "Connected":
+            if time.monotonic() > deadline:
+                raise LabError(f"{guest.name}: not connected: {found}\n{self.log()}")
+            time.sleep(0.2)
         self.wait_states(guest, CONNECTED, CONNECTED)
 
 
@@ -176,5 +209,5 @@ def start_client(
 
 def file_digest(guest: Guest) -> str:
     """SHA-256 of the client's blocks, read through /dev/vread and put together."""
-    read = f"set -o pipefail; vread cat --blocks-from {BLOCKS} | sha256sum"
-    return guest.text(read, timeout=DIGEST_TIMEOUT).split()[0]
+    read = f"vread cat --timeout {READ_TIMEOUT_MS} --blocks-from {BLOCKS}"
+    return guest.text(f"set -o pipefail; {read} | sha256sum", timeout=DIGEST_TIMEOUT).split()[0]

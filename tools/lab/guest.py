@@ -13,19 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .channel import Channel, ChannelClosed, Command, Result
+from .images import kernel_image
+from .kernels import Kernel
 from .paths import LabError
 from .rootfs import Tree
-from .roots import DOMU_KERNEL, DOMU_ROOT
+from .roots import DOMU_KERNEL, DOMU_ROOT, domu_root
 
 if TYPE_CHECKING:
     from .host import XenHost
 
 VCHAN = "data/lab"
 GUEST_FILES = "guest-files.cpio"  # in the host's share: files every guest gets
-# Five times what each takes on a quiet machine with two cores.
-CREATE_TIMEOUT = 75.0
-COMMAND_TIMEOUT = 60.0
-DESTROY_TIMEOUT = 30.0
+# Ten times what each takes on a quiet machine with two cores.
+CREATE_TIMEOUT = 150.0
+COMMAND_TIMEOUT = 180.0
+DESTROY_TIMEOUT = 150.0
+SAVE_TIMEOUT = 150.0
+# Two minutes until a kernel reports somebody stuck: it is a busy machine that gives it no time.
+KERNEL_PATIENCE = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
 
 
 class GuestStuck(LabError):
@@ -41,27 +46,43 @@ class GuestConfig:
     files: dict[str, Path]
     extra: str
     config: tuple[str, ...]
+    create: str
+    kernel: Kernel | None
+    printed: str = ""
 
-    def text(self, ramdisk: str) -> str:
-        arguments = f"console=hvc0 loglevel=5 panic=1 watchdog_thresh=60 lab.name={self.name}"
-        if self.vifs:
-            arguments += f" lab.ip={','.join(self.vifs)}"
+    def text(self, kernel: str, ramdisk: str) -> str:
+        if self.printed:
+            return self.printed
         lines = [
             f'name="{self.name}"',
             'type="pv"',
-            f'kernel="{DOMU_KERNEL}"',
-            f'ramdisk="{ramdisk}"',
-            f'extra="{arguments} {self.extra}"',
-            f"memory={self.memory_mib}",
+            *self._places(kernel, ramdisk),
             "vcpus=1",
             'on_crash="destroy"',
             'on_reboot="destroy"',
             'on_poweroff="destroy"',
-            f"disk={list(self.disks)}",
             f"vif={[_vif(address) for address in self.vifs]}",
             *self.config,
         ]
         return "".join(f"{line}\n" for line in lines)
+
+    def command(self, path: str, kernel: str, ramdisk: str) -> list[str]:
+        """What creates the domain out of text(), which is in that file."""
+        places = self._places(kernel, ramdisk) if self.printed else []
+        return [*self.create.split(), path, *places]
+
+    def _places(self, kernel: str, ramdisk: str) -> list[str]:
+        """What is of this host: where its kernels and disks are, and how much memory there is."""
+        arguments = f"console=hvc0 loglevel=5 panic=1 {KERNEL_PATIENCE} lab.name={self.name}"
+        if self.vifs:
+            arguments += f" lab.ip={','.join(self.vifs)}"
+        return [
+            f'kernel="{kernel}"',
+            f'ramdisk="{ramdisk}"',
+            f'extra="{arguments} {self.extra}"',
+            f"memory={self.memory_mib}",
+            f"disk={list(self.disks)}",
+        ]
 
 
 def _vif(address: str) -> str:
@@ -87,13 +108,69 @@ class Guest:
     def start(self) -> None:
         folder = self.host.share / "guests" / self.name
         folder.mkdir(parents=True, exist_ok=True)
-        ramdisk = self._ramdisk(folder)
-        (folder / "xl.cfg").write_text(self.config.text(ramdisk))
-        self.host.run(f"xl create /lab/guests/{self.name}/xl.cfg", CREATE_TIMEOUT).check()
+        kernel, ramdisk = self._kernel(), self._ramdisk(folder)
+        (folder / "xl.cfg").write_text(self.config.text(kernel, ramdisk))
+        create = self.config.command(f"/lab/guests/{self.name}/xl.cfg", kernel, ramdisk)
+        self.host.run(create, CREATE_TIMEOUT).check()
         self.domid = int(self.host.text(["xl", "domid", self.name]))
-        if ramdisk != DOMU_ROOT:
-            self.host.run(["rm", ramdisk]).check()
+        own = {kernel, ramdisk} - {DOMU_KERNEL, DOMU_ROOT}
+        if own and not self._comes_back:
+            self.host.run(["rm", *own]).check()
         self._connect()
+        self._check_root()
+
+    def _check_root(self) -> None:
+        """Its files may take half its memory: with more the kernel goes on with some cut off."""
+        if "Initramfs unpacking failed" in self.dmesg():
+            raise LabError(
+                f"{self.name}: its files do not fit into {self.config.memory_mib} MiB of memory: "
+                "give it more (memory_mib), or fewer files"
+            )
+
+    @property
+    def _comes_back(self) -> bool:
+        """Whether xl makes its domain anew when it reboots."""
+        return 'on_reboot="restart"' in self.config.config
+
+    def reboot(self) -> None:
+        """By itself, at once; returns when its new domain takes commands."""
+        before = self.domid
+        self.popen("exec reboot -f")
+        self.wait_gone()
+        deadline = time.monotonic() + CREATE_TIMEOUT
+        while (found := self.host.run(["xl", "domid", self.name])).rc or int(
+            found.stdout
+        ) == before:
+            if time.monotonic() > deadline:
+                raise GuestStuck(f"{self.name}: did not come back")
+            time.sleep(0.2)
+        self.domid = int(found.stdout)
+        self._connect_to_new(deadline)
+
+    def save(self, path: str) -> None:
+        """`xl save` to a file in dom0; its domain is gone then.  What runs in it goes on after
+        restored(), but for commands: those end with the channel."""
+        self.host.run(["xl", "save", str(self.domid), path], SAVE_TIMEOUT).check()
+        self.wait_gone()
+
+    def restored(self, host: "XenHost | None" = None) -> None:
+        """Its domain was restored, here or on another host, and runs: returns when it
+        takes commands."""
+        self.host.guests.pop(self.name, None)
+        self.host = host or self.host
+        self.host.guests[self.name] = self
+        self.domid = int(self.host.text(["xl", "domid", self.name]))
+        self._connect_to_new(time.monotonic() + CREATE_TIMEOUT)
+
+    def _connect_to_new(self, deadline: float) -> None:
+        """While xl is still making the domain the bridge finds none to wait for, and ends."""
+        while True:
+            try:
+                return self._connect()
+            except GuestStuck:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
 
     def run(
         self,
@@ -162,9 +239,20 @@ class Guest:
         if self._bridge:
             self._bridge.wait(timeout)
 
+    def _kernel(self) -> str:
+        """The path in dom0 of what it boots."""
+        if not self.config.kernel:
+            return DOMU_KERNEL
+        path = f"/run/{self.name}.vmlinux"
+        self.host.put(kernel_image(self.config.kernel), path)
+        return path
+
     def _ramdisk(self, folder: Path) -> str:
         """The path in dom0 of its root file system, files added."""
-        added = []
+        added, root = [], DOMU_ROOT
+        if self.config.kernel:
+            root = f"/run/{self.name}.domu"
+            self.host.put(domu_root(self.config.kernel), root)
         if (self.host.share / GUEST_FILES).exists():
             added.append(f"/lab/{GUEST_FILES}")
         if self.config.files:
@@ -173,9 +261,11 @@ class Guest:
             tree.write(folder / "files.cpio")
             added.append(f"/lab/guests/{self.name}/files.cpio")
         if not added:
-            return DOMU_ROOT
+            return root
         path = f"/run/{self.name}.cpio"
-        self.host.run(f"cat {DOMU_ROOT} {' '.join(added)} > {path}").check()
+        self.host.run(f"cat {root} {' '.join(added)} > {path}").check()
+        if root != DOMU_ROOT:
+            self.host.run(["rm", root]).check()
         return path
 
     def _connect(self) -> None:
@@ -183,6 +273,8 @@ class Guest:
         self._channel = channel
         bridge = self.host.popen(["lab-bridge", str(self.domid), VCHAN], sink=channel.feed)
         bridge.on_end = lambda: channel.close(f"{self.name} is gone; console: {self.console_log}")
+        if not bridge.running:  # it may have ended before it had that to call
+            bridge.on_end()
         self._bridge = bridge
         try:
             ready = channel.wait_ready(CREATE_TIMEOUT)

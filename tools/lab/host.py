@@ -21,14 +21,15 @@ from .channel import Channel, ChannelClosed, Command, Result
 from .claim import Claim
 from .guest import GUEST_FILES, Guest, GuestConfig
 from .kernel_log import KernelLogs
+from .kernels import Kernel
 from .paths import RUN, LabError
 from .qemu import Disk, Wire
 from .rootfs import Tree
 from .roots import dom0_root
 
-# Five times what each takes on a quiet machine with two cores.
-BOOT_TIMEOUT = 90.0
-COMMAND_TIMEOUT = 60.0
+# Ten times and more what each takes on a quiet machine with two cores.
+BOOT_TIMEOUT = 240.0
+COMMAND_TIMEOUT = 180.0
 STOP_TIMEOUT = 20.0
 SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 WIRE_TIMEOUT = 20.0
@@ -53,18 +54,23 @@ class XenHost:
         memory_mib: int = 2048,
         dom0_mib: int = 1024,
         disks: Sequence[Path | Disk] = (),
-        files: dict[str, Path] | None = None,
-        guest_files: dict[str, Path] | None = None,
+        files: dict[str, Path] | Tree | None = None,
+        guest_files: dict[str, Path] | Tree | None = None,
         wire: Wire | None = None,
+        cpus: int = 1,
+        xen_options: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`files` ({path in dom0: source}) and `guest_files` (for all guests)
-        bring the libraries they need.  Disks appear in dom0 as /dev/vda,
-        /dev/vdb ...; plain paths become snapshots."""
+        bring the libraries they need; a Tree has what it has.  Disks appear in dom0 as /dev/vda,
+        /dev/vdb ...; plain paths become snapshots.  More than one of `cpus` is for what is about
+        them: each is a thread that emulates.  xen_options: more of Xen's command line, as in
+        "sched=credit"."""
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
-        self._wire, self._progress = wire, progress
+        self._wire, self._cpus, self._progress = wire, cpus, progress
+        self._xen_options = tuple(xen_options)
         self._use_folder(RUN / name)
         self.guests: dict[str, Guest] = {}
         self._kernel_logs = KernelLogs()
@@ -204,14 +210,29 @@ class XenHost:
         files: dict[str, Path] | None = None,
         extra: str = "",
         config: Sequence[str] = (),
+        create: str = "xl create",
+        kernel: Kernel | None = None,
+        printed: str = "",
     ) -> Guest:
         """Starts a PV guest; returns when it takes commands.
 
         disks as in xl.cfg ("phy:/dev/vda,xvda,r"), vifs are addresses in
-        10.77.0.0/24, `extra` are kernel arguments, `config` lines of xl.cfg.
+        10.77.0.0/24, `extra` are kernel arguments, `config` lines of xl.cfg,
+        `create` is what takes that, `kernel` another than dom0's.  `printed` is a whole xl.cfg
+        instead, of a domain of that name and with its interfaces: only places of this host are
+        put in.
         """
         settings = GuestConfig(
-            name, memory_mib, tuple(disks), tuple(vifs), files or {}, extra, tuple(config)
+            name,
+            memory_mib,
+            tuple(disks),
+            tuple(vifs),
+            files or {},
+            extra,
+            tuple(config),
+            create,
+            kernel,
+            printed,
         )
         guest = Guest(self, settings)
         try:
@@ -242,13 +263,11 @@ class XenHost:
         self._use_folder(self._claim.folder)
         for folder in ("console", "log"):
             (self.share / folder).mkdir(parents=True)
-        root = dom0_root()
+        root = dom0_root(rdma=bool(self._wire and self._wire.rdma))
         if self._files:
             root = self._extended(root)
         if self._guest_files:
-            extra = Tree()
-            extra.files(self._guest_files)
-            extra.write(self.share / GUEST_FILES)
+            _tree(self._guest_files).write(self.share / GUEST_FILES)
         if self._wire and not self._wire.listen:
             _wait_socket(self._wire.path)
         return qemu.Machine(
@@ -260,16 +279,16 @@ class XenHost:
             self.console_log,
             self._disks,
             self._wire,
+            self._cpus,
+            self._xen_options,
         )
 
     def _extended(self, root: Path) -> Path:
         """The kernel unpacks archives that follow each other into one root."""
-        extra = Tree()
-        extra.files(self._files)
         path = self.folder / EXTENDED_ROOT
         shutil.copyfile(root, path)
         added = self.folder / EXTRA_FILES
-        extra.write(added)
+        _tree(self._files).write(added)
         with path.open("ab") as out:
             out.write(added.read_bytes())
         return path
@@ -306,6 +325,8 @@ class XenHost:
             ip = "/usr/sbin/ip"
             self.run(f"{ip} addr add {self._wire.address} dev eth0").check()
             self.run(f"{ip} link set eth0 mtu {WIRE_MTU} up").check()
+            if self._wire.rdma:
+                self.run("rdma link add rxe0 type rxe netdev eth0").check()
 
     def _send(self, data: bytes) -> None:
         try:
@@ -357,6 +378,14 @@ def _wait_socket(path: Path) -> None:
         if time.monotonic() > limit:
             raise LabError(f"{path}: no host listens there; start that one first")
         time.sleep(0.1)
+
+
+def _tree(files: dict[str, Path] | Tree) -> Tree:
+    if isinstance(files, Tree):
+        return files
+    tree = Tree()
+    tree.files(files)
+    return tree
 
 
 def _mode(path: Path) -> str:

@@ -5,15 +5,17 @@ and the PV domain builder take: uncompressed ELF, out of Debian's /boot."""
 import gzip
 import lzma
 import struct
+import subprocess
 from pathlib import Path
 
 from .cache import cached, key_of
-from .paths import LabError, kernel_release, newest
+from .kernels import Kernel, installed
+from .paths import LabError, newest
 
 # Offsets in a bzImage's header, from the kernel's x86 boot protocol.
 SETUP_SECTORS = 0x1F1
 PAYLOAD_OFFSET = 0x248
-XZ_MAGIC = b"\xfd7zXZ\x00"
+XZ_MAGIC, ZSTD_MAGIC = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 
 
 def xen_image() -> Path:
@@ -21,8 +23,8 @@ def xen_image() -> Path:
     return cached("xen", "", key_of([packed]), lambda p: _write(p, gzip.decompress(packed)))
 
 
-def kernel_image() -> Path:
-    source = Path("/boot") / f"vmlinuz-{kernel_release()}"
+def kernel_image(kernel: Kernel | None = None) -> Path:
+    source = (kernel or installed()).image
     packed = source.read_bytes()
     return cached("vmlinux", "", key_of([packed]), lambda p: _write(p, _payload(source, packed)))
 
@@ -30,11 +32,15 @@ def kernel_image() -> Path:
 def _payload(source: Path, image: bytes) -> bytes:
     setup = (image[SETUP_SECTORS] + 1) * 512
     offset, length = struct.unpack_from("<II", image, PAYLOAD_OFFSET)
-    payload = image[setup + offset : setup + offset + length]
-    if not payload.startswith(XZ_MAGIC):
-        raise LabError(f"{source}: payload is not compressed with xz, which is all the lab reads")
-    # A four-byte length follows the stream; a decompressor object ignores it.
-    return lzma.LZMADecompressor().decompress(payload)
+    # The length of what is packed follows it.
+    payload = image[setup + offset : setup + offset + length - 4]
+    if payload.startswith(XZ_MAGIC):
+        return lzma.decompress(payload)
+    if payload.startswith(ZSTD_MAGIC):
+        return subprocess.run(
+            ["zstd", "-dc"], input=payload, capture_output=True, check=True
+        ).stdout
+    raise LabError(f"{source}: payload is compressed with neither xz nor zstd")
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What `make all module` builds, as files for dom0 and for guests."""
 
+import subprocess
 from pathlib import Path
 
-from .paths import REPOSITORY
+from .kernels import Kernel
+from .paths import REPOSITORY, LabError
 
 MODULE = "/lib/modules/xen-vreadfront.ko"
 PLUGIN = "/usr/share/java/vread-hdfs.jar"
@@ -15,6 +17,7 @@ def dom0_files(variant: str) -> dict[str, Path]:
         "/usr/sbin/vreadd": build / "vreadd",
         "/usr/libexec/vread/vread-parser": build / "vread-parser",
         "/usr/bin/vread": build / "vread",
+        "/usr/sbin/xl-vread": build / "xl-vread",
     }
 
 
@@ -25,6 +28,22 @@ def guest_files(variant: str) -> dict[str, Path]:
         "/usr/lib/x86_64-linux-gnu/libvread.so.1": build / "libvread.so.1",
         MODULE: REPOSITORY / "build" / "module" / "xen-vreadfront.ko",
     }
+
+
+def module_for(kernel: Kernel) -> Path:
+    """The module for another kernel than the installed one; built when it is not up to date, by
+    the script that builds all, with its warnings and sparse."""
+    folder = REPOSITORY / "build" / "modules" / kernel.release
+    script = REPOSITORY / "linux-frontend" / "build.sh"
+    done = subprocess.run(
+        [script, kernel.release, kernel.headers, folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise LabError(f"xen-vreadfront for {kernel.release}:\n{done.stderr}")
+    return folder / "xen-vreadfront.ko"
 
 
 def plugin_files() -> dict[str, Path]:

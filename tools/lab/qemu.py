@@ -3,7 +3,9 @@
 
 Plain emulation always, even where /dev/kvm exists: a nested hypervisor is not
 something every machine can run.  The CPU lacks SMAP, without which Xen's dom0
-gets nowhere, and AVX, with which programs crash now and then.
+gets nowhere, AVX, with which programs crash now and then, and ERMS, which
+promises that copying bytewise is quick: emulated, it takes six times as long as
+by eight bytes, which kernels and C libraries then use.
 
 The emulator dies with this program: the kernel sends it SIGKILL when the
 thread that started it ends, hence the thread that never does.
@@ -19,7 +21,7 @@ from pathlib import Path
 from .images import kernel_image, xen_image
 from .paths import LabError
 
-CPU = "max,-smap,-avx,-avx2,-xsave"
+CPU = "max,-smap,-avx,-avx2,-xsave,-erms"
 SOCKET_PATH_MAX = 107
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lab-start")
 
@@ -36,11 +38,15 @@ class Disk:
 @dataclass(frozen=True)
 class Wire:
     """One end of a cable between two hosts; it is eth0 of dom0.  One of the two
-    listens on the socket and starts first."""
+    listens on the socket and starts first.  rdma: with a soft-RoCE device on it, rxe0.
+    more: sockets of further cables, joined to this one by a hub at this end, which listens on
+    all of them."""
 
     path: Path
     address: str  # of dom0 on it, as in "10.0.0.1/24"
     listen: bool = False
+    rdma: bool = False
+    more: tuple[Path, ...] = ()
 
     @property
     def mac(self) -> str:
@@ -58,12 +64,25 @@ class Machine:
     console: Path
     disks: tuple[Disk, ...] = ()
     wire: Wire | None = None
+    cpus: int = 1
+    xen_options: tuple[str, ...] = ()
 
     def command(self, control_fd: int) -> list[str]:
         dom0 = f"console=hvc0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
+        dom0 += " rcupdate.rcu_cpu_stall_timeout=120"  # as for guests
         return [
-            *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", "1"),
-            *("-m", f"{self.memory_mib}M", "-display", "none", "-vga", "none", "-nodefaults"),
+            *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU),
+            *(
+                "-smp",
+                str(self.cpus),
+                "-m",
+                f"{self.memory_mib}M",
+                "-display",
+                "none",
+                "-vga",
+                "none",
+                "-nodefaults",
+            ),
             *("-no-user-config", "-no-reboot", "-serial", f"file:{self.console}"),
             *("-kernel", str(xen_image()), "-append", self._xen_arguments()),
             *("-initrd", f"{kernel_image()} {dom0},{self.root}"),
@@ -77,7 +96,7 @@ class Machine:
 
     def _xen_arguments(self) -> str:
         memory = f"dom0_mem={self.dom0_mib}M,max:{self.dom0_mib}M"
-        return f"console=com1 com1=115200,8n1 {memory}"
+        return " ".join(["console=com1 com1=115200,8n1", memory, *self.xen_options])
 
     def _disk_arguments(self) -> list[str]:
         # A thread of their own keeps disks off the lock the emulated processor needs,
@@ -93,14 +112,20 @@ class Machine:
     def _wire_arguments(self) -> list[str]:
         if not self.wire:
             return []
-        path = str(self.wire.path)
-        if len(path) > SOCKET_PATH_MAX:
+        device = f"virtio-net-pci,netdev=wire,mac={self.wire.mac},romfile="
+        if not self.wire.more:
+            return [*self._cable("wire", self.wire.path), "-device", device]
+        arguments = ["-netdev", "hubport,id=wire,hubid=0"]
+        for i, path in enumerate((self.wire.path, *self.wire.more)):
+            arguments += self._cable(f"cable{i}", path)
+            arguments += ["-netdev", f"hubport,id=port{i},hubid=0,netdev=cable{i}"]
+        return [*arguments, "-device", device]
+
+    def _cable(self, name: str, path: Path) -> list[str]:
+        if len(str(path)) > SOCKET_PATH_MAX:
             raise LabError(f"{path}: socket paths have at most {SOCKET_PATH_MAX} bytes")
         server = "on" if self.wire.listen else "off"
-        return [
-            *("-netdev", f"stream,id=wire,server={server},addr.type=unix,addr.path={path}"),
-            *("-device", f"virtio-net-pci,netdev=wire,mac={self.wire.mac},romfile="),
-        ]
+        return ["-netdev", f"stream,id={name},server={server},addr.type=unix,addr.path={path}"]
 
 
 def start(machine: Machine, log: Path) -> tuple[subprocess.Popen, socket.socket]:

@@ -7,6 +7,8 @@ links into /usr, as in Debian, so a file has one place in whatever archive it
 is: the kernel unpacks several archives over each other.
 """
 
+import lzma
+import os
 import re
 import subprocess
 import tempfile
@@ -15,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from .cache import cached, key_of
-from .paths import LabError, kernel_release
+from .kernels import Kernel, installed
+from .paths import LabError
 
 DIRECTORY, REGULAR, SYMLINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
 MERGED = ("bin", "sbin", "lib", "lib64")
@@ -34,9 +37,11 @@ class Entry:
 
 
 class Tree:
-    def __init__(self) -> None:
+    def __init__(self, kernel: Kernel | None = None) -> None:
+        """kernel: whose modules it has; the installed one's if none is given."""
+        self._kernel = kernel or installed()
         self._entries: dict[str, Entry] = {}
-        self._modules: set[Path] = set()
+        self._modules: dict[str, Path] = {}
 
     def directory(self, *paths: str, mode: int = 0o755) -> None:
         for path in paths:
@@ -63,9 +68,13 @@ class Tree:
         self._add_libraries(sources.values())
 
     def modules(self, names: Iterable[str]) -> None:
-        for source in module_files(names):
-            self._modules.add(source)
-            self.file(str(source), source)
+        for source in module_files(names, self._kernel):
+            self.module(f"/lib/modules/{_inside(source)}", source)
+
+    def module(self, path: str, source: Path) -> None:
+        """One that is for the kernel, wherever it is from."""
+        self._modules[path] = source
+        self.file(path, source)
 
     def merged_usr(self) -> None:
         for name in MERGED:
@@ -115,27 +124,43 @@ class Tree:
     def _add_module_index(self) -> None:
         if not self._modules:
             return
-        release = kernel_release()
         with tempfile.TemporaryDirectory() as scratch:
-            for source in self._modules:
-                inside = str(source).partition("/lib/modules/")[2]
-                link = Path(scratch, "lib/modules", inside)
+            for path, source in self._modules.items():
+                link = Path(scratch, "lib/modules", _inside(path))
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(source)
+            release = self._kernel.release
             folder = Path(scratch, "lib/modules", release)
             for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
-                (folder / name).write_bytes(Path("/lib/modules", release, name).read_bytes())
+                (folder / name).write_bytes((self._kernel.modules / name).read_bytes())
             _output(["depmod", "-b", scratch, release])
             for index in folder.glob("modules.*"):
-                if not index.name.endswith(".bin"):
-                    self.text(f"/lib/modules/{release}/{index.name}", index.read_text("latin1"))
+                entry = Entry(REGULAR | 0o644, data=index.read_bytes())
+                self._add(f"/lib/modules/{release}/{index.name}", entry)
 
 
-def module_files(names: Iterable[str]) -> list[Path]:
+def module_files(names: Iterable[str], kernel: Kernel | None = None) -> list[Path]:
     """Of the kernel's modules and of those they depend on, in the order of loading."""
-    command = ["modprobe", "-S", kernel_release(), "-a", "--show-depends", *names]
-    steps = (line.split() for line in _output(command).splitlines())
-    return [Path(step[1]).resolve() for step in steps if step[0] == "insmod"]
+    kernel = kernel or installed()
+    command = ["modprobe", "-d", str(kernel.root), "-S", kernel.release, "-a", "--show-depends"]
+    steps = (line.split() for line in _output([*command, *names]).splitlines())
+    return [_plain(Path(step[1]).resolve()) for step in steps if step[0] == "insmod"]
+
+
+def _plain(module: Path) -> Path:
+    """Some kernels' modules are compressed, which busybox's tools do not see through."""
+    if module.suffix != ".xz":
+        return module
+    plain = module.with_suffix("")
+    if not plain.exists():
+        partial = plain.with_suffix(f".{os.getpid()}")
+        partial.write_bytes(lzma.decompress(module.read_bytes()))
+        partial.rename(plain)
+    return plain
+
+
+def _inside(module: Path | str) -> str:
+    return str(module).partition("/lib/modules/")[2]
 
 
 def _place(path: str) -> str:

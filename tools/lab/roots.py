@@ -11,7 +11,8 @@ from pathlib import Path
 
 from .agents import program
 from .images import kernel_image
-from .paths import LAB, xen_tools
+from .kernels import Kernel
+from .paths import LAB, newest, xen_tools
 from .rootfs import Tree
 
 DOM0_MODULES = (
@@ -22,6 +23,9 @@ DOMU_MODULES = (
     "xen-evtchn xen-gntdev xen-gntalloc xen-privcmd xenfs xen-blkfront xen-netfront ext4 "
     "crc32c_generic"
 ).split()
+
+# Soft-RoCE sums with crc32, which nothing loads for it.  With tc a wire loses all or some packets.
+RDMA_MODULES = "crc32_generic rdma_rxe ib_uverbs rdma_ucm sch_netem sch_prio cls_u32".split()
 
 XENSTORE_TOOLS = [
     f"/usr/bin/xenstore-{v}" for v in "ls read write list exists rm watch chmod".split()
@@ -39,6 +43,12 @@ XEN_TOOLS = (
     "xl xenstored xenconsoled xenconsole xen-init-dom0 libxl-save-helper lsevtchn xen-diag xentop"
 ).split()
 DOMU_TOOLS = XENSTORE_TOOLS
+RDMA_TOOLS = [
+    *(f"/usr/bin/{name}" for name in "rdma ib_write_bw rping ibv_devinfo".split()),
+    "/usr/sbin/tc",
+]
+# libibverbs looks for drivers of devices by what it finds here.
+RDMA_DRIVERS = "/etc/libibverbs.d"
 
 # libpthread loads it by name when a thread is cancelled.
 LIBGCC = Path("/lib/x86_64-linux-gnu/libgcc_s.so.1")
@@ -47,7 +57,8 @@ DOMU_KERNEL = "/boot/vmlinux"
 DOMU_ROOT = "/boot/domu.cpio"
 
 
-def dom0_root() -> Path:
+def dom0_root(rdma: bool = False) -> Path:
+    """rdma: with what soft-RoCE needs."""
     tree = _base("dom0")
     tools = xen_tools()
     tree.files({str(tools / name): tools / name for name in XEN_TOOLS})
@@ -62,21 +73,23 @@ def dom0_root() -> Path:
     tree.directory("/var/lib/xen", "/var/lib/xenstored")
     tree.link("/var/log/xen", "/lab/log")
     tree.directory("/run/xen", "/run/xenstored", "/run/lock")
-    _load(tree, DOM0_MODULES)
+    if rdma:
+        tree.files({path: Path(path) for path in RDMA_TOOLS} | _rxe_driver())
+    _load(tree, DOM0_MODULES + (RDMA_MODULES if rdma else []))
     tree.file(DOMU_KERNEL, kernel_image())
     tree.file(DOMU_ROOT, domu_root())
     return tree.archive("dom0")
 
 
-def domu_root() -> Path:
-    tree = _base("domu")
+def domu_root(kernel: Kernel | None = None) -> Path:
+    tree = _base("domu", kernel)
     tree.files({path: Path(path) for path in DOMU_TOOLS})
     _load(tree, DOMU_MODULES)
     return tree.archive("domu")
 
 
-def _base(kind: str) -> Tree:
-    tree = Tree()
+def _base(kind: str, kernel: Kernel | None = None) -> Tree:
+    tree = Tree(kernel)
     tree.merged_usr()
     tree.directory("/proc", "/sys", "/dev", "/run", "/mnt", "/lab", "/root", "/var/log", "/var/lib")
     tree.directory("/tmp", mode=0o1777)
@@ -98,6 +111,11 @@ def _load(tree: Tree, modules: list[str]) -> None:
     """Modules that are there and that init loads."""
     tree.modules(modules)
     tree.text("/etc/lab-modules", "".join(f"{name}\n" for name in modules))
+
+
+def _rxe_driver() -> dict[str, Path]:
+    library = newest("/usr/lib/x86_64-linux-gnu/libibverbs", "librxe-*.so", "ibverbs-providers")
+    return {str(library): library, f"{RDMA_DRIVERS}/rxe.driver": Path(RDMA_DRIVERS, "rxe.driver")}
 
 
 def _applets() -> list[str]:

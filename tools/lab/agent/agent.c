@@ -25,7 +25,7 @@
 
 #define RECEIVE_BYTES (64U << 10)
 #define FRAMES_LIMIT (256U << 10)
-#define FIXED_FDS 2 /* the link, the signals */
+#define FIXED_FDS 3 /* the link, its watch, the signals */
 
 static bool dispatch(const struct frame_header *h, const char *body)
 {
@@ -102,13 +102,16 @@ static void serve(struct link *link, int signals)
 	while (pump(link, &in, &out)) {
 		fds[0] = (struct pollfd){.fd = link_fd(link),
 					 .events = link_events(link, queue_length(&out))};
-		fds[1] = (struct pollfd){.fd = signals, .events = POLLIN};
+		fds[1] = (struct pollfd){.fd = link_watch_fd(link), .events = POLLIN};
+		fds[2] = (struct pollfd){.fd = signals, .events = POLLIN};
 		count = command_poll(fds + FIXED_FDS, FRAMES_LIMIT);
 		if (poll(fds, FIXED_FDS + count, command_next_deadline()) < 0 && errno != EINTR)
 			break;
 		if (fds[0].revents)
 			link_woken(link);
-		if (fds[1].revents && read(signals, &info, sizeof(info)) < 0)
+		if (fds[1].revents && link_lost(link))
+			break;
+		if (fds[2].revents && read(signals, &info, sizeof(info)) < 0)
 			break;
 		command_ready(fds + FIXED_FDS, count);
 		command_reap();

@@ -6,10 +6,14 @@
 #include "link.h"
 
 struct libxenvchan;
+struct xs_handle;
 
 struct link {
 	int fd;
 	struct libxenvchan *vchan; /* NULL: a port */
+	struct xs_handle *xs;      /* watches what the vchan wrote there; NULL: a port */
+	char node[128];
+	bool lost;
 };
 
 ssize_t port_recv(struct link *link, void *data, size_t size);

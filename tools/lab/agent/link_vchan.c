@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <libxenvchan.h>
+#include <xenstore.h>
 
 #define RING_BYTES (256U << 10)
 #define STATE_GONE 0
@@ -28,6 +29,14 @@ static bool wait_for_client(struct libxenvchan *vchan)
 	return libxenvchan_is_open(vchan) != STATE_GONE;
 }
 
+/* The kernel sets watches anew after a restore, and each one fires when it is set. */
+static bool watch_node(struct link *link, const char *path)
+{
+	snprintf(link->node, sizeof(link->node), "%s/ring-ref", path);
+	link->xs = xs_open(0);
+	return link->xs && xs_watch(link->xs, link->node, "vchan");
+}
+
 struct link *link_open_vchan(const char *path)
 {
 	struct libxenvchan *vchan = libxenvchan_server_init(NULL, 0, path, RING_BYTES, RING_BYTES);
@@ -38,8 +47,10 @@ struct link *link_open_vchan(const char *path)
 		return NULL;
 	}
 	link = calloc(1, sizeof(*link));
-	if (!link || !wait_for_client(vchan)) {
+	if (!link || !watch_node(link, path) || !wait_for_client(vchan)) {
 		libxenvchan_close(vchan);
+		if (link)
+			xs_close(link->xs);
 		free(link);
 		return NULL;
 	}
@@ -65,6 +76,23 @@ void link_woken(struct link *link)
 		libxenvchan_wait(link->vchan);
 }
 
+int link_watch_fd(const struct link *link)
+{
+	return link->xs ? xs_fileno(link->xs) : -1;
+}
+
+bool link_lost(struct link *link)
+{
+	unsigned int count;
+	char *value;
+
+	free(xs_read_watch(link->xs, &count));
+	value = xs_read(link->xs, XBT_NULL, link->node, &count);
+	free(value);
+	link->lost = !value;
+	return link->lost;
+}
+
 ssize_t link_recv(struct link *link, void *data, size_t size)
 {
 	return link->vchan ? libxenvchan_read(link->vchan, data, size)
@@ -79,9 +107,10 @@ ssize_t link_send(struct link *link, const void *data, size_t size)
 
 void link_close(struct link *link)
 {
-	if (link->vchan)
-		libxenvchan_close(link->vchan);
-	else
+	if (!link->vchan)
 		close(link->fd);
+	else if (!link->lost)
+		libxenvchan_close(link->vchan);
+	xs_close(link->xs);
 	free(link);
 }

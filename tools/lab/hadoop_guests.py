@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The domUs of an HDFS: a NameNode, DataNodes and a client, on one emulated host or on several.
+
+Where each is says its Member.  A DataNode's directory is on a disk of its own, xvdb: a raw image in
+dom0 with a partition table, ext4 on its second partition, mounted for writing in the domU from its
+start to its end.  Java and Hadoop come from the Java disk (java_disk.py), which all have for
+reading.  What the guests are called is in their /etc/hosts; nothing asks DNS.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+from tools.hdfs.block import Block, blocks_in_report, fsck_query
+from tools.hdfs.config import write_conf_dir
+
+from .deployment import Backend, load_frontend
+from .guest import Guest
+from .host import XenHost
+from .java_disk import URI
+from .paths import LAB, LabError
+from .product import PLUGIN, plugin_files
+
+GUEST_MIB = 384
+DATA_DEVICE, JAVA_DEVICE = "/dev/vda", "/dev/vdb"  # in dom0
+DATA_PARTITION = "xvdb2"
+DATA_DIR = "/dfs"  # in the file system of the data disk
+CONF, HOME, LOGS = "/etc/hadoop", "/opt/hadoop", "/var/log"
+NAMENODE, DATANODE, CLIENT = "namenode", "datanode", "client"
+NAMENODE_HTTP, DATANODE_HTTP = 9870, 9864
+# In an emulator everything takes long; what is too short here is tested elsewhere.
+PUBLISHER = {
+    "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
+    "io.vread.publisher.timeout.ms": "10000",
+}
+# JMX tells numbers that are up to a period old: by default ten seconds.
+METRICS = "*.period=1\n"
+METRICS_AGE = 1.5
+# Ten times what a start takes on a quiet machine with two cores.
+START_TIMEOUT = 600.0
+POLL = 1.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A host, the vreadd in its dom0 if there is one, and by which address guests there reach
+    those of other hosts."""
+
+    host: XenHost
+    backend: Backend | None = None
+    gateway: str = ""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the domUs.  `served`: the datanodes, as vreadd's configuration calls them, that it
+    speaks for if it is a DataNode, or may read."""
+
+    address: str
+    place: Place
+    served: str = ""
+    storage: str = ""  # the type of a DataNode's, as Hadoop knows it: "DISK", "SSD"
+
+
+class HadoopGuests:
+    """Where a Member's place has a backend, the client's and DataNodes' domUs have a device each,
+    and DataNodes run the publisher."""
+
+    jar = PLUGIN  # on Hadoop's class path
+
+    def __init__(
+        self,
+        members: dict[str, Member],
+        *,
+        block_mib: int,
+        properties: dict[str, str] | None = None,
+        client_disks: Sequence[str] = (),
+        client_files: dict[str, Path] | None = None,
+    ) -> None:
+        """`members` by the names of their domUs: "namenode", "client", all others are DataNodes.
+        `properties` are for all of them, on top of what is needed."""
+        self.members = members
+        self.guests: dict[str, Guest] = {}
+        self._client_disks, self._client_files = tuple(client_disks), client_files or {}
+        self._properties = _properties(block_mib) | (properties or {})
+
+    @property
+    def namenode(self) -> Guest:
+        return self.guests[NAMENODE]
+
+    @property
+    def datanode(self) -> Guest:
+        """The only one, where it is called so."""
+        return self.guests[DATANODE]
+
+    @property
+    def client(self) -> Guest:
+        return self.guests[CLIENT]
+
+    @property
+    def datanodes(self) -> list[str]:
+        return [name for name in self.members if name not in (NAMENODE, CLIENT)]
+
+    # ---- starting and ending ---------------------------------------------------
+
+    def start_namenode(self) -> None:
+        guest = self._guest(NAMENODE, ())
+        guest.run(f"cp -r {HOME}/name /run/name").check()
+        _daemon(guest, "namenode")
+
+    def start_datanode(self, name: str = DATANODE) -> None:
+        """Its domU with the data disk mounted, and the DataNode in it."""
+        self.boot_datanode(name)
+        self.run_datanode(name)
+
+    def boot_datanode(self, name: str = DATANODE) -> None:
+        guest = self._guest(name, [f"phy:{DATA_DEVICE},xvdb,w"])
+        self._connect(name, "datanode")
+        mount = f"mkdir -p /data && mount -t ext4 /dev/{DATA_PARTITION} /data"
+        guest.run(mount, START_TIMEOUT).check()
+
+    def run_datanode(self, name: str = DATANODE) -> None:
+        _daemon(self.guests[name], "datanode")
+
+    def reboot_datanode(self, name: str = DATANODE) -> None:
+        """In order, but for the start: start_datanode() does that."""
+        guest, pid = self.guests[name], "$(cat /run/datanode.pid)"
+        stop = f"kill {pid}; while kill -0 {pid} 2>/dev/null; do usleep 200000; done"
+        guest.run(stop, START_TIMEOUT).check()
+        guest.popen("umount /data; exec reboot -f")
+        guest.wait_gone()
+
+    def start_client(self) -> None:
+        self._guest(CLIENT, self._client_disks, self._client_files)
+        self._connect(CLIENT, "client")
+
+    # ---- waiting -----------------------------------------------------------------
+
+    def wait_registered(self, name: str = DATANODE, timeout: float = START_TIMEOUT) -> None:
+        """Until the DataNode that started last in that domU has told the NameNode of its blocks."""
+        said = ["grep", "-q", "Successfully sent block report", f"{LOGS}/datanode.log"]
+        self._wait(
+            lambda: self.guests[name].run(said).rc == 0, f"the DataNode of {name} to be up", timeout
+        )
+
+    def wait_ready(self, timeout: float = START_TIMEOUT) -> None:
+        """Until the NameNode takes writes and knows all DataNodes whose domUs are there."""
+        self._wait(self._ready, "HDFS to be up", timeout)
+
+    def wait_published(
+        self, blocks: int, name: str = DATANODE, timeout: float = START_TIMEOUT
+    ) -> None:
+        """Until the DataNode has published that many finalized blocks since vreadd started."""
+        what = f"{blocks} finalized blocks of {name} to be published"
+        self._wait(lambda: self.published(name) >= blocks, what, timeout)
+
+    def published(self, name: str = DATANODE) -> int:
+        """How many finalized blocks the DataNode has published since vreadd started."""
+        member = self.members[name]
+        return member.place.backend.published(member.served)["finalized"]
+
+    def _wait(self, condition, what: str, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > deadline:
+                raise LabError(f"waited {timeout:.0f} s for {what}\n{self.logs()}")
+            time.sleep(POLL)
+
+    def _ready(self) -> bool:
+        there = sum(name in self.guests and self.guests[name].alive for name in self.datanodes)
+        state = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=FSNamesystemState")
+        return state.get("FSState") == "Operational" and state.get("NumLiveDataNodes") == there
+
+    # ---- asking ------------------------------------------------------------------
+
+    def jmx(self, name: str, query: str) -> dict:
+        """The first bean of that domU's daemon that answers; {} when none does."""
+        port = NAMENODE_HTTP if name == NAMENODE else DATANODE_HTTP
+        answer = self._page(f"{name}:{port}/jmx?qry={query}")
+        beans = json.loads(answer)["beans"] if answer else []
+        return beans[0] if beans else {}
+
+    def blocks(self, path: str) -> list[Block]:
+        """The blocks of one file, in order, as the NameNode tells them."""
+        query = urlencode(fsck_query(path) | {"ugi": "root"})
+        return blocks_in_report(self._page(f"{NAMENODE}:{NAMENODE_HTTP}/fsck?{query}"), path)
+
+    def _page(self, url: str) -> str:
+        """ "" when it does not answer."""
+        answer = self.namenode.run(["wget", "-qO-", f"http://{url}"])
+        return answer.stdout.decode() if answer.rc == 0 else ""
+
+    def dfs(self, arguments: str, properties: dict[str, str] | None = None) -> str:
+        """The command line of `hdfs dfs`, with properties for this time only."""
+        defined = [f"-D {name}={value}" for name, value in (properties or {}).items()]
+        return " ".join(["hdfs dfs", *defined, arguments])
+
+    def bytes_served(self, name: str = DATANODE) -> int:
+        """Bytes of blocks that the DataNode read for clients until now, as it says itself."""
+        return self._bytes_served([name])[name]
+
+    def served_by_datanodes(self) -> dict[str, int]:
+        """bytes_served() of each, by its domU."""
+        return self._bytes_served(self.datanodes)
+
+    def _bytes_served(self, names: Sequence[str]) -> dict[str, int]:
+        time.sleep(METRICS_AGE)
+        return {name: self._bytes_read(name) for name in names}
+
+    def _bytes_read(self, name: str) -> int:
+        bean = self.jmx(name, "Hadoop:service=DataNode,name=DataNodeActivity*")
+        if "BytesRead" not in bean:
+            raise LabError(f"the DataNode of {name} has no BytesRead: {bean}\n{self.logs()}")
+        return bean["BytesRead"]
+
+    def logs(self) -> str:
+        parts = []
+        for name, guest in self.guests.items():
+            if guest.alive and name != CLIENT:
+                tail = guest.run(f"tail -n 30 {LOGS}/*node.log").stdout.decode()
+                parts.append(f"---- {name}\n{tail}")
+        return "\n".join(parts)
+
+    # ---- making domUs --------------------------------------------------------------
+
+    def _guest(
+        self, name: str, disks: Sequence[str] = (), files: dict[str, Path] | None = None
+    ) -> Guest:
+        member = self.members[name]
+        guest = member.place.host.create_guest(
+            name,
+            memory_mib=GUEST_MIB,
+            vifs=[member.address],
+            disks=[f"phy:{JAVA_DEVICE},xvdj,r", *disks],
+            files=self._hadoop_files(name) | (files or {}),
+            **self._creation(name),
+        )
+        if member.place.gateway:
+            guest.run(["ip", "route", "add", "default", "via", member.place.gateway]).check()
+        guest.run(f"mkdir -p {HOME} && mount -t ext4 -o ro,noload /dev/xvdj {HOME}").check()
+        self.guests[name] = guest
+        return guest
+
+    def _hadoop_files(self, name: str) -> dict[str, Path]:
+        place = self.members[name].place
+        folder = place.host.folder / "hadoop"
+        conf = folder / name
+        write_conf_dir(conf, self._properties | self._own_properties(name))
+        (conf / "hadoop-env.sh").write_text(f"HADOOP_CLASSPATH=${{HADOOP_CLASSPATH-{self.jar}}}\n")
+        (conf / "hadoop-metrics2.properties").write_text(METRICS)
+        hosts = folder / "hosts"
+        named = (f"{member.address} {host}" for host, member in self.members.items())
+        hosts.write_text("".join(f"{line}\n" for line in ("127.0.0.1 localhost", *named)))
+        found = [path for path in conf.rglob("*") if path.is_file()]
+        return {f"{CONF}/{path.relative_to(conf)}": path for path in found} | {
+            "/etc/hosts": hosts,
+            "/usr/local/bin/hdfs": LAB / "root" / "hdfs",
+            "/usr/local/bin/hadoop": LAB / "root" / "hdfs",
+            "/usr/local/bin/java": LAB / "root" / "java",
+            "/usr/bin/bash": LAB / "root" / "bash",
+            **(self._plugin_files() if place.backend else {}),
+        }
+
+    def _creation(self, name: str) -> dict:
+        """More arguments of create_guest()."""
+        return {}
+
+    def _plugin_files(self) -> dict[str, Path]:
+        return plugin_files()
+
+    def _own_properties(self, name: str) -> dict[str, str]:
+        if name not in self.datanodes:
+            return {}
+        member = self.members[name]
+        directory = f"[{member.storage or 'DISK'}]file:///data{DATA_DIR}"
+        publisher = PUBLISHER if member.place.backend else {}
+        return {"dfs.datanode.data.dir": directory} | publisher
+
+    def _connect(self, name: str, role: str) -> None:
+        member, guest = self.members[name], self.guests[name]
+        if backend := member.place.backend:
+            backend.attach(guest, member.served, role)
+            load_frontend(guest)
+            backend.wait_connected(guest)
+
+
+def _daemon(guest: Guest, name: str) -> None:
+    guest.run(f"hdfs {name} >{LOGS}/{name}.log 2>&1 </dev/null & echo $! >/run/{name}.pid")
+
+
+def _properties(block_mib: int) -> dict[str, str]:
+    return {
+        "fs.defaultFS": URI,
+        "dfs.namenode.http-address": f"{NAMENODE}:{NAMENODE_HTTP}",
+        "dfs.namenode.name.dir": "file:///run/name",
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.namenode.safemode.extension": "0",
+        "dfs.namenode.handler.count": "4",
+        "dfs.datanode.handler.count": "2",
+        "dfs.datanode.scan.period.hours": "-1",
+        # A disk may be filled to its last block.
+        "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
+        "dfs.replication": "1",
+        "dfs.permissions.enabled": "false",
+        "dfs.blocksize": str(block_mib << 20),
+        # Nobody forks a process to learn what groups root has.
+        "hadoop.user.group.static.mapping.overrides": "root=root",
+    }

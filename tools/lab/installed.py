@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vRead on an emulated host as its packages install it (packages.py): services as their units say,
+domains and configuration as a document prints them, stock HDFS in the domains.
+
+    host = XenHost("h", files=packages.dom0(), guest_files=packages.guest(("hdfs",)), ...)
+    services = Services(host, packages)
+    services.start()
+    hdfs = InstalledHdfs(host, services, domains={"client": text, ...}, own={"client": {...}})
+"""
+
+import re
+from pathlib import Path
+
+from . import hadoop
+from .deployment import Backend
+from .host import XenHost
+from .packages import BACKEND, Packages
+
+UNITS = "/lib/systemd/system"
+CONFIG = "/etc/vread/vread.conf"
+JAR = "/usr/share/vread/vread-hdfs.jar"
+
+
+class Services(Backend):
+    """vreadd, and xl-vread's watch beside it: the very command lines of their units, with the
+    folders that those ask systemd for."""
+
+    def __init__(self, host: XenHost, packages: Packages) -> None:
+        super().__init__(host, {})
+        self._packages = packages
+        self._watch = None
+
+    def start(self) -> None:
+        super().start()
+        if not self._watch:
+            command = f"{self._unit('xl-vread')} >>/var/log/xl-vread.log 2>&1"
+            self._watch = self.host.popen(command)
+
+    def restart(self) -> None:
+        """vreadd."""
+        self.stop()
+        self.start()
+
+    def reload(self) -> None:
+        """As `systemctl reload vreadd` does."""
+        self.host.run(["vread", "reload"]).check()
+
+    def _configure(self) -> None:
+        """It is what the package brought, and what was written there since."""
+
+    def _command(self) -> str:
+        return self._unit("vreadd")
+
+    def _unit(self, name: str) -> str:
+        text = self._packages.file(BACKEND, f"{UNITS}/{name}.service").read_text()
+        said = dict(re.findall(r"^(\w+)=(.*)$", text, re.M))
+        folders = [f"/var/lib/{said['StateDirectory']}"]
+        folders += [f"/run/{said['RuntimeDirectory']}"] if "RuntimeDirectory" in said else []
+        return f"mkdir -p {' '.join(folders)}; exec {said['ExecStart']}"
+
+
+class InstalledHdfs(hadoop.Hdfs):
+    """`domains`: the configuration files of domUs as printed, made by xl-vread; `own`: properties
+    of single domUs' Hadoop."""
+
+    jar = JAR
+
+    def __init__(
+        self,
+        host: XenHost,
+        services: Services,
+        domains: dict[str, str],
+        own: dict[str, dict[str, str]],
+        **arguments,
+    ) -> None:
+        self._domains, self._own = domains, own
+        super().__init__(host, services, **arguments)
+
+    def _creation(self, name: str) -> dict:
+        if name not in self._domains:
+            return {}
+        return {"printed": self._domains[name], "create": "xl-vread create"}
+
+    def _plugin_files(self) -> dict[str, Path]:
+        return {}
+
+    def _own_properties(self, name: str) -> dict[str, str]:
+        return self._own.get(name, {})
+
+    def _connect(self, name: str, role: str) -> None:
+        """xl-vread gave it the device, and udev loads the module."""
+        self.backend.wait_connected(self.guests[name])

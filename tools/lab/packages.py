@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What our Debian packages hold, as root file systems of dom0 and of guests.
+
+    packages = Packages(folder_of_debs, scratch)
+    XenHost("h", files=packages.dom0(), guest_files=packages.guest(users=("hdfs",)), ...)
+
+All that is ours comes out of the .deb files, and nothing from the build tree.  Around it is what a
+Debian would have: the libraries of the packages that Depends names, out of this machine, and in
+guests udev, which loads the module and sets up its node.  What maintainer scripts do (a group, and
+DKMS, which builds and indexes the module) is done here in their place.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from .cache import cached, key_of
+from .paths import LAB, LabError, kernel_release
+from .rootfs import LIBRARY, Tree
+from .roots import DOMU_MODULES
+
+BACKEND, TOOLS, MODULE, HDFS = "vread-backend", "vread-tools", "vread-frontend-dkms", "vread-hdfs"
+GUEST = (TOOLS, "libvread1", MODULE, HDFS)
+# As with `dpkg --path-exclude`: roots are in memory.
+EXCLUDED = re.compile(r"/usr/(share/(doc|man|lintian)|src)/")
+SHARED = re.compile(r".*\.so[.0-9]*")
+UDEV = [Path("/lib/systemd/systemd-udevd"), Path("/bin/udevadm")]
+UDEV_RULES = Path("/lib/udev/rules.d/80-drivers.rules")  # has modules loaded for new devices
+GROUP_ID, FIRST_USER_ID = 105, 1000
+
+
+class Packages:
+    def __init__(self, folder: Path, scratch: Path) -> None:
+        """`folder` has the .deb files; they are unpacked in `scratch`."""
+        found = {path.name.split("_")[0]: path for path in sorted(folder.glob("*.deb"))}
+        self._debs, self._scratch = found, scratch
+
+    def file(self, package: str, path: str) -> Path:
+        """One file of a package, on this machine."""
+        return self._unpacked(package) / path.lstrip("/")
+
+    def dom0(self) -> Tree:
+        return self._installed((BACKEND, TOOLS))
+
+    def guest(self, users: Iterable[str] = ()) -> Tree:
+        """For each guest: with these users, who are in the group vread as after `adduser`."""
+        tree = self._installed(GUEST)
+        tree.files({str(path): path for path in UDEV})
+        tree.file(str(UDEV_RULES), UDEV_RULES)
+        tree.file("/etc/lab-start", LAB / "root" / "udev")
+        _accounts(tree, list(users))
+        tree.modules(DOMU_MODULES)
+        tree.module(f"/lib/modules/{kernel_release()}/updates/dkms/xen-vreadfront.ko", self._ko())
+        return tree
+
+    # ---- what dpkg does ----------------------------------------------------------
+
+    def _installed(self, packages: Iterable[str]) -> Tree:
+        """A program whose library no package of its Depends has will not start: so it would be."""
+        tree = Tree()
+        for name in packages:
+            for path, source in self._contents(name).items():
+                if source.is_symlink():
+                    tree.link(path, str(source.readlink()))
+                else:
+                    tree.file(path, source)
+            allowed = libraries(self._depends(name))
+            for library in linked(self._contents(name).values()):
+                if library.name in allowed:
+                    tree.file(str(library), library)
+        return tree
+
+    def _contents(self, package: str) -> dict[str, Path]:
+        root = self._unpacked(package)
+        found = {f"/{path.relative_to(root)}": path for path in sorted(root.rglob("*"))}
+        return {
+            path: source
+            for path, source in found.items()
+            if (source.is_symlink() or source.is_file()) and not EXCLUDED.match(path)
+        }
+
+    def _unpacked(self, package: str) -> Path:
+        root = self._scratch / package
+        if not root.exists():
+            if package not in self._debs:
+                raise LabError(f"no package {package}: run make deb")
+            _run(["dpkg-deb", "--extract", self._debs[package], root])
+        return root
+
+    def _depends(self, package: str) -> set[str]:
+        """What of others it depends on; those of ours bring their own."""
+        field = _run(["dpkg-deb", "--field", self._debs[package], "Depends"])
+        return set(names(field)) - self._debs.keys()
+
+    # ---- what DKMS does ------------------------------------------------------------
+
+    def _ko(self) -> Path:
+        """The module, built for the kernel of guests as its dkms.conf says."""
+        (source,) = (self._unpacked(MODULE) / "usr/src").iterdir()
+        files = sorted(path for path in source.rglob("*") if path.is_file())
+        parts = [kernel_release().encode(), *(path.read_bytes() for path in files)]
+        return cached("xen-vreadfront", ".ko", key_of(parts), lambda ko: self._build(source, ko))
+
+    def _build(self, source: Path, ko: Path) -> None:
+        name, _, version = source.name.partition("-")
+        build = self._scratch / "dkms" / name / version / "build"
+        build.parent.mkdir(parents=True)
+        _run(["cp", "-r", source, build])
+        script = (
+            'kernel_source_dir=/lib/modules/$1/build dkms_tree=$2; cd "$3" && . ./dkms.conf && '
+            'eval "${MAKE[0]}" && cp "${BUILT_MODULE_NAME[0]}.ko" "$4" && strip -g "$4"'
+        )
+        arguments = [kernel_release(), self._scratch / "dkms", build, ko]
+        _run(["bash", "-c", script, "dkms", *arguments])
+
+
+def names(field: str) -> list[str]:
+    """The packages of a field like Depends; the first of alternatives."""
+    first = (entry.split("|")[0] for entry in field.split(","))
+    return [match[0] for entry in first if (match := re.match(r"[^\s(:]+", entry.strip()))]
+
+
+def libraries(packages: Iterable[str]) -> set[str]:
+    """Names of the shared libraries in those of these packages that this machine has, and in
+    those that they depend on."""
+    known, new = set(), {name for name in packages if _is_installed(name)}
+    while new:
+        known |= new
+        fields = _run(["dpkg-query", "-W", "-f", "${Depends},${Pre-Depends},", *sorted(new)])
+        new = {name for name in names(fields) if _is_installed(name)} - known
+    listed = _run(["dpkg-query", "-L", *sorted(known)]).splitlines() if known else []
+    return {Path(path).name for path in listed if SHARED.fullmatch(path)}
+
+
+def linked(files: Iterable[Path]) -> set[Path]:
+    """The shared libraries these programs and libraries are linked with, on this machine."""
+    dynamic = [path for path in files if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    if not dynamic:
+        return set()
+    found = subprocess.run(["ldd", *dynamic], capture_output=True, text=True, check=False)
+    return {Path(name) for name in LIBRARY.findall(found.stdout)}
+
+
+def _is_installed(package: str) -> bool:
+    """Virtual packages are not, nor what is as well given by an alternative."""
+    asked = ["dpkg-query", "-W", "-f", "${db:Status-Status}", package]
+    return subprocess.run(asked, capture_output=True, text=True).stdout.startswith("installed")
+
+
+def _accounts(tree: Tree, users: list[str]) -> None:
+    base = [("root", 0), ("nobody", 65534)]
+    people = [*base, *((name, FIRST_USER_ID + i) for i, name in enumerate(users))]
+    lines = [f"{name}:x:{number}:{number}::/tmp:/bin/sh" for name, number in people]
+    tree.text("/etc/passwd", "".join(f"{line}\n" for line in lines))
+    groups = ["root:x:0:", "nogroup:x:65534:", f"vread:x:{GROUP_ID}:{','.join(users)}"]
+    groups += [f"{name}:x:{number}:" for name, number in people[len(base) :]]
+    tree.text("/etc/group", "".join(f"{line}\n" for line in groups))
+
+
+def _run(command: list) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        raise LabError(f"{' '.join(map(str, command[:4]))}: {done.stderr.strip()}")
+    return done.stdout
