@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-SUITES = ("native", "image", "freshness", "xen")
+SUITES = ("native", "image", "freshness", "xen", "remote")
 
 
 def main():

@@ -38,7 +38,8 @@ FILE, SMALL_FILE = "/bench/file", "/bench/small"
 STOCK = {"dfs.client.read.shortcircuit": "false"}
 SHORT_CIRCUIT = {"dfs.client.read.shortcircuit": "true"}
 BUILDER = {
-    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder"
+    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
+    "io.vread.timeout.ms": "60000",  # a busy machine is slow, and everything must go by vRead
 }
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 WRITES = 3  # of each kind in a round: none varies more than they do

@@ -2,7 +2,7 @@
 """The result file of a bench suite.
 
     {"suite": "native",
-     "conditions": {...},                     what was measured and how
+     "conditions": {...},                     what was measured and how; "note": is printed, too
      "results": [{"name", "unit": "MB/s", "us" or "", "n", "median", "min", "max",
                   "cpu_s_per_gib": null if it has no meaning}],
      "ratios": {"vread.block.seq/image.pread.seq": 0.5, "cpu:A/B": 0.4},
@@ -124,6 +124,11 @@ def document(suite, rows, targets, conditions):
     }
 
 
+def medians(rounds):
+    """Of each key of the dictionaries that rounds have."""
+    return {key: round(statistics.median(r[key] for r in rounds), 3) for key in rounds[0]}
+
+
 def write(path, result):
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
@@ -151,4 +156,6 @@ def table(result):
         else:
             got = f"{rows[name]['median']:g}"
         lines.append(f"{name}: {got}, target {sign} {wanted}: {verdict}")
+    if "note" in result["conditions"]:
+        lines.append(result["conditions"]["note"])
     return "\n".join(lines)

@@ -5,6 +5,8 @@ import sys
 import time
 from dataclasses import dataclass
 
+from tools.demo.steps import Reading
+
 GIB = 1 << 30
 
 
@@ -17,18 +19,6 @@ class Progress:
     def __call__(self, text: str) -> None:
         elapsed = time.monotonic() - self._started
         print(f"[{elapsed:6.1f} s] {text}", file=self._stream, flush=True)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The whole file read once by `hdfs dfs -cat`."""
-
-    name: str
-    seconds: float  # the JVM's start among them
-    sha256: str
-    vread_bytes: int  # as the client's plug-in counts
-    tcp_bytes: int  # as the DataNode counts what it serves, checksums included
-    reasons: dict[str, int]  # of blocks for which vRead was not used
 
 
 @dataclass(frozen=True)
@@ -61,6 +51,13 @@ def _reasons(reading: Reading) -> str:
     return ", ".join(f"{name} {count}" for name, count in reading.reasons.items()) or "none"
 
 
+def rows_of_text(rows: list[tuple[str, ...]]) -> list[str]:
+    """A line for each row: its title, and its values beside each other."""
+    return [
+        f"  {title:<28}{''.join(f'{v:>17}' for v in values)}".rstrip() for title, *values in rows
+    ]
+
+
 def table(
     stock: Reading, vread: Reading, streaming: list[Streaming], blocks: int, states: str
 ) -> str:
@@ -79,7 +76,7 @@ def table(
         ("  CPU s, all domains", f"{tcp.cpu_total:.2f}", f"{fast.cpu_total:.2f}"),
         ("  CPU s/GiB", f"{tcp.cpu_per_gib:.1f}", f"{fast.cpu_per_gib:.1f}"),
     ]
-    lines = [f"  {name:<24}{left:>18}{right:>18}".rstrip() for name, left, right in rows]
+    lines = rows_of_text(rows)
     lines += [
         "",
         f"  CPU by domain, stock: {_cpu_by_domain(tcp)}",

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the wire between two emulated hosts carries without vRead, from dom0 to dom0.
+
+    wire = WireBench(sender, receiver, address)    # the receiver's address, the sender's
+    wire.tcp(size); wire.rdma(size)                # {"bytes", "seconds"}
+
+A plain stream out of memory into memory (blockstream), and RDMA WRITEs (ib_write_bw, which does not
+sleep until they are done but looks all the time: the sender's CPU time says little).
+"""
+
+import json
+import time
+
+from tools.bench.suite import BenchError
+from tools.lab.paths import REPOSITORY
+
+PROGRAM = "/usr/local/bin/blockstream"
+STREAM_PORT, RDMA_PORT = 9866, 18515
+MESSAGE = 1 << 20
+MIB = 1 << 20
+TRIES = 10
+START_TIMEOUT, RUN_TIMEOUT = 60.0, 600.0
+
+
+class WireBench:
+    def __init__(self, sender, receiver, sender_address, receiver_address, variant="release"):
+        """Hosts, and the addresses of their dom0s on the wire."""
+        self._sender, self._receiver = sender, receiver
+        self._addresses = sender_address, receiver_address
+        for host in (sender, receiver):
+            host.put(REPOSITORY / "build" / variant / "blockstream", PROGRAM)
+
+    def tcp(self, size, measure=lambda run: run()):
+        """measure: is given what runs while the bytes move."""
+        server = self._sender.popen(f"exec {PROGRAM} serve {STREAM_PORT} {size}")
+        server.wait_output("listening", START_TIMEOUT)
+        fetch = f"{PROGRAM} fetch {self._addresses[0]} {STREAM_PORT}"
+        try:
+            return measure(
+                lambda: json.loads(self._receiver.run(fetch, RUN_TIMEOUT).check().stderr)
+            )
+        finally:
+            server.kill()
+            server.wait(START_TIMEOUT)
+
+    def rdma(self, size, measure=lambda run: run()):
+        """As many whole messages as there are in size.  On a busy machine ib_write_bw may fail to
+        find out how long its processor's cycles are, and tells a rate of 0: then again."""
+        for _ in range(TRIES):
+            try:
+                return self._rdma(size // MESSAGE, measure)
+            except ZeroDivisionError:
+                continue
+        raise BenchError(f"ib_write_bw told a rate of 0 in {TRIES} runs")
+
+    def _rdma(self, count, measure):
+        command = f"ib_write_bw -d rxe0 -x 1 -F -p {RDMA_PORT} -s {MESSAGE} -n {count}"
+        server = self._receiver.popen(f"exec {command}", timeout=RUN_TIMEOUT)
+        self._wait_listening(server)
+        try:
+            return measure(lambda: self._written(f"{command} {self._addresses[1]}", count))
+        finally:
+            server.wait(START_TIMEOUT).check()
+
+    def _wait_listening(self, server):
+        """What it says comes when it ends."""
+        deadline = time.monotonic() + START_TIMEOUT
+        while self._receiver.run(f"grep -q ':{RDMA_PORT:04X} 0' /proc/net/tcp*").rc != 0:
+            if not server.running or time.monotonic() > deadline:
+                raise BenchError(f"ib_write_bw does not listen: {server.stderr.decode()}")
+            time.sleep(0.2)
+
+    def _written(self, command, count):
+        said = self._sender.run(command, RUN_TIMEOUT).check().stdout.decode()
+        for words in map(str.split, said.splitlines()):
+            if words[:2] == [str(MESSAGE), str(count)]:
+                # bytes, iterations, peak and average in MiB/s
+                size = MESSAGE * count
+                return {"bytes": size, "seconds": size / MIB / float(words[3])}
+        raise BenchError(f"{command}: no bandwidth in what it said:\n{said}")
