@@ -42,20 +42,29 @@ def _hosts() -> Iterator[list[XenHost]]:
         host.stop()
 
 
-@pytest.fixture(scope="module")
-def start_host(_hosts) -> Iterator[Callable[..., XenHost]]:
-    """start_host(name, ...) as XenHost(); the host lives until the module's last test."""
+@contextlib.contextmanager
+def starter(hosts: list[XenHost]) -> Iterator[Callable[..., XenHost]]:
+    """start(name, ...) as XenHost(), within the context; `hosts` has all there are."""
     own: list[XenHost] = []
 
     def start(name: str, **arguments) -> XenHost:
         host = XenHost(f"test-{name}", **arguments)
-        _hosts.append(host)
+        hosts.append(host)
         own.append(host)
         return host.start()
 
-    yield start
-    for host in own:
-        host.stop()
+    try:
+        yield start
+    finally:
+        for host in own:
+            host.stop()
+
+
+@pytest.fixture(scope="module")
+def start_host(_hosts) -> Iterator[Callable[..., XenHost]]:
+    """start_host(name, ...) as XenHost(); the host lives until the module's last test."""
+    with starter(_hosts) as start:
+        yield start
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,13 @@ import time
 
 import pytest
 
+from tests.support.waiting import eventually
 from tools.lab import deployment, product
 
 pytestmark = pytest.mark.xen
 
 SPEC = "BP-1/blk_1_1"  # hostile_backend has every block
-SOON = 30.0
+SOON = 60.0
 OFFER = {
     "versions": "1",
     "max-queues": "8",
@@ -99,20 +100,13 @@ def free_bytes(guest):
     return int(holder(guest, "free")[0])
 
 
-def eventually(condition, what):
-    deadline = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {SOON} s"
-        time.sleep(0.1)
-
-
 # ---- loading ---------------------------------------------------------------------------
 
 
 def test_loading_does_not_wait_for_a_backend(guest, store):
     started = time.monotonic()
     deployment.load_frontend(guest)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 25  # xenbus waits for thirty at least
     assert store.states(guest)[1] == "1"
     assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
     guest.run("rmmod xen_vreadfront").check()
@@ -134,7 +128,7 @@ def test_all_memory_comes_back(guest, store, module):
     rounds = []
     for _ in range(4):
         backend = Backend(store, guest, "none")
-        assert holder(guest, "read", SPEC, "5000")[-1] == "read 65536"
+        assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
         guest.run("rmmod xen_vreadfront", timeout=60).check()
         assert backend.last_line() == "frontend closed"
         deployment.load_frontend(guest)
@@ -207,35 +201,39 @@ def test_it_gives_up_on_a_backend_that_offers_only_nonsense(guest, store, module
 )
 def test_a_backend_that_breaks_the_protocol_is_disconnected(guest, store, module, attack):
     backend = Backend(store, guest, attack)
-    assert holder(guest, "read", SPEC, "20000")[-1].split()[1] == "ENOTCONN"
+    assert holder(guest, "read", SPEC, "30000")[-1].split()[1] == "ENOTCONN"
     assert backend.last_line() == "frontend closed"
     assert "backend broke the protocol on queue 0" in guest.dmesg()
     # It is given another chance, and one that behaves is served.
     backend = Backend(store, guest, "none")
-    assert holder(guest, "read", SPEC, "20000")[-1] == "read 65536"
+    assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
     assert backend.kill("TERM") == "closing"
 
 
 def test_an_error_of_the_kernels_own_never_reaches_a_caller(guest, store, module):
     backend = Backend(store, guest, "private-errno")
-    assert holder(guest, "read", SPEC, "20000") == ["open EIO"]
+    assert holder(guest, "read", SPEC, "30000") == ["open EIO"]
     assert backend.running()
     assert backend.kill("TERM") == "closing"
 
 
-@pytest.mark.parametrize("attack,said", [("silent-opens", "open"), ("silent-reads", "reap")])
-def test_an_answer_that_does_not_come(guest, store, module, attack, said):
+@pytest.mark.parametrize(
+    "attack,times,said",
+    [("silent-opens", ["1000"], "open"), ("silent-reads", ["30000", "1000"], "reap")],
+)
+def test_an_answer_that_does_not_come(guest, store, module, attack, times, said):
     backend = Backend(store, guest, attack)
     started = time.monotonic()
-    assert holder(guest, "read", SPEC, "1000")[-1] == f"{said} ETIME"
-    assert time.monotonic() - started < 10
+    assert holder(guest, "read", SPEC, *times)[-1] == f"{said} ETIME"
+    assert time.monotonic() - started < 30
     assert backend.kill("TERM") == "closing"
 
 
 def test_who_waits_for_ever_can_be_killed(guest, store, module):
     backend = Backend(store, guest, "silent")
     waiter = guest.popen("exec vread_holder open BP-1/blk_1_1")
-    time.sleep(0.5)
+    in_ioctl = "grep -q '^16 ' /proc/$(pidof vread_holder)/syscall"
+    eventually(lambda: guest.run(in_ioctl).rc == 0, what="its OPEN")
     assert waiter.running
     waiter.kill()
     waiter.wait(SOON)
@@ -246,16 +244,16 @@ def test_an_event_storm_leaves_the_guest_alive(guest, store, module):
     backend = Backend(store, guest, "event-storm")
     for _ in range(5):
         assert guest.run("true", timeout=SOON).rc == 0
-    assert holder(guest, "read", SPEC, "25000")[-1] == "read 65536"
+    assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
     assert backend.kill("TERM") == "closing"
 
 
 # ---- events ---------------------------------------------------------------------------------
 
 
-def publish(guest):
-    command = ["vread", "publish", "delete", f"{SPEC}@DS-1", "--timeout", "3000"]
-    return guest.run(command, timeout=60)
+def publish(guest, milliseconds=30000):
+    command = ["vread", "publish", "delete", f"{SPEC}@DS-1", "--timeout", str(milliseconds)]
+    return guest.run(command)
 
 
 def offer_to_a_datanode(store, guest, feature="1"):
@@ -285,7 +283,7 @@ def test_an_event_that_is_not_answered(guest, store, module):
     offer_to_a_datanode(store, guest)
     backend = Backend(store, guest, "silent")
     started = time.monotonic()
-    done = publish(guest)
+    done = publish(guest, 3000)
     assert (done.rc, b"no answer in time" in done.stderr) == (1, True), done.stderr
     assert time.monotonic() - started > 2.5
     assert backend.kill("TERM") == "closing"
@@ -306,15 +304,15 @@ def test_pages_of_a_dead_process_wait_until_no_backend_can_write_there(
     reader.wait(SOON)
     assert free_bytes(guest) < before
     backend.kill(signal)
-    eventually(lambda: free_bytes(guest) == before, "pages given back")
+    eventually(lambda: free_bytes(guest) == before, what="pages given back")
     again = Backend(store, guest, "none")
-    assert holder(guest, "read", SPEC, "20000")[-1] == "read 65536"
+    assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
     again.kill("TERM")
 
 
 def test_a_backend_dead_before_it_was_connected(guest, store, module):
     backend = Backend(store, guest, "dead-on-arrival", connected=False)
-    time.sleep(1)
+    eventually(lambda: "died before it was connected" in guest.dmesg(), what="the module's word")
     assert store.states(guest) == (CONNECTED, "3")
     assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
     assert backend.kill("TERM") == "closing"
@@ -328,7 +326,7 @@ def test_device_removed_under_an_open_file(guest, store, module):
     Backend(store, guest, "none")
     user = guest.popen(["vread_holder", "hold", SPEC])
     user.wait_output("holding", SOON)
-    store.host.run(["vread", "detach", str(guest.domid)], timeout=60).check()
+    store.host.run(["vread", "detach", str(guest.domid), "--wait", "60"]).check()
     said = user.wait(SOON).stdout.decode().splitlines()
     assert said[-5:] == [
         "hangup",
@@ -339,14 +337,14 @@ def test_device_removed_under_an_open_file(guest, store, module):
     ]
     assert guest.run("test -e /dev/vread").rc != 0
     store.attach(guest)
-    eventually(lambda: guest.run("test -e /dev/vread").rc == 0, "device node back")
+    eventually(lambda: guest.run("test -e /dev/vread").rc == 0, what="device node back")
 
 
 def test_a_second_device_has_a_node_of_its_own(guest, store, module):
     store.host.run(["vread", "attach", str(guest.domid), "--id", "1"]).check()
-    eventually(lambda: guest.run("test -c /dev/vread1").rc == 0, "/dev/vread1")
+    eventually(lambda: guest.run("test -c /dev/vread1").rc == 0, what="/dev/vread1")
     store.host.run(["vread", "detach", str(guest.domid), "--id", "1", "--force"]).check()
-    eventually(lambda: guest.run("test -e /dev/vread1").rc != 0, "/dev/vread1 gone")
+    eventually(lambda: guest.run("test -e /dev/vread1").rc != 0, what="/dev/vread1 gone")
     assert guest.run("test -c /dev/vread").rc == 0
 
 
@@ -358,6 +356,14 @@ while :; do
   xenstore-write data/report "$answer, $bugs bugs"; sleep 0.5
 done </dev/null >/dev/null 2>&1 &
 """
+
+
+def next_report(host, guest):
+    """What the reporter says from now on; its first word may be of what it did before."""
+    node = f"/local/domain/{guest.domid}/data/report"
+    host.run(["xenstore-rm", node])
+    eventually(lambda: host.run(["xenstore-exists", node]).rc == 0, what="a report")
+    return host.text(["xenstore-read", node]).strip()
 
 
 def test_saved_and_restored(host, store):
@@ -374,9 +380,10 @@ def test_saved_and_restored(host, store):
     host.run("xl unpause traveller").check()
     try:
         Backend(store, guest, "none")
-        report = f"/local/domain/{guest.domid}/data/report"
-        host.run(["xenstore-rm", report])
-        eventually(lambda: host.run(["xenstore-exists", report]).rc == 0, "a report")
-        assert host.text(["xenstore-read", report]).strip() == "read 65536, 0 bugs"
+        next_report(host, guest)  # may still tell of a read before the save
+        eventually(
+            lambda: next_report(host, guest) == "read 65536, 0 bugs",
+            what="a read after the restore",
+        )
     finally:
         host.run(["xl", "destroy", str(guest.domid)]).check()

@@ -24,7 +24,7 @@ FILE_MIB = 12
 PART = 5 * MIB + 1234  # ends within a block and within a chunk
 STATISTICS = "/run/statistics.json"
 READER = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
-LAG = 30.0
+LAG = 60.0
 HOLD_OFF = 31.0  # at most so long a failed backend is left alone
 NOTHING = {"vread": {"bytes": 0}, "hdfs": {"bytes": 0}}
 EMPTY = hashlib.sha256().hexdigest()
@@ -128,7 +128,7 @@ def change(hdfs, shell):
     made or changed are published."""
 
     def run(arguments, blocks=0):
-        before = hdfs.backend.published(hadoop.DATANODE)["finalized"]
+        before = hdfs.published()
         assert shell.run(arguments)["status"] == 0, shell.complaints
         return lambda: hdfs.wait_published(before + blocks)
 

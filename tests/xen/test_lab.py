@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from tests.support.waiting import eventually
 from tools.lab import (
     ChannelClosed,
     CommandFailed,
@@ -119,26 +120,26 @@ def test_input_nobody_reads_does_not_hang(machine):
 
 def test_timeout_kills_the_whole_session(machine):
     started = time.monotonic()
-    with pytest.raises(CommandTimeout, match="killed after 1") as timeout:
-        machine.run("echo begun; sleep 4321 & (sleep 4321); wait", timeout=1)
-    assert time.monotonic() - started < 30
+    with pytest.raises(CommandTimeout, match="killed after 5") as timeout:
+        machine.run("echo begun; sleep 4321 & (sleep 4321); wait", timeout=5)
+    assert time.monotonic() - started < 60
     assert timeout.value.result.stdout == b"begun\n"
-    assert "sleep 4321" not in machine.text("ps")
+    eventually(lambda: "sleep 4321" not in machine.text("ps"), what="the end of all of them")
 
 
 def test_commands_run_at_the_same_time(machine):
     first = machine.popen("read line; echo got $line; sleep 4322")
     assert machine.text("echo second") == "second\n"
     first.write(b"word\n")
-    assert first.wait_output("got (word)", timeout=20)
+    assert first.wait_output("got (word)", timeout=60)
     assert first.running
     first.kill(signal.SIGTERM)
-    assert first.wait(20).rc == 128 + signal.SIGTERM
+    assert first.wait(60).rc == 128 + signal.SIGTERM
 
 
 def test_wait_output_says_when_it_never_comes(machine):
     with pytest.raises(CommandFailed, match="ended without 'ready'"):
-        machine.popen("echo nothing").wait_output("ready", timeout=20)
+        machine.popen("echo nothing").wait_output("ready", timeout=60)
 
 
 def test_background_process_outlives_its_command(machine):
@@ -178,10 +179,16 @@ def test_kernel_arguments(other_guest):
     assert "word=1" in other_guest.text("cat /proc/cmdline")
 
 
+def reaches(machine, address, *options):
+    """Waits until it does: a guest takes commands before its interface is connected."""
+    ping = ["ping", "-c", "1", "-W", "5", *options, address]
+    eventually(lambda: machine.run(ping).rc == 0, what=f"an answer of {address}")
+
+
 def test_two_guests_and_dom0_talk(host, guest, other_guest):
     for address in ("10.77.0.1", "10.77.0.11"):
-        other_guest.run(f"ping -c 3 -i 0.2 -W 5 {address}").check()
-    host.run("ping -c 1 -W 5 10.77.0.12").check()
+        reaches(other_guest, address)
+    reaches(host, "10.77.0.12")
 
 
 def test_destroyed_guest_is_gone(host, guest_name):
@@ -191,7 +198,7 @@ def test_destroyed_guest_is_gone(host, guest_name):
     assert not guest.alive
     assert guest_name not in host.cpu_seconds()
     with pytest.raises(ChannelClosed, match=guest_name):
-        waiting.wait(20)
+        waiting.wait(60)
     with pytest.raises(ChannelClosed, match=guest_name):
         guest.run("true")
 
@@ -212,8 +219,17 @@ def test_guest_that_cannot_boot_is_reported(host, guest_name):
         host.check_dmesg()
 
 
+def test_guest_whose_files_do_not_fit_is_refused(host, guest_name, tmp_path):
+    """Its kernel would go on with some of them cut off."""
+    (tmp_path / "large").write_bytes(bytes(80 << 20))
+    with pytest.raises(LabError, match="its files do not fit into 192 MiB of memory"):
+        host.create_guest(guest_name, memory_mib=192, files={"/large": tmp_path / "large"})
+    assert host.run(["xl", "domid", guest_name]).rc != 0
+
+
 def test_complaint_is_raised_once(machine, host):
     machine.run("echo '<4>WARNING: CPU: 0 PID: 1 at nowhere' > /dev/kmsg").check()
+    eventually(lambda: "at nowhere" in str(machine.console()), what="the complaint on the console")
     with pytest.raises(KernelComplaint, match="at nowhere"):
         host.check_dmesg()
     host.check_dmesg()
@@ -233,7 +249,7 @@ def test_xenstore_as_a_dictionary(host, guest):
 
 
 def test_hosts_on_one_wire(host, second_host):
-    second_host.run("ping -c 2 -W 5 -s 8000 10.99.0.1").check()
+    reaches(second_host, "10.99.0.1", "-s", "8000")
 
 
 def test_stuck_host_is_killed_and_its_log_shown(second_host, monkeypatch):
@@ -266,7 +282,7 @@ def test_missing_disk_is_said(folder):
 def test_shell_reads_a_script():
     script = b"echo $((6 * 7)); echo oops >&2; xl list | tail -n 1; exit 5"
     command = [sys.executable, "-m", "tools.lab", "shell", "--name", "test-shell"]
-    done = subprocess.run(command, cwd=REPOSITORY, input=script, capture_output=True, timeout=150)
+    done = subprocess.run(command, cwd=REPOSITORY, input=script, capture_output=True, timeout=500)
     assert done.returncode == 5
     assert done.stdout.startswith(b"42\nDomain-0")
     assert done.stderr.endswith(b"oops\n")

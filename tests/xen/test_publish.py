@@ -7,6 +7,8 @@ from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
 
+PATIENCE = ("--timeout", str(deployment.READ_TIMEOUT_MS))
+
 
 @pytest.fixture(scope="module")
 def client(make_client):
@@ -40,7 +42,7 @@ def storage(demo):
 
 
 def publish(guest, event, spec):
-    return guest.run(["vread", "publish", event, spec], timeout=60)
+    return guest.run(["vread", "publish", *PATIENCE, event, spec])
 
 
 def published(backend):
@@ -52,7 +54,7 @@ def test_what_the_datanode_withdraws_the_client_cannot_read(client, publisher, b
     before = published(backend)
     assert deployment.file_digest(client) == demo.sha256
     publish(publisher, "delete", spec).check()
-    refused = client.run(["vread", "cat", spec])
+    refused = client.run(["vread", "cat", *PATIENCE, spec])
     assert (refused.rc, refused.stdout) == (1, b"")
     assert b"no such block" in refused.stderr
     assert published(backend)["delete"] == before["delete"] + 1

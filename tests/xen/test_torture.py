@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import pytest
 
 from tests.support.hdfs_dir import POOL
-from tests.support.xen_owner import DataDisk, load_xfs, xfs_files
+from tests.support.xen_owner import XFS_GUEST_MIB, DataDisk, load_xfs, xfs_files
 from tools.lab import deployment
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.timeout(1200)]
 
 READERS = 8
 ROOM_KIB = 1024  # left to the owner: space is used again all the time
@@ -22,7 +22,7 @@ REST = "2000"  # ms between bursts
 CHANGES = 100  # of the ledger, at least
 READS = 60  # through the device, at least
 LONG = 600.0
-PATIENCE = 120.0
+PATIENCE = 300.0
 POLL = 0.05
 
 
@@ -52,6 +52,7 @@ def owner(backend, owned_images, built_program, until_module_ends, tmp_path_fact
     guest = until_module_ends(
         backend.host.create_guest(
             "torture-owner",
+            memory_mib=XFS_GUEST_MIB,
             disks=[f"phy:{owned_images[d.datanode]},{d.device},w" for d in (EXT4, XFS)],
             files=built_program("torture-owner") | xfs_files(),
         )

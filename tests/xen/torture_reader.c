@@ -18,18 +18,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../image/torture_content.h"
+#include "../image/torture_counts.h"
 #include "vread.h"
 
 #define FILES 8U
 #define MAX_READERS 64U
-#define MAX_ERRORS 140
 #define POOL_BYTES (256U << 10)
 #define REOPEN 64U /* reads of one opening, on average */
 
 static _Atomic(uint64_t) slots[TORTURE_SLOTS];
-static _Atomic(uint64_t) verdicts[3], opens, notes; /* verdicts by enum torture_verdict */
-static _Atomic(uint64_t) open_errors[MAX_ERRORS], read_errors[MAX_ERRORS];
+static _Atomic(uint64_t) notes;
+static struct torture_counts counts;
 static atomic_bool stop;
 
 struct open_block {
@@ -66,12 +65,9 @@ static void open_one(struct reader *r, struct open_block *b)
 		if (error < 0)
 			vread_close(b->file);
 	}
-	if (error < 0) {
+	torture_count_open(&counts, error);
+	if (error < 0)
 		b->file = NULL;
-		atomic_fetch_add(&open_errors[-error], 1);
-		return;
-	}
-	atomic_fetch_add(&opens, 1);
 }
 
 static void read_one(struct reader *r, struct open_block *b)
@@ -82,12 +78,7 @@ static void read_one(struct reader *r, struct open_block *b)
 		torture_random(&r->random) % sizeof(r->buffer) / TORTURE_UNIT * TORTURE_UNIT;
 	ssize_t n = vread_pread(b->file, r->buffer, length, offset);
 
-	if (n >= 0)
-		atomic_fetch_add(
-			&verdicts[torture_judge(b->id, b->version, offset, r->buffer, (size_t)n)],
-			1);
-	else
-		atomic_fetch_add(&read_errors[-n], 1);
+	torture_count_read(&counts, b->id, b->version, offset, r->buffer, n);
 	if (n < 0 || torture_random(&r->random) % REOPEN == 0) {
 		vread_close(b->file);
 		b->file = NULL;
@@ -139,25 +130,12 @@ static struct reader *new_reader(uint64_t seed)
 	return r;
 }
 
-static void print_errors(const char *name, _Atomic(uint64_t) *errors)
-{
-	const char *comma = "";
-
-	printf(", \"%s\": {", name);
-	for (int i = 1; i < MAX_ERRORS; i++)
-		if (atomic_load(&errors[i])) {
-			printf("%s\"%s\": %" PRIu64, comma, strerrorname_np(i),
-			       atomic_load(&errors[i]));
-			comma = ", ";
-		}
-	putchar('}');
-}
-
 int main(int argc, char **argv)
 {
 	struct reader *readers[MAX_READERS];
 	pthread_t threads[MAX_READERS];
 	unsigned count = argc == 3 ? (unsigned)atoi(argv[1]) : 0;
+	char read[40];
 
 	if (count == 0 || count > MAX_READERS) {
 		fputs("usage: torture-reader READERS SEED\n", stderr);
@@ -175,12 +153,6 @@ int main(int argc, char **argv)
 		vread_disconnect(readers[i]->connection);
 		free(readers[i]);
 	}
-	printf("{\"right\": %" PRIu64 ", \"ahead\": %" PRIu64 ", \"wrong\": %" PRIu64
-	       ", \"opens\": %" PRIu64 ", \"notes\": %" PRIu64,
-	       atomic_load(&verdicts[TORTURE_RIGHT]), atomic_load(&verdicts[TORTURE_AHEAD]),
-	       atomic_load(&verdicts[TORTURE_WRONG]), atomic_load(&opens), atomic_load(&notes));
-	print_errors("open_errors", open_errors);
-	print_errors("read_errors", read_errors);
-	puts("}");
-	return atomic_load(&verdicts[TORTURE_WRONG]) ? 1 : 0;
+	snprintf(read, sizeof(read), "\"notes\": %" PRIu64 ", ", atomic_load(&notes));
+	return torture_counts_print(&counts, read) ? 0 : 1;
 }

@@ -4,7 +4,7 @@
  * output at every step:
  *
  *   vread_holder free             bytes of the pool no slice has
- *   vread_holder read SPEC MS     OPEN and one READ, MS milliseconds each
+ *   vread_holder read SPEC MS [READ_MS]   OPEN and one READ, MS milliseconds each or READ_MS for it
  *   vread_holder in-flight SPEC   submits a READ and sleeps
  *   vread_holder open SPEC        OPEN without a time limit
  *   vread_holder hold SPEC        reads, then waits for the device to go away for good
@@ -102,8 +102,8 @@ static void hold(const char *spec)
 	struct vread_ioc_info info;
 	uint8_t *map, *copy = malloc(LENGTH);
 
-	submit(open_block(spec, 20000));
-	reap(20000);
+	submit(open_block(spec, 30000));
+	reap(30000);
 	map = mmap(NULL, LENGTH, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED || !copy) {
 		say("mmap failed");
@@ -134,16 +134,16 @@ int main(int argc, char **argv)
 	if (!strcmp(way, "free")) {
 		control(VREAD_IOC_INFO, &info);
 		say("%" PRIu64, (uint64_t)info.pool_free_bytes);
-	} else if (!strcmp(way, "read") && argc == 4) {
+	} else if (!strcmp(way, "read") && (argc == 4 || argc == 5)) {
 		unsigned ms = (unsigned)strtoul(argv[3], NULL, 10);
 		uint32_t handle = open_block(argv[2], ms);
 
 		if (handle) {
 			submit(handle);
-			reap(ms);
+			reap((unsigned)strtoul(argv[argc - 1], NULL, 10));
 		}
 	} else if (!strcmp(way, "in-flight") && argc == 3) {
-		submit(open_block(argv[2], 20000));
+		submit(open_block(argv[2], 30000));
 		pause();
 	} else if (!strcmp(way, "open") && argc == 3) {
 		open_block(argv[2], 0);

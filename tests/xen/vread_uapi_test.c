@@ -548,7 +548,7 @@ static void check_privacy(uint32_t handle)
 
 static bool comes_back(int fd, uint64_t free_bytes)
 {
-	for (double start = now(); now() - start < 10; usleep(20000))
+	for (double start = now(); now() - start < 60; usleep(20000))
 		if (info(fd).pool_free_bytes == free_bytes)
 			return true;
 	return false;
@@ -639,6 +639,84 @@ static void check_publish_as_client(int fd)
 	expect(publish_with(fd, publish_args()), -EOPNOTSUPP, "PUBLISH by a client");
 }
 
+/* Of the block's pool and storage, and behind them one key. */
+static struct vread_ioc_keys keys_args(void)
+{
+	static char data[sizeof(block.data) + sizeof(struct vread_key) + 8];
+	struct vread_key key = {.id = 7,
+				.algorithm = VREAD_KEY_HMAC_SHA1,
+				.length = 8,
+				.expiry = INT64_MAX};
+	struct vread_open_data header;
+	char *at = data + block.data_length;
+
+	memcpy(data, block.data, block.data_length);
+	memcpy(&header, data, sizeof(header));
+	header.token_length = sizeof(key) + key.length;
+	memcpy(data, &header, sizeof(header));
+	memcpy(at, &key, sizeof(key));
+	memset(at + sizeof(key), 'k', key.length);
+	return (struct vread_ioc_keys){
+		.data = (uintptr_t)data,
+		.data_length = block.data_length + header.token_length,
+		.timeout_ms = TIMEOUT_MS,
+		.tokens = 1,
+	};
+}
+
+static long keys_with(int fd, struct vread_ioc_keys args)
+{
+	return call(fd, VREAD_IOC_KEYS, &args);
+}
+
+static void check_bad_keys(int fd)
+{
+	struct vread_ioc_keys a = keys_args();
+
+	expect(call(fd, VREAD_IOC_KEYS, (void *)BAD_POINTER), -EFAULT, "KEYS from a bad address");
+	a.reserved = 1;
+	expect(keys_with(fd, a), -EINVAL, "KEYS with reserved set");
+	a = keys_args();
+	a.tokens = 2;
+	expect(keys_with(fd, a), -EINVAL, "KEYS with tokens 2");
+	a = keys_args();
+	a.data_length = sizeof(struct vread_open_data) - 1;
+	expect(keys_with(fd, a), -EINVAL, "KEYS with half a header");
+	a.data_length = VREAD_MAX_OPEN_DATA + 1;
+	expect(keys_with(fd, a), -EINVAL, "KEYS with 16 KiB + 1 of data");
+	a.data_length = UINT32_MAX;
+	expect(keys_with(fd, a), -EINVAL, "KEYS with 2^32 - 1 bytes of data");
+}
+
+static void check_keys_as_client(int fd)
+{
+	check_bad_keys(fd);
+	expect(keys_with(fd, keys_args()), -EOPNOTSUPP, "KEYS by a client");
+}
+
+static void check_keys_as_datanode(int fd)
+{
+	struct vread_ioc_keys a = keys_args();
+
+	check_bad_keys(fd);
+	a.data = BAD_POINTER;
+	expect(keys_with(fd, a), -EFAULT, "KEYS with data at a bad address");
+	a = keys_args();
+	a.data_length--;
+	expect(keys_with(fd, a), -EINVAL, "KEYS with a key cut short");
+	expect(open_with(fd, open_args()), 0, "OPEN as before");
+	expect(keys_with(fd, keys_args()), 0, "KEYS");
+	expect(open_with(fd, open_args()), -EPERM, "OPEN without a token after it");
+	a = keys_args();
+	a.tokens = 0;
+	expect(keys_with(fd, a), -EINVAL, "KEYS where tokens are not used");
+	a = (struct vread_ioc_keys){.data = (uintptr_t)block.data,
+				    .data_length = block.data_length,
+				    .timeout_ms = TIMEOUT_MS};
+	expect(keys_with(fd, a), 0, "KEYS: tokens are not used");
+	expect(open_with(fd, open_args()), 0, "OPEN without a token after that");
+}
+
 static void check_publish_as_datanode(int fd, const char *storage)
 {
 	struct vread_ioc_publish a = publish_args();
@@ -658,6 +736,7 @@ static void check_publish_as_datanode(int fd, const char *storage)
 	a.event = VREAD_PUBLISH_FINALIZED;
 	expect(publish_with(fd, a), 0, "PUBLISH of its finalization");
 	expect(open_with(fd, open), 0, "OPEN after that");
+	check_keys_as_datanode(fd);
 	add_storage("DS-2");
 	expect(publish_with(fd, publish_args()), -EINVAL, "PUBLISH for two storages");
 }
@@ -687,6 +766,7 @@ int main(int argc, char **argv)
 	fd = open_device();
 	check_device(fd, "client");
 	check_publish_as_client(fd);
+	check_keys_as_client(fd);
 	check_before_slice(fd);
 	check_slice(fd);
 	check_mmap(fd);

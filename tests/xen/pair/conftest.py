@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two hosts on one wire, with soft-RoCE: far, which has datanodes' disks, and near, which has none.
+
+What a test starts there it ends there, and so it does with what it does to the wire.
+"""
+
+import contextlib
+
+import pytest
+
+from tests.xen.conftest import starter
+from tests.xen.pair.reading import Replicas
+from tools.lab import Wire, deployment
+from tools.peers import INSTALLED, Authority, installed_host, peer
+
+FAR, NEAR = "10.99.0.1", "10.99.0.2"
+ENDPOINT = f"{FAR}:7867"
+FOLDER = INSTALLED
+# An emulated host is slow, and a busy one slower.
+ANSWER_TIMEOUT = 20000
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="package")
+def certificates(tmp_path_factory):
+    """{path in dom0: file} of an authority's certificate, and of near's and far's."""
+    return Authority(tmp_path_factory.mktemp("authority")).installed("near", "far")
+
+
+@pytest.fixture(scope="package")
+def replicas(tmp_path_factory):
+    """Of the far host's /dev/vda."""
+    return Replicas(tmp_path_factory.mktemp("far"), "DS-far")
+
+
+@pytest.fixture(scope="package")
+def _start(_hosts):
+    with starter(_hosts) as start:
+        yield start
+
+
+@pytest.fixture(scope="package")
+def wire(tmp_path_factory):
+    return tmp_path_factory.mktemp("wire") / "wire"
+
+
+@pytest.fixture(scope="package")
+def dom0_files(product_files, certificates, built_program):
+    return product_files[0] | certificates | built_program("rdma-pair")
+
+
+@pytest.fixture(scope="package")
+def far_host(_start, dom0_files, replicas, wire):
+    end = Wire(wire, f"{FAR}/24", listen=True, rdma=True)
+    return _start("far", files=dom0_files, disks=[replicas.disk], wire=end)
+
+
+@pytest.fixture(scope="package")
+def near_host(_start, far_host, dom0_files, product_files, wire):
+    end = Wire(wire, f"{NEAR}/24", rdma=True)
+    return _start("near", files=dom0_files, guest_files=product_files[1], wire=end)
+
+
+@pytest.fixture(scope="package")
+def far(far_host):
+    """vreadd there, which answers whatever way it is asked."""
+    extra = installed_host("far", listen=ENDPOINT, transports="rdma tcp")
+    extra += peer("near", allow_datanodes="dn1")
+    datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=("/data",))}
+    backend = deployment.Backend(far_host, datanodes, extra=extra)
+    backend.start()
+    yield backend
+    assert backend.stop() == 0, backend.log()
+
+
+@pytest.fixture(scope="package")
+def asking(near_host, far, replicas):
+    """with asking(transports="rdma") as backend: vreadd on the near host, which has no datanode
+    and asks far."""
+
+    @contextlib.contextmanager
+    def ask(**keys):
+        keys = {"answer_timeout": ANSWER_TIMEOUT, **keys}
+        extra = installed_host("near", **keys)
+        extra += peer("far", address=ENDPOINT, storages=f"dn1/{replicas.storage}")
+        backend = deployment.Backend(near_host, {}, extra=extra)
+        backend.start()
+        try:
+            yield backend
+        except BaseException:
+            backend.kill()
+            raise
+        assert backend.stop() == 0, backend.log()
+
+    return ask
+
+
+@pytest.fixture
+def losing(near_host):
+    """with losing("5%"): so much of what the near host sends is lost."""
+
+    @contextlib.contextmanager
+    def lose(share):
+        near_host.run(f"tc qdisc add dev eth0 root netem loss {share}").check()
+        try:
+            yield
+        finally:
+            near_host.run("tc qdisc del dev eth0 root").check()
+
+    return lose

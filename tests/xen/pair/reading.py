@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest of one host reads what Replicas of others have."""
+
+import hashlib
+import time
+
+from tests.support.hdfs_dir import DataDirectory
+from tests.xen.conftest import mke2fs
+from tools.lab import deployment
+
+MIB = 1 << 20
+LENGTHS = (4 * MIB, 4 * MIB + 1, 3 * MIB - 511)
+FIRST_ID = 1073741825
+OTHERS = FIRST_ID + 100
+# Nothing of it is kept: a guest has little memory.
+CAT = f"vread cat --timeout {deployment.READ_TIMEOUT_MS} --blocks-from"
+READ = f"set -o pipefail; {CAT} {{}} | sha256sum"
+READER = f"while sum=$({READ}); do echo $sum; done"
+SOON = 120.0
+BACK = 300.0
+
+
+class Replicas:
+    """A datanode's disk with a block of each of LENGTHS, and the list of them for a guest."""
+
+    def __init__(self, folder, storage, first_id=FIRST_ID):
+        self.storage = storage
+        directory = DataDirectory(folder / "root" / "data", storage=storage)
+        found = [directory.add(first_id + i, length) for i, length in enumerate(LENGTHS)]
+        self.length = sum(LENGTHS)
+        self.disk = mke2fs(folder / "disk.raw", folder / "root", 32)
+        self.content = b"".join(block.content() for block in found)
+        self.digest = hashlib.sha256(self.content).hexdigest()
+        self.listing = folder / "blocks.txt"
+        lines = (f"{b.pool}/blk_{b.id}_{b.genstamp}@{storage}:{b.length}\n" for b in found)
+        self.listing.write_text("".join(lines))
+
+
+def the_peer(backend):
+    found = backend.status()["peers"]
+    (only,) = found["peers"] if isinstance(found, dict) else found
+    return only
+
+
+def until(condition, what, timeout=BACK):
+    deadline = time.monotonic() + timeout
+    while not (found := condition()):
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.3)
+    return found
+
+
+def read(guest, blocks=deployment.BLOCKS):
+    """Its digest, or None: it failed.  Ends soon, in either case."""
+    done = guest.run(READ.format(blocks), timeout=SOON)
+    return done.stdout.decode().split()[0] if done.rc == 0 else None
+
+
+def reader(guest, blocks=deployment.BLOCKS):
+    """A command that sums what it reads again and again, until it is killed or a read fails."""
+    return guest.popen(READER.format(blocks), timeout=600)
+
+
+def comes_back(backend, guest, replicas):
+    """Bytes come by RDMA again, and until then they come rightly or not at all."""
+    before = the_peer(backend)["direct"]
+
+    def one():
+        assert read(guest) in (None, replicas.digest)
+        return the_peer(backend)["direct"] >= before + replicas.length
+
+    until(one, lambda: the_peer(backend))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What fails between two hosts while a guest reads by RDMA: every read ends, by bytes or by an
+error, no byte is wrong, and afterwards bytes come by RDMA again."""
+
+import contextlib
+
+import pytest
+
+from tests.xen.pair.reading import SOON, comes_back, read, reader, the_peer, until
+from tools.lab import deployment
+
+pytestmark = pytest.mark.xen
+
+# UDP carries all of soft-RoCE, and nothing else that is needed here.
+NO_UDP = (
+    "tc qdisc add dev eth0 root handle 1: prio",
+    "tc qdisc add dev eth0 parent 1:3 netem loss 100%",
+    "tc filter add dev eth0 parent 1: protocol ip u32 match ip protocol 17 0xff flowid 1:3",
+)
+
+
+@pytest.fixture(scope="module")
+def backend(asking):
+    with asking(transports="rdma tcp", answer_timeout=8000) as backend:
+        yield backend
+
+
+@pytest.fixture(scope="module")
+def guest(backend, replicas):
+    with deployment.start_client(backend, "reads", replicas.listing) as guest:
+        yield guest
+
+
+@pytest.fixture
+def reading(backend, guest, replicas):
+    """(what the peer's status says, the guest), which has just read all by RDMA."""
+    comes_back(backend, guest, replicas)
+    return backend, guest
+
+
+def failed_since(backend, failures):
+    """What the peer's status says, once there was another failure."""
+    told = the_peer(backend)
+    return told if told["failures"] > failures else None
+
+
+@contextlib.contextmanager
+def without_udp(host):
+    try:
+        for command in NO_UDP:
+            host.run(command).check()
+        yield
+    finally:
+        host.run("tc qdisc del dev eth0 root").check()
+
+
+@pytest.mark.parametrize("side", ["near", "far"])
+def test_a_fabric_that_breaks_where_tls_passes(reading, near_host, far_host, replicas, side):
+    """What is under way fails; then the file comes by TLS, and by RDMA when it can."""
+    backend, guest = reading
+    with without_udp({"near": near_host, "far": far_host}[side]):
+        until(lambda: read(guest) == replicas.digest, lambda: the_peer(backend))
+        told = the_peer(backend)
+        assert told["transport"] == "tls"
+        before = told["direct"]
+        assert read(guest) == replicas.digest
+        until(
+            lambda: "does not answer" in (the_peer(backend)["last_error"] or ""),
+            lambda: the_peer(backend),
+        )
+        told = the_peer(backend)
+        assert (told["direct"], told["state"], told["transport"]) == (before, "up", "tls")
+    connects = told["connects"]
+    comes_back(backend, guest, replicas)
+    told = the_peer(backend)
+    assert (told["transport"], told["connects"]) == ("rdma", connects)
+
+
+def test_a_wire_that_is_cut_for_a_while(reading, losing, replicas):
+    backend, guest = reading
+    with losing("100%"):
+        until(lambda: read(guest) is None, lambda: the_peer(backend))
+        until(lambda: the_peer(backend)["state"] != "up", lambda: the_peer(backend))
+    comes_back(backend, guest, replicas)
+
+
+def test_a_peer_that_hangs(reading, far, replicas):
+    backend, guest = reading
+    failures = the_peer(backend)["failures"]
+    far.signal("STOP")
+    try:
+        assert read(guest) is None
+        told = until(lambda: failed_since(backend, failures), lambda: the_peer(backend))
+        assert "no answer within" in told["last_error"]
+    finally:
+        far.signal("CONT")
+    comes_back(backend, guest, replicas)
+
+
+def test_a_peer_that_dies_and_is_started_again(reading, far, replicas):
+    backend, guest = reading
+    command = reader(guest)
+    command.wait_output(replicas.digest, timeout=SOON)
+    far.kill()
+    said = command.wait(SOON).stdout.decode().split()
+    assert set(said) == {replicas.digest, "-"}
+    assert read(guest) is None
+    far.start()
+    comes_back(backend, guest, replicas)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A client domU on one host reads a datanode's image on the other, by RDMA and by TCP."""
+
+import pytest
+
+from tests.xen.pair.reading import the_peer
+from tools.lab import LabError, deployment
+
+pytestmark = pytest.mark.xen
+
+
+@pytest.fixture(params=["rdma", "tcp"])
+def client(request, asking, replicas):
+    """(backend, client domU, transport) on the near host."""
+    name = f"client-{request.param}"
+    with (
+        asking(transports=request.param) as backend,
+        deployment.start_client(backend, name, replicas.listing) as guest,
+    ):
+        yield backend, guest, request.param
+
+
+def test_a_file_on_the_other_host(client, replicas, far):
+    backend, guest, transport = client
+    try:
+        assert deployment.file_digest(guest) == replicas.digest
+    except LabError as error:
+        raise AssertionError(f"{error}\n{the_peer(backend)}\n{far.log()}") from error
+    told = the_peer(backend)
+    assert told["transport"] == {"tcp": "tls", "rdma": "rdma"}[transport]
+    assert told["bytes"] >= replicas.length
+    assert told["direct"] == (told["bytes"] if transport == "rdma" else 0)
+    assert told["bounced"] == 0

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The adapter of the near host loses its link, and its RDMA device is made anew."""
+
+import pytest
+
+from tests.xen.pair.reading import comes_back, read, the_peer, until
+from tools.lab import deployment
+
+pytestmark = pytest.mark.xen
+
+IP = "/usr/sbin/ip"
+
+
+@pytest.fixture
+def new_device(near_host):
+    """new_device(): once no program has the old one open; at the test's end in any case."""
+
+    def make():
+        near_host.run("rdma link del rxe0").check()
+        near_host.run("rdma link add rxe0 type rxe netdev eth0").check()
+
+    yield make
+    make()
+
+
+def test_a_link_that_goes_down_and_up(asking, near_host, replicas, new_device):
+    """Soft-RoCE hears nothing of its connection manager any more once a message of that failed with
+    the link down, until the device is made anew, for which vreadd must have ended.  Until then
+    all comes by TLS."""
+    how = {"transports": "rdma tcp", "answer_timeout": 8000}
+    with asking(**how) as backend:
+        guest = deployment.start_client(backend, "wire-down", replicas.listing)
+        comes_back(backend, guest, replicas)
+        failures = the_peer(backend)["failures"]
+        near_host.run(f"{IP} link set eth0 down").check()
+        try:
+            assert read(guest) is None
+            until(lambda: the_peer(backend)["failures"] > failures, lambda: the_peer(backend))
+        finally:
+            near_host.run(f"{IP} link set eth0 up").check()
+        until(lambda: read(guest) == replicas.digest, lambda: the_peer(backend))
+    new_device()
+    with guest, asking(**how) as backend:
+        backend.wait_connected(guest)
+        comes_back(backend, guest, replicas)
+        assert the_peer(backend)["failures"] == 0

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rdma-pair: two hosts' ends of the RDMA transport, without vreadd around it.
+ *
+ *   rdma-pair ADDRESS:PORT FOLDER NAME [option=value ...]
+ *
+ * With peer=NAME it connects there and reads, and ends with a line of JSON that has counts;
+ * without, it answers until it is killed, with a line of JSON for each connection.
+ * FOLDER has ca.pem, NAME.pem and NAME.key.  Options are the fields of struct pair_options.  An asker
+ * with domid= reads grant references of that domain's pages from standard input.
+ */
+#include "rdma_pair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HANDSHAKE_MS 60000 /* an emulated host is slow, and a busy one slower */
+#define TIMEOUT_MS 60000U
+
+_Noreturn void pair_die(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+uint64_t pair_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- TLS ------------------------------------------------------------------------------- */
+
+static bool shake_hands(struct tls *tls)
+{
+	int r;
+
+	while ((r = tls_handshake(tls)) == 0) {
+		struct pollfd fd = {tls_fd(tls), POLLIN | tls_wants(tls), 0};
+
+		if (poll(&fd, 1, HANDSHAKE_MS) != 1)
+			return false;
+	}
+	return r > 0;
+}
+
+struct tls *pair_connect(const struct pair_options *o, struct tls_context *context)
+{
+	uint64_t until = pair_now_ms() + HANDSHAKE_MS;
+	struct tls *tls;
+	int fd;
+
+	for (;;) {
+		fd = socket(o->address.socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (connect(fd, (const struct sockaddr *)&o->address.socket, o->address.length) ==
+		    0)
+			break;
+		close(fd);
+		if (pair_now_ms() > until)
+			pair_die("connect: %s", strerror(errno));
+		usleep(100000);
+	}
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	tls = tls_new(context, fd, o->peer);
+	if (!tls || !shake_hands(tls))
+		pair_die("no TLS: %s", tls ? tls_error(tls) : "out of memory");
+	return tls;
+}
+
+int pair_listen(const struct pair_options *o)
+{
+	int fd = socket(o->address.socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (const struct sockaddr *)&o->address.socket, o->address.length) < 0 ||
+	    listen(fd, 1) < 0)
+		pair_die("listen: %s", strerror(errno));
+	return fd;
+}
+
+struct tls *pair_accept(int listener, struct tls_context *context)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct tls *tls = fd < 0 ? NULL : tls_new(context, fd, NULL);
+
+	if (tls && shake_hands(tls))
+		return tls;
+	tls_free(tls);
+	return NULL;
+}
+
+void pair_secret(const struct pair_options *o, struct tls *tls, struct rdma_secret *ret)
+{
+	if (tls_export(tls, RDMA_SECRET_LABEL, (uint8_t *)ret, sizeof(*ret)))
+		pair_die("no secret: %s", tls_error(tls));
+	ret->key[0] ^= o->spoil_key;
+	ret->name[0] ^= o->spoil_name;
+}
+
+/* ---- transports ------------------------------------------------------------------------ */
+
+static void release_allocated(struct outgoing *m)
+{
+	free(m);
+}
+
+void pair_hello(struct transport *t)
+{
+	const struct message_hello hello = {MESSAGE_VERSION, MESSAGE_TRANSPORT_RDMA, PAIR_CREDITS};
+	struct outgoing *m = calloc(1, sizeof(*m) + MESSAGE_MAX);
+
+	m->release = release_allocated;
+	m->message = (uint8_t *)(m + 1);
+	m->length = message_put_hello(m->message, &hello);
+	t->ops->send(t, m);
+	t->ops->flush(t);
+}
+
+void pair_wait(struct transport *t, int fd, int timeout_ms)
+{
+	struct pollfd fds[TRANSPORT_MAX_FDS + 1];
+	unsigned n = t->ops->poll(t, fds);
+
+	fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+	poll(fds, n, timeout_ms);
+}
+
+/* ---- options --------------------------------------------------------------------------- */
+
+static char *path(char *to, const char *folder, const char *name, const char *end)
+{
+	snprintf(to, PATH_MAX, "%s/%s%s", folder, name, end);
+	return to;
+}
+
+static void parse_option(struct pair_options *o, const char *option)
+{
+	const struct {
+		const char *name;
+		unsigned *number;
+		bool *flag;
+	} known[] = {
+		{"handle", &o->handle, NULL},         {"reads", &o->reads, NULL},
+		{"length", &o->length, NULL},         {"domid", (unsigned *)&o->domid, NULL},
+		{"abandon", &o->abandon, NULL},       {"withdraw", &o->withdraw, NULL},
+		{"timeout_ms", &o->timeout_ms, NULL}, {"bounce", NULL, &o->bounce},
+		{"spoil_key", NULL, &o->spoil_key},   {"spoil_name", NULL, &o->spoil_name},
+		{"credits", &o->credits, NULL},
+	};
+	const char *equals = strchr(option, '=');
+	size_t length = equals ? (size_t)(equals - option) : 0;
+
+	if (length == strlen("peer") && strncmp(option, "peer", length) == 0) {
+		o->peer = equals + 1;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strlen(known[i].name) != length || strncmp(option, known[i].name, length) != 0)
+			continue;
+		if (known[i].flag)
+			*known[i].flag = atoi(equals + 1) != 0;
+		else
+			*known[i].number = (unsigned)atoi(equals + 1);
+		return;
+	}
+	pair_die("%s is no option", option);
+}
+
+int main(int argc, char **argv)
+{
+	char ca[PATH_MAX], certificate[PATH_MAX], key[PATH_MAX];
+	struct pair_options o = {.reads = 1,
+				 .length = 1 << 20,
+				 .domid = -1,
+				 .credits = PAIR_CREDITS,
+				 .timeout_ms = TIMEOUT_MS};
+
+	if (argc < 4 || !address_parse(argv[1], &o.address))
+		pair_die("usage: rdma-pair ADDRESS:PORT FOLDER NAME [option=value ...]");
+	o.config.name = argv[3];
+	o.config.ca = path(ca, argv[2], "ca", ".pem");
+	o.config.certificate = path(certificate, argv[2], argv[3], ".pem");
+	o.config.crl = (char *)"";
+	o.config.key = path(key, argv[2], argv[3], ".key");
+	for (int i = 4; i < argc; i++)
+		parse_option(&o, argv[i]);
+	return o.peer ? pair_ask(&o) : pair_answer(&o);
+}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The remote bench: what it makes of what programs tell, and a small run of all of it."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from tools.bench import remote
+from tools.bench.remote_cpu import RemoteCpu
+from tools.bench.results import document, table
+from tools.bench.suite import BenchError
+from tools.bench.wire import WireBench
+
+KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
+PARTS = {"all", "guests", "softirq", "vreadd_user", "vreadd_system"}
+MIB = 1 << 20
+WRITTEN = b"""
+ #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
+ 1048576    8                18.62              16.00  \t\t   0.000016
+"""
+
+
+class FakeCommand:
+    stderr = b"no device"
+    running = False
+
+    def wait(self, _seconds):
+        return self
+
+    def check(self):
+        return self
+
+
+class FakeHost:
+    def __init__(self, said=b"", rc=0):
+        self.said, self.rc = said, rc
+        self.commands = []
+
+    def put(self, source, path):
+        pass
+
+    def popen(self, command, timeout=None):
+        return FakeCommand()
+
+    def run(self, command, timeout=None):
+        self.commands.append(command)
+        done = SimpleNamespace(rc=self.rc, stdout=self.said, stderr=self.said)
+        return SimpleNamespace(check=lambda: done, **vars(done))
+
+
+def test_bandwidth_of_rdma_writes():
+    sender = FakeHost(WRITTEN)
+    wire = WireBench(sender, FakeHost(), "10.99.0.1", "10.99.0.2")
+    assert wire.rdma(8 * MIB) == {"bytes": 8 * MIB, "seconds": 0.5}
+    assert sender.commands[-1].endswith("-s 1048576 -n 8 10.99.0.2")
+    sender.said = WRITTEN.replace(b"16.00", b"0.00")
+    with pytest.raises(BenchError, match="a rate of 0 in 10 runs"):
+        wire.rdma(8 * MIB)
+    sender.said = b"Couldn't listen"
+    with pytest.raises(BenchError, match="no bandwidth"):
+        wire.rdma(8 * MIB)
+    with pytest.raises(BenchError, match="does not listen: no device"):
+        WireBench(sender, FakeHost(rc=1), "10.99.0.1", "10.99.0.2").rdma(8 * MIB)
+
+
+class FakeBackend:
+    pid = 77
+
+    def __init__(self, readings):
+        """(dom0's seconds, a guest's seconds, softirq's, vreadd's user and system ticks) in turn"""
+        self._readings = iter(readings)
+        self.host = self
+
+    def cpu_seconds(self):
+        dom0, guest, *self._ticks = next(self._readings)
+        return {"Domain-0": dom0, "client": guest}
+
+    def text(self, _command):
+        softirq, user, system = self._ticks
+        stat = f"77 (a ) b) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20"
+        return f"cpu 1 2 3 4 5 6 {softirq} 8\n{stat}\n"
+
+
+def test_parts_of_cpu_time():
+    near = FakeBackend([(10.0, 1.0, 100, 200, 300), (14.0, 1.5, 150, 210, 320)])
+    far = FakeBackend([(20.0, 0.0, 0, 0, 0), (21.0, 0.0, 10, 5, 0)])
+    result, spent = RemoteCpu(near, far).of(lambda: "done")
+    assert result == "done"
+    assert set(spent) == PARTS
+    rounded = {part: round(seconds, 3) for part, seconds in spent.items()}
+    assert rounded == {
+        "all": 5.5,
+        "guests": 0.5,
+        "softirq": 0.6,
+        "vreadd_user": 0.15,
+        "vreadd_system": 0.2,
+    }
+
+
+def test_targets_of_the_issue():
+    rows = {name: remote.Row(name) for name in remote.ROWS}
+    for row in rows.values():
+        row.add(1 << 30, 10.0, 100.0)
+    wanted = {target.name: (target.at_least, target.at_most) for target in remote.TARGETS}
+    assert wanted == {
+        "remote.vread.tcp.seq/wire.tcp": (0.8, None),
+        "remote.vread.rdma.seq/wire.rdma.write": (0.8, None),
+        "cpu:remote.vread.tcp.seq/remote.hdfs.tcp.seq": (None, 0.6),
+        "cpu:remote.hdfs.vread.tcp.seq/remote.hdfs.tcp.seq": (None, 0.6),
+        "cpu:remote.vread.rdma.own/remote.hdfs.tcp.seq": (None, 0.3),
+    }
+    result = document("remote", rows.values(), remote.TARGETS, {"note": remote.NOTE})
+    assert "ratios" in remote.NOTE
+    assert table(result).endswith(remote.NOTE)
+
+
+def test_more_than_is_kept_in_memory():
+    with pytest.raises(BenchError, match="expected at most 56"):
+        remote.run(64, 16, 3)
+
+
+@pytest.mark.xen
+@pytest.mark.hadoop
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_remote_bench(tmp_path):
+    out = tmp_path / "bench" / "remote.json"
+    command = [sys.executable, "-m", "tools.bench", "remote", "--out", out]
+    command += ["--mib", "8", "--block-mib", "4", "--rounds", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3500)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(out.read_text())
+    assert result["suite"] == "remote"
+    rows = {row["name"]: row for row in result["results"]}
+    assert set(rows) == set(remote.ROWS)
+    for row in rows.values():
+        assert set(row) == KEYS
+        assert (row["unit"], row["n"]) == ("MB/s", 3)
+        assert 0 < row["min"] <= row["median"] <= row["max"]
+        assert row["cpu_s_per_gib"] > 0
+    own, whole = rows[remote.OWN], rows["remote.vread.rdma.seq"]
+    assert own["cpu_s_per_gib"] < whole["cpu_s_per_gib"]
+    parts = result["conditions"]["cpu_parts_s_per_gib"]
+    assert set(parts) == set(remote.ROWS) - {remote.OWN}
+    assert all(set(part) == PARTS for part in parts.values())
+    assert all(name in done.stdout for name in result["targets"])
+    assert remote.NOTE in done.stdout

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One story: a host installed from the packages alone, a datanode and a client made by xl-vread
+from the files that docs/install.md prints, a file read by stock HDFS; then everything that vread
+doctor is for is broken once.
+
+Of the domains' files only places are replaced (kernel, initial root, disks, memory).  The roots of
+dom0 and guests hold what is in the .deb files, and the libraries that their Depends names.  Of the
+packaging this does not show what maintainer scripts do (the group vread is there as if they had
+run, the module is built as its dkms.conf says), nor what systemd adds to the ExecStart= that is run
+here: tests/packages/test_packages.py shows both.
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support.daemon import Image
+from tools.lab import hadoop
+from tools.lab.hadoop_guests import DATA_DEVICE
+from tools.lab.installed import CONFIG, JAR, InstalledHdfs, Services
+from tools.lab.packages import Packages
+from tools.peers import Authority, installed_host, peer
+
+pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.timeout(2400)]
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+GUIDE = (REPOSITORY / "docs/install.md").read_text()
+DATANODE, USER = "dn1", "hdfs"
+MIB = 1 << 20
+BLOCK_MIB, FILE_MIB = 2, 3
+BLOCKS = 2
+STATISTICS = "/tmp/statistics.json"
+JAVA_SECONDS, HEALTHY_SECONDS = 600.0, 300.0
+NODE = "/dev/vread"
+KO = "/lib/modules/{}/updates/dkms/xen-vreadfront.ko"
+OTHER = "dn9"  # a second datanode, with a layout
+OTHER_IMAGE, OTHER_LAYOUT = f"/srv/{OTHER}.img", f"/var/lib/vread/layouts/{OTHER}.json"
+NOBODY = "127.0.0.1:1"  # an address where no peer answers
+
+
+def printed(place):
+    """The block of the guide that begins by saying where it is for."""
+    begins = re.escape(place)
+    (found,) = re.findall(rf"^```\w+\n(?:#|<!--) {begins}(?: -->)?\n(.*?)^```$", GUIDE, re.M | re.S)
+    return found
+
+
+def properties(place):
+    """Those of a hdfs-site.xml in the guide."""
+    site = ElementTree.fromstring(f"<configuration>{printed(place)}</configuration>")
+    return {p.findtext("name"): p.findtext("value") for p in site}
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    made = subprocess.run(
+        ["make", "-C", REPOSITORY, "deb"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert made.returncode == 0, made.stdout.decode()
+    return Packages(REPOSITORY / "build/deb", tmp_path_factory.mktemp("packages"))
+
+
+@pytest.fixture(scope="module")
+def host(start_host, packages):
+    return start_host(
+        "packages",
+        memory_mib=hadoop.HOST_MIB,
+        dom0_mib=hadoop.DOM0_MIB,
+        disks=hadoop.disks(),
+        files=packages.dom0(),
+        guest_files=packages.guest(users=(USER,)),
+    )
+
+
+@pytest.fixture(scope="module")
+def services(host, packages):
+    services = Services(host, packages)
+    services.start()
+    return services
+
+
+@pytest.fixture(scope="module")
+def hdfs(host, services):
+    assert f"export HADOOP_CLASSPATH={JAR}\n" in GUIDE
+    emulated = {"io.vread.timeout.ms": "30000", "io.vread.publisher.timeout.ms": "10000"}
+    hdfs = InstalledHdfs(
+        host,
+        services,
+        domains={name: printed(f"/etc/xen/{name}.cfg") for name in ("datanode", "client")},
+        own={
+            "datanode": properties("hdfs-site.xml of the datanode"),
+            "client": properties("hdfs-site.xml of the client") | {hadoop.STATISTICS: STATISTICS},
+        },
+        block_mib=BLOCK_MIB,
+        properties=emulated,
+    )
+    hdfs.start()
+    return hdfs
+
+
+def test_a_read_goes_through_vread(host, services, hdfs):
+    client = hdfs.client
+    client.run(f"dd if=/dev/urandom of=/tmp/file bs=1M count={FILE_MIB}").check()
+    digest = client.text("sha256sum /tmp/file").split()[0]
+    client.run("hdfs dfs -put /tmp/file /file", JAVA_SECONDS).check()
+    hdfs.wait_published(BLOCKS)
+    by_tcp, by_vread = hdfs.bytes_served(), services.bytes_read(client)
+    read = f"su {USER} -c 'hdfs dfs -cat /file' | sha256sum"
+    assert client.text(read, JAVA_SECONDS).split()[0] == digest
+    counted = json.loads(client.text(f"cat {STATISTICS}"))
+    assert counted["vread"]["bytes"] == FILE_MIB * MIB, counted
+    assert counted["fallback"]["blocks"] == 0, counted
+    assert hdfs.bytes_served() == by_tcp
+    assert services.bytes_read(client) - by_vread >= FILE_MIB * MIB
+
+
+def test_status_shows_it(host, hdfs):
+    """In a terminal of 80 columns."""
+    text = host.text("vread status")
+    assert max(map(len, text.splitlines())) <= 80
+    words = re.sub(r"\s+", " ", text)
+    assert f"{DATANODE} served" in words, text
+    assert f"{DATA_DEVICE}" in words, text
+    for guest in (hdfs.client, hdfs.datanode):
+        assert re.search(rf"xen:{guest.domid}/0 .*Connected", text), text
+
+
+# ---- vread doctor --------------------------------------------------------------------------
+
+
+def failures(machine, *words, env=()):
+    """{(check, what it says): what to do}"""
+    done = machine.run(["env", *env, "vread", "doctor", "--json", *words], JAVA_SECONDS)
+    findings = json.loads(done.stdout)["findings"]
+    return {
+        (f["check"], f"{f['object']}: {f['found']}"): f["remedy"]
+        for f in findings
+        if f["result"] == "failed"
+    }
+
+
+def wait_healthy(host):
+    """Of what it has open vreadd notices in its own time that it is well again."""
+    deadline = time.monotonic() + HEALTHY_SECONDS
+    while found := failures(host):
+        assert time.monotonic() < deadline, found
+        time.sleep(1)
+
+
+def in_guest(hdfs, env=()):
+    return failures(hdfs.client, "--user", USER, "--datanode", DATANODE, env=env)
+
+
+def but_for_java(hdfs):
+    """It takes an emulated machine long to start, so it is made to fail at once."""
+    found = in_guest(hdfs, env=["JAVA_HOME=/none"])
+    del found["java", "/none/bin/java: does not run: No such file or directory"]
+    return found
+
+
+def has_node(services, client):
+    """Waits until its device is connected, and udev has given the node to the group."""
+    services.wait_connected(client)
+    client.run("udevadm settle").check()
+
+
+def test_the_doctor_finds_nothing(host, hdfs):
+    assert failures(host) == {}
+    assert in_guest(hdfs) == {}
+    assert failures(hdfs.datanode) == {}
+
+
+def test_module_missing(services, hdfs):
+    client = hdfs.client
+    client.run("modprobe -r xen_vreadfront").check()
+    ko = KO.format(client.text("uname -r").strip())
+    said = ("module", f"xen-vreadfront: not loaded; its file is there: {ko}")
+    remedy = but_for_java(hdfs)[said]
+    assert remedy == "modprobe xen-vreadfront; dmesg tells if that fails"
+    client.run(remedy.split(";")[0]).check()
+    has_node(services, client)
+    assert but_for_java(hdfs) == {}
+
+
+def test_wrong_permission(hdfs):
+    client = hdfs.client
+    client.run(f"chown root:root {NODE} && chmod 600 {NODE}").check()
+    said = f"{NODE}: user {USER} may not read and write it (mode 0600, group root)"
+    remedy = but_for_java(hdfs)["node", said]
+    assert remedy.endswith(f"; udevadm trigger {NODE}")
+    client.run(f"udevadm trigger {NODE} && udevadm settle").check()
+    client.run("sed -i.as-was 's/^\\(vread:.*:\\).*/\\1/' /etc/group").check()
+    said = f"{NODE}: user {USER} may not read and write it (mode 0660, group vread)"
+    remedy = but_for_java(hdfs)["node", said]
+    assert remedy == f"usermod -aG vread {USER}, then start its processes anew"
+    client.run("mv /etc/group.as-was /etc/group").check()
+    assert but_for_java(hdfs) == {}
+
+
+def test_datanode_not_allowed(host, services, hdfs):
+    client = hdfs.client
+
+    def device(text):
+        host.run(["xl-vread", "detach", "--wait", "60", "client"]).check()
+        host.run(["xl-vread", "attach", "client", text]).check()
+        has_node(services, client)
+
+    device(f"datanodes={OTHER}")
+    said = f"device/vread/0: datanode {DATANODE} is not allowed; allowed are: {OTHER}"
+    remedy = but_for_java(hdfs)["allowed", said]
+    assert remedy.startswith("in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with ")
+    said = f"xen:{client.domid}/0: allows datanode {OTHER}, which vread.conf does not name"
+    assert list(failures(host)) == [("devices", said)]
+    device(f"datanodes={DATANODE}")
+    assert but_for_java(hdfs) == {}
+
+
+def test_missing_jar(hdfs):
+    client = hdfs.client
+    client.run(f"mv {JAR} {JAR}.away").check()
+    remedy = in_guest(hdfs)["java", f"{JAR}: is on Hadoop's class path, but not there"]
+    assert remedy.startswith("install vread-hdfs, and set HADOOP_CLASSPATH=")
+    client.run(f"mv {JAR}.away {JAR}").check()
+    assert in_guest(hdfs) == {}
+
+
+def test_image_moved(host):
+    host.run(f"mv {DATA_DEVICE} {DATA_DEVICE}.away").check()
+    remedy = failures(host)["images", f"{DATA_DEVICE}: No such file or directory"]
+    assert remedy.startswith(f"put the image of datanode {DATANODE} there, or ")
+    host.run(f"mv {DATA_DEVICE}.away {DATA_DEVICE}").check()
+    wait_healthy(host)
+
+
+@pytest.fixture
+def configured(host, services, hdfs):
+    """configured(text) adds to vread.conf until the test ends; vreadd is started anew."""
+    host.run(f"cp {CONFIG} {CONFIG}.as-was").check()
+
+    def restart():
+        services.restart()
+        for guest in (hdfs.datanode, hdfs.client):
+            services.wait_connected(guest)
+
+    def add(text):
+        host.run(f"cat >>{CONFIG}", stdin=text.encode()).check()
+        restart()
+
+    yield add
+    host.run(f"mv {CONFIG}.as-was {CONFIG}").check()
+    restart()
+    wait_healthy(host)
+
+
+def test_peer_down_and_stale_layout(host, configured, tmp_path):
+    """Where a layout is used vread-provision is wanted, and libguestfs, which is not installed."""
+    for path, source in Authority(tmp_path).installed("a").items():
+        host.put(source, path)
+    image = Image(tmp_path)
+    size = os.path.getsize(image.path)
+    host.put(Path(image.path), OTHER_IMAGE)
+    host.put(image.layout, OTHER_LAYOUT)
+    host.run(f"truncate -s {size + MIB} {OTHER_IMAGE}").check()
+    layout = f"[datanode {OTHER}]\nimage = {OTHER_IMAGE}\nlayout = {OTHER_LAYOUT}\n"
+    configured(installed_host("a") + peer("b", address=NOBODY, datanodes="dn2") + layout)
+    down = ("peers", f"b: peer down: {NOBODY}: Connection refused")
+    stale = (
+        "datanodes",
+        f"{OTHER}: refused: layout {OTHER_LAYOUT} is for an image of {size} bytes, and "
+        f"{OTHER_IMAGE} has {size + MIB}: it was grown or is another one; "
+        "run vread-provision again",
+    )
+    program = "/usr/sbin/vread-provision"
+    guestfs = ("libguestfs", f"{program}: does not start: are its libraries installed?")
+    failed = failures(host)
+    assert failed.keys() == {down, stale, guestfs}
+    assert failed[down].startswith("does vreadd run there, with listen in [peers]?")
+    again = f"{OTHER_IMAGE} -o {OTHER_LAYOUT}; vreadd picks it up"
+    assert failed[stale] == f"make the layout anew: vread-provision {again}"
+    assert failed[guestfs].startswith("install libguestfs0; ")

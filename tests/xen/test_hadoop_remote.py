@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stock Hadoop over two real Xen hosts: the client domU on one reads, with vRead by configuration,
+files of which all or half of the blocks are on the other, by RDMA and by TCP.
+
+The NameNode gives out block tokens, so keys go from the far datanode's domU to its own host, and
+each block is given only to who shows a token there.
+"""
+
+import json
+import time
+from hashlib import sha256
+
+import pytest
+
+from tools.lab import hadoop, hadoop_pair
+from tools.lab.hadoop_pair import FAR, NEAR, NEAR_FOLDER, HdfsPair
+from tools.lab.java_program import WarmShell
+from tools.lab.source import noise
+
+pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.timeout(2400)]
+
+MIB = 1 << 20
+BLOCK_MIB = 4
+FILE_MIB = 16
+HALF_MIB = FILE_MIB // 2
+REMOTE, HYBRID, HALF = "/remote", "/hybrid", f"{NEAR_FOLDER}/half"
+ON_FAR_HOST = {REMOTE: FILE_MIB * MIB, HYBRID: HALF_MIB * MIB}
+STATISTICS = "/run/statistics.json"
+READER = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
+LINK_NAMES = {"tcp": "tls", "rdma": "rdma"}
+TIMES = 4
+LAG = 60.0
+SOON = 300.0  # ten times as long as a failed backend may be left alone
+
+
+@pytest.fixture(scope="module")
+def source():
+    return noise(FILE_MIB)
+
+
+@pytest.fixture(scope="module")
+def pair(start_host, product_files, source, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pair")
+    dom0_files, guest_files = product_files
+    files = (dom0_files | hadoop_pair.certificates(folder), guest_files)
+    far = start_host("hadoop-far", **hadoop_pair.host_arguments(FAR, folder, *files))
+    arguments = hadoop_pair.host_arguments(NEAR, folder, *files, disks=[source.disk])
+    hdfs = HdfsPair(
+        start_host("hadoop-near", **arguments),
+        far,
+        block_mib=BLOCK_MIB,
+        properties={"dfs.block.access.token.enable": "true"},
+        client_disks=["phy:/dev/vdc,xvdk,r"],
+        client_files=WarmShell.files(),
+    )
+    hdfs.start()
+    return hdfs
+
+
+@pytest.fixture(scope="module")
+def shell(pair):
+    with WarmShell(pair.client) as shell:
+        yield shell
+
+
+@pytest.fixture(scope="module")
+def files(pair, shell):
+    """Both files, written by the client and published; the second one's first half near."""
+    half = f"bs=1M count={HALF_MIB}"
+    pair.client.run(f"dd if=/dev/xvdk of=/run/first {half}").check()
+    pair.client.run(f"dd if=/dev/xvdk of=/run/second skip={HALF_MIB} {half}").check()
+    pair.allow_near()
+    for command in (
+        f"-put /run/first {REMOTE}",
+        f"-appendToFile /run/second {REMOTE}",
+        f"-put /run/first {HALF}",
+        f"-mv {HALF} {HYBRID}",
+        f"-appendToFile /run/second {HYBRID}",
+    ):
+        assert shell.run(command)["status"] == 0, shell.complaints
+    blocks = HALF_MIB // BLOCK_MIB
+    pair.wait_published(3 * blocks, FAR.datanode)
+    pair.wait_published(blocks, NEAR.datanode)
+
+
+class Reads:
+    """`hdfs dfs -cat`, and which way the bytes came."""
+
+    def __init__(self, pair, shell, source):
+        self._pair, self._shell, self._source = pair, shell, source
+        self._bytes = 0
+
+    def start(self, *paths, properties=READER):
+        self._shell.start("-cat " + " ".join(paths), properties)
+
+    def stock(self, path):
+        """What each DataNode served for it."""
+        before = self._pair.served_by_datanodes()
+        self.start(path, properties={})
+        assert self.finish() == self._source.sha256
+        return {dn: now - before[dn] for dn, now in self._pair.served_by_datanodes().items()}
+
+    def finish(self):
+        """The digest of what was read."""
+        answer = self._shell.hear()
+        assert answer["status"] == 0, self._shell.complaints
+        self._bytes += answer["bytes"]
+        return answer["sha256"]
+
+    def check(self, path):
+        """What the read added to the counters: of the plug-in, of the near vreadd's link to the
+        far one, of the near host's device, and of both DataNodes."""
+        before = self._counters()
+        self.start(path)
+        assert self.finish() == self._source.sha256
+        after = self._counters()
+        return {name: after[name] - before[name] for name in after}
+
+    def wait_by_vread(self, path):
+        """Reads until all of it comes by vRead: a backend that failed is left alone for a while."""
+        deadline = time.monotonic() + SOON
+        while (told := self.check(path))["plug-in"] != self._source.size:
+            assert time.monotonic() < deadline, told
+        return told
+
+    def _counters(self):
+        link = self._pair.link()
+        served = self._pair.served_by_datanodes()
+        device = self._pair.near.bytes_read(self._pair.client)
+        link = {name: link[name] for name in ("bytes", "direct", "bounced")}
+        return {"plug-in": self._plug_in(), "device": device, **link, **served}
+
+    def _plug_in(self):
+        """Its bytes, once it has caught up: they are written every second."""
+        deadline = time.monotonic() + LAG
+        while (found := self._statistics())["hdfs"]["bytes"] != self._bytes:
+            assert time.monotonic() < deadline, f"{self._bytes} bytes were read, {found}"
+            time.sleep(0.5)
+        return found["vread"]["bytes"]
+
+    def _statistics(self):
+        kept = self._pair.client.run(["cat", STATISTICS])
+        nothing = {"vread": {"bytes": 0}, "hdfs": {"bytes": self._bytes}}
+        return json.loads(kept.stdout) if kept.rc == 0 else nothing
+
+
+@pytest.fixture(scope="module")
+def reads(pair, files, shell, source):
+    return Reads(pair, shell, source)
+
+
+def test_where_the_blocks_are(reads, source):
+    """As stock Hadoop reads them: what is tested below is what it seems to be."""
+    for path, there in ON_FAR_HOST.items():
+        served = reads.stock(path)
+        assert served[FAR.datanode] >= there, (path, served)
+        assert served[NEAR.datanode] >= source.size - there, (path, served)
+        assert sum(served.values()) < source.size + BLOCK_MIB * MIB, (path, served)
+
+
+@pytest.mark.parametrize("transport", ["tcp", "rdma"])
+def test_all_by_vread(pair, reads, source, transport):
+    """Not a byte by a DataNode; by RDMA all that is not here is put straight into the pool."""
+    before = tokens(pair)
+    pair.use(transport)
+    reads.wait_by_vread(REMOTE)
+    for path, there in ON_FAR_HOST.items():
+        told = reads.check(path)
+        assert told["plug-in"] == source.size, told
+        assert told["device"] >= source.size, told
+        assert told[FAR.datanode] == told[NEAR.datanode] == 0, told
+        assert told["bytes"] == there, told
+        assert told["direct"] == (there if transport == "rdma" else 0), told
+        assert told["bounced"] == 0, told
+        assert pair.link()["transport"] == LINK_NAMES[transport]
+    after = tokens(pair)
+    # The near vreadd was started anew: each block has been opened since.
+    assert after["valid"] - before["valid"] >= sum(ON_FAR_HOST.values()) // (BLOCK_MIB * MIB)
+    assert after["refused"] == before["refused"]
+
+
+def tokens(pair):
+    """What the far host judged."""
+    (datanode,) = pair.far.status()["datanodes"]
+    found = datanode["tokens"]
+    assert any(pool["required"] and pool["keys"] >= 2 for pool in found["pools"]), found
+    return found
+
+
+def test_the_far_vreadd_dies_and_comes_back(pair, reads, source):
+    """In the middle of a read: the far DataNode gives the rest."""
+    reads.wait_by_vread(REMOTE)
+    before, served = pair.link()["bytes"], pair.bytes_served(FAR.datanode)
+    reads.start(*[REMOTE] * TIMES)
+    while pair.link()["bytes"] == before:
+        time.sleep(0.05)
+    pair.far.kill()
+    assert reads.finish() == sha256(source.path.read_bytes() * TIMES).hexdigest()
+    assert pair.bytes_served(FAR.datanode) > served
+    assert reads.check(REMOTE)["plug-in"] == 0
+    pair.far.start()
+    assert reads.wait_by_vread(REMOTE)[FAR.datanode] == 0

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests of other kinds than all other tests have: of a kernel of another series in Debian's
+archive, for which the module is built with warnings as errors, and PVH.
+"""
+
+import re
+
+import pytest
+
+from tools.lab import deployment, kernels, product
+
+pytestmark = pytest.mark.xen
+
+# The emulated processor tells Xen of RDTSC where it was RDTSCP, so it is not to stop at either.
+PVH = {"config": ('type="pvh"', 'tsc_mode="native"')}
+# {name: (series of its kernel or None for dom0's, type as the kernel calls it, arguments)}
+KINDS = {"linux-6-12": ("6.12", "PV", {}), "pvh": (None, "PVH", PVH)}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def client(kind, make_client):
+    series, _, arguments = KINDS[kind]
+    if series:
+        kernel = kernels.archived(series)
+        arguments = {"kernel": kernel, "files": {product.MODULE: product.module_for(kernel)}}
+    return make_client(kind, **arguments)
+
+
+def test_the_guest_is_of_that_kind_and_reads_every_block(client, kind, backend, demo):
+    series, guest_type, _ = KINDS[kind]
+    release = client.text("uname -r").strip()
+    assert release.startswith(f"{series}." if series else kernels.installed().release)
+    assert client.text("cat /sys/hypervisor/guest_type").strip() == guest_type
+    before = backend.bytes_read(client)
+    assert deployment.file_digest(client) == demo.sha256
+    assert backend.bytes_read(client) - before >= demo.size
+
+
+def test_every_bad_argument_is_refused_there_too(client, uapi_test, demo):
+    client.put(uapi_test, "/uapi_test")
+    answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=120)
+    assert answer.rc == 0, answer.stdout.decode()
+
+
+def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
+    host = backend.host
+    host.run(["vread", "detach", str(client.domid), "--wait", "60"]).check()
+    assert backend.states(client) == ("", "")
+    gone = client.run(["vread", "cat", demo.blocks[0].spec()])
+    assert (gone.rc, gone.stdout) == (3, b"")
+    backend.attach(client)
+    backend.wait_connected(client)
+    client.run("rmmod xen_vreadfront").check()
+    backend.wait_states(client, "2", "6")
+    deployment.load_frontend(client)
+    backend.wait_connected(client)
+    patience = f"--timeout {deployment.READ_TIMEOUT_MS}"
+    client.run(f"vread cat {patience} {demo.blocks[0].spec()} >/dev/null").check()
+
+
+def test_a_backend_that_goes_and_comes(client, backend, demo):
+    """The module finds its way through a lost backend by interfaces that differ between kernels."""
+    backend.kill()
+    backend.start()
+    backend.wait_connected(client)
+    assert deployment.file_digest(client) == demo.sha256
+
+
+def test_the_kernel_took_it_as_built_for_it(client):
+    """Neither forced nor complained about (what it reports as a bug fails any test here)."""
+    log = client.dmesg()
+    assert "vread: connected to domain 0 as client" in log
+    assert not re.search(r"xen_vreadfront: (?!loading out-of-tree|module verification)", log)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""xl-vread with the real xl: a domain configured with vread, which comes back after a reboot, and a
+domain that is a datanode: its disks are served because its configuration says so."""
+
+import json
+import re
+
+import pytest
+
+from tests.support.waiting import eventually
+from tools.lab import deployment
+
+pytestmark = pytest.mark.xen
+
+CONFIG = ('vread = [ "datanodes=dn1" ]', 'on_reboot="restart"')
+
+
+@pytest.fixture
+def watch(xen_host):
+    """`xl-vread watch` in dom0."""
+    process = xen_host.popen("exec xl-vread watch")
+    yield process
+    pid = xen_host.text("pidof xl-vread").strip()
+    xen_host.run(f"kill {pid}").check()
+    assert process.wait(60).rc == 0, process.stderr
+
+
+def devices(host):
+    """{(name, domid): state}"""
+    lines = [line.split() for line in host.text("xl-vread list").splitlines()[1:]]
+    return {(line[0], int(line[1])): line[4] for line in lines}
+
+
+def read(guest, backend, demo):
+    deployment.load_frontend(guest)
+    backend.wait_connected(guest)
+    guest.put(demo.blocks_file, deployment.BLOCKS)
+    assert deployment.file_digest(guest) == demo.sha256
+
+
+def test_a_domain_has_what_its_configuration_says_also_after_a_reboot(
+    xen_host, backend, demo, watch
+):
+    with xen_host.create_guest("client", config=CONFIG, create="xl-vread create") as guest:
+        read(guest, backend, demo)
+        first = guest.domid
+        assert devices(xen_host) == {("client", first): "connected"}
+        guest.reboot()
+        assert guest.domid != first
+        read(guest, backend, demo)
+        assert devices(xen_host) == {("client", guest.domid): "connected"}
+        watch.wait_output(re.escape(f"domain client ({guest.domid}): 1 device made"), 60)
+        xen_host.run("xl-vread detach --wait 60 client").check()
+        assert devices(xen_host) == {}
+        assert backend.states(guest) == ("", "")
+
+
+def data_dirs(demo):
+    layout = json.loads(demo.layout.read_text())
+    return " ".join(d["path"] for f in layout["filesystems"] for d in f["data-dirs"])
+
+
+def datanode(backend, name):
+    return {d["datanode"]: d for d in backend.status()["datanodes"]}.get(name)
+
+
+def the_image(backend):
+    (image,) = datanode(backend, "dn2")["images"]
+    return image
+
+
+def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
+    """No vread.conf has a word of it: dn2 is the disk that libxl gave the guest."""
+    line = f'vread = [ "role=datanode,datanodes=dn2,data-dirs={data_dirs(demo)}" ]'
+    client = ('vread = [ "datanodes=dn2" ]',)
+    with xen_host.create_guest(
+        "datanode", disks=["phy:/dev/vda,xvdb,w"], config=(line,), create="xl-vread create"
+    ) as owner:
+        assert datanode(backend, "dn2")["file"] == "/var/lib/vread/datanodes/dn2.conf"
+        owned = f"of domain {owner.domid}, written by blkback"
+        eventually(lambda: owned in the_image(backend)["because"], what=owned)
+        listed = xen_host.text("xl-vread list").splitlines()[-1].split()
+        assert listed == ["dn2", "datanode", "raw:/dev/vda"]
+        with xen_host.create_guest("client", config=client, create="xl-vread create") as guest:
+            read(guest, backend, demo)
+        xen_host.run("xl-vread detach --wait 0 --force datanode").check()
+        assert datanode(backend, "dn2") is None
+
+
+def test_a_mistake_leaves_no_domain(xen_host, backend):
+    config = b'name = "wrong"\nkernel = "/none"\nvread = [ "role=client" ]\n'
+    xen_host.run("cat >/tmp/wrong.cfg", stdin=config).check()
+    failed = xen_host.run("xl-vread create /tmp/wrong.cfg")
+    assert failed.rc == 1
+    assert b"expected datanodes=: names out of vread.conf" in failed.stderr
+    assert xen_host.run(["xl", "domid", "wrong"]).rc != 0
