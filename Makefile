@@ -29,6 +29,10 @@ help: ## This list
 demo: all module ## The main job on an emulated Xen host, with a table at the end
 	@$(PY) -m tools.demo
 
+.PHONY: demo-remote
+demo-remote: all module ## Reading from another host: two emulated Xen hosts, RDMA and TCP
+	@$(PY) -m tools.demo.remote
+
 .PHONY: test
 test: ## All tests but the slow ones; ends with "N passed"
 	@$(MAKE) --no-print-directory all module lint
@@ -41,7 +45,7 @@ check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Had
 	@$(MAKE) --no-print-directory all lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
 	@$(MAKE) --no-print-directory fuzz-build
-	@$(PYTEST) -q -n 2 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance and not fuzz' tests
+	@$(PYTEST) -q -n 6 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance and not fuzz' tests
 
 .PHONY: test-slow
 test-slow: all module ## Tests of minutes to a quarter of an hour (libguestfs inside an emulated dom0)
@@ -68,12 +72,17 @@ bench-freshness: all ## How soon after PUBLISH a block is read; writes build/ben
 bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen.json
 	@$(PY) -m tools.bench xen
 
+.PHONY: bench-remote
+bench-remote: all module ## Reading from another emulated host; writes build/bench/remote.json
+	@$(PY) -m tools.bench remote
+
 ##@ Pieces
 # ---- setup -----------------------------------------------------------------
-SETUP := build/.setup
+# debian/rules says NO_SETUP=1: there dpkg sees to what a build needs.
+SETUP := $(if $(NO_SETUP),,build/.setup)
 .PHONY: setup
-setup: $(SETUP) ## Installs Debian packages (packages.txt) and the Python tools of tests
-$(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
+setup: build/.setup ## Installs Debian packages (packages.txt) and the Python tools of tests
+build/.setup: packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@mkdir -p build
 	@tools/setup/install-packages.sh packages.txt
 	@[ -x $(PY) ] || /usr/bin/python3 -m venv $(VENV)
@@ -81,7 +90,7 @@ $(SETUP): packages.txt tests/requirements.txt tools/setup/install-packages.sh
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing libseccomp
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing libseccomp openssl librdmacm libibverbs expat
 CC ?= gcc
 PREFIX ?= /usr
 LIBEXECDIR ?= $(PREFIX)/libexec/vread
@@ -89,9 +98,13 @@ LIBEXECDIR ?= $(PREFIX)/libexec/vread
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-CFLAGS = -std=gnu17 -g $(WARN) $(SAN_$(VARIANT)) -D_GNU_SOURCE -fPIC -pthread -MMD -MP
-CPPFLAGS = -Ixenstore-schema -Ibuild/generated -Ilinux-frontend/uapi -Ihdfs-native/libvread -Ixen-backend -DVREAD_LIBEXECDIR='"$(LIBEXECDIR)"'
-LDFLAGS = -pthread $(filter -fsanitize=%,$(SAN_$(VARIANT)))
+# vreadd and peerctl of this variant are what tests/protocol/test_peer_races.py runs.
+SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer -O1 -Wno-tsan
+LDSEC_release := -Wl,-z,relro,-z,now
+# EXTRA_CFLAGS, EXTRA_LDFLAGS: what a packager adds.
+CFLAGS = -std=gnu17 -g $(WARN) $(SAN_$(VARIANT)) -D_GNU_SOURCE -fPIC -pthread -MMD -MP $(EXTRA_CFLAGS)
+CPPFLAGS = -Ixenstore-schema -Ibuild/generated -Ilinux-frontend/uapi -Ihdfs-native/libvread -Ixen-backend -Itools -DVREAD_LIBEXECDIR='"$(LIBEXECDIR)"'
+LDFLAGS = -pthread $(filter -fsanitize=%,$(SAN_$(VARIANT))) $(LDSEC_$(VARIANT)) $(EXTRA_LDFLAGS)
 # What is not needed is not loaded: vreadd itself has no library that reads guests' file systems.
 LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PKGS))
 
@@ -99,14 +112,16 @@ GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 
 BACKEND_SRC := $(sort $(shell find xen-backend/base xen-backend/port xen-backend/ring xen-backend/policy \
 	xen-backend/block xen-backend/disk xen-backend/fs xen-backend/layout xen-backend/control \
-	xen-backend/parser -name '*.c' ! -path xen-backend/parser/main.c))
+	xen-backend/parser xen-backend/peer -name '*.c' ! -path xen-backend/parser/main.c))
 LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
 JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
-CLI_SRC := $(sort $(wildcard tools/vread/*.c))
+CLI_SRC := $(sort $(wildcard tools/cli/*.c tools/toolstack/*.c))
+VREAD_SRC := $(sort $(wildcard tools/vread/*.c tools/vread/doctor/*.c))
+XL_VREAD_SRC := $(sort $(wildcard tools/xl-vread/*.c))
 PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
-BACKEND_OBJ := $(call obj,$(BACKEND_SRC) xenstore-schema/check.c build/generated/vread-nodes.c)
+BACKEND_OBJ := $(call obj,$(BACKEND_SRC) $(wildcard xenstore-schema/*.c) build/generated/vread-nodes.c)
 LIBVREAD_OBJ := $(call obj,$(LIBVREAD_SRC))
 JNI_OBJ := $(call obj,$(JNI_SRC))
 UNIT_BIN := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
@@ -115,13 +130,18 @@ FAKEXEN_SRC := $(sort $(wildcard tests/unit/fakexen/*.c))
 .PHONY: all
 all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
+# What is installed.
+PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
+PROGRAMS += $(if $(filter release,$(VARIANT)),build/java/vread-hdfs.jar)
+.PHONY: programs
+programs: $(SETUP)
+	@$(MAKE) --no-print-directory -j$$(nproc) $(PROGRAMS)
 .PHONY: binaries
-binaries: $(B)/vreadd $(B)/vread-parser $(B)/vread-provision $(B)/libvread.so.1 $(B)/vread $(UNIT_BIN)
+binaries: $(PROGRAMS) $(UNIT_BIN)
 binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/imagectl $(B)/torture
-binaries: $(B)/torture-owner $(B)/torture-reader $(B)/libvread_jni.so
-ifeq ($(VARIANT),release)
-binaries: build/java/vread-hdfs.jar
-endif
+binaries: $(B)/peerctl
+binaries: $(B)/torture-owner $(B)/torture-reader $(B)/rdma-pair $(B)/page-granter
+binaries: $(B)/steady-reader
 
 $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
 	@mkdir -p build/generated
@@ -144,8 +164,10 @@ $(B)/vread-parser: $(call obj,xen-backend/parser/main.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/vread-provision: $(call obj,$(PROVISION_SRC)) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs libguestfs)
-$(B)/vread: $(call obj,$(CLI_SRC)) $(B)/libvread.a $(B)/libbackend.a
+$(B)/vread: $(call obj,$(VREAD_SRC) $(CLI_SRC)) $(B)/libvread.a $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/xl-vread: $(call obj,$(XL_VREAD_SRC) $(CLI_SRC) tools/vread/control_client.c) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs xlutil)
 $(B)/imagebench: $(call obj,tools/bench/imagebench.c)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/blockstream: $(call obj,tools/bench/blockstream.c)
@@ -154,20 +176,30 @@ $(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
 $(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/peerctl: $(call obj,tests/protocol/peerctl.c) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/imagectl: $(call obj,tests/image/imagectl.c) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 TORTURE_OBJ := $(call obj,tests/image/torture_content.c tests/image/torture_owner.c)
-$(B)/torture: $(call obj,tests/image/torture.c) $(TORTURE_OBJ) $(B)/libbackend.a
+TORTURE_COUNTS_OBJ := $(call obj,tests/image/torture_counts.c)
+$(B)/torture: $(call obj,tests/image/torture.c) $(TORTURE_OBJ) $(TORTURE_COUNTS_OBJ) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/torture-owner: $(call obj,tests/xen/torture_owner_main.c) $(TORTURE_OBJ) $(B)/libbackend.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/torture-reader: $(call obj,tests/xen/torture_reader.c) $(call obj,tests/image/torture_content.c) $(B)/libvread.a
+$(B)/torture-reader: $(call obj,tests/xen/torture_reader.c) $(call obj,tests/image/torture_content.c) $(TORTURE_COUNTS_OBJ) $(B)/libvread.a
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
+$(B)/rdma-pair: $(call obj,tests/xen/rdma_pair.c tests/xen/rdma_pair_ask.c tests/xen/rdma_pair_answer.c) $(B)/libbackend.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/steady-reader: $(call obj,tests/xen/steady_reader.c) $(B)/libvread.a
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
+$(B)/page-granter: $(call obj,tests/xen/page_granter.c)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
 # What a program defines itself is not taken from a library.
 $(B)/unit/test_port_xen $(B)/unit/test_xen_disks: $(call obj,$(FAKEXEN_SRC))
+$(B)/unit/test_ring_dispatch $(B)/unit/test_ring_handles $(B)/unit/test_ring_remote: $(call obj,tests/unit/fakepeers/fakepeers.c)
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
@@ -181,8 +213,8 @@ JAVA_HOME ?= $(patsubst %/bin/javac,%,$(realpath $(shell command -v javac)))
 build/java/compiled: $(JAVA_IN) hdfs-native/java/build.sh | $(SETUP)
 	$(call say,MVN)hdfs-native/java/build.sh -DskipTests package
 	@touch $@
-build/java/vread-hdfs.jar: build/java/compiled $(B)/libvread_jni.so
-	$(call say,JAR)hdfs-native/java/pack.sh $@ $(B)/libvread_jni.so
+build/java/vread-hdfs.jar: build/java/compiled $(B)/libvread_jni.so xen-backend/base/version.h hdfs-native/java/pack.sh
+	$(call say,JAR)hdfs-native/java/pack.sh $@ $(B)/libvread_jni.so $(VERSION)
 $(JNI_OBJ): CPPFLAGS += -Ibuild/java/include -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
 $(JNI_OBJ): build/java/compiled
 $(B)/libvread_jni.so: $(JNI_OBJ) $(B)/libvread.a hdfs-native/jni/jni.map
@@ -198,30 +230,40 @@ module: $(SETUP) ## xen-vreadfront.ko for the newest Debian kernel installed (KV
 
 # ---- installing --------------------------------------------------------------
 LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch)
+JNIDIR ?= $(LIBDIR)/jni
 MANDIR := $(PREFIX)/share/man
 VERSION := $(shell sed -n 's/^\#define VREAD_VERSION "\(.*\)"/\1/p' xen-backend/base/version.h)
+MAN_PAGES = $(shell find xenstore-schema linux-frontend xen-backend hdfs-native tools -name '*.[1-8]')
+LIBVREAD_CALLS = $(shell sed -n 's/^\t\(vread_.*\);/\1/p' hdfs-native/libvread/libvread.map)
 .PHONY: install
-install: all ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
-	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-provision
+install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
+	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-provision $(B)/xl-vread
 	install -D -t $(DESTDIR)$(LIBEXECDIR) $(B)/vread-parser
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/vread
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
 	ln -sf libvread.so.1 $(DESTDIR)$(LIBDIR)/libvread.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include hdfs-native/libvread/vread.h
-	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread_jni.so
+	install -D -m 644 -t $(DESTDIR)$(JNIDIR) $(B)/libvread_jni.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/vread build/java/vread-hdfs.jar
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 		hdfs-native/libvread/vread.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/vread.pc
 	[ -e $(DESTDIR)/etc/vread/vread.conf ] || \
 		install -D -m 644 -t $(DESTDIR)/etc/vread xen-backend/control/vread.conf
-	install -D -m 644 -t $(DESTDIR)/lib/systemd/system xen-backend/control/vreadd.service
-	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 tools/vread/vread.1
-	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 hdfs-native/libvread/libvread.3
-	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 xen-backend/control/vread.conf.5
-	install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 xen-backend/vreadd.8 xen-backend/provision/vread-provision.8
+	install -D -m 644 -t $(DESTDIR)/lib/systemd/system xen-backend/control/vreadd.service \
+		tools/xl-vread/xl-vread.service tools/vread/vread-metrics.service tools/vread/vread-metrics.timer
+	for page in $(MAN_PAGES); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
+	for call in $(LIBVREAD_CALLS); do ln -sf libvread.3 $(DESTDIR)$(MANDIR)/man3/$$call.3; done
 	linux-frontend/build.sh --sources $(DESTDIR)/usr/src/vread-$(VERSION)
 	install -D -m 644 -t $(DESTDIR)/lib/udev/rules.d linux-frontend/60-vread.rules
+
+# ---- packages ----------------------------------------------------------------
+# They are made in a copy of the tree, whose objects are kept for the next time. Maven is done here.
+DEB := build/deb
+.PHONY: deb
+deb: $(SETUP) ## Debian packages in build/deb/, checked by lintian
+	@$(MAKE) --no-print-directory build/java/compiled
+	@debian/make-packages.sh $(DEB)
 
 # ---- style -------------------------------------------------------------------
 C_FILES = $(shell git ls-files '*.c' '*.h')
@@ -240,7 +282,7 @@ lint: $(SETUP) ## Formatters in check mode, ruff, shellcheck, mandoc, sparse on 
 
 .PHONY: clean
 clean: ## Removes everything built but the caches of downloads
-	rm -rf build/release build/asan build/fuzz/obj build/fuzz/bin build/generated build/module build/java
+	rm -rf build/release build/asan build/fuzz/obj build/fuzz/bin build/generated build/module build/modules build/java
 .PHONY: distclean
 distclean: ## Removes build/ whole
 	rm -rf build
