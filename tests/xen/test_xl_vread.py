@@ -13,6 +13,7 @@ from tools.lab import deployment
 pytestmark = pytest.mark.xen
 
 CONFIG = ('vread = [ "datanodes=dn1" ]', 'on_reboot="restart"')
+PATIENCE = 150.0
 
 
 @pytest.fixture
@@ -76,9 +77,11 @@ def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
     with xen_host.create_guest(
         "datanode", disks=["phy:/dev/vda,xvdb,w"], config=(line,), create="xl-vread create"
     ) as owner:
-        assert datanode(backend, "dn2")["file"] == "/var/lib/vread/datanodes/dn2.conf"
+        # vreadd shows it after a first look into the image, which nobody waits for.
+        served = eventually(lambda: datanode(backend, "dn2"), seconds=PATIENCE, what="dn2")
+        assert served["file"] == "/var/lib/vread/datanodes/dn2.conf"
         owned = f"of domain {owner.domid}, written by blkback"
-        eventually(lambda: owned in the_image(backend)["because"], what=owned)
+        eventually(lambda: owned in the_image(backend).get("because", ""), PATIENCE, owned)
         listed = xen_host.text("xl-vread list").splitlines()[-1].split()
         assert listed == ["dn2", "datanode", "raw:/dev/vda"]
         with xen_host.create_guest("client", config=client, create="xl-vread create") as guest:
