@@ -58,7 +58,7 @@ def reads_on(backend, reader):
 def test_saved_and_restored(client, backend, reader):
     before = client.domid
     client.save(SAVED)
-    assert backend.states(client) == ("", "")
+    backend.wait_states(client, "", "")
     backend.host.run(f"xl-vread restore {SAVED} && rm {SAVED}", RESTORE_TIMEOUT).check()
     client.restored()
     assert client.domid != before
