@@ -47,8 +47,12 @@ class Steady:
 
     def counts(self):
         """The latest, after the first round."""
-        until(lambda: self.guest.run(f"test -s {COUNTS}").rc == 0, self.guest.dmesg)
-        return json.loads(self.guest.text(f"tail -n 1 {COUNTS}"))
+        return json.loads(until(self._last_line, self.guest.dmesg))
+
+    def _last_line(self):
+        """Of those that are whole: the reader may be writing one."""
+        lines = self.guest.text(f"tail -n 2 {COUNTS}").splitlines(keepends=True)
+        return next((line for line in reversed(lines) if line.endswith("\n")), None)
 
     def goes_by_vread(self, rounds=2):
         """Waits until so much more has come by vRead, and meanwhile nothing the other way."""
