@@ -10,8 +10,9 @@
  * compares the bytes where the backend put them: when they come, and once more when the next piece has
  * come, since what a reader was given stays what it is until it is released, whatever
  * happens to the guest meanwhile.  Where vRead refuses or fails the rest of that block comes the other way, which is COPY, and
- * the next block is asked of vRead again.  After each round, and at SIGTERM, prints counts
- * so far as a line of JSON.  Exit status 1 if a byte was wrong.
+ * the next block is asked of vRead again.  While one block is read the next is open already, so that
+ * whatever ends the connection, at whatever moment, fails a read.  After each round, and at SIGTERM,
+ * prints counts so far as a line of JSON.  Exit status 1 if a byte was wrong.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +46,7 @@ static struct listed blocks[MAX_BLOCKS];
 static unsigned num_blocks;
 static const uint8_t *copy;
 static struct vread *connection;
+static struct vread_file *next_file; /* of the block that comes next; NULL: not open */
 static struct vread_completion held; /* no data: none */
 static uint64_t rounds, by_vread, other_way, wrong, changed, slowest_ms;
 static uint64_t errors[MAX_ERRORS];
@@ -88,7 +90,7 @@ static int64_t noted(uint64_t start, int64_t result)
 	return result;
 }
 
-/* A connection whose device was taken away does not come back, so a new one is made. */
+/* A connection whose device was taken away does not come back, so a new one is made.  No file is open. */
 static bool connected(void)
 {
 	static const struct vread_options options = {.pool_bytes = POOL_BYTES,
@@ -138,15 +140,27 @@ static int64_t read_piece(const struct listed *b, struct vread_file *file, uint6
 	return c.result;
 }
 
-/* Bytes of the block that came by vRead. */
-static uint64_t read_block(const struct listed *b)
+/* NULL: it cannot be. */
+static struct vread_file *open_block(const struct listed *b)
 {
 	struct vread_file *file;
+
+	return noted(now_ms(), vread_open(connection, &b->name, &file)) < 0 ? NULL : file;
+}
+
+/* Bytes of the block that came by vRead. */
+static uint64_t read_block(const struct listed *b, const struct listed *next)
+{
+	struct vread_file *file = next_file;
 	uint64_t done = 0;
 	int64_t n = 1;
 
-	if (!connected() || noted(now_ms(), vread_open(connection, &b->name, &file)) < 0)
+	next_file = NULL;
+	if (!file && connected())
+		file = open_block(b);
+	if (!file)
 		return 0;
+	next_file = open_block(next);
 	while (done < b->name.visible_length && n > 0 && !stop) {
 		n = read_piece(b, file, done);
 		done += n > 0 ? (uint64_t)n : 0;
@@ -159,7 +173,7 @@ static uint64_t read_block(const struct listed *b)
 static void read_all(void)
 {
 	for (unsigned i = 0; i < num_blocks && !stop; i++) {
-		uint64_t done = read_block(&blocks[i]);
+		uint64_t done = read_block(&blocks[i], &blocks[(i + 1) % num_blocks]);
 
 		by_vread += done;
 		if (done == blocks[i].name.visible_length)
@@ -247,6 +261,7 @@ int main(int argc, char **argv)
 		read_all();
 		report();
 	}
+	vread_close(next_file);
 	vread_disconnect(connection);
 	return wrong || changed ? 1 : 0;
 }
