@@ -88,7 +88,9 @@ final class Statistics {
         bytes(), reads(), opens(), failures(), fallbackBlocks(), fallbackReasons(), endpoint);
   }
 
+  /** What came by vRead of the bytes it tells applications have read is in it, too. */
   String json(long pid) {
+    long allBytes = hdfsBytes(); // first: counted after bytes
     StringBuilder out = new StringBuilder();
     out.append("{\"pid\":").append(pid);
     out.append(",\"endpoint\":").append(quoted(endpoint));
@@ -104,7 +106,7 @@ final class Statistics {
       out.append(separator).append(quoted(reason.getKey())).append(':').append(reason.getValue());
       separator = ",";
     }
-    return out.append("}},\"hdfs\":{\"bytes\":").append(hdfsBytes()).append("}}\n").toString();
+    return out.append("}},\"hdfs\":{\"bytes\":").append(allBytes).append("}}\n").toString();
   }
 
   private static String quoted(String text) {
