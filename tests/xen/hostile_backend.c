@@ -28,7 +28,7 @@
 #include "vread-nodes.h"
 #include "vread-ring-user.h"
 
-#define WAIT_TENTHS 600
+#define WAIT_TENTHS 1200
 #define HANDLE 7
 
 enum { INITIALISING = 1, INIT_WAIT, INITIALISED, CONNECTED, CLOSING, CLOSED };

