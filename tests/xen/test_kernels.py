@@ -43,7 +43,7 @@ def test_the_guest_is_of_that_kind_and_reads_every_block(client, kind, backend, 
 
 def test_every_bad_argument_is_refused_there_too(client, uapi_test, demo):
     client.put(uapi_test, "/uapi_test")
-    answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=120)
+    answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()
 
 

@@ -94,5 +94,5 @@ def test_only_for_its_own_datanode(make_publisher, backend, demo):
 
 def test_ioctl_arguments(publisher, uapi_test, demo, storage):
     publisher.put(uapi_test, "/uapi_test")
-    answer = publisher.run(["/uapi_test", demo.blocks[0].spec(), "datanode", storage], timeout=120)
+    answer = publisher.run(["/uapi_test", demo.blocks[0].spec(), "datanode", storage], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()

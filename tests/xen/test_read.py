@@ -97,5 +97,5 @@ def test_a_guest_reads_only_what_it_was_allowed(make_client, demo):
 
 def test_ioctls_reject_every_bad_argument(client, uapi_test, demo):
     client.put(uapi_test, "/uapi_test")
-    answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=120)
+    answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()

@@ -33,7 +33,8 @@
 #define PAGE 4096U
 #define SLICE (1U << 20)
 #define BAD_POINTER 0x10UL
-#define TIMEOUT_MS 20000
+#define TIMEOUT_MS 60000
+#define PATIENCE_S 60
 
 static unsigned failures;
 
@@ -415,7 +416,7 @@ static void check_overlap(int fd, uint32_t handle)
 	struct vread_ioc_completion done[2];
 	bool refused = false;
 
-	for (unsigned i = 0; i < 50 && !refused; i++) {
+	for (double start = now(); !refused && now() - start < PATIENCE_S;) {
 		long second;
 
 		if (submit(fd, &r[0], 1) != 1)
@@ -443,8 +444,9 @@ static void check_bad_reaps(int fd)
 	expect(call(fd, VREAD_IOC_REAP, &args), -EINVAL, "REAP with reserved set");
 	expect(call(fd, VREAD_IOC_REAP, (void *)BAD_POINTER), -EFAULT, "REAP from a bad address");
 	start = now();
-	expect(reap(fd, &done, 1, 1, 100), -ETIME, "REAP of nothing for 100 ms");
-	check(now() - start >= 0.09, "and it waited that long");
+	expect(reap(fd, &done, 1, 1, 2000), -ETIME, "REAP of nothing for two seconds");
+	/* Less: the kernel's ticks come late where the clock does not. */
+	check(now() - start >= 1, "and it waited");
 }
 
 static void check_lost_completion(int fd, uint32_t handle)
@@ -548,7 +550,7 @@ static void check_privacy(uint32_t handle)
 
 static bool comes_back(int fd, uint64_t free_bytes)
 {
-	for (double start = now(); now() - start < 60; usleep(20000))
+	for (double start = now(); now() - start < PATIENCE_S; usleep(20000))
 		if (info(fd).pool_free_bytes == free_bytes)
 			return true;
 	return false;
