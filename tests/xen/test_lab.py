@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -119,10 +118,8 @@ def test_input_nobody_reads_does_not_hang(machine):
 
 
 def test_timeout_kills_the_whole_session(machine):
-    started = time.monotonic()
-    with pytest.raises(CommandTimeout, match="killed after 5") as timeout:
-        machine.run("echo begun; sleep 4321 & (sleep 4321); wait", timeout=5)
-    assert time.monotonic() - started < 60
+    with pytest.raises(CommandTimeout, match="killed after 20") as timeout:
+        machine.run("echo begun; sleep 4321 & (sleep 4321); wait", timeout=20)
     assert timeout.value.result.stdout == b"begun\n"
     eventually(lambda: "sleep 4321" not in machine.text("ps"), what="the end of all of them")
 
@@ -237,10 +234,11 @@ def test_complaint_is_raised_once(machine, host):
 
 def test_cpu_time_of_a_busy_guest(host, guest):
     before = host.cpu_seconds()
-    guest.run("timeout 2 sh -c 'while :; do :; done'")
-    after = host.cpu_seconds()
-    assert after["one"] - before["one"] > 0.5
-    assert after["Domain-0"] > before["Domain-0"]
+    busy = guest.popen("while :; do :; done")
+    eventually(lambda: host.cpu_seconds()["one"] - before["one"] > 0.5, what="half a second")
+    busy.kill()
+    busy.wait(60)
+    assert host.cpu_seconds()["Domain-0"] > before["Domain-0"]
 
 
 def test_xenstore_as_a_dictionary(host, guest):
