@@ -73,7 +73,7 @@ def test_status_and_nodes(publisher, backend):
     assert backend.host.text(["xenstore-read", node]).strip() == "1"
     check = backend.host.run("vread xenstore check")
     assert check.rc == 0, check.stdout
-    assert "published: finalized" in backend.host.text("vread status")
+    assert "published: finalized" in backend.status_text()
 
 
 def test_a_client_may_not(client, demo):

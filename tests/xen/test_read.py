@@ -58,7 +58,7 @@ def test_status_shows_the_device(client, backend):
     device = backend.device(client)
     assert device["state"] == "Connected"
     assert device["role"] == "client"
-    table = backend.host.text("vread status")
+    table = backend.status_text()
     assert device["name"] in table
     assert max(map(len, table.splitlines())) <= 80
 

@@ -125,13 +125,20 @@ class Backend:
         return self._process is not None and self._process.running
 
     def status(self) -> dict:
+        return json.loads(self._answer("--json"))
+
+    def status_text(self) -> str:
+        """As an operator sees it."""
+        return self._answer()
+
+    def _answer(self, *options: str) -> str:
         """vread gives vreadd five seconds to answer, of which a busy host needs more."""
         deadline = time.monotonic() + READY_TIMEOUT
-        while (answer := self.host.run(self._ask("--json"))).rc and self.running():
+        while (answer := self.host.run(self._ask(*options))).rc and self.running():
             if time.monotonic() > deadline:
                 break
             time.sleep(0.3)
-        return json.loads(answer.check().stdout)
+        return answer.check().stdout.decode()
 
     def device(self, guest: Guest) -> dict | None:
         """What status says about the guest's device; None when it knows none."""
