@@ -27,7 +27,7 @@
 #include "vread-ring-user.h"
 
 #define POOL_PAGES VREAD_MIN_POOL_PAGES
-#define WAIT_TENTHS 600
+#define WAIT_TENTHS 1200
 
 enum { INIT_WAIT = 2, INITIALISED = 3, CONNECTED = 4, CLOSING = 5, CLOSED = 6 };
 
