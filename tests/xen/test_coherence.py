@@ -21,7 +21,7 @@ PATIENCE = "60000"  # ms
 NAMES = ("device", "file", "direct")
 FOLDERS = {"device": "/mnt/xvdb", "file": "/mnt/xvdc", "direct": "/mnt/xvdd"}
 NOBODY = "no domain has it for writing"
-SOON = 60.0
+SOON = 150.0
 
 
 @pytest.fixture(scope="module")

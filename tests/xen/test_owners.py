@@ -14,7 +14,7 @@ from tools.lab.deployment import Backend, Datanode
 pytestmark = pytest.mark.xen
 
 LENGTH = 300_000
-PATIENCE = 120.0
+PATIENCE = 300.0
 TOOLS = ("/usr/sbin/mke2fs", "/usr/sbin/resize2fs")
 SMALL_MIB, LARGE_MIB, STEP_MIB = 16, 56, 8
 JOURNAL = ["-b", "4096", "-J", "size=4"]
