@@ -87,7 +87,7 @@ class QemuOwner(Owner):
                 "--export", f"fuse,id=x,node-name=disk,mountpoint={self.path},writable=on",
             ],
         )  # fmt: skip
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while self.path.stat().st_size == size:
             assert self.daemon.poll() is None, "qemu-storage-daemon ended"
             assert time.monotonic() < deadline
@@ -95,4 +95,4 @@ class QemuOwner(Owner):
 
     def stop(self):
         self.daemon.send_signal(signal.SIGTERM)
-        assert self.daemon.wait(60) == 0
+        assert self.daemon.wait(300) == 0

@@ -9,7 +9,7 @@ import time
 PAUSE = 0.02  # s between questions
 
 
-def eventually(condition, seconds=60, what="it"):
+def eventually(condition, seconds=120, what="it"):
     """What condition() gives, once it is true; the test fails if that is not within seconds."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
