@@ -38,7 +38,12 @@ BLOCKS = 2
 STATISTICS = "/tmp/statistics.json"
 JAVA_SECONDS, HEALTHY_SECONDS = 600.0, 300.0
 NODE = "/dev/vread"
-NO_ANSWER = ("no answer within", "no answer in time", "the answer is not a JSON object")
+NO_ANSWER = (
+    "no answer within",
+    "no answer in time",
+    "the answer is not a JSON object",
+    "does not run: Timer expired",
+)
 KO = "/lib/modules/{}/updates/dkms/xen-vreadfront.ko"
 OTHER = "dn9"  # a second datanode, with a layout
 OTHER_IMAGE, OTHER_LAYOUT = f"/srv/{OTHER}.img", f"/var/lib/vread/layouts/{OTHER}.json"
