@@ -24,8 +24,8 @@ FILE_MIB = 12
 PART = 5 * MIB + 1234  # ends within a block and within a chunk
 STATISTICS = "/run/statistics.json"
 READER = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
-LAG = 60.0
-HOLD_OFF = 31.0  # at most so long a failed backend is left alone
+LAG = 300.0
+HOLD_OFF = 40.0  # at most 30 a failed backend is left alone, by the guest's clock
 NOTHING = {"vread": {"bytes": 0}, "hdfs": {"bytes": 0}}
 EMPTY = hashlib.sha256().hexdigest()
 
