@@ -107,7 +107,7 @@ def test_module_in_use_cannot_be_unloaded(client, demo, backend):
 
 def test_device_detached_under_a_reader(client, backend):
     reader = start_reader(backend, client)
-    backend.host.run(["vread", "detach", str(client.domid), "--wait", "60"]).check()
+    backend.host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
     reader.wait(SOON)
     backend.wait_states(client, "", "")
     eventually(lambda: backend.device(client) is None, what="device gone from status")

@@ -218,7 +218,7 @@ def test_datanode_not_allowed(host, services, hdfs):
     client = hdfs.client
 
     def device(text):
-        host.run(["xl-vread", "detach", "--wait", "60", "client"]).check()
+        host.run(["xl-vread", "detach", "--wait", "120", "client"]).check()
         host.run(["xl-vread", "attach", "client", text]).check()
         has_node(services, client)
 

@@ -49,7 +49,7 @@ def test_every_bad_argument_is_refused_there_too(client, uapi_test, demo):
 
 def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
     host = backend.host
-    host.run(["vread", "detach", str(client.domid), "--wait", "60"]).check()
+    host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
     assert backend.states(client) == ("", "")
     gone = client.run(["vread", "cat", demo.blocks[0].spec()])
     assert (gone.rc, gone.stdout) == (3, b"")

@@ -76,10 +76,10 @@ def test_restored_where_it_has_no_device_yet(client, backend, reader):
 
 def test_detached_and_attached_with_a_smaller_pool(client, backend, reader):
     host = backend.host
-    host.run(["vread", "detach", str(client.domid), "--wait", "60"], RESTORE_TIMEOUT).check()
+    host.run(["vread", "detach", str(client.domid), "--wait", "120"], RESTORE_TIMEOUT).check()
     assert backend.states(client) == ("", "")
     reader.went_other_way()
-    options = ["--allow-datanodes", "dn1", "--pool-size", "4M", "--wait", "60"]
+    options = ["--allow-datanodes", "dn1", "--pool-size", "4M", "--wait", "120"]
     host.run(["vread", "attach", str(client.domid), *options], RESTORE_TIMEOUT).check()
     path = f"{backend.frontend_path(client)}/pool-pages"
     assert host.text(["xenstore-read", path]).strip() == "1024"

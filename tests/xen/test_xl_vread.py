@@ -50,8 +50,8 @@ def test_a_domain_has_what_its_configuration_says_also_after_a_reboot(
         assert guest.domid != first
         read(guest, backend, demo)
         assert devices(xen_host) == {("client", guest.domid): "connected"}
-        watch.wait_output(re.escape(f"domain client ({guest.domid}): 1 device made"), 60)
-        xen_host.run("xl-vread detach --wait 60 client").check()
+        watch.wait_output(re.escape(f"domain client ({guest.domid}): 1 device made"), PATIENCE)
+        xen_host.run("xl-vread detach --wait 120 client").check()
         assert devices(xen_host) == {}
         assert backend.states(guest) == ("", "")
 
