@@ -4,6 +4,7 @@
 import hashlib
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -200,11 +201,19 @@ def test_destroyed_guest_is_gone(host, guest_name):
         guest.run("true")
 
 
+def panic_is_logged(host, guest_name):
+    """Waits until it is: dom0 takes what a guest has said from its console, dead or not."""
+    log = host.share / "console" / f"guest-{guest_name}.log"
+    panic = re.compile(r"Kernel panic .*\n")
+    eventually(lambda: panic.search(log.read_text(errors="replace")), what="the panic")
+
+
 def test_guest_that_panics_is_reported(host, guest_name):
     guest = host.create_guest(guest_name)
     with pytest.raises(ChannelClosed):
         guest.run("echo c > /proc/sysrq-trigger")
     guest.wait_gone()
+    panic_is_logged(host, guest_name)
     with pytest.raises(KernelComplaint, match="sysrq"):
         host.check_dmesg()
 
@@ -212,6 +221,7 @@ def test_guest_that_panics_is_reported(host, guest_name):
 def test_guest_that_cannot_boot_is_reported(host, guest_name):
     with pytest.raises((GuestStuck, ChannelClosed), match="(?s)no-such-init|Kernel panic"):
         host.create_guest(guest_name, extra="rdinit=/no-such-init root=/dev/none")
+    panic_is_logged(host, guest_name)
     with pytest.raises(KernelComplaint, match="VFS"):
         host.check_dmesg()
 
