@@ -138,7 +138,8 @@ void session_signal(pid_t leader, int signal)
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
 
-	/* The leader is the agent's unreaped child, so its number is not reused. */
+	/* The leader is the agent's unreaped child, so its number is not reused.  It is signalled in any case:
+	 * just forked, it has no session yet. */
 	if (!proc) {
 		kill(-leader, signal);
 		return;
@@ -146,7 +147,7 @@ void session_signal(pid_t leader, int signal)
 	while ((entry = readdir(proc))) {
 		int pid = atoi(entry->d_name);
 
-		if (pid > 1 && session_of(entry->d_name) == leader)
+		if (pid > 1 && (pid == leader || session_of(entry->d_name) == leader))
 			kill(pid, signal);
 	}
 	closedir(proc);
