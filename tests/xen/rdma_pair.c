@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define HANDSHAKE_MS 60000 /* an emulated host is slow, and a busy one slower */
-#define TIMEOUT_MS 60000U
+#define TIMEOUT_MS 150000U
 
 _Noreturn void pair_die(const char *format, ...)
 {
