@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.xen.pair.reading import comes_back, read, the_peer, until
+from tests.xen.pair.reading import comes_back, read, stood_still, the_peer, until
 from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
@@ -27,8 +27,7 @@ def test_a_link_that_goes_down_and_up(asking, near_host, replicas, new_device):
     """Soft-RoCE hears nothing of its connection manager any more once a message of that failed with
     the link down, until the device is made anew, for which vreadd must have ended.  Until then
     all comes by TLS."""
-    how = {"transports": "rdma tcp", "answer_timeout": 8000}
-    with asking(**how) as backend:
+    with asking(transports="rdma tcp") as backend:
         guest = deployment.start_client(backend, "wire-down", replicas.listing)
         comes_back(backend, guest, replicas)
         failures = the_peer(backend)["failures"]
@@ -40,7 +39,8 @@ def test_a_link_that_goes_down_and_up(asking, near_host, replicas, new_device):
             near_host.run(f"{IP} link set eth0 up").check()
         until(lambda: read(guest) == replicas.digest, lambda: the_peer(backend))
     new_device()
-    with guest, asking(**how) as backend:
+    with guest, asking(transports="rdma tcp") as backend:
         backend.wait_connected(guest)
         comes_back(backend, guest, replicas)
-        assert the_peer(backend)["failures"] == 0
+        told = the_peer(backend)
+        assert told["failures"] == 0 or stood_still(told)
