@@ -47,12 +47,11 @@ class Steady:
 
     def counts(self):
         """The latest, after the first round."""
-        return json.loads(until(self._last_line, self.guest.dmesg))
+        return json.loads(until(self._whole_lines, self.guest.dmesg).splitlines()[-1])
 
-    def _last_line(self):
-        """Of those that are whole: the reader may be writing one."""
-        lines = self.guest.text(f"tail -n 2 {COUNTS}").splitlines(keepends=True)
-        return next((line for line in reversed(lines) if line.endswith("\n")), None)
+    def _whole_lines(self):
+        """Without one that is being written."""
+        return self.guest.run(f"tail -n 2 {COUNTS}").stdout.decode().rpartition("\n")[0]
 
     def goes_by_vread(self, rounds=2):
         """Waits until so much more has come by vRead, and meanwhile nothing the other way."""
