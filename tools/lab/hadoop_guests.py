@@ -301,6 +301,8 @@ def _properties(block_mib: int) -> dict[str, str]:
         "dfs.namenode.handler.count": "4",
         "dfs.datanode.handler.count": "2",
         "dfs.datanode.scan.period.hours": "-1",
+        # On a busy machine a DataNode may be late with its report of a block.
+        "dfs.client.block.write.locateFollowingBlock.retries": "12",
         # A disk may be filled to its last block.
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
         "dfs.replication": "1",
