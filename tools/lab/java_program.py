@@ -48,6 +48,12 @@ class JavaProgram:
         """Gives it something to do; hear() waits until it is done."""
         self._process.write(line.encode() + b"\n")
 
+    @property
+    def answered(self) -> bool:
+        """Whether hear() need not wait."""
+        running = self._process.running
+        return not self._lines.empty() or not running
+
     def hear(self, timeout: float = TIMEOUT) -> dict:
         deadline = time.monotonic() + timeout
         while True:
