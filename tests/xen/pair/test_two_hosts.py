@@ -15,9 +15,9 @@ BANDWIDTH = "ib_write_bw -d rxe0 -x 1 -s 65536 -n 200 -F"
 
 
 def test_a_stream_between_dom0s(far_host, near_host):
-    listener = far_host.popen("nc -l -p 5000 | sha256sum", timeout=60)
+    listener = far_host.popen("nc -l -p 5000 | sha256sum", timeout=180)
     near_host.run(f"until nc -w 5 {FAR} 5000; do sleep 0.3; done", stdin=NOISE).check()
-    assert listener.wait(60).stdout.split()[0].decode() == hashlib.sha256(NOISE).hexdigest()
+    assert listener.wait(180).stdout.split()[0].decode() == hashlib.sha256(NOISE).hexdigest()
 
 
 def test_a_guest_on_each(far_host, near_host):
@@ -27,13 +27,13 @@ def test_a_guest_on_each(far_host, near_host):
 
 
 def test_soft_roce_writes_to_the_other_host(far_host, near_host):
-    server = far_host.popen(BANDWIDTH, timeout=120)
-    client = near_host.run(f"until {BANDWIDTH} {FAR}; do sleep 0.5; done", timeout=120).check()
-    server.wait(60).check()
+    server = far_host.popen(BANDWIDTH, timeout=180)
+    client = near_host.run(f"until {BANDWIDTH} {FAR}; do sleep 0.5; done").check()
+    server.wait(180).check()
     assert b"65536      200 " in client.stdout
 
 
 def test_connections_are_made_by_address(far_host, near_host):
-    server = far_host.popen(f"rping -s -C 4 -V -a {FAR}", timeout=60)
-    near_host.run(f"until rping -c -C 4 -V -a {FAR}; do sleep 0.5; done", timeout=60).check()
-    server.wait(60).check()
+    server = far_host.popen(f"rping -s -C 4 -V -a {FAR}", timeout=180)
+    near_host.run(f"until rping -c -C 4 -V -a {FAR}; do sleep 0.5; done").check()
+    server.wait(180).check()
