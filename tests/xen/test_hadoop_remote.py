@@ -184,8 +184,8 @@ def test_all_by_vread(pair, reads, source, transport):
     """Not a byte by a DataNode; by RDMA all that is not here is put straight into the pool."""
     before = tokens(pair)
     pair.use(transport)
-    reads.wait_by_vread(REMOTE)
     for path, there in ON_FAR_HOST.items():
+        reads.wait_by_vread(path)
         told = reads.undisturbed(path)
         assert told["plug-in"] == source.size, told
         assert told["device"] >= source.size, told
