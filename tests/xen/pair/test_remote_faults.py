@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from tests.xen.pair.reading import SOON, comes_back, read, reader, stood_still, the_peer, until
-from tools.lab import deployment
+from tools.lab import CommandFailed, deployment
 
 pytestmark = pytest.mark.xen
 
@@ -42,6 +42,16 @@ def failed_since(backend, failures):
     """What the peer's status says, once there was another failure."""
     told = the_peer(backend)
     return told if told["failures"] > failures else None
+
+
+def begun(guest, replicas):
+    """A reader that has read all once, or None: it failed before."""
+    command = reader(guest)
+    try:
+        command.wait_output(replicas.digest, timeout=SOON)
+    except CommandFailed:
+        return None
+    return command
 
 
 def reads_by_tls(backend, guest, replicas):
@@ -104,8 +114,7 @@ def test_a_peer_that_hangs(reading, far, replicas):
 
 def test_a_peer_that_dies_and_is_started_again(reading, far, replicas):
     backend, guest = reading
-    command = reader(guest)
-    command.wait_output(replicas.digest, timeout=SOON)
+    command = until(lambda: begun(guest, replicas), lambda: the_peer(backend))
     far.kill()
     said = command.wait(SOON).stdout.decode().split()
     assert set(said) == {replicas.digest, "-"}
