@@ -11,7 +11,7 @@ import pytest
 from tests.xen.pair.conftest import FAR, FOLDER, MIB
 from tools.lab import CommandFailed
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 
 ENDPOINT = f"{FAR}:7000"
 FAILS, ENDS, NEVER, ANSWERS_MORE, KEEPS_FIRST = 1, 2, 3, 4, 5  # enum pair_block

@@ -9,7 +9,7 @@ import pytest
 from tests.xen.pair.reading import SOON, comes_back, read, reader, stood_still, the_peer, until
 from tools.lab import CommandFailed, deployment
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 
 # UDP carries all of soft-RoCE, and nothing else that is needed here.
 NO_UDP = (

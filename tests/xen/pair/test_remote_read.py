@@ -6,7 +6,7 @@ import pytest
 from tests.xen.pair.reading import counted, stood_still, the_peer, until
 from tools.lab import deployment
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(params=["rdma", "tcp"])

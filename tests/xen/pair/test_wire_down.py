@@ -6,7 +6,7 @@ import pytest
 from tests.xen.pair.reading import comes_back, read, stood_still, the_peer, until
 from tools.lab import deployment
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 
 IP = "/usr/sbin/ip"
 
