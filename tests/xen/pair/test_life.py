@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.xen.pair.conftest import FAR
+from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
 from tools.lab import deployment
 
@@ -20,6 +21,7 @@ SHELL = "/usr/local/bin/wire-shell"
 # As in test_kernels.py.
 PVH = ('type="pvh"', 'tsc_mode="native"')
 MIGRATE_TIMEOUT = 1500.0  # all its memory goes over the wire
+RECEIVING = "grep -sl 'migrate-receiv[e]' /proc/[0-9]*/cmdline"
 
 
 @pytest.fixture
@@ -101,6 +103,8 @@ def test_moved_while_stopped(make_client, reading, shell, near_host, far_host, f
         assert reader.counts()["other_way"] == reader.seen["other_way"]
         assert devices(near_host) == [("mover", "connected")]
 
+        # There xl ends by itself, with the domain it had begun to make, which has this one's UUID.
+        until(lambda: not far_host.run(RECEIVING).stdout, lambda: far_host.text("ps"))
         migrate(near_host, shell, "--stop").check()
         arrived(guest, reader, near_host, far_host, far)
 
