@@ -172,7 +172,11 @@ class HadoopGuests:
     def _ready(self) -> bool:
         there = sum(name in self.guests and self.guests[name].alive for name in self.datanodes)
         state = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=FSNamesystemState")
-        return state.get("FSState") == "Operational" and state.get("NumLiveDataNodes") == there
+        info = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=NameNodeInfo")
+        # A DataNode is live when it has registered, and has room with its first heartbeat.
+        live = json.loads(info.get("LiveNodes", "{}")).values()
+        roomy = sum(node["capacity"] > 0 for node in live)
+        return state.get("FSState") == "Operational" and len(live) == roomy == there
 
     # ---- asking ------------------------------------------------------------------
 
