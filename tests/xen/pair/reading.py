@@ -23,7 +23,8 @@ BACK = 300.0
 # over after two seconds of that (peer/rdma/meet.c), at the near end or at the far one.
 STOOD_STILL = re.compile(
     "retry counter exceeded|ended the queue pair|closed by the peer|broke off"
-    "|adapter does not answer|no (answer|hello|connection) within"
+    "|adapter does not answer|RDMA_CM_EVENT_(ADDR_ERROR|UNREACHABLE)"
+    "|no (answer|hello|connection) within"
 )
 
 

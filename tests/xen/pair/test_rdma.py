@@ -17,8 +17,14 @@ ENDPOINT = f"{FAR}:7000"
 FAILS, ENDS, NEVER, ANSWERS_MORE, KEEPS_FIRST = 1, 2, 3, 4, 5  # enum pair_block
 CREDITS = 8
 # What the transport says, at either end, when the other host stood still: for two seconds with
-# packets under way, or for ten while a queue pair was made (peer/rdma/meet.c, dial.c).
-STOOD_STILL = ("transport retry counter exceeded", "the other host's adapter does not answer")
+# packets under way or an address looked for, or for ten while a queue pair was made
+# (peer/rdma/meet.c, dial.c).
+STOOD_STILL = (
+    "transport retry counter exceeded",
+    "the other host's adapter does not answer",
+    "RDMA_CM_EVENT_ADDR_ERROR",
+    "RDMA_CM_EVENT_UNREACHABLE",
+)
 TRIES = 3
 
 
