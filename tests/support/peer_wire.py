@@ -39,13 +39,17 @@ def opened_body(length, genstamp, handle=7, flags=1):
     return struct.pack("<IIQQ", handle, flags, length, genstamp)
 
 
+def message(kind, id_, body=b"", flags=0, length=None):
+    return HEADER.pack(len(body) if length is None else length, kind, flags, id_) + body
+
+
 class Connection:
     def __init__(self, tls):
         self.tls = tls
 
-    def send(self, kind, id_, body=b"", flags=0, length=None):
-        length = len(body) if length is None else length
-        self.tls.sendall(HEADER.pack(length, kind, flags, id_) + body)
+    def send(self, *arguments, **keys):
+        """As message() makes it."""
+        self.tls.sendall(message(*arguments, **keys))
 
     def receive(self):
         """(type, flags, id, body); None: it has ended."""
