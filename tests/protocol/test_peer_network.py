@@ -21,7 +21,7 @@ HERE, THERE = "192.0.2.1", "192.0.2.2"
 ADDRESS = f"{THERE}:7867"
 SOON = {"answer-timeout": 1000}
 WHOLE, CUT = "02:00:00:00:00:01", "02:00:00:00:00:02"
-LISTENING = "0A"
+TIME_WAIT, LISTENING = "06", "0A"
 
 
 class Namespace:
@@ -40,10 +40,10 @@ class Namespace:
 
     def connections(self):
         lines = Path(f"/proc/{self.process.pid}/net/tcp").read_text().splitlines()[1:]
-        return sum(line.split()[3] != LISTENING for line in lines)
+        return sum(line.split()[3] not in (TIME_WAIT, LISTENING) for line in lines)
 
     def stop(self):
-        self.process.communicate(b"\n", 20)
+        self.process.communicate(b"\n", 60)
 
 
 class Network:
