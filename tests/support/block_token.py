@@ -32,7 +32,7 @@ class Key:
     id: int
     secret: bytes = b"eightbyt"
     algorithm: int = SHA1
-    expiry: int = field(default_factory=lambda: soon(7200))
+    expiry: int = field(default_factory=lambda: soon(86400))
 
     def packed(self):
         """struct vread_key and its bytes."""
