@@ -25,7 +25,8 @@
 #include "parser/parser.h"
 #include "parser/sandbox.h"
 
-#define ANSWER_MS 1000U   /* of those that are about time */
+#define ANSWER_MS 1000U   /* of one that does not answer */
+#define LATE_MS 5000U     /* of one that starts later than that, and then has to answer */
 #define PATIENT_MS 20000U /* of all others, on a busy machine */
 
 /* ---- the sandbox ------------------------------------------------------------ */
@@ -175,7 +176,7 @@ static void begin_badly(const char *kind)
 
 	memset(bytes, 0xff, sizeof(bytes));
 	if (is(kind, "late"))
-		usleep(ANSWER_MS * 1500);
+		usleep(LATE_MS * 1200);
 	if (is(kind, "unready")) {
 		channel_begin(&c);
 		say(&c, PARSER_SETUP, 0, -1);
@@ -287,8 +288,9 @@ static struct image *image;
 /* One of these, under its name, until stop_fake(). */
 static struct parser *start_fake(const char *kind)
 {
-	bool timed = is(kind, "late") || is(kind, "silent");
-	struct parser_settings settings = {.answer_ms = timed ? ANSWER_MS : PATIENT_MS};
+	struct parser_settings settings = {.answer_ms = is(kind, "silent") ? ANSWER_MS
+							: is(kind, "late") ? LATE_MS
+									   : PATIENT_MS};
 	char program[256], self[256] = "";
 	struct parser *p;
 
