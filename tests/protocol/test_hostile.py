@@ -81,7 +81,7 @@ def test_descriptors_sent_with_a_hello_are_not_kept(daemon):
         rights = array.array("i", [0] * 50)
         s.sendmsg([hello(version=9)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         s.recv(100)
-    daemon.wait_until(lambda: daemon.fds() == before)
+    daemon.wait_until(lambda: daemon.fds() <= before)  # when it was counted it may have had more
 
 
 def test_no_hello_at_all(daemon):
@@ -313,7 +313,7 @@ def test_client_killed_in_mid_read(daemon, image):
         assert ready.wait(SOON)
         os.kill(client.pid, signal.SIGKILL)
         client.join()
-    daemon.wait_until(lambda: daemon.fds() == fds and daemon.threads() == threads, SOON)
+    daemon.wait_until(lambda: daemon.fds() <= fds and daemon.threads() <= threads, SOON)
     assert len(daemon.status()["devices"]) == 1  # the neighbour
 
 

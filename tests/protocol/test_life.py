@@ -251,7 +251,7 @@ def test_200_rounds_leave_nothing_behind(start_daemon, image):
                 front.queues[0].notify()
 
     def settled():
-        return not daemon.status()["devices"] and daemon.threads() == threads
+        return not daemon.status()["devices"] and daemon.threads() <= threads
 
     threads = daemon.threads()
     for _ in range(20):
@@ -261,7 +261,7 @@ def test_200_rounds_leave_nothing_behind(start_daemon, image):
     for _ in range(200):
         round_trip()
     daemon.wait_until(settled)
-    daemon.wait_until(lambda: daemon.fds() == fds)  # it may be looking into the image just now
+    daemon.wait_until(lambda: daemon.fds() <= fds)  # it may be looking into the image just now
     assert daemon.memory_kib() < memory + 4096
 
 
