@@ -98,7 +98,7 @@ class Daemon:
 
     def ask(self, line, until_end=True):
         with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(20)
+            s.settimeout(120)
             s.connect(str(self.control))
             s.sendall(line)
             chunks = []
@@ -120,7 +120,7 @@ class Daemon:
     def threads(self):
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
-    def stop(self, number=signal.SIGTERM, seconds=60):
+    def stop(self, number=signal.SIGTERM, seconds=120):
         """Its exit status, once it has ended in order."""
         if self.process.poll() is None:
             self.process.send_signal(number)

@@ -179,7 +179,7 @@ class Asker:
     def peer(self, name):
         return next(p for p in self.status()["peers"] if p["name"] == name)
 
-    def stop(self, seconds=30):
+    def stop(self, seconds=120):
         """Its exit status."""
         if self.process.poll() is None:
             self.process.stdin.close()
