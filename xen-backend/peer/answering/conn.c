@@ -41,7 +41,6 @@ struct conn *conn_new(struct peer_server *s, int fd)
 	}
 	c->server = s;
 	c->references = 1;
-	c->since = clock_ms();
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -119,7 +118,7 @@ struct conn *server_oldest(const struct peer_server *s, const struct client *cli
 	struct conn *oldest = NULL;
 
 	for (struct conn *c = s->conns; c; c = c->next)
-		if (c->since && c->have_hello == (client != NULL) &&
+		if (!c->ends && c->have_hello == (client != NULL) &&
 		    (!client || c->client == client))
 			oldest = c;
 	return oldest;

@@ -19,8 +19,10 @@
 #include "peer/wire/stream.h"
 #include "peer/wire/tls.h"
 
-#define HELLO_TIMEOUT 5000U /* ms */
-#define TICK 500            /* ms */
+#define TICK 500 /* ms */
+/* For a hello: a peer that is busy needs seconds.  Counted in ticks, of which there is one when this host, be
+ * it all of it, has stood still. */
+#define HELLO_TICKS 30U
 
 /* 1: done; 0: goes on; negative: refused. */
 static int shake_hands(struct conn *c)
@@ -114,10 +116,10 @@ static bool is_stuck(struct conn *c, uint64_t now)
 	uint64_t moved;
 	bool blocked;
 
-	if (c->since == 0)
+	if (c->ends)
 		return true;
 	if (!c->have_hello)
-		return now - c->since > HELLO_TIMEOUT;
+		return ++c->ticks > HELLO_TICKS;
 	pthread_mutex_lock(&c->lock);
 	blocked = c->blocked;
 	pthread_mutex_unlock(&c->lock);

@@ -69,7 +69,7 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	connections = ++c->client->connections;
 	pthread_mutex_unlock(&s->lock);
 	if (connections > MAX_EACH)
-		server_oldest(s, c->client)->since = 0; /* at the next tick: it may be this one */
+		server_oldest(s, c->client)->ends = true; /* it may be this one */
 	log_debug("peer %s: connected from %s", c->client->name, c->address);
 	return conn_announce(c);
 }

@@ -57,7 +57,8 @@ struct conn {
 	char address[ADDRESS_TEXT];
 	bool have_hello;   /* the thread's, which sets it with the server's lock */
 	bool announce_due; /* the thread's: storages have changed since it was told of them */
-	uint64_t since;    /* ms: when it was accepted; 0: it is closed at the next tick */
+	bool ends;         /* the thread's: it is closed at the next tick */
+	unsigned ticks;    /* the thread's: so many have passed before its hello */
 
 	pthread_mutex_t lock; /* of the transport */
 	struct transport *transport;
