@@ -43,7 +43,7 @@ def test_strangers_are_bounded(start_host, start_asker, image):
         eventually(lambda: refusals(host)[0] >= 100 - MAX_STRANGERS)
         assert "more than 32 others wait" in host.log()
         assert host.status()["peers"]["server"]["connections"] <= MAX_STRANGERS
-        assert host.fds() - before <= MAX_STRANGERS
+        assert host.fds() - before <= MAX_STRANGERS + 4  # it may be looking into the image just now
         asker = start_asker(at(address))
         assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
 

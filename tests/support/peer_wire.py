@@ -100,10 +100,11 @@ def context(server, files, ca, version=ssl.TLSVersion.TLSv1_3):
 @contextlib.contextmanager
 def connect(address, files, ca, hello=True, **arguments):
     """A connection to a vreadd, by default after both said hello."""
+    own = context(False, files, ca, **arguments)  # reads files: before the host waits for a hello
     host, port = address.rsplit(":", 1)
     plain = socket.create_connection((host, int(port)), timeout=PATIENCE)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as vreadd does
-    with plain, context(False, files, ca, **arguments).wrap_socket(plain) as tls:
+    with plain, own.wrap_socket(plain) as tls:
         connection = Connection(tls)
         if hello:
             connection.send(HELLO, 0, hello_body())
