@@ -13,6 +13,7 @@ import time
 import pytest
 
 from tests.libvread import vreadlib
+from tests.support.waiting import tried_again
 from tools.vreadd import Vreadd, VreaddError, stop_process
 
 SHORT = vreadlib.SHORT / 1000  # s
@@ -32,6 +33,16 @@ def mortal(served):
     os.kill(daemon.pid, signal.SIGCONT)
     with contextlib.suppress(VreaddError):  # that it was killed is what the test did
         daemon.stop()
+
+
+@contextlib.contextmanager
+def stopped(daemon):
+    """As long as it lasts the daemon answers nothing."""
+    stop_process(daemon.pid)
+    try:
+        yield
+    finally:
+        os.kill(daemon.pid, signal.SIGCONT)
 
 
 def kill(daemon):
@@ -143,13 +154,13 @@ def test_a_new_connection_after_a_restart(lib, mortal, served, block):
 
 
 @pytest.mark.parametrize("which", range(4))
+@tried_again
 def test_stopped_backend_costs_the_timeout(lib, mortal, block, which):
     with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f):
-        stop_process(mortal.pid)
-        start = time.monotonic()
-        expect(errno.ETIME, calls(f)[which])
-        assert 0.9 * SHORT < time.monotonic() - start < vreadlib.SOON
-        os.kill(mortal.pid, signal.SIGCONT)
+        with stopped(mortal):
+            start = time.monotonic()
+            expect(errno.ETIME, calls(f)[which])
+            assert 0.9 * SHORT < time.monotonic() - start < vreadlib.SOON
         # what was given up comes in late, to nobody's harm
         content = block.content()
         for _ in range(20):
@@ -157,6 +168,7 @@ def test_stopped_backend_costs_the_timeout(lib, mortal, block, which):
         assert f.read(block.length) == content
 
 
+@tried_again
 def test_stopped_backend_leaves_threads_their_own_timeouts(lib, mortal, block):
     """Waiting for one answer holds nobody up: all threads time out together."""
     finished = []
@@ -167,15 +179,13 @@ def test_stopped_backend_leaves_threads_their_own_timeouts(lib, mortal, block):
         except OSError as error:
             finished.append((error.errno, time.monotonic()))
 
-    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f):
-        stop_process(mortal.pid)
+    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f), stopped(mortal):
         start = time.monotonic()
         threads = [threading.Thread(target=work) for _ in range(16)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(vreadlib.SOON)
-        os.kill(mortal.pid, signal.SIGCONT)
     assert [number for number, _ in finished] == [errno.ETIME] * 16
     assert max(when for _, when in finished) - start < vreadlib.SOON
 
@@ -218,6 +228,7 @@ def test_disconnect_while_the_backend_is_stopped(lib, mortal, block):
     os.kill(mortal.pid, signal.SIGCONT)
 
 
+@tried_again
 def test_signals_do_not_end_a_wait(lib, mortal, block):
     """A profiler's signals neither fail a read nor make it wait for ever."""
     taken = []
@@ -229,61 +240,63 @@ def test_signals_do_not_end_a_wait(lib, mortal, block):
             for _ in range(200):
                 n = lib.vread_pread(f.pointer, buffer, 1 << 20, 0)
                 assert n == 1 << 20
-            stop_process(mortal.pid)
-            start = time.monotonic()
-            expect(errno.ETIME, lambda: f.pread(10, 0))
-            endpoint = mortal.endpoint
-            expect(errno.ETIME, lambda: vreadlib.Connection(lib, endpoint, timeout_ms=400))
-            assert time.monotonic() - start < vreadlib.SOON
-            os.kill(mortal.pid, signal.SIGCONT)
+            with stopped(mortal):
+                start = time.monotonic()
+                expect(errno.ETIME, lambda: f.pread(10, 0))
+                endpoint = mortal.endpoint
+                expect(errno.ETIME, lambda: vreadlib.Connection(lib, endpoint, timeout_ms=400))
+                assert time.monotonic() - start < vreadlib.SOON
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     assert taken
 
 
+@tried_again
 def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
     """One silence of the backend costs one timeout, however many wait and since when."""
-    with opened(lib, mortal, block, timeout_ms=8000) as (connection, file):
-        late = open_block(connection, block)
-        stop_process(mortal.pid)
+    with (
+        opened(lib, mortal, block, timeout_ms=8000) as (connection, file),
+        open_block(connection, block) as late,
+    ):
         ends = []
 
         def wait(call):
             expect(errno.ETIME, call)
             ends.append(time.monotonic())
 
-        start = time.monotonic()
-        first = threading.Thread(target=wait, args=[lambda: file.pread(1 << 20, 0)])
-        first.start()
-        time.sleep(4)
-        others = [
-            threading.Thread(target=wait, args=[call])
-            for call in (lambda: late.read(1 << 20), lambda: open_block(connection, block))
-        ]
-        for thread in others:
-            thread.start()
-        for thread in [first, *others]:
-            thread.join()
+        with stopped(mortal):
+            start = time.monotonic()
+            first = threading.Thread(target=wait, args=[lambda: file.pread(1 << 20, 0)])
+            first.start()
+            time.sleep(4)
+            others = [
+                threading.Thread(target=wait, args=[call])
+                for call in (lambda: late.read(1 << 20), lambda: open_block(connection, block))
+            ]
+            for thread in others:
+                thread.start()
+            for thread in [first, *others]:
+                thread.join()
         assert 7.9 < max(ends) - start < 8 + 3.9  # 8 + 4, did they wait all over again
-        late.close()
 
 
+@tried_again
 def test_old_silence_is_forgotten(lib, mortal, block):
     """After a hang, even one request of which is still open, a new request has its whole time."""
     with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (connection, file):
-        stop_process(mortal.pid)
-        expect(errno.ETIME, lambda: file.pread(1 << 20, 0))
-        expect(errno.ETIME, connection.ping)
-        time.sleep(1.1 * SHORT)
-        start = time.monotonic()
-        expect(errno.ETIME, connection.ping)
-        assert time.monotonic() - start > 0.9 * SHORT
-        os.kill(mortal.pid, signal.SIGCONT)
+        with stopped(mortal):
+            expect(errno.ETIME, lambda: file.pread(1 << 20, 0))
+            expect(errno.ETIME, connection.ping)
+            time.sleep(1.1 * SHORT)
+            start = time.monotonic()
+            expect(errno.ETIME, connection.ping)
+            assert time.monotonic() - start > 0.9 * SHORT
         connection.ping()
         assert file.pread(1 << 20, 0) == block.content()[: 1 << 20]
 
 
+@tried_again
 def test_answers_not_yet_looked_at_are_no_silence(lib, mortal, block):
     with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (connection, file):
         file.submit(0, 4096)

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One link, many guests: turns, deadlines of single requests, and what is cancelled."""
 
-import contextlib
-import functools
 import struct
 import threading
 import time
 
 from tests.support import peer_wire as wire
 from tests.support.hdfs_dir import POOL
-from tests.support.peers import Failed, at, open_soon
-from tests.support.waiting import eventually
+from tests.support.peers import at, open_soon
+from tests.support.waiting import eventually, tried_again
 
 MIB = 1 << 20
 FILL = b"\xa5"
@@ -18,7 +16,6 @@ LATE = {"answer-timeout": 4000}  # what is answered at all is in less, on a busy
 ENDED = "EAGAIN"
 READ_BODY = struct.Struct("<IIQ")
 AGAIN = struct.pack("<I", 11)
-TRIES = 4
 
 
 def failed(connection, id_):
@@ -57,20 +54,6 @@ class Slow:
             self.keep(connection, id_)
         else:
             connection.send(wire.DATA, id_, b"z" * length)
-
-
-def tried_again(test):
-    """Of a few attempts one must go as it should: where the machine stands still for most of the
-    time that an answer may take, more than the one request ends, and rightly so."""
-
-    @functools.wraps(test)
-    def attempts(**fixtures):
-        for _ in range(TRIES - 1):
-            with contextlib.suppress(AssertionError, Failed):
-                return test(**fixtures)
-        return test(**fixtures)
-
-    return attempts
 
 
 def stats(asker, handle, until):
