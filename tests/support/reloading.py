@@ -47,7 +47,7 @@ class Reader(threading.Thread):
 
     def has_gone_on(self, daemon, rounds=2):
         until = self.rounds + rounds
-        daemon.wait_until(lambda: self.rounds >= until or not self.is_alive(), 60)
+        daemon.wait_until(lambda: self.rounds >= until or not self.is_alive(), 120)
         return self.is_alive()
 
     def stop(self):
