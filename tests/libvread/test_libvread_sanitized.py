@@ -33,7 +33,7 @@ def test_under_address_sanitizer(tests):
         env=env,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert " passed" in done.stdout
@@ -43,7 +43,7 @@ def valgrind(*command):
     options = ["--quiet", "--error-exitcode=99", "--leak-check=full"]
     options += ["--errors-for-leak-kinds=definite,indirect,possible"]
     return subprocess.run(
-        ["valgrind", *options, BUILD / "release/vread", *command], capture_output=True, timeout=300
+        ["valgrind", *options, BUILD / "release/vread", *command], capture_output=True, timeout=900
     )
 
 

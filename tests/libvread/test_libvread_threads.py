@@ -33,6 +33,6 @@ def test_no_data_race(stress, vreadd, served, tmp_path, extra):
         [stress, vreadd.endpoint, *name, reference, "6", "150", *extra],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr[:4000]

@@ -46,7 +46,7 @@ def test_systemd_is_told(start_daemon, tmp_path, monkeypatch):
 def test_systemd_is_given_signs_of_life(start_daemon, tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
         notified.bind(str(tmp_path / "notify"))
-        notified.settimeout(20)
+        notified.settimeout(120)
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
         monkeypatch.setenv("WATCHDOG_USEC", "1000000")
         daemon = start_daemon()

@@ -72,7 +72,7 @@ class Daemon:
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
-            self.wait_until(lambda: ": ready" in self.log(), 60)
+            self.wait_until(lambda: ": ready" in self.log(), 240)
         except BaseException:
             self.kill()
             raise

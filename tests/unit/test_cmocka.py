@@ -19,5 +19,5 @@ def test_there_are_unit_tests():
 def test_unit(name):
     program = BUILT / name
     assert program.exists(), f"{program} is not built: make all VARIANT=asan"
-    done = subprocess.run([program], capture_output=True, text=True, timeout=300, cwd=BUILT)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=900, cwd=BUILT)
     assert done.returncode == 0, done.stdout + done.stderr
