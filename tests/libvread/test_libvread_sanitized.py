@@ -33,7 +33,7 @@ def test_under_address_sanitizer(tests):
         env=env,
         capture_output=True,
         text=True,
-        timeout=1800,
+        timeout=1500,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert " passed" in done.stdout
