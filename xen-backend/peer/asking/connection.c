@@ -194,12 +194,13 @@ static bool is_bound(const struct link_request *r, void *unused)
 	return r->epoch != 0;
 }
 
-/* With the lock: the same of a connection that has not failed.  What can be asked of another waits for it. */
+/* With the lock: the same of a connection that has not failed.  What can be asked of another waits for it: if
+ * there is no address now there may be one before this thread ends. */
 static struct link_request *let_go(struct link *l, int why)
 {
 	bool ends = why == -ECANCELED || !l->have_address;
 
-	l->state = ends ? LINK_IDLE : LINK_CLOSING;
+	l->state = LINK_CLOSING;
 	return request_queue_pick(&l->queue, ends ? request_is_any : is_bound, NULL);
 }
 
