@@ -93,7 +93,7 @@ def test_a_hung_backend(bed):
         bed.vreadd.resume()
     assert reasons.keys() & {"ETIME", "ENOTCONN"}, "the append was not to be published"
     # On a busy machine each of the two shell commands takes long enough by itself.
-    assert took < 120, "two shell commands, and a timeout"
+    assert took < 300, "two shell commands, and a timeout"
     before = bed.bean()["finalized"]
     bed.write("/after-hung", 1000)
     until(lambda: bed.bean()["finalized"] > before, lambda: f"events again: {bed.bean()}")

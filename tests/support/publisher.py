@@ -16,8 +16,9 @@ FACTORY = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFa
 DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 EVENTS = ("finalized", "append", "truncate", "delete")
 PATIENCE = 120
-# Else an event that a busy machine holds up for a fifth of a second does not count.
-TIMEOUT = {"io.vread.publisher.timeout.ms": "5000"}
+# The most it takes.  Else an event that a busy machine holds up for a fifth of a second does not
+# count.
+TIMEOUT = {"io.vread.publisher.timeout.ms": "10000"}
 
 
 def until(condition, what):
