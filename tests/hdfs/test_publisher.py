@@ -64,6 +64,7 @@ def on_disk(bed, image, file):
 
 def test_append(bed, before):
     local = bed.write("/appended", BLOCK_SIZE // 2)
+    until(lambda: bed.since(before)["finalized"] == 1, "first stamp published")
     bed.cluster.append(local, "/appended")
     until(lambda: bed.since(before)["finalized"] == 2, "second stamp published")
     assert bed.since(before) == expected(finalized=2, append=1)
