@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "block/store.h"
 #include "fakexen/fakexen.h"
@@ -611,6 +612,7 @@ static void test_an_endless_value_is_cut_in_the_message(void **state)
 static void test_refused_until_initialising(void **state)
 {
 	struct world *w = *state;
+	uint64_t start = clock_ms();
 
 	attach("1");
 	start_port(w);
@@ -620,6 +622,8 @@ static void test_refused_until_initialising(void **state)
 	front_state(w, "6");
 	assert_string_equal(states, "256");
 	front_state(w, "1");
+	if (clock_ms() - start > 900)
+		skip();    /* this program stood still for what is a while there */
 	assert_state("6"); /* not at once */
 	front_state(w, "6");
 	for (int tenths = 0; tenths < 13; tenths++)
