@@ -267,9 +267,12 @@ void link_begin_connection(struct link *l)
 	l->connects++;
 }
 
-/* Whether something was asked while an idle connection was being closed: with the lock. */
+/* Whether something was asked while an idle connection was being closed, or one to where the peer is no
+ * more: with the lock. */
 static bool goes_on(struct link *l)
 {
+	if (l->moved && l->state == LINK_BACKING_OFF) /* not from where it is now */
+		l->state = LINK_CLOSING;
 	if (l->state != LINK_CLOSING || l->stopping)
 		return false;
 	l->state = LINK_IDLE;
@@ -294,8 +297,6 @@ void *link_run(void *arg)
 	} while (again);
 	close(l->wake);
 	l->wake = -1;
-	if (l->moved && l->state == LINK_BACKING_OFF) /* not from where it is now */
-		l->state = LINK_IDLE;
 	l->moved = false;
 	chain = request_queue_pick(&l->queue, request_is_any, NULL);
 	pthread_mutex_unlock(&l->lock); /* what is asked from here on joins this thread */

@@ -51,7 +51,7 @@ static int make_ready(struct link *l)
 	if (l->stopping || !l->have_address)
 		return -ENODEV;
 	if (l->wake >= 0)
-		return l->state == LINK_BACKING_OFF ? -ENODEV : 0;
+		return l->state == LINK_BACKING_OFF && !l->moved ? -ENODEV : 0;
 	if (l->state == LINK_BACKING_OFF && clock_ms() < l->may_connect)
 		return -ENODEV;
 	return start_thread(l) ? -ENOMEM : 0;
@@ -180,8 +180,8 @@ bool link_is_down(struct link *l)
 	bool down;
 
 	pthread_mutex_lock(&l->lock);
-	down = !l->have_address ||
-	       (l->state == LINK_BACKING_OFF && (l->wake >= 0 || clock_ms() < l->may_connect));
+	down = !l->have_address || (l->state == LINK_BACKING_OFF && !l->moved &&
+				    (l->wake >= 0 || clock_ms() < l->may_connect));
 	pthread_mutex_unlock(&l->lock);
 	return down;
 }
