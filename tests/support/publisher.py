@@ -16,7 +16,7 @@ FACTORY = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFa
 DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 EVENTS = ("finalized", "append", "truncate", "delete")
 PATIENCE = 120
-# The most it takes.  Else an event that a busy machine holds up for a fifth of a second does not
+# The longest there is: else an event that a busy machine holds up for a fifth of a second does not
 # count.
 TIMEOUT = {"io.vread.publisher.timeout.ms": "10000"}
 
