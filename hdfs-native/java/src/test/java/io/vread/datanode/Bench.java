@@ -7,10 +7,14 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
 /** A publisher between a fake data set and a fake backend. */
 final class Bench implements AutoCloseable {
-  static final int TIMEOUT_MS = 200;
+  /** How long a hung backend keeps who asks it. */
+  static final int HANG_MS = 200;
+
+  /** The longest there is: a thread that has the link may stand still on a busy machine. */
+  private static final int TIMEOUT_MS = 10_000;
 
   final Story story = new Story();
-  final FakeBackend backend = new FakeBackend(story, TIMEOUT_MS);
+  final FakeBackend backend = new FakeBackend(story, HANG_MS);
   final FakeDisk disk = new FakeDisk(story);
   final FakeDataset stock = new FakeDataset(story);
   final FakeKeys keys = new FakeKeys();

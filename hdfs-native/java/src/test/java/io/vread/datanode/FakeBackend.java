@@ -4,6 +4,7 @@ package io.vread.datanode;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A backend that can be absent, refuse, hang and die. It writes "finalized 7_1001" and the like
@@ -11,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class FakeBackend implements PublishChannel.Connector {
   private final Story story;
-  private final int timeoutMs;
+  private final int hangMs;
   volatile boolean absent;
   volatile boolean hung;
   volatile int answer;
@@ -19,10 +20,12 @@ final class FakeBackend implements PublishChannel.Connector {
   volatile RuntimeException broken;
   volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile Connection current;
+  private volatile int refusal;
+  private final AtomicInteger refusals = new AtomicInteger(); // still to be given
 
-  FakeBackend(Story story, int timeoutMs) {
+  FakeBackend(Story story, int hangMs) {
     this.story = story;
-    this.timeoutMs = timeoutMs;
+    this.hangMs = hangMs;
   }
 
   @Override
@@ -40,6 +43,16 @@ final class FakeBackend implements PublishChannel.Connector {
   void die() {
     absent = true;
     current.dead = true;
+  }
+
+  /** Refuses the next events, so many of them. */
+  void refuse(int result, int times) {
+    refusal = result;
+    refusals.set(times);
+  }
+
+  private int nextAnswer() {
+    return refusals.getAndUpdate(left -> Math.max(left - 1, 0)) > 0 ? refusal : answer;
   }
 
   private final class Connection implements PublishChannel {
@@ -63,7 +76,7 @@ final class FakeBackend implements PublishChannel.Connector {
       try {
         if (hung) {
           story.add("hang");
-          Thread.sleep(timeoutMs);
+          Thread.sleep(hangMs);
           return -Errno.ETIME;
         }
         gate.await(100, TimeUnit.SECONDS);
@@ -74,8 +87,9 @@ final class FakeBackend implements PublishChannel.Connector {
           Thread.currentThread().interrupt();
         }
       }
-      story.add(answer == 0 ? what : "refused " + what);
-      return answer;
+      int result = nextAnswer();
+      story.add(result == 0 ? what : "refused " + what);
+      return result;
     }
 
     @Override
