@@ -19,9 +19,10 @@ public class KeyPublisherTest {
   /** Until the publisher has looked at its datanode's keys some more times. */
   private static void letItLook(Bench bench) {
     for (int i = 0; i < DEADLINE_LOOKS; i++) {
-      bench.stock.finalized(100 + i, 1001, 5, "DS-1");
-      bench.announce(100 + i);
-      bench.story.await("finalized " + (100 + i) + "_1001@DS-1");
+      long id = 100 + bench.story.count("finalized"); // another one each time
+      bench.stock.finalized(id, 1001, 5, "DS-1");
+      bench.announce(id);
+      bench.story.await("finalized " + id + "_1001@DS-1");
     }
   }
 
