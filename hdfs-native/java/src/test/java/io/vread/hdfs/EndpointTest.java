@@ -16,6 +16,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.Test;
 
 public class EndpointTest {
@@ -149,6 +150,11 @@ public class EndpointTest {
     ScheduledExecutorService one = Executors.newSingleThreadScheduledExecutor();
     ExecutorService readers = Executors.newFixedThreadPool(8);
     CountDownLatch hanging = new CountDownLatch(1);
+    // Until all have asked it is not too late to, however slow the machine is.
+    AtomicBoolean allHaveAsked = new AtomicBoolean();
+    long early = Clock.SYSTEM.now() + TIMEOUT_MS - 1;
+    Clock time =
+        () -> allHaveAsked.get() ? Clock.SYSTEM.now() : Math.min(Clock.SYSTEM.now(), early);
     try {
       Endpoint hung =
           endpoint(
@@ -161,7 +167,7 @@ public class EndpointTest {
                 return connect();
               },
               one,
-              Clock.SYSTEM);
+              time);
       long start = System.nanoTime();
       List<Future<String>> refusals = new ArrayList<>();
       for (int i = 0; i < 8; i++) {
@@ -173,10 +179,14 @@ public class EndpointTest {
       }
       long waited = (System.nanoTime() - start) / 1_000_000;
       assertTrue("waited " + waited, waited >= TIMEOUT_MS - 1 && waited < WAIT_MS);
-      start = System.nanoTime();
-      assertEquals("backoff", hung.acquire().refusal);
-      waited = (System.nanoTime() - start) / 1_000_000;
-      assertTrue("waited " + waited, waited < TIMEOUT_MS);
+      allHaveAsked.set(true);
+      long least = Long.MAX_VALUE; // a machine that is busy once is not busy each time
+      for (int i = 0; i < 5; i++) {
+        start = System.nanoTime();
+        assertEquals("backoff", hung.acquire().refusal);
+        least = Math.min(least, (System.nanoTime() - start) / 1_000_000);
+      }
+      assertTrue("waited " + least, least < TIMEOUT_MS);
       hanging.countDown();
       Endpoint.Lease lease;
       do {
