@@ -3,6 +3,7 @@
 
 import pytest
 
+from tests.cli.test_cli_read import PATIENT
 from tools.vreadd import Vreadd
 
 
@@ -19,7 +20,8 @@ def publish(vread, publishing):
 
 @pytest.fixture
 def cat(vread, publishing):
-    return lambda word: vread("cat", "--endpoint", publishing.endpoint, word)
+    endpoint = publishing.endpoint
+    return lambda word: vread("cat", *PATIENT, "--endpoint", endpoint, word)
 
 
 def spec(block, storage="DS-1"):
