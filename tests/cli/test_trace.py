@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import VREAD
 from tests.libvread import vreadlib
 from tests.libvread.conftest import lib  # noqa: F401
+from tests.support.waiting import eventually
 from tools.vreadd import Vreadd
 
 STAGES = ["find", "cache", "read", "verify", "check", "copy", "remote"]
@@ -23,6 +24,11 @@ def reading(lib, vreadd, block):  # noqa: F811
         connection.open(block.pool, block.id, block.genstamp) as f,
     ):
         yield f
+
+
+def wait_until_unused(vreadd):
+    """Nobody waits for the answer to a CLOSE, which is traced like other requests."""
+    eventually(lambda: not vreadd.status()["devices"])
 
 
 @pytest.fixture
@@ -53,6 +59,7 @@ def test_stages(fresh, served, lib):  # noqa: F811
         assert record["device"].startswith("local:")
     for record in read:
         assert set(record["stages"]) == {"read", "verify", "check", "copy"}
+    wait_until_unused(vreadd)
     after = vreadd.ask("trace", seconds=60)["last"]
     with reading(lib, vreadd, block) as f:
         assert len(f.pread(4096, 0)) == 4096
@@ -62,7 +69,9 @@ def test_stages(fresh, served, lib):  # noqa: F811
 
 
 def test_nothing_is_kept_when_nobody_looks(vreadd, served, lib):  # noqa: F811
-    last = vreadd.ask("trace", seconds=0)["last"]
+    vreadd.ask("trace", seconds=0)
+    wait_until_unused(vreadd)
+    last = vreadd.ask("trace")["last"]
     with reading(lib, vreadd, served[1]["odd"]) as f:
         f.pread(1000, 0)
     assert vreadd.ask("trace", seconds=0)["last"] == last
@@ -81,7 +90,9 @@ def test_it_ends_by_itself(vreadd, served, lib):  # noqa: F811
 def test_only_the_last_are_kept(vreadd, served, lib):  # noqa: F811
     after = vreadd.ask("trace", seconds=60)["last"]
     with reading(lib, vreadd, served[1]["chunk"]) as f:
-        for _ in range(5000):
+        for n in range(5000):
+            if n % 100 == 0:
+                vreadd.ask("trace", seconds=60)  # it is not to end, however slow they are
             f.pread(1, 0)
     answer = vreadd.ask("trace", seconds=0, after=after)
     assert answer["last"] >= after + 5000
@@ -90,6 +101,7 @@ def test_only_the_last_are_kept(vreadd, served, lib):  # noqa: F811
 
 
 def test_the_command(vreadd, served, lib):  # noqa: F811
+    wait_until_unused(vreadd)
     command = [VREAD, "trace", "-n", "5", "--seconds", "60", "--socket", vreadd.control_socket]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     header = run.stdout.readline()
