@@ -16,6 +16,7 @@ from tests.support.daemon import Daemon, open_block
 from tests.support.disk import BlockError, Disk
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import PAGE
+from tests.support.owner import needs_root, wait_until_unmounted
 from tools.images import file_extents
 
 pytestmark = pytest.mark.spread
@@ -249,6 +250,7 @@ def mounted(disk, folder, options="rw"):
         yield folder
     finally:
         subprocess.run(["umount", folder], check=True, timeout=60)
+        wait_until_unmounted(disk.path)
 
 
 def commit(root):
@@ -256,9 +258,6 @@ def commit(root):
     folder = os.open(root, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
-
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
 
 @needs_root

@@ -96,7 +96,7 @@ def test_mounted_after_a_crash(owner, blocks):
         owner.fsync(block)
     handles = [(blocks.open(block), block) for block in there]
     owner.crash()
-    owner.unmount_everywhere()
+    owner.unmount()
     assert state(blocks) == "live"
     for handle, block in handles:
         assert handle.read_all() == block.content

@@ -65,6 +65,17 @@ def fsync(path):
         os.close(descriptor)
 
 
+def wait_until_unmounted(image):
+    """A mount namespace that another test made meanwhile has it mounted, too: until that ends, the
+    file system goes on as it was, and mounting it again gives the same one."""
+    devices = ["losetup", "--noheadings", "--output", "AUTOCLEAR", "-j", image]
+
+    def is_mounted():
+        return "1" in subprocess.run(devices, check=True, capture_output=True, text=True).stdout
+
+    eventually(lambda: not is_mounted(), 300, f"{image} not mounted in any namespace")
+
+
 class Owner:
     """variant: of VARIANTS, or such a pair.  fill: puts what is to be there from the start into
     a DataDirectory."""
@@ -108,17 +119,7 @@ class Owner:
     def unmount(self):
         if os.path.ismount(self.root):
             subprocess.run(["umount", self.root], check=True, timeout=120)
-
-    def unmount_everywhere(self):
-        """A mount namespace that another test made meanwhile has it mounted, too: until that ends,
-        the file system goes on as it was, and mounting it again gives the same one."""
-        self.unmount()
-        devices = ["losetup", "-j", self.path]
-        eventually(
-            lambda: not subprocess.run(devices, check=True, capture_output=True).stdout,
-            seconds=300,
-            what=f"{self.path} not mounted in any namespace",
-        )
+            wait_until_unmounted(self.path)
 
     @contextlib.contextmanager
     def frozen(self):

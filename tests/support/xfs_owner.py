@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.hdfs_dir import POOL, DataDirectory
-from tests.support.owner import Owner
+from tests.support.owner import Owner, wait_until_unmounted
 
 # What mkfs.xfs is told.  Only unsupported sizes are small enough for tests.
 VARIANTS = {
@@ -62,6 +62,7 @@ class XfsOwner(Owner):
         # One that is shut down cannot be asked whether it is a mount point.
         if f" {self.root} " in Path("/proc/mounts").read_text():
             subprocess.run(["umount", self.root], check=True, timeout=120)
+            wait_until_unmounted(self.path)
 
     def crash(self, name="crash.raw"):
         """From now on nothing is written, and it can be unmounted only."""

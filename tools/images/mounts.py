@@ -13,12 +13,22 @@ loop devices too.  Nobody outside sees the mounts but through view().  Needs roo
 
 import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 from tools.images.datanode import ImageError, _run
 
 UNMOUNT_TIMEOUT = 20
+# A new namespace has all that is mounted by now, too, and would keep it in use when those who
+# mounted it have unmounted it.  $1: below it are images that others mounted for a moment.
+KEEP = """
+mounts=$(cat /proc/self/mounts)
+printf '%s\\n' "$mounts" | while read -r device point rest; do
+    case $device:$point in /dev/loop*:"$1"/*) umount --lazy "$point" 2>/dev/null ;; esac
+done
+exec cat
+"""
 
 
 class MountSpace:
@@ -35,8 +45,11 @@ class MountSpace:
     def open(self):
         if os.geteuid() != 0:
             raise ImageError("mounting an image needs root")
-        keep = ["unshare", "--mount", "--propagation", "private", "cat"]
-        self._keeper = subprocess.Popen(keep, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        keep = ["unshare", "--mount", "--propagation", "private"]
+        others = os.path.realpath(tempfile.gettempdir())
+        self._keeper = subprocess.Popen(
+            [*keep, "sh", "-c", KEEP, "sh", others], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         # The echo comes from within: from now on nothing mounted there shows outside.
         self._keeper.stdin.write(b"\n")
         self._keeper.stdin.flush()
