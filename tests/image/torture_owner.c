@@ -50,14 +50,14 @@ static void folder_of(const struct owner *o, uint32_t id, bool rbw, char *ret, s
 			 o->mount_point, id >> 16 & 31, id >> 8 & 31);
 }
 
-static void make_folder(const char *path)
+static bool make_folder(const char *path)
 {
 	char parent[512];
 
 	snprintf(parent, sizeof(parent), "%s", path);
 	*strrchr(parent, '/') = '\0';
-	mkdir(parent, 0755);
-	mkdir(path, 0755);
+	return (mkdir(parent, 0755) == 0 || errno == EEXIST) &&
+	       (mkdir(path, 0755) == 0 || errno == EEXIST);
 }
 
 static void data_path(const struct owner *o, uint32_t id, bool rbw, char *ret, size_t size)
@@ -97,11 +97,15 @@ static void fill(struct owner *o, uint32_t id, unsigned version)
 static bool write_at(const char *path, const void *data, size_t length, uint64_t offset, bool sync)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	ssize_t n;
 	bool ok;
 
 	if (fd < 0)
 		return false;
-	ok = pwrite(fd, data, length, (off_t)offset) == (ssize_t)length;
+	n = pwrite(fd, data, length, (off_t)offset);
+	ok = n == (ssize_t)length;
+	if (n >= 0 && !ok)
+		errno = ENOSPC; /* there was room for a part of it */
 	if (ok && sync)
 		ok = fsync(fd) == 0;
 	close(fd);
@@ -160,36 +164,43 @@ static void create_block(struct owner *o, unsigned slot, bool sync)
 {
 	uint32_t id = o->next_id++;
 	char folder[512];
+	bool made;
 
 	o->rbw[slot] = torture_random(&o->random) % 4 == 0;
 	folder_of(o, id, o->rbw[slot], folder, sizeof(folder));
-	make_folder(folder);
+	made = make_folder(folder);
 	note(o, slot, (uint64_t)id << 32);
-	if (write_version(o, id, 0, o->rbw[slot], sync))
+	if (made && write_version(o, id, 0, o->rbw[slot], sync))
 		return;
 	if (errno != ENOSPC)
 		die("writing a block");
 	delete_block(o, slot);
 	delete_block(o, (unsigned)(torture_random(&o->random) % TORTURE_SLOTS));
-	sync_folder(o, id, o->rbw[slot]);
+	sync_folder(o, id, !made || o->rbw[slot]);
 }
 
 static bool rename_block(struct owner *o, unsigned slot, unsigned version, bool rbw)
 {
 	uint64_t was = atomic_load(&o->ledger->slots[slot]);
 	uint32_t id = (uint32_t)(was >> 32);
-	char from[600], to[600], folder[512];
+	char from[600], to[600], meta[600], folder[512];
 
 	folder_of(o, id, rbw, folder, sizeof(folder));
-	make_folder(folder);
+	if (!make_folder(folder))
+		return false;
 	meta_path(o, id, (uint32_t)was, o->rbw[slot], from, sizeof(from));
-	meta_path(o, id, version, rbw, to, sizeof(to));
-	if (strcmp(from, to) && rename(from, to) < 0)
+	meta_path(o, id, version, rbw, meta, sizeof(meta));
+	if (strcmp(from, meta) && rename(from, meta) < 0)
 		return false;
 	data_path(o, id, o->rbw[slot], from, sizeof(from));
 	data_path(o, id, rbw, to, sizeof(to));
-	if (strcmp(from, to) && rename(from, to) < 0)
+	if (strcmp(from, to) && rename(from, to) < 0) {
+		int error = errno;
+
+		unlink(meta); /* who deletes the block does not know it there */
+		errno = error;
 		return false;
+	}
 	o->rbw[slot] = rbw;
 	note(o, slot, (uint64_t)id << 32 | version);
 	return true;
@@ -208,6 +219,17 @@ static void next_version(struct owner *o, unsigned slot, bool sync)
 	}
 }
 
+static void move_block(struct owner *o, unsigned slot)
+{
+	uint32_t version = (uint32_t)atomic_load(&o->ledger->slots[slot]);
+
+	if (rename_block(o, slot, version, !o->rbw[slot]))
+		return;
+	if (errno != ENOSPC)
+		die("moving a block");
+	delete_block(o, slot);
+}
+
 static void step(struct owner *o)
 {
 	unsigned slot = (unsigned)(torture_random(&o->random) % TORTURE_SLOTS);
@@ -218,9 +240,9 @@ static void step(struct owner *o)
 		create_block(o, slot, sync);
 	else if (r < 15 && (uint32_t)is + 1 < TORTURE_VERSIONS)
 		next_version(o, slot, sync);
-	else if (r < 25 && !rename_block(o, slot, (uint32_t)is, !o->rbw[slot]))
-		die("moving a block");
-	else if (r >= 25)
+	else if (r < 25)
+		move_block(o, slot);
+	else
 		delete_block(o, slot);
 	if (torture_random(&o->random) % 16 == 0)
 		sync_folder(o, o->next_id, true);
