@@ -3,15 +3,15 @@
 
 import bisect
 import itertools
-import json
 import os
 import random
 import subprocess
 import threading
+import time
 
 import pytest
 
-from tests.support.disk import built
+from tests.image.test_torture import no_wrong_byte, torture
 from tests.support.formats import CONVERT, ImageControl, overlay, run
 from tests.support.owner import needs_root
 from tests.support.qemu_owner import KINDS, QemuOwner
@@ -19,30 +19,19 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.spread
 
-MIB = 1 << 20
 READERS = 3
-ROOM = 1 << 20
 
 
 @needs_root
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_wrong_byte_of_hdfs(kind, tmp_path):
     """test_torture.py's, on a disk whose clusters come and go with the files."""
-    with QemuOwner(tmp_path, kind, mib=24) as owner:
-        owner.fill_up(ROOM)
-        done = subprocess.run(
-            [built("torture"), owner.spec, owner.root, "4", str(READERS), "7"],
-            capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-    complaints = [line for line in done.stderr.splitlines() if ": serving " not in line]
-    assert (done.returncode, complaints) == (0, []), done.stdout
-    counts = json.loads(done.stdout)
-    print(counts)
-    assert counts["wrong"] == 0
-    assert counts["right"] > 0
-    assert counts["deleted"] > 0
-    assert set(counts["open_errors"]) <= {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"}
-    assert set(counts["read_errors"]) <= {"EAGAIN", "EBADMSG"}
+
+    def run(folder, seconds):
+        with QemuOwner(folder, kind, mib=24) as owner:
+            return torture(owner, seconds, seed=7)
+
+    no_wrong_byte(tmp_path, run, (4, 30, 90), right=0, deleted=0)
 
 
 # ---- against a ledger --------------------------------------------------------------------
@@ -110,11 +99,14 @@ class QemuIo:
         assert self.process.returncode == 0
 
 
-def write_and_note(ledger, writer, rounds):
+def write_and_note(ledger, writer, rounds, goes_on):
+    """So many rounds, and then as many as goes_on() says."""
     chance = random.Random(1)
     then = [values[-1] for values in ledger.allowed]  # what each unit holds once it is flushed
     unflushed = set()
-    for n in range(rounds):
+    for n in itertools.count():
+        if n >= rounds and not goes_on():
+            return
         first = chance.randrange(UNITS)
         units = range(first, min(UNITS, first + chance.choice([1, 1, 3, 40, 200])))
         where = f"{units[0] * UNIT} {len(units) * UNIT}"
@@ -210,7 +202,14 @@ def test_no_wrong_byte_of_the_disk(kind, prefix, make, base, tmp_path):
     try:
         eventually(lambda: problems or min(counts) > 0, what="a first read by each")
         before = list(counts)
-        write_and_note(ledger, writer, rounds=300)
+        deadline = time.monotonic() + 120
+
+        def some_has_read_nothing():
+            """Of what was written meanwhile: that may take longer than the writing."""
+            nothing = any(now == was for now, was in zip(counts, before, strict=True))
+            return nothing and not problems and time.monotonic() < deadline
+
+        write_and_note(ledger, writer, 300, some_has_read_nothing)
     finally:
         over.set()
         for reader in readers:
