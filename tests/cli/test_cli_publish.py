@@ -15,7 +15,7 @@ def publishing(served):
 
 @pytest.fixture
 def publish(vread, publishing):
-    return lambda *words: vread("publish", "--endpoint", publishing.endpoint, *words)
+    return lambda *words: vread("publish", *PATIENT, "--endpoint", publishing.endpoint, *words)
 
 
 @pytest.fixture
@@ -59,7 +59,9 @@ def test_each_is_tried(publish, cat, served):
 
 
 def test_not_a_publisher(vread, vreadd, served):
-    done = vread("publish", "--endpoint", vreadd.endpoint, "delete", spec(served[1]["chunk"]))
+    done = vread(
+        *("publish", *PATIENT, "--endpoint", vreadd.endpoint, "delete"), spec(served[1]["chunk"])
+    )
     assert done.returncode == 1
     assert b"needs role datanode (vread attach), on the local port publish-" in done.stderr
 
