@@ -24,6 +24,7 @@ pytestmark = pytest.mark.hadoop
 
 HERE, THERE = "dn1", "dn2"
 BLOCKS = 6
+ANSWER_TIMEOUT_MS = 30_000  # between sanitized vreadds on a busy machine
 
 
 @contextlib.contextmanager
@@ -32,16 +33,19 @@ def whole_hosts(folder, cluster, tokens):
     the cluster started."""
     authority = Authority(folder)
     address = free_address()
+    patient = {"answer_timeout": ANSWER_TIMEOUT_MS}
     there = Vreadd(
         cluster.served(THERE),
         "asan",
         publish=(THERE,) if tokens else (),
-        sections=authority.host("there", listen=address) + peer("here", allow_datanodes=THERE),
+        sections=authority.host("there", listen=address, **patient)
+        + peer("here", allow_datanodes=THERE),
     )
     here = Vreadd(
         cluster.served(HERE),
         "asan",
-        sections=authority.host("here") + peer("there", address=address, datanodes=THERE),
+        sections=authority.host("here", **patient)
+        + peer("there", address=address, datanodes=THERE),
     )
     with contextlib.ExitStack() as stack:
         if tokens:
