@@ -25,7 +25,7 @@ PROGRAM = REPOSITORY / "tests/hdfs/programs/PausedRead.java"
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 POLICY = "XOR-2-1-1024k"
 SIZE = (22 << 20) + 4321  # half of it lies in the middle of a block group
-TIMEOUT_MS = 5000  # of what a busy machine may take
+TIMEOUT_MS = 15_000  # longer than a busy machine may take
 NOT_HUNG_MS = 20_000
 
 

@@ -21,12 +21,12 @@ from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
 BLOCK_SIZE = 1 << 20
-# What answers later, on however busy a machine, is taken for hung.
-TIMEOUT_MS = 5000
+# What answers later, on however busy a machine, is taken for hung where a test makes it hang.
+TIMEOUT_MS = 15_000
 SERVED_TIMEOUT = 120
 TOKEN_SECONDS = 60  # the shortest there is
 HELD = "/held"  # nobody else opens its blocks, so that their tokens are looked at
-PATIENCE = {"timeout_ms": TIMEOUT_MS, "backoff_ms": 200}
+PATIENCE = {"timeout_ms": 60_000, "backoff_ms": 200}
 KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
 
 
@@ -35,7 +35,7 @@ def publishing_to(endpoint):
     return {
         "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
         "io.vread.endpoint": endpoint,
-        "io.vread.publisher.timeout.ms": "5000",
+        "io.vread.publisher.timeout.ms": "10000",
     }
 
 
