@@ -16,7 +16,7 @@ def test_freshness_bench(tmp_path):
     out = tmp_path / "freshness.json"
     command = [sys.executable, "-m", "tools.bench", "freshness", "--out", out]
     command += ["--mib", str(BLOCKS // 2), "--block-mib", "1", "--rounds", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
     result = json.loads(out.read_text())
     rows = {row["name"]: row for row in result["results"]}

@@ -27,6 +27,7 @@ import resource
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -256,10 +257,11 @@ def _finish(reader, daemon):
 
 def _wait_for_clients(daemon, count):
     """Until all have connected."""
-    for _ in range(1000):
-        if daemon.status()["ports"]["local"]["connections"] >= count:
-            return
-    raise BenchError(f"{count} clients: not all of them connect")
+    deadline = time.monotonic() + STEP_TIMEOUT
+    while daemon.status()["ports"]["local"]["connections"] < count:
+        if time.monotonic() > deadline:
+            raise BenchError(f"{count} clients: not all of them connect")
+        time.sleep(0.005)
 
 
 @contextmanager
