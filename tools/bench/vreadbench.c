@@ -28,7 +28,7 @@
 #define ASYNC_POOL (8U << 20)
 #define MAX_QUEUES 8
 #define MAX_REQUEST (4U << 20) /* of one READ */
-#define TIMEOUT_MS 60000 /* a busy machine is slow, and a disk that others use */
+#define TIMEOUT_MS 60000       /* a busy machine is slow, and a disk that others use */
 
 struct bench {
 	struct vread *connection;
