@@ -170,10 +170,8 @@ class Vreadd:
         return self._log.read_text(errors="replace")[-4000:]
 
     def status(self):
-        """The document of `vread status --json`."""
-        command = [self.binary.with_name("vread"), "status", "--json"]
-        command += ["--socket", self.control_socket]
-        return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        """The document of `vread status --json`, which waits for no more than 5 s for it."""
+        return self.ask("status")
 
     def ask(self, command, **request):
         """What the control socket answers."""
