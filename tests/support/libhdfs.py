@@ -69,6 +69,7 @@ class LibhdfsPrograms:
             properties = properties | {
                 "dfs.client.replica.accessor.builder.classes": BUILDER,
                 "io.vread.endpoint": self._vreadd.endpoint,
+                "io.vread.timeout.ms": 60_000,  # a busy machine is slow
                 "io.vread.statistics.file": folder / "statistics",
             }
         # Hadoop takes the first of each name: ours, and the cluster's core-site.xml.
