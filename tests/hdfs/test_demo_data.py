@@ -8,7 +8,7 @@ import pytest
 from tools.hdfs.demo_data import demo_image
 from tools.images import layout_of
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.timeout(3600)]  # what is not there is made first
 
 
 def test_provisioned_layout_is_the_makers():

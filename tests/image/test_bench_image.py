@@ -18,11 +18,12 @@ FAIRNESS = "fairness:seq.8readers"
 
 @needs_root
 @pytest.mark.hadoop
+@pytest.mark.timeout(1800)
 def test_image_bench(tmp_path):
     out = tmp_path / "image.json"
     command = [sys.executable, "-m", "tools.bench", "image", "--out", out]
     command += ["--mib", "64", "--block-mib", "8", "--rounds", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, done.stderr
     result = json.loads(out.read_text())
     assert result["suite"] == "image"

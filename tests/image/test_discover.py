@@ -383,6 +383,7 @@ def test_damage_anywhere(tmp_path):
 
 
 @pytest.mark.appliance
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("label", ["gpt", "dos"])
 def test_same_as_libguestfs_says(tmp_path, label):
     """Two ways to the same layout: vread-provision's, and looking here."""

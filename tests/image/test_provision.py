@@ -144,6 +144,7 @@ def sources(tmp_path_factory):
 
 
 @pytest.mark.appliance
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("table", ["gpt", "mbr", "none"])
 def test_finds_what_is_known_to_be_there(tmp_path, sources, table):
     directories, blocks = sources
@@ -167,6 +168,7 @@ def test_finds_what_is_known_to_be_there(tmp_path, sources, table):
 
 
 @pytest.mark.appliance
+@pytest.mark.timeout(3600)
 def test_summary_of_a_mixed_disk(tmp_path, sources):
     """Told for a person: what each partition is, and which of it vRead can read."""
     directories, _ = sources
@@ -211,6 +213,7 @@ def converted(path, kind, spec):
 
 @needs_root
 @pytest.mark.appliance
+@pytest.mark.timeout(3600)
 def test_several_disks_with_lvm_in_other_formats(tmp_path):
     """A volume over a partition and a disk, and a file system that needs neither; found as vreadd
     itself finds them, and where the kernel says."""
@@ -249,6 +252,7 @@ def test_several_disks_with_lvm_in_other_formats(tmp_path):
 
 
 @pytest.mark.appliance
+@pytest.mark.timeout(3600)
 def test_no_data_directory(tmp_path):
     """Directories that only look like one; and --data-dir naming one that is none."""
     tree = tmp_path / "tree"
