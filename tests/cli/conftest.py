@@ -20,7 +20,7 @@ def vread():
             capture_output=True,
             env=clean_environment() | (env or {}),
             input=stdin,
-            timeout=60,
+            timeout=120,
         )
 
     return run

@@ -60,7 +60,7 @@ class Host:
             capture_output=True,
             text=True,
             env=self.environment,
-            timeout=60,
+            timeout=300,
         )
 
     def on(self, *words):
