@@ -34,7 +34,7 @@ from tools.hdfs.errors import HdfsError
 from tools.images import MountSpace
 from tools.vreadd import DataDirs
 
-START_TIMEOUT = 120
+START_TIMEOUT = 300  # of several JVMs, on a busy machine
 BIND_ATTEMPTS = 3
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"

@@ -11,7 +11,7 @@ before the other becomes active, or kills it first.
 import shutil
 
 from tools.hdfs import config, jvm
-from tools.hdfs.cluster import NAMENODE, HdfsCluster
+from tools.hdfs.cluster import NAMENODE, START_TIMEOUT, HdfsCluster
 
 ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 SERVICE = "vread"
@@ -100,7 +100,7 @@ class HaCluster(HdfsCluster):
         for name in NAMES:
             self._namenodes[name] = self._spawn(name, NAMENODE, self._class_path_of(name))
         self._ask(NAMES[0])
-        jvm.wait_until(self._answers, list(self._namenodes.values()), "NameNode", 120)
+        jvm.wait_until(self._answers, list(self._namenodes.values()), "NameNode", START_TIMEOUT)
         self._admin("-transitionToActive", self.active)
 
     def _answers(self):
