@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hdfs.test_hadoop_tokens import known
+from tests.hdfs.test_hadoop_tokens import SOON, known
 from tests.support.hadoop_bed import HELD, TIMEOUT_MS, by_tcp, served
 from tests.support.hadoop_client import JAR, ClientError, another_user
 from tests.support.waiting import eventually
@@ -276,7 +276,7 @@ def test_expired_token(bed, unharmed, restored):
         pytest.skip("no tokens in this column")
     bed.wait_until_tokens_expired()
     if bed.mode.publisher:  # a vreadd that was started again has no keys at first
-        eventually(lambda: all(known(d["tokens"]) for d in bed.vreadd.status()["datanodes"]))
+        eventually(lambda: all(known(d["tokens"]) for d in bed.vreadd.status()["datanodes"]), SOON)
     before = bed.errors().get("EPERM", 0)
     for by in ("stock", "vread"):
         answer = bed.client.do("use-held", name=by, file=HELD)

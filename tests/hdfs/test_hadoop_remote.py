@@ -9,7 +9,7 @@ import errno
 
 import pytest
 
-from tests.hdfs.test_hadoop_tokens import known
+from tests.hdfs.test_hadoop_tokens import SOON, known
 from tests.libvread import vreadlib
 from tests.support.daemon import REPOSITORY
 from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, publishing_to, served
@@ -53,7 +53,7 @@ def whole_hosts(folder, cluster, tokens):
             cluster.datanode(THERE).conf = publishing_to(there.endpoint)
         cluster.start()
         if tokens:
-            eventually(lambda: known(tokens_there(there)))
+            eventually(lambda: known(tokens_there(there)), SOON)
         else:
             stack.enter_context(there)
         stack.enter_context(here)
@@ -91,7 +91,7 @@ def hosts(request, tmp_path_factory):
             publishers=[THERE] if request.param else (),
         )
         stack.enter_context(client)
-        eventually(lambda: there_in(here)["storages"] > 0)
+        eventually(lambda: there_in(here)["storages"] > 0, SOON)
         yield cluster, here, there, client
 
 
@@ -173,5 +173,6 @@ def test_the_other_host_goes_and_comes_back(hosts):
         lambda: (
             "fallback.blocks" not in (stats := client.do("read", file="/goes")["stats"])
             and stats.get("vread.bytes", 0) >= 2 * BLOCK_SIZE
-        )
+        ),
+        SOON,
     )
