@@ -118,8 +118,7 @@ class HdfsCluster:
                     datanode_ports = DATANODE_PORTS * len(self.datanodes)
                     return self._start_on(_free_ports(self.NAMENODE_PORTS + datanode_ports))
                 except HdfsError as error:
-                    # Somebody else may take a free port before the daemon binds it.
-                    if "Address already in use" not in str(error) or attempt == BIND_ATTEMPTS:
+                    if not _is_port_taken(error) or attempt == BIND_ATTEMPTS:
                         raise
                     self._stop_daemons()
         except BaseException:
@@ -203,9 +202,16 @@ class HdfsCluster:
         datanode = self.datanode(name)
         if datanode.running:
             raise HdfsError(f"{name} runs already")
-        datanode.configure(datanode.ports, self._common)
-        self._start_datanode(datanode)
-        self.wait_ready()
+        for attempt in range(1, BIND_ATTEMPTS + 1):
+            datanode.configure(datanode.ports, self._common)
+            self._start_datanode(datanode)
+            try:
+                return self.wait_ready()
+            except HdfsError as error:
+                if not _is_port_taken(error) or attempt == BIND_ATTEMPTS:
+                    raise
+                datanode.stop()
+                datanode.ports = _free_ports(DATANODE_PORTS)
 
     def _start_datanode(self, datanode):
         class_path = f"{datanode.conf_dir}:{self._class_path}"
@@ -353,6 +359,11 @@ class HdfsCluster:
         if code != 0:
             raise HdfsError(f"hdfs dfs -cat {path} failed (exit {code}): {complaint}")
         return digest.hexdigest()
+
+
+def _is_port_taken(error):
+    """Somebody else may take a free port before the daemon binds it, or while it is down."""
+    return "Address already in use" in str(error)
 
 
 def _http(port, path, query):
