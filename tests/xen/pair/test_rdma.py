@@ -94,6 +94,7 @@ def undisturbed(ask):
     def run(answerer, **options):
         for _ in range(TRIES):
             told, account = ask(**options), answerer.account()
+            assert (told["wrong"], told["late"]) == (0, 0)
             if not stood_still(told["error"], account["error"]):
                 break
         return told, account
