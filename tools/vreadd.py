@@ -170,7 +170,7 @@ class Vreadd:
         return self._log.read_text(errors="replace")[-4000:]
 
     def status(self):
-        """The document of `vread status --json`, which waits for no more than 5 s for it."""
+        """The document of `vread status --json`, however long it takes."""
         return self.ask("status")
 
     def ask(self, command, **request):

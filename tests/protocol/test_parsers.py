@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The confined processes that interpret images: what they are left with, and their ends."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import subprocess
 import pytest
 
 from tests.support.daemon import Daemon, Image, binary, open_block
+from tools.vreadd import stop_process
 
 NOBODY = 65534
 
@@ -127,3 +129,16 @@ def test_reads_go_on_when_it_is_killed(image, daemon):
         open_block(front, second)
     assert "the parser of its images is started again: killed by SIGKILL" in daemon.log()
     assert daemon.stop() == 0
+
+
+def test_one_that_hangs_is_seen_in_the_status(daemon):
+    """vread waits longer for vreadd than vreadd does for it."""
+    pid = parser_of(daemon)["pid"]
+    stop_process(pid)
+    command = [binary().with_name("vread"), "status", "--json", "--socket", daemon.control]
+    done = subprocess.run(command, capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    (datanode,) = json.loads(done.stdout)["datanodes"]
+    (filesystem,) = datanode["filesystems"]
+    assert filesystem["state"].startswith("unreadable: ")
+    assert "did not answer in time" in daemon.log()

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 
-#define TIMEOUT_SECONDS 5
+#define TIMEOUT_SECONDS 15 /* more than a parser that is hung costs a status */
 #define MAX_ANSWER ((size_t)64 << 20)
 
 static int open_socket(const char *path)

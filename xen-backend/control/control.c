@@ -20,7 +20,7 @@
 #include "control/tracing.h"
 
 #define MAX_CLIENTS 16
-#define CLIENT_SECONDS 5
+#define CLIENT_SECONDS 30 /* for a question, and for its answer, which may wait for a parser */
 
 struct client {
 	struct control *control;
