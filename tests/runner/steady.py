@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the tests several times on a busy machine and lists every test whose verdict ever differed;
+called by `make test-steady`.
+
+Each run has its modules in another order, which follows from the seed that is printed.  What the
+runs said is kept in a folder (build/steady): run-K.log and run-K.xml (JUnit's format), and under
+differed/ the log of each test that differed.
+
+Exit status: 0 if all runs gave each test the same verdict and nothing failed, 1 if not, 2 for a
+wrong command line.
+"""
+
+import argparse
+import contextlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+FOLDER = Path("build/steady")
+BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
+MISSING = "not run"
+
+
+@contextlib.contextmanager
+def busy_processes(count):
+    """As long as it lasts, `count` processes want a processor each."""
+    processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def run_tests(folder, number, seed, arguments):
+    """One run: {test: (verdict, log)}, and its exit status."""
+    report = folder / f"run-{number}.xml"
+    command = [sys.executable, "-m", "pytest", f"--shuffle={seed}", f"--junitxml={report}"]
+    with open(folder / f"run-{number}.log", "wb") as log:
+        status = subprocess.run([*command, *arguments], stdout=log, stderr=log).returncode
+    if not report.exists():
+        raise SystemExit(f"steady: run {number} made no report; see {log.name}")
+    return verdicts(report), status
+
+
+def verdicts(report):
+    """{test: (verdict, log)} of a file in JUnit's format; a test that failed in its set-up or its
+    end has failed."""
+    told = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        for verdict in ("failure", "error", "skipped"):
+            if (found := case.find(verdict)) is not None:
+                told[name] = (verdict, f"{found.get('message')}\n{found.text}")
+                break
+        else:
+            told.setdefault(name, ("passed", ""))
+    return told
+
+
+def differing(runs):
+    """{test: [verdict in each run]} of tests whose verdicts differ."""
+    names = sorted(set().union(*runs))
+    told = {name: [run.get(name, (MISSING, ""))[0] for run in runs] for name in names}
+    return {name: words for name, words in told.items() if len(set(words)) > 1}
+
+
+def failing(runs):
+    """Tests that failed in every run: they do not differ, and are no success."""
+    bad = ("failure", "error")
+    return sorted(
+        name for name in runs[0] if all(run.get(name, (MISSING, ""))[0] in bad for run in runs)
+    )
+
+
+def keep_logs(folder, name, runs):
+    """The log of each run in which the test did not pass, in one file; its path."""
+    path = folder / "differed" / re.sub(r"[^\w.-]+", "_", name)
+    path.parent.mkdir(exist_ok=True)
+    texts = [
+        f"==== run {number}: {verdict}\n{log}\n"
+        for number, run in enumerate(runs, 1)
+        for verdict, log in [run.get(name, (MISSING, ""))]
+        if verdict != "passed"
+    ]
+    path.write_text("".join(texts))
+    return path
+
+
+def report(folder, runs):
+    """Prints what differed and what failed; whether there was neither."""
+    differed, failed = differing(runs), failing(runs)
+    for name, words in differed.items():
+        print(f"steady: DIFFERED {name}: {', '.join(words)}; see {keep_logs(folder, name, runs)}")
+    for name in failed:
+        print(f"steady: FAILED each time: {name}; see {keep_logs(folder, name, runs)}")
+    same = len(set().union(*runs)) - len(differed)
+    print(f"steady: {len(runs)} runs, {same} tests with the same verdict, {len(differed)} differed")
+    return not differed and not failed
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="steady", description="Runs the tests several times and compares their verdicts."
+    )
+    parser.add_argument("-n", "--runs", type=int, default=5, help="how many runs (5)")
+    parser.add_argument("-l", "--load", type=int, default=2, help="busy processes beside them (2)")
+    parser.add_argument("-s", "--seed", type=int, help="of the first run's order (any)")
+    parser.add_argument("-o", "--folder", type=Path, default=FOLDER, help=f"logs ({FOLDER})")
+    parser.add_argument("pytest", nargs="*", help="arguments of pytest, behind a --")
+    arguments = parser.parse_args()
+    if arguments.runs < 1 or arguments.load < 0:
+        parser.error("expected at least 1 run and no negative load")
+    first = random.randrange(1_000_000) if arguments.seed is None else arguments.seed
+    folder = arguments.folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    runs, succeeded = [], True
+    with busy_processes(arguments.load):
+        for number in range(1, arguments.runs + 1):
+            seed, began = first + number - 1, time.monotonic()
+            told, status = run_tests(folder, number, seed, arguments.pytest)
+            succeeded &= status == 0
+            words = [verdict for verdict, _ in told.values()]
+            counts = ", ".join(f"{words.count(w)} {w}" for w in sorted(set(words)))
+            minutes = (time.monotonic() - began) / 60
+            print(
+                f"steady: run {number} of {arguments.runs}, seed {seed}: {counts}"
+                f" in {minutes:.1f} min, status {status}",
+                flush=True,
+            )
+            runs.append(told)
+    return 0 if report(folder, runs) and succeeded else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the runner adds to pytest: orders that can be made again, times, and `make test-steady`."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.runner.order import shuffle_modules
+
+REPOSITORY = Path(__file__).parents[2]
+STEADY = REPOSITORY / "tests" / "runner" / "steady.py"
+CONFTEST = """
+pytest_plugins = ["tests.runner.timing"]
+def pytest_addoption(parser):
+    parser.addoption("--shuffle")
+"""
+
+
+def items(modules, tests):
+    return [SimpleNamespace(path=m, name=t) for m in range(modules) for t in range(tests)]
+
+
+def test_a_seed_makes_the_same_order_again():
+    first, again, other = items(9, 3), items(9, 3), items(9, 3)
+    shuffle_modules(first, 7)
+    shuffle_modules(again, 7)
+    shuffle_modules(other, 8)
+    orders = [[(i.path, i.name) for i in made] for made in (first, again, other)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+
+
+def test_tests_of_a_module_keep_their_order():
+    shuffled = items(5, 4)
+    shuffle_modules(shuffled, 1)
+    assert [i.name for i in shuffled] == [0, 1, 2, 3] * 5
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(test file's text, *arguments of pytest): steady's exit status and output, of two runs."""
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "conftest.py").write_text(CONFTEST)
+
+    def make(text, *arguments):
+        (folder / "test_made.py").write_text(text)
+        logs = ["--runs=2", "--load=1", "--seed=3", f"--folder={tmp_path / 'logs'}"]
+        command = [sys.executable, STEADY, *logs, "--", "-c", "/dev/null", f"--rootdir={folder}"]
+        command += ["-o", f"pythonpath={REPOSITORY}", "-p", "no:cacheprovider", folder, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return make
+
+
+def test_runs_that_agree(run):
+    status, output = run("def test_it(): pass\n")
+    assert status == 0, output
+    assert "run 1 of 2, seed 3: 1 passed" in output
+    assert "2 runs, 1 tests with the same verdict, 0 differed" in output
+
+
+def test_a_test_that_differs_is_listed_with_its_log(run, tmp_path):
+    status, output = run(
+        "from pathlib import Path\n"
+        "def test_steady(): pass\n"
+        "def test_fickle():\n"
+        f"    seen = Path({str(tmp_path / 'seen')!r})\n"
+        "    assert not seen.exists(), 'the second time'\n"
+        "    seen.touch()\n"
+        "    print(seen)\n"
+    )
+    assert status == 1, output
+    assert "DIFFERED" in output and "test_fickle: passed, failure" in output
+    assert "1 tests with the same verdict, 1 differed" in output
+    (log,) = (tmp_path / "logs" / "differed").iterdir()
+    assert "the second time" in log.read_text()
+
+
+@pytest.mark.parametrize("text", ["def test_it(): assert 0\n", "import nowhere\n"])
+def test_what_fails_each_time_is_no_success(run, text):
+    status, output = run(text)
+    assert status == 1, output
+    assert "FAILED each time" in output
+
+
+def test_a_skip_that_comes_and_goes_differs(run, tmp_path):
+    status, output = run(
+        "import pytest\nfrom pathlib import Path\n"
+        f"SEEN = Path({str(tmp_path / 'seen')!r})\n"
+        "def test_it():\n"
+        "    if SEEN.exists(): pytest.skip('not again')\n"
+        "    SEEN.touch()\n"
+    )
+    assert status == 1, output
+    assert "test_it: passed, skipped" in output
+
+
+def test_wrong_command_lines(tmp_path):
+    for wrong in (["--runs=0"], ["--load=-1"], ["--what"]):
+        done = subprocess.run([sys.executable, STEADY, *wrong], capture_output=True, cwd=tmp_path)
+        assert done.returncode == 2, wrong
+
+
+def test_times_are_listed_by_test_and_by_part(run, tmp_path):
+    run("def test_slow(): sum(range(10**6))\ndef test_quick(): pass\n", "--times=1")
+    log = (tmp_path / "logs" / "run-1.log").read_text()
+    table = log.partition("slowest 1 tests")[2]
+    assert "test_slow" in table and "test_quick" not in table
+    assert "native         2 tests" in table
