@@ -33,23 +33,42 @@ demo: all module ## The main job on an emulated Xen host, with a table at the en
 demo-remote: all module ## Reading from another host: two emulated Xen hosts, RDMA and TCP
 	@$(PY) -m tools.demo.remote
 
+# Each tier says how long its builds took; pytest says the same of the tests (--times).
+timed = @tools/setup/timed.sh $(1) $(MAKE) --no-print-directory $(2)
+# The groups that take longest begin first (tests/conftest.py), whatever number of tests they have.
+RUN_TESTS = $(PYTEST) --dist loadgroup --no-loadscope-reorder
+
 .PHONY: test
-test: ## All tests but the slow ones; ends with "N passed"
-	@$(MAKE) --no-print-directory all module lint
-	@$(MAKE) --no-print-directory all VARIANT=asan
-	@$(MAKE) --no-print-directory fuzz-build
-	@$(PYTEST) -n 2 --dist loadgroup -m 'not slow' tests
+test: builds ## What CI runs: natively all, on emulated Xen each kind of thing once; ends with "N passed"
+	@$(RUN_TESTS) -n $(TEST_PROCESSES) -m 'not slow' --times 20 tests
+
+.PHONY: test-all
+test-all: builds ## All tests, also those of minutes to a quarter of an hour; about two hours
+	@$(RUN_TESTS) -n $(TEST_PROCESSES) --times 30 tests
+
+# Two processes emulate a host each; the others run what is native, and wait for much of the time.
+TEST_PROCESSES ?= 4
+N ?= 5
+LOAD ?= 2
+TESTS ?= tests
+.PHONY: test-steady
+test-steady: builds ## `make test` N times (5) beside LOAD busy processes (2), in other orders; lists what differed
+	@$(PY) -m tests.runner.steady --runs $(N) --load $(LOAD) $(if $(SEED),--seed $(SEED)) -- \
+		--dist loadgroup --no-loadscope-reorder -n $(TEST_PROCESSES) -m 'not slow' $(TESTS)
 
 .PHONY: check
 check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Hadoop)
 	@$(MAKE) --no-print-directory all lint
 	@$(MAKE) --no-print-directory all VARIANT=asan
 	@$(MAKE) --no-print-directory fuzz-build
-	@$(PYTEST) -q -n 6 --dist loadgroup -m 'not slow and not xen and not hadoop and not appliance and not fuzz' tests
+	@$(RUN_TESTS) -q -n 6 -m 'not slow and not xen and not hadoop and not appliance and not fuzz' tests
 
-.PHONY: test-slow
-test-slow: all module ## Tests of minutes to a quarter of an hour (libguestfs inside an emulated dom0)
-	@$(PYTEST) -m slow tests
+.PHONY: builds
+builds: # What the tests run
+	$(call timed,"release and module",all module)
+	$(call timed,lint,lint)
+	$(call timed,sanitized,all VARIANT=asan)
+	$(call timed,"fuzz targets",fuzz-build)
 
 .PHONY: lab
 lab: all module ## A shell in dom0 of an emulated Xen host
