@@ -8,8 +8,11 @@
 #include <dirent.h>
 #include <libgen.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -567,7 +570,7 @@ static void who_is_slow_is_not_waited_for(void **state)
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	c.fd = pair[0];
-	assert_int_equal(channel_limit(&c, SLOW_LIMIT_MS), 0);
+	channel_limit(&c, SLOW_LIMIT_MS);
 	assert_int_equal(pthread_create(&thread, NULL, read_slowly, &pair[1]), 0);
 	channel_begin(&c);
 	wire_put(&c.out, large, sizeof(large));
@@ -579,13 +582,97 @@ static void who_is_slow_is_not_waited_for(void **state)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	c.fd = pair[0];
-	assert_int_equal(channel_limit(&c, SLOW_LIMIT_MS), 0);
+	channel_limit(&c, SLOW_LIMIT_MS);
 	assert_int_equal(pthread_create(&thread, NULL, write_slowly, &pair[1]), 0);
 	assert_int_equal(channel_receive(&c, &header, &in, NULL), -ETIMEDOUT);
 	shutdown(pair[0], SHUT_RDWR);
 	pthread_join(thread, NULL);
 	channel_clear(&c);
 	close(pair[1]);
+}
+
+/* ---- signals ------------------------------------------------------------------------ */
+
+#define MANY_SIGNALS 100U
+
+struct signaller {
+	pthread_t thread, target;
+	int socket; /* shut down after many signals: then the limit did not hold */
+	atomic_bool over;
+};
+
+static atomic_uint signals_taken;
+
+static void take_signal(int number)
+{
+	(void)number;
+	signals_taken++;
+}
+
+/* The next one once the last was taken, so that whoever waits ran in between. */
+static void *send_signals(void *arg)
+{
+	struct signaller *s = arg;
+
+	for (unsigned sent = 1; !s->over && sent <= MANY_SIGNALS; sent++) {
+		pthread_kill(s->target, SIGURG);
+		while (!s->over && signals_taken < sent)
+			sched_yield();
+		usleep(SLOW_STEP_US);
+	}
+	if (!s->over)
+		shutdown(s->socket, SHUT_RDWR);
+	return NULL;
+}
+
+/* What waiting on a channel gives under signals, all of which come sooner than the limit. */
+static int under_signals(int (*wait)(struct channel *c))
+{
+	struct signaller s = {.target = pthread_self()};
+	struct channel c = {0};
+	int pair[2], r;
+
+	signals_taken = 0;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	c.fd = pair[0];
+	s.socket = pair[1];
+	channel_limit(&c, SLOW_LIMIT_MS);
+	assert_int_equal(pthread_create(&s.thread, NULL, send_signals, &s), 0);
+	r = wait(&c);
+	s.over = true;
+	pthread_join(s.thread, NULL);
+	channel_clear(&c);
+	close(pair[1]);
+	return r;
+}
+
+static int send_large(struct channel *c)
+{
+	static uint8_t large[LARGE];
+
+	channel_begin(c);
+	wire_put(&c->out, large, sizeof(large));
+	return channel_send(c, PARSER_LIST, 0, -1);
+}
+
+static int receive_nothing(struct channel *c)
+{
+	struct parser_header header;
+	struct wire_in in;
+
+	return channel_receive(c, &header, &in, NULL);
+}
+
+/* As queue_join() sends them to who waits for a parser. */
+static void signals_do_not_put_a_limit_off(void **state)
+{
+	struct sigaction action = {.sa_handler = take_signal}, old;
+
+	(void)state;
+	sigaction(SIGURG, &action, &old);
+	assert_int_equal(under_signals(receive_nothing), -ETIMEDOUT);
+	assert_int_equal(under_signals(send_large), -ETIMEDOUT);
+	sigaction(SIGURG, &old, NULL);
 }
 
 /* ---- all of it ---------------------------------------------------------------------- */
@@ -635,6 +722,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(everybody_is_answered),
 		cmocka_unit_test(ends_at_any_moment),
 		cmocka_unit_test(who_is_slow_is_not_waited_for),
+		cmocka_unit_test(signals_do_not_put_a_limit_off),
 		cmocka_unit_test(nothing_is_left),
 	};
 	const char *name = basename(argv[0]);

@@ -3,18 +3,56 @@
 #include "parser/channel.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define FIRST_BYTES (64U << 10)
 /* Longer messages are rare: their buffers are not kept. */
 #define KEPT_BYTES (1U << 20)
-/* Within one call the kernel waits for the limit whenever a piece of about this size finds no
- * room. */
-#define SENT_AT_ONCE (32U << 10)
+
+void channel_limit(struct channel *c, unsigned limit_ms)
+{
+	c->end = limit_ms ? clock_ms() + limit_ms : 0;
+}
+
+/*
+ * Waits until it can be read from or written to: 0, -ETIMEDOUT, or another negative errno.  A
+ * signal that comes meanwhile does not put the end off.  Who has no limit waits in the call
+ * itself: a parser may not poll().
+ */
+static int await(const struct channel *c, short events)
+{
+	struct pollfd fd = {c->fd, events, 0};
+
+	while (c->end) {
+		uint64_t now = clock_ms();
+		int n;
+
+		if (now >= c->end)
+			return -ETIMEDOUT;
+		n = poll(&fd, 1, (int)(c->end - now));
+		if (n > 0)
+			break;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+static int call_flags(const struct channel *c)
+{
+	return c->end ? MSG_DONTWAIT : 0;
+}
+
+static bool is_to_be_tried_again(int error)
+{
+	return error == EINTR || error == EAGAIN;
+}
 
 void channel_begin(struct channel *c)
 {
@@ -27,20 +65,6 @@ void channel_begin(struct channel *c)
 	c->out.length = 0;
 	c->out.failed = false;
 	wire_put(&c->out, &space, sizeof(space));
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-/* When what begins now has taken too long; each call waits for the limit at most. */
-static uint64_t end_of(const struct channel *c)
-{
-	return c->limit_ms ? now_ms() + c->limit_ms : UINT64_MAX;
 }
 
 static void attach(struct msghdr *m, char *space, size_t size, int fd)
@@ -60,30 +84,28 @@ static void attach(struct msghdr *m, char *space, size_t size, int fd)
 int channel_send(struct channel *c, uint32_t kind, int32_t result, int fd)
 {
 	struct parser_header header = {(uint32_t)(c->out.length - sizeof(header)), kind, result};
-	struct iovec part = {c->out.data, 0};
-	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+	struct iovec left = {c->out.data, c->out.length};
+	struct msghdr m = {.msg_iov = &left, .msg_iovlen = 1};
 	char space[CMSG_SPACE(sizeof(int))];
-	size_t left = c->out.length;
-	uint64_t end = end_of(c);
 
 	if (c->out.failed)
 		return -ENOMEM;
 	memcpy(c->out.data, &header, sizeof(header));
 	if (fd >= 0)
 		attach(&m, space, sizeof(space), fd);
-	while (left > 0) {
+	while (left.iov_len > 0) {
+		int r = await(c, POLLOUT);
 		ssize_t n;
 
-		part.iov_len = left < SENT_AT_ONCE ? left : SENT_AT_ONCE;
-		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
+		if (r < 0)
+			return r;
+		n = sendmsg(c->fd, &m, MSG_NOSIGNAL | call_flags(c));
+		if (n < 0 && is_to_be_tried_again(errno))
 			continue;
 		if (n < 0)
-			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		part.iov_base = (uint8_t *)part.iov_base + n;
-		left -= (size_t)n;
-		if (left > 0 && now_ms() > end)
-			return -ETIMEDOUT;
+			return -errno;
+		left.iov_base = (uint8_t *)left.iov_base + n;
+		left.iov_len -= (size_t)n;
 		m.msg_control = NULL;
 		m.msg_controllen = 0;
 	}
@@ -113,11 +135,15 @@ static ssize_t receive_some(struct channel *c, size_t got, int *ret_fd)
 		m.msg_control = control;
 		m.msg_controllen = sizeof(control);
 	}
-	do
-		n = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	do {
+		int r = await(c, POLLIN);
+
+		if (r < 0)
+			return r;
+		n = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC | call_flags(c));
+	} while (n < 0 && is_to_be_tried_again(errno));
 	if (n < 0)
-		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+		return -errno;
 	if (ret_fd && *ret_fd < 0)
 		*ret_fd = take_descriptor(&m);
 	return n == 0 ? -EPIPE : n;
@@ -146,10 +172,8 @@ static void drop_large_buffer(struct channel *c)
 	c->capacity = 0;
 }
 
-/* A byte now and then does not make it go on for ever. */
 static int receive_all(struct channel *c, struct parser_header *header, int *ret_fd)
 {
-	uint64_t end = end_of(c);
 	size_t got = 0, wanted = sizeof(*header);
 
 	while (got < wanted) {
@@ -164,29 +188,8 @@ static int receive_all(struct channel *c, struct parser_header *header, int *ret
 		if (header->length > WIRE_MAX_BYTES)
 			return -EBADMSG;
 		wanted = sizeof(*header) + header->length;
-		if (got < wanted && now_ms() > end)
-			return -ETIMEDOUT;
 	}
 	return got == wanted ? 0 : -EBADMSG;
-}
-
-static int set_limit(int fd, unsigned limit_ms)
-{
-	struct timeval t = {limit_ms / 1000, limit_ms % 1000 * 1000};
-
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) < 0)
-		return -errno;
-	return 0;
-}
-
-int channel_limit(struct channel *c, unsigned limit_ms)
-{
-	int r = c->limit_ms == limit_ms ? 0 : set_limit(c->fd, limit_ms);
-
-	if (r == 0)
-		c->limit_ms = limit_ms;
-	return r;
 }
 
 int channel_receive(struct channel *c, struct parser_header *ret, struct wire_in *ret_payload,

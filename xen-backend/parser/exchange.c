@@ -17,9 +17,8 @@ int parser_exchange(struct channel *c, const struct parser_question *q, unsigned
 		*ret_result = -ENOMEM;
 		return 0;
 	}
-	r = channel_limit(c, limit_ms);
-	if (r == 0)
-		r = channel_send(c, q->kind, 0, fd);
+	channel_limit(c, limit_ms);
+	r = channel_send(c, q->kind, 0, fd);
 	if (r == 0)
 		r = channel_receive(c, &header, &in, NULL);
 	if (r < 0)

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -71,14 +72,6 @@ struct parser {
 	char verdict[256];  /* why it is being killed; "": it is not */
 	char last_end[256]; /* why it ended last; "": it never did */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* Under the lock; false: the time has come. */
 static bool wait_until(struct parser *p, uint64_t ms)
@@ -337,10 +330,10 @@ static int await_ready(struct parser *p)
 	struct channel *c = &p->channels[0];
 	struct parser_header header;
 	struct wire_in in;
-	int r = channel_limit(c, START_MS);
+	int r;
 
-	if (r == 0)
-		r = channel_receive(c, &header, &in, NULL);
+	channel_limit(c, START_MS);
+	r = channel_receive(c, &header, &in, NULL);
 	if (r == 0 && (header.kind != PARSER_READY || header.result != 0 || header.length != 0))
 		r = -EBADMSG;
 	return r < 0 ? fail(p, r, "it did not get ready") : 0;
@@ -465,7 +458,7 @@ static void *keep(void *arg)
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
-		uint64_t start = now_ms(), end;
+		uint64_t start = clock_ms(), end;
 
 		p->state = STATE_STARTING;
 		p->verdict[0] = '\0';
@@ -475,7 +468,7 @@ static void *keep(void *arg)
 		if (p->stop)
 			break;
 		p->restarts++;
-		end = now_ms();
+		end = clock_ms();
 		if (end - start >= STABLE_MS)
 			rest = 0;
 		log_event(LOG_EVENT_PARSER_RESTARTED, LOG_LEVEL_WARN,
@@ -508,7 +501,7 @@ static struct channel *idle_channel(struct parser *p)
 
 static struct channel *take_channel(struct parser *p, bool patient, uint64_t *ret_incarnation)
 {
-	uint64_t end = now_ms() + (patient ? START_MS : PATIENCE_MS);
+	uint64_t end = clock_ms() + (patient ? START_MS : PATIENCE_MS);
 	struct channel *c = NULL;
 
 	pthread_mutex_lock(&p->lock);
