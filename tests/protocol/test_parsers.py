@@ -8,10 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.support.daemon import STORAGE, Daemon, Image, binary, open_block, open_status
-from tests.support.hdfs_dir import POOL
-from tests.support.localfront import OPEN, open_data, open_part, request
-from tests.support.waiting import eventually
+from tests.support.daemon import Daemon, Image, binary, open_block
 from tools.vreadd import stop_process
 
 NOBODY = 65534
@@ -145,29 +142,3 @@ def test_one_that_hangs_is_seen_in_the_status(daemon):
     (filesystem,) = datanode["filesystems"]
     assert filesystem["state"].startswith("unreadable: ")
     assert "did not answer in time" in daemon.log()
-
-
-def has_unread(pid):
-    """Whether a question has come that it has not read."""
-    inodes = {name.removeprefix("socket:[").removesuffix("]") for name in sockets(pid)}
-    listed = subprocess.run(["ss", "-xanH"], capture_output=True, text=True, check=True).stdout
-    # type, state, bytes not read, bytes not sent, its address and inode, the other end's
-    ends = [line.split() for line in listed.splitlines()]
-    return any(end[5] in inodes and int(end[2]) > 0 for end in ends)
-
-
-def test_who_hangs_up_on_a_parser_that_hangs_holds_up_nobody(image, daemon):
-    """The worker is waited for, and waits for the parser no longer than it would have anyway."""
-    block = image.blocks[0]
-    pid = parser_of(daemon)["pid"]
-    stop_process(pid)
-    data = open_data(POOL, [STORAGE])
-    with daemon.front() as front:
-        front.pool[: len(data)] = data
-        part = open_part(block.id, block.genstamp, len(data))
-        front.queues[0].push(request(OPEN, pool_pages=1, part=part))
-        eventually(lambda: has_unread(pid), what="the worker's question")
-    with daemon.front() as other:
-        assert parser_of(daemon)["last-end"] == "it did not answer in time"
-        assert open_status(other, block) == 0
-    assert daemon.stop() == 0

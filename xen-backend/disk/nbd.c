@@ -9,12 +9,14 @@
  * image is opened again.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/scratch.h"
@@ -48,11 +50,12 @@ struct nbd {
 	struct connection connection[CONNECTIONS];
 };
 
-static uint64_t now_ms(clockid_t clock)
+/* Of the clock that files' times are of. */
+static uint64_t wall_clock_ms(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
@@ -102,7 +105,7 @@ static int settle(struct image *img, struct source_identity *ret, char **ret_err
 					  strerror(-r));
 		written =
 			(uint64_t)ret->ctime.tv_sec * 1000 + (uint64_t)ret->ctime.tv_nsec / 1000000;
-		if (now_ms(CLOCK_REALTIME) > written + SETTLE_MS)
+		if (wall_clock_ms() > written + SETTLE_MS)
 			return 0;
 		sleep_ms(SETTLE_MS);
 	}
@@ -132,6 +135,25 @@ static bool has_its_name(struct image *img)
 
 /* ---- connecting --------------------------------------------------------------------- */
 
+/*
+ * Waits for something to happen, until the deadline at most; negative: it is gone.  nbd_poll() alone
+ * would begin its time anew after each signal, such as ring/queue.c sends to who is to end.
+ */
+static int await(const struct nbd_lib *lib, struct nbd_handle *h, uint64_t deadline)
+{
+	unsigned direction = lib->direction(h);
+	struct pollfd fd = {.fd = lib->fd(h)};
+	uint64_t now = clock_ms();
+
+	if (direction & LIBNBD_AIO_DIRECTION_READ)
+		fd.events |= POLLIN;
+	if (direction & LIBNBD_AIO_DIRECTION_WRITE)
+		fd.events |= POLLOUT;
+	if (fd.fd >= 0 && fd.events && now < deadline)
+		poll(&fd, 1, (int)(deadline - now));
+	return lib->poll(h, 0);
+}
+
 /* 1: connected; 0: not yet. */
 static int try_connect(struct nbd *n, struct connection *c, uint64_t deadline)
 {
@@ -141,8 +163,8 @@ static int try_connect(struct nbd *n, struct connection *c, uint64_t deadline)
 	if (!c->handle)
 		return -ENOMEM;
 	if (lib->connect_unix(c->handle, nbd_server_socket(n->server)) == 0)
-		while (lib->is_connecting(c->handle) == 1 && now_ms(CLOCK_MONOTONIC) < deadline)
-			if (lib->poll(c->handle, SETTLE_MS) < 0)
+		while (lib->is_connecting(c->handle) == 1 && clock_ms() < deadline)
+			if (await(lib, c->handle, deadline) < 0)
 				break;
 	if (lib->is_ready(c->handle) == 1)
 		return 1;
@@ -153,7 +175,7 @@ static int try_connect(struct nbd *n, struct connection *c, uint64_t deadline)
 
 static int connect_all(struct image *img, char **ret_error)
 {
-	uint64_t deadline = now_ms(CLOCK_MONOTONIC) + START_MS;
+	uint64_t deadline = clock_ms() + START_MS;
 	struct nbd *n = img->state;
 
 	for (unsigned i = 0; i < CONNECTIONS;) {
@@ -168,7 +190,7 @@ static int connect_all(struct image *img, char **ret_error)
 		if (!nbd_server_is_alive(n->server))
 			return error_text(ret_error, -EMEDIUMTYPE, "image %s: %s", image_path(img),
 					  nbd_server_said(n->server));
-		if (now_ms(CLOCK_MONOTONIC) >= deadline)
+		if (clock_ms() >= deadline)
 			return error_text(ret_error, -ETIMEDOUT,
 					  "image %s: qemu-nbd does not answer", image_path(img));
 		sleep_ms(SETTLE_MS / 4);
@@ -287,7 +309,7 @@ static int lose(struct image *img, struct connection *c, const char *why)
 static int read_piece(struct image *img, struct connection *c, uint64_t offset, void *buf,
 		      size_t length)
 {
-	uint64_t deadline = now_ms(CLOCK_MONOTONIC) + READ_MS, now;
+	uint64_t deadline = clock_ms() + READ_MS;
 	const struct nbd_lib *lib = ((struct nbd *)img->state)->lib;
 	int64_t cookie = lib->pread(c->handle, buf, length, offset, NBD_NULL_COMPLETION, 0);
 	int done;
@@ -295,10 +317,9 @@ static int read_piece(struct image *img, struct connection *c, uint64_t offset, 
 	if (cookie < 0)
 		return lose(img, c, "qemu-nbd has ended");
 	while ((done = lib->completed(c->handle, (uint64_t)cookie)) == 0) {
-		now = now_ms(CLOCK_MONOTONIC);
-		if (now >= deadline)
+		if (clock_ms() >= deadline)
 			return lose(img, c, "qemu-nbd does not answer");
-		if (lib->poll(c->handle, (int)(deadline - now)) < 0)
+		if (await(lib, c->handle, deadline) < 0)
 			return lose(img, c, "qemu-nbd has ended");
 	}
 	if (done > 0)

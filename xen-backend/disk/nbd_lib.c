@@ -24,6 +24,8 @@ static void load(void)
 		{"nbd_aio_connect_unix", offsetof(struct nbd_lib, connect_unix)},
 		{"nbd_aio_is_connecting", offsetof(struct nbd_lib, is_connecting)},
 		{"nbd_aio_is_ready", offsetof(struct nbd_lib, is_ready)},
+		{"nbd_aio_get_fd", offsetof(struct nbd_lib, fd)},
+		{"nbd_aio_get_direction", offsetof(struct nbd_lib, direction)},
 		{"nbd_poll", offsetof(struct nbd_lib, poll)},
 		{"nbd_get_size", offsetof(struct nbd_lib, get_size)},
 		{"nbd_get_block_size", offsetof(struct nbd_lib, get_block_size)},

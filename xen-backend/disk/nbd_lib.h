@@ -17,6 +17,8 @@ struct nbd_lib {
 	__typeof__(nbd_aio_connect_unix) *connect_unix;
 	__typeof__(nbd_aio_is_connecting) *is_connecting;
 	__typeof__(nbd_aio_is_ready) *is_ready;
+	__typeof__(nbd_aio_get_fd) *fd;
+	__typeof__(nbd_aio_get_direction) *direction;
 	__typeof__(nbd_poll) *poll;
 	__typeof__(nbd_get_size) *get_size;
 	__typeof__(nbd_get_block_size) *get_block_size;

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Clients that hang up while a worker of theirs waits for a process that hangs.
+
+vreadd sends such a worker signals until it ends.  It must end when what it waits for has had its
+time, as if nobody had hung up; everybody else is served again from then on at the latest.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.daemon import STORAGE, Daemon, Image, open_block, open_status
+from tests.support.hdfs_dir import POOL
+from tests.support.localfront import OPEN, READ, open_data, open_part, read_part, request
+from tests.support.waiting import eventually
+from tools.vreadd import stop_process
+
+
+@pytest.fixture
+def image(tmp_path):
+    return Image(tmp_path)
+
+
+def parser_of(daemon):
+    return daemon.status()["datanodes"][0]["parser"]
+
+
+def has_unread(pid):
+    """Whether a question has come that it has not read."""
+    files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    inodes = {f.removeprefix("socket:[").removesuffix("]") for f in files}
+    listed = subprocess.run(["ss", "-xanH"], capture_output=True, text=True, check=True).stdout
+    # Each: type, state, bytes not read, bytes not sent, its address and inode, the other end's.
+    ends = [line.split() for line in listed.splitlines()]
+    return any(end[5] in inodes and int(end[2]) > 0 for end in ends)
+
+
+def test_parser_hangs(tmp_path, image):
+    block = image.blocks[0]
+    daemon = Daemon(tmp_path, image)
+    try:
+        parser = parser_of(daemon)["pid"]
+        stop_process(parser)
+        with daemon.front() as front:
+            data = open_data(POOL, [STORAGE])
+            front.pool[: len(data)] = data
+            part = open_part(block.id, block.genstamp, len(data))
+            front.queues[0].push(request(OPEN, pool_pages=1, part=part))
+            eventually(lambda: has_unread(parser), what="the worker's question")
+        with daemon.front() as other:
+            assert parser_of(daemon)["last-end"] == "it did not answer in time"
+            assert open_status(other, block) == 0
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
+def server_of(daemon):
+    """The qemu-nbd of its only image."""
+    tasks = Path(f"/proc/{daemon.process.pid}/task").iterdir()
+    children = [pid for task in tasks for pid in (task / "children").read_text().split()]
+    (server,) = (p for p in children if Path(f"/proc/{p}/comm").read_text() == "qemu-nbd\n")
+    return int(server)
+
+
+def test_qemu_nbd_hangs(tmp_path, image):
+    raw, image.path = image.path, f"qemu-vmdk:{tmp_path / 'dn.vmdk'}"
+    command = ["qemu-img", "convert", "-O", "vmdk", raw, tmp_path / "dn.vmdk"]
+    subprocess.run(command, check=True)
+    daemon = Daemon(tmp_path, image)
+    try:
+        with daemon.front() as front:
+            handle = open_block(front, image.blocks[0])
+            server = server_of(daemon)
+            stop_process(server)
+            front.queues[0].push(
+                request(READ, pool_pages=1, handle=handle, part=read_part(0, 4096))
+            )
+            eventually(lambda: has_unread(server), what="the worker's read")
+        with daemon.front():
+            eventually(lambda: "qemu-nbd does not answer" in daemon.log())
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
