@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A clock that stands still until the test sets it forward.
+
+clock = Clock(tmp_path / "clock")
+daemon = Daemon(..., clock=clock)      # starts it with clock.environment
+clock.advance(10)                      # a limit of 10 s passes now
+clock.until(lambda: "again" in daemon.log())
+
+A program that is started with VREAD_CLOCK=FILE takes its time from that file
+(xen-backend/base/clock.h).  The file holds one unsigned 64-bit number in native byte order:
+milliseconds since the epoch.  One clock may be given to any number of programs.
+"""
+
+import ctypes
+import mmap
+import time
+
+from tests.support.waiting import PAUSE, eventually
+
+
+class Clock:
+    def __init__(self, path):
+        self.path = path
+        path.write_bytes(bytes(8))
+        with open(path, "r+b") as file:
+            self._value = ctypes.c_uint64.from_buffer(mmap.mmap(file.fileno(), 8))
+        self._value.value = time.time_ns() // 1_000_000
+
+    @property
+    def ms(self):
+        return self._value.value
+
+    @property
+    def environment(self):
+        """The variable of a program that is to go by this clock."""
+        return {"VREAD_CLOCK": str(self.path)}
+
+    def advance(self, seconds):
+        self._value.value += round(1000 * seconds)
+
+    def until(self, condition, step=PAUSE, **arguments):
+        """As eventually(), but time passes: `step` seconds with each question."""
+
+        def ask():
+            value = condition()
+            if not value:
+                self.advance(step)
+            return value
+
+        return eventually(ask, **arguments)
