@@ -2,6 +2,7 @@
 /* Asynchronous reads whose bytes stay where the backend put them. */
 #include <errno.h>
 
+#include "clock.h"
 #include "connection.h"
 
 int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *cookie)
@@ -78,7 +79,7 @@ int vread_reap(struct vread *v, struct vread_completion *completions, size_t cou
 	       unsigned timeout_ms)
 {
 	struct engine *e = &v->engine;
-	const uint64_t deadline = engine_deadline(timeout_ms);
+	const uint64_t deadline = vclock_deadline(timeout_ms);
 	struct request *request;
 	size_t n = 0;
 

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 #define DEFAULT_ENDPOINT "/dev/vread"
 #define DEFAULT_POOL_BYTES ((size_t)4 << 20)
 #define MIN_POOL_BYTES ((size_t)VREAD_MIN_POOL_PAGES * VREAD_PAGE_SIZE)
@@ -55,7 +57,8 @@ static int connect_transport(const char *endpoint, size_t pool_bytes, unsigned q
 	if (stat(endpoint, &st) < 0)
 		return -errno;
 	if (S_ISSOCK(st.st_mode))
-		return local_connect(endpoint, pool_bytes, queues, timeout_ms, ret);
+		return local_connect(endpoint, pool_bytes, queues, vclock_deadline(timeout_ms),
+				     ret);
 	if (!S_ISCHR(st.st_mode))
 		return -EINVAL;
 	fd = open(endpoint, O_RDWR | O_CLOEXEC);
@@ -177,7 +180,7 @@ int connection_execute(struct vread *v, struct op *op)
 
 	if (e->transport->ops->call)
 		return engine_call(e, op);
-	deadline = engine_deadline(v->timeout_ms);
+	deadline = vclock_deadline(v->timeout_ms);
 	engine_lock(e);
 	connection_drop_closing(v);
 	r = engine_take_wait(e, slice_bytes, deadline, &request);

@@ -16,9 +16,9 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "vread_ioctl.h"
 
 #define REAP_MAX 32U
@@ -105,42 +105,30 @@ static void device_flush(struct transport *t)
 	memmove(d->queued, d->queued + done, d->num_queued * sizeof(d->queued[0]));
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* A call that waits for its answer: signals neither end the wait nor prolong it. */
 static int waiting_control(struct device *d, unsigned long request, void *argument,
-			   uint32_t *timeout_ms)
+			   uint32_t *timeout_ms, uint64_t deadline)
 {
-	uint64_t deadline = now_ms() + *timeout_ms, now;
-
-	while (ioctl(d->fd, request, argument) < 0) {
-		if (errno != EINTR)
-			return -errno;
-		now = now_ms();
-		if (now >= deadline)
+	do {
+		*timeout_ms = vclock_ms_left(deadline);
+		if (!*timeout_ms)
 			return -ETIME;
-		*timeout_ms = (uint32_t)(deadline - now);
-	}
-	return 0;
+		if (ioctl(d->fd, request, argument) >= 0)
+			return 0;
+	} while (errno == EINTR);
+	return -errno;
 }
 
-static int call_open(struct device *d, struct op *op, unsigned timeout_ms)
+static int call_open(struct device *d, struct op *op, uint64_t deadline)
 {
 	struct vread_ioc_open open = {
 		.data = (uintptr_t)op->data,
 		.data_length = op->data_length,
-		.timeout_ms = timeout_ms,
 		.block_id = op->block_id,
 		.genstamp = op->genstamp,
 		.visible_length = op->visible_length,
 	};
-	int r = waiting_control(d, VREAD_IOC_OPEN, &open, &open.timeout_ms);
+	int r = waiting_control(d, VREAD_IOC_OPEN, &open, &open.timeout_ms, deadline);
 
 	op->handle = open.handle;
 	op->flags = open.flags;
@@ -149,10 +137,10 @@ static int call_open(struct device *d, struct op *op, unsigned timeout_ms)
 	return r;
 }
 
-static int call_stat(struct device *d, struct op *op, unsigned timeout_ms)
+static int call_stat(struct device *d, struct op *op, uint64_t deadline)
 {
-	struct vread_ioc_stat stat = {.handle = op->handle, .timeout_ms = timeout_ms};
-	int r = waiting_control(d, VREAD_IOC_STAT, &stat, &stat.timeout_ms);
+	struct vread_ioc_stat stat = {.handle = op->handle};
+	int r = waiting_control(d, VREAD_IOC_STAT, &stat, &stat.timeout_ms, deadline);
 
 	op->flags = stat.flags;
 	op->block_length = stat.length;
@@ -160,46 +148,44 @@ static int call_stat(struct device *d, struct op *op, unsigned timeout_ms)
 	return r;
 }
 
-static int call_publish(struct device *d, struct op *op, unsigned timeout_ms)
+static int call_publish(struct device *d, struct op *op, uint64_t deadline)
 {
 	struct vread_ioc_publish publish = {
 		.data = (uintptr_t)op->data,
 		.data_length = op->data_length,
-		.timeout_ms = timeout_ms,
 		.block_id = op->block_id,
 		.genstamp = op->genstamp,
 		.length = op->new_length,
 		.event = op->event,
 	};
-	int r = waiting_control(d, VREAD_IOC_PUBLISH, &publish, &publish.timeout_ms);
+	int r = waiting_control(d, VREAD_IOC_PUBLISH, &publish, &publish.timeout_ms, deadline);
 
 	return r == -ENOTTY ? -EOPNOTSUPP : r; /* a driver that does not know it yet */
 }
 
-static int call_keys(struct device *d, struct op *op, unsigned timeout_ms)
+static int call_keys(struct device *d, struct op *op, uint64_t deadline)
 {
 	struct vread_ioc_keys keys = {
 		.data = (uintptr_t)op->data,
 		.data_length = op->data_length,
-		.timeout_ms = timeout_ms,
 		.tokens = op->tokens,
 	};
-	int r = waiting_control(d, VREAD_IOC_KEYS, &keys, &keys.timeout_ms);
+	int r = waiting_control(d, VREAD_IOC_KEYS, &keys, &keys.timeout_ms, deadline);
 
 	return r == -ENOTTY ? -EOPNOTSUPP : r;
 }
 
-static int device_call(struct transport *t, struct op *op, unsigned timeout_ms)
+static int device_call(struct transport *t, struct op *op, uint64_t deadline)
 {
 	switch (op->kind) {
 	case VREAD_OP_OPEN:
-		return call_open(device(t), op, timeout_ms);
+		return call_open(device(t), op, deadline);
 	case VREAD_OP_PUBLISH:
-		return call_publish(device(t), op, timeout_ms);
+		return call_publish(device(t), op, deadline);
 	case VREAD_OP_KEYS:
-		return call_keys(device(t), op, timeout_ms);
+		return call_keys(device(t), op, deadline);
 	default:
-		return call_stat(device(t), op, timeout_ms);
+		return call_stat(device(t), op, deadline);
 	}
 }
 
@@ -273,21 +259,20 @@ static bool device_arm(struct transport *t)
 	return d->num_refused || (poll(&fd, 1, 0) > 0 && fd.revents & POLLIN);
 }
 
-static void device_wait(struct transport *t, int kick_fd, unsigned batch, int timeout_ms)
+static void device_wait(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline)
 {
 	struct device *d = device(t);
-	const struct timespec moment = {.tv_nsec = 1000000};
 	struct pollfd fds[] = {
 		{.fd = d->fd, .events = d->num_queued ? POLLIN | POLLOUT : POLLIN},
 		{.fd = kick_fd, .events = POLLIN},
 	};
 
 	(void)batch; /* the driver wakes us as it sees fit */
-	if (d->num_refused || poll(fds, 2, timeout_ms) <= 0)
+	if (d->num_refused || vclock_poll(fds, 2, deadline) <= 0)
 		return;
 	/* The backend went; what was in flight is about to be answered. */
 	if (fds[0].revents & (POLLERR | POLLHUP) && !(fds[0].revents & POLLIN))
-		nanosleep(&moment, NULL);
+		vclock_poll(&fds[1], 1, vclock_deadline(1));
 }
 
 static int device_watch(struct transport *t, int epoll_fd)

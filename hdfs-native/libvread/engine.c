@@ -3,45 +3,19 @@
 #include "engine.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
-#define REAP_MAX 32
+#include "clock.h"
 
-#define NS_PER_MS 1000000ULL
-#define NS_PER_S 1000000000ULL
+#define REAP_MAX 32
 
 /* Spinning pays when the answer comes within the price of two context
  * switches; what it may cost otherwise is bounded by SPIN_MAX_NS per sleep. */
 #define SPIN_MIN_NS 2000U
 #define SPIN_MAX_NS 50000U
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-uint64_t engine_deadline(unsigned timeout_ms)
-{
-	return now_ns() + timeout_ms * NS_PER_MS;
-}
-
-static int remaining_ms(uint64_t deadline)
-{
-	uint64_t now = now_ns(), ms;
-
-	if (now >= deadline)
-		return 0;
-	ms = (deadline - now + NS_PER_MS - 1) / NS_PER_MS;
-	return ms > INT_MAX ? INT_MAX : (int)ms;
-}
 
 int engine_init(struct engine *e, struct transport *transport, unsigned patience_ms,
 		bool (*reclaim)(struct engine *))
@@ -63,8 +37,6 @@ int engine_init(struct engine *e, struct transport *transport, unsigned patience
 	if (e->kick_fd < 0)
 		return -errno;
 	pthread_mutex_init(&e->lock, NULL);
-	pthread_condattr_init(&e->condattr);
-	pthread_condattr_setclock(&e->condattr, CLOCK_MONOTONIC);
 	return 0;
 }
 
@@ -76,7 +48,6 @@ void engine_destroy(struct engine *e, bool shared)
 		close(e->async_event_fd);
 	if (shared)
 		return; /* the lock may be held by a thread that is not in this process */
-	pthread_condattr_destroy(&e->condattr);
 	pthread_mutex_destroy(&e->lock);
 }
 
@@ -123,7 +94,7 @@ static void wake(struct engine *e)
 
 static void enter(struct engine *e, struct waiter *w)
 {
-	pthread_cond_init(&w->cond, &e->condattr);
+	pthread_cond_init(&w->cond, NULL);
 	w->next = &e->waiters;
 	w->prev = e->waiters.prev;
 	w->prev->next = w->next->prev = w;
@@ -144,13 +115,13 @@ static void leave(struct engine *e, struct waiter *w)
 static void await(struct engine *e)
 {
 	if (!e->awaited++)
-		e->heard_ns = now_ns();
+		e->heard_ns = vclock_now();
 }
 
 /* The end of a wait that is to end at `deadline`, or with the backend's silence. */
 static uint64_t give_up_at(const struct engine *e, uint64_t deadline)
 {
-	uint64_t silent = e->heard_ns + e->patience_ms * NS_PER_MS;
+	uint64_t silent = e->heard_ns + e->patience_ms * VCLOCK_NS_PER_MS;
 
 	return e->awaited && silent < deadline ? silent : deadline;
 }
@@ -252,7 +223,7 @@ static void reap_all(struct engine *e)
 	do {
 		n = e->transport->ops->reap(e->transport, done, REAP_MAX);
 		if (n > 0)
-			e->heard_ns = now_ns();
+			e->heard_ns = vclock_now();
 		for (int i = 0; i < n; i++)
 			complete(e, &e->requests[done[i].slot], &done[i]);
 	} while (n == REAP_MAX);
@@ -298,7 +269,7 @@ static bool spin(struct engine *e)
 
 	if (!t->ops->ready || !budget)
 		return false;
-	end = now_ns() + budget;
+	end = vclock_spinning() + budget;
 	do {
 		for (int i = 0; i < 32; i++) {
 			if (t->ops->ready(t)) {
@@ -307,7 +278,7 @@ static bool spin(struct engine *e)
 			}
 			relax();
 		}
-	} while (now_ns() < end);
+	} while (vclock_spinning() < end);
 	e->spin_ns = budget / 2 > SPIN_MIN_NS ? budget / 2 : SPIN_MIN_NS;
 	return false;
 }
@@ -325,7 +296,7 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 	e->leader_batch = batch;
 	engine_unlock(e);
 	if (!spin(e))
-		e->transport->ops->wait(e->transport, e->kick_fd, batch, remaining_ms(deadline));
+		e->transport->ops->wait(e->transport, e->kick_fd, batch, deadline);
 	engine_lock(e);
 	e->leader = NULL;
 	drain_fd(e->kick_fd);
@@ -334,14 +305,12 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 
 static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
 {
-	struct timespec until = {(time_t)(deadline / NS_PER_S), (long)(deadline % NS_PER_S)};
-
 	/* The leader is no longer alone: have it look again, and for each completion. */
 	if (e->leader_batch > 1) {
 		e->leader_batch = 1;
 		signal_fd(e->kick_fd);
 	}
-	pthread_cond_timedwait(&w->cond, &e->lock, &until);
+	vclock_cond_wait(&w->cond, &e->lock, deadline);
 }
 
 /* patient: until the deadline, however silent the backend is. */
@@ -358,7 +327,7 @@ static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline, bool 
 	while (!satisfied(e, w)) {
 		uint64_t end = patient ? deadline : give_up_at(e, deadline);
 
-		if (now_ns() >= end) {
+		if (vclock_now() >= end) {
 			r = -ETIME;
 			break;
 		}
@@ -474,19 +443,20 @@ void engine_flush(struct engine *e)
 
 int engine_call(struct engine *e, struct op *op)
 {
-	int left, r;
+	uint64_t deadline;
+	int r;
 
 	engine_lock(e);
 	if (e->awaited)
 		engine_poll(e); /* answers nobody has looked at are no silence */
 	await(e);
-	left = remaining_ms(give_up_at(e, UINT64_MAX));
+	deadline = give_up_at(e, UINT64_MAX);
 	engine_unlock(e);
-	r = left ? e->transport->ops->call(e->transport, op, (unsigned)left) : -ETIME;
+	r = e->transport->ops->call(e->transport, op, deadline);
 	engine_lock(e);
 	e->awaited--;
 	if (r != -ETIME)
-		e->heard_ns = now_ns();
+		e->heard_ns = vclock_now();
 	engine_unlock(e);
 	return r;
 }

@@ -60,7 +60,6 @@ struct waiter {
 struct engine {
 	struct transport *transport;
 	pthread_mutex_t lock;
-	pthread_condattr_t condattr;
 	struct waiter waiters; /* list head */
 	struct waiter *leader;
 	unsigned leader_batch; /* how many completions it sleeps for */
@@ -88,9 +87,6 @@ int engine_init(struct engine *e, struct transport *transport, unsigned patience
 		bool (*reclaim)(struct engine *));
 void engine_destroy(struct engine *e, bool shared);
 
-/* Deadlines are CLOCK_MONOTONIC nanoseconds. */
-uint64_t engine_deadline(unsigned timeout_ms);
-
 static inline void engine_lock(struct engine *e)
 {
 	pthread_mutex_lock(&e->lock);
@@ -103,7 +99,7 @@ static inline void engine_unlock(struct engine *e)
 /* Executes op through the transport's call(), and returns what that does.  Not locked. */
 int engine_call(struct engine *e, struct op *op);
 
-/* All that follow are called with the lock held. */
+/* All that follow are called with the lock held; for deadlines see clock.h. */
 
 /* Takes a slot and pages for `bytes`.  -EAGAIN if there is no room now,
  * -EINVAL if there never will be, -ENOTCONN. */

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "local_link.h"
 
 struct queue {
@@ -286,7 +287,7 @@ static bool peer_closed(struct local *l, short revents)
 				    (errno != EAGAIN && errno != EINTR));
 }
 
-static void local_wait(struct transport *t, int kick_fd, unsigned batch, int timeout_ms)
+static void local_wait(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline)
 {
 	struct local *l = local(t);
 	const unsigned queues = l->link.num_queues;
@@ -297,7 +298,7 @@ static void local_wait(struct transport *t, int kick_fd, unsigned batch, int tim
 
 	for (unsigned i = 0; i < queues; i++)
 		fds[2 + i] = (struct pollfd){.fd = l->link.response_event[i], .events = POLLIN};
-	if (ask_event(l, batch) || poll(fds, 2 + queues, timeout_ms) <= 0)
+	if (ask_event(l, batch) || vclock_poll(fds, 2 + queues, deadline) <= 0)
 		return;
 	if (peer_closed(l, fds[0].revents))
 		set_broken(l);
@@ -390,7 +391,7 @@ static int map_link(struct local *l)
 	return backend_alive(l) ? 0 : -EPROTO;
 }
 
-int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, unsigned timeout_ms,
+int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, uint64_t deadline,
 		  struct transport **ret)
 {
 	struct local *l = calloc(1, sizeof(*l));
@@ -402,7 +403,7 @@ int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, uns
 	l->base.slice_bytes = slice_bytes;
 	l->base.data_in_slice = true;
 	r = local_link_connect(path, (uint32_t)(slice_bytes / VREAD_PAGE_SIZE), num_queues,
-			       timeout_ms, &l->link);
+			       deadline, &l->link);
 	if (r) {
 		free(l);
 		return r;

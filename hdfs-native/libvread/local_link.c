@@ -7,16 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "vread-ring-user.h"
 
 #define MAX_FDS (2 + 2 * VREAD_MAX_QUEUES) /* pool, rings, two events per queue */
@@ -43,47 +40,9 @@ void local_link_close(struct local_link *link)
 	}
 }
 
-/* ---- time: signals neither end a wait nor prolong it ------------------------- */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static int wait_readable(int sock, int64_t deadline_ms)
-{
-	struct pollfd fd = {.fd = sock, .events = POLLIN};
-	int r;
-
-	do {
-		int64_t left = deadline_ms - now_ms();
-		r = poll(&fd, 1, left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left);
-	} while (r < 0 && errno == EINTR);
-	return r > 0 ? 0 : r < 0 ? -errno : -ETIME;
-}
-
-/* Blocks only while the backend's backlog is full, bounded by SO_SNDTIMEO. */
-static int connect_by(int sock, const struct sockaddr_un *address, int64_t deadline_ms)
-{
-	int r;
-
-	do
-		r = connect(sock, (const struct sockaddr *)address, sizeof(*address));
-	while (r < 0 && errno == EINTR && now_ms() < deadline_ms);
-	if (!r)
-		return 0;
-	if (errno == EINTR || errno == EAGAIN)
-		return -ETIME;
-	return errno == ECONNREFUSED ? -ENOTCONN : -errno;
-}
-
-static int open_socket(const char *path, unsigned timeout_ms, int64_t deadline_ms)
+static int open_socket(const char *path, uint64_t deadline)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct timeval timeout = {timeout_ms / 1000, (timeout_ms % 1000) * 1000};
 	int sock, r;
 
 	if (strlen(path) >= sizeof(address.sun_path))
@@ -92,13 +51,10 @@ static int open_socket(const char *path, unsigned timeout_ms, int64_t deadline_m
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return -errno;
-	if (setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0)
-		r = -errno;
-	else
-		r = connect_by(sock, &address, deadline_ms);
+	r = vclock_connect(sock, (const struct sockaddr *)&address, sizeof(address), deadline);
 	if (r) {
 		close(sock);
-		return r;
+		return r == -ECONNREFUSED ? -ENOTCONN : r;
 	}
 	return sock;
 }
@@ -213,17 +169,21 @@ static int check_fds(const struct local_link *link, uint32_t pool_pages)
 	return r;
 }
 
-static int handshake(struct local_link *link, uint32_t pool_pages, int64_t deadline_ms)
+static int handshake(struct local_link *link, uint32_t pool_pages, uint64_t deadline)
 {
+	struct pollfd answer = {.fd = link->sock, .events = POLLIN};
 	struct vread_local_welcome welcome;
 	int fds[MAX_FDS];
 	unsigned count;
 	int r;
 
 	memset(fds, -1, sizeof(fds));
-	r = send_hello(link, pool_pages) ?: wait_readable(link->sock, deadline_ms);
+	r = send_hello(link, pool_pages);
 	if (r)
 		return r;
+	r = vclock_poll(&answer, 1, deadline);
+	if (r <= 0)
+		return r < 0 ? -errno : -ETIME;
 	r = receive_welcome(link, &welcome, fds, &count);
 	take_fds(link, fds);
 	r = r ?: check_welcome(&welcome, link, pool_pages, count);
@@ -231,18 +191,17 @@ static int handshake(struct local_link *link, uint32_t pool_pages, int64_t deadl
 }
 
 int local_link_connect(const char *path, uint32_t pool_pages, unsigned num_queues,
-		       unsigned timeout_ms, struct local_link *ret)
+		       uint64_t deadline, struct local_link *ret)
 {
 	struct local_link link = {.pool = -1, .rings = -1, .num_queues = num_queues};
-	int64_t deadline_ms = now_ms() + timeout_ms;
-	int r = open_socket(path, timeout_ms, deadline_ms);
+	int r = open_socket(path, deadline);
 
 	if (r < 0)
 		return r;
 	link.sock = r;
 	memset(link.request_event, -1, sizeof(link.request_event));
 	memset(link.response_event, -1, sizeof(link.response_event));
-	r = handshake(&link, pool_pages, deadline_ms);
+	r = handshake(&link, pool_pages, deadline);
 	if (r) {
 		local_link_close(&link);
 		return r;

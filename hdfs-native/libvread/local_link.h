@@ -26,7 +26,7 @@ struct local_link {
 };
 
 int local_link_connect(const char *path, uint32_t pool_pages, unsigned num_queues,
-		       unsigned timeout_ms, struct local_link *ret);
+		       uint64_t deadline, struct local_link *ret);
 void local_link_close(struct local_link *link);
 
 #endif

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "clock.h"
 #include "connection.h"
 
 #define PIPELINE 16U /* pieces of one call in flight */
@@ -109,7 +110,7 @@ static int fill(struct pipeline *p)
 		if (p->in_flight)
 			r = engine_take(&v->engine, length, &request);
 		else
-			r = engine_take_wait(&v->engine, length, engine_deadline(v->timeout_ms),
+			r = engine_take_wait(&v->engine, length, vclock_deadline(v->timeout_ms),
 					     &request);
 		if (r)
 			break;
@@ -135,7 +136,7 @@ static int drain(struct pipeline *p)
 	struct request *request = piece->request;
 	struct vread_range *range = &p->ranges[piece->range];
 	int r = engine_wait(&v->engine, request, (p->in_flight + 1) / 2,
-			    engine_deadline(v->timeout_ms));
+			    vclock_deadline(v->timeout_ms));
 
 	if (r)
 		return r;

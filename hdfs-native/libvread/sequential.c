@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "connection.h"
 
 #define SMALLEST_CHUNK ((size_t)64 << 10)
@@ -151,7 +152,7 @@ static int fill(struct vread_file *f, size_t needed)
 		if (f->count)
 			r = engine_take(e, length, &request);
 		else
-			r = engine_take_wait(e, length, engine_deadline(f->v->timeout_ms),
+			r = engine_take_wait(e, length, vclock_deadline(f->v->timeout_ms),
 					     &request);
 		if (r)
 			break;
@@ -191,7 +192,7 @@ static ssize_t take(struct vread_file *f, size_t needed, vread_sink *sink, void 
 	int r = 0;
 
 	if (request->state == REQUEST_FLYING)
-		r = engine_wait(e, request, batch(f, needed), engine_deadline(f->v->timeout_ms));
+		r = engine_wait(e, request, batch(f, needed), vclock_deadline(f->v->timeout_ms));
 	if (r)
 		return r;
 	if (op->status < 0)

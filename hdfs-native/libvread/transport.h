@@ -70,7 +70,7 @@ struct transport_ops {
 	/* Hands what start() queued to the backend, with one notification at most. */
 	void (*flush)(struct transport *t);
 	/* Executes an OPEN, STAT, PUBLISH or KEYS without the lock held and waits for it.  NULL: use start(). */
-	int (*call)(struct transport *t, struct op *op, unsigned timeout_ms);
+	int (*call)(struct transport *t, struct op *op, uint64_t deadline);
 	/* Lets go of a handle without an answer.  NULL: use start(). */
 	void (*drop_handle)(struct transport *t, uint32_t handle);
 	/* Takes up to max completions.  -ENOTCONN once there are none left and the
@@ -82,7 +82,7 @@ struct transport_ops {
 	bool (*arm)(struct transport *t);
 	/* Sleeps until reap() may find `batch` completions (or fewer: it is a hint that saves
 	 * events), kick_fd is readable, or the time is up.  batch is at most what is in flight. */
-	void (*wait)(struct transport *t, int kick_fd, unsigned batch, int timeout_ms);
+	void (*wait)(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline);
 	/* Adds the descriptors that wake wait() to an epoll. */
 	int (*watch)(struct transport *t, int epoll_fd);
 	bool (*alive)(struct transport *t);
@@ -104,7 +104,7 @@ struct transport {
 
 /* slice_bytes: whole pages.  0, or negative errno. */
 int device_connect(int fd, size_t slice_bytes, struct transport **ret);
-int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, unsigned timeout_ms,
+int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, uint64_t deadline,
 		  struct transport **ret);
 
 #endif
