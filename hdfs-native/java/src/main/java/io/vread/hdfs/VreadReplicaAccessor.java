@@ -3,6 +3,7 @@ package io.vread.hdfs;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ReadOnlyBufferException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyException;
@@ -29,8 +30,12 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyExceptio
  * throws a plain IOException, and read(long, ByteBuffer), which both use, an
  * InvalidEncryptionKeyException: it is right in both. Before either is thrown the block is put on hold
  * ({@link HoldOff}) so that the next build answers null and the stock client goes on by TCP.
- * Nothing else is ever thrown: a ChecksumException would have the replica reported corrupt, and a
- * RuntimeException would reach the application.
+ * A ChecksumException is never thrown: the stock client would report the replica corrupt.
+ *
+ * <p>A RuntimeException passes through the stock client to the application, and no datanode is
+ * blamed. So it is thrown only for a mistake of the application, where a stock reader throws the same:
+ * the array is too small for the range (DFSInputStream lets a negative offset pass), or the buffer is
+ * read-only.
  *
  * <p>Readers of striped files are the exception: there a failed reader is a missing block. They go
  * on by a stock reader of their own ({@link InternalBlock}), whose exceptions are passed on.
@@ -98,7 +103,8 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   @Override
   public int read(long position, byte[] dst, int offset, int length) throws IOException {
     if (offset < 0 || length < 0 || length > dst.length - offset) {
-      throw new IOException("vread: " + length + " bytes at " + offset + " of " + dst.length);
+      throw new IndexOutOfBoundsException(
+          length + " bytes at " + offset + " of an array of " + dst.length);
     }
     int result = read(position, new Target.OfArray(dst, offset, length));
     if (failed(result)) {
@@ -109,6 +115,9 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   @Override
   public int read(long position, ByteBuffer dst) throws IOException {
+    if (dst.isReadOnly()) { // native code would write into it all the same
+      throw new ReadOnlyBufferException();
+    }
     int result = read(position, new Target.OfBuffer(dst));
     if (failed(result)) {
       throw new InvalidEncryptionKeyException(complaint(position, result));

@@ -7,12 +7,14 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotNull;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
 
 import io.vread.Settings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ReadOnlyBufferException;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -560,18 +562,35 @@ public class AccessorTest {
     reader(LENGTH).read(0, new byte[100], 0, 100);
   }
 
+  /** As with stock readers: not an IOException, for which the stock client blames a datanode. */
   @Test
-  public void badArgumentsAreIoExceptions() throws IOException {
+  public void arraysAndBuffersThatCannotTakeTheBytesAreTheCallersMistake() throws IOException {
     VreadReplicaAccessor reader = reader(LENGTH);
-    for (int[] range : new int[][] {{-1, 5}, {0, 11}, {11, 0}, {5, Integer.MAX_VALUE}, {0, -1}}) {
-      try {
-        reader.read(0, new byte[10], range[0], range[1]);
-        fail();
-      } catch (IOException e) {
-        assertSame(IOException.class, e.getClass());
-      }
+    byte[] dst = new byte[10];
+    int[][] ranges = {
+      {-1, 5}, {-1, 0}, {-5, 15}, {Integer.MIN_VALUE, 1}, {0, 11}, {11, 0}, {5, Integer.MAX_VALUE},
+      {0, -1}, {-1, -1}
+    };
+    for (int[] range : ranges) {
+      assertThrows(
+          range[1] + " bytes at " + range[0],
+          IndexOutOfBoundsException.class,
+          () -> reader.read(0, dst, range[0], range[1]));
     }
-    assertEquals(-1, reader.read(-1, new byte[10], 0, 10));
+    assertThrows(NullPointerException.class, () -> reader.read(0, null, 0, 1));
+    for (ByteBuffer buffer :
+        new ByteBuffer[] {ByteBuffer.allocate(LENGTH), ByteBuffer.allocateDirect(LENGTH)}) {
+      ByteBuffer readOnly = buffer.asReadOnlyBuffer();
+      assertThrows(ReadOnlyBufferException.class, () -> reader.read(0, readOnly));
+      assertEquals(0, readOnly.position());
+    }
+    assertEquals("nothing was read", 0, backend.reads + backend.preads);
+    assertEquals(-1, reader.read(-1, dst, 0, 10));
+    assertEquals(10, reader.read(0, dst, 0, 10));
+    assertArrayEquals(content(0, 10), dst);
+    assertEquals(0, reader.read(0, dst, 10, 0));
     reader.close();
+    assertNull(refusal());
+    assertEquals(0, statistics.failures());
   }
 }
