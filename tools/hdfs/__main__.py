@@ -81,6 +81,7 @@ def _up(arguments):
         replication=arguments.replication,
         live=arguments.live or arguments.vread,
         disk_mib=LIVE_MIB,
+        java_options=(),
     )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:

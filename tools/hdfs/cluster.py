@@ -27,6 +27,7 @@ from pathlib import Path
 from tools.hdfs import config, jvm
 from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path
 from tools.hdfs.block import blocks_in_report, fsck_query
+from tools.hdfs.class_archive import archived_class_path
 from tools.hdfs.datanode import MAIN as DATANODE
 from tools.hdfs.datanode import PORTS as DATANODE_PORTS
 from tools.hdfs.datanode import datanodes as make_datanodes
@@ -47,7 +48,7 @@ class HdfsCluster:
     before Hadoop's, for daemons and FsShell alike.  data_dirs: how many each datanode has.
     disk_mib, tables, file_system: sizes, partition tables (in turn) and file systems of a live
     cluster's images.
-    java_options: of the daemons' JVMs.
+    java_options: of all its JVMs; by default for short lives.
     """
 
     NAMENODE_PORTS = 2
@@ -67,7 +68,7 @@ class HdfsCluster:
         disk_mib=1024,
         tables=("gpt", "none"),
         file_system="ext4",
-        java_options=(),
+        java_options=jvm.SHORT_LIVED,
     ):
         if block_size <= 0 or block_size % 512:
             raise HdfsError(f"block size {block_size}: expected a multiple of 512 (the checksum's)")
@@ -106,7 +107,7 @@ class HdfsCluster:
         self.stop()
 
     def start(self):
-        lib = hadoop_class_path(self.version)
+        lib = self._jars()
         entries = [*self._extra_class_path, str(self.conf_dir), f"{lib}/*"]
         self._class_path = ":".join(entries)
         for directory in (self.conf_dir, self.logs):
@@ -124,6 +125,9 @@ class HdfsCluster:
         except BaseException:
             self.stop()
             raise
+
+    def _jars(self):
+        return archived_class_path(self.version)
 
     def _start_on(self, ports):
         self._ports = ports[: self.NAMENODE_PORTS]
@@ -215,7 +219,7 @@ class HdfsCluster:
 
     def _start_datanode(self, datanode):
         class_path = f"{datanode.conf_dir}:{self._class_path}"
-        command = self._java(DATANODE, class_path=class_path, options=self._java_options)
+        command = self._java(DATANODE, class_path=class_path)
         if self._mounts:
             command = [*self._mounts.enter, *command]
         datanode.start(command, self.logs / f"{datanode.name}.log")
@@ -238,13 +242,14 @@ class HdfsCluster:
         return self._class_path
 
     def _spawn(self, name, main, class_path=None):
-        command = self._java(main, class_path=class_path, options=self._java_options)
+        command = self._java(main, class_path=class_path)
         return jvm.Daemon(name, command, self.logs / f"{name}.log")
 
-    def _java(self, main, arguments=(), class_path=None, **options):
+    def _java(self, main, arguments=(), class_path=None, log_level="INFO"):
         return jvm.java_command(
-            class_path or self._class_path, main, arguments, heap_mib=self.heap_mib, **options
-        )
+            class_path or self._class_path, main, arguments, self.heap_mib, log_level,
+            self._java_options,
+        )  # fmt: skip
 
     # ---- facts ------------------------------------------------------------
 
@@ -325,8 +330,7 @@ class HdfsCluster:
     def fs(self, *arguments, stdin=None, stdout=subprocess.PIPE):
         """FsShell with these arguments, as `hdfs dfs` runs it; its standard output as bytes."""
         words = [str(argument) for argument in arguments]
-        quick = ["-XX:TieredStopAtLevel=1"]
-        command = self._java(FS_SHELL, words, log_level="ERROR", options=quick)
+        command = self._java(FS_SHELL, words, log_level="ERROR")
         what = " ".join(["hdfs dfs", *words])
         return jvm.run(command, what, stdin=stdin, stdout=stdout)
 

@@ -49,6 +49,9 @@ def datanode_properties(ports, data_dirs):
         "dfs.datanode.address": data,
         "dfs.datanode.http.address": http,
         "dfs.datanode.ipc.address": ipc,
+        # A DataNode is started together with its NameNode: it tries again soon, for ten seconds.
+        "ipc.client.connect.retry.interval": "100",
+        "ipc.client.connect.max.retries": "100",
     }
 
 
