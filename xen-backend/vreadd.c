@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "control/config.h"
@@ -116,6 +117,13 @@ int main(int argc, char **argv)
 
 	log_set_name("vreadd");
 	log_use_journal();
+	r = clock_start();
+	if (r < 0) {
+		log_error(CLOCK_VARIABLE "=%s: cannot take the time from that file: %s; expected a "
+					 "file of 8 bytes, or no such variable",
+			  getenv(CLOCK_VARIABLE), strerror(-r));
+		return EXIT_FAILURE;
+	}
 	config = load(&o);
 	if (!config)
 		return EXIT_FAILURE;

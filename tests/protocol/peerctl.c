@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "block/store.h"
 #include "control/config.h"
@@ -367,7 +368,7 @@ static void stop(void)
 int main(int argc, char **argv)
 {
 	static char line[16384];
-	struct config *config = argc > 1 ? load(argv[1]) : NULL;
+	struct config *config = clock_start() == 0 && argc > 1 ? load(argv[1]) : NULL;
 	const char *error;
 	int r;
 

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 atomic_bool trace_enabled;
 _Thread_local struct trace_record *trace_current;
@@ -14,15 +13,7 @@ _Thread_local struct trace_record *trace_current;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trace_record *records; /* TRACE_RECORDS, from the first trace_start() on */
 static uint64_t last;                /* sequence */
-static uint64_t until;               /* ns */
-
-uint64_t trace_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+static uint64_t until;               /* ms */
 
 int trace_start(unsigned seconds)
 {
@@ -33,7 +24,7 @@ int trace_start(unsigned seconds)
 	pthread_mutex_lock(&lock);
 	if (!records)
 		records = calloc(TRACE_RECORDS, sizeof(*records));
-	until = trace_clock() + seconds * 1000000000ULL;
+	until = clock_ms() + 1000ULL * seconds;
 	if (!records)
 		r = -ENOMEM;
 	else
@@ -47,9 +38,9 @@ void trace_keep(struct trace_record *record, const char *device, uint8_t operati
 	snprintf(record->device, sizeof(record->device), "%s", device);
 	record->operation = operation;
 	record->status = status;
-	record->ended = trace_clock();
+	record->ended = clock_measure_ns();
 	pthread_mutex_lock(&lock);
-	if (record->ended > until)
+	if (clock_ms() > until)
 		atomic_store_explicit(&trace_enabled, false, memory_order_relaxed);
 	record->sequence = ++last;
 	records[last % TRACE_RECORDS] = *record;

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 enum trace_stage {
 	TRACE_FIND,   /* of OPEN: the block's files and their checks */
 	TRACE_CACHE,  /* the verified cache, hit or not */
@@ -31,7 +33,7 @@ struct trace_record {
 	char device[32];
 	uint8_t operation; /* VREAD_OP_* */
 	int32_t status;
-	uint64_t begun, ended;        /* ns, monotonic: taken from the ring; put on it */
+	uint64_t begun, ended;        /* ns of clock_measure_ns(): taken from the ring; put on it */
 	uint64_t stage[TRACE_STAGES]; /* ns; they do not overlap */
 };
 
@@ -49,8 +51,6 @@ size_t trace_copy(uint64_t after, struct trace_record *records, size_t max);
 /* The sequence of the last record. */
 uint64_t trace_last(void);
 
-/* ns, monotonic. */
-uint64_t trace_clock(void);
 /* Keeps what was recorded, as having ended now. */
 void trace_keep(struct trace_record *record, const char *device, uint8_t operation, int32_t status);
 
@@ -59,7 +59,7 @@ static inline bool trace_begin(struct trace_record *record)
 {
 	if (!atomic_load_explicit(&trace_enabled, memory_order_relaxed))
 		return false;
-	*record = (struct trace_record){.begun = trace_clock()};
+	*record = (struct trace_record){.begun = clock_measure_ns()};
 	trace_current = record;
 	return true;
 }
@@ -72,14 +72,14 @@ static inline void trace_end(void)
 /* The beginning of a stage; 0: nothing is traced. */
 static inline uint64_t trace_mark(void)
 {
-	return trace_current ? trace_clock() : 0;
+	return trace_current ? clock_measure_ns() : 0;
 }
 
 /* The end of the stage that began at mark. */
 static inline void trace_stage(enum trace_stage stage, uint64_t mark)
 {
 	if (mark)
-		trace_current->stage[stage] += trace_clock() - mark;
+		trace_current->stage[stage] += clock_measure_ns() - mark;
 }
 
 #endif

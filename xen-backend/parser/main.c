@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
 #include "parser/serve.h"
@@ -77,6 +78,9 @@ int main(void)
 		return EXIT_FAILURE;
 	}
 	log = silence();
+	r = clock_start();
+	if (r < 0)
+		fail(log, "cannot take the time from the file that " CLOCK_VARIABLE " names", r);
 	r = sandbox_drop_rights(&what);
 	if (r < 0)
 		fail(log, what, r);

@@ -287,7 +287,7 @@ static void keep_trace(const struct dispatch *d, struct remote_request *request,
 {
 	struct trace_record *t = &request->trace;
 
-	t->stage[TRACE_REMOTE] = trace_clock() - t->begun - t->stage[TRACE_FIND];
+	t->stage[TRACE_REMOTE] = clock_measure_ns() - t->begun - t->stage[TRACE_FIND];
 	trace_keep(t, d->conn->name, response->operation, response->status);
 }
 

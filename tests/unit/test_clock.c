@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The clock of the daemon: waits end when their moment has come on it, be it the kernel's or a
+ * test's, or when what they wait for happens.
+ *
+ * Where a thread waits for a moment of the test's clock, it notes what that clock said when it woke.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/timer.h"
+#include "own_clock.h"
+
+#define LIMIT 10000U /* ms */
+#define SHORT 20U    /* ms */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+static int setup_own(void **state)
+{
+	(void)state;
+	own_clock_start();
+	return 0;
+}
+
+static int teardown_own(void **state)
+{
+	(void)state;
+	own_clock_end();
+	return 0;
+}
+
+/* ---- the kernel's time ------------------------------------------------------------ */
+
+static void test_the_kernels_time(void **state)
+{
+	uint64_t begun = clock_measure_ns(), until = clock_ms() + SHORT;
+	uint64_t file = clock_file_ms(), wall = clock_wall_ms();
+
+	(void)state;
+	assert_int_equal(clock_poll(NULL, 0, until), 0);
+	assert_true(clock_ms() >= until);
+	assert_true(clock_measure_ns() - begun > (SHORT - 1) * 1000000ULL);
+	assert_true(wall >= file);
+	assert_null(clock_setting());
+}
+
+static void test_waits_by_the_kernels_time(void **state)
+{
+	struct epoll_event e;
+	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	uint64_t until = clock_ms() + SHORT, expired;
+
+	(void)state;
+	assert_int_equal(clock_epoll(epoll, &e, until), 0);
+	assert_true(clock_ms() >= until);
+
+	until = clock_ms() + SHORT;
+	pthread_mutex_lock(&lock);
+	while (clock_wait(&cond, &lock, until))
+		;
+	pthread_mutex_unlock(&lock);
+	assert_true(clock_ms() >= until);
+
+	until = clock_ms() + SHORT;
+	assert_int_equal(clock_set_timerfd(timer, until), 0);
+	assert_int_equal(clock_poll(&(struct pollfd){.fd = timer, .events = POLLIN}, 1,
+				    CLOCK_NEVER),
+			 1);
+	assert_true(clock_ms() >= until);
+	assert_int_equal(read(timer, &expired, sizeof(expired)), sizeof(expired));
+	assert_int_equal(clock_set_timerfd(timer, CLOCK_NEVER), 0);
+	assert_int_equal(clock_slice(CLOCK_NEVER), -1);
+	assert_int_equal(clock_slice(0), 0);
+	assert_in_range(clock_slice(clock_ms() + 1000000), 1, 1000000);
+	close(timer);
+	close(epoll);
+}
+
+/* ---- a test's time ------------------------------------------------------------------ */
+
+static void test_the_time_stands_still(void **state)
+{
+	uint64_t now = clock_ms();
+
+	(void)state;
+	clock_rest_us(3000);
+	assert_int_equal(clock_ms(), now);
+	assert_int_equal(clock_wall_ms(), now);
+	own_clock_advance(LIMIT);
+	assert_int_equal(clock_ms(), now + LIMIT);
+	assert_int_equal(clock_wall_ms(), now + LIMIT);
+	assert_true(clock_file_ms() > now + LIMIT);
+}
+
+/* A thread that waits in one of these ways until the moment has come, and when that was. */
+struct waiter {
+	enum { BY_POLL, BY_EPOLL, BY_COND, BY_TIMERFD, WAYS } way;
+	int fd;
+	uint64_t until, woken;
+};
+
+static void wait_for_timerfd(int fd, uint64_t until)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint64_t expired;
+
+	clock_set_timerfd(fd, until);
+	while (clock_ms() < until)
+		if (clock_poll(&p, 1, CLOCK_NEVER) == 1 &&
+		    read(fd, &expired, sizeof(expired)) != sizeof(expired))
+			break;
+}
+
+static void *wait_for_moment(void *arg)
+{
+	struct waiter *w = arg;
+	struct epoll_event e;
+
+	switch (w->way) {
+	case BY_POLL:
+		clock_poll(NULL, 0, w->until);
+		break;
+	case BY_EPOLL:
+		clock_epoll(w->fd, &e, w->until);
+		break;
+	case BY_COND:
+		pthread_mutex_lock(&lock);
+		while (clock_wait(&cond, &lock, w->until))
+			;
+		pthread_mutex_unlock(&lock);
+		break;
+	default:
+		wait_for_timerfd(w->fd, w->until);
+	}
+	w->woken = clock_ms();
+	return NULL;
+}
+
+static void test_a_limit_passes_when_the_test_says_so(void **state)
+{
+	(void)state;
+	for (int way = 0; way < WAYS; way++) {
+		struct waiter w = {way, -1, clock_ms() + LIMIT, 0};
+		pthread_t thread;
+
+		if (way == BY_EPOLL)
+			w.fd = epoll_create1(0);
+		else if (way == BY_TIMERFD)
+			w.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+		assert_int_equal(pthread_create(&thread, NULL, wait_for_moment, &w), 0);
+		own_clock_advance(LIMIT - 1);
+		clock_rest_us(20000); /* if it woke too early, it has noted so by then */
+		own_clock_advance(1);
+		pthread_join(thread, NULL);
+		assert_int_equal(w.woken, w.until);
+		if (w.fd >= 0)
+			close(w.fd);
+	}
+}
+
+static void *signal_cond(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	pthread_cond_signal(&cond);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+static void test_what_happens_ends_a_wait_while_time_stands_still(void **state)
+{
+	int fd = eventfd(1, EFD_NONBLOCK), epoll = epoll_create1(0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(clock_poll(&p, 1, clock_ms() + LIMIT), 1);
+	assert_int_equal(p.revents, POLLIN);
+	assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e), 0);
+	memset(&e, 0, sizeof(e));
+	assert_int_equal(clock_epoll(epoll, &e, clock_ms() + LIMIT), 1);
+	assert_int_equal(e.data.fd, fd);
+
+	pthread_mutex_lock(&lock);
+	assert_int_equal(pthread_create(&thread, NULL, signal_cond, NULL), 0);
+	assert_true(clock_wait(&cond, &lock, clock_ms() + LIMIT));
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+	close(epoll);
+	close(fd);
+}
+
+/* ---- timers ---------------------------------------------------------------------------- */
+
+static unsigned called;
+
+static void on_time(void *timer)
+{
+	struct timer **t = timer;
+
+	called++;
+	*t = timer_free(*t);
+}
+
+/* Long enough for the loop to ask the clock a few times. */
+static void run_a_while(sd_event *event)
+{
+	for (int i = 0; i < 4; i++)
+		assert_true(sd_event_run(event, 8000) >= 0);
+}
+
+static void test_a_timer_goes_by_the_tests_time(void **state)
+{
+	struct timer *t = NULL;
+	sd_event *event;
+
+	(void)state;
+	called = 0;
+	assert_true(sd_event_new(&event) >= 0);
+	assert_int_equal(timer_start(&t, event, LIMIT, on_time, &t), 0);
+	run_a_while(event);
+	own_clock_advance(LIMIT - 1);
+	run_a_while(event);
+	assert_int_equal(called, 0);
+	assert_int_equal(timer_start(&t, event, LIMIT, on_time, &t), 0);
+	own_clock_advance(LIMIT - 1);
+	run_a_while(event);
+	assert_int_equal(called, 0);
+	own_clock_advance(1);
+	while (!called)
+		assert_true(sd_event_run(event, UINT64_MAX) >= 0);
+	assert_null(t);
+	run_a_while(event);
+	assert_int_equal(called, 1);
+	sd_event_unref(event);
+}
+
+static void test_a_timer_goes_by_the_kernels_time(void **state)
+{
+	uint64_t until = clock_ms() + SHORT;
+	struct timer *t = NULL;
+	sd_event *event;
+
+	(void)state;
+	called = 0;
+	assert_true(sd_event_new(&event) >= 0);
+	assert_int_equal(timer_start(&t, event, SHORT, on_time, &t), 0);
+	while (!called)
+		assert_true(sd_event_run(event, UINT64_MAX) >= 0);
+	assert_true(clock_ms() >= until);
+	assert_int_equal(timer_start(&t, event, LIMIT, on_time, &t), 0);
+	t = timer_free(t); /* it may be freed while it runs */
+	sd_event_unref(event);
+}
+
+/* ---- the file ---------------------------------------------------------------------------- */
+
+static void write_file(const char *path, const void *bytes, size_t length)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, length, f), length);
+	fclose(f);
+}
+
+static void test_the_time_is_what_the_file_says(void **state)
+{
+	char path[] = "/tmp/test-clock-XXXXXX", expected[64];
+	const uint64_t first = 12345678, then = first + LIMIT;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	snprintf(expected, sizeof(expected), "VREAD_CLOCK=%s", path);
+	setenv("VREAD_CLOCK", path, 1);
+	assert_int_equal(clock_start(), -ENODATA); /* it is empty */
+	write_file(path, &first, sizeof(first));
+	assert_int_equal(clock_start(), 0);
+	assert_string_equal(clock_setting(), expected);
+	assert_int_equal(clock_ms(), first);
+	assert_int_equal(pwrite(fd, &then, sizeof(then), 0), sizeof(then));
+	assert_int_equal(clock_ms(), then);
+	assert_int_equal(clock_wall_ms(), then);
+	clock_follow(NULL);
+	close(fd);
+	unlink(path);
+	assert_int_equal(clock_start(), -ENOENT);
+	unsetenv("VREAD_CLOCK");
+	assert_int_equal(clock_start(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_kernels_time),
+		cmocka_unit_test(test_waits_by_the_kernels_time),
+		cmocka_unit_test(test_a_timer_goes_by_the_kernels_time),
+		cmocka_unit_test_setup_teardown(test_the_time_stands_still, setup_own,
+						teardown_own),
+		cmocka_unit_test_setup_teardown(test_a_limit_passes_when_the_test_says_so,
+						setup_own, teardown_own),
+		cmocka_unit_test_setup_teardown(
+			test_what_happens_ends_a_wait_while_time_stands_still, setup_own,
+			teardown_own),
+		cmocka_unit_test_setup_teardown(test_a_timer_goes_by_the_tests_time, setup_own,
+						teardown_own),
+		cmocka_unit_test(test_the_time_is_what_the_file_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
