@@ -11,8 +11,8 @@
 #include <isa-l/crc.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "block/checksum.h"
 #include "block/crc_table.h"
@@ -53,18 +53,14 @@ static uint64_t trial(crc_function *crc, const uint8_t *data)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < TRIALS; i++) {
-		struct timespec a, b;
-		uint64_t ns;
+		uint64_t begun = clock_measure_ns(), ns;
 
-		clock_gettime(CLOCK_MONOTONIC, &a);
 		for (uint32_t at = 0; at < TRIAL_BYTES; at += TRIAL_CHUNK) {
 			volatile uint32_t sum = crc(data + at, TRIAL_CHUNK);
 
 			(void)sum;
 		}
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		ns = (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000U + (uint64_t)b.tv_nsec -
-		     (uint64_t)a.tv_nsec;
+		ns = clock_measure_ns() - begun;
 		if (ns < best)
 			best = ns;
 	}

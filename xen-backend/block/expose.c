@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Plain and streaming copies, and which of them; see expose.h. */
+#include "base/clock.h"
 #include "block/expose.h"
 
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -83,14 +83,6 @@ void expose_streaming(void *dst, const void *src, size_t length)
 }
 #endif
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
-}
-
 void expose(void *dst, const void *src, size_t length)
 {
 	static _Thread_local struct expose_pace pace;
@@ -102,12 +94,12 @@ void expose(void *dst, const void *src, size_t length)
 		return;
 	}
 	streams = expose_streams(&pace);
-	start = now_ns();
+	start = clock_measure_ns();
 	if (streams)
 		expose_streaming(dst, src, length);
 	else
 		memcpy(dst, src, length);
-	ns = (now_ns() - start) / (length / EXPOSE_UNIT);
+	ns = (clock_measure_ns() - start) / (length / EXPOSE_UNIT);
 	expose_note(&pace, streams,
 		    ns > UINT32_MAX / OUTLIER ? UINT32_MAX / OUTLIER : (unsigned)ns);
 }

@@ -4,18 +4,15 @@
  * block_hold(); see block.h, published.h and policy/tokens.h.
  */
 #include <errno.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "block/internal.h"
 #include "policy/policy.h"
 #include "vreadif.h"
 
 static time_t seconds(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec;
+	return (time_t)(clock_ms() / 1000);
 }
 
 /*

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "block/load.h"
 #include "block/usage.h"
@@ -29,14 +29,6 @@ struct refresher {
 	bool stop;
 	bool usage; /* to be asked for again */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- one look ------------------------------------------------------------- */
 
@@ -114,10 +106,10 @@ static void look(struct store_datanode *dn)
 
 int refresh_first(struct store_datanode *dn, char **ret_error)
 {
-	uint64_t start = now_ms();
+	uint64_t start = clock_ms();
 	int r = load_by_layout(dn, &dn->served, ret_error);
 
-	dn->looked = now_ms();
+	dn->looked = clock_ms();
 	dn->took = dn->looked - start;
 	if (r == 0 && dn->served->missing)
 		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN,
@@ -127,11 +119,11 @@ int refresh_first(struct store_datanode *dn, char **ret_error)
 
 void refresh_look(struct store_datanode *dn)
 {
-	uint64_t start = now_ms();
+	uint64_t start = clock_ms();
 
 	atomic_store(&dn->wanted, false);
 	look(dn);
-	dn->looked = now_ms();
+	dn->looked = clock_ms();
 	dn->took = dn->looked - start;
 	log_debug("datanode %s: looked into %s%s in %" PRIu64 " ms", dn->name, dn->images[0],
 		  dn->num_images > 1 ? " and others" : "", dn->took);
@@ -162,7 +154,7 @@ static struct store_datanode *first_due(struct block_store *s, uint64_t *ret_whe
 	struct roster *all = store_roster(s);
 	struct store_datanode *first = NULL;
 
-	*ret_when = now_ms() + SLOW_INTERVAL_MS;
+	*ret_when = clock_ms() + SLOW_INTERVAL_MS;
 	for (unsigned i = 0; i < all->count; i++) {
 		uint64_t when = due(all->datanode[i]);
 
@@ -180,9 +172,7 @@ static struct store_datanode *first_due(struct block_store *s, uint64_t *ret_whe
 /* Or a request or the end. */
 static void sleep_until(struct refresher *r, uint64_t ms)
 {
-	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
-
-	pthread_cond_timedwait(&r->wake, &r->lock, &t);
+	clock_wait(&r->wake, &r->lock, ms);
 }
 
 /* Opens those anew that are to be read in another way than they are. */
@@ -206,7 +196,7 @@ static void *run(void *arg)
 	while (!r->stop) {
 		uint64_t when;
 		struct store_datanode *dn = first_due(s, &when);
-		bool usage = r->usage, is_due = dn && when <= now_ms();
+		bool usage = r->usage, is_due = dn && when <= clock_ms();
 
 		if (!usage && !is_due) {
 			store_datanode_put(dn);
@@ -265,15 +255,11 @@ void refresh_usage(struct block_store *s)
 static struct refresher *refresher_new(void)
 {
 	struct refresher *r = calloc(1, sizeof(*r));
-	pthread_condattr_t clock;
 
 	if (!r)
 		return NULL;
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->wake, &clock);
-	pthread_condattr_destroy(&clock);
+	pthread_cond_init(&r->wake, NULL);
 	return r;
 }
 

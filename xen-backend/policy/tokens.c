@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "policy/token.h"
 
 struct pool {
@@ -115,15 +115,6 @@ int tokens_take(struct tokens *t, const char *pool_id, bool on, const struct tok
 	return err;
 }
 
-/* As Hadoop's Time.now(): both ends' clocks must agree, as a datanode's and a NameNode's must. */
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static bool is_required(const struct tokens *t, const struct pool *p)
 {
 	enum tokens_mode mode = atomic_load(&t->mode);
@@ -142,9 +133,10 @@ int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const 
 	pthread_rwlock_rdlock(&t->lock);
 	p = find(t, pool_id);
 	required = is_required(t, p);
+	/* As Hadoop's Time.now(): both ends' clocks must agree, as a datanode's and a NameNode's must. */
 	if (required)
 		verdict = token_judge(token, length, p ? &p->keys : &none, pool_id, block_id,
-				      now_ms());
+				      (int64_t)clock_wall_ms());
 	pthread_rwlock_unlock(&t->lock);
 	if (required)
 		atomic_fetch_add_explicit(&t->verdict[verdict], 1, memory_order_relaxed);
