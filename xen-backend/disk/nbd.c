@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -49,20 +48,6 @@ struct nbd {
 	pthread_cond_t idle;
 	struct connection connection[CONNECTIONS];
 };
-
-/* Of the clock that files' times are of. */
-static uint64_t wall_clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static void sleep_ms(unsigned ms)
-{
-	nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
-}
 
 /* ---- what may be opened ----------------------------------------------------------- */
 
@@ -105,9 +90,9 @@ static int settle(struct image *img, struct source_identity *ret, char **ret_err
 					  strerror(-r));
 		written =
 			(uint64_t)ret->ctime.tv_sec * 1000 + (uint64_t)ret->ctime.tv_nsec / 1000000;
-		if (wall_clock_ms() > written + SETTLE_MS)
+		if (clock_file_ms() > written + SETTLE_MS)
 			return 0;
-		sleep_ms(SETTLE_MS);
+		clock_rest_us(SETTLE_MS * 1000);
 	}
 	return error_text(ret_error, -EBUSY,
 			  "image %s is written to all the time, and a %s can only be read while "
@@ -143,14 +128,13 @@ static int await(const struct nbd_lib *lib, struct nbd_handle *h, uint64_t deadl
 {
 	unsigned direction = lib->direction(h);
 	struct pollfd fd = {.fd = lib->fd(h)};
-	uint64_t now = clock_ms();
 
 	if (direction & LIBNBD_AIO_DIRECTION_READ)
 		fd.events |= POLLIN;
 	if (direction & LIBNBD_AIO_DIRECTION_WRITE)
 		fd.events |= POLLOUT;
-	if (fd.fd >= 0 && fd.events && now < deadline)
-		poll(&fd, 1, (int)(deadline - now));
+	if (fd.fd >= 0 && fd.events)
+		clock_poll(&fd, 1, deadline);
 	return lib->poll(h, 0);
 }
 
@@ -193,7 +177,7 @@ static int connect_all(struct image *img, char **ret_error)
 		if (clock_ms() >= deadline)
 			return error_text(ret_error, -ETIMEDOUT,
 					  "image %s: qemu-nbd does not answer", image_path(img));
-		sleep_ms(SETTLE_MS / 4);
+		clock_rest_us(SETTLE_MS * 1000 / 4);
 	}
 	nbd_server_hide(n->server);
 	return 0;

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -177,11 +177,9 @@ void nbd_server_kill(struct nbd_server *s)
 
 static void end(struct nbd_server *s)
 {
-	struct timespec pause = {0, 2000000};
-
 	nbd_server_kill(s);
 	for (unsigned i = 0; i < END_MS / 2 && nbd_server_is_alive(s); i++)
-		nanosleep(&pause, NULL);
+		clock_rest_us(2000);
 	if (s->pid)
 		log_warn(PROGRAM " (process %d) cannot be ended: it waits for its disk",
 			 (int)s->pid);

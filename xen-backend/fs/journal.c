@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fs/change_map.h"
 #include "fs/fs_impl.h"
 #include "fs/journal.h"
@@ -316,7 +317,7 @@ int journal_refresh(struct journal *j, struct journal_mark *ret, struct fs_watch
 		if (idle_rounds == MAX_IDLE_ROUNDS)
 			return -EAGAIN;
 		if (idle_rounds > MAX_IDLE_ROUNDS / 8)
-			usleep(WRITER_US);
+			clock_rest_us(WRITER_US);
 		last = s.now;
 	}
 	return -EAGAIN;

@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fs/fs_impl.h"
 #include "fs/xfs_checkpoint.h"
 #include "fs/xfs_find_head.h"
@@ -59,10 +59,7 @@ static const char not_known[] =
 /* Seconds that only ever go on. */
 static time_t now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return (time_t)(clock_ms() / 1000);
 }
 
 struct xfs_log *xfs_log_new(void)
@@ -144,7 +141,7 @@ int xfs_log_super(struct fs *fs, uint8_t raw[XFS_SUPER_BYTES], struct xfs_super 
 	/* Its owner may be writing it. */
 	for (unsigned i = 0; i < WRITER_TRIES && r == -EIO; i++) {
 		if (i)
-			usleep(WRITER_US);
+			clock_rest_us(WRITER_US);
 		r = read_super(fs, sector, ret, ret_reason);
 	}
 	memcpy(raw, sector, XFS_SUPER_BYTES);
@@ -249,7 +246,7 @@ static int learn_one(struct xfs_log *l, struct fs *fs)
 
 	for (unsigned i = 0; i < WRITER_TRIES && found == -EAGAIN; i++) {
 		if (i)
-			usleep(WRITER_US);
+			clock_rest_us(WRITER_US);
 		found = xfs_record_read(fs, &l->now.super, l->next, l->record, &record);
 	}
 	if (found != XFS_FOUND_RECORD)
@@ -563,7 +560,7 @@ static int read_new(struct fs *fs, const struct xfs_super *s, const struct xfs_c
 		return -EIO;
 	for (unsigned i = 0; i < WRITER_TRIES && r == -EAGAIN; i++) {
 		if (i)
-			usleep(WRITER_US);
+			clock_rest_us(WRITER_US);
 		r = volume_read(fs->volume, offset, content->data, size);
 		if (r == 0)
 			r = lay_over(s, c->key, c, content->data);
