@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -76,9 +75,7 @@ struct parser {
 /* Under the lock; false: the time has come. */
 static bool wait_until(struct parser *p, uint64_t ms)
 {
-	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
-
-	return pthread_cond_timedwait(&p->changed, &p->lock, &t) != ETIMEDOUT;
+	return clock_wait(&p->changed, &p->lock, ms);
 }
 
 /* Under the lock. */
@@ -143,10 +140,11 @@ static void close_all(int fds[PARSER_CHANNELS])
 			close(fds[i]);
 }
 
-/* No environment, no descriptors but its own, no signal blocked. */
+/* No environment but a test's clock, no descriptors but its own, no signal blocked. */
 static int spawn(const char *program, const int theirs[PARSER_CHANNELS], pid_t *ret)
 {
-	char *const argv[] = {(char *)program, NULL}, *const env[] = {NULL};
+	char *const argv[] = {(char *)program, NULL}, *const env[] = {(char *)clock_setting(),
+								      NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
@@ -612,13 +610,8 @@ json_t *parser_status(struct parser *p)
 
 static void init_lock(struct parser *p)
 {
-	pthread_condattr_t clock;
-
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->changed, &clock);
-	pthread_condattr_destroy(&clock);
+	pthread_cond_init(&p->changed, NULL);
 }
 
 static void release(struct parser *p)
