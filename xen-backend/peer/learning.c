@@ -14,12 +14,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/timer.h"
 #include "vreadif.h"
 
-#define LEARN_STEP (100 * 1000ULL)     /* us between peers asked what they have ... */
-#define LEARN_PAUSE (300000 * 1000ULL) /* ... and between rounds */
-#define WANTED_AT_ONCE 8U              /* peers a read that wants something may have asked ... */
-#define WANTED_PAUSE 100U              /* ... and ms until the next read may */
+#define LEARN_STEP 100U     /* ms between peers asked what they have ... */
+#define LEARN_PAUSE 300000U /* ... and between rounds */
+#define WANTED_AT_ONCE 8U   /* peers a read that wants something may have asked ... */
+#define WANTED_PAUSE 100U   /* ... and ms until the next read may */
 
 /* Whether it is one of the names or patterns separated by spaces. */
 static bool matches(const void *all, const char *name)
@@ -78,9 +79,9 @@ void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 }
 
 /* The next peer that may announce something is connected to; those that may not are left alone. */
-static int on_learn(sd_event_source *source, uint64_t usec, void *userdata)
+static void on_learn(void *peers)
 {
-	struct peers *p = userdata;
+	struct peers *p = peers;
 	uint64_t pause = LEARN_STEP;
 
 	while (p->learn_next < p->num_peers && !p->peers[p->learn_next]->may_announce)
@@ -91,27 +92,15 @@ static int on_learn(sd_event_source *source, uint64_t usec, void *userdata)
 		p->learn_next = 0;
 		pause = LEARN_PAUSE;
 	}
-	if (sd_event_source_set_time(source, usec + pause) < 0)
-		return 0;
-	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	timer_start(&p->learn, p->event, pause, on_learn, p);
 }
 
 int peers_learn(struct peers *p)
 {
-	int r;
-
 	p->learn_next = 0;
 	if (!p->event || !p->num_peers)
 		return 0;
-	if (!p->learn) {
-		r = sd_event_add_time_relative(p->event, &p->learn, CLOCK_MONOTONIC, LEARN_STEP, 0,
-					       on_learn, p);
-		return r < 0 ? r : 0;
-	}
-	r = sd_event_source_set_time_relative(p->learn, LEARN_STEP);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(p->learn, SD_EVENT_ONESHOT);
-	return r < 0 ? r : 0;
+	return timer_start(&p->learn, p->event, LEARN_STEP, on_learn, p);
 }
 
 static bool may_be_asked(const struct peer *peer)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/timer.h"
 #include "peer/answering/server.h"
 #include "peer/rdma/rdma.h"
 #include "peer/wire/tls.h"
@@ -81,7 +82,7 @@ void peers_free(struct peers *p)
 {
 	if (!p)
 		return;
-	sd_event_source_disable_unref(p->learn);
+	timer_free(p->learn);
 	peer_server_stop(p->server);
 	for (size_t i = 0; i < p->num_peers; i++)
 		peer_free(p->peers[i]);

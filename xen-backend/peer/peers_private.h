@@ -55,7 +55,7 @@ struct peers {
 	uint64_t configuration;     /* how many there were */
 	struct peer_server *server; /* NULL: nobody is answered */
 	sd_event *event;            /* NULL: nothing is learnt but what somebody wants */
-	sd_event_source *learn;
+	struct timer *learn;
 	size_t learn_next;
 	_Atomic uint64_t learn_wanted; /* ms: not before this ... */
 	_Atomic size_t wanted_next; /* ... are those from here on asked, because a read wants it */

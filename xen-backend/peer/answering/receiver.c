@@ -209,7 +209,8 @@ void *server_receive(void *arg)
 
 	while (!stopping) {
 		struct epoll_event e;
-		int n = epoll_wait(s->epoll, &e, 1, TICK); /* one: on_conn() may end others */
+		int n = clock_epoll(s->epoll, &e,
+				    ticked + TICK); /* one: on_conn() may end others */
 
 		if (n > 0 && e.data.ptr == &s->listener)
 			on_accept(s);

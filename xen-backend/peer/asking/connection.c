@@ -37,11 +37,11 @@ __attribute__((format(printf, 3, 4))) int link_failed(struct link *l, int error,
 /* Waits for the connection's descriptors or to be woken: 0, or -ECANCELED: the link is freed. */
 int link_wait_ready(struct link *l, struct pollfd *fds, unsigned num_fds, uint64_t until)
 {
-	uint64_t now = clock_ms(), woken;
+	uint64_t woken;
 	bool stopping;
 
 	fds[num_fds] = (struct pollfd){.fd = l->wake, .events = POLLIN};
-	poll(fds, num_fds + 1, until > now ? (int)(until - now) : 0);
+	clock_poll(fds, num_fds + 1, until);
 	if (fds[num_fds].revents && read(l->wake, &woken, sizeof(woken)) < 0 && errno != EAGAIN)
 		return link_failed(l, -errno, "eventfd: %s", strerror(errno));
 	pthread_mutex_lock(&l->lock);

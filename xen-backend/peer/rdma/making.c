@@ -109,16 +109,10 @@ static int dial(struct rdma_transport *t)
 
 static int set_timer(struct rdma_transport *t)
 {
-	uint64_t next = rdma_dial_next(&t->dial, clock_ms());
-	struct itimerspec at = {0};
-
-	if (next != UINT64_MAX)
-		at.it_value =
-			(struct timespec){(time_t)(next / 1000), (long)(next % 1000) * 1000000 + 1};
 	/* What has expired is forgotten with this, too. */
-	return timerfd_settime(t->timer, TFD_TIMER_ABSTIME, &at, NULL) < 0
-		       ? rdma_transport_failed(t, -errno, strerror(errno))
-		       : 0;
+	int r = clock_set_timerfd(t->timer, rdma_dial_next(&t->dial, clock_ms()));
+
+	return r ? rdma_transport_failed(t, r, strerror(-r)) : 0;
 }
 
 static int advance_dial(struct rdma_transport *t)

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* What goes out is collected, since calls of the kernel, packets and wakeups cost more than copying it
  * once more: a record is 16 KiB. */
@@ -25,6 +26,11 @@ struct tls {
 	short wants;
 	char error[160];
 };
+
+static time_t wall_time(void)
+{
+	return (time_t)(clock_wall_ms() / 1000);
+}
 
 /* Both belong to the connection from here on. */
 static bool join(SSL *ssl, int fd)
@@ -62,6 +68,7 @@ struct tls *tls_new(struct tls_context *c, int fd, const char *name)
 		close(fd);
 		return NULL;
 	}
+	X509_VERIFY_PARAM_set_time(SSL_get0_param(t->ssl), wall_time());
 	if (!name) {
 		SSL_set_accept_state(t->ssl);
 		return t;
@@ -177,6 +184,14 @@ bool tls_is_named(const struct tls *t, const char *name)
 	return tls_certificate_is_for(SSL_get0_peer_certificate(t->ssl), name);
 }
 
+static int verify(struct tls *t, X509_STORE_CTX *v)
+{
+	X509_STORE_CTX_set_time(v, 0, wall_time());
+	if (X509_verify_cert(v) == 1)
+		return 0;
+	return failed(t, -EACCES, X509_verify_cert_error_string(X509_STORE_CTX_get_error(v)));
+}
+
 /* As in the handshake, by what is known now. */
 static int judge_peer(struct tls *t, SSL_CTX *now)
 {
@@ -189,10 +204,8 @@ static int judge_peer(struct tls *t, SSL_CTX *now)
 				SSL_get_peer_cert_chain(t->ssl)) != 1 ||
 	    X509_STORE_CTX_set_default(v, SSL_is_server(t->ssl) ? "ssl_client" : "ssl_server") != 1)
 		r = failed(t, -ENOMEM, "out of memory");
-	else if (X509_verify_cert(v) == 1)
-		r = 0;
 	else
-		r = failed(t, -EACCES, X509_verify_cert_error_string(X509_STORE_CTX_get_error(v)));
+		r = verify(t, v);
 	X509_STORE_CTX_free(v);
 	return r;
 }
@@ -203,7 +216,7 @@ int tls_recheck(struct tls *t)
 	SSL_CTX *now = tls_context_get(t->context, &generation);
 	int r = 0;
 
-	if (generation != t->generation || time(NULL) >= t->expires)
+	if (generation != t->generation || wall_time() >= t->expires)
 		r = judge_peer(t, now);
 	t->generation = generation;
 	SSL_CTX_free(now);

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define TRIAL_BYTES (16 << 10) /* of a record */
@@ -43,15 +43,11 @@ static uint64_t trial(const EVP_CIPHER *cipher)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; ctx && i < TRIALS; i++) {
-		struct timespec a, b;
-		uint64_t ns;
+		uint64_t begun = clock_measure_ns(), ns;
 
-		clock_gettime(CLOCK_MONOTONIC, &a);
 		if (!seal(ctx, cipher, bytes))
 			break;
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		ns = (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000U + (uint64_t)b.tv_nsec -
-		     (uint64_t)a.tv_nsec;
+		ns = clock_measure_ns() - begun;
 		if (ns < best)
 			best = ns;
 	}
