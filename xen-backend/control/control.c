@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/timer.h"
 #include "base/unix_listen.h"
 #include "control/tracing.h"
 
@@ -25,7 +26,8 @@
 struct client {
 	struct control *control;
 	int fd;
-	sd_event_source *io, *timer;
+	sd_event_source *io;
+	struct timer *timer;
 	char request[CONTROL_MAX_REQUEST];
 	size_t request_length;
 	char *reply; /* NULL while reading */
@@ -48,7 +50,7 @@ static void client_free(struct client *c)
 		if (c->control->clients[i] == c)
 			c->control->clients[i] = NULL;
 	sd_event_source_disable_unref(c->io);
-	sd_event_source_disable_unref(c->timer);
+	timer_free(c->timer);
 	close(c->fd);
 	free(c->reply);
 	free(c);
@@ -162,11 +164,9 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *use
 	return 0;
 }
 
-static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
+static void on_timeout(void *client)
 {
-	(void)source, (void)usec;
-	client_free(userdata);
-	return 0;
+	client_free(client);
 }
 
 static int client_start(struct client *c)
@@ -176,8 +176,7 @@ static int client_start(struct client *c)
 
 	if (r < 0)
 		return r;
-	return sd_event_add_time_relative(event, &c->timer, CLOCK_MONOTONIC,
-					  CLIENT_SECONDS * 1000000ULL, 0, on_timeout, c);
+	return timer_start(&c->timer, event, 1000ULL * CLIENT_SECONDS, on_timeout, c);
 }
 
 static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)

@@ -14,14 +14,15 @@
 #include "control/daemon.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -61,10 +62,7 @@ struct daemon {
 
 static time_t now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return (time_t)(clock_ms() / 1000);
 }
 
 static json_t *ports_status(const struct daemon *d)
@@ -181,13 +179,10 @@ static json_t *apply(struct daemon *d, struct config *c)
 static json_t *reload(void *ctx)
 {
 	struct daemon *d = ctx;
-	struct timespec t;
 	struct config *c;
 	json_t *problems = NULL;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
-		   (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_measure_ns() / 1000);
 	json_decref(d->last_reload);
 	d->reload_time = now();
 	d->last_reload =

@@ -24,14 +24,15 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/trace.h"
 #include "ring/remote.h"
 
 #define SPURIOUS_FREE 16 /* events without a request in a row before slowing down */
 #define SPURIOUS_DELAY_MS 2
+#define SIGNAL_PAUSE_MS 50 /* for a worker to see that it is to end */
 
 struct queue {
 	struct queue_shared *shared;
@@ -59,7 +60,7 @@ static void broken(struct queue *q, const char *reason)
 /* Polls these up to timeout_ms (-1: for ever); false: halted. */
 static bool wait_for(struct queue *q, struct pollfd *fds, unsigned count, int timeout_ms)
 {
-	while (poll(fds, count, timeout_ms) < 0) {
+	while (clock_rest_poll(fds, count, timeout_ms) < 0) {
 		if (errno == EINTR)
 			continue;
 		log_error("%s: queue %u: poll: %m", q->conn->name, q->index);
@@ -290,17 +291,9 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
  */
 void queue_join(struct queue *q)
 {
-	struct timespec until;
-
-	do {
+	do
 		pthread_kill(q->thread, SIGURG);
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += 50000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-	} while (sem_clockwait(&q->ended, CLOCK_MONOTONIC, &until) && errno != EINVAL);
+	while (!clock_rest_sem(&q->ended, SIGNAL_PAUSE_MS));
 	pthread_join(q->thread, NULL);
 	queue_free(q);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/timer.h"
 #include "policy/policy.h"
 #include "port/local/hello.h"
 
@@ -154,7 +155,7 @@ static int begin_session(struct local_conn *c, const char **ret_reason)
 	}
 	port->num_waiting--;
 	port->num_connected++;
-	c->deadline = sd_event_source_disable_unref(c->deadline);
+	c->deadline = timer_free(c->deadline);
 	return 0;
 }
 
@@ -206,16 +207,14 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *u
 	return 0;
 }
 
-static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
+static void on_deadline(void *conn)
 {
-	struct local_conn *c = userdata;
+	struct local_conn *c = conn;
 
-	(void)source, (void)usec;
 	log_warn("%s (pid %d): closed: no hello within %d s", c->conn.name, (int)c->pid,
 		 HELLO_SECONDS);
 	c->port->num_refused++;
 	local_conn_end(c);
-	return 0;
 }
 
 static int watch_socket(struct local_conn *c)
@@ -225,8 +224,7 @@ static int watch_socket(struct local_conn *c)
 
 	if (r < 0)
 		return r;
-	return sd_event_add_time_relative(event, &c->deadline, CLOCK_MONOTONIC,
-					  HELLO_SECONDS * 1000000ULL, 0, on_deadline, c);
+	return timer_start(&c->deadline, event, 1000ULL * HELLO_SECONDS, on_deadline, c);
 }
 
 void local_conn_start(struct local_port *port, int fd)
@@ -273,7 +271,7 @@ void local_conn_end(struct local_conn *c)
 
 	forget(c);
 	sd_event_source_disable_unref(c->io);
-	sd_event_source_disable_unref(c->deadline);
+	timer_free(c->deadline);
 	if (c->session) {
 		port->events.disconnected(port->events.ctx, c->session);
 		port->num_connected--;

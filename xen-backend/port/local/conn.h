@@ -16,7 +16,8 @@ struct local_conn {
 	struct local_port *port;
 	struct local_conn *next;
 	int fd;
-	sd_event_source *io, *deadline;
+	sd_event_source *io;
+	struct timer *deadline;
 	pid_t pid;
 	uid_t uid;
 	uint32_t pages; /* taken of the port's total; 0 before the hello */

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/number.h"
+#include "base/timer.h"
 #include "port/xen/connect.h"
 #include "port/xen/store.h"
 #include "vread-nodes.h"
@@ -21,7 +22,7 @@
 
 /* A frontend at fault is not looked at again for so long: it cannot make us map
  * and log as fast as it can write. */
-#define REFUSED_USEC 1000000ULL
+#define REFUSED_MS 1000U
 
 /* Nodes of one device at one moment. */
 struct view {
@@ -129,15 +130,13 @@ static void to_closed(struct xen_device *d)
 	set_state(d, XenbusStateClosed);
 }
 
-static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
+static void on_retry(void *device)
 {
-	struct xen_device *d = userdata;
+	struct xen_device *d = device;
 
-	(void)source, (void)usec;
-	d->retry = sd_event_source_disable_unref(d->retry);
+	d->retry = timer_free(d->retry);
 	d->dirty = true;
 	xen_port_update(d->port);
-	return 0;
 }
 
 static void refuse(struct xen_device *d, int err, const char *text)
@@ -153,10 +152,7 @@ static void refuse(struct xen_device *d, int err, const char *text)
 	d->refused = true;
 	if (!closed)
 		to_closed(d);
-	sd_event_source_disable_unref(d->retry);
-	d->retry = NULL;
-	sd_event_add_time_relative(d->port->event, &d->retry, CLOCK_MONOTONIC, REFUSED_USEC, 0,
-				   on_retry, d);
+	timer_start(&d->retry, d->port->event, REFUSED_MS, on_retry, d);
 }
 
 /* What the toolstack allows this device of what we offer, if it says so. */
@@ -531,7 +527,7 @@ void xen_device_free(struct xen_device *d)
 {
 	unwatch(d);
 	xen_disconnect(d);
-	sd_event_source_disable_unref(d->retry);
+	timer_free(d->retry);
 	free(d->backend_path);
 	free(d->frontend_path);
 	free(d->vm);

@@ -30,7 +30,7 @@ struct xen_device {
 	bool gone;                /* to be freed */
 	enum xenbus_state state;  /* ours, as written last; Unknown before the first look */
 	bool refused;             /* closed for a fault of the frontend: wait for Initialising */
-	sd_event_source *retry;   /* running: a refused frontend is not answered yet */
+	struct timer *retry;      /* running: a refused frontend is not answered yet */
 	struct xen_limits limits; /* as offered last */
 	struct policy *policy;
 	struct xen_map map;
