@@ -8,7 +8,8 @@ clock.until(lambda: "again" in daemon.log())
 
 A program that is started with VREAD_CLOCK=FILE takes its time from that file
 (xen-backend/base/clock.h).  The file holds one unsigned 64-bit number in native byte order:
-milliseconds since the epoch.  One clock may be given to any number of programs.
+milliseconds since the epoch.  One clock may be given to any number of programs.  It begins an hour
+ahead, so that certificates made later are not from its future.
 """
 
 import ctypes
@@ -17,6 +18,8 @@ import time
 
 from tests.support.waiting import PAUSE, eventually
 
+AHEAD = 3_600_000  # ms
+
 
 class Clock:
     def __init__(self, path):
@@ -24,7 +27,7 @@ class Clock:
         path.write_bytes(bytes(8))
         with open(path, "r+b") as file:
             self._value = ctypes.c_uint64.from_buffer(mmap.mmap(file.fileno(), 8))
-        self._value.value = time.time_ns() // 1_000_000
+        self._value.value = time.time_ns() // 1_000_000 + AHEAD
 
     @property
     def ms(self):
