@@ -28,20 +28,16 @@ void channel_limit(struct channel *c, unsigned limit_ms)
 static int await(const struct channel *c, short events)
 {
 	struct pollfd fd = {c->fd, events, 0};
+	int n;
 
-	while (c->end) {
-		uint64_t now = clock_ms();
-		int n;
-
-		if (now >= c->end)
-			return -ETIMEDOUT;
-		n = poll(&fd, 1, (int)(c->end - now));
-		if (n > 0)
-			break;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-	}
-	return 0;
+	if (!c->end)
+		return 0;
+	if (clock_ms() >= c->end) /* though there may be more, a little at a time */
+		return -ETIMEDOUT;
+	n = clock_poll(&fd, 1, c->end);
+	if (n < 0)
+		return -errno;
+	return n ? 0 : -ETIMEDOUT;
 }
 
 static int call_flags(const struct channel *c)
