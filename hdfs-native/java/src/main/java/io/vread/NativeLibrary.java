@@ -23,7 +23,11 @@ import org.slf4j.LoggerFactory;
  * folders of {@code java.library.path}, and the copy inside the jar. The first one that loads
  * decides: a library of another version is not used, and nothing else is tried after it, because
  * the JVM may already have bound methods to it. Whoever asks first decides on the configured path.
- * If none can be used, one warning says why, and the reason is kept for the statistics.
+ * If none can be used, one warning says why, and the reason is kept for the statistics: what failed
+ * once is not tried again for every block.
+ *
+ * <p>Java 24 and later can refuse native code as such ({@code --illegal-native-access=deny}); then
+ * the warning names the option that allows it.
  */
 public final class NativeLibrary {
   /**
@@ -37,10 +41,39 @@ public final class NativeLibrary {
 
   public static final String WRONG_VERSION = "wrong-version";
 
+  public static final String NO_NATIVE_ACCESS = "no-native-access";
+
   private static final Logger LOG = LoggerFactory.getLogger(NativeLibrary.class);
   private static final String FILE = "libvread_jni.so";
 
-  private static volatile NativeLibrary loaded;
+  /** Loads a file as {@link System#load} does. */
+  interface Loader {
+    void load(String file);
+  }
+
+  /** The outcome of the first attempt, whatever it was. */
+  static final class Once {
+    private final Loader loader;
+    private volatile NativeLibrary outcome;
+
+    Once(Loader loader) {
+      this.loader = loader;
+    }
+
+    NativeLibrary load(String configuredPath) {
+      NativeLibrary result = outcome;
+      return result != null ? result : search(configuredPath);
+    }
+
+    private synchronized NativeLibrary search(String configuredPath) {
+      if (outcome == null) {
+        outcome = NativeLibrary.search(configuredPath, loader);
+      }
+      return outcome;
+    }
+  }
+
+  private static final Once OF_PROCESS = new Once(file -> System.load(file));
 
   private final String path;
   private final String reason;
@@ -52,22 +85,14 @@ public final class NativeLibrary {
 
   /** Loads the library unless that was tried before; configuredPath may be null or empty. */
   public static NativeLibrary load(String configuredPath) {
-    NativeLibrary result = loaded;
-    return result != null ? result : loadOnce(configuredPath);
-  }
-
-  private static synchronized NativeLibrary loadOnce(String configuredPath) {
-    if (loaded == null) {
-      loaded = search(configuredPath);
-    }
-    return loaded;
+    return OF_PROCESS.load(configuredPath);
   }
 
   public boolean usable() {
     return reason == null;
   }
 
-  /** {@link #MISSING}, {@link #WRONG_VERSION}, or null if the library can be used. */
+  /** One of the reasons above, or null if the library can be used. */
   public String reason() {
     return reason;
   }
@@ -79,15 +104,26 @@ public final class NativeLibrary {
 
   private static native int version();
 
-  private static NativeLibrary search(String configuredPath) {
+  private static NativeLibrary search(String configuredPath, Loader loader) {
     List<String> complaints = new ArrayList<>();
-    for (Path candidate : candidates(configuredPath)) {
-      if (Files.exists(candidate) && loads(candidate, complaints)) {
-        return checked(candidate.toString());
+    try {
+      for (Path candidate : candidates(configuredPath)) {
+        if (Files.exists(candidate) && loads(loader, candidate, complaints)) {
+          return checked(candidate.toString());
+        }
       }
-    }
-    if (loadsFromJar(complaints)) {
-      return checked("jar:" + resource());
+      if (loadsFromJar(loader, complaints)) {
+        return checked("jar:" + resource());
+      }
+    } catch (RuntimeException | LinkageError e) { // not the file's fault: another would fail, too
+      if (isRefusal(e)) {
+        LOG.warn(
+            "vread: this Java allows no native code, blocks are read by TCP; start it with "
+                + "--enable-native-access=ALL-UNNAMED: {}",
+            e.toString());
+        return new NativeLibrary("", NO_NATIVE_ACCESS);
+      }
+      complaints.add(e.toString());
     }
     LOG.warn(
         "vread: {} cannot be loaded, blocks are read by TCP; install it in a folder of "
@@ -95,6 +131,11 @@ public final class NativeLibrary {
         FILE,
         complaints);
     return new NativeLibrary("", MISSING);
+  }
+
+  /** Java 8 does not have the class. */
+  private static boolean isRefusal(Throwable e) {
+    return e.getClass().getName().equals("java.lang.IllegalCallerException");
   }
 
   private static List<Path> candidates(String configuredPath) {
@@ -112,9 +153,9 @@ public final class NativeLibrary {
   }
 
   /** A JVM refuses one file to two class loaders; a copy of it is another file. */
-  private static boolean loads(Path file, List<String> complaints) {
+  private static boolean loads(Loader loader, Path file, List<String> complaints) {
     try {
-      System.load(file.toString());
+      loader.load(file.toString());
       return true;
     } catch (UnsatisfiedLinkError e) {
       String message = String.valueOf(e.getMessage());
@@ -124,20 +165,20 @@ public final class NativeLibrary {
       }
     }
     try (InputStream in = Files.newInputStream(file)) {
-      return loadsCopy(in, file.toString(), complaints);
+      return loadsCopy(loader, in, file.toString(), complaints);
     } catch (IOException e) {
       complaints.add(file + ": " + e);
       return false;
     }
   }
 
-  private static boolean loadsFromJar(List<String> complaints) {
+  private static boolean loadsFromJar(Loader loader, List<String> complaints) {
     try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
       if (in == null) {
         complaints.add("the jar has no " + resource());
         return false;
       }
-      return loadsCopy(in, "jar:" + resource(), complaints);
+      return loadsCopy(loader, in, "jar:" + resource(), complaints);
     } catch (IOException e) {
       complaints.add("jar:" + resource() + ": " + e);
       return false;
@@ -145,12 +186,12 @@ public final class NativeLibrary {
   }
 
   /** The file is gone as soon as it is mapped: nothing is left behind, however the JVM ends. */
-  private static boolean loadsCopy(InputStream in, String what, List<String> complaints)
-      throws IOException {
+  private static boolean loadsCopy(
+      Loader loader, InputStream in, String what, List<String> complaints) throws IOException {
     Path copy = Files.createTempFile("libvread_jni-", ".so", ownerOnly());
     try {
       Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
-      System.load(copy.toString());
+      loader.load(copy.toString());
       return true;
     } catch (UnsatisfiedLinkError e) {
       complaints.add(what + " as " + copy + ": " + e.getMessage());
