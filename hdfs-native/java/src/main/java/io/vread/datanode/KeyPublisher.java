@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Errno;
 import java.util.HashMap;
 import java.util.Map;
 import org.slf4j.Logger;
@@ -51,7 +52,7 @@ final class KeyPublisher {
       return;
     }
     int result = link.publishKeys(pool, storage, keys);
-    if (result == -Errno.ENODEV || Errno.endsConnection(result)) {
+    if (result == Errno.ENODEV || Errno.losesConnection(result)) {
       return;
     }
     told.put(about, keys);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Errno;
 import io.vread.Settings;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
@@ -73,17 +74,17 @@ final class Link {
 
   private int use(ToIntFunction<PublishChannel> what) {
     if (channel == null) {
-      return -Errno.ENOTCONN;
+      return Errno.ENOTCONN;
     }
     if (!acquire()) {
-      return -Errno.ETIME;
+      return Errno.ETIME;
     }
     try {
       if (channel == null) {
-        return -Errno.ENOTCONN;
+        return Errno.ENOTCONN;
       }
       int result = what.applyAsInt(channel);
-      if (Errno.endsConnection(result)) {
+      if (Errno.losesConnection(result)) {
         drop(Errno.name(result));
       }
       return result;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Errno;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.Charset;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Errno;
 import java.io.File;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
@@ -214,9 +215,9 @@ final class Publisher {
 
   private void publish(Pending pending) {
     int result = link.publish(Event.FINALIZED, pending.name, () -> !pending.withdrawn());
-    if (Errno.endsConnection(result) && pending.mayRetry()) {
+    if (Errno.losesConnection(result) && pending.mayRetry()) {
       queue.putBack(pending);
-    } else if (result == -Errno.ENODEV && isLookedFor(pending)) {
+    } else if (result == Errno.ENODEV && isLookedFor(pending)) {
       lookedFor = true;
       queue.putBack(pending);
     } else {

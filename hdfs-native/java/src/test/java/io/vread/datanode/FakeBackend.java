@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Errno;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -70,14 +71,14 @@ final class FakeBackend implements PublishChannel.Connector {
         throw broken;
       }
       if (dead) {
-        return -Errno.ENOTCONN;
+        return Errno.ENOTCONN;
       }
       boolean interrupted = Thread.interrupted(); // as libvread, which no interrupt reaches
       try {
         if (hung) {
           story.add("hang");
           Thread.sleep(hangMs);
-          return -Errno.ETIME;
+          return Errno.ETIME;
         }
         gate.await(100, TimeUnit.SECONDS);
       } catch (InterruptedException e) {
@@ -95,7 +96,7 @@ final class FakeBackend implements PublishChannel.Connector {
     @Override
     public int publishKeys(String poolId, String storageId, BlockKeys keys) {
       if (dead) {
-        return -Errno.ENOTCONN;
+        return Errno.ENOTCONN;
       }
       StringBuilder what = new StringBuilder("keys " + poolId + "@" + storageId + ":");
       keys.keys.forEach(key -> what.append(" ").append(key.id));

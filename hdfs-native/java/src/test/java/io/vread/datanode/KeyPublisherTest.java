@@ -6,6 +6,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
+import io.vread.Errno;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.hdfs.security.token.block.BlockKey;
@@ -64,7 +65,7 @@ public class KeyPublisherTest {
   public void aStorageThatIsNotKnownYetIsToldAgain() {
     try (Bench bench = new Bench()) {
       bench.keys.pools.put("BP-1", FakeKeys.keys(1));
-      bench.backend.keysAnswer = -Errno.ENODEV;
+      bench.backend.keysAnswer = Errno.ENODEV;
       bench.start();
       bench.story.until(() -> bench.story.count("refused keys") >= 2, "second attempt");
       bench.backend.keysAnswer = 0;
@@ -77,7 +78,7 @@ public class KeyPublisherTest {
   public void aBackendThatTakesNoneIsLeftAlone() {
     try (Bench bench = new Bench()) {
       bench.keys.pools.put("BP-1", FakeKeys.keys(1));
-      bench.backend.keysAnswer = -Errno.EOPNOTSUPP;
+      bench.backend.keysAnswer = Errno.EOPNOTSUPP;
       bench.start();
       bench.story.await("refused keys BP-1@DS-1: 1");
       letItLook(bench);

@@ -5,6 +5,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
+import io.vread.Errno;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -92,9 +93,9 @@ public class PublisherTest {
       bench.stock.finalized(2, 1001, 5, "DS-1");
       bench.stock.finalized(3, 1001, 5, "DS-1");
       bench.stock.finalized(4, 1001, 5, "DS-bad");
-      bench.disk.fail("blk_1", -Errno.EIO);
-      bench.disk.fail("blk_2_1001.meta", -Errno.ENOENT);
-      bench.disk.fail("dir-DS-bad", -Errno.EIO);
+      bench.disk.fail("blk_1", Errno.EIO);
+      bench.disk.fail("blk_2_1001.meta", Errno.ENOSPC);
+      bench.disk.fail("dir-DS-bad", Errno.EIO);
       for (long id = 1; id <= 4; id++) {
         bench.announce(id);
       }
@@ -103,7 +104,7 @@ public class PublisherTest {
       bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
       assertEquals(1, bench.story.count("finalized"));
       assertEquals(2, bench.failed("sync-EIO"));
-      assertEquals(1, bench.failed("sync-ENOENT"));
+      assertEquals(1, bench.failed("sync-ENOSPC"));
       assertEquals(0, bench.stock.references.get());
     }
   }
@@ -111,7 +112,7 @@ public class PublisherTest {
   @Test
   public void aStorageTheBackendDoesNotKnowYetIsPublishedAgain() {
     try (Bench bench = new Bench().start()) {
-      bench.backend.refuse(-Errno.ENODEV, 2);
+      bench.backend.refuse(Errno.ENODEV, 2);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
       bench.story.await("finalized 7_1001@DS-1");
@@ -124,7 +125,7 @@ public class PublisherTest {
   @Test
   public void aStorageTheBackendNeverKnowsIsGivenUpUntilItDoes() {
     try (Bench bench = new Bench().start()) {
-      bench.backend.answer = -Errno.ENODEV;
+      bench.backend.answer = Errno.ENODEV;
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.stock.finalized(8, 1001, 5, "DS-1");
       bench.announce(7);
@@ -136,7 +137,7 @@ public class PublisherTest {
       bench.announce(8);
       bench.story.await("finalized 8_1001@DS-1");
       bench.story.until(() -> bench.publisher.pending() == 0, "end");
-      bench.backend.answer = -Errno.ENODEV;
+      bench.backend.answer = Errno.ENODEV;
       bench.announce(7);
       bench.story.until(() -> bench.failed("ENODEV") == 3, "giving up again");
       assertTrue(bench.story.count("refused finalized 7") > 120);
@@ -352,7 +353,7 @@ public class PublisherTest {
   @Test
   public void aRefusalIsCountedAndNotRepeated() {
     try (Bench bench = new Bench().start()) {
-      bench.backend.answer = -Errno.EACCES;
+      bench.backend.answer = Errno.EACCES;
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
       bench.story.until(() -> bench.failed("EACCES") == 1, "refusal");

@@ -11,6 +11,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
 
+import io.vread.Errno;
 import io.vread.Settings;
 import java.io.IOException;
 import java.nio.ByteBuffer;

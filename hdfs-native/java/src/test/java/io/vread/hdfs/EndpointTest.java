@@ -9,6 +9,7 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertTrue;
 
+import io.vread.Errno;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;

@@ -7,6 +7,7 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertTrue;
 
+import io.vread.Errno;
 import org.junit.Test;
 
 public class ReplicaCacheTest {

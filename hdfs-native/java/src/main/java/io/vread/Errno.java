@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.vread.hdfs;
+package io.vread;
 
-/** The errors of vreadif.h (Linux's numbers, negative) by name, and what each asks of us. */
-final class Errno {
-  static final int EPERM = -1;
-  static final int ENOENT = -2;
-  static final int EIO = -5;
-  static final int EBADF = -9;
-  static final int EAGAIN = -11;
-  static final int ENOMEM = -12;
-  static final int EACCES = -13;
-  static final int EBUSY = -16;
-  static final int EEXIST = -17;
-  static final int EXDEV = -18;
-  static final int ENODEV = -19;
-  static final int EINVAL = -22;
-  static final int EMFILE = -24;
-  static final int ENOSPC = -28;
-  static final int ERANGE = -34;
-  static final int ENODATA = -61;
-  static final int ETIME = -62;
-  static final int EPROTO = -71;
-  static final int EBADMSG = -74;
-  static final int EILSEQ = -84;
-  static final int EOPNOTSUPP = -95;
-  static final int ENOTCONN = -107;
-  static final int ECONNREFUSED = -111;
+/**
+ * The errors that libvread and the kernel return (Linux's numbers, negative) by name, and what each
+ * asks of client and publisher.
+ */
+public final class Errno {
+  public static final int EPERM = -1;
+  public static final int ENOENT = -2;
+  public static final int EIO = -5;
+  public static final int EBADF = -9;
+  public static final int EAGAIN = -11;
+  public static final int ENOMEM = -12;
+  public static final int EACCES = -13;
+  public static final int EBUSY = -16;
+  public static final int EEXIST = -17;
+  public static final int EXDEV = -18;
+  public static final int ENODEV = -19;
+  public static final int EINVAL = -22;
+  public static final int EMFILE = -24;
+  public static final int ENOSPC = -28;
+  public static final int ERANGE = -34;
+  public static final int ENODATA = -61;
+  public static final int ETIME = -62;
+  public static final int EPROTO = -71;
+  public static final int EBADMSG = -74;
+  public static final int EILSEQ = -84;
+  public static final int EOPNOTSUPP = -95;
+  public static final int ENOTCONN = -107;
+  public static final int ECONNREFUSED = -111;
 
   private Errno() {}
 
-  static String name(int errno) {
+  public static String name(int errno) {
     switch (errno) {
       case EPERM:
         return "EPERM";
@@ -83,7 +86,7 @@ final class Errno {
   }
 
   /** The same for a connection that cannot be made, where some errors mean something else. */
-  static String connectName(int errno) {
+  public static String connectName(int errno) {
     switch (errno) {
       case ENOENT:
       case -6: // ENXIO
@@ -100,12 +103,12 @@ final class Errno {
   }
 
   /** The connection is of no more use, whatever was asked of it. */
-  static boolean losesConnection(int errno) {
+  public static boolean losesConnection(int errno) {
     return errno == ENOTCONN || errno == ETIME || errno == EPROTO;
   }
 
   /** The file may be opened again under the same name. */
-  static boolean losesFile(int errno) {
+  public static boolean losesFile(int errno) {
     return errno == EAGAIN || errno == EBADF;
   }
 }
