@@ -63,7 +63,10 @@ class Run:
         } | conf
         words = [word for item in conf.items() for word in ("-D", "=".join(map(str, item)))]
         command = jvm.java_command(
-            class_path or cluster.class_path, FS_SHELL, [*words, "-cat", "/file"], options=options
+            class_path or cluster.class_path,
+            FS_SHELL,
+            [*words, "-cat", "/file"],
+            options=[*jvm.SHORT_LIVED, *options],
         )
         done = subprocess.run(
             command, capture_output=True, timeout=300, env=os.environ | (env or {})

@@ -77,10 +77,11 @@ class LibhdfsPrograms:
         (folder / "conf" / "core-site.xml").unlink()
         lib = hadoop_class_path(self._cluster.version)
         entries = [folder / "conf", JAR, self._cluster.conf_dir, f"{lib}/*"]
-        java = jvm.java_command("", "", log_level="WARN")
-        options = [word for word in java if word.startswith("-") and word != "-cp"]
+        class_path = ":".join(map(str, entries))
+        java = jvm.java_command(class_path, "", log_level="WARN", options=jvm.SHORT_LIVED)
+        *options, _, class_path, _ = java[1:]
         return {
-            "CLASSPATH": ":".join(map(str, entries)),
+            "CLASSPATH": class_path,
             "LIBHDFS_OPTS": " ".join(options),
             "JAVA_HOME": str(java_home()),
             "ARROW_LIBHDFS_DIR": str(libhdfs_dir()),

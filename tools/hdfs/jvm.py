@@ -39,8 +39,8 @@ def _with_archive(class_path):
     """
     entries = class_path.split(":")
     for jars in entries:
-        archive = Path(jars).parent.with_name(ARCHIVE)
-        if jars.endswith("/lib/*") and archive.exists():
+        archive = Path(jars).parents[1] / ARCHIVE if jars.endswith("/lib/*") else None
+        if archive and archive.exists():
             others = [entry for entry in entries if entry != jars]
             return ":".join([jars, *others]), [f"-XX:SharedArchiveFile={archive}"]
     return class_path, []
