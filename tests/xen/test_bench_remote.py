@@ -127,6 +127,7 @@ def test_more_than_is_kept_in_memory():
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_remote_bench(tmp_path):
+    """Real hosts' counters and a real wire.  It takes a quarter of an hour: HDFS over two hosts."""
     out = tmp_path / "bench" / "remote.json"
     command = [sys.executable, "-m", "tools.bench", "remote", "--out", out]
     command += ["--mib", "8", "--block-mib", "4", "--rounds", "3"]

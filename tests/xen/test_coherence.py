@@ -5,11 +5,10 @@ page cache.  And the page cache of what blkback writes to is stale: who reads th
 see what was written, so a vreadd that did would fail these tests.
 """
 
-import time
-
 import pytest
 
 from tests.support.hdfs_dir import POOL, DataDirectory
+from tests.support.waiting import eventually
 from tests.support.xen_owner import unpack
 from tools.lab.deployment import Backend, Datanode
 
@@ -124,6 +123,7 @@ def is_stale(dom0, device):
 
 
 def test_mode_is_what_is_attached(backend, before, owner):
+    """Only blkback and xenstore tell which way a domain's disk goes."""
     assert before == {
         "device": ("direct", NOBODY, None),
         "file": ("buffered", NOBODY, None),
@@ -135,14 +135,12 @@ def test_mode_is_what_is_attached(backend, before, owner):
         "file": ("buffered", f"vbd 51744 {by} through a loop device", owner.domid),
         "direct": ("direct", f"vbd 51760 {by} through a loop device with O_DIRECT", owner.domid),
     }
-    deadline = time.monotonic() + SOON
-    while (found := modes(backend)) != expected:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.2)
+    eventually(lambda: modes(backend) == expected, SOON, f"{expected}")
 
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_what_was_synced_is_read_at_once(dom0, backend, writer, through_the_cache, number):
+    """blkback writes past dom0's page cache, which native loop mounts do not."""
     # All of the devices is in the page cache before anything is written.
     for _, device in through_the_cache.values():
         dom0.run(f"cat {device} >/dev/null").check()
@@ -160,6 +158,7 @@ def test_what_was_synced_is_read_at_once(dom0, backend, writer, through_the_cach
 
 
 def test_what_was_deleted_is_not_read(backend, writer):
+    """The deletion is in a journal that blkback wrote."""
     gone = {name: writer.blocks(name)[0] for name in NAMES}
     writer.delete_oldest()
     for name, block in gone.items():

@@ -5,6 +5,7 @@ comes back or says why it does not."""
 import pytest
 
 from tests.support.waiting import eventually
+from tests.xen.tiers import slow
 from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
@@ -33,6 +34,7 @@ def start_reader(backend, client):
 
 
 def test_backend_killed_and_restarted_under_a_reader(client, demo, backend):
+    """Xen tells the guest's kernel of a dead backend by its event channel and its states."""
     reader = start_reader(backend, client)
     backend.kill()
     said = reader.wait(SOON).stdout.decode()
@@ -44,6 +46,7 @@ def test_backend_killed_and_restarted_under_a_reader(client, demo, backend):
 
 
 def test_backend_stopped_in_order_and_restarted(client, demo, backend):
+    """Both ends go through xenbus' states, one of them in a kernel."""
     reader = start_reader(backend, client)
     assert backend.stop() == 0
     reader.wait(SOON)
@@ -54,6 +57,7 @@ def test_backend_stopped_in_order_and_restarted(client, demo, backend):
 
 
 def test_backend_that_hangs_costs_one_time_limit(client, demo, backend):
+    """The guest's kernel keeps the time limit, and the late answer arrives in granted pages."""
     backend.signal("STOP")
     try:
         answer = client.run("vread cat --timeout 1000 --blocks-from /blocks.txt", timeout=SOON)
@@ -65,6 +69,7 @@ def test_backend_that_hangs_costs_one_time_limit(client, demo, backend):
 
 
 def test_client_destroyed_under_its_reader(client, backend):
+    """A domain dies with its pages mapped in dom0; natively a process only closes a socket."""
     start_reader(backend, client)
     name = backend.device(client)["name"]
     client.destroy()
@@ -78,6 +83,7 @@ def test_client_destroyed_under_its_reader(client, backend):
 
 
 def test_reader_killed_in_mid_read(client, demo, backend):
+    """The module must not reuse pages of a dead process that a backend still writes to."""
     for _ in range(5):
         reader = start_reader(backend, client)
         reader.kill()
@@ -87,7 +93,8 @@ def test_reader_killed_in_mid_read(client, demo, backend):
 
 
 def test_module_in_use_cannot_be_unloaded(client, demo, backend):
-    holder = client.popen("exec </dev/vread; echo holding; exec sleep 600", timeout=700)
+    """The module's count of users and its unloading exist only in a guest's kernel."""
+    holder = client.popen("exec 3</dev/vread; echo holding; exec cat", timeout=700)
     holder.wait_output("holding", SOON)
     refused = client.run("rmmod xen_vreadfront")
     assert refused.rc != 0
@@ -105,7 +112,9 @@ def test_module_in_use_cannot_be_unloaded(client, demo, backend):
     assert deployment.file_digest(client) == demo.sha256
 
 
+@pytest.mark.slow
 def test_device_detached_under_a_reader(client, backend):
+    """The device goes by xenbus under a reader. In `make test`: test_life.py."""
     reader = start_reader(backend, client)
     backend.host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
     reader.wait(SOON)
@@ -113,17 +122,15 @@ def test_device_detached_under_a_reader(client, backend):
     eventually(lambda: backend.device(client) is None, what="device gone from status")
 
 
+# Real grants and event channels refuse the first of each; the others tests/unit/test_port_xen.c and
+# tests/protocol/test_hostile.py show as well.
 REFUSED = [
-    "absurd-pool",
-    "absurd-queues",
-    "absurd-order",
-    "foreign-ring",
-    "foreign-port",
     "one-bad-pool-page",
-    "endless-directory",
-    "short-directory",
+    "foreign-port",
+    *slow("foreign-ring", "absurd-pool", "absurd-queues", "absurd-order"),
+    *slow("endless-directory", "short-directory"),
 ]
-CLOSED = ["overflow", "id-out-of-range", "id-twice"]
+CLOSED = ["overflow", *slow("id-out-of-range", "id-twice")]
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +155,13 @@ def attack(backend, guest, name):
 
 
 def test_an_honest_frontend_in_user_space_connects(backend, hostile):
+    """The hostile frontend reaches vreadd by real grants, so what it is refused for is its lie."""
     assert attack(backend, hostile, "none")[0] == "connected"
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_absurd_xenstore_numbers_are_refused(backend, hostile, bystander, demo, name):
+    """Xen itself fails the mapping of a foreign page or port, and another guest reads on."""
     outcome, error = attack(backend, hostile, name)
     assert outcome == "refused"
     assert error
@@ -161,6 +170,7 @@ def test_absurd_xenstore_numbers_are_refused(backend, hostile, bystander, demo, 
 
 @pytest.mark.parametrize("name", CLOSED)
 def test_a_broken_ring_closes_the_device(backend, hostile, bystander, demo, name):
+    """The ring is a granted page that a real guest writes at any time."""
     outcome, error = attack(backend, hostile, name)
     assert outcome == "closed"
     assert error
@@ -168,6 +178,7 @@ def test_a_broken_ring_closes_the_device(backend, hostile, bystander, demo, name
 
 
 def test_an_event_storm_does_not_starve_others(backend, hostile, bystander, demo):
+    """The events are those of a real event channel, which vreadd unmasks late."""
     storm = hostile.popen(["/hostile_frontend", "0", "event-storm"], timeout=500)
     assert vread_one(bystander, demo) == 0
     assert storm.wait().stdout.decode().strip() == "closed"

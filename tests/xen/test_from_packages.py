@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One story: a host installed from the packages alone, a datanode and a client made by xl-vread
-from the files that docs/install.md prints, a file read by stock HDFS; then everything that vread
-doctor is for is broken once.
+from the files that docs/install.md prints, a block read by a user of the client; then (slow) the
+same with stock HDFS, and everything that vread doctor is for is broken once.
 
 Of the domains' files only places are replaced (kernel, initial root, disks, memory).  The roots of
 dom0 and guests hold what is in the .deb files, and the libraries that their Depends names.  Of the
@@ -10,24 +10,34 @@ run, the module is built as its dkms.conf says), nor what systemd adds to the Ex
 here: tests/packages/test_packages.py shows both.
 """
 
+import contextlib
 import json
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.support.daemon import Image
+from tests.support.hdfs_dir import POOL
+from tests.support.waiting import eventually
+from tests.support.xen_owner import DataDisk
 from tools.lab import hadoop
-from tools.lab.hadoop_guests import DATA_DEVICE
+from tools.lab.deployment import READ_TIMEOUT_MS
+from tools.lab.hadoop_guests import DATA_DEVICE, DATA_PARTITION
 from tools.lab.installed import CONFIG, JAR, InstalledHdfs, Services
 from tools.lab.packages import Packages
 from tools.peers import Authority, installed_host, peer
 
-pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.xen, pytest.mark.timeout(2400)]
+
+
+def of_hdfs(test):
+    """In `make test`: tests/cli/test_doctor.py has what the doctor finds, test_hadoop.py HDFS."""
+    return pytest.mark.hadoop(pytest.mark.slow(test))
+
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GUIDE = (REPOSITORY / "docs/install.md").read_text()
@@ -37,6 +47,7 @@ BLOCK_MIB, FILE_MIB = 2, 3
 BLOCKS = 2
 STATISTICS = "/tmp/statistics.json"
 JAVA_SECONDS, HEALTHY_SECONDS = 600.0, 300.0
+GUEST_MIB = 384
 NODE = "/dev/vread"
 NO_ANSWER = (
     "no answer within",
@@ -110,7 +121,64 @@ def hdfs(host, services):
     return hdfs
 
 
+@pytest.fixture
+def domains(host, services):
+    """The datanode's and the client's, as printed, with nothing of Hadoop in them."""
+    disks = {"datanode": [f"phy:{DATA_DEVICE},xvdb,w"], "client": []}
+    with contextlib.ExitStack() as stack:
+        made = {
+            name: stack.enter_context(
+                host.create_guest(
+                    name,
+                    memory_mib=GUEST_MIB,
+                    disks=disks[name],
+                    printed=printed(f"/etc/xen/{name}.cfg"),
+                    create="xl-vread create",
+                )
+            )
+            for name in disks
+        }
+        for guest in made.values():
+            has_node(services, guest)
+        yield made["datanode"], made["client"]
+        host.run("xl-vread detach --wait 0 --force datanode").check()
+
+
+def shown(text, *guests):
+    """The status, in a terminal of 80 columns."""
+    assert max(map(len, text.splitlines())) <= 80
+    words = re.sub(r"\s+", " ", text)
+    assert f"{DATANODE} served" in words, text
+    assert f"{DATA_DEVICE}" in words, text
+    for guest in guests:
+        assert re.search(rf"xen:{guest.domid}/0 .*Connected", text), text
+
+
+def test_a_block_is_read(host, services, domains, tmp_path):
+    """Packages, guide and toolstack meet a hypervisor, and a kernel that loads the module by
+    itself.  It takes more than a minute: packages are made."""
+    datanode, client = domains
+    datanode.run(f"mkdir /data && mount -t ext4 /dev/{DATA_PARTITION} /data").check()
+    disk = DataDisk(datanode, "/data/dfs", tmp_path, "DS-1")
+    disk.format()
+    block = disk.write(MIB + 1)
+    datanode.run("sync").check()
+    cat = f"vread cat --timeout {READ_TIMEOUT_MS} {POOL}/blk_{block.id}_{block.genstamp}"
+
+    def read():
+        """vreadd finds a data directory when it looks again."""
+        answer = client.run(["su", USER, "-c", cat])
+        return answer.stdout if answer.rc == 0 else None
+
+    assert eventually(read, HEALTHY_SECONDS, "the block") == block.content()
+    shown(services.status_text(), datanode, client)
+    assert failures(host) == failures(client) == {}
+    datanode.run("rm -r /data/dfs && umount /data").check()
+
+
+@of_hdfs
 def test_a_read_goes_through_vread(host, services, hdfs):
+    """Stock HDFS finds the packages' jar and libraries in domUs of its own."""
     client = hdfs.client
     client.run(f"dd if=/dev/urandom of=/tmp/file bs=1M count={FILE_MIB}").check()
     digest = client.text("sha256sum /tmp/file").split()[0]
@@ -126,15 +194,10 @@ def test_a_read_goes_through_vread(host, services, hdfs):
     assert services.bytes_read(client) - by_vread >= FILE_MIB * MIB
 
 
+@of_hdfs
 def test_status_shows_it(services, hdfs):
-    """In a terminal of 80 columns."""
-    text = services.status_text()
-    assert max(map(len, text.splitlines())) <= 80
-    words = re.sub(r"\s+", " ", text)
-    assert f"{DATANODE} served" in words, text
-    assert f"{DATA_DEVICE}" in words, text
-    for guest in (hdfs.client, hdfs.datanode):
-        assert re.search(rf"xen:{guest.domid}/0 .*Connected", text), text
+    """The devices are of real domains."""
+    shown(services.status_text(), hdfs.client, hdfs.datanode)
 
 
 # ---- vread doctor --------------------------------------------------------------------------
@@ -143,8 +206,8 @@ def test_status_shows_it(services, hdfs):
 def failures(machine, *words, env=()):
     """{(check, what it says): what to do}.  The doctor gives vreadd a few seconds to answer: where
     that was too little for a busy machine it is asked again."""
-    deadline = time.monotonic() + HEALTHY_SECONDS
-    while True:
+
+    def told():
         done = machine.run(["env", *env, "vread", "doctor", "--json", *words], JAVA_SECONDS)
         found = {
             (f["check"], f"{f['object']}: {f['found']}"): f["remedy"]
@@ -152,16 +215,15 @@ def failures(machine, *words, env=()):
             if f["result"] == "failed"
         }
         late = any(text in said for _, said in found for text in NO_ANSWER)
-        if not late or time.monotonic() > deadline:
-            return found
+        return None if late else (found,)
+
+    (found,) = eventually(told, HEALTHY_SECONDS, "an answer of vreadd to the doctor")
+    return found
 
 
 def wait_healthy(host):
     """Of what it has open vreadd notices in its own time that it is well again."""
-    deadline = time.monotonic() + HEALTHY_SECONDS
-    while found := failures(host):
-        assert time.monotonic() < deadline, found
-        time.sleep(1)
+    eventually(lambda: not failures(host), HEALTHY_SECONDS, "that the doctor finds nothing")
 
 
 def in_guest(hdfs, env=()):
@@ -181,13 +243,17 @@ def has_node(services, client):
     client.run("udevadm settle").check()
 
 
+@of_hdfs
 def test_the_doctor_finds_nothing(host, hdfs):
+    """Of a host and domUs as they are when all is well."""
     assert failures(host) == {}
     assert in_guest(hdfs) == {}
     assert failures(hdfs.datanode) == {}
 
 
+@of_hdfs
 def test_module_missing(services, hdfs):
+    """The module is really unloaded, and the remedy really loads it."""
     client = hdfs.client
     client.run("modprobe -r xen_vreadfront").check()
     ko = KO.format(client.text("uname -r").strip())
@@ -199,7 +265,9 @@ def test_module_missing(services, hdfs):
     assert but_for_java(hdfs) == {}
 
 
+@of_hdfs
 def test_wrong_permission(hdfs):
+    """udev itself puts the node right."""
     client = hdfs.client
     client.run(f"chown root:root {NODE} && chmod 600 {NODE}").check()
     said = f"{NODE}: user {USER} may not read and write it (mode 0600, group root)"
@@ -214,7 +282,9 @@ def test_wrong_permission(hdfs):
     assert but_for_java(hdfs) == {}
 
 
+@of_hdfs
 def test_datanode_not_allowed(host, services, hdfs):
+    """The device is attached anew by xl-vread, as the remedy says."""
     client = hdfs.client
 
     def device(text):
@@ -232,7 +302,9 @@ def test_datanode_not_allowed(host, services, hdfs):
     assert but_for_java(hdfs) == {}
 
 
+@of_hdfs
 def test_missing_jar(hdfs):
+    """The class path is that of stock Hadoop in a domU."""
     client = hdfs.client
     client.run(f"mv {JAR} {JAR}.away").check()
     remedy = in_guest(hdfs)["java", f"{JAR}: is on Hadoop's class path, but not there"]
@@ -241,7 +313,9 @@ def test_missing_jar(hdfs):
     assert in_guest(hdfs) == {}
 
 
+@of_hdfs
 def test_image_moved(host):
+    """The image is a domain's disk."""
     host.run(f"mv {DATA_DEVICE} {DATA_DEVICE}.away").check()
     remedy = failures(host)["images", f"{DATA_DEVICE}: No such file or directory"]
     assert remedy.startswith(f"put the image of datanode {DATANODE} there, or ")
@@ -269,8 +343,10 @@ def configured(host, services, hdfs):
     wait_healthy(host)
 
 
+@of_hdfs
 def test_peer_down_and_stale_layout(host, configured, tmp_path):
-    """Where a layout is used vread-provision is wanted, and libguestfs, which is not installed."""
+    """The doctor of a dom0.  Where a layout is used vread-provision is wanted, and libguestfs,
+    which is not installed."""
     for path, source in Authority(tmp_path).installed("a").items():
         host.put(source, path)
     image = Image(tmp_path)

@@ -2,16 +2,18 @@
 """Stock Hadoop on real Xen, with vRead by configuration: what the client domU reads is right, and
 comes through vRead, while files change, vreadd dies, and the datanode's domU goes and comes back.
 
-The datanode's disk is mounted in its domU from its start on and never frozen.
+The datanode's disk is mounted in its domU from its start on and never frozen.  The domUs start
+once, which takes minutes: six JVMs on one emulated processor.
 """
 
 import hashlib
 import json
 import re
-import time
 
 import pytest
 
+from tests.support.waiting import eventually
+from tests.xen.tiers import slow
 from tools.lab import hadoop
 from tools.lab.java_program import WarmShell
 from tools.lab.source import noise
@@ -25,7 +27,6 @@ PART = 5 * MIB + 1234  # ends within a block and within a chunk
 STATISTICS = "/run/statistics.json"
 READER = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
 LAG = 300.0
-HOLD_OFF = 40.0  # at most 30 a failed backend is left alone, by the guest's clock
 NOTHING = {"vread": {"bytes": 0}, "hdfs": {"bytes": 0}}
 EMPTY = hashlib.sha256().hexdigest()
 
@@ -102,11 +103,23 @@ class Reads:
 
     def statistics(self):
         """The plug-in's, once they have caught up: they are written every second."""
-        deadline = time.monotonic() + LAG
-        while (found := self._statistics())["hdfs"]["bytes"] != self._bytes:
-            assert time.monotonic() < deadline, f"{self._bytes} bytes were read, {found}"
-            time.sleep(0.5)
-        return found
+
+        def caught_up():
+            found = self._statistics()
+            return found if found["hdfs"]["bytes"] == self._bytes else None
+
+        return eventually(caught_up, LAG, f"statistics of {self._bytes} bytes")
+
+    def until_by_vread(self, path, expected):
+        """Reads until all of it comes so: a backend that failed is left alone for a while, by the
+        guest's clock."""
+
+        def all_of_it():
+            before = self.statistics()["vread"]["bytes"]
+            self.check(path, expected)
+            return self.statistics()["vread"]["bytes"] - before == len(expected)
+
+        eventually(all_of_it, LAG, f"{path} by vRead")
 
     def _statistics(self):
         kept = self._hdfs.client.run(["cat", STATISTICS])
@@ -144,12 +157,16 @@ def file(request, change):
 
 
 def test_what_was_written_is_read_through_vread(hdfs, reads, file, content):
+    """Stock Hadoop in domUs, from -put to -cat: no other test has all parts in their places."""
     given = hdfs.backend.bytes_read(hdfs.client)
     reads.check_by_vread(file, content)
     assert hdfs.backend.bytes_read(hdfs.client) - given >= len(content)
 
 
+@pytest.mark.slow
 def test_read_right_after_an_append(reads, change, file, content):
+    """The append passes the datanode domU's kernel and blkback. In `make test`:
+    tests/hdfs/test_hadoop_changes.py."""
     change(f"-appendToFile /run/part {file}", 2)()
     published = change(f"-appendToFile /run/part {file}", 2)  # from the middle of a block
     longer = content + content[:PART] * 2
@@ -158,7 +175,10 @@ def test_read_right_after_an_append(reads, change, file, content):
     reads.check_by_vread(file, longer)
 
 
+@pytest.mark.slow
 def test_read_right_after_a_truncation(reads, change, file, content):
+    """The truncation passes the datanode domU's kernel and blkback. In `make test`:
+    tests/hdfs/test_hadoop_changes.py."""
     published = change(f"-truncate -w {PART} {file}", 1)
     reads.check(file, content[:PART])
     published()
@@ -166,6 +186,7 @@ def test_read_right_after_a_truncation(reads, change, file, content):
 
 
 def test_another_file_in_the_place_of_a_deleted_one(shell, reads, change, file, content):
+    """What the DataNode publishes goes through its domU's module, before the client's read does."""
     change(f"-rm -skipTrash {file}")
     gone = shell.run(f"-cat {file}", READER)
     assert gone["status"] == 1
@@ -177,22 +198,25 @@ def test_another_file_in_the_place_of_a_deleted_one(shell, reads, change, file, 
 
 
 def test_backend_killed_and_restarted_under_a_reader(hdfs, reads, file, content):
+    """The plug-in learns of it from /dev/vread, and of the new one, too.  It takes more than a
+    minute: a JVM leaves a failed backend alone for half a minute."""
     backend, times = hdfs.backend, 8
     given = backend.bytes_read(hdfs.client)
     reads.start(*[file] * times)
-    while backend.bytes_read(hdfs.client) == given:
-        time.sleep(0.05)
+    eventually(lambda: backend.bytes_read(hdfs.client) > given, LAG, "bytes on their way")
     backend.kill()
     backend.start()
     reads.finish(content * times)
     backend.wait_connected(hdfs.client)
     backend.wait_connected(hdfs.datanode)
-    time.sleep(HOLD_OFF)
+    reads.until_by_vread(file, content)
     reads.check_by_vread(file, content)
 
 
-@pytest.mark.parametrize("way", ["reboots", "is destroyed"])
+@pytest.mark.parametrize("way", ["reboots", *slow("is destroyed")])
 def test_datanode_domain(hdfs, reads, change, file, content, way):
+    """The DataNode's whole domain goes and comes, with its disk and its device.  It takes more than
+    a minute: a kernel and a DataNode start."""
     if way == "reboots":
         hdfs.reboot_datanode()
     else:

@@ -5,7 +5,9 @@ import pytest
 
 from tools.lab import deployment
 
-pytestmark = pytest.mark.xen
+# In `make test`: test_coherence.py has an owner of mounted disks, tests/image/test_live.py has the
+# states.
+pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,7 @@ def file_system_states(backend):
 
 
 def test_an_image_in_use_is_read(client, owner, demo, backend):
+    """The owner is a domain, and its writes come by blkback."""
     assert deployment.file_digest(client) == demo.sha256
     owner.run(f"mount -t ext4 {owner.device} /mnt && sync").check()
     assert file_system_states(backend) == ["live"]

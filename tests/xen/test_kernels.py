@@ -9,7 +9,7 @@ import pytest
 
 from tools.lab import deployment, kernels, product
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
 # The emulated processor tells Xen of RDTSC where it was RDTSCP, so it is not to stop at either.
 PVH = {"config": ('type="pvh"', 'tsc_mode="native"')}
@@ -32,6 +32,7 @@ def client(kind, make_client):
 
 
 def test_the_guest_is_of_that_kind_and_reads_every_block(client, kind, backend, demo):
+    """The module meets a kernel and a type of guest that only a hypervisor has."""
     series, guest_type, _ = KINDS[kind]
     release = client.text("uname -r").strip()
     assert release.startswith(f"{series}." if series else kernels.installed().release)
@@ -42,12 +43,14 @@ def test_the_guest_is_of_that_kind_and_reads_every_block(client, kind, backend, 
 
 
 def test_every_bad_argument_is_refused_there_too(client, uapi_test, demo):
+    """The ioctls of a module that was built for this kernel."""
     client.put(uapi_test, "/uapi_test")
     answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()
 
 
 def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
+    """xenbus differs between the kernels."""
     host = backend.host
     host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
     assert backend.states(client) == ("", "")
@@ -72,6 +75,7 @@ def test_a_backend_that_goes_and_comes(client, backend, demo):
 
 
 def test_the_kernel_took_it_as_built_for_it(client):
+    """Only that kernel can complain of the module."""
     """Neither forced nor complained about (what it reports as a bug fails any test here)."""
     log = client.dmesg()
     assert "vread: connected to domain 0 as client" in log

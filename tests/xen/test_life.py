@@ -56,6 +56,7 @@ def reads_on(backend, reader):
 
 
 def test_saved_and_restored(client, backend, reader):
+    """A domain's memory, with the module's state in it, is continued as another domain."""
     before = client.domid
     client.save(SAVED)
     backend.wait_states(client, "", "")
@@ -65,7 +66,9 @@ def test_saved_and_restored(client, backend, reader):
     reader.went_other_way()
 
 
+@pytest.mark.slow
 def test_restored_where_it_has_no_device_yet(client, backend, reader):
+    """Plain xl restores a domain whose device nobody has offered yet."""
     client.save(SAVED)
     backend.host.run(f"xl restore {SAVED} && rm {SAVED}", RESTORE_TIMEOUT).check()
     client.restored()
@@ -75,6 +78,7 @@ def test_restored_where_it_has_no_device_yet(client, backend, reader):
 
 
 def test_detached_and_attached_with_a_smaller_pool(client, backend, reader):
+    """The module gives all its pages back under a reader and grants fewer."""
     host = backend.host
     host.run(["vread", "detach", str(client.domid), "--wait", "120"], RESTORE_TIMEOUT).check()
     assert backend.states(client) == ("", "")
@@ -85,7 +89,9 @@ def test_detached_and_attached_with_a_smaller_pool(client, backend, reader):
     assert host.text(["xenstore-read", path]).strip() == "1024"
 
 
+@pytest.mark.slow
 def test_vreadd_replaced_by_another_build(client, backend, reader):
+    """The module outlives vreadd. In `make test`: test_faults.py starts the same build."""
     backend.host.put(OTHER_BUILD, "/run/vreadd")
     for program in ("/run/vreadd", "vreadd"):
         backend.stop()
@@ -96,6 +102,7 @@ def test_vreadd_replaced_by_another_build(client, backend, reader):
 
 
 def test_rebooted(client, backend, reader):
+    """The domain's id changes, and xl-vread makes the device for the new one."""
     before = client.domid
     backend.host.run(["xl-vread", "reboot", client.name], REBOOT_TIMEOUT).check()
     client.restored()
@@ -106,7 +113,9 @@ def test_rebooted(client, backend, reader):
     reader.start()
 
 
+@pytest.mark.slow
 def test_a_domain_that_stays_after_all(client, backend, reader):
-    """Saved, but not ended.  Comes last: no xl waits for its end any more."""
+    """Saved, but not ended: Xen resumes the very same domain.  Comes last: no xl waits for its
+    end any more."""
     backend.host.run(f"xl save -c {client.domid} {SAVED} && rm {SAVED}", RESTORE_TIMEOUT).check()
     assert reader.counts()["other_way"] == reader.seen["other_way"]

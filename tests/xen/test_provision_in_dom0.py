@@ -81,10 +81,12 @@ def layout(host, provisioned, tmp_path_factory):
 
 
 def test_the_layout_is_the_one_found_outside(layout, demo):
+    """The appliance starts inside a PV domain.  It takes minutes: an emulator in another."""
     assert json.loads(layout.read_text()) == json.loads(demo.layout.read_text())
 
 
 def test_the_summary_names_what_is_there(provisioned, demo):
+    """The disk is a block device of dom0."""
     summary = provisioned.stdout.decode()
     image = demo.image_facts
     assert summary.startswith("/dev/vda: ")
@@ -96,12 +98,14 @@ def test_the_summary_names_what_is_there(provisioned, demo):
 
 
 def test_vread_inspect_hands_over_to_it(host):
+    """Both are installed in a dom0."""
     answer = host.run("vread inspect /dev/no-such-disk")
     assert answer.rc == 66
     assert answer.stderr.startswith(b"vread-provision: ")
 
 
 def test_vreadd_serves_the_image_by_that_layout(host, layout, demo):
+    """A client domU reads through what dom0 found by itself."""
     backend = deployment.Backend(host, {"dn1": deployment.Datanode("/dev/vda", layout)})
     backend.start()
     client = deployment.start_client(backend, "reader", demo.blocks_file)

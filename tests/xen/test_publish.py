@@ -50,6 +50,7 @@ def published(backend):
 
 
 def test_what_the_datanode_withdraws_the_client_cannot_read(client, publisher, backend, demo):
+    """Two domains, each with its module, are told apart by what xenstore says of their roles."""
     spec = demo.blocks[0].spec()
     before = published(backend)
     assert deployment.file_digest(client) == demo.sha256
@@ -65,6 +66,7 @@ def test_what_the_datanode_withdraws_the_client_cannot_read(client, publisher, b
 
 
 def test_status_and_nodes(publisher, backend):
+    """A datanode's nodes are those of the kernel's xenbus and of the real xenstored."""
     device = backend.device(publisher)
     assert (device["state"], device["role"]) == ("Connected", "datanode")
     node = f"{backend.frontend_path(publisher)}/role"
@@ -77,13 +79,16 @@ def test_status_and_nodes(publisher, backend):
 
 
 def test_a_client_may_not(client, demo):
+    """The guest's module refuses by the role that it read from xenstore."""
     done = publish(client, "delete", demo.blocks[0].spec())
     assert done.rc == 1
     assert b"this device takes no events" in done.stderr
     assert deployment.file_digest(client) == demo.sha256
 
 
+@pytest.mark.slow
 def test_only_for_its_own_datanode(make_publisher, backend, demo):
+    """The policy is a node of xenstore. In `make test`: tests/protocol/test_publish.py."""
     other = make_publisher("pub-dn9", "dn9")
     before = published(backend)
     done = publish(other, "delete", demo.blocks[0].spec())
@@ -93,6 +98,7 @@ def test_only_for_its_own_datanode(make_publisher, backend, demo):
 
 
 def test_ioctl_arguments(publisher, uapi_test, demo, storage):
+    """The ioctls are those of the module in a datanode's kernel."""
     publisher.put(uapi_test, "/uapi_test")
     answer = publisher.run(["/uapi_test", demo.blocks[0].spec(), "datanode", storage], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()

@@ -109,6 +109,7 @@ def connects(peers):
 
 
 def test_only_hosts_with_a_wanted_replica_are_asked(asker, guest, replicas):
+    """Three dom0s on one wire, by RDMA."""
     before, now = undisturbed(asker, guest, replicas["one"].digest, "/one")
     assert connects(now) == [1, 0, 0]
     assert now["one"]["bytes"] - before["one"]["bytes"] == replicas["one"].length
@@ -121,6 +122,7 @@ def test_only_hosts_with_a_wanted_replica_are_asked(asker, guest, replicas):
 
 
 def test_a_host_that_dies_takes_no_other_with_it(asker, guest, hosts, replicas):
+    """A whole host dies: no socket is closed, no queue pair ended."""
     readers = {name: reader(guest, f"/{name}") for name in replicas}
     for name, command in readers.items():
         command.wait_output(replicas[name].digest, timeout=SOON)

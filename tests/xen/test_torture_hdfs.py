@@ -60,6 +60,8 @@ def torture(hdfs, seconds):
 
 
 def test_no_wrong_byte(hdfs):
+    """Natively DataNode and client share a kernel.  It takes ten minutes so that space is used
+    twice."""
     answer = torture(hdfs, SECONDS)
     check_sound(answer)
     # Space was used again.  How often is the emulated machine's affair: about twice in ten minutes.

@@ -36,6 +36,7 @@ def settings(host, name):
 
 
 def test_on_and_off(host):
+    """Pools, schedulers and slices are Xen's own."""
     config = ['cpus="0"', "cpu_weight=512", 'on_reboot="restart"']
     with host.create_guest("reader", config=config) as guest:
         host.run(["vread", "attach", str(guest.domid), "--allow-datanodes", "*"]).check()
@@ -66,7 +67,7 @@ def test_on_and_off(host):
 
 
 def test_what_xl_refuses_is_put_back(host):
-    """Xen keeps CPU 0 in Pool-0, and xl succeeds without having moved it."""
+    """The real Xen keeps CPU 0 in Pool-0, and xl succeeds without having moved it."""
     with host.create_guest("other"):
         before = pools(host)
         host.run("xl vcpu-pin other 0 1").check()

@@ -3,9 +3,9 @@
 
 import hashlib
 import re
-import time
 
 from tests.support.hdfs_dir import DataDirectory
+from tests.support.waiting import eventually
 from tests.xen.conftest import mke2fs
 from tools.lab import deployment
 
@@ -56,11 +56,11 @@ def stood_still(told):
 
 
 def until(condition, what, timeout=BACK):
-    deadline = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.3)
-    return found
+    """As eventually(); what() tells more of a failure."""
+    try:
+        return eventually(condition, timeout)
+    except AssertionError as error:
+        raise AssertionError(what()) from error
 
 
 def read(guest, blocks=deployment.BLOCKS):

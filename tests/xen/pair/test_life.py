@@ -16,7 +16,9 @@ from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
 from tools.lab import deployment
 
-pytestmark = [pytest.mark.xen, pytest.mark.timeout(2400)]
+# In `make test`: test_life.py saves and restores on one host, tests/cli/test_xl_life.py has the
+# part of xl-vread.
+pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(2400)]
 SHELL = "/usr/local/bin/wire-shell"
 # As in test_kernels.py.
 PVH = ('type="pvh"', 'tsc_mode="native"')
@@ -93,6 +95,7 @@ def arrived(guest, reader, near_host, far_host, far):
 
 
 def test_moved_while_stopped(make_client, reading, shell, near_host, far_host, far):
+    """A domain is sent to another Xen.  It takes minutes: all its memory goes over the wire."""
     with make_client() as guest:
         reader = reading(guest)
         # What fails changes nothing.
@@ -110,6 +113,8 @@ def test_moved_while_stopped(make_client, reading, shell, near_host, far_host, f
 
 
 def test_moved_live(make_client, reading, shell, near_host, far_host, far):
+    """Xen sends the memory of a domain that runs, but not what dom0 wrote into granted pages.  It
+    takes minutes: all its memory goes over the wire, some of it twice."""
     with make_client(*PVH) as guest:
         reader = reading(guest)
         migrate(near_host, shell).check()

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from tests.xen.pair.conftest import FAR, FOLDER, MIB
+from tests.xen.tiers import slow
 from tools.lab import CommandFailed
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
@@ -129,8 +130,9 @@ def pair_bytes(offset, length):
     return bytes((o * 31 + (o >> 8) * 7 + (o >> 20) * 3 + 1) & 255 for o in positions)
 
 
-@pytest.mark.parametrize("length", [1, 4097, 4 * MIB])
+@pytest.mark.parametrize("length", [4097, *slow(1, 4 * MIB)])
 def test_bytes_arrive_where_they_belong(answering, undisturbed, length):
+    """Only here is RDMA: this and all below goes over queue pairs of two kernels."""
     reads = CREDITS + 2
     told, account = undisturbed(answering(), reads=reads, length=length)
     total = reads * length
@@ -139,13 +141,17 @@ def test_bytes_arrive_where_they_belong(answering, undisturbed, length):
     assert account["sent"] == total
 
 
+@pytest.mark.slow
 def test_memory_no_device_knows_gets_them_through_a_buffer(answering, undisturbed):
+    """The adapter refuses the memory."""
     told, _ = undisturbed(answering(), reads=CREDITS, length=MIB, bounce=1)
     assert (told["answered"], told["wrong"]) == (CREDITS, 0)
     assert (told["direct"], told["bounced"]) == (0, CREDITS * MIB)
 
 
+@pytest.mark.slow
 def test_pages_of_a_guest_are_written_to_directly(answering, undisturbed, near_host, built_program):
+    """The memory is granted by a domain. In `make test`: test_remote_read.py."""
     answerer = answering()
     length, pages = 65536, CREDITS * 65536 // 4096
     with near_host.create_guest("granter", files=built_program("page-granter")) as guest:
@@ -163,18 +169,24 @@ def test_pages_of_a_guest_are_written_to_directly(answering, undisturbed, near_h
     assert seen == hashlib.sha256(expected).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_failure_comes_behind_the_bytes_before_it(answering, undisturbed):
+    """Bytes and answers take different ways through the adapter."""
     told, _ = undisturbed(answering(), reads=CREDITS, length=2 * MIB, handle=FAILS)
     assert (told["answered"], told["failed"], told["error"]) == (CREDITS, CREDITS, "")
     assert told["late"] == 0
 
 
+@pytest.mark.slow
 def test_no_bytes_at_the_end(answering, undisturbed):
+    """An answer without an RDMA write before it."""
     told, _ = undisturbed(answering(), reads=2 * CREDITS, handle=ENDS)
     assert (told["answered"], told["short"], told["bytes"]) == (2 * CREDITS, 2 * CREDITS, 0)
 
 
+@pytest.mark.slow
 def test_an_answer_that_never_comes(answering, ask):
+    """The queue pair is well, but nobody answers."""
     answerer = answering()
     told = ask(reads=CREDITS, handle=NEVER, timeout_ms=1000)
     assert (told["answered"], told["error"]) == (0, "")
@@ -182,6 +194,7 @@ def test_an_answer_that_never_comes(answering, ask):
 
 
 def test_a_second_answer_is_not_sent(answering, ask):
+    """An answerer would write by RDMA into memory that is no longer waiting."""
     answerer = answering()
     told = ask(reads=2 * CREDITS, length=100, handle=ANSWERS_MORE)
     assert told["wrong"] == 0
@@ -189,6 +202,7 @@ def test_a_second_answer_is_not_sent(answering, ask):
 
 
 def test_more_reads_than_credits(answering, undisturbed):
+    """The asker is hostile: the other adapter has no buffers for so many."""
     # One less: buffers wait for all messages that come at once, so that the asker has no reason to
     # give up before the answerer has looked at them.
     answerer = answering(credits=CREDITS - 1)
@@ -200,6 +214,7 @@ def test_more_reads_than_credits(answering, undisturbed):
 
 
 def test_nothing_lands_once_the_transport_is_freed(answering, ask, undisturbed):
+    """The adapter writes by itself until its keys are taken from it."""
     answerer = answering()
     for number in (1, 2):
         told = ask(reads=1000, length=MIB, abandon=number)
@@ -209,6 +224,7 @@ def test_nothing_lands_once_the_transport_is_freed(answering, ask, undisturbed):
 
 
 def test_memory_that_is_taken_back_ends_the_connection(answering, ask, undisturbed):
+    """The adapter itself reports an access that it refused."""
     answerer = answering()
     # The first READ is under way when the memory goes, however quick the others' answers are.
     told = ask(reads=1000, length=MIB, withdraw=3, handle=KEEPS_FIRST)
@@ -218,15 +234,18 @@ def test_memory_that_is_taken_back_ends_the_connection(answering, ask, undisturb
     assert undisturbed(answerer, reads=CREDITS)[0]["answered"] == CREDITS
 
 
-@pytest.mark.parametrize("side", ["near", "far"])
+@pytest.mark.parametrize("side", ["far", *slow("near")])
 def test_who_has_not_the_secret_is_refused(answering, undisturbed, side):
+    """RDMA has no TLS: each side proves itself over the queue pair."""
     answerer = answering(**({"spoil_key": 1} if side == "far" else {}))
     told, _ = undisturbed(answerer, **({"spoil_key": 1} if side == "near" else {}))
     assert told["answered"] == 0
     assert "not the peer" in told["error"]
 
 
+@pytest.mark.slow
 def test_whom_nobody_awaits_is_refused(answering, undisturbed):
+    """The connection manager carries the refusal."""
     told, account = undisturbed(answering(), spoil_name=1)
     assert told["answered"] == 0
     assert told["error"] != ""
@@ -234,7 +253,9 @@ def test_whom_nobody_awaits_is_refused(answering, undisturbed):
     assert account["refused"] >= 1
 
 
+@pytest.mark.slow
 def test_a_dead_answerer(answering, begin):
+    """A queue pair whose other end is gone. In `make test`: test_remote_faults.py."""
     answerer = answering()
     asker = begin(reads=1000000, length=65536, timeout_ms=150000)
     answerer.signal(9)
@@ -244,7 +265,9 @@ def test_a_dead_answerer(answering, begin):
     assert told["error"] != ""
 
 
+@pytest.mark.slow
 def test_a_wire_that_is_cut_for_a_while(answering, undisturbed, begin, losing):
+    """Queue pairs notice by their own retries. In `make test`: test_remote_faults.py."""
     answerer = answering()
     asker = begin(reads=1000000, length=65536, timeout_ms=150000)
     with losing("100%"):
@@ -256,7 +279,9 @@ def test_a_wire_that_is_cut_for_a_while(answering, undisturbed, begin, losing):
     assert undisturbed(answerer, reads=CREDITS)[0]["answered"] == CREDITS
 
 
+@pytest.mark.slow
 def test_a_wire_that_loses_packets(answering, undisturbed, losing):
+    """Queue pairs send again what is lost."""
     answerer = answering()
     with losing("1%"):
         told, _ = undisturbed(answerer, reads=2 * CREDITS, length=65536)

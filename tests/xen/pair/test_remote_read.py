@@ -21,6 +21,7 @@ def client(request, asking, replicas):
 
 
 def test_a_file_on_the_other_host(client, replicas, far):
+    """By RDMA the other host writes into pages that a guest granted; no native test has RDMA."""
     backend, guest, transport = client
 
     def said():

@@ -6,7 +6,7 @@ import pytest
 from tests.xen.pair.reading import comes_back, read, stood_still, the_peer, until
 from tools.lab import deployment
 
-pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 IP = "/usr/sbin/ip"
 
@@ -24,9 +24,9 @@ def new_device(near_host):
 
 
 def test_a_link_that_goes_down_and_up(asking, near_host, replicas, new_device):
-    """Soft-RoCE hears nothing of its connection manager any more once a message of that failed with
-    the link down, until the device is made anew, for which vreadd must have ended.  Until then
-    all comes by TLS."""
+    """The link of an adapter goes, natively there is none.  Soft-RoCE hears nothing of its
+    connection manager any more once a message of that failed with the link down, until the
+    device is made anew, for which vreadd must have ended.  Until then all comes by TLS."""
     with asking(transports="rdma tcp") as backend:
         guest = deployment.start_client(backend, "wire-down", replicas.listing)
         comes_back(backend, guest, replicas)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lab where it boots nothing."""
+
+import pytest
+
+from tools.lab import Disk, LabError, XenHost
+from tools.lab.claim import Claim
+
+
+def test_hosts_of_one_name_keep_apart():
+    """What matters is the folder of each: two groups of tests run beside each other."""
+    first, second = Claim("test-same-name"), Claim("test-same-name")
+    assert first.folder != second.folder
+    (first.folder / "logs").mkdir(parents=True)
+    second.release()
+    assert Claim("test-same-name").folder == second.folder
+    assert (first.folder / "logs").exists()
+    first.release()
+
+
+def test_missing_disk_is_said(tmp_path):
+    missing = tmp_path / "missing.raw"
+    with pytest.raises(LabError, match="(?s)missing.raw.*No such file"):
+        XenHost("test-missing", disks=[Disk(missing)]).start()
