@@ -10,8 +10,10 @@ import time
 
 import pytest
 
-from tests.cli.conftest import VREAD, clean_environment
+from tests.cli.conftest import BUILD, VREAD, clean_environment
 from tests.libvread.backend import READ, Backend
+from tests.support.hdfs_dir import DataDirectory
+from tools.images import make_datanode_image
 
 DATA_DIR = "/dfs/data"  # in the served image
 PATIENT = ("--timeout", "50000")  # a busy machine is slow
@@ -304,6 +306,27 @@ def test_list_of_a_configuration(vread, served, blocks, tmp_path):
     done = vread("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (1, len(blocks))
     assert b"missing" in done.stderr
+
+
+@pytest.mark.parametrize("variant", ["release", "asan"])
+def test_folder_with_many_blocks(tmp_path, variant):
+    """So many that qsort() asks how much memory there is: a system call more for the parser."""
+    directory = DataDirectory(tmp_path / "data")
+    blocks = [directory.add(1073741825 + n, 1 + n) for n in range(200)]
+    assert len({block.data.parent for block in blocks}) == 1
+    image = make_datanode_image([directory.path], tmp_path / "dn.raw").path
+    words = [
+        BUILD / variant / "vread",
+        "blocks",
+        "--specs",
+        "--image",
+        image,
+        "--data-dir",
+        DATA_DIR,
+    ]
+    done = subprocess.run(words, capture_output=True, env=clean_environment(), timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert sorted(done.stdout.decode().split()) == sorted(map(spec, blocks))
 
 
 @pytest.mark.parametrize("broken", ["image", "layout", "config"])

@@ -88,6 +88,29 @@ static void confined_can_end(void **state)
 	assert_int_equal(status_of(NULL), 0);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static void sort_much(void)
+{
+	static int numbers[100000];
+
+	for (int i = 0; i < 100000; i++)
+		numbers[i] = i * 7919 % 100003;
+	qsort(numbers, 100000, sizeof(numbers[0]), by_value);
+	for (int i = 1; i < 100000; i++)
+		if (numbers[i - 1] > numbers[i])
+			_exit(1);
+}
+
+static void confined_can_sort(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(sort_much), 0);
+}
+
 static void assert_killed(void (*fn)(void))
 {
 	int status = status_of(fn);
@@ -708,6 +731,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(confined_can_end),
+		cmocka_unit_test(confined_can_sort),
 		cmocka_unit_test(confined_cannot_do_more),
 #ifdef __x86_64__
 		cmocka_unit_test(calls_of_other_processors_end_the_process),
