@@ -134,37 +134,77 @@ static void confined_cannot_do_more(void **state)
 	assert_killed(try_kill);
 }
 
-#ifdef __x86_64__
-static pthread_barrier_t confined;
+/* ---- in a thread that was there before ------------------------------------------- */
 
-/* getpid() as a program of 32 bits calls it, from a thread that is not the only one. */
-static void *call_as_i386(void *arg)
+static pthread_barrier_t started, confined;
+
+static void *run_confined(void *arg)
 {
-	long result = 20;
+	void (*fn)(void) = *(void (**)(void))arg;
 
+	pthread_barrier_wait(&started);
 	pthread_barrier_wait(&confined);
-	__asm__ volatile("int $0x80" : "+a"(result) : : "memory");
-	return arg;
+	fn();
+	return NULL;
 }
 
-static void calls_of_other_processors_end_the_process(void **state)
+/* As status_of(), of a process in which another thread than the first calls fn. */
+static int status_in_thread(void (*fn)(void))
 {
 	pid_t pid = fork();
 	pthread_t thread;
 	const char *what;
 	int status;
 
-	(void)state;
 	if (pid == 0) {
+		pthread_barrier_init(&started, NULL, 2);
 		pthread_barrier_init(&confined, NULL, 2);
-		if (pthread_create(&thread, NULL, call_as_i386, NULL) ||
-		    sandbox_drop_rights(&what) < 0 || sandbox_filter(&what) < 0)
+		if (sandbox_drop_rights(&what) < 0 ||
+		    pthread_create(&thread, NULL, run_confined, &fn))
+			_exit(2);
+		pthread_barrier_wait(&started);
+		if (sandbox_filter(&what) < 0)
 			_exit(2);
 		pthread_barrier_wait(&confined);
 		pthread_join(thread, NULL);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* In small pieces: large ones are given back one by one anyway. */
+static void give_memory_back(void)
+{
+	static void *piece[4000];
+
+	for (int i = 0; i < 4000; i++)
+		piece[i] = calloc(1, 1000);
+	for (int i = 0; i < 4000; i++)
+		free(piece[i]);
+}
+
+static void confined_can_give_memory_back(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(give_memory_back), 0);
+	assert_int_equal(status_in_thread(give_memory_back), 0);
+}
+
+#ifdef __x86_64__
+/* getpid() as a program of 32 bits calls it. */
+static void call_as_i386(void)
+{
+	long result = 20;
+
+	__asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+}
+
+static void calls_of_other_processors_end_the_process(void **state)
+{
+	int status = status_in_thread(call_as_i386);
+
+	(void)state;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
 		skip(); /* this kernel knows no such calls */
 	assert_true(WIFSIGNALED(status));
@@ -733,6 +773,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(confined_can_end),
 		cmocka_unit_test(confined_can_sort),
 		cmocka_unit_test(confined_cannot_do_more),
+		cmocka_unit_test(confined_can_give_memory_back),
 #ifdef __x86_64__
 		cmocka_unit_test(calls_of_other_processors_end_the_process),
 #endif

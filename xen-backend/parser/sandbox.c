@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/fs.h>
+#include <malloc.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -71,6 +72,12 @@ static void die_first(void)
 	close(fd);
 }
 
+/* Before glibc gives memory of an arena but the first back to the system, it opens a file. */
+static void use_one_arena(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+}
+
 static bool become_nobody(void)
 {
 	if (geteuid() != 0)
@@ -84,6 +91,7 @@ int sandbox_drop_rights(const char **ret_what)
 	pid_t parent = getppid();
 
 	errno = 0;
+	use_one_arena();
 	die_first();
 	if (!set_limits())
 		return failed(ret_what, "cannot set its limits");
