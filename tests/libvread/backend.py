@@ -14,7 +14,6 @@ import select
 import socket
 import struct
 import threading
-import time
 
 MAGIC = 0x44525631
 PAGE = 4096
@@ -175,7 +174,6 @@ class Backend:
         self.channels = []
         self.open_handles = {}
         self.next_handle = 7
-        self.read_delay = 0.0
         self.on_request = self.answer
         self.make_welcome = self.welcome
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -290,8 +288,6 @@ class Backend:
         channel.respond(request, 0, handle, 1, len(self.blocks[key]), key[1])
 
     def answer_read(self, channel, request):
-        if self.read_delay:
-            time.sleep(self.read_delay)
         if request.handle not in self.open_handles:
             channel.respond(request, -errno.EBADF)
             return

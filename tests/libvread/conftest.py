@@ -16,6 +16,11 @@ from tools.vreadd import Vreadd
 BUILD = Path(__file__).resolve().parents[2] / "build"
 
 
+def pytest_itemcollected(item):
+    """A call that hangs while the clock stands still lets no signal handler of Python's run."""
+    item.add_marker(pytest.mark.timeout(1200, method="thread"))
+
+
 @pytest.fixture(scope="session")
 def lib():
     return vreadlib.load(os.environ.get("VREAD_TEST_LIBRARY", BUILD / "release/libvread.so.1"))

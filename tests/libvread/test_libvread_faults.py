@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvread when vreadd dies, stops or comes back: an error in time, never a hang."""
+"""libvread when vreadd dies, stops or comes back: an error in time, never a hang.
+
+The clock stands still where nothing is said about it.  So what ends by itself has not waited
+for its timeout.
+"""
 
 import contextlib
 import ctypes
@@ -7,16 +11,18 @@ import errno
 import os
 import select
 import signal
+import socket
 import threading
-import time
 
 import pytest
 
 from tests.libvread import vreadlib
-from tests.support.waiting import tried_again
+from tests.libvread.vreadlib import clock
+from tests.libvread.waits import Call, Watched
+from tests.support.waiting import eventually
 from tools.vreadd import Vreadd, VreaddError, stop_process
 
-SHORT = vreadlib.SHORT / 1000  # s
+TIMEOUT = vreadlib.TIMEOUT / 1000  # s
 
 
 @pytest.fixture
@@ -52,10 +58,9 @@ def kill(daemon):
 
 
 @contextlib.contextmanager
-def opened(lib, daemon, block, timeout_ms=vreadlib.PATIENCE):
-    connection = vreadlib.Connection(lib, daemon.endpoint, timeout_ms=timeout_ms)
-    with connection as c, open_block(c, block) as f:
-        yield c, f
+def opened(lib, daemon, block):
+    with Watched(lib, daemon.endpoint) as connection, open_block(connection, block) as file:
+        yield connection, file
 
 
 def open_block(connection, block):
@@ -78,56 +83,46 @@ def expect(number, call):
     assert error.value.errno == number
 
 
+def expect_timeout(call, passed=0):
+    """It ends when its whole timeout has passed, of which some has already."""
+    clock.advance(TIMEOUT - passed - 0.001)
+    assert call.goes_on()
+    clock.advance(0.001)
+    assert call.error() == errno.ETIME
+
+
 def test_killed_while_idle(lib, mortal, block):
-    with opened(lib, mortal, block, timeout_ms=60_000) as (c, f):
+    with opened(lib, mortal, block) as (c, f):
         assert f.pread(10, 0) == block.content()[:10]
         kill(mortal)
-        start = time.monotonic()
         assert not c.connected()
         for call in calls(f):
             expect(errno.ENOTCONN, call)
         expect(errno.ENOTCONN, lambda: f.submit(0, 100))
         expect(errno.ENOTCONN, lambda: c.reap())
         expect(errno.ENOTCONN, lambda: open_block(c, block))
-        assert time.monotonic() - start < vreadlib.SOON
 
 
 @pytest.mark.parametrize("which", range(4))
 def test_killed_in_mid_call(lib, mortal, block, which):
     """A call that waits for a stopped backend fails as soon as that is killed."""
-    outcome = []
-
-    def work():
-        try:
-            calls(f)[which]()
-            outcome.append(0)
-        except OSError as error:
-            outcome.append(error.errno)
-
-    with opened(lib, mortal, block, timeout_ms=30_000) as (_, f):
+    with opened(lib, mortal, block) as (c, f):
         stop_process(mortal.pid)
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.3)
-        assert not outcome
+        threads = [c.call(calls(f)[which]), Call(calls(f)[which]), Call(calls(f)[which])]
+        assert threads[0].goes_on()
         os.kill(mortal.pid, signal.SIGKILL)
-        killed = time.monotonic()
-        for thread in threads:
-            thread.join(vreadlib.SOON)
-        assert time.monotonic() - killed < vreadlib.SOON
-        assert outcome == [errno.ENOTCONN] * 3
+        assert [thread.error() for thread in threads] == [errno.ENOTCONN] * 3
 
 
 def test_asynchronous_reads_fail_when_it_is_killed(lib, mortal, block):
-    with vreadlib.Connection(lib, mortal.endpoint) as c, open_block(c, block) as f:
+    with opened(lib, mortal, block) as (c, f):
         fd = c.event_fd()
         c.reap(timeout_ms=0)
         stop_process(mortal.pid)
         for n in range(5):
             f.submit(n * 1000, 1000, n)
         os.kill(mortal.pid, signal.SIGKILL)
-        poll_readable(fd)
+        assert select.select([fd], [], [], 120)[0]
         completions = []
         while len(completions) < 5:
             completions += c.reap()
@@ -137,10 +132,6 @@ def test_asynchronous_reads_fail_when_it_is_killed(lib, mortal, block):
         for completion in completions:
             c.release(completion)
         expect(errno.ENOTCONN, lambda: c.reap())
-
-
-def poll_readable(fd):
-    assert select.select([fd], [], [], vreadlib.SOON)[0]
 
 
 def test_a_new_connection_after_a_restart(lib, mortal, served, block):
@@ -154,13 +145,10 @@ def test_a_new_connection_after_a_restart(lib, mortal, served, block):
 
 
 @pytest.mark.parametrize("which", range(4))
-@tried_again
 def test_stopped_backend_costs_the_timeout(lib, mortal, block, which):
-    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f):
+    with opened(lib, mortal, block) as (c, f):
         with stopped(mortal):
-            start = time.monotonic()
-            expect(errno.ETIME, calls(f)[which])
-            assert 0.9 * SHORT < time.monotonic() - start < vreadlib.SOON
+            expect_timeout(c.call(calls(f)[which]))
         # what was given up comes in late, to nobody's harm
         content = block.content()
         for _ in range(20):
@@ -168,34 +156,42 @@ def test_stopped_backend_costs_the_timeout(lib, mortal, block, which):
         assert f.read(block.length) == content
 
 
-@tried_again
 def test_stopped_backend_leaves_threads_their_own_timeouts(lib, mortal, block):
     """Waiting for one answer holds nobody up: all threads time out together."""
-    finished = []
+    with opened(lib, mortal, block) as (c, f), stopped(mortal):
+        threads = [c.call(lambda: f.pread(100, 0)) for _ in range(16)]
+        clock.advance(TIMEOUT)
+        assert [thread.error() for thread in threads] == [errno.ETIME] * 16
 
-    def work():
-        try:
-            f.pread(100, 0)
-        except OSError as error:
-            finished.append((error.errno, time.monotonic()))
 
-    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f), stopped(mortal):
-        start = time.monotonic()
-        threads = [threading.Thread(target=work) for _ in range(16)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(vreadlib.SOON)
-    assert [number for number, _ in finished] == [errno.ETIME] * 16
-    assert max(when for _, when in finished) - start < vreadlib.SOON
+def connect_call(lib, mortal, sleeps_in):
+    call = Call(lambda: vreadlib.Connection(lib, mortal.endpoint))
+    eventually(lambda: call.sleeps_in(sleeps_in))
+    return call
 
 
 def test_stopped_backend_at_connect(lib, mortal):
-    stop_process(mortal.pid)
-    start = time.monotonic()
-    expect(errno.ETIME, lambda: vreadlib.Connection(lib, mortal.endpoint, timeout_ms=300))
-    assert time.monotonic() - start < vreadlib.SOON
-    os.kill(mortal.pid, signal.SIGCONT)
+    with stopped(mortal):
+        expect_timeout(connect_call(lib, mortal, "poll"))
+
+
+@contextlib.contextmanager
+def full_backlog(endpoint):
+    """Whoever connects waits until others were accepted."""
+    with contextlib.ExitStack() as sockets:
+        while True:
+            sock = sockets.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            sock.setblocking(False)
+            try:
+                sock.connect(endpoint)
+            except BlockingIOError:
+                break
+        yield
+
+
+def test_stopped_backend_that_accepts_no_more(lib, mortal):
+    with stopped(mortal), full_backlog(mortal.endpoint):
+        expect_timeout(connect_call(lib, mortal, "unix_wait_for_peer"))
 
 
 def test_nobody_listens(lib, mortal):
@@ -216,92 +212,112 @@ def test_close_and_disconnect_of_a_dead_backend(lib, mortal, block):
 
 
 def test_disconnect_while_the_backend_is_stopped(lib, mortal, block):
-    c = vreadlib.Connection(lib, mortal.endpoint, timeout_ms=vreadlib.SHORT)
+    c = Watched(lib, mortal.endpoint)
     f = open_block(c, block)
-    stop_process(mortal.pid)
-    f.submit(0, 1000)
-    expect(errno.ETIME, lambda: f.pread(10, 0))
-    start = time.monotonic()
-    f.close()
-    c.close()
-    assert time.monotonic() - start < vreadlib.SOON
-    os.kill(mortal.pid, signal.SIGCONT)
+    with stopped(mortal):
+        f.submit(0, 1000)
+        expect_timeout(c.call(lambda: f.pread(10, 0)))
+        f.close()
+        c.close()
 
 
-@tried_again
-def test_signals_do_not_end_a_wait(lib, mortal, block):
-    """A profiler's signals neither fail a read nor make it wait for ever."""
-    taken = []
-    old = signal.signal(signal.SIGALRM, lambda *_: taken.append(1))
-    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-    try:
-        with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (_, f):
-            buffer = ctypes.create_string_buffer(1 << 20)
-            for _ in range(200):
-                n = lib.vread_pread(f.pointer, buffer, 1 << 20, 0)
-                assert n == 1 << 20
-            with stopped(mortal):
-                start = time.monotonic()
-                expect(errno.ETIME, lambda: f.pread(10, 0))
-                endpoint = mortal.endpoint
-                expect(errno.ETIME, lambda: vreadlib.Connection(lib, endpoint, timeout_ms=400))
-                assert time.monotonic() - start < vreadlib.SOON
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-    assert taken
+class Signals(threading.Thread):
+    """Sends a call's thread one SIGALRM after the other, as a profiler does, while it lasts."""
+
+    def __init__(self, call):
+        super().__init__()
+        self.call, self.sent = call, 0
+        self.old = signal.signal(signal.SIGALRM, lambda *_: None)
+        self.start()
+
+    def run(self):
+        libc = ctypes.CDLL(None)
+        while not libc.tgkill(os.getpid(), self.call.native_id, signal.SIGALRM):
+            self.sent += 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.join()
+        signal.signal(signal.SIGALRM, self.old)
 
 
-@tried_again
+def test_signals_do_not_end_a_read(lib, mortal, block):
+    enough = threading.Event()
+
+    def read():
+        while not enough.is_set():
+            assert f.pread(1 << 20, 0) == content
+
+    content = block.content()[: 1 << 20]
+    with opened(lib, mortal, block) as (_, f):
+        call = Call(read)
+        with Signals(call) as signals:
+            eventually(lambda: signals.sent > 1000 or not call.is_alive())
+            enough.set()
+            assert call.error() == 0
+
+
+@pytest.mark.parametrize("where", ["for a read", "for a welcome", "to be accepted"])
+def test_signals_neither_end_nor_prolong_a_wait(lib, mortal, block, where):
+    with contextlib.ExitStack() as stack:
+        c, f = stack.enter_context(opened(lib, mortal, block))
+        stack.enter_context(stopped(mortal))
+        if where == "for a read":
+            call = c.call(lambda: f.pread(10, 0))
+        elif where == "for a welcome":
+            call = connect_call(lib, mortal, "poll")
+        else:
+            stack.enter_context(full_backlog(mortal.endpoint))
+            call = connect_call(lib, mortal, "unix_wait_for_peer")
+        with Signals(call) as signals:
+            eventually(lambda: signals.sent > 100)
+            expect_timeout(call)
+
+
 def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
     """One silence of the backend costs one timeout, however many wait and since when."""
-    with (
-        opened(lib, mortal, block, timeout_ms=8000) as (connection, file),
-        open_block(connection, block) as late,
-    ):
-        ends = []
-
-        def wait(call):
-            expect(errno.ETIME, call)
-            ends.append(time.monotonic())
-
-        with stopped(mortal):
-            start = time.monotonic()
-            first = threading.Thread(target=wait, args=[lambda: file.pread(1 << 20, 0)])
-            first.start()
-            time.sleep(4)
-            others = [
-                threading.Thread(target=wait, args=[call])
-                for call in (lambda: late.read(1 << 20), lambda: open_block(connection, block))
-            ]
-            for thread in others:
-                thread.start()
-            for thread in [first, *others]:
-                thread.join()
-        assert 7.9 < max(ends) - start < 8 + 3.9  # 8 + 4, did they wait all over again
+    with opened(lib, mortal, block) as (c, f), open_block(c, block) as late, stopped(mortal):
+        threads = [c.call(lambda: f.pread(1 << 20, 0))]
+        clock.advance(TIMEOUT / 2)
+        threads.append(c.call(lambda: late.read(1 << 20)))
+        threads.append(c.call(lambda: open_block(c, block)))
+        expect_timeout(threads[0], passed=TIMEOUT / 2)
+        assert [thread.error() for thread in threads] == [errno.ETIME] * 3
 
 
-@tried_again
 def test_old_silence_is_forgotten(lib, mortal, block):
     """After a hang, even one request of which is still open, a new request has its whole time."""
-    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (connection, file):
+    with opened(lib, mortal, block) as (c, f):
         with stopped(mortal):
-            expect(errno.ETIME, lambda: file.pread(1 << 20, 0))
-            expect(errno.ETIME, connection.ping)
-            time.sleep(1.1 * SHORT)
-            start = time.monotonic()
-            expect(errno.ETIME, connection.ping)
-            assert time.monotonic() - start > 0.9 * SHORT
-        connection.ping()
-        assert file.pread(1 << 20, 0) == block.content()[: 1 << 20]
+            expect_timeout(c.call(lambda: f.pread(1 << 20, 0)))
+            expect_timeout(c.call(c.ping))
+            clock.advance(2 * TIMEOUT)
+            expect_timeout(c.call(c.ping))
+        c.ping()
+        assert f.pread(1 << 20, 0) == block.content()[: 1 << 20]
 
 
-@tried_again
 def test_answers_not_yet_looked_at_are_no_silence(lib, mortal, block):
-    with opened(lib, mortal, block, timeout_ms=vreadlib.SHORT) as (connection, file):
-        file.submit(0, 4096)
-        time.sleep(1.1 * SHORT)
-        with open_block(connection, block) as other:
+    with opened(lib, mortal, block) as (c, f):
+        before = c.answered()
+        f.submit(0, 4096)
+        eventually(lambda: c.answered() > before)
+        clock.advance(2 * TIMEOUT)
+        with open_block(c, block) as other:
             assert other.pread(100, 0) == block.content()[:100]
-        [completion] = connection.reap()
-        connection.release(completion)
+        [completion] = c.reap()
+        c.release(completion)
+
+
+def test_reap_gives_up_in_time(lib, mortal, block):
+    with opened(lib, mortal, block) as (c, f), stopped(mortal):
+        f.submit(0, 1000)
+        reaped = []
+        call = Call(lambda: reaped.extend(c.reap(timeout_ms=500)))
+        eventually(lambda: call.sleeps_in("poll"))
+        clock.advance(0.499)
+        assert call.goes_on()
+        clock.advance(0.001)
+        assert call.error() == 0 and not reaped

@@ -8,8 +8,6 @@ import errno
 import os
 import socket
 import struct
-import threading
-import time
 
 import pytest
 
@@ -25,6 +23,8 @@ from tests.libvread.backend import (
     Backend,
     sealed_memfd,
 )
+from tests.libvread.vreadlib import clock
+from tests.libvread.waits import Call
 from tests.support.waiting import eventually
 
 CHUNK = 512 << 10  # of one READ, where the library cuts long ones
@@ -129,9 +129,7 @@ def data_on_the_socket(channel, request):
 def test_protocol_violation_ends_the_connection(lib, backend, connection, answer):
     with open_file(connection) as f:
         good, backend.on_request = backend.on_request, answer
-        start = time.monotonic()
         expect(errno.ENOTCONN, lambda: f.pread(1000, 0))
-        assert time.monotonic() - start < vreadlib.SOON  # not after the timeout
         expect(errno.ENOTCONN, lambda: f.read(10))
         expect(errno.ENOTCONN, lambda: open_file(connection))
         assert not connection.connected()
@@ -350,17 +348,30 @@ class Held:
         else:
             self.backend.answer(channel, request)
 
+    def expect_timeout(self, function, requests=1):
+        """A call that ends when its time has passed, and the requests that it made."""
+        before = len(self.requests)
+        call = Call(function)
+        eventually(lambda: len(self.requests) == before + requests)
+        clock.advance(vreadlib.TIMEOUT / 1000)
+        assert call.error() == errno.ETIME
+
     def let_go(self):
         self.backend.on_request = self.backend.answer
         for channel, request in self.requests:
             self.backend.answer(channel, request)
 
 
+def waiting_for_room(function):
+    call = Call(function)
+    eventually(lambda: call.sleeps_in("poll"))
+    return call
+
+
 def test_late_open_is_closed(lib, backend):
     held = Held(backend, OPEN)
-    with vreadlib.Connection(lib, backend.path, timeout_ms=vreadlib.SHORT) as c:
-        expect(errno.ETIME, lambda: open_file(c))
-        eventually(lambda: held.requests)
+    with vreadlib.Connection(lib, backend.path) as c:
+        held.expect_timeout(lambda: open_file(c))
         held.let_go()
         assert backend.open_handles
         with open_file(c) as f:
@@ -370,11 +381,9 @@ def test_late_open_is_closed(lib, backend):
 
 def test_late_read_writes_where_nobody_looks(lib, backend):
     """The pages of a READ that was given up are not used again before its answer."""
-    short = vreadlib.Connection(lib, backend.path, timeout_ms=vreadlib.SHORT)
-    with short as c, open_file(c) as f:
+    with vreadlib.Connection(lib, backend.path) as c, open_file(c) as f:
         held = Held(backend, READ)
-        expect(errno.ETIME, lambda: f.pread(4 * CHUNK, 0))
-        eventually(lambda: len(held.requests) == 4)
+        held.expect_timeout(lambda: f.pread(4 * CHUNK, 0), requests=4)
         late = {page for _, r in held.requests for page in range(r.page, r.page + r.pages)}
         backend.on_request = backend.answer
         first = len(backend.requests)
@@ -391,14 +400,15 @@ def test_late_read_writes_where_nobody_looks(lib, backend):
 
 def test_slice_full_of_late_reads(lib, backend):
     """Then there is no room for others: they time out, and work again after the answers."""
-    small = vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10, timeout_ms=vreadlib.SHORT)
-    with small as c, open_file(c) as f:
+    with vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10) as c, open_file(c) as f:
         held = Held(backend, READ)
-        for _ in range(3):
-            expect(errno.ETIME, lambda: f.pread(64 << 10, 0))
-        start = time.monotonic()
-        expect(errno.ETIME, lambda: f.pread(4096, 0))
-        assert time.monotonic() - start < vreadlib.SOON
+        for _ in range(2):  # each takes half
+            held.expect_timeout(lambda: f.pread(64 << 10, 0), requests=2)
+        for length in (64 << 10, 4096):
+            call = waiting_for_room(lambda length=length: f.pread(length, 0))
+            clock.advance(vreadlib.TIMEOUT / 1000)
+            assert call.error() == errno.ETIME
+        assert len(held.requests) == 4
         held.let_go()
         assert f.pread(200_000, 7) == CONTENT[7:200_007]
 
@@ -412,22 +422,21 @@ def test_close_with_reads_in_flight(lib, backend):
         f.close()
         eventually(lambda: len(held.requests) == 3)
         held.let_go()
-        assert c.reap(timeout_ms=100) == []  # nobody asks for them any more
-        eventually(lambda: drained(c, backend))
+        eventually(lambda: not backend.open_handles)
+        assert c.reap(timeout_ms=0) == []  # nobody asks for them any more
 
 
 def test_room_comes_while_a_reader_waits(lib, backend):
     """A reader that waits for room is woken by vread_release() in another thread."""
-    small = vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10, timeout_ms=60_000)
-    with small as c, open_file(c) as f:
+    with vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10) as c, open_file(c) as f:
         f.submit(0, 64 << 10)
         (completion,) = c.reap()
-        timer = threading.Timer(0.3, lambda: c.release(completion))
-        start = time.monotonic()
-        timer.start()
-        assert f.pread(100, 9) == CONTENT[9:109]
-        assert 0.2 < time.monotonic() - start < vreadlib.SOON
-        timer.join()
+        data = []
+        reader = waiting_for_room(lambda: data.append(f.pread(100, 9)))
+        assert reads(backend) == [(0, 64 << 10)]
+        c.release(completion)
+        assert reader.error() == 0
+        assert data == [CONTENT[9:109]]
 
 
 # ---- what a backend sees ---------------------------------------------------------
@@ -485,12 +494,10 @@ def test_seeking_within_what_is_there_keeps_it(backend, connection):
 def test_a_long_pread_is_several_requests_in_flight(backend, connection):
     with open_file(connection) as f:
         held = Held(backend, READ)
-        thread = threading.Thread(target=lambda: f.pread(4 * CHUNK, 0))
-        thread.start()
+        call = Call(lambda: f.pread(4 * CHUNK, 0))
         eventually(lambda: len(held.requests) == 4)
         held.let_go()
-        thread.join(vreadlib.SOON)
-        assert not thread.is_alive()
+        assert call.error() == 0
     assert reads(backend) == [(n * CHUNK, CHUNK) for n in range(4)]
 
 
@@ -499,11 +506,10 @@ def test_vectored_ranges_are_in_flight_together(backend, connection):
         held = Held(backend, READ)
         ranges = [(n * 100_000, 100) for n in range(10)]
         result = []
-        thread = threading.Thread(target=lambda: result.append(f.preadv(ranges)))
-        thread.start()
+        call = Call(lambda: result.append(f.preadv(ranges)))
         eventually(lambda: len(held.requests) == 10)
         held.let_go()
-        thread.join(vreadlib.SOON)
+        assert call.error() == 0
         assert result == [(0, [CONTENT[o : o + n] for o, n in ranges])]
 
 

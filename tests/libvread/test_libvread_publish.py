@@ -5,13 +5,13 @@ import errno
 import os
 import shutil
 import threading
-import time
 
 import pytest
 
 from tests.libvread import vreadlib
 from tests.libvread.vreadlib import APPEND, DELETE, FINALIZED, TRUNCATE
 from tests.support.block_token import ENCODINGS, SHA512, Key, make_token
+from tests.support.waiting import eventually
 from tools.vreadd import DataDirs, Vreadd
 
 READERS = 3
@@ -134,11 +134,12 @@ class Reader(threading.Thread):
 
 def wait_for_three_more(readers, counter):
     start = [getattr(reader, counter) for reader in readers]
-    deadline = time.monotonic() + 60
-    while any(getattr(r, counter) < n + 3 for r, n in zip(readers, start, strict=True)):
+
+    def are_there():
         assert all(r.is_alive() for r in readers)
-        assert time.monotonic() < deadline, f"{counter}: no more of them"
-        time.sleep(0.001)
+        return all(getattr(r, counter) >= n + 3 for r, n in zip(readers, start, strict=True))
+
+    eventually(are_there, what=f"three more {counter}")
 
 
 def test_nobody_reads_after_publish_returned(publisher, connection_to, block):
@@ -163,15 +164,14 @@ def test_nobody_reads_after_publish_returned(publisher, connection_to, block):
         assert [reader.wrong[:3] for reader in readers] == [[]] * READERS
 
 
-def publish_once_it_is_known(connection, event, block):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            return publish(connection, event, block)
-        except OSError as error:
-            assert error.errno == errno.ENODEV
-        time.sleep(0.1)
-    raise AssertionError("its storage was not found within 60 s")
+def is_known(connection, event, block):
+    """Whether it could be published."""
+    try:
+        publish(connection, event, block)
+    except OSError as error:
+        assert error.errno == errno.ENODEV
+        return False
+    return True
 
 
 def test_a_storage_that_comes_later(lib, served, tmp_path):
@@ -185,7 +185,7 @@ def test_a_storage_that_comes_later(lib, served, tmp_path):
         assert error_of(publish, connection, DELETE, block) == errno.ENODEV
         shutil.copy(image, tmp_path / "copy")
         (tmp_path / "copy").rename(tmp_path / "later.raw")
-        publish_once_it_is_known(connection, DELETE, block)
+        eventually(lambda: is_known(connection, DELETE, block), what="its storage")
         assert error_of(open_block, connection, block) == errno.ENOENT
         publish(connection, FINALIZED, block)
         open_block(connection, block).close()

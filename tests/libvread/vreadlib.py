@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvread for Python tests: vread.h through ctypes, errors as OSError."""
+"""libvread for Python tests: vread.h through ctypes, errors as OSError.
+
+The time of the library is `clock`'s, in all of this process: it stands still until a test
+sets it forward.
+"""
 
 import ctypes
 import os
+import tempfile
 from ctypes import (
     POINTER,
     Structure,
@@ -18,10 +23,16 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+from pathlib import Path
 
-SOON = 20  # s: what ends by itself has ended by then, also on a busy machine
-PATIENCE = 60_000  # ms: what is answered at all is answered by then
-SHORT = 3000  # ms: a timeout that is waited for; what is answered at all is answered by then, too
+import pytest
+
+from tests.support.clock import Clock
+
+TIMEOUT = 2000  # ms
+
+_folder = tempfile.TemporaryDirectory(prefix="vread-clock-")
+clock = Clock(Path(_folder.name) / "clock")
 
 
 class Options(Structure):
@@ -119,7 +130,10 @@ PROTOTYPES = {
 
 
 def load(path):
-    lib = ctypes.CDLL(str(path))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in clock.environment.items():  # read while the library is loaded
+            patch.setenv(name, value)
+        lib = ctypes.CDLL(str(path))
     for name, (result, arguments) in PROTOTYPES.items():
         function = getattr(lib, name)
         function.restype = result
@@ -149,7 +163,7 @@ def make_block(pool, block_id, genstamp, visible, storages, token):
 
 
 class Connection:
-    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=PATIENCE, readahead=0, queues=0):
+    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=TIMEOUT, readahead=0, queues=0):
         self.lib = lib
         self.pointer = c_void_p()
         options = Options(str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues)
@@ -162,8 +176,9 @@ class Connection:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, failure, *_):
+        if not failure:  # else calls may still wait in it
+            self.close()
 
     def connected(self):
         return bool(self.lib.vread_connected(self.pointer))
@@ -174,7 +189,7 @@ class Connection:
     def open(self, pool, block_id, genstamp, visible=0, storages=(), token=None):
         return File(self, pool, block_id, genstamp, visible, storages, token)
 
-    def reap(self, count=16, timeout_ms=PATIENCE):
+    def reap(self, count=16, timeout_ms=TIMEOUT):
         array = (Completion * count)()
         return list(array[: check(self.lib.vread_reap(self.pointer, array, count, timeout_ms))])
 
@@ -214,8 +229,9 @@ class File:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, failure, *_):
+        if not failure:
+            self.close()
 
     def stat(self):
         stat = Stat()

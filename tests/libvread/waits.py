@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Calls of libvread that wait, and what tells that they do.
+
+with Watched(lib, endpoint, timeout_ms=2000) as connection:
+    call = connection.call(lambda: file.pread(100, 0))   # its request is on the ring
+    clock.advance(2)
+    assert call.error() == errno.ETIME
+
+The clock stands still until the test sets it forward (vreadlib.clock), so a call that ends
+before that has ended for another reason than its timeout.
+"""
+
+import mmap
+import os
+import re
+import struct
+import threading
+from pathlib import Path
+
+from tests.libvread import vreadlib
+from tests.libvread.backend import REQ_PROD, RSP_PROD
+from tests.support.waiting import eventually
+
+
+class Call(threading.Thread):
+    """A call in a thread of its own."""
+
+    def __init__(self, function):
+        super().__init__(daemon=True)
+        self._function, self._error = function, None
+        self.start()
+
+    def run(self):
+        try:
+            self._function()
+            self._error = 0
+        except OSError as error:
+            self._error = error.errno
+
+    def error(self):
+        """Waits for its end: 0, or the errno it failed with."""
+        eventually(lambda: not self.is_alive(), what="the end of a call")
+        return self._error
+
+    def sleeps_in(self, function):
+        """True if the thread sleeps in a function of the kernel with that in its name."""
+        return function in self._proc("wchan")
+
+    def goes_on(self):
+        """False if the call ends; True once it has looked at the clock again and waits."""
+        slept = self._times_slept()
+        eventually(lambda: not self.is_alive() or self._times_slept() > slept + 2)
+        return self.is_alive()
+
+    def _times_slept(self):
+        count = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", self._proc("status"), re.M)
+        return int(count[1]) if count else 0
+
+    def _proc(self, name):
+        try:
+            return Path(f"/proc/self/task/{self.native_id}/{name}").read_text()
+        except OSError:  # the thread has ended
+            return ""
+
+
+def ring_descriptors():
+    found = set()
+    for entry in os.scandir("/proc/self/fd"):
+        try:
+            target = os.readlink(entry.path)
+        except FileNotFoundError:  # that of scandir()
+            continue
+        if target.startswith("/memfd:vread-rings"):
+            found.add(int(entry.name))
+    return found
+
+
+class Watched(vreadlib.Connection):
+    """A connection to a vreadd whose ring the test sees as vreadd does."""
+
+    def __init__(self, *arguments, **options):
+        before = ring_descriptors()
+        super().__init__(*arguments, **options)
+        (descriptor,) = ring_descriptors() - before
+        self._ring = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
+
+    def close(self):
+        self._ring.close()
+        super().close()
+
+    def asked(self):
+        return struct.unpack_from("<I", self._ring, REQ_PROD)[0]
+
+    def answered(self):
+        return struct.unpack_from("<I", self._ring, RSP_PROD)[0]
+
+    def call(self, function):
+        """Starts a call, and waits until its (first) request is on the ring."""
+        before = self.asked()
+        call = Call(function)
+        eventually(lambda: self.asked() > before, what="a request")
+        return call
