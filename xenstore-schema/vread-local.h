@@ -28,7 +28,7 @@
 struct vread_local_hello {
 	uint32_t magic;
 	uint32_t version;         /* VREAD_PROTOCOL_VERSION */
-	uint32_t pool_pages;      /* VREAD_MIN_POOL_PAGES .. the backend's limit */
+	uint32_t pool_pages;      /* VREAD_MIN_POOL_PAGES .. VREAD_MAX_POOL_PAGES */
 	uint16_t num_queues;      /* 1 .. VREAD_MAX_QUEUES */
 	uint16_t ring_page_order; /* 0 .. VREAD_MAX_RING_PAGE_ORDER */
 	uint32_t reserved[4];     /* 0 */
@@ -37,11 +37,20 @@ struct vread_local_hello {
 struct vread_local_welcome {
 	uint32_t magic;
 	uint32_t version;
-	int32_t status;           /* 0, or negative errno: EINVAL, EACCES, ENOMEM, EPROTO */
+	int32_t status;           /* 0, or negative errno, see below */
 	uint32_t pool_pages;      /* as asked */
 	uint16_t num_queues;      /* as asked */
 	uint16_t ring_page_order; /* as asked */
 	uint32_t reserved[3];     /* 0 */
 };
+
+/*
+ *   EINVAL      malformed hello; repeating it is useless
+ *   ENOMEM      out of memory or of file descriptors in the backend, or as many connections as it
+ *               allows; retry later
+ *   ENOSPC      fewer than pool_pages are free, or that is more than one connection may have: ask
+ *               for less
+ *   EPROTO      this version is not spoken here
+ */
 
 #endif

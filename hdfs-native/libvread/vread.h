@@ -64,7 +64,7 @@ struct vread_stat {
 };
 
 /* Connects.  options may be NULL.  -ENOENT, -EACCES, -ENOTCONN (no backend),
- * -ENOSPC (no such slice free), -ENOMEM, -EINVAL. */
+ * -ENOSPC (not so many pool_bytes free), -ENOMEM, -EINVAL. */
 int vread_connect(struct vread **ret, const struct vread_options *options);
 /* Closes the connection; every file of it must have been closed. NULL is ignored. */
 void vread_disconnect(struct vread *v);

@@ -307,7 +307,7 @@ def test_ring_not_initialised(lib, backend):
     expect(errno.EPROTO, lambda: vreadlib.Connection(lib, backend.path))
 
 
-@pytest.mark.parametrize("status", [errno.EACCES, errno.ENOMEM, errno.EINVAL])
+@pytest.mark.parametrize("status", [errno.EACCES, errno.ENOMEM, errno.ENOSPC, errno.EINVAL])
 def test_refused(lib, backend, status):
     backend.make_welcome = lambda c, hello: (good_welcome(c, status=-status), [])
     expect(status, lambda: vreadlib.Connection(lib, backend.path))

@@ -98,11 +98,11 @@ def test_pool_limits(start_daemon):
     daemon = start_daemon(local="max-pool-pages = 100\nmax-total-pool-pages = 150\n")
     with pytest.raises(Refused) as refused:
         daemon.front(pool_pages=101)
-    assert refused.value.errno == errno.EINVAL
+    assert refused.value.errno == errno.ENOSPC
     with daemon.front(pool_pages=100):
         with pytest.raises(Refused) as refused:
             daemon.front(pool_pages=50)
-        assert refused.value.errno == errno.ENOMEM
+        assert refused.value.errno == errno.ENOSPC
         with daemon.front(pool_pages=48):  # and a page each for two rings
             pass
     daemon.wait_until(lambda: daemon.status()["ports"]["local"]["pages"] == 0)

@@ -122,7 +122,7 @@ static int admit(struct local_conn *c, const struct vread_local_hello *hello,
 	}
 	if (pages > port->settings.max_total_pool_pages - port->pages) {
 		*ret_reason = "max-total-pool-pages reached";
-		return -ENOMEM;
+		return -ENOSPC;
 	}
 	r = share_create(&c->share, hello);
 	if (r) {

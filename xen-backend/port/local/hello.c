@@ -28,12 +28,16 @@ int hello_parse(const void *message, size_t length, uint32_t max_pool_pages,
 		*ret_reason = "num_queues out of range";
 	else if (h.ring_page_order > VREAD_MAX_RING_PAGE_ORDER)
 		*ret_reason = "ring_page_order out of range";
-	else if (h.pool_pages < VREAD_MIN_POOL_PAGES || h.pool_pages > max_pool_pages)
+	else if (h.pool_pages < VREAD_MIN_POOL_PAGES || h.pool_pages > VREAD_MAX_POOL_PAGES)
 		*ret_reason = "pool_pages out of range";
 	if (*ret_reason)
 		return h.magic == VREAD_LOCAL_MAGIC && h.version != VREAD_PROTOCOL_VERSION
 			       ? -EPROTO
 			       : -EINVAL;
+	if (h.pool_pages > max_pool_pages) {
+		*ret_reason = "more pool_pages than max-pool-pages";
+		return -ENOSPC;
+	}
 	*ret_hello = h;
 	return 0;
 }

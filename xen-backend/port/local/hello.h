@@ -10,7 +10,8 @@
 
 /*
  * 0 and *ret_hello, or the status to answer: -EPROTO for a version not spoken
- * here, -EINVAL for everything else, with *ret_reason (static string).
+ * here, -ENOSPC for more pages than max_pool_pages, -EINVAL for everything else, with *ret_reason
+ * (static string).
  */
 int hello_parse(const void *message, size_t length, uint32_t max_pool_pages,
 		struct vread_local_hello *ret_hello, const char **ret_reason);
