@@ -230,6 +230,9 @@
 #define VREAD_MAX_TOKEN 8192U
 #define VREAD_MAX_OPEN_DATA 16384U
 
+/* No pool's id; see VREAD_OP_OPEN. */
+#define VREAD_NO_POOL "-"
+
 /* Limits of KEYS. */
 #define VREAD_MAX_KEYS 64U /* number of keys */
 #define VREAD_MAX_KEY 64U  /* bytes of one */
@@ -251,6 +254,8 @@
  *   The replica's generation stamp must equal u.open.genstamp and its length be at
  *   least u.open.visible_length.  READs end at visible_length; 0 means the
  *   replica's own length at the time of OPEN.
+ *   An OPEN in the pool VREAD_NO_POOL asks for a sign of life: it is answered with ENODEV, and
+ *   that is no error.
  *
  * VREAD_OP_READ: verified bytes of a block into the pool.
  *   request   handle, u.read; pool pages of at least u.read.length bytes

@@ -71,8 +71,7 @@ int vread_open(struct vread *v, const struct vread_block *block, struct vread_fi
 
 int vread_ping(struct vread *v)
 {
-	/* No pool is called so: the answer is a refusal, and costs the backend next to nothing. */
-	const struct vread_block nothing = {.pool_id = "-"};
+	const struct vread_block nothing = {.pool_id = VREAD_NO_POOL};
 	struct vread_file *f;
 	int r = vread_open(v, &nothing, &f);
 

@@ -56,9 +56,11 @@ def test_pieces_come_in_order_and_whole(connection, served, name):
             assert f.read(100) == content[701:801]
 
 
-def test_a_sign_of_life_is_no_block(connection, block):
+def test_a_sign_of_life_is_no_block_and_no_error(connection, vreadd, block):
+    errors = vreadd.status()["totals"]["errors"]
     for _ in range(3):
         connection.ping()
+    assert vreadd.status()["totals"]["errors"] == errors
     with open_block(connection, block) as f:
         assert f.pread(100, 0) == block.content()[:100]
 

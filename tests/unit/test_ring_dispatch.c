@@ -41,6 +41,8 @@ int block_open(struct block_store *s, const struct policy *p, const struct block
 	       struct block_handle **ret, struct block_info *ret_info)
 {
 	(void)s, (void)p;
+	if (strcmp(name->pool_id, "BP-1") != 0)
+		return -ENODEV;
 	*ret = &block.handle;
 	*ret_info = (struct block_info){1000, name->genstamp, VREAD_BLOCK_FINALIZED};
 	return 0;
@@ -137,10 +139,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static uint32_t put_data(const char *const *storages, uint16_t count, const char *token)
+static uint32_t put_data_of(const char *pool_id, const char *const *storages, uint16_t count,
+			    const char *token)
 {
 	struct vread_open_data header = {
-		.pool_id_length = 4,
+		.pool_id_length = (uint16_t)strlen(pool_id),
 		.num_storages = count,
 		.token_length = (uint16_t)strlen(token),
 	};
@@ -148,8 +151,8 @@ static uint32_t put_data(const char *const *storages, uint16_t count, const char
 
 	memcpy(p, &header, sizeof(header));
 	p += sizeof(header);
-	memcpy(p, "BP-1", 4);
-	p += 4;
+	memcpy(p, pool_id, strlen(pool_id));
+	p += strlen(pool_id);
 	for (uint16_t i = 0; i < count; i++) {
 		*p = (uint8_t)strlen(storages[i]);
 		memcpy(p + 1, storages[i], *p);
@@ -157,6 +160,11 @@ static uint32_t put_data(const char *const *storages, uint16_t count, const char
 	}
 	memcpy(p, token, strlen(token));
 	return (uint32_t)(p + strlen(token) - device.pool);
+}
+
+static uint32_t put_data(const char *const *storages, uint16_t count, const char *token)
+{
+	return put_data_of("BP-1", storages, count, token);
 }
 
 static struct vread_request open_request(void)
@@ -332,6 +340,24 @@ static void test_what_is_about_no_block_holds_none(void **state)
 	assert_int_equal(block.closes, 1);
 }
 
+/* ---- signs of life -------------------------------------------------------------- */
+
+static void test_a_sign_of_life_is_no_error(void **state)
+{
+	struct vread_request unknown = open_request(), sign = unknown;
+	struct vread_response r;
+
+	(void)state;
+	sign.u.open.data_length = put_data_of(VREAD_NO_POOL, NULL, 0, "");
+	r = answer(sign, false);
+	assert_bare(&r, -ENODEV);
+	assert_int_equal(device.dispatch.counters.errors[ENODEV], 0);
+	unknown.u.open.data_length = put_data_of("BP-2", NULL, 0, "");
+	r = answer(unknown, false);
+	assert_bare(&r, -ENODEV);
+	assert_int_equal(device.dispatch.counters.errors[ENODEV], 1);
+}
+
 /* ---- publishing ----------------------------------------------------------------- */
 
 static void test_an_event_arrives_whole(void **state)
@@ -424,6 +450,7 @@ int main(void)
 		TEST(test_an_open_is_denied_and_leaves_nothing),
 		TEST(test_closed_meanwhile),
 		TEST(test_what_is_about_no_block_holds_none),
+		TEST(test_a_sign_of_life_is_no_error),
 		TEST(test_an_event_arrives_whole),
 		TEST(test_bad_events),
 		TEST(test_keys),

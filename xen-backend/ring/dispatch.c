@@ -86,6 +86,8 @@ static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 
 	if (err)
 		return err;
+	if (!strcmp(scratch->data.pool_id, VREAD_NO_POOL))
+		return -ENODEV;
 	name = name_of(d, scratch, r);
 	name.elsewhere = scratch->remote && peers_have(d->peers, &name);
 	err = handles_room(d->handles);
@@ -258,6 +260,14 @@ static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
 	};
 }
 
+/* ENODEV is what it asked for. */
+static bool asked_for_a_sign_of_life(const struct dispatch_scratch *scratch,
+				     const struct vread_response *response)
+{
+	return response->operation == VREAD_OP_OPEN && response->status == -ENODEV &&
+	       !strcmp(scratch->data.pool_id, VREAD_NO_POOL);
+}
+
 bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
@@ -265,6 +275,7 @@ bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		deny(d, scratch, r, response);
 	if (response->status == -EINPROGRESS)
 		return false;
-	counters_response(&d->counters, response->operation, response->status);
+	if (!asked_for_a_sign_of_life(scratch, response))
+		counters_response(&d->counters, response->operation, response->status);
 	return true;
 }
