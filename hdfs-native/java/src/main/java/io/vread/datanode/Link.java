@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Clock;
 import io.vread.Errno;
 import io.vread.Settings;
 import java.io.IOException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.ToIntFunction;
 import org.slf4j.Logger;
@@ -26,24 +25,25 @@ final class Link {
 
   private final PublishChannel.Connector connector;
   private final PublisherSettings settings;
-  private final ReentrantLock lock = new ReentrantLock();
-  private volatile PublishChannel channel; // null: down; changed with the lock held
+  private final Turn turn;
+  private volatile PublishChannel channel; // null: down; changed by who has the turn
   private volatile long connections; // made so far
   private boolean complained;
   private long backoffMs;
 
-  Link(PublishChannel.Connector connector, PublisherSettings settings) {
+  Link(PublishChannel.Connector connector, PublisherSettings settings, Clock clock) {
     this.connector = connector;
     this.settings = settings;
+    this.turn = new Turn(clock);
     this.backoffMs = settings.backoffMs();
   }
 
   private boolean up() {
-    lock.lock();
+    turn.take();
     try {
       return channel != null && channel.connected();
     } finally {
-      lock.unlock();
+      turn.pass();
     }
   }
 
@@ -76,7 +76,7 @@ final class Link {
     if (channel == null) {
       return Errno.ENOTCONN;
     }
-    if (!acquire()) {
+    if (!turn.take(settings.timeoutMs())) {
       return Errno.ETIME;
     }
     try {
@@ -89,25 +89,7 @@ final class Link {
       }
       return result;
     } finally {
-      lock.unlock();
-    }
-  }
-
-  /** An interrupt is the datanode's affair: it is kept, and neither delays nor prevents events. */
-  private boolean acquire() {
-    boolean interrupted = Thread.interrupted();
-    try {
-      while (true) {
-        try {
-          return lock.tryLock(settings.timeoutMs(), TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      turn.pass();
     }
   }
 
@@ -130,12 +112,12 @@ final class Link {
       backoffMs = Math.min(2 * backoffMs, Settings.MAX_BACKOFF_MS);
       return wait;
     }
-    lock.lock();
+    turn.take();
     try {
       channel = fresh;
       connections++;
     } finally {
-      lock.unlock();
+      turn.pass();
     }
     LOG.info("vread: finalized blocks are made durable and published");
     complained = false;
@@ -144,13 +126,13 @@ final class Link {
   }
 
   void disconnect(String why) {
-    lock.lock();
+    turn.take();
     try {
       if (channel != null) {
         drop(why);
       }
     } finally {
-      lock.unlock();
+      turn.pass();
     }
   }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Clock;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 
 /**
@@ -20,32 +18,27 @@ import org.apache.hadoop.hdfs.ExtendedBlockId;
  */
 final class PendingQueue {
   private final int limit;
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition added = lock.newCondition();
+  private final Clock clock;
   private final Map<ExtendedBlockId, Pending> waiting = new LinkedHashMap<>();
   private List<Pending> taken = new ArrayList<>();
   private boolean closed;
 
-  PendingQueue(int limit) {
+  PendingQueue(int limit, Clock clock) {
     this.limit = limit;
+    this.clock = clock;
   }
 
   /** Adds a replica in the place of what was known of its block; false if one had to be dropped. */
-  boolean add(Pending pending) {
-    lock.lock();
-    try {
-      ExtendedBlockId block = pending.name.block();
-      waiting.remove(block);
-      boolean room = waiting.size() < limit;
-      if (!room) {
-        dropOldest();
-      }
-      waiting.put(block, pending);
-      added.signal();
-      return room;
-    } finally {
-      lock.unlock();
+  synchronized boolean add(Pending pending) {
+    ExtendedBlockId block = pending.name.block();
+    waiting.remove(block);
+    boolean room = waiting.size() < limit;
+    if (!room) {
+      dropOldest();
     }
+    waiting.put(block, pending);
+    notifyAll();
+    return room;
   }
 
   private void dropOldest() {
@@ -55,92 +48,57 @@ final class PendingQueue {
   }
 
   /** Puts back what could not be published, unless something newer came or it was withdrawn. */
-  void putBack(Pending pending) {
-    lock.lock();
-    try {
-      if (!pending.withdrawn() && waiting.size() < limit) {
-        waiting.putIfAbsent(pending.name.block(), pending);
-      }
-    } finally {
-      lock.unlock();
+  synchronized void putBack(Pending pending) {
+    if (!pending.withdrawn() && waiting.size() < limit) {
+      waiting.putIfAbsent(pending.name.block(), pending);
     }
   }
 
   /** Nothing added for the block before this call will be published after it. */
-  void withdraw(ExtendedBlockId block) {
-    lock.lock();
-    try {
-      Pending pending = waiting.remove(block);
-      if (pending != null) {
-        pending.withdraw();
+  synchronized void withdraw(ExtendedBlockId block) {
+    Pending pending = waiting.remove(block);
+    if (pending != null) {
+      pending.withdraw();
+    }
+    for (Pending publishing : taken) {
+      if (publishing.name.block().equals(block)) {
+        publishing.withdraw();
       }
-      for (Pending publishing : taken) {
-        if (publishing.name.block().equals(block)) {
-          publishing.withdraw();
-        }
-      }
-    } finally {
-      lock.unlock();
     }
   }
 
   /** Waits for a replica to be there; false if none came in time or the queue was closed. */
-  boolean await(long timeoutMs) throws InterruptedException {
-    lock.lock();
-    try {
-      long left = TimeUnit.MILLISECONDS.toNanos(timeoutMs);
-      while (waiting.isEmpty() && !closed && left > 0) {
-        left = added.awaitNanos(left);
-      }
-      return !waiting.isEmpty() && !closed;
-    } finally {
-      lock.unlock();
+  synchronized boolean await(long timeoutMs) throws InterruptedException {
+    long limit = clock.now() + timeoutMs;
+    while (waiting.isEmpty() && !closed && clock.now() < limit) {
+      clock.waitUntil(this, limit);
     }
+    return !waiting.isEmpty() && !closed;
   }
 
   /** The oldest; they count as being published until {@link #done}. */
-  List<Pending> take(int most) {
-    lock.lock();
-    try {
-      List<Pending> batch = new ArrayList<>();
-      Iterator<Pending> oldest = waiting.values().iterator();
-      while (batch.size() < most && oldest.hasNext()) {
-        batch.add(oldest.next());
-        oldest.remove();
-      }
-      taken = batch;
-      return batch;
-    } finally {
-      lock.unlock();
+  synchronized List<Pending> take(int most) {
+    List<Pending> batch = new ArrayList<>();
+    Iterator<Pending> oldest = waiting.values().iterator();
+    while (batch.size() < most && oldest.hasNext()) {
+      batch.add(oldest.next());
+      oldest.remove();
     }
+    taken = batch;
+    return batch;
   }
 
-  void done() {
-    lock.lock();
-    try {
-      taken = new ArrayList<>();
-    } finally {
-      lock.unlock();
-    }
+  synchronized void done() {
+    taken = new ArrayList<>();
   }
 
-  int size() {
-    lock.lock();
-    try {
-      return waiting.size() + taken.size();
-    } finally {
-      lock.unlock();
-    }
+  synchronized int size() {
+    return waiting.size() + taken.size();
   }
 
-  void close() {
-    lock.lock();
-    try {
-      closed = true;
-      waiting.clear();
-      added.signalAll();
-    } finally {
-      lock.unlock();
-    }
+  synchronized void close() {
+    closed = true;
+    waiting.clear();
+    notifyAll();
   }
 }

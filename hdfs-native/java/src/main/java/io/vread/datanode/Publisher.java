@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Clock;
 import io.vread.Errno;
 import java.io.File;
 import java.io.IOException;
@@ -10,8 +11,6 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.hdfs.server.datanode.Replica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
@@ -48,6 +47,7 @@ final class Publisher {
   private static final long JOIN_MS = 1000;
 
   private final PublisherSettings settings;
+  private final Clock clock;
   private final Link link;
   private final Disk disk;
   private final VolumeIdentity identity;
@@ -57,20 +57,23 @@ final class Publisher {
   private final KeyPublisher keys;
   private final Set<String> unserved = new HashSet<>(); // storages; the thread's own
   private boolean lookedFor; // a storage, in this round; the thread's own
-  private final CountDownLatch closed = new CountDownLatch(1);
+  private volatile boolean closed; // changed, as is ended, with this publisher's monitor held
+  private boolean ended;
   private final Thread thread = new Thread(this::run, "vread-publisher");
 
   Publisher(
       PublisherSettings settings,
       PublishChannel.Connector connector,
       Disk disk,
-      KeySource keySource) {
+      KeySource keySource,
+      Clock clock) {
     this.settings = settings;
-    this.link = new Link(connector, settings);
+    this.clock = clock;
+    this.link = new Link(connector, settings, clock);
     this.keys = new KeyPublisher(keySource, link, statistics);
     this.disk = disk;
     this.identity = new VolumeIdentity(disk);
-    this.queue = new PendingQueue(settings.queueLimit());
+    this.queue = new PendingQueue(settings.queueLimit(), clock);
     thread.setDaemon(true);
   }
 
@@ -80,17 +83,36 @@ final class Publisher {
 
   /** Leaves the rest unpublished: the kernel writes it back all the same. */
   void close() {
-    closed.countDown();
-    queue.close();
     boolean interrupted = Thread.interrupted();
+    synchronized (this) {
+      closed = true;
+      notifyAll();
+    }
+    queue.close();
     try {
-      thread.join(JOIN_MS);
+      awaitEnd();
     } catch (InterruptedException e) {
       interrupted = true;
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  private synchronized void awaitEnd() throws InterruptedException {
+    long limit = clock.now() + JOIN_MS;
+    while (thread.isAlive() && !ended && clock.now() < limit) {
+      clock.waitUntil(this, limit);
+    }
+  }
+
+  /** For so many milliseconds, or until the publisher is closed: then it returns true. */
+  private synchronized boolean closedWithin(long ms) throws InterruptedException {
+    long limit = clock.now() + ms;
+    while (!closed && clock.now() < limit) {
+      clock.waitUntil(this, limit);
+    }
+    return closed;
   }
 
   PublisherStatistics statistics() {
@@ -108,7 +130,7 @@ final class Publisher {
   /** Puts a finalized replica on its way. Costs the caller no I/O. */
   void announce(ReplicaName name, ReplicaInfo replica) {
     activity.ended(name.blockId);
-    if (closed.getCount() > 0 && !queue.add(new Pending(name, replica))) {
+    if (!closed && !queue.add(new Pending(name, replica))) {
       statistics.failed(PublisherStatistics.OVERFLOW);
     }
   }
@@ -120,11 +142,11 @@ final class Publisher {
 
   /** Says that replicas are about to change; returns within the timeout, whatever came of it. */
   void withdraw(Event event, List<ReplicaName> replicas) {
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs());
+    long deadline = clock.now() + settings.timeoutMs();
     boolean first = true;
     for (ReplicaName replica : replicas) {
       queue.withdraw(replica.block());
-      if (first || System.nanoTime() - deadline < 0) {
+      if (first || clock.now() < deadline) {
         count(event, link.publish(event, replica, () -> true));
       } else {
         statistics.failed(PublisherStatistics.LATE);
@@ -145,10 +167,10 @@ final class Publisher {
 
   private void run() {
     try {
-      while (closed.getCount() > 0) {
+      while (!closed) {
         long wait = link.connect();
         if (wait > 0) {
-          closed.await(wait, TimeUnit.MILLISECONDS);
+          closedWithin(wait);
           continue;
         }
         tellKeys();
@@ -157,7 +179,7 @@ final class Publisher {
           lookedFor = false;
           publishWaiting();
           if (lookedFor) {
-            closed.await(settings.backoffMs(), TimeUnit.MILLISECONDS);
+            closedWithin(settings.backoffMs());
           }
         }
       }
@@ -168,6 +190,10 @@ final class Publisher {
     } finally {
       queue.close();
       link.disconnect("the datanode stops");
+      synchronized (this) {
+        ended = true;
+        notifyAll();
+      }
     }
   }
 
@@ -185,17 +211,17 @@ final class Publisher {
    * blocks of a long file would get in the way of those that follow.
    */
   private void awaitQuiet() throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.maxDelayMs());
+    long deadline = clock.now() + settings.maxDelayMs();
     activity.sinceLastLook();
     boolean ends;
     do {
-      ends = closed.await(settings.delayMs(), TimeUnit.MILLISECONDS);
-    } while (!ends && activity.sinceLastLook() && System.nanoTime() - deadline < 0);
+      ends = closedWithin(settings.delayMs());
+    } while (!ends && activity.sinceLastLook() && clock.now() < deadline);
   }
 
   /** What comes meanwhile waits for the next quiet moment. */
   private void publishWaiting() {
-    for (int left = queue.size(); left > 0 && closed.getCount() > 0; left -= BATCH) {
+    for (int left = queue.size(); left > 0 && !closed; left -= BATCH) {
       publishBatch(queue.take(BATCH));
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Clock;
 import io.vread.NativeLibrary;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
@@ -65,7 +66,8 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
             settings,
             () -> NativePublisher.connect(settings),
             NativePublisher.DISK,
-            new DatanodeKeys(datanode, stock));
+            new DatanodeKeys(datanode, stock),
+            Clock.SYSTEM);
     PublisherBean bean = new PublisherBean(publisher);
     FsDatasetSpi<?> dataset =
         PublishingDataset.wrap(

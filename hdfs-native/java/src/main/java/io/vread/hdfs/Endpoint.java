@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.Clock;
 import io.vread.Errno;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,7 +56,9 @@ final class Endpoint {
   private final Backoff backoff;
 
   private Connection current;
-  private CompletableFuture<String> first; // null: nobody has asked yet; yields the failure or null
+  private boolean asked; // the first attempt is on its way
+  private boolean tried; // it is over
+  private String failure; // of it, or null
   private long firstDeadline;
 
   Endpoint(
@@ -122,28 +122,24 @@ final class Endpoint {
    * why; all who ask later are told nothing.
    */
   private String awaitFirst() {
-    CompletableFuture<String> attempt;
-    long left;
     synchronized (this) {
-      if (first == null) {
-        first = new CompletableFuture<>();
-        firstDeadline = clock.now() + timeoutMs;
-        daemon.execute(this::tryFirst);
-      } else if (first.isDone() || clock.now() >= firstDeadline) {
+      if (tried || (asked && clock.now() >= firstDeadline)) {
         return null;
       }
-      attempt = first;
-      left = firstDeadline - clock.now();
-    }
-    try {
-      return attempt.get(Math.max(left, 1), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException e) {
-      return Errno.name(Errno.ETIME);
-    } catch (ExecutionException e) {
-      return "error"; // never: tryFirst completes it with a value
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return "interrupted";
+      if (!asked) {
+        asked = true;
+        firstDeadline = clock.now() + timeoutMs;
+        daemon.execute(this::tryFirst);
+      }
+      try {
+        while (!tried && clock.now() < firstDeadline) {
+          clock.waitUntil(this, firstDeadline);
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return "interrupted";
+      }
+      return tried ? failure : Errno.name(Errno.ETIME);
     }
   }
 
@@ -153,7 +149,11 @@ final class Endpoint {
       LOG.warn(
           "vread: {}: {}; blocks are read by TCP until it answers", name, Errno.connectName(errno));
     }
-    first.complete(errno == 0 ? null : Errno.connectName(errno));
+    synchronized (this) {
+      tried = true;
+      failure = errno == 0 ? null : Errno.connectName(errno);
+      notifyAll();
+    }
   }
 
   private void tryAgain() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.Clock;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.FakeClock;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
-/** A publisher between a fake data set and a fake backend. */
+/** A publisher between a fake data set and a fake backend. Its time passes when a test says so. */
 final class Bench implements AutoCloseable {
   /** How long a hung backend keeps who asks it. */
   static final int HANG_MS = 200;
 
-  /** The longest there is: a thread that has the link may stand still on a busy machine. */
-  private static final int TIMEOUT_MS = 10_000;
+  static final int BACKOFF_MS = 20;
 
+  static final int TIMEOUT_MS = 10_000;
+
+  final FakeClock clock = new FakeClock();
   final Story story = new Story();
-  final FakeBackend backend = new FakeBackend(story, HANG_MS);
+  final FakeBackend backend = new FakeBackend(story, clock);
   final FakeDisk disk = new FakeDisk(story);
   final FakeDataset stock = new FakeDataset(story);
   final FakeKeys keys = new FakeKeys();
@@ -25,11 +28,11 @@ final class Bench implements AutoCloseable {
     Configuration conf = new Configuration(false);
     conf.setInt(PublisherSettings.TIMEOUT_MS, TIMEOUT_MS);
     conf.setInt(PublisherSettings.DELAY_MS, 0);
-    conf.setInt("io.vread.backoff.ms", 20);
+    conf.setInt("io.vread.backoff.ms", BACKOFF_MS);
     for (int i = 0; i < settings.length; i += 2) {
       conf.set(settings[i], settings[i + 1]);
     }
-    publisher = new Publisher(new PublisherSettings(conf), backend, disk, keys);
+    publisher = new Publisher(new PublisherSettings(conf), backend, disk, keys, clock);
     dataset = PublishingDataset.wrap(stock.spi, publisher, publisher::close);
   }
 

@@ -2,19 +2,20 @@
 package io.vread.datanode;
 
 import io.vread.Errno;
+import io.vread.FakeClock;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A backend that can be absent, refuse, hang and die. It writes "finalized 7_1001" and the like
- * into the story.
+ * A backend that can be absent, refuse, hang, hold up and die. It writes "finalized 7_1001" and the
+ * like into the story.
  */
 final class FakeBackend implements PublishChannel.Connector {
   private final Story story;
-  private final int hangMs;
+  private final FakeClock clock;
   volatile boolean absent;
+  volatile long takesMs; // for each event
   volatile boolean hung;
   volatile int answer;
   volatile int keysAnswer;
@@ -24,9 +25,9 @@ final class FakeBackend implements PublishChannel.Connector {
   private volatile int refusal;
   private final AtomicInteger refusals = new AtomicInteger(); // still to be given
 
-  FakeBackend(Story story, int hangMs) {
+  FakeBackend(Story story, FakeClock clock) {
     this.story = story;
-    this.hangMs = hangMs;
+    this.clock = clock;
   }
 
   @Override
@@ -75,12 +76,10 @@ final class FakeBackend implements PublishChannel.Connector {
       }
       boolean interrupted = Thread.interrupted(); // as libvread, which no interrupt reaches
       try {
-        if (hung) {
-          story.add("hang");
-          Thread.sleep(hangMs);
-          return Errno.ETIME;
+        if (gate.getCount() > 0) {
+          story.add("held up: " + what);
         }
-        gate.await(100, TimeUnit.SECONDS);
+        gate.await();
       } catch (InterruptedException e) {
         throw new AssertionError(e);
       } finally {
@@ -88,6 +87,12 @@ final class FakeBackend implements PublishChannel.Connector {
           Thread.currentThread().interrupt();
         }
       }
+      if (hung) {
+        story.add("hang");
+        clock.pass(Bench.HANG_MS);
+        return Errno.ETIME;
+      }
+      clock.pass(takesMs);
       int result = nextAnswer();
       story.add(result == 0 ? what : "refused " + what);
       return result;

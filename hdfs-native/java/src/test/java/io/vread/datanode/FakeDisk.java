@@ -5,7 +5,6 @@ import java.io.File;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 
 /** Writes "start", "sync" and "sync-dir" with the name of the file into the story. */
 final class FakeDisk implements Disk {
@@ -39,7 +38,7 @@ final class FakeDisk implements Disk {
   private int sync(String what, File file) {
     story.add("begin-" + what + file.getName());
     try {
-      gate.await(100, TimeUnit.SECONDS);
+      gate.await();
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }

@@ -15,6 +15,7 @@ import org.junit.Test;
 
 /** When the backend is told of keys, and what they are. */
 public class KeyPublisherTest {
+  private static final int IDLE_MS = 1000;
   private static final int DEADLINE_LOOKS = 3;
 
   /** Until the publisher has looked at its datanode's keys some more times. */
@@ -38,10 +39,13 @@ public class KeyPublisherTest {
       letItLook(bench);
       assertEquals(1, bench.story.count("keys "));
       bench.keys.pools.put("BP-1", FakeKeys.keys(2, 3));
+      bench.clock.passOnceAwaited(IDLE_MS);
       bench.story.await("keys BP-1@DS-1: 2 3");
       bench.keys.pools.put("BP-2", BlockKeys.OFF);
+      bench.clock.passOnceAwaited(IDLE_MS);
       bench.story.await("keys BP-2@DS-1: off");
       bench.keys.pools.put("BP-2", FakeKeys.keys());
+      bench.clock.passOnceAwaited(IDLE_MS);
       bench.story.await("keys BP-2@DS-1:");
       letItLook(bench);
       assertEquals(4, bench.story.count("keys "));
@@ -55,8 +59,10 @@ public class KeyPublisherTest {
       bench.start();
       bench.story.await("keys BP-1@DS-1: 1");
       bench.backend.die();
+      bench.clock.passOnceAwaited(IDLE_MS);
       bench.story.await("no backend");
       bench.backend.absent = false;
+      bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
       bench.story.until(() -> bench.story.count("keys BP-1@DS-1: 1") == 2, "told again");
     }
   }
@@ -67,8 +73,11 @@ public class KeyPublisherTest {
       bench.keys.pools.put("BP-1", FakeKeys.keys(1));
       bench.backend.keysAnswer = Errno.ENODEV;
       bench.start();
-      bench.story.until(() -> bench.story.count("refused keys") >= 2, "second attempt");
+      bench.story.await("refused keys BP-1@DS-1: 1");
+      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.story.until(() -> bench.story.count("refused keys") == 2, "second attempt");
       bench.backend.keysAnswer = 0;
+      bench.clock.passOnceAwaited(IDLE_MS);
       bench.story.await("keys BP-1@DS-1: 1");
       assertEquals(0, bench.failed("keys-ENODEV"));
     }

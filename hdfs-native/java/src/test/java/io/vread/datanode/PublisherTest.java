@@ -6,23 +6,25 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import io.vread.Errno;
+import io.vread.Eventually;
+import io.vread.Settings;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
+import org.junit.Rule;
 import org.junit.Test;
+import org.junit.rules.Timeout;
 
 /** The publisher's queue, thread and link against a backend that behaves and one that does not. */
 public class PublisherTest {
-  /** More than anything takes on a busy machine, and less than waiting for what does not come. */
-  private static final long NO_WAIT_MS = 20_000;
+  private static final int IDLE_MS = 1000;
+  private static final int LOOKS = 120; // for a storage the backend does not know
 
-  private static void assertNoWait(long startNs) {
-    long ms = (System.nanoTime() - startNs) / 1_000_000;
-    assertTrue(ms + " ms", ms < NO_WAIT_MS);
-  }
+  /** Who waits for time that no test lets pass waits for ever. */
+  @Rule public final Timeout limit = Timeout.seconds(Eventually.HANG_S);
 
   private static List<ReplicaName> names(Bench bench, long... ids) {
     return LongStream.of(ids)
@@ -115,6 +117,8 @@ public class PublisherTest {
       bench.backend.refuse(Errno.ENODEV, 2);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
+      bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
+      bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
       bench.story.await("finalized 7_1001@DS-1");
       bench.story.until(() -> bench.publisher.pending() == 0, "end");
       assertEquals(2, bench.story.count("refused finalized 7"));
@@ -129,7 +133,11 @@ public class PublisherTest {
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.stock.finalized(8, 1001, 5, "DS-1");
       bench.announce(7);
+      for (int look = 1; look < LOOKS; look++) {
+        bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
+      }
       bench.story.until(() -> bench.failed("ENODEV") == 1, "giving up");
+      assertEquals(LOOKS, bench.story.count("refused finalized 7"));
       bench.announce(8);
       bench.story.until(() -> bench.failed("ENODEV") == 2, "giving up at once");
       assertEquals(1, bench.story.count("refused finalized 8"));
@@ -139,8 +147,11 @@ public class PublisherTest {
       bench.story.until(() -> bench.publisher.pending() == 0, "end");
       bench.backend.answer = Errno.ENODEV;
       bench.announce(7);
+      for (int look = 1; look < LOOKS; look++) {
+        bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
+      }
       bench.story.until(() -> bench.failed("ENODEV") == 3, "giving up again");
-      assertTrue(bench.story.count("refused finalized 7") > 120);
+      assertEquals(2 * LOOKS, bench.story.count("refused finalized 7"));
     }
   }
 
@@ -177,22 +188,16 @@ public class PublisherTest {
       bench.backend.gate = new CountDownLatch(1);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
-      bench.story.await("sync-dir dir-DS-1");
-      Thread writer = new Thread(() -> withdrawUntilSaid(bench, Event.DELETE, 7), "writer");
+      bench.story.await("held up: finalized 7_1001@DS-1");
+      Thread writer = new Thread(() -> bench.publisher.withdraw(Event.DELETE, names(bench, 7)));
       writer.setDaemon(true);
       writer.start();
-      bench.story.until(() -> writer.getState() != Thread.State.NEW, "start");
+      bench.story.until(() -> bench.clock.waits().size() == 1, "wait for the link");
       bench.backend.gate.countDown();
       bench.story.await("delete 7_1001@DS-1");
       int finalized = bench.story.index("finalized 7_1001@DS-1");
+      assertTrue("" + bench.story.lines(), finalized >= 0);
       assertTrue("" + bench.story.lines(), finalized < bench.story.index("delete 7_1001@DS-1"));
-    }
-  }
-
-  /** Again if the time was up before this test went on. */
-  private static void withdrawUntilSaid(Bench bench, Event event, long id) {
-    while (bench.count(event) == 0) {
-      bench.publisher.withdraw(event, names(bench, id));
     }
   }
 
@@ -218,9 +223,13 @@ public class PublisherTest {
       bench.publisher.writingBegan(writing.replica);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
-      bench.story.pause(400);
-      assertEquals("" + bench.story.lines(), 0, bench.story.count("start"));
+      for (int looks = 0; looks < 2000; looks++) {
+        bench.clock.passOnceAwaited(20);
+      }
+      bench.clock.awaitWait(20);
       writing.growing = false; // it stays open
+      assertEquals("" + bench.story.lines(), 0, bench.story.count("start"));
+      bench.clock.passOnceAwaited(20);
       bench.story.await("finalized 7_1001@DS-1");
     }
   }
@@ -232,6 +241,10 @@ public class PublisherTest {
       bench.publisher.writingBegan(new GrowingReplica(8).replica);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
+      for (int looks = 0; looks < 100 / 20; looks++) {
+        assertEquals("" + bench.story.lines(), 0, bench.story.count("start"));
+        bench.clock.passOnceAwaited(20);
+      }
       bench.story.await("finalized 7_1001@DS-1");
     }
   }
@@ -243,6 +256,7 @@ public class PublisherTest {
       bench.publisher.writingBegan(new GrowingReplica(7).replica);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
+      bench.clock.passOnceAwaited(20);
       bench.story.await("finalized 7_1001@DS-1");
     }
   }
@@ -254,12 +268,11 @@ public class PublisherTest {
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.publisher.start();
       bench.announce(7);
-      bench.story.until(() -> bench.story.count("no backend") >= 3, "attempts");
-      long start = System.nanoTime();
+      bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
+      bench.clock.passOnceAwaited(2 * Bench.BACKOFF_MS);
       for (int i = 0; i < 1000; i++) {
         bench.publisher.withdraw(Event.APPEND, names(bench, 7));
       }
-      assertNoWait(start);
       assertEquals(1000, bench.failed("ENOTCONN"));
       assertEquals(0, bench.story.count("start") + bench.story.count("sync"));
     }
@@ -269,11 +282,14 @@ public class PublisherTest {
   public void attemptsToConnectGetRarer() {
     try (Bench bench = new Bench()) {
       bench.backend.absent = true;
-      long start = System.nanoTime();
       bench.publisher.start();
-      bench.story.until(() -> bench.story.count("no backend") >= 7, "attempts");
-      long ms = (System.nanoTime() - start) / 1_000_000;
-      assertTrue(ms + " ms", ms >= 20 + 40 + 80 + 160 + 320 + 640);
+      int attempts = 0;
+      for (long ms = Bench.BACKOFF_MS; ms < Settings.MAX_BACKOFF_MS; ms *= 2) {
+        bench.clock.passOnceAwaited(ms);
+        assertTrue(bench.story.count("no backend") >= ++attempts);
+      }
+      bench.clock.passOnceAwaited(Settings.MAX_BACKOFF_MS);
+      bench.clock.passOnceAwaited(Settings.MAX_BACKOFF_MS);
     }
   }
 
@@ -286,6 +302,7 @@ public class PublisherTest {
       bench.announce(7);
       bench.story.await("no backend");
       bench.backend.absent = false;
+      bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
       bench.story.await("finalized 7_1001@DS-1");
     }
   }
@@ -296,12 +313,11 @@ public class PublisherTest {
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.backend.hung = true;
       bench.backend.absent = true;
-      long start = System.nanoTime();
+      long start = bench.clock.now();
       for (int i = 0; i < 100; i++) {
         bench.publisher.withdraw(Event.TRUNCATE, names(bench, 7));
       }
-      long ms = (System.nanoTime() - start) / 1_000_000;
-      assertTrue(ms + " ms", ms >= Bench.HANG_MS);
+      assertEquals(Bench.HANG_MS, bench.clock.now() - start);
       assertEquals(1, bench.story.count("hang"));
       assertEquals(1, bench.failed("ETIME"));
       assertEquals(99, bench.failed("ENOTCONN"));
@@ -314,15 +330,36 @@ public class PublisherTest {
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.backend.hung = true;
       bench.backend.absent = true;
+      bench.backend.gate = new CountDownLatch(1);
       Thread[] writers = new Thread[8];
       for (int i = 0; i < writers.length; i++) {
         writers[i] = new Thread(() -> bench.publisher.withdraw(Event.DELETE, names(bench, 7)));
         writers[i].start();
       }
+      bench.story.until(() -> bench.clock.waits().size() == writers.length, "all but one, and its own");
+      bench.backend.gate.countDown();
       for (Thread writer : writers) {
         writer.join();
       }
       assertEquals(1, bench.story.count("hang"));
+    }
+  }
+
+  @Test
+  public void whoWaitsForTheLinkGivesUpAfterTheTimeout() throws InterruptedException {
+    try (Bench bench = new Bench().start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.backend.gate = new CountDownLatch(1);
+      bench.announce(7);
+      bench.story.await("held up: finalized 7_1001@DS-1");
+      Thread writer = new Thread(() -> bench.publisher.withdraw(Event.DELETE, names(bench, 7)));
+      writer.start();
+      bench.clock.passOnceAwaited(Bench.TIMEOUT_MS);
+      writer.join();
+      assertEquals(1, bench.failed("ETIME"));
+      bench.backend.gate.countDown();
+      bench.story.await("finalized 7_1001@DS-1");
+      assertEquals(0, bench.story.count("delete"));
     }
   }
 
@@ -334,6 +371,7 @@ public class PublisherTest {
       bench.announce(7);
       bench.story.await("no backend");
       bench.backend.absent = false;
+      bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
       bench.story.await("finalized 7_1001@DS-1");
       assertEquals(2, bench.story.count("connect"));
       assertEquals(1, bench.story.count("close"));
@@ -344,8 +382,10 @@ public class PublisherTest {
   public void anIdleLinkThatDiedIsRenewed() {
     try (Bench bench = new Bench().start()) {
       bench.backend.die();
+      bench.clock.passOnceAwaited(IDLE_MS);
       bench.story.await("no backend");
       bench.backend.absent = false;
+      bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
       bench.story.until(() -> bench.story.count("connect") == 2, "second connection");
     }
   }
@@ -382,24 +422,16 @@ public class PublisherTest {
 
   @Test
   public void aLongListEndsWithItsTime() {
-    int timeoutMs = 2000;
-    String[] settings = {PublisherSettings.TIMEOUT_MS, String.valueOf(timeoutMs)};
+    String[] settings = {PublisherSettings.TIMEOUT_MS, "2000"};
     try (Bench bench = new Bench(settings).start()) {
-      bench.backend.gate = new CountDownLatch(1);
       bench.stock.finalized(1, 1001, 5, "DS-1");
       bench.stock.finalized(2, 1001, 5, "DS-1");
-      Thread withdrawing = Thread.currentThread();
-      Thread opener =
-          new Thread(
-              () -> {
-                Thread.State waiting = Thread.State.TIMED_WAITING;
-                bench.story.until(() -> withdrawing.getState() == waiting, "wait");
-                bench.story.pause(timeoutMs + 200);
-                bench.backend.gate.countDown();
-              });
-      opener.start();
+      bench.backend.takesMs = 1999;
       bench.publisher.withdraw(Event.DELETE, names(bench, 1, 2));
-      assertEquals(1, bench.count(Event.DELETE));
+      assertEquals(2, bench.count(Event.DELETE));
+      bench.backend.takesMs = 2000;
+      bench.publisher.withdraw(Event.TRUNCATE, names(bench, 1, 2));
+      assertEquals(1, bench.count(Event.TRUNCATE));
       assertEquals(1, bench.failed("late"));
     }
   }
@@ -425,10 +457,8 @@ public class PublisherTest {
     Bench bench = new Bench(PublisherSettings.DELAY_MS, "60000").start();
     bench.stock.finalized(7, 1001, 5, "DS-1");
     bench.announce(7);
-    long start = System.nanoTime();
     bench.close();
-    assertNoWait(start);
-    bench.story.await("close");
+    assertEquals(1, bench.story.count("close"));
     assertEquals(0, bench.publisher.pending());
     bench.announce(7);
     assertEquals(0, bench.publisher.pending());
@@ -437,15 +467,17 @@ public class PublisherTest {
   }
 
   @Test
-  public void closingDoesNotWaitForASlowDisk() {
+  public void closingWaitsForASlowDiskForASecondAtMost() throws InterruptedException {
     Bench bench = new Bench().start();
     bench.disk.gate = new CountDownLatch(1);
     bench.stock.finalized(7, 1001, 5, "DS-1");
     bench.announce(7);
     bench.story.await("begin-sync blk_7");
-    long start = System.nanoTime();
-    bench.close();
-    assertNoWait(start);
+    Thread closing = new Thread(bench::close);
+    closing.start();
+    bench.clock.passOnceAwaited(1000);
+    closing.join();
+    assertEquals(0, bench.story.count("close"));
     bench.disk.gate.countDown();
     bench.story.await("close");
   }

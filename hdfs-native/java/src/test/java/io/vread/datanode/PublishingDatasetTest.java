@@ -13,6 +13,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
@@ -325,9 +326,13 @@ public class PublishingDatasetTest {
     assertSame(
         handler, bench.dataset.createRbw(StorageType.DISK, "DS-1", Bench.block(8, 1001), false));
     bench.dataset.finalizeBlock(Bench.block(7, 1001), false);
-    bench.story.pause(400);
-    assertEquals(0, bench.story.count("start"));
+    for (int looks = 0; looks < 20; looks++) {
+      bench.clock.passOnceAwaited(20);
+    }
+    bench.clock.awaitWait(20);
     writing.growing = false;
+    assertEquals(0, bench.story.count("start"));
+    bench.clock.passOnceAwaited(20);
     bench.story.await("finalized 7_1001@DS-1");
   }
 
@@ -421,25 +426,21 @@ public class PublishingDatasetTest {
     assertEquals(1, bench.story.count("call addVolume"));
   }
 
-  /** The best of some rounds, and of more if others use the machine, too. */
+  /** Millions of such calls are made: each is one of the stock data set's, and nothing besides. */
   @Test
-  public void aForwardedCallCostsLessThanAMicrosecond() {
+  public void aHarmlessCallIsForwardedAndNothingElse() {
+    AtomicInteger calls = new AtomicInteger();
     FsDatasetSpi<?> bare =
-        FakeDataset.proxy(FsDatasetSpi.class, (proxy, method, arguments) -> 0L);
+        FakeDataset.proxy(
+            FsDatasetSpi.class, (proxy, method, arguments) -> (long) calls.incrementAndGet());
     FsDatasetSpi<?> wrapped = PublishingDataset.wrap(bare, bench.publisher, () -> {});
-    int calls = 20_000; // a round is over before another process has its turn
-    double best = Double.MAX_VALUE;
-    long sum = 0;
-    long end = System.nanoTime() + 60_000_000_000L;
-    for (int round = 0; round < 200 || (best >= 1000 && System.nanoTime() < end); round++) {
-      long start = System.nanoTime();
-      for (int i = 0; i < calls; i++) {
-        sum += wrapped.getNumBlocksCached();
-      }
-      best = Math.min(best, (System.nanoTime() - start) / (double) calls);
+    bench.story.clear();
+    for (int i = 1; i <= 1000; i++) {
+      assertEquals(i, wrapped.getNumBlocksCached());
     }
-    assertEquals(0, sum);
-    assertTrue(best + " ns", best < 1000);
+    assertEquals(1000, calls.get());
+    assertEquals(0, bench.publisher.pending());
+    assertEquals(Collections.emptyList(), bench.story.lines());
   }
 
   /** A method that no version named here has is one that nobody has thought about. */

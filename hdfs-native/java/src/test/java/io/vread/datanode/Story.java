@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
-import static org.junit.Assert.fail;
-
+import io.vread.Eventually;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /** What data set, disk and channel did, in the order in which it happened. */
 final class Story {
-  private static final long LIMIT_MS = 100_000; // others use the machine, too
-
   private final List<String> lines = new ArrayList<>();
 
   synchronized void add(String line) {
     lines.add(line);
-    notifyAll();
   }
 
   synchronized List<String> lines() {
@@ -39,20 +35,6 @@ final class Story {
   }
 
   void until(BooleanSupplier condition, String what) {
-    long end = System.nanoTime() + LIMIT_MS * 1_000_000;
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - end > 0) {
-        fail("no " + what + " within " + LIMIT_MS + " ms: " + lines());
-      }
-      pause(1);
-    }
-  }
-
-  void pause(long ms) {
-    try {
-      Thread.sleep(ms);
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
+    Eventually.until(condition, () -> "no " + what + ": " + lines());
   }
 }

@@ -12,6 +12,8 @@ import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
 
 import io.vread.Errno;
+import io.vread.Eventually;
+import io.vread.FakeClock;
 import io.vread.Settings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -550,13 +552,13 @@ public class AccessorTest {
   @Test
   public void aReaderNobodyClosedIsLetGo() throws Exception {
     readAndForget();
-    long end = System.nanoTime() + 100_000_000_000L; // others use the machine, too
-    while (backend.openFiles() > 0 && System.nanoTime() < end) {
-      System.gc();
-      Thread.sleep(10);
-      daemon.pass(100_000);
-    }
-    assertEquals(0, backend.openFiles());
+    Eventually.until(
+        () -> {
+          System.gc();
+          daemon.pass(100_000);
+          return backend.openFiles() == 0;
+        },
+        () -> backend.openFiles() + " open files");
   }
 
   private void readAndForget() throws IOException {

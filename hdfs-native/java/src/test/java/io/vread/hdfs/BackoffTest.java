@@ -6,6 +6,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
+import io.vread.FakeClock;
 import org.junit.Test;
 
 public class BackoffTest {

@@ -10,29 +10,34 @@ import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertTrue;
 
 import io.vread.Errno;
+import io.vread.Eventually;
+import io.vread.FakeClock;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.Rule;
 import org.junit.Test;
+import org.junit.rules.Timeout;
 
 public class EndpointTest {
   private static final int TIMEOUT_MS = 4000;
-  private static final int WAIT_MS = 20_000; // within which a busy machine does it
+
+  /** Who waits for time that no test lets pass waits for ever. */
+  @Rule public final Timeout limit = Timeout.seconds(Eventually.HANG_S);
 
   private final FakeClock clock = new FakeClock();
   private final FakeDaemon daemon = new FakeDaemon(clock);
   private final FakeBackend backend = new FakeBackend();
   private final List<Connection> lost = new ArrayList<>();
-  private final Endpoint endpoint = endpoint(this::connect, daemon, clock);
+  private final Endpoint endpoint = endpoint(this::connect, daemon);
 
-  private Endpoint endpoint(
-      Endpoint.Connector connector, ScheduledExecutorService executor, Clock time) {
-    return new Endpoint("test", connector, lost::add, executor, time, TIMEOUT_MS, 1000, 30_000);
+  private Endpoint endpoint(Endpoint.Connector connector, ScheduledExecutorService executor) {
+    return new Endpoint("test", connector, lost::add, executor, clock, TIMEOUT_MS, 1000, 30_000);
   }
 
   private Endpoint.Attempt connect() {
@@ -95,8 +100,7 @@ public class EndpointTest {
               backend.connects++;
               throw new UnsatisfiedLinkError("connect");
             },
-            daemon,
-            clock);
+            daemon);
     assertEquals("EPROTO", broken.acquire().refusal);
     assertEquals("backoff", broken.acquire().refusal);
     daemon.pass(3000);
@@ -145,17 +149,12 @@ public class EndpointTest {
     assertNotSame(first, connection());
   }
 
-  /** With real threads and time: nobody waits longer than the timeout, and all do so together. */
+  /** With real threads: nobody waits longer than the timeout, and all do so together. */
   @Test
   public void whoeverWaitsForTheFirstAttemptGivesUpAtTheSameTime() throws Exception {
     ScheduledExecutorService one = Executors.newSingleThreadScheduledExecutor();
     ExecutorService readers = Executors.newFixedThreadPool(8);
     CountDownLatch hanging = new CountDownLatch(1);
-    // Until all have asked it is not too late to, however slow the machine is.
-    AtomicBoolean allHaveAsked = new AtomicBoolean();
-    long early = Clock.SYSTEM.now() + TIMEOUT_MS - 1;
-    Clock time =
-        () -> allHaveAsked.get() ? Clock.SYSTEM.now() : Math.min(Clock.SYSTEM.now(), early);
     try {
       Endpoint hung =
           endpoint(
@@ -167,33 +166,24 @@ public class EndpointTest {
                 }
                 return connect();
               },
-              one,
-              time);
-      long start = System.nanoTime();
+              one);
       List<Future<String>> refusals = new ArrayList<>();
-      for (int i = 0; i < 8; i++) {
+      for (int early = 7; early >= 0; early--) {
         refusals.add(readers.submit(() -> hung.acquire().refusal));
-        Thread.sleep(20);
+        int asked = refusals.size();
+        Eventually.until(() -> clock.waits().size() == asked, () -> "waits: " + clock.waits());
+        clock.pass(early > 0 ? 1 : TIMEOUT_MS - 8);
       }
+      assertEquals(Collections.nCopies(8, 1L), clock.waits());
+      clock.pass(1);
       for (Future<String> each : refusals) {
         assertEquals("ETIME", each.get());
       }
-      long waited = (System.nanoTime() - start) / 1_000_000;
-      assertTrue("waited " + waited, waited >= TIMEOUT_MS - 1 && waited < WAIT_MS);
-      allHaveAsked.set(true);
-      long least = Long.MAX_VALUE; // a machine that is busy once is not busy each time
-      for (int i = 0; i < 5; i++) {
-        start = System.nanoTime();
-        assertEquals("backoff", hung.acquire().refusal);
-        least = Math.min(least, (System.nanoTime() - start) / 1_000_000);
-      }
-      assertTrue("waited " + least, least < TIMEOUT_MS);
+      assertEquals("backoff", hung.acquire().refusal);
       hanging.countDown();
-      Endpoint.Lease lease;
-      do {
-        Thread.sleep(5);
-        lease = hung.acquire();
-      } while (lease.connection == null);
+      one.submit(() -> {}).get(); // the attempt is over
+      Endpoint.Lease lease = hung.acquire();
+      assertNotNull(lease.refusal, lease.connection);
       lease.connection.release();
     } finally {
       hanging.countDown();

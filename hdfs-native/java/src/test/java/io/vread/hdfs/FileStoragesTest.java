@@ -4,6 +4,7 @@ package io.vread.hdfs;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertSame;
 
+import io.vread.FakeClock;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;

@@ -8,6 +8,7 @@ import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertTrue;
 
 import io.vread.Errno;
+import io.vread.FakeClock;
 import org.junit.Test;
 
 public class ReplicaCacheTest {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Time that passes when a test says so. Whoever waits for a moment goes on once it has passed. */
+public final class FakeClock implements Clock {
+  private static final class Waiter {
+    final Object monitor;
+    final long time;
+
+    Waiter(Object monitor, long time) {
+      this.monitor = monitor;
+      this.time = time;
+    }
+  }
+
+  private final List<Waiter> waiters = new ArrayList<>();
+  private long now = 1_000_000;
+
+  @Override
+  public synchronized long now() {
+    return now;
+  }
+
+  /** pass() needs the monitor to wake the waiter, which holds it until it waits: none is missed. */
+  @Override
+  public void waitUntil(Object monitor, long time) throws InterruptedException {
+    Waiter waiter = new Waiter(monitor, time);
+    synchronized (this) {
+      if (time <= now) {
+        return;
+      }
+      waiters.add(waiter);
+    }
+    try {
+      monitor.wait();
+    } finally {
+      synchronized (this) {
+        waiters.remove(waiter);
+      }
+    }
+  }
+
+  public void pass(long ms) {
+    List<Waiter> due = new ArrayList<>();
+    synchronized (this) {
+      now += ms;
+      for (Waiter each : waiters) {
+        if (each.time <= now) {
+          due.add(each);
+        }
+      }
+      waiters.removeAll(due);
+    }
+    for (Waiter each : due) {
+      synchronized (each.monitor) {
+        each.monitor.notifyAll();
+      }
+    }
+  }
+
+  /** Until somebody waits for just so many milliseconds more; then they pass. */
+  public void passOnceAwaited(long ms) {
+    awaitWait(ms);
+    pass(ms);
+  }
+
+  /** Until somebody waits for just so many milliseconds more. */
+  public void awaitWait(long ms) {
+    Eventually.until(() -> waits().contains(ms), () -> "nobody waits " + ms + " ms: " + waits());
+  }
+
+  /** For how long each waiting thread still waits. */
+  public synchronized List<Long> waits() {
+    List<Long> result = new ArrayList<>();
+    waiters.forEach(each -> result.add(each.time - now));
+    return result;
+  }
+}
