@@ -3,7 +3,6 @@
 
 import pytest
 
-from tests.cli.test_cli_read import PATIENT
 from tools.vreadd import Vreadd
 
 
@@ -15,13 +14,13 @@ def publishing(served):
 
 @pytest.fixture
 def publish(vread, publishing):
-    return lambda *words: vread("publish", *PATIENT, "--endpoint", publishing.endpoint, *words)
+    return lambda *words: vread("publish", "--endpoint", publishing.endpoint, *words)
 
 
 @pytest.fixture
 def cat(vread, publishing):
     endpoint = publishing.endpoint
-    return lambda word: vread("cat", *PATIENT, "--endpoint", endpoint, word)
+    return lambda word: vread("cat", "--endpoint", endpoint, word)
 
 
 def spec(block, storage="DS-1"):
@@ -59,9 +58,7 @@ def test_each_is_tried(publish, cat, served):
 
 
 def test_not_a_publisher(vread, vreadd, served):
-    done = vread(
-        *("publish", *PATIENT, "--endpoint", vreadd.endpoint, "delete"), spec(served[1]["chunk"])
-    )
+    done = vread(*("publish", "--endpoint", vreadd.endpoint, "delete"), spec(served[1]["chunk"]))
     assert done.returncode == 1
     assert b"needs role datanode (vread attach), on the local port publish-" in done.stderr
 

@@ -6,17 +6,18 @@ import os
 import re
 import subprocess
 import threading
-import time
 
 import pytest
 
-from tests.cli.conftest import BUILD, VREAD, clean_environment
+from tests.cli.conftest import BUILD, VREAD, clean_environment, vread_environment
 from tests.libvread.backend import READ, Backend
+from tests.libvread.vreadlib import clock
+from tests.libvread.waits import sleeps_in
 from tests.support.hdfs_dir import DataDirectory
+from tests.support.waiting import eventually
 from tools.images import make_datanode_image
 
 DATA_DIR = "/dfs/data"  # in the served image
-PATIENT = ("--timeout", "50000")  # a busy machine is slow
 NAMES = ["large", "chunk", "odd", "byte", "rbw"]
 
 
@@ -34,7 +35,7 @@ def blocks(served):
 
 
 def test_blocks_one_after_the_other(vread, vreadd, blocks):
-    done = vread("cat", *PATIENT, "--endpoint", vreadd.endpoint, *map(spec, blocks))
+    done = vread("cat", "--endpoint", vreadd.endpoint, *map(spec, blocks))
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"".join(block.content() for block in blocks)
 
@@ -42,9 +43,9 @@ def test_blocks_one_after_the_other(vread, vreadd, blocks):
 def test_endpoint_before_the_command_and_from_the_environment(vread, vreadd, blocks):
     word = spec(blocks[1])
     for words, env in (
-        (["--endpoint", vreadd.endpoint, "cat", *PATIENT, word], {}),
-        ([f"--endpoint={vreadd.endpoint}", "cat", *PATIENT, word], {}),
-        (["cat", *PATIENT, word], {"VREAD_ENDPOINT": vreadd.endpoint}),
+        (["--endpoint", vreadd.endpoint, "cat", word], {}),
+        ([f"--endpoint={vreadd.endpoint}", "cat", word], {}),
+        (["cat", word], {"VREAD_ENDPOINT": vreadd.endpoint}),
     ):
         done = vread(*words, env=env)
         assert (done.returncode, done.stdout) == (0, blocks[1].content()), done.stderr
@@ -63,23 +64,19 @@ def test_endpoint_before_the_command_and_from_the_environment(vread, vreadd, blo
     ],
 )
 def test_part_of_a_block(vread, vreadd, blocks, options, start, end):
-    done = vread("cat", *PATIENT, "--endpoint", vreadd.endpoint, *options, spec(blocks[0]))
+    done = vread("cat", "--endpoint", vreadd.endpoint, *options, spec(blocks[0]))
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == blocks[0].content()[start:end]
 
 
 def test_offset_behind_the_end(vread, vreadd, blocks):
-    done = vread(
-        "cat", *PATIENT, "--endpoint", vreadd.endpoint, "--offset", 9_000_002, spec(blocks[0])
-    )
+    done = vread("cat", "--endpoint", vreadd.endpoint, "--offset", 9_000_002, spec(blocks[0]))
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"--offset 9000002 lies behind its end" in done.stderr
 
 
 def test_stats(vread, vreadd, blocks):
-    done = vread(
-        "cat", "--stats", *PATIENT, "--endpoint", vreadd.endpoint, spec(blocks[0]), spec(blocks[2])
-    )
+    done = vread("cat", "--stats", "--endpoint", vreadd.endpoint, spec(blocks[0]), spec(blocks[2]))
     pattern = r"vread cat: 2 blocks, (\d+) bytes, [\d.]+ s, [\d.]+ MB/s, cpu [\d.]+ s\n"
     match = re.fullmatch(pattern, done.stderr.decode())
     assert match and int(match[1]) == len(done.stdout)
@@ -89,9 +86,9 @@ def test_list_of_blocks(vread, vreadd, blocks, tmp_path):
     text = "# a comment\n\n" + "".join(f"  {spec(b)} \r\n" for b in blocks[:2])
     (tmp_path / "list").write_text(text)
     listed = ["--blocks-from", tmp_path / "list"]
-    done = vread("cat", *PATIENT, "--endpoint", vreadd.endpoint, *listed, spec(blocks[2]))
+    done = vread("cat", "--endpoint", vreadd.endpoint, *listed, spec(blocks[2]))
     assert done.stdout == b"".join(block.content() for block in blocks[:3])
-    words = ["cat", *PATIENT, "--endpoint", vreadd.endpoint, "--blocks-from", "-"]
+    words = ["cat", "--endpoint", vreadd.endpoint, "--blocks-from", "-"]
     done = vread(*words, stdin=text.encode())
     assert done.stdout == b"".join(block.content() for block in blocks[:2])
 
@@ -111,7 +108,7 @@ def test_unknown_block_among_others(vread, vreadd, blocks):
     """What comes before it is written, nothing behind it, and it is named."""
     unknown = f"{blocks[0].pool}/blk_77_1001"
     words = [spec(blocks[0]), unknown, spec(blocks[1])]
-    done = vread("cat", *PATIENT, "--endpoint", vreadd.endpoint, *words)
+    done = vread("cat", "--endpoint", vreadd.endpoint, *words)
     assert done.returncode == 1
     assert done.stdout == blocks[0].content()
     assert f"vread cat: {unknown}: no such block there" in done.stderr.decode()
@@ -119,7 +116,7 @@ def test_unknown_block_among_others(vread, vreadd, blocks):
 
 def test_other_generation_stamp(vread, vreadd, blocks):
     stale = f"{blocks[0].pool}/blk_{blocks[0].id}_1000"
-    done = vread("cat", *PATIENT, "--endpoint", vreadd.endpoint, stale)
+    done = vread("cat", "--endpoint", vreadd.endpoint, stale)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"another generation stamp" in done.stderr
 
@@ -136,7 +133,7 @@ def test_error_in_mid_block(vread, endpoint):
 
     with Backend(endpoint, {(1, 2): content}) as backend:
         backend.on_request = answer
-        done = vread("cat", *PATIENT, "--endpoint", endpoint, "p/blk_1_2")
+        done = vread("cat", "--endpoint", endpoint, "p/blk_1_2")
     assert done.returncode == 1
     assert done.stdout == content[: 2 << 20]
     assert b"p/blk_1_2: data does not match its checksum" in done.stderr
@@ -159,7 +156,7 @@ def test_answers_out_of_order(vread, endpoint):
 
     with Backend(endpoint, {(1, 2): content}) as backend:
         backend.on_request = answer
-        done = vread("cat", *PATIENT, "--endpoint", endpoint, "p/blk_1_2")
+        done = vread("cat", "--endpoint", endpoint, "p/blk_1_2")
     assert (done.returncode, done.stdout) == (0, content), done.stderr
 
 
@@ -174,7 +171,7 @@ def test_backend_dies_in_the_middle(vread, endpoint):
 
     with Backend(endpoint, {(1, 2): content}) as backend:
         backend.on_request = answer
-        done = vread("cat", *PATIENT, "--endpoint", endpoint, "p/blk_1_2")
+        done = vread("cat", "--endpoint", endpoint, "p/blk_1_2")
     assert done.returncode == 3
     assert done.stdout == content[: len(done.stdout)] and len(done.stdout) <= 1 << 20
     assert b"p/blk_1_2: no backend, or it went away" in done.stderr
@@ -191,18 +188,18 @@ def test_no_backend(vread, tmp_path):
 
 def test_reader_goes_away(vreadd, blocks):
     """A closed pipe ends it at once, like any other filter."""
-    words = [VREAD, "cat", *PATIENT, "--endpoint", vreadd.endpoint, *[spec(blocks[0])] * 20]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env=clean_environment()) as process:
+    words = [VREAD, "cat", "--endpoint", vreadd.endpoint, *[spec(blocks[0])] * 20]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=vread_environment()) as process:
         assert process.stdout.read(1000) == blocks[0].content()[:1000]
         process.stdout.close()
         assert process.wait(60) != 0
 
 
 def test_full_disk(vreadd, blocks):
-    words = [VREAD, "cat", *PATIENT, "--endpoint", vreadd.endpoint, spec(blocks[0])]
+    words = [VREAD, "cat", "--endpoint", vreadd.endpoint, spec(blocks[0])]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            words, stdout=full, stderr=subprocess.PIPE, env=clean_environment(), timeout=60
+            words, stdout=full, stderr=subprocess.PIPE, env=vread_environment(), timeout=60
         )
     assert done.returncode == 1
     assert b"standard output: cannot write: No space left" in done.stderr
@@ -211,17 +208,36 @@ def test_full_disk(vreadd, blocks):
 def test_slow_reader_is_waited_for(vreadd, blocks):
     """A pipe that is drained slowly: no timeout, all bytes."""
     words = [VREAD, "cat", "--endpoint", vreadd.endpoint, "--timeout", "10000", spec(blocks[0])]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env=clean_environment()) as process:
-        time.sleep(11)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=vread_environment()) as process:
+        eventually(lambda: sleeps_in(process.pid, "pipe_write"))
+        clock.advance(11)
         assert process.stdout.read() == blocks[0].content()
     assert process.returncode == 0
+
+
+def test_timeout(endpoint):
+    with Backend(endpoint, {(1, 2): bytes(1000)}) as backend:
+        asked = threading.Event()
+        backend.on_request = lambda channel, request: (
+            asked.set() if request.op == READ else backend.answer(channel, request)
+        )
+        words = [VREAD, "cat", "--endpoint", endpoint, "--timeout", "10000", "p/blk_1_2"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(words, **pipes, env=vread_environment()) as process:
+            eventually(lambda: asked.is_set() and sleeps_in(process.pid, "poll"))
+            clock.advance(9.999)
+            assert process.poll() is None
+            clock.advance(0.001)
+            out, err = process.communicate()
+    assert (process.returncode, out) == (1, b"")
+    assert b"p/blk_1_2: no answer in time" in err
 
 
 # ---- stat ----------------------------------------------------------------------
 
 
 def test_stat(vread, vreadd, blocks):
-    done = vread("stat", *PATIENT, "--endpoint", vreadd.endpoint, *map(spec, blocks))
+    done = vread("stat", "--endpoint", vreadd.endpoint, *map(spec, blocks))
     assert (done.returncode, done.stderr) == (0, b"")
     header, *lines = done.stdout.decode().splitlines()
     assert header.split() == ["LENGTH", "STATE", "WHERE", "BLOCK"]
@@ -231,9 +247,7 @@ def test_stat(vread, vreadd, blocks):
 
 
 def test_stat_as_json(vread, vreadd, blocks):
-    done = vread(
-        "stat", "--json", *PATIENT, "--endpoint", vreadd.endpoint, spec(blocks[2], length=False)
-    )
+    done = vread("stat", "--json", "--endpoint", vreadd.endpoint, spec(blocks[2], length=False))
     (entry,) = json.loads(done.stdout)
     assert entry == {
         "block": spec(blocks[2], length=False),
@@ -249,7 +263,7 @@ def test_stat_as_json(vread, vreadd, blocks):
 
 def test_stat_goes_on_behind_an_error(vread, vreadd, blocks):
     words = [spec(blocks[0]), "BP-2/blk_1_1", spec(blocks[1])]
-    done = vread("stat", *PATIENT, "--endpoint", vreadd.endpoint, *words)
+    done = vread("stat", "--endpoint", vreadd.endpoint, *words)
     assert done.returncode == 1
     assert len(done.stdout.decode().splitlines()) == 3
     assert b"BP-2/blk_1_1: no image served there holds that pool" in done.stderr
@@ -277,7 +291,7 @@ def test_list_of_an_image(vread, image, blocks):
 
 def test_listed_blocks_are_what_cat_reads(vread, vreadd, image, blocks):
     listed = vread("blocks", "--specs", *image).stdout
-    done = vread("cat", *PATIENT, "--endpoint", vreadd.endpoint, "--blocks-from", "-", stdin=listed)
+    done = vread("cat", "--endpoint", vreadd.endpoint, "--blocks-from", "-", stdin=listed)
     by_spec = {spec(block): block.content() for block in blocks}
     assert done.stdout == b"".join(by_spec[line] for line in listed.decode().split())
     assert len(listed.split()) == len(blocks)
@@ -374,7 +388,7 @@ def test_inspect_without_vread_provision(tmp_path):
 def test_two_at_once(vread, vreadd, blocks):
     """Connections are independent."""
     results = []
-    words = ["cat", *PATIENT, "--endpoint", vreadd.endpoint, spec(blocks[0])]
+    words = ["cat", "--endpoint", vreadd.endpoint, spec(blocks[0])]
     threads = [threading.Thread(target=lambda: results.append(vread(*words))) for _ in range(3)]
     for thread in threads:
         thread.start()

@@ -15,13 +15,13 @@ import struct
 import subprocess
 import termios
 import threading
-import time
 
 import pyte
 import pytest
 
 from tests.cli.conftest import VREAD
 from tests.cli.test_cli_status import FULL
+from tests.support.waiting import eventually
 
 BEFORE = {
     **FULL,
@@ -177,13 +177,14 @@ class Terminal:
         fcntl.ioctl(fd or self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def until(self, condition):
-        deadline = time.monotonic() + 60
-        while not condition(self.screen.display):
-            assert time.monotonic() < deadline, "\n".join(self.screen.display)
-            if select.select([self.master], [], [], 0.1)[0]:
+        def shows():
+            if select.select([self.master], [], [], 0)[0]:
                 piece = os.read(self.master, 65536)
                 self.raw += piece
                 self.stream.feed(piece)
+            return condition(self.screen.display)
+
+        eventually(shows, what="on the screen")
         return self.screen.display
 
     def close(self):

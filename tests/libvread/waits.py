@@ -22,6 +22,19 @@ from tests.libvread.backend import REQ_PROD, RSP_PROD
 from tests.support.waiting import eventually
 
 
+def proc(task, name):
+    """What the kernel says of a process or thread; "" once it has ended."""
+    try:
+        return Path(f"/proc/{task}/{name}").read_text()
+    except OSError:
+        return ""
+
+
+def sleeps_in(task, function):
+    """True if it sleeps in a function of the kernel with that in its name."""
+    return function in proc(task, "wchan")
+
+
 class Call(threading.Thread):
     """A call in a thread of its own."""
 
@@ -43,8 +56,7 @@ class Call(threading.Thread):
         return self._error
 
     def sleeps_in(self, function):
-        """True if the thread sleeps in a function of the kernel with that in its name."""
-        return function in self._proc("wchan")
+        return sleeps_in(self.native_id, function)
 
     def goes_on(self):
         """False if the call ends; True once it has looked at the clock again and waits."""
@@ -53,14 +65,9 @@ class Call(threading.Thread):
         return self.is_alive()
 
     def _times_slept(self):
-        count = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", self._proc("status"), re.M)
+        status = proc(self.native_id, "status")
+        count = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M)
         return int(count[1]) if count else 0
-
-    def _proc(self, name):
-        try:
-            return Path(f"/proc/self/task/{self.native_id}/{name}").read_text()
-        except OSError:  # the thread has ended
-            return ""
 
 
 def ring_descriptors():
