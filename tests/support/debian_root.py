@@ -15,8 +15,9 @@ import hashlib
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
+
+from tests.support.waiting import eventually
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CACHE = REPOSITORY / "build" / "packages"
@@ -119,11 +120,12 @@ class DebianRoot:
         self._unshare = subprocess.Popen(
             command, preexec_fn=join_cgroup, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-        deadline = time.monotonic() + STARTED_WITHIN
-        while self.run("systemctl", "is-system-running", check=False).strip() != "running":
+
+        def runs():
             assert self._unshare.poll() is None, "systemd ended"
-            assert time.monotonic() < deadline, self.run("systemctl", "--failed", check=False)
-            time.sleep(0.2)
+            return self.run("systemctl", "is-system-running", check=False).strip() == "running"
+
+        eventually(runs, STARTED_WITHIN, "a system that runs")
 
     def _init(self):
         pid = self._unshare.pid
@@ -134,10 +136,7 @@ class DebianRoot:
         if self._unshare:
             self._unshare.kill()
             self._unshare.wait()
-        deadline = time.monotonic() + 30
-        while (procs := self._processes()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not procs, f"{self._cgroup}: these did not end: {procs}"
+        eventually(lambda: not self._processes(), what=f"the end of all in {self._cgroup}")
         for group, _, _ in os.walk(self._cgroup, topdown=False):
             os.rmdir(group)
         shutil.rmtree(self.path)

@@ -15,10 +15,10 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.waiting import eventually
 from tools.hdfs import HdfsCluster, config, hadoop_class_path, jvm
 from tools.hdfs.native_code import java_home, libhdfs_dir
 from tools.vreadd import REPOSITORY, DataDirs, Vreadd
@@ -26,7 +26,6 @@ from tools.vreadd import REPOSITORY, DataDirs, Vreadd
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 NOT_LOADED = "Unable to load io.vread.hdfs.VreadReplicaAccessorBuilder"
-STATISTICS_TIMEOUT = 60
 RUN_TIMEOUT = 120
 
 
@@ -91,17 +90,20 @@ class LibhdfsPrograms:
     def _statistics(process, folder, size):
         """Those of all that was read, or of whatever was in the end; None: Hadoop says that it has
         no plug-in, and there is no file."""
-        deadline = time.monotonic() + STATISTICS_TIMEOUT
         found = None
-        while time.monotonic() < deadline and process.poll() is None:
+
+        def are_final():
+            nonlocal found
             with contextlib.suppress(FileNotFoundError):
                 found = json.loads((folder / "statistics").read_text())
+            if not found:
+                not_loaded = NOT_LOADED in (folder / "log").read_text(errors="replace")
+                return not_loaded or process.poll() is not None
             # Bytes by vRead are looked at first, and may be of a moment before.
-            if found and found["vread"]["bytes"] >= found["hdfs"]["bytes"] >= size:
-                return found
-            if not found and NOT_LOADED in (folder / "log").read_text(errors="replace"):
-                return None
-            time.sleep(0.1)
+            of_all = found["vread"]["bytes"] >= found["hdfs"]["bytes"] >= size
+            return of_all or process.poll() is not None
+
+        eventually(are_final, what=lambda: f"statistics of {size} bytes: {found}")
         return found
 
 

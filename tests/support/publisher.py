@@ -3,9 +3,9 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
+from tests.support.waiting import eventually
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, jvm
 from tools.vreadd import DataDirs, Vreadd
 
@@ -15,19 +15,13 @@ BLOCK_SIZE = 1 << 20
 FACTORY = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 EVENTS = ("finalized", "append", "truncate", "delete")
-PATIENCE = 120
 # The longest there is: else an event that a busy machine holds up for a fifth of a second does not
 # count.
 TIMEOUT = {"io.vread.publisher.timeout.ms": "10000"}
 
 
 def until(condition, what):
-    """Polls; what (a text, or a function for one) says what did not come."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"no {what() if callable(what) else what}"
-        time.sleep(0.1)
-    return found
+    return eventually(condition, what=what)
 
 
 class PublisherBed:

@@ -8,13 +8,13 @@ open for writing, as the QEMU of a domain would.  This machine's kernel mounts w
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.formats import CONVERT, overlay, run
 from tests.support.owner import Owner
+from tests.support.waiting import eventually
 from tools.vreadd import DataDirs
 
 
@@ -87,11 +87,12 @@ class QemuOwner(Owner):
                 "--export", f"fuse,id=x,node-name=disk,mountpoint={self.path},writable=on",
             ],
         )  # fmt: skip
-        deadline = time.monotonic() + 120
-        while self.path.stat().st_size == size:
+
+        def exported():
             assert self.daemon.poll() is None, "qemu-storage-daemon ended"
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+            return self.path.stat().st_size != size
+
+        eventually(exported)
 
     def stop(self):
         self.daemon.send_signal(signal.SIGTERM)

@@ -18,10 +18,12 @@ STOOD_STILL = 0.3  # s
 
 
 def eventually(condition, seconds=120, what="it"):
-    """What condition() gives, once it is true; the test fails if that is not within seconds."""
+    """What condition() gives, once it is true; the test fails if that is not within seconds.
+    what (a text, or a function for one) says what did not come."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
-        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what() if callable(what) else what}: not within {seconds} s")
         time.sleep(PAUSE)
     return value
 
