@@ -74,11 +74,14 @@ class DataDirs:
 
 
 class Vreadd:
-    def __init__(self, datanodes, variant="release", publish=(), allow=("*",), sections=""):
+    def __init__(
+        self, datanodes, variant="release", publish=(), allow=("*",), sections="", clock=None
+    ):
         self.datanodes = datanodes  # name -> DataDirs or (image, layout)
         self.publish = publish
         self.allow = allow
         self.sections = sections
+        self.clock = clock  # of tests/support/clock.py; None: the kernel's
         self.binary = REPOSITORY / "build" / variant / "vreadd"
         self._process = None
         self._directory = None
@@ -124,6 +127,7 @@ class Vreadd:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
+                    env=os.environ | (self.clock.environment if self.clock else {}),
                 )
             self._wait_for_socket()
         except BaseException:

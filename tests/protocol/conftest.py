@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Daemons for protocol tests, and their orderly end."""
+"""Daemons for protocol tests, and their orderly end.
+
+The time of each stands still, so that no limit passes because the machine is slow.  What a test
+wants to be late is late when it sets the clock forward; what is to be done now and then is done
+while it waits by clock.until().
+"""
 
 import contextlib
 
 import pytest
 
 from tests.support import peer_wire as wire
+from tests.support.clock import Clock
 from tests.support.daemon import Daemon, Image
 from tests.support.peers import Asker, free_address
 from tools.peers import Authority, peer
@@ -17,13 +23,19 @@ def image(tmp_path_factory):
 
 
 @pytest.fixture
-def start_daemon(tmp_path_factory, image):
+def clock(tmp_path_factory):
+    """That of all daemons and askers of a test that are started for it alone."""
+    return Clock(tmp_path_factory.mktemp("clock") / "clock")
+
+
+@pytest.fixture
+def start_daemon(tmp_path_factory, image, clock):
     """start_daemon(local=..., variant=..., serving=IMAGE): ends in order, or the test fails."""
     daemons = []
 
     def start(folder=None, serving=None, **arguments):
         folder = folder or tmp_path_factory.mktemp("d")
-        daemons.append(Daemon(folder, serving or image, **arguments))
+        daemons.append(Daemon(folder, serving or image, **{"clock": clock, **arguments}))
         return daemons[-1]
 
     yield start
@@ -38,9 +50,10 @@ def start_daemon(tmp_path_factory, image):
 @pytest.fixture(scope="module")
 def daemon(request, tmp_path_factory, image):
     """One vreadd for all tests of a module, with its LOCAL in [local]: what one test does must not
-    hurt the next."""
+    hurt the next.  It has a clock of its own, daemon.clock."""
     local = getattr(request.module, "LOCAL", "")
-    running = Daemon(tmp_path_factory.mktemp("d"), image, local=local)
+    folder = tmp_path_factory.mktemp("d")
+    running = Daemon(folder, image, local=local, clock=Clock(folder / "clock"))
     try:
         yield running
         assert running.stop() == 0, running.log()
@@ -79,7 +92,7 @@ def start_host(start_daemon, authority):
 
 
 @pytest.fixture
-def start_asker(tmp_path_factory, authority):
+def start_asker(tmp_path_factory, authority, clock):
     """start_asker(peers...): peerctl as host a; ends in order after the test."""
     askers = []
 
@@ -87,7 +100,7 @@ def start_asker(tmp_path_factory, authority):
         keys = {"answer-timeout": 60000, **(keys or {})}  # long: machines are busy
         section = authority.host(name, files=files, ca=ca, **keys)
         folder = tmp_path_factory.mktemp("asker")
-        askers.append(Asker(folder, section + "".join(peers), **arguments))
+        askers.append(Asker(folder, section + "".join(peers), **{"clock": clock, **arguments}))
         return askers[-1]
 
     yield start

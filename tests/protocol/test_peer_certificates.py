@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.peers import at, free_address
 from tests.support.reloading import changed, reload
-from tests.support.waiting import eventually
 from tools.peers import Authority, peer
 
 EXPIRED = {"start": "20200101000000Z", "end": "20200201000000Z"}
@@ -40,31 +39,31 @@ def can_open(asker, block):
 
 
 def fails_with(asker, block, text):
-    """Within a second or so the files are read, and after its pause a link tries again."""
+    """Once the files were read, and a link tries again after its pause."""
 
     def seen():
         return not can_open(asker, block) and text in (asker.peer("b")["last_error"] or "")
 
-    eventually(seen, 60)
+    asker.clock.until(seen)
 
 
 def last_refused(host):
     return host.status()["peers"]["server"]["last_refused"] or ""
 
 
-def test_a_host_that_asks_is_revoked(start_host, start_asker, image, authority):
+def test_a_host_that_asks_is_revoked(start_host, start_asker, image, authority, clock):
     files = authority.certificate("a")
     host, address = start_host(keys={"crl": authority.revoke()})
     asker = start_asker(at(address), files=files)
     assert can_open(asker, image.blocks[0])
     authority.revoke(files[0])
-    eventually(lambda: "certificate revoked, while it was connected" in last_refused(host), 60)
+    clock.until(lambda: "certificate revoked, while it was connected" in last_refused(host))
     fails_with(asker, image.blocks[0], "the other host refuses this one: certificate revoked")
     # The one who asks is told before it is noted.
-    eventually(lambda: last_refused(host).endswith(": certificate revoked"), 60)
+    clock.until(lambda: last_refused(host).endswith(": certificate revoked"))
 
 
-def test_a_host_that_answers_is_revoked(start_daemon, start_asker, image, authority):
+def test_a_host_that_answers_is_revoked(start_daemon, start_asker, image, authority, clock):
     files, address = authority.certificate("b"), free_address()
     section = authority.host("b", files=files, listen=address)
     start_daemon(extra=section + peer("a", allow_datanodes="dn1"))
@@ -72,39 +71,41 @@ def test_a_host_that_answers_is_revoked(start_daemon, start_asker, image, author
     assert can_open(asker, image.blocks[0])
     authority.revoke(files[0])
     any_more = "not accepted as b any more: certificate revoked"
-    eventually(lambda: asker.peer("b")["last_error"] == any_more, 60)
+    clock.until(lambda: asker.peer("b")["last_error"] == any_more)
     fails_with(asker, image.blocks[0], "not accepted as b: certificate revoked")
 
 
-def test_a_list_that_is_nobodys_lets_nobody_in(start_host, start_asker, image, authority, tmp_path):
+def test_a_list_that_is_nobodys_lets_nobody_in(
+    start_host, start_asker, image, authority, tmp_path, clock
+):
     other = Authority(tmp_path, "other").revoke()
     host, address = start_host(keys={"crl": other})
     asker = start_asker(at(address))
     fails_with(asker, image.blocks[0], "the other host refuses this one")
-    eventually(lambda: "unable to get certificate CRL" in last_refused(host), 60)
+    clock.until(lambda: "unable to get certificate CRL" in last_refused(host))
 
 
-def test_renewed_where_it_asks(start_host, start_asker, image, authority, tmp_path):
+def test_renewed_where_it_asks(start_host, start_asker, image, authority, tmp_path, clock):
     host, address = start_host()
     files = places(tmp_path / "own", authority.certificate("a", **EXPIRED))
     asker = start_asker(at(address), files=files)
     fails_with(asker, image.blocks[0], "the other host refuses this one: certificate expired")
-    eventually(lambda: "certificate has expired" in last_refused(host), 60)
+    clock.until(lambda: "certificate has expired" in last_refused(host))
     put(authority.certificate("a"), files)
-    eventually(lambda: can_open(asker, image.blocks[0]), 60)
+    clock.until(lambda: can_open(asker, image.blocks[0]))
 
 
-def test_renewed_where_it_answers(start_daemon, start_asker, image, authority, tmp_path):
+def test_renewed_where_it_answers(start_daemon, start_asker, image, authority, tmp_path, clock):
     files, address = places(tmp_path / "own", authority.certificate("b", **EXPIRED)), free_address()
     section = authority.host("b", files=files, listen=address)
     host = start_daemon(extra=section + peer("a", allow_datanodes="dn1"))
     asker = start_asker(at(address))
     fails_with(asker, image.blocks[0], "not accepted as b: certificate has expired")
     put(authority.certificate("b"), files)
-    eventually(lambda: can_open(asker, image.blocks[0]), 60)
+    clock.until(lambda: can_open(asker, image.blocks[0]))
 
     files[0].write_text("half of a certifica")
-    eventually(lambda: "until then those read before are used" in host.log(), 60)
+    clock.until(lambda: "until then those read before are used" in host.log())
     assert f"[peers] certificate: {files[0]}: " in host.log()
     other = start_asker(at(address))
     assert can_open(other, image.blocks[0])
@@ -123,13 +124,15 @@ def test_an_operator_need_not_wait(start_daemon, authority, tmp_path):
     assert told.startswith(start)
 
 
-@pytest.mark.slow
-def test_expired_while_connected(start_host, start_asker, image, authority):
+def test_expired_while_connected(start_host, start_asker, image, authority, clock):
     host, address = start_host()
-    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=30)
+    soon = datetime.datetime.fromtimestamp(clock.ms / 1000 + 30, datetime.UTC)
     files = authority.certificate("a", start="20200101000000Z", end=f"{soon:%Y%m%d%H%M%SZ}")
     asker = start_asker(at(address), files=files)
     assert can_open(asker, image.blocks[0])
+    clock.advance(25)
+    assert can_open(asker, image.blocks[0])
+    clock.advance(10)
     text = "certificate has expired, while it was connected"
-    eventually(lambda: text in last_refused(host), 60)
+    clock.until(lambda: text in last_refused(host))
     fails_with(asker, image.blocks[0], "the other host refuses this one: certificate expired")

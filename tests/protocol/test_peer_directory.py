@@ -59,7 +59,7 @@ def test_a_peer_announces_only_what_may_be_read(start_host, start_asker, image):
     assert asker.peer("b")["announced"] == 0
 
 
-def test_vreadd_learns_and_is_told(start_host, start_daemon, authority, image):
+def test_vreadd_learns_and_is_told(start_host, start_daemon, authority, clock):
     """Two vreadds: one finds out what the other has, and its operator says otherwise."""
     _, address = start_host()
     section = authority.host("a", answer_timeout=60000)
@@ -68,7 +68,7 @@ def test_vreadd_learns_and_is_told(start_host, start_daemon, authority, image):
     def storages():
         return one.status()["peers"]["peers"][0]["storages"]
 
-    one.wait_until(lambda: storages() == 1)
+    clock.until(lambda: storages() == 1)
 
     def move(**keys):
         return json.loads(one.ask(json.dumps({"command": "move", **keys}).encode() + b"\n"))
@@ -220,7 +220,7 @@ def test_reads_take_the_new_way_after_a_move(start_host, start_asker, image):
 # ---- many peers, many storages -------------------------------------------------------------------
 
 
-def test_two_hundred_peers_after_use(authority, start_asker, image):
+def test_two_hundred_peers_after_use(authority, start_asker, image, clock):
     """Each is asked once, and 200 connections stand; when they are idle nothing is left of them."""
     names = [f"p{n}" for n in range(200)]
     files = authority.certificate("crowd", san=",DNS:".join(names))
@@ -250,6 +250,7 @@ def test_two_hundred_peers_after_use(authority, start_asker, image):
         connected = resident_kib(asker.process)
         assert peak <= (fds + 2 * 200, threads + 200)  # a socket and an eventfd, a thread
         assert connected - before < 200 * 300
+        clock.advance(1)
         eventually(lambda: {p["state"] for p in asker.status()["peers"]} == {"idle"})
         eventually(lambda: used() == (fds, threads))
         assert resident_kib(asker.process) - before < 200 * 64

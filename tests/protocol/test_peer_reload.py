@@ -103,16 +103,16 @@ def test_a_peer_at_another_address(start_host, start_asker, image, stopped):
     assert (seen["address"], seen["connects"], seen["failures"]) == (new, 2, 0)
 
 
-def test_a_peer_that_was_down_is_asked_at_its_new_address_at_once(start_host, start_asker, image):
+def test_a_peer_that_was_down_is_asked_at_its_new_address_at_once(
+    start_host, start_asker, image, clock
+):
     asker = start_asker(at(free_address()))
-    for _ in range(3):  # each time its pause grows
-        eventually(lambda: asker.error(asker.begin_open(image.blocks[0])) == "ENODEV")
-        failures = asker.peer("b")["failures"]
-        eventually(
-            lambda f=failures: (
-                asker.error(asker.begin_open(image.blocks[0])) and asker.peer("b")["failures"] > f
-            )
-        )
+
+    def failures():
+        assert asker.error(asker.begin_open(image.blocks[0])) == "ENODEV"
+        return asker.peer("b")["failures"]
+
+    clock.until(lambda: failures() == 4)  # each time its pause grows
     _, address = start_host()
     assert asker.reload(at(address)) == ["[peer b]: changed"]
     assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
@@ -168,12 +168,12 @@ def test_what_a_peer_may_announce_changes(start_host, start_asker, image):
     assert read_all(asker, block) == image.contents[block.id]
 
 
-def test_vreadd_learns_of_new_peers_by_itself(start_host, start_daemon, authority, edit):
+def test_vreadd_learns_of_new_peers_by_itself(start_host, start_daemon, authority, edit, clock):
     _, address = start_host()
     one = start_daemon(extra=authority.host("a", answer_timeout=60000))
     edit(one, "[peers]", peer("b", address=address, datanodes="dn*") + "[peers]")
     changed(one, "[peer b]: added")
-    one.wait_until(lambda: one.status()["peers"]["peers"][0]["storages"] == 1)
+    clock.until(lambda: one.status()["peers"]["peers"][0]["storages"] == 1)
 
 
 def test_names_are_bounded(start_asker):
@@ -237,7 +237,7 @@ def test_rights_that_stay_are_not_touched(start_host, start_asker, image, edit):
     assert asker.peer("b")["connects"] == 1
 
 
-def test_a_host_that_may_not_ask_any_more(start_host, start_asker, image, edit):
+def test_a_host_that_may_not_ask_any_more(start_host, start_asker, image, edit, clock):
     host, address = start_host(peers=peer("x") + peer("a", allow_datanodes="dn1"))
     asker = start_asker(at(address))
     block = image.blocks[0]
@@ -254,10 +254,10 @@ def test_a_host_that_may_not_ask_any_more(start_host, start_asker, image, edit):
         assert asker.error(asker.begin_open(block)) == "ENODEV"
         return "certificate names no [peer]" in host.log()
 
-    eventually(refused)
+    clock.until(refused)
     edit(host, "[peer x]", f"{section}[peer x]")
     changed(host, "[peer a]: added")
-    eventually(lambda: asker.error(asker.begin_open(block)) is None)
+    clock.until(lambda: asker.error(asker.begin_open(block)) is None)
     assert [p["name"] for p in host.status()["peers"]["peers"]] == ["x", "a"]
 
 

@@ -23,13 +23,13 @@ from tests.support.daemon import PUBLISHER, STORAGE, open_status, second_datanod
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import KEYS, PAGE, LocalFront, keys_part, open_data
 from tests.support.peers import free_address
-from tests.support.waiting import eventually
 from tools.images import make_datanode_image, write_layout
 from tools.peers import Authority, peer
 from tools.vreadd import Vreadd
 
 LOCAL = PUBLISHER  # of `daemon`
 KEY = Key(1234567)
+DAY = 86400  # s
 SECRET = b"sEcReT-of-BLOCKS"
 
 
@@ -105,16 +105,15 @@ def test_who_may_not_read_learns_nothing(front, block):
     assert front.open(block.id, 1, "BP-unknown", [STORAGE]).status == -errno.ENODEV
 
 
-def test_open_blocks_stay_open(front, image, block):
+def test_open_blocks_stay_open(daemon, front, image, block):
     """As HDFS's own streams do."""
-
-    def opened():  # a machine that is busy for that long finds it expired
-        token = make_token(KEY, POOL, block.id, expiry=soon(1.5))
-        response = front.open(block.id, block.genstamp, POOL, [STORAGE], token)
-        return response.status == 0 and (token, response)
-
-    token, response = eventually(opened)
-    eventually(lambda: open_status(front, block, token) == -errno.EPERM)
+    token = make_token(KEY, POOL, block.id, expiry=daemon.clock.ms + 10_000)
+    response = front.open(block.id, block.genstamp, POOL, [STORAGE], token)
+    assert response.status == 0
+    daemon.clock.advance(9)
+    assert open_status(front, block, token) == 0
+    daemon.clock.advance(2)
+    assert open_status(front, block, token) == -errno.EPERM
     assert front.keys(POOL, STORAGE, []) == 0
     assert front.read(response.handle, 0, 100) == image.contents[block.id][:100]
     assert front.stat(response.handle).status == 0
@@ -189,7 +188,7 @@ def test_a_restart_forgets(start_daemon, block):
 
 def test_status_and_log_have_no_key(start_daemon, block):
     daemon = start_daemon(local=PUBLISHER)
-    keys = [Key(1, SECRET, expiry=soon(100)), Key(2, SECRET, expiry=soon(200))]
+    keys = [Key(1, SECRET), Key(2, SECRET, expiry=soon(2 * DAY))]
     with daemon.front() as front:
         assert front.keys(POOL, STORAGE, keys) == 0
         assert open_status(front, block) == -errno.EPERM

@@ -22,7 +22,7 @@ DIGESTS = {
 MODES = {"READ": 1, "WRITE": 2, "COPY": 3, "REPLACE": 4}
 
 
-def soon(seconds=3600):
+def soon(seconds=86400):
     """In ms since 1970."""
     return int((time.time() + seconds) * 1000)
 
@@ -32,7 +32,7 @@ class Key:
     id: int
     secret: bytes = b"eightbyt"
     algorithm: int = SHA1
-    expiry: int = field(default_factory=lambda: soon(86400))
+    expiry: int = field(default_factory=soon)
 
     def packed(self):
         """struct vread_key and its bytes."""

@@ -52,8 +52,18 @@ class Daemon:
     """One vreadd; its log is kept, its end is checked."""
 
     def __init__(
-        self, folder, image, local="", variant="asan", wrapper=(), extra="", max_fds=None, xen="no"
+        self,
+        folder,
+        image,
+        local="",
+        variant="asan",
+        wrapper=(),
+        extra="",
+        max_fds=None,
+        xen="no",
+        clock=None,
     ):
+        self.clock = clock
         self.folder = folder
         self.socket = folder / "local.sock"
         self.control = folder / "control.sock"
@@ -70,7 +80,12 @@ class Daemon:
         if max_fds:
             command = ["prlimit", f"--nofile={max_fds}:{max_fds}", *command]
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                env=os.environ | (clock.environment if clock else {}),
+            )
         try:
             self.wait_until(lambda: ": ready" in self.log(), 240)
         except BaseException:

@@ -11,12 +11,12 @@ import contextlib
 import functools
 import itertools
 import json
+import os
 import socket
 import subprocess
 
 from tests.support.daemon import REPOSITORY
 from tests.support.hdfs_dir import POOL
-from tests.support.waiting import eventually
 from tools.peers import peer
 
 
@@ -67,20 +67,14 @@ def read_all(asker, block, step=(1 << 20)):
     return data
 
 
-def open_soon(asker, block):
-    """Its handle, also where the time for an answer is short and the machine busy."""
-    eventually(lambda: asker.error(asker.begin_open(block)) is None)
-    return 0  # the first there is
-
-
 def read_soon(asker, block):
-    """As read_all(), likewise."""
+    """As read_all(), once the pauses of its links have passed."""
 
     def attempt():
         with contextlib.suppress(Failed):
             return read_all(asker, block)
 
-    return eventually(attempt)
+    return asker.clock.until(attempt)
 
 
 class Failed(Exception):
@@ -90,7 +84,8 @@ class Failed(Exception):
 class Asker:
     """peerctl: its answers by tag, in whatever order they come."""
 
-    def __init__(self, folder, config, variant="asan", pool=16 << 20, wrapper=()):
+    def __init__(self, folder, config, variant="asan", pool=16 << 20, wrapper=(), clock=None):
+        self.clock = clock
         self.log_path = folder / "asker.log"
         self.config = folder / "asker.conf"
         self.config.write_text(config)
@@ -102,6 +97,7 @@ class Asker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                env=os.environ | (clock.environment if clock else {}),
             )
         self.answers = {}
         self.tags = 0
