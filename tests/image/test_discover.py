@@ -384,18 +384,23 @@ def test_damage_anywhere(tmp_path):
 
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("label", ["gpt", "dos"])
-def test_same_as_libguestfs_says(tmp_path, label):
+def test_same_as_libguestfs_says(tmp_path):
     """Two ways to the same layout: vread-provision's, and looking here."""
     pools = ("BP-1-127.0.0.1-1", "BP-2-10.0.0.1-1700000000000")
-    volumes, paths = [make_swap(tmp_path / "swap")], ["/dfs/1", "/dfs/2", "/srv/dn"]
-    for n, kind in enumerate(("ext4", "ext3", "ext2")):
-        tree, _ = tree_with(tmp_path / f"{n}", paths[n], storage=f"DS-{n}", pools=pools[: n + 1])
-        volumes.append(make_ext(tmp_path / kind, tree, kind))
-    image = partitioned(tmp_path / "disk", label, *volumes)
+    places = {"gpt": ["/dfs/1", "/dfs/2", "/srv/dn"], "dos": ["/data/1", "/data/2", "/srv/data"]}
+    images = []
+    for label, paths in places.items():
+        folder = tmp_path / label
+        folder.mkdir()
+        volumes = [make_swap(folder / "swap")]
+        for n, kind in enumerate(("ext4", "ext3", "ext2")):
+            options = {"storage": f"DS-{label}-{n}", "pools": pools[: n + 1]}
+            tree, _ = tree_with(folder / f"{n}", paths[n], **options)
+            volumes.append(make_ext(folder / kind, tree, kind))
+        images.append(partitioned(folder / "disk", label, *volumes))
     layout = tmp_path / "layout.json"
-    command = [built("vread-provision"), "--quiet", "--output", layout, image]
+    command = [built("vread-provision"), "--quiet", "--output", layout, *images]
     subprocess.run(command, check=True, timeout=900)
-    systems, missing = found(image, *paths)
-    assert missing is None and len(systems) == 3
+    systems, missing = found(images, *places["gpt"], *places["dos"])
+    assert missing is None and len(systems) == 6
     assert systems == json.loads(layout.read_text())["filesystems"]

@@ -133,45 +133,55 @@ def test_appliance_that_does_not_start(tmp_path):
     assert "libguestfs-test-tool" in done.stderr
 
 
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sources")
-    first = DataDirectory(folder / "d1", pools=["BP-1-127.0.0.1-1", "BP-2-x"], storage="DS-one")
-    second = DataDirectory(folder / "d2", pools=["BP-1-127.0.0.1-1"], storage="DS-two")
-    blocks = [first.add(11, 40_000), second.add(12, 50_000)]
+def two_directories(folder, storage, first_id=11):
+    """With a block in each."""
+    first = DataDirectory(
+        folder / "d1", pools=["BP-1-127.0.0.1-1", "BP-2-x"], storage=f"{storage}-1"
+    )
+    second = DataDirectory(folder / "d2", pools=["BP-1-127.0.0.1-1"], storage=f"{storage}-2")
+    blocks = [first.add(first_id, 40_000), second.add(first_id + 1, 50_000)]
     (first.path / "current" / "BP-no-pool").mkdir()
     return [first, second], blocks
 
 
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("table", ["gpt", "mbr", "none"])
-def test_finds_what_is_known_to_be_there(tmp_path, sources, table):
-    directories, blocks = sources
-    disk = Disk(tmp_path, directories, table=table, path_in_fs="/mnt/disk/dfs")
-    for directory in disk.document["filesystems"][0]["data-dirs"]:
-        directory["pools"] = [pool for pool in directory["pools"] if pool != "BP-no-pool"]
+def test_finds_what_is_known_to_be_there(tmp_path):
+    """On a datanode's disks, one for each kind of partition table: the appliance starts once."""
+    images, blocks, known = [], [], []
+    for number, table in enumerate(("gpt", "mbr", "none")):
+        directories, added = two_directories(tmp_path / table, f"DS-{table}", 10 * number + 11)
+        blocks += added
+        path = f"/mnt/{table}/dfs"
+        options = {"table": table, "path_in_fs": path}
+        images.append(Disk(tmp_path / table, directories, **options))
+        (system,) = images[-1].document["filesystems"]
+        for directory in system["data-dirs"]:
+            directory["pools"] = [pool for pool in directory["pools"] if pool != "BP-no-pool"]
+        known.append(system | {"image": number})
+    paths = [image.path for image in images]
     made = tmp_path / "new" / "folder" / "layout.json"
-    done = provision("--output", made, disk.path)
+    done = provision("--output", made, *paths)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
-    assert "found data directory /mnt/disk/dfs1" in done.stderr
+    assert "found data directory /mnt/gpt/dfs1" in done.stderr
     found = json.loads(made.read_text())
-    found["filesystems"][0]["data-dirs"].sort(key=lambda entry: entry["path"])
-    assert found == disk.document
+    for system in found["filesystems"]:
+        system["data-dirs"].sort(key=lambda entry: entry["path"])
+    sizes = [{"size": path.stat().st_size} for path in paths]
+    assert found == {"layout-version": 2, "images": sizes, "filesystems": known}
     assert made.stat().st_mode & 0o777 == 0o644
     assert [entry.name for entry in made.parent.iterdir()] == ["layout.json"]
-    disk.layout = made
-    with blockctl(dn1=disk) as control:
+    with blockctl(dn1=ByLayout(paths, made)) as control:
         for block in blocks:
             assert control.open(block).read_all() == block.content()
 
 
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
-def test_summary_of_a_mixed_disk(tmp_path, sources):
+def test_summary_of_a_mixed_disk(tmp_path):
     """Told for a person: what each partition is, and which of it vRead can read."""
-    directories, _ = sources
+    directories, _ = two_directories(tmp_path / "sources", "DS")
     swap = tmp_path / "swap"
     swap.write_bytes(bytes(4 * MIB))
     subprocess.run(["/sbin/mkswap", "-q", swap], check=True, capture_output=True)
@@ -193,7 +203,7 @@ def test_summary_of_a_mixed_disk(tmp_path, sources):
     assert "encrypted: vRead cannot read it" in lines
     assert any("gpt:3" in line and f"ext4 {alone.uuid}" in line for line in lines)
     assert "data directory /d" in lines
-    assert "storage id DS-one" in lines and "block pools BP-1-127.0.0.1-1" in lines
+    assert "storage id DS-1" in lines and "block pools BP-1-127.0.0.1-1" in lines
     assert "no data directory of a datanode" in lines
     assert lines[-1] == "1 data directory vRead can read"
     (found,) = json.loads(layout.read_text())["filesystems"]
