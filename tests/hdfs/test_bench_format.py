@@ -16,6 +16,7 @@ KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 
 
 @pytest.mark.hadoop
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_native_bench(tmp_path):
     out = tmp_path / "bench" / "native.json"

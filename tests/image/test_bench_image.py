@@ -18,6 +18,7 @@ FAIRNESS = "fairness:seq.8readers"
 
 @needs_root
 @pytest.mark.hadoop
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_image_bench(tmp_path):
     out = tmp_path / "image.json"
