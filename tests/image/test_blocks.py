@@ -8,6 +8,8 @@ import pytest
 from tests.support.disk import BlockError, Disk
 from tests.support.hdfs_dir import CRC32, DataDirectory
 
+pytestmark = pytest.mark.usefixtures("both_builds")
+
 MIB = 1 << 20
 POOLS = ("BP-1-127.0.0.1-1", "BP-2-10.0.0.1-1700000000000")
 

@@ -19,6 +19,8 @@ from tests.support.hdfs_dir import DataDirectory
 from tests.support.volumes import MIB, make_ext, partitioned
 from tools.vreadd import DataDirs
 
+pytestmark = pytest.mark.usefixtures("both_builds")
+
 DIR = "/dfs/data"
 VERSION = f"{DIR}/current/VERSION"
 NOT_THERE = "no such directory with a file current/VERSION"

@@ -13,7 +13,7 @@ from tests.support.live import content, refused, state
 from tests.support.owner import LiveBlock, fsync, needs_root
 from tests.support.xfs_owner import PARAMS, XfsOwner, make_xfs
 
-pytestmark = needs_root
+pytestmark = [needs_root, pytest.mark.usefixtures("both_builds")]
 FOUR_K = 4096
 PUNCH_HOLE = 3  # and keep the size
 libc = ctypes.CDLL("libc.so.6")
