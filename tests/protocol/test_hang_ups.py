@@ -5,7 +5,6 @@ vreadd sends such a worker signals until it ends.  It must end when what it wait
 time, as if nobody had hung up; everybody else is served again from then on at the latest.
 """
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -14,8 +13,11 @@ import pytest
 from tests.support.daemon import STORAGE, Daemon, Image, open_block, open_status
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import OPEN, READ, open_data, open_part, read_part, request
+from tests.support.sockets import has_unread
 from tests.support.waiting import eventually
 from tools.vreadd import stop_process
+
+PARSER_LIMIT, QEMU_LIMIT = 10, 5  # s
 
 
 @pytest.fixture
@@ -27,19 +29,9 @@ def parser_of(daemon):
     return daemon.status()["datanodes"][0]["parser"]
 
 
-def has_unread(pid):
-    """Whether a question has come that it has not read."""
-    files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-    inodes = {f.removeprefix("socket:[").removesuffix("]") for f in files}
-    listed = subprocess.run(["ss", "-xanH"], capture_output=True, text=True, check=True).stdout
-    # Each: type, state, bytes not read, bytes not sent, its address and inode, the other end's.
-    ends = [line.split() for line in listed.splitlines()]
-    return any(end[5] in inodes and int(end[2]) > 0 for end in ends)
-
-
-def test_parser_hangs(tmp_path, image):
+def test_parser_hangs(tmp_path, image, clock):
     block = image.blocks[0]
-    daemon = Daemon(tmp_path, image)
+    daemon = Daemon(tmp_path, image, clock=clock)
     try:
         parser = parser_of(daemon)["pid"]
         stop_process(parser)
@@ -49,6 +41,7 @@ def test_parser_hangs(tmp_path, image):
             part = open_part(block.id, block.genstamp, len(data))
             front.queues[0].push(request(OPEN, pool_pages=1, part=part))
             eventually(lambda: has_unread(parser), what="the worker's question")
+        clock.advance(PARSER_LIMIT)
         with daemon.front() as other:
             assert parser_of(daemon)["last-end"] == "it did not answer in time"
             assert open_status(other, block) == 0
@@ -65,11 +58,11 @@ def server_of(daemon):
     return int(server)
 
 
-def test_qemu_nbd_hangs(tmp_path, image):
+def test_qemu_nbd_hangs(tmp_path, image, clock):
     raw, image.path = image.path, f"qemu-vmdk:{tmp_path / 'dn.vmdk'}"
     command = ["qemu-img", "convert", "-O", "vmdk", raw, tmp_path / "dn.vmdk"]
     subprocess.run(command, check=True)
-    daemon = Daemon(tmp_path, image)
+    daemon = Daemon(tmp_path, image, clock=clock)
     try:
         with daemon.front() as front:
             handle = open_block(front, image.blocks[0])
@@ -79,6 +72,7 @@ def test_qemu_nbd_hangs(tmp_path, image):
                 request(READ, pool_pages=1, handle=handle, part=read_part(0, 4096))
             )
             eventually(lambda: has_unread(server), what="the worker's read")
+        clock.advance(QEMU_LIMIT)
         with daemon.front():
             eventually(lambda: "qemu-nbd does not answer" in daemon.log())
         assert daemon.stop() == 0

@@ -9,9 +9,12 @@ import subprocess
 import pytest
 
 from tests.support.daemon import Daemon, Image, binary, open_block
+from tests.support.sockets import has_unread
+from tests.support.waiting import eventually
 from tools.vreadd import stop_process
 
 NOBODY = 65534
+ANSWER_LIMIT = 10  # s
 
 
 @pytest.fixture
@@ -20,8 +23,8 @@ def image(tmp_path):
 
 
 @pytest.fixture
-def daemon(tmp_path, image):
-    daemon = Daemon(tmp_path, image)
+def daemon(tmp_path, image, clock):
+    daemon = Daemon(tmp_path, image, clock=clock)
     yield daemon
     daemon.kill()
 
@@ -131,14 +134,17 @@ def test_reads_go_on_when_it_is_killed(image, daemon):
     assert daemon.stop() == 0
 
 
-def test_one_that_hangs_is_seen_in_the_status(daemon):
-    """vread waits longer for vreadd than vreadd does for it."""
+def test_one_that_hangs_is_seen_in_the_status(daemon, clock):
+    """vread waits longer for vreadd (tools/vread/control_client.c) than vreadd does for it."""
     pid = parser_of(daemon)["pid"]
     stop_process(pid)
     command = [binary().with_name("vread"), "status", "--json", "--socket", daemon.control]
-    done = subprocess.run(command, capture_output=True, timeout=120)
-    assert (done.returncode, done.stderr) == (0, b"")
-    (datanode,) = json.loads(done.stdout)["datanodes"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as vread:
+        eventually(lambda: has_unread(pid), what="the question for the status")
+        clock.advance(ANSWER_LIMIT)
+        out, err = vread.communicate(timeout=120)
+    assert (vread.returncode, err) == (0, b"")
+    (datanode,) = json.loads(out)["datanodes"]
     (filesystem,) = datanode["filesystems"]
     assert filesystem["state"].startswith("unreadable: ")
     assert "did not answer in time" in daemon.log()

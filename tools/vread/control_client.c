@@ -13,8 +13,11 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "parser/parser.h"
 
-#define TIMEOUT_SECONDS 15 /* more than a parser that is hung costs a status */
+#define TIMEOUT_SECONDS 15
+_Static_assert(TIMEOUT_SECONDS * 1000U > PARSER_ANSWER_MS,
+	       "a status waits for a parser that hangs");
 #define MAX_ANSWER ((size_t)64 << 20)
 
 static int open_socket(const char *path)

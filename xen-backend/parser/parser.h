@@ -40,9 +40,12 @@ struct parser_fs {
 	struct volume *volume;
 };
 
+/* The usual limit for an answer about one block, on a disk under load. */
+#define PARSER_ANSWER_MS 10000U
+
 struct parser_settings {
 	const char *program; /* NULL: vread-parser beside the running program, or as installed */
-	unsigned answer_ms;  /* the limit for an answer; 0: the usual */
+	unsigned answer_ms;  /* the limit for an answer; 0: PARSER_ANSWER_MS */
 };
 
 /* A parser for images, which must outlive it; name is the datanode's, for the log.  settings may be

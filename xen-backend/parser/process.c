@@ -29,7 +29,6 @@
 #include "base/version.h"
 #include "disk/feed.h"
 
-#define ANSWER_MS 10000U       /* of an answer about one block, on a disk under load */
 #define LONG_ANSWER_MS 120000U /* of one about all partitions and data directories */
 #define START_MS 60000U        /* of a start, on a host that is very busy */
 #define PATIENCE_MS 10000U     /* who asks about one block waits that long for a start */
@@ -636,7 +635,7 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	init_lock(p);
 	p->images = images;
 	p->num_images = num_images;
-	p->answer_ms = settings && settings->answer_ms ? settings->answer_ms : ANSWER_MS;
+	p->answer_ms = settings && settings->answer_ms ? settings->answer_ms : PARSER_ANSWER_MS;
 	p->name = strdup(name);
 	p->program = settings && settings->program ? strdup(settings->program) : find_program();
 	p->feeders = calloc(num_images, sizeof(*p->feeders));
