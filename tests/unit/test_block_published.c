@@ -9,12 +9,15 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "block/published.h"
+#include "eventually.h"
 #include "vreadif.h"
 
 #define POOL "BP-1"
@@ -146,25 +149,42 @@ static void test_the_oldest_make_room(void **state)
 }
 
 static atomic_bool taken;
+static atomic_int taker; /* its thread's number */
 
 static void *take_on_a_thread(void *p)
 {
+	atomic_store(&taker, gettid());
 	take(p, VREAD_PUBLISH_APPEND, 7, 1000);
 	atomic_store(&taken, true);
 	return NULL;
 }
 
+/* Whether a thread waits for a lock. */
+static bool waits(pid_t thread)
+{
+	char path[64], call[8] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)thread);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(call, sizeof(call), f))
+		call[0] = '\0';
+	fclose(f);
+	return atoi(call) == SYS_futex; /* "running" gives 0 */
+}
+
 /* As a worker does it that found the block not withdrawn and now answers. */
 static void test_an_event_waits_for_answers(void **state)
 {
-	const struct timespec moment = {.tv_nsec = 50000000};
 	pthread_t thread;
 
 	atomic_store(&taken, false);
 	published_hold(*state);
 	assert_false(published_withdrawn(*state, POOL, 7, 1000, START));
 	assert_int_equal(pthread_create(&thread, NULL, take_on_a_thread, *state), 0);
-	nanosleep(&moment, NULL);
+	eventually(taker && waits(taker));
 	assert_false(atomic_load(&taken));
 	assert_false(published_withdrawn(*state, POOL, 7, 1000, START));
 	published_release(*state);

@@ -24,13 +24,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "eventually.h"
+#include "own_clock.h"
 #include "parser/channel.h"
 #include "parser/parser.h"
 #include "parser/sandbox.h"
 
-#define ANSWER_MS 1000U   /* of one that does not answer */
-#define LATE_MS 5000U     /* of one that starts later than that, and then has to answer */
-#define PATIENT_MS 20000U /* of all others, on a busy machine */
+#define ANSWER_MS 1000U
 
 /* ---- the sandbox ------------------------------------------------------------ */
 
@@ -234,6 +234,15 @@ static bool is(const char *kind, const char *wanted)
 	return !strcmp(kind, wanted);
 }
 
+/* Beside a fake: "late" gets ready once it is there. */
+static const char *go_file(const char *program)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%.*s/go", (int)(strrchr(program, '/') - program), program);
+	return path;
+}
+
 /* Before anything is asked. */
 static void begin_badly(const char *kind)
 {
@@ -242,7 +251,7 @@ static void begin_badly(const char *kind)
 
 	memset(bytes, 0xff, sizeof(bytes));
 	if (is(kind, "late"))
-		usleep(LATE_MS * 1200);
+		eventually(access(go_file(program_invocation_name), F_OK) == 0);
 	if (is(kind, "unready")) {
 		channel_begin(&c);
 		say(&c, PARSER_SETUP, 0, -1);
@@ -354,9 +363,7 @@ static struct image *image;
 /* One of these, under its name, until stop_fake(). */
 static struct parser *start_fake(const char *kind)
 {
-	struct parser_settings settings = {.answer_ms = is(kind, "silent") ? ANSWER_MS
-							: is(kind, "late") ? LATE_MS
-									   : PATIENT_MS};
+	struct parser_settings settings = {.answer_ms = ANSWER_MS};
 	char program[256], self[256] = "";
 	struct parser *p;
 
@@ -386,13 +393,28 @@ static int look_for(struct parser *p, char **ret_missing)
 	return parser_discover(p, dirs, 1, &layout, &states, ret_missing);
 }
 
-static int64_t restarts_of(struct parser *p)
+static int64_t number_of(struct parser *p, const char *key)
 {
 	json_t *status = parser_status(p);
-	int64_t restarts = json_integer_value(json_object_get(status, "restarts"));
+	int64_t number = json_integer_value(json_object_get(status, key));
 
 	json_decref(status);
-	return restarts;
+	return number;
+}
+
+static int64_t restarts_of(struct parser *p)
+{
+	return number_of(p, "restarts");
+}
+
+static bool status_says(struct parser *p, const char *key, const char *text)
+{
+	json_t *status = parser_status(p);
+	const char *said = json_string_value(json_object_get(status, key));
+	bool says = said && strstr(said, text);
+
+	json_decref(status);
+	return says;
 }
 
 static void assert_away(const char *kind, const char *why)
@@ -436,18 +458,40 @@ static void unknown_errors_are_refused(void **state)
 	stop_fake(p, "strange");
 }
 
+struct finder {
+	struct parser *parser;
+	char *missing;
+	int result;
+};
+
+static void *find(void *arg)
+{
+	struct finder *f = arg;
+
+	f->result = look_for(f->parser, &f->missing);
+	return NULL;
+}
+
 /* How long it takes to be started is no part of how long it may take to answer. */
 static void one_that_starts_late_is_waited_for(void **state)
 {
-	struct parser *p = start_fake("late");
-	char *missing;
+	struct finder f = {start_fake("late"), NULL, 0};
+	pthread_t thread;
+	char go[64];
 
 	(void)state;
-	assert_int_equal(look_for(p, &missing), -ENOENT);
-	assert_string_equal(missing, NOT_FOUND);
-	free(missing);
-	assert_int_equal(restarts_of(p), 0);
-	stop_fake(p, "late");
+	assert_int_equal(pthread_create(&thread, NULL, find, &f), 0);
+	eventually(number_of(f.parser, "pid"));
+	own_clock_advance(10 * ANSWER_MS);
+	snprintf(go, sizeof(go), "%s/go", folder);
+	close(open(go, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	pthread_join(thread, NULL);
+	assert_int_equal(f.result, -ENOENT);
+	assert_string_equal(f.missing, NOT_FOUND);
+	free(f.missing);
+	assert_int_equal(restarts_of(f.parser), 0);
+	stop_fake(f.parser, "late");
+	unlink(go);
 }
 
 static unsigned count_descriptors(void)
@@ -510,6 +554,7 @@ static void *ask_on(void *arg)
 		else
 			a->away++;
 		free(reason);
+		own_clock_advance(1); /* it is started again after pauses */
 	}
 	return NULL;
 }
@@ -543,7 +588,8 @@ static void ends_at_any_moment(void **state)
 	for (unsigned i = 0; i < 8; i++) {
 		struct parser *p = start_fake("flaky");
 
-		usleep(i * 4000);
+		for (unsigned n = 0; n < i * 400; n++)
+			restarts_of(p);
 		stop_fake(p, "flaky");
 	}
 }
@@ -572,31 +618,34 @@ static void one_that_cannot_be_run_is_away(void **state)
 	parser_free(p);
 }
 
+static void *ask_state(void *arg)
+{
+	struct parser_fs fs = {arg, 0, NULL};
+	char *reason;
+
+	assert_int_equal(parser_fs_state(&fs, &reason), FS_UNREADABLE);
+	free(reason);
+	return NULL;
+}
+
 static void one_that_is_silent_is_ended(void **state)
 {
 	struct parser *p = start_fake("silent");
-	struct parser_fs fs = {p, 0, NULL};
-	bool told = false;
-	char *reason;
+	pthread_t thread;
 
 	(void)state;
-	assert_int_equal(parser_fs_state(&fs, &reason), FS_UNREADABLE);
-	free(reason);
-	while (!told) {
-		json_t *status = parser_status(p);
-		const char *end = json_string_value(json_object_get(status, "last-end"));
-
-		told = end && strstr(end, "it did not answer in time");
-		json_decref(status);
-		usleep(1000);
-	}
+	eventually(status_says(p, "state", "running"));
+	assert_int_equal(pthread_create(&thread, NULL, ask_state, p), 0);
+	/* When exactly it is asked is not seen from here. */
+	eventually((own_clock_advance(ANSWER_MS / 10),
+		    status_says(p, "last-end", "it did not answer in time")));
+	pthread_join(thread, NULL);
 	stop_fake(p, "silent");
 }
 
 /* ---- slow ones ---------------------------------------------------------------------- */
 
-#define SLOW_LIMIT_MS 50U
-#define SLOW_STEP_US 10000
+#define SLOW_LIMIT_MS 50U /* of which each step takes one */
 #define LARGE (4U << 20)
 
 static void *read_slowly(void *arg)
@@ -605,7 +654,7 @@ static void *read_slowly(void *arg)
 	char bytes[16384];
 
 	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
-		usleep(SLOW_STEP_US);
+		own_clock_advance(1);
 	return NULL;
 }
 
@@ -617,7 +666,7 @@ static void *write_slowly(void *arg)
 	if (send(fd, &header, sizeof(header), MSG_NOSIGNAL) < 0)
 		return NULL;
 	while (send(fd, "", 1, MSG_NOSIGNAL) > 0)
-		usleep(SLOW_STEP_US);
+		own_clock_advance(1);
 	return NULL;
 }
 
@@ -681,7 +730,7 @@ static void *send_signals(void *arg)
 		pthread_kill(s->target, SIGURG);
 		while (!s->over && signals_taken < sent)
 			sched_yield();
-		usleep(SLOW_STEP_US);
+		own_clock_advance(1);
 	}
 	if (!s->over)
 		shutdown(s->socket, SHUT_RDWR);
@@ -747,6 +796,7 @@ static int set_up(void **state)
 	int fd;
 
 	(void)state;
+	own_clock_start();
 	folder = mkdtemp(template);
 	snprintf(path, sizeof(path), "%s/image", folder);
 	fd = open(path, O_CREAT | O_RDWR, 0600);

@@ -15,10 +15,11 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "block/store.h"
+#include "eventually.h"
 #include "fakexen/fakexen.h"
+#include "own_clock.h"
 #include "policy/policy.h"
 #include "port/xen/xen.h"
 #include "ring/session.h"
@@ -92,6 +93,13 @@ static void pump(struct world *w)
 		;
 }
 
+/* Long enough for a timer to see that its time has come. */
+static void run_a_while(struct world *w)
+{
+	for (int i = 0; i < 4; i++)
+		sd_event_run(w->event, 8000);
+}
+
 static void start_port(struct world *w)
 {
 	struct xen_settings settings = {4, 2, 4096};
@@ -110,6 +118,7 @@ static int set_up(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
+	own_clock_start();
 	log_set_level(getenv("VREAD_TEST_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
 	fake_reset();
 	fake_on_write = on_write;
@@ -377,7 +386,8 @@ static void test_a_wrong_limit_put_right(void **state)
 	for (int tenths = 0; tenths < 13; tenths++) {
 		fake_fire(DEVICE "/online");
 		pump(w);
-		sd_event_run(w->event, 100000);
+		own_clock_advance(100);
+		run_a_while(w);
 	}
 	assert_string_equal(states, "56");
 	assert_int_equal(fake_writes_of("error"), 1);
@@ -495,10 +505,7 @@ static void test_requests_are_answered(void **state)
 		RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&ring, notify);
 		if (notify)
 			fake_event(EVENT_PORT);
-		for (int ms = 0; !RING_HAS_UNCONSUMED_RESPONSES(&ring); ms++) {
-			assert_true(ms < 60000);
-			usleep(1000);
-		}
+		eventually(RING_HAS_UNCONSUMED_RESPONSES(&ring));
 		assert_int_equal(RING_GET_RESPONSE(&ring, ring.rsp_cons)->status, -EBADF);
 		assert_int_equal(RING_GET_RESPONSE(&ring, ring.rsp_cons)->id, i % 32);
 		ring.rsp_cons++;
@@ -509,11 +516,7 @@ static void test_requests_are_answered(void **state)
 	/* Now it breaks the ring, and the worker's word reaches the state machine. */
 	ring.sring->req_prod += 1000;
 	fake_event(EVENT_PORT);
-	for (int ms = 0; strcmp(fake_read(DEVICE "/state"), "6") != 0; ms++) {
-		assert_true(ms < 60000);
-		usleep(1000);
-		pump(w);
-	}
+	eventually((pump(w), strcmp(fake_read(DEVICE "/state"), "6") == 0));
 	assert_error_has("request producer index beyond the ring");
 	assert_int_equal(fake_mapped(), 0);
 	assert_false(alive_byte());
@@ -612,7 +615,6 @@ static void test_an_endless_value_is_cut_in_the_message(void **state)
 static void test_refused_until_initialising(void **state)
 {
 	struct world *w = *state;
-	uint64_t start = clock_ms();
 
 	attach("1");
 	start_port(w);
@@ -622,22 +624,22 @@ static void test_refused_until_initialising(void **state)
 	front_state(w, "6");
 	assert_string_equal(states, "256");
 	front_state(w, "1");
-	if (clock_ms() - start > 900)
-		skip();    /* this program stood still for what is a while there */
+	own_clock_advance(999);
+	run_a_while(w);
 	assert_state("6"); /* not at once */
 	front_state(w, "6");
-	for (int tenths = 0; tenths < 13; tenths++)
-		sd_event_run(w->event, 100000);
+	own_clock_advance(1);
+	run_a_while(w);
 	assert_string_equal(states, "256"); /* and not while it is Closed */
 	number(0, "num-queues");
 	front_state(w, "1");
 	front_state(w, "3");
 	assert_string_equal(states, "256256");
 	front_state(w, "1");
-	for (int tenths = 0; strcmp(fake_read(DEVICE "/state"), "2") != 0; tenths++) {
-		assert_true(tenths < 50);
-		sd_event_run(w->event, 100000);
-	}
+	run_a_while(w);
+	assert_state("6");
+	own_clock_advance(1000);
+	eventually((pump(w), strcmp(fake_read(DEVICE "/state"), "2") == 0));
 	number(1, "num-queues");
 	front_state(w, "3");
 	assert_state("4");

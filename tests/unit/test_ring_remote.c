@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "block/block.h"
+#include "eventually.h"
 #include "fakepeers/fakepeers.h"
 #include "policy/policy.h"
 #include "ring/handles.h"
@@ -70,8 +71,7 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 {
 	(void)h, (void)offset;
 	here.reading++;
-	while (here.slow && here.let_pass == 0)
-		usleep(1000);
+	eventually(!here.slow || here.let_pass > 0);
 	if (here.slow)
 		here.let_pass--;
 	here.reading--;
@@ -381,7 +381,7 @@ static uint32_t open_there(void)
 	struct vread_response r;
 
 	ask(0, open_of(FAKE_STORAGE), 31);
-	assert_true(fake_wait(others + 1));
+	fake_wait(others + 1);
 	fake_end(others, 0);
 	r = next(0);
 	assert_int_equal(r.id, 31);
@@ -417,19 +417,19 @@ static void test_a_block_of_another_host(void **state)
 
 	(void)state;
 	ask(0, read_of(handle, 12345, 3), 1);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	fake_end(0, 0);
 	assert_status(next(0), 1, VREAD_PAGE_SIZE);
 	for (unsigned i = 0; i < VREAD_PAGE_SIZE; i++)
 		assert_int_equal(device.conn.pool[3 * VREAD_PAGE_SIZE + i], fake_byte(12345 + i));
 
 	ask(0, read_of(handle, FAKE_BLOCK_BYTES - 10, 3), 2);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	fake_end(0, 0);
 	assert_status(next(0), 2, 10);
 
 	ask(0, with_handle(VREAD_OP_STAT, handle), 3);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	fake_end(0, 0);
 	assert_int_equal(next(0).flags, VREAD_BLOCK_FINALIZED | VREAD_BLOCK_REMOTE);
 
@@ -493,11 +493,11 @@ static void test_a_replica_here_that_cannot_be_read(void **state)
 	}
 	here.open_error = -ENOENT;
 	ask(0, open_of(FAKE_STORAGE), 1);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	fake_end(0, -EAGAIN);
 	assert_status(next(0), 1, -EAGAIN);
 	ask(0, open_of(FAKE_STORAGE), 1);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	fake_end(0, -ENODEV); /* gone: what is wrong here tells more */
 	assert_status(next(0), 1, -ENOENT);
 }
@@ -511,12 +511,12 @@ static void test_withdrawn_while_it_is_opened(void **state)
 	here.withdrawn = true;
 	assert_status(answer(open_of("DS-here"), 1), 1, -ENOENT);
 	ask(0, open_of_all(both, 2), 2);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	assert_int_equal(here.held, 0);
 	fake_end(0, 0);
 	assert_int_equal(next(0).flags, VREAD_BLOCK_FINALIZED | VREAD_BLOCK_REMOTE);
 	ask(0, open_of_all(both, 2), 3);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	fake_end(0, -ENODEV);
 	assert_status(next(0), 3, -ENOENT);
 	assert_int_equal(here.opens, 3);
@@ -532,7 +532,7 @@ static void test_errors_of_peers_are_answers(void **state)
 	ask(0, open_of(FAKE_STORAGE), 1);
 	ask(0, read_of(handle, 0, 1), 2);
 	ask(0, with_handle(VREAD_OP_STAT, handle), 3);
-	assert_true(fake_wait(3));
+	fake_wait(3);
 	fake_end(0, -EEXIST);
 	assert_status(next(0), 1, -EEXIST);
 	fake_end(0, -EBADMSG);
@@ -592,7 +592,7 @@ static void test_answers_leave_as_they_come(void **state)
 	(void)state;
 	for (uint16_t id = 0; id < 4; id++)
 		ask(0, read_of(there, id * 100000U, id), id);
-	assert_true(fake_wait(4));
+	fake_wait(4);
 	assert_status(answer(read_of(local, 0, 5), 9), 9, VREAD_PAGE_SIZE); /* passes them */
 	fake_end(2, 0);
 	assert_status(next(0), 2, VREAD_PAGE_SIZE);
@@ -616,14 +616,11 @@ static void test_answers_go_between_reads_of_what_is_here(void **state)
 	(void)state;
 	here.slow = true;
 	ask(0, read_of(there, 0, 1), 1);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	for (uint16_t id = 2; id < 5; id++)
 		put(0, read_of(local, 0, id), id);
 	show(0);
-	for (int ms = 0; here.reading == 0; ms++) {
-		assert_true(ms < 60000);
-		usleep(1000);
-	}
+	eventually(here.reading > 0);
 	fake_end(0, 0);
 	here.let_pass = 1;
 	assert_status(next(0), 2, VREAD_PAGE_SIZE);
@@ -641,7 +638,7 @@ static void test_a_ring_full_of_them(void **state)
 	for (int round = 0; round < 3; round++) {
 		for (uint16_t id = 0; id < SLOTS; id++)
 			ask(0, read_of(handle, id, id), id);
-		assert_true(fake_wait(SLOTS));
+		fake_wait(SLOTS);
 		for (uint16_t id = SLOTS; id-- > 0;)
 			fake_end(id, 0);
 		for (uint16_t id = SLOTS; id-- > 0;)
@@ -656,12 +653,9 @@ static void test_an_id_used_again_before_its_answer(void **state)
 
 	(void)state;
 	ask(0, read_of(handle, 0, 1), 4);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	ask(0, read_of(handle, 0, 1), 4);
-	for (int ms = 0; !device.failure; ms++) {
-		assert_true(ms < 60000);
-		usleep(1000);
-	}
+	eventually(device.failure);
 	assert_string_equal(device.failure, "request id used again before its response");
 	fake_end(0, 0);
 	assert_silence(0);
@@ -675,12 +669,9 @@ static void test_more_than_the_ring_holds(void **state)
 	(void)state;
 	for (uint16_t id = 0; id < SLOTS; id++)
 		ask(0, read_of(handle, 0, 1), id);
-	assert_true(fake_wait(SLOTS));
+	fake_wait(SLOTS);
 	ask(0, read_of(handle, 0, 1), 0);
-	for (int ms = 0; !device.failure; ms++) {
-		assert_true(ms < 60000);
-		usleep(1000);
-	}
+	eventually(device.failure);
 	assert_string_equal(device.failure, "request producer index beyond the ring");
 	assert_int_equal(fake_counts().begun, SLOTS + 1);
 }
@@ -692,7 +683,7 @@ static void test_closed_with_reads_under_way(void **state)
 	(void)state;
 	ask(0, read_of(handle, 0, 1), 1);
 	ask(0, read_of(handle, 4096, 2), 2);
-	assert_true(fake_wait(2));
+	fake_wait(2);
 	assert_int_equal(answer(with_handle(VREAD_OP_CLOSE, handle), 3).status, 0);
 	assert_int_equal(answer(with_handle(VREAD_OP_CLOSE, handle), 3).status, -EBADF);
 	assert_int_equal(answer(read_of(handle, 0, 3), 3).status, -EBADF);
@@ -726,12 +717,12 @@ static void test_large_reads_take_turns(void **state)
 	ask(0, read_of(handle, 0, 0), 5); /* a small one does not overtake them */
 	assert_int_equal(answer(with_handle(VREAD_OP_CLOSE, handle), 9).status, 0);
 	for (uint16_t id = 0; id < 3; id++) {
-		assert_true(fake_wait(2));
+		fake_wait(2);
 		assert_int_equal(fake_under_way(), 2);
 		fake_end(0, 0);
 		assert_int_equal(next(0).id, id);
 	}
-	assert_true(fake_wait(3)); /* for the small one there is room */
+	fake_wait(3); /* for the small one there is room */
 	fake_end(2, 0);
 	assert_status(next(0), 5, VREAD_PAGE_SIZE);
 	fake_end(1, 0);
@@ -748,7 +739,7 @@ static void test_waiting_reads_that_cannot_be_begun(void **state)
 
 	(void)state;
 	ask_large(handle, 4);
-	assert_true(fake_wait(2));
+	fake_wait(2);
 	fake_refuse(-EACCES);
 	fake_end(0, -EIO);
 	assert_status(next(0), 0, -EIO);
@@ -758,7 +749,7 @@ static void test_waiting_reads_that_cannot_be_begun(void **state)
 	fake_end(0, -EIO);
 	assert_status(next(0), 1, -EIO);
 	ask_large(handle, 1);
-	assert_true(fake_wait(1));
+	fake_wait(1);
 	fake_end(0, 0);
 	assert_int_equal(next(0).id, 0);
 }
@@ -769,7 +760,7 @@ static void test_a_session_ends_with_reads_that_wait(void **state)
 
 	(void)state;
 	ask_large(handle, 30);
-	assert_true(fake_wait(2));
+	fake_wait(2);
 	disconnect();
 	assert_int_equal(fake_under_way(), 0);
 	assert_int_equal(fake_counts().closed, 1);
@@ -786,7 +777,7 @@ static void test_too_many_handles_at_the_end(void **state)
 		open_here();
 	ask(0, open_of(FAKE_STORAGE), 1);
 	ask(0, open_of(FAKE_STORAGE), 2);
-	assert_true(fake_wait(2));
+	fake_wait(2);
 	fake_end(0, 0);
 	first = next(0);
 	fake_end(0, 0);
@@ -807,7 +798,7 @@ static void test_a_hung_peer_holds_up_no_end(void **state)
 	ask(0, read_of(handle, 0, 1), 1);
 	ask(0, open_of(FAKE_STORAGE), 2);
 	ask(1, read_of(handle, 0, 1), 1);
-	assert_true(fake_wait(3));
+	fake_wait(3);
 	disconnect();
 	assert_int_equal(fake_counts().stops, 1);
 	assert_int_equal(fake_under_way(), 0);
@@ -819,10 +810,9 @@ static void test_a_hung_peer_holds_up_no_end(void **state)
 static void *end_late(void *arg)
 {
 	(void)arg;
-	for (unsigned i = 0; i < 3; i++) {
-		usleep(50000);
+	eventually(fake_counts().stops == 1);
+	for (unsigned i = 0; i < 3; i++)
 		fake_end(0, 0);
-	}
 	return NULL;
 }
 
@@ -836,7 +826,7 @@ static void test_a_session_ends_after_its_requests(void **state)
 	ask(0, read_of(handle, 0, 1), 1);
 	ask(0, open_of(FAKE_STORAGE), 2);
 	ask(1, read_of(handle, 0, 1), 1);
-	assert_true(fake_wait(3));
+	fake_wait(3);
 	fake_ignore_stop();
 	assert_int_equal(pthread_create(&thread, NULL, end_late, NULL), 0);
 	disconnect();

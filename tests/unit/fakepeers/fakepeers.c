@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../eventually.h"
 #include "peer/peer.h"
 #include "vreadif.h"
 
@@ -79,14 +79,9 @@ unsigned fake_under_way(void)
 	return c.begun - c.ended;
 }
 
-bool fake_wait(unsigned count)
+void fake_wait(unsigned count)
 {
-	for (int ms = 0; ms < 60000; ms++) {
-		if (fake_under_way() >= count)
-			return true;
-		usleep(1000);
-	}
-	return false;
+	eventually(fake_under_way() >= count);
 }
 
 void fake_refuse(int error)

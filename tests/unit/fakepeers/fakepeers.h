@@ -32,8 +32,8 @@ struct fake_counts {
 void fake_reset(void);
 struct fake_counts fake_counts(void);
 unsigned fake_under_way(void);
-/* Waits until as many are under way; false: they did not come. */
-bool fake_wait(unsigned count);
+/* Waits until as many are under way. */
+void fake_wait(unsigned count);
 /* Ends the index-th oldest: its result if 0, or that error.  A READ's bytes are put first. */
 void fake_end(unsigned index, int error);
 /* What is begun from now on is refused so; 0: no more. */
