@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread trace: stages of requests as they are carried out, and nothing when nobody looks."""
+"""vread trace: stages of requests as they are carried out, and nothing when nobody looks.
+
+The daemon's clock stands still, so it traces until it is told not to, or the test lets the
+seconds pass that it was told to trace.
+"""
 
 import contextlib
 import os
 import subprocess
-import time
 
 import pytest
 
 from tests.cli.conftest import VREAD
 from tests.libvread import vreadlib
 from tests.libvread.conftest import lib  # noqa: F401
+from tests.libvread.vreadlib import clock
 from tests.support.waiting import eventually
 from tools.vreadd import Vreadd
 
@@ -31,10 +35,16 @@ def wait_until_unused(vreadd):
     eventually(lambda: not vreadd.status()["devices"])
 
 
+@pytest.fixture(scope="module")
+def vreadd(served):
+    with Vreadd(served[0], variant="asan", clock=clock) as daemon:
+        yield daemon
+
+
 @pytest.fixture
 def fresh(served):
     """A vreadd that has verified nothing yet: what was, is read without verifying it again."""
-    with Vreadd(served[0], variant="asan") as daemon:
+    with Vreadd(served[0], variant="asan", clock=clock) as daemon:
         yield daemon
 
 
@@ -78,9 +88,14 @@ def test_nothing_is_kept_when_nobody_looks(vreadd, served, lib):  # noqa: F811
 
 
 def test_it_ends_by_itself(vreadd, served, lib):  # noqa: F811
-    vreadd.ask("trace", seconds=1)
-    time.sleep(1.1)
+    wait_until_unused(vreadd)
+    before = vreadd.ask("trace", seconds=60)["last"]
     with reading(lib, vreadd, served[1]["odd"]) as f:
+        clock.advance(59)
+        f.pread(1000, 0)
+        last = vreadd.ask("trace")["last"]
+        assert last == before + 2  # with the OPEN
+        clock.advance(2)
         f.pread(1000, 0)  # with the first request that comes too late
         last = vreadd.ask("trace")["last"]
         f.pread(1000, 0)
@@ -90,9 +105,7 @@ def test_it_ends_by_itself(vreadd, served, lib):  # noqa: F811
 def test_only_the_last_are_kept(vreadd, served, lib):  # noqa: F811
     after = vreadd.ask("trace", seconds=60)["last"]
     with reading(lib, vreadd, served[1]["chunk"]) as f:
-        for n in range(5000):
-            if n % 100 == 0:
-                vreadd.ask("trace", seconds=60)  # it is not to end, however slow they are
+        for _ in range(5000):
             f.pread(1, 0)
     answer = vreadd.ask("trace", seconds=0, after=after)
     assert answer["last"] >= after + 5000
@@ -102,7 +115,7 @@ def test_only_the_last_are_kept(vreadd, served, lib):  # noqa: F811
 
 def test_the_command(vreadd, served, lib):  # noqa: F811
     wait_until_unused(vreadd)
-    command = [VREAD, "trace", "-n", "5", "--seconds", "60", "--socket", vreadd.control_socket]
+    command = [VREAD, "trace", "-n", "5", "--seconds", "3600", "--socket", vreadd.control_socket]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     header = run.stdout.readline()
     assert header.split() == ["DEVICE", "WHAT", "us", *STAGES, "rest"]

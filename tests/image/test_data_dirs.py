@@ -8,10 +8,10 @@ import os
 import shutil
 import subprocess
 import threading
-import time
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.support.daemon import Daemon
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import POOL, DataDirectory
@@ -24,7 +24,8 @@ from tools.vreadd import DataDirs
 DIR = "/dfs/data"
 MAP_LOCKED = 0x2000  # of mmap(2); Python has no name for it
 POOL2 = "BP-2-10.0.0.1-1700000000000"
-LATER = 240  # without a request that misses something: a look each ten
+MISSING_INTERVAL = 10  # s between two looks for what is not there
+WANTED_INTERVAL = 1  # s, if somebody asks for it
 
 
 def make_disk(path, *directories, uuid=None, mib=24):
@@ -193,6 +194,15 @@ def vreadd(tmp_path):
         assert daemon.stop() == 0, daemon.log()
 
 
+@pytest.fixture
+def clock(tmp_path):
+    return Clock(tmp_path / "clock")
+
+
+def looks(daemon):
+    return daemon.log().count("looked into")
+
+
 def open_status(front, block, storages=()):
     return front.open(block.id, block.genstamp, block.pool, list(storages)).status
 
@@ -243,12 +253,16 @@ def test_started_before_the_datanode_was_formatted(image, directory, vreadd):
     assert f"serving {image}, partition gpt:1, {DIR}: storage DS-1, 1 pools" in daemon.log()
 
 
-def test_found_without_being_asked(image, directory, vreadd):
+def test_found_without_being_asked(image, directory, vreadd, clock):
     """Status shows it although no one opens a block."""
-    daemon = vreadd(image, DIR)
+    daemon = vreadd(image, DIR, clock=clock)
     assert status_of(daemon)["missing"].endswith("No such file or directory; check the path")
+    before = looks(daemon)
     make_disk(image, (DIR, directory)).rename(image)
-    daemon.wait_until(lambda: status_of(daemon)["state"] == "served", LATER)
+    clock.advance(MISSING_INTERVAL - 0.001)
+    assert (looks(daemon), status_of(daemon)["state"]) == (before, "waiting")
+    clock.advance(0.001)
+    daemon.wait_until(lambda: status_of(daemon)["state"] == "served")
 
 
 def test_new_pool(tmp_path, image, directory, vreadd):
@@ -295,21 +309,19 @@ def test_replaced_directory(tmp_path, image, directory, vreadd):
         assert front.read_response(before, 0, 4096).status in (-errno.EAGAIN, -errno.EIO)
 
 
-def test_looks_are_rare(image, directory, vreadd):
+def test_looks_are_rare(image, directory, vreadd, clock):
     """However often something unknown is asked for."""
     block = directory.add(7, 1000)
     make_disk(image, (DIR, directory)).rename(image)
-    daemon = vreadd(image, DIR)
+    daemon = vreadd(image, DIR, clock=clock)
     with daemon.front() as front:
-        began = time.monotonic()
-        before = daemon.log().count("looked into")  # while this test did not get on, perhaps
-        opens = looks = 0
-        while opens <= 50 or looks < 2:
-            assert open_status(front, block, ["DS-unknown"]) == -errno.ENODEV
-            opens += 1
-            looks = daemon.log().count("looked into") - before
-            passed = time.monotonic() - began
-    assert looks <= passed + 2
+        before = looks(daemon)
+        for seconds in range(4):
+            daemon.wait_until(lambda seconds=seconds: looks(daemon) == before + seconds)
+            for _ in range(50):
+                assert open_status(front, block, ["DS-unknown"]) == -errno.ENODEV
+            assert looks(daemon) == before + seconds
+            clock.advance(WANTED_INTERVAL)
 
 
 def test_changes_under_load(tmp_path, image, directory, vreadd):

@@ -41,6 +41,7 @@ class Call(threading.Thread):
     def __init__(self, function):
         super().__init__(daemon=True)
         self._function, self._error = function, None
+        vreadlib.calls.add(self)
         self.start()
 
     def run(self):
@@ -49,6 +50,8 @@ class Call(threading.Thread):
             self._error = 0
         except OSError as error:
             self._error = error.errno
+        finally:
+            vreadlib.calls.discard(self)
 
     def error(self):
         """Waits for its end: 0, or the errno it failed with."""
