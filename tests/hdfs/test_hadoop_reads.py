@@ -26,6 +26,16 @@ def test_ways_of_reading(bed, way):
     assert answer["stats"]["vread.bytes"] == answer["stats"]["hdfs.bytes"]
 
 
+def test_mistakes_of_the_application(bed):
+    """A range outside the array, or a read-only buffer: what the stock client throws, at once.  The
+    stream reads on through vRead, so no datanode was blamed."""
+    stock = bed.client.do("mistakes", by="stock")
+    vread = bed.client.do("mistakes", by="vread")
+    assert vread["outcomes"] == stock["outcomes"]
+    assert vread["outcomes"]["read 10 at -1"] == "java.lang.IndexOutOfBoundsException"
+    served(vread)
+
+
 @pytest.mark.parametrize(
     "scenario",
     ["threads-of-one-client", "threads-on-one-stream", "several-clients", "client-after-client"],

@@ -30,6 +30,7 @@ public final class Client {
     ObjectMapper json = new ObjectMapper();
     Map<String, Scenario> scenarios = new HashMap<>();
     Reading.register(scenarios);
+    Mistakes.register(scenarios);
     Many.register(scenarios);
     Changing.register(scenarios);
     Special.register(scenarios);
