@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from tests.support.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]
-PUBLISH_TIMEOUT = 60
 
 
 @pytest.mark.hadoop
@@ -47,10 +45,7 @@ def test_printed_commands_work(tmp_path):
 
 def _wait_published(status, datanodes):
     """Blocks are published behind the writer's back; so long reads may go by TCP."""
-    deadline = time.monotonic() + PUBLISH_TIMEOUT
-    while (text := _shell(status).stdout).count(b"published: finalized 3") < datanodes:
-        assert time.monotonic() < deadline, text.decode()
-        time.sleep(0.1)
+    eventually(lambda: _shell(status).stdout.count(b"published: finalized 3") >= datanodes)
 
 
 def _shell(command):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The unit tests of the plug-ins' Maven module: token parsing, caches, back-off, failures, JSON."""
+"""The unit tests of the plug-ins' Maven module: token parsing, caches, back-off, failures, JSON,
+the library's loading."""
 
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -36,3 +37,4 @@ def test_maven_module():
         assert suites[f"io.vread.hdfs.{name}Test"] > 1
     for name in ("Publisher", "PublishingDataset", "KeyPublisher"):
         assert suites[f"io.vread.datanode.{name}Test"] > 1
+    assert suites["io.vread.NativeLibraryTest"] > 1

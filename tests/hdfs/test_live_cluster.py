@@ -68,7 +68,7 @@ def _block_in_image(datanode, block):
 
 def test_mounts_go_with_a_process_that_is_killed(tmp_path):
     program = f"""
-import sys, time
+import signal, sys
 from tools.images import LiveDisk, MountSpace
 disk = LiveDisk({str(tmp_path / "disk.raw")!r}, {str(tmp_path / "mnt")!r}, mib=64)
 space = MountSpace()
@@ -76,7 +76,7 @@ space.open()
 disk.attach(space)
 (disk.view / "file").write_text("kept")
 print("attached", flush=True)
-time.sleep(600)
+signal.pause()
 """
     victim = subprocess.Popen(
         [sys.executable, "-c", program], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True

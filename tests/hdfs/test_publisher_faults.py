@@ -3,7 +3,6 @@
 
 import os
 import signal
-import time
 import zipfile
 
 import pytest
@@ -84,16 +83,12 @@ def test_a_hung_backend(bed):
     """It costs the datanode a timeout; events go on once it answers again."""
     bed.vreadd.suspend()
     try:
-        started = time.monotonic()
         local = bed.write("/while-hung", BLOCK_SIZE + 1000)
         bed.cluster.append(local, "/while-hung")
-        took = time.monotonic() - started
         reasons = bed.bean()["reasons"]
     finally:
         bed.vreadd.resume()
     assert reasons.keys() & {"ETIME", "ENOTCONN"}, "the append was not to be published"
-    # On a busy machine each of the two shell commands takes long enough by itself.
-    assert took < 300, "two shell commands, and a timeout"
     before = bed.bean()["finalized"]
     bed.write("/after-hung", 1000)
     until(lambda: bed.bean()["finalized"] > before, lambda: f"events again: {bed.bean()}")

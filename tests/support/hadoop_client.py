@@ -111,6 +111,8 @@ class HadoopClient:
         own = {}
         for datanode in self._cluster.datanodes:
             own[f"check.address.{datanode.name}"] = datanode.address
+            if datanode.disk:
+                own[f"check.disk.{datanode.name}"] = datanode.disk.view
             if datanode.name in self._publishers:
                 query = "io.vread:type=Publisher"
                 url = f"http://127.0.0.1:{datanode.ports[1]}/jmx?qry={query}"

@@ -2,14 +2,22 @@
 package io.vread.check;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Paths;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 
 /**
  * Files that change between reads, and under open streams.
@@ -18,8 +26,6 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
  * blocks, so that changes are made within one and at a border.
  */
 final class Changing {
-  private static final long CLOSE_TIMEOUT_MS = 60_000;
-
   private Changing() {}
 
   static void register(Map<String, Scenario> scenarios) {
@@ -91,16 +97,14 @@ final class Changing {
   /** As readAll(), once blocks that were asked for too early are not left alone any more. */
   private static Map<String, Object> readOnceServed(DistributedFileSystem fs, Content file)
       throws Exception {
-    long end = System.currentTimeMillis() + CLOSE_TIMEOUT_MS;
-    Statistics before;
-    do {
-      if (System.currentTimeMillis() > end) {
-        throw new IOException(file.path + ": not read through vRead long after it was changed");
-      }
-      before = Statistics.now();
-      Reading.once(fs, file, Ways.all().get("1m"));
-    } while (Statistics.now().minus(before).numbers().containsKey("fallback.blocks"));
-    before = Statistics.now();
+    Awaiting.until(
+        file.path + ": read through vRead after it was changed",
+        () -> {
+          Statistics before = Statistics.now();
+          Reading.once(fs, file, Ways.all().get("1m"));
+          return !Statistics.now().minus(before).numbers().containsKey("fallback.blocks");
+        });
+    Statistics before = Statistics.now();
     long bytes = readAll(fs, file);
     return Map.of("bytes", bytes, "stats", Statistics.now().minus(before));
   }
@@ -146,13 +150,9 @@ final class Changing {
 
   private static Content truncate(Context context, Content file, int length) throws Exception {
     boolean done = context.stock.truncate(file.path, length);
-    long end = System.currentTimeMillis() + CLOSE_TIMEOUT_MS;
-    while (!done && !context.stock.isFileClosed(file.path)) {
-      if (System.currentTimeMillis() > end) {
-        throw new IOException(file.path + ": not closed long after its truncation");
-      }
-      Thread.sleep(20);
-    }
+    Awaiting.until(
+        file.path + ": closed after its truncation",
+        () -> done || context.stock.isFileClosed(file.path));
     return new Content(file.path, Arrays.copyOf(file.bytes, length));
   }
 
@@ -256,8 +256,9 @@ final class Changing {
       byte[] first = new byte[100_000];
       in.readFully(first);
       file.check(0, first, 0, first.length);
+      List<String> blocks = blocks(context, file.path);
       context.stock.delete(file.path, false);
-      waitUntilDeleted(context);
+      awaitDeletion(context, blocks);
       for (int i = 0; i < 4; i++) {
         Content.write(context, path(args) + "-" + i, Content.random(10 + i, block(context) * 2L));
       }
@@ -279,8 +280,9 @@ final class Changing {
           context.stock.create(aside, true, 65536, (short) 1, block * 4L)) {
         out.write(other);
       }
+      List<String> blocks = blocks(context, file.path);
       context.stock.rename(aside, file.path, Options.Rename.OVERWRITE);
-      waitUntilDeleted(context);
+      awaitDeletion(context, blocks);
       Settled.wait(context);
       String end = "end";
       try {
@@ -307,16 +309,34 @@ final class Changing {
     return bytes;
   }
 
-  private static void waitUntilDeleted(Context context) throws Exception {
-    long end = System.currentTimeMillis() + CLOSE_TIMEOUT_MS;
-    // With the next heartbeats the datanodes are told, and delete in the background.
-    while (context.stock.getClient().getNamenode().getStats()[8] > 0) {
-      if (System.currentTimeMillis() > end) {
-        throw new IOException("blocks are still waiting for their deletion");
-      }
-      Thread.sleep(50);
+  /** Names of the files that datanodes keep them in. */
+  private static List<String> blocks(Context context, Path path) throws IOException {
+    List<String> names = new ArrayList<>();
+    for (LocatedBlock block :
+        context.stock.getClient().getLocatedBlocks(path.toString(), 0).getLocatedBlocks()) {
+      names.add(block.getBlock().getBlockName());
     }
-    Thread.sleep(1500);
+    return names;
+  }
+
+  /** With their next heartbeats the datanodes are told, and delete them in the background. */
+  private static void awaitDeletion(Context context, List<String> blocks) throws Exception {
+    for (Map.Entry<String, String> each : context.own.entrySet()) {
+      if (each.getKey().startsWith("disk.")) {
+        Awaiting.until(
+            blocks + ": gone from " + each.getKey(),
+            () -> !holdsAny(Paths.get(each.getValue()), blocks));
+      }
+    }
+  }
+
+  private static boolean holdsAny(java.nio.file.Path disk, List<String> blocks)
+      throws IOException {
+    try (Stream<java.nio.file.Path> files = Files.walk(disk)) {
+      return files.anyMatch(file -> blocks.contains(file.getFileName().toString()));
+    } catch (UncheckedIOException | NoSuchFileException e) {
+      return true; // something went meanwhile: look again
+    }
   }
 
   /** What is known of a file's blocks must not outlive the file. */

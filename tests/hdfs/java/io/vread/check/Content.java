@@ -14,7 +14,6 @@ import org.apache.hadoop.fs.permission.FsPermission;
 /** A file and the bytes it must have. */
 final class Content {
   private static final int USUAL_SIZE = (7 << 19) + 12345;
-  private static final long REPLICAS_TIMEOUT_MS = 60_000;
 
   final Path path;
   final byte[] bytes;
@@ -73,13 +72,7 @@ final class Content {
 
   /** The NameNode hears of each from its datanode, of all but one perhaps after the close. */
   private static void awaitReplicas(Context context, Path path, int replicas) throws Exception {
-    long end = System.currentTimeMillis() + REPLICAS_TIMEOUT_MS;
-    while (fewest(context, path) < replicas) {
-      if (System.currentTimeMillis() > end) {
-        throw new IOException(path + ": not " + replicas + " replicas long after it was closed");
-      }
-      Thread.sleep(10);
-    }
+    Awaiting.until(path + ": " + replicas + " replicas", () -> fewest(context, path) >= replicas);
   }
 
   private static int fewest(Context context, Path path) throws IOException {

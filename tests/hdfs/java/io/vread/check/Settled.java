@@ -17,7 +17,6 @@ import java.util.Map;
  * minute.
  */
 final class Settled {
-  private static final long TIMEOUT_MS = 120_000;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private Settled() {}
@@ -37,16 +36,11 @@ final class Settled {
   }
 
   private static void waitFor(URL url) throws Exception {
-    long end = System.currentTimeMillis() + TIMEOUT_MS;
-    while (true) {
-      JsonNode beans = JSON.readTree(url).path("beans");
-      if (beans.size() > 0 && beans.get(0).path("pending").asLong(1) == 0) {
-        return;
-      }
-      if (System.currentTimeMillis() > end) {
-        throw new IllegalStateException(url + ": still something pending: " + beans);
-      }
-      Thread.sleep(10);
-    }
+    Awaiting.until(
+        url + ": nothing pending",
+        () -> {
+          JsonNode beans = JSON.readTree(url).path("beans");
+          return beans.size() > 0 && beans.get(0).path("pending").asLong(1) == 0;
+        });
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package io.vread.check.torture;
 
+import io.vread.check.Awaiting;
 import io.vread.check.torture.Ledger.Life;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -36,9 +37,7 @@ final class Owner implements Runnable {
           "deleted");
 
   private static final int PIECE = 64 << 10;
-  private static final long CLOSE_TIMEOUT_MS = 60_000;
-  private static final long ROOM_POLL_MS = 50;
-  private static final int ROOM_POLLS = 40; // heartbeats bring deletions about
+  private static final long ROOM_MS = 2000; // heartbeats bring deletions about
 
   /** What all owners of a torture have in common. budget: bytes of files for each of them. */
   record Plan(List<Long> blocks, long largest, long budget, long reserve) {}
@@ -142,14 +141,17 @@ final class Owner implements Runnable {
 
   /** What was deleted takes HDFS some heartbeats; if that does not help, more has to go. */
   private void makeRoom() throws IOException, InterruptedException {
-    for (int i = 0; fs.getStatus().getRemaining() < plan.reserve; i++) {
-      counts.add("waits_for_room");
-      if (i == ROOM_POLLS || ending.get()) {
-        delete(files.get(random.nextInt(files.size())));
-        return;
-      }
-      Thread.sleep(ROOM_POLL_MS);
+    if (!Awaiting.within(ROOM_MS, () -> hasRoom() || ending.get()) || !hasRoom()) {
+      delete(files.get(random.nextInt(files.size())));
     }
+  }
+
+  private boolean hasRoom() throws IOException {
+    boolean found = fs.getStatus().getRemaining() >= plan.reserve;
+    if (!found) {
+      counts.add("waits_for_room");
+    }
+    return found;
   }
 
   // ---- changes ----------------------------------------------------------------------------------
@@ -234,13 +236,8 @@ final class Owner implements Runnable {
     ledger.mayBe(file.life, file.version.truncated(start + file.block).growingFrom(start));
     boolean done = fs.truncate(file.path(), length);
     file.version = shorter;
-    long end = System.currentTimeMillis() + CLOSE_TIMEOUT_MS;
-    while (!done && !fs.isFileClosed(file.path())) {
-      if (System.currentTimeMillis() > end) {
-        throw new IOException(file.name + ": not closed long after its truncation");
-      }
-      Thread.sleep(10);
-    }
+    Awaiting.until(
+        file.name + ": closed after its truncation", () -> done || fs.isFileClosed(file.path()));
     ledger.is(file.life, shorter);
     counts.add(done ? "truncated_between_blocks" : "truncated_within_block");
   }

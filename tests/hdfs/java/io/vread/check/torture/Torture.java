@@ -2,11 +2,15 @@
 package io.vread.check.torture;
 
 import io.vread.check.Args;
+import io.vread.check.Awaiting;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.fs.FsStatus;
 import org.apache.hadoop.fs.Path;
@@ -23,7 +27,7 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
  */
 public final class Torture {
   private static final String FOLDER = "/torture";
-  private static final long POLL_MS = 500;
+  private static final long FORGET_MS = 500;
 
   private final DistributedFileSystem stock;
   private final DistributedFileSystem vread;
@@ -53,12 +57,11 @@ public final class Torture {
     long capacity = room.getUsed() + room.getRemaining();
     startOwners(capacity);
     startReaders();
-    long end = System.currentTimeMillis() + 1000 * args.number("seconds", 10);
-    long latest = end + 1000 * args.number("patience", 0);
-    while (System.currentTimeMillis() < (enough() ? end : latest)) {
-      Thread.sleep(POLL_MS);
-      ledger.forget(readers.stream().mapToLong(Reader::oldest).min().orElseThrow());
-    }
+    ScheduledExecutorService forgetting = Executors.newSingleThreadScheduledExecutor();
+    forgetting.scheduleWithFixedDelay(this::forget, FORGET_MS, FORGET_MS, TimeUnit.MILLISECONDS);
+    Awaiting.within(1000 * args.number("seconds", 10), () -> false);
+    Awaiting.within(1000 * args.number("patience", 0), this::enough);
+    forgetting.shutdown();
     join(owning, ownersEnd);
     join(reading, readersEnd);
     readAll();
@@ -67,6 +70,10 @@ public final class Torture {
     result.put("capacity", capacity);
     result.putAll(counts.result());
     return result;
+  }
+
+  private void forget() {
+    ledger.forget(readers.stream().mapToLong(Reader::oldest).min().orElseThrow());
   }
 
   private boolean enough() {
