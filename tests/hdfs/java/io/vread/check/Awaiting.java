@@ -17,8 +17,14 @@ public final class Awaiting {
 
   public static <E extends Exception> void until(String what, Condition<E> condition)
       throws E, InterruptedException {
-    if (!within(LIMIT_MS, condition)) {
-      throw new IllegalStateException(what + ": not within " + LIMIT_MS / 1000 + " s");
+    until(what, LIMIT_MS, condition);
+  }
+
+  /** For what may take longer than usual. */
+  public static <E extends Exception> void until(String what, long ms, Condition<E> condition)
+      throws E, InterruptedException {
+    if (!within(ms, condition)) {
+      throw new IllegalStateException(what + ": not within " + ms / 1000 + " s");
     }
   }
 

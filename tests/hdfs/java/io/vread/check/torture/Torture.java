@@ -20,14 +20,18 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
  * Real HDFS whose space is used again and again, and readers meanwhile: see {@link Owner}, {@link
  * Reader}, {@link Ledger}.
  *
- * <p>Arguments: seconds, changes (how many of each kind it goes on for, but no longer than
- * patience, in seconds), readers, owners, files (of each owner), blocks (sizes, in KiB), largest
- * (file, in KiB), fill (percent of the cluster), seed, by (who reads: vread or stock). At the end
- * all files are read whole, by both.
+ * <p>It goes on until it has taken that many seconds, has made that many changes of each kind, and
+ * has written the cluster's capacity that many times (arguments seconds, changes, turnover; none by
+ * default). Further arguments: readers, owners, files (of each owner), blocks (sizes, in KiB),
+ * largest (file, in KiB), fill (percent of the cluster), seed, by (who reads: vread or stock). At
+ * the end all files are read whole, by both.
  */
 public final class Torture {
   private static final String FOLDER = "/torture";
   private static final long FORGET_MS = 500;
+
+  /** Of the wait for what is wanted: an emulated host is slow, and the caller has a limit of its own. */
+  private static final long LIMIT_MS = 1_400_000;
 
   private final DistributedFileSystem stock;
   private final DistributedFileSystem vread;
@@ -59,8 +63,8 @@ public final class Torture {
     startReaders();
     ScheduledExecutorService forgetting = Executors.newSingleThreadScheduledExecutor();
     forgetting.scheduleWithFixedDelay(this::forget, FORGET_MS, FORGET_MS, TimeUnit.MILLISECONDS);
-    Awaiting.within(1000 * args.number("seconds", 10), () -> false);
-    Awaiting.within(1000 * args.number("patience", 0), this::enough);
+    Awaiting.within(1000 * args.number("seconds", 0), () -> false);
+    Awaiting.until("as many changes as wanted", LIMIT_MS, () -> enough(capacity));
     forgetting.shutdown();
     join(owning, ownersEnd);
     join(reading, readersEnd);
@@ -76,9 +80,10 @@ public final class Torture {
     ledger.forget(readers.stream().mapToLong(Reader::oldest).min().orElseThrow());
   }
 
-  private boolean enough() {
+  private boolean enough(long capacity) {
     long wanted = args.number("changes", 0);
-    return Owner.CHANGES.stream().allMatch(change -> counts.get(change) >= wanted);
+    return counts.get("written_bytes") >= capacity * args.number("turnover", 0)
+        && Owner.CHANGES.stream().allMatch(change -> counts.get(change) >= wanted);
   }
 
   private void startOwners(long capacity) throws IOException {
