@@ -33,8 +33,7 @@ def test_each_block_written_is_published(bed, before):
     assert bed.since(before) == expected(finalized=4)
     now = bed.heard()
     assert {event: now[event] - heard[event] for event in EVENTS} == expected(finalized=4)
-    bed.cluster.get("/written", local.with_name("back"))
-    assert local.with_name("back").read_bytes() == local.read_bytes()
+    assert bed.content("/written") == local.read_bytes()
 
 
 def test_published_means_on_disk(bed, before):
@@ -65,41 +64,38 @@ def on_disk(bed, image, file):
 def test_append(bed, before):
     local = bed.write("/appended", BLOCK_SIZE // 2)
     until(lambda: bed.since(before)["finalized"] == 1, "first stamp published")
-    bed.cluster.append(local, "/appended")
+    bed.append(local, "/appended")
     until(lambda: bed.since(before)["finalized"] == 2, "second stamp published")
     assert bed.since(before) == expected(finalized=2, append=1)
-    bed.cluster.get("/appended", local.with_name("back"))
-    assert local.with_name("back").read_bytes() == 2 * local.read_bytes()
+    assert bed.content("/appended") == 2 * local.read_bytes()
 
 
 def test_truncate(bed, before):
     local = bed.write("/truncated", 2 * BLOCK_SIZE)
     until(lambda: bed.since(before)["finalized"] == 2, "2 blocks published")
-    bed.cluster.fs("-truncate", "-w", BLOCK_SIZE + 1000, "/truncated")
+    bed.fs("-truncate", "-w", BLOCK_SIZE + 1000, "/truncated")
     until(lambda: bed.since(before)["finalized"] == 3, "the shorter block published")
     assert bed.since(before) == expected(finalized=3, truncate=1)
-    bed.cluster.get("/truncated", local.with_name("back"))
-    assert local.with_name("back").read_bytes() == local.read_bytes()[: BLOCK_SIZE + 1000]
+    assert bed.content("/truncated") == local.read_bytes()[: BLOCK_SIZE + 1000]
 
 
 def test_truncating_a_copy(bed, before):
     """A snapshot holds on to the block: a shorter copy of it is made, and the old one stays."""
-    bed.cluster.fs("-mkdir", "/kept")
+    bed.fs("-mkdir", "/kept")
     local = bed.write("/kept/file", BLOCK_SIZE)
     bed.admin("-allowSnapshot", "/kept")
-    bed.cluster.fs("-createSnapshot", "/kept", "s")
+    bed.fs("-createSnapshot", "/kept", "s")
     until(lambda: bed.since(before)["finalized"] == 1, "the block published")
-    bed.cluster.fs("-truncate", "-w", 1000, "/kept/file")
+    bed.fs("-truncate", "-w", 1000, "/kept/file")
     until(lambda: bed.since(before)["finalized"] >= 3, "the copy and the old one published")
     assert bed.since(before) == expected(finalized=3)
-    bed.cluster.get("/kept/.snapshot/s/file", local.with_name("back"))
-    assert local.with_name("back").read_bytes() == local.read_bytes()
+    assert bed.content("/kept/.snapshot/s/file") == local.read_bytes()
 
 
 def test_delete(bed, before):
     bed.write("/deleted", 2 * BLOCK_SIZE)
     until(lambda: bed.since(before)["finalized"] == 2, "2 blocks published")
-    bed.cluster.rm("/deleted")
+    bed.fs("-rm", "-skipTrash", "/deleted")
     until(lambda: bed.since(before)["delete"] == 2, lambda: f"2 deletions: {bed.bean()}")
     assert bed.since(before) == expected(finalized=2, delete=2)
 
@@ -112,10 +108,10 @@ def test_after_all_that_hdfs_is_healthy_and_nothing_failed(bed):
 
 
 def test_a_restarted_datanode_has_its_blocks_and_publishes(bed):
-    digest = bed.cluster.sha256("/written")
+    content = bed.content("/written")
     bed.datanode.stop()
     bed.cluster.start_datanode("dn1")
-    assert bed.cluster.sha256("/written") == digest
+    assert bed.content("/written") == content
     bed.write("/after-restart", 1000)
     until(lambda: bed.bean()["finalized"] == 1, lambda: f"publication: {bed.bean()}")
     assert "DirectoryScanner" not in "".join(bed.warnings())

@@ -7,12 +7,16 @@ import zipfile
 
 import pytest
 
+from tests.support.hadoop_client import HadoopClient
 from tests.support.publisher import FACTORY, JAR, PublisherBed, publisher_warnings, until
+from tests.support.waiting import eventually
 from tools.hdfs import HdfsCluster, HdfsError
 
 pytestmark = pytest.mark.hadoop
 
 BLOCK_SIZE = 1 << 20
+BEAN = "io.vread:type=Publisher"
+NO_DEVICE, NO_LIBRARY, RAM_DISK, DISABLED = ("dn1", "dn2", "dn3", "dn4")
 
 
 @pytest.fixture(scope="module")
@@ -21,70 +25,77 @@ def bed(tmp_path_factory):
         yield running
 
 
-def life_of_a_file(cluster, folder):
-    local = folder / "local"
-    local.write_bytes(os.urandom(2 * BLOCK_SIZE))
-    cluster.put(local, "/file")
-    cluster.append(local, "/file")
-    cluster.get("/file", folder / "back")
-    assert (folder / "back").read_bytes() == 2 * local.read_bytes()
-    assert len(cluster.blocks("/file")) == 4
-    cluster.rm("/file")
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory):
+    """Datanodes that lack one thing each, after the life of a file that had a replica on each."""
+    folder = tmp_path_factory.mktemp("lacking")
+    cluster = HdfsCluster(
+        folder / "c", block_size=BLOCK_SIZE, datanodes=4, replication=4, conf=FACTORY
+    )
+    for datanode in cluster.datanodes:
+        datanode.class_path = [JAR]
+    cluster.datanode(NO_LIBRARY).class_path = [without_library(folder)]
+    directories = f"[RAM_DISK]file://{folder}/ram,[DISK]file://{folder}/disk"
+    cluster.datanode(RAM_DISK).conf = {"dfs.datanode.data.dir": directories}
+    cluster.datanode(DISABLED).conf = {"io.vread.enabled": "false"}
+    with cluster, HadoopClient(cluster, {}, folder / "client.log") as client:
+        life_of_a_file(cluster, client, folder)
+        yield cluster
 
 
-def test_no_device_and_only_the_one_property(tmp_path):
-    cluster = HdfsCluster(tmp_path / "c", block_size=BLOCK_SIZE, class_path=[JAR], conf=FACTORY)
-    with cluster:
-        life_of_a_file(cluster, tmp_path)
-        bean = cluster.jmx("dn1", "io.vread:type=Publisher")
-        assert bean["finalized"] == 0
-        (warning,) = publisher_warnings(cluster)
-        assert "/dev/vread: ENOENT" in warning
-
-
-def test_no_library(tmp_path):
-    jar = tmp_path / "without-library.jar"
+def without_library(folder):
+    jar = folder / "without-library.jar"
     with zipfile.ZipFile(JAR) as whole, zipfile.ZipFile(jar, "w") as bare:
         for name in whole.namelist():
             if not name.startswith("native/"):
                 bare.writestr(name, whole.read(name))
-    cluster = HdfsCluster(tmp_path / "c", block_size=BLOCK_SIZE, class_path=[jar], conf=FACTORY)
-    with cluster:
-        life_of_a_file(cluster, tmp_path)
-        (warning,) = publisher_warnings(cluster)
-        assert "libvread_jni.so" in warning
+    return jar
 
 
-def test_a_ram_disk(tmp_path):
+def life_of_a_file(cluster, client, folder):
+    def shell(*words):
+        client.do("shell", program="dfs", words=list(map(str, words)))
+
+    local = folder / "local"
+    local.write_bytes(os.urandom(2 * BLOCK_SIZE))
+    shell("-put", local, "/file")
+    shell("-appendToFile", local, "/file")
+    shell("-get", "/file", folder / "back")
+    assert (folder / "back").read_bytes() == 2 * local.read_bytes()
+    assert len(cluster.blocks("/file")) == 4
+    eventually(lambda: all(len(b.storage_ids) == 4 for b in cluster.blocks("/file")))
+    shell("-rm", "-skipTrash", "/file")
+
+
+def test_no_device_and_only_the_one_property(lacking):
+    assert lacking.jmx(NO_DEVICE, BEAN)["finalized"] == 0
+    (warning,) = publisher_warnings(lacking, NO_DEVICE)
+    assert "/dev/vread: ENOENT" in warning
+
+
+def test_no_library(lacking):
+    (warning,) = publisher_warnings(lacking, NO_LIBRARY)
+    assert "libvread_jni.so" in warning
+
+
+def test_a_ram_disk(lacking):
     """The lazy writer casts the datanode's data set to the stock class."""
-    cluster = HdfsCluster(tmp_path / "c", block_size=BLOCK_SIZE, class_path=[JAR], conf=FACTORY)
-    directories = f"[RAM_DISK]file://{tmp_path}/ram,[DISK]file://{tmp_path}/disk"
-    cluster.datanode("dn1").conf = {"dfs.datanode.data.dir": directories}
-    with cluster:
-        (tmp_path / "local").write_bytes(b"x" * 10)
-        cluster.put(tmp_path / "local", "/file")
-        assert len(cluster.blocks("/file")) == 1
-        (warning,) = publisher_warnings(cluster)
-        assert "RAM_DISK" in warning
-        with pytest.raises(HdfsError, match="no JMX bean"):
-            cluster.jmx("dn1", "io.vread:type=Publisher")
+    (warning,) = publisher_warnings(lacking, RAM_DISK)
+    assert "RAM_DISK" in warning
+    with pytest.raises(HdfsError, match="no JMX bean"):
+        lacking.jmx(RAM_DISK, BEAN)
 
 
-def test_disabled(tmp_path):
-    conf = FACTORY | {"io.vread.enabled": "false"}
-    cluster = HdfsCluster(tmp_path / "c", block_size=BLOCK_SIZE, class_path=[JAR], conf=conf)
-    with cluster:
-        (tmp_path / "local").write_bytes(b"x" * 10)
-        cluster.put(tmp_path / "local", "/file")
-        assert publisher_warnings(cluster) == []
+def test_disabled(lacking):
+    assert publisher_warnings(lacking, DISABLED) == []
 
 
 def test_a_hung_backend(bed):
-    """It costs the datanode a timeout; events go on once it answers again."""
+    """Files are written and appended to meanwhile; events go on once it answers again."""
     bed.vreadd.suspend()
     try:
         local = bed.write("/while-hung", BLOCK_SIZE + 1000)
-        bed.cluster.append(local, "/while-hung")
+        bed.append(local, "/while-hung")
         reasons = bed.bean()["reasons"]
     finally:
         bed.vreadd.resume()
@@ -97,9 +108,8 @@ def test_a_hung_backend(bed):
 def test_a_killed_backend_and_its_successor(bed):
     os.kill(bed.vreadd.pid, signal.SIGKILL)
     local = bed.write("/while-dead", BLOCK_SIZE + 1000)
-    bed.cluster.append(local, "/while-dead")
-    bed.cluster.get("/while-dead", local.with_name("back"))
-    assert local.with_name("back").read_bytes() == 2 * local.read_bytes()
+    bed.append(local, "/while-dead")
+    assert bed.content("/while-dead") == 2 * local.read_bytes()
     waiting = bed.bean()
     assert waiting["pending"] > 0
     bed.start_vreadd()

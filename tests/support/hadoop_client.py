@@ -22,6 +22,7 @@ SOURCES = REPOSITORY / "tests" / "hdfs" / "java"
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
 JNI = REPOSITORY / "build" / "release" / "libvread_jni.so"
 MAIN = "io.vread.check.Client"
+OLDEST = "3.3.6"
 HEAP_MIB = 256
 TIMEOUT = 300
 STOP_TIMEOUT = 120
@@ -43,14 +44,15 @@ def vread_properties(endpoint, **more):
     return properties | {f"io.vread.{name.replace('_', '.')}": more[name] for name in more}
 
 
-def compiled(version):
-    """The folder of the client's classes, compiled against that Hadoop."""
+def compiled():
+    """The folder of the client's classes, compiled against the oldest Hadoop: they work with all,
+    as the plug-in's do."""
     sources = sorted(SOURCES.rglob("*.java"))
-    jars = f"{hadoop_class_path(version)}/*:{mapreduce_class_path(version)}/*"
-    digest = hashlib.sha256(version.encode())
+    jars = f"{hadoop_class_path(OLDEST)}/*:{mapreduce_class_path(OLDEST)}/*"
+    digest = hashlib.sha256(OLDEST.encode())
     for source in sources:
         digest.update(source.read_bytes())
-    home = REPOSITORY / "build" / "hdfs-check" / version
+    home = REPOSITORY / "build" / "hdfs-check"
     home.mkdir(parents=True, exist_ok=True)
     key = home / "key"
     with open(home / "lock", "w") as lock:
@@ -91,7 +93,7 @@ class HadoopClient:
         return self._process.pid
 
     def start(self):
-        classes = compiled(self._cluster.version)
+        classes = compiled()
         more = f"{mapreduce_class_path(self._cluster.version)}/*"
         class_path = ":".join([*self._first, str(classes), self._cluster.client_class_path, more])
         command = jvm.java_command(

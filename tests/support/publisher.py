@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A DataNode on a live image with the publisher in it, and the vreadd it publishes to."""
+"""A DataNode on a live image with the publisher in it, the vreadd it publishes to, and a warm
+client JVM that runs the commands of `hdfs dfs`."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
 
+from tests.support.hadoop_client import HadoopClient
 from tests.support.waiting import eventually
-from tools.hdfs import DEFAULT_VERSION, HdfsCluster, jvm
+from tools.hdfs import DEFAULT_VERSION, HdfsCluster
 from tools.vreadd import DataDirs, Vreadd
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 JAR = REPOSITORY / "build/java/vread-hdfs.jar"
 BLOCK_SIZE = 1 << 20
 FACTORY = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
-DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 EVENTS = ("finalized", "append", "truncate", "delete")
 # The longest there is: else an event that a busy machine holds up for a fifth of a second does not
 # count.
@@ -42,11 +44,13 @@ class PublisherBed:
             conf=FACTORY | TIMEOUT | {"io.vread.endpoint": str(self.endpoint)} | (conf or {}),
         )
         self.datanode = self.cluster.datanode("dn1")
+        self.client = HadoopClient(self.cluster, {}, folder / "client.log")
         self.vreadd = None
 
     def __enter__(self):
         self.cluster.start()
         try:
+            self.client.start()
             self.cluster.sync()
             self.start_vreadd()
             # The directories were formatted a moment ago; vreadd looks again now and then.
@@ -58,11 +62,11 @@ class PublisherBed:
         return self
 
     def __exit__(self, *_):
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.cluster.stop)
             if self.vreadd:
-                self.vreadd.stop()
-        finally:
-            self.cluster.stop()
+                stack.callback(self.vreadd.stop)
+            stack.callback(self.client.stop)
 
     def start_vreadd(self):
         dirs = DataDirs(self.datanode.disk.path, self.datanode.paths_on_disk)
@@ -77,12 +81,23 @@ class PublisherBed:
     def write(self, path, size):
         local = self.folder / "local"
         local.write_bytes(os.urandom(size))
-        self.cluster.put(local, path)
+        self.fs("-put", "-f", local, path)
         return local
 
+    def fs(self, *words):
+        self.client.do("shell", program="dfs", words=list(map(str, words)))
+
     def admin(self, *words):
-        command = jvm.java_command(self.cluster.class_path, DFS_ADMIN, words, log_level="ERROR")
-        jvm.run(command, " ".join(["hdfs dfsadmin", *words]))
+        self.client.do("shell", program="dfsadmin", words=list(map(str, words)))
+
+    def append(self, local, path):
+        self.fs("-appendToFile", local, path)
+
+    def content(self, path):
+        """As the stock client reads it."""
+        back = self.folder / "back"
+        self.fs("-get", "-f", path, back)
+        return back.read_bytes()
 
     def bean(self):
         bean = self.cluster.jmx("dn1", "io.vread:type=Publisher")
@@ -106,11 +121,11 @@ class PublisherBed:
         return (self.cluster.logs / "dn1.log").read_text(errors="replace")
 
     def warnings(self):
-        return publisher_warnings(self.cluster)
+        return publisher_warnings(self.cluster, "dn1")
 
 
-def publisher_warnings(cluster):
-    log = (cluster.logs / "dn1.log").read_text(errors="replace")
+def publisher_warnings(cluster, datanode):
+    log = (cluster.logs / f"{datanode}.log").read_text(errors="replace")
     return [line for line in log.splitlines() if " WARN " in line and "vread:" in line]
 
 

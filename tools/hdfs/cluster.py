@@ -218,7 +218,8 @@ class HdfsCluster:
                 datanode.ports = _free_ports(DATANODE_PORTS)
 
     def _start_datanode(self, datanode):
-        class_path = f"{datanode.conf_dir}:{self._class_path}"
+        own = [datanode.conf_dir, *datanode.class_path]
+        class_path = ":".join([*map(str, own), self._class_path])
         command = self._java(DATANODE, class_path=class_path)
         if self._mounts:
             command = [*self._mounts.enter, *command]

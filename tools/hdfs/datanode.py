@@ -31,6 +31,7 @@ class DataNode:
             self._configured = [root / f"data{n}" for n in range(1, dirs + 1)]
         self.conf_dir = root / f"conf-{name}"
         self.conf = {}  # over the cluster's, for this one
+        self.class_path = []  # before the cluster's
         self.ports = ()
         self.daemon = None
 

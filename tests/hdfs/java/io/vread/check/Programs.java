@@ -9,6 +9,8 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FsShell;
 import org.apache.hadoop.fs.TestDFSIO;
+import org.apache.hadoop.hdfs.tools.DFSAdmin;
+import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
 /** Hadoop's own programs, as they come, with vRead in their configuration. */
@@ -16,8 +18,18 @@ final class Programs {
   private Programs() {}
 
   static void register(Map<String, Scenario> scenarios) {
+    scenarios.put("shell", Programs::shell);
     scenarios.put("shell-cat", Programs::shellCat);
     scenarios.put("dfsio", Programs::dfsio);
+  }
+
+  /** `hdfs dfs` or `hdfs dfsadmin` of the stock client, without a JVM of their own. */
+  private static Map<String, Object> shell(Context context, Args args) throws Exception {
+    String[] words = args.list("words").toArray(new String[0]);
+    Configuration conf = new Configuration(context.stockConf);
+    Tool program = args.text("program").equals("dfsadmin") ? new DFSAdmin() : new FsShell();
+    check(ToolRunner.run(conf, program, words), words);
+    return Map.of();
   }
 
   private static Map<String, Object> shellCat(Context context, Args args) throws Exception {
