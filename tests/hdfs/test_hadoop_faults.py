@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.hdfs.test_hadoop_tokens import SOON, known
-from tests.support.hadoop_bed import HELD, TIMEOUT_MS, by_tcp, served
+from tests.support.hadoop_bed import HELD, ONE_COLUMN, TIMEOUT_MS, by_tcp, served
 from tests.support.hadoop_client import JAR, ClientError, another_user
 from tests.support.waiting import eventually
 
@@ -68,6 +68,7 @@ def test_backend_goes_and_comes_back_under_readers(bed, unharmed, restored, how)
     assert told <= {"fallback.reasons.backoff", "fallback.reasons.ENOTCONN"}, without
 
 
+@ONE_COLUMN
 def test_hung_backend_costs_one_timeout(bed, unharmed, restored, tmp_path):
     """Each reader may be waiting for it when it hangs, but none waits twice."""
     # What was asked ahead of its reader is waited for by him from then on only.
@@ -89,6 +90,7 @@ def test_hung_backend_costs_one_timeout(bed, unharmed, restored, tmp_path):
     assert all(each["took"] < 4 * TIMEOUT_MS for each in result["slow"]), result["slow"]
 
 
+@ONE_COLUMN
 def test_backend_that_hangs_from_the_start(bed, unharmed, restored, tmp_path):
     bed.vreadd.suspend()
     with bed.another_client(tmp_path, bed.properties(timeout_ms=TIMEOUT_MS)) as client:
@@ -102,6 +104,7 @@ def test_backend_that_hangs_from_the_start(bed, unharmed, restored, tmp_path):
 # ---- the way to it -----------------------------------------------------------
 
 
+@ONE_COLUMN
 def test_no_device(bed, tmp_path):
     properties = bed.properties(endpoint=str(tmp_path / "none"))
     with bed.another_client(tmp_path, properties) as client:
@@ -118,6 +121,7 @@ def open_folder():
         yield Path(folder)
 
 
+@ONE_COLUMN
 def test_device_without_permission(bed, open_folder):
     """The socket's mode is 0600 and its owner root; the client is somebody else."""
     shutil.copytree(bed.hdfs.conf_dir, open_folder / "conf")
@@ -128,6 +132,7 @@ def test_device_without_permission(bed, open_folder):
         assert _warnings(client) == 1
 
 
+@ONE_COLUMN
 def test_endpoint_that_is_something_else(bed, tmp_path):
     (tmp_path / "file").write_text("no device, no socket\n")
     properties = bed.properties(endpoint=str(tmp_path / "file"))
@@ -137,6 +142,7 @@ def test_endpoint_that_is_something_else(bed, tmp_path):
         assert answer["stats"]["fallback.blocks"] > 0
 
 
+@ONE_COLUMN
 def test_switched_off(bed, tmp_path):
     with bed.another_client(tmp_path, bed.properties(enabled="false")) as client:
         by_tcp(client.do("read"), "disabled")
@@ -157,6 +163,7 @@ def bare_jar(tmp_path):
     return bare
 
 
+@ONE_COLUMN
 def test_library_missing(bed, tmp_path, bare_jar):
     with bed.another_client(tmp_path, jar=bare_jar) as client:
         by_tcp(client.do("read", way="4k"), "no-library")
@@ -165,6 +172,7 @@ def test_library_missing(bed, tmp_path, bare_jar):
         assert "libvread_jni.so cannot be loaded" in client.logged()
 
 
+@ONE_COLUMN
 def test_library_of_another_version(bed, tmp_path):
     source = tmp_path / "other.c"
     source.write_text("int Java_io_vread_NativeLibrary_version(void) { return 999; }\n")
@@ -176,6 +184,7 @@ def test_library_of_another_version(bed, tmp_path):
         assert "interface version 999" in client.logged()
 
 
+@ONE_COLUMN
 def test_library_that_is_none(bed, tmp_path):
     """The one in the jar is taken then."""
     (tmp_path / "libvread_jni.so").write_text("not a library\n")
@@ -183,6 +192,7 @@ def test_library_that_is_none(bed, tmp_path):
         served(client.do("read"))
 
 
+@ONE_COLUMN
 def test_no_plugin_on_the_class_path(bed, tmp_path):
     with bed.another_client(tmp_path, jar=tmp_path / "none.jar") as client:
         answer = client.do("read")

@@ -4,7 +4,7 @@ is, and the plug-in's counters say that it went through vRead, or why not."""
 
 import pytest
 
-from tests.support.hadoop_bed import SERVED, by_tcp, served
+from tests.support.hadoop_bed import ONE_COLUMN, SERVED, by_tcp, served
 
 pytestmark = pytest.mark.hadoop
 
@@ -75,6 +75,7 @@ def test_no_replica_here(bed):
         by_tcp(bed.client.do("read", file="/elsewhere", way=way), "ENODEV", "ENOENT")
 
 
+@ONE_COLUMN
 def test_every_data_directory_is_read(bed):
     """Of two datanodes with two each."""
     read = set()
@@ -108,6 +109,7 @@ def test_shell(bed):
     served(bed.client.do("shell-cat"))
 
 
+@ONE_COLUMN
 def test_dfsio(bed, tmp_path):
     answer = bed.client.do("dfsio", scratch=str(tmp_path), files=2, mib=4)
     # The runner's own small files were written a moment before they are read.
@@ -134,6 +136,7 @@ def test_unverified(bed):
     served(bed.client.do("unverified"))
 
 
+@ONE_COLUMN
 def test_encryption_zone(bed):
     served(bed.client.do("encryption-zone"))
 

@@ -14,9 +14,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
 from tests.support.torture import CLIENT_PROPERTIES
-from tools.hdfs import DEFAULT_VERSION, HdfsCluster, hadoop_class_path, jvm
+from tools.hdfs import DEFAULT_VERSION, HdfsCluster, jvm
+from tools.hdfs.class_archive import archived_class_path
 from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
@@ -81,6 +84,13 @@ MODES = (
     Mode("3.4.3", tokens=True, publisher=True),
     Mode("3.3.6", tokens=False, publisher=True),
     Mode("3.5.0", tokens=True, publisher=True),
+)
+# Of a test in whose verdict neither the Hadoop version nor tokens have a part: the others are slow.
+ONE_COLUMN = pytest.mark.parametrize(
+    "bed",
+    [mode if mode is MODES[1] else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES],
+    indirect=True,
+    ids=str,
 )
 
 
@@ -150,7 +160,7 @@ def _key_store():
     """A key provider's file with the key "zone" in it, from before any NameNode opened it."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["create", "zone", "-size", "128", "-provider", f"jceks://file{folder}/keys.jceks"]
-        command = jvm.java_command(f"{hadoop_class_path()}/*", KEY_SHELL, words)
+        command = jvm.java_command(f"{archived_class_path()}/*", KEY_SHELL, words)
         jvm.run(command, "hadoop key create")
         return (Path(folder) / "keys.jceks").read_bytes()
 
