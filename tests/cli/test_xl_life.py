@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """xl-vread around a domain's life: what `restore`, `reboot` and `migrate` do and ask of xl.
 
-xl is a script here; tests/xen/test_life.py and pair/test_life.py have the real one.
+xl is a script here; tests/xen has the real one, in shared/test_life.py and pair/test_life.py.
 """
 
 import json

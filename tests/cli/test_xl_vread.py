@@ -2,7 +2,7 @@
 """xl-vread: what it asks of xl, writes to xenstore and keeps, and what it says of mistakes.
 
 xl is a script here, which notes how it was called and makes the domain's nodes as libxl would;
-tests/xen/test_xl_vread.py has the real one.
+tests/xen/shared/test_xl_vread.py has the real one.
 """
 
 import contextlib

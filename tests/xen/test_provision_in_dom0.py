@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from tools.hdfs.demo_data import provision
 from tools.lab import deployment, product
 from tools.lab.appliance import SETTINGS, Appliance
 from tools.lab.paths import REPOSITORY
@@ -40,6 +41,7 @@ def say(request):
 @pytest.fixture(scope="module")
 def host(start_host, demo, say):
     """The datanode's disk is /dev/vda, the appliance's /dev/vdb."""
+    provision(demo)
     say("making libguestfs's appliance")
     appliance = Appliance()
     provisioner = {"/usr/bin/vread-provision": REPOSITORY / "build" / RELEASE / "vread-provision"}

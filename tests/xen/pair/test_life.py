@@ -16,8 +16,8 @@ from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
 from tools.lab import deployment
 
-# In `make test`: test_life.py saves and restores on one host, tests/cli/test_xl_life.py has the
-# part of xl-vread.
+# In `make test`: shared/test_life.py saves and restores on one host, tests/cli/test_xl_life.py has
+# the part of xl-vread.
 pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(2400)]
 SHELL = "/usr/local/bin/wire-shell"
 # As in test_kernels.py.

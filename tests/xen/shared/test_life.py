@@ -19,7 +19,7 @@ SAVED = "/run/saved"
 RESTORE_TIMEOUT = 150.0
 REBOOT_TIMEOUT = 400.0
 CONFIG = ('vread = [ "datanodes=dn1" ]', 'on_reboot="restart"')
-OTHER_BUILD = Path(__file__).parents[2] / (
+OTHER_BUILD = Path(__file__).parents[3] / (
     "build/release/vreadd" if PRODUCT_VARIANT == "asan" else "build/asan/vreadd"
 )
 

@@ -2,7 +2,6 @@
 """xl-vread with the real xl: a domain configured with vread, which comes back after a reboot, and a
 domain that is a datanode: its disks are served because its configuration says so."""
 
-import json
 import re
 
 import pytest
@@ -58,8 +57,7 @@ def test_a_domain_has_what_its_configuration_says_also_after_a_reboot(
 
 
 def data_dirs(demo):
-    layout = json.loads(demo.layout.read_text())
-    return " ".join(d["path"] for f in layout["filesystems"] for d in f["data-dirs"])
+    return " ".join(directory.path for directory in demo.image_facts.data_dirs)
 
 
 def datanode(backend, name):

@@ -31,26 +31,20 @@ OFFER = {
 INIT_WAIT, CONNECTED, CLOSING, CLOSED = "2456"
 
 
-@pytest.fixture(scope="module")
-def host(start_host, product_files, hostile_backend, vread_holder):
-    dom0_files, guest_files = product_files
-    return start_host(
-        "frontend",
-        files=dom0_files | {"/usr/bin/hostile_backend": hostile_backend},
-        guest_files=guest_files | {"/usr/bin/vread_holder": vread_holder},
-    )
+HOLDER = "/usr/bin/vread_holder"
 
 
 @pytest.fixture(scope="module")
-def store(host):
-    """A device's nodes; no vreadd runs on this host, but what shows its log shall work."""
-    host.run(["touch", deployment.LOG]).check()
-    return deployment.Backend(host, {})
+def store(xen_host, hostile_backend):
+    """A device's nodes; no vreadd runs meanwhile, but what shows its log shall work."""
+    xen_host.put(hostile_backend, "/usr/bin/hostile_backend")
+    xen_host.run(["touch", deployment.LOG]).check()
+    return deployment.Backend(xen_host, {})
 
 
 @pytest.fixture(scope="module")
-def guest(host, store):
-    made = host.create_guest("front")
+def guest(store, vread_holder, until_module_ends):
+    made = until_module_ends(store.host.create_guest("front", files={HOLDER: vread_holder}))
     store.attach(made)
     return made
 
@@ -403,9 +397,10 @@ def next_report(host, guest):
 
 
 @pytest.mark.slow
-def test_saved_and_restored(host, store):
+def test_saved_and_restored(store, vread_holder):
     """A handle and a mapped pool outlive their domain. In `make test`: test_life.py."""
-    guest = host.create_guest("traveller")
+    host = store.host
+    guest = host.create_guest("traveller", files={HOLDER: vread_holder})
     store.attach(guest)
     deployment.load_frontend(guest)
     Backend(store, guest, "none")

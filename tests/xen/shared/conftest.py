@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The shared host: `xen_host` is it, put back for each module, `backend` is vreadd on it."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.hdfs_dir import DataDirectory
+from tests.support.xfs_owner import make_xfs
+from tests.xen.conftest import PRODUCT_VARIANT, mke2fs, starter
+from tests.xen.shared.reset import Origin
+from tools.lab import Disk, Guest, XenHost, deployment, product
+
+OWNED_MIB = 16
+SPARE_MIB = 64
+
+
+@pytest.fixture(scope="package")
+def disks(demo, tmp_path_factory) -> list[Path]:
+    """The datanode's disk that is /dev/vda, and those whose owners write to them in tests: one with
+    an ext4 and a data directory (/data) in it, an ext4 that holds two image files of such disks,
+    file.raw and direct.raw, an XFS with nothing in it, and one that is not formatted."""
+    folder = tmp_path_factory.mktemp("owned")
+    store = folder / "store"
+    store.mkdir()
+    made = [demo.image, owned_disk(folder, folder / "device.raw")]
+    for name in ("file", "direct"):
+        owned_disk(folder, store / f"{name}.raw")
+    made.append(mke2fs(folder / "store.raw", store, 3 * OWNED_MIB))
+    make_xfs(folder / "xfs.raw", mib=SPARE_MIB)
+    with (folder / "spare.raw").open("wb") as spare:
+        spare.truncate(SPARE_MIB << 20)
+    return [*made, folder / "xfs.raw", folder / "spare.raw"]
+
+
+def owned_disk(folder: Path, image: Path) -> Path:
+    directory = DataDirectory(folder / image.stem / "data", storage=f"DS-{image.stem}")
+    return mke2fs(image, directory.path.parent, OWNED_MIB)
+
+
+@pytest.fixture(scope="package")
+def _booted(_hosts, disks) -> Iterator[tuple[XenHost, Origin]]:
+    """With vreadd and vread in dom0, vread, libvread and the module in every guest."""
+    with starter(_hosts) as start:
+        host = start(
+            "shared",
+            disks=[*disks, *(Disk(path, "readonly") for path in disks)],
+            files=product.dom0_files(PRODUCT_VARIANT),
+            guest_files=product.guest_files(PRODUCT_VARIANT),
+        )
+        yield host, Origin(host, len(disks))
+
+
+@pytest.fixture(scope="module")
+def origin(_booted) -> Origin:
+    return _booted[1]
+
+
+@pytest.fixture(scope="module")
+def xen_host(_booted) -> XenHost:
+    host, origin = _booted
+    origin.restore()
+    return host
+
+
+@pytest.fixture(scope="module")
+def owned_images(xen_host) -> dict[str, str]:
+    """The images of the owners' disks in dom0, by the datanode each is."""
+    store = "/store"
+    xen_host.run(f"mkdir {store} && mount -t ext4 /dev/vdc {store}").check()
+    images = {"device": "/dev/vdb", "xfs": "/dev/vdd", "spare": "/dev/vde"}
+    return images | {name: f"{store}/{name}.raw" for name in ("file", "direct")}
+
+
+@pytest.fixture(scope="module")
+def backend(xen_host, demo, owned_images) -> Iterator[deployment.Backend]:
+    """vreadd in dom0, serving the demo's image as datanode dn1, and those of the owners' disks that
+    are formatted."""
+    facts = demo.image_facts
+    found = tuple(directory.path for directory in facts.data_dirs)
+    datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=found)}
+    for name in ("device", "file", "direct", "xfs"):
+        datanodes[name] = deployment.Datanode(owned_images[name], data_dirs=("/data",))
+    running = deployment.Backend(xen_host, datanodes)
+    running.start()
+    yield running
+    if running.running():
+        assert running.stop() == 0, running.log()
+
+
+@pytest.fixture(scope="module")
+def until_module_ends() -> Iterator[Callable[[Guest], Guest]]:
+    """until_module_ends(guest) -> guest, destroyed after the module's last test."""
+    with contextlib.ExitStack() as guests:
+        yield guests.enter_context
+
+
+@pytest.fixture(scope="module")
+def make_client(backend, demo, until_module_ends) -> Callable[..., Guest]:
+    """make_client(name, allow="*", frontend=True): see deployment.start_client()."""
+
+    def make(name: str, **arguments) -> Guest:
+        return until_module_ends(
+            deployment.start_client(backend, name, demo.blocks_file, **arguments)
+        )
+
+    return make
