@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which tests share a process when several run beside each other (pytest -n), and in which order.
 
-What costs minutes to start is started once: all tests of emulated Xen hosts are one group, and all
-that share an HDFS by the fixture `bed` are another for each of its parameters.  Else a file is a
-group, since its tests share fixtures.  Those of a file marked `spread` share nothing and take
-seconds each, so each is a group of its own.
-Groups begin in the order of their first tests: costly ones first, so that no process is left alone
-with one of them at the end, and those of single tests last.
+What costs minutes to start is started once: all tests that share an HDFS by the fixture `bed` are a
+group, one for each of its parameters; those of emulated Xen hosts are two (tests/xen/conftest.py).
+Else a file is a group, since its tests share fixtures.  Those of a file marked `spread` share
+nothing and take seconds each, so each is a group of its own.  Groups begin in the order of their
+first tests: costly ones first, so that no process is left alone with one of them at the end, and
+those of single tests last.
 """
 
 from pathlib import Path
@@ -39,8 +39,10 @@ def pytest_collection_modifyitems(config, items):
     rank = {}
     for item in items:
         costly = [name for name in COSTLY if item.get_closest_marker(name)]
-        if costly or not item.get_closest_marker("spread"):
-            group = _bed(item) or (costly[0] if "xen" in costly else Path(item.path).stem)
+        if "xen" in costly:
+            pass  # its group is made later
+        elif costly or not item.get_closest_marker("spread"):
+            group = _bed(item) or Path(item.path).stem
             item.add_marker(pytest.mark.xdist_group(group))
         rank[item] = 0 if costly else 2 if item.get_closest_marker("spread") else 1
     items.sort(key=rank.get)

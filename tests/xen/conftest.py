@@ -7,6 +7,7 @@ of those fails the test, whatever it was about.
 """
 
 import contextlib
+import itertools
 import os
 import re
 import subprocess
@@ -20,6 +21,22 @@ from tools.lab import XenHost, product
 HERE = Path(__file__).parent
 HEADER_FOLDERS = ("xenstore-schema", "build/generated", "linux-frontend/uapi")
 PRODUCT_VARIANT = os.environ.get("VREAD_XEN_VARIANT", "asan")
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Two groups of tests may run beside each other: those of the shared host are one, all others
+    another, and about as long.  In each the modules of one host stand together, so that it boots
+    once in whatever order they come."""
+    places = [i for i, item in enumerate(items) if item.get_closest_marker("xen")]
+    hosts: dict[Path, list[pytest.Item]] = {}
+    for place in places:
+        item = items[place]
+        folder = item.path.parent
+        hosts.setdefault(item.path if folder == HERE else folder, []).append(item)
+        group = "xen-shared" if folder.name == "shared" else "xen-own"
+        item.add_marker(pytest.mark.xdist_group(group))
+    for place, item in zip(places, itertools.chain.from_iterable(hosts.values()), strict=True):
+        items[place] = item
 
 
 @pytest.fixture(scope="session")
