@@ -56,11 +56,7 @@ def stood_still(told):
 
 
 def until(condition, what, timeout=BACK):
-    """As eventually(); what() tells more of a failure."""
-    try:
-        return eventually(condition, timeout)
-    except AssertionError as error:
-        raise AssertionError(what()) from error
+    return eventually(condition, timeout, what)
 
 
 def read(guest, blocks=deployment.BLOCKS):
