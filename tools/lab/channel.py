@@ -73,7 +73,7 @@ class Command:
     """A command that runs in an emulated machine."""
 
     def __init__(self, channel: "Channel", number: int, text: str, timeout: float | None) -> None:
-        self._channel, self._number, self._text = channel, number, text
+        self._channel, self.number, self._text = channel, number, text
         self._deadline = None if timeout is None else time.monotonic() + timeout + AGENT_GRACE
         self._timeout = timeout
         self._changed = threading.Condition()
@@ -136,19 +136,19 @@ class Command:
             part, view = view[:FRAME_MAX], view[FRAME_MAX:]
             with self._changed:
                 self._unacknowledged += len(part)
-            self._channel.send("I", self._number, bytes(part))
+            self._channel.send("I", self.number, bytes(part))
 
     def close_stdin(self) -> None:
         if self.running:
-            self._channel.send("I", self._number, b"")
+            self._channel.send("I", self.number, b"")
 
     def kill(self, signal: int = SIGKILL) -> None:
         """Signals every process of its session."""
         if self.running:
-            self._channel.send("K", self._number, struct.pack("<I", signal))
+            self._channel.send("K", self.number, struct.pack("<I", signal))
 
     def resize(self, rows: int, columns: int) -> None:
-        self._channel.send("W", self._number, struct.pack("<HH", rows, columns))
+        self._channel.send("W", self.number, struct.pack("<HH", rows, columns))
 
     def _takes_input(self) -> bool:
         return self._unacknowledged + FRAME_MAX <= WINDOW or self._done()
@@ -193,16 +193,21 @@ class Command:
 
 
 class Channel:
-    def __init__(self, send: Callable[[bytes], None], stuck: Callable[[str], None]) -> None:
-        """`stuck` is called when the agent does not answer; it raises."""
+    def __init__(
+        self, send: Callable[[bytes], None], stuck: Callable[[str], None], numbered: int = 0
+    ) -> None:
+        """`stuck` is called when the agent does not answer; it raises.  numbered: goes on with an
+        agent to which an earlier channel gave so many commands."""
         self._send, self.stuck = send, stuck
         self._lock = threading.Lock()  # of what is below; never held across a send
         self._sending = threading.Lock()  # keeps frames whole; a send may wait for feed()
         self._ready = threading.Event()
         self._input = bytearray()
         self._commands: dict[int, Command] = {}
-        self._next = 1
+        self.numbered = numbered  # commands so far
         self._closed: Exception | None = None
+        if numbered:
+            self._ready.set()
 
     def wait_ready(self, seconds: float) -> bool:
         """Whether the agent said hello within that time; raises when it is gone."""
@@ -233,13 +238,21 @@ class Channel:
         with self._lock:
             if self._closed:
                 raise self._closed
-            number, self._next = self._next, self._next + 1
+            self.numbered += 1
             text = command if isinstance(command, str) else " ".join(command)
-            started = Command(self, number, text, timeout)
+            started = Command(self, self.numbered, text, timeout)
             started._sinks = {"O": sink, "E": error_sink}
-            self._commands[number] = started
-        self.send("R", number, body)
+            self._commands[started.number] = started
+        self.send("R", started.number, body)
         return started
+
+    def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
+        """A command that an earlier channel to the same agent started."""
+        with self._lock:
+            adopted = Command(self, number, text, None)
+            adopted._sinks = {"O": sink}
+            self._commands[number] = adopted
+        return adopted
 
     def run(
         self,

@@ -8,7 +8,7 @@ So a guest needs no network, and its console is left to its kernel's messages.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from .channel import Channel, ChannelClosed, Command, Result
 from .images import kernel_image
 from .kernels import Kernel
 from .paths import LabError
-from .rootfs import Tree
+from .rootfs import Tree, tree_of
 from .roots import DOMU_KERNEL, DOMU_ROOT, domu_root
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ class GuestStuck(LabError):
 @dataclass(frozen=True)
 class GuestConfig:
     name: str
-    memory_mib: int
-    disks: tuple[str, ...]
-    vifs: tuple[str, ...]
-    files: dict[str, Path]
-    extra: str
-    config: tuple[str, ...]
-    create: str
-    kernel: Kernel | None
+    memory_mib: int = 0
+    disks: tuple[str, ...] = ()
+    vifs: tuple[str, ...] = ()
+    files: dict[str, Path] = field(default_factory=dict)
+    extra: str = ""
+    config: tuple[str, ...] = ()
+    create: str = ""
+    kernel: Kernel | None = None
     printed: str = ""
 
     def text(self, kernel: str, ramdisk: str) -> str:
@@ -162,6 +162,22 @@ class Guest:
         self.domid = int(self.host.text(["xl", "domid", self.name]))
         self._connect_to_new(time.monotonic() + CREATE_TIMEOUT)
 
+    def where(self) -> dict:
+        """For adopted(): by what it is reached."""
+        numbers = {"bridge": self._bridge.number, "numbered": self._channel.numbered}
+        return {"domid": self.domid, **numbers}
+
+    def adopted(self, domid: int, bridge: int, numbered: int) -> None:
+        """Its host was restored from an image, with it and the bridge to it."""
+        self.domid = domid
+        channel = Channel(lambda data: self._bridge.write(data), self._stuck, numbered)
+        self._channel = channel
+        self._use_bridge(self.host.adopt(bridge, f"lab-bridge {domid}", channel.feed))
+
+    def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
+        """A command that ran in it when the image of its host was made."""
+        return self._channel.adopt(number, text, sink)
+
     def _connect_to_new(self, deadline: float) -> None:
         """While xl is still making the domain the bridge finds none to wait for, and ends."""
         while True:
@@ -202,6 +218,14 @@ class Guest:
         mode = f"{source.stat().st_mode & 0o777:o}"
         script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chmod "$2" "$1"'
         self.run(["sh", "-c", script, "put", path, mode], stdin=source.read_bytes()).check()
+
+    def unpack(self, files: dict[str, Path] | Tree) -> None:
+        """Brings {path: source}, with the libraries of programs, over what is there."""
+        archive = self.host.share / "guests" / self.name / "brought.cpio"
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        tree_of(files).write(archive)
+        self.run("cd / && exec cpio -idu", stdin=archive.read_bytes()).check()
+        archive.unlink()
 
     def get(self, path: str, target: Path) -> None:
         target.write_bytes(self.run(["cat", path]).check().stdout)
@@ -256,9 +280,7 @@ class Guest:
         if (self.host.share / GUEST_FILES).exists():
             added.append(f"/lab/{GUEST_FILES}")
         if self.config.files:
-            tree = Tree()
-            tree.files(self.config.files)
-            tree.write(folder / "files.cpio")
+            tree_of(self.config.files).write(folder / "files.cpio")
             added.append(f"/lab/guests/{self.name}/files.cpio")
         if not added:
             return root
@@ -271,17 +293,20 @@ class Guest:
     def _connect(self) -> None:
         channel = Channel(lambda data: self._bridge.write(data), self._stuck)
         self._channel = channel
-        bridge = self.host.popen(["lab-bridge", str(self.domid), VCHAN], sink=channel.feed)
-        bridge.on_end = lambda: channel.close(f"{self.name} is gone; console: {self.console_log}")
-        if not bridge.running:  # it may have ended before it had that to call
-            bridge.on_end()
-        self._bridge = bridge
+        self._use_bridge(self.host.popen(["lab-bridge", str(self.domid), VCHAN], sink=channel.feed))
         try:
             ready = channel.wait_ready(CREATE_TIMEOUT)
         except ChannelClosed as gone:
             raise GuestStuck(f"{gone}\n{self.console()[-4000:]}") from gone
         if not ready:
             self._stuck(f"no agent after {CREATE_TIMEOUT:.0f} s")
+
+    def _use_bridge(self, bridge: Command) -> None:
+        channel = self._channel
+        bridge.on_end = lambda: channel.close(f"{self.name} is gone; console: {self.console_log}")
+        if not bridge.running:  # it may have ended before it had that to call
+            bridge.on_end()
+        self._bridge = bridge
 
     def _stuck(self, what: str) -> None:
         console = self.console()

@@ -16,15 +16,16 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import qemu
+from . import qemu, states
 from .channel import Channel, ChannelClosed, Command, Result
 from .claim import Claim
 from .guest import GUEST_FILES, Guest, GuestConfig
 from .kernel_log import KernelLogs
 from .kernels import Kernel
+from .monitor import Monitor
 from .paths import RUN, LabError
 from .qemu import Disk, Wire
-from .rootfs import Tree
+from .rootfs import Tree, tree_of
 from .roots import dom0_root
 
 # Ten times and more what each takes on a quiet machine with two cores.
@@ -33,6 +34,7 @@ COMMAND_TIMEOUT = 180.0
 STOP_TIMEOUT = 20.0
 SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 WIRE_TIMEOUT = 20.0
+WAIT_STEP = 0.2
 WIRE_MTU = 9000
 TAIL_BYTES = 4000
 EXTENDED_ROOT, EXTRA_FILES = "dom0.cpio", "files.cpio"
@@ -59,18 +61,22 @@ class XenHost:
         wire: Wire | None = None,
         cpus: int = 1,
         xen_options: Sequence[str] = (),
+        state: states.State | None = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`files` ({path in dom0: source}) and `guest_files` (for all guests)
         bring the libraries they need; a Tree has what it has.  Disks appear in dom0 as /dev/vda,
         /dev/vdb ...; plain paths become snapshots.  More than one of `cpus` is for what is about
         them: each is a thread that emulates.  xen_options: more of Xen's command line, as in
-        "sched=credit"."""
+        "sched=credit".  state: it is restored in that one, not booted."""
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
         self._wire, self._cpus, self._progress = wire, cpus, progress
         self._xen_options = tuple(xen_options)
+        self._state, self._image = state, None
+        self._monitor: Monitor | None = None
+        self.told: dict = {}  # by the state it was restored in
         self._use_folder(RUN / name)
         self.guests: dict[str, Guest] = {}
         self._kernel_logs = KernelLogs()
@@ -89,21 +95,17 @@ class XenHost:
     # ---- life ------------------------------------------------------------
 
     def start(self) -> "XenHost":
-        """Boots; returns when dom0 takes commands."""
+        """Boots, or restores; returns when dom0 takes commands."""
         try:
             self._progress("making root file systems")
             machine = self._prepare()
-            self._started = time.monotonic()
-            self._progress("booting Xen")
-            self._process, self._socket = qemu.start(machine, self.folder / "qemu.log")
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
-            self._channel = Channel(self._send, self._fail)
-            threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
-            self._wait_boot()
-            self._drop_root()
+            if self._state:
+                self._restore(machine, self._state)
+            else:
+                self._boot(machine)
             self._plug_wire()
         except BaseException:
-            self._kill()
+            self._end()
             raise
         self._progress(f"dom0 is up after {self.uptime:.1f} s")
         return self
@@ -115,7 +117,7 @@ class XenHost:
                 self.run(
                     "dmesg >/lab/log/dom0-dmesg; xl dmesg >/lab/log/xen-dmesg; sync", STOP_TIMEOUT
                 )
-        self._kill()
+        self._end()
 
     @property
     def alive(self) -> bool:
@@ -256,18 +258,90 @@ class XenHost:
                 buffers[f"{guest.name}, domain {guest.domid}"] = guest.dmesg()
         self._kernel_logs.check(consoles, buffers)
 
+    def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
+        """A command that ran in dom0 when the image of this host was made."""
+        return self._channel.adopt(number, text, sink)
+
     # ---- inside ----------------------------------------------------------
+
+    def _boot(self, machine: qemu.Machine) -> None:
+        self._progress("booting Xen")
+        self._launch(machine)
+        self._wait_up(lambda: self._channel.wait_ready(WAIT_STEP))
+        self._drop_root()
+
+    def _launch(self, machine: qemu.Machine, kept: dict | None = None) -> None:
+        """kept: what is known of the machine that this one goes on from."""
+        self._started = time.monotonic()
+        self._monitor = Monitor() if machine.image else None
+        port = self._monitor.theirs if self._monitor else None
+        self._process, self._socket = qemu.start(machine, self.folder / "qemu.log", port)
+        if self._monitor:
+            self._monitor.theirs.close()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
+        self._channel = Channel(self._send, self._fail, kept["numbered"] if kept else 0)
+        for name, where in (kept or {}).get("guests", {}).items():
+            self.guests[name] = Guest(self, GuestConfig(name))
+            self.guests[name].adopted(**where)
+        threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
+
+    def _restore(self, machine: qemu.Machine, state: states.State) -> None:
+        with state.locked():
+            folder = state.folder(machine)
+            if not self._went_on(machine, folder):
+                self._progress(f"making the state {state.stem}, for this run and later ones")
+                state.make(folder, lambda making: _Original(self, making).keep(state))
+                self._go_on(machine, folder)
+        self._bring_files()
+
+    def _went_on(self, machine: qemu.Machine, folder: Path) -> bool:
+        """False: there is no such state, or it is damaged."""
+        if not folder.is_dir():
+            return False
+        try:
+            self._go_on(machine, folder)
+        except (LabError, OSError, ValueError) as error:
+            self._kill()
+            self.guests.clear()
+            self._progress(f"{folder.name} is damaged: {error}")
+            return False
+        return True
+
+    def _go_on(self, machine: qemu.Machine, folder: Path) -> None:
+        kept = states.read_kept(folder)
+        self._progress(f"restoring Xen from {folder.name}")
+        self._launch(states.restored_machine(machine, folder), kept)
+        self._monitor.restore(folder / states.DEVICES)
+        share = self.popen(f"hostname {self.name} && {_set_clock()} && exec lab-share")
+        self._wait_up(lambda: _is_over(share))
+        share.wait().check()
+        for guest in self.guests.values():
+            guest.run(_set_clock()).check()
+        self.told = kept["told"]
+
+    def _bring_files(self) -> None:
+        """What a host that boots has in its root, and its guests in theirs."""
+        if self._files:
+            added = self.share / EXTRA_FILES
+            tree_of(self._files).write(added)
+            self.run(f"cd / && exec cpio -idu </lab/{added.name}").check()
+            added.unlink()
+        if self._guest_files:
+            for guest in self.guests.values():
+                guest.unpack(self._guest_files)
 
     def _prepare(self) -> qemu.Machine:
         self._claim = Claim(self.name)
         self._use_folder(self._claim.folder)
         for folder in ("console", "log"):
             (self.share / folder).mkdir(parents=True)
-        root = dom0_root(rdma=bool(self._wire and self._wire.rdma))
-        if self._files:
-            root = self._extended(root)
+        if self._state or self._image:
+            root = dom0_root(rdma=True)  # a state is for hosts with and without
+        else:
+            root = dom0_root(rdma=bool(self._wire and self._wire.rdma))
+            root = self._extended(root) if self._files else root
         if self._guest_files:
-            _tree(self._guest_files).write(self.share / GUEST_FILES)
+            tree_of(self._guest_files).write(self.share / GUEST_FILES)
         if self._wire and not self._wire.listen:
             _wait_socket(self._wire.path)
         return qemu.Machine(
@@ -281,6 +355,7 @@ class XenHost:
             self._wire,
             self._cpus,
             self._xen_options,
+            self._image,
         )
 
     def _extended(self, root: Path) -> Path:
@@ -288,7 +363,7 @@ class XenHost:
         path = self.folder / EXTENDED_ROOT
         shutil.copyfile(root, path)
         added = self.folder / EXTRA_FILES
-        _tree(self._files).write(added)
+        tree_of(self._files).write(added)
         with path.open("ab") as out:
             out.write(added.read_bytes())
         return path
@@ -306,11 +381,11 @@ class XenHost:
     def _stage(self) -> Path:
         return self.share / f"copy-{time.monotonic_ns()}"
 
-    def _wait_boot(self) -> None:
+    def _wait_up(self, up: Callable[[], bool]) -> None:
         limit = time.monotonic() + BOOT_TIMEOUT
         while True:
             with contextlib.suppress(ChannelClosed):
-                if self._channel.wait_ready(0.2):
+                if up():
                     return
             if not self.alive:
                 self._fail(f"emulator exited with status {self._process.returncode}")
@@ -323,6 +398,8 @@ class XenHost:
     def _plug_wire(self) -> None:
         if self._wire:
             ip = "/usr/sbin/ip"
+            if self._state:
+                self.run(f"{ip} link set eth0 address {self._wire.mac}").check()
             self.run(f"{ip} addr add {self._wire.address} dev eth0").check()
             self.run(f"{ip} link set eth0 mtu {WIRE_MTU} up").check()
             if self._wire.rdma:
@@ -368,8 +445,53 @@ class XenHost:
             self._socket.close()
         if self._channel:
             self._channel.close(f"{self.name}: stopped")
+        if self._monitor:
+            self._monitor.close()
+
+    def _end(self) -> None:
+        self._kill()
         if self._claim:
             self._claim.release()
+
+
+class _Original(XenHost):
+    """The host that a state's image is made of: with the disks and the sizes of one that will go on
+    from it."""
+
+    def __init__(self, of: XenHost, folder: Path) -> None:
+        super().__init__(
+            f"{of.name}-original",
+            memory_mib=of._memory,
+            dom0_mib=of._dom0_memory,
+            disks=states.original_disks(of._disks, folder),
+            cpus=of._cpus,
+            xen_options=of._xen_options,
+            progress=of._progress,
+        )
+        self._folder = folder
+
+    def keep(self, state: states.State) -> None:
+        """Boots, is prepared, and saved."""
+        with states.memory_file() as memory:
+            self._image = qemu.Image(memory)
+            self._keep(state)
+            states.copy_memory(memory, self._folder / states.MEMORY)
+
+    def _keep(self, state: states.State) -> None:
+        with self:
+            told = state.prepare(self)
+            self.run("sync; umount /lab").check()
+            guests = {name: guest.where() for name, guest in self.guests.items()}
+            kept = {"numbered": self._channel.numbered, "guests": guests, "told": told}
+            self._monitor.save(self._folder / states.DEVICES)
+            states.write_kept(self._folder, kept)
+            self._kill()
+
+
+def _is_over(command: Command) -> bool:
+    with contextlib.suppress(TimeoutError):
+        command.wait(WAIT_STEP)
+    return not command.running
 
 
 def _wait_socket(path: Path) -> None:
@@ -380,12 +502,9 @@ def _wait_socket(path: Path) -> None:
         time.sleep(0.1)
 
 
-def _tree(files: dict[str, Path] | Tree) -> Tree:
-    if isinstance(files, Tree):
-        return files
-    tree = Tree()
-    tree.files(files)
-    return tree
+def _set_clock() -> str:
+    """For a machine that goes on when it was saved."""
+    return f"date -s @{int(time.time())} >/dev/null"
 
 
 def _mode(path: Path) -> str:

@@ -23,6 +23,7 @@ from .paths import LabError
 
 CPU = "max,-smap,-avx,-avx2,-xsave,-erms"
 SOCKET_PATH_MAX = 107
+UNPLUGGED = "52:54:00:00:00:00"
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lab-start")
 
 
@@ -33,6 +34,7 @@ class Disk:
 
     path: Path
     mode: str = "snapshot"
+    format: str = "raw"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,27 @@ class Wire:
 
 
 @dataclass(frozen=True)
+class Image:
+    """A machine whose memory is a file, told by its monitor to be saved, or to go on from where
+    one was saved.  memory: a descriptor, of a machine that will be saved, or the path of what was
+    there; what a machine that goes on writes to its memory is its own."""
+
+    memory: int | Path
+
+    def arguments(self, mib: int) -> list[str]:
+        saved = isinstance(self.memory, Path)
+        place = _escaped(self.memory) if saved else f"/proc/self/fd/{self.memory}"
+        backend = f"memory-backend-file,id=ram,size={mib}M,mem-path={place}"
+        arguments = ["-object", f"{backend},share={'off' if saved else 'on'}"]
+        arguments += ["-machine", "memory-backend=ram"]
+        return arguments + (["-incoming", "defer"] if saved else [])
+
+    @property
+    def descriptors(self) -> list[int]:
+        return [] if isinstance(self.memory, Path) else [self.memory]
+
+
+@dataclass(frozen=True)
 class Machine:
     name: str
     memory_mib: int
@@ -66,10 +89,13 @@ class Machine:
     wire: Wire | None = None
     cpus: int = 1
     xen_options: tuple[str, ...] = ()
+    image: Image | None = None
 
-    def command(self, control_fd: int) -> list[str]:
+    def command(self, control_fd: int, monitor_fd: int | None = None) -> list[str]:
         dom0 = f"console=hvc0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
         dom0 += " rcupdate.rcu_cpu_stall_timeout=120"  # as for guests
+        if self.image:
+            dom0 += " lab.image"
         return [
             *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU),
             *(
@@ -92,11 +118,15 @@ class Machine:
             *("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=lab"),
             *self._disk_arguments(),
             *self._wire_arguments(),
+            *(self.image.arguments(self.memory_mib) if self.image else ()),
+            *_monitor_arguments(monitor_fd),
         ]
 
     def _xen_arguments(self) -> str:
         memory = f"dom0_mem={self.dom0_mib}M,max:{self.dom0_mib}M"
-        return " ".join(["console=com1 com1=115200,8n1", memory, *self.xen_options])
+        # Memory that nobody used is a hole in an image.
+        unused = ["bootscrub=0"] if self.image else []
+        return " ".join(["console=com1 com1=115200,8n1", memory, *unused, *self.xen_options])
 
     def _disk_arguments(self) -> list[str]:
         # A thread of their own keeps disks off the lock the emulated processor needs,
@@ -104,15 +134,18 @@ class Machine:
         arguments = ["-object", "iothread,id=disks"]
         for i, disk in enumerate(self.disks):
             mode = {"snapshot": ",snapshot=on", "readonly": ",readonly=on", "write": ""}[disk.mode]
-            drive = f"file={_escaped(disk.path)},format=raw,if=none,id=disk{i}{mode}"
+            drive = f"file={_escaped(disk.path)},format={disk.format},if=none,id=disk{i}{mode}"
             device = f"virtio-blk-pci,drive=disk{i},iothread=disks,queue-size=1024"
             arguments += ["-drive", drive, "-device", device]
         return arguments
 
     def _wire_arguments(self) -> list[str]:
+        if not self.wire and self.image:
+            # Whether its wire leads anywhere is not known before it is restored.
+            return ["-netdev", "hubport,id=wire,hubid=0", "-device", _adapter(UNPLUGGED)]
         if not self.wire:
             return []
-        device = f"virtio-net-pci,netdev=wire,mac={self.wire.mac},romfile="
+        device = _adapter(self.wire.mac)
         if not self.wire.more:
             return [*self._cable("wire", self.wire.path), "-device", device]
         arguments = ["-netdev", "hubport,id=wire,hubid=0"]
@@ -128,11 +161,15 @@ class Machine:
         return ["-netdev", f"stream,id={name},server={server},addr.type=unix,addr.path={path}"]
 
 
-def start(machine: Machine, log: Path) -> tuple[subprocess.Popen, socket.socket]:
-    """The process and this program's end of its control port."""
+def start(
+    machine: Machine, log: Path, monitor: socket.socket | None = None
+) -> tuple[subprocess.Popen, socket.socket]:
+    """The process and this program's end of its control port.  monitor: the emulator's end of a
+    pair, for monitor.py."""
     ours, theirs = socket.socketpair()
     with theirs, log.open("wb") as output:
-        command = ["setpriv", "--pdeathsig", "KILL", "--", *machine.command(theirs.fileno())]
+        fds = [end.fileno() for end in (theirs, monitor) if end]
+        command = ["setpriv", "--pdeathsig", "KILL", "--", *machine.command(*fds)]
         output.write((" ".join(command) + "\n").encode())
         output.flush()
         process = _starter.submit(
@@ -141,11 +178,21 @@ def start(machine: Machine, log: Path) -> tuple[subprocess.Popen, socket.socket]
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[*fds, *(machine.image.descriptors if machine.image else [])],
             start_new_session=True,
             cwd=os.fspath(machine.share),
         ).result()
     return process, ours
+
+
+def _adapter(mac: str) -> str:
+    return f"virtio-net-pci,netdev=wire,mac={mac},romfile="
+
+
+def _monitor_arguments(fd: int | None) -> list[str]:
+    if fd is None:
+        return []
+    return ["-chardev", f"socket,id=monitor,fd={fd}", "-mon", "chardev=monitor,mode=control"]
 
 
 def _escaped(path: Path) -> str:

@@ -139,6 +139,15 @@ class Tree:
                 self._add(f"/lib/modules/{release}/{index.name}", entry)
 
 
+def tree_of(files: dict[str, Path] | Tree) -> Tree:
+    """{path: source}, as Tree.files() takes it, or a tree already."""
+    if isinstance(files, Tree):
+        return files
+    tree = Tree()
+    tree.files(files)
+    return tree
+
+
 def module_files(names: Iterable[str], kernel: Kernel | None = None) -> list[Path]:
     """Of the kernel's modules and of those they depend on, in the order of loading."""
     kernel = kernel or installed()

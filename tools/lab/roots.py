@@ -66,13 +66,14 @@ def dom0_root(rdma: bool = False) -> Path:
         tree.link(f"/usr/sbin/{name}", str(tools / name))
     tree.files({path: Path(path) for path in DOM0_TOOLS})
     tree.files({f"/usr/local/bin/{name}": program(name) for name in ("lab-bridge", "lab-cpu")})
-    tree.file("/usr/local/bin/lab-guest", LAB / "root" / "lab-guest")
+    for script in ("lab-guest", "lab-share"):
+        tree.file(f"/usr/local/bin/{script}", LAB / "root" / script)
     for script in ("block", "vif-bridge"):
         tree.file(f"/etc/xen/scripts/{script}", LAB / "root" / script)
     tree.text("/etc/xen/xl.conf", 'autoballoon="off"\n')
     tree.directory("/var/lib/xen", "/var/lib/xenstored")
-    tree.link("/var/log/xen", "/lab/log")
-    tree.directory("/run/xen", "/run/xenstored", "/run/lock")
+    tree.directory("/var/log/log", "/var/log/console", "/run/xen", "/run/xenstored", "/run/lock")
+    tree.link("/var/log/xen", "log")
     if rdma:
         tree.files({path: Path(path) for path in RDMA_TOOLS} | _rxe_driver())
     _load(tree, DOM0_MODULES + (RDMA_MODULES if rdma else []))

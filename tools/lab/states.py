@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hosts that are restored instead of booted: a State says what a host is like, and keeps it.
+
+    def prepare(host):                         # on a host that booted
+        host.create_guest("one")
+        return {"word": 1}                     # JSON, for those who restore it
+    READY = State("ready", prepare)
+    with XenHost("h", state=READY, files=...) as host:
+        host.told["word"], host.guests["one"]  # as it was when prepare() returned
+
+The first host of a state boots, is prepared and saved in build/lab/states/STEM/KEY; this host and
+all others are restored from there.  KEY stands for the inputs: emulator, hypervisor, kernel, root,
+disks, sizes, and what prepare() depends on.  With other inputs the state is made anew, and the old
+one removed.  `files` and `guest_files` are no inputs: they come into the host and its guests after
+it is restored.  Clocks are set then, too.
+
+A folder there holds
+
+    memory        the machine's memory, a sparse file; hosts map it, each with pages of its own
+    devices       processor and devices, as the emulator saved them
+    diskN.qcow2   what was written to disk N, a "snapshot", until then
+    kept.json     how guests are reached, and what prepare() told
+
+and is there as a whole or not at all.
+"""
+
+import contextlib
+import errno
+import fcntl
+import functools
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import qemu
+from .cache import key_of
+from .images import kernel_image, xen_image
+from .paths import BUILD, LabError
+
+if TYPE_CHECKING:
+    from .host import XenHost
+
+STATES = BUILD / "states"
+MEMORY, DEVICES, KEPT = "memory", "devices", "kept.json"
+CHUNK = 1 << 20
+LOCK, MAKING = ".lock", ".making-"
+
+
+@dataclass(frozen=True)
+class State:
+    """prepare(host) brings a host that booted into it; inputs() is all that depends on, beside the
+    machine."""
+
+    stem: str
+    prepare: Callable[["XenHost"], dict]
+    inputs: Callable[[], Iterable[bytes]] = tuple
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Who holds it may make, use and remove folders of this state."""
+        self._home.mkdir(parents=True, exist_ok=True)
+        with (self._home / LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def folder(self, machine: qemu.Machine) -> Path:
+        """Where a state of these inputs is, or would be."""
+        inputs = [self.stem.encode(), *_machine_inputs(machine), *self.inputs()]
+        return self._home / key_of(inputs)
+
+    def make(self, folder: Path, fill: Callable[[Path], None]) -> None:
+        """fill(path) puts the files there.  Folders of other inputs go, and so does what a maker
+        left that was killed."""
+        for old in self._home.iterdir():
+            if old.is_dir():
+                shutil.rmtree(old)
+        making = Path(tempfile.mkdtemp(prefix=MAKING, dir=self._home))
+        try:
+            fill(making)
+            making.rename(folder)
+        except BaseException:
+            shutil.rmtree(making)
+            raise
+
+    @property
+    def _home(self) -> Path:
+        return STATES / self.stem
+
+
+def original_disks(disks: Iterable[qemu.Disk], folder: Path) -> list[qemu.Disk]:
+    """The disks of a host that will be saved: what it writes to a snapshot is kept."""
+    made = []
+    for number, disk in enumerate(disks):
+        if disk.mode == "snapshot":
+            path = folder / f"disk{number}.qcow2"
+            command = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", disk.format]
+            command += ["-b", disk.path.resolve(), path]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise LabError(f"{path}: {done.stderr.strip()}")
+            disk = qemu.Disk(path, "write", "qcow2")
+        made.append(disk)
+    return made
+
+
+def restored_machine(machine: qemu.Machine, folder: Path) -> qemu.Machine:
+    """The machine that goes on from there."""
+    disks = []
+    for number, disk in enumerate(machine.disks):
+        path = folder / f"disk{number}.qcow2"
+        disks.append(qemu.Disk(path, "snapshot", "qcow2") if path.exists() else disk)
+    return replace(machine, disks=tuple(disks), image=qemu.Image(folder / MEMORY))
+
+
+@contextlib.contextmanager
+def memory_file() -> Iterator[int]:
+    """For a machine that will be saved.  A file on a disk would be written there all the time, and
+    slow the machine down."""
+    descriptor = os.memfd_create("lab-memory")
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def copy_memory(descriptor: int, path: Path) -> None:
+    """What was never used is a hole, there too."""
+    size = os.fstat(descriptor).st_size
+    with path.open("wb") as out:
+        os.truncate(out.fileno(), size)
+        for start, end in _used(descriptor, size):
+            _copy(descriptor, out.fileno(), start, end)
+
+
+def write_kept(folder: Path, kept: dict) -> None:
+    (folder / KEPT).write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def read_kept(folder: Path) -> dict:
+    return json.loads((folder / KEPT).read_text())
+
+
+def _machine_inputs(machine: qemu.Machine) -> Iterator[bytes]:
+    """What a saved machine has to have in common with the one that goes on from it."""
+    yield _emulator()
+    yield Path(qemu.__file__).read_bytes()
+    for path in (xen_image(), kernel_image(), machine.root):
+        yield path.name.encode()  # all are of the cache, and named after what is in them
+    sizes = machine.memory_mib, machine.dom0_mib, machine.cpus, machine.xen_options
+    yield repr(sizes).encode()
+    for disk in machine.disks:
+        found = disk.path.stat()
+        yield f"{disk.path} {disk.mode} {found.st_size} {found.st_mtime_ns}".encode()
+
+
+def _used(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(descriptor, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # a hole until the end
+                return
+            raise
+        end = os.lseek(descriptor, start, os.SEEK_HOLE)
+        yield start, end
+
+
+def _copy(source: int, target: int, start: int, end: int) -> None:
+    while start < end:
+        data = os.pread(source, min(CHUNK, end - start), start)
+        start += os.pwrite(target, data, start)
+
+
+@functools.cache
+def _emulator() -> bytes:
+    """Its version, and the processor that it runs on: a guest's clock is made of that one's."""
+    version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, check=True)
+    described = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
+    names = ("vendor_id", "cpu family", "model", "stepping")
+    lines = [line for line in described if line.startswith(names)]
+    return version.stdout + "\n".join(lines).encode()
