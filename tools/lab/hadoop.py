@@ -78,7 +78,10 @@ class Hdfs(HadoopGuests):
 
     def start(self) -> None:
         """All three; returns when the NameNode takes writes."""
-        self.start_namenode()
-        self.start_datanode()
+        self.boot_namenode()
+        self.boot_datanode()
         self.start_client()
+        # Only now: a domU takes minutes to boot beside JVMs that start.
+        self.run_namenode()
+        self.run_datanode()
         self.wait_ready()

@@ -107,9 +107,14 @@ class HadoopGuests:
     # ---- starting and ending ---------------------------------------------------
 
     def start_namenode(self) -> None:
-        guest = self._guest(NAMENODE, ())
-        guest.run(f"cp -r {HOME}/name /run/name").check()
-        _daemon(guest, "namenode")
+        self.boot_namenode()
+        self.run_namenode()
+
+    def boot_namenode(self) -> None:
+        self._guest(NAMENODE, ()).run(f"cp -r {HOME}/name /run/name").check()
+
+    def run_namenode(self) -> None:
+        _daemon(self.namenode, "namenode")
 
     def start_datanode(self, name: str = DATANODE) -> None:
         """Its domU with the data disk mounted, and the DataNode in it."""
