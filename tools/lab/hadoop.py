@@ -77,11 +77,15 @@ class Hdfs(HadoopGuests):
         )
 
     def start(self) -> None:
-        """All three; returns when the NameNode takes writes."""
-        self.boot_namenode()
-        self.boot_datanode()
-        self.start_client()
-        # Only now: a domU takes minutes to boot beside JVMs that start.
-        self.run_namenode()
-        self.run_datanode()
+        """All three; returns when the NameNode takes writes.  On a host that was restored with
+        them (hadoop_state.py) they are up, and the client has the disks it has there."""
+        if NAMENODE in self.host.guests:
+            self.take_over(self.host)
+        else:
+            self.boot_namenode()
+            self.boot_datanode()
+            self.start_client()
+            # Only now: a domU takes minutes to boot beside JVMs that start.
+            self.run_namenode()
+            self.run_datanode()
         self.wait_ready()

@@ -21,6 +21,7 @@ from .deployment import Backend, load_frontend
 from .guest import Guest
 from .host import XenHost
 from .java_disk import URI
+from .java_program import WarmShell
 from .paths import LAB, LabError
 from .product import PLUGIN, plugin_files
 
@@ -142,6 +143,28 @@ class HadoopGuests:
         self._guest(CLIENT, self._client_disks, self._client_files)
         self._connect(CLIENT, "client")
 
+    def take_over(self, host: XenHost) -> None:
+        """Uses the domUs of that place that it was restored with, connects those that have a
+        device, and ends the others."""
+        self._properties |= host.told["properties"]
+        for name, guest in host.guests.items():
+            if name not in self.members or self.members[name].place.host is not host:
+                guest.destroy()
+                continue
+            self.guests[name] = guest
+            self._route(name)
+            guest.unpack(self._settings(name) | (self._client_files if name == CLIENT else {}))
+        if DATANODE in self.guests:
+            self._connect(DATANODE, "datanode")
+        if CLIENT in self.guests:
+            self._connect(CLIENT, "client")
+        if DATANODE in self.guests:
+            self.wait_publishing()
+
+    def shell(self) -> WarmShell:
+        """In the client; up at once on a host that was restored with it."""
+        return WarmShell(self.client, self.client.host.told.get("shell"))
+
     # ---- waiting -----------------------------------------------------------------
 
     def wait_registered(self, name: str = DATANODE, timeout: float = START_TIMEOUT) -> None:
@@ -149,6 +172,13 @@ class HadoopGuests:
         said = ["grep", "-q", "Successfully sent block report", f"{LOGS}/datanode.log"]
         self._wait(
             lambda: self.guests[name].run(said).rc == 0, f"the DataNode of {name} to be up", timeout
+        )
+
+    def wait_publishing(self, name: str = DATANODE, timeout: float = START_TIMEOUT) -> None:
+        """Until the DataNode's publisher has found its backend."""
+        said = ["grep", "-q", "vread: finalized blocks are made durable", f"{LOGS}/datanode.log"]
+        self._wait(
+            lambda: self.guests[name].run(said).rc == 0, f"{name} to find its backend", timeout
         )
 
     def wait_ready(self, timeout: float = START_TIMEOUT) -> None:
@@ -247,15 +277,29 @@ class HadoopGuests:
             files=self._hadoop_files(name) | (files or {}),
             **self._creation(name),
         )
-        if member.place.gateway:
-            guest.run(["ip", "route", "add", "default", "via", member.place.gateway]).check()
-        guest.run(f"mkdir -p {HOME} && mount -t ext4 -o ro,noload /dev/xvdj {HOME}").check()
         self.guests[name] = guest
+        self._route(name)
+        guest.run(f"mkdir -p {HOME} && mount -t ext4 -o ro,noload /dev/xvdj {HOME}").check()
         return guest
+
+    def _route(self, name: str) -> None:
+        if gateway := self.members[name].place.gateway:
+            route = ["ip", "route", "add", "default", "via", gateway]
+            self.guests[name].run(route).check()
 
     def _hadoop_files(self, name: str) -> dict[str, Path]:
         place = self.members[name].place
-        folder = place.host.folder / "hadoop"
+        return self._settings(name) | {
+            "/usr/local/bin/hdfs": LAB / "root" / "hdfs",
+            "/usr/local/bin/hadoop": LAB / "root" / "hdfs",
+            "/usr/local/bin/java": LAB / "root" / "java",
+            "/usr/bin/bash": LAB / "root" / "bash",
+            **(self._plugin_files() if place.backend else {}),
+        }
+
+    def _settings(self, name: str) -> dict[str, Path]:
+        """Hadoop's configuration, and what all domUs are called."""
+        folder = self.members[name].place.host.folder / "hadoop"
         conf = folder / name
         write_conf_dir(conf, self._properties | self._own_properties(name))
         (conf / "hadoop-env.sh").write_text(f"HADOOP_CLASSPATH=${{HADOOP_CLASSPATH-{self.jar}}}\n")
@@ -264,14 +308,8 @@ class HadoopGuests:
         named = (f"{member.address} {host}" for host, member in self.members.items())
         hosts.write_text("".join(f"{line}\n" for line in ("127.0.0.1 localhost", *named)))
         found = [path for path in conf.rglob("*") if path.is_file()]
-        return {f"{CONF}/{path.relative_to(conf)}": path for path in found} | {
-            "/etc/hosts": hosts,
-            "/usr/local/bin/hdfs": LAB / "root" / "hdfs",
-            "/usr/local/bin/hadoop": LAB / "root" / "hdfs",
-            "/usr/local/bin/java": LAB / "root" / "java",
-            "/usr/bin/bash": LAB / "root" / "bash",
-            **(self._plugin_files() if place.backend else {}),
-        }
+        configuration = {f"{CONF}/{path.relative_to(conf)}": path for path in found}
+        return configuration | {"/etc/hosts": hosts}
 
     def _creation(self, name: str) -> dict:
         """More arguments of create_guest()."""

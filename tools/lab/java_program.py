@@ -24,20 +24,37 @@ POLL = 0.5
 
 
 class JavaProgram:
-    def __init__(self, guest: Guest, main: str, jar: str, options: str = "", heap: str = "64m"):
-        """Starts it; `jar` is the program's in the guest."""
+    def __init__(
+        self,
+        guest: Guest,
+        main: str,
+        jar: str,
+        options: str = "",
+        heap: str = "64m",
+        running: int | None = None,
+    ) -> None:
+        """Starts it; `jar` is the program's in the guest.  running: the number of one that was up
+        when the guest's host was saved, which is used instead."""
         self._main = main
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._partial = b""
         environment = f"HADOOP_CLASSPATH={PLUGIN}:{jar} HADOOP_HEAPSIZE_MAX={heap}"
         command = f'{environment} HADOOP_OPTS="{options}" exec hdfs {main}'
-        self._process = guest.popen(command, sink=self._received)
+        if running is None:
+            self._process = guest.popen(command, sink=self._received)
+        else:
+            self._process = guest.adopt(running, command, sink=self._received)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_) -> None:
         self.close()
+
+    @property
+    def number(self) -> int:
+        """For `running`, of a guest that is restored."""
+        return self._process.number
 
     @property
     def complaints(self) -> str:
@@ -84,8 +101,8 @@ class WarmShell(JavaProgram):
 
     JAR = "/usr/share/java/warm-shell.jar"
 
-    def __init__(self, guest: Guest) -> None:
-        super().__init__(guest, "WarmShell", self.JAR)
+    def __init__(self, guest: Guest, running: int | None = None) -> None:
+        super().__init__(guest, "WarmShell", self.JAR, running=running)
 
     @staticmethod
     def files() -> dict[str, Path]:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A host on which HDFS is up already: restored (states.py), which takes seconds instead of minutes.
+
+    with XenHost("h", **hadoop_state.arguments(), files=..., guest_files=...) as host:
+        backend = hadoop.backend(host)
+        backend.start()
+        hdfs = hadoop.Hdfs(host, backend, block_mib=4)
+        hdfs.start()                            # takes over the domUs that are up
+        with hdfs.shell() as shell:             # so is its JVM
+            shell.run("-ls /")
+
+NameNode, DataNode and client run with the plug-ins on their class paths, so the state belongs to
+those too.  There is no vreadd yet, no module and no device: the DataNode's publisher looks for a
+backend, and finds one when the host that was restored has it.  Block tokens are on.
+"""
+
+import zipfile
+from collections.abc import Iterator
+
+from tools.hdfs import config
+
+from . import hadoop, hadoop_guests, java_disk, source
+from .host import XenHost
+from .java_program import WarmShell
+from .paths import LAB, LabError
+from .product import plugin_files
+from .qemu import Disk
+from .states import State
+
+SOURCE_MIB = 64
+SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
+# Clocks go on from when the state was made to now: keys and tokens of then must hold.
+YEAR = str(365 * 24 * 60)
+PROPERTIES = {
+    "dfs.block.access.token.enable": "true",
+    "dfs.block.access.key.update.interval": YEAR,
+    "dfs.block.access.token.lifetime": YEAR,
+}
+WARMING = ("-put /opt/hadoop/class-path /warm", "-cat /warm", "-rm -skipTrash /warm")
+
+
+def arguments(source_mib: int = SOURCE_MIB) -> dict:
+    """What XenHost() is to be given.  Behind the disks of HDFS is one of noise, as large as asked
+    for or larger."""
+    return {
+        "memory_mib": hadoop.HOST_MIB,
+        "dom0_mib": hadoop.DOM0_MIB,
+        "disks": disks(source_mib),
+        "state": STATE,
+    }
+
+
+def disks(source_mib: int = SOURCE_MIB) -> list[Disk]:
+    return [*hadoop.disks(), source.noise(max(source_mib, SOURCE_MIB)).disk]
+
+
+class _UnservedHdfs(hadoop.Hdfs):
+    def _connect(self, name: str, role: str) -> None:
+        """Its host is connected once it is restored."""
+
+
+def _prepare(host: XenHost) -> dict:
+    hdfs = _UnservedHdfs(
+        host,
+        hadoop.backend(host),
+        properties=PROPERTIES,
+        client_disks=[SOURCE_DISK],
+        client_files=WarmShell.files(),
+    )
+    hdfs.start()
+    shell = hdfs.shell()
+    for command in WARMING:
+        if shell.run(command)["status"]:
+            raise LabError(f"hdfs dfs {command}: {shell.complaints}")
+    return {"shell": shell.number, "properties": PROPERTIES}
+
+
+def _inputs() -> Iterator[bytes]:
+    for path in plugin_files().values():
+        with zipfile.ZipFile(path) as jar:
+            yield repr([(entry.filename, entry.CRC) for entry in jar.infolist()]).encode()
+    for path in WarmShell.files().values():
+        yield path.name.encode()
+    modules = (hadoop.__file__, hadoop_guests.__file__, java_disk.__file__, __file__)
+    for path in (*modules, config.__file__, LAB / "root" / "hdfs", LAB / "root" / "java"):
+        with open(path, "rb") as file:
+            yield file.read()
+
+
+STATE = State("hdfs", _prepare, _inputs)
