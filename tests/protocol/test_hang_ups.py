@@ -2,14 +2,17 @@
 """Clients that hang up while a worker of theirs waits for a process that hangs.
 
 vreadd sends such a worker signals until it ends.  It must end when what it waits for has had its
-time, as if nobody had hung up; everybody else is served again from then on at the latest.
+time, as if nobody had hung up; everybody else is served again from then on at the latest.  The time
+passes while the signals come: several times faster than that of the machine, not at once.
 """
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.support.daemon import STORAGE, Daemon, Image, open_block, open_status
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import OPEN, READ, open_data, open_part, read_part, request
@@ -17,12 +20,25 @@ from tests.support.sockets import has_unread
 from tests.support.waiting import eventually
 from tools.vreadd import stop_process
 
-PARSER_LIMIT, QEMU_LIMIT = 10, 5  # s
+STEP = 0.5  # s of vreadd's time, with each question; there are some between two signals
 
 
 @pytest.fixture
 def image(tmp_path):
     return Image(tmp_path)
+
+
+@pytest.fixture
+def clock(tmp_path):
+    return Clock(tmp_path / "clock")
+
+
+def connect_in_time(daemon):
+    """Another client; time passes until it is connected."""
+    with ThreadPoolExecutor(1) as executor:
+        other = executor.submit(daemon.front)
+        daemon.clock.until(other.done, step=STEP, what="another client")
+    return other.result()
 
 
 def parser_of(daemon):
@@ -41,8 +57,7 @@ def test_parser_hangs(tmp_path, image, clock):
             part = open_part(block.id, block.genstamp, len(data))
             front.queues[0].push(request(OPEN, pool_pages=1, part=part))
             eventually(lambda: has_unread(parser), what="the worker's question")
-        clock.advance(PARSER_LIMIT)
-        with daemon.front() as other:
+        with connect_in_time(daemon) as other:
             assert parser_of(daemon)["last-end"] == "it did not answer in time"
             assert open_status(other, block) == 0
         assert daemon.stop() == 0
@@ -72,8 +87,7 @@ def test_qemu_nbd_hangs(tmp_path, image, clock):
                 request(READ, pool_pages=1, handle=handle, part=read_part(0, 4096))
             )
             eventually(lambda: has_unread(server), what="the worker's read")
-        clock.advance(QEMU_LIMIT)
-        with daemon.front():
+        with connect_in_time(daemon):
             eventually(lambda: "qemu-nbd does not answer" in daemon.log())
         assert daemon.stop() == 0
     finally:
