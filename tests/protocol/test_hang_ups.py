@@ -58,7 +58,8 @@ def test_parser_hangs(tmp_path, image, clock):
             front.queues[0].push(request(OPEN, pool_pages=1, part=part))
             eventually(lambda: has_unread(parser), what="the worker's question")
         with connect_in_time(daemon) as other:
-            assert parser_of(daemon)["last-end"] == "it did not answer in time"
+            why = "it did not answer in time"
+            daemon.wait_until(lambda: parser_of(daemon).get("last-end") == why)
             assert open_status(other, block) == 0
         assert daemon.stop() == 0
     finally:

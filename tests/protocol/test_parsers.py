@@ -147,4 +147,4 @@ def test_one_that_hangs_is_seen_in_the_status(daemon, clock):
     (datanode,) = json.loads(out)["datanodes"]
     (filesystem,) = datanode["filesystems"]
     assert filesystem["state"].startswith("unreadable: ")
-    assert "did not answer in time" in daemon.log()
+    daemon.wait_until(lambda: "did not answer in time" in daemon.log())  # once it has ended
