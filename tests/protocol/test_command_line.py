@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """vreadd's options, exit statuses, and what it says of a bad configuration."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,8 +12,14 @@ from tests.support.daemon import binary
 EXAMPLE = Path(__file__).resolve().parents[2] / "xen-backend" / "control" / "vread.conf"
 
 
-def vreadd(*arguments):
-    return subprocess.run([binary(), *arguments], capture_output=True, text=True, timeout=60)
+def vreadd(*arguments, variant="asan", **environment):
+    return subprocess.run(
+        [binary(variant), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | environment,
+    )
 
 
 @pytest.fixture
@@ -46,6 +53,17 @@ def test_usage_errors(arguments, said):
     done = vreadd(*arguments)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("variant", ["asan", "release"])
+def test_a_clock_that_cannot_be_read(tmp_path, variant):
+    """Rather than by another time than the one that was asked for it does not run at all."""
+    short = tmp_path / "clock"
+    short.write_bytes(bytes(7))
+    for path, why in ((short, "No data available"), (tmp_path / "none", "No such file")):
+        done = vreadd("--check-config", "-c", EXAMPLE, variant=variant, VREAD_CLOCK=str(path))
+        assert done.returncode == 1
+        assert f"VREAD_CLOCK={path}: cannot take the time from that file: {why}" in done.stderr
 
 
 def test_the_example_is_right():
