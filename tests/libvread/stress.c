@@ -140,7 +140,7 @@ static void *asynchronous(void *argument)
 
 		if (!done && vread_submit(f, offset, PIECE, NULL) == 0)
 			in_flight++;
-		n = vread_reap(connection, completions, 4, 5);
+		n = vread_reap(connection, completions, 4, in_flight ? 5 : 0);
 		for (int i = 0; i < n; i++, in_flight--) {
 			expect("vread_reap", completions[i].result, completions[i].data,
 			       completions[i].offset, PIECE);

@@ -52,6 +52,7 @@ def example(tmp_path_factory):
 
 def test_example(example, vreadd, served):
     env = {"VREAD_ENDPOINT": vreadd.endpoint, "LD_LIBRARY_PATH": str(BUILD / "release")}
+    env |= vreadlib.clock.environment
     done = subprocess.run([example], env=env, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout == served[1]["large"].content()

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.libvread import vreadlib
 from tests.libvread.conftest import BUILD
 
 pytestmark = pytest.mark.spread
@@ -43,17 +44,18 @@ def valgrind(*command):
     options = ["--quiet", "--error-exitcode=99", "--leak-check=full"]
     options += ["--errors-for-leak-kinds=definite,indirect,possible"]
     return subprocess.run(
-        ["valgrind", *options, BUILD / "release/vread", *command], capture_output=True, timeout=900
+        ["valgrind", *options, BUILD / "release/vread", *command],
+        env=os.environ | vreadlib.clock.environment,
+        capture_output=True,
+        timeout=900,
     )
 
 
 def test_vread_under_valgrind(vreadd, served):
     blocks = [served[1][name] for name in ("large", "odd", "byte")]
     specs = [f"{block.pool}/blk_{block.id}_{block.genstamp}" for block in blocks]
-    done = valgrind("cat", "--endpoint", vreadd.endpoint, "--timeout", "60000", *specs)
+    done = valgrind("cat", "--endpoint", vreadd.endpoint, *specs)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == b"".join(block.content() for block in blocks)
-    done = valgrind(
-        "stat", "--endpoint", vreadd.endpoint, "--timeout", "60000", *specs, "p/blk_1_1"
-    )
+    done = valgrind("stat", "--endpoint", vreadd.endpoint, *specs, "p/blk_1_1")
     assert done.returncode == 1, done.stderr.decode()

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Many threads on one connection, under ThreadSanitizer."""
 
+import os
 import subprocess
 
 import pytest
 
+from tests.libvread import vreadlib
 from tests.libvread.conftest import BUILD
 
 ROOT = BUILD.parent
@@ -33,6 +35,7 @@ def test_no_data_race(stress, vreadd, served, tmp_path, extra):
         [stress, vreadd.endpoint, *name, reference, "6", "150", *extra],
         capture_output=True,
         text=True,
+        env=os.environ | vreadlib.clock.environment,
         timeout=900,
     )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr[:4000]
