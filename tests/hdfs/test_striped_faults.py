@@ -14,6 +14,7 @@ import subprocess
 
 import pytest
 
+from tests.support.clock import Clock
 from tools.hdfs import HdfsCluster, jvm
 from tools.hdfs.demo_data import REPOSITORY
 from tools.vreadd import Vreadd, VreaddError
@@ -25,8 +26,8 @@ PROGRAM = REPOSITORY / "tests/hdfs/programs/PausedRead.java"
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 POLICY = "XOR-2-1-1024k"
 SIZE = (22 << 20) + 4321  # half of it lies in the middle of a block group
-TIMEOUT_MS = 15_000  # longer than a busy machine may take
-NOT_HUNG_MS = 20_000
+TIMEOUT_MS = 60_000
+DATA_UNITS = 2
 
 
 @pytest.fixture(scope="module")
@@ -48,29 +49,37 @@ def cluster(tmp_path_factory):
         yield running
 
 
-def read(cluster, daemon, way, statistics, at_half):
-    """(digest, longest read in ms after the half, what the client logged)"""
+def read(cluster, daemon, way, folder, at_half):
+    """(digest, what the client logged)"""
+    clock = Clock(folder / "clock")
     conf = {
         "dfs.client.replica.accessor.builder.classes": BUILDER,
         "io.vread.endpoint": daemon.endpoint,
         "io.vread.timeout.ms": TIMEOUT_MS,
-        "io.vread.statistics.file": statistics,
+        "io.vread.statistics.file": folder / "statistics",
     }
     words = ["/file", way, *(f"{name}={value}" for name, value in conf.items())]
     command = jvm.java_command(cluster.class_path, str(PROGRAM), words)
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as program:
-        assert program.stdout.readline() == "half\n", program.stderr.read()
+    log = folder / "log"
+    with (
+        open(log, "w") as sink,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=sink,
+            text=True,
+            env=os.environ | clock.environment,
+        ) as program,
+    ):
+        assert program.stdout.readline() == "half\n", log.read_text()
         at_half()
-        out, said = program.communicate("\n", timeout=120)
-    assert program.returncode == 0, said
-    digest, longest = out.split()
-    return digest, int(longest), said
+        program.stdin.write("\n")
+        program.stdin.flush()
+        clock.until(lambda: program.poll() is not None, step=1, what=log.read_text)
+        out = program.stdout.read()
+    assert program.returncode == 0, log.read_text()
+    return out.strip(), log.read_text()
 
 
 @pytest.mark.parametrize("way", ["stream", "pread"])
@@ -80,17 +89,16 @@ def test_backend_goes_away_in_mid_stripe(cluster, tmp_path, way, fate):
     daemon.start()
     try:
         goes_away = {"killed": lambda: os.kill(daemon.pid, signal.SIGKILL), "hung": daemon.suspend}
-        digest, longest, said = read(cluster, daemon, way, tmp_path / "statistics", goes_away[fate])
+        digest, said = read(cluster, daemon, way, tmp_path, goes_away[fate])
     finally:
         os.kill(daemon.pid, signal.SIGCONT)
         with pytest.raises(VreaddError) if fate == "killed" else contextlib.nullcontext():
             daemon.stop()
     assert digest == cluster.digest
-    assert longest < (TIMEOUT_MS if fate == "hung" else 0) + NOT_HUNG_MS
     counts = json.loads((tmp_path / "statistics").read_text())
     assert counts["vread"]["bytes"] >= SIZE // 2 - (1 << 20)
     assert counts["fallback"]["blocks"] > 0
     for blame in ("missing blocks", "add to deadNodes", "Exception while reading"):
         assert blame not in said
-    # A stream is open on blocks when the backend goes: its readers fail, unseen.
-    assert counts["vread"]["failures"] > 0 or way == "pread"
+    # A stream is open on blocks when the backend goes: its readers fail, unseen, once each.
+    assert (1 if way == "stream" else 0) <= counts["vread"]["failures"] <= DATA_UNITS

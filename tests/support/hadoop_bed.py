@@ -10,25 +10,20 @@ import contextlib
 import functools
 import re
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
+from tests.support.hadoop_client import JAR, HadoopClient, compiled, vread_properties
 from tests.support.torture import CLIENT_PROPERTIES
+from tests.support.waiting import eventually
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, jvm
 from tools.hdfs.class_archive import archived_class_path
 from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
 BLOCK_SIZE = 1 << 20
-# What answers later, on however busy a machine, is taken for hung where a test makes it hang.
-TIMEOUT_MS = 15_000
-SERVED_TIMEOUT = 120
-TOKEN_SECONDS = 60  # the shortest there is
-HELD = "/held"  # nobody else opens its blocks, so that their tokens are looked at
 PATIENCE = {"timeout_ms": 60_000, "backoff_ms": 200}
 KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
 
@@ -74,9 +69,14 @@ class Mode:
             "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         }
         if self.tokens:
-            conf["dfs.block.access.token.lifetime"] = str(TOKEN_SECONDS // 60)
-            conf["dfs.block.access.key.update.interval"] = "1"
+            conf["dfs.namenode.plugins"] = "io.vread.check.NewKeys"
         return conf
+
+    @property
+    def class_path(self):
+        """What the daemons need over Hadoop's own."""
+        publisher = [JAR] if self.publisher else []
+        return [*publisher, compiled()] if self.tokens else publisher
 
 
 MODES = (
@@ -100,16 +100,6 @@ class Bed:
     hdfs: HdfsCluster
     vreadd: Vreadd
     client: HadoopClient
-    held_since: float = 0.0
-
-    def hold_streams(self):
-        """Opens one with each client, to be read when their tokens are long expired."""
-        for by in ("stock", "vread"):
-            self.client.do("hold", name=by, by=by, file=HELD)
-        self.held_since = time.monotonic()
-
-    def wait_until_tokens_expired(self):
-        time.sleep(max(0, self.held_since + TOKEN_SECONDS + 5 - time.monotonic()))
 
     def properties(self, endpoint=None, **more):
         return vread_properties(endpoint or self.vreadd.endpoint, **(PATIENCE | more))
@@ -132,12 +122,11 @@ class Bed:
 
     def wait_until_served(self, client=None):
         """vreadd looks again for what a datanode has formatted when it is asked for it."""
-        deadline = time.monotonic() + SERVED_TIMEOUT
         client = client or self.client
-        while "fallback.blocks" in (answer := client.do("read", way="1m"))["stats"]:
-            if time.monotonic() > deadline:
-                raise AssertionError(f"not served: {answer}; {self.vreadd.log()}")
-            time.sleep(0.2)
+        eventually(
+            lambda: "fallback.blocks" not in client.do("read", way="1m")["stats"],
+            what="everything served by vRead",
+        )
 
     def errors(self):
         """What vreadd answered its clients but bytes, by reason."""
@@ -179,13 +168,12 @@ def hadoop_bed(mode, folder, kind=HdfsCluster):
         live=True,
         disk_mib=512,
         heap_mib=128,
-        class_path=[JAR] if mode.publisher else [],
+        class_path=mode.class_path,
         java_options=["-XX:TieredStopAtLevel=1"],
     )
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.stop)
         bed = _start(stack, mode, cluster, folder, SERVED)
-        bed.hold_streams()
         yield bed
 
 

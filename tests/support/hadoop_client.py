@@ -10,6 +10,7 @@ with HadoopClient(cluster, vread_properties(daemon.endpoint), log=folder / "clie
 import fcntl
 import hashlib
 import json
+import os
 import select
 import shutil
 import subprocess
@@ -69,15 +70,26 @@ def compiled():
 class HadoopClient:
     """properties: of the client that reads through vRead, over the cluster's.  prefix: words
     before the command, to run it as another user, say.  jar: the plug-in's, or another.
-    conf_dir: before the cluster's."""
+    conf_dir: before the cluster's.  clock: of libvread's limits (tests/support/clock.py)."""
 
-    def __init__(self, cluster, properties, log, prefix=(), jar=JAR, publishers=(), conf_dir=None):
+    def __init__(
+        self,
+        cluster,
+        properties,
+        log,
+        prefix=(),
+        jar=JAR,
+        publishers=(),
+        conf_dir=None,
+        clock=None,
+    ):
         self._cluster = cluster
         self._properties = dict(properties)
         self._prefix = list(prefix)
         self._options = ["-XX:TieredStopAtLevel=1"]
         self._first = [str(entry) for entry in (conf_dir, jar) if entry]
         self._publishers = publishers
+        self._clock = clock
         self.log = Path(log)
         self._process = None
 
@@ -103,10 +115,11 @@ class HadoopClient:
             heap_mib=HEAP_MIB,
             options=self._options,
         )
+        environment = os.environ | (self._clock.environment if self._clock else {})
         with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *self._prefix, *command],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment,
             )  # fmt: skip
 
     def _own(self):
@@ -147,9 +160,18 @@ class HadoopClient:
         self._process.stdin.write(line.encode())
         self._process.stdin.flush()
 
-    def receive(self, name, timeout=TIMEOUT):
+    def answered(self, timeout=0):
         ready, _, _ = select.select([self._process.stdout], [], [], timeout)
-        if not ready:
+        return bool(ready)
+
+    def do_as_time_passes(self, name, /, **arguments):
+        """As do(), for what ends because limits of libvread are over."""
+        self.send(name, **arguments)
+        self._clock.until(self.answered, step=1, seconds=TIMEOUT, what=f"an answer to {name}")
+        return self.receive(name)
+
+    def receive(self, name, timeout=TIMEOUT):
+        if not self.answered(timeout):
             raise ClientError(f"{name}: no answer within {timeout} s; {self.log_tail()}")
         line = self._process.stdout.readline()
         if not line:

@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.Path;
 
 /**
  * Reads half a file, says so, waits for a line on standard input, and reads the rest from the same
- * open stream; then prints the whole's SHA-256 and how long the longest read took, in ms.
+ * open stream; then prints the whole's SHA-256.
  *
  * <p>Usage: FILE stream|pread NAME=VALUE...
  */
@@ -24,15 +24,12 @@ public final class PausedRead {
     PrintStream out = System.out;
     MessageDigest digest = MessageDigest.getInstance("SHA-256");
     byte[] buffer = new byte[100_000];
-    long longest = 0;
     boolean paused = false;
     FileSystem fs = path.getFileSystem(conf);
     long length = fs.getFileStatus(path).getLen();
     try (FSDataInputStream in = fs.open(path)) {
       for (long at = 0; at < length; ) {
-        long start = System.nanoTime();
         int n = args[1].equals("pread") ? in.read(at, buffer, 0, buffer.length) : in.read(buffer);
-        longest = Math.max(longest, System.nanoTime() - start);
         if (n <= 0) {
           throw new IllegalStateException("read returned " + n + " at " + at + " of " + length);
         }
@@ -40,7 +37,6 @@ public final class PausedRead {
         at += n;
         if (!paused && at >= length / 2) {
           paused = true;
-          longest = 0;
           out.println("half");
           out.flush();
           System.in.read();
@@ -51,6 +47,6 @@ public final class PausedRead {
     for (byte b : digest.digest()) {
       hex.append(String.format("%02x", b));
     }
-    out.println(hex + " " + longest / 1_000_000);
+    out.println(hex);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package io.vread.check;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -9,6 +10,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 
 /** Readers that go on while the tests break things, and streams that are held open meanwhile. */
 final class Background {
@@ -17,27 +20,24 @@ final class Background {
   private final List<Thread> threads = new ArrayList<>();
   private final List<String> errors = Collections.synchronizedList(new ArrayList<>());
   private final Map<String, FSDataInputStream> held = new LinkedHashMap<>();
-  private long started;
   private final AtomicBoolean ending = new AtomicBoolean();
   private final AtomicLong bytes = new AtomicLong();
   private final AtomicLong rounds = new AtomicLong();
-  private final List<Map<String, Object>> slow = Collections.synchronizedList(new ArrayList<>());
 
   static void register(Map<String, Scenario> scenarios) {
     scenarios.put("readers-start", (context, args) -> context.background.start(context, args));
     scenarios.put("readers-progress", (context, args) -> context.background.progress(args));
     scenarios.put("readers-stop", (context, args) -> context.background.stop());
     scenarios.put("hold", (context, args) -> context.background.hold(context, args));
+    scenarios.put("expire-held", (context, args) -> context.background.expireHeld(context, args));
     scenarios.put("use-held", (context, args) -> context.background.useHeld(context, args));
   }
 
   /** Half of them read sequentially, half by positioned reads, over and over. */
   private Map<String, Object> start(Context context, Args args) throws Exception {
     Content file = context.file(args);
-    long slowMs = args.number("slow_ms", 1000);
-    started = System.nanoTime();
     for (int number = 0; number < args.number("readers", 8); number++) {
-      Ways.Way way = number % 2 == 0 ? sequential(slowMs) : positioned(slowMs);
+      Ways.Way way = number % 2 == 0 ? sequential() : positioned();
       Thread thread = new Thread(() -> read(context, file, way), "reader-" + number);
       thread.start();
       threads.add(thread);
@@ -56,14 +56,12 @@ final class Background {
     }
   }
 
-  private Ways.Way sequential(long slowMs) {
+  private Ways.Way sequential() {
     return (in, file, random) -> {
       byte[] buffer = new byte[16 << 10];
       long position = 0;
       while (position < file.bytes.length) {
-        long begun = System.nanoTime();
         int got = in.read(buffer);
-        took(begun, slowMs);
         file.check(position, buffer, 0, got);
         position += got;
       }
@@ -71,39 +69,22 @@ final class Background {
     };
   }
 
-  private Ways.Way positioned(long slowMs) {
+  private Ways.Way positioned() {
     return (in, file, random) -> {
       byte[] buffer = new byte[16 << 10];
       for (int i = 0; i < PREADS; i++) {
         int at = random.nextInt(file.bytes.length - buffer.length);
-        long begun = System.nanoTime();
         in.readFully(at, buffer);
-        took(begun, slowMs);
         file.check(at, buffer, 0, buffer.length);
       }
       return PREADS * buffer.length;
     };
   }
 
-  /** Single reads that took long are told, in milliseconds since the start. */
-  private void took(long begun, long slowMs) {
-    long took = (System.nanoTime() - begun) / 1_000_000;
-    if (took >= slowMs) {
-      long at = (begun - started) / 1_000_000;
-      slow.add(Map.of("reader", Thread.currentThread().getName(), "at", at, "took", took));
-    }
-  }
-
   /** Returns when the readers have read the whole file that many times more. */
   private Map<String, Object> progress(Args args) throws Exception {
     long wanted = rounds.get() + args.number("rounds", threads.size());
-    long end = System.currentTimeMillis() + 120_000;
-    while (rounds.get() < wanted && errors.isEmpty()) {
-      if (System.currentTimeMillis() > end) {
-        throw new IllegalStateException("the readers do not get on: " + rounds.get() + " rounds");
-      }
-      Thread.sleep(5);
-    }
+    Awaiting.until(wanted + " rounds", () -> rounds.get() >= wanted || !errors.isEmpty());
     return Map.of("rounds", rounds.get(), "errors", new ArrayList<>(errors));
   }
 
@@ -121,10 +102,8 @@ final class Background {
     result.put("bytes", bytes.getAndSet(0));
     result.put("rounds", rounds.getAndSet(0));
     result.put("errors", new ArrayList<>(errors));
-    result.put("slow", new ArrayList<>(slow));
     threads.clear();
     errors.clear();
-    slow.clear();
     ending.set(false);
     return result;
   }
@@ -140,7 +119,18 @@ final class Background {
     return Map.of("bytes", some.length);
   }
 
-  /** Reads on in a stream that hold() opened, and closes it. */
+  /** From now on that stream has expired tokens for all blocks it has not met yet, or meets again. */
+  private Map<String, Object> expireHeld(Context context, Args args) throws Exception {
+    List<LocatedBlock> blocks = blocks(held.get(args.text("name")));
+    Expired.put(context.stockConf, blocks);
+    return Map.of("valid", Expired.valid(blocks));
+  }
+
+  private static List<LocatedBlock> blocks(FSDataInputStream in) throws IOException {
+    return ((HdfsDataInputStream) in).getAllBlocks();
+  }
+
+  /** Reads on in a stream that hold() opened, and closes it. "valid": tokens it has then. */
   private Map<String, Object> useHeld(Context context, Args args) throws Exception {
     Content file = context.file(args);
     try (FSDataInputStream in = held.remove(args.text("name"))) {
@@ -151,7 +141,7 @@ final class Background {
       byte[] again = new byte[Math.min(5000, file.bytes.length)];
       in.readFully(0, again);
       file.check(0, again, 0, again.length);
-      return Map.of("bytes", rest.length + again.length);
+      return Map.of("bytes", rest.length + again.length, "valid", Expired.valid(blocks(in)));
     }
   }
 }

@@ -36,6 +36,7 @@ public final class Client {
     Special.register(scenarios);
     Background.register(scenarios);
     Programs.register(scenarios);
+    NewKeys.register(scenarios);
     scenarios.put("torture", (context, args) -> Torture.run(context.stock, context.vread, args));
     try (Context context = new Context(arguments)) {
       BufferedReader requests =
