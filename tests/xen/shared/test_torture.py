@@ -64,9 +64,17 @@ def owner(backend, owned_images, built_program, until_module_ends, tmp_path_fact
         at = d.mount_point
         guest.run(f"mkdir -p {at} && mount -t {d.kind} /dev/{d.device} {at}").check()
     DataDisk(guest, XFS.mount_point, tmp_path_factory.mktemp("torture"), "DS-xfs").format()
+    # vreadd finds the new directory when it looks again; until then it refuses to read there.
+    eventually(lambda: served(backend, XFS.datanode), PATIENCE, "the XFS served")
     yield guest
     for d in (EXT4, XFS):
         guest.run(f"umount {d.mount_point}").check()
+
+
+def served(backend, datanode):
+    """Whether vreadd has found a data directory there."""
+    (found,) = (d for d in backend.status()["datanodes"] if d["datanode"] == datanode)
+    return any(filesystem["data-dirs"] for filesystem in found["filesystems"])
 
 
 @pytest.fixture(scope="module")
@@ -118,16 +126,18 @@ def torture(backend, owner, client, mount_point, seconds):
     start = looked = time.monotonic()
 
     def over():
-        """Once it has done what it is for; vreadd is not asked often."""
+        """Once it has done what it is for, or is not going to: what was counted tells.  vreadd is
+        not asked often."""
         nonlocal looked
         now = time.monotonic()
         if now < start + seconds or now < looked + 1:
             return False
         looked = now
-        return writing.stdout.count(b"\n") >= CHANGES and reads(backend, client) >= before + READS
+        enough = writing.stdout.count(b"\n") >= CHANGES and reads(backend, client) >= before + READS
+        return enough or now > start + seconds + PATIENCE
 
     try:
-        relay(writing, reading, over, seconds + PATIENCE)
+        relay(writing, reading, over, seconds + 2 * PATIENCE)
         reading.close_stdin()
         found = reading.wait(PATIENCE)
         writing.close_stdin()
