@@ -44,7 +44,7 @@ test: builds ## What CI runs: natively all, on emulated Xen each kind of thing o
 
 .PHONY: test-all
 test-all: builds ## All tests, also those of minutes to a quarter of an hour; about two hours
-	@$(RUN_TESTS) -n $(TEST_PROCESSES) --times 30 tests
+	@VREAD_XEN_VARIANT=asan $(RUN_TESTS) -n $(TEST_PROCESSES) --times 30 tests
 
 # Two processes emulate a host each; the others run what is native, and wait for much of the time.
 TEST_PROCESSES ?= 4
