@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/timer.h"
+#include "eventually.h"
 #include "own_clock.h"
 
 #define LIMIT 10000U /* ms */
@@ -204,6 +207,47 @@ static void test_what_happens_ends_a_wait_while_time_stands_still(void **state)
 	close(fd);
 }
 
+struct late {
+	bool waits, happened;
+	atomic_bool over;
+};
+
+static void *wait_until_happened(void *arg)
+{
+	struct late *l = arg;
+
+	pthread_mutex_lock(&lock);
+	l->waits = true;
+	while (!l->happened)
+		clock_wait(&cond, &lock, clock_ms() + LIMIT);
+	pthread_mutex_unlock(&lock);
+	l->over = true;
+	return NULL;
+}
+
+/* The waiter's slice of real time ends while the mutex is held, and then comes the signal. */
+static void test_a_signal_between_two_slices_is_not_lost(void **state)
+{
+	struct late l = {0};
+	pthread_t thread;
+	bool waits = false;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, wait_until_happened, &l), 0);
+	while (!waits) {
+		pthread_mutex_lock(&lock);
+		waits = l.waits;
+		if (waits) {
+			clock_rest_us(50000);
+			l.happened = true;
+			pthread_cond_broadcast(&cond);
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	eventually(l.over);
+	pthread_join(thread, NULL);
+}
+
 /* ---- timers ---------------------------------------------------------------------------- */
 
 static unsigned called;
@@ -317,6 +361,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_what_happens_ends_a_wait_while_time_stands_still, setup_own,
 			teardown_own),
+		cmocka_unit_test_setup_teardown(test_a_signal_between_two_slices_is_not_lost,
+						setup_own, teardown_own),
 		cmocka_unit_test_setup_teardown(test_a_timer_goes_by_the_tests_time, setup_own,
 						teardown_own),
 		cmocka_unit_test(test_the_time_is_what_the_file_says),

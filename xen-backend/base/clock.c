@@ -126,18 +126,16 @@ int clock_epoll(int epoll, struct epoll_event *ret, uint64_t until)
 
 bool clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until)
 {
-	int slice;
+	int slice = clock_slice(until);
+	struct timespec end;
 
-	while ((slice = clock_slice(until)) != 0) {
-		struct timespec end =
-			timespec_of(kernel_ns(CLOCK_MONOTONIC) + (uint64_t)slice * 1000000);
-
-		if (slice < 0)
-			return pthread_cond_wait(cond, mutex) == 0;
-		if (pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &end) != ETIMEDOUT)
-			return true;
-	}
-	return false;
+	if (slice < 0)
+		return pthread_cond_wait(cond, mutex) == 0;
+	end = timespec_of(kernel_ns(CLOCK_MONOTONIC) + (uint64_t)slice * 1000000);
+	/* At the end of a slice the mutex was free: what is waited for may have come about, and its
+	 * signal found nobody. */
+	return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &end) != ETIMEDOUT ||
+	       clock_ms() < until;
 }
 
 int clock_set_timerfd(int timerfd, uint64_t until)

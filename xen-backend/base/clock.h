@@ -47,7 +47,8 @@ uint64_t clock_wall_ms(void);
 int clock_poll(struct pollfd *fds, nfds_t count, uint64_t until);
 /* As epoll_wait(2) for one event, likewise. */
 int clock_epoll(int epoll, struct epoll_event *ret, uint64_t until);
-/* Waits for cond; false: the moment has come. */
+/* Waits for cond; false: the moment has come.  As with pthread_cond_wait(3) true does not mean that
+ * cond was signalled: look at what is waited for again. */
 bool clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until);
 /* How many ms of real time a wait for that moment may take before it asks clock_ms() again; -1: any.
  * For waits that are made by others. */
