@@ -23,6 +23,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.patience import Patience
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 # Others use this machine, and a sanitizer has its work to do in the end.
 START_TIMEOUT = 120
@@ -43,9 +45,9 @@ def stop_process(pid):
     """SIGSTOP; returns when every thread has stopped: with each it takes its own time."""
     os.kill(pid, signal.SIGSTOP)
     tasks = Path(f"/proc/{pid}/task")
-    deadline = time.monotonic() + STOP_TIMEOUT
+    patience = Patience(STOP_TIMEOUT)
     while not all(_stopped(task) for task in tasks.iterdir()):
-        if time.monotonic() > deadline:
+        if patience.is_over():
             raise VreaddError(f"process {pid}: runs on {STOP_TIMEOUT} s after SIGSTOP")
         time.sleep(0.002)
 
@@ -203,12 +205,12 @@ class Vreadd:
         return text + self.sections
 
     def _wait_for_socket(self):
-        deadline = time.monotonic() + START_TIMEOUT
+        patience = Patience(START_TIMEOUT)
         while not self._listens():
             if self._process.poll() is not None:
                 code = self._process.returncode
                 raise VreaddError(f"vreadd ended with {code} at its start:\n{self.log()}")
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise VreaddError(f"vreadd: no socket within {START_TIMEOUT} s:\n{self.log()}")
             time.sleep(0.02)
 

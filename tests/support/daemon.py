@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import LocalFront
+from tests.support.waiting import eventually
 from tools.images import make_datanode_image
 from tools.images.layout import write_layout
 
@@ -99,11 +100,11 @@ class Daemon:
         return f"layout = {image.layout}"
 
     def wait_until(self, condition, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not condition():
+        def come():
             assert self.process.poll() is None, f"vreadd ended:\n{self.log()}"
-            assert time.monotonic() < deadline, f"not within {seconds} s:\n{self.log()}"
-            time.sleep(0.01)
+            return condition()
+
+        eventually(come, seconds, self.log)
 
     def log(self):
         return self.log_path.read_text(errors="replace")

@@ -10,9 +10,10 @@ from any thread; feed() must come from one that never waits for a Command.
 import re
 import struct
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from tools.patience import Patience
 
 from .paths import LabError
 
@@ -74,7 +75,7 @@ class Command:
 
     def __init__(self, channel: "Channel", number: int, text: str, timeout: float | None) -> None:
         self._channel, self.number, self._text = channel, number, text
-        self._deadline = None if timeout is None else time.monotonic() + timeout + AGENT_GRACE
+        self._patience = None if timeout is None else Patience(timeout + AGENT_GRACE)
         self._timeout = timeout
         self._changed = threading.Condition()
         self._output = {"O": bytearray(), "E": bytearray()}
@@ -157,15 +158,14 @@ class Command:
         return self._exit is not None or self._lost is not None
 
     def _wait_for(self, ready: Callable[[], bool], timeout: float | None = None) -> None:
-        limit = None if timeout is None else time.monotonic() + timeout
+        patience = None if timeout is None else Patience(timeout)
         with self._changed:
             while not ready():
                 if self._lost:
                     raise self._lost
-                now = time.monotonic()
-                if self._deadline is not None and now > self._deadline:
+                if self._patience is not None and self._patience.is_over():
                     self._channel.stuck(f"no answer to {self._text!r}")
-                if limit is not None and now > limit:
+                if patience is not None and patience.is_over():
                     raise TimeoutError(f"{self._text}: not within {timeout} s")
                 self._changed.wait(0.5)
 

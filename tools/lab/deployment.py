@@ -14,6 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.patience import Patience
+
 from .guest import Guest
 from .host import XenHost
 from .paths import LabError
@@ -70,9 +72,9 @@ class Backend:
         """Configures and starts it; returns when it answers on its control socket."""
         self._configure()
         self._process = self.host.popen(f"{self._command()} >>{self._log} 2>&1")
-        deadline = time.monotonic() + READY_TIMEOUT
+        patience = Patience(READY_TIMEOUT)
         while self.host.run(self._ask("--json")).rc != 0:
-            if not self._process.running or time.monotonic() > deadline:
+            if not self._process.running or patience.is_over():
                 raise LabError(f"vreadd did not come up:\n{self.log()}")
             time.sleep(0.3)
         self.pid = self.status()["pid"]
@@ -133,9 +135,9 @@ class Backend:
 
     def _answer(self, *options: str) -> str:
         """vread gives vreadd five seconds to answer, of which a busy host needs more."""
-        deadline = time.monotonic() + READY_TIMEOUT
+        patience = Patience(READY_TIMEOUT)
         while (answer := self.host.run(self._ask(*options))).rc and self.running():
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 break
             time.sleep(0.3)
         return answer.check().stdout.decode()
@@ -178,9 +180,9 @@ class Backend:
 
     def wait_states(self, guest: Guest, backend: str, frontend: str) -> None:
         """Waits until the two ends are in these states; "" stands for a removed directory."""
-        deadline = time.monotonic() + CONNECT_TIMEOUT
+        patience = Patience(CONNECT_TIMEOUT)
         while (now := self.states(guest)) != (backend, frontend):
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise LabError(
                     f"{guest.name}: states are {now}, wanted {(backend, frontend)}\n{self.log()}"
                 )
@@ -188,9 +190,9 @@ class Backend:
 
     def wait_connected(self, guest: Guest) -> None:
         """With this vreadd: one that died has left the states of its own connection."""
-        deadline = time.monotonic() + CONNECT_TIMEOUT
+        patience = Patience(CONNECT_TIMEOUT)
         while (found := self.device(guest) or {}).get("state") != "Connected":
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise LabError(f"{guest.name}: not connected: {found}\n{self.log()}")
             time.sleep(0.2)
         self.wait_states(guest, CONNECTED, CONNECTED)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.patience import Patience
+
 from .channel import Channel, ChannelClosed, Command, Result
 from .images import kernel_image
 from .kernels import Kernel
@@ -137,15 +139,15 @@ class Guest:
         before = self.domid
         self.popen("exec reboot -f")
         self.wait_gone()
-        deadline = time.monotonic() + CREATE_TIMEOUT
+        patience = Patience(CREATE_TIMEOUT)
         while (found := self.host.run(["xl", "domid", self.name])).rc or int(
             found.stdout
         ) == before:
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise GuestStuck(f"{self.name}: did not come back")
             time.sleep(0.2)
         self.domid = int(found.stdout)
-        self._connect_to_new(deadline)
+        self._connect_to_new(patience)
 
     def save(self, path: str) -> None:
         """`xl save` to a file in dom0; its domain is gone then.  What runs in it goes on after
@@ -160,7 +162,7 @@ class Guest:
         self.host = host or self.host
         self.host.guests[self.name] = self
         self.domid = int(self.host.text(["xl", "domid", self.name]))
-        self._connect_to_new(time.monotonic() + CREATE_TIMEOUT)
+        self._connect_to_new(Patience(CREATE_TIMEOUT))
 
     def where(self) -> dict:
         """For adopted(): by what it is reached."""
@@ -178,13 +180,13 @@ class Guest:
         """A command that ran in it when the image of its host was made."""
         return self._channel.adopt(number, text, sink)
 
-    def _connect_to_new(self, deadline: float) -> None:
+    def _connect_to_new(self, patience: Patience) -> None:
         """While xl is still making the domain the bridge finds none to wait for, and ends."""
         while True:
             try:
                 return self._connect()
             except GuestStuck:
-                if time.monotonic() > deadline:
+                if patience.is_over():
                     raise
                 time.sleep(0.5)
 
@@ -253,9 +255,9 @@ class Guest:
 
     def wait_gone(self, timeout: float = DESTROY_TIMEOUT) -> None:
         """Waits until the hypervisor does not know the domain any more."""
-        limit = time.monotonic() + timeout
+        patience = Patience(timeout)
         while self.host.run(["xl", "domname", str(self.domid)]).rc == 0:
-            if time.monotonic() > limit:
+            if patience.is_over():
                 raise GuestStuck(f"{self.name}: domain {self.domid} is still there")
             time.sleep(0.2)
         if self._channel:

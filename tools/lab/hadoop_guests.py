@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 from tools.hdfs.block import Block, blocks_in_report, fsck_query
 from tools.hdfs.config import write_conf_dir
+from tools.patience import Patience
 
 from .deployment import Backend, load_frontend
 from .guest import Guest
@@ -198,9 +199,9 @@ class HadoopGuests:
         return member.place.backend.published(member.served)["finalized"]
 
     def _wait(self, condition, what: str, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
+        patience = Patience(timeout)
         while not condition():
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise LabError(f"waited {timeout:.0f} s for {what}\n{self.logs()}")
             time.sleep(POLL)
 

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.patience import Patience
 from tools.peers import Authority, installed_host, peer
 
 from . import hadoop, product
@@ -166,10 +167,10 @@ class HdfsPair(HadoopGuests):
         """Starts the near vreadd anew, with "tcp" or "rdma" for what it asks the far one; returns
         when it knows what the far one has."""
         self.near.extra = _near_configuration(transports)
-        deadline = time.monotonic() + START_TIMEOUT
+        patience = Patience(START_TIMEOUT)
         self._restart_near()
         while not self._known():
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise LabError(f"nothing is known of the far host: {self.link()}")
             self._restart_near()
 
@@ -185,9 +186,9 @@ class HdfsPair(HadoopGuests):
     def _known(self) -> bool:
         """Whether the far vreadd tells the near one what its datanode has, now that it started.
         On a busy machine it may be too late, and would be asked again when a read wants it."""
-        deadline = time.monotonic() + 3 * ANSWER_TIMEOUT_MS / 1000
+        patience = Patience(3 * ANSWER_TIMEOUT_MS / 1000)
         while self.link()["storages"] == 0:
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 return False
             time.sleep(POLL)
         return True

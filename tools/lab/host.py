@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tools.patience import Patience
+
 from . import qemu, states
 from .channel import Channel, ChannelClosed, Command, Result
 from .claim import Claim
@@ -66,13 +68,14 @@ class XenHost:
     ) -> None:
         """`files` ({path in dom0: source}) and `guest_files` (for all guests)
         bring the libraries they need; a Tree has what it has.  Disks appear in dom0 as /dev/vda,
-        /dev/vdb ...; plain paths become snapshots.  More than one of `cpus` is for what is about
-        them: each is a thread that emulates.  xen_options: more of Xen's command line, as in
-        "sched=credit".  state: it is restored in that one, not booted."""
+        /dev/vdb ...; plain paths become snapshots.  Each of `cpus` is a thread that emulates: more
+        than one is for what is about them, and for what has the machine to itself.  xen_options:
+        more of Xen's command line, as in "sched=credit".  state: it is restored in that one, not
+        booted."""
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
-        self._wire, self._cpus, self._progress = wire, cpus, progress
+        self._wire, self._cpus, self.progress = wire, cpus, progress
         self._xen_options = tuple(xen_options)
         self._state, self._image = state, None
         self._monitor: Monitor | None = None
@@ -97,7 +100,7 @@ class XenHost:
     def start(self) -> "XenHost":
         """Boots, or restores; returns when dom0 takes commands."""
         try:
-            self._progress("making root file systems")
+            self.progress("making root file systems")
             machine = self._prepare()
             if self._state:
                 self._restore(machine, self._state)
@@ -107,7 +110,7 @@ class XenHost:
         except BaseException:
             self._end()
             raise
-        self._progress(f"dom0 is up after {self.uptime:.1f} s")
+        self.progress(f"dom0 is up after {self.uptime:.1f} s")
         return self
 
     def stop(self) -> None:
@@ -265,7 +268,7 @@ class XenHost:
     # ---- inside ----------------------------------------------------------
 
     def _boot(self, machine: qemu.Machine) -> None:
-        self._progress("booting Xen")
+        self.progress("booting Xen")
         self._launch(machine)
         self._wait_up(lambda: self._channel.wait_ready(WAIT_STEP))
         self._drop_root()
@@ -289,7 +292,7 @@ class XenHost:
         with state.locked():
             folder = state.folder(machine)
             if not self._went_on(machine, folder):
-                self._progress(f"making the state {state.stem}, for this run and later ones")
+                self.progress(f"making the state {state.stem}, for this run and later ones")
                 state.make(folder, lambda making: _Original(self, making).keep(state))
                 self._go_on(machine, folder)
         self._bring_files()
@@ -303,13 +306,13 @@ class XenHost:
         except (LabError, OSError, ValueError) as error:
             self._kill()
             self.guests.clear()
-            self._progress(f"{folder.name} is damaged: {error}")
+            self.progress(f"{folder.name} is damaged: {error}")
             return False
         return True
 
     def _go_on(self, machine: qemu.Machine, folder: Path) -> None:
         kept = states.read_kept(folder)
-        self._progress(f"restoring Xen from {folder.name}")
+        self.progress(f"restoring Xen from {folder.name}")
         self._launch(states.restored_machine(machine, folder), kept)
         self._monitor.restore(folder / states.DEVICES)
         share = self.popen(f"hostname {self.name} && {_set_clock()} && exec lab-share")
@@ -382,7 +385,7 @@ class XenHost:
         return self.share / f"copy-{time.monotonic_ns()}"
 
     def _wait_up(self, up: Callable[[], bool]) -> None:
-        limit = time.monotonic() + BOOT_TIMEOUT
+        patience = Patience(BOOT_TIMEOUT)
         while True:
             with contextlib.suppress(ChannelClosed):
                 if up():
@@ -392,7 +395,7 @@ class XenHost:
             if any(word in self.console() for word in FATAL):
                 time.sleep(1)  # let it finish its last words
                 self._fail("host failed to boot")
-            if time.monotonic() > limit:
+            if patience.is_over():
                 self._fail(f"dom0 is not up after {BOOT_TIMEOUT:.0f} s")
 
     def _plug_wire(self) -> None:
@@ -466,7 +469,7 @@ class _Original(XenHost):
             disks=states.original_disks(of._disks, folder),
             cpus=of._cpus,
             xen_options=of._xen_options,
-            progress=of._progress,
+            progress=of.progress,
         )
         self._folder = folder
 
@@ -495,9 +498,9 @@ def _is_over(command: Command) -> bool:
 
 
 def _wait_socket(path: Path) -> None:
-    limit = time.monotonic() + WIRE_TIMEOUT
+    patience = Patience(WIRE_TIMEOUT)
     while not path.is_socket():
-        if time.monotonic() > limit:
+        if patience.is_over():
             raise LabError(f"{path}: no host listens there; start that one first")
         time.sleep(0.1)
 

@@ -8,11 +8,11 @@ import json
 import queue
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from tools.hdfs import hadoop_class_path
+from tools.patience import Patience
 
 from .cache import cached, key_of
 from .guest import Guest
@@ -72,7 +72,7 @@ class JavaProgram:
         return not self._lines.empty() or not running
 
     def hear(self, timeout: float = TIMEOUT) -> dict:
-        deadline = time.monotonic() + timeout
+        patience = Patience(timeout)
         while True:
             running = self._process.running
             try:
@@ -80,7 +80,7 @@ class JavaProgram:
             except queue.Empty:
                 if not running:
                     raise LabError(f"{self._main} ended:\n{self.complaints}") from None
-                if time.monotonic() > deadline:
+                if patience.is_over():
                     what = f"{self._main}: no answer within {timeout:.0f} s"
                     raise LabError(f"{what}:\n{self.complaints}") from None
 
@@ -109,7 +109,7 @@ class WarmShell(JavaProgram):
         return {WarmShell.JAR: compiled("warm-shell", [LAB / "java" / "WarmShell.java"])}
 
     def run(self, arguments: str, properties: dict[str, str] | None = None) -> dict:
-        """status, and bytes and sha256 of its standard output."""
+        """status, bytes and sha256 of its standard output, and what was read of HDFS until now."""
         self.start(arguments, properties)
         return self.hear()
 
