@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.hdfs import Block, HdfsCluster, HdfsError, hadoop_class_path
+from tools.hdfs import Block, HdfsCluster, HdfsError, hadoop_class_path, jvm
 
 pytestmark = pytest.mark.hadoop
 
@@ -97,3 +97,10 @@ def test_the_same_folder_has_the_old_files(tmp_path):
 def test_version_is_a_version(version):
     with pytest.raises(HdfsError, match="Hadoop version"):
         hadoop_class_path(version)
+
+
+def test_what_has_ended_is_not_ready(tmp_path):
+    """A NameNode takes writes before it has a DataNode: one that cannot start is an error."""
+    daemon = jvm.Daemon("dn1", ["false"], tmp_path / "log")
+    with pytest.raises(HdfsError, match="dn1: ended while waiting for a start; .* exit 1"):
+        jvm.wait_until(lambda: not daemon.alive(), [daemon], "a start", 60)

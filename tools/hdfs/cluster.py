@@ -13,9 +13,10 @@ is mounted for its datanode, and for nobody else, while the cluster runs:
         ...
 """
 
-import contextlib
 import hashlib
+import itertools
 import json
+import random
 import socket
 import subprocess
 import tempfile
@@ -37,6 +38,8 @@ from tools.vreadd import DataDirs
 
 START_TIMEOUT = 300  # of several JVMs, on a busy machine
 BIND_ATTEMPTS = 3
+FIRST_PORT = 10000
+LOCAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
 
@@ -382,8 +385,18 @@ def _http(port, path, query):
 
 
 def _free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    """None of those that the kernel gives to sockets which do not care: any connection of another
+    process may take one of these at any time."""
+    first_of_kernel = int(LOCAL_PORTS.read_text().split()[0])
+    candidates = random.sample(range(FIRST_PORT, first_of_kernel), first_of_kernel - FIRST_PORT)
+    return list(itertools.islice(filter(_is_free, candidates), count))
+
+
+def _is_free(port):
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as daemons do
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

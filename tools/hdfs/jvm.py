@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from tools.hdfs.errors import HdfsError
+from tools.patience import Patience
 
 # Hadoop 3.4 reflects into these packages; without the flags JDK 17 refuses.
 OPENED = ("lang", "nio", "util", "net", "io", "util.concurrent")
@@ -116,11 +117,14 @@ class Daemon:
 
 def wait_until(ready, daemons, what, timeout):
     """Polls ready() until it is true; a daemon that ends meanwhile, or no answer, is an error."""
-    deadline = time.monotonic() + timeout
-    while not ready():
+    patience = Patience(timeout)
+    while True:
+        found = ready()
         for daemon in daemons:
             if not daemon.alive():
                 raise daemon.failure(f"ended while waiting for {what}")
-        if time.monotonic() > deadline:
+        if found:
+            return
+        if patience.is_over():
             raise daemons[-1].failure(f"no {what} within {timeout} s")
         time.sleep(0.2)
