@@ -21,8 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define HANDSHAKE_MS 60000 /* an emulated host is slow, and a busy one slower */
 #define TIMEOUT_MS 150000U
+/* A host may stand still for so long, and no queue pair ends: these tests ask for that. */
+#define GIVE_UP_MS 60000U
+
+/* The transport's own time stands still: when it calls again is tests/unit/test_peer_rdma_dial.c's.
+ * Certificates are judged by it, too. */
+static _Atomic uint64_t standing;
 
 _Noreturn void pair_die(const char *format, ...)
 {
@@ -159,7 +167,7 @@ static void parse_option(struct pair_options *o, const char *option)
 		{"abandon", &o->abandon, NULL},       {"withdraw", &o->withdraw, NULL},
 		{"timeout_ms", &o->timeout_ms, NULL}, {"bounce", NULL, &o->bounce},
 		{"spoil_key", NULL, &o->spoil_key},   {"spoil_name", NULL, &o->spoil_name},
-		{"credits", &o->credits, NULL},
+		{"credits", &o->credits, NULL},       {"give_up", &o->give_up, NULL},
 	};
 	const char *equals = strchr(option, '=');
 	size_t length = equals ? (size_t)(equals - option) : 0;
@@ -187,8 +195,11 @@ int main(int argc, char **argv)
 				 .length = 1 << 20,
 				 .domid = -1,
 				 .credits = PAIR_CREDITS,
-				 .timeout_ms = TIMEOUT_MS};
+				 .timeout_ms = TIMEOUT_MS,
+				 .give_up = GIVE_UP_MS};
 
+	standing = (uint64_t)time(NULL) * 1000;
+	clock_follow(&standing);
 	if (argc < 4 || !address_parse(argv[1], &o.address))
 		pair_die("usage: rdma-pair ADDRESS:PORT FOLDER NAME [option=value ...]");
 	o.config.name = argv[3];

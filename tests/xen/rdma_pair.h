@@ -40,6 +40,7 @@ struct pair_options {
 		withdraw; /* after so many answers, at most PAIR_CREDITS, the memory is; 0: never */
 	unsigned credits; /* as the answerer counts them */
 	unsigned timeout_ms;
+	unsigned give_up; /* ms: rdma_choice's */
 	struct peers_config config;
 };
 

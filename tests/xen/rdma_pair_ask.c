@@ -152,7 +152,7 @@ static const struct transport_user user = {on_arrived, on_place};
 static void connect_rdma(struct asker *a, struct rdma *r, struct tls_context *context)
 {
 	struct tls *tls = pair_connect(a->o, context);
-	const struct rdma_choice choice = {.or_tls = false};
+	const struct rdma_choice choice = {.or_tls = false, .give_up = a->o->give_up};
 	struct rdma_secret secret;
 	char *error = NULL;
 

@@ -14,13 +14,14 @@ LENGTHS = (4 * MIB, 4 * MIB + 1, 3 * MIB - 511)
 FIRST_ID = 1073741825
 OTHERS = FIRST_ID + 100
 # Nothing of it is kept: a guest has little memory.
-CAT = f"vread cat --timeout {deployment.READ_TIMEOUT_MS} --blocks-from"
+# Longer than any answer-timeout: it is the host that gives a peer up.
+CAT = "vread cat --timeout 100000 --blocks-from"
 READ = f"set -o pipefail; {CAT} {{}} | sha256sum"
 READER = f"while sum=$({READ}); do echo $sum; done"
 SOON = 120.0
 BACK = 300.0
-# What ends a connection of two hosts that are well, when one of them stands still: a queue pair is
-# over after two seconds of that (peer/rdma/meet.c), at the near end or at the far one.
+# What ends a connection of two hosts that are well, when one of them stands still for longer than
+# answer-timeout, at the near end or at the far one.
 STOOD_STILL = re.compile(
     "retry counter exceeded|ended the queue pair|closed by the peer|broke off"
     "|adapter does not answer|RDMA_CM_EVENT_(ADDR_ERROR|UNREACHABLE)"

@@ -19,6 +19,7 @@
 
 #define LONGEST_PATIENCE 1000U /* ms: a guest waits, too */
 #define WITHOUT_RDMA 60000U    /* ms */
+#define SHORTEST_GIVE_UP 1500U /* ms: a fabric may take that long, whatever a request may take */
 
 unsigned link_usable_transports(const struct link *l)
 {
@@ -29,8 +30,11 @@ static struct rdma_choice choose(const struct link *l)
 {
 	uint64_t now = clock_ms();
 	struct rdma_choice c = {.or_tls = l->settings.transports & MESSAGE_TRANSPORT_TLS,
-				.patience = l->settings.answer_timeout / 4};
+				.patience = l->settings.answer_timeout / 4,
+				.give_up = l->settings.answer_timeout};
 
+	if (c.give_up < SHORTEST_GIVE_UP)
+		c.give_up = SHORTEST_GIVE_UP;
 	if (c.patience > LONGEST_PATIENCE)
 		c.patience = LONGEST_PATIENCE;
 	if (c.or_tls && now < l->no_rdma_until)

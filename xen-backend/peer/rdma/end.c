@@ -67,6 +67,7 @@ static struct rdma_end *new_end(const struct rdma_end_settings *settings, enum r
 	e->ctx = settings->ctx;
 	e->messages = settings->messages + SPARE_MESSAGES;
 	e->writes = settings->writes;
+	e->give_up = settings->give_up;
 	return e;
 }
 

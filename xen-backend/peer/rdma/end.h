@@ -34,6 +34,7 @@ struct rdma_end_settings {
 	const struct rdma_secret *secret; /* copied */
 	unsigned messages;                /* under way at most in each direction, words included */
 	unsigned writes;                  /* under way at most */
+	unsigned give_up; /* ms: see struct rdma_choice; an answerer is told by the asker */
 	const struct rdma_end_user *user;
 	void *ctx;
 };

@@ -44,7 +44,7 @@ struct rdma_end {
 
 	uint8_t *buffers; /* messages that arrive, then messages that are sent */
 	struct ibv_mr *buffers_region;
-	unsigned messages, writes;
+	unsigned messages, writes, give_up;
 	unsigned *free_buffers; /* of those that are sent */
 	unsigned num_free, writes_under_way;
 	int failure;

@@ -102,8 +102,10 @@ static int dial(struct rdma_transport *t)
 {
 	struct rdma_end_settings settings = settings_of(t, &t->secret);
 	char error[RDMA_ERROR_TEXT];
-	int r = rdma_end_dial(&settings, (struct sockaddr *)&t->address, &t->end, error);
+	int r;
 
+	settings.give_up = t->give_up;
+	r = rdma_end_dial(&settings, (struct sockaddr *)&t->address, &t->end, error);
 	return r ? dial_failed(t, r, error) : 0;
 }
 
@@ -180,6 +182,7 @@ int rdma_pair_begin(struct rdma_transport *t, const struct rdma_choice *choice)
 	if (t->timer < 0)
 		return rdma_transport_failed(t, -errno, strerror(errno));
 	rdma_dial_begin(&t->dial, choice, clock_ms());
+	t->give_up = choice->give_up;
 	if (rdma_pair_watch(t, t->timer))
 		return -1;
 	return rdma_pair_advance(t);

@@ -9,12 +9,21 @@
 
 #include <errno.h>
 
-#define RESOLVE_MS 2000
-/* 4.096 us << this, times RETRIES: a second and a half for packets that were lost, then it is over.
- * (Seven would be for ever with soft-RoCE.) */
-#define ACK_TIMEOUT 16
-#define RETRIES 6
+#define RETRIES 6 /* seven would be for ever with soft-RoCE */
 #define RETRIES_NOT_READY 3
+/* A packet is sent anew when 4.096 us << this have passed, five bits (InfiniBand's "local ACK timeout"). */
+#define ACK_TIMEOUT_MAX 31
+
+/* The shortest with which the first packet and all retries take give_up ms. */
+static uint8_t ack_timeout(unsigned give_up)
+{
+	uint64_t each = (uint64_t)give_up * 1000000 / (1 + RETRIES);
+	uint8_t t = 0;
+
+	while (t < ACK_TIMEOUT_MAX && 4096ULL << t < each)
+		t++;
+	return t;
+}
 
 static struct rdma_conn_param parameters(const void *words, size_t length)
 {
@@ -36,14 +45,14 @@ static void be_up(struct rdma_end *e)
 
 int rdma_end_resolve(struct rdma_end *e, const struct sockaddr *address)
 {
-	uint8_t timeout = ACK_TIMEOUT;
+	uint8_t timeout = ack_timeout(e->give_up);
 
 	if (rdma_create_id(e->channel, &e->id, e, RDMA_PS_TCP))
 		return rdma_end_failed_errno(e, "rdma_create_id");
 	if (rdma_set_option(e->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
 			    sizeof(timeout)))
 		return rdma_end_failed_errno(e, "RDMA_OPTION_ID_ACK_TIMEOUT");
-	if (rdma_resolve_addr(e->id, NULL, (struct sockaddr *)address, RESOLVE_MS))
+	if (rdma_resolve_addr(e->id, NULL, (struct sockaddr *)address, (int)e->give_up))
 		return rdma_end_failed_errno(e, "rdma_resolve_addr");
 	return 0;
 }
@@ -120,7 +129,7 @@ static int on_connected(struct rdma_end *e, const struct rdma_conn_param *said)
 
 static int on_resolved(struct rdma_end *e)
 {
-	if (rdma_resolve_route(e->id, RESOLVE_MS))
+	if (rdma_resolve_route(e->id, (int)e->give_up))
 		return rdma_end_failed_errno(e, "rdma_resolve_route");
 	return 0;
 }

@@ -61,6 +61,7 @@ struct rdma_choice {
 	bool or_tls;       /* READs may go over TLS; false: if it cannot be made all is over */
 	unsigned patience; /* ms that READs wait for the first one; of no effect without or_tls */
 	unsigned pause;    /* ms before the first is dialled for, in which nothing waits */
+	unsigned give_up;  /* ms that packets go unacknowledged, and a queue pair ends */
 };
 
 /* stream: the link's transport over TLS, which belongs to what is returned.  What arrives is handed to

@@ -39,7 +39,8 @@ struct rdma_transport {
 	enum rdma_side side;
 	struct rdma *rdma;
 	struct rdma_awaited *awaited; /* an answerer's, until a queue pair is up */
-	struct rdma_dial dial;        /* an asker's, like the next four */
+	struct rdma_dial dial;        /* an asker's, like the next five */
+	unsigned give_up;             /* as in struct rdma_choice */
 	struct sockaddr_storage address;
 	struct rdma_secret secret;
 	int timer; /* when to look at dial */
