@@ -10,6 +10,6 @@ import pytest
 from tests.support import disk
 
 
-@pytest.fixture(params=["asan", "release"])
+@pytest.fixture(params=["asan", pytest.param("release", marks=pytest.mark.thorough)])
 def both_builds(request, monkeypatch):
     monkeypatch.setattr(disk, "VARIANT", request.param)

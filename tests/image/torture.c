@@ -4,9 +4,10 @@
  * speed, while readers read its blocks out of the image; see torture_content.h for how they
  * know what is right.
  *
- *   torture IMAGE MOUNT-POINT SECONDS READERS SEED
+ *   torture IMAGE MOUNT-POINT RIGHT DELETED READERS SEED
  *
- * Prints counts as JSON; exit status 1 if anything was wrong.
+ * It goes on until so many reads were right, and so many blocks were deleted meanwhile.  Prints counts
+ * as JSON; exit status 1 if anything was wrong.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,6 +25,7 @@
 #include "torture_owner.h"
 
 #define HANDLES 8U
+#define LOOK_US 5000U /* how soon it is seen that it was enough */
 
 static struct torture_ledger ledger;
 static struct torture_counts counts;
@@ -136,6 +138,13 @@ static void serve(const char *image)
 		die("serving the image");
 }
 
+static void wait_for(uint64_t right, uint64_t deleted)
+{
+	while (atomic_load(&counts.verdicts[TORTURE_RIGHT]) < right ||
+	       atomic_load(&ledger.deleted) < deleted)
+		usleep(LOOK_US);
+}
+
 int main(int argc, char **argv)
 {
 	struct own_arguments arguments;
@@ -144,12 +153,12 @@ int main(int argc, char **argv)
 	unsigned count;
 	char owned[80];
 
-	if (argc != 6) {
-		fputs("usage: torture IMAGE MOUNT-POINT SECONDS READERS SEED\n", stderr);
+	if (argc != 7) {
+		fputs("usage: torture IMAGE MOUNT-POINT RIGHT DELETED READERS SEED\n", stderr);
 		return 2;
 	}
-	arguments = (struct own_arguments){argv[2], (uint64_t)atoll(argv[5])};
-	count = (unsigned)atoi(argv[4]);
+	arguments = (struct own_arguments){argv[2], (uint64_t)atoll(argv[6])};
+	count = (unsigned)atoi(argv[5]);
 	readers = calloc(count, sizeof(*readers));
 	if (!readers || count > 64)
 		die("readers");
@@ -159,7 +168,7 @@ int main(int argc, char **argv)
 		readers[i].random = torture_mix(arguments.seed + i + 1);
 		pthread_create(&threads[i], NULL, read_blocks, &readers[i]);
 	}
-	sleep((unsigned)atoi(argv[3]));
+	wait_for((uint64_t)atoll(argv[3]), (uint64_t)atoll(argv[4]));
 	atomic_store(&stop, true);
 	pthread_join(own_thread, NULL);
 	for (unsigned i = 0; i < count; i++)
