@@ -354,6 +354,7 @@ def test_more_partitions_than_are_looked_into(tmp_path):
         assert control.open(block).read_all() == block.content()
 
 
+@pytest.mark.thorough
 def test_damage_anywhere(tmp_path):
     """Whatever the metadata says, a look ends soon and says something true of its kind."""
     tree, directory = tree_with(tmp_path / "tree")
@@ -379,25 +380,32 @@ def test_damage_anywhere(tmp_path):
         assert data_dirs(status["filesystems"]) == [("none", DIR, "DS-1")]
 
 
-@pytest.mark.appliance
-@pytest.mark.timeout(3600)
-def test_same_as_libguestfs_says(tmp_path):
-    """Two ways to the same layout: vread-provision's, and looking here."""
+@pytest.fixture(scope="module")
+def provisioned(tmp_path_factory):
+    """Two images of three file systems each, their data directories, and the layout that
+    vread-provision makes of them: its appliance starts once for both builds."""
     pools = ("BP-1-127.0.0.1-1", "BP-2-10.0.0.1-1700000000000")
     places = {"gpt": ["/dfs/1", "/dfs/2", "/srv/dn"], "dos": ["/data/1", "/data/2", "/srv/data"]}
-    images = []
+    images, layout = [], tmp_path_factory.mktemp("layout") / "layout.json"
     for label, paths in places.items():
-        folder = tmp_path / label
-        folder.mkdir()
+        folder = tmp_path_factory.mktemp(label)
         volumes = [make_swap(folder / "swap")]
         for n, kind in enumerate(("ext4", "ext3", "ext2")):
             options = {"storage": f"DS-{label}-{n}", "pools": pools[: n + 1]}
             tree, _ = tree_with(folder / f"{n}", paths[n], **options)
             volumes.append(make_ext(folder / kind, tree, kind))
         images.append(partitioned(folder / "disk", label, *volumes))
-    layout = tmp_path / "layout.json"
     command = [built("vread-provision"), "--quiet", "--output", layout, *images]
     subprocess.run(command, check=True, timeout=900)
-    systems, missing = found(images, *places["gpt"], *places["dos"])
+    return images, [*places["gpt"], *places["dos"]], json.loads(layout.read_text())
+
+
+@pytest.mark.appliance
+@pytest.mark.timeout(3600)
+def test_same_as_libguestfs_says(provisioned):
+    """Two ways to the same layout: vread-provision's, and looking here.  It takes more than a
+    minute: libguestfs boots a kernel in an emulator, and mounts six file systems there."""
+    images, paths, layout = provisioned
+    systems, missing = found(images, *paths)
     assert missing is None and len(systems) == 6
-    assert systems == json.loads(layout.read_text())["filesystems"]
+    assert systems == layout["filesystems"]

@@ -147,7 +147,8 @@ def two_directories(folder, storage, first_id=11):
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
 def test_finds_what_is_known_to_be_there(tmp_path):
-    """On a datanode's disks, one for each kind of partition table: the appliance starts once."""
+    """On a datanode's disks, one for each kind of partition table.  It takes more than a minute:
+    the appliance is a kernel in an emulator, which starts once for all three."""
     images, blocks, known = [], [], []
     for number, table in enumerate(("gpt", "mbr", "none")):
         directories, added = two_directories(tmp_path / table, f"DS-{table}", 10 * number + 11)
