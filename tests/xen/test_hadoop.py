@@ -2,8 +2,8 @@
 """Stock Hadoop on real Xen, with vRead by configuration: what the client domU reads is right, and
 comes through vRead, while files change, vreadd dies, and the datanode's domU goes and comes back.
 
-The datanode's disk is mounted in its domU from its start on and never frozen.  The domUs start
-once, which takes minutes: six JVMs on one emulated processor.
+The datanode's disk is mounted in its domU from its start on and never frozen.  The host is
+restored with NameNode, DataNode and client up; making that state, once, takes minutes.
 """
 
 import hashlib
@@ -13,9 +13,7 @@ import re
 import pytest
 
 from tests.support.waiting import eventually
-from tests.xen.tiers import slow
-from tools.lab import hadoop
-from tools.lab.java_program import WarmShell
+from tools.lab import hadoop, hadoop_state
 from tools.lab.source import noise
 
 pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.timeout(1800)]
@@ -32,35 +30,22 @@ EMPTY = hashlib.sha256().hexdigest()
 
 
 @pytest.fixture(scope="module")
-def source():
-    return noise(FILE_MIB)
+def content():
+    return noise(FILE_MIB).path.read_bytes()
 
 
 @pytest.fixture(scope="module")
-def content(source):
-    return source.path.read_bytes()
-
-
-@pytest.fixture(scope="module")
-def hdfs(start_host, product_files, source):
+def hdfs(start_host, product_files):
     dom0_files, guest_files = product_files
     host = start_host(
         "hadoop",
-        memory_mib=hadoop.HOST_MIB,
-        dom0_mib=hadoop.DOM0_MIB,
-        disks=[*hadoop.disks(), source.disk],
+        **hadoop_state.arguments(FILE_MIB),
         files=dom0_files,
         guest_files=guest_files,
     )
     backend = hadoop.backend(host)
     backend.start()
-    hdfs = hadoop.Hdfs(
-        host,
-        backend,
-        block_mib=BLOCK_MIB,
-        client_disks=["phy:/dev/vdc,xvdk,r"],
-        client_files=WarmShell.files(),
-    )
+    hdfs = hadoop.Hdfs(host, backend, block_mib=BLOCK_MIB)
     hdfs.start()
     hdfs.client.run(f"dd if=/dev/xvdk of=/run/whole bs=1M count={FILE_MIB}").check()
     hdfs.client.run(f"head -c {PART} /run/whole >/run/part").check()
@@ -69,7 +54,7 @@ def hdfs(start_host, product_files, source):
 
 @pytest.fixture(scope="module")
 def shell(hdfs):
-    with WarmShell(hdfs.client) as shell:
+    with hdfs.shell() as shell:
         yield shell
 
 
@@ -87,7 +72,7 @@ class Reads:
         answer = self._shell.hear()
         assert answer["status"] == 0, self._shell.complaints
         assert answer["sha256"] == sha256(expected)
-        self._bytes += answer["bytes"]
+        self._bytes = answer["read"]
 
     def check(self, path, expected):
         self.start(path)
@@ -213,10 +198,11 @@ def test_backend_killed_and_restarted_under_a_reader(hdfs, reads, file, content)
     reads.check_by_vread(file, content)
 
 
-@pytest.mark.parametrize("way", ["reboots", *slow("is destroyed")])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["reboots", "is destroyed"])
 def test_datanode_domain(hdfs, reads, change, file, content, way):
-    """The DataNode's whole domain goes and comes, with its disk and its device.  It takes more than
-    a minute: a kernel and a DataNode start."""
+    """The DataNode's whole domain goes and comes, with its disk and its device.  In `make test`:
+    shared/test_life.py has a domain that reboots, tests/hdfs/test_publisher.py a DataNode."""
     if way == "reboots":
         hdfs.reboot_datanode()
     else:

@@ -5,6 +5,7 @@ Only an emulated host shows that a machine goes on from a saved one: its guests,
 its disks, its clock.  Which folder a host is restored from is shown without one.
 """
 
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -179,6 +180,16 @@ def test_another_machine_is_another_state(machine, change):
 def test_other_inputs_are_another_state(machine):
     one, two = (State("key", no_host, lambda word=word: [word]) for word in (b"1", b"2"))
     assert one.folder(machine) != two.folder(machine)
+
+
+def test_a_disk_of_the_cache_may_be_used_again(machine):
+    """Its time is that of its last use; any other disk with another time is another."""
+    state = State("key", no_host)
+    cached = replace(machine, disks=(Disk(kernel_image()),))
+    for other, same in ((cached, True), (machine, False)):
+        before = state.folder(other)
+        os.utime(other.disks[0].path, (1, 1))
+        assert (state.folder(other) == before) == same
 
 
 def test_name_and_share_are_not_inputs(machine):

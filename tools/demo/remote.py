@@ -11,13 +11,14 @@ must have been written straight into the client's pool by the other host's adapt
 
 import argparse
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tools.bench.xen_client import XenClient
 from tools.demo import command, steps
 from tools.demo.report import rows_of_text
 from tools.lab import hadoop
 from tools.lab.hadoop_pair import FAR, NEAR, NEAR_FOLDER, HdfsPair, hosts
+from tools.lab.java_program import WarmShell
 from tools.lab.source import noise
 
 REMOTE, HYBRID = "/remote.bin", "/hybrid.bin"
@@ -37,7 +38,7 @@ class Way:
     far: int = 0  # bytes the near vreadd got from the far one meanwhile,
     direct: int = 0  # of these, how many its adapter put into the pool,
     bounced: int = 0  # and how many went through a buffer first
-    rate: float = 0.0  # MB/s in a JVM that is up
+    rate: float = 0.0  # MB/s of reading alone
 
 
 def main():
@@ -67,7 +68,7 @@ def _run(options, say):
             far,
             block_mib=options.block_mib,
             client_disks=[steps.SOURCE_DISK],
-            client_files=XenClient.files(),
+            client_files=WarmShell.files() | XenClient.files(),
         )
         hdfs.start(progress=say)
         _write(hdfs, options, say)
@@ -94,12 +95,13 @@ def _write(hdfs, options, say):
     half = options.blocks // 2
     half_mib = half * options.block_mib
     hdfs.allow_near()
-    say("client: hdfs dfs -put, to the far host")
-    steps.put(hdfs, REMOTE, 2 * half_mib)
-    say("client: hdfs dfs -put, -mv and -appendToFile, half to each host")
-    steps.put(hdfs, HALF, half_mib)
-    hdfs.client.run(hdfs.dfs(f"-mv {HALF} {HYBRID}"), steps.WRITE_TIMEOUT).check()
-    steps.put(hdfs, HYBRID, half_mib, skip_mib=half_mib, verb="-appendToFile")
+    with hdfs.shell() as shell:
+        say("client: hdfs dfs -put, to the far host")
+        steps.put(hdfs, shell, REMOTE, 2 * half_mib)
+        say("client: hdfs dfs -put, -mv and -appendToFile, half to each host")
+        steps.put(hdfs, shell, HALF, half_mib)
+        steps.run(shell, f"-mv {HALF} {HYBRID}")
+        steps.put(hdfs, shell, HYBRID, half_mib, skip_mib=half_mib, verb="-appendToFile")
     say("waiting until the DataNodes have published the blocks")
     hdfs.wait_published(3 * half, FAR.datanode)
     hdfs.wait_published(half, NEAR.datanode)
@@ -110,26 +112,30 @@ def _read(hdfs, name, source, say):
     if name != STOCK:
         say(f"dom0 of the near host: vreadd asks the far one by {TRANSPORTS[name].upper()}")
         hdfs.use(TRANSPORTS[name])
-    ways = {}
     properties = {} if name == STOCK else hadoop.READER
+    with hdfs.shell() as shell:
+        ways = {file: _cat(hdfs, shell, name, file, properties, source, say) for file in TITLES}
+    say(f"client: reading alone, {name}")
     with XenClient(hdfs.client) as client:
         client.mount(name.partition(",")[0], properties)
-        for file in TITLES:
-            say(f"client: hdfs dfs -cat {file}, {name}")
-            before = hdfs.link()
-            reading = steps.cat(hdfs, f"{file}, {name}", file, properties, source)
-            after = hdfs.link()
-            grown = {key: after[key] - before[key] for key in ("bytes", "direct", "bounced")}
-            if name != STOCK:
-                steps.check_all_by_vread(reading, source)
-                _check_link(name, file, grown, after["transport"], source)
-            rate = _rate(client, name, file, source)
-            ways[file] = Way(reading, grown["bytes"], grown["direct"], grown["bounced"], rate)
-    return ways
+        rates = {file: _rate(client, name, file, source) for file in TITLES}
+    return {file: replace(way, rate=rates[file]) for file, way in ways.items()}
+
+
+def _cat(hdfs, shell, name, file, properties, source, say):
+    say(f"client: hdfs dfs -cat {file}, {name}")
+    before = hdfs.link()
+    reading = steps.cat(hdfs, shell, f"{file}, {name}", file, properties, source)
+    after = hdfs.link()
+    grown = {key: after[key] - before[key] for key in ("bytes", "direct", "bounced")}
+    if name != STOCK:
+        steps.check_all_by_vread(reading, source)
+        _check_link(name, file, grown, after["transport"], source)
+    return Way(reading, grown["bytes"], grown["direct"], grown["bounced"])
 
 
 def _rate(client, name, file, source):
-    """The first reading warms the JVM up."""
+    """In a JVM that is up: the first reading warms it up."""
     mount = name.partition(",")[0]
     client.ask("seq", mount, file, REQUEST)
     measured = client.ask("seq", mount, file, REQUEST)
@@ -173,8 +179,8 @@ def _table(ways, options):
             ("  from the far vreadd", *(str(way.far) for way in read)),
             ("    straight to the pool", *(str(way.direct) for way in read)),
             ("    through a buffer", *(str(way.bounced) for way in read)),
-            ("  s, start of Java too", *(f"{way.reading.seconds:.1f}" for way in read)),
-            ("  MB/s, a JVM that is up", *(f"{way.rate:.1f}" for way in read)),
+            ("  s, digested", *(f"{way.reading.seconds:.1f}" for way in read)),
+            ("  MB/s, reading alone", *(f"{way.rate:.1f}" for way in read)),
         ]
     note = "  (Emulated processors, RDMA in software: ratios carry over better than rates do.)"
     return "\n".join([*rows_of_text(rows), "", note])

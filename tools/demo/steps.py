@@ -1,27 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the demos have in common: writing a file with `hdfs dfs`, reading it back with `hdfs dfs
--cat` and judging which way the bytes came."""
+-cat` and judging which way the bytes came.
+
+`shell` is `hdfs dfs` in a JVM that stays up (tools/lab/java_program.py): an emulated machine takes
+longer to start Java than to do what is shown here.
+"""
 
 import json
 import time
 from dataclasses import dataclass
 
 from tools.lab import hadoop
+from tools.patience import Patience
 
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the host's third
-STATISTICS_FILE = "/run/vread-statistics.json"
-WRITE_TIMEOUT = READ_TIMEOUT = 600.0
+PART = "/run/part"
+LAG = 60.0  # s: the plug-in writes its statistics every second
+PAUSE = 0.5
+NOTHING = {"vread": {"bytes": 0}, "hdfs": {"bytes": 0}, "fallback": {"reasons": {}}}
 
 
 class DemoError(RuntimeError):
     pass
 
 
-def put(hdfs, file, mib, *, skip_mib=0, verb="-put"):
+def run(shell, arguments, properties=None):
+    """What the shell says of one command, which must succeed."""
+    answer = shell.run(arguments, properties)
+    if answer["status"]:
+        raise DemoError(f"hdfs dfs {arguments}: {shell.complaints}")
+    return answer
+
+
+def put(hdfs, shell, file, mib, *, skip_mib=0, verb="-put"):
     """Writes that part of the client's source disk, by -put or -appendToFile."""
-    part = f"dd if=/dev/xvdk bs=1M skip={skip_mib} count={mib}"
-    command = f"set -o pipefail; {part} | {hdfs.dfs(f'{verb} - {file}')}"
-    hdfs.client.run(command, WRITE_TIMEOUT).check()
+    part = f"dd if=/dev/xvdk of={PART} bs=1M skip={skip_mib} count={mib}"
+    hdfs.client.run(part).check()
+    run(shell, f"{verb} {PART} {file}")
+    hdfs.client.run(["rm", PART]).check()
 
 
 @dataclass(frozen=True)
@@ -29,7 +45,7 @@ class Reading:
     """A whole file read once by `hdfs dfs -cat`."""
 
     name: str
-    seconds: float  # the JVM's start among them
+    seconds: float
     sha256: str
     vread_bytes: int  # as the client's plug-in counts
     served: dict[str, int]  # as DataNodes count what they serve, checksums included
@@ -40,26 +56,44 @@ class Reading:
         return sum(self.served.values())
 
 
-def cat(hdfs, name, file, properties, source):
+def cat(hdfs, shell, name, file, properties, source):
     """A Reading; fails unless the bytes are those of the source."""
-    hdfs.client.run(["rm", "-f", STATISTICS_FILE]).check()
-    command = hdfs.dfs(f"-cat {file}", properties | {hadoop.STATISTICS: STATISTICS_FILE})
-    before = hdfs.served_by_datanodes()
+    statistics = f"/run/statistics-{shell.number}.json"  # of this JVM
+    before, served = _statistics(hdfs, statistics), hdfs.served_by_datanodes()
     started = time.monotonic()
-    digest = hdfs.client.text(f"set -o pipefail; {command} | sha256sum", READ_TIMEOUT).split()[0]
+    answer = run(shell, f"-cat {file}", properties | {hadoop.STATISTICS: statistics})
     seconds = time.monotonic() - started
-    if digest != source.sha256:
-        raise DemoError(f"{name}, {file}: SHA-256 {digest}; the file's is {source.sha256}")
-    kept = hdfs.client.run(["cat", STATISTICS_FILE])
-    statistics = json.loads(kept.stdout) if kept.rc == 0 else {}
+    if answer["sha256"] != source.sha256:
+        raise DemoError(f"{name}, {file}: SHA-256 {answer['sha256']}; the file's {source.sha256}")
+    after = _caught_up(hdfs, statistics, answer["read"]) if properties else before
     return Reading(
         name=name,
         seconds=seconds,
-        sha256=digest,
-        vread_bytes=statistics.get("vread", {}).get("bytes", 0),
-        served={dn: now - before[dn] for dn, now in hdfs.served_by_datanodes().items()},
-        reasons=statistics.get("fallback", {}).get("reasons", {}),
+        sha256=answer["sha256"],
+        vread_bytes=after["vread"]["bytes"] - before["vread"]["bytes"],
+        served={dn: now - served[dn] for dn, now in hdfs.served_by_datanodes().items()},
+        reasons={
+            reason: count - before["fallback"]["reasons"].get(reason, 0)
+            for reason, count in after["fallback"]["reasons"].items()
+            if count > before["fallback"]["reasons"].get(reason, 0)
+        },
     )
+
+
+def _statistics(hdfs, path):
+    """The plug-in's, as far as they are written."""
+    kept = hdfs.client.run(["cat", path])
+    return json.loads(kept.stdout) if kept.rc == 0 else NOTHING
+
+
+def _caught_up(hdfs, path, read):
+    """The plug-in's, when the JVM has read that many bytes of HDFS."""
+    patience = Patience(LAG)
+    while (found := _statistics(hdfs, path))["hdfs"]["bytes"] != read:
+        if patience.is_over():
+            raise DemoError(f"{path} does not get to {read} bytes: {found}")
+        time.sleep(PAUSE)
+    return found
 
 
 def check_all_by_vread(reading, source):

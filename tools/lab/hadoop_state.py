@@ -28,6 +28,7 @@ from .qemu import Disk
 from .states import State
 
 SOURCE_MIB = 64
+CPUS = 2  # JVMs of several domUs start beside each other
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
 # Clocks go on from when the state was made to now: keys and tokens of then must hold.
 YEAR = str(365 * 24 * 60)
@@ -46,6 +47,7 @@ def arguments(source_mib: int = SOURCE_MIB) -> dict:
         "memory_mib": hadoop.HOST_MIB,
         "dom0_mib": hadoop.DOM0_MIB,
         "disks": disks(source_mib),
+        "cpus": CPUS,
         "state": STATE,
     }
 
@@ -67,11 +69,20 @@ def _prepare(host: XenHost) -> dict:
         client_disks=[SOURCE_DISK],
         client_files=WarmShell.files(),
     )
-    hdfs.start()
+    host.progress("booting three domUs, for NameNode, DataNode and client")
+    hdfs.boot_namenode()
+    hdfs.boot_datanode()
+    hdfs.start_client()
+    host.progress("starting the JVMs of all three")
+    hdfs.run_namenode()
+    hdfs.run_datanode()
     shell = hdfs.shell()
+    hdfs.wait_ready()
+    host.progress("writing and reading a file, so that classes are loaded")
     for command in WARMING:
         if shell.run(command)["status"]:
             raise LabError(f"hdfs dfs {command}: {shell.complaints}")
+    host.progress("saving the host")
     return {"shell": shell.number, "properties": PROPERTIES}
 
 

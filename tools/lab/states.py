@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 from . import qemu
 from .cache import key_of
 from .images import kernel_image, xen_image
-from .paths import BUILD, LabError
+from .paths import BUILD, CACHE, LabError
 
 if TYPE_CHECKING:
     from .host import XenHost
@@ -155,8 +155,16 @@ def _machine_inputs(machine: qemu.Machine) -> Iterator[bytes]:
     sizes = machine.memory_mib, machine.dom0_mib, machine.cpus, machine.xen_options
     yield repr(sizes).encode()
     for disk in machine.disks:
-        found = disk.path.stat()
-        yield f"{disk.path} {disk.mode} {found.st_size} {found.st_mtime_ns}".encode()
+        yield f"{disk.path} {disk.mode} {_version(disk.path)}".encode()
+
+
+def _version(disk: Path) -> str:
+    """What changes when the disk is another.  One of the cache is named after what is in it; its
+    time is that of its last use."""
+    if disk.parent == CACHE:
+        return ""
+    found = disk.stat()
+    return f"{found.st_size} {found.st_mtime_ns}"
 
 
 def _used(descriptor: int, size: int) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,9 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FsShell;
+import org.apache.hadoop.fs.StorageStatistics;
 import org.apache.hadoop.util.ToolRunner;
 
 /**
@@ -15,7 +17,7 @@ import org.apache.hadoop.util.ToolRunner;
  *
  * <p>What a command writes to its standard output is counted and digested instead of shown; its
  * complaints go where they always go. Every command makes a FileSystem of its own, as a process of
- * its own would.
+ * its own would. "read" is what all commands until now read of HDFS, as Hadoop counts it.
  */
 public final class WarmShell {
     private static final String UNSHARED = "fs.hdfs.impl.disable.cache";
@@ -40,11 +42,17 @@ public final class WarmShell {
             int status = ToolRunner.run(shell, words);
             System.out.flush();
             return String.format(
-                    "{\"status\": %d, \"bytes\": %d, \"sha256\": \"%s\"}",
-                    status, output.bytes, output.hex());
+                    "{\"status\": %d, \"bytes\": %d, \"sha256\": \"%s\", \"read\": %d}",
+                    status, output.bytes, output.hex(), bytesRead());
         } finally {
             shell.close();
         }
+    }
+
+    private static long bytesRead() {
+        StorageStatistics hdfs = FileSystem.getGlobalStorageStatistics().get("hdfs");
+        Long counted = hdfs == null ? null : hdfs.getLong("bytesRead");
+        return counted == null ? 0 : counted;
     }
 
     private static final class Digest extends OutputStream {
