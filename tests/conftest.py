@@ -2,11 +2,11 @@
 """Which tests share a process when several run beside each other (pytest -n), and in which order.
 
 What costs minutes to start is started once: all tests that share an HDFS by the fixture `bed` are a
-group, one for each of its parameters; those of emulated Xen hosts are two (tests/xen/conftest.py).
-Else a file is a group, since its tests share fixtures.  Those of a file marked `spread` share
-nothing and take seconds each, so each is a group of its own.  Groups begin in the order of their
-first tests: costly ones first, so that no process is left alone with one of them at the end, and
-those of single tests last.
+group, one for each of its parameters; those of emulated Xen hosts are three
+(tests/xen/conftest.py).  Else a file is a group, since its tests share fixtures.  Those of a file
+marked `spread` share nothing and take seconds each, so each is a group of its own.  Groups begin in
+the order of their first tests: costly ones first, so that no process is left alone with one of them
+at the end, and those of single tests last.
 """
 
 from pathlib import Path

@@ -36,6 +36,7 @@ def torture(bed, extent):
 
 @pytest.mark.parametrize(("publisher", "file_system"), [(False, "ext4"), (True, "xfs")])
 def test_no_wrong_byte(tmp_path, publisher, file_system):
+    """It may take more than a minute: a cluster of its own starts, and fills its disk once."""
     with torture_bed(tmp_path, DISK_MIB, publisher, file_system, "asan") as bed:
         torture(bed, SHORT)
 

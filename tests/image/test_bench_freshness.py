@@ -6,12 +6,15 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.owner import needs_root
 
 BLOCKS = 6
 
 
 @needs_root
+@pytest.mark.thorough
 def test_freshness_bench(tmp_path):
     out = tmp_path / "freshness.json"
     command = [sys.executable, "-m", "tools.bench", "freshness", "--out", out]

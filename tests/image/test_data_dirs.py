@@ -324,6 +324,7 @@ def test_looks_are_rare(image, directory, vreadd, clock):
             clock.advance(WANTED_INTERVAL)
 
 
+@pytest.mark.thorough
 def test_changes_under_load(tmp_path, image, directory, vreadd):
     """Readers on several connections while what is served is replaced again and again: right
     bytes or an honest error, and the sanitizers find nothing."""
@@ -378,6 +379,7 @@ def test_changes_under_load(tmp_path, image, directory, vreadd):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", ["gpt", "none"])
 def test_datanode_at_work(tmp_path, image, directory, vreadd, table):
     """No image, a disk just formatted, a datanode that formats its directory, writes, gets another

@@ -449,6 +449,7 @@ def test_nonsense(linear):
         assert said in why, text[:40]
 
 
+@pytest.mark.thorough
 def test_anything(linear, content):
     """Whatever the text says, vreadd lives, and reads the volume again when it is well."""
     chance = random.Random(20261121)

@@ -10,7 +10,7 @@ import pytest
 from tests.libvread import vreadlib
 from tests.libvread.conftest import BUILD
 
-pytestmark = pytest.mark.spread
+pytestmark = [pytest.mark.spread, pytest.mark.thorough]
 
 FOLDER = os.path.dirname(__file__)
 

@@ -25,6 +25,7 @@ def stress(tmp_path_factory):
     return binary
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("extra", [[], ["event"], ["queues"]])
 def test_no_data_race(stress, vreadd, served, tmp_path, extra):
     block = served[1]["large"]

@@ -274,6 +274,7 @@ def test_200_rounds_leave_nothing_behind(start_daemon, image):
     assert daemon.memory_kib() < memory + 4096
 
 
+@pytest.mark.thorough
 def test_clean_under_valgrind(start_daemon, image):
     wrapper = [
         "valgrind",

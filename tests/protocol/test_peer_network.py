@@ -16,7 +16,8 @@ from tests.support.owner import needs_root
 from tests.support.peers import at, read_all, read_soon
 from tests.support.waiting import eventually
 
-pytestmark = needs_root  # for namespaces
+# Root is for namespaces.  What they wait for is the kernel's own time.
+pytestmark = [needs_root, pytest.mark.thorough]
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 ADDRESS = f"{THERE}:7867"

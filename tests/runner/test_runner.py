@@ -57,6 +57,7 @@ def run(tmp_path):
     return make
 
 
+@pytest.mark.thorough
 def test_runs_that_agree(run):
     status, output = run("def test_it(): pass\n")
     assert status == 0, output
@@ -64,6 +65,7 @@ def test_runs_that_agree(run):
     assert "2 runs, 1 tests with the same verdict, 0 differed" in output
 
 
+@pytest.mark.thorough
 def test_a_test_that_differs_is_listed_with_its_log(run, tmp_path):
     status, output = run(
         "from pathlib import Path\n"
@@ -81,6 +83,7 @@ def test_a_test_that_differs_is_listed_with_its_log(run, tmp_path):
     assert "the second time" in log.read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", ["def test_it(): assert 0\n", "import nowhere\n"])
 def test_what_fails_each_time_is_no_success(run, text):
     status, output = run(text)
@@ -88,6 +91,7 @@ def test_what_fails_each_time_is_no_success(run, text):
     assert "FAILED each time" in output
 
 
+@pytest.mark.thorough
 def test_a_skip_that_comes_and_goes_differs(run, tmp_path):
     status, output = run(
         "import pytest\nfrom pathlib import Path\n"
@@ -106,6 +110,7 @@ def test_wrong_command_lines(tmp_path):
         assert done.returncode == 2, wrong
 
 
+@pytest.mark.thorough
 def test_times_are_listed_by_test_and_by_part(run, tmp_path):
     run("def test_slow(): sum(range(10**6))\ndef test_quick(): pass\n", "--times=1")
     log = (tmp_path / "logs" / "run-1.log").read_text()

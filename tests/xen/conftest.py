@@ -26,8 +26,8 @@ PRODUCT_VARIANT = os.environ.get("VREAD_XEN_VARIANT", "release")
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Two groups of tests may run beside each other: those of the shared host are one, all others
-    another, and about as long.  In each the modules of one host stand together, so that it boots
+    """Three groups of tests may run beside each other: those of the shared host, those of modules
+    with HDFS, and all others.  In each the modules of one host stand together, so that it boots
     once in whatever order they come."""
     places = [i for i, item in enumerate(items) if item.get_closest_marker("xen")]
     hosts: dict[Path, list[pytest.Item]] = {}
@@ -35,8 +35,11 @@ def pytest_collection_modifyitems(items) -> None:
         item = items[place]
         folder = item.path.parent
         hosts.setdefault(item.path if folder == HERE else folder, []).append(item)
-        group = "xen-shared" if folder.name == "shared" else "xen-own"
-        item.add_marker(pytest.mark.xdist_group(group))
+    for path, tests in hosts.items():
+        with_hdfs = any(item.get_closest_marker("hadoop") for item in tests)
+        group = "xen-shared" if path.name == "shared" else "xen-hdfs" if with_hdfs else "xen-own"
+        for item in tests:
+            item.add_marker(pytest.mark.xdist_group(group))
     for place, item in zip(places, itertools.chain.from_iterable(hosts.values()), strict=True):
         items[place] = item
 

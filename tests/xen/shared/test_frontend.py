@@ -205,7 +205,8 @@ def test_it_gives_up_on_a_backend_that_offers_only_nonsense(guest, store, module
         "answer-twice",
         "wrong-operation",
         "overflow",
-        *slow("id-out-of-range", "id-not-in-flight", "backwards"),
+        "id-not-in-flight",
+        *slow("id-out-of-range", "backwards"),
         *slow("reserved-set", "positive-status", "too-many-bytes"),
     ],
 )
