@@ -11,6 +11,7 @@ import pytest
 from tests.support import peer_wire as wire
 from tests.support.hdfs_dir import POOL
 from tests.support.peers import at, read_all
+from tests.support.sockets import copies
 from tests.support.waiting import eventually
 
 MAX_STRANGERS, MAX_EACH = 32, 4
@@ -45,6 +46,20 @@ def test_strangers_are_bounded(start_host, start_asker, image):
         assert host.fds() - before <= MAX_STRANGERS + 4  # it may be looking into the image just now
         asker = start_asker(at(address))
         assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
+
+
+@pytest.mark.parametrize("hello", [True, False])
+def test_a_socket_that_a_child_still_has_is_heard_no_more(start_host, as_a, hello):
+    """A parser has all of them until it runs its program: none names a connection that ended."""
+    host, address = start_host()
+    with contextlib.ExitStack() as stack:
+        with wire.connect(address, *as_a, hello=hello):
+            eventually(lambda: host.status()["peers"]["server"]["connections"] == 1)
+            stack.enter_context(copies(host.process.pid))
+        eventually(lambda: host.status()["peers"]["server"]["connections"] == 0)
+        with wire.connect(address, *as_a) as another:
+            another.send(wire.STAT, 1, struct.pack("<I", 77))
+            assert another.until(wire.FAILED)
 
 
 def test_a_known_host_that_says_nothing_is_a_stranger(start_host, as_a):

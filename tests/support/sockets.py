@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What waits in a process's UNIX sockets, as the kernel tells."""
+"""The sockets of another process: what waits in them, and copies of them."""
 
+import contextlib
+import ctypes
 import os
 import subprocess
+
+PIDFD_GETFD = 438  # the number of the system call, on every architecture
 
 
 def has_unread(pid):
@@ -13,3 +17,20 @@ def has_unread(pid):
     # Each: type, state, bytes not read, bytes not sent, its address and inode, the other end's.
     ends = [line.split() for line in listed.splitlines()]
     return any(end[5] in inodes and int(end[2]) > 0 for end in ends)
+
+
+@contextlib.contextmanager
+def copies(pid):
+    """All of its sockets stay open for so long, whatever it closes: as they do while a process that
+    it has spawned does not yet run its own program."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with contextlib.ExitStack() as held:
+        process = os.pidfd_open(pid)
+        held.callback(os.close, process)
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:"):
+                    copy = libc.syscall(PIDFD_GETFD, process, int(fd), 0)
+                    assert copy >= 0, os.strerror(ctypes.get_errno())
+                    held.callback(os.close, copy)
+        yield

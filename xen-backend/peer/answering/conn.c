@@ -76,6 +76,17 @@ __attribute__((format(printf, 2, 3))) void conn_refuse(struct conn *c, const cha
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* To close a descriptor is not enough.  A child that was just spawned has a copy of it until its program runs:
+ * until then the epoll would go on to name a connection that is freed. */
+static void unwatch(struct conn *c)
+{
+	struct pollfd fds[TRANSPORT_MAX_FDS] = {{.fd = c->tls ? tls_fd(c->tls) : -1}};
+	unsigned n = c->transport ? c->transport->ops->poll(c->transport, fds) : 1;
+
+	for (unsigned i = 0; i < n; i++)
+		epoll_ctl(c->server->epoll, EPOLL_CTL_DEL, fds[i].fd, NULL);
+}
+
 /* The thread's only.  Workers that are at it find no transport any more. */
 void conn_close(struct conn *c)
 {
@@ -93,6 +104,7 @@ void conn_close(struct conn *c)
 	pthread_mutex_unlock(&s->lock);
 
 	pthread_mutex_lock(&c->lock);
+	unwatch(c);
 	if (c->transport)
 		c->transport->ops->free(c->transport);
 	c->transport = NULL;

@@ -46,9 +46,11 @@ static int shake_hands(struct conn *c)
 	}
 	if (tls_export(tls, RDMA_SECRET_LABEL, (uint8_t *)&c->secret, sizeof(c->secret)))
 		return -EIO;
-	c->tls = NULL;
 	c->transport = stream_new(tls, &server_transport_user, c);
-	return c->transport ? 1 : -ENOMEM;
+	if (!c->transport)
+		return -ENOMEM;
+	c->tls = NULL;
+	return 1;
 }
 
 /* Negative: it is over. */

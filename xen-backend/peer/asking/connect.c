@@ -119,7 +119,9 @@ int link_open_connection(struct link *l, uint64_t deadline)
 		return r;
 	}
 	l->transport = stream_new(tls, &link_transport_user, l);
-	if (!l->transport)
+	if (!l->transport) {
+		tls_free(tls);
 		return link_failed(l, -ENOMEM, "out of memory");
+	}
 	return say_hello(l);
 }

@@ -239,10 +239,8 @@ struct transport *stream_new(struct tls *tls, const struct transport_user *user,
 {
 	struct stream *s = calloc(1, sizeof(*s));
 
-	if (!s) {
-		tls_free(tls);
+	if (!s)
 		return NULL;
-	}
 	s->transport = (struct transport){.ops = &stream_ops, .user = user, .ctx = ctx};
 	s->tls = tls;
 	return &s->transport;

@@ -6,7 +6,7 @@
 #include "peer/wire/tls.h"
 #include "peer/wire/transport.h"
 
-/* Takes over tls, also on failure.  NULL: out of memory. */
+/* Takes over tls.  NULL: out of memory; tls is the caller's. */
 struct transport *stream_new(struct tls *tls, const struct transport_user *user, void *ctx);
 
 #endif
