@@ -129,8 +129,7 @@ def test_files_of_datanodes_are_checked_too(vread, conf, tmp_path):
         f"{own.with_name('dn1.conf')}:1: error: [datanode dn1]: expected each name once, it is at "
         f"{path}:3 too: remove one of them",
         f"{own}:2: error: [datanode dn2] image: x: expected a path that starts with /, or one of "
-        "the formats raw, qcow2, vhd, qemu-parallels, qemu-vdi, qemu-vhdx or qemu-vmdk, a colon "
-        "and a path",
+        "the formats raw, qcow2 or vhd, a colon and a path",
         f"{path}: 2 errors",
     ]
 

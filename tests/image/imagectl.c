@@ -5,7 +5,7 @@
  *
  *   imagectl [--direct] IMAGE      as vread.conf(5) names it
  *
- * prints "ok SIZE FORMAT CURRENT LAYERS" or "error ERRNO-NAME TEXT"; then on stdin, one per line:
+ * prints "ok SIZE FORMAT LAYERS" or "error ERRNO-NAME TEXT"; then on stdin, one per line:
  *   read OFFSET LENGTH   -> ok LENGTH, then the bytes
  *   map OFFSET LENGTH    -> ok PATH OFFSET LENGTH; PATH is "zero" where there is nothing
  *   same                 -> ok 0|1: is it the same, opened again?
@@ -171,8 +171,7 @@ int main(int argc, char **argv)
 	}
 	for (const struct image *layer = img; layer; layer = image_backing(layer))
 		layers++;
-	printf("ok %" PRIu64 " %s %d %u\n", image_size(img), image_format(img),
-	       image_is_current(img), layers);
+	printf("ok %" PRIu64 " %s %u\n", image_size(img), image_format(img), layers);
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin))
 		run(line);

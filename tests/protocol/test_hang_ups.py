@@ -6,16 +6,14 @@ time, as if nobody had hung up; everybody else is served again from then on at t
 passes while the signals come: several times faster than that of the machine, not at once.
 """
 
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from tests.support.clock import Clock
-from tests.support.daemon import STORAGE, Daemon, Image, open_block, open_status
+from tests.support.daemon import STORAGE, Daemon, Image, open_status
 from tests.support.hdfs_dir import POOL
-from tests.support.localfront import OPEN, READ, open_data, open_part, read_part, request
+from tests.support.localfront import OPEN, open_data, open_part, request
 from tests.support.sockets import has_unread
 from tests.support.waiting import eventually
 from tools.vreadd import stop_process
@@ -61,35 +59,6 @@ def test_parser_hangs(tmp_path, image, clock):
             why = "it did not answer in time"
             daemon.wait_until(lambda: parser_of(daemon).get("last-end") == why)
             assert open_status(other, block) == 0
-        assert daemon.stop() == 0
-    finally:
-        daemon.kill()
-
-
-def server_of(daemon):
-    """The qemu-nbd of its only image."""
-    tasks = Path(f"/proc/{daemon.process.pid}/task").iterdir()
-    children = [pid for task in tasks for pid in (task / "children").read_text().split()]
-    (server,) = (p for p in children if Path(f"/proc/{p}/comm").read_text() == "qemu-nbd\n")
-    return int(server)
-
-
-def test_qemu_nbd_hangs(tmp_path, image, clock):
-    raw, image.path = image.path, f"qemu-vmdk:{tmp_path / 'dn.vmdk'}"
-    command = ["qemu-img", "convert", "-O", "vmdk", raw, tmp_path / "dn.vmdk"]
-    subprocess.run(command, check=True)
-    daemon = Daemon(tmp_path, image, clock=clock)
-    try:
-        with daemon.front() as front:
-            handle = open_block(front, image.blocks[0])
-            server = server_of(daemon)
-            stop_process(server)
-            front.queues[0].push(
-                request(READ, pool_pages=1, handle=handle, part=read_part(0, 4096))
-            )
-            eventually(lambda: has_unread(server), what="the worker's read")
-        with connect_in_time(daemon):
-            eventually(lambda: "qemu-nbd does not answer" in daemon.log())
         assert daemon.stop() == 0
     finally:
         daemon.kill()

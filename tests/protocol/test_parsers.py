@@ -74,34 +74,6 @@ def test_vreadd_has_no_library_that_interprets():
     assert "libext2fs" not in needed and "libblkid" not in needed
 
 
-def sockets(pid):
-    files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-    return {f for f in files if f.startswith("socket:")}
-
-
-def test_other_children_have_no_end_of_its_sockets(tmp_path, image):
-    """A qemu-nbd is started while a parser is, and lives as long."""
-    raw, image.path = image.path, f"qemu-vmdk:{tmp_path / 'dn.vmdk'}"
-    command = ["qemu-img", "convert", "-O", "vmdk", raw, tmp_path / "dn.vmdk"]
-    subprocess.run(command, check=True)
-    daemon = Daemon(tmp_path, image)
-    try:
-        parser = parser_of(daemon)["pid"]
-        tasks = f"/proc/{daemon.process.pid}/task"
-        children = {
-            int(pid)
-            for task in os.listdir(tasks)
-            for pid in (tmp_path / tasks / task / "children").read_text().split()
-        }
-        servers = children - {parser}
-        assert servers and parser in children
-        for server in servers:
-            assert not sockets(server) & (sockets(parser) | sockets(daemon.process.pid))
-        assert daemon.stop() == 0
-    finally:
-        daemon.kill()
-
-
 def test_its_end_is_seen_where_children_are_not_waited_for(tmp_path, image):
     """As started by whoever ignores SIGCHLD, which a program inherits."""
     daemon = Daemon(tmp_path, image, wrapper=["env", "--ignore-signal=CHLD"])

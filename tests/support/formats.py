@@ -161,13 +161,6 @@ FORMATS = {
     "vhd-fixed-exact": ("vpc", "vhd", vpc("subformat=fixed", "force_size=on")),
     "vhd-dynamic": ("vpc", "vhd", vpc("subformat=dynamic")),
     "vhd-dynamic-changed": ("vpc", "vhd", changed(vpc("force_size=on"), "vpc")),
-    "parallels": ("parallels", "qemu-parallels", converted("parallels", "hds")),
-    "vdi": ("vdi", "qemu-vdi", changed(converted("vdi", "vdi"), "vdi")),
-    "vhdx": ("vhdx", "qemu-vhdx", changed(converted("vhdx", "vhdx"), "vhdx")),
-    "vmdk": ("vmdk", "qemu-vmdk", changed(converted("vmdk", "vmdk"), "vmdk")),
-    "vmdk-compressed": (
-        "vmdk", "qemu-vmdk", converted("vmdk", "vmdk", "-o", "subformat=streamOptimized")
-    ),
 }  # fmt: skip
 
 
@@ -181,7 +174,6 @@ COPIES = {
     "qcow2-differences": ("qcow2", differences),
     "vhd-fixed": ("vhd", vpc("subformat=fixed", "force_size=on")),
     "vhd-dynamic": ("vhd", vpc("subformat=dynamic", "force_size=on")),
-    "vdi": ("qemu-vdi", converted("vdi", "vdi")),
 }
 
 
@@ -200,11 +192,11 @@ class ImageControl:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
         )  # fmt: skip
         try:
-            size, self.format, current, layers = self._answer()
+            size, self.format, layers = self._answer()
         except BaseException:
             self.end()
             raise
-        self.size, self.current, self.layers = int(size), current == "1", int(layers)
+        self.size, self.layers = int(size), int(layers)
 
     def __enter__(self):
         return self

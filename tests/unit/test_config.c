@@ -15,9 +15,8 @@
 #include "control/config.h"
 #include "peer/wire/message.h"
 
-#define A_DISK                                                                               \
-	"a path that starts with /, or one of the formats raw, qcow2, vhd, qemu-parallels, " \
-	"qemu-vdi, qemu-vhdx or qemu-vmdk, a colon and a path"
+#define A_DISK \
+	"a path that starts with /, or one of the formats raw, qcow2 or vhd, a colon and a path"
 
 #define SECTIONS "expected [vreadd], [xen], [local], [peers], [datanode NAME] or [peer NAME]"
 #define PEERS "[peers]\nname = a\ncertificate = /c\nkey = /k\nca = /a\n"

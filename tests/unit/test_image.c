@@ -53,7 +53,7 @@ static const struct image_ops ops = {
 	.map = wrong_map,
 	.unpack = wrong_unpack,
 };
-static const struct image_format format = {"wrong", &ops, NULL};
+static const struct image_format format = {"wrong", &ops};
 
 static char path[] = "/tmp/image-XXXXXX";
 static struct image *image;

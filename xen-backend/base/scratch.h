@@ -16,7 +16,7 @@ enum scratch_kind {
 	SCRATCH_SUMS,     /* block/read.c: checksums of that data */
 	SCRATCH_LOG,      /* journal_log.c: blocks of a journal */
 	SCRATCH_PACKED,   /* qcow2_unpack.c: a compressed cluster */
-	SCRATCH_UNPACKED, /* the same one unpacked; nbd.c: blocks of which a part is wanted */
+	SCRATCH_UNPACKED, /* the same one unpacked */
 	SCRATCH_KINDS,
 };
 

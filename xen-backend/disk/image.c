@@ -19,10 +19,9 @@
 #define MAX_LAYERS 32
 
 static const struct image_format formats[] = {
-	{"raw", &image_raw, NULL},         {"qcow2", &image_qcow2, NULL},
-	{"vhd", &image_vhd, NULL},         {"qemu-parallels", &image_nbd, "parallels"},
-	{"qemu-vdi", &image_nbd, "vdi"},   {"qemu-vhdx", &image_nbd, "vhdx"},
-	{"qemu-vmdk", &image_nbd, "vmdk"},
+	{"raw", &image_raw},
+	{"qcow2", &image_qcow2},
+	{"vhd", &image_vhd},
 };
 #define NUM_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
@@ -51,7 +50,7 @@ const char *image_spec_split(const char *spec, const char **ret_path)
 
 const char *image_format_names(void)
 {
-	return "raw, qcow2, vhd, qemu-parallels, qemu-vdi, qemu-vhdx or qemu-vmdk";
+	return "raw, qcow2 or vhd";
 }
 
 /* ---- opening ----------------------------------------------------------------- */
@@ -207,11 +206,6 @@ bool image_is_direct(const struct image *img)
 	return source_is_direct(img->source);
 }
 
-bool image_is_current(const struct image *img)
-{
-	return img->format->ops->current;
-}
-
 bool image_moves(const struct image *img)
 {
 	return img->format->ops->moves;
@@ -221,8 +215,6 @@ bool image_moves(const struct image *img)
 
 int image_map(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret)
 {
-	if (!img->format->ops->map)
-		return -EOPNOTSUPP;
 	if (length == 0 || offset > img->size || length > img->size - offset)
 		return -EIO;
 	return img->format->ops->map(img, offset, length, ret);
@@ -274,8 +266,6 @@ int image_read(struct image *img, uint64_t offset, void *buf, size_t length)
 
 	if (offset > img->size || length > img->size - offset)
 		return -EIO;
-	if (img->format->ops->read)
-		return img->format->ops->read(img, offset, buf, length);
 	while (length > 0) {
 		size_t done = 0;
 		int r = read_run(img, offset, to, length, &done);

@@ -48,9 +48,6 @@ const char *image_format(const struct image *img); /* "raw" */
 const struct image *image_backing(const struct image *img);
 uint64_t image_size(const struct image *img); /* bytes the guest sees */
 bool image_is_direct(const struct image *img);
-/* Whether what is read is what its owner wrote up to now; if not, all reads are of one
- * moment in the past, and it can be used while nobody writes only. */
-bool image_is_current(const struct image *img);
 
 /* Exactly length bytes at offset. */
 int image_read(struct image *img, uint64_t offset, void *buf, size_t length);

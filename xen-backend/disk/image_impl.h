@@ -13,27 +13,24 @@ struct image_ops {
 	/* source is open: fills size, and state if it needs one.  As image_open(). */
 	int (*open)(struct image *img, char **ret_error);
 	void (*close)(struct image *img); /* also after open() failed; may be NULL */
-	/* As image_map() and image_read(); one of them is NULL. */
+	/* As image_map(). */
 	int (*map)(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret);
-	int (*read)(struct image *img, uint64_t offset, void *buf, size_t length);
 	/* Reads where map() answers -EOPNOTSUPP: *ret_done bytes, at least one.  NULL where it
 	 * never does. */
 	int (*unpack)(struct image *img, uint64_t offset, void *buf, size_t length,
 		      size_t *ret_done);
 	/* Whether it is not any more what was opened, and fails all reads.  NULL: never. */
 	bool (*is_stale)(struct image *img);
-	bool moves;   /* as image_moves() */
-	bool current; /* as image_is_current() */
+	bool moves; /* as image_moves() */
 };
 
 /* What an operator calls it. */
 struct image_format {
 	const char *name;
 	const struct image_ops *ops;
-	const char *driver; /* what qemu calls it, where it is read through qemu-nbd */
 };
 
-extern const struct image_ops image_raw, image_qcow2, image_vhd, image_nbd;
+extern const struct image_ops image_raw, image_qcow2, image_vhd;
 
 struct image {
 	const struct image_format *format;

@@ -169,5 +169,4 @@ const struct image_ops image_qcow2 = {
 	.unpack = qcow2_unpack,
 	.is_stale = qcow2_is_stale,
 	.moves = true,
-	.current = true,
 };

@@ -22,5 +22,4 @@ static int raw_map(struct image *img, uint64_t offset, uint64_t length, struct i
 const struct image_ops image_raw = {
 	.open = raw_open,
 	.map = raw_map,
-	.current = true,
 };

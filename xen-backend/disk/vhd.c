@@ -212,5 +212,4 @@ const struct image_ops image_vhd = {
 	.map = vhd_map,
 	.is_stale = vhd_is_stale,
 	.moves = true,
-	.current = true,
 };

@@ -169,17 +169,6 @@ static bool for_each_image(const struct volume *v, image_fn *fn, void *ctx)
 	return true;
 }
 
-static bool is_current(struct image *image, void *ctx)
-{
-	(void)ctx;
-	return image_is_current(image);
-}
-
-bool volume_is_current(const struct volume *v)
-{
-	return for_each_image(v, is_current, NULL);
-}
-
 static bool is_direct(struct image *image, void *ctx)
 {
 	(void)ctx;

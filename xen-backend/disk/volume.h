@@ -36,9 +36,6 @@ int volume_new_range(struct image *image, uint64_t offset, uint64_t length, stru
 void volume_free(struct volume *v); /* NULL is ignored */
 
 uint64_t volume_size(const struct volume *v);
-/* As image_is_current(), of all images. */
-bool volume_is_current(const struct volume *v);
-
 /* Whether all of it is read with O_DIRECT. */
 bool volume_is_direct(const struct volume *v);
 

@@ -138,9 +138,6 @@ static int begin(struct ext4_view *v, const char **ret_reason)
 		memcpy(v->stamp.super, v->raw_super, sizeof(v->raw_super));
 		return open_filsys(v, true, ret_reason);
 	case FS_LIVE:
-		*ret_reason = "mounted, and its image's format shows it as it was only";
-		if (!volume_is_current(v->view.fs->volume))
-			return -EBUSY;
 		r = ext4_live_begin(v, ret_reason);
 		if (r == 0)
 			r = open_filsys(v, true, ret_reason);

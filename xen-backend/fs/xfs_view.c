@@ -27,10 +27,6 @@ int xfs_view_begin(struct xfs_view *v, const char **ret_reason)
 
 	if (r < 0)
 		return r;
-	if (!v->since.idle && !volume_is_current(fs->volume)) {
-		*ret_reason = "mounted, and its image's format shows it as it was only";
-		return -EBUSY;
-	}
 	v->view.live = true;
 	v->budget = VIEW_BUDGET;
 	for (unsigned i = 0; i < XFS_READ_BUCKETS; i++)

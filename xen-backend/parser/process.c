@@ -27,7 +27,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/version.h"
-#include "disk/feed.h"
 
 #define LONG_ANSWER_MS 120000U /* of one about all partitions and data directories */
 #define START_MS 60000U        /* of a start, on a host that is very busy */
@@ -39,14 +38,6 @@
 
 enum state { STATE_STARTING, STATE_RUNNING, STATE_WAITING };
 
-/* A thread that reads an image for the parser. */
-struct feeder {
-	struct image *image;
-	int socket;
-	bool runs;
-	pthread_t thread;
-};
-
 struct parser {
 	char *name;
 	struct image *const *images;
@@ -54,7 +45,6 @@ struct parser {
 	char *program;
 	unsigned answer_ms;
 	pthread_t keeper;
-	struct feeder *feeders; /* the keeper's; one for each image, of which few need one */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
@@ -239,56 +229,6 @@ static int give_file(void *ctx, struct source *file)
 	return r < 0 ? r : result;
 }
 
-static void *feed(void *arg)
-{
-	struct feeder *f = arg;
-
-	image_feed(f->image, f->socket);
-	shutdown(f->socket, SHUT_RDWR);
-	return NULL;
-}
-
-static void write_none(void *ctx, struct wire_out *out)
-{
-	(void)ctx, (void)out;
-}
-
-static int give_feed(struct parser *p, unsigned i)
-{
-	struct parser_question q = {PARSER_FEED, false, write_none, read_nothing, NULL};
-	struct feeder *f = &p->feeders[i];
-	int pair[2], r, result;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	*f = (struct feeder){.image = p->images[i], .socket = pair[0]};
-	r = parser_exchange(&p->channels[0], &q, p->answer_ms, pair[1], &result);
-	close(pair[1]);
-	if (r == 0)
-		r = result;
-	if (r == 0)
-		r = -pthread_create(&f->thread, NULL, feed, f);
-	f->runs = r == 0;
-	if (r < 0)
-		close(f->socket);
-	return r;
-}
-
-/* The other end is gone. */
-static void end_feeds(struct parser *p)
-{
-	for (unsigned i = 0; i < p->num_images; i++) {
-		struct feeder *f = &p->feeders[i];
-
-		if (!f->runs)
-			continue;
-		shutdown(f->socket, SHUT_RDWR);
-		pthread_join(f->thread, NULL);
-		close(f->socket);
-		f->runs = false;
-	}
-}
-
 static void write_setup(void *ctx, struct wire_out *out)
 {
 	const struct parser *p = ctx;
@@ -300,10 +240,9 @@ static void write_setup(void *ctx, struct wire_out *out)
 	for (unsigned i = 0; i < p->num_images; i++) {
 		const struct image *img = p->images[i];
 
-		wire_put_text(out, !img ? "" : image_needs_feed(img) ? "fed" : image_format(img));
+		wire_put_text(out, img ? image_format(img) : "");
 		wire_put_text(out, img ? image_path(img) : "");
 		wire_put32(out, img && image_is_direct(img) ? SOURCE_DIRECT : SOURCE_BUFFERED);
-		wire_put64(out, img ? image_size(img) : 0);
 	}
 }
 
@@ -345,9 +284,6 @@ static int tell(struct parser *p)
 	for (unsigned i = 0; i < p->num_images && r == 0; i++)
 		if (p->images[i])
 			r = image_for_each_file(p->images[i], give_file, p);
-	for (unsigned i = 0; i < p->num_images && r == 0; i++)
-		if (p->images[i] && image_needs_feed(p->images[i]))
-			r = give_feed(p, i);
 	if (r == 0)
 		r = parser_exchange(&p->channels[0], &setup, p->answer_ms, -1, &result);
 	if (r == 0)
@@ -404,7 +340,6 @@ static void await_end(struct parser *p)
 	do
 		r = waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOWAIT);
 	while (r < 0 && errno == EINTR);
-	end_feeds(p);
 	pthread_mutex_lock(&p->lock);
 	p->state = STATE_STARTING;
 	describe_end(p, &end);
@@ -617,7 +552,6 @@ static void release(struct parser *p)
 {
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
-	free(p->feeders);
 	free(p->layout_text);
 	free(p->program);
 	free(p->name);
@@ -638,11 +572,9 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	p->answer_ms = settings && settings->answer_ms ? settings->answer_ms : PARSER_ANSWER_MS;
 	p->name = strdup(name);
 	p->program = settings && settings->program ? strdup(settings->program) : find_program();
-	p->feeders = calloc(num_images, sizeof(*p->feeders));
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = -1;
-	r = p->name && p->program && p->feeders ? -pthread_create(&p->keeper, NULL, keep, p)
-						: -ENOMEM;
+	r = p->name && p->program ? -pthread_create(&p->keeper, NULL, keep, p) : -ENOMEM;
 	if (r < 0) {
 		release(p);
 		return r;

@@ -11,11 +11,9 @@
  *
  *   question   payload                                   answer's payload
  *   FILE       path; with it a descriptor                -
- *   FEED       with it a socket of the image that        -
- *              SETUP names next (disk/feed.h)
  *   SETUP      PARSER_PROTOCOL, version, instance,       -
- *              number of images, each: format ("": missing,
- *                                                            "fed"), path, mode, size
+ *              number of images, each: format ("": missing),
+ *              path, mode
  *   USE        check fit?, path of the layout, layout    of each file system: state, reason,
  *                                                        number of guards, each: image, offset,
  *                                                        bytes
@@ -37,14 +35,13 @@
 
 #include <stdint.h>
 
-#define PARSER_PROTOCOL 1U
+#define PARSER_PROTOCOL 2U
 #define PARSER_CHANNELS 4U
 #define PARSER_FIRST_FD 3
 #define PARSER_MAX_TEXT (128U << 10) /* what is missing of LAYOUT_MAX_DATA_DIRS directories */
 
 enum parser_kind {
 	PARSER_FILE = 1,
-	PARSER_FEED,
 	PARSER_SETUP,
 	PARSER_USE,
 	PARSER_DISCOVER,

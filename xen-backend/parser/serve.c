@@ -16,7 +16,6 @@
 #include "base/version.h"
 #include "block/folder.h"
 #include "block/locate.h"
-#include "disk/feed.h"
 #include "layout/discover.h"
 #include "layout/partition.h"
 #include "layout/place.h"
@@ -28,9 +27,7 @@
 /* All this process is for; written by questions that come before all others. */
 static struct {
 	pthread_rwlock_t lock;
-	uint64_t instance;            /* a basis of another process is worth nothing here */
-	int feeds[LAYOUT_MAX_IMAGES]; /* of images that cannot be read here, in their order */
-	unsigned num_feeds, feeds_used;
+	uint64_t instance; /* a basis of another process is worth nothing here */
 	struct image *images[LAYOUT_MAX_IMAGES];
 	unsigned num_images;
 	struct image_layout *layout; /* NULL: none yet */
@@ -65,38 +62,17 @@ static int answer_file(struct question *q)
 	return r;
 }
 
-static int answer_feed(struct question *q)
-{
-	if (q->fd < 0 || own.num_feeds == LAYOUT_MAX_IMAGES)
-		return -EINVAL;
-	own.feeds[own.num_feeds++] = q->fd;
-	q->fd = -1;
-	return 0;
-}
-
-static int open_fed(const char *path, uint32_t mode, uint64_t size, struct image **ret,
-		    char **ret_error)
-{
-	if (own.feeds_used == own.num_feeds)
-		return -EINVAL;
-	return image_open_fed(path, (enum source_mode)mode, size, own.feeds[own.feeds_used++], ret,
-			      ret_error);
-}
-
 static int open_image(struct question *q, char **ret_error)
 {
 	char *format = wire_get_text(&q->in, 16), *path = wire_get_text(&q->in, MAX_PATH);
 	uint32_t mode = wire_get32(&q->in);
-	uint64_t size = wire_get64(&q->in);
 	struct image **place = &own.images[own.num_images];
 	char *spec = NULL;
 	int r = format && path && !q->in.failed ? 0 : -EINVAL;
 
 	if (r == 0 && asprintf(&spec, "%s:%s", format, path) < 0)
 		r = -ENOMEM;
-	if (r == 0 && !strcmp(format, "fed"))
-		r = open_fed(path, mode, size, place, ret_error);
-	else if (r == 0 && format[0])
+	if (r == 0 && format[0])
 		r = image_open(spec, (enum source_mode)mode, place, ret_error);
 	if (r == 0)
 		own.num_images++;
@@ -407,7 +383,6 @@ static const struct {
 	bool explains; /* the payload of an error is a text */
 } kinds[] = {
 	[PARSER_FILE] = {answer_file, true, false},
-	[PARSER_FEED] = {answer_feed, true, false},
 	[PARSER_SETUP] = {answer_setup, true, true},
 	[PARSER_USE] = {answer_use, true, true},
 	[PARSER_DISCOVER] = {answer_discover, true, true},
