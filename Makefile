@@ -178,42 +178,34 @@ $(B)/libvread.a: $(LIBVREAD_OBJ)
 $(B)/libvread.so.1: $(LIBVREAD_OBJ) hdfs-native/libvread/libvread.map
 	$(call say,LINK)$(CC) -shared -Wl,-soname,libvread.so.1 -Wl,--version-script,hdfs-native/libvread/libvread.map \
 		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBVREAD_OBJ)
-$(B)/vreadd: $(call obj,xen-backend/vreadd.c) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/vread-parser: $(call obj,xen-backend/parser/main.c) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/vread-provision: $(call obj,$(PROVISION_SRC)) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs libguestfs)
-$(B)/vread: $(call obj,$(VREAD_SRC) $(CLI_SRC)) $(B)/libvread.a $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/xl-vread: $(call obj,$(XL_VREAD_SRC) $(CLI_SRC) tools/vread/control_client.c) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs xlutil)
-$(B)/imagebench: $(call obj,tools/bench/imagebench.c)
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
-$(B)/blockstream: $(call obj,tools/bench/blockstream.c)
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
-$(B)/vreadbench: $(call obj,tools/bench/vreadbench.c) $(B)/libvread.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
-$(B)/blockctl: $(call obj,tests/image/blockctl.c) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/peerctl: $(call obj,tests/protocol/peerctl.c) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/imagectl: $(call obj,tests/image/imagectl.c) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-TORTURE_OBJ := $(call obj,tests/image/torture_content.c tests/image/torture_owner.c)
-TORTURE_COUNTS_OBJ := $(call obj,tests/image/torture_counts.c)
-$(B)/torture: $(call obj,tests/image/torture.c) $(TORTURE_OBJ) $(TORTURE_COUNTS_OBJ) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/torture-owner: $(call obj,tests/xen/torture_owner_main.c) $(TORTURE_OBJ) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/torture-reader: $(call obj,tests/xen/torture_reader.c) $(call obj,tests/image/torture_content.c) $(TORTURE_COUNTS_OBJ) $(B)/libvread.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
-$(B)/rdma-pair: $(call obj,tests/xen/rdma_pair.c tests/xen/rdma_pair_ask.c tests/xen/rdma_pair_answer.c) $(B)/libbackend.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/steady-reader: $(call obj,tests/xen/steady_reader.c) $(B)/libvread.a
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^
-$(B)/page-granter: $(call obj,tests/xen/page_granter.c)
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+# $(call program,NAME,SOURCES,LIBRARIES OF OURS,OTHERS): what it is linked from.
+define program
+$(B)/$(1): $(call obj,$(2)) $(addprefix $(B)/,$(3))
+	$$(call say,LINK)$$(CC) $$(LDFLAGS) -o $$@ $$^ $(4)
+endef
+BACKEND := libbackend.a
+TORTURE_CONTENT := tests/image/torture_content.c
+TORTURE_COUNTS := tests/image/torture_counts.c
+TORTURE_OWNER := $(TORTURE_CONTENT) tests/image/torture_owner.c
+RDMA_PAIR := $(addprefix tests/xen/,rdma_pair.c rdma_pair_ask.c rdma_pair_answer.c)
+libs_with = $(LIBS) $(shell pkg-config --libs $(1))
+$(eval $(call program,vreadd,xen-backend/vreadd.c,$(BACKEND),$$(LIBS)))
+$(eval $(call program,vread-parser,xen-backend/parser/main.c,$(BACKEND),$$(LIBS)))
+$(eval $(call program,vread-provision,$(PROVISION_SRC),$(BACKEND),$$(call libs_with,libguestfs)))
+$(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a $(BACKEND),$$(LIBS)))
+$(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC) tools/vread/control_client.c,$(BACKEND),$$(call libs_with,xlutil)))
+$(eval $(call program,imagebench,tools/bench/imagebench.c))
+$(eval $(call program,blockstream,tools/bench/blockstream.c))
+$(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))
+$(eval $(call program,blockctl,tests/image/blockctl.c,$(BACKEND),$$(LIBS)))
+$(eval $(call program,imagectl,tests/image/imagectl.c,$(BACKEND),$$(LIBS)))
+$(eval $(call program,peerctl,tests/protocol/peerctl.c,$(BACKEND),$$(LIBS)))
+$(eval $(call program,torture,tests/image/torture.c $(TORTURE_OWNER) $(TORTURE_COUNTS),$(BACKEND),$$(LIBS)))
+$(eval $(call program,torture-owner,tests/xen/torture_owner_main.c $(TORTURE_OWNER),$(BACKEND),$$(LIBS)))
+$(eval $(call program,torture-reader,tests/xen/torture_reader.c $(TORTURE_CONTENT) $(TORTURE_COUNTS),libvread.a))
+$(eval $(call program,rdma-pair,$(RDMA_PAIR),$(BACKEND),$$(LIBS)))
+$(eval $(call program,steady-reader,tests/xen/steady_reader.c,libvread.a))
+$(eval $(call program,page-granter,tests/xen/page_granter.c,,$$(LIBS)))
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
