@@ -21,7 +21,7 @@
 #include "peer/directory.h"
 #include "peer/peer.h"
 #include "peer/settings.h"
-#include "ring/counters.h"
+#include "base/counters.h"
 
 struct peer_server;
 struct rdma;

@@ -15,7 +15,7 @@
 #define VREAD_DISPATCH_H
 
 #include "port/port.h"
-#include "ring/counters.h"
+#include "base/counters.h"
 #include "ring/open_data.h"
 
 struct block_info;

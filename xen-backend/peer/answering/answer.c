@@ -14,7 +14,7 @@
 
 #include "block/block.h"
 #include "peer/answering/open_blocks.h"
-#include "ring/counters.h"
+#include "base/counters.h"
 
 #define PAGE 4096U
 

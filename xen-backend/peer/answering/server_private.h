@@ -28,7 +28,7 @@
 #include "peer/rdma/rdma.h"
 #include "peer/wire/address.h"
 #include "peer/wire/transport.h"
-#include "ring/counters.h"
+#include "base/counters.h"
 
 #define SERVER_DIGEST 32U
 #define SERVER_CREDITS 32U

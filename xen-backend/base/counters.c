@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* counters.c - see counters.h. */
-#include "ring/counters.h"
+#include "base/counters.h"
 
 #include <string.h>
 
