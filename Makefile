@@ -130,9 +130,12 @@ LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PKGS))
 
 GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 
-BACKEND_SRC := $(sort $(shell find xen-backend/base xen-backend/port xen-backend/ring xen-backend/policy \
-	xen-backend/block xen-backend/disk xen-backend/fs xen-backend/layout xen-backend/control \
-	xen-backend/parser xen-backend/peer -name '*.c' ! -path xen-backend/parser/main.c))
+# Between vreadd and the confined vread-parser is a wall: neither is linked with anything of the other.
+# Both have what is common: no code in there interprets what a guest wrote.
+sources = $(sort $(shell find $(addprefix xen-backend/,$(1)) -name '*.c'))
+COMMON_SRC := $(call sources,base disk layout parser-protocol)
+PARSER_SRC := $(filter-out xen-backend/parser/main.c,$(call sources,parser))
+BACKEND_SRC := $(call sources,port ring policy block control datanode peer)
 LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
 JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
 CLI_SRC := $(sort $(wildcard tools/cli/*.c tools/toolstack/*.c))
@@ -141,6 +144,8 @@ XL_VREAD_SRC := $(sort $(wildcard tools/xl-vread/*.c))
 PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+COMMON_OBJ := $(call obj,$(COMMON_SRC))
+PARSER_OBJ := $(call obj,$(PARSER_SRC))
 BACKEND_OBJ := $(call obj,$(BACKEND_SRC) $(wildcard xenstore-schema/*.c) build/generated/vread-nodes.c)
 LIBVREAD_OBJ := $(call obj,$(LIBVREAD_SRC))
 JNI_OBJ := $(call obj,$(JNI_SRC))
@@ -171,9 +176,11 @@ $(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+$(B)/libcommon.a: $(COMMON_OBJ)
+$(B)/libparser.a: $(PARSER_OBJ)
 $(B)/libbackend.a: $(BACKEND_OBJ)
-	$(call say,AR)rm -f $@ && ar rcs $@ $^
 $(B)/libvread.a: $(LIBVREAD_OBJ)
+$(B)/lib%.a:
 	$(call say,AR)rm -f $@ && ar rcs $@ $^
 $(B)/libvread.so.1: $(LIBVREAD_OBJ) hdfs-native/libvread/libvread.map
 	$(call say,LINK)$(CC) -shared -Wl,-soname,libvread.so.1 -Wl,--version-script,hdfs-native/libvread/libvread.map \
@@ -183,22 +190,23 @@ define program
 $(B)/$(1): $(call obj,$(2)) $(addprefix $(B)/,$(3))
 	$$(call say,LINK)$$(CC) $$(LDFLAGS) -o $$@ $$^ $(4)
 endef
-BACKEND := libbackend.a
+BACKEND := libbackend.a libcommon.a
+PARSER := libparser.a libcommon.a
 TORTURE_CONTENT := tests/image/torture_content.c
 TORTURE_COUNTS := tests/image/torture_counts.c
 TORTURE_OWNER := $(TORTURE_CONTENT) tests/image/torture_owner.c
 RDMA_PAIR := $(addprefix tests/xen/,rdma_pair.c rdma_pair_ask.c rdma_pair_answer.c)
 libs_with = $(LIBS) $(shell pkg-config --libs $(1))
 $(eval $(call program,vreadd,xen-backend/vreadd.c,$(BACKEND),$$(LIBS)))
-$(eval $(call program,vread-parser,xen-backend/parser/main.c,$(BACKEND),$$(LIBS)))
-$(eval $(call program,vread-provision,$(PROVISION_SRC),$(BACKEND),$$(call libs_with,libguestfs)))
+$(eval $(call program,vread-parser,xen-backend/parser/main.c,$(PARSER),$$(LIBS)))
+$(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))
 $(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a $(BACKEND),$$(LIBS)))
 $(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC) tools/vread/control_client.c,$(BACKEND),$$(call libs_with,xlutil)))
 $(eval $(call program,imagebench,tools/bench/imagebench.c))
 $(eval $(call program,blockstream,tools/bench/blockstream.c))
 $(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))
 $(eval $(call program,blockctl,tests/image/blockctl.c,$(BACKEND),$$(LIBS)))
-$(eval $(call program,imagectl,tests/image/imagectl.c,$(BACKEND),$$(LIBS)))
+$(eval $(call program,imagectl,tests/image/imagectl.c,libcommon.a,$$(LIBS)))
 $(eval $(call program,peerctl,tests/protocol/peerctl.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,torture,tests/image/torture.c $(TORTURE_OWNER) $(TORTURE_COUNTS),$(BACKEND),$$(LIBS)))
 $(eval $(call program,torture-owner,tests/xen/torture_owner_main.c $(TORTURE_OWNER),$(BACKEND),$$(LIBS)))
@@ -206,7 +214,7 @@ $(eval $(call program,torture-reader,tests/xen/torture_reader.c $(TORTURE_CONTEN
 $(eval $(call program,rdma-pair,$(RDMA_PAIR),$(BACKEND),$$(LIBS)))
 $(eval $(call program,steady-reader,tests/xen/steady_reader.c,libvread.a))
 $(eval $(call program,page-granter,tests/xen/page_granter.c,,$$(LIBS)))
-$(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libbackend.a $(B)/libvread.a
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(addprefix $(B)/,libbackend.a $(PARSER) libvread.a)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
 # What a program defines itself is not taken from a library.

@@ -54,7 +54,7 @@ def layout():
 
 
 def wire(*values):
-    """As parser/wire.c writes them: numbers of 32 bits, of 64 where the list of one says so."""
+    """As parser-protocol/wire.c writes them: numbers of 32 bits, or of 64 if a list says so."""
     parts = []
     for value in values:
         if isinstance(value, int):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a parser that its image has taken over may answer: parser/channel.c,
+ * What a parser that its image has taken over may answer: parser-protocol/channel.c,
  * exchange.c, wire.c, answer.c, basis.c and the readers in client.c.  An answer that
  * is taken must keep what its question promises: extents inside the volume and ascending,
  * counts bounded, texts fit to be shown, layouts of what was asked for.
@@ -16,11 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "block/folder.h"
+#include "parser-protocol/blocks.h"
 #include "layout/place.h"
 #include "memory.h"
-#include "parser/basis.h"
-#include "parser/process.h"
+#include "datanode/basis.h"
+#include "datanode/process.h"
 
 #define IMAGE_BYTES (1U << 20)
 #define NUM_IMAGES 3U /* the last one is missing */
@@ -321,7 +321,8 @@ static void check_layout(const struct image_layout *layout)
 	for (unsigned i = 0; i < layout->num_filesystems; i++) {
 		const struct layout_filesystem *lfs = &layout->filesystems[i];
 
-		check(fs_type_known(lfs->type) && lfs->image < NUM_IMAGES && images[lfs->image]);
+		check(layout_type_valid(lfs->type) && lfs->image < NUM_IMAGES &&
+		      images[lfs->image]);
 		check_guards(&lfs->guards);
 		check_volume(lfs);
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A datanode's disk with a partition table or without: discover(), and so
- * disk_examine(), disk_probe(), layout/window.c, layout/lvm*.c and libblkid.  What is found is a
+ * disk_examine(), disk_probe(), parser/disks/window.c, layout/lvm*.c and libblkid.  What is found is a
  * layout that is taken back (layout_parse()) and fits (layout_check_fit()).
  *
  * The input: which disk, whether checksums of GPT and LVM stay wrong, then changes
@@ -13,8 +13,8 @@
 #include <isa-l/crc.h>
 
 #include "disk/volume.h"
-#include "layout/discover.h"
-#include "layout/partition.h"
+#include "parser/hdfs/discover.h"
+#include "parser/disks/partition.h"
 #include "sectors.h"
 
 static const char *const names[] = {"gpt", "mbr", "bare", "lvm"};

@@ -4,7 +4,7 @@
  * transactions, made to harm: from fs_new() through views, look-ups, listings,
  * extents and reads to a block's two files, with changes also while a
  * view is open and after it was confirmed.  So this reaches all of fs/ext4*.c,
- * fs/journal*.c, fs/jbd2.c, layout/data_dir.c and block/locate.c, and libext2fs
+ * fs/journal*.c, parser/fs/jbd2.c, parser/hdfs/data_dir.c and parser/hdfs/locate.c, and libext2fs
  * as they call it.
  *
  * The input: which file system, whether checksums stay wrong, then changes to it
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base.h"
-#include "fs/fs.h"
+#include "parser/fs/fs.h"
 #include "tour.h"
 
 static const char *const names[] = {"clean-4k.img",   "clean-1k.img",  "ext2-1k.img",

@@ -2,8 +2,8 @@
 /*
  * A journal alone, put together by the input: superblocks of all kinds,
  * descriptors, copies, revokes and commit blocks in any order, some of them
- * written after the journal was loaded.  Reaches fs/jbd2.c, fs/journal_log.c,
- * fs/journal.c and fs/change_map.c.
+ * written after the journal was loaded.  Reaches parser/fs/jbd2.c, parser/fs/journal_log.c,
+ * parser/fs/journal.c and parser/fs/change_map.c.
  *
  * What is read must be right: a replay of the log, simpler than the one under
  * test (replay()), says what each block holds.
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs/journal.h"
+#include "parser/fs/journal.h"
 #include "log_sums.h"
 #include "memory.h"
 

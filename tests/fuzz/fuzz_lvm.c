@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "layout/lvm_text.h"
+#include "parser/disks/lvm_text.h"
 
 struct walk {
 	const char *text;

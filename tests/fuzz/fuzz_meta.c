@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "block/locate.h"
+#include "parser/hdfs/locate.h"
 #include "fuzz.h"
 
 static void parse_header(const uint8_t *data, size_t size)

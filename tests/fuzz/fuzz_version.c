@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "layout/data_version.h"
+#include "parser/hdfs/data_version.h"
 #include "layout/layout.h"
 
 static void check_value(const char *value)

@@ -19,10 +19,10 @@
 #include <isa-l/crc.h>
 #include <uuid/uuid.h>
 
-#include "fs/fs_impl.h"
-#include "fs/xfs_find_head.h"
-#include "fs/xfs_format.h"
-#include "fs/xfs_record.h"
+#include "parser/fs/fs_impl.h"
+#include "parser/fs/xfs_find_head.h"
+#include "parser/fs/xfs_format.h"
+#include "parser/fs/xfs_record.h"
 #include "memory.h"
 #include "tour.h"
 

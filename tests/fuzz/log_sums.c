@@ -10,7 +10,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "fs/jbd2.h"
+#include "parser/fs/jbd2.h"
 
 #define AT_SUPER_SUM 252
 #define AT_COMMIT_SUM 16

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "block/locate.h"
+#include "parser/hdfs/locate.h"
 #include "fuzz.h"
-#include "layout/data_dir.h"
+#include "parser/hdfs/data_dir.h"
 
 #define POOL "BP-1-127.0.0.1-1"
 #define MAX_DEPTH 8

@@ -6,7 +6,7 @@
 #ifndef VREAD_FUZZ_TOUR_H
 #define VREAD_FUZZ_TOUR_H
 
-#include "fs/fs.h"
+#include "parser/fs/fs.h"
 
 void tour(struct fs *fs, struct fs_view *view);
 

@@ -22,7 +22,7 @@
 #include "block/ahead.h"
 #include "block/crc_table.h"
 #include "block/internal.h"
-#include "block/meta.h"
+#include "parser-protocol/blocks.h"
 #include "disk/source_queue.h"
 
 #define PIECE (1U << 20)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "block/replica_cache.h"
-#include "parser/basis.h"
+#include "datanode/basis.h"
 
 #define UNIT REPLICA_UNIT
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "layout/data_version.h"
+#include "parser/hdfs/data_version.h"
 
 static int parse(const char *text, struct data_version *v)
 {

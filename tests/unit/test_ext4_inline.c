@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "fs/ext4.h"
+#include "parser/fs/ext4.h"
 
 #define INODE 256U
 #define EXTRA 32U

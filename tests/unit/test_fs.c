@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "fs/ext4.h"
-#include "fs/fs_impl.h"
+#include "parser/fs/ext4.h"
+#include "parser/fs/fs_impl.h"
 
 #define LENGTH (64U << 20)
 

@@ -15,8 +15,8 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "fs/fs_impl.h"
-#include "fs/journal.h"
+#include "parser/fs/fs_impl.h"
+#include "parser/fs/journal.h"
 
 #define SIZE 1024U
 #define LOG_AT 200U /* the disk's block that is the log's first */

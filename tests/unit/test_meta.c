@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "block/checksum.h"
-#include "block/locate.h"
-#include "block/meta.h"
+#include "parser/hdfs/locate.h"
+#include "parser/hdfs/meta.h"
 
 static const uint8_t crc32c_512[] = {0, 1, 2, 0, 0, 2, 0};
 

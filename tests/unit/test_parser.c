@@ -26,8 +26,8 @@
 
 #include "eventually.h"
 #include "own_clock.h"
-#include "parser/channel.h"
-#include "parser/parser.h"
+#include "parser-protocol/channel.h"
+#include "datanode/parser.h"
 #include "parser/sandbox.h"
 
 #define ANSWER_MS 1000U

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "block/verified_cache.h"
-#include "parser/basis.h"
+#include "datanode/basis.h"
 
 #define UNIT VERIFIED_UNIT
 #define MOST (40U * UNIT)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "layout/window.h"
+#include "parser/disks/window.h"
 
 #define DISK_BYTES ((UINT64_C(1) << 40) + 512)
 #define SECTOR 512U

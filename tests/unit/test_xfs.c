@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "fs/fs_impl.h"
-#include "fs/xfs_checkpoint.h"
-#include "fs/xfs_format.h"
-#include "fs/xfs_item.h"
-#include "fs/xfs_log.h"
+#include "parser/fs/fs_impl.h"
+#include "parser/fs/xfs_checkpoint.h"
+#include "parser/fs/xfs_format.h"
+#include "parser/fs/xfs_item.h"
+#include "parser/fs/xfs_log.h"
 
 #define BLOCK 4096U
 #define GROUP_BLOCKS 512U

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
-#include "parser/parser.h"
+#include "datanode/parser.h"
 
 #define TIMEOUT_SECONDS 15
 _Static_assert(TIMEOUT_SECONDS * 1000U > PARSER_ANSWER_MS,

@@ -11,7 +11,7 @@
 
 #include "block/ahead_direct.h"
 #include "block/file_runs.h"
-#include "block/meta.h"
+#include "parser-protocol/blocks.h"
 
 #define SLACK (1U << 20)
 #define FORWARD_BYTES (256U << 10) /* read in order before anything is asked for */

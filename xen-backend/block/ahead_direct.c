@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "block/file_runs.h"
-#include "block/meta.h"
+#include "parser-protocol/blocks.h"
 #include "block/piece.h"
 #include "disk/source_queue.h"
 

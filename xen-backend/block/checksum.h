@@ -5,7 +5,7 @@
 #ifndef VREAD_BLOCK_CHECKSUM_H
 #define VREAD_BLOCK_CHECKSUM_H
 
-#include "block/meta.h"
+#include "parser-protocol/blocks.h"
 
 /* Verifies length bytes, which begin at a chunk's start, against sums: 4 bytes
  * for each chunk, the last of which may be short. */

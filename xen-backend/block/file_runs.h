@@ -8,7 +8,7 @@
 #ifndef VREAD_BLOCK_FILE_RUNS_H
 #define VREAD_BLOCK_FILE_RUNS_H
 
-#include "fs/fs.h"
+#include "parser-protocol/file.h"
 
 /* One of them; source is NULL where the image says zeros.  False ends it. */
 typedef bool file_run_fn(const struct image_run *run, void *ctx);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "block/folder.h"
+#include "parser-protocol/blocks.h"
 #include "block/internal.h"
 #include "block/list.h"
 

@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-#include "block/locate.h"
+#include "parser-protocol/blocks.h"
 #include "block/served.h"
 
 #define REPLICA_UNIT (64U << 10)

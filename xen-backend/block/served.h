@@ -16,7 +16,7 @@
 
 #include "layout/layout.h"
 #include "disk/volume.h"
-#include "parser/parser.h"
+#include "datanode/parser.h"
 
 struct store_datanode;
 

@@ -123,6 +123,10 @@ bool layout_pool_valid(const char *text);
 bool layout_storage_id_valid(const char *text);
 bool layout_id_valid(const char *text); /* of a datanode or a cluster */
 bool layout_lv_name_valid(const char *text);
+/* Of a file system: one that a parser reads. */
+bool layout_type_valid(const char *text);
+/* "ext2, ext3, ext4 or xfs": for messages. */
+const char *layout_type_names(void);
 
 /* New reference, or NULL when out of memory. */
 json_t *layout_to_json(const struct image_layout *layout);

@@ -10,7 +10,6 @@
 #include <uuid/uuid.h>
 
 #include "base/error.h"
-#include "fs/fs.h"
 #include "layout/layout.h"
 #include "layout/parse_place.h"
 #include "layout/strict.h"
@@ -96,9 +95,9 @@ static int parse_filesystem(struct strict *p, const json_t *object,
 
 	if (!json_is_object(object))
 		return strict_expected(p, "", object, "an object");
-	snprintf(types, sizeof(types), "one of %s", fs_type_names());
+	snprintf(types, sizeof(types), "one of %s", layout_type_names());
 	(void)((r = layout_parse_place(p, object, layout, fs)) < 0 ||
-	       (r = strict_string(p, object, "type", fs_type_known, types, &fs->type)) < 0 ||
+	       (r = strict_string(p, object, "type", layout_type_valid, types, &fs->type)) < 0 ||
 	       (r = strict_string(p, object, "uuid", valid_uuid, "the file system's UUID",
 				  &fs->uuid)) < 0 ||
 	       (r = parse_data_dirs(p, object, fs)) < 0);

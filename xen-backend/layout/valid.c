@@ -55,3 +55,18 @@ bool layout_path_valid(const char *text)
 	return text[0] == '/' && length < LAYOUT_MAX_PATH && !strstr(text, "/../") &&
 	       (length < 3 || strcmp(text + length - 3, "/.."));
 }
+
+bool layout_type_valid(const char *text)
+{
+	static const char *const types[] = {"ext2", "ext3", "ext4", "xfs"};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(types[i], text))
+			return true;
+	return false;
+}
+
+const char *layout_type_names(void)
+{
+	return "ext2, ext3, ext4 or xfs";
+}

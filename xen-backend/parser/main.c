@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "parser/protocol.h"
+#include "parser-protocol/protocol.h"
 #include "parser/sandbox.h"
 #include "parser/serve.h"
 

@@ -14,13 +14,13 @@
 
 #include "base/error.h"
 #include "base/version.h"
-#include "block/folder.h"
-#include "block/locate.h"
-#include "layout/discover.h"
-#include "layout/partition.h"
+#include "parser/hdfs/folder.h"
+#include "parser/hdfs/locate.h"
+#include "parser/hdfs/discover.h"
+#include "parser/disks/partition.h"
 #include "layout/place.h"
-#include "parser/answer.h"
-#include "parser/channel.h"
+#include "parser-protocol/answer.h"
+#include "parser-protocol/channel.h"
 
 #define MAX_PATH 4096U
 

@@ -9,7 +9,7 @@
 
 #include <guestfs.h>
 
-#include "layout/volumes.h"
+#include "parser/disks/volumes.h"
 
 /* 0, or -EBADMSG with *ret_error (free() it): they differ about a file system. */
 int agree_on_volume(const struct layout_filesystem *said, const struct volumes *own,

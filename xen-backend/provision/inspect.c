@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "fs/fs.h"
-#include "layout/partition.h"
+#include "parser/fs/fs.h"
+#include "parser/disks/partition.h"
 #include "layout/place.h"
 #include "provision/agree.h"
 #include "provision/appliance.h"
@@ -46,7 +46,7 @@ static const char *obstacle_of(const char *type)
 {
 	if (disk_type_is_encrypted(type))
 		return "encrypted: vRead cannot read it";
-	if (fs_type_known(type))
+	if (layout_type_valid(type))
 		return NULL;
 	if (!strcmp(type, VOLUMES_LVM_MEMBER))
 		return "a physical volume of LVM";

@@ -10,7 +10,7 @@
 #include <guestfs.h>
 
 #include "layout/layout.h"
-#include "layout/volumes.h"
+#include "parser/disks/volumes.h"
 
 struct inspected {
 	struct layout_filesystem fs;       /* type is "" where nothing known lies */

@@ -16,7 +16,7 @@
 
 #include "base/version.h"
 #include "base/error.h"
-#include "layout/partition.h"
+#include "parser/disks/partition.h"
 #include "provision/appliance.h"
 #include "provision/inspect.h"
 #include "provision/output.h"

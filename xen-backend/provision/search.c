@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layout/data_version.h"
+#include "parser/hdfs/data_version.h"
 #include "base/error.h"
 #include "provision/appliance.h"
 #include "provision/progress.h"

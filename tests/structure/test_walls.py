@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who may include whom in the backend, and what its programs are linked from.
+
+Each folder of xen-backend/ has a place in the table below.  A folder includes headers of those that
+the table lists beside it, and of no others.  The wall is between vreadd and vread-parser: code that
+interprets what a guest wrote is in parser/, and runs confined.
+"""
+
+import re
+import subprocess
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BACKEND = REPOSITORY / "xen-backend"
+VREADD = "vreadd.c"  # the main program, which lies beside the folders
+
+MAY_INCLUDE = {
+    "base": "",
+    "disk": "base",
+    "layout": "base disk",
+    "policy": "base",
+    "parser-protocol": "base disk",
+    "parser": "base disk layout parser-protocol",
+    "datanode": "base disk layout parser-protocol",
+    "block": "base datanode disk layout parser-protocol policy",
+    "peer": "base block policy",
+    "ring": "base block peer policy port",
+    "port": "base disk policy",
+    "control": "base block disk layout peer policy port ring",
+    "provision": "base disk layout parser",
+    VREADD: "base control",
+}
+# A program's folders, and "": what is not of the backend.
+LINKED = {
+    "vreadd": set(MAY_INCLUDE) - {"parser", "provision"},
+    "vread-parser": {"base", "disk", "layout", "parser", "parser-protocol"},
+}
+PRIVATE = re.compile(r"_private\.h|_impl\.h|/internal\.h")
+
+
+def inclusions(backend):
+    """(file, header) of each inclusion within the backend; both as seen from its folder."""
+    for source in sorted(backend.rglob("*.[ch]")):
+        for header in re.findall(r'^#include "([\w-]+/[^"]+)"', source.read_text(), re.M):
+            if (backend / header).is_file():
+                yield source.relative_to(backend).as_posix(), header
+
+
+def folder(path):
+    return path.partition("/")[0]
+
+
+def mistakes(backend, table):
+    """What is not as the table has it, one line each."""
+    used = set()
+    for source, header in inclusions(backend):
+        here, there = folder(source), folder(header)
+        used.add((here, there))
+        if here != there and there not in table.get(here, "").split():
+            yield f"{source} includes {header}: {here} may include: {table.get(here, 'nothing')}"
+        if here != there and PRIVATE.search(header):
+            yield f"{source} includes {header}, which is private to {there}"
+    for here, allowed in table.items():
+        for there in allowed.split():
+            if (here, there) not in used:
+                yield f"{here} may include {there}, and does not: take it out of the table"
+
+
+def test_folders_include_only_what_they_may():
+    assert list(mistakes(BACKEND, MAY_INCLUDE)) == []
+
+
+def test_no_folder_is_above_itself():
+    """Raises CycleError."""
+    list(TopologicalSorter({f: a.split() for f, a in MAY_INCLUDE.items()}).static_order())
+
+
+@pytest.fixture
+def backend(tmp_path):
+    """Two folders, as a table of their own allows."""
+    for name, text in {
+        "base/log.h": "",
+        "ring/ring.c": '#include <errno.h>\n#include "base/log.h"\n',
+        "ring/ring_private.h": "",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+TABLE = {"base": "", "ring": "base"}
+
+
+def test_what_is_allowed(backend):
+    assert list(mistakes(backend, TABLE)) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "header", "table", "said"),
+    [
+        ("base/log.c", "ring/ring.h", TABLE, "base may include: "),
+        ("new/new.c", "base/log.h", TABLE, "new may include: nothing"),
+        ("base/log.c", "ring/ring_private.h", TABLE | {"base": "ring"}, "is private to ring"),
+        ("ring/other.c", "ring/ring_private.h", TABLE | {"base": "ring"}, "and does not"),
+    ],
+)
+def test_what_is_not_is_told(backend, source, header, table, said):
+    (backend / source).parent.mkdir(exist_ok=True)
+    (backend / source).write_text(f'#include "{header}"\n')
+    (backend / "ring/ring.h").touch()
+    (found,) = mistakes(backend, table)
+    assert said in found
+
+
+def linked(program):
+    """The folders of the backend that the program has code of, by its debugging information."""
+    command = ["readelf", "--debug-dump=info", "--dwarf-depth=1", program]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {
+        folder(path) for path in re.findall(r"DW_AT_name .*: xen-backend/(\S+\.c)$", told, re.M)
+    }
+
+
+@pytest.mark.parametrize("variant", ["release", "asan"])
+@pytest.mark.parametrize("program", LINKED)
+def test_programs_have_no_code_from_behind_the_wall(variant, program):
+    found = linked(REPOSITORY / "build" / variant / program)
+    assert found and found <= LINKED[program]

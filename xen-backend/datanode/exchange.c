@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One question and its answer, of which nothing is believed but what was checked; see process.h. */
+#include <errno.h>
+
+#include "datanode/process.h"
+
+int parser_exchange(struct channel *c, const struct parser_question *q, unsigned limit_ms, int fd,
+		    int *ret_result)
+{
+	struct parser_header header;
+	struct wire_in in;
+	int r;
+
+	channel_begin(c);
+	q->write(q->ctx, &c->out);
+	if (c->out.failed) {
+		*ret_result = -ENOMEM;
+		return 0;
+	}
+	channel_limit(c, limit_ms);
+	r = channel_send(c, q->kind, 0, fd);
+	if (r == 0)
+		r = channel_receive(c, &header, &in, NULL);
+	if (r < 0)
+		return r;
+	if (header.kind != q->kind || header.result > 0 || header.result < -4095 ||
+	    !q->read(q->ctx, header.result, &in) || !wire_done(&in))
+		return -EBADMSG;
+	*ret_result = header.result;
+	return 0;
+}

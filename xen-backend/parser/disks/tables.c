@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where partition tables lie; see tables.h. */
+#include "parser/disks/tables.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "parser/disks/partition.h"
+
+#define GPT_OFFSET TABLE_SECTOR
+
+/* The first sector of the next table, as the disk or the extended partition counts; 0: none. */
+static uint32_t next_table(const uint8_t sector[TABLE_SECTOR])
+{
+	uint32_t next = 0;
+
+	for (unsigned k = 0; k < 4 && !next; k++) {
+		const uint8_t *entry = sector + 446 + 16 * k;
+
+		if (entry[4] == 0x5 || entry[4] == 0xf || entry[4] == 0x85)
+			next = (uint32_t)(entry[8] | entry[9] << 8 | entry[10] << 16) |
+			       (uint32_t)entry[11] << 24;
+	}
+	return next;
+}
+
+/* A list that is damaged just ends. */
+int tables_of_mbr(struct volume *disk, table_cb *cb, void *ctx)
+{
+	uint64_t extended = 0, at = 0;
+
+	for (unsigned i = 0; i <= DISK_MAX_PARTITIONS; i++) {
+		uint8_t sector[TABLE_SECTOR];
+		uint32_t next;
+		int r;
+
+		if (at + sizeof(sector) > volume_size(disk))
+			return 0;
+		r = volume_read(disk, at, sector, sizeof(sector));
+		if (r == 0)
+			r = cb(ctx, at, sector);
+		if (r < 0 || sector[510] != 0x55 || sector[511] != 0xaa)
+			return r;
+		next = next_table(sector);
+		if (!next)
+			return 0;
+		at = extended + (uint64_t)next * TABLE_SECTOR;
+		if (!extended)
+			extended = at;
+	}
+	return 0;
+}
+
+struct guarding {
+	unsigned image;
+	struct layout_guards *guards;
+};
+
+static int add_guard(void *ctx, uint64_t offset, const uint8_t sector[TABLE_SECTOR])
+{
+	const struct guarding *g = ctx;
+	struct layout_guard guard = {.image = g->image, .offset = offset};
+
+	memcpy(guard.bytes, sector, sizeof(guard.bytes));
+	return layout_guards_add(g->guards, &guard);
+}
+
+static int guard_gpt(struct volume *disk, struct guarding *g)
+{
+	uint8_t sector[TABLE_SECTOR];
+	int r;
+
+	if (volume_size(disk) < GPT_OFFSET + sizeof(sector))
+		return 0;
+	r = volume_read(disk, GPT_OFFSET, sector, sizeof(sector));
+	return r < 0 ? r : add_guard(g, GPT_OFFSET, sector);
+}
+
+int tables_guard(struct image *img, unsigned image, struct layout_guards *ret)
+{
+	struct guarding g = {image, ret};
+	struct volume *disk;
+	int r = volume_new_range(img, 0, image_size(img), &disk);
+
+	if (r < 0)
+		return r;
+	r = guard_gpt(disk, &g);
+	if (r == 0)
+		r = tables_of_mbr(disk, add_guard, &g);
+	volume_free(disk);
+	return r;
+}
+
+void tables_guard_only(struct layout_guards *g, enum layout_table table)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < g->count; i++)
+		if ((g->list[i].offset == GPT_OFFSET) == (table == LAYOUT_GPT))
+			g->list[kept++] = g->list[i];
+	g->count = table == LAYOUT_GPT || table == LAYOUT_MBR ? kept : 0;
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Following a journal from transaction to transaction; see journal.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "parser/fs/change_map.h"
+#include "parser/fs/fs_impl.h"
+#include "parser/fs/journal.h"
+
+#define MAX_BATCH 64 /* transactions read between two looks at the superblock */
+#define MAX_IDLE_ROUNDS 64
+#define WRITER_US 200 /* for who is in the middle of writing a block */
+/* Changes remembered after their transactions left the log: they spare looking for a
+ * replica again. */
+#define MAX_REMEMBERED (256U << 10)
+
+/* Where the log is; replaced as a whole, kept while someone reads it. */
+struct shared_log {
+	atomic_uint references;
+	struct journal_log log;
+};
+
+struct journal {
+	pthread_mutex_t lock; /* of all below */
+	struct shared_log *log;
+	struct journal_mark now;
+	uint32_t head; /* where transaction now.id will begin; 0: not known, the log is empty */
+	uint32_t tail; /* transactions older than it may have left the log */
+	uint32_t known_since; /* changes of transactions older than it are forgotten */
+	struct change_map changes;
+	struct meta_cache cache;
+};
+
+/* What one thread works from while it reads. */
+struct snapshot {
+	struct shared_log *log;
+	struct journal_mark now;
+	uint32_t head, tail;
+};
+
+struct journal *journal_new(void)
+{
+	struct journal *j = calloc(1, sizeof(*j));
+
+	if (j)
+		pthread_mutex_init(&j->lock, NULL);
+	return j;
+}
+
+static void log_put(struct shared_log *l)
+{
+	if (!l || atomic_fetch_sub(&l->references, 1) != 1)
+		return;
+	fs_file_clear(&l->log.file);
+	free(l);
+}
+
+void journal_free(struct journal *j)
+{
+	if (!j)
+		return;
+	journal_unload(j);
+	pthread_mutex_destroy(&j->lock);
+	free(j);
+}
+
+/* Under the lock: nothing learned before is worth anything. */
+static void begin_era(struct journal *j)
+{
+	j->now.era++;
+	change_map_clear(&j->changes);
+	meta_cache_clear(&j->cache);
+}
+
+static void begin_log(struct journal *j, const struct jbd2_super *s)
+{
+	begin_era(j);
+	j->now.id = j->tail = j->known_since = s->tail;
+	j->head = s->tail_pos;
+}
+
+void journal_unload(struct journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	begin_era(j);
+	log_put(j->log);
+	j->log = NULL;
+	pthread_mutex_unlock(&j->lock);
+}
+
+int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_t block_size,
+		 const char **ret_reason)
+{
+	struct shared_log *l = calloc(1, sizeof(*l));
+	uint8_t raw[JBD2_SUPER_BYTES];
+	int r;
+
+	if (!l) {
+		*ret_reason = "out of memory";
+		fs_file_clear(file);
+		return -ENOMEM;
+	}
+	atomic_init(&l->references, 1);
+	l->log.fs = fs;
+	l->log.file = *file;
+	memset(file, 0, sizeof(*file));
+	r = journal_log_super(&l->log, block_size, raw, &l->log.super, ret_reason);
+	if (r < 0) {
+		log_put(l);
+		return r;
+	}
+	pthread_mutex_lock(&j->lock);
+	log_put(j->log);
+	j->log = l;
+	begin_log(j, &l->log.super);
+	pthread_mutex_unlock(&j->lock);
+	return 0;
+}
+
+static bool snapshot_take(struct journal *j, struct snapshot *s)
+{
+	pthread_mutex_lock(&j->lock);
+	*s = (struct snapshot){j->log, j->now, j->head, j->tail};
+	if (s->log)
+		atomic_fetch_add(&s->log->references, 1);
+	pthread_mutex_unlock(&j->lock);
+	return s->log != NULL;
+}
+
+/* Under the lock. */
+static bool snapshot_current(const struct journal *j, const struct snapshot *s)
+{
+	return j->log == s->log && j->now.era == s->now.era && j->now.id == s->now.id &&
+	       j->head == s->head && j->tail == s->tail;
+}
+
+/* Under the lock.  An unknown change would be believed not to be: it ends the era. */
+static bool learn(struct journal *j, const struct journal_transaction *t)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < t->num_tags && ok; i++) {
+		const struct journal_tag *tag = &t->tags[i];
+		struct change c = {tag->tag.block,   t->id, tag->pos, tag->tag.sum,
+				   tag->tag.escaped, true};
+
+		ok = change_map_put(&j->changes, &c);
+		meta_cache_drop(&j->cache, c.block);
+	}
+	for (size_t i = 0; i < t->num_revoked && ok; i++) {
+		struct change c = {.block = t->revoked[i], .id = t->id};
+
+		/* Never in the log: then what is at home counts anyway. */
+		if (change_map_find(&j->changes, c.block))
+			ok = change_map_put(&j->changes, &c);
+		meta_cache_drop(&j->cache, c.block);
+	}
+	j->now.id = t->id + 1;
+	j->head = t->next;
+	return ok;
+}
+
+/* Under the lock. */
+static void forget_old(struct journal *j)
+{
+	if (j->changes.count > MAX_REMEMBERED && change_map_forget(&j->changes, j->tail))
+		j->known_since = j->tail;
+}
+
+enum outcome { OUTCOME_CURRENT, OUTCOME_AGAIN, OUTCOME_NO_MEMORY };
+
+/* What one look at the log found. */
+struct finding {
+	struct journal_transaction transactions[MAX_BATCH]; /* in their order */
+	unsigned count;
+	int end; /* why there are no more: as journal_log_read(), 1: there may be */
+	uint8_t head[JBD2_HEAD_BYTES]; /* of where the next transaction begins; read first */
+	bool begun;                    /* it is there, in part or whole */
+	uint8_t raw[JBD2_SUPER_BYTES]; /* the superblock; read last ... */
+	struct jbd2_super super;       /* ... and what it says */
+};
+
+/* Under the lock. */
+static enum outcome restart(struct journal *j, const struct jbd2_super *s)
+{
+	begin_log(j, s);
+	return OUTCOME_AGAIN;
+}
+
+/* Under the lock: what the finding means for what s knew. */
+static enum outcome judge(struct journal *j, const struct snapshot *s, const struct finding *f)
+{
+	const struct jbd2_super *super = &f->super;
+
+	/* Another log, or one that went on without us. */
+	if (jbd2_before(super->tail, s->tail) || jbd2_before(s->now.id, super->tail))
+		return restart(j, super);
+	j->tail = super->tail;
+	if (s->head == 0) {
+		j->head = super->tail_pos;
+		return super->tail_pos ? OUTCOME_AGAIN : OUTCOME_CURRENT;
+	}
+	for (unsigned i = 0; i < f->count; i++)
+		if (!learn(j, &f->transactions[i])) {
+			begin_log(j, super);
+			return OUTCOME_NO_MEMORY;
+		}
+	forget_old(j);
+	if (f->count || f->end != 0)
+		return OUTCOME_AGAIN;
+	if (super->tail_pos == 0) {
+		if (super->tail != s->now.id)
+			return restart(j, super);
+		j->head = 0;
+	}
+	return OUTCOME_CURRENT;
+}
+
+static void read_transactions(const struct snapshot *s, struct finding *f)
+{
+	uint32_t pos = s->head, id = s->now.id;
+
+	f->count = 0;
+	f->end = pos ? 1 : 0;
+	while (f->end == 1 && f->count < MAX_BATCH) {
+		struct journal_transaction *t = &f->transactions[f->count];
+
+		f->end = journal_log_read(&s->log->log, pos, id, t);
+		if (f->end == 1) {
+			f->count++;
+			pos = t->next;
+			id++;
+		}
+	}
+}
+
+/* What read_transactions() and judge() said follows from these bytes alone as long as nothing of
+ * the next transaction is there. */
+static void watch_finding(const struct snapshot *s, const struct finding *f, struct fs_watch *watch)
+{
+	const struct journal_log *log = &s->log->log;
+
+	if (f->begun)
+		return;
+	if (s->head)
+		fs_watch_add(watch, journal_log_place(log, s->head), f->head, sizeof(f->head));
+	fs_watch_add(watch, journal_log_place(log, 0), f->raw, sizeof(f->raw));
+}
+
+static int read_head(const struct snapshot *s, struct finding *f)
+{
+	int r = s->head ? journal_log_head(&s->log->log, s->head, f->head) : 0;
+
+	f->begun = r == 0 && s->head && jbd2_block_kind(f->head, s->now.id) != JBD2_NONE;
+	return r;
+}
+
+/* One look at the log: 0 all is known, -EAGAIN look again, other errors are final. */
+static int look(struct journal *j, const struct snapshot *s, struct fs_watch *watch, bool *ret_idle,
+		const char **ret_reason)
+{
+	const struct journal_log *log = &s->log->log;
+	enum outcome outcome = OUTCOME_AGAIN;
+	struct finding f;
+	int r = watch ? read_head(s, &f) : 0;
+
+	if (r < 0)
+		return r;
+	read_transactions(s, &f);
+	r = journal_log_super(log, log->super.block_size, f.raw, &f.super, ret_reason);
+	if (r == 0 && !jbd2_super_same_log(&f.super, &log->super))
+		r = -ENODEV;
+	if (r == 0) {
+		pthread_mutex_lock(&j->lock);
+		if (snapshot_current(j, s))
+			outcome = judge(j, s, &f);
+		*ret_idle = j->head == 0 || j->tail == j->now.id;
+		pthread_mutex_unlock(&j->lock);
+		if (f.end < 0)
+			r = f.end;
+		else if (outcome == OUTCOME_NO_MEMORY)
+			r = -ENOMEM;
+		else if (outcome != OUTCOME_CURRENT)
+			r = -EAGAIN;
+	}
+	if (r == 0 && watch)
+		watch_finding(s, &f, watch);
+	for (unsigned i = 0; i < f.count; i++)
+		journal_transaction_clear(&f.transactions[i]);
+	return r;
+}
+
+int journal_refresh(struct journal *j, struct journal_mark *ret, struct fs_watch *watch,
+		    bool *ret_idle, const char **ret_reason)
+{
+	uint64_t idle_rounds = 0;
+	struct journal_mark last = {0};
+
+	*ret_reason = "its journal changes faster than it can be read";
+	for (unsigned round = 0; round < JBD2_MAX_BLOCKS / MAX_BATCH; round++) {
+		struct snapshot s;
+		int r;
+
+		if (!snapshot_take(j, &s))
+			return -ENODEV;
+		r = look(j, &s, watch, ret_idle, ret_reason);
+		log_put(s.log);
+		if (r == 0)
+			*ret = s.now;
+		if (r != -EAGAIN)
+			return r;
+		idle_rounds = s.now.era == last.era && s.now.id == last.id ? idle_rounds + 1 : 0;
+		if (idle_rounds == MAX_IDLE_ROUNDS)
+			return -EAGAIN;
+		if (idle_rounds > MAX_IDLE_ROUNDS / 8)
+			clock_rest_us(WRITER_US);
+		last = s.now;
+	}
+	return -EAGAIN;
+}
+
+/* Under the lock. */
+static bool is_in_log(const struct journal *j, const struct change *c)
+{
+	return c && c->pos && !jbd2_before(c->id, j->tail);
+}
+
+static int read_copy(const struct journal_log *log, const struct change *c, uint8_t *ret)
+{
+	struct jbd2_tag tag = {c->block, c->sum, c->escaped};
+	int r = journal_log_block(log, c->pos, ret);
+
+	if (r < 0)
+		return r;
+	if (!jbd2_copy_intact(&log->super, &tag, c->id, ret))
+		return -EAGAIN;
+	if (c->escaped)
+		jbd2_unescape(ret);
+	return 0;
+}
+
+int journal_read(struct journal *j, struct fs *fs, uint64_t block, uint32_t block_size,
+		 struct journal_copy *ret)
+{
+	struct journal_copy copy = {0};
+	struct shared_log *log = NULL;
+	const struct change *found;
+	struct change change;
+	int r;
+
+	pthread_mutex_lock(&j->lock);
+	copy.content = meta_cache_find(&j->cache, block);
+	found = change_map_find(&j->changes, block);
+	if (!copy.content && j->log && is_in_log(j, found)) {
+		change = *found;
+		log = j->log;
+		atomic_fetch_add(&log->references, 1);
+	}
+	pthread_mutex_unlock(&j->lock);
+	if (copy.content) {
+		*ret = copy;
+		return 0;
+	}
+	copy.content = meta_block_new(block, block_size);
+	if (!copy.content) {
+		log_put(log);
+		return -ENOMEM;
+	}
+	copy.in_log = log != NULL;
+	if (log) {
+		copy.id = change.id;
+		r = log->log.super.block_size == block_size
+			    ? read_copy(&log->log, &change, copy.content->data)
+			    : -EAGAIN;
+		log_put(log);
+	} else {
+		r = volume_read(fs->volume, block * block_size, copy.content->data, block_size);
+	}
+	if (r < 0) {
+		meta_block_put(copy.content);
+		return r;
+	}
+	*ret = copy;
+	return 0;
+}
+
+/* Under the lock. */
+static bool unchanged(const struct journal *j, const struct journal_mark *since, uint64_t block)
+{
+	const struct change *c = change_map_find(&j->changes, block);
+
+	return !c || jbd2_before(c->id, since->id);
+}
+
+/* Under the lock: whether all changes since then are known. */
+static bool is_remembered(const struct journal *j, const struct journal_mark *since)
+{
+	return j->log && since->era == j->now.era && !jbd2_before(since->id, j->known_since);
+}
+
+bool journal_unchanged(struct journal *j, const struct journal_mark *since, const uint64_t *blocks,
+		       size_t count)
+{
+	bool same;
+
+	pthread_mutex_lock(&j->lock);
+	same = is_remembered(j, since);
+	for (size_t i = 0; i < count && same; i++)
+		same = unchanged(j, since, blocks[i]);
+	pthread_mutex_unlock(&j->lock);
+	return same;
+}
+
+bool journal_confirm(struct journal *j, const struct journal_mark *since,
+		     const struct journal_copy *copies, size_t count)
+{
+	bool same;
+
+	pthread_mutex_lock(&j->lock);
+	same = is_remembered(j, since);
+	for (size_t i = 0; i < count && same; i++)
+		same = unchanged(j, since, copies[i].content->block) &&
+		       !(copies[i].in_log && jbd2_before(copies[i].id, j->tail));
+	for (size_t i = 0; i < count && same; i++)
+		meta_cache_add(&j->cache, copies[i].content, j->log->log.super.block_size);
+	pthread_mutex_unlock(&j->lock);
+	return same;
+}
+
+bool journal_covers(struct journal *j, uint64_t offset, uint64_t length)
+{
+	bool covers = false;
+
+	pthread_mutex_lock(&j->lock);
+	if (j->log && length && j->tail != j->now.id) {
+		uint32_t size = j->log->log.super.block_size;
+		uint64_t last = (offset + length - 1) / size;
+
+		for (uint64_t b = offset / size; b <= last && !covers; b++)
+			covers = is_in_log(j, change_map_find(&j->changes, b));
+	}
+	pthread_mutex_unlock(&j->lock);
+	return covers;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Reading transactions out of the log; see journal_log.h.
+ *
+ * The owner may be writing the very blocks.  What it has written in part is
+ * told from what is not there (0) by checksums and answered -EAGAIN: that a
+ * transaction is not committed must never be said of one that is.  Where the
+ * journal has no checksums, descriptors and revokes are read again after the
+ * commit block was seen, when nobody changes them any more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parser/fs/journal_log.h"
+#include "base/scratch.h"
+
+#define MAX_REVOKED (1U << 20)
+
+int journal_log_block(const struct journal_log *log, uint32_t pos, uint8_t *ret)
+{
+	uint32_t size = log->super.block_size;
+
+	return fs_file_read(log->fs, &log->file, (uint64_t)pos * size, ret, size) < 0 ? -EIO : 0;
+}
+
+int journal_log_head(const struct journal_log *log, uint32_t pos, uint8_t ret[JBD2_HEAD_BYTES])
+{
+	uint64_t offset = (uint64_t)pos * log->super.block_size;
+
+	return fs_file_read(log->fs, &log->file, offset, ret, JBD2_HEAD_BYTES) < 0 ? -EIO : 0;
+}
+
+uint64_t journal_log_place(const struct journal_log *log, uint32_t pos)
+{
+	return fs_file_place(&log->file, (uint64_t)pos * log->super.block_size);
+}
+
+int journal_log_super(const struct journal_log *log, uint32_t block_size,
+		      uint8_t raw[JBD2_SUPER_BYTES], struct jbd2_super *ret,
+		      const char **ret_reason)
+{
+	struct jbd2_super s;
+	int r;
+
+	if (fs_file_read(log->fs, &log->file, 0, raw, JBD2_SUPER_BYTES) < 0) {
+		*ret_reason = "its journal cannot be read";
+		return -EIO;
+	}
+	r = jbd2_super_parse(raw, block_size, &s, ret_reason);
+	if (r < 0)
+		return r;
+	if ((uint64_t)s.end * block_size > log->file.mapped) {
+		*ret_reason = "its journal is longer than the file it lies in";
+		return -EIO;
+	}
+	*ret = s;
+	return 0;
+}
+
+void journal_transaction_clear(struct journal_transaction *t)
+{
+	free(t->tags);
+	free(t->revoked);
+	memset(t, 0, sizeof(*t));
+}
+
+/* Room for one more of size bytes in an array that grows by doubling. */
+static void *grow(void *array, size_t count, size_t size)
+{
+	if (count && (count < 16 || (count & (count - 1))))
+		return array;
+	return reallocarray(array, count ? 2 * count : 16, size);
+}
+
+struct reading {
+	const struct journal_log *log;
+	struct journal_transaction *t;
+	uint32_t pos;
+	uint32_t left; /* blocks of the ring not yet passed */
+	uint32_t sum;
+	uint8_t *block, *copy;
+};
+
+/* More than the ring holds: a descriptor read while it was being written, or made to harm. */
+static int pass(struct reading *r)
+{
+	if (r->left == 0)
+		return -EAGAIN;
+	r->left--;
+	r->pos = jbd2_next(&r->log->super, r->pos);
+	return 0;
+}
+
+static int add_tag(struct reading *r, const struct jbd2_tag *tag)
+{
+	struct journal_transaction *t = r->t;
+	struct journal_tag *grown = grow(t->tags, t->num_tags, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	t->tags = grown;
+	t->tags[t->num_tags++] = (struct journal_tag){*tag, r->pos};
+	return 0;
+}
+
+static int add_copy_to_sum(struct reading *r)
+{
+	int error = journal_log_block(r->log, r->pos, r->copy);
+
+	if (error == 0)
+		r->sum = jbd2_sum(&r->log->super, r->sum, r->copy);
+	return error;
+}
+
+/* The copies follow it: r->pos passes them. */
+static int read_descriptor(struct reading *r)
+{
+	const struct jbd2_super *s = &r->log->super;
+	struct jbd2_tag tag;
+	size_t offset = 0;
+	int error = 0;
+
+	if (s->commit_sums)
+		r->sum = jbd2_sum(s, r->sum, r->block);
+	while (error == 0 && jbd2_next_tag(s, r->block, &offset, &tag)) {
+		error = add_tag(r, &tag);
+		if (error == 0 && s->commit_sums)
+			error = add_copy_to_sum(r);
+		if (error == 0)
+			error = pass(r);
+	}
+	return error;
+}
+
+static int read_revokes(struct reading *r)
+{
+	struct journal_transaction *t = r->t;
+	size_t offset = 0;
+	uint64_t block;
+
+	while (jbd2_next_revoke(&r->log->super, r->block, &offset, &block)) {
+		uint64_t *grown = grow(t->revoked, t->num_revoked, sizeof(*grown));
+
+		if (!grown || t->num_revoked == MAX_REVOKED) {
+			t->revoked = grown ? grown : t->revoked;
+			return grown ? -EIO : -ENOMEM;
+		}
+		t->revoked = grown;
+		t->revoked[t->num_revoked++] = block;
+	}
+	return 0;
+}
+
+static int read_commit(const struct reading *r)
+{
+	if (r->log->super.commit_sums && !jbd2_commit_matches(r->block, r->sum))
+		return -EAGAIN;
+	return 1;
+}
+
+static int read_once(struct reading *r, uint32_t pos, uint32_t id)
+{
+	const struct jbd2_super *s = &r->log->super;
+	int error = 0;
+
+	r->pos = pos; /* r->log's ring holds it */
+	r->left = s->end - s->first;
+	r->sum = JBD2_SUM_START;
+	while (error == 0) {
+		enum jbd2_kind kind;
+
+		error = journal_log_block(r->log, r->pos, r->block);
+		if (error < 0)
+			return error;
+		kind = jbd2_block_kind(r->block, id);
+		if (kind == JBD2_NONE)
+			return 0;
+		if (!jbd2_block_intact(s, r->block, kind))
+			return -EAGAIN;
+		error = pass(r);
+		if (error == 0 && kind == JBD2_DESCRIPTOR)
+			error = read_descriptor(r);
+		else if (error == 0 && kind == JBD2_REVOKE)
+			error = read_revokes(r);
+		else if (error == 0)
+			error = read_commit(r);
+	}
+	return error;
+}
+
+int journal_log_read(const struct journal_log *log, uint32_t pos, uint32_t id,
+		     struct journal_transaction *ret)
+{
+	struct journal_transaction t = {.id = id};
+	uint8_t *blocks = scratch_get(SCRATCH_LOG, 2 * (size_t)log->super.block_size);
+	struct reading r = {.log = log, .t = &t};
+	int found;
+
+	if (!blocks)
+		return -ENOMEM;
+	r.block = blocks;
+	r.copy = blocks + log->super.block_size;
+	found = read_once(&r, pos, id);
+	if (found == 1 && !log->super.tag_sums) {
+		journal_transaction_clear(&t);
+		t.id = id;
+		found = read_once(&r, pos, id) == 1 ? 1 : -EAGAIN;
+	}
+	if (found != 1) {
+		journal_transaction_clear(&t);
+		return found;
+	}
+	t.next = r.pos;
+	*ret = t;
+	return 1;
+}

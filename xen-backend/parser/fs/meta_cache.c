@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A hash table threaded with a list from newest to oldest; see meta_cache.h. */
+#include <stdlib.h>
+
+#include "parser/fs/meta_cache.h"
+
+struct meta_block *meta_block_new(uint64_t block, size_t size)
+{
+	struct meta_block *m = malloc(sizeof(*m) + size);
+
+	if (!m)
+		return NULL;
+	atomic_init(&m->references, 1);
+	m->block = block;
+	m->chain = m->newer = m->older = NULL;
+	return m;
+}
+
+struct meta_block *meta_block_get(struct meta_block *m)
+{
+	atomic_fetch_add(&m->references, 1);
+	return m;
+}
+
+void meta_block_put(struct meta_block *m)
+{
+	if (m && atomic_fetch_sub(&m->references, 1) == 1)
+		free(m);
+}
+
+/* The link that points, or would point, to the block. */
+static struct meta_block **link_of(struct meta_cache *c, uint64_t block)
+{
+	size_t i = (size_t)(block * UINT64_C(0x9e3779b97f4a7c15) >> 32) % META_CACHE_BUCKETS;
+	struct meta_block **p = &c->bucket[i];
+
+	while (*p && (*p)->block != block)
+		p = &(*p)->chain;
+	return p;
+}
+
+static void list_remove(struct meta_cache *c, struct meta_block *m)
+{
+	*(m->newer ? &m->newer->older : &c->newest) = m->older;
+	*(m->older ? &m->older->newer : &c->oldest) = m->newer;
+}
+
+static void list_push(struct meta_cache *c, struct meta_block *m)
+{
+	m->newer = NULL;
+	m->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = m;
+	c->newest = m;
+}
+
+struct meta_block *meta_cache_find(struct meta_cache *c, uint64_t block)
+{
+	struct meta_block *m = *link_of(c, block);
+
+	if (!m)
+		return NULL;
+	list_remove(c, m);
+	list_push(c, m);
+	return meta_block_get(m);
+}
+
+void meta_cache_drop(struct meta_cache *c, uint64_t block)
+{
+	struct meta_block **p = link_of(c, block), *m = *p;
+
+	if (!m)
+		return;
+	*p = m->chain;
+	list_remove(c, m);
+	c->count--;
+	meta_block_put(m);
+}
+
+void meta_cache_add(struct meta_cache *c, struct meta_block *m, size_t block_size)
+{
+	struct meta_block **p = link_of(c, m->block);
+
+	if (*p)
+		return;
+	m->chain = NULL;
+	*p = meta_block_get(m);
+	list_push(c, m);
+	c->count++;
+	if (c->count > META_CACHE_BYTES / block_size)
+		meta_cache_drop(c, c->oldest->block);
+}
+
+void meta_cache_clear(struct meta_cache *c)
+{
+	while (c->oldest)
+		meta_cache_drop(c, c->oldest->block);
+}

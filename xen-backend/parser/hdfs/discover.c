@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Volume by volume, directory by directory; see discover.h.
+ */
+#include "parser/hdfs/discover.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parser/hdfs/data_dir.h"
+#include "base/error.h"
+#include "parser/fs/fs.h"
+#include "parser/disks/partition.h"
+#include "layout/place.h"
+#include "parser/disks/volumes.h"
+
+/* Of one directory's note: what a disk of a hundred partitions has to say is cut. */
+#define MAX_NOTE 1024U
+
+/* One of the wanted directories, and what was seen where it was not. */
+struct wanted {
+	const char *path;
+	bool found;
+	char note[MAX_NOTE];
+};
+
+struct search {
+	struct image *const *images;
+	unsigned num_images;
+	struct wanted *wanted;
+	unsigned num_wanted;
+	struct volumes volumes;
+	struct image_layout *layout;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_note(struct wanted *w, const char *format,
+							   ...)
+{
+	size_t used = strlen(w->note);
+	va_list ap;
+
+	if (used)
+		used += (size_t)snprintf(w->note + used, sizeof(w->note) - used, "; ");
+	if (used >= sizeof(w->note))
+		return;
+	va_start(ap, format);
+	vsnprintf(w->note + used, sizeof(w->note) - used, format, ap);
+	va_end(ap);
+}
+
+/* Of several images the note says which. */
+__attribute__((format(printf, 4, 5))) static void
+add_volume_note(const struct search *s, struct wanted *w, const struct layout_filesystem *volume,
+		const char *format, ...)
+{
+	bool names_image = s->num_images > 1 && volume->table != LAYOUT_LVM;
+	char what[512], place[LAYOUT_MAX_PLACE];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	add_note(w, "%s%s%s%s", layout_place(volume, place), names_image ? " of " : "",
+		 names_image ? image_path(s->images[volume->image]) : "", what);
+}
+
+/* The same of every directory: the volume holds none. */
+static void note_volume(struct search *s, const struct layout_filesystem *volume, const char *what,
+			const char *type)
+{
+	for (unsigned i = 0; i < s->num_wanted; i++)
+		add_volume_note(s, &s->wanted[i], volume, " %s%s", what, type);
+}
+
+/* What one file system says of one of the directories: error is 0 for a data directory. */
+struct answer {
+	int error;
+	const char *reason;
+	struct layout_data_dir dir;
+};
+
+static void clear_answers(const struct search *s, struct answer *answers)
+{
+	for (unsigned i = 0; i < s->num_wanted; i++)
+		layout_data_dir_clear(&answers[i].dir);
+	memset(answers, 0, s->num_wanted * sizeof(*answers));
+}
+
+/* 0 and all answers, or negative errno with *ret_reason. */
+static int ask_once(const struct search *s, struct fs *fs, struct answer *answers,
+		    const char **ret_reason)
+{
+	struct fs_view *view;
+	int r = fs_view_open(fs, &view, ret_reason);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < s->num_wanted && r == 0; i++) {
+		struct answer *a = &answers[i];
+
+		a->error = data_dir_read(fs, view, s->wanted[i].path, &a->dir, &a->reason);
+		r = a->error == -ENOMEM ? -ENOMEM : 0;
+	}
+	if (r == 0)
+		r = fs_view_confirm(view, NULL, NULL);
+	fs_view_close(view);
+	return r;
+}
+
+/* As ask_once(), and all answers as of one moment. */
+static int ask(const struct search *s, struct fs *fs, struct answer *answers,
+	       const char **ret_reason)
+{
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; i < FS_ATTEMPTS && r == -EAGAIN; i++) {
+		clear_answers(s, answers);
+		*ret_reason = "its owner is changing it";
+		r = ask_once(s, fs, answers, ret_reason);
+	}
+	return r;
+}
+
+static int take_answers(struct search *s, struct layout_filesystem *volume, struct answer *answers)
+{
+	volume->data_dirs = calloc(s->num_wanted, sizeof(*volume->data_dirs));
+	if (!volume->data_dirs)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->num_wanted; i++) {
+		struct answer *a = &answers[i];
+
+		if (a->error) {
+			add_volume_note(s, &s->wanted[i], volume, " (%s): %s", volume->type,
+					a->reason);
+			continue;
+		}
+		s->wanted[i].found = true;
+		volume->data_dirs[volume->num_data_dirs++] = a->dir;
+		a->dir = (struct layout_data_dir){0};
+	}
+	return 0;
+}
+
+static int search_filesystem(struct search *s, struct layout_filesystem *volume)
+{
+	struct answer *answers = calloc(s->num_wanted, sizeof(*answers));
+	const char *reason = "its place or its UUID makes no sense";
+	struct volume *place = NULL;
+	struct fs *fs = NULL;
+	int r = answers ? layout_volume(s->images, volume, &place) : -ENOMEM;
+
+	if (r == 0)
+		r = fs_new(place, volume->type, volume->uuid, &fs);
+	if (r == 0)
+		r = ask(s, fs, answers, &reason);
+	if (r == 0) {
+		r = take_answers(s, volume, answers);
+	} else if (r != -ENOMEM) {
+		note_volume(s, volume, "cannot be read: ", reason);
+		r = 0;
+	}
+	if (answers)
+		clear_answers(s, answers);
+	free(answers);
+	fs_free(fs);
+	volume_free(place);
+	return r;
+}
+
+/* Takes over what volume owns: it becomes the layout's, or is freed. */
+static void keep_or_free(struct image_layout *layout, struct layout_filesystem *volume)
+{
+	if (volume->num_data_dirs)
+		layout->filesystems[layout->num_filesystems++] = *volume;
+	else
+		layout_filesystem_clear(volume);
+}
+
+/* What there is to say of a volume that is not searched; false: it is to be. */
+static bool note_other(struct search *s, const struct found_volume *v)
+{
+	if (v->problem)
+		note_volume(s, &v->at, "cannot be read: ", v->problem);
+	else if (v->group)
+		note_volume(s, &v->at, "belongs to volume group ", v->group);
+	else if (!strcmp(v->at.type, VOLUMES_LVM_MEMBER))
+		note_volume(s, &v->at, "is a physical volume of LVM whose group is not known", "");
+	else if (!v->at.type[0])
+		note_volume(s, &v->at, "is empty", "");
+	else if (!layout_type_valid(v->at.type))
+		note_volume(s, &v->at, "holds what is not read here: ", v->at.type);
+	else
+		return false;
+	return true;
+}
+
+/* Takes over where v lies. */
+static int search_volume(struct search *s, struct found_volume *v)
+{
+	struct layout_filesystem volume = v->at;
+	int r;
+
+	if (note_other(s, v) || s->layout->num_filesystems == LAYOUT_MAX_FILESYSTEMS)
+		return 0;
+	v->at = (struct layout_filesystem){0};
+	r = search_filesystem(s, &volume);
+	keep_or_free(s->layout, &volume);
+	return r;
+}
+
+static bool is_used(const struct search *s, unsigned image)
+{
+	return s->images[image] && !s->volumes.problems[image];
+}
+
+static bool any_used(const struct search *s)
+{
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (is_used(s, i))
+			return true;
+	return false;
+}
+
+static void print_images(FILE *out, const struct search *s)
+{
+	unsigned used = 0, printed = 0;
+
+	for (unsigned i = 0; i < s->num_images; i++)
+		used += is_used(s, i);
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (is_used(s, i))
+			fprintf(out, "%s%s",
+				printed++  ? ", "
+				: used > 1 ? "images "
+					   : "image ",
+				image_path(s->images[i]));
+}
+
+/* Sentences about images that cannot be used; how many those are. */
+static int print_problems(FILE *out, const struct search *s)
+{
+	int problems = 0;
+
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (s->volumes.problems[i])
+			fprintf(out, "%s%s", problems++ ? ". " : "", s->volumes.problems[i]);
+	return problems;
+}
+
+static int count_missing(const struct search *s)
+{
+	int missing = 0;
+
+	for (unsigned i = 0; i < s->num_wanted; i++)
+		missing += !s->wanted[i].found;
+	return missing;
+}
+
+static void print_missing(FILE *out, const struct search *s)
+{
+	for (unsigned i = 0; i < s->num_wanted; i++) {
+		const struct wanted *w = &s->wanted[i];
+
+		if (w->found)
+			continue;
+		print_images(out, s);
+		fprintf(out, ": no data directory %s: %s. ", w->path,
+			w->note[0] ? w->note : "its partition table is empty");
+	}
+	fputs("Check the path inside the file system; if the datanode has not formatted it yet, "
+	      "nothing needs to be done",
+	      out);
+}
+
+/* How many directories and images were of no use, and the sentences about them. */
+static int tell_missing(const struct search *s, char **ret_missing)
+{
+	int missing = any_used(s) ? count_missing(s) : 0, problems;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	problems = print_problems(out, s);
+	if (problems && missing)
+		fputs(". ", out);
+	if (missing)
+		print_missing(out, s);
+	if (fclose(out) != 0 || !text) {
+		free(text);
+		return -ENOMEM;
+	}
+	if (problems || missing)
+		*ret_missing = text;
+	else
+		free(text);
+	return problems + missing;
+}
+
+/* Of the images that cannot be used; there is no other. */
+static int first_error(const struct search *s)
+{
+	for (unsigned i = 0; i < s->num_images; i++)
+		if (s->volumes.errors[i])
+			return s->volumes.errors[i];
+	return -ENODEV;
+}
+
+static int search_images(struct search *s, char **ret_missing)
+{
+	struct image_layout *l = s->layout;
+	int r = volumes_find(s->images, s->num_images, &s->volumes);
+
+	if (r < 0)
+		return r;
+	l->image_sizes = calloc(s->num_images + 1, sizeof(*l->image_sizes));
+	l->filesystems = calloc(LAYOUT_MAX_FILESYSTEMS, sizeof(*l->filesystems));
+	if (!l->image_sizes || !l->filesystems)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->num_images; i++)
+		l->image_sizes[l->num_images++] = s->images[i] ? image_size(s->images[i]) : 0;
+	for (unsigned i = 0; i < s->volumes.count && r == 0; i++)
+		r = search_volume(s, &s->volumes.list[i]);
+	for (unsigned i = 0; s->volumes.cut && i < s->num_wanted; i++)
+		add_note(&s->wanted[i],
+			 "there are so many logical volumes that some were left out");
+	if (r == 0)
+		r = tell_missing(s, ret_missing);
+	return r >= 0 && !any_used(s) ? first_error(s) : r;
+}
+
+int discover(struct image *const *images, unsigned num_images, const char *const *dirs,
+	     unsigned num_dirs, struct image_layout **ret, char **ret_missing)
+{
+	struct search s = {.images = images, .num_images = num_images, .num_wanted = num_dirs};
+	int r = -ENOMEM;
+
+	*ret_missing = NULL;
+	s.wanted = calloc(num_dirs, sizeof(*s.wanted));
+	s.layout = calloc(1, sizeof(*s.layout));
+	for (unsigned i = 0; s.wanted && i < num_dirs; i++)
+		s.wanted[i].path = dirs[i];
+	if (s.wanted && s.layout)
+		r = search_images(&s, ret_missing);
+	if (r == -ENOMEM)
+		error_text(ret_missing, r, "out of memory");
+	volumes_clear(&s.volumes);
+	free(s.wanted);
+	if (r < 0) {
+		layout_free(s.layout);
+		return r;
+	}
+	*ret = s.layout;
+	return r;
+}

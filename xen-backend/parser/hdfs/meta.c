@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The .meta header's parser; see meta.h. */
+#include <errno.h>
+
+#include "parser/hdfs/meta.h"
+
+static int malformed(const char **ret_reason, const char *reason)
+{
+	*ret_reason = reason;
+	return -EILSEQ;
+}
+
+int meta_parse(const uint8_t *raw, size_t length, struct meta_header *ret, const char **ret_reason)
+{
+	uint32_t chunk;
+
+	if (length < META_HEADER_BYTES)
+		return malformed(ret_reason, "shorter than its header");
+	if (raw[0] != 0 || raw[1] != 1)
+		return malformed(ret_reason, "of another version than 1");
+	if (raw[2] == 0)
+		return malformed(ret_reason, "without checksums (type NULL)");
+	if (raw[2] != META_CRC32 && raw[2] != META_CRC32C)
+		return malformed(ret_reason, "of an unknown checksum type");
+	chunk = (uint32_t)raw[3] << 24 | (uint32_t)raw[4] << 16 | (uint32_t)raw[5] << 8 | raw[6];
+	if (chunk < META_MIN_CHUNK || chunk > META_MAX_CHUNK)
+		return malformed(ret_reason, "with bytes per checksum outside 16 .. 1 MiB");
+	ret->type = (enum meta_type)raw[2];
+	ret->chunk = chunk;
+	return 0;
+}
