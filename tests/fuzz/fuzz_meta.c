@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "parser/hdfs/locate.h"
+#include "parser/hdfs/meta.h"
 #include "fuzz.h"
 
 static void parse_header(const uint8_t *data, size_t size)

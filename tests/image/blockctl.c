@@ -28,11 +28,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "block/block.h"
-#include "block/internal.h"
-#include "block/list.h"
-#include "block/refresh.h"
-#include "block/store.h"
+#include "read/block.h"
+#include "read/read_private.h"
+#include "datanode/list.h"
+#include "datanode/refresh.h"
+#include "datanode/datanode.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "policy/policy.h"
 
 #define MAX_HANDLES 64
@@ -167,7 +169,7 @@ static void print_json(json_t *value)
 static void do_list(void)
 {
 	json_t *array = json_array();
-	int r = block_store_list(store, add_listing, array);
+	int r = registry_list(block_store_registry(store), add_listing, array);
 
 	if (r == 0) {
 		print_json(array);
@@ -179,7 +181,7 @@ static void do_list(void)
 
 static void do_look(void)
 {
-	struct roster *all = store_roster(store);
+	struct roster *all = registry_roster(block_store_registry(store));
 
 	for (unsigned i = 0; i < all->count; i++)
 		refresh_look(all->datanode[i]);
@@ -187,17 +189,17 @@ static void do_look(void)
 	puts("ok");
 }
 
-static int print_name(void *ctx, struct store_datanode *dn)
+static int print_name(void *ctx, struct datanode *dn)
 {
 	(void)ctx;
-	printf(" %s", store_datanode_name(dn));
+	printf(" %s", datanode_name(dn));
 	return 0;
 }
 
 static void do_storage(const char *id)
 {
 	fputs("ok", stdout);
-	block_store_find_storage(store, id, print_name, NULL);
+	registry_find_storage(block_store_registry(store), id, print_name, NULL);
 	putchar('\n');
 }
 
@@ -226,7 +228,7 @@ static void run(char *line)
 	} else if (n == 1 && !strcmp(word[0], "list"))
 		do_list();
 	else if (n == 1 && !strcmp(word[0], "status"))
-		print_json(block_store_status(store));
+		print_json(registry_status(block_store_registry(store)));
 	else if (n == 1 && !strcmp(word[0], "look"))
 		do_look();
 	else if (n == 2 && !strcmp(word[0], "storage"))
@@ -237,13 +239,13 @@ static void run(char *line)
 }
 
 /* Splits "IMAGE+IMAGE". */
-static struct block_texts split_images(char *images, const char *list[LAYOUT_MAX_IMAGES])
+static struct registry_texts split_images(char *images, const char *list[LAYOUT_MAX_IMAGES])
 {
 	unsigned n = 0;
 
 	for (char *i = strtok(images, "+"); i && n < LAYOUT_MAX_IMAGES; i = strtok(NULL, "+"))
 		list[n++] = i;
-	return (struct block_texts){list, n};
+	return (struct registry_texts){list, n};
 }
 
 static int add_by_layout(const char *name, char *images, char **ret_error)
@@ -254,7 +256,8 @@ static int add_by_layout(const char *name, char *images, char **ret_error)
 	if (!layout)
 		return -EINVAL;
 	*layout++ = '\0';
-	return block_store_add(store, name, split_images(images, list), layout, ret_error);
+	return registry_add(block_store_registry(store), name, split_images(images, list), layout,
+			    ret_error);
 }
 
 static int add_by_data_dirs(const char *name, char *images, char **ret_error)
@@ -266,8 +269,8 @@ static int add_by_data_dirs(const char *name, char *images, char **ret_error)
 	strtok(images, ",");
 	while (n < LAYOUT_MAX_DATA_DIRS && (dir = strtok(NULL, ",")))
 		dirs[n++] = dir;
-	return block_store_add_data_dirs(store, name, split_images(images, list),
-					 (struct block_texts){dirs, n}, ret_error);
+	return registry_add_data_dirs(block_store_registry(store), name, split_images(images, list),
+				      (struct registry_texts){dirs, n}, ret_error);
 }
 
 static int add(char *argument)

@@ -18,8 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "block/block.h"
-#include "block/store.h"
+#include "read/block.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "policy/policy.h"
 #include "torture_counts.h"
 #include "torture_owner.h"
@@ -133,8 +134,9 @@ static void serve(const char *image)
 	store = block_store_new();
 	policy = policy_new(POLICY_CLIENT, "*", "*", &problem);
 	if (!store || !policy ||
-	    block_store_add_data_dirs(store, "dn", (struct block_texts){&image, 1},
-				      (struct block_texts){dirs, 1}, &error) < 0)
+	    registry_add_data_dirs(block_store_registry(store), "dn",
+				   (struct registry_texts){&image, 1},
+				   (struct registry_texts){dirs, 1}, &error) < 0)
 		die("serving the image");
 }
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "block/crc_table.h"
+#include "read/crc_table.h"
 
 #define CHUNK 512U
 #define MAX_BLOCK (512U << 10)

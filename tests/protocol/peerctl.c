@@ -32,7 +32,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "block/store.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "control/config.h"
 #include "peer/peer.h"
 #include "policy/policy.h"

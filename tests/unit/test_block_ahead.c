@@ -19,9 +19,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "block/ahead.h"
-#include "block/crc_table.h"
-#include "block/internal.h"
+#include "read/ahead.h"
+#include "read/crc_table.h"
+#include "read/read_private.h"
 #include "parser-protocol/blocks.h"
 #include "disk/source_queue.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* block/expose.h: both copies copy, and the cheaper one is found and found again. */
+/* read/expose.h: both copies copy, and the cheaper one is found and found again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "block/expose.h"
+#include "read/expose.h"
 
 #define GUARD 64
 #define LARGEST (EXPOSE_UNIT + 4096 + 77)

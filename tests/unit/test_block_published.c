@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "block/published.h"
+#include "datanode/published.h"
 #include "eventually.h"
 #include "vreadif.h"
 

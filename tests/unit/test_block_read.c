@@ -13,8 +13,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "block/crc_table.h"
-#include "block/internal.h"
+#include "read/crc_table.h"
+#include "read/read_private.h"
 
 #define LENGTH (4U * REPLICA_UNIT)
 #define CHUNK 512U

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "block/replica_cache.h"
+#include "read/replica_cache.h"
 #include "datanode/basis.h"
 
 #define UNIT REPLICA_UNIT

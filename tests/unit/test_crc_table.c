@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <isa-l/crc.h>
 
-#include "block/crc_table.h"
+#include "read/crc_table.h"
 
 #define SIZE 1031
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "block/checksum.h"
+#include "read/checksum.h"
 #include "parser/hdfs/locate.h"
 #include "parser/hdfs/meta.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "block/block.h"
+#include "read/block.h"
 #include "peer/answering/open_blocks.h"
 
 static char blocks[OPEN_BLOCKS_MAX + 1];

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "block/store.h"
+#include "read/store.h"
 #include "eventually.h"
 #include "fakexen/fakexen.h"
 #include "own_clock.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "block/block.h"
+#include "read/block.h"
 #include "policy/policy.h"
 #include "policy/token.h"
 #include "ring/dispatch.h"

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "block/block.h"
+#include "read/block.h"
 #include "ring/handles.h"
 
 struct block_handle {

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "block/block.h"
+#include "read/block.h"
 #include "eventually.h"
 #include "fakepeers/fakepeers.h"
 #include "policy/policy.h"

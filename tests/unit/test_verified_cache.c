@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "block/verified_cache.h"
+#include "read/verified_cache.h"
 #include "datanode/basis.h"
 
 #define UNIT VERIFIED_UNIT

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "block/list.h"
-#include "block/store.h"
+#include "datanode/list.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "commands.h"
 #include "control/config.h"
 #include "layout/layout.h"
@@ -82,7 +83,7 @@ static int print_all(struct block_store *store, const struct options *o)
 		p.array = json_array();
 	if (o->format == FORMAT_TEXT)
 		printf("%12s  %-9s  %s\n", "LENGTH", "STATE", "BLOCK");
-	r = block_store_list(store, print_block, &p);
+	r = registry_list(block_store_registry(store), print_block, &p);
 	if (p.array) {
 		json_dumpf(p.array, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -94,16 +95,17 @@ static int print_all(struct block_store *store, const struct options *o)
 }
 
 /* layout: NULL if there are data directories. */
-static int add(struct block_store *store, const char *name, struct block_texts images,
-	       const char *layout, struct block_texts data_dirs)
+static int add(struct block_store *store, const char *name, struct registry_texts images,
+	       const char *layout, struct registry_texts data_dirs)
 {
 	char *error = NULL;
 	int r;
 
 	if (layout)
-		r = block_store_add(store, name, images, layout, &error);
+		r = registry_add(block_store_registry(store), name, images, layout, &error);
 	else
-		r = block_store_add_data_dirs(store, name, images, data_dirs, &error);
+		r = registry_add_data_dirs(block_store_registry(store), name, images, data_dirs,
+					   &error);
 	if (!r)
 		return CLI_OK;
 	cli_error(CLI_FAILED, "%s", error ?: "out of memory");
@@ -111,9 +113,9 @@ static int add(struct block_store *store, const char *name, struct block_texts i
 	return CLI_FAILED;
 }
 
-static struct block_texts configured(const struct config_paths *paths)
+static struct registry_texts configured(const struct config_paths *paths)
 {
-	return (struct block_texts){(const char *const *)paths->path, paths->count};
+	return (struct registry_texts){(const char *const *)paths->path, paths->count};
 }
 
 /* An image that is refused does not hide the others: then *ret_some. */
@@ -151,8 +153,8 @@ static int list(const struct options *o)
 	if (!store)
 		return cli_error(CLI_FAILED, "out of memory");
 	if (o->image)
-		code = add(store, "image", (struct block_texts){&o->image, 1}, o->layout,
-			   (struct block_texts){o->data_dirs, o->num_data_dirs});
+		code = add(store, "image", (struct registry_texts){&o->image, 1}, o->layout,
+			   (struct registry_texts){o->data_dirs, o->num_data_dirs});
 	else
 		code = add_configured(store, o->config, &some);
 	if (!code || some)

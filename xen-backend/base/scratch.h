@@ -12,8 +12,8 @@
 
 enum scratch_kind {
 	SCRATCH_BOUNCE,   /* source.c: O_DIRECT reads that are not aligned */
-	SCRATCH_DATA,     /* block/read.c: data not yet verified */
-	SCRATCH_SUMS,     /* block/read.c: checksums of that data */
+	SCRATCH_DATA,     /* read/read.c: data not yet verified */
+	SCRATCH_SUMS,     /* read/read.c: checksums of that data */
 	SCRATCH_LOG,      /* journal_log.c: blocks of a journal */
 	SCRATCH_PACKED,   /* qcow2_unpack.c: a compressed cluster */
 	SCRATCH_UNPACKED, /* the same one unpacked */

@@ -16,7 +16,7 @@
  *   config           path of the configuration file
  *   reload           null, or of the last one, with what reload answered and
  *                    "seconds_ago"
- *   datanodes        array: what block_store_status() tells of each datanode
+ *   datanodes        array: what registry_status() tells of each datanode
  *                    ("datanode", "image", "state" ...); and for each one
  *                    refused an object with "datanode", "image", "layout",
  *                    "state": "refused" and "error"; all with "file", where

@@ -26,7 +26,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/version.h"
-#include "block/store.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "control/control.h"
 #include "control/datanodes.h"
 #include "control/port_settings.h"
@@ -270,7 +271,7 @@ static void disks_changed(void *ctx)
 {
 	struct daemon *d = ctx;
 
-	block_store_usage_changed(d->datanodes.store);
+	registry_usage_changed(block_store_registry(d->datanodes.store));
 }
 
 static int start_datanodes(struct daemon *d)
@@ -307,7 +308,7 @@ static int start(struct daemon *d)
 
 	if (r)
 		return r;
-	r = block_store_start(d->datanodes.store);
+	r = registry_start(block_store_registry(d->datanodes.store));
 	if (r) {
 		log_error("cannot start a thread: %s", strerror(-r));
 		return r;

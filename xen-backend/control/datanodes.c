@@ -7,21 +7,22 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "block/store.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "port/xen/disks.h"
 
-static struct block_texts texts(const struct config_paths *paths)
+static struct registry_texts texts(const struct config_paths *paths)
 {
-	return (struct block_texts){(const char *const *)paths->path, paths->count};
+	return (struct registry_texts){(const char *const *)paths->path, paths->count};
 }
 
 static int add_to_store(struct block_store *s, const struct config_datanode *n, char **ret_error)
 {
-	struct block_texts images = texts(&n->images), dirs = texts(&n->data_dirs);
+	struct registry_texts images = texts(&n->images), dirs = texts(&n->data_dirs);
 
 	if (n->layout)
-		return block_store_add(s, n->name, images, n->layout, ret_error);
-	return block_store_add_data_dirs(s, n->name, images, dirs, ret_error);
+		return registry_add(block_store_registry(s), n->name, images, n->layout, ret_error);
+	return registry_add_data_dirs(block_store_registry(s), n->name, images, dirs, ret_error);
 }
 
 static json_t *images_as_json(const struct config_datanode *n)
@@ -40,7 +41,7 @@ static void add(struct datanodes *d, const struct config_datanode *n)
 	const char *text = error ? error : strerror(-err);
 
 	if (!err)
-		block_store_set_tokens(d->store, n->name, n->tokens);
+		registry_set_tokens(block_store_registry(d->store), n->name, n->tokens);
 	if (!err && n->layout)
 		log_info("datanode %s: serving %s%s", n->name, n->images.path[0],
 			 n->images.count > 1 ? " and others" : "");
@@ -111,7 +112,7 @@ int datanodes_open(struct datanodes *d, const struct config *config, struct xen_
 		return -ENOMEM;
 	}
 	block_store_set_read_ahead(d->store, config->read_ahead);
-	block_store_set_usage(d->store, usage_of, d);
+	registry_set_usage(block_store_registry(d->store), usage_of, d);
 	for (size_t i = 0; i < config->num_datanodes; i++)
 		add(d, &config->datanodes[i]);
 	return 0;
@@ -170,8 +171,8 @@ static void replace(struct datanodes *d, const struct config_datanode *old,
 
 	if (old && same_places(old, n))
 		done = "tried again";
-	if (block_store_replace(d->store, n->name, texts(&n->images), n->layout,
-				texts(&n->data_dirs), n->tokens))
+	if (registry_replace(block_store_registry(d->store), n->name, texts(&n->images), n->layout,
+			     texts(&n->data_dirs), n->tokens))
 		done = "out of memory: nothing was changed";
 	note(changes, n->name, done);
 }
@@ -181,11 +182,11 @@ static void adjust(struct datanodes *d, const struct config_datanode *old,
 		   const struct config_datanode *n, json_t *changes)
 {
 	if (old->tokens != n->tokens) {
-		block_store_set_tokens(d->store, n->name, n->tokens);
+		registry_set_tokens(block_store_registry(d->store), n->name, n->tokens);
 		note(changes, n->name, "tokens changed");
 	}
 	if (old->image_mode != n->image_mode) {
-		block_store_usage_changed(d->store);
+		registry_usage_changed(block_store_registry(d->store));
 		note(changes, n->name, "image-mode changed");
 	}
 }
@@ -199,7 +200,7 @@ static void remove_others(struct datanodes *d, const struct config *old, const s
 		if (find(now, name))
 			continue;
 		note(changes, name,
-		     block_store_remove(d->store, name) == -ENOMEM
+		     registry_remove(block_store_registry(d->store), name) == -ENOMEM
 			     ? "out of memory: nothing was changed"
 			     : "removed");
 	}
@@ -239,7 +240,7 @@ static void tell_file(const struct datanodes *d, json_t *entry)
 
 json_t *datanodes_status(const struct datanodes *d)
 {
-	json_t *all = block_store_status(d->store), *entry;
+	json_t *all = registry_status(block_store_registry(d->store)), *entry;
 	size_t i;
 
 	if (all)

@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "block/block.h"
+#include "read/block.h"
 
 struct peers;
 struct peer_pool;   /* a guest's mapped pool, as the target of what peers send */

@@ -10,7 +10,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "block/store.h"
+#include "datanode/datanode.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "vreadif.h"
 
 /* "DATANODE/STORAGE", of that length. */
@@ -84,9 +86,9 @@ static int find_host(const struct peers *p, const char *host, int *ret)
 	return -ENOENT;
 }
 
-static int note_name(void *ctx, struct store_datanode *dn)
+static int note_name(void *ctx, struct datanode *dn)
 {
-	snprintf(ctx, MESSAGE_MAX_DATANODE + 1, "%s", store_datanode_name(dn));
+	snprintf(ctx, MESSAGE_MAX_DATANODE + 1, "%s", datanode_name(dn));
 	return 1;
 }
 
@@ -99,7 +101,9 @@ static const char *known_datanode(struct peers *p, const char *storage_id,
 
 	if (e)
 		return directory_datanode(e);
-	return block_store_find_storage(p->store, storage_id, note_name, name) ? name : NULL;
+	return registry_find_storage(block_store_registry(p->store), storage_id, note_name, name)
+		       ? name
+		       : NULL;
 }
 
 int peers_move(struct peers *p, const char *storage_id, const char *host)

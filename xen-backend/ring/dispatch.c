@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "base/trace.h"
-#include "block/block.h"
+#include "read/block.h"
 #include "peer/peer.h"
 #include "policy/policy.h"
 #include "policy/token.h"

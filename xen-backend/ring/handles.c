@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "block/block.h"
+#include "read/block.h"
 #include "peer/peer.h"
 
 #define SLOT_BITS 12

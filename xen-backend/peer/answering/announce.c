@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block/store.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "policy/policy.h"
 #include "vreadif.h"
 
@@ -47,7 +48,7 @@ int conn_announce(struct conn *c)
 {
 	struct listing list = {.policy = c->client->policy};
 	uint8_t message[MESSAGE_MAX];
-	int r = block_store_each_storage(c->server->store, add_storage, &list);
+	int r = registry_each_storage(block_store_registry(c->server->store), add_storage, &list);
 	size_t sent = 0, count;
 
 	while (!r) {
@@ -75,10 +76,11 @@ bool server_storages_changed(struct peer_server *s)
 {
 	uint8_t now[SERVER_DIGEST];
 	EVP_MD_CTX *digest = EVP_MD_CTX_new();
-	bool changed = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
-		       block_store_each_storage(s->store, add_to_digest, digest) == 0 &&
-		       EVP_DigestFinal_ex(digest, now, NULL) == 1 &&
-		       memcmp(now, s->listed, sizeof(now)) != 0;
+	bool changed =
+		digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
+		registry_each_storage(block_store_registry(s->store), add_to_digest, digest) == 0 &&
+		EVP_DigestFinal_ex(digest, now, NULL) == 1 &&
+		memcmp(now, s->listed, sizeof(now)) != 0;
 
 	EVP_MD_CTX_free(digest);
 	if (changed)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block/block.h"
+#include "read/block.h"
 #include "peer/answering/open_blocks.h"
 #include "base/counters.h"
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "block/block.h"
+#include "read/block.h"
 
 #define SLOT_BITS 12
 #define USE_MASK 0xfffffU

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Opening images and the file systems on them; see load.h. */
+#include "datanode/load.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "datanode/usage.h"
+#include "base/error.h"
+#include "layout/place.h"
+
+static struct served *served_new(struct datanode *dn)
+{
+	struct served *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	atomic_init(&v->references, 1);
+	v->datanode = datanode_get(dn);
+	return v;
+}
+
+static int out_of_memory(const struct datanode *dn, char **ret_error)
+{
+	return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
+}
+
+/* Better told now, with a reason, than at a read.  One that is refused may be read later: its
+ * owner's fsck or unmounting changes that. */
+static int add_filesystem(struct served *v, unsigned i, const struct parser_states *states,
+			  char **ret_error)
+{
+	const struct layout_filesystem *lfs = &v->layout->filesystems[i];
+	enum fs_state state = states->state[i];
+	const char *reason = states->reason[i];
+	const char *path = image_path(v->images[lfs->image]);
+	char place[LAYOUT_MAX_PLACE];
+	int r = layout_volume(v->images, lfs, &v->volumes[i]);
+
+	if (r < 0)
+		reason = r == -ENOMEM ? "out of memory" : "it is not inside its image";
+	else if (state == FS_UNREADABLE)
+		r = -EIO;
+	v->fs[i] = (struct parser_fs){v->parser, i, v->volumes[i]};
+	if (r < 0)
+		return error_text(ret_error, r,
+				  "image %s, %s: the %s file system cannot be read: %s", path,
+				  layout_place(lfs, place), lfs->type, reason);
+	if (state == FS_REFUSED)
+		log_info("datanode %s: image %s, %s: %s; reads are refused while that is so",
+			 v->datanode->name, path, layout_place(lfs, place), reason);
+	return 0;
+}
+
+static int add_filesystems(struct served *v, const struct parser_states *states, char **ret_error)
+{
+	int r = 0;
+
+	v->volumes = calloc(v->layout->num_filesystems + 1, sizeof(*v->volumes));
+	v->fs = calloc(v->layout->num_filesystems + 1, sizeof(*v->fs));
+	if (!v->volumes || !v->fs)
+		return out_of_memory(v->datanode, ret_error);
+	for (unsigned i = 0; i < v->layout->num_filesystems && r == 0; i++)
+		r = add_filesystem(v, i, states, ret_error);
+	return r;
+}
+
+static int start_parser(struct served *v, char **ret_error)
+{
+	const struct datanode *dn = v->datanode;
+	int r = parser_new(dn->name, v->images, dn->num_images, NULL, &v->parser);
+
+	if (r < 0)
+		error_text(ret_error, r, "image %s: cannot start a parser: %s", dn->images[0],
+			   strerror(-r));
+	return r;
+}
+
+/* Takes over both; either may be NULL. */
+static char *join_sentences(char *a, char *b)
+{
+	char *both = NULL;
+
+	if (!a || !b)
+		return a ? a : b;
+	error_text(&both, 0, "%s. %s", a, b);
+	free(a);
+	free(b);
+	return both;
+}
+
+/* Those that can be; *ret_error tells of the others.  Negative errno: none can. */
+static int open_some_images(struct served *v, char **ret_error)
+{
+	struct datanode *dn = v->datanode;
+	unsigned opened = 0;
+	int last = 0;
+
+	usage_update(dn);
+	v->images = calloc(dn->num_images, sizeof(*v->images));
+	if (!v->images)
+		return out_of_memory(dn, ret_error);
+	for (unsigned i = 0; i < dn->num_images; i++) {
+		char *error = NULL;
+		int r = image_open(dn->images[i], usage_mode(dn, i), &v->images[i], &error);
+
+		if (r == 0)
+			opened++;
+		else
+			last = r;
+		*ret_error = join_sentences(*ret_error, error);
+	}
+	return opened ? 0 : last;
+}
+
+/* A layout numbers the images. */
+static int check_count(const struct served *v, char **ret_error)
+{
+	const struct datanode *dn = v->datanode;
+
+	if (v->layout->num_images == dn->num_images)
+		return 0;
+	return error_text(ret_error, -ESTALE,
+			  "layout %s is for %u images, and the configuration names %u; run "
+			  "vread-provision again",
+			  dn->layout_path, v->layout->num_images, dn->num_images);
+}
+
+int load_by_layout(struct datanode *dn, struct served **ret, char **ret_error)
+{
+	struct served *v = served_new(dn);
+	struct parser_states states = {0};
+	char *missing = NULL;
+	int r;
+
+	*ret_error = NULL;
+	if (!v)
+		return out_of_memory(dn, ret_error);
+	r = open_some_images(v, &missing);
+	if (r == 0)
+		r = layout_load(dn->layout_path, &v->layout, ret_error);
+	if (r == 0)
+		r = check_count(v, ret_error);
+	if (r == 0)
+		layout_only_on(v->layout, v->images);
+	if (r == 0)
+		r = start_parser(v, ret_error);
+	if (r == 0)
+		r = parser_use(v->parser, v->layout, dn->layout_path, &states, ret_error);
+	if (r == 0)
+		r = add_filesystems(v, &states, ret_error);
+	parser_states_clear(&states);
+	if (r < 0) {
+		*ret_error = join_sentences(missing, *ret_error);
+		served_put(v);
+		return r;
+	}
+	v->missing = missing;
+	*ret = v;
+	return 0;
+}
+
+/* Takes over reason. */
+static struct served *serve_nothing(struct datanode *dn, char *reason)
+{
+	struct served *v = served_new(dn);
+
+	if (v)
+		v->layout = calloc(1, sizeof(*v->layout));
+	if (v && v->layout && reason) {
+		v->missing = reason;
+		return v;
+	}
+	free(reason);
+	served_put(v);
+	return NULL;
+}
+
+static int look_into_images(struct datanode *dn, struct served *v, char **ret_error)
+{
+	struct parser_states states = {0};
+	char *unopened = NULL, *missing = NULL;
+	int r = open_some_images(v, &unopened);
+
+	if (r == 0)
+		r = start_parser(v, &missing);
+	if (r == 0)
+		r = parser_discover(v->parser, (const char *const *)dn->data_dirs,
+				    dn->num_data_dirs, &v->layout, &states, &missing);
+	missing = join_sentences(unopened, missing);
+	if (r < 0) {
+		*ret_error = missing;
+		return r;
+	}
+	v->missing = missing;
+	r = add_filesystems(v, &states, ret_error);
+	parser_states_clear(&states);
+	return r;
+}
+
+struct served *load_nothing(struct datanode *dn, const char *reason)
+{
+	return serve_nothing(dn, strdup(reason));
+}
+
+struct served *load_by_data_dirs(struct datanode *dn)
+{
+	struct served *v = served_new(dn);
+	char *error = NULL;
+
+	if (!v || look_into_images(dn, v, &error) == 0)
+		return v;
+	served_put(v);
+	return serve_nothing(dn, error);
+}
+
+struct served *load_by_layout_again(struct datanode *dn)
+{
+	struct served *v = NULL;
+	char *error;
+
+	return load_by_layout(dn, &v, &error) == 0 ? v : serve_nothing(dn, error);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* NULL: one that cannot be used. */
+static bool same_image(struct image *a, struct image *b)
+{
+	if (!a || !b)
+		return a == b;
+	return image_is_same(a, b) && image_is_direct(a) == image_is_direct(b);
+}
+
+/* Of the same datanode. */
+static bool same_images(const struct served *a, const struct served *b)
+{
+	if (!a->images || !b->images)
+		return a->images == b->images;
+	for (unsigned i = 0; i < a->datanode->num_images; i++)
+		if (!same_image(a->images[i], b->images[i]))
+			return false;
+	return true;
+}
+
+static bool same_guards(const struct image_layout *a, const struct image_layout *b)
+{
+	for (unsigned i = 0; i < a->num_filesystems; i++)
+		if (!layout_guards_equal(&a->filesystems[i].guards, &b->filesystems[i].guards))
+			return false;
+	return true;
+}
+
+bool served_equal(const struct served *a, const struct served *b)
+{
+	json_t *x = layout_to_json(a->layout), *y = layout_to_json(b->layout);
+	bool equal = x && y && json_equal(x, y) && same_guards(a->layout, b->layout) &&
+		     same_images(a, b) && same_text(a->missing, b->missing);
+
+	json_decref(x);
+	json_decref(y);
+	return equal;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A hash table of withdrawals threaded with a list from oldest to newest, under
+ * one lock that is never held across I/O; see published.h.
+ *
+ * The lock prefers writers: a datanode waits for its event to be taken before it
+ * changes the block, and readers at full speed must not keep it waiting.
+ */
+#include "datanode/published.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "vreadif.h"
+
+#define BUCKET_BITS 13
+#define BUCKETS (1U << BUCKET_BITS)
+#define EVENTS (VREAD_PUBLISH_DELETE + 1)
+
+struct withdrawal {
+	struct withdrawal *chain; /* of its bucket */
+	struct withdrawal *older, *newer;
+	int64_t block_id;
+	uint64_t genstamp; /* the highest withdrawn */
+	time_t since;      /* of the last event */
+	char pool_id[];
+};
+
+struct published {
+	atomic_uint references;
+	pthread_rwlock_t lock;
+	uint64_t multiplier; /* of the hash; odd, and unknown to who chooses block ids */
+	struct withdrawal *bucket[BUCKETS];
+	struct withdrawal *oldest, *newest;
+	unsigned count;
+	uint64_t events[EVENTS];
+};
+
+struct published *published_new(void)
+{
+	struct published *p = calloc(1, sizeof(*p));
+	pthread_rwlockattr_t attributes;
+
+	if (!p)
+		return NULL;
+	atomic_init(&p->references, 1);
+	if (getrandom(&p->multiplier, sizeof(p->multiplier), GRND_NONBLOCK) < 0)
+		p->multiplier = UINT64_C(0x9e3779b97f4a7c15);
+	p->multiplier |= 1;
+	pthread_rwlockattr_init(&attributes);
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&p->lock, &attributes);
+	pthread_rwlockattr_destroy(&attributes);
+	return p;
+}
+
+static struct withdrawal **bucket_of(struct published *p, int64_t block_id)
+{
+	return &p->bucket[(uint64_t)block_id * p->multiplier >> (64 - BUCKET_BITS)];
+}
+
+/* The place of that block's withdrawal, or where it would go. */
+static struct withdrawal **find(struct published *p, const char *pool_id, int64_t block_id)
+{
+	struct withdrawal **w = bucket_of(p, block_id);
+
+	while (*w && ((*w)->block_id != block_id || strcmp((*w)->pool_id, pool_id) != 0))
+		w = &(*w)->chain;
+	return w;
+}
+
+static void list_remove(struct published *p, struct withdrawal *w)
+{
+	*(w->older ? &w->older->newer : &p->oldest) = w->newer;
+	*(w->newer ? &w->newer->older : &p->newest) = w->older;
+}
+
+static void list_push(struct published *p, struct withdrawal *w)
+{
+	w->newer = NULL;
+	w->older = p->newest;
+	*(p->newest ? &p->newest->newer : &p->oldest) = w;
+	p->newest = w;
+}
+
+static void forget(struct published *p, struct withdrawal **place)
+{
+	struct withdrawal *w = *place;
+
+	*place = w->chain;
+	list_remove(p, w);
+	p->count--;
+	free(w);
+}
+
+static void forget_oldest(struct published *p)
+{
+	forget(p, find(p, p->oldest->pool_id, p->oldest->block_id));
+}
+
+struct published *published_get(struct published *p)
+{
+	atomic_fetch_add(&p->references, 1);
+	return p;
+}
+
+void published_put(struct published *p)
+{
+	if (!p || atomic_fetch_sub(&p->references, 1) != 1)
+		return;
+	while (p->oldest)
+		forget_oldest(p);
+	pthread_rwlock_destroy(&p->lock);
+	free(p);
+}
+
+static bool outdated(const struct withdrawal *w, time_t now)
+{
+	return now - w->since >= PUBLISHED_MAX_AGE;
+}
+
+/* Two at a time: more than an event adds, so that no event pays for many. */
+static void forget_outdated(struct published *p, time_t now)
+{
+	for (int i = 0; i < 2 && p->oldest && outdated(p->oldest, now); i++)
+		forget_oldest(p);
+}
+
+static void lift(struct published *p, const struct published_event *e)
+{
+	struct withdrawal **place = find(p, e->pool_id, e->block_id);
+
+	if (*place && (*place)->genstamp <= e->genstamp)
+		forget(p, place);
+}
+
+/* Uses up fresh if the block has no withdrawal yet; returns what is left of it. */
+static struct withdrawal *withdraw(struct published *p, const struct published_event *e,
+				   struct withdrawal *fresh, time_t now)
+{
+	struct withdrawal **place = find(p, e->pool_id, e->block_id), *w = *place;
+
+	if (w) {
+		list_remove(p, w);
+	} else {
+		w = fresh;
+		fresh = NULL;
+		*place = w;
+		p->count++;
+	}
+	if (e->genstamp > w->genstamp)
+		w->genstamp = e->genstamp;
+	w->since = now;
+	list_push(p, w);
+	if (p->count > PUBLISHED_MAX)
+		forget_oldest(p);
+	return fresh;
+}
+
+static struct withdrawal *withdrawal_new(const struct published_event *e)
+{
+	size_t length = strlen(e->pool_id) + 1;
+	struct withdrawal *w = calloc(1, sizeof(*w) + length);
+
+	if (!w)
+		return NULL;
+	w->block_id = e->block_id;
+	memcpy(w->pool_id, e->pool_id, length);
+	return w;
+}
+
+int published_take(struct published *p, const struct published_event *e, time_t now)
+{
+	struct withdrawal *fresh = NULL;
+
+	if (e->event != VREAD_PUBLISH_FINALIZED) {
+		fresh = withdrawal_new(e);
+		if (!fresh)
+			return -ENOMEM;
+	}
+	pthread_rwlock_wrlock(&p->lock);
+	forget_outdated(p, now);
+	if (fresh)
+		fresh = withdraw(p, e, fresh, now);
+	else
+		lift(p, e);
+	p->events[e->event]++;
+	pthread_rwlock_unlock(&p->lock);
+	free(fresh);
+	return 0;
+}
+
+void published_hold(struct published *p)
+{
+	pthread_rwlock_rdlock(&p->lock);
+}
+
+void published_release(struct published *p)
+{
+	pthread_rwlock_unlock(&p->lock);
+}
+
+bool published_withdrawn(const struct published *p, const char *pool_id, int64_t block_id,
+			 uint64_t genstamp, time_t now)
+{
+	const struct withdrawal *w = *find((struct published *)p, pool_id, block_id);
+
+	return w && genstamp <= w->genstamp && !outdated(w, now);
+}
+
+json_t *published_json(struct published *p, time_t now)
+{
+	uint64_t events[EVENTS];
+	unsigned withdrawn;
+
+	pthread_rwlock_wrlock(&p->lock);
+	while (p->oldest && outdated(p->oldest, now))
+		forget_oldest(p);
+	memcpy(events, p->events, sizeof(events));
+	withdrawn = p->count;
+	pthread_rwlock_unlock(&p->lock);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "finalized",
+			 (json_int_t)events[VREAD_PUBLISH_FINALIZED], "append",
+			 (json_int_t)events[VREAD_PUBLISH_APPEND], "truncate",
+			 (json_int_t)events[VREAD_PUBLISH_TRUNCATE], "delete",
+			 (json_int_t)events[VREAD_PUBLISH_DELETE], "withdrawn",
+			 (json_int_t)withdrawn);
+}

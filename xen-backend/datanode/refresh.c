@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The thread that looks into images again; see refresh.h. */
+#include "datanode/refresh.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "datanode/load.h"
+#include "datanode/usage.h"
+
+#define WANTED_INTERVAL_MS 1000U
+#define MISSING_INTERVAL_MS 10000U
+#define SLOW_INTERVAL_MS 60000U
+/* Looks may take this part of the time, more of it while they are wanted: an image can be made
+ * to be slow to look into. */
+#define DUTY 20U
+#define WANTED_DUTY 4U
+#define NICE 10
+
+struct refresher {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of stop, and of sleeping against being woken */
+	pthread_cond_t wake;
+	bool stop;
+	bool usage; /* to be asked for again */
+};
+
+/* ---- one look ------------------------------------------------------------- */
+
+static unsigned num_found(const struct served *v)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
+		n += v->layout->filesystems[i].num_data_dirs;
+	return n;
+}
+
+/* A look may fall into the moment in which the owner changes just what is looked at: that
+ * something is gone is believed when it is seen twice. */
+static bool is_doubtful(struct datanode *dn, const struct served *old, const struct served *new)
+{
+	dn->doubted = !dn->doubted && num_found(new) < num_found(old);
+	return dn->doubted;
+}
+
+static void log_change(const struct served *v)
+{
+	char place[LAYOUT_MAX_PLACE];
+
+	for (unsigned i = 0; i < v->layout->num_filesystems; i++) {
+		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
+
+		layout_place(lfs, place);
+		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
+			log_info("datanode %s: serving %s, %s, %s: storage %s, %u pools",
+				 v->datanode->name, v->datanode->images[lfs->image], place,
+				 lfs->data_dirs[k].path, lfs->data_dirs[k].storage_id,
+				 lfs->data_dirs[k].num_pools);
+	}
+	if (v->missing)
+		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN,
+			  "datanode %s: not served yet: %s", v->datanode->name, v->missing);
+}
+
+static struct served *load(struct datanode *dn)
+{
+	struct served *v = (dn->layout_path ? load_by_layout_again : load_by_data_dirs)(dn);
+
+	if (!v)
+		log_warn("datanode %s: cannot be looked into: out of memory", dn->name);
+	return v;
+}
+
+static void look(struct datanode *dn)
+{
+	struct served *new = load(dn);
+	struct served *old;
+
+	if (!new)
+		return;
+	old = datanode_served(dn);
+	if (!old) {
+		log_change(new);
+		datanode_serve(dn, new);
+		return;
+	}
+	if (served_equal(old, new)) {
+		dn->doubted = false;
+		served_put(new);
+	} else if (is_doubtful(dn, old, new)) {
+		atomic_store(&dn->wanted, true);
+		served_put(new);
+	} else {
+		log_change(new);
+		datanode_serve(dn, new);
+	}
+	served_put(old);
+}
+
+int refresh_first(struct datanode *dn, char **ret_error)
+{
+	uint64_t start = clock_ms();
+	int r = load_by_layout(dn, &dn->served, ret_error);
+
+	dn->looked = clock_ms();
+	dn->took = dn->looked - start;
+	if (r == 0 && dn->served->missing)
+		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN,
+			  "datanode %s: not served yet: %s", dn->name, dn->served->missing);
+	return r;
+}
+
+void refresh_look(struct datanode *dn)
+{
+	uint64_t start = clock_ms();
+
+	atomic_store(&dn->wanted, false);
+	look(dn);
+	dn->looked = clock_ms();
+	dn->took = dn->looked - start;
+	log_debug("datanode %s: looked into %s%s in %" PRIu64 " ms", dn->name, dn->images[0],
+		  dn->num_images > 1 ? " and others" : "", dn->took);
+}
+
+/* ---- the thread, which alone changes what is served from now on -------------- */
+
+static uint64_t due(struct datanode *dn)
+{
+	bool wanted = atomic_load(&dn->wanted);
+	struct served *v = datanode_served(dn);
+	uint64_t interval = v && v->missing ? MISSING_INTERVAL_MS : SLOW_INTERVAL_MS;
+	uint64_t rest = dn->took * (wanted ? WANTED_DUTY : DUTY);
+
+	served_put(v);
+	if (!dn->looked) /* it is new */
+		return 0;
+	if (wanted)
+		interval = WANTED_INTERVAL_MS;
+	if (interval < rest)
+		interval = rest;
+	return dn->looked + interval;
+}
+
+/* A reference to it, and when; NULL: there is none. */
+static struct datanode *first_due(struct registry *s, uint64_t *ret_when)
+{
+	struct roster *all = registry_roster(s);
+	struct datanode *first = NULL;
+
+	*ret_when = clock_ms() + SLOW_INTERVAL_MS;
+	for (unsigned i = 0; i < all->count; i++) {
+		uint64_t when = due(all->datanode[i]);
+
+		if (!first || when < *ret_when) {
+			first = all->datanode[i];
+			*ret_when = when;
+		}
+	}
+	if (first)
+		datanode_get(first);
+	roster_put(all);
+	return first;
+}
+
+/* Or a request or the end. */
+static void sleep_until(struct refresher *r, uint64_t ms)
+{
+	clock_wait(&r->wake, &r->lock, ms);
+}
+
+/* Opens those anew that are to be read in another way than they are. */
+static void look_at_usage(struct registry *s)
+{
+	struct roster *all = registry_roster(s);
+
+	for (unsigned i = 0; i < all->count; i++)
+		if (usage_update(all->datanode[i]))
+			refresh_look(all->datanode[i]);
+	roster_put(all);
+}
+
+static void *run(void *arg)
+{
+	struct registry *s = arg;
+	struct refresher *r = s->refresher;
+
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	pthread_mutex_lock(&r->lock);
+	while (!r->stop) {
+		uint64_t when;
+		struct datanode *dn = first_due(s, &when);
+		bool usage = r->usage, is_due = dn && when <= clock_ms();
+
+		if (!usage && !is_due) {
+			datanode_put(dn);
+			sleep_until(r, when);
+			continue;
+		}
+		r->usage = false;
+		pthread_mutex_unlock(&r->lock);
+		if (usage)
+			look_at_usage(s);
+		else
+			refresh_look(dn);
+		datanode_put(dn);
+		pthread_mutex_lock(&r->lock);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+static void wake(struct refresher *r)
+{
+	pthread_mutex_lock(&r->lock);
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void datanode_look_soon(struct datanode *dn)
+{
+	struct refresher *r = dn->registry->refresher;
+
+	/* A layout file does not tell more than it told. */
+	if (dn->layout_path && datanode_is_complete(dn))
+		return;
+	if (!atomic_exchange(&dn->wanted, true) && r)
+		wake(r);
+}
+
+void refresh_new(struct registry *s)
+{
+	if (s->refresher)
+		wake(s->refresher);
+}
+
+void refresh_usage(struct registry *s)
+{
+	struct refresher *r = s->refresher;
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->usage = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static struct refresher *refresher_new(void)
+{
+	struct refresher *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->wake, NULL);
+	return r;
+}
+
+static void refresher_free(struct registry *s)
+{
+	pthread_cond_destroy(&s->refresher->wake);
+	pthread_mutex_destroy(&s->refresher->lock);
+	free(s->refresher);
+	s->refresher = NULL;
+}
+
+int refresher_start(struct registry *s)
+{
+	int r;
+
+	s->refresher = refresher_new();
+	if (!s->refresher)
+		return -ENOMEM;
+	r = pthread_create(&s->refresher->thread, NULL, run, s);
+	if (r)
+		refresher_free(s);
+	return -r;
+}
+
+void refresher_stop(struct registry *s)
+{
+	struct refresher *r = s->refresher;
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->stop = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	refresher_free(s);
+}

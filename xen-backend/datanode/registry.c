@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The registry of datanodes and their images; see registry.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datanode/datanode_private.h"
+#include "datanode/load.h"
+#include "datanode/refresh.h"
+#include "datanode/usage.h"
+#include "base/error.h"
+
+/* ---- the roster -------------------------------------------------------------- */
+
+static struct roster *roster_new(unsigned room)
+{
+	struct roster *r = calloc(1, sizeof(*r) + room * sizeof(struct datanode *));
+
+	if (r)
+		atomic_init(&r->references, 1);
+	return r;
+}
+
+struct roster *registry_roster(struct registry *s)
+{
+	struct roster *r;
+
+	pthread_mutex_lock(&s->lock);
+	r = s->roster;
+	atomic_fetch_add(&r->references, 1);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+void roster_put(struct roster *r)
+{
+	if (!r || atomic_fetch_sub(&r->references, 1) != 1)
+		return;
+	for (unsigned i = 0; i < r->count; i++)
+		datanode_put(r->datanode[i]);
+	free(r);
+}
+
+/* Takes over r. */
+static void set_roster(struct registry *s, struct roster *r)
+{
+	struct roster *old;
+
+	pthread_mutex_lock(&s->lock);
+	old = s->roster;
+	s->roster = r;
+	pthread_mutex_unlock(&s->lock);
+	roster_put(old);
+}
+
+/* Of the control thread, which alone changes it. */
+static struct datanode *find_datanode(const struct registry *s, const char *name)
+{
+	for (unsigned i = 0; i < s->roster->count; i++)
+		if (!strcmp(s->roster->datanode[i]->name, name))
+			return s->roster->datanode[i];
+	return NULL;
+}
+
+/* With new (NULL: nothing) in the place of old (NULL: at the end).  Takes over new. */
+static int change_roster(struct registry *s, struct datanode *old, struct datanode *new)
+{
+	struct roster *r = roster_new(s->roster->count + 1);
+
+	if (!r)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->roster->count; i++) {
+		struct datanode *dn = s->roster->datanode[i];
+
+		if (dn != old)
+			r->datanode[r->count++] = datanode_get(dn);
+		else if (new)
+			r->datanode[r->count++] = new;
+	}
+	if (new && !old)
+		r->datanode[r->count++] = new;
+	set_roster(s, r);
+	return 0;
+}
+
+/* ---- beginning and end ---------------------------------------------------------- */
+
+struct registry *registry_new(const struct registry_listener *listener)
+{
+	struct registry *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	pthread_mutex_init(&s->lock, NULL);
+	s->listener = *listener;
+	s->roster = roster_new(0);
+	if (!s->roster) {
+		registry_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* Nothing more is found through v, which is taken over and may be NULL. */
+static void forget_served(struct registry *s, struct served *v)
+{
+	if (!v)
+		return;
+	atomic_store(&v->retired, true);
+	s->listener.retired(s->listener.ctx, v);
+	served_put(v);
+}
+
+/* What it served, and it itself, go when nobody reads of it any more. */
+static void retire(struct datanode *dn)
+{
+	struct served *old;
+
+	pthread_mutex_lock(&dn->lock);
+	dn->removed = true;
+	old = dn->served;
+	dn->served = NULL;
+	pthread_mutex_unlock(&dn->lock);
+	forget_served(dn->registry, old);
+}
+
+void registry_free(struct registry *s)
+{
+	if (!s)
+		return;
+	refresher_stop(s);
+	for (unsigned i = 0; s->roster && i < s->roster->count; i++)
+		retire(s->roster->datanode[i]);
+	roster_put(s->roster);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+void registry_set_tokens(struct registry *s, const char *datanode, enum tokens_mode mode)
+{
+	struct datanode *dn = find_datanode(s, datanode);
+
+	if (dn)
+		tokens_set_mode(dn->tokens, mode);
+}
+
+int registry_start(struct registry *s)
+{
+	return refresher_start(s);
+}
+
+void registry_set_usage(struct registry *s, image_usage_fn *fn, void *ctx)
+{
+	s->usage = fn;
+	s->usage_ctx = ctx;
+}
+
+void registry_usage_changed(struct registry *s)
+{
+	refresh_usage(s);
+}
+
+/* ---- adding ------------------------------------------------------------------ */
+
+static int out_of_memory(const char *datanode, char **ret_error)
+{
+	return error_text(ret_error, -ENOMEM, "datanode %s: out of memory", datanode);
+}
+
+static int begin_add(struct registry *s, const char *datanode, struct registry_texts images,
+		     struct datanode **ret, char **ret_error)
+{
+	*ret_error = NULL;
+	if (find_datanode(s, datanode))
+		return error_text(ret_error, -EEXIST, "datanode %s is named twice", datanode);
+	*ret = datanode_new(s, datanode, images, NULL);
+	return *ret ? 0 : out_of_memory(datanode, ret_error);
+}
+
+/* Takes over dn. */
+static int end_add(struct registry *s, struct datanode *dn, char **ret_error)
+{
+	int r = change_roster(s, NULL, dn);
+
+	if (r) {
+		out_of_memory(dn->name, ret_error);
+		retire(dn);
+		datanode_put(dn);
+	}
+	return r;
+}
+
+int registry_add(struct registry *s, const char *datanode, struct registry_texts images,
+		 const char *layout_path, char **ret_error)
+{
+	struct datanode *dn = NULL;
+	int r = begin_add(s, datanode, images, &dn, ret_error);
+
+	if (r < 0)
+		return r;
+	dn->layout_path = strdup(layout_path);
+	if (dn->layout_path)
+		r = refresh_first(dn, ret_error);
+	else
+		r = out_of_memory(datanode, ret_error);
+	if (r == 0)
+		return end_add(s, dn, ret_error);
+	datanode_put(dn);
+	return r;
+}
+
+int registry_add_data_dirs(struct registry *s, const char *datanode, struct registry_texts images,
+			   struct registry_texts dirs, char **ret_error)
+{
+	struct datanode *dn = NULL;
+	int r = begin_add(s, datanode, images, &dn, ret_error);
+
+	if (r < 0)
+		return r;
+	if (registry_copy_texts(dirs, &dn->data_dirs, &dn->num_data_dirs))
+		refresh_look(dn);
+	if (dn->served)
+		return end_add(s, dn, ret_error);
+	datanode_put(dn);
+	return out_of_memory(datanode, ret_error);
+}
+
+/* ---- changing -------------------------------------------------------------------- */
+
+static bool set_places(struct datanode *dn, const char *layout_path, struct registry_texts dirs)
+{
+	if (layout_path)
+		return (dn->layout_path = strdup(layout_path));
+	return registry_copy_texts(dirs, &dn->data_dirs, &dn->num_data_dirs);
+}
+
+int registry_replace(struct registry *s, const char *datanode, struct registry_texts images,
+		     const char *layout_path, struct registry_texts dirs, enum tokens_mode tokens)
+{
+	struct datanode *old = find_datanode(s, datanode);
+	struct datanode *dn = datanode_new(s, datanode, images, old);
+
+	if (!dn)
+		return -ENOMEM;
+	if (old)
+		datanode_get(old);
+	if (set_places(dn, layout_path, dirs))
+		dn->served = load_nothing(dn, "it was not looked into yet");
+	if (dn->served)
+		tokens_set_mode(dn->tokens, tokens);
+	if (!dn->served || change_roster(s, old, dn)) {
+		datanode_put(old);
+		retire(dn);
+		datanode_put(dn);
+		return -ENOMEM;
+	}
+	if (old)
+		retire(old);
+	datanode_put(old);
+	refresh_new(s);
+	return 0;
+}
+
+int registry_remove(struct registry *s, const char *datanode)
+{
+	struct datanode *dn = find_datanode(s, datanode);
+	int r;
+
+	if (!dn)
+		return -ENOENT;
+	datanode_get(dn);
+	r = change_roster(s, dn, NULL);
+	if (r == 0)
+		retire(dn);
+	datanode_put(dn);
+	return r;
+}
+
+/* ---- what is served ------------------------------------------------------------ */
+
+struct served *datanode_served(struct datanode *dn)
+{
+	struct served *v;
+
+	pthread_mutex_lock(&dn->lock);
+	v = served_get(dn->served);
+	pthread_mutex_unlock(&dn->lock);
+	return v;
+}
+
+bool datanode_is_complete(struct datanode *dn)
+{
+	struct served *v = datanode_served(dn);
+	bool complete = !v || (!v->missing && !atomic_load(&v->moved));
+
+	served_put(v);
+	return complete;
+}
+
+void datanode_serve(struct datanode *dn, struct served *v)
+{
+	struct served *old = v;
+
+	pthread_mutex_lock(&dn->lock);
+	if (!dn->removed) {
+		old = dn->served;
+		dn->served = v;
+	}
+	pthread_mutex_unlock(&dn->lock);
+	forget_served(dn->registry, old);
+}
+
+static bool has_storage(const struct served *v, const char *storage_id)
+{
+	for (unsigned i = 0; i < v->layout->num_filesystems; i++) {
+		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
+
+		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
+			if (!strcmp(lfs->data_dirs[k].storage_id, storage_id))
+				return true;
+	}
+	return false;
+}
+
+static bool datanode_has_storage(struct datanode *dn, const char *storage_id)
+{
+	struct served *v = datanode_served(dn);
+	bool found = v && has_storage(v, storage_id);
+
+	served_put(v);
+	return found;
+}
+
+int registry_find_storage(struct registry *s, const char *storage_id, registry_datanode_fn *fn,
+			  void *ctx)
+{
+	struct roster *all = registry_roster(s);
+	int found = 0, r = 0;
+
+	for (unsigned i = 0; r == 0 && i < all->count; i++) {
+		if (!datanode_has_storage(all->datanode[i], storage_id))
+			continue;
+		found++;
+		r = fn(ctx, all->datanode[i]);
+	}
+	for (unsigned i = 0; !found && i < all->count; i++)
+		datanode_look_soon(all->datanode[i]);
+	roster_put(all);
+	return r ? r : found;
+}
+
+static int each_storage(const struct served *v, const char *datanode, registry_storage_fn *fn,
+			void *ctx)
+{
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < v->layout->num_filesystems; i++) {
+		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
+
+		for (unsigned k = 0; !r && k < lfs->num_data_dirs; k++)
+			r = fn(ctx, datanode, lfs->data_dirs[k].storage_id);
+	}
+	return r;
+}
+
+int registry_each_storage(struct registry *s, registry_storage_fn *fn, void *ctx)
+{
+	struct roster *all = registry_roster(s);
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < all->count; i++) {
+		struct served *v = datanode_served(all->datanode[i]);
+
+		if (v)
+			r = each_storage(v, all->datanode[i]->name, fn, ctx);
+		served_put(v);
+	}
+	roster_put(all);
+	return r;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* References to what is served; see served.h. */
+#include "datanode/served.h"
+#include "datanode/datanode_private.h"
+
+#include <stdlib.h>
+
+struct served *served_get(struct served *v)
+{
+	if (v)
+		atomic_fetch_add(&v->references, 1);
+	return v;
+}
+
+void served_put(struct served *v)
+{
+	if (!v || atomic_fetch_sub(&v->references, 1) != 1)
+		return;
+	parser_free(v->parser);
+	for (unsigned i = 0; v->volumes && i < v->layout->num_filesystems; i++)
+		volume_free(v->volumes[i]);
+	for (unsigned i = 0; v->images && i < v->datanode->num_images; i++)
+		image_close(v->images[i]);
+	free(v->fs);
+	free(v->volumes);
+	free(v->images);
+	layout_free(v->layout);
+	free(v->missing);
+	datanode_put(v->datanode);
+	free(v);
+}

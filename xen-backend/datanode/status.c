@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is told of each datanode in the status document; see registry_status().
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "datanode/datanode_private.h"
+
+static json_t *filesystem_state(const struct parser_fs *fs)
+{
+	static const char *const names[] = {"clean", "live", "refused", "unreadable"};
+	char *reason;
+	enum fs_state state = parser_fs_state(fs, &reason);
+	json_t *text = reason && reason[0] ? json_sprintf("%s: %s", names[state], reason)
+					   : json_string(names[state]);
+
+	free(reason);
+	return text;
+}
+
+/* In the layout's own form, with their states. */
+static json_t *filesystems_status(const struct served *v)
+{
+	json_t *layout = layout_to_json(v->layout);
+	json_t *array = json_incref(json_object_get(layout, "filesystems"));
+
+	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
+		json_object_set_new(json_array_get(array, i), "state", filesystem_state(&v->fs[i]));
+	json_decref(layout);
+	return array;
+}
+
+static json_t *data_dirs_status(const struct datanode *dn)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < dn->num_data_dirs; i++)
+		json_array_append_new(array, json_string(dn->data_dirs[i]));
+	return array;
+}
+
+static void add_usage(json_t *entry, struct datanode *dn, unsigned image)
+{
+	struct image_usage u;
+
+	pthread_mutex_lock(&dn->lock);
+	u = dn->usage[image];
+	pthread_mutex_unlock(&dn->lock);
+	if (u.because[0])
+		json_object_set_new(entry, "because", json_string(u.because));
+	if (u.because[0] && u.owner != IMAGE_NO_OWNER)
+		json_object_set_new(entry, "owner", json_integer(u.owner));
+	if (u.warning[0])
+		json_object_set_new(entry, "warning", json_string(u.warning));
+}
+
+/* New reference; NULL: nothing is below it. */
+static json_t *chain_status(const struct image *img)
+{
+	json_t *chain = NULL;
+
+	while ((img = image_backing(img))) {
+		chain = chain ?: json_array();
+		json_array_append_new(chain, json_pack("{s:s, s:s}", "image", image_path(img),
+						       "format", image_format(img)));
+	}
+	return chain;
+}
+
+static int take_first_file(void *ctx, struct source *file)
+{
+	return source_identity(file, ctx) ?: 1;
+}
+
+/* So that who looks at the path can tell whether it is still the file that is read. */
+static void add_identity(json_t *entry, struct image *img)
+{
+	struct source_identity id;
+
+	if (image_for_each_file(img, take_first_file, &id) != 1)
+		return;
+	json_object_set_new(entry, "device", json_integer((json_int_t)id.dev));
+	json_object_set_new(entry, "inode", json_integer((json_int_t)id.ino));
+}
+
+static json_t *images_status(struct datanode *dn, const struct served *v)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < dn->num_images; i++) {
+		json_t *entry = json_pack("{s:s}", "image", dn->images[i]);
+		const struct image *img = v->images ? v->images[i] : NULL;
+
+		if (img) {
+			const char *mode = image_is_direct(img) ? "direct" : "buffered";
+
+			json_object_set_new(entry, "format", json_string(image_format(img)));
+			json_object_set_new(entry, "mode", json_string(mode));
+			json_object_set_new(entry, "size",
+					    json_integer((json_int_t)image_size(img)));
+			json_object_set_new(entry, "backing", chain_status(img));
+			add_identity(entry, v->images[i]);
+		}
+		add_usage(entry, dn, i);
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+static json_t *datanode_status(struct datanode *dn, struct served *v)
+{
+	const char *state = v->layout->num_filesystems || !v->missing ? "served" : "waiting";
+	json_t *status = json_pack("{s:s, s:o, s:s, s:o?, s:o?, s:o?}", "datanode", dn->name,
+				   "images", images_status(dn, v), "state", state, "filesystems",
+				   filesystems_status(v), "published",
+				   published_json(dn->published, (time_t)(clock_ms() / 1000)),
+				   "tokens", tokens_status(dn->tokens));
+
+	if (dn->layout_path)
+		json_object_set_new(status, "layout", json_string(dn->layout_path));
+	else
+		json_object_set_new(status, "data-dirs", data_dirs_status(dn));
+	if (v->parser)
+		json_object_set_new(status, "parser", parser_status(v->parser));
+	if (v->missing)
+		json_object_set_new(status, "missing", json_string(v->missing));
+	return status;
+}
+
+json_t *registry_status(struct registry *s)
+{
+	json_t *array = json_array();
+
+	struct roster *all = registry_roster(s);
+
+	for (unsigned i = 0; i < all->count; i++) {
+		struct served *v = datanode_served(all->datanode[i]);
+
+		if (v)
+			json_array_append_new(array, datanode_status(all->datanode[i], v));
+		served_put(v);
+	}
+	roster_put(all);
+	return array;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Steps, each of some reads; see ahead_direct.h.
+ *
+ * Both files are read from a multiple of O_DIRECT's alignment on.  Where their
+ * pieces do not lie on such multiples in the image, nothing is asked for ahead.
+ */
+#include "read/ahead_direct.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/file_runs.h"
+#include "parser-protocol/blocks.h"
+#include "read/piece.h"
+#include "disk/source_queue.h"
+
+#define ALIGN SOURCE_QUEUE_ALIGN
+#define READS_OF_STEP 16U
+#define READ_BYTES (512U << 10) /* at most in one read */
+
+/* One file's part of a step. */
+struct part {
+	uint64_t start; /* in the file */
+	uint8_t *buffer;
+	size_t room;
+};
+
+struct step {
+	struct block_replica *replica; /* NULL: not in use */
+	uint64_t from, to;
+	struct part data, sums;
+	unsigned under_way;
+	bool failed;
+};
+
+struct ahead_direct {
+	struct source_queue *queue;
+	unsigned num_steps;
+	struct step steps[];
+};
+
+struct ahead_direct *ahead_direct_new(unsigned steps)
+{
+	struct ahead_direct *d = calloc(1, sizeof(*d) + steps * sizeof(d->steps[0]));
+
+	if (!d)
+		return NULL;
+	d->num_steps = steps;
+	d->queue = source_queue_new(steps * READS_OF_STEP);
+	if (d->queue)
+		return d;
+	free(d);
+	return NULL;
+}
+
+void ahead_direct_free(struct ahead_direct *d)
+{
+	if (!d)
+		return;
+	source_queue_free(d->queue);
+	for (unsigned i = 0; i < d->num_steps; i++) {
+		replica_put(d->steps[i].replica);
+		free(d->steps[i].data.buffer);
+		free(d->steps[i].sums.buffer);
+	}
+	free(d);
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* ---- asking ------------------------------------------------------------------------ */
+
+struct asking {
+	struct ahead_direct *direct;
+	struct step *step;
+	uint8_t *at;    /* of the buffer */
+	uint64_t found; /* bytes whose places are known */
+};
+
+static bool add_read(struct asking *a, struct source *source, uint64_t offset, size_t length)
+{
+	/* The file's end need not be a multiple; what lies behind it is the image's. */
+	if (source_queue_add(a->direct->queue, source, offset, a->at, round_up(length, ALIGN),
+			     a->step) < 0)
+		return false;
+	a->step->under_way++;
+	return true;
+}
+
+static bool ask_run(const struct image_run *run, void *ctx)
+{
+	struct asking *a = ctx;
+
+	for (uint64_t done = 0; done < run->length;) {
+		size_t n =
+			run->length - done < READ_BYTES ? (size_t)(run->length - done) : READ_BYTES;
+
+		if ((uintptr_t)a->at % ALIGN)
+			return false; /* behind a piece that is no multiple */
+		if (!run->source)
+			memset(a->at, 0, n);
+		else if (!add_read(a, run->source, run->offset + done, n))
+			return false;
+		a->at += n;
+		a->found += n;
+		done += n;
+	}
+	return true;
+}
+
+static bool make_buffer(struct part *p, size_t bytes)
+{
+	if (p->room >= bytes)
+		return true;
+	free(p->buffer);
+	p->room = 0;
+	p->buffer = aligned_alloc(ALIGN, bytes);
+	if (p->buffer)
+		p->room = bytes;
+	return p->buffer != NULL;
+}
+
+/* Asks for [from, to) of f. */
+static bool ask_part(struct ahead_direct *d, struct step *s, struct part *p, struct volume *volume,
+		     const struct fs_file *f, uint64_t from, uint64_t to)
+{
+	struct asking a = {.direct = d, .step = s};
+
+	p->start = from - from % ALIGN;
+	if (to > f->mapped || !make_buffer(p, round_up(to - p->start, ALIGN)))
+		return false;
+	a.at = p->buffer;
+	return file_runs(volume, f, p->start, to, ask_run, &a) && a.found == to - p->start;
+}
+
+static bool ask_step(struct ahead_direct *d, struct step *s)
+{
+	struct block_replica *r = s->replica;
+	uint64_t chunk = r->files.header.chunk;
+
+	return ask_part(d, s, &s->data, r->fs->volume, &r->files.data, s->from, s->to) &&
+	       ask_part(d, s, &s->sums, r->fs->volume, &r->files.meta,
+			META_HEADER_BYTES + s->from / chunk * 4,
+			META_HEADER_BYTES + (s->to + chunk - 1) / chunk * 4);
+}
+
+static struct step *unused_step(struct ahead_direct *d)
+{
+	for (unsigned i = 0; i < d->num_steps; i++)
+		if (!d->steps[i].replica)
+			return &d->steps[i];
+	return NULL;
+}
+
+bool ahead_direct_ask(struct ahead_direct *d, struct block_replica *r, uint64_t from, uint64_t to)
+{
+	struct step *s = unused_step(d);
+	struct piece p = {.start = from};
+
+	to = round_up(to, REPLICA_UNIT);
+	if (to > r->files.data.size)
+		to = r->files.data.size;
+	if (!s || REPLICA_UNIT % r->files.header.chunk)
+		return false;
+	p.end = to;
+	if (piece_settled(r, &p) < 0)
+		return false;
+	s->replica = replica_get(r);
+	s->from = from;
+	s->to = to;
+	s->failed = !ask_step(d, s);
+	if (s->under_way)
+		source_queue_start(d->queue);
+	return !s->failed;
+}
+
+/* ---- taking in ---------------------------------------------------------------------- */
+
+static void wait_for(struct ahead_direct *d, struct step *s)
+{
+	while (s->under_way) {
+		int error;
+		struct step *ended = source_queue_wait(d->queue, &error);
+
+		ended->under_way--;
+		ended->failed |= error < 0;
+	}
+}
+
+static void take(struct ahead_direct *d, struct step *s, struct verified_cache *cache)
+{
+	struct block_replica *r = s->replica;
+	uint64_t sums = META_HEADER_BYTES + s->from / r->files.header.chunk * 4;
+	struct piece p = {.start = s->from, .end = s->to};
+
+	wait_for(d, s);
+	if (!s->failed) {
+		p.data = s->data.buffer + (s->from - s->data.start);
+		p.sums = s->sums.buffer + (sums - s->sums.start);
+		if (piece_verify(r, &p) == 0) {
+			verified_cache_give(cache, r, s->from, s->data.buffer, s->data.room,
+					    (size_t)(s->from - s->data.start),
+					    (size_t)(s->to - s->from));
+			s->data = (struct part){0};
+		}
+	}
+	replica_put(r);
+	s->replica = NULL;
+}
+
+void ahead_direct_take(struct ahead_direct *d, uint64_t to, struct verified_cache *cache)
+{
+	for (unsigned i = 0; i < d->num_steps; i++) {
+		struct step *s = &d->steps[i];
+
+		if (s->replica && s->from < to)
+			take(d, s, cache);
+	}
+}

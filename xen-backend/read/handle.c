@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * block_open() and its kin: which replica, of those the caller may read, is the
+ * one it named; see block.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/find.h"
+#include "read/read_private.h"
+#include "policy/policy.h"
+#include "policy/tokens.h"
+#include "vreadif.h"
+
+/* One OPEN's way through the store. */
+struct search {
+	struct block_store *store;
+	const struct block_name *name;
+	struct served *served;       /* of the datanode being searched */
+	struct published *published; /* of the datanode being searched */
+	int right;                   /* of the caller to read the block there: 0, -EACCES, -EPERM */
+	int error;                   /* the most telling so far */
+};
+
+/* How much an error says about the block; what was found beats what was not. */
+static int telling(int error)
+{
+	switch (error) {
+	case -ENODEV: /* the pool is not there */
+		return 0;
+	case -EACCES:
+		return 1;
+	case -ENOENT:
+		return 2;
+	case -EPERM: /* it may be there: nobody looked */
+		return 3;
+	case -EBUSY: /* nor could look */
+		return 4;
+	case -EEXIST:
+		return 5;
+	default:
+		return error ? 6 : 0;
+	}
+}
+
+static void remember(struct search *s, int error)
+{
+	if (telling(error) > telling(s->error))
+		s->error = error;
+}
+
+/* As of when the image was looked into: a pool may be new. */
+static bool has_pool(const struct layout_data_dir *d, const char *pool)
+{
+	for (unsigned i = 0; i < d->num_pools; i++)
+		if (!strcmp(d->pools[i], pool))
+			return true;
+	return false;
+}
+
+static bool is_candidate(const struct layout_data_dir *d, const struct block_name *name)
+{
+	for (unsigned i = 0; i < name->num_storages; i++)
+		if (!strcmp(name->storage_ids[i], d->storage_id))
+			return true;
+	return name->num_storages == 0;
+}
+
+/* A finalized replica's .meta covers it whole; that of one being written covers at
+ * least what the reader was promised. */
+static int check_length(const struct block_replica *r, uint64_t visible)
+{
+	const struct block_files *f = &r->files;
+	uint64_t expected;
+
+	if (visible > f->data.size)
+		return -ERANGE;
+	if (visible > f->data.mapped)
+		return -ENODATA;
+	if (!meta_expected_length(&f->header, f->finalized ? f->data.size : visible, &expected) ||
+	    expected > f->meta.size)
+		return -EILSEQ;
+	return 0;
+}
+
+static int try_directory(struct search *s, const struct parser_fs *fs,
+			 const struct layout_data_dir *dir, struct block_handle *h)
+{
+	struct replica_key key = {dir, s->name->pool_id, s->name->block_id, s->name->genstamp};
+	int r;
+
+	if (store_withdrawn(s->published, s->name->pool_id, s->name->block_id, s->name->genstamp))
+		return -ENOENT;
+	r = replica_find(s->store->cache, s->served, fs, &key, &h->replica);
+	if (r < 0)
+		return r;
+	h->published = s->published;
+	h->visible_length =
+		s->name->visible_length ? s->name->visible_length : h->replica->files.data.size;
+	r = check_length(h->replica, h->visible_length);
+	if (r < 0) {
+		if (!replica_is_still(h->replica))
+			r = block_not_yet(r);
+		replica_put(h->replica);
+		h->replica = NULL;
+	}
+	return r;
+}
+
+static bool search_filesystem(struct search *s, const struct layout_filesystem *lfs,
+			      const struct parser_fs *fs, struct block_handle *h)
+{
+	int r = -ENOENT;
+
+	for (unsigned i = 0; i < lfs->num_data_dirs && r != 0; i++) {
+		const struct layout_data_dir *dir = &lfs->data_dirs[i];
+
+		if (!is_candidate(dir, s->name))
+			continue;
+		if (s->right && !has_pool(dir, s->name->pool_id))
+			continue;
+		r = s->right;
+		if (r == 0)
+			r = try_directory(s, fs, dir, h);
+		remember(s, r);
+	}
+	return h->replica != NULL;
+}
+
+/* Nothing is found in it until it was looked into again. */
+static void look_if_moved(struct served *v)
+{
+	if (atomic_load(&v->moved))
+		datanode_look_soon(v->datanode);
+}
+
+/* Asked before anything is looked for: who may not read learns nothing. */
+static int right_to_read(const struct search *s, struct datanode *dn, bool allowed)
+{
+	const struct block_name *n = s->name;
+
+	if (!allowed)
+		return -EACCES;
+	return tokens_check(datanode_tokens(dn), n->pool_id, n->block_id, n->token,
+			    n->token_length);
+}
+
+static bool search_datanode(struct search *s, struct datanode *dn, bool allowed,
+			    struct block_handle *h)
+{
+	const struct image_layout *layout;
+	bool found = false;
+
+	s->served = datanode_served(dn);
+	if (!s->served)
+		return false;
+	s->published = datanode_published(dn);
+	s->right = right_to_read(s, dn, allowed);
+	layout = s->served->layout;
+	for (unsigned i = 0; i < layout->num_filesystems && !found; i++)
+		found = search_filesystem(s, &layout->filesystems[i], &s->served->fs[i], h);
+	look_if_moved(s->served);
+	served_put(s->served);
+	s->served = NULL;
+	return found;
+}
+
+/* What was not found may be in what was not there when the image was looked into last. */
+static void look_again(struct search *s, const struct policy *p, struct roster *all)
+{
+	bool by_name = !s->error || s->error == -EACCES || s->error == -EIO;
+
+	if (s->name->elsewhere)
+		return;
+	for (unsigned i = 0; i < all->count; i++) {
+		struct datanode *dn = all->datanode[i];
+
+		if (policy_allows_datanode(p, datanode_name(dn)) &&
+		    (by_name || !datanode_is_complete(dn)))
+			datanode_look_soon(dn);
+	}
+}
+
+static int search_roster(struct search *s, const struct policy *p, struct roster *all,
+			 struct block_handle *h)
+{
+	bool any_allowed = false;
+
+	for (unsigned i = 0; i < all->count; i++) {
+		struct datanode *dn = all->datanode[i];
+		bool allowed = policy_allows_datanode(p, datanode_name(dn));
+
+		any_allowed |= allowed;
+		if (search_datanode(s, dn, allowed, h))
+			return 0;
+	}
+	look_again(s, p, all);
+	if (s->error)
+		return s->error;
+	return any_allowed ? -ENODEV : -EACCES;
+}
+
+static int search_store(struct search *s, const struct policy *p, struct block_handle *h)
+{
+	struct roster *all = registry_roster(s->store->registry);
+	int r = search_roster(s, p, all, h);
+
+	roster_put(all);
+	return r;
+}
+
+static void fill_info(const struct block_replica *r, struct block_info *ret)
+{
+	*ret = (struct block_info){
+		.length = r->files.data.size,
+		.genstamp = r->key.genstamp,
+		.flags = r->files.finalized ? VREAD_BLOCK_FINALIZED : 0,
+	};
+}
+
+int block_open(struct block_store *store, const struct policy *p, const struct block_name *name,
+	       struct block_handle **ret, struct block_info *ret_info)
+{
+	struct search s = {.store = store, .name = name};
+	struct block_handle *h;
+	int r;
+
+	if (!layout_pool_valid(name->pool_id))
+		return -ENODEV;
+	if (!policy_allows_pool(p, name->pool_id))
+		return -EACCES;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	pthread_mutex_init(&h->lock, NULL);
+	h->cache = store->cache;
+	h->shared = &store->ahead;
+	h->ahead = ahead_new(h->shared, name->client);
+	h->pool_id = strdup(name->pool_id);
+	h->block_id = name->block_id;
+	h->genstamp = name->genstamp;
+	r = h->pool_id && h->ahead ? search_store(&s, p, h) : -ENOMEM;
+	if (r < 0) {
+		block_close(h);
+		return r;
+	}
+	fill_info(h->replica, ret_info);
+	*ret = h;
+	return 0;
+}
+
+struct block_replica *handle_replica(struct block_handle *h)
+{
+	struct block_replica *r;
+
+	pthread_mutex_lock(&h->lock);
+	r = replica_get(h->replica);
+	pthread_mutex_unlock(&h->lock);
+	return r;
+}
+
+int handle_renew(struct block_handle *h, const struct block_replica *r)
+{
+	struct block_replica *fresh, *old;
+	int error = -EAGAIN;
+
+	if (!atomic_load(&r->served->retired))
+		error = replica_find(h->cache, r->served, r->fs, &r->key, &fresh);
+	look_if_moved(r->served);
+	if (error < 0)
+		return error == -ENOMEM || error == -EIO ? error : -EAGAIN;
+	if (check_length(fresh, h->visible_length) < 0) {
+		replica_put(fresh);
+		return -EAGAIN;
+	}
+	pthread_mutex_lock(&h->lock);
+	old = h->replica;
+	h->replica = fresh;
+	pthread_mutex_unlock(&h->lock);
+	replica_put(old);
+	return 0;
+}
+
+int block_stat(struct block_handle *h, struct block_info *ret_info)
+{
+	struct block_replica *r = handle_replica(h);
+	int error = replica_check(r);
+
+	if (error == -EAGAIN && handle_renew(h, r) == 0) {
+		replica_put(r);
+		r = handle_replica(h);
+		error = 0;
+	}
+	if (error == 0)
+		fill_info(r, ret_info);
+	replica_put(r);
+	return error;
+}
+
+bool block_is_allowed(struct block_handle *h, const struct policy *p)
+{
+	struct block_replica *r = handle_replica(h);
+	bool is = policy_allows_pool(p, h->pool_id) &&
+		  policy_allows_datanode(p, datanode_name(r->served->datanode));
+
+	replica_put(r);
+	return is;
+}
+
+void block_close(struct block_handle *h)
+{
+	if (!h)
+		return;
+	ahead_free(h->ahead);
+	replica_put(h->replica);
+	pthread_mutex_destroy(&h->lock);
+	free(h->pool_id);
+	free(h);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Whose word counts for which replica: block_publish(), block_take_keys() and
+ * block_hold(); see block.h, published.h and policy/tokens.h.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "datanode/registry.h"
+#include "read/read_private.h"
+#include "policy/tokens.h"
+#include "policy/policy.h"
+#include "vreadif.h"
+
+static time_t seconds(void)
+{
+	return (time_t)(clock_ms() / 1000);
+}
+
+/*
+ * Each datanode that shows the storage counts if p may speak for it.  The pool
+ * need not be known: its directory may be younger than the last look at the image.
+ */
+struct taking {
+	const struct policy *policy;
+	const struct published_event *event;
+	const struct block_keys *keys; /* or these */
+	bool taken;
+};
+
+static int take(void *ctx, struct datanode *dn)
+{
+	struct taking *t = ctx;
+	int r;
+
+	if (!policy_may_publish(t->policy, datanode_name(dn)))
+		return 0;
+	r = t->event ? published_take(datanode_published(dn), t->event, seconds())
+		     : tokens_take(datanode_tokens(dn), t->keys->pool_id, t->keys->required,
+				   t->keys->keys);
+	t->taken |= r == 0;
+	return r;
+}
+
+/* What each of them made of it. */
+static int outcome(const struct taking *t, int known)
+{
+	if (known < 0)
+		return known;
+	if (t->taken)
+		return 0;
+	return known ? -EACCES : -ENODEV;
+}
+
+int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e)
+{
+	const struct published_event event = {e->pool_id, e->block_id, e->genstamp, e->event};
+	struct taking t = {.policy = p, .event = &event};
+	int known;
+
+	if (!policy_allows_pool(p, e->pool_id))
+		return -EACCES;
+	known = registry_find_storage(s->registry, e->storage_id, take, &t);
+	if (t.taken && e->event != VREAD_PUBLISH_FINALIZED)
+		verified_cache_forget_block(s->ahead.cache, e->pool_id, e->block_id);
+	return outcome(&t, known);
+}
+
+int block_take_keys(struct block_store *s, const struct policy *p, const struct block_keys *k)
+{
+	struct taking t = {.policy = p, .keys = k};
+
+	if (!policy_allows_pool(p, k->pool_id))
+		return -EACCES;
+	return outcome(&t, registry_find_storage(s->registry, k->storage_id, take, &t));
+}
+
+bool block_hold(struct block_handle *h)
+{
+	published_hold(h->published);
+	return !published_withdrawn(h->published, h->pool_id, h->block_id, h->genstamp, seconds());
+}
+
+void block_release(struct block_handle *h)
+{
+	published_release(h->published);
+}
+
+bool store_withdrawn(struct published *p, const char *pool_id, int64_t block_id, uint64_t genstamp)
+{
+	bool withdrawn;
+
+	published_hold(p);
+	withdrawn = published_withdrawn(p, pool_id, block_id, genstamp, seconds());
+	published_release(p);
+	return withdrawn;
+}

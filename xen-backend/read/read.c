@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * block_read(): verify, then expose; see block.h.
+ *
+ * Data goes into a buffer of this thread, piece by piece, is checked against the
+ * .meta, the replica is checked to be still the same (replica.h), and only then
+ * are the wanted bytes copied to where a guest may see them.  If it is not the
+ * same any more it is looked for again by its name, a few times.
+ *
+ * The owner of a mounted file system may write a block's last chunks and their
+ * checksums in place: where they do not match, another look tells.
+ *
+ * Bytes of images read with O_DIRECT that were verified before may come out of
+ * the verified cache instead, after the same check of the replica.
+ *
+ * Where nobody writes and all of a request was verified before, it is read straight to
+ * its destination instead, between two such checks.  In one case alone that place
+ * may hold other bytes for a moment: within that one read the owner mounted
+ * the file system, deleted the block, committed that and wrote something else
+ * to its extents.  The second check then fails, the place is zeroed before the
+ * request is answered, and the read is done again the verified way.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "read/ahead.h"
+#include "read/checksum.h"
+#include "read/expose.h"
+#include "read/read_private.h"
+#include "read/piece.h"
+#include "base/scratch.h"
+#include "base/trace.h"
+#include "disk/source.h"
+
+/* Of data verified at once: one large pread costs less than several small ones, by more
+ * than a second-level cache gains. */
+#define PIECE_BYTES (1U << 20)
+#define ATTEMPTS 4 /* at a replica that changes under the read */
+
+static int check(const struct block_replica *r)
+{
+	uint64_t mark = trace_mark();
+	int error = replica_check(r);
+
+	trace_stage(TRACE_CHECK, mark);
+	return error;
+}
+
+static bool verify(const struct block_replica *r, const struct piece *p, uint64_t end)
+{
+	uint64_t mark = trace_mark();
+	bool right = checksum_verify(&r->files.header, p->data, (size_t)(end - p->start), p->sums);
+
+	trace_stage(TRACE_VERIFY, mark);
+	return right;
+}
+
+static bool all_settled(const struct block_replica *r, const struct piece *p)
+{
+	const struct block_files *f = &r->files;
+	uint64_t first = p->start / f->header.chunk;
+	size_t length = (size_t)(p->end - p->start);
+	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
+
+	return parser_data_settled(r->basis, p->start, length) &&
+	       parser_meta_settled(r->basis, META_HEADER_BYTES + first * 4, sums);
+}
+
+int piece_settled(const struct block_replica *r, const struct piece *p)
+{
+	int error;
+
+	if (replica_is_still(r) || all_settled(r, p))
+		return 0;
+	error = check(r); /* that was as of the last one */
+	if (error < 0)
+		return error;
+	return all_settled(r, p) ? 0 : -EAGAIN;
+}
+
+static int load_piece(struct block_replica *r, struct piece *p)
+{
+	const struct block_files *f = &r->files;
+	uint64_t first = p->start / f->header.chunk;
+	size_t length = (size_t)(p->end - p->start);
+	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
+	int error;
+
+	p->data = scratch_get(SCRATCH_DATA, length);
+	p->sums = scratch_get(SCRATCH_SUMS, sums);
+	if (!p->data || !p->sums)
+		return -ENOMEM;
+	error = parser_read(r->fs, &f->data, p->start, p->data, length);
+	if (error < 0)
+		return error;
+	error = parser_read(r->fs, &f->meta, META_HEADER_BYTES + first * 4, p->sums, sums);
+	return error == -ENODATA ? -EILSEQ : error;
+}
+
+int piece_verify(const struct block_replica *r, const struct piece *p)
+{
+	bool right = verify(r, p, p->end);
+	int error = check(r);
+
+	if (error < 0)
+		return error;
+	if (!replica_is_still(r) && !all_settled(r, p))
+		return -EAGAIN;
+	return right ? 0 : -EBADMSG;
+}
+
+/* Whether all is right but the block's last chunk, which its owner may be extending. */
+static bool only_last_is_wrong(const struct block_replica *r, const struct piece *p)
+{
+	uint64_t last = (r->files.data.size - 1) / r->files.header.chunk * r->files.header.chunk;
+
+	return p->end == r->files.data.size && last >= p->start && verify(r, p, last);
+}
+
+static int read_piece(struct block_replica *r, struct piece *p)
+{
+	int error = piece_settled(r, p);
+	uint64_t mark = trace_mark();
+
+	if (error == 0)
+		error = load_piece(r, p);
+	trace_stage(TRACE_READ, mark);
+	return error < 0 ? error : piece_verify(r, p);
+}
+
+/* While its owner may write, a mismatch is not believed at once. */
+static int read_piece_again(struct block_replica *r, struct piece *p)
+{
+	int error = read_piece(r, p);
+
+	if (error != -EBADMSG || replica_is_still(r))
+		return error;
+	error = read_piece(r, p);
+	return error == -EBADMSG && only_last_is_wrong(r, p) ? -EAGAIN : error;
+}
+
+/* The piece that holds offset and goes on to the end of the last chunk wanted. */
+static void cut_piece(const struct block_replica *r, uint64_t offset, uint64_t end, struct piece *p)
+{
+	uint64_t chunk = r->files.header.chunk;
+	uint64_t most = PIECE_BYTES < chunk ? chunk : PIECE_BYTES - PIECE_BYTES % chunk;
+
+	p->start = offset - offset % chunk;
+	p->end = end + (chunk - end % chunk) % chunk;
+	if (p->end - p->start > most)
+		p->end = p->start + most;
+	if (p->end > r->files.data.size)
+		p->end = r->files.data.size;
+}
+
+static int read_verified(struct verified_cache *cache, struct block_replica *r, uint64_t offset,
+			 uint8_t *dst, uint32_t length)
+{
+	uint64_t end = offset + length, first = offset - offset % r->files.header.chunk;
+	struct piece p = {.end = first};
+
+	for (uint64_t at = offset; at < end;) {
+		uint64_t mark;
+		size_t n;
+		int error;
+
+		cut_piece(r, at, end, &p);
+		error = read_piece_again(r, &p);
+		if (error < 0)
+			return error;
+		n = (size_t)((p.end < end ? p.end : end) - at);
+		mark = trace_mark();
+		expose(dst, p.data + (at - p.start), n);
+		trace_stage(TRACE_COPY, mark);
+		if (replica_is_direct(r))
+			verified_cache_add(cache, r, p.start, p.data, (size_t)(p.end - p.start));
+		dst += n;
+		at += n;
+	}
+	replica_set_verified(r, first, p.end - first);
+	return 0;
+}
+
+/* False if the bytes could not be had this way; dst then holds none of them. */
+static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
+{
+	uint64_t mark;
+	int error;
+
+	if (!replica_is_verified(r, offset, length) || check(r) < 0)
+		return false;
+	mark = trace_mark();
+	error = parser_read(r->fs, &r->files.data, offset, dst, length);
+	trace_stage(TRACE_READ, mark);
+	if (error == 0 && check(r) == 0)
+		return true;
+	memset(dst, 0, length);
+	return false;
+}
+
+static int read_replica(struct block_handle *h, struct block_replica *r, uint64_t offset,
+			uint8_t *dst, uint32_t length)
+{
+	struct verified_cache *cache = h->shared ? h->shared->cache : NULL;
+	uint64_t mark = trace_mark();
+	int found = replica_is_direct(r) ? verified_cache_read(cache, r, offset, dst, length) : 0;
+
+	if (replica_is_direct(r))
+		trace_stage(TRACE_CACHE, mark);
+	if (found != 0)
+		return found < 0 ? found : 0;
+	if (read_trusted(r, offset, dst, length))
+		return 0;
+	return read_verified(cache, r, offset, dst, length);
+}
+
+/* With what is fetched ahead, and for it. */
+static int read_on(struct block_handle *h, struct block_replica *r, uint64_t offset, uint8_t *dst,
+		   uint32_t length)
+{
+	uint64_t end = offset + length, waits;
+	int error;
+
+	ahead_begin(h->ahead, r, offset, end, h->visible_length);
+	waits = source_waits();
+	error = read_replica(h, r, offset, dst, length);
+	ahead_end(h->ahead, source_waits() != waits);
+	return error;
+}
+
+ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length)
+{
+	int error;
+
+	if (offset >= h->visible_length)
+		return 0;
+	if (length > h->visible_length - offset)
+		length = (uint32_t)(h->visible_length - offset);
+	if (length == 0)
+		return 0;
+	for (unsigned attempt = 1;; attempt++) {
+		struct block_replica *r = handle_replica(h);
+		bool again;
+
+		error = read_on(h, r, offset, dst, length);
+		again = error == -EAGAIN && attempt < ATTEMPTS;
+		if (again)
+			error = handle_renew(h, r);
+		replica_put(r);
+		if (!again || error < 0)
+			return error < 0 ? error : (ssize_t)length;
+	}
+}

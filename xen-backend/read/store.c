@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is kept of blocks that were read, and what of it is forgotten; see store.h. */
+#include "read/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "datanode/registry.h"
+#include "disk/source_queue.h"
+#include "read/read_private.h"
+
+static void forget(void *ctx, const struct served *v)
+{
+	struct block_store *s = ctx;
+
+	replica_cache_forget(s->cache, v);
+	verified_cache_forget(s->ahead.cache, v);
+}
+
+struct block_store *block_store_new(void)
+{
+	struct block_store *s = calloc(1, sizeof(*s));
+	struct registry_listener listener = {.retired = forget, .ctx = s};
+
+	if (!s)
+		return NULL;
+	s->cache = replica_cache_new();
+	s->ahead.shares = shares_new();
+	s->registry = registry_new(&listener);
+	if (!s->cache || !s->ahead.shares || !s->registry) {
+		block_store_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void block_store_free(struct block_store *s)
+{
+	if (!s)
+		return;
+	registry_free(s->registry); /* which lets all be forgotten */
+	shares_free(s->ahead.shares);
+	verified_cache_free(s->ahead.cache);
+	replica_cache_free(s->cache);
+	free(s);
+}
+
+struct registry *block_store_registry(struct block_store *s)
+{
+	return s->registry;
+}
+
+void block_store_set_read_ahead(struct block_store *s, size_t read_ahead)
+{
+	atomic_store(&s->ahead.window, read_ahead);
+}
+
+int block_store_set_cache(struct block_store *s, size_t cache)
+{
+	if (cache < VERIFIED_UNIT)
+		return 0;
+	s->ahead.cache = verified_cache_new(cache);
+	return s->ahead.cache ? 0 : -ENOMEM;
+}
+
+json_t *block_store_reading_status(struct block_store *s)
+{
+	const char *why = NULL;
+	bool works = source_queue_works(&why);
+
+	return json_pack("{s:I, s:o, s:o, s:s}", "read_ahead",
+			 (json_int_t)atomic_load(&s->ahead.window), "disks",
+			 shares_status(s->ahead.shares), "cache",
+			 verified_cache_status(s->ahead.cache), "io_uring", works ? "ok" : why);
+}
