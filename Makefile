@@ -219,7 +219,7 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(addprefix $(B)/,libbackend.a $(PARSER) li
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
 # What a program defines itself is not taken from a library.
 $(B)/unit/test_port_xen $(B)/unit/test_xen_disks: $(call obj,$(FAKEXEN_SRC))
-$(B)/unit/test_ring_dispatch $(B)/unit/test_ring_handles $(B)/unit/test_ring_remote: $(call obj,tests/unit/fakepeers/fakepeers.c)
+$(B)/unit/test_ring_dispatch $(B)/unit/test_ring_remote: $(call obj,tests/unit/fakepeers/fakepeers.c)
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 

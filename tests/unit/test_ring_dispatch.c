@@ -17,7 +17,7 @@
 #include "policy/policy.h"
 #include "policy/token.h"
 #include "ring/dispatch.h"
-#include "ring/handles.h"
+#include "read/handles.h"
 
 #define POOL_PAGES 4U
 
@@ -127,7 +127,7 @@ static int set_up(void **state)
 		.pool_pages = POOL_PAGES,
 	};
 	device.dispatch.conn = &device.conn;
-	device.dispatch.handles = handles_new();
+	device.dispatch.handles = handles_new(dispatch_close);
 	return device.policy && device.dispatch.handles ? 0 : -1;
 }
 

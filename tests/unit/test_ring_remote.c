@@ -23,7 +23,7 @@
 #include "eventually.h"
 #include "fakepeers/fakepeers.h"
 #include "policy/policy.h"
-#include "ring/handles.h"
+#include "read/handles.h"
 #include "ring/session.h"
 
 #define QUEUES 2U

@@ -15,7 +15,7 @@
 #include "peer/peer.h"
 #include "policy/policy.h"
 #include "policy/token.h"
-#include "ring/handles.h"
+#include "read/handles.h"
 #include "ring/remote.h"
 #include "ring/validate.h"
 
@@ -31,15 +31,22 @@ void dispatch_fill_block(struct vread_response *response, const struct block_inf
 	response->u.block.genstamp = info->genstamp;
 }
 
-/* The block that handle number names; one that is here becomes what the answer is about. */
-static struct open_block look_up(struct dispatch *d, struct dispatch_scratch *scratch,
-				 uint32_t number)
+void dispatch_close(struct handle h)
 {
-	struct open_block block = handles_get(d->handles, number);
+	if (h.kind == READ_THERE)
+		peer_close(h.object);
+	else
+		block_close(h.object);
+}
 
-	scratch->subject = block.here;
+/* The block that handle number names; one that is here becomes what the answer is about. */
+static struct handle look_up(struct dispatch *d, struct dispatch_scratch *scratch, uint32_t number)
+{
+	struct handle h = handles_get(d->handles, number);
+
+	scratch->subject = h.kind == READ_HERE ? h.object : NULL;
 	scratch->subject_number = number;
-	return block;
+	return h;
 }
 
 /* What cannot be had here (err says why) may be had of another host: which, only its storages tell. */
@@ -78,7 +85,7 @@ static struct block_name name_of(const struct dispatch *d, const struct dispatch
 static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
-	struct open_block block = {0};
+	struct block_handle *block;
 	struct block_name name;
 	struct block_info info;
 	uint64_t mark;
@@ -94,13 +101,13 @@ static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 	if (err)
 		return err;
 	mark = trace_mark();
-	err = block_open(d->store, d->conn->policy, &name, &block.here, &info);
+	err = block_open(d->store, d->conn->policy, &name, &block, &info);
 	trace_stage(TRACE_FIND, mark);
 	if (err)
 		return open_elsewhere(scratch, r, &name, err);
-	err = handles_add(d->handles, block, &response->handle);
+	err = handles_add(d->handles, (struct handle){block, READ_HERE}, &response->handle);
 	if (err) {
-		block_close(block.here);
+		block_close(block);
 		return err;
 	}
 	look_up(d, scratch, response->handle);
@@ -111,27 +118,27 @@ static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 static int do_read(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r)
 {
-	struct open_block block = look_up(d, scratch, r->handle);
+	struct handle h = look_up(d, scratch, r->handle);
 
-	if (block.there)
-		return remote_read(scratch->remote, r, block.there);
-	if (!block.here)
+	if (!h.object)
 		return -EBADF;
-	return (int)block_read(block.here, r->u.read.offset, pool_range(d, r), r->u.read.length);
+	if (h.kind == READ_THERE)
+		return remote_read(scratch->remote, r, h.object);
+	return (int)block_read(h.object, r->u.read.offset, pool_range(d, r), r->u.read.length);
 }
 
 static int do_stat(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
-	struct open_block block = look_up(d, scratch, r->handle);
+	struct handle h = look_up(d, scratch, r->handle);
 	struct block_info info;
 	int err;
 
-	if (block.there)
-		return remote_stat(scratch->remote, r, block.there);
-	if (!block.here)
+	if (!h.object)
 		return -EBADF;
-	err = block_stat(block.here, &info);
+	if (h.kind == READ_THERE)
+		return remote_stat(scratch->remote, r, h.object);
+	err = block_stat(h.object, &info);
 	if (!err)
 		dispatch_fill_block(response, &info);
 	return err;

@@ -16,14 +16,20 @@
 
 #include "port/port.h"
 #include "base/counters.h"
+#include "read/handles.h"
 #include "ring/open_data.h"
 
 struct block_info;
 struct block_store;
-struct handles;
 struct peer_pool;
 struct peers;
 struct remote;
+
+/* Kinds of a device's handles. */
+enum {
+	READ_HERE,
+	READ_THERE
+}; /* a struct block_handle; a struct peer_handle: another host reads it */
 
 /* What all queues of a device share. */
 struct dispatch {
@@ -44,6 +50,8 @@ struct dispatch_scratch {
 	uint32_t subject_number;
 };
 
+/* What the device's handles are closed with (handles_new()). */
+void dispatch_close(struct handle h);
 /* True: answered; a seal and an unseal follow.  False: the response is yet to come. */
 bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response);

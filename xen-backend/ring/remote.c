@@ -22,7 +22,7 @@
 #include "base/trace.h"
 #include "peer/peer.h"
 #include "ring/dispatch.h"
-#include "ring/handles.h"
+#include "read/handles.h"
 
 #define MOST_BYTES (8U << 20) /* on their way, unless it is one READ */
 
@@ -270,12 +270,12 @@ static struct remote_request *take(struct remote *r)
 /* The status of an OPEN that a peer answered. */
 static int keep(struct dispatch *d, struct remote_request *request, struct vread_response *response)
 {
-	struct open_block block = {.there = request->opened};
+	struct handle h = {request->opened, READ_THERE};
 	int err;
 
 	if (request->result < 0)
 		return request->result == -ENODEV ? request->here : (int)request->result;
-	err = handles_add(d->handles, block, &response->handle);
+	err = handles_add(d->handles, h, &response->handle);
 	if (err)
 		peer_close(request->opened);
 	return err;

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "peer/peer.h"
-#include "ring/handles.h"
+#include "read/handles.h"
 #include "ring/queue.h"
 
 struct session {
@@ -88,7 +88,7 @@ static struct session *session_new(struct session_server *server, struct port_co
 	s->server = server;
 	s->shared.dispatch.conn = conn;
 	s->shared.dispatch.store = server->store;
-	s->shared.dispatch.handles = handles_new();
+	s->shared.dispatch.handles = handles_new(dispatch_close);
 	s->shared.halt_fd = eventfd(0, EFD_CLOEXEC);
 	if (!s->shared.dispatch.handles || s->shared.halt_fd < 0) {
 		session_free(s);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "read/block.h"
-#include "peer/answering/open_blocks.h"
+#include "read/handles.h"
 #include "base/counters.h"
 
 #define PAGE 4096U
@@ -144,7 +144,9 @@ static struct outgoing *do_open(const struct answer_client *c, const struct answ
 
 	if (error)
 		return failure(c, r, error);
-	error = may_be_answered(c, block) ? open_blocks_add(c->blocks, block, &handle) : -ENOENT;
+	error = may_be_answered(c, block)
+			? handles_add(c->blocks, (struct handle){block, 0}, &handle)
+			: -ENOENT;
 	if (error) {
 		block_close(block);
 		return failure(c, r, error);
@@ -155,14 +157,14 @@ static struct outgoing *do_open(const struct answer_client *c, const struct answ
 
 static struct outgoing *do_stat(const struct answer_client *c, const struct answer_request *r)
 {
-	struct block_handle *block = open_blocks_get(c->blocks, r->u.handle);
+	struct block_handle *block = handles_get(c->blocks, r->u.handle).object;
 	struct block_info info;
 	int error = block ? block_stat(block, &info) : -EBADF;
 
 	if (!error && !may_be_answered(c, block))
 		error = -EAGAIN;
 	if (block)
-		open_blocks_put(c->blocks, r->u.handle);
+		handles_put(c->blocks, r->u.handle);
 	return error ? failure(c, r, error) : tell_block(r, MESSAGE_STATED, 0, &info);
 }
 
@@ -170,7 +172,7 @@ static struct outgoing *do_stat(const struct answer_client *c, const struct answ
 static ssize_t read_piece(const struct answer_client *c, const struct message_read *m,
 			  uint8_t *bytes, uint32_t length)
 {
-	struct block_handle *block = open_blocks_get(c->blocks, m->handle);
+	struct block_handle *block = handles_get(c->blocks, m->handle).object;
 	ssize_t n;
 
 	if (!block)
@@ -178,7 +180,7 @@ static ssize_t read_piece(const struct answer_client *c, const struct message_re
 	n = block_read(block, m->offset, bytes, length);
 	if (n >= 0 && !may_be_answered(c, block))
 		n = -EAGAIN;
-	open_blocks_put(c->blocks, m->handle);
+	handles_put(c->blocks, m->handle);
 	return n;
 }
 
@@ -210,7 +212,7 @@ void answer_drop(const struct answer_client *c, const struct answer_request *r, 
 	if (r->type == MESSAGE_OPEN && message_get_header(o->message, &h) == 0 &&
 	    h.type == MESSAGE_OPENED &&
 	    message_get_block(o->message + MESSAGE_HEADER, h.length, &block) == 0)
-		open_blocks_close(c->blocks, block.handle);
+		handles_remove(c->blocks, block.handle);
 	o->release(o);
 }
 

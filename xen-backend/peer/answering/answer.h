@@ -17,7 +17,7 @@
 
 struct block_store;
 struct counters;
-struct open_blocks;
+struct handles;
 struct policy;
 
 struct answer_request {
@@ -41,7 +41,7 @@ struct answer_request *answer_request_new(const struct message_header *h, const 
 struct answer_client {
 	struct block_store *store;
 	const struct policy *policy;
-	struct open_blocks *blocks;
+	struct handles *blocks;
 	const void *fair; /* block_name.client */
 	struct counters *counters;
 };

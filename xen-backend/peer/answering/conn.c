@@ -14,9 +14,15 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "peer/answering/open_blocks.h"
+#include "read/block.h"
+#include "read/handles.h"
 #include "peer/wire/socket.h"
 #include "peer/wire/tls.h"
+
+static void close_block(struct handle h)
+{
+	block_close(h.object);
+}
 
 struct conn *conn_new(struct peer_server *s, int fd)
 {
@@ -24,7 +30,7 @@ struct conn *conn_new(struct peer_server *s, int fd)
 	struct address peer = {.length = sizeof(peer.socket)};
 
 	if (c)
-		c->blocks = open_blocks_new();
+		c->blocks = handles_new(close_block);
 	if (!c || !c->blocks) {
 		free(c);
 		close(fd);
@@ -35,7 +41,7 @@ struct conn *conn_new(struct peer_server *s, int fd)
 	socket_set_options(fd, SERVER_STUCK_TIMEOUT);
 	c->tls = tls_new(s->tls, fd, NULL);
 	if (!c->tls) {
-		open_blocks_free(c->blocks);
+		handles_free(c->blocks);
 		free(c);
 		return NULL;
 	}
@@ -55,7 +61,7 @@ void conn_unref(struct conn *c)
 	pthread_mutex_unlock(&s->lock);
 	if (!last)
 		return;
-	open_blocks_free(c->blocks);
+	handles_free(c->blocks);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 
 #include "base/log.h"
-#include "peer/answering/open_blocks.h"
+#include "read/handles.h"
 #include "peer/wire/message.h"
 
 #define MAX_EACH 4U /* connections of one peer: those of before it was restarted */
@@ -130,7 +130,7 @@ static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *
 	case MESSAGE_CLOSE:
 		if (message_get_handle(body, h->length, &handle))
 			return -EPROTO;
-		return open_blocks_close(c->blocks, handle) ? 0 : -EPROTO;
+		return handles_remove(c->blocks, handle) ? -EPROTO : 0;
 	case MESSAGE_CANCEL:
 		return cancel(c, h->id);
 	default: /* only an answer */

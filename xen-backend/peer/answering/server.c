@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/unix_listen.h"
-#include "peer/answering/open_blocks.h"
+#include "read/handles.h"
 
 static int listen_at(struct peer_server *s, const char *text, char **ret_error)
 {
@@ -182,7 +182,7 @@ void peer_server_client_status(struct peer_server *s, size_t peer, json_t *o)
 	pthread_mutex_lock(&s->lock);
 	for (const struct conn *c = s->conns; c; c = c->next)
 		if (c->have_hello && c->client == client)
-			open += open_blocks_count(c->blocks);
+			open += handles_count(c->blocks);
 	json_object_set_new(o, "open_handles", json_integer(open));
 	json_object_set_new(o, "connections", json_integer(client->connections));
 	pthread_mutex_unlock(&s->lock);

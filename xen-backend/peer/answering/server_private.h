@@ -35,7 +35,7 @@
 #define SERVER_MAX_STRANGERS 32U    /* connections that have not said hello */
 #define SERVER_STUCK_TIMEOUT 15000U /* ms in which a peer must take a buffer */
 
-struct open_blocks;
+struct handles;
 struct policy;
 struct tls;
 
@@ -65,7 +65,7 @@ struct conn {
 	struct rdma_secret secret;
 	bool blocked; /* more is to be sent than the peer takes just now */
 
-	struct open_blocks *blocks;
+	struct handles *blocks;
 
 	/* With the server's lock. */
 	struct conn *next_ready;

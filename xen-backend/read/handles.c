@@ -2,75 +2,63 @@
 /*
  * handles.c - see handles.h.
  *
- * Slots are taken from a free list in first-in first-out order, which makes
- * the 20 bits of the use counter last as long as they can.
+ * Slots are taken in order, and when all were used from a free list, first in, first out.  So the 20
+ * bits of the use counter last as long as they can, and a table with few handles takes little memory.
  */
-#include "ring/handles.h"
+#include "read/handles.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "read/block.h"
-#include "peer/peer.h"
-
 #define SLOT_BITS 12
 #define USE_MASK 0xfffffU
 
 struct slot {
-	struct open_block block; /* none: free */
-	uint32_t use;            /* 1 .. USE_MASK; part of the number */
-	uint32_t refs;           /* one for being open, one for each get */
+	struct handle handle; /* no object: free */
+	uint32_t use;         /* 1 .. USE_MASK; part of the number */
+	uint32_t refs;        /* one for being open, one for each get */
 	uint16_t next_free;
 	bool open;
 };
 
 struct handles {
+	handles_close_fn *close;
 	pthread_mutex_t lock;
 	struct slot slot[HANDLES_MAX];
 	uint16_t first_free, last_free;
-	unsigned used; /* slots not on the free list */
+	unsigned
+		begun; /* slots that were used at all; those behind them are not on the free list */
+	unsigned used;
 	unsigned open;
 };
 
 _Static_assert(HANDLES_MAX == 1U << SLOT_BITS, "a slot number fills its bits");
 
-struct handles *handles_new(void)
+struct handles *handles_new(handles_close_fn *close)
 {
 	struct handles *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
+	t->close = close;
 	pthread_mutex_init(&t->lock, NULL);
-	for (unsigned i = 0; i < HANDLES_MAX; i++) {
-		t->slot[i].use = 1;
-		t->slot[i].next_free = (uint16_t)(i + 1);
-	}
-	t->last_free = HANDLES_MAX - 1;
 	return t;
 }
 
-static bool is_any(struct open_block b)
+static void close_handle(const struct handles *t, struct handle h)
 {
-	return b.here || b.there;
-}
-
-/* None is ignored. */
-static void close_block(struct open_block b)
-{
-	if (b.here)
-		block_close(b.here);
-	if (b.there)
-		peer_close(b.there);
+	if (h.object)
+		t->close(h);
 }
 
 void handles_free(struct handles *t)
 {
 	if (!t)
 		return;
-	for (unsigned i = 0; i < HANDLES_MAX; i++)
-		close_block(t->slot[i].block);
+	for (unsigned i = 0; i < t->begun; i++)
+		close_handle(t, t->slot[i].handle);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -84,10 +72,25 @@ static struct slot *find(struct handles *t, uint32_t number)
 {
 	struct slot *s = &t->slot[number & (HANDLES_MAX - 1)];
 
-	return is_any(s->block) && number_of(t, s) == number ? s : NULL;
+	return s->handle.object && number_of(t, s) == number ? s : NULL;
 }
 
-int handles_add(struct handles *t, struct open_block b, uint32_t *ret_number)
+/* There is one. */
+static struct slot *take_slot(struct handles *t)
+{
+	struct slot *s;
+
+	if (t->begun < HANDLES_MAX) {
+		s = &t->slot[t->begun++];
+		s->use = 1;
+	} else {
+		s = &t->slot[t->first_free];
+		t->first_free = s->next_free;
+	}
+	return s;
+}
+
+int handles_add(struct handles *t, struct handle h, uint32_t *ret_number)
 {
 	struct slot *s;
 
@@ -96,11 +99,10 @@ int handles_add(struct handles *t, struct open_block b, uint32_t *ret_number)
 		pthread_mutex_unlock(&t->lock);
 		return -EMFILE;
 	}
-	s = &t->slot[t->first_free];
-	t->first_free = s->next_free;
+	s = take_slot(t);
 	t->used++;
 	t->open++;
-	s->block = b;
+	s->handle = h;
 	s->refs = 1;
 	s->open = true;
 	*ret_number = number_of(t, s);
@@ -118,28 +120,28 @@ int handles_room(struct handles *t)
 	return r;
 }
 
-struct open_block handles_get(struct handles *t, uint32_t number)
+struct handle handles_get(struct handles *t, uint32_t number)
 {
-	struct open_block b = {0};
+	struct handle h = {0};
 	struct slot *s;
 
 	pthread_mutex_lock(&t->lock);
 	s = find(t, number);
 	if (s && s->open) {
 		s->refs++;
-		b = s->block;
+		h = s->handle;
 	}
 	pthread_mutex_unlock(&t->lock);
-	return b;
+	return h;
 }
 
 static void recycle(struct handles *t, struct slot *s)
 {
 	uint16_t index = (uint16_t)(s - t->slot);
 
-	s->block = (struct open_block){0};
+	s->handle = (struct handle){0};
 	s->use = s->use == USE_MASK ? 1 : s->use + 1;
-	if (t->used == HANDLES_MAX)
+	if (t->used == t->begun)
 		t->first_free = index;
 	else
 		t->slot[t->last_free].next_free = index;
@@ -147,20 +149,20 @@ static void recycle(struct handles *t, struct slot *s)
 	t->used--;
 }
 
-/* Drops one reference; returns the block if that was the last. */
-static struct open_block drop(struct handles *t, struct slot *s)
+/* Drops one reference; returns the object if that was the last. */
+static struct handle drop(struct handles *t, struct slot *s)
 {
-	struct open_block b = s->block;
+	struct handle h = s->handle;
 
 	if (--s->refs)
-		return (struct open_block){0};
+		return (struct handle){0};
 	recycle(t, s);
-	return b;
+	return h;
 }
 
 void handles_put(struct handles *t, uint32_t number)
 {
-	struct open_block last = {0};
+	struct handle last = {0};
 	struct slot *s;
 
 	pthread_mutex_lock(&t->lock);
@@ -168,12 +170,12 @@ void handles_put(struct handles *t, uint32_t number)
 	if (s)
 		last = drop(t, s);
 	pthread_mutex_unlock(&t->lock);
-	close_block(last);
+	close_handle(t, last);
 }
 
 int handles_remove(struct handles *t, uint32_t number)
 {
-	struct open_block last;
+	struct handle last;
 	struct slot *s;
 
 	pthread_mutex_lock(&t->lock);
@@ -186,7 +188,7 @@ int handles_remove(struct handles *t, uint32_t number)
 	t->open--;
 	last = drop(t, s);
 	pthread_mutex_unlock(&t->lock);
-	close_block(last);
+	close_handle(t, last);
 	return 0;
 }
 

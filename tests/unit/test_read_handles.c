@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The handle table: numbers, references, exhaustion, and closing on one thread
- * while others read.  block_close() here is a counter in place of the real one.
+ * while others read.  To close is to count here.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,30 +14,34 @@
 
 #include <cmocka.h>
 
-#include "read/block.h"
-#include "ring/handles.h"
+#include "read/handles.h"
 
 struct block_handle {
 	atomic_bool closed;
 };
 
+#define KIND 7U
+
 static atomic_uint closed;
 
-void block_close(struct block_handle *h)
+static void close_block(struct handle h)
 {
-	assert_false(atomic_exchange(&h->closed, true));
+	struct block_handle *b = h.object;
+
+	assert_int_equal(h.kind, KIND);
+	assert_false(atomic_exchange(&b->closed, true));
 	atomic_fetch_add(&closed, 1);
 }
 
-static struct open_block here(struct block_handle *b)
+static struct handle handle(struct block_handle *b)
 {
-	return (struct open_block){.here = b};
+	return (struct handle){b, KIND};
 }
 
 static int set_up(void **state)
 {
 	closed = 0;
-	*state = handles_new();
+	*state = handles_new(close_block);
 	return *state ? 0 : -1;
 }
 
@@ -52,18 +56,18 @@ static void test_numbers(void **state)
 	struct block_handle b = {0};
 	uint32_t n;
 
-	assert_null(handles_get(*state, 0).here);
-	assert_int_equal(handles_add(*state, here(&b), &n), 0);
+	assert_null(handles_get(*state, 0).object);
+	assert_int_equal(handles_add(*state, handle(&b), &n), 0);
 	assert_int_not_equal(n, 0);
-	assert_ptr_equal(handles_get(*state, n).here, &b);
+	assert_ptr_equal(handles_get(*state, n).object, &b);
 	handles_put(*state, n);
-	assert_null(handles_get(*state, n + 1).here);
-	assert_null(handles_get(*state, n + HANDLES_MAX).here);
-	assert_null(handles_get(*state, UINT32_MAX).here);
+	assert_null(handles_get(*state, n + 1).object);
+	assert_null(handles_get(*state, n + HANDLES_MAX).object);
+	assert_null(handles_get(*state, UINT32_MAX).object);
 	assert_int_equal(handles_count(*state), 1);
 	assert_int_equal(handles_remove(*state, n), 0);
 	assert_int_equal(handles_remove(*state, n), -EBADF);
-	assert_null(handles_get(*state, n).here);
+	assert_null(handles_get(*state, n).object);
 	assert_int_equal(closed, 1);
 	assert_int_equal(handles_count(*state), 0);
 }
@@ -73,12 +77,12 @@ static void test_closed_while_read(void **state)
 	struct block_handle b = {0};
 	uint32_t n;
 
-	assert_int_equal(handles_add(*state, here(&b), &n), 0);
-	assert_non_null(handles_get(*state, n).here);
-	assert_non_null(handles_get(*state, n).here);
+	assert_int_equal(handles_add(*state, handle(&b), &n), 0);
+	assert_non_null(handles_get(*state, n).object);
+	assert_non_null(handles_get(*state, n).object);
 	assert_int_equal(handles_remove(*state, n), 0);
 	assert_int_equal(handles_remove(*state, n), -EBADF);
-	assert_null(handles_get(*state, n).here);
+	assert_null(handles_get(*state, n).object);
 	handles_put(*state, n);
 	assert_int_equal(closed, 0);
 	handles_put(*state, n);
@@ -92,16 +96,16 @@ static void test_full(void **state)
 
 	for (unsigned i = 0; i < HANDLES_MAX; i++) {
 		assert_int_equal(handles_room(*state), 0);
-		assert_int_equal(handles_add(*state, here(&blocks[i]), &numbers[i]), 0);
+		assert_int_equal(handles_add(*state, handle(&blocks[i]), &numbers[i]), 0);
 	}
 	assert_int_equal(handles_room(*state), -EMFILE);
-	assert_int_equal(handles_add(*state, here(&blocks[HANDLES_MAX]), &again), -EMFILE);
+	assert_int_equal(handles_add(*state, handle(&blocks[HANDLES_MAX]), &again), -EMFILE);
 	assert_int_equal(handles_remove(*state, numbers[1234]), 0);
-	assert_int_equal(handles_add(*state, here(&blocks[HANDLES_MAX]), &again), 0);
+	assert_int_equal(handles_add(*state, handle(&blocks[HANDLES_MAX]), &again), 0);
 	assert_int_not_equal(again, numbers[1234]);
-	assert_null(handles_get(*state, numbers[1234]).here);
+	assert_null(handles_get(*state, numbers[1234]).object);
 	handles_free(*state);
-	*state = handles_new();
+	*state = handles_new(close_block);
 	assert_int_equal(closed, HANDLES_MAX + 1);
 	free(blocks);
 	free(numbers);
@@ -115,7 +119,7 @@ static void test_numbers_are_not_used_again_soon(void **state)
 	for (unsigned round = 0; round < 3 * HANDLES_MAX; round++) {
 		struct block_handle b = {0};
 
-		assert_int_equal(handles_add(*state, here(&b), &n), 0);
+		assert_int_equal(handles_add(*state, handle(&b), &n), 0);
 		if (round == 0)
 			first = n;
 		else
@@ -136,7 +140,7 @@ static void *reader(void *arg)
 
 	while (!r->stop) {
 		uint32_t n = r->number;
-		struct block_handle *b = handles_get(r->table, n).here;
+		struct block_handle *b = handles_get(r->table, n).object;
 
 		if (!b)
 			continue;
@@ -158,7 +162,7 @@ static void test_race_of_readers_and_closer(void **state)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint32_t n;
 
-		assert_int_equal(handles_add(*state, here(&blocks[i]), &n), 0);
+		assert_int_equal(handles_add(*state, handle(&blocks[i]), &n), 0);
 		r.number = n;
 		assert_int_equal(handles_remove(*state, n), 0);
 	}
