@@ -104,6 +104,23 @@ def test_readers_of_what_is_removed_fall_back(start_daemon, edit, image):
         assert len(daemon.status()["devices"]) == 1
 
 
+def test_lists_count_for_what_is_open(start_daemon, edit, image):
+    """Rights are asked for with each read, of blocks that are open already, too."""
+    daemon = start_daemon()
+    block = image.blocks[0]
+    with daemon.front(pool_pages=1100) as front:
+        handle = open_block(front, block)
+        assert front.read(handle, 0, 100) == image.contents[block.id][:100]
+        edit(daemon, "allow-datanodes = dn1", "allow-datanodes = x")
+        changed(daemon, "[local]: lists changed")
+        assert front.read_response(handle, 0, 100).status == -errno.EAGAIN
+        refused = front.open(block.id, block.genstamp, POOL, [STORAGE])
+        assert refused.status == -errno.EACCES
+        edit(daemon, "allow-datanodes = x", "allow-datanodes = dn1")
+        changed(daemon, "[local]: lists changed")
+        assert front.read(handle, 0, 100) == image.contents[block.id][:100]
+
+
 def test_a_datanode_moves_to_another_image(start_daemon, edit, image, other):
     """Its open blocks are answered EAGAIN; what is opened then is read there."""
     daemon = start_daemon()
@@ -135,18 +152,6 @@ def test_what_was_published_outlives_a_change(start_daemon, edit, image):
         response = front.open(block.id, block.genstamp, POOL, [STORAGE])
         assert response.status == -errno.ENOENT
         assert datanode(daemon, "dn1")["published"]["append"] == 1
-
-
-def test_lists_count_for_connections_that_are_there(start_daemon, edit, image):
-    daemon = start_daemon()
-    block = image.blocks[0]
-    with daemon.front() as front:
-        handle = open_block(front, block)
-        edit(daemon, "allow-datanodes = dn1", "allow-datanodes = dn2")
-        changed(daemon, "[local]: lists changed")
-        response = front.open(block.id, block.genstamp, POOL, [STORAGE])
-        assert response.status == -errno.EACCES
-        assert front.read(handle, 0, 100) == image.contents[block.id][:100]
 
 
 def test_limits_count_for_new_connections(start_daemon, edit):

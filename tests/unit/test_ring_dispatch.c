@@ -31,6 +31,7 @@ static struct {
 	bool withdrawn;
 	int error; /* of reading and looking */
 	unsigned holds, releases, closes, published;
+	const struct policy *asked; /* as of the last hold */
 	struct block_event event;
 	char pool_id[64], storage_id[64];
 	unsigned keys;
@@ -68,8 +69,9 @@ void block_close(struct block_handle *h)
 	block.closes++;
 }
 
-bool block_hold(struct block_handle *h)
+bool block_hold(struct block_handle *h, const struct policy *p)
 {
+	block.asked = p;
 	assert_ptr_equal(h, &block.handle);
 	assert_int_equal(block.closes, 0); /* it must still be there */
 	block.holds++;
@@ -256,6 +258,7 @@ static void test_what_nobody_withdrew_is_answered(void **state)
 	assert_int_equal(r.status, 0);
 	assert_int_equal(r.u.block.length, 1000);
 	assert_int_equal(block.holds, 3);
+	assert_ptr_equal(block.asked, device.policy);
 }
 
 static void test_a_read_is_denied(void **state)

@@ -92,8 +92,9 @@ void block_close(struct block_handle *h)
 	here.closes++;
 }
 
-bool block_hold(struct block_handle *h)
+bool block_hold(struct block_handle *h, const struct policy *p)
 {
+	(void)p;
 	assert_ptr_equal(h, &here.handle);
 	here.held++;
 	return !here.withdrawn;

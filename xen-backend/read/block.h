@@ -60,9 +60,6 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 /* Re-validates the replica and tells its present length. */
 int block_stat(struct block_handle *h, struct block_info *ret_info);
 
-/* Whether p allows what h is of, as p says now. */
-bool block_is_allowed(struct block_handle *h, const struct policy *p);
-
 void block_close(struct block_handle *h);
 
 /* What a datanode says of a replica of its own. */
@@ -94,11 +91,11 @@ struct block_keys {
 int block_take_keys(struct block_store *s, const struct policy *p, const struct block_keys *k);
 
 /*
- * What was read, opened or looked at through h is answered between these two, and only
- * if block_hold() is true: else the owner has withdrawn the replica meanwhile.
- * Each hold needs one release, at once: it keeps owners waiting.
+ * What was read, opened or looked at through h is answered between these two, and only if block_hold()
+ * is true.  Else the owner has withdrawn the replica meanwhile, or p allows it no more.
+ * Each hold needs one release, at once: a hold keeps owners waiting.
  */
-bool block_hold(struct block_handle *h);
+bool block_hold(struct block_handle *h, const struct policy *p);
 void block_release(struct block_handle *h);
 
 #endif

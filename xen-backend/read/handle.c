@@ -298,16 +298,6 @@ int block_stat(struct block_handle *h, struct block_info *ret_info)
 	return error;
 }
 
-bool block_is_allowed(struct block_handle *h, const struct policy *p)
-{
-	struct block_replica *r = handle_replica(h);
-	bool is = policy_allows_pool(p, h->pool_id) &&
-		  policy_allows_datanode(p, datanode_name(r->served->datanode));
-
-	replica_put(r);
-	return is;
-}
-
 void block_close(struct block_handle *h)
 {
 	if (!h)

@@ -75,10 +75,23 @@ int block_take_keys(struct block_store *s, const struct policy *p, const struct 
 	return outcome(&t, registry_find_storage(s->registry, k->storage_id, take, &t));
 }
 
-bool block_hold(struct block_handle *h)
+static bool is_allowed(struct block_handle *h, const struct policy *p)
 {
+	struct block_replica *r = handle_replica(h);
+	bool is = policy_allows_pool(p, h->pool_id) &&
+		  policy_allows_datanode(p, datanode_name(r->served->datanode));
+
+	replica_put(r);
+	return is;
+}
+
+bool block_hold(struct block_handle *h, const struct policy *p)
+{
+	bool allowed = is_allowed(h, p); /* before: nothing may wait while held */
+
 	published_hold(h->published);
-	return !published_withdrawn(h->published, h->pool_id, h->block_id, h->genstamp, seconds());
+	return allowed &&
+	       !published_withdrawn(h->published, h->pool_id, h->block_id, h->genstamp, seconds());
 }
 
 void block_release(struct block_handle *h)

@@ -247,7 +247,8 @@ void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch)
 	scratch->subject = NULL;
 }
 
-/* The datanode took its block back while the request was carried out: other hosts may have it. */
+/* The datanode took its block back while the request was carried out, or the device may not read it any
+ * more: other hosts may have it. */
 static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
 		 const struct vread_request *r, struct vread_response *response)
 {
@@ -278,7 +279,7 @@ static bool asked_for_a_sign_of_life(const struct dispatch_scratch *scratch,
 bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
-	if (scratch->subject && !block_hold(scratch->subject))
+	if (scratch->subject && !block_hold(scratch->subject, d->conn->policy))
 		deny(d, scratch, r, response);
 	if (response->status == -EINPROGRESS)
 		return false;

@@ -114,11 +114,8 @@ static struct outgoing *tell_block(const struct answer_request *r, enum message_
 /* Whether its owner and the configuration let it be answered, as of now. */
 static bool may_be_answered(const struct answer_client *c, struct block_handle *block)
 {
-	bool may;
+	bool may = block_hold(block, c->policy);
 
-	if (!block_is_allowed(block, c->policy))
-		return false;
-	may = block_hold(block);
 	block_release(block);
 	return may;
 }
