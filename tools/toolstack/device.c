@@ -3,13 +3,12 @@
 #include "toolstack/device.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xen/io/xenbus.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "vread-nodes.h"
 
@@ -229,14 +228,6 @@ unsigned xs_device_state(struct xs_device *d)
 	return (unsigned)state;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void take_watch_event(struct xs_device *d)
 {
 	unsigned count;
@@ -246,7 +237,7 @@ static void take_watch_event(struct xs_device *d)
 
 int xs_device_wait(struct xs_device *d, unsigned wanted, bool gone_too, unsigned seconds)
 {
-	int64_t deadline = now_ms() + (int64_t)seconds * 1000;
+	uint64_t deadline = clock_ms() + (uint64_t)seconds * 1000;
 	struct pollfd fd = {.fd = xs_fileno(d->xs), .events = POLLIN};
 	char path[128];
 
@@ -255,13 +246,12 @@ int xs_device_wait(struct xs_device *d, unsigned wanted, bool gone_too, unsigned
 		return -errno;
 	for (;;) {
 		unsigned state = xs_device_state(d);
-		int64_t left = deadline - now_ms();
 
 		if (state == wanted || (gone_too && !state))
 			return 0;
-		if (left <= 0)
+		if (clock_ms() >= deadline)
 			return -ETIME;
-		if (poll(&fd, 1, (int)left) > 0)
+		if (clock_poll(&fd, 1, deadline) > 0)
 			take_watch_event(d);
 	}
 }

@@ -8,9 +8,9 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "commands.h"
 #include "control_client.h"
 #include "text.h"
@@ -88,17 +88,9 @@ static void take(struct tracer *t, const json_t *answer)
 	fflush(stdout);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int follow(struct tracer *t)
 {
-	int64_t end = now_ms() + (int64_t)t->seconds * 1000;
+	uint64_t end = clock_ms() + (uint64_t)t->seconds * 1000;
 	json_t *answer;
 	int r = ask(t, LASTING, &answer);
 
@@ -107,7 +99,7 @@ static int follow(struct tracer *t)
 	t->after = text_number(answer, "last");
 	json_decref(answer);
 	print_header();
-	while (!r && t->printed < t->count && now_ms() < end) {
+	while (!r && t->printed < t->count && clock_ms() < end) {
 		usleep(PAUSE_MS * 1000);
 		r = ask(t, LASTING, &answer);
 		if (r)

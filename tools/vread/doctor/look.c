@@ -2,16 +2,15 @@
 /* Files, nodes of xenstore and programs, as checks look at them; see doctor.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "doctor.h"
 
 #define RUN_MS 120000              /* a JVM on a busy machine */
@@ -83,27 +82,18 @@ static int spawn(char *const argv[], int output, pid_t *ret)
 	return -r;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Up to the end of file; what is beyond RUN_MOST is read and dropped.  0 or -ETIME. */
 static int collect(int fd, char *text)
 {
-	int64_t deadline = now_ms() + RUN_MS;
+	uint64_t deadline = clock_ms() + RUN_MS;
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	size_t used = 0;
 
 	for (;;) {
 		char piece[4096];
-		int64_t left = deadline - now_ms();
 		ssize_t n;
 
-		if (left <= 0 || (poll(&p, 1, (int)left) == 0))
+		if (clock_ms() >= deadline || clock_poll(&p, 1, deadline) == 0)
 			return -ETIME;
 		n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
