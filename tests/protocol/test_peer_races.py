@@ -77,7 +77,7 @@ def come_and_go(address, files, authority, ended):
             pass
 
 
-def test_no_races(sanitized, start_host, start_asker, authority, image, edit):
+def test_no_races(sanitized, start_host, start_asker, authority, image, edit, clock):
     folder, found = sanitized
     keys = {"crl": authority.revoke()}
     host, address = start_host(
@@ -96,7 +96,7 @@ def test_no_races(sanitized, start_host, start_asker, authority, image, edit):
             )
             assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
             if round_ == 0:
-                eventually(lambda a=asker: a.peer("b")["state"] == "idle", 60)
+                clock.until(lambda a=asker: a.peer("b")["state"] == "idle")
             change_under_reads(asker, host, edit, address, image.blocks[0])
             read_and_cancel(asker, image.blocks[0])
             authority.revoke()  # nobody, but all are looked at again
