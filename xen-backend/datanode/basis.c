@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Keeping and comparing what answers rest on; see basis.h and parser.h. */
+/*
+ * Keeps bases of answers and compares their watched bytes. client.c and read/ call it; basis.h
+ * and parser.h describe the functions.
+ */
 #include "datanode/basis.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@
 struct parser_basis {
 	bool clean;
 	size_t weight;
-	pthread_mutex_t lock; /* of the pointer state: held to copy or change it */
+	pthread_mutex_t lock; /* guards the pointer state; held only to copy or change it */
 	struct basis_state *state;
 };
 
@@ -97,7 +100,8 @@ bool parser_basis_is_clean(const struct parser_basis *b)
 	return b->clean;
 }
 
-/* As of when it was made: a cache's sum must not change by what it sums up. */
+/* The weight is fixed when the basis is made: a cache adds it on insertion and subtracts it on
+ * removal, so it must not change in between. */
 size_t parser_basis_weight(const struct parser_basis *b)
 {
 	return b->weight;

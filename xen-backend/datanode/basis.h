@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * basis.h - what an answer of a parser rests on, as vreadd keeps it; private to parser/.
+ * basis.h - the basis of a parser's answer, as vreadd keeps it. From its watched bytes vreadd
+ * itself can see that the answer still holds. client.c makes, replaces and compares bases;
+ * basis.c implements them.
  */
 #ifndef VREAD_PARSER_BASIS_H
 #define VREAD_PARSER_BASIS_H
@@ -10,28 +12,29 @@
 #include "parser-protocol/answer.h"
 #include "datanode/parser.h"
 
-/* As one answer had it: never changed, and replaced by that of the next. */
+/* The basis of one answer. It never changes; the next answer brings a new one, which replaces
+ * it. */
 struct basis_state {
 	atomic_uint references;
-	uint64_t changes; /* volume_changes() before the question */
-	size_t weight;
-	struct answer_basis answer; /* its pointers are into bytes */
+	uint64_t changes;           /* volume_changes() before the question was asked */
+	size_t weight;              /* bytes of memory */
+	struct answer_basis answer; /* its pointers point into bytes[] */
 	uint8_t bytes[];
 };
 
-/* NULL: out of memory. */
+/* Copies `answer`. Returns a reference, or NULL if out of memory. */
 struct basis_state *basis_state_new(const struct answer_basis *answer, uint64_t changes);
 void basis_state_put(struct basis_state *s);
 
-/* Takes over s, also if it fails: then NULL, out of memory. */
+/* Takes over `s`, also on failure. Returns NULL if `s` is NULL or memory is short. */
 struct parser_basis *basis_new(struct basis_state *s);
-/* A reference. */
+/* Returns a reference to the current state (basis_state_put() it). */
 struct basis_state *basis_get(struct parser_basis *b);
-/* Takes over s. */
+/* Replaces the state. Takes over `s`. */
 void basis_replace(struct parser_basis *b, struct basis_state *s);
 
-/* Whether the bytes that tell that nothing happened are what they were: 0, -EAGAIN: they are not,
- * or there are none such, -EIO. */
+/* Compares the watched bytes of the volume with those in `s`. Returns 0 if all are the same,
+ * -EAGAIN if they differ or if the basis has no watched bytes, or an error of reading. */
 int basis_compare(struct volume *volume, const struct basis_state *s);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The questions vreadd asks, and what it believes of the answers; see parser.h. */
+/*
+ * Asks a parser questions and checks its answers. Implements parser.h, which the rest of
+ * datanode/ and read/ call.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +18,15 @@
 
 struct loading {
 	struct parser *parser;
-	struct image_layout *layout; /* to use ... */
+	struct image_layout *layout; /* the layout to use, its path and its text */
 	const char *layout_path;
 	char *layout_text;
-	const char *const *dirs; /* ... or to discover */
+	const char *const *dirs; /* or the directories to discover */
 	unsigned num_dirs;
 
 	struct image_layout *found;
 	struct parser_states *states;
-	char *error; /* or what is missing */
+	char *error; /* the error, or what is missing */
 };
 
 void parser_states_clear(struct parser_states *s)
@@ -92,7 +95,8 @@ static void put_layout(void *ctx, struct wire_out *out)
 	parser_put_use(out, true, l->layout_path, l->layout_text);
 }
 
-/* While an answer is being read no parser is started: the next one knows. */
+/* Makes the layout known to every later process. This is called while an answer is being read,
+ * and no process is started meanwhile. So the next process gets this layout. */
 static void remember(struct loading *l)
 {
 	if (l->layout_text)
@@ -115,7 +119,8 @@ static bool get_fit(void *ctx, int result, struct wire_in *in)
 	return true;
 }
 
-/* What there is to say if there is no answer. */
+/* Sets `*ret_error` to the parser's text, or, on an error without a text, to one made here.
+ * Returns `error`. */
 static int explain(struct loading *l, int error, char **ret_error)
 {
 	unsigned count;
@@ -165,7 +170,8 @@ static bool was_asked_for(const struct loading *l, const struct layout_data_dir 
 	return false;
 }
 
-/* An image that is missing holds nothing. */
+/* True if a parser may have found this file system: its image is there, and all its directories
+ * were asked for. */
 static bool may_be_there(const struct loading *l, struct image *const *images,
 			 const struct layout_filesystem *lfs)
 {
@@ -289,7 +295,9 @@ enum fs_state parser_fs_state(const struct parser_fs *fs, char **ret_reason)
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-/* What r says of a file system is true only if its volume lay where it was found till now. */
+/* Returns `r` if the volume has stayed where it was found until now, else the error of
+ * volume_check(). An answer about a volume that may have moved is worth nothing. -EBUSY and
+ * -ENOMEM, which say nothing about the volume, are returned unchecked. */
 static int settle(const struct parser_fs *fs, int r)
 {
 	int moved = r == -EBUSY || r == -ENOMEM ? 0 : volume_check(fs->volume);
@@ -302,7 +310,7 @@ struct locating {
 	const char *dir, *pool;
 	int64_t id;
 	uint64_t genstamp;
-	uint64_t changes; /* before it was asked */
+	uint64_t changes; /* volume_changes() before the question was asked */
 
 	bool found;
 	struct block_files files;
@@ -386,7 +394,7 @@ static void put_check(void *ctx, struct wire_out *out)
 	wire_put(out, c->old->answer.packed, c->old->answer.packed_length);
 }
 
-/* What is clean stays so: another answer would be about another moment. */
+/* A clean basis must stay clean, a live one live: another answer would be about another moment. */
 static bool get_check(void *ctx, int result, struct wire_in *in)
 {
 	struct checking *c = ctx;

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How a datanode is configured, for as long as anybody holds something of it; see
- * datanode.h.
+ * The configuration of a datanode, which lives as long as anybody holds a reference to the
+ * datanode. Called by the rest of datanode/, read/ and peer/; datanode.h and datanode_private.h
+ * describe the functions.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * datanode.h - a datanode whose images are served, and all of them at one moment.
- *
- * The registry makes datanodes (registry.h).  Who reads blocks goes through a roster, and takes of each
- * datanode what it serves at that moment (served.h).
+ * datanode.h - one datanode whose images are served, and the roster: all such datanodes at one
+ * moment. The registry makes both (registry.h). read/ and peer/ go through a roster and take
+ * from each datanode what it serves at that moment (served.h).
  *
  * Threads: any.
  */
@@ -19,30 +18,34 @@ struct registry;
 struct served;
 struct tokens;
 
-/* The datanodes of one moment; never changed once it is made. */
+/* The datanodes at one moment. Never changed once it is made. */
 struct roster {
 	atomic_uint references;
 	unsigned count;
 	struct datanode *datanode[];
 };
 
-/* A reference to the datanodes of now. */
+/* Returns a reference to the current roster (roster_put() it). */
 struct roster *registry_roster(struct registry *r);
 void roster_put(struct roster *r); /* NULL is ignored */
 
-/* These are valid as long as a roster, or something served, holds the datanode. */
+/* The results of these three calls are valid as long as a roster, or a `served`, holds the
+ * datanode. */
 const char *datanode_name(const struct datanode *dn);
-/* What it said of its own replicas: shared with those of the same name before and after it. */
+/* What the datanode published about its own replicas. Datanodes of the same name, before a
+ * reload and after it, share one. */
 struct published *datanode_published(struct datanode *dn);
-/* The keys of its block tokens, likewise. */
+/* The keys of its block tokens, shared in the same way. */
 struct tokens *datanode_tokens(struct datanode *dn);
 
-/* A reference to what it serves now; NULL: it was removed from the registry. */
+/* Returns a reference to what the datanode serves now (served_put() it), or NULL if the datanode
+ * was removed from the registry. */
 struct served *datanode_served(struct datanode *dn);
-/* Whether all that was configured is served, from where it is. */
+/* True if everything that is configured is served and no volume may have moved, or if the
+ * datanode was removed from the registry. */
 bool datanode_is_complete(struct datanode *dn);
-/* A request missed something that the datanode might have by now: its images are looked into soon.
- * Never waits for I/O. */
+/* Call this when a request missed something that the datanode might have by now. The datanode's
+ * images are looked into soon, on another thread. Never waits for I/O. */
 void datanode_look_soon(struct datanode *dn);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * datanode_private.h - the registry and its datanodes, as the files of this folder share them.
+ * datanode_private.h - the structures of the registry and its datanodes, for the files of this
+ * folder only.
  */
 #ifndef VREAD_DATANODE_PRIVATE_H
 #define VREAD_DATANODE_PRIVATE_H
@@ -15,26 +16,27 @@
 #include "disk/usage.h"
 #include "policy/tokens.h"
 
-/* What it serves changes, how it is configured does not: another takes its place then. */
+/* One datanode. What it serves changes; how it is configured never does. When the configuration
+ * changes, another struct datanode takes its place. */
 struct datanode {
-	atomic_uint references; /* rosters', and those of what it serves or served */
+	atomic_uint references; /* held by rosters, and by each `served` of this datanode */
 	struct registry *registry;
 	char *name;
-	char **images; /* as image_open() takes them */
+	char **images; /* specs for image_open() */
 	unsigned num_images;
-	char *layout_path; /* NULL: by its data directories */
+	char *layout_path; /* NULL: use data_dirs instead */
 	char **data_dirs;
 	unsigned num_data_dirs;
-	struct published *published; /* shared with those of the same name before and after it */
-	struct tokens *tokens;       /* likewise */
+	struct published *published; /* shared with datanodes of this name before and after it */
+	struct tokens *tokens;       /* shared likewise */
 
-	pthread_mutex_t lock; /* of these: held to copy or change them, no longer */
+	pthread_mutex_t lock; /* guards the next three; held only to copy or change them */
 	bool removed;         /* nothing is served any more, nor will be */
 	struct served *served;
-	struct image_usage *usage; /* of each image, as it was asked for last */
+	struct image_usage *usage; /* one per image, as of the last usage_update() */
 
-	/* refresh.c's */
-	atomic_bool wanted; /* somebody missed something: look soon */
+	/* The rest belongs to refresh.c. */
+	atomic_bool wanted; /* a request missed something: look soon */
 	bool doubted;       /* the last look found less than is served */
 	uint64_t looked;    /* ms: when the last look ended ... */
 	uint64_t took;      /* ... and how long it took */
@@ -42,21 +44,25 @@ struct datanode {
 
 struct registry {
 	struct registry_listener listener;
-	pthread_mutex_t lock; /* of the pointer: held to copy or change it, no longer */
+	pthread_mutex_t lock; /* guards the pointer roster; held only to copy or change it */
 	struct roster *roster;
 	struct refresher *refresher; /* NULL: not started */
-	image_usage_fn *usage;       /* NULL: images are read as their files' kind calls for */
+	image_usage_fn *usage;       /* NULL: the kind of a file decides how it is read */
 	void *usage_ctx;
 };
 
-/* In the place of old, unless that is NULL; the caller's reference.  NULL: out of memory. */
+/* Makes a datanode that takes the place of `old`, or a new one if `old` is NULL. Returns the
+ * caller's reference, or NULL if out of memory. */
 struct datanode *datanode_new(struct registry *r, const char *name, struct registry_texts images,
 			      const struct datanode *old);
-/* False: out of memory; what *ret has then is counted. */
+/* Copies `from`. Returns false if out of memory; then `*ret` holds the `*ret_count` texts copied
+ * so far. */
 bool registry_copy_texts(struct registry_texts from, char ***ret, unsigned *ret_count);
 struct datanode *datanode_get(struct datanode *dn);
 void datanode_put(struct datanode *dn); /* NULL is ignored */
-/* Replaces what it serves, and forgets what was found through the one before.  Takes over v. */
+/* Replaces what the datanode serves by `v` and tells the registry's listener to forget what was
+ * found through the previous one. If the datanode was removed, `v` itself is given up. Takes
+ * over `v`. */
 void datanode_serve(struct datanode *dn, struct served *v);
 
 #endif

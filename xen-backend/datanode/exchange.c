@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One question and its answer, of which nothing is believed but what was checked; see process.h. */
+/*
+ * Sends one question to a parser and reads its answer; the question's own callback checks the
+ * answer. process.c calls it; process.h describes the function.
+ */
 #include <errno.h>
 
 #include "datanode/process.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Walking the block directories of every datanode, folder by folder; see list.h.
+ * Lists block replicas: walks the block directories of every datanode, folder by folder. `vread
+ * blocks` calls it; list.h describes the function.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ struct walk {
 	struct served *served;
 	const struct parser_fs *fs;
 	struct block_listing listing;
-	unsigned unreadable; /* folders of this pool */
+	unsigned unreadable; /* folders of this pool that cannot be listed */
 	int last_error;
 };
 
@@ -56,7 +57,7 @@ static int walk_path(struct walk *w, const char *path)
 	return r;
 }
 
-/* One line, however much of the image is damaged. */
+/* Logs one line for a pool, however much of the image is damaged. */
 static void warn_unreadable(struct walk *w, const char *dir, const char *pool)
 {
 	if (w->unreadable)

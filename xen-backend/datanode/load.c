@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opening images and the file systems on them; see load.h. */
+/*
+ * Opens a datanode's images, starts their parser and makes a `served` of what it finds.
+ * refresh.c and registry.c call it; load.h describes the functions.
+ */
 #include "datanode/load.h"
 
 #include <errno.h>
@@ -27,8 +30,9 @@ static int out_of_memory(const struct datanode *dn, char **ret_error)
 	return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
 }
 
-/* Better told now, with a reason, than at a read.  One that is refused may be read later: its
- * owner's fsck or unmounting changes that. */
+/* Adds one file system. An unreadable one is an error now, with a reason, instead of at the
+ * first read. A refused one is added: it may become readable when its owner runs fsck or
+ * unmounts it. */
 static int add_filesystem(struct served *v, unsigned i, const struct parser_states *states,
 			  char **ret_error)
 {
@@ -78,7 +82,7 @@ static int start_parser(struct served *v, char **ret_error)
 	return r;
 }
 
-/* Takes over both; either may be NULL. */
+/* Takes over both texts; either may be NULL. */
 static char *join_sentences(char *a, char *b)
 {
 	char *both = NULL;
@@ -91,7 +95,8 @@ static char *join_sentences(char *a, char *b)
 	return both;
 }
 
-/* Those that can be; *ret_error tells of the others.  Negative errno: none can. */
+/* Opens the images that can be opened. `*ret_error` says what is wrong with the others. Returns
+ * negative errno if no image can be opened. */
 static int open_some_images(struct served *v, char **ret_error)
 {
 	struct datanode *dn = v->datanode;
@@ -115,7 +120,7 @@ static int open_some_images(struct served *v, char **ret_error)
 	return opened ? 0 : last;
 }
 
-/* A layout numbers the images. */
+/* A layout refers to images by number, so their count must be the same. */
 static int check_count(const struct served *v, char **ret_error)
 {
 	const struct datanode *dn = v->datanode;
@@ -162,7 +167,7 @@ int load_by_layout(struct datanode *dn, struct served **ret, char **ret_error)
 	return 0;
 }
 
-/* Takes over reason. */
+/* Makes a `served` without file systems. Takes over `reason`. */
 static struct served *serve_nothing(struct datanode *dn, char *reason)
 {
 	struct served *v = served_new(dn);
@@ -229,7 +234,8 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* NULL: one that cannot be used. */
+/* True if both are the same files and read in the same way. NULL is an image that cannot be
+ * used. */
 static bool same_image(struct image *a, struct image *b)
 {
 	if (!a || !b)
@@ -237,7 +243,7 @@ static bool same_image(struct image *a, struct image *b)
 	return image_is_same(a, b) && image_is_direct(a) == image_is_direct(b);
 }
 
-/* Of the same datanode. */
+/* Both are of the same datanode. */
 static bool same_images(const struct served *a, const struct served *b)
 {
 	if (!a->images || !b->images)

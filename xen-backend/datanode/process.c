@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The life of a parser's process; see process.h.
+ * Starts and ends a parser's process, and asks over its channels. client.c calls it; process.h
+ * describes the functions.
  *
- * A thread for each parser, its keeper, starts the process, waits for its end, and
- * starts it again.  Who asks takes one of its channels, and does all else itself:
- * when an answer does not come or is nonsense it kills the process, and the keeper
- * sees to the rest.  The kernel kills the process, too, when the keeper's thread ends.
+ * Each parser has a thread, its keeper. The keeper starts the process, waits for its end, and
+ * starts it again. A thread that asks takes one of the channels and does everything else itself.
+ * If the answer does not come or is nonsense, the asking thread kills the process, and the
+ * keeper does the rest. The kernel also kills the process when the keeper's thread ends.
  */
 #include "datanode/process.h"
 
@@ -28,13 +29,13 @@
 #include "base/log.h"
 #include "base/version.h"
 
-#define LONG_ANSWER_MS 120000U /* of one about all partitions and data directories */
-#define START_MS 60000U        /* of a start, on a host that is very busy */
-#define PATIENCE_MS 10000U     /* who asks about one block waits that long for a start */
-#define STABLE_MS 10000U       /* one that ran so long is started again at once */
+#define LONG_ANSWER_MS 120000U /* limit of an answer about all partitions and directories */
+#define START_MS 60000U        /* limit of a start, on a very busy host */
+#define PATIENCE_MS 10000U     /* how long a question about one block waits for a start */
+#define STABLE_MS 10000U       /* a process that ran so long is restarted at once */
 #define FIRST_REST_MS 100U
 #define LONGEST_REST_MS 10000U
-#define SPAWN_FD_MIN 64 /* above all descriptors a parser gets */
+#define SPAWN_FD_MIN 64 /* above all descriptors that a parser gets */
 
 enum state { STATE_STARTING, STATE_RUNNING, STATE_WAITING };
 
@@ -46,12 +47,12 @@ struct parser {
 	unsigned answer_ms;
 	pthread_t keeper;
 
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* guards everything below */
 	pthread_cond_t changed;
 	enum state state;
 	bool stop;
 	uint64_t incarnation;
-	pid_t pid; /* 0: no process; else it is ours until the keeper reaps it */
+	pid_t pid; /* 0: no process; else valid until the keeper reaps it */
 	struct channel channels[PARSER_CHANNELS];
 	bool busy[PARSER_CHANNELS];
 	char *layout_text; /* NULL: none yet */
@@ -61,13 +62,13 @@ struct parser {
 	char last_end[256]; /* why it ended last; "": it never did */
 };
 
-/* Under the lock; false: the time has come. */
+/* Call with the lock held. Returns false when the time has come. */
 static bool wait_until(struct parser *p, uint64_t ms)
 {
 	return clock_wait(&p->changed, &p->lock, ms);
 }
 
-/* Under the lock. */
+/* Call with the lock held. */
 static void kill_process(struct parser *p)
 {
 	if (p->pid)
@@ -76,7 +77,7 @@ static void kill_process(struct parser *p)
 
 /* ---- starting ---------------------------------------------------------------------- */
 
-/* One that is gone has told by its end why. */
+/* True if the process has ended. Then its exit status gives the reason, not the error. */
 static bool is_gone(int error)
 {
 	return error == -EPIPE || error == -ECONNRESET;
@@ -91,7 +92,8 @@ static int fail(struct parser *p, int error, const char *what)
 	return error;
 }
 
-/* The installed one, or the one that was built with who runs. */
+/* Returns the path of vread-parser: the one beside the running program, or else the installed
+ * one. */
 static char *find_program(void)
 {
 	char path[PATH_MAX];
@@ -129,7 +131,8 @@ static void close_all(int fds[PARSER_CHANNELS])
 			close(fds[i]);
 }
 
-/* No environment but a test's clock, no descriptors but its own, no signal blocked. */
+/* The process gets no environment but a test's clock, no descriptors but its own, and no blocked
+ * signals. */
 static int spawn(const char *program, const int theirs[PARSER_CHANNELS], pid_t *ret)
 {
 	char *const argv[] = {(char *)program, NULL}, *const env[] = {(char *)clock_setting(),
@@ -164,7 +167,8 @@ static int spawn(const char *program, const int theirs[PARSER_CHANNELS], pid_t *
 	return -r;
 }
 
-/* 0: there is a process, with our channels; nobody else uses them yet. */
+/* Starts the process. If this returns 0, there is a process with channels that nobody else uses
+ * yet. */
 static int start_process(struct parser *p)
 {
 	int ours[PARSER_CHANNELS] = {-1, -1, -1, -1}, theirs[PARSER_CHANNELS] = {-1, -1, -1, -1};
@@ -254,13 +258,15 @@ void parser_put_use(struct wire_out *out, bool check_fit, const char *layout_pat
 	wire_put_text(out, layout_text);
 }
 
-/* It fitted, and readers look at file systems' UUIDs whenever they read. */
+/* Writes USE without the check of fit: the layout fitted before, and the readers check the UUIDs
+ * of file systems whenever they read. */
 static void write_use(void *ctx, struct wire_out *out)
 {
 	parser_put_use(out, false, "", ctx);
 }
 
-/* To be run takes as long as the host takes for it: that is no answer's time. */
+/* Waits for READY. A start takes as long as a busy host needs, so the limit of an answer does
+ * not apply. */
 static int await_ready(struct parser *p)
 {
 	struct channel *c = &p->channels[0];
@@ -319,7 +325,8 @@ static void describe_end(struct parser *p, const siginfo_t *end)
 			 abbreviation ? abbreviation : "?");
 }
 
-/* What a sanitizer finds in a parser is found in vreadd: tests look there. */
+/* In a build with a sanitizer, an error that the sanitizer finds in a parser aborts vreadd,
+ * where tests look for it. */
 static void heed_sanitizers(const siginfo_t *end)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -346,7 +353,8 @@ static void await_end(struct parser *p)
 	if (!p->stop)
 		heed_sanitizers(&end);
 	pthread_cond_broadcast(&p->changed);
-	/* It may have left its ends where they outlive it: in a message nobody has received. */
+	/* The process's ends of the sockets may outlive it, in a message that nobody has
+	 * received. So shut the sockets down. */
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		shutdown(p->channels[i].fd, SHUT_RDWR);
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++) {
@@ -359,7 +367,7 @@ static void await_end(struct parser *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* From start to end. */
+/* Runs one process from its start to its end. */
 static void run_once(struct parser *p)
 {
 	bool told;
@@ -420,7 +428,7 @@ static void *keep(void *arg)
 
 /* ---- asking ---------------------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Call with the lock held. Returns an idle channel and marks it busy, or NULL. */
 static struct channel *idle_channel(struct parser *p)
 {
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
@@ -449,7 +457,7 @@ static struct channel *take_channel(struct parser *p, bool patient, uint64_t *re
 	return c;
 }
 
-/* Under the lock. */
+/* Call with the lock held. Kills the process and records why. */
 static void condemn(struct parser *p, int error)
 {
 	if (!is_gone(error) && !p->verdict[0])

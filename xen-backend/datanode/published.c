@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A hash table of withdrawals threaded with a list from oldest to newest, under
- * one lock that is never held across I/O; see published.h.
+ * Keeps the withdrawals of one datanode: a hash table whose entries are also in a list from
+ * oldest to newest, under one lock that is never held across I/O. read/publish.c calls it;
+ * published.h describes the functions.
  *
- * The lock prefers writers: a datanode waits for its event to be taken before it
- * changes the block, and readers at full speed must not keep it waiting.
+ * The lock prefers writers. A datanode waits until its event is taken before it changes the
+ * block, and readers at full speed must not delay it.
  */
 #include "datanode/published.h"
 
@@ -22,18 +23,18 @@
 #define EVENTS (VREAD_PUBLISH_DELETE + 1)
 
 struct withdrawal {
-	struct withdrawal *chain; /* of its bucket */
+	struct withdrawal *chain; /* next in its bucket */
 	struct withdrawal *older, *newer;
 	int64_t block_id;
-	uint64_t genstamp; /* the highest withdrawn */
-	time_t since;      /* of the last event */
+	uint64_t genstamp; /* the highest one that is withdrawn */
+	time_t since;      /* time of the last event */
 	char pool_id[];
 };
 
 struct published {
 	atomic_uint references;
 	pthread_rwlock_t lock;
-	uint64_t multiplier; /* of the hash; odd, and unknown to who chooses block ids */
+	uint64_t multiplier; /* of the hash; odd, and unknown to those who choose block ids */
 	struct withdrawal *bucket[BUCKETS];
 	struct withdrawal *oldest, *newest;
 	unsigned count;
@@ -63,7 +64,7 @@ static struct withdrawal **bucket_of(struct published *p, int64_t block_id)
 	return &p->bucket[(uint64_t)block_id * p->multiplier >> (64 - BUCKET_BITS)];
 }
 
-/* The place of that block's withdrawal, or where it would go. */
+/* Returns the link to that block's withdrawal, or the link where it would be added. */
 static struct withdrawal **find(struct published *p, const char *pool_id, int64_t block_id)
 {
 	struct withdrawal **w = bucket_of(p, block_id);
@@ -123,7 +124,8 @@ static bool outdated(const struct withdrawal *w, time_t now)
 	return now - w->since >= PUBLISHED_MAX_AGE;
 }
 
-/* Two at a time: more than an event adds, so that no event pays for many. */
+/* Forgets at most two outdated withdrawals. That is more than an event adds, so no single event
+ * pays for many. */
 static void forget_outdated(struct published *p, time_t now)
 {
 	for (int i = 0; i < 2 && p->oldest && outdated(p->oldest, now); i++)
@@ -138,7 +140,8 @@ static void lift(struct published *p, const struct published_event *e)
 		forget(p, place);
 }
 
-/* Uses up fresh if the block has no withdrawal yet; returns what is left of it. */
+/* Adds or renews a withdrawal. Uses `fresh` if the block has none yet and returns NULL then;
+ * else returns `fresh`. */
 static struct withdrawal *withdraw(struct published *p, const struct published_event *e,
 				   struct withdrawal *fresh, time_t now)
 {

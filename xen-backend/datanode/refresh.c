@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The thread that looks into images again; see refresh.h. */
+/*
+ * The thread that looks into images again. registry.c calls it; refresh.h describes the
+ * functions.
+ */
 #include "datanode/refresh.h"
 
 #include <errno.h>
@@ -16,18 +19,18 @@
 #define WANTED_INTERVAL_MS 1000U
 #define MISSING_INTERVAL_MS 10000U
 #define SLOW_INTERVAL_MS 60000U
-/* Looks may take this part of the time, more of it while they are wanted: an image can be made
- * to be slow to look into. */
+/* After a look, the datanode rests for DUTY times as long as the look took, or WANTED_DUTY times
+ * if another look is wanted. A guest can make its image slow to look into. */
 #define DUTY 20U
 #define WANTED_DUTY 4U
 #define NICE 10
 
 struct refresher {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of stop, and of sleeping against being woken */
+	pthread_mutex_t lock; /* guards stop and usage; held so that no wake-up is lost */
 	pthread_cond_t wake;
 	bool stop;
-	bool usage; /* to be asked for again */
+	bool usage; /* the usage of images is to be asked for again */
 };
 
 /* ---- one look ------------------------------------------------------------- */
@@ -41,8 +44,8 @@ static unsigned num_found(const struct served *v)
 	return n;
 }
 
-/* A look may fall into the moment in which the owner changes just what is looked at: that
- * something is gone is believed when it is seen twice. */
+/* A look may happen just while the owner changes what is looked at. So the loss of something is
+ * believed only when two looks in a row have seen it. */
 static bool is_doubtful(struct datanode *dn, const struct served *old, const struct served *new)
 {
 	dn->doubted = !dn->doubted && num_found(new) < num_found(old);
@@ -138,7 +141,7 @@ static uint64_t due(struct datanode *dn)
 	uint64_t rest = dn->took * (wanted ? WANTED_DUTY : DUTY);
 
 	served_put(v);
-	if (!dn->looked) /* it is new */
+	if (!dn->looked) /* nobody has looked into it yet */
 		return 0;
 	if (wanted)
 		interval = WANTED_INTERVAL_MS;
@@ -147,7 +150,8 @@ static uint64_t due(struct datanode *dn)
 	return dn->looked + interval;
 }
 
-/* A reference to it, and when; NULL: there is none. */
+/* Returns a reference to the datanode whose look is due first, and sets when. NULL if there are
+ * no datanodes. */
 static struct datanode *first_due(struct registry *s, uint64_t *ret_when)
 {
 	struct roster *all = registry_roster(s);
@@ -168,13 +172,13 @@ static struct datanode *first_due(struct registry *s, uint64_t *ret_when)
 	return first;
 }
 
-/* Or a request or the end. */
+/* Sleeps until that time, or until wake(), refresh_usage() or refresher_stop(). */
 static void sleep_until(struct refresher *r, uint64_t ms)
 {
 	clock_wait(&r->wake, &r->lock, ms);
 }
 
-/* Opens those anew that are to be read in another way than they are. */
+/* Looks again into datanodes with an image whose mode has changed, which opens it anew. */
 static void look_at_usage(struct registry *s)
 {
 	struct roster *all = registry_roster(s);
@@ -226,7 +230,7 @@ void datanode_look_soon(struct datanode *dn)
 {
 	struct refresher *r = dn->registry->refresher;
 
-	/* A layout file does not tell more than it told. */
+	/* A layout file says nothing new while everything in it is served. */
 	if (dn->layout_path && datanode_is_complete(dn))
 		return;
 	if (!atomic_exchange(&dn->wanted, true) && r)

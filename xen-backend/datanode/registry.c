@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The registry of datanodes and their images; see registry.h.
+ * The registry of datanodes and their images. control/, read/ and peer/ call it; registry.h and
+ * datanode.h describe the functions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ void roster_put(struct roster *r)
 	free(r);
 }
 
-/* Takes over r. */
+/* Replaces the roster. Takes over `r`. */
 static void set_roster(struct registry *s, struct roster *r)
 {
 	struct roster *old;
@@ -55,7 +56,8 @@ static void set_roster(struct registry *s, struct roster *r)
 	roster_put(old);
 }
 
-/* Of the control thread, which alone changes it. */
+/* Only for the control thread. Only that thread changes the roster, so it needs no lock to read
+ * it. */
 static struct datanode *find_datanode(const struct registry *s, const char *name)
 {
 	for (unsigned i = 0; i < s->roster->count; i++)
@@ -64,7 +66,8 @@ static struct datanode *find_datanode(const struct registry *s, const char *name
 	return NULL;
 }
 
-/* With new (NULL: nothing) in the place of old (NULL: at the end).  Takes over new. */
+/* Makes a roster with `new` (NULL: nothing) in the place of `old` (NULL: at the end). Takes over
+ * `new` on success. */
 static int change_roster(struct registry *s, struct datanode *old, struct datanode *new)
 {
 	struct roster *r = roster_new(s->roster->count + 1);
@@ -103,7 +106,7 @@ struct registry *registry_new(const struct registry_listener *listener)
 	return s;
 }
 
-/* Nothing more is found through v, which is taken over and may be NULL. */
+/* Retires `v`: from now on nothing is found through it. Takes over `v`, which may be NULL. */
 static void forget_served(struct registry *s, struct served *v)
 {
 	if (!v)
@@ -113,7 +116,7 @@ static void forget_served(struct registry *s, struct served *v)
 	served_put(v);
 }
 
-/* What it served, and it itself, go when nobody reads of it any more. */
+/* Stops serving. The datanode and what it served are freed when nobody reads from them any more. */
 static void retire(struct datanode *dn)
 {
 	struct served *old;
@@ -179,7 +182,7 @@ static int begin_add(struct registry *s, const char *datanode, struct registry_t
 	return *ret ? 0 : out_of_memory(datanode, ret_error);
 }
 
-/* Takes over dn. */
+/* Puts `dn` into the roster. Takes over `dn`, also on failure. */
 static int end_add(struct registry *s, struct datanode *dn, char **ret_error)
 {
 	int r = change_roster(s, NULL, dn);

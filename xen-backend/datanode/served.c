@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* References to what is served; see served.h. */
+/*
+ * Counts the references to a `served` and frees it with the last one. datanode/ and read/ call
+ * it; served.h describes the functions.
+ */
 #include "datanode/served.h"
 #include "datanode/datanode_private.h"
 

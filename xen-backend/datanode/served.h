@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * served.h - what one datanode's images were found to hold at one moment.
+ * served.h - what one datanode's images were found to hold at one moment. load.c makes it; read/
+ * finds and reads blocks through it.
  *
- * Never changed once it is made: when the image holds something else, another
- * takes its place (registry.h).  Whoever found something through it (a search, a
- * replica) holds a reference, so that file systems and paths stay valid; the
- * last one to let go closes the images.
+ * A `served` never changes once it is made. When the images hold something else, another takes
+ * its place (registry.h). A search or a replica that found something through it holds a
+ * reference, so that its file systems and paths stay valid. The last reference closes the
+ * images.
  */
 #ifndef VREAD_DATANODE_SERVED_H
 #define VREAD_DATANODE_SERVED_H
@@ -22,22 +23,22 @@ struct datanode;
 
 struct served {
 	atomic_uint references;
-	atomic_bool retired;         /* no longer what the datanode serves */
-	atomic_bool moved;           /* a volume may lie elsewhere by now: look again */
+	atomic_bool retired;         /* the datanode no longer serves this */
+	atomic_bool moved;           /* a volume may lie elsewhere now: look again */
 	struct datanode *datanode;   /* a reference */
-	struct image **images;       /* as the datanode names them; NULL, all or one: unusable */
+	struct image **images;       /* as configured; NULL, the array or an entry: unusable */
 	struct image_layout *layout; /* never NULL */
-	struct volume **volumes;     /* one per layout->filesystems ... */
-	struct parser_fs *fs;        /* ... and what is on it, as told by ... */
-	struct parser *parser;       /* ... this one */
+	struct volume **volumes;     /* one per layout->filesystems */
+	struct parser_fs *fs;        /* the file system on each of them */
+	struct parser *parser;       /* answers for fs; NULL: not started */
 	char *missing;               /* what is not served, and why; NULL: nothing */
 };
 
-struct served *served_get(struct served *v); /* NULL is returned */
+struct served *served_get(struct served *v); /* NULL: returns NULL */
 void served_put(struct served *v);           /* NULL is ignored */
 
-/* What a parser's error means to who reads: -EAGAIN for -ESTALE, which v remembers (NULL: nobody
- * does); others as they are. */
+/* Translates a parser's error for a reader: -ESTALE becomes -EAGAIN and is remembered in `v`
+ * (unless that is NULL). Other errors are returned unchanged. */
 static inline int served_judge(struct served *v, int error)
 {
 	if (error != -ESTALE)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is told of each datanode in the status document; see registry_status().
+ * Writes the part of the status document about datanodes: registry_status() of registry.h, which
+ * control/ calls.
  */
 #include <string.h>
 
@@ -19,7 +20,7 @@ static json_t *filesystem_state(const struct parser_fs *fs)
 	return text;
 }
 
-/* In the layout's own form, with their states. */
+/* Returns the file systems in the form of a layout, each with its state. */
 static json_t *filesystems_status(const struct served *v)
 {
 	json_t *layout = layout_to_json(v->layout);
@@ -55,7 +56,7 @@ static void add_usage(json_t *entry, struct datanode *dn, unsigned image)
 		json_object_set_new(entry, "warning", json_string(u.warning));
 }
 
-/* New reference; NULL: nothing is below it. */
+/* Returns a new reference: the chain of backing files, nearest first; NULL if there is none. */
 static json_t *chain_status(const struct image *img)
 {
 	json_t *chain = NULL;
@@ -73,7 +74,8 @@ static int take_first_file(void *ctx, struct source *file)
 	return source_identity(file, ctx) ?: 1;
 }
 
-/* So that who looks at the path can tell whether it is still the file that is read. */
+/* Adds the device and inode of the image's file, so that a user can check whether the path still
+ * names the file that is read. */
 static void add_identity(json_t *entry, struct image *img)
 {
 	struct source_identity id;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the outside says of images' writers, kept for status; see usage.h. */
+/*
+ * Asks how each image of a datanode is to be read, and keeps the answer for the status. load.c
+ * and refresh.c call it; usage.h describes the functions.
+ */
 #include "datanode/usage.h"
 
 #include <string.h>
 
 #include "base/log.h"
 
-/* By enum source_mode. */
+/* Indexed by enum source_mode. */
 static const char *const ways[] = {"", ": read through the page cache", ": read with O_DIRECT"};
 
 static void tell(const struct datanode *dn, const char *image, const struct image_usage *was,

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * usage.h - how a datanode's images are to be read as things are now; private to datanode/.
+ * usage.h - how each image of a datanode is to be read now: through the page cache or with
+ * O_DIRECT. Called by load.c and refresh.c.
  */
 #ifndef VREAD_DATANODE_USAGE_H
 #define VREAD_DATANODE_USAGE_H
 
 #include "datanode/datanode_private.h"
 
-/* Asks for all of dn's images, tells the log what is new, and says whether an image that
- * is open now would be opened in another mode.  The refresher's, and without one the caller's. */
+/* Asks for the usage of all images of `dn` and logs what is new. Returns true if the mode of an
+ * image has changed since it was asked last. Only for the refresher's thread, or, before that is
+ * started, for the caller's. */
 bool usage_update(struct datanode *dn);
-/* As asked last. */
+/* The mode as of the last usage_update(). */
 enum source_mode usage_mode(struct datanode *dn, unsigned image);
 
 #endif

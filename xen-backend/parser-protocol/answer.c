@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files and what they rest on, in messages; see answer.h. */
+/*
+ * Writes and reads files and bases in messages. The parser (parser/serve.c) writes answers;
+ * vreadd (datanode/client.c) reads them and checks every value. answer.h describes the functions.
+ */
 #include "parser-protocol/answer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a file that lies in its inode. */
+/* Most bytes of a file whose content lies in its inode. */
 #define MAX_CONTENT (64U << 10)
-/* A basis lists the blocks of metadata a view has read. */
+/* Most bytes of a packed basis, which lists the metadata blocks a view has read. */
 #define MAX_PACKED (1U << 20)
 
 bool answer_is_error(int result)

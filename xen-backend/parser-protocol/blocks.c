@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a parser tells of blocks; see blocks.h. */
+/*
+ * Helpers for the files of a block. parser/ and read/ call them; blocks.h describes them.
+ */
 #include <errno.h>
 
 #include "parser-protocol/blocks.h"

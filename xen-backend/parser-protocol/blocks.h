@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * blocks.h - what a parser tells of HDFS blocks: the two files of one, or a list of those in a folder.
+ * blocks.h - HDFS blocks as a parser reports them: the data file and the .meta file of one block,
+ * or the list of blocks in a folder. parser/hdfs/ fills these structures; datanode/ and read/ use
+ * them.
  *
- * A block's data file has a .meta file beside it with a checksum for each chunk.
+ * The .meta file lies beside the data file. It holds one checksum for each chunk of the block.
  */
 #ifndef VREAD_PARSER_PROTOCOL_BLOCKS_H
 #define VREAD_PARSER_PROTOCOL_BLOCKS_H
@@ -17,13 +19,14 @@
 
 enum meta_type { META_CRC32 = 1, META_CRC32C = 2 };
 
-/* Of a .meta file. */
+/* The header of a .meta file. */
 struct meta_header {
 	enum meta_type type;
 	uint32_t chunk; /* bytes per checksum */
 };
 
-/* Length of the .meta of a block of data_length bytes; false on overflow. */
+/* Sets `*ret` to the bytes a .meta file needs for a block of `data_length` bytes. Returns false
+ * if the number overflows. */
 bool meta_expected_length(const struct meta_header *h, uint64_t data_length, uint64_t *ret);
 
 struct block_files {
@@ -35,19 +38,21 @@ struct block_files {
 
 void block_files_clear(struct block_files *f);
 
-/* What an error means where the owner may be writing: files whose content is not all
- * committed are not there yet. */
+/* Translates an error about a file system whose owner may be writing: -EILSEQ and -ENODATA become
+ * -ENOENT, because a file whose content is not all committed does not exist yet. Other errors are
+ * returned unchanged. */
 int block_not_yet(int error);
 
-/* HDFS puts at most 256 blocks in one; rbw/ may hold more. */
+/* The limit of names of blocks' files read from one folder. HDFS puts at most 256 blocks in a
+ * finalized folder; rbw/ may hold more. */
 #define FOLDER_MAX_NAMES (1U << 18)
 
-/* A block in a folder. */
+/* One block of a folder. */
 struct folder_block {
 	int64_t id;
 	uint64_t genstamp; /* 0 without a .meta */
-	uint64_t length;   /* bytes of the data file; 0 if status says it cannot be told */
-	int status;        /* 0: readable so far as one can tell, else as block_open() would fail */
+	uint64_t length;   /* bytes of the data file; 0 if status says it is unknown */
+	int status;        /* 0: readable as far as known; else the error of block_open() */
 	char problem[64];  /* English, "" if status is 0 */
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sending and receiving whole messages; see channel.h. */
+/*
+ * Sends and receives whole messages on a stream socket. vreadd (datanode/) and parsers
+ * (parser/serve.c) call it; channel.h describes the functions.
+ */
 #include "parser-protocol/channel.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@
 #include "base/clock.h"
 
 #define FIRST_BYTES (64U << 10)
-/* Longer messages are rare: their buffers are not kept. */
+/* A larger buffer is freed after its message, because long messages are rare. */
 #define KEPT_BYTES (1U << 20)
 
 void channel_limit(struct channel *c, unsigned limit_ms)
@@ -20,11 +23,9 @@ void channel_limit(struct channel *c, unsigned limit_ms)
 	c->end = limit_ms ? clock_ms() + limit_ms : 0;
 }
 
-/*
- * Waits until it can be read from or written to: 0, -ETIMEDOUT, or another negative errno.  A
- * signal that comes meanwhile does not put the end off.  Who has no limit waits in the call
- * itself: a parser may not poll().
- */
+/* Waits until the socket is ready for `events`. Returns 0, -ETIMEDOUT, or another negative errno.
+ * A signal does not extend the deadline. Without a deadline this returns 0 at once, and recvmsg()
+ * or sendmsg() waits: a parser may not call poll(). */
 static int await(const struct channel *c, short events)
 {
 	struct pollfd fd = {c->fd, events, 0};
@@ -32,7 +33,7 @@ static int await(const struct channel *c, short events)
 
 	if (!c->end)
 		return 0;
-	if (clock_ms() >= c->end) /* though there may be more, a little at a time */
+	if (clock_ms() >= c->end) /* even if bytes keep coming, a few at a time */
 		return -ETIMEDOUT;
 	n = clock_poll(&fd, 1, c->end);
 	if (n < 0)
@@ -119,7 +120,7 @@ static int take_descriptor(struct msghdr *m)
 	return fd;
 }
 
-/* Some bytes, behind what there is: their number, or negative errno. */
+/* Receives bytes behind the first `got` of the buffer. Returns their number, or negative errno. */
 static ssize_t receive_some(struct channel *c, size_t got, int *ret_fd)
 {
 	struct iovec space = {c->buffer + got, c->capacity - got};

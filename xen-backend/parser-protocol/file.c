@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files as extents of a volume; see file.h.
+ * Files as extents of a volume. The readers of parser/fs/ and vreadd's checks of answers build
+ * them; both sides read through them. file.h describes the functions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static bool grow(struct fs_file *f)
 	unsigned capacity = f->num_extents ? 2 * f->num_extents : 4;
 	struct fs_extent *e;
 
-	/* Full exactly at 0 and at the powers of two from 4 up. */
+	/* The array is full at 0 extents and at each power of two from 4 on; only then it grows. */
 	if (f->num_extents && (f->num_extents < 4 || (f->num_extents & (f->num_extents - 1))))
 		return true;
 	e = reallocarray(f->extents, capacity, sizeof(*e));
@@ -64,7 +65,7 @@ void fs_file_clear(struct fs_file *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* Index of the extent that holds offset, which lies below f->mapped. */
+/* Returns the index of the extent that holds `offset`, which must be below f->mapped. */
 static unsigned find_extent(const struct fs_file *f, uint64_t offset)
 {
 	unsigned low = 0, high = f->num_extents;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * file.h - a file of a guest's file system, as ranges of its volume.
+ * file.h - a file in a guest's file system, as byte ranges of its volume. A parser finds the
+ * ranges (parser/fs/); vreadd reads the bytes (datanode/client.c, read/).
  *
- * A parser finds the ranges; vreadd reads the bytes. What an answer claims is checked while the ranges are put
- * together: fs_file_extend() takes none that lies outside the volume.
+ * vreadd checks an answer while it puts the ranges together: fs_file_extend() refuses a range
+ * outside the volume.
  *
- * Threads: a file that nobody changes may be used by any number.
+ * Threads: any number of threads may use a file that nobody changes.
  */
 #ifndef VREAD_PARSER_PROTOCOL_FILE_H
 #define VREAD_PARSER_PROTOCOL_FILE_H
@@ -25,23 +26,27 @@ struct fs_extent {
 
 struct fs_file {
 	uint64_t size;
-	uint64_t mapped; /* bytes from 0 up that can be read; <= size */
+	uint64_t mapped; /* how many bytes from offset 0 can be read; <= size */
 	unsigned num_extents;
 	struct fs_extent *extents; /* ascending, without overlap, inside the file system */
-	uint8_t *content; /* NULL, or all size bytes: they lie in metadata, not in extents */
+	uint8_t *content;          /* all size bytes, if they lie in metadata; else NULL */
 };
 
-/* Appends to f->extents, merging neighbours.  Refuses what is not ascending or not inside a
- * volume of that length with -EIO. */
+/* Appends a range to f->extents, merged with the last one if they are adjacent. Returns 0,
+ * -ENOMEM, or -EIO: `length` is 0, the range does not ascend, it is not inside a volume of
+ * `volume_length` bytes, or there are FS_MAX_EXTENTS already. */
 int fs_file_extend(struct fs_file *f, uint64_t volume_length, uint64_t logical, uint64_t physical,
 		   uint64_t length);
-/* Sets f->mapped. */
+/* Sets f->mapped from the extents and the content. */
 void fs_file_measure(struct fs_file *f);
+/* Frees what `f` owns and sets it to zeros. */
 void fs_file_clear(struct fs_file *f);
-/* Bytes [offset, offset + length) of f: 0, -ENODATA beyond f->mapped, -EIO. */
+/* Reads bytes [offset, offset + length) of `f` into `buf`. Returns 0, -ENODATA if they go beyond
+ * f->mapped, or an error of volume_read(). */
 int fs_file_read_at(struct volume *volume, const struct fs_file *f, uint64_t offset, void *buf,
 		    size_t length);
-/* Where the byte at offset, which is below f->mapped, is in the volume. */
+/* Returns the volume offset of the byte at `offset` of the file. `offset` must be below
+ * f->mapped, and the file must have extents, not content. */
 uint64_t fs_file_place(const struct fs_file *f, uint64_t offset);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * protocol.h - what vreadd asks a parser, and what it is answered; private to
- * parser/.
+ * protocol.h - the questions vreadd asks a parser, and their answers. The files of
+ * parser-protocol/, parser/serve.c and datanode/ use it.
  *
- * A parser is started with PARSER_CHANNELS stream sockets, from descriptor
- * PARSER_FIRST_FD on.  Once it is confined it says READY on the first.  Then on each it gets a
- * question and answers it, one at a time; it ends when one of them is closed.  First come FILE,
- * once per file of the images, SETUP, and USE or DISCOVER, on the first channel; then any others on
- * any.
+ * vreadd starts a parser with PARSER_CHANNELS stream sockets, from descriptor PARSER_FIRST_FD on.
+ * When the parser is confined, it sends READY on the first socket. Then each socket carries one
+ * question, its answer, the next question, and so on. The parser ends when one of the sockets is
+ * closed.
+ *
+ * vreadd first sends FILE, once for each file of the images, and SETUP, both on the first socket.
+ * USE or DISCOVER follows. After that, every other question may come on any socket.
  *
  *   question   payload                                   answer's payload
  *   FILE       path; with it a descriptor                -
@@ -21,14 +23,21 @@
  *   STATE      file system                               state, reason
  *   LOCATE     file system, directory, pool, id,         finalized?, checksums' type, chunk,
  *              generation stamp                          data file, .meta file, basis
- *   CHECK      file system, basis, data and .meta file   basis
+ *   CHECK      file system, data file, .meta file,       basis
+ *              packed basis
  *   LIST       file system, path of a folder, whether    number of blocks, each: id, generation
  *              blocks in it are finalized                stamp, length, status, problem
  *
- * The header's result is 0 or a negative errno; then the payload is a reason, a text,
- * to SETUP, USE and DISCOVER, and empty to others.  A file: size, length of its content if
- * that lies in metadata, content, number of extents, each: logical, physical, length.  A basis: see
- * basis.h.  Texts and numbers: wire.h.
+ * The header's result is 0 or a negative errno. On an error of SETUP, USE or DISCOVER the payload
+ * is the reason, a text. On an error of any other question the payload is empty.
+ *
+ *   file          size, length of its content (0: it lies in extents), content,
+ *                 number of extents, each: logical, physical, length
+ *   basis         clean?, unsettled bytes of the data file: start, end, and of the .meta file,
+ *                 number of watched ranges, each: offset, length, bytes; packed basis
+ *   packed basis  length, bytes in the parser's own form
+ *
+ * wire.h says how texts and numbers are written.
  */
 #ifndef VREAD_PARSER_PROTOCOL_H
 #define VREAD_PARSER_PROTOCOL_H
@@ -38,7 +47,7 @@
 #define PARSER_PROTOCOL 2U
 #define PARSER_CHANNELS 4U
 #define PARSER_FIRST_FD 3
-#define PARSER_MAX_TEXT (128U << 10) /* what is missing of LAYOUT_MAX_DATA_DIRS directories */
+#define PARSER_MAX_TEXT (128U << 10) /* a reason, or what is missing of LAYOUT_MAX_DATA_DIRS */
 
 enum parser_kind {
 	PARSER_FILE = 1,
@@ -49,25 +58,25 @@ enum parser_kind {
 	PARSER_LOCATE,
 	PARSER_CHECK,
 	PARSER_LIST,
-	PARSER_READY, /* asked by nobody; no payload */
+	PARSER_READY, /* not a question; no payload */
 };
 
-/* Of a file system. */
+/* The state of a file system. */
 enum fs_state {
 	FS_CLEAN,      /* cleanly unmounted */
-	FS_LIVE,       /* mounted, or crashed: read with what its journal holds */
-	FS_REFUSED,    /* in use in a way that cannot be followed */
-	FS_UNREADABLE, /* damaged, gone, or another one in its place */
+	FS_LIVE,       /* mounted, or crashed: read together with what its journal holds */
+	FS_REFUSED,    /* in use in a way the readers cannot follow */
+	FS_UNREADABLE, /* damaged, missing, or replaced by another file system */
 };
 
-/* Of the bytes by which vreadd itself sees that nothing was committed since. */
+/* Limits of the ranges that vreadd compares to see that nothing was committed. */
 #define FS_MAX_WATCHED 3U
-#define FS_SUPER_BYTES 1024U /* at most, of each */
+#define FS_SUPER_BYTES 1024U /* at most, of one range; also the size of a superblock */
 
 struct parser_header {
 	uint32_t length; /* of the payload */
-	uint32_t kind;   /* the same in an answer */
-	int32_t result;  /* of an answer */
+	uint32_t kind;   /* enum parser_kind; an answer repeats that of its question */
+	int32_t result;  /* 0 or a negative errno; 0 in a question */
 };
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing and reading messages; see wire.h. */
+/*
+ * Writes and reads the numbers and texts of messages. Both ends of a channel call it; wire.h
+ * describes the functions.
+ */
 #include "parser-protocol/wire.h"
 
 #include <stdlib.h>

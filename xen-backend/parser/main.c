@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vread-parser - interprets a datanode's images for vreadd, and can do nothing else.
+ * vread-parser - interprets a datanode's images for vreadd, in a confined process. vreadd starts
+ * it (datanode/process.c); datanode/parser.h says why, parser-protocol/protocol.h how the two
+ * talk.
  *
- * vreadd starts it; parser.h says why, protocol.h how they talk.  Threads are made
- * before the system calls that make them are given up, and answer nothing
- * before that.
+ * All threads are made before the process gives up the system calls that make threads. They
+ * answer nothing before the process is confined.
  */
 #include <fcntl.h>
 #include <jansson.h>
@@ -22,10 +23,10 @@
 #include "parser/sandbox.h"
 #include "parser/serve.h"
 
-/* All threads are there; none can do much any more. */
+/* `started`: all threads exist. `confined`: the system-call filter is in force for all of them. */
 static pthread_barrier_t started, confined;
 
-/* The other end of one channel being gone, all are. */
+/* If the other end of one channel is closed, those of all channels are: the process ends. */
 __attribute__((noreturn)) static void answer(int channel)
 {
 	pthread_barrier_wait(&confined);
@@ -55,8 +56,9 @@ static void fail(int log, const char *what, int error)
 	exit(EXIT_FAILURE);
 }
 
-/* What is said once a guest's images are read, a guest may have made us say; only a sanitizer's
- * report is wanted.  Returns where to write until then: close() it. */
+/* Silences standard error. Once the parser reads a guest's images, the guest may control what
+ * the parser prints; only the report of a sanitizer is wanted then. Returns a descriptor for
+ * messages until then (close() it). */
 static int silence(void)
 {
 	int log = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, PARSER_FIRST_FD + (int)PARSER_CHANNELS);
@@ -84,7 +86,7 @@ int main(void)
 	r = sandbox_drop_rights(&what);
 	if (r < 0)
 		fail(log, what, r);
-	json_object_seed(0); /* which reads a file: not when the first object is made */
+	json_object_seed(0); /* this reads a file, so not later, when the first object is made */
 	pthread_barrier_init(&started, NULL, PARSER_CHANNELS);
 	pthread_barrier_init(&confined, NULL, PARSER_CHANNELS);
 	for (intptr_t i = 1; i < (intptr_t)PARSER_CHANNELS; i++) {

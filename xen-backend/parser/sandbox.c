@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * User, limits and system calls; see sandbox.h.
+ * Confines a parser: its user, limits and system calls. parser/main.c calls it; sandbox.h
+ * describes the functions.
  *
- * There is no network namespace: without socket() or connect() there is no network,
- * and vreadd needs no right to make namespaces.
+ * There is no network namespace. Without socket() and connect() there is no network, and vreadd
+ * needs no right to make namespaces.
  */
 #include "parser/sandbox.h"
 
@@ -28,11 +29,11 @@
 #define SANITIZED 0
 #endif
 
-#define NOBODY 65534 /* Linux's own overflow user, who owns nothing */
-/* Caches of 32 MiB for a file system and the metadata of some questions at once; a sanitizer's
- * shadow is larger than any limit. */
+#define NOBODY 65534 /* Linux's overflow user, who owns nothing */
+/* Room for a cache of 32 MiB per file system, and for the metadata of several questions at once.
+ * Not set in builds with a sanitizer, whose shadow memory is larger than any limit. */
 #define MAX_MEMORY (1ULL << 30)
-#define MAX_FILES 2048U /* of an image in pieces */
+#define MAX_FILES 2048U /* an image may consist of many files */
 #define OOM_FIRST "1000"
 
 static int failed(const char **ret_what, const char *what)
@@ -59,8 +60,8 @@ static bool set_limits(void)
 	       (SANITIZED || set_limit(RLIMIT_DATA, MAX_MEMORY));
 }
 
-/* Files in memory count against no limit of a process: if memory is short, it goes first.  Asked
- * for only: a container may forbid it. */
+/* Makes the kernel kill this process first when memory is short, because no limit of a process
+ * covers files in memory. A container may forbid this, so failure is ignored. */
 static void die_first(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -72,7 +73,7 @@ static void die_first(void)
 	close(fd);
 }
 
-/* Before glibc gives memory of an arena but the first back to the system, it opens a file. */
+/* glibc opens a file before it returns memory of any arena but the first to the system. */
 static void use_one_arena(void)
 {
 	mallopt(M_ARENA_MAX, 1);
@@ -98,7 +99,7 @@ int sandbox_drop_rights(const char **ret_what)
 	if (!become_nobody())
 		return failed(ret_what,
 			      "cannot give up root (CAP_SETUID and CAP_SETGID are needed)");
-	/* After the change of user, which undoes both. */
+	/* These follow the change of user, which resets the first two. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, SANITIZED) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return failed(ret_what, "cannot give up privileges");
@@ -110,7 +111,7 @@ int sandbox_drop_rights(const char **ret_what)
 /* ---- system calls ------------------------------------------------------------------ */
 
 static const int allowed[] = {
-	/* the images, and libblkid's windows on them */
+	/* the images, and libblkid's windows on them (window.h) */
 	SCMP_SYS(pread64),
 	SCMP_SYS(preadv),
 	SCMP_SYS(preadv2),
@@ -123,7 +124,7 @@ static const int allowed[] = {
 	SCMP_SYS(pwrite64),
 	SCMP_SYS(fadvise64),
 	SCMP_SYS(close),
-	/* the sockets: those it has, none other */
+	/* the sockets it has; it can make no other */
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(recvmsg),
 	/* memory */
@@ -133,7 +134,7 @@ static const int allowed[] = {
 	SCMP_SYS(mprotect),
 	SCMP_SYS(madvise),
 	SCMP_SYS(brk),
-	SCMP_SYS(sysinfo), /* by qsort() of 1 KiB and more, before it takes memory */
+	SCMP_SYS(sysinfo), /* qsort() of 1 KiB and more calls it before it allocates */
 	/* threads and time */
 	SCMP_SYS(futex),
 	SCMP_SYS(rseq),
@@ -145,7 +146,7 @@ static const int allowed[] = {
 	SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(getrandom),
-	/* itself */
+	/* the process itself */
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
 	SCMP_SYS(rt_sigprocmask),
@@ -153,7 +154,7 @@ static const int allowed[] = {
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
 #ifdef __SANITIZE_ADDRESS__
-	/* What a sanitizer's report is made with.  Only in builds for tests. */
+	/* A sanitizer needs these for its report. Only in builds for tests. */
 	SCMP_SYS(openat),
 	SCMP_SYS(readlink),
 	SCMP_SYS(write),
@@ -172,7 +173,7 @@ static const int allowed[] = {
 #endif
 };
 
-/* Calls of which only some forms are. */
+/* System calls that are allowed only with this value of one argument. */
 static const struct {
 	int call;
 	unsigned argument;
@@ -210,7 +211,8 @@ int sandbox_filter(const char **ret_what)
 		r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (r == 0)
 		r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1);
-	/* Calls as of another processor: by default the thread ends alone, and nobody knows. */
+	/* A call for another architecture kills the process. By default it kills only the
+	 * thread, which nobody would notice. */
 	if (r == 0)
 		r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (r == 0)

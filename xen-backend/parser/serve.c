@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A parser's answers; see protocol.h.  Here, and in what is called from here, lies
- * all code that interprets what a guest wrote.
+ * Answers vreadd's questions (protocol.h) in a parser's process. parser/main.c calls it. This
+ * file, and what it calls, is all the code that interprets what a guest wrote.
  */
 #include "parser/serve.h"
 
@@ -24,10 +24,11 @@
 
 #define MAX_PATH 4096U
 
-/* All this process is for; written by questions that come before all others. */
+/* What this process serves. FILE, SETUP, USE and DISCOVER, which come before all other
+ * questions, write it under the lock. */
 static struct {
 	pthread_rwlock_t lock;
-	uint64_t instance; /* a basis of another process is worth nothing here */
+	uint64_t instance; /* a basis of another process is not valid here */
 	struct image *images[LAYOUT_MAX_IMAGES];
 	unsigned num_images;
 	struct image_layout *layout; /* NULL: none yet */
@@ -35,11 +36,11 @@ static struct {
 	struct fs *fs[LAYOUT_MAX_FILESYSTEMS];
 } own = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
-/* One question, and its answer in the making. */
+/* One question, and its answer while it is being written. */
 struct question {
 	struct wire_in in;
 	struct wire_out *out;
-	int fd; /* that came with it; -1: none */
+	int fd; /* a descriptor that came with the question; -1: none */
 };
 
 /* ---- what to serve ---------------------------------------------------------------- */
@@ -136,7 +137,7 @@ static void open_filesystem(struct question *q, unsigned i)
 	put_guards(q->out, &lfs->guards);
 }
 
-/* With their states and guards in the answer. */
+/* Opens all file systems and puts their states and guards into the answer. */
 static void open_filesystems(struct question *q)
 {
 	for (unsigned i = 0; i < own.layout->num_filesystems; i++)
@@ -229,7 +230,8 @@ static int answer_state(struct question *q)
 	return 0;
 }
 
-/* b was just found to hold, and watch tells how that can be told again. */
+/* Puts the basis `b` into the answer. `b` was just confirmed; `watch` says which bytes can
+ * confirm it again. */
 static int put_basis(struct question *q, struct fs *fs, const struct fs_basis *b,
 		     const struct fs_watch *watch, const struct fs_file *data,
 		     const struct fs_file *meta)
@@ -263,7 +265,8 @@ struct name {
 	uint64_t genstamp;
 };
 
-/* Also that there is no such replica must have been true at one moment. */
+/* Locates a block in one committed state. The view is confirmed also if there is no such
+ * replica: that, too, must have been true at one moment. */
 static int look(struct fs *fs, const struct name *n, struct block_files *ret,
 		struct fs_basis **ret_basis, struct fs_watch *watch)
 {
@@ -412,7 +415,7 @@ static int answer(uint32_t kind, struct question *q)
 	return r;
 }
 
-/* What else goes wrong is no business of who asks about a block. */
+/* Any other error becomes -EIO for a question about blocks. */
 static int result_of(uint32_t kind, int r)
 {
 	return r == 0 || explains(kind) || answer_is_error(r) ? r : -EIO;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether a layout still describes its image; see layout_check_fit().  A guest may
- * repartition or reformat its disk, an operator may swap the image: reading by
- * a stale layout would at best find nothing.
+ * Checks whether a layout still describes its images: layout_check_fit() of partition.h, which
+ * parser/serve.c calls. A guest may repartition or reformat its disk, and an operator may swap
+ * the image. A stale layout would at best find nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,8 @@ static int stale_text(const struct fit *f, const struct layout_filesystem *lfs, 
 			  found[0] ? found : "missing", path_of(f, lfs));
 }
 
-/* What is called the same now. */
+/* Returns the volume that has the same name now (LVM), or the same image and partition; NULL if
+ * there is none. */
 static const struct found_volume *find(const struct fit *f, const struct layout_filesystem *lfs)
 {
 	for (unsigned i = 0; i < f->now.count; i++) {
@@ -90,7 +91,7 @@ static int check_place(const struct fit *f, const struct layout_filesystem *lfs,
 
 	if (lfs->table == LAYOUT_LVM)
 		return check_logical(f, lfs, now);
-	/* A disk without a partition table may have one now. */
+	/* A disk that had no partition table may have one now. */
 	if (!now && lfs->table == LAYOUT_NONE)
 		return stale_text(f, lfs, "file system", lfs->type, "");
 	if (!now)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The logical volumes of LVM2's groups, segment by segment; see lvm.h. */
+/*
+ * Finds the logical volumes of LVM2 groups and maps them segment by segment. volumes.c calls it;
+ * lvm.h describes the functions.
+ */
 #include "parser/disks/lvm.h"
 
 #include <errno.h>
@@ -17,14 +20,15 @@ struct finder {
 	struct lvm_found *found;
 };
 
-/* A volume that is being looked at. */
+/* The volume that is being examined. */
 struct candidate {
 	const struct lvm_group *group;
 	const struct lvm_node *node;
 	struct lvm_volume *volume;
 };
 
-/* -EINVAL, or -ENOMEM: then no reason can be told either. */
+/* Records why the volume cannot be read. Returns -EINVAL, or -ENOMEM if there is no memory for
+ * the reason. */
 __attribute__((format(printf, 2, 3))) static int refuse(struct candidate *c, const char *format,
 							...)
 {
@@ -39,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct candidate *c, con
 	return r < 0 ? -ENOMEM : -EINVAL;
 }
 
-/* The place with that UUID, which is to be there once. */
+/* Finds the physical volume with that UUID. There must be exactly one. */
 static int find_place(const struct finder *f, struct candidate *c, const char *uuid,
 		      const struct lvm_physical **ret)
 {
@@ -55,7 +59,8 @@ static int find_place(const struct finder *f, struct candidate *c, const char *u
 	}
 	if (!m)
 		return refuse(c, "physical volume %s of its group is on none of the disks", uuid);
-	/* Metadata of a disk that was away can be older than that. */
+	/* Metadata left on a disk that was missing for a time can be older than the physical
+	 * volume's move to another group. */
 	if (m->alone || (m->group[0] && strcmp(m->group, c->group->uuid)))
 		return refuse(c, "physical volume %s is no longer in its group", uuid);
 	c->volume->uses[m - f->groups.members] = true;
@@ -84,7 +89,8 @@ static int find_physical(const struct finder *f, struct candidate *c, struct lvm
 	return find_place(f, c, uuid, ret);
 }
 
-/* Where an extent of a physical volume lies, with all of count extents inside it. */
+/* Finds where extent `first` of a physical volume lies in its image. Returns false if not all of
+ * the `count` extents from there are inside the physical volume. */
 static bool place_extents(const struct candidate *c, const struct lvm_node *pv,
 			  const struct lvm_physical *at, uint64_t first, uint64_t count,
 			  struct layout_stripe *ret)
@@ -104,7 +110,8 @@ static bool place_extents(const struct candidate *c, const struct lvm_node *pv,
 	return true;
 }
 
-/* stripes = ["pv0", FIRST-EXTENT, "pv1", FIRST-EXTENT ...], count extents of each. */
+/* Reads stripes = ["pv0", FIRST-EXTENT, "pv1", FIRST-EXTENT ...]; each stripe has `count`
+ * extents. */
 static int add_stripes(const struct finder *f, struct candidate *c, const struct lvm_node *segment,
 		       uint64_t count, struct layout_segment *s)
 {
@@ -145,7 +152,7 @@ static bool segment_numbers(const struct candidate *c, const struct lvm_node *se
 	       ret->length / stripes % ret->stripe_size == 0;
 }
 
-/* *extents: those before it, and then it, too. */
+/* `*extents` is the number of extents before this segment; this segment's are added. */
 static int add_segment(const struct finder *f, struct candidate *c, const struct lvm_node *segment,
 		       uint64_t *extents)
 {
@@ -215,8 +222,8 @@ static int check_snapshot(struct candidate *c, const struct lvm_node *segment)
 	return 0;
 }
 
-/* A snapshot is a hidden volume with a segment that names those that take part; in them nothing
- * tells. */
+/* A snapshot is a hidden volume whose segment names the volumes that take part. Nothing in those
+ * volumes says so. So the segments of all volumes are searched. */
 static int check_snapshots(struct candidate *c)
 {
 	const struct lvm_node *all = lvm_child(c->group->node, "logical_volumes", LVM_SECTION);
@@ -235,7 +242,7 @@ static int check_group(const struct finder *f, struct candidate *c)
 	const struct lvm_node *all = lvm_child(g->node, "physical_volumes", LVM_SECTION);
 	unsigned count = 0;
 
-	/* They are gone through for each stripe. */
+	/* The list is searched once for each stripe, so its length is limited. */
 	for (const struct lvm_node *n = all ? all->child : NULL; n; n = n->next)
 		if (++count > MAX_GROUP_PHYSICAL)
 			return refuse(c, "its group has more than %u physical volumes",
@@ -252,7 +259,7 @@ static int check_group(const struct finder *f, struct candidate *c)
 	return 0;
 }
 
-/* What a volume read by adding offsets may be besides. */
+/* Refuses a volume that has any status but these, which do not affect where bytes lie. */
 static int check_status(struct candidate *c)
 {
 	static const char *const harmless[] = {"READ",   "WRITE",       "VISIBLE",
@@ -272,8 +279,9 @@ static int check_status(struct candidate *c)
 	return 0;
 }
 
-/* A change is written to all physical volumes before the first use of what it changed; so those the
- * volume lies on are enough, or, where they have no metadata, the others. */
+/* Collects the guards of a volume. LVM writes a change to all physical volumes before the
+ * changed extents are used. So the metadata headers on the volume's own physical volumes are
+ * enough. If those have no metadata, all others of the group are taken. */
 static int add_guards(const struct finder *f, struct candidate *c)
 {
 	struct lvm_volume *v = c->volume;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From physical volumes to volume groups; see lvm_group.h. */
+/*
+ * Reads the physical volumes and puts their volume groups together. lvm.c calls it; lvm_group.h
+ * describes the functions.
+ */
 #include "parser/disks/lvm_group.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TEXT_BYTES LVM_TEXT_MAX_BYTES /* of all groups together */
+#define MAX_TEXT_BYTES LVM_TEXT_MAX_BYTES /* metadata of all groups together */
 
 /* ---- names and UUIDs --------------------------------------------------------------- */
 
@@ -28,7 +31,7 @@ bool lvm_same_span(struct lvm_span a, struct lvm_span b)
 	return a.length == b.length && !memcmp(a.at, b.at, a.length);
 }
 
-/* In text a UUID has dashes. */
+/* In the text, a UUID has dashes. */
 bool lvm_take_uuid(const struct lvm_node *parent, char to[LVM_UUID_LENGTH + 1])
 {
 	const struct lvm_node *id = lvm_child(parent, "id", LVM_STRING);
@@ -54,7 +57,8 @@ static void group_clear(struct lvm_group *g)
 	*g = (struct lvm_group){0};
 }
 
-/* The one section of a metadata text, with what identifies it. */
+/* Finds the only section of a metadata text, and the name, UUID, number and extent size in it.
+ * Returns false if one is missing. */
 static bool describe_group(struct lvm_group *g)
 {
 	const struct lvm_node *n = lvm_text_root(g->text)->child;
@@ -68,7 +72,7 @@ static bool describe_group(struct lvm_group *g)
 	       sectors != 0 && !__builtin_mul_overflow(sectors, LVM_SECTOR, &g->extent);
 }
 
-/* Takes over *g: of two copies of a group's metadata the newer stays. */
+/* Takes over `*g`. Of two copies of a group's metadata, only the newer one is kept. */
 static void keep_newest(struct lvm_groups *all, struct lvm_group *g)
 {
 	for (unsigned i = 0; i < all->count; i++) {
@@ -87,7 +91,7 @@ static void keep_newest(struct lvm_groups *all, struct lvm_group *g)
 	all->list[all->count++] = *g;
 }
 
-/* Errors are those of lvm_metadata_read(). */
+/* Returns 0 or an error of lvm_metadata_read() or lvm_text_parse(). */
 static int read_group(struct lvm_groups *all, struct volume *pv, const struct lvm_area *area,
 		      uint8_t ret_header[LVM_HEADER_BYTES], struct lvm_group *ret,
 		      const char **ret_reason)
@@ -128,7 +132,7 @@ static int read_area(struct lvm_groups *all, struct volume *pv, const struct lvm
 	return 0;
 }
 
-/* One whole copy of the metadata is enough. */
+/* Reads all metadata areas. One intact copy is enough. */
 static int read_areas(struct lvm_groups *all, struct volume *pv, const struct lvm_label *label,
 		      unsigned number)
 {
@@ -180,7 +184,7 @@ int lvm_groups_read(struct image *const *images, struct lvm_physical *physical,
 	*ret = (struct lvm_groups){.images = images,
 				   .physical = physical,
 				   .num_physical = num_physical};
-	/* Each area can hold another group's metadata. */
+	/* Each area may hold the metadata of a different group. */
 	ret->list = calloc((size_t)num_physical * LVM_MAX_METADATA_AREAS, sizeof(*ret->list));
 	ret->members = calloc(num_physical, sizeof(*ret->members));
 	if (!ret->list || !ret->members)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The binary part of LVM2's on-disk format; see lvm_label.h.
+ * Reads the binary part of LVM2's on-disk format: the label and the headers of metadata areas.
+ * lvm_group.c calls it; lvm_label.h describes the functions.
  *
- * A label is in one of the first four sectors.  A metadata area begins with a
- * sector that says where in the rest, a circular buffer, the newest text is.
+ * The label is in one of the first four sectors. A metadata area begins with a sector that
+ * points to the newest text. The rest of the area is a circular buffer that holds the text.
  */
 #include "parser/disks/lvm_label.h"
 
@@ -17,16 +18,16 @@
 
 #define SECTOR 512U
 #define LABEL_SECTORS 4U
-#define ATTEMPTS 4U /* at metadata that is being replaced */
+#define ATTEMPTS 4U /* to read metadata that is being replaced */
 
 #define AREA_MAGIC "\x20\x4c\x56\x4d\x32\x20\x78\x5b\x35\x41\x25\x72\x30\x4e\x2a\x3e"
 #define AREA_VERSION 1U
-#define AREA_IGNORED 1U /* its owner does not keep it up to date */
+#define AREA_IGNORED 1U /* the owner does not keep the area up to date */
 
 struct label {
 	char magic[8];
 	uint64_t sector;
-	uint32_t crc; /* of all behind it */
+	uint32_t crc; /* checksum of the rest of the sector */
 	uint32_t offset;
 	char type[8];
 } __attribute__((packed));
@@ -35,7 +36,8 @@ struct disk_area {
 	uint64_t offset, size;
 } __attribute__((packed));
 
-/* Lists of data areas and then of metadata areas follow, each ended by one at 0. */
+/* Behind this header lies a list of data areas, then a list of metadata areas. An entry with
+ * offset 0 ends a list. */
 struct pv_header {
 	char uuid[LVM_UUID_LENGTH];
 	uint64_t device_size;
@@ -48,11 +50,11 @@ struct text_place {
 } __attribute__((packed));
 
 struct area_header {
-	uint32_t crc; /* of all behind it */
+	uint32_t crc; /* checksum of the rest of the sector */
 	char magic[16];
 	uint32_t version;
 	uint64_t start, size;
-	struct text_place text[4]; /* only the first is a committed one */
+	struct text_place text[4]; /* only the first one is committed */
 } __attribute__((packed));
 
 static int invalid(const char **ret_reason, const char *reason)
@@ -69,7 +71,7 @@ static uint32_t lvm_crc(const void *data, size_t length)
 
 /* ---- the label ------------------------------------------------------------------ */
 
-/* Where the PV's header is in the sector, or 0. */
+/* Returns the offset of the physical volume's header in the sector, or 0 if this is no label. */
 static unsigned check_label(const uint8_t *raw, unsigned sector)
 {
 	const size_t covered = offsetof(struct label, offset);
@@ -85,7 +87,7 @@ static unsigned check_label(const uint8_t *raw, unsigned sector)
 	return offset >= sizeof(l) && offset <= SECTOR - sizeof(struct pv_header) ? offset : 0;
 }
 
-/* The next of a list of areas; false at the list's end, and the sector's. */
+/* Reads the next area of a list. Returns false at the end of the list or of the sector. */
 static bool next_area(const uint8_t *raw, unsigned *offset, struct lvm_area *ret)
 {
 	struct disk_area area;
@@ -107,7 +109,7 @@ static void parse_header(const uint8_t *raw, unsigned offset, struct lvm_label *
 	ret->num_metadata = 0;
 	offset += (unsigned)sizeof(struct pv_header);
 	while (next_area(raw, &offset, &area))
-		; /* where data lies is told by the metadata, too */
+		; /* skip the data areas: the metadata also says where data lies */
 	while (next_area(raw, &offset, &area) && ret->num_metadata < LVM_MAX_METADATA_AREAS)
 		ret->metadata[ret->num_metadata++] = area;
 }
@@ -158,7 +160,8 @@ static int read_area_header(struct volume *pv, const struct lvm_area *area,
 	return 0;
 }
 
-/* Reads the text out of the circular buffer, which begins behind the header. */
+/* Reads text that may wrap around the end of the circular buffer, which begins behind the
+ * header. */
 static int read_circular(struct volume *pv, const struct lvm_area *area, uint64_t offset,
 			 char *text, size_t length)
 {

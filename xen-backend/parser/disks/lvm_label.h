@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lvm_label.h - what a physical volume of LVM2 says of itself: who it is, and
- * where copies of its group's metadata are.
+ * lvm_label.h - the label and the metadata areas of an LVM2 physical volume: its UUID, and where
+ * copies of its group's metadata are. lvm_group.c calls it.
  *
- * Its owner may be writing a new copy just now.  A copy has a checksum, and
- * the sector that points to it, too: what is torn is told from what is whole.
+ * The owner may be writing a new copy at this moment. A copy has a checksum, and so has the
+ * sector that points to the copy. So a torn copy is recognised.
  */
 #ifndef VREAD_LAYOUT_LVM_LABEL_H
 #define VREAD_LAYOUT_LVM_LABEL_H
 
 #include "disk/volume.h"
 
-#define LVM_UUID_LENGTH 32U /* without its dashes */
+#define LVM_UUID_LENGTH 32U /* without dashes */
 #define LVM_MAX_METADATA_AREAS 4U
 
 struct lvm_area {
@@ -24,14 +24,16 @@ struct lvm_label {
 	unsigned num_metadata;
 };
 
-/* Errors besides the volume's: -EINVAL, with *ret_reason (static). */
+/* Reads the label. Returns 0, -EINVAL if there is no valid label, or an error of volume_read().
+ * On any error `*ret_reason` is a static text. */
 int lvm_label_read(struct volume *pv, struct lvm_label *ret, const char **ret_reason);
 
 #define LVM_HEADER_BYTES 512U
 
-/* The metadata committed last, as text (free() it), and the header of its area that says so.
- * -ENODATA: it is in no group; -ESTALE: this area is not kept up to date; -EINVAL: torn or damaged,
- * with *ret_reason (static). */
+/* Reads the newest committed metadata as text (free() it), and the header of its area, which
+ * points to the text. Errors: -ENODATA if the physical volume is in no group, -ESTALE if this
+ * area is not kept up to date, -EINVAL if the metadata is torn or damaged, with `*ret_reason`
+ * (static), -ENOMEM. */
 int lvm_metadata_read(struct volume *pv, const struct lvm_area *area,
 		      uint8_t ret_header[LVM_HEADER_BYTES], char **ret_text, size_t *ret_length,
 		      const char **ret_reason);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A parser by recursive descent, of bounded depth; see lvm_text.h. */
+/*
+ * Parses LVM2's metadata text by recursive descent of limited depth. lvm.c and lvm_group.c call
+ * it; lvm_text.h describes the functions.
+ */
 #include "parser/disks/lvm_text.h"
 
 #include <errno.h>
@@ -80,7 +83,7 @@ static void skip_blanks(struct parser *p)
 	}
 }
 
-/* The next character that is no blank; 0 at the end. */
+/* Skips blanks and returns the next character, 0 at the end. */
 static char peek(struct parser *p)
 {
 	skip_blanks(p);
@@ -219,7 +222,7 @@ int lvm_text_parse(const char *text, size_t length, struct lvm_text **ret, const
 	struct parser p = {.t = calloc(1, sizeof(*p.t)), .at = text};
 	int r = -ENOMEM;
 
-	/* LVM ends it with a NUL, and counts that. */
+	/* LVM ends the text with a NUL and counts this byte. */
 	p.end = text + strnlen(text, length);
 	if (p.t)
 		p.t->root = new_node(p.t);

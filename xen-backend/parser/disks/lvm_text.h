@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lvm_text.h - the text LVM2 keeps its metadata as: sections, numbers, strings, lists.
+ * lvm_text.h - parses the text in which LVM2 keeps its metadata: sections, numbers, strings,
+ * lists. lvm.c and lvm_group.c call it.
  *
  *   vg {
  *     seqno = 3
@@ -8,9 +9,8 @@
  *     logical_volumes { ... }
  *   }
  *
- * Pure, and safe with anything: the text comes out of a guest's image.
- * libdevmapper has a parser of it, too, but one that goes as deep as the text
- * wants.
+ * The functions are pure and safe with any input: the text comes from a guest's image.
+ * libdevmapper has a parser of this text, too, but that recurses as deep as the text is nested.
  */
 #ifndef VREAD_LAYOUT_LVM_TEXT_H
 #define VREAD_LAYOUT_LVM_TEXT_H
@@ -24,14 +24,14 @@
 #define LVM_TEXT_MAX_DEPTH 8U /* LVM itself needs 5 */
 
 enum lvm_kind {
-	LVM_SECTION, /* child: what is in it */
+	LVM_SECTION, /* child: its entries */
 	LVM_LIST,    /* child: its values, without names */
 	LVM_STRING,
 	LVM_NUMBER,
-	LVM_OTHER, /* a number that is negative, too large or has a fraction */
+	LVM_OTHER, /* a number that is negative, too large or not an integer */
 };
 
-/* length bytes, without a NUL. */
+/* A string of `length` bytes, without a NUL. */
 struct lvm_span {
 	const char *at;
 	size_t length;
@@ -40,25 +40,27 @@ struct lvm_span {
 struct lvm_node {
 	enum lvm_kind kind;
 	struct lvm_span name;
-	struct lvm_span string; /* between the quotes, as it stands */
+	struct lvm_span string; /* between the quotes, escapes not resolved */
 	uint64_t number;
 	struct lvm_node *child, *next;
 };
 
 struct lvm_text;
 
-/* text must outlive *ret.  0, -ENOMEM, or -EINVAL with *ret_reason (static). */
+/* Parses `text`, which must outlive `*ret`. Returns 0, -ENOMEM, or -EINVAL; on error
+ * `*ret_reason` is a static text. */
 int lvm_text_parse(const char *text, size_t length, struct lvm_text **ret, const char **ret_reason);
 void lvm_text_free(struct lvm_text *t); /* NULL is ignored */
-/* A section. */
+/* Returns the root, a section. */
 const struct lvm_node *lvm_text_root(const struct lvm_text *t);
 
-/* The first child of that name and kind; NULL: there is none, or parent is NULL. */
+/* Returns the first child of that name and kind. NULL if there is none or `parent` is NULL. */
 const struct lvm_node *lvm_child(const struct lvm_node *parent, const char *name,
 				 enum lvm_kind kind);
+/* Sets `*ret` to the number of that name. Returns false if there is none. */
 bool lvm_number(const struct lvm_node *parent, const char *name, uint64_t *ret);
 bool lvm_span_is(struct lvm_span span, const char *text);
-/* Whether the list of strings of that name has that one. */
+/* True if the list of that name has the string `flag`. */
 bool lvm_has_flag(const struct lvm_node *parent, const char *name, const char *flag);
 
 #endif

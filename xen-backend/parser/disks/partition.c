@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Partition tables and file-system signatures by libblkid; see partition.h.
- * It decides nothing but whether to look on with the readers, which check the
- * file system's UUID again on what they read.
+ * Finds partition tables and file-system signatures with libblkid. parser/ and vread-provision
+ * call it; partition.h describes the functions. The result decides only whether a reader of
+ * parser/fs/ looks further. The reader checks the file system's UUID again in the data it reads.
  */
 #include <blkid/blkid.h>
 #include <endian.h>
@@ -70,7 +70,7 @@ int disk_probe(struct volume *v, char type[32], char uuid[40])
 			copy_value(p.blkid, "UUID", uuid, 40);
 	}
 	probe_close(&p);
-	/* 1: nothing found; -2: several things at once, none to be trusted. */
+	/* 1: nothing found; -2: several signatures, none of them trusted. */
 	return r == -1 ? -EIO : 0;
 }
 
@@ -92,7 +92,7 @@ bool disk_type_is_encrypted(const char *type)
 	return !strcmp(type, "crypto_LUKS") || !strcmp(type, "BitLocker");
 }
 
-/* What a raw image begins with that is rather a file of another format. */
+/* Returns the name of the format if a raw image begins like a file of another format, else NULL. */
 static const char *container_format(struct image *img)
 {
 	static const struct {
@@ -111,8 +111,8 @@ static const char *container_format(struct image *img)
 	return NULL;
 }
 
-/* Bytes a GPT says its disk has, 0 without a GPT.  libblkid ignores a table that points
- * past the end, which hides why. */
+/* Returns the bytes that a GPT says its disk has, 0 if there is no GPT. libblkid ignores a table
+ * that points past the end of the disk, and so hides the reason. */
 static uint64_t gpt_disk_bytes(struct image *img)
 {
 	struct {
@@ -150,7 +150,7 @@ static int add_partition(struct image *img, blkid_partition from, struct disk *d
 	p->number = (unsigned)blkid_partition_get_partno(from);
 	p->offset = (uint64_t)blkid_partition_get_start(from) * 512;
 	p->length = (uint64_t)blkid_partition_get_size(from) * 512;
-	/* An extended partition is a box of others. */
+	/* An extended partition only contains other partitions. */
 	if (d->table == LAYOUT_MBR &&
 	    (blkid_partition_get_type(from) == 0x5 || blkid_partition_get_type(from) == 0xf ||
 	     blkid_partition_get_type(from) == 0x85))
@@ -175,7 +175,7 @@ static int show_table(void *ctx, uint64_t offset, const uint8_t sector[TABLE_SEC
 	return window_add(s->window, s->disk, offset, TABLE_SECTOR);
 }
 
-/* libblkid is to find them in its window. */
+/* Copies the tables into the window, so that libblkid finds them there. */
 static int show_tables(struct volume *disk, int window)
 {
 	return tables_of_mbr(disk, show_table, &(struct showing){disk, window});
@@ -229,7 +229,7 @@ static int read_table(struct image *img, struct disk *d, char **ret_error)
 	return r;
 }
 
-/* A file system on the bare disk tells how long the disk has to be. */
+/* An ext file system without a partition table says how long its disk must be. */
 static int check_bare_length(struct image *img, const char *type, char **ret_error)
 {
 	uint8_t raw[FS_SUPER_BYTES];

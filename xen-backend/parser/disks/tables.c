@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where partition tables lie; see tables.h. */
+/*
+ * Finds the sectors of partition tables. volumes.c and partition.c call it; tables.h describes
+ * the functions.
+ */
 #include "parser/disks/tables.h"
 
 #include <errno.h>
@@ -9,7 +12,8 @@
 
 #define GPT_OFFSET TABLE_SECTOR
 
-/* The first sector of the next table, as the disk or the extended partition counts; 0: none. */
+/* Returns the first sector of the next table, 0 if there is none. The MBR counts sectors from
+ * the start of the disk; all further tables count from the start of the extended partition. */
 static uint32_t next_table(const uint8_t sector[TABLE_SECTOR])
 {
 	uint32_t next = 0;
@@ -24,7 +28,7 @@ static uint32_t next_table(const uint8_t sector[TABLE_SECTOR])
 	return next;
 }
 
-/* A list that is damaged just ends. */
+/* A damaged list just ends early; that is no error. */
 int tables_of_mbr(struct volume *disk, table_cb *cb, void *ctx)
 {
 	uint64_t extended = 0, at = 0;

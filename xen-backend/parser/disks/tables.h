@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tables.h - the sectors of a disk that its partition table consists of.
+ * tables.h - the sectors that a disk's partition table consists of. Called by volumes.c, to
+ * guard them, and by partition.c, to show them to libblkid.
  *
- * Those of an MBR's logical partitions form a list that goes all over the disk.  Of a
- * GPT the header is enough: it has the checksum of the rest.
+ * The tables of an MBR's logical partitions form a linked list that may go all over the disk.
+ * For a GPT the header is enough, because it holds the checksum of the rest.
  */
 #ifndef VREAD_LAYOUT_TABLES_H
 #define VREAD_LAYOUT_TABLES_H
@@ -13,14 +14,18 @@
 
 #define TABLE_SECTOR 512U
 
+/* Returns 0 to go on, or a negative errno, which ends the walk. */
 typedef int table_cb(void *ctx, uint64_t offset, const uint8_t sector[TABLE_SECTOR]);
-/* Calls cb for the MBR and the tables of logical partitions, as far as they are ones; cb returns 0
- * to go on, else its value is returned. */
+/* Calls `cb` for the MBR and then for each table of logical partitions. The walk ends after a
+ * sector without the signature of a table. Returns 0, the error of `cb`, or an error of reading. */
 int tables_of_mbr(struct volume *disk, table_cb *cb, void *ctx);
 
-/* Of one image, both kinds: what a table may be concluded from that is read after this. */
+/* Adds the sectors of both kinds of table on one image to `*ret`. Call this before the table is
+ * read, so that the guards are older than every conclusion from the table. Returns 0, -ENOMEM,
+ * -E2BIG, or an error of reading. */
 int tables_guard(struct image *img, unsigned image, struct layout_guards *ret);
-/* Leaves those that count for a disk that turned out to have such a table. */
+/* Removes the guards that do not belong to this kind of table; removes all if the disk has no
+ * table. */
 void tables_guard_only(struct layout_guards *g, enum layout_table table);
 
 #endif

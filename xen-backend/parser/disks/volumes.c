@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Disks, their partitions, and what LVM makes of those; see volumes.h. */
+/*
+ * Finds disks, their partitions, and the logical volumes on them. fit.c, parser/hdfs/discover.c
+ * and vread-provision call it; volumes.h describes the functions.
+ */
 #include "parser/disks/volumes.h"
 
 #include <errno.h>
@@ -15,13 +18,13 @@
 struct finder {
 	struct image *const *images;
 	struct volumes *found;
-	struct layout_guards table; /* of the disk that is looked at */
+	struct layout_guards table; /* guards of the disk that is being examined */
 	struct lvm_physical physical[LVM_MAX_PHYSICAL];
-	unsigned member[LVM_MAX_PHYSICAL]; /* of found->list: where each physical volume is */
+	unsigned member[LVM_MAX_PHYSICAL]; /* index in found->list of each physical volume */
 	unsigned num_physical;
 };
 
-/* The next of the list, zeroed; NULL: out of memory. */
+/* Appends a zeroed entry to the list. Returns NULL if out of memory. */
 static struct found_volume *new_volume(struct volumes *v)
 {
 	struct found_volume *grown = reallocarray(v->list, v->count + 1, sizeof(*grown));
@@ -33,7 +36,7 @@ static struct found_volume *new_volume(struct volumes *v)
 	return &grown[v->count++];
 }
 
-/* Sets what lies on it. */
+/* Sets the type and the UUID of what lies on the volume. */
 static int probe(struct finder *f, struct found_volume *v)
 {
 	char type[32] = "", uuid[40] = "";
@@ -52,7 +55,7 @@ static int probe(struct finder *f, struct found_volume *v)
 	return v->at.type && v->at.uuid ? 0 : -ENOMEM;
 }
 
-/* at says where. */
+/* Adds the volume that lies at `at`. */
 static int add_volume(struct finder *f, const struct layout_filesystem *at)
 {
 	struct found_volume *v = new_volume(f->found);
@@ -92,7 +95,8 @@ static int add_disk(struct finder *f, unsigned image, const struct disk *disk)
 	return r;
 }
 
-/* Where its partitions are; what says so is read first. */
+/* Finds the partitions of a disk. The guards, which are the sectors of its table, are read
+ * first. */
 static int examine(struct finder *f, unsigned image, struct disk *ret, char **ret_problem)
 {
 	const char *path = image_path(f->images[image]);
@@ -110,7 +114,7 @@ static int examine(struct finder *f, unsigned image, struct disk *ret, char **re
 	return r;
 }
 
-/* A disk that cannot be used is no reason to leave out the others. */
+/* If one disk cannot be used, the others still are: only -ENOMEM is returned as an error. */
 static int look_into_disk(struct finder *f, unsigned image)
 {
 	char **problem = &f->found->problems[image];
@@ -142,7 +146,8 @@ static int add_disks(struct finder *f)
 
 /* ---- LVM ------------------------------------------------------------------------ */
 
-/* Its own, and those of the partitions below it. */
+/* Adds the guards of a logical volume: its own, and those of the partitions its physical volumes
+ * lie on. */
 static int add_guards(struct finder *f, const struct lvm_volume *from, struct found_volume *v)
 {
 	int r = layout_guards_add_all(&v->at.guards, &from->guards);
@@ -170,7 +175,7 @@ static int name_members(struct finder *f)
 	return 0;
 }
 
-/* Takes over what from owns. */
+/* Takes over the segments and the problem of `from`. */
 static int add_logical(struct finder *f, struct lvm_volume *from)
 {
 	struct found_volume *v = new_volume(f->found);

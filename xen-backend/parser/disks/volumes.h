@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * volumes.h - everything on a datanode's disks that a file system may lie on:
- * whole disks, partitions and logical volumes.
+ * volumes.h - finds everything on a datanode's disks that may hold a file system: whole disks,
+ * partitions and logical volumes. Called by fit.c, parser/hdfs/discover.c and vread-provision.
  */
 #ifndef VREAD_LAYOUT_VOLUMES_H
 #define VREAD_LAYOUT_VOLUMES_H
@@ -9,23 +9,23 @@
 #include "layout/layout.h"
 
 struct found_volume {
-	struct layout_filesystem at; /* type is what is on it, "" nothing known; no data_dirs */
-	char *problem;               /* why nothing can be told of it; NULL: none */
-	char *group;                 /* of LVM, which it belongs to as a physical volume, or NULL */
+	struct layout_filesystem at; /* type is "" if nothing known is on it; no data_dirs */
+	char *problem;               /* why it cannot be used; NULL: it can */
+	char *group;                 /* the volume group it is a physical volume of, or NULL */
 };
 
 struct volumes {
-	struct found_volume *list; /* by images, partitions in their order; then LVM's */
+	struct found_volume *list; /* ordered by image and partition; LVM volumes last */
 	unsigned count;
 	char **problems; /* one per image: why it cannot be used; NULL: it can */
-	int *errors;     /* one per image: the same as disk_examine() returned it */
+	int *errors;     /* one per image: that problem as negative errno, or 0 */
 	unsigned num_images;
-	bool cut; /* logical volumes were left out, there are so many */
+	bool cut; /* there are too many logical volumes; some are missing */
 };
 
-#define VOLUMES_LVM_MEMBER "LVM2_member" /* the type of a physical volume */
+#define VOLUMES_LVM_MEMBER "LVM2_member" /* the type of an LVM physical volume */
 
-/* An image that is NULL is passed over.  0 and *ret (free with volumes_clear()), or -ENOMEM. */
+/* Skips images that are NULL. Returns 0 and `*ret` (volumes_clear() it), or -ENOMEM. */
 int volumes_find(struct image *const *images, unsigned num_images, struct volumes *ret);
 void volumes_clear(struct volumes *v);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A sparse file in memory; see window.h. */
+/*
+ * Makes sparse files in memory that show parts of a volume. partition.c calls it; window.h
+ * describes the functions.
+ */
 #include "parser/disks/window.h"
 
 #include <errno.h>
@@ -9,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Superblocks, partition tables and labels of volume managers are there. */
+/* The first bytes hold superblocks, partition tables and labels of volume managers. */
 #define HEAD_BYTES (256U << 10)
-#define TAIL_BYTES (128U << 10) /* backup GPT, labels of RAID and ZFS */
+#define TAIL_BYTES (128U << 10) /* the last bytes: backup GPT, labels of RAID and ZFS */
 
 static int copy(int fd, struct volume *v, uint64_t offset, size_t length)
 {
@@ -24,7 +27,7 @@ static int copy(int fd, struct volume *v, uint64_t offset, size_t length)
 	return r;
 }
 
-/* Memory is taken by the page, and a range may begin and end within one. */
+/* Memory is allocated in pages, and a range may begin and end inside a page. */
 static bool has_room(int fd, uint64_t length)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), taken;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A data directory's VERSION and pools; see data_dir.h. */
+/*
+ * Reads the VERSION file and the block pools of a data directory. discover.c calls it;
+ * data_dir.h describes the function.
+ */
 #include "parser/hdfs/data_dir.h"
 
 #include <errno.h>
@@ -14,7 +17,7 @@ static int fail(const char **ret_reason, int error, const char *reason)
 	return error;
 }
 
-/* What a file system's error says about the file VERSION. */
+/* Translates an error of the file system into an error and a reason about the file VERSION. */
 static int version_error(const char **ret_reason, int error)
 {
 	switch (error) {
@@ -38,7 +41,7 @@ static int version_error(const char **ret_reason, int error)
 	}
 }
 
-/* *ret is malloc()ed. */
+/* Reads a small file into `*ret` (free() it, also on failure). */
 static int read_small(struct fs *fs, struct fs_view *view, uint64_t inode, char **ret,
 		      size_t *ret_length)
 {
@@ -103,7 +106,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A directory becomes a pool with its own VERSION. */
+/* Drops pools without a VERSION file: HDFS has not finished making them. */
 static void drop_unfinished(struct fs_view *view, uint64_t current, struct layout_data_dir *d)
 {
 	unsigned kept = 0;
@@ -122,8 +125,8 @@ static void drop_unfinished(struct fs_view *view, uint64_t current, struct layou
 	d->num_pools = kept;
 }
 
-/* Nothing but what there is to show depends on it: a listing that ends early is no
- * reason to refuse the directory. */
+/* Blocks are found without this list; it serves only listings and the choice of an error. So a
+ * listing that ends early is no reason to refuse the directory. */
 static int find_pools(struct fs_view *view, uint64_t current, struct layout_data_dir *d)
 {
 	d->pools = calloc(LAYOUT_MAX_POOLS, sizeof(*d->pools));

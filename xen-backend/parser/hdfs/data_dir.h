@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * data_dir.h - one data directory of a datanode, as its file system shows it.
+ * data_dir.h - reads one data directory of a datanode from its file system. discover.c calls it.
  */
 #ifndef VREAD_LAYOUT_DATA_DIR_H
 #define VREAD_LAYOUT_DATA_DIR_H
@@ -8,9 +8,10 @@
 #include "parser/fs/fs.h"
 #include "layout/layout.h"
 
-/* Reads <path>/current/VERSION and the names of the block pools.  0 and *ret (free with
- * layout_data_dir_clear()), or negative errno with *ret_reason (static): -ENOENT no such
- * directory, -EINVAL not a datanode's, -ENODATA not written out yet, -EIO, -ENOMEM. */
+/* Reads <path>/current/VERSION and the names of the block pools. Returns 0 and `*ret`
+ * (layout_data_dir_clear() it), or negative errno with `*ret_reason` (static): -ENOENT no such
+ * directory, -EINVAL not a datanode's, -ENODATA not written out yet, -EAGAIN still in the file
+ * system's journal or changing, -EBUSY in use in a way that cannot be followed, -EIO, -ENOMEM. */
 int data_dir_read(struct fs *fs, struct fs_view *view, const char *path,
 		  struct layout_data_dir *ret, const char **ret_reason);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * VERSION's parser; see data_version.h.  HDFS writes key=value lines, comments, and
- * '\' before ':' and '=' in values, as java.util.Properties does.
+ * Parses VERSION files. data_dir.c and vread-provision call it; data_version.h describes the
+ * function. HDFS writes lines "key=value", comments, and '\' before ':' and '=' in values, as
+ * java.util.Properties does.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * data_version.h - the VERSION file of a datanode's data directory: Java
- * properties, written by HDFS.  Pure: the text comes out of a guest's image.
+ * data_version.h - parses the VERSION file of a datanode's data directory: Java properties,
+ * written by HDFS. Called by data_dir.c and by vread-provision. A pure function: the text comes
+ * from a guest's image.
  */
 #ifndef VREAD_LAYOUT_DATA_VERSION_H
 #define VREAD_LAYOUT_DATA_VERSION_H
@@ -19,8 +20,8 @@ struct data_version {
 	char cluster_id[DATA_VERSION_MAX_VALUE];
 };
 
-/* 0, or -EINVAL with *ret_reason (static text).  Of a directory that is not a
- * datanode's only is_datanode is told. */
+/* Returns 0, or -EINVAL with `*ret_reason` (static text). If the directory is not a datanode's,
+ * only is_datanode is meaningful. */
 int data_version_parse(const char *text, size_t length, struct data_version *ret,
 		       const char **ret_reason);
 

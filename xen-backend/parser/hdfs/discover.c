@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Volume by volume, directory by directory; see discover.h.
+ * Searches all volumes of a datanode's images for its data directories. parser/serve.c calls it;
+ * discover.h describes the function.
  */
 #include "parser/hdfs/discover.h"
 
@@ -17,10 +18,11 @@
 #include "layout/place.h"
 #include "parser/disks/volumes.h"
 
-/* Of one directory's note: what a disk of a hundred partitions has to say is cut. */
+/* Most bytes of the note about one directory. The note about a disk with a hundred partitions is
+ * cut. */
 #define MAX_NOTE 1024U
 
-/* One of the wanted directories, and what was seen where it was not. */
+/* One of the wanted directories, and a note about what was found where it was not. */
 struct wanted {
 	const char *path;
 	bool found;
@@ -51,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct wanted *w, con
 	va_end(ap);
 }
 
-/* Of several images the note says which. */
+/* Adds a note about a volume. With several images the note names the image. */
 __attribute__((format(printf, 4, 5))) static void
 add_volume_note(const struct search *s, struct wanted *w, const struct layout_filesystem *volume,
 		const char *format, ...)
@@ -67,7 +69,7 @@ add_volume_note(const struct search *s, struct wanted *w, const struct layout_fi
 		 names_image ? image_path(s->images[volume->image]) : "", what);
 }
 
-/* The same of every directory: the volume holds none. */
+/* Adds the same note to every directory: the volume holds none of them. */
 static void note_volume(struct search *s, const struct layout_filesystem *volume, const char *what,
 			const char *type)
 {
@@ -75,7 +77,7 @@ static void note_volume(struct search *s, const struct layout_filesystem *volume
 		add_volume_note(s, &s->wanted[i], volume, " %s%s", what, type);
 }
 
-/* What one file system says of one of the directories: error is 0 for a data directory. */
+/* The answer of one file system about one directory. `error` is 0 for a data directory. */
 struct answer {
 	int error;
 	const char *reason;
@@ -89,7 +91,7 @@ static void clear_answers(const struct search *s, struct answer *answers)
 	memset(answers, 0, s->num_wanted * sizeof(*answers));
 }
 
-/* 0 and all answers, or negative errno with *ret_reason. */
+/* Asks for all directories. Returns 0, or negative errno with `*ret_reason`. */
 static int ask_once(const struct search *s, struct fs *fs, struct answer *answers,
 		    const char **ret_reason)
 {
@@ -110,7 +112,7 @@ static int ask_once(const struct search *s, struct fs *fs, struct answer *answer
 	return r;
 }
 
-/* As ask_once(), and all answers as of one moment. */
+/* Repeats ask_once() until all answers are of one moment. */
 static int ask(const struct search *s, struct fs *fs, struct answer *answers,
 	       const char **ret_reason)
 {
@@ -170,7 +172,8 @@ static int search_filesystem(struct search *s, struct layout_filesystem *volume)
 	return r;
 }
 
-/* Takes over what volume owns: it becomes the layout's, or is freed. */
+/* Takes over what `volume` owns: moves it to the layout if it holds data directories, else frees
+ * it. */
 static void keep_or_free(struct image_layout *layout, struct layout_filesystem *volume)
 {
 	if (volume->num_data_dirs)
@@ -179,7 +182,8 @@ static void keep_or_free(struct image_layout *layout, struct layout_filesystem *
 		layout_filesystem_clear(volume);
 }
 
-/* What there is to say of a volume that is not searched; false: it is to be. */
+/* Adds the note about a volume that is not searched. Returns false if the volume is to be
+ * searched. */
 static bool note_other(struct search *s, const struct found_volume *v)
 {
 	if (v->problem)
@@ -197,7 +201,7 @@ static bool note_other(struct search *s, const struct found_volume *v)
 	return true;
 }
 
-/* Takes over where v lies. */
+/* Takes over v->at. */
 static int search_volume(struct search *s, struct found_volume *v)
 {
 	struct layout_filesystem volume = v->at;
@@ -239,7 +243,7 @@ static void print_images(FILE *out, const struct search *s)
 				image_path(s->images[i]));
 }
 
-/* Sentences about images that cannot be used; how many those are. */
+/* Prints sentences about images that cannot be used. Returns the number of these images. */
 static int print_problems(FILE *out, const struct search *s)
 {
 	int problems = 0;
@@ -275,7 +279,8 @@ static void print_missing(FILE *out, const struct search *s)
 	      out);
 }
 
-/* How many directories and images were of no use, and the sentences about them. */
+/* Writes sentences about directories that were not found and images that cannot be used. Returns
+ * their number, or -ENOMEM. */
 static int tell_missing(const struct search *s, char **ret_missing)
 {
 	int missing = any_used(s) ? count_missing(s) : 0, problems;
@@ -301,7 +306,7 @@ static int tell_missing(const struct search *s, char **ret_missing)
 	return problems + missing;
 }
 
-/* Of the images that cannot be used; there is no other. */
+/* Returns the error of the first image that cannot be used. Called only if no image can be used. */
 static int first_error(const struct search *s)
 {
 	for (unsigned i = 0; i < s->num_images; i++)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Listing a folder; see folder.h.  Its names are collected first (a bounded number),
- * data files and .meta files paired by id, and each pair looked at.
+ * Lists the block replicas of a folder. parser/serve.c calls it; folder.h describes the
+ * function. It first collects a limited number of names, then pairs data files and .meta files
+ * by block id, then examines each pair.
  */
 #include "parser/hdfs/folder.h"
 
@@ -24,7 +25,7 @@ struct folder {
 	size_t count, capacity;
 };
 
-/* One look. */
+/* The state of one attempt. */
 struct walk {
 	struct fs *fs;
 	struct fs_view *view;
@@ -57,7 +58,8 @@ static int collect(void *ctx, const char *name, uint64_t inode)
 	return 0;
 }
 
-/* By id, each data file before its .meta files, the newest of those first. */
+/* Orders by id; within an id the data file first, then .meta files from the newest to the
+ * oldest. */
 static int compare(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -117,7 +119,7 @@ static int examine(struct walk *w, const struct entry *data, const struct entry 
 	return examine_meta(w, meta->inode, *ret_length, ret_problem);
 }
 
-/* The .meta of a data file, which it follows; or NULL. */
+/* Returns the newest .meta of a data file, which follows it, or NULL. */
 static const struct entry *meta_of(const struct folder *f, const struct entry *data)
 {
 	const struct entry *next = data + 1;
@@ -161,7 +163,7 @@ static int look_into(struct walk *w, const char *path)
 	return r == 0 ? examine_all(w) : r;
 }
 
-/* In one committed state. */
+/* Lists the folder in one committed state. */
 static int walk_once(struct walk *w, const char *path)
 {
 	int confirmed, r = fs_view_open(w->fs, &w->view, NULL);
@@ -174,8 +176,8 @@ static int walk_once(struct walk *w, const char *path)
 	return confirmed < 0 ? confirmed : r;
 }
 
-/* A view's budget bounds what one hostile image can make us read; a folder each
- * gets a fresh one. */
+/* A view has a budget, which limits how much a hostile image can make the parser read. Each
+ * folder gets a new view, and so a new budget. */
 int folder_list(struct fs *fs, const char *path, bool finalized, struct folder_block **ret,
 		size_t *ret_count)
 {

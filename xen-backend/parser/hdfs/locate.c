@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finding a block's files by name; see locate.h. */
+/*
+ * Finds the files of a block by their names. parser/serve.c and folder.c call it; locate.h
+ * describes the functions.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +12,7 @@
 #include "parser/hdfs/locate.h"
 #include "parser/hdfs/meta.h"
 
-/* A decimal number as Java prints a long: no plus sign, no leading zero. */
+/* Parses a decimal number as Java prints a long: no plus sign, no leading zero. */
 static bool parse_long(const char **text, int64_t *ret)
 {
 	const char *p = *text + (**text == '-');
@@ -62,7 +65,8 @@ static int is_any_meta(void *ctx, const char *name, uint64_t inode)
 	return s->found;
 }
 
-/* The data file is there and the .meta of that generation stamp is not. */
+/* Returns the error for a block whose data file exists, but not the .meta of the wanted
+ * generation stamp: -EEXIST if there is a .meta of another stamp, else -EILSEQ. */
 static int why_no_meta(struct fs_view *view, uint64_t folder, int64_t id)
 {
 	struct meta_search s = {id, false};
@@ -147,7 +151,7 @@ int block_locate(struct fs *fs, struct fs_view *view, const char *dir, const cha
 		 (int)((id >> 8) & 0x1f));
 	r = locate_in(fs, view, base, path, id, genstamp, ret);
 	ret->finalized = r == 0;
-	/* An append moves a block to rbw/ under a new stamp. */
+	/* An append moves a block to rbw/ under a new generation stamp. */
 	if (r == -ENOENT || r == -ENOTDIR || r == -EEXIST) {
 		in_rbw = locate_in(fs, view, base, "rbw", id, genstamp, ret);
 		if (in_rbw != -ENOENT && in_rbw != -ENOTDIR)

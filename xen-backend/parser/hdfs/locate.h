@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * locate.h - a block's two files in a datanode's data directory.
+ * locate.h - finds the two files of a block in a datanode's data directory. Called by
+ * parser/serve.c for the question LOCATE, and by folder.c. The data file is one of
  *
  *   <dir>/current/<pool>/current/finalized/subdir<a>/subdir<b>/blk_<id>
  *   <dir>/current/<pool>/current/rbw/blk_<id>          being written
  *
- * each beside its blk_<id>_<genstamp>.meta.
+ * and blk_<id>_<genstamp>.meta lies beside it.
  */
 #ifndef VREAD_BLOCK_LOCATE_H
 #define VREAD_BLOCK_LOCATE_H
@@ -13,18 +14,19 @@
 #include "parser-protocol/blocks.h"
 #include "parser/fs/fs.h"
 
-/* 0 and *ret (to be released with block_files_clear()), or negative errno: ENODEV
- * the directory has no such pool, ENOENT,
- * EEXIST another generation stamp, EILSEQ the .meta is missing or malformed,
- * ENODATA, EAGAIN the .meta is in a journal of data, EIO, ENOMEM. */
+/* Finds a block. Returns 0 and `*ret` (block_files_clear() it), or negative errno: ENODEV the
+ * directory has no such pool, ENOENT, EEXIST the block has another generation stamp, EILSEQ the
+ * .meta file is missing or malformed, ENODATA, EAGAIN the .meta file is still in a journal of
+ * data, EIO, ENOMEM. */
 int block_locate(struct fs *fs, struct fs_view *view, const char *dir, const char *pool, int64_t id,
 		 uint64_t genstamp, struct block_files *ret);
-/* Whether name is "blk_<id>"; strictly as HDFS writes it. */
+/* True if `name` is "blk_<id>", exactly as HDFS writes it. */
 bool block_parse_data_name(const char *name, int64_t *ret_id);
-/* Whether name is "blk_<id>_<genstamp>.meta". */
+/* True if `name` is "blk_<id>_<genstamp>.meta", exactly as HDFS writes it. */
 bool block_parse_meta_name(const char *name, int64_t *ret_id, uint64_t *ret_genstamp);
 
-/* Reads and parses the header of meta: 0, -EILSEQ or -EAGAIN (*ret_reason, static), -EIO. */
+/* Reads and parses the header of the .meta file `meta`. Returns 0, -EILSEQ or -EAGAIN (both with
+ * `*ret_reason`, static), or -EIO. */
 int block_read_header(struct fs *fs, const struct fs_file *meta, struct meta_header *ret,
 		      const char **ret_reason);
 

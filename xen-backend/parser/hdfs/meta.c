@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The .meta header's parser; see meta.h. */
+/*
+ * Parses the header of a .meta file. locate.c calls it; meta.h describes the format.
+ */
 #include <errno.h>
 
 #include "parser/hdfs/meta.h"
