@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * port.h - where devices come from.
+ * port.h - the interface of a port: where devices come from. port/xen/ and port/local/ implement
+ * it. ring/session.c serves the connections.
  *
- * A port finds frontends, negotiates with them and maps what they share; what
- * it hands on is a struct port_conn: a pool, rings and a way to wait and notify.
- * Nothing above this header knows whether Xen or a UNIX socket is below it.
+ * A port finds frontends, negotiates with them and maps what they share. The port hands on a struct
+ * port_conn: a pool, rings, and a way to wait and notify. No code above this header knows whether
+ * Xen or a UNIX socket is below it.
  *
  * Life of a connection, all on the control thread:
  *   port -> port_events.connected()     everything is mapped; the session
@@ -12,9 +13,10 @@
  *   port -> port_events.disconnected()  the session stops its workers and
  *                                       touches nothing of the port_conn after it
  *                                       returns; only then does the port unmap
- * Between the two, workers (any thread) use port_conn's ops.  A worker that
- * finds the frontend breaking the protocol calls fail() and stops; the port
- * then closes the device from the control thread.
+ *
+ * Between the two calls, workers (any thread) use port_conn's ops. A worker that finds the frontend
+ * breaking the protocol calls fail() and stops. The port then closes the device from the control
+ * thread.
  */
 #ifndef VREAD_PORT_H
 #define VREAD_PORT_H
@@ -40,13 +42,17 @@ struct port_conn_ops {
 	int (*event_fd)(struct port_conn *c, unsigned q);
 	/* Takes the pending event; returns 0, or -errno if the channel is broken. */
 	int (*event_take)(struct port_conn *c, unsigned q);
-	/* Lets the next event of q come.  Called when the ring has been drained, not
-	 * before: this is what bounds an event storm (XSA-332). */
+	/*
+	 * Allows the next event of q. Call only after the ring has been drained: this bounds an
+	 * event storm (XSA-332).
+	 */
 	void (*event_rearm)(struct port_conn *c, unsigned q);
 	/* Tells the frontend there are responses on queue q. */
 	void (*notify)(struct port_conn *c, unsigned q);
-	/* Protocol violation, seen by a worker: close this device.  reason is a
-	 * static string.  Does not wait. */
+	/*
+	 * Reports a protocol violation found by a worker: the port closes this device. reason is a
+	 * static string. Does not wait.
+	 */
 	void (*fail)(struct port_conn *c, const char *reason);
 };
 
@@ -54,7 +60,7 @@ struct port_conn {
 	const struct port_conn_ops *ops;
 	char name[48]; /* "xen:7/0", "local:12"; for logs and status */
 	const struct policy *policy;
-	uint8_t *pool; /* shared with the frontend: hostile, changes any time */
+	uint8_t *pool; /* shared with the frontend: hostile, may change at any time */
 	uint32_t pool_pages;
 	unsigned num_queues;
 	struct port_queue queue[VREAD_MAX_QUEUES];

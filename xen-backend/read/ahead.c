@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Noticing readers that go forward, and asking for what is before them; see ahead.h.
+ * Implements ahead.h: notices readers that go forward and requests the bytes before them. read.c
+ * calls it around each read.
  *
- * A client may have several requests under way on several queues, so what is
- * forward is told with some slack.
+ * A client may have several requests under way on several queues. So "forward" is judged with some
+ * slack (SLACK).
  */
 #include "read/ahead.h"
 
@@ -14,24 +15,25 @@
 #include "parser-protocol/blocks.h"
 
 #define SLACK (1U << 20)
-#define FORWARD_BYTES (256U << 10) /* read in order before anything is asked for */
+#define FORWARD_BYTES (256U << 10) /* bytes read in order before anything is requested */
 #define QUIET_WINDOWS 4U
-#define STEPS 4U /* in a window; one is asked for in one go */
+#define STEPS 4U /* steps in a window; each is requested in one go */
 
 struct ahead {
 	struct ahead_shared *shared;
 	const void *client;
 
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all fields below */
 	uint64_t next;        /* where a forward read would start */
-	uint64_t run;         /* bytes read forward so far */
-	uint64_t until;       /* asked for up to here */
-	bool cold;            /* its bytes are not in memory ... */
-	uint64_t quiet;       /* ... unless so many were read since somebody had to wait */
-	bool joined;          /* has a share of disk */
+	uint64_t run;         /* bytes read forward up to now */
+	uint64_t until;       /* requested up to this offset */
+	bool cold;            /* the bytes are not in memory; see quiet */
+	/* bytes read since a read had to wait; more than QUIET_WINDOWS windows clear cold */
+	uint64_t quiet;
+	bool joined; /* has a share of disk (disk/shares.h) */
 	dev_t disk;
-	struct ahead_direct *direct; /* NULL: not needed so far ... */
-	bool refused;                /* ... or not to be had */
+	struct ahead_direct *direct; /* NULL: not needed yet, or refused */
+	bool refused;                /* ahead_direct_new() failed */
 };
 
 struct ahead *ahead_new(struct ahead_shared *shared, const void *client)
@@ -63,7 +65,7 @@ void ahead_free(struct ahead *a)
 	free(a);
 }
 
-/* The source that holds offset of r's data is on a disk: has a share of it from now on. */
+/* Takes a share of the disk of the source that holds offset of r's data. True: a has a share. */
 static bool join(struct ahead *a, const struct block_replica *r, uint64_t offset)
 {
 	struct source *source;
@@ -80,14 +82,17 @@ static bool join(struct ahead *a, const struct block_replica *r, uint64_t offset
 
 /* ---- buffered images ------------------------------------------------------------- */
 
-/* A kernel that reads this far ahead needs no help in what it can see: it does it in larger
- * pages than it does for who asks, which cost half the CPU time here. */
+/*
+ * If the kernel reads this far ahead by itself, bytes that follow in the same run need no request.
+ * The kernel then uses larger pages than for our requests. Larger pages cost half the CPU time
+ * here.
+ */
 #define KERNEL_IS_ENOUGH (1U << 20)
 
 struct fetching {
-	bool onward; /* the next run goes on from what is being read */
-	bool cold;   /* some of it was not in memory */
-	bool warm;   /* some of it was */
+	bool onward; /* the next run continues the range being read */
+	bool cold;   /* a part was not in memory */
+	bool warm;   /* a part was in memory */
 };
 
 static bool fetch_run(const struct image_run *run, void *ctx)
@@ -110,12 +115,12 @@ static struct fetching fetch_file(const struct block_replica *r, const struct fs
 {
 	struct fetching fetching = {.onward = from > 0};
 
-	/* From the byte before: then the first run is that one's, too. */
+	/* Begin one byte early: the first run is then the run being read. */
 	file_runs(r->fs->volume, f, from - (from > 0), to, fetch_run, &fetching);
 	return fetching;
 }
 
-/* False: it is in memory. */
+/* Requests [from, to) of data and its checksums. False: all of it is in memory. */
 static bool fetch(const struct block_replica *r, uint64_t from, uint64_t to)
 {
 	uint64_t chunk = r->files.header.chunk;
@@ -128,7 +133,7 @@ static bool fetch(const struct block_replica *r, uint64_t from, uint64_t to)
 
 /* ---- one handle's way ---------------------------------------------------------------- */
 
-/* Notes a read; whether it goes forward. */
+/* Notes a read. True if the read goes forward. */
 static bool is_forward(struct ahead *a, uint64_t from, uint64_t to)
 {
 	bool forward = from <= a->next + SLACK && from + SLACK >= a->next;
@@ -144,7 +149,10 @@ static bool is_forward(struct ahead *a, uint64_t from, uint64_t to)
 	return forward;
 }
 
-/* Images read with O_DIRECT have nothing in memory; what is being written is not kept. */
+/*
+ * True if read-ahead of r is of use. Buffered image: the bytes are not in memory. An image read
+ * with O_DIRECT never has bytes in memory, but the cache keeps no replica that is being written.
+ */
 static bool is_worth_it(struct ahead *a, const struct block_replica *r)
 {
 	if (!replica_is_direct(r))
@@ -161,14 +169,14 @@ static uint64_t step_bytes(struct ahead *a, const struct block_replica *r)
 {
 	uint64_t window = a->shared->window, step;
 
-	/* What is read ahead must not push itself out of the cache. */
+	/* Bytes read ahead must not push each other out of the cache. */
 	if (replica_is_direct(r) && window > verified_cache_most(a->shared->cache) / 4)
 		window = verified_cache_most(a->shared->cache) / 4;
 	step = shares_window(a->shared->shares, a->disk, a->client, window) / STEPS;
 	return step - step % REPLICA_UNIT;
 }
 
-/* False: nothing more is to be asked for now. */
+/* Requests one step. False: request nothing more now. */
 static bool ask(struct ahead *a, struct block_replica *r, uint64_t from, uint64_t to)
 {
 	if (!replica_is_direct(r)) {
@@ -180,7 +188,7 @@ static bool ask(struct ahead *a, struct block_replica *r, uint64_t from, uint64_
 	return ahead_direct_ask(a->direct, r, from, to);
 }
 
-/* Asks for whole steps as far as the window goes, and for what is left at the end. */
+/* Requests whole steps up to the end of the window, and the rest of the block at its end. */
 static void ask_on(struct ahead *a, struct block_replica *r, uint64_t to, uint64_t end)
 {
 	uint64_t step, limit;
@@ -210,14 +218,14 @@ void ahead_begin(struct ahead *a, struct block_replica *r, uint64_t from, uint64
 		return;
 	pthread_mutex_lock(&a->lock);
 	forward = is_forward(a, from, to);
-	if (a->direct) /* elsewhere nothing of what was asked for is going to be used */
+	if (a->direct) /* a reader that jumped will not use the parts requested */
 		ahead_direct_take(a->direct, forward ? to : UINT64_MAX, a->shared->cache);
 	if (forward && a->run > FORWARD_BYTES && is_worth_it(a, r))
 		ask_on(a, r, to, end);
 	else
 		leave(a);
 	if (to >= end)
-		leave(a); /* nothing is left to ask for */
+		leave(a); /* nothing is left to request */
 	pthread_mutex_unlock(&a->lock);
 }
 

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ahead.h - what of a block is fetched before its reader asks for it.
+ * ahead.h - read-ahead for handles. handle.c creates the read-ahead state of a handle. read.c calls
+ * ahead_begin() and ahead_end() around each read.
  *
- * A handle that is read from front to back and has to wait for the disk is read ahead:
- * its next steps, data and checksums, are asked for where they lie, as far as the
- * client's share of the disk goes (disk/shares.h).  Of a buffered image they
- * come into the page cache; nobody waits for them but the read that needs them.
- * Of an image read with O_DIRECT they are read into buffers of ours, verified by
- * the read that needs them, and kept in the verified cache (ahead_direct.h); without a
- * cache nothing of such an image is read ahead.
+ * Read-ahead applies to a handle that is read from front to back and has to wait for the disk. The
+ * next steps of the block, data and checksums, are requested at their places on the disk, up to the
+ * client's share of the disk (disk/shares.h).
  *
- * Nothing here decides what is right: reads verify what they find, however it got there.
+ * Buffered image: the bytes go into the page cache. Only the read that needs the bytes waits for
+ * them.
  *
- * Where all is in memory nobody waits, nothing is asked for, and this costs a lock per read.
+ * Image read with O_DIRECT: the bytes go into private buffers (ahead_direct.h). The read that needs
+ * the bytes verifies them. The verified cache keeps them. Without a verified cache no such image is
+ * read ahead.
+ *
+ * Read-ahead decides nothing about correctness: each read verifies the bytes it finds, however the
+ * bytes got there.
+ *
+ * If everything is in memory, no read waits and nothing is requested. The cost is then one lock per
+ * read.
  */
 #ifndef VREAD_READ_AHEAD_H
 #define VREAD_READ_AHEAD_H
@@ -25,21 +31,25 @@
 
 struct ahead;
 
-/* What all handles of a store share. */
+/* Shared by all handles of a store. */
 struct ahead_shared {
 	struct shares *shares;
 	struct verified_cache *cache; /* NULL: none */
 	_Atomic uint64_t window;      /* bytes for one client; 0: nothing is read ahead */
 };
 
-/* For one handle of client, which is only compared; shared outlives it.  NULL: out of memory. */
+/*
+ * Creates the read-ahead state of one handle of client. client is only compared. shared must
+ * outlive the result. NULL: out of memory.
+ */
 struct ahead *ahead_new(struct ahead_shared *shared, const void *client);
-void ahead_free(struct ahead *a); /* while none of its reads is under way; NULL is ignored */
+/* No read of a may be under way. NULL is ignored. */
+void ahead_free(struct ahead *a);
 
-/* Before [from, to) of r is read, for a reader that may see up to end. */
+/* Call before [from, to) of r is read. end: the reader may read up to end. */
 void ahead_begin(struct ahead *a, struct block_replica *r, uint64_t from, uint64_t to,
 		 uint64_t end);
-/* After it was; waited: the disk was waited for. */
+/* Call after the read. waited: the read had to wait for the disk. */
 void ahead_end(struct ahead *a, bool waited);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Steps, each of some reads; see ahead_direct.h.
+ * Implements ahead_direct.h. A part of a block is one step, and a step consists of several reads.
+ * ahead.c calls it.
  *
- * Both files are read from a multiple of O_DIRECT's alignment on.  Where their
- * pieces do not lie on such multiples in the image, nothing is asked for ahead.
+ * Both files (data and checksums) are read from a multiple of O_DIRECT's alignment on. If the
+ * pieces of a file do not lie on such multiples in the image, the step is not read ahead.
  */
 #include "read/ahead_direct.h"
 
@@ -17,7 +18,7 @@
 
 #define ALIGN SOURCE_QUEUE_ALIGN
 #define READS_OF_STEP 16U
-#define READ_BYTES (512U << 10) /* at most in one read */
+#define READ_BYTES (512U << 10) /* most bytes in one read */
 
 /* One file's part of a step. */
 struct part {
@@ -77,13 +78,16 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 struct asking {
 	struct ahead_direct *direct;
 	struct step *step;
-	uint8_t *at;    /* of the buffer */
+	uint8_t *at;    /* position in the buffer */
 	uint64_t found; /* bytes whose places are known */
 };
 
 static bool add_read(struct asking *a, struct source *source, uint64_t offset, size_t length)
 {
-	/* The file's end need not be a multiple; what lies behind it is the image's. */
+	/*
+	 * The end of the file need not be a multiple of ALIGN. The bytes read behind it belong to
+	 * the image.
+	 */
 	if (source_queue_add(a->direct->queue, source, offset, a->at, round_up(length, ALIGN),
 			     a->step) < 0)
 		return false;
@@ -100,7 +104,7 @@ static bool ask_run(const struct image_run *run, void *ctx)
 			run->length - done < READ_BYTES ? (size_t)(run->length - done) : READ_BYTES;
 
 		if ((uintptr_t)a->at % ALIGN)
-			return false; /* behind a piece that is no multiple */
+			return false; /* the piece before was no multiple of ALIGN */
 		if (!run->source)
 			memset(a->at, 0, n);
 		else if (!add_read(a, run->source, run->offset + done, n))
@@ -124,7 +128,7 @@ static bool make_buffer(struct part *p, size_t bytes)
 	return p->buffer != NULL;
 }
 
-/* Asks for [from, to) of f. */
+/* Starts to read [from, to) of f into p. */
 static bool ask_part(struct ahead_direct *d, struct step *s, struct part *p, struct volume *volume,
 		     const struct fs_file *f, uint64_t from, uint64_t to)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ahead_direct.h - parts of a block that are on their way from an image read with
- * O_DIRECT, before a reader needs them.
+ * ahead_direct.h - read-ahead of parts of a block from an image that is read with O_DIRECT. ahead.c
+ * calls these functions.
  *
- * They come into buffers of their own, unverified.  When the reader gets to one it is
- * waited for, verified as any read is, as of then, and what is right goes into
- * the verified cache, where the reader finds it.
+ * The parts are read into private buffers, unverified. When the reader reaches a part,
+ * ahead_direct_take() waits for the part and verifies it at that moment, as any read does. Correct
+ * bytes go into the verified cache, where the reader finds them.
  *
- * Threads: one at a time.
+ * Threads: one thread at a time.
  */
 #ifndef VREAD_READ_AHEAD_DIRECT_H
 #define VREAD_READ_AHEAD_DIRECT_H
@@ -17,13 +17,23 @@
 
 struct ahead_direct;
 
-/* For up to steps parts at a time; NULL: not to be had here. */
+/*
+ * steps: how many parts can be kept at a time. NULL: out of memory, or no source queue (io_uring)
+ * is available.
+ */
 struct ahead_direct *ahead_direct_new(unsigned steps);
-void ahead_direct_free(struct ahead_direct *d); /* waits for what is under way; NULL is ignored */
+/* Waits for the reads under way. NULL is ignored. */
+void ahead_direct_free(struct ahead_direct *d);
 
-/* Asks for [from, to) of r, from a multiple of a unit.  False: not now, or not so. */
+/*
+ * Starts to read [from, to) of r. from must be a multiple of REPLICA_UNIT. False: not possible now,
+ * or not possible for this range.
+ */
 bool ahead_direct_ask(struct ahead_direct *d, struct block_replica *r, uint64_t from, uint64_t to);
-/* Takes in all that begins before to; with UINT64_MAX everything. */
+/*
+ * Waits for each part that begins before to, verifies the part, puts correct bytes into cache, and
+ * frees the part. UINT64_MAX: all parts.
+ */
 void ahead_direct_take(struct ahead_direct *d, uint64_t to, struct verified_cache *cache);
 
 #endif

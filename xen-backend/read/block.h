@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * block.h - HDFS blocks by name, read verified.
+ * block.h - opens HDFS blocks by name and reads them verified. ring/dispatch.c calls it for local
+ * guests, peer/answering/ for peers.
  *
- * A store knows the datanodes served on this host (their images and layouts).
- * block_open() finds the replica of (pool, block id, generation stamp) on one
- * the caller's policy allows; block_read() returns bytes that have passed the
- * replica's own checksums and whose replica was still the same afterwards.
- * A file system may be written to by its owner all the time: what is read is its
- * last committed state.  -EBUSY: it is used in a way that cannot be followed;
- * -EAGAIN: the replica is gone or changing.
+ * A store knows the datanodes served on this host (their images and layouts). block_open() finds
+ * the replica of (pool, block id, generation stamp) on a datanode that the caller's policy allows.
+ * block_read() returns bytes that match the replica's own checksums. After reading the bytes,
+ * block_read() checks that the replica is still the same.
  *
- * Threads: any function on any thread; a handle may be read by several
- * threads at once, and is closed only when no one reads it.
+ * The owner of a file system may write to it at any time. Reads see the last committed state.
+ * -EBUSY: the file system is used in a way that cannot be followed. -EAGAIN: the replica is gone or
+ * is changing.
+ *
+ * Threads: any function on any thread. Several threads may read a handle at once. A handle is
+ * closed only when no thread reads it.
+ *
  * Errors: negative errno as listed in vreadif.h.
  */
 #ifndef VREAD_BLOCK_H
@@ -26,18 +29,23 @@ struct block_handle;
 struct policy;
 struct token_keys;
 
-/* What to open; strings need not outlive the call. */
+/* The block to open. The strings need not outlive the call. */
 struct block_name {
 	const char *pool_id;
 	int64_t block_id;
 	uint64_t genstamp;
 	uint64_t visible_length;        /* bytes; 0: the replica's length */
-	const char *const *storage_ids; /* candidates; none: any */
+	const char *const *storage_ids; /* storages to search; none: all */
 	unsigned num_storages;
 	const void *token;   /* the block token, as Hadoop writes it */
-	size_t token_length; /* 0: none */
-	const void *client;  /* for whom: only compared, for fairness; NULL: nobody in particular */
-	bool elsewhere; /* all candidates are known to be on other hosts: nothing is amiss without them */
+	size_t token_length; /* 0: no token */
+	/* The client: only compared, for fairness. NULL: no particular client. */
+	const void *client;
+	/*
+	 * All storage_ids are known to be on other hosts. If no local image holds the block, the
+	 * images are then not examined again.
+	 */
+	bool elsewhere;
 };
 
 struct block_info {
@@ -50,19 +58,19 @@ int block_open(struct block_store *s, const struct policy *p, const struct block
 	       struct block_handle **ret, struct block_info *ret_info);
 
 /*
- * Reads [offset, offset + length) cut at the visible length into dst.  Only
- * verified bytes are ever written to dst, which may be memory a guest sees.
- * Returns bytes read, 0 at or behind the end, negative errno (then dst holds
- * a verified prefix or its old content).
+ * Reads [offset, offset + length) into dst. The range is cut at the visible length. Only verified
+ * bytes are ever written to dst, which may be memory that a guest sees. Returns the number of bytes
+ * read, 0 at or behind the end, or negative errno. On an error dst holds a verified prefix or its
+ * old content.
  */
 ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length);
 
-/* Re-validates the replica and tells its present length. */
+/* Checks the replica again and returns its present length. */
 int block_stat(struct block_handle *h, struct block_info *ret_info);
 
 void block_close(struct block_handle *h);
 
-/* What a datanode says of a replica of its own. */
+/* A PUBLISH event: what a datanode announces about one of its own replicas. */
 struct block_event {
 	const char *pool_id;
 	const char *storage_id;
@@ -72,28 +80,35 @@ struct block_event {
 };
 
 /*
- * Takes an event into account, if p may publish for the datanode that storage belongs to:
- * see published.h.  After it returned 0 no block_hold() of a withdrawn replica
- * says true, and no answer given under one that did is still on its way.
+ * Applies an event (datanode/published.h). The event counts for the datanode that the storage
+ * belongs to, and only if p may publish for that datanode. After block_publish() returned 0,
+ * block_hold() of a withdrawn replica never returns true, and no answer given under an earlier
+ * block_hold() that returned true is still on its way.
  */
 int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e);
 
-/* Of a datanode's pool: whether its blocks are only opened with a token, and the keys tokens are signed
- * with (policy/tokens.h). */
+/*
+ * The block tokens of one pool of a datanode (policy/tokens.h): whether its blocks are opened only
+ * with a token, and the keys that sign tokens.
+ */
 struct block_keys {
 	const char *pool_id;
-	const char *storage_id; /* any of that datanode's */
+	const char *storage_id; /* any storage of that datanode */
 	bool required;
 	const struct token_keys *keys;
 };
 
-/* As block_publish(): of that datanode only, if p may publish for it.  -EMFILE: too many pools. */
+/*
+ * Takes the keys for the datanode of that storage only, and only if p may publish for that
+ * datanode, as block_publish() does. -EMFILE: too many pools.
+ */
 int block_take_keys(struct block_store *s, const struct policy *p, const struct block_keys *k);
 
 /*
- * What was read, opened or looked at through h is answered between these two, and only if block_hold()
- * is true.  Else the owner has withdrawn the replica meanwhile, or p allows it no more.
- * Each hold needs one release, at once: a hold keeps owners waiting.
+ * An answer about h (bytes read, an open, a stat) is given between block_hold() and
+ * block_release(), and only if block_hold() returned true. False: the owner has withdrawn the
+ * replica meanwhile, or p no longer allows the replica. Each block_hold() needs one
+ * block_release(), at once: a hold keeps owners waiting in block_publish().
  */
 bool block_hold(struct block_handle *h, const struct policy *p);
 void block_release(struct block_handle *h);

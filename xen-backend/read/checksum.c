@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * CRCs by ISA-L, or by tables where they are faster; see checksum.h.
+ * Implements checksum.h: CRCs by ISA-L, or by tables where tables are faster. read.c calls it.
  *
- * Which of the two is measured once, at the first use: the cost of ISA-L's
- * instructions is not a matter of what cpuid says, since an emulated
- * processor has them and takes long over them.  crc32_gzip_refl() inverts before and
- * after by itself, crc32_iscsi() leaves both to its caller.
+ * The first use measures which of the two is faster. cpuid cannot tell: an emulated processor has
+ * ISA-L's instructions, but executes them slowly.
+ *
+ * crc32_gzip_refl() inverts before and after by itself. crc32_iscsi() leaves both inversions to its
+ * caller.
  */
 #include <endian.h>
 #include <isa-l/crc.h>
@@ -47,7 +48,7 @@ static uint32_t table_crc32c(const uint8_t *data, uint32_t length)
 	return crc_table_sum(&crc32c_table, data, length);
 }
 
-/* The quickest of a few runs, in nanoseconds. */
+/* Returns the shortest of a few runs, in nanoseconds. */
 static uint64_t trial(crc_function *crc, const uint8_t *data)
 {
 	uint64_t best = UINT64_MAX;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Slicing by eight; see crc_table.h. */
+/*
+ * Implements crc_table.h: CRCs by the slicing-by-eight algorithm. checksum.c calls it.
+ */
 #include <endian.h>
 #include <string.h>
 
@@ -22,7 +24,10 @@ void crc_table_init(struct crc_table *t, uint32_t polynomial)
 		}
 }
 
-/* Byte k of word, which 7 - k bytes follow; written out, it is twice as fast as a loop. */
+/*
+ * The effect of byte k of word, which is followed by 7 - k bytes. Written out, the eight terms are
+ * twice as fast as a loop.
+ */
 #define AT(k) t->table[7 - (k)][(word >> (8 * (k))) & 0xff]
 
 uint32_t crc_table_sum(const struct crc_table *t, const uint8_t *data, size_t length)

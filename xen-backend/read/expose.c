@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Plain and streaming copies, and which of them; see expose.h. */
+/*
+ * Implements expose.h: plain and streaming copies, and the choice between them. read.c and
+ * verified_cache.c call it.
+ */
 #include "base/clock.h"
 #include "read/expose.h"
 
@@ -9,15 +12,17 @@
 #include <emmintrin.h>
 #endif
 
-/* One of so many copies is made the other way; more often at first, when the pages of the
- * pool are new and their first use misleads. */
+/*
+ * One copy in every interval uses the kind of copy that is not preferred. The interval is shorter
+ * at first, while the pages of the pool are new and their first use misleads.
+ */
 #define PROBE_INTERVAL 64
 #define FIRST_INTERVAL 4
 #define FIRST_COPIES 128
 #define SMOOTHING 4
-#define OUTLIER 4 /* times the usual: the thread was interrupted */
+#define OUTLIER 4 /* times the usual cost: the thread was interrupted */
 
-/* By how much streaming must be cheaper: what is about even stays plain. */
+/* Streaming must be cheaper by this factor. If both cost about the same, the copy stays plain. */
 #define ADVANTAGE_NUM 9
 #define ADVANTAGE_DEN 8
 
@@ -30,7 +35,7 @@ bool expose_streams(struct expose_pace *pace)
 	if (!pace->plain || !pace->streamed)
 		return pace->plain != 0;
 	if (++pace->turn == 2 * FIRST_COPIES)
-		pace->turn = FIRST_COPIES; /* goes round without being new again */
+		pace->turn = FIRST_COPIES; /* wraps around without counting as new again */
 	return pace->turn % interval ? streams : !streams;
 }
 
@@ -68,7 +73,7 @@ void expose_streaming(void *dst, const void *src, size_t length)
 		_mm_stream_si128(to + i + 3, d);
 	}
 	memcpy(to + whole, from + whole, length - whole * sizeof(*to));
-	_mm_sfence(); /* the answer must not overtake the bytes */
+	_mm_sfence(); /* the response must not overtake the bytes */
 }
 #else
 static bool streamable(const void *dst)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a file's extents through volume and image to files of this host; see file_runs.h. */
+/*
+ * Implements file_runs.h: maps a file's extents through the volume and the image to files of this
+ * host. ahead.c and ahead_direct.c call it.
+ */
 #include "read/file_runs.h"
 
 static bool each_image_run(struct image *img, uint64_t offset, uint64_t length, file_run_fn *fn,

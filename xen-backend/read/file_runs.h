@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * file_runs.h - in which places of this host's files a guest's file lies.
+ * file_runs.h - finds the places in files of this host where a guest's file lies. ahead.c and
+ * ahead_direct.c use the places for read-ahead.
  *
- * For asking the disk for it beforehand: it is where the bytes were when it
- * was looked, which is no promise.
+ * A place is where the bytes were when file_runs() looked. The bytes may have moved since.
  */
 #ifndef VREAD_READ_FILE_RUNS_H
 #define VREAD_READ_FILE_RUNS_H
 
 #include "parser-protocol/file.h"
 
-/* One of them; source is NULL where the image says zeros.  False ends it. */
+/* Called for one place. run->source is NULL where the image holds zeros. Return false to stop. */
 typedef bool file_run_fn(const struct image_run *run, void *ctx);
 
-/* Calls fn for each place of [offset, end) of f that lies in extents, in order; false: fn said so,
- * or a place is not to be had. */
+/*
+ * Calls fn, in order, for each place of [offset, end) of f that lies in extents. False: fn returned
+ * false, or a place cannot be found.
+ */
 bool file_runs(struct volume *volume, const struct fs_file *f, uint64_t offset, uint64_t end,
 	       file_run_fn *fn, void *ctx);
-/* Which file of this host holds the byte at offset; NULL: none. */
+/* Returns the file of this host that holds the byte at offset. NULL: none. */
 struct source *file_runs_source(struct volume *volume, const struct fs_file *f, uint64_t offset);
 
 #endif

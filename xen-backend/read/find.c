@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Out of the cache, if that still holds, or from the image; see find.h. */
+/*
+ * Implements find.h: takes the replica from the cache if the cached replica is still valid, else
+ * looks for it in the image. handle.c calls it.
+ */
 #include "read/find.h"
 
 #include <errno.h>

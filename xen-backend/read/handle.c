@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * block_open() and its kin: which replica, of those the caller may read, is the
- * one it named; see block.h.
+ * Implements block_open(), block_stat() and block_close() of block.h. block_open() looks for the
+ * named replica on all datanodes that the caller may read. ring/ and peer/answering/ call them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,29 +13,32 @@
 #include "policy/tokens.h"
 #include "vreadif.h"
 
-/* One OPEN's way through the store. */
+/* The state of one search for a block. */
 struct search {
 	struct block_store *store;
 	const struct block_name *name;
 	struct served *served;       /* of the datanode being searched */
 	struct published *published; /* of the datanode being searched */
-	int right;                   /* of the caller to read the block there: 0, -EACCES, -EPERM */
-	int error;                   /* the most telling so far */
+	int right; /* right of the caller to read the block there: 0, -EACCES or -EPERM */
+	int error; /* the error that says most about the block so far */
 };
 
-/* How much an error says about the block; what was found beats what was not. */
+/*
+ * Ranks errors by how much they say about the block. An error of a block that was found ranks above
+ * an error of a block that was not found.
+ */
 static int telling(int error)
 {
 	switch (error) {
-	case -ENODEV: /* the pool is not there */
+	case -ENODEV: /* the pool does not exist */
 		return 0;
 	case -EACCES:
 		return 1;
 	case -ENOENT:
 		return 2;
-	case -EPERM: /* it may be there: nobody looked */
+	case -EPERM: /* the block may exist: nobody looked for it */
 		return 3;
-	case -EBUSY: /* nor could look */
+	case -EBUSY: /* the file system could not be searched */
 		return 4;
 	case -EEXIST:
 		return 5;
@@ -50,7 +53,10 @@ static void remember(struct search *s, int error)
 		s->error = error;
 }
 
-/* As of when the image was looked into: a pool may be new. */
+/*
+ * True if the directory had that pool when the image was last examined. A newer pool is not listed
+ * yet.
+ */
 static bool has_pool(const struct layout_data_dir *d, const char *pool)
 {
 	for (unsigned i = 0; i < d->num_pools; i++)
@@ -67,8 +73,10 @@ static bool is_candidate(const struct layout_data_dir *d, const struct block_nam
 	return name->num_storages == 0;
 }
 
-/* A finalized replica's .meta covers it whole; that of one being written covers at
- * least what the reader was promised. */
+/*
+ * The .meta file of a finalized replica covers the whole replica. The .meta file of a replica being
+ * written covers at least the length promised to the reader.
+ */
 static int check_length(const struct block_replica *r, uint64_t visible)
 {
 	const struct block_files *f = &r->files;
@@ -128,14 +136,17 @@ static bool search_filesystem(struct search *s, const struct layout_filesystem *
 	return h->replica != NULL;
 }
 
-/* Nothing is found in it until it was looked into again. */
+/*
+ * If a volume of v has moved, nothing is found in v until the images are examined again. Requests
+ * that.
+ */
 static void look_if_moved(struct served *v)
 {
 	if (atomic_load(&v->moved))
 		datanode_look_soon(v->datanode);
 }
 
-/* Asked before anything is looked for: who may not read learns nothing. */
+/* Called before the search, so that a client without the right learns nothing about the block. */
 static int right_to_read(const struct search *s, struct datanode *dn, bool allowed)
 {
 	const struct block_name *n = s->name;
@@ -166,7 +177,10 @@ static bool search_datanode(struct search *s, struct datanode *dn, bool allowed,
 	return found;
 }
 
-/* What was not found may be in what was not there when the image was looked into last. */
+/*
+ * Requests a new examination of the images: the block may be in something that was not there at the
+ * last one.
+ */
 static void look_again(struct search *s, const struct policy *p, struct roster *all)
 {
 	bool by_name = !s->error || s->error == -EACCES || s->error == -EIO;

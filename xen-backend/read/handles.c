@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * handles.c - see handles.h.
+ * Implements handles.h: a table of open blocks by number. ring/ and peer/answering/ call it.
  *
- * Slots are taken in order, and when all were used from a free list, first in, first out.  So the 20
- * bits of the use counter last as long as they can, and a table with few handles takes little memory.
+ * Slots are first taken in order. When all slots have been used, they are taken from a free list,
+ * first in, first out. So the 20 bits of the use counter last as long as possible, and a table with
+ * few handles takes little memory.
  */
 #include "read/handles.h"
 
@@ -16,9 +17,9 @@
 #define USE_MASK 0xfffffU
 
 struct slot {
-	struct handle handle; /* no object: free */
+	struct handle handle; /* no object: the slot is free */
 	uint32_t use;         /* 1 .. USE_MASK; part of the number */
-	uint32_t refs;        /* one for being open, one for each get */
+	uint32_t refs;        /* one for being open, one for each handles_get() */
 	uint16_t next_free;
 	bool open;
 };
@@ -28,8 +29,8 @@ struct handles {
 	pthread_mutex_t lock;
 	struct slot slot[HANDLES_MAX];
 	uint16_t first_free, last_free;
-	unsigned
-		begun; /* slots that were used at all; those behind them are not on the free list */
+	/* number of slots used so far; slots from here on are not on the free list */
+	unsigned begun;
 	unsigned used;
 	unsigned open;
 };
@@ -75,7 +76,7 @@ static struct slot *find(struct handles *t, uint32_t number)
 	return s->handle.object && number_of(t, s) == number ? s : NULL;
 }
 
-/* There is one. */
+/* The caller has checked that a slot is free. */
 static struct slot *take_slot(struct handles *t)
 {
 	struct slot *s;
@@ -149,7 +150,7 @@ static void recycle(struct handles *t, struct slot *s)
 	t->used--;
 }
 
-/* Drops one reference; returns the object if that was the last. */
+/* Drops one reference. Returns the object if that was the last reference. */
 static struct handle drop(struct handles *t, struct slot *s)
 {
 	struct handle h = s->handle;

@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* piece.h - a part of a block that is verified at once; private to read/. */
+/*
+ * piece.h - a part of a block that is verified in one go; private to read/. read.c implements these
+ * functions. read.c and ahead_direct.c call them.
+ */
 #ifndef VREAD_READ_PIECE_H
 #define VREAD_READ_PIECE_H
 
 #include "read/replica.h"
 
 struct piece {
-	uint64_t start, end; /* whole chunks, or the block's end */
+	uint64_t start, end; /* whole chunks; the last may end at the block's end */
 	uint8_t *data;
 	uint8_t *sums;
 };
 
 /*
- * Before p is read: whether all of it is where its files say, 0 or as replica_check(), -EAGAIN: some
- * of it is in a journal of data only.  What is at home there may be a block that was deleted, whose
- * checksums are right; and it may leave the journal as soon as it was read.
+ * Call before p is read. Checks that all of p is at its place in the extents of the block's files.
+ * 0, or an error as replica_check(). -EAGAIN also if a part of p is only in a journal that holds
+ * data. The place in the extents may then still hold a deleted block with correct checksums. The
+ * data may leave the journal as soon as the place was read, so a check after the read is not
+ * enough.
  */
 int piece_settled(const struct block_replica *r, const struct piece *p);
 
-/* Whether p->data is what the block holds: by its checksums, and still.  A mismatch
- * in a replica that changed says nothing about its data.  0, -EBADMSG, or as replica_check(). */
+/*
+ * Checks that p->data is what the block holds: the data matches p->sums, and the replica is still
+ * the same. A mismatch in a replica that has changed says nothing about the data. 0, -EBADMSG, or
+ * an error as replica_check().
+ */
 int piece_verify(const struct block_replica *r, const struct piece *p);
 
 #endif

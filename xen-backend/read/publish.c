@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose word counts for which replica: block_publish(), block_take_keys() and
- * block_hold(); see block.h, published.h and policy/tokens.h.
+ * Implements block_publish(), block_take_keys(), block_hold() and block_release() of block.h. An
+ * event or keys count only for the datanodes that the caller may publish for (datanode/published.h,
+ * policy/tokens.h). ring/dispatch.c calls them. peer/answering/answer.c calls the last two.
  */
 #include <errno.h>
 
@@ -18,13 +19,14 @@ static time_t seconds(void)
 }
 
 /*
- * Each datanode that shows the storage counts if p may speak for it.  The pool
- * need not be known: its directory may be younger than the last look at the image.
+ * An event or keys on their way to the datanodes of a storage. A datanode takes them if it shows
+ * the storage and policy may publish for it. The pool need not be known: the directory of a pool
+ * may be newer than the last examination of the image.
  */
 struct taking {
 	const struct policy *policy;
 	const struct published_event *event;
-	const struct block_keys *keys; /* or these */
+	const struct block_keys *keys; /* set if event is NULL */
 	bool taken;
 };
 
@@ -42,7 +44,7 @@ static int take(void *ctx, struct datanode *dn)
 	return r;
 }
 
-/* What each of them made of it. */
+/* Returns the status. known: result of registry_find_storage(). */
 static int outcome(const struct taking *t, int known)
 {
 	if (known < 0)
@@ -87,7 +89,7 @@ static bool is_allowed(struct block_handle *h, const struct policy *p)
 
 bool block_hold(struct block_handle *h, const struct policy *p)
 {
-	bool allowed = is_allowed(h, p); /* before: nothing may wait while held */
+	bool allowed = is_allowed(h, p); /* before the hold: nothing may wait during a hold */
 
 	published_hold(h->published);
 	return allowed &&

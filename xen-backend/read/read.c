@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * block_read(): verify, then expose; see block.h.
+ * Implements block_read() of block.h: verifies bytes, then copies them to the guest.
+ * ring/dispatch.c and peer/answering/answer.c call it.
  *
- * Data goes into a buffer of this thread, piece by piece, is checked against the
- * .meta, the replica is checked to be still the same (replica.h), and only then
- * are the wanted bytes copied to where a guest may see them.  If it is not the
- * same any more it is looked for again by its name, a few times.
+ * The normal way: data is read piece by piece into a buffer of this thread and compared with the
+ * .meta file. Then the replica is checked to be still the same (replica.h). Only then are the
+ * wanted bytes copied to memory that a guest may see. If the replica has changed, it is looked for
+ * again by its name, a few times.
  *
- * The owner of a mounted file system may write a block's last chunks and their
- * checksums in place: where they do not match, another look tells.
+ * The owner of a mounted file system may write a block's last chunks and their checksums in place.
+ * So after a mismatch the piece is read once more.
  *
- * Bytes of images read with O_DIRECT that were verified before may come out of
- * the verified cache instead, after the same check of the replica.
+ * From an image read with O_DIRECT: bytes that were verified before may come from the verified
+ * cache instead, after the same check of the replica.
  *
- * Where nobody writes and all of a request was verified before, it is read straight to
- * its destination instead, between two such checks.  In one case alone that place
- * may hold other bytes for a moment: within that one read the owner mounted
- * the file system, deleted the block, committed that and wrote something else
- * to its extents.  The second check then fails, the place is zeroed before the
- * request is answered, and the read is done again the verified way.
+ * The direct way: if nobody writes and the whole range was verified before, the bytes are read
+ * straight to their destination, between two checks of the replica. In one case the destination may
+ * hold other bytes for a moment: if, within that one read, the owner mounted the file system,
+ * deleted the block, committed the deletion and wrote something else to the block's extents. The
+ * second check then fails, the destination is zeroed before the request is answered, and the range
+ * is read again in the normal way.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,10 +33,12 @@
 #include "base/trace.h"
 #include "disk/source.h"
 
-/* Of data verified at once: one large pread costs less than several small ones, by more
- * than a second-level cache gains. */
+/*
+ * Most data verified at once. One large pread costs less than several small ones, by more than a
+ * second-level cache gains.
+ */
 #define PIECE_BYTES (1U << 20)
-#define ATTEMPTS 4 /* at a replica that changes under the read */
+#define ATTEMPTS 4 /* attempts to read a replica that changes during the read */
 
 static int check(const struct block_replica *r)
 {
@@ -72,7 +75,7 @@ int piece_settled(const struct block_replica *r, const struct piece *p)
 
 	if (replica_is_still(r) || all_settled(r, p))
 		return 0;
-	error = check(r); /* that was as of the last one */
+	error = check(r); /* all_settled() told the state of the last check */
 	if (error < 0)
 		return error;
 	return all_settled(r, p) ? 0 : -EAGAIN;
@@ -109,7 +112,7 @@ int piece_verify(const struct block_replica *r, const struct piece *p)
 	return right ? 0 : -EBADMSG;
 }
 
-/* Whether all is right but the block's last chunk, which its owner may be extending. */
+/* True if everything is correct except the block's last chunk, which its owner may be extending. */
 static bool only_last_is_wrong(const struct block_replica *r, const struct piece *p)
 {
 	uint64_t last = (r->files.data.size - 1) / r->files.header.chunk * r->files.header.chunk;
@@ -128,7 +131,10 @@ static int read_piece(struct block_replica *r, struct piece *p)
 	return error < 0 ? error : piece_verify(r, p);
 }
 
-/* While its owner may write, a mismatch is not believed at once. */
+/*
+ * Reads a piece. While the owner may write, a mismatch is not believed at once: the piece is read
+ * again.
+ */
 static int read_piece_again(struct block_replica *r, struct piece *p)
 {
 	int error = read_piece(r, p);
@@ -139,7 +145,7 @@ static int read_piece_again(struct block_replica *r, struct piece *p)
 	return error == -EBADMSG && only_last_is_wrong(r, p) ? -EAGAIN : error;
 }
 
-/* The piece that holds offset and goes on to the end of the last chunk wanted. */
+/* Sets p to the piece that holds offset and ends with the last chunk wanted. */
 static void cut_piece(const struct block_replica *r, uint64_t offset, uint64_t end, struct piece *p)
 {
 	uint64_t chunk = r->files.header.chunk;
@@ -181,7 +187,7 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 	return 0;
 }
 
-/* False if the bytes could not be had this way; dst then holds none of them. */
+/* The direct way. False: the bytes could not be read this way, and dst holds none of them. */
 static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
 {
 	uint64_t mark;
@@ -214,7 +220,7 @@ static int read_replica(struct block_handle *h, struct block_replica *r, uint64_
 	return read_verified(cache, r, offset, dst, length);
 }
 
-/* With what is fetched ahead, and for it. */
+/* Reads with read-ahead: uses bytes requested before and requests the next ones. */
 static int read_on(struct block_handle *h, struct block_replica *r, uint64_t offset, uint8_t *dst,
 		   uint32_t length)
 {

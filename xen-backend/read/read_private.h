@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * read_private.h - the store and its handles, as the files of this folder share them.
+ * read_private.h - the store and its handles, shared by the .c files of read/.
  */
 #ifndef VREAD_READ_PRIVATE_H
 #define VREAD_READ_PRIVATE_H
@@ -24,27 +24,29 @@ struct block_store {
 };
 
 struct block_handle {
-	pthread_mutex_t lock;          /* of the pointer replica: held to copy or change it */
-	struct block_replica *replica; /* changes when its files did, and are found again */
+	pthread_mutex_t lock;          /* protects the pointer replica: held to copy or change it */
+	struct block_replica *replica; /* replaced when the files changed and were found again */
 	struct replica_cache *cache;
 	struct ahead_shared *shared;
 	struct ahead *ahead;
-	struct published *published; /* of the datanode the replica belongs to */
+	struct published *published; /* of the replica's datanode */
 	uint64_t visible_length;
 
-	/* What names the replica, however often it is found again. */
+	/* The name of the replica. Stays the same when the replica is found again. */
 	char *pool_id;
 	int64_t block_id;
 	uint64_t genstamp;
 };
 
-/* Whether the datanode has withdrawn that replica as of now. */
+/* True if the datanode of p has withdrawn that replica as of now. */
 bool store_withdrawn(struct published *p, const char *pool_id, int64_t block_id, uint64_t genstamp);
 
-/* A reference to the replica of h as it was found last. */
+/* Returns a reference to the replica of h that was found last. */
 struct block_replica *handle_replica(struct block_handle *h);
-/* Finds it again by its name, as it was not to be had as r: 0, or -EAGAIN if there is nothing
- * like it that serves h. */
+/*
+ * Finds the replica of h again by its name, after r could not be used. 0; -EAGAIN: no replica was
+ * found that fits h; -ENOMEM; -EIO.
+ */
 int handle_renew(struct block_handle *h, const struct block_replica *r);
 
 #endif

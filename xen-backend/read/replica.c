@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Replicas and their record of what was verified; see replica.h. */
+/*
+ * Implements replica.h: replicas and their record of verified units. The other files of read/ call
+ * it.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +57,7 @@ void replica_put(struct block_replica *r)
 	free(r);
 }
 
-/* Its extents' array has room for more, and a small one's bytes are kept as content. */
+/* The array of extents has room for more. The bytes of a small file are kept as content. */
 static size_t file_weight(const struct fs_file *f)
 {
 	return 2 * sizeof(struct fs_extent) * f->num_extents + (f->content ? f->size : 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * replica.h - one replica of a block as it was found, shared by its handles.
+ * replica.h - one replica of a block as it was found, shared by all handles of that replica. find.c
+ * creates replicas. read/ reads and caches them.
  *
- * It is the block it was found as while what finding it rested on holds
- * (struct parser_basis): nobody mounted the file system since, or, if it is mounted,
- * no transaction committed since touched the directories, inodes and extents it
- * was found by.
+ * A replica stays valid while the basis of its search holds (struct parser_basis). On an unmounted
+ * file system: nobody has mounted the file system since. On a mounted file system: no transaction
+ * committed since has touched the directories, inodes and extents that the search used.
  *
- * Immutable but for the record of what has been verified: one bit per
- * REPLICA_UNIT bytes whose checksums were right.  A set bit lets a later read
- * skip the checksums; only where nobody can write are bits set.
+ * A replica is immutable, except for the record of verified units. The record has one bit per
+ * REPLICA_UNIT bytes whose checksums were correct. A set bit lets a later read skip the checksums.
+ * Bits are set only where nobody can write.
  */
 #ifndef VREAD_READ_REPLICA_H
 #define VREAD_READ_REPLICA_H
@@ -20,10 +20,13 @@
 #include "datanode/served.h"
 
 #define REPLICA_UNIT (64U << 10)
-#define REPLICA_MAX_UNITS (1U << 24) /* of a block of 1 TiB; above, nothing is recorded */
+/* Units of a block of 1 TiB. For larger blocks nothing is recorded. */
+#define REPLICA_MAX_UNITS (1U << 24)
 
-/* Identifies a replica in the cache; dir is compared by address, which belongs to it as
- * long as what is served does. */
+/*
+ * Identifies a replica in the cache. dir is compared by address. The address belongs to that
+ * directory as long as the directory's struct served exists.
+ */
 struct replica_key {
 	const void *dir;
 	const char *pool;
@@ -33,41 +36,45 @@ struct replica_key {
 
 struct block_replica {
 	atomic_uint references;
-	struct served *served; /* keeps fs and key.dir */
+	struct served *served; /* a reference; keeps fs and key.dir valid */
 	const struct parser_fs *fs;
 	struct replica_key key; /* pool is the replica's own copy */
 	struct block_files files;
 	struct parser_basis *basis;
-	bool direct; /* its bytes are read with O_DIRECT */
+	bool direct; /* the bytes are read with O_DIRECT */
 	uint64_t num_units;
 	_Atomic(uint64_t) *verified;
 
-	/* replica_cache.c's, under its lock */
+	/* Used by replica_cache.c, under its lock. */
 	struct block_replica *newer, *older, *chain;
 };
 
-/* Takes over *files and basis in any case.  fs and key->dir are of served.  basis is what
- * finding them rested on.  One reference; NULL: out of memory. */
+/*
+ * Returns a replica with one reference. NULL: out of memory. Takes over *files and basis in any
+ * case. fs and key->dir must belong to served. basis is what finding the files rested on.
+ */
 struct block_replica *replica_new(struct served *served, const struct parser_fs *fs,
 				  const struct replica_key *key, struct block_files *files,
 				  struct parser_basis *basis);
 struct block_replica *replica_get(struct block_replica *r);
 void replica_put(struct block_replica *r); /* NULL is ignored */
 
-/* About how much memory it holds. */
+/* Approximate memory use of r in bytes. */
 size_t replica_weight(const struct block_replica *r);
 
-/* Whether checksums of all of [offset, offset + length) were found right. */
+/* True if all of [offset, offset + length) was found correct by checksums. */
 bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_t length);
-/* Records the units that lie in [offset, offset + length) whole. */
+/* Records the units that lie completely in [offset, offset + length) as verified. */
 void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t length);
 
-/* Whether it still is what it was found as, and was ever since, and its image is still what is
- * served: 0, -EAGAIN, -EIO. */
+/*
+ * 0: r has not changed since it was found, and its image is still the one served. Else -EAGAIN or
+ * -EIO.
+ */
 int replica_check(const struct block_replica *r);
-/* Whether its bytes do not change while that holds. */
+/* True if the bytes of r cannot change while replica_check() returns 0. */
 bool replica_is_still(const struct block_replica *r);
-/* Whether there is no page cache below it. */
+/* True if the bytes of r are read with O_DIRECT, without a page cache. */
 bool replica_is_direct(const struct block_replica *r);
 
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A hash table threaded with a list from newest to oldest; see replica_cache.h.
- * The lock is never held across I/O: callers check what they find.
+ * Implements replica_cache.h: a hash table with a list from the newest to the oldest replica.
+ * find.c and store.c call it.
+ *
+ * The lock is never held across I/O. So callers check the replicas they find.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is kept of blocks that were read, and what of it is forgotten; see store.h. */
+/*
+ * Implements store.h: creates the store and its caches, and drops cached replicas and bytes that
+ * are no longer served. control/ creates and configures the store.
+ */
 #include "read/store.h"
 
 #include <errno.h>
@@ -38,7 +41,7 @@ void block_store_free(struct block_store *s)
 {
 	if (!s)
 		return;
-	registry_free(s->registry); /* which lets all be forgotten */
+	registry_free(s->registry); /* also drops everything from the caches */
 	shares_free(s->ahead.shares);
 	verified_cache_free(s->ahead.cache);
 	replica_cache_free(s->cache);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Blocks in a hash table, each with its units; units in a list from newest to oldest;
- * see verified_cache.h.
+ * Implements verified_cache.h: a hash table of blocks, each with its units, and a list of units
+ * from the newest to the oldest. The other files of read/ call it.
  *
- * The lock is held to find units and to link them, never while bytes are copied or a
- * replica is checked: who uses a unit holds a reference, and a unit's bytes never change.
+ * The lock is held to find and to link units. The lock is not held while bytes are copied or a
+ * replica is checked: a user of a unit holds a reference, and the bytes of a unit never change.
  */
 #include "read/verified_cache.h"
 
@@ -15,13 +15,16 @@
 #include "read/expose.h"
 
 #define BUCKETS 1024U
-#define INDEX_SHARE 16U /* one block's index takes at most this part of all */
+#define INDEX_SHARE 16U /* the index of one block takes at most 1/INDEX_SHARE of the cache */
 
 struct cached_block;
 
-/* Memory that some units lie in.  It counts as a whole until the last of them is gone. */
+/*
+ * Memory that holds the bytes of some units. All of it counts until the last of these units is
+ * gone.
+ */
 struct slab {
-	unsigned references; /* under the lock: units, and who makes them */
+	unsigned references; /* under the lock: one for each unit, one while units are being made */
 	size_t bytes;
 	uint8_t *memory;
 };
@@ -38,7 +41,7 @@ struct unit {
 
 struct cached_block {
 	struct cached_block *chain;
-	struct replica_key key; /* pool is its own copy */
+	struct replica_key key; /* pool is the block's own copy */
 	const struct served *served;
 	uint64_t size;
 	uint64_t num_units;
@@ -156,7 +159,7 @@ static void put_slab(struct verified_cache *c, struct slab *slab)
 	free(slab);
 }
 
-/* Bytes count for as long as somebody uses them. */
+/* Bytes count as used as long as anybody uses them. */
 static void put_unit(struct verified_cache *c, struct unit *u)
 {
 	if (--u->references)
@@ -166,7 +169,7 @@ static void put_unit(struct verified_cache *c, struct unit *u)
 	free(u);
 }
 
-/* Its block goes with its last unit. */
+/* Removes u from its block. The block is removed with its last unit. */
 static void drop_unit(struct verified_cache *c, struct unit *u)
 {
 	struct cached_block *b = u->block;
@@ -185,7 +188,7 @@ static void make_room(struct verified_cache *c)
 		drop_unit(c, c->oldest);
 }
 
-/* Under the lock; takes over memory.  NULL: out of memory. */
+/* Called under the lock. Takes over memory. NULL: out of memory. */
 static struct slab *new_slab(struct verified_cache *c, uint8_t *memory, size_t bytes)
 {
 	struct slab *slab = malloc(sizeof(*slab));
@@ -217,7 +220,7 @@ static struct unit *new_unit(struct verified_cache *c, struct slab *slab, uint64
 	return u;
 }
 
-/* Takes over u. */
+/* Adds u to the block of r. Takes over u. */
 static void insert(struct verified_cache *c, struct block_replica *r, struct unit *u)
 {
 	struct cached_block *b = find_block(c, r);
@@ -235,7 +238,10 @@ static void insert(struct verified_cache *c, struct block_replica *r, struct uni
 	make_room(c);
 }
 
-/* The units that lie in it whole: the first, and where the last ends. */
+/*
+ * Finds the units that lie completely in [offset, offset + length): returns the first, and the end
+ * of the last in *ret_end.
+ */
 static uint64_t whole_units(const struct block_replica *r, uint64_t offset, size_t length,
 			    uint64_t *ret_end)
 {
@@ -295,8 +301,10 @@ void verified_cache_add(struct verified_cache *c, struct block_replica *r, uint6
 
 /* ---- reading ------------------------------------------------------------------------ */
 
-/* The units of [offset, offset + length) with a reference each; how many, or 0: some are missing.
- * Under the lock. */
+/*
+ * Called under the lock. Fills ret with the units of [offset, offset + length), each with a
+ * reference. Returns their number, or 0 if some are missing.
+ */
 static unsigned pick(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 		     size_t length, struct unit **ret)
 {

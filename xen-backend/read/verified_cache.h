@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * verified_cache.h - bytes of blocks whose checksums were right, for images read with
- * O_DIRECT: there is no page cache below those.
+ * verified_cache.h - a cache of verified bytes of blocks, for images read with O_DIRECT. read.c,
+ * ahead.c and ahead_direct.c use the cache. store.c owns it.
  *
- * Shared by all clients, and no client's way around anything: who asks holds
- * a replica it was allowed to open, and is given bytes only if that replica is
- * still what it was found as, as of after they were picked.
+ * Images read with O_DIRECT have no page cache below them, so this cache takes its place.
  *
- * A finalized replica's bytes under one generation stamp do not change, which HDFS
- * promises and reads of moved replicas rest on, too.  So they are kept by data directory,
- * pool, block and stamp, for as long as that directory is served; what its
- * datanode says it is about to change is dropped.
+ * All clients share the cache, and no client can use it to get around a policy. The caller holds a
+ * replica that it was allowed to open. The caller gets bytes only if that replica is still
+ * unchanged, checked after the bytes were picked.
  *
- * Bounded in bytes; what was used longest ago goes first.  Threads: any.  A NULL cache keeps
- * nothing.
+ * HDFS promises that the bytes of a finalized replica under one generation stamp do not change.
+ * Reads of moved replicas rest on the same promise. So bytes are kept by data directory, pool,
+ * block and generation stamp, as long as that directory is served. If a datanode announces that it
+ * is about to change a block, the bytes of that block are dropped.
+ *
+ * The cache is bounded in bytes. The least recently used bytes are dropped first. Threads: any. A
+ * NULL cache keeps nothing.
  */
 #ifndef VREAD_READ_VERIFIED_CACHE_H
 #define VREAD_READ_VERIFIED_CACHE_H
@@ -23,34 +25,41 @@
 #include "read/replica.h"
 
 #define VERIFIED_UNIT REPLICA_UNIT
-#define VERIFIED_MAX_UNITS 128U /* given out at a time */
+#define VERIFIED_MAX_UNITS 128U /* most units that one call returns */
 
 struct verified_cache;
 
-/* NULL: out of memory, or most is less than a unit. */
+/* most: bytes the cache may hold. NULL: out of memory, or most is less than a unit. */
 struct verified_cache *verified_cache_new(size_t most);
 void verified_cache_free(struct verified_cache *c);
 size_t verified_cache_most(const struct verified_cache *c); /* 0 for NULL */
 
-/* Keeps those of r's units that lie in [offset, offset + length) whole; data are that range's
- * bytes. */
+/*
+ * Keeps a copy of the units of r that lie completely in [offset, offset + length). data holds the
+ * bytes of that range.
+ */
 void verified_cache_add(struct verified_cache *c, struct block_replica *r, uint64_t offset,
 			const uint8_t *data, size_t length);
 
-/* The same of memory that it takes over, to be given back with free(): room bytes, of which the
- * range's begin at skip. */
+/*
+ * As verified_cache_add(), but takes over memory instead of copying. memory is freed with free().
+ * It has room bytes; the bytes of the range begin at skip.
+ */
 void verified_cache_give(struct verified_cache *c, struct block_replica *r, uint64_t offset,
 			 uint8_t *memory, size_t room, size_t skip, size_t length);
 
-/* Writes [offset, offset + length) to dst, which a guest may see: 1; 0: not all of it is there;
- * or as replica_check().  dst is untouched but for 1. */
+/*
+ * Copies [offset, offset + length) to dst, which may be memory that a guest sees. 1: copied; 0: not
+ * all of the range is cached; or an error as replica_check(). dst is unchanged unless the result is
+ * 1.
+ */
 int verified_cache_read(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 			uint8_t *dst, size_t length);
-/* Whether all of it is there. */
+/* True if all of [offset, offset + length) is cached. */
 bool verified_cache_has(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 			size_t length);
 
-/* Of a datanode's snapshot, or all replicas of one block. */
+/* Drop the bytes of a datanode's snapshot, or of all replicas of one block. */
 void verified_cache_forget(struct verified_cache *c, const struct served *v);
 void verified_cache_forget_block(struct verified_cache *c, const char *pool, int64_t id);
 

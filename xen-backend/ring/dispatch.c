@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dispatch.c - see dispatch.h.
+ * Implements dispatch.h: one function per operation, and the sealing of responses. queue.c calls
+ * it.
  *
- * The pool is shared with the frontend and may change at any time: the data of OPEN,
- * PUBLISH and KEYS is copied out of it once and only the copy is looked at;
- * READ only writes to it.
+ * The pool is shared with the frontend and may change at any time. So the data of OPEN, PUBLISH and
+ * KEYS is copied out of the pool once, and only the copy is used. READ only writes to the pool.
  */
 #include "ring/dispatch.h"
 
@@ -39,7 +39,10 @@ void dispatch_close(struct handle h)
 		block_close(h.object);
 }
 
-/* The block that handle number names; one that is here becomes what the answer is about. */
+/*
+ * Returns the block with that handle number. A block that is read here becomes the subject of the
+ * answer.
+ */
 static struct handle look_up(struct dispatch *d, struct dispatch_scratch *scratch, uint32_t number)
 {
 	struct handle h = handles_get(d->handles, number);
@@ -49,7 +52,10 @@ static struct handle look_up(struct dispatch *d, struct dispatch_scratch *scratc
 	return h;
 }
 
-/* What cannot be had here (err says why) may be had of another host: which, only its storages tell. */
+/*
+ * If the block cannot be opened here (err says why), ask another host. The storage ids of the
+ * request say which host to ask; without them return -EXDEV.
+ */
 static int open_elsewhere(struct dispatch_scratch *scratch, const struct vread_request *r,
 			  const struct block_name *name, int err)
 {
@@ -65,7 +71,7 @@ static int copy_data(const struct dispatch *d, struct dispatch_scratch *scratch,
 	return open_data_parse(scratch->raw, length, &scratch->data);
 }
 
-/* Of an OPEN whose data was copied. */
+/* Returns the name in an OPEN whose data was copied. */
 static struct block_name name_of(const struct dispatch *d, const struct dispatch_scratch *scratch,
 				 const struct vread_request *r)
 {
@@ -223,7 +229,7 @@ static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 		return do_publish(d, scratch, r);
 	case VREAD_OP_KEYS:
 		return do_keys(d, scratch, r);
-	default: /* validate_request() knows no other */
+	default: /* validate_request() accepts no other operation */
 		return -EOPNOTSUPP;
 	}
 }
@@ -247,8 +253,11 @@ void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch)
 	scratch->subject = NULL;
 }
 
-/* The datanode took its block back while the request was carried out, or the device may not read it any
- * more: other hosts may have it. */
+/*
+ * Changes the response if the datanode has withdrawn the block while the request was carried out,
+ * or if the device may no longer read the block. An OPEN asks other hosts, which may have the
+ * block.
+ */
 static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
 		 const struct vread_request *r, struct vread_response *response)
 {
@@ -268,7 +277,10 @@ static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
 	};
 }
 
-/* ENODEV is what it asked for. */
+/*
+ * True if the request was an OPEN in the pool VREAD_NO_POOL, which asks for a sign of life and
+ * expects ENODEV.
+ */
 static bool asked_for_a_sign_of_life(const struct dispatch_scratch *scratch,
 				     const struct vread_response *response)
 {

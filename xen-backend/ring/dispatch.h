@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dispatch.h - carries out one request of a device.
+ * dispatch.h - carries out one request of a device. queue.c calls these functions for each request.
  *
- * Knows the operations and their answers, nothing of rings: it takes the
- * private copy of a request and fills a zeroed response.  What another host has to
- * answer is begun, and its response comes later, out of remote.h.
+ * These functions know the operations and their answers, nothing of rings: dispatch_request() takes
+ * the private copy of a request and fills a zeroed response. If another host has to answer, the
+ * request is only started here, and the response comes later from remote.h.
  *
- * An answer about a block is true only while its datanode has not withdrawn
- * it.  So a response is final when it has been sealed, and is put on the ring
- * before it is unsealed: a PUBLISH on another queue waits for that moment, in
- * which nothing may block.
+ * An answer about a block is true only while the block's datanode has not withdrawn it. So a
+ * response is final when it has been sealed (dispatch_seal()), and goes on the ring before it is
+ * unsealed (dispatch_unseal()). A PUBLISH on another queue waits for the unseal, so nothing may
+ * block between seal and unseal.
  */
 #ifndef VREAD_DISPATCH_H
 #define VREAD_DISPATCH_H
@@ -25,19 +25,19 @@ struct peer_pool;
 struct peers;
 struct remote;
 
-/* Kinds of a device's handles. */
-enum {
-	READ_HERE,
-	READ_THERE
-}; /* a struct block_handle; a struct peer_handle: another host reads it */
+/*
+ * Kinds of a device's handles. READ_HERE: a struct block_handle. READ_THERE: a struct peer_handle,
+ * another host reads the block.
+ */
+enum { READ_HERE, READ_THERE };
 
-/* What all queues of a device share. */
+/* Shared by all queues of a device. */
 struct dispatch {
 	struct port_conn *conn;
 	struct block_store *store;
 	struct handles *handles;
 	struct peers *peers;         /* NULL: no other host is asked */
-	struct peer_pool *peer_pool; /* conn's, if there are peers */
+	struct peer_pool *peer_pool; /* the pool of conn; set if peers is */
 	struct counters counters;
 };
 
@@ -46,19 +46,24 @@ struct dispatch_scratch {
 	uint8_t raw[VREAD_MAX_OPEN_DATA];
 	struct open_data data;
 	struct remote *remote;        /* of this worker; NULL: no other host is asked */
-	struct block_handle *subject; /* of the request carried out last; NULL: none */
+	struct block_handle *subject; /* block read here by the last request; NULL: none */
 	uint32_t subject_number;
 };
 
-/* What the device's handles are closed with (handles_new()). */
+/* Closes a handle of a device; passed to handles_new(). */
 void dispatch_close(struct handle h);
-/* True: answered; a seal and an unseal follow.  False: the response is yet to come. */
+/*
+ * True: the request is answered; dispatch_seal() and dispatch_unseal() must follow. False: the
+ * response comes later from remote.h.
+ */
 bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response);
-/* What an OPEN or a STAT tells. */
+/* Fills in what the response to an OPEN or a STAT tells about a block. */
 void dispatch_fill_block(struct vread_response *response, const struct block_info *info);
-/* The request is the one carried out last.  False: another host is asked instead, and the response is
- * yet to come; an unseal follows all the same. */
+/*
+ * Seals the response to r, which must be the request carried out last. False: another host is asked
+ * instead, and the response comes later. dispatch_unseal() must follow in both cases.
+ */
 bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response);
 void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch);

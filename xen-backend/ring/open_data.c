@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * open_data.c - see open_data.h.
+ * Implements open_data.h: parses the variable part of OPEN, PUBLISH and KEYS. dispatch.c calls it.
  *
- * A cursor walks the bytes; every take checks what is left first, and at the
- * end nothing may be left: the lengths must add up exactly.
+ * A cursor walks over the bytes. Each take checks first how many bytes are left. At the end no
+ * bytes may be left: the lengths must add up exactly.
  */
 #include "ring/open_data.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * open_data.h - the variable part of OPEN and PUBLISH, out of hostile bytes.
+ * open_data.h - parses the variable part of OPEN, PUBLISH and KEYS, which are hostile bytes.
+ * dispatch.c calls it.
  *
- * open_data_parse() is pure: it looks at nothing but the private copy it is
- * given, and everything it yields lies in *ret or in that copy.
+ * open_data_parse() is pure: it reads nothing but the private copy it is given. All results lie in
+ * *ret or in that copy.
  */
 #ifndef VREAD_OPEN_DATA_H
 #define VREAD_OPEN_DATA_H
@@ -16,9 +17,9 @@
 struct open_data {
 	char pool_id[VREAD_MAX_POOL_ID + 1];
 	unsigned num_storages;
-	const char *storage_ids[VREAD_MAX_STORAGES]; /* into storage */
+	const char *storage_ids[VREAD_MAX_STORAGES]; /* point into storage */
 	char storage[VREAD_MAX_STORAGES][VREAD_MAX_STORAGE_ID + 1];
-	const uint8_t *token; /* into the raw bytes; NULL if none */
+	const uint8_t *token; /* points into the raw bytes; NULL: none */
 	size_t token_length;
 };
 

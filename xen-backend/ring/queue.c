@@ -1,19 +1,17 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * queue.c - see queue.h.
+ * Implements queue.h: the worker thread of one ring. session.c starts and ends it.
  *
- * Everything in the shared ring page is the frontend's to change at any
- * moment.  So: indexes live in a private vread_back_ring, the shared producer
- * index is read once per turn and checked, and each request is copied once
- * and judged and used only as that copy.
+ * The frontend can change everything in the shared ring page at any moment. So the indexes live in
+ * a private vread_back_ring, and the shared producer index is read once per turn and checked. Each
+ * request is copied once, and only the copy is checked and used.
  *
- * A turn takes at most what one ring holds.  Between turns the worker yields;
- * it lets the next event come only after a turn that left the ring empty, and
- * events that bring no request are slowed down: a frontend can keep its own
- * worker busy, and nothing else.
+ * A turn takes at most the number of requests that one ring holds. Between turns the worker yields.
+ * The worker allows the next event only after a turn that left the ring empty, and events that
+ * bring no request are slowed down. So a frontend can keep its own worker busy, and nothing else.
  *
- * What other hosts are asked for is not waited for: their answers (remote.h) are put on the ring
- * between two requests, or wake the worker.
+ * The worker does not wait for other hosts. Their responses (remote.h) go on the ring between two
+ * requests, or wake the worker.
  */
 #include "ring/queue.h"
 
@@ -30,19 +28,19 @@
 #include "base/trace.h"
 #include "ring/remote.h"
 
-#define SPURIOUS_FREE 16 /* events without a request in a row before slowing down */
+#define SPURIOUS_FREE 16 /* events in a row without a request, before slowing down */
 #define SPURIOUS_DELAY_MS 2
-#define SIGNAL_PAUSE_MS 50 /* for a worker to see that it is to end */
+#define SIGNAL_PAUSE_MS 50 /* time for a worker to see that it must end */
 
 struct queue {
 	struct queue_shared *shared;
 	struct port_conn *conn;
 	unsigned index;
 	pthread_t thread;
-	sem_t ended; /* by the thread, as its last act */
+	sem_t ended; /* posted by the thread as its last act */
 	vread_back_ring_t ring;
 	struct vread_request *batch; /* as many as the ring holds */
-	uint8_t *in_flight;          /* one per id: copied in, not yet answered */
+	uint8_t *in_flight;          /* one per id: request copied in, not yet answered */
 	struct dispatch_scratch scratch;
 };
 
@@ -57,7 +55,7 @@ static void broken(struct queue *q, const char *reason)
 	q->conn->ops->fail(q->conn, reason);
 }
 
-/* Polls these up to timeout_ms (-1: for ever); false: halted. */
+/* Polls fds up to timeout_ms (-1: forever). False: halted. */
 static bool wait_for(struct queue *q, struct pollfd *fds, unsigned count, int timeout_ms)
 {
 	while (clock_rest_poll(fds, count, timeout_ms) < 0) {
@@ -70,7 +68,7 @@ static bool wait_for(struct queue *q, struct pollfd *fds, unsigned count, int ti
 	return !halted(q);
 }
 
-/* Waits for an event of the frontend, or an answer of a peer; false: halted. */
+/* Waits for an event of the frontend or a response of a peer. False: halted. */
 static bool wait_for_work(struct queue *q, bool *ret_event)
 {
 	struct pollfd fds[3] = {
@@ -95,16 +93,16 @@ static bool slow_down(struct queue *q)
 }
 
 /*
- * Copies in what is there: the number of requests, or -1 after a protocol
- * error.  There are never more than the ring holds, less those not answered yet,
- * so a batch never outgrows it.
+ * Copies in the requests on the ring. Returns their number, or -1 after a protocol error. The
+ * number never exceeds the size of the ring less the requests not yet answered, so the batch always
+ * has room.
  */
 static int copy_in(struct queue *q)
 {
 	RING_IDX producer = *(volatile RING_IDX *)&q->ring.sring->req_prod;
 	int n = 0;
 
-	xen_rmb(); /* see the requests the index announces */
+	xen_rmb(); /* read the requests after the index that announces them */
 	if (RING_REQUEST_PROD_OVERFLOW(&q->ring, producer)) {
 		broken(q, "request producer index beyond the ring");
 		return -1;
@@ -127,7 +125,7 @@ static int copy_in(struct queue *q)
 	return n;
 }
 
-/* Whether the frontend asked to be told of it. */
+/* Puts a response on the ring. True if the frontend asked to be notified of it. */
 static bool push(struct queue *q, const struct vread_response *response)
 {
 	int notify;
@@ -139,7 +137,10 @@ static bool push(struct queue *q, const struct vread_response *response)
 	return notify;
 }
 
-/* Carries a request out, and answers it or has begun it; false: halted, nothing was answered. */
+/*
+ * Carries out a request: answers it or starts it on another host. False: halted, nothing was
+ * answered.
+ */
 static bool serve(struct queue *q, const struct vread_request *request)
 {
 	struct dispatch *d = &q->shared->dispatch;
@@ -154,7 +155,7 @@ static bool serve(struct queue *q, const struct vread_request *request)
 		return !halted(q);
 	answer = dispatch_seal(d, &q->scratch, request, &response);
 	goes_on = !halted(q);
-	if (answer && traced) /* who sees the answer finds it there */
+	if (answer && traced) /* before push(): whoever sees the response finds the trace record */
 		trace_keep(&trace, q->conn->name, response.operation, response.status);
 	if (answer && goes_on)
 		notify = push(q, &response);
@@ -164,7 +165,7 @@ static bool serve(struct queue *q, const struct vread_request *request)
 	return goes_on;
 }
 
-/* Puts on the ring what peers have answered by now; false: halted. */
+/* Puts the responses that peers have given by now on the ring. False: halted. */
 static bool answer_remote(struct queue *q)
 {
 	struct vread_response response;
@@ -180,7 +181,7 @@ static bool answer_remote(struct queue *q)
 	return true;
 }
 
-/* Serves what is there; the number of requests, or -1 to end. */
+/* Serves the requests on the ring. Returns their number, or -1 to end. */
 static int turn(struct queue *q)
 {
 	int n = copy_in(q);
@@ -191,7 +192,10 @@ static int turn(struct queue *q)
 	return n;
 }
 
-/* Turns until the ring is empty; how many requests there were, or -1 to end. */
+/*
+ * Takes turns until the ring is empty. Returns 0 if there was no request, more than 0 if there were
+ * any, -1 to end.
+ */
 static int drain(struct queue *q)
 {
 	int total = 0, more;
@@ -209,7 +213,7 @@ static int drain(struct queue *q)
 	return total;
 }
 
-/* After an event: false to end. */
+/* Handles one event. False: end the worker. */
 static bool serve_event(struct queue *q, unsigned *spurious)
 {
 	int n, err = q->conn->ops->event_take(q->conn, q->index);
@@ -286,8 +290,8 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 }
 
 /*
- * A frontend that shares a file descriptor with us can make a notification
- * block; a signal ends that.  SIGURG has a handler that does nothing.
+ * A frontend that shares a file descriptor with vreadd can make a notification block. A signal ends
+ * the blocked call. The handler of SIGURG does nothing.
  */
 void queue_join(struct queue *q)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * queue.h - one ring and the thread that owns it.
+ * queue.h - one ring and the thread that owns it. session.c starts and ends the thread.
  *
- * The thread waits for events, copies requests in, has them carried out and
- * puts responses on the ring.  A frontend that breaks the ring's rules is
- * reported once with port_conn's fail(); from then on none of the device's
- * queues answers anything.
+ * The thread waits for events, copies requests in, has dispatch.h carry them out, and puts
+ * responses on the ring. A frontend that breaks the rules of the ring is reported once with
+ * port_conn's fail(). From then on no queue of the device answers anything.
  */
 #ifndef VREAD_QUEUE_H
 #define VREAD_QUEUE_H
@@ -14,7 +13,7 @@
 
 #include "ring/dispatch.h"
 
-/* What the queues of one session share. */
+/* Shared by the queues of one session. */
 struct queue_shared {
 	struct dispatch dispatch;
 	atomic_bool halt; /* stopping, or the protocol was broken */
@@ -25,7 +24,7 @@ struct queue;
 
 /* Starts the worker of queue `index`; 0 or negative errno. */
 int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index);
-/* Waits for the worker, which halt must have been set for, and frees it. */
+/* Waits for the worker to end and frees q. shared->halt must be set before the call. */
 void queue_join(struct queue *q);
 
 #endif

@@ -1,14 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * remote.c - see remote.h.
+ * Implements remote.h: requests that other hosts answer. dispatch.c starts the requests, queue.c
+ * takes the responses.
  *
- * There is a place for every id of the ring, since an id is used for one
- * request at a time: nothing is allocated per request.  What has ended is a
- * list.  The link's thread writes the eventfd inside the lock, so that who has
- * taken the last one out may free everything: nobody is left in here.
+ * There is one place for each id of the ring, since an id is used for one request at a time. So
+ * nothing is allocated per request. Ended requests are in a list. The link's thread writes the
+ * eventfd while it holds the lock. So when the worker has taken out the last request, no thread is
+ * left in this file, and everything may be freed.
  *
- * All guests of this host share a link to a peer, and what is queued there is queued for all.  So a
- * ring has no more bytes on their way than keep a link busy; its further READs wait here.
+ * All guests of this host share a link to a peer and its queue. So a ring has at most MOST_BYTES of
+ * READs under way, enough to keep a link busy. Further READs wait in this file.
  */
 #include "ring/remote.h"
 
@@ -24,22 +25,22 @@
 #include "ring/dispatch.h"
 #include "read/handles.h"
 
-#define MOST_BYTES (8U << 20) /* on their way, unless it is one READ */
+#define MOST_BYTES (8U << 20) /* of READs under way, unless a single READ is larger */
 
 struct remote_request {
 	struct remote *remote;
-	struct remote_request *next; /* that ended, or waits */
+	struct remote_request *next; /* the next in the list of ended or of waiting requests */
 	uint8_t operation;
-	uint32_t number; /* of the handle it holds; of an OPEN: none */
-	int here;        /* of an OPEN: see remote_open() */
+	uint32_t number; /* of the handle that the request holds; 0 for an OPEN */
+	int here;        /* of an OPEN: the parameter of remote_open() */
 	bool traced;
 	struct trace_record trace;
-	/* of a READ */
+	/* Of a READ: */
 	struct peer_handle *handle;
 	uint64_t offset;
 	size_t offset_in_pool;
 	uint32_t length;
-	/* its end */
+	/* The result: */
 	ssize_t result;
 	struct peer_handle *opened;
 	struct block_info info;
@@ -48,9 +49,9 @@ struct remote_request {
 struct remote {
 	struct dispatch *dispatch;
 	int fd;
-	/* The worker's. */
-	unsigned under_way; /* not taken out yet */
-	uint64_t bytes;     /* of READs on their way */
+	/* Used by the worker only. */
+	unsigned under_way; /* requests not taken out yet */
+	uint64_t bytes;     /* of READs under way */
 	struct remote_request *waiting, *last_waiting;
 	pthread_mutex_t lock;
 	_Atomic(struct remote_request *) ended; /* written under lock */
@@ -157,7 +158,7 @@ static struct remote_request *prepare(struct remote *r, const struct vread_reque
 	return place;
 }
 
-/* err: of the function that was to begin it. */
+/* Notes that a request was started. err: result of the function that starts it. */
 static int begun(struct remote *r, const struct remote_request *request, int err)
 {
 	if (err) {
@@ -214,7 +215,7 @@ int remote_read(struct remote *r, const struct vread_request *request, struct pe
 	return begun(r, place, 0);
 }
 
-/* One that cannot be begun any more has ended. */
+/* Starts waiting READs while there is room. A READ that cannot be started counts as ended. */
 static void start_waiting(struct remote *r)
 {
 	while (r->waiting && has_room(r, r->waiting)) {
@@ -248,7 +249,7 @@ void remote_heard(struct remote *r)
 {
 	eventfd_t value;
 
-	eventfd_read(r->fd, &value); /* waits; a signal ends that, too */
+	eventfd_read(r->fd, &value); /* waits; a signal ends the wait, too */
 }
 
 static struct remote_request *take(struct remote *r)
@@ -267,7 +268,7 @@ static struct remote_request *take(struct remote *r)
 	return first;
 }
 
-/* The status of an OPEN that a peer answered. */
+/* Returns the status of an OPEN that a peer has answered, and adds the handle. */
 static int keep(struct dispatch *d, struct remote_request *request, struct vread_response *response)
 {
 	struct handle h = {request->opened, READ_THERE};
@@ -281,7 +282,7 @@ static int keep(struct dispatch *d, struct remote_request *request, struct vread
 	return err;
 }
 
-/* What was not spent here was its peer's. */
+/* Keeps the trace. All time outside TRACE_FIND counts as TRACE_REMOTE, the peer's time. */
 static void keep_trace(const struct dispatch *d, struct remote_request *request,
 		       const struct vread_response *response)
 {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * remote.h - the requests of one ring that other hosts are to answer.
+ * remote.h - the requests of one ring that other hosts answer. dispatch.c starts the requests.
+ * queue.c takes the responses.
  *
- * One is begun by the ring's worker, which goes on with others at once.  Its end is
- * told on a thread of the peer's link, and only noted there; the worker then takes it out here, as
- * a response that only it puts on the ring.  So responses leave in the order their
- * answers came in.
+ * The ring's worker starts a request and goes on with other requests at once. The end of a request
+ * is reported on a thread of the peer's link, and is only noted there. The worker then takes the
+ * response with remote_take(). Only the worker puts responses on the ring. So responses leave in
+ * the order in which their answers came in.
  *
- * A request holds its handle until its response is taken out: a handle closed
- * meanwhile is gone for the guest at once, and closed at the peer after its last request.
- * Nothing is sealed: a peer judges what its datanodes withdrew when it answers.
+ * A request holds its handle until its response is taken. If the guest closes the handle meanwhile,
+ * the handle is gone for the guest at once, and closed at the peer after its last request.
+ * Responses of other hosts are not sealed: a peer checks what its datanodes have withdrawn when the
+ * peer answers.
  *
- * Threads: all functions are the worker's.
+ * Threads: all functions belong to the worker.
  */
 #ifndef VREAD_REMOTE_H
 #define VREAD_REMOTE_H
@@ -26,25 +28,31 @@ struct dispatch;
 struct peer_handle;
 struct remote;
 
-/* d->peers is set; ids are those smaller than num_ids.  0 or negative errno. */
+/* d->peers must be set. All request ids are smaller than num_ids. 0 or negative errno. */
 int remote_new(struct dispatch *d, unsigned num_ids, struct remote **ret);
-/* Waits for the end of all requests first, which peer_pool_stop() hastens.  NULL is ignored. */
+/*
+ * Waits for the end of all requests, then frees r. peer_pool_stop() makes the requests end soon.
+ * NULL is ignored.
+ */
 void remote_free(struct remote *r);
 
 /*
- * -EINPROGRESS: begun; or why not, then there is nothing to come.  READ and STAT take over the
- * reference that got `handle`.  here: the status of an OPEN of what no peer has that can be asked.
+ * -EINPROGRESS: the request was started, and its response follows. Any other value is the status of
+ * the request, and no response follows. READ and STAT take over the reference that handles_get()
+ * took for `handle`. here: the status of the OPEN if no peer that can be asked has the block.
  */
 int remote_open(struct remote *r, const struct vread_request *request,
 		const struct block_name *name, int here);
 int remote_read(struct remote *r, const struct vread_request *request, struct peer_handle *handle);
 int remote_stat(struct remote *r, const struct vread_request *request, struct peer_handle *handle);
 
-/* Readable when there may be a response to take; remote_heard() makes it wait for the next.
- * -1 without r. */
+/*
+ * remote_fd() is readable when there may be a response to take. remote_heard() resets it, so that
+ * it becomes readable with the next response. remote_fd() is -1 if r is NULL.
+ */
 int remote_fd(const struct remote *r);
 void remote_heard(struct remote *r);
-/* False: none (yet), or no r. */
+/* False: there is no response yet, or r is NULL. */
 bool remote_take(struct remote *r, struct vread_response *ret);
 
 #endif

@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * session.c - see session.h.
+ * Implements session.h: starts the workers of each connection, ends them, and adds up counters. The
+ * ports call connected() and disconnected(), control/daemon.c calls the rest.
  *
- * disconnected() returns only when every worker has ended, every block of the
- * device is closed, and nothing of a peer can land in its pool: after it the port may unmap.
+ * disconnected() returns only when every worker has ended, every block of the device is closed, and
+ * no bytes from a peer can arrive in its pool. After that the port may unmap the pool.
  */
 #include "ring/session.h"
 
@@ -65,7 +66,10 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-/* A device that cannot have it reads what is here, as without peers. */
+/*
+ * Gives the session's pool to peers. If that fails, the device reads only blocks of this host, as
+ * without peers.
+ */
 static void use_peers(struct session *s, struct peers *peers)
 {
 	struct dispatch *d = &s->shared.dispatch;

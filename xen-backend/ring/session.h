@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * session.h - the server side of the protocol, for any port.
+ * session.h - the server side of the protocol, for any port. control/daemon.c creates the server.
+ * The ports report connections to it.
  *
- * A server turns each connection a port reports into a session: a worker per
- * queue, a handle table, counters.  All functions belong to the control thread.
+ * The server turns each connection that a port reports into a session: a worker per queue, a handle
+ * table, counters. All functions belong to the control thread.
  */
 #ifndef VREAD_SESSION_H
 #define VREAD_SESSION_H
@@ -16,15 +17,18 @@ struct block_store;
 struct peers;
 struct session_server;
 
-/* Both must outlive the server.  peers NULL: no other host is read.  NULL: out of memory. */
+/*
+ * store and peers must outlive the server. peers NULL: no other host is read. Returns NULL: out of
+ * memory.
+ */
 struct session_server *session_server_new(struct block_store *store, struct peers *peers);
 /* Every session must have been disconnected. */
 void session_server_free(struct session_server *s);
 
-/* What a port calls. */
+/* The functions that a port calls. */
 struct port_events session_server_events(struct session_server *s);
 
-/* Counters of the connection of that name, NULL if there is none; new reference. */
+/* Counters of the connection with that name; NULL: no such connection. New reference. */
 json_t *session_server_device(struct session_server *s, const char *conn_name);
 /* Counters of all connections since the start; new reference. */
 json_t *session_server_totals(struct session_server *s);

@@ -1,8 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * validate.c - see validate.h.  One function per operation; each names every
- * field of the request: used ones are checked against their range, unused
- * ones must be zero.
+ * Implements validate.h: checks that a request is well formed. dispatch.c calls it.
+ *
+ * Each operation has one function, which checks every field of the request: a used field must be in
+ * its range, an unused field must be zero.
  */
 #include "ring/validate.h"
 
@@ -24,7 +25,7 @@ static bool all_zero(const void *data, size_t length)
 	return true;
 }
 
-/* The range is valid already, so that pages * 4096 cannot overflow 64 bits. */
+/* The page range is already checked, so that pages * 4096 cannot overflow 64 bits. */
 static bool range_holds(const struct vread_request *r, uint32_t bytes)
 {
 	return bytes <= (uint64_t)r->pool_pages * VREAD_PAGE_SIZE;

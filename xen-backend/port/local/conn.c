@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conn.c - the life of one local frontend: accepted, hello, connected, gone.
+ * Implements conn.h: the life of one local frontend: accepted, hello, connected, gone. local.c
+ * starts and ends connections.
  *
- * A frontend gets a few seconds for its hello, one answer, and from then on
- * its socket is only a sign of life: data on it, or its end, ends the
- * connection.
+ * A frontend has a few seconds for its hello and gets one answer. From then on its socket is only a
+ * sign of life: data on the socket, or its end, ends the connection.
  */
 #include "port/local/conn.h"
 
@@ -43,13 +43,18 @@ static int event_take(struct port_conn *conn, unsigned q)
 	return 0;
 }
 
-/* An edge is reported once for each write, whether or not the last was taken. */
+/*
+ * Nothing to do: an edge is reported once for each write, whether or not the last edge was taken.
+ */
 static void event_rearm(struct port_conn *conn, unsigned q)
 {
 	(void)conn, (void)q;
 }
 
-/* A full counter (EAGAIN) is readable as it is; EINTR is the end of the session. */
+/*
+ * Errors are ignored. EAGAIN: the counter is full, so the descriptor is readable anyway. EINTR: the
+ * session is ending.
+ */
 static void notify(struct port_conn *conn, unsigned q)
 {
 	uint64_t one = 1;
@@ -159,7 +164,7 @@ static int begin_session(struct local_conn *c, const char **ret_reason)
 	return 0;
 }
 
-/* True if the connection lives on. */
+/* Answers the hello. True if the connection stays open. */
 static bool take_hello(struct local_conn *c, const void *message, size_t length)
 {
 	struct vread_local_hello hello = {0};

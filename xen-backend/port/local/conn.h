@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * conn.h - private to the local port: one frontend on its socket.
+ * conn.h - one frontend of the local port on its socket; private to the local port. local.c starts
+ * and ends connections.
  */
 #ifndef VREAD_LOCAL_CONN_H
 #define VREAD_LOCAL_CONN_H
@@ -20,7 +21,7 @@ struct local_conn {
 	struct timer *deadline;
 	pid_t pid;
 	uid_t uid;
-	uint32_t pages; /* taken of the port's total; 0 before the hello */
+	uint32_t pages; /* counted in port->pages; 0 before the hello */
 	struct share share;
 	void *session; /* NULL before the hello */
 	_Atomic(const char *) failure;
@@ -32,20 +33,20 @@ struct local_port {
 	char *path;
 	int fd, spare_fd;
 	sd_event_source *io, *failed_io;
-	int failed_fd; /* eventfd: a worker has set some connection's failure */
+	int failed_fd; /* eventfd: a worker has set the failure of a connection */
 	struct port_events events;
 	struct local_conn *conns;
-	unsigned num_waiting;   /* no hello yet */
-	unsigned num_connected; /* have a session */
+	unsigned num_waiting;   /* connections without a hello yet */
+	unsigned num_connected; /* connections with a session */
 	uint32_t pages;
-	uint64_t num_accepted; /* numbers connections */
+	uint64_t num_accepted; /* the number in the newest connection's name */
 	uint64_t num_refused, num_failed;
 	char last_error[160];
 };
 
-/* Takes over fd, a socket just accepted. */
+/* Starts a connection. Takes over fd, an accepted socket. */
 void local_conn_start(struct local_port *port, int fd);
-/* Ends the connection, whatever state it is in, and frees it. */
+/* Ends the connection in any state and frees c. */
 void local_conn_end(struct local_conn *c);
 
 extern const struct port_conn_ops local_conn_ops;

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hello.c - see hello.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements hello.h: checks each field of a hello. conn.c calls it.
+ */
 #include "port/local/hello.h"
 
 #include <errno.h>

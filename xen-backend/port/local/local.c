@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* local.c - see local.h: the listener and the table of connections. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements local.h: the listening socket and the list of connections. control/daemon.c calls it.
+ */
 #include "port/local/local.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@
 #include "policy/policy.h"
 #include "port/local/conn.h"
 
-#define MAX_WAITING 16 /* connections that have not said hello */
+#define MAX_WAITING 16 /* connections without a hello */
 
 static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)
 {

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* share.c - see share.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements share.h: creates the memfds, eventfds and epolls of a connection. conn.c calls it.
+ */
 #include "port/local/share.h"
 
 #include <errno.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * share.h - what a local connection shares: pool, rings, events.
+ * share.h - what a local connection shares with its frontend: pool, rings, events. conn.c creates
+ * and destroys it.
  *
- * Memory is in memfds sealed against resizing, so that touching it cannot
- * fault whatever the frontend does.  The frontend holds the same open eventfds
- * as we do and can change their flags: nothing here reads them.  Requests are
- * noticed through a private edge-triggered epoll, which needs no read.
+ * The memory is in memfds that are sealed against resizing, so that access cannot fault, whatever
+ * the frontend does. The frontend holds the same open eventfds as vreadd and can change their
+ * flags. So vreadd never reads the eventfds. A private edge-triggered epoll, which needs no read,
+ * reports requests.
  */
 #ifndef VREAD_LOCAL_SHARE_H
 #define VREAD_LOCAL_SHARE_H
@@ -21,20 +22,26 @@ struct share {
 	struct share_queue {
 		int request_fd;  /* written by the frontend */
 		int response_fd; /* written by us */
-		int epoll_fd;    /* watches request_fd; ours alone */
+		int epoll_fd;    /* watches request_fd; not shared */
 	} queue[VREAD_MAX_QUEUES];
 };
 
 #define SHARE_MAX_FDS (2 + 2 * VREAD_MAX_QUEUES)
 
-/* 0 or negative errno; on failure nothing is left. */
+/* 0 or negative errno. On failure nothing is left to destroy. */
 int share_create(struct share *s, const struct vread_local_hello *hello);
 void share_destroy(struct share *s);
-/* The descriptors a frontend is to get, in order; how many. */
+/*
+ * Fills fds with the descriptors for the frontend, in the order of vread-local.h. Returns their
+ * number.
+ */
 unsigned share_fds(const struct share *s, int fds[SHARE_MAX_FDS]);
-/* Once the frontend has its descriptors: ours of the memory, which stays mapped. */
+/*
+ * Closes our descriptors of the memory, which stays mapped. Call after the frontend has its
+ * descriptors.
+ */
 void share_close_memory_fds(struct share *s);
-/* Pages a share for this hello takes. */
+/* Number of pages that a share for this hello takes. */
 uint32_t share_pages(const struct vread_local_hello *hello);
 
 #endif

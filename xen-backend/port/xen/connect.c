@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * connect.c - see connect.h.
+ * Implements connect.h: reads policy and offer, maps, binds and starts the session. device.c calls
+ * it.
  *
- * Policy comes from the backend directory, which a guest cannot write; the
- * offer from the frontend directory, read once in one transaction.
+ * The policy comes from the backend directory, which a guest cannot write. The offer comes from the
+ * frontend directory, which is read once in one transaction.
  */
 #include "port/xen/connect.h"
 
@@ -63,7 +64,10 @@ static const struct port_conn_ops conn_ops = {
 
 /* ---- policy and offer -------------------------------------------------------- */
 
-/* A node of the backend directory, or the default (NULL allowed); -ENOMEM. */
+/*
+ * Reads a node of the backend directory, or returns a copy of absent if the node does not exist. 0
+ * or negative errno.
+ */
 static int policy_node(struct xen_device *d, const char *node, const char *absent, char **ret)
 {
 	int r = store_read(d->port->xs, XBT_NULL, ret, "%s/%s", d->backend_path, node);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * connect.h - private to the Xen port: from a frontend's offer to a session
- * and back.
+ * connect.h - connects a device with what its frontend offers, and disconnects it; private to the
+ * Xen port. device.c calls it.
  */
 #ifndef VREAD_XEN_CONNECT_H
 #define VREAD_XEN_CONNECT_H
 
 #include "port/xen/device.h"
 
-/* 0: mapped, bound and with a session; or negative errno with the text, and
- * nothing mapped, bound or running. */
+/*
+ * Maps the frontend's pages, binds its event channels and starts a session. 0, or negative errno
+ * with a text in error; then nothing is mapped, bound or running.
+ */
 int xen_connect(struct xen_device *d, char error[XEN_ERROR_SIZE]);
-/* Ends the session, then unmaps and unbinds.  Nothing to do is fine. */
+/* Ends the session, then unmaps and unbinds. Allowed when there is nothing to end. */
 void xen_disconnect(struct xen_device *d);
 
 #endif

@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * device.c - see device.h; the diagrams are in vreadif.h.
+ * Implements device.h: the state machine of one device. The diagrams are in vreadif.h. xenbus.c
+ * calls it.
  *
- * The backend is in one of four states of its own: Initialising (nothing
- * published), InitWait, Connected, Closed; Closing is passed through on the
- * way to Closed, and everything is unmapped between the two.
+ * The backend rests in one of four states: Initialising (nothing published), InitWait, Connected,
+ * Closed. Closing is only passed through on the way to Closed. Everything is unmapped between
+ * Closing and Closed.
  */
 #include "port/xen/device.h"
 
@@ -20,11 +21,13 @@
 #include "vread-nodes.h"
 #include "vread-ring-user.h"
 
-/* A frontend at fault is not looked at again for so long: it cannot make us map
- * and log as fast as it can write. */
+/*
+ * A refused frontend is not looked at again for this time. So it cannot make vreadd map and log as
+ * fast as the frontend can write.
+ */
 #define REFUSED_MS 1000U
 
-/* Nodes of one device at one moment. */
+/* The nodes of one device at one moment. */
 struct view {
 	enum xenbus_state own, front;
 	bool online;
@@ -40,11 +43,11 @@ const char *xen_state_name(enum xenbus_state state)
 	return state <= XenbusStateReconfigured ? names[state] : "Unknown";
 }
 
-/* What is written together. */
+/* Nodes that are written in one transaction. */
 struct change {
 	const struct xen_device *device;
 	enum xenbus_state state;
-	bool offer; /* and what is offered */
+	bool offer; /* also write the limits that are offered */
 };
 
 static int write_offer(const struct xen_device *d, xs_transaction_t t)
@@ -66,7 +69,7 @@ static int write_offer(const struct xen_device *d, xs_transaction_t t)
 	return r;
 }
 
-/* A device that was removed meanwhile is not made again by writing to it. */
+/* Does not write if the device was removed meanwhile: writing would create its nodes again. */
 static int write_change(struct xs_handle *xs, xs_transaction_t t, const void *ctx)
 {
 	const struct change *c = ctx;
@@ -101,7 +104,7 @@ static void set_state(struct xen_device *d, enum xenbus_state state)
 
 /* ---- errors ----------------------------------------------------------------------- */
 
-/* Where Linux' xenbus puts them, so that the usual tools find it. */
+/* Writes the error where Linux' xenbus writes errors, so that the usual tools find it. */
 static void report(struct xen_device *d, int err, const char *text)
 {
 	char directory[STORE_MAX_PATH];
@@ -146,7 +149,7 @@ static void refuse(struct xen_device *d, int err, const char *text)
 
 	snprintf(told, sizeof(told), "%d %s", -err, text);
 	if (closed && strcmp(told, d->last_error) == 0)
-		return; /* for the very same */
+		return; /* already refused for the same reason */
 	log_event(LOG_EVENT_DEVICE_REFUSED, LOG_LEVEL_WARN, "%s: refused: %s", d->conn.name, text);
 	report(d, err, text);
 	d->refused = true;
@@ -155,7 +158,9 @@ static void refuse(struct xen_device *d, int err, const char *text)
 	timer_start(&d->retry, d->port->event, REFUSED_MS, on_retry, d);
 }
 
-/* What the toolstack allows this device of what we offer, if it says so. */
+/*
+ * Reads the limit that the toolstack sets for this device, if any. A lower limit replaces *limit.
+ */
 static int take_limit(struct xen_device *d, const char *node, uint32_t min, uint32_t max,
 		      uint32_t *limit, char error[XEN_ERROR_SIZE])
 {
@@ -258,7 +263,7 @@ static void in_closed(struct xen_device *d, const struct view *v)
 		publish(d);
 }
 
-/* The first look at a device: a new one, or what a dead predecessor left. */
+/* The first look at a device: a new device, or a device that a dead predecessor left. */
 static void adopt(struct xen_device *d, const struct view *v)
 {
 	switch (v->own) {
@@ -278,7 +283,7 @@ static void adopt(struct xen_device *d, const struct view *v)
 	}
 }
 
-/* "state" is ours to write, but a toolstack resets it to begin or to end. */
+/* vreadd writes "state", but a toolstack resets it to set up or to close the device. */
 static void follow_toolstack(struct xen_device *d, const struct view *v)
 {
 	if (v->own == d->state || d->state == XenbusStateUnknown)
@@ -316,7 +321,7 @@ static void step(struct xen_device *d, const struct view *v)
 
 /* ---- is it there at all ---------------------------------------------------------------- */
 
-/* The domain is gone: nobody else removes what it left. */
+/* Removes what the device of a gone domain left; nobody else does. */
 static void remove_all(struct xen_device *d)
 {
 	struct xs_handle *xs = d->port->xs;
@@ -338,7 +343,10 @@ static bool path_exists(struct xs_handle *xs, const char *path)
 	return names;
 }
 
-/* Before it is introduced a domain has its nodes; a toolstack removes them with it. */
+/*
+ * A domain has its nodes before it is introduced. A toolstack removes the nodes together with the
+ * domain.
+ */
 static bool domain_is_gone(const struct xen_device *d)
 {
 	char path[48];
@@ -348,8 +356,8 @@ static bool domain_is_gone(const struct xen_device *d)
 }
 
 /*
- * A domain number can come back as another domain.  Its vm node names the
- * domain's unique id; only the toolstack writes it.
+ * True if the domid now belongs to another domain: a domid can be reused. The vm node names the
+ * domain's unique id. Only the toolstack writes that node.
  */
 static bool domain_changed(struct xen_device *d)
 {
@@ -364,7 +372,7 @@ static bool domain_changed(struct xen_device *d)
 	return changed;
 }
 
-/* True if the device is to be stepped on; sets d->gone if its domain is. */
+/* True if the state machine is to run. Sets d->gone if the domain is gone. */
 static bool check_domain(struct xen_device *d, const struct view *v)
 {
 	bool fresh = v->own == XenbusStateInitialising; /* just written by the toolstack */
@@ -430,7 +438,10 @@ static void unwatch(struct xen_device *d)
 	xs_unwatch(d->port->xs, path, token);
 }
 
-/* A frontend may write anything into its state: what is no state counts as none. */
+/*
+ * Returns the frontend's state. A frontend may write anything there; a value that is no state
+ * counts as Unknown.
+ */
 static enum xenbus_state read_front(struct xen_device *d)
 {
 	uint32_t state;
@@ -441,7 +452,9 @@ static enum xenbus_state read_front(struct xen_device *d)
 	return state;
 }
 
-/* 0 and the view; -ENOENT: no such device any more; else: cannot tell now. */
+/*
+ * 0 and the view; -ENOENT: the device no longer exists; other errors: the nodes cannot be read now.
+ */
 static int look(struct xen_device *d, struct view *ret)
 {
 	uint32_t own, online = 1;
@@ -460,7 +473,10 @@ static int look(struct xen_device *d, struct view *ret)
 	return 0;
 }
 
-/* The toolstack has removed it, or not finished it, or never will. */
+/*
+ * Called when look() failed: the toolstack has removed the device, or has not finished it, or never
+ * will.
+ */
 static void cannot_look(struct xen_device *d, int err)
 {
 	if (path_exists(d->port->xs, d->backend_path) && domain_is_gone(d)) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * device.h - private to the Xen port: one device and its state machine.
+ * device.h - one device and its state machine; private to the Xen port. xenbus.c calls it.
  *
- * xen_device_update() looks at the nodes as they are now and does what they
- * call for.  It keeps no queue of what happened, so it does not matter whether
- * a watch fires early, twice or late.
+ * xen_device_update() reads the nodes as they are now and does what they require. There is no queue
+ * of events, so a watch may fire early, twice or late.
  */
 #ifndef VREAD_XEN_DEVICE_H
 #define VREAD_XEN_DEVICE_H
@@ -24,13 +23,13 @@ struct xen_device {
 	struct xen_device *next;
 	uint32_t domid, id;
 	char *backend_path, *frontend_path;
-	char *vm;                 /* /local/domain/<domid>/vm: tells a domain from a successor */
-	bool introduced;          /* xenstored has known the domain */
-	bool dirty;               /* to be updated */
-	bool gone;                /* to be freed */
+	char *vm;        /* /local/domain/<domid>/vm; a later domain with this domid has another */
+	bool introduced; /* xenstored knew the domain at some time */
+	bool dirty;      /* must be updated */
+	bool gone;       /* must be freed */
 	enum xenbus_state state;  /* ours, as written last; Unknown before the first look */
 	bool refused;             /* closed for a fault of the frontend: wait for Initialising */
-	struct timer *retry;      /* running: a refused frontend is not answered yet */
+	struct timer *retry;      /* running: a refused frontend is not yet answered */
 	struct xen_limits limits; /* as offered last */
 	struct policy *policy;
 	struct xen_map map;
@@ -47,7 +46,7 @@ struct xen_port {
 	struct xen_limits limits;
 	struct port_events events;
 	sd_event_source *watch_io, *failed_io;
-	int failed_fd; /* eventfd: a worker has set some device's failure */
+	int failed_fd; /* eventfd: a worker has set the failure of a device */
 	struct xen_device *devices;
 	bool failed; /* xenstored is gone */
 };
@@ -55,11 +54,11 @@ struct xen_port {
 /* NULL: out of memory (logged). */
 struct xen_device *xen_device_new(struct xen_port *port, uint32_t domid, uint32_t id);
 void xen_device_free(struct xen_device *d);
-/* Sets d->gone when there is no such device any more. */
+/* Reads the nodes of the device and acts on them. Sets d->gone if the device no longer exists. */
 void xen_device_update(struct xen_device *d);
-/* A worker found the protocol broken. */
+/* Closes the device after a worker found a protocol violation. */
 void xen_device_fail(struct xen_device *d, const char *reason);
-/* Orderly end of the backend: Closing, Closed if there is a connection. */
+/* Orderly end of the backend: a connected device goes to Closing, then Closed. */
 void xen_device_shutdown(struct xen_device *d);
 
 /* Updates every dirty device of the port, and frees those that are gone. */

@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * disks.c - see disks.h.
+ * Implements disks.h: finds the virtual disks that use an image. control/ calls it.
  *
- * The list of disks is read again only after a watch said that something
- * changed; what the devices are made of (a loop device's flags, say) is looked at each
- * time, because no watch tells of it.
+ * The list of disks is read again only after a watch reported a change. What the devices are made
+ * of (such as the flags of a loop device) is examined at each call, because no watch reports it.
  */
 #include "port/xen/disks.h"
 
@@ -24,8 +23,10 @@
 #define MAX_DISKS 65536U
 #define MAX_DOMID 0x7fefU
 
-/* Directories below backend/, who serves them, and whether it goes past the page cache of
- * a file whatever it is told. */
+/*
+ * Directories below backend/, the program that serves each, and whether that program bypasses the
+ * page cache of a file in every case.
+ */
 static const struct kind {
 	const char *directory, *server;
 	bool direct;
@@ -39,7 +40,7 @@ static const struct kind {
 struct vdisk {
 	const struct kind *kind;
 	uint32_t domid, id;
-	char *path;     /* of a file or device; NULL: none */
+	char *path;     /* path of a file or device; NULL: none */
 	bool on_device; /* device is set */
 	dev_t device;
 	bool writes;
@@ -53,15 +54,15 @@ struct xen_disks {
 	void (*changed)(void *ctx);
 	void *ctx;
 
-	atomic_bool stale;    /* what follows is */
-	pthread_mutex_t lock; /* of what follows, and of reading it from xenstore */
+	atomic_bool stale;    /* the disks below must be read again */
+	pthread_mutex_t lock; /* protects the disks below and their reading from xenstore */
 	struct vdisk *disks;
 	size_t count;
 };
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* A value fit for paths and messages, or NULL (free() it). */
+/* Returns a value fit for paths and messages (free() it), or NULL. */
 static char *value_of(struct xen_disks *d, const char *directory, const char *node)
 {
 	char *value;
@@ -69,7 +70,7 @@ static char *value_of(struct xen_disks *d, const char *directory, const char *no
 	return store_read(d->xs, XBT_NULL, &value, "%s/%s", directory, node) == 0 ? value : NULL;
 }
 
-/* "fe:0", both hexadecimal, as hotplug scripts write it. */
+/* Parses a device such as "fe:0", both numbers hexadecimal, as hotplug scripts write it. */
 static bool parse_physical_device(const char *text, dev_t *ret)
 {
 	unsigned hi, lo;
@@ -81,7 +82,10 @@ static bool parse_physical_device(const char *text, dev_t *ret)
 	return true;
 }
 
-/* Of "aio:/srv/dn1.img", "phy:/dev/vg/dn1" or a bare path; NULL: it is no path. */
+/*
+ * Returns a copy of the path in "aio:/srv/dn1.img", "phy:/dev/vg/dn1" or a bare path; NULL: there
+ * is no path.
+ */
 static char *path_in(const char *params)
 {
 	const char *path = params ? strchr(params, '/') : NULL;
@@ -175,8 +179,10 @@ static bool backing_of_disk(const struct vdisk *disk, struct backing *ret)
 	return true;
 }
 
-/* On a block device every writer is met with O_DIRECT: the kernel writes back what is
- * dirty in its page cache first. */
+/*
+ * True if the image must be read with O_DIRECT. On a block device O_DIRECT is right for every
+ * writer: the kernel first writes back what is dirty in its page cache.
+ */
 static bool goes_past_cache(const struct vdisk *disk, const struct backing *b)
 {
 	return b->block_device || b->loop_direct || disk->kind->direct || disk->direct_io_safe;
@@ -192,7 +198,7 @@ static const char *way_of(const struct vdisk *disk, const struct backing *b)
 	return goes_past_cache(disk, b) ? " with O_DIRECT" : " through the page cache";
 }
 
-/* What one more disk that is the image adds. */
+/* Adds one writer to the usage of an image: disk is the image, and its domain may write to it. */
 static void add_writer(struct image_usage *u, const struct vdisk *disk, const struct backing *b)
 {
 	bool direct = goes_past_cache(disk, b);
@@ -244,8 +250,11 @@ void xen_disks_usage(struct xen_disks *d, const char *path, struct image_usage *
 
 /* ---- watching ----------------------------------------------------------------------- */
 
-/* Of a path below /local/domain/<n>/backend/<kind>/<domid>/<id>: states and statistics change
- * all the time and say nothing of what is attached. */
+/*
+ * True if a change of this node may change the list of disks. path is below
+ * /local/domain/<n>/backend/<kind>/<domid>/<id>. States and statistics change all the time and tell
+ * nothing about attached disks.
+ */
 static bool matters(const char *path)
 {
 	static const char *const nodes[] = {"params", "physical-device", "mode", "direct-io-safe"};
@@ -254,7 +263,7 @@ static bool matters(const char *path)
 	for (unsigned depth = 0; depth < 8; depth++) {
 		node = strchr(node, '/');
 		if (!node)
-			return true; /* a directory came or went */
+			return true; /* a directory was created or removed */
 		node++;
 	}
 	for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
@@ -275,7 +284,7 @@ static int on_watch_fd(sd_event_source *source, int fd, uint32_t events, void *u
 		free(event);
 	}
 	if (errno != EAGAIN)
-		sd_event_source_set_enabled(source, SD_EVENT_OFF); /* the port reports it */
+		sd_event_source_set_enabled(source, SD_EVENT_OFF); /* the Xen port logs the error */
 	if (!any)
 		return 0;
 	atomic_store(&d->stale, true);

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* evtchn.c - see evtchn.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements evtchn.h with libxenevtchn. connect.c calls it.
+ */
 #include "port/xen/evtchn.h"
 
 #include <errno.h>
@@ -35,7 +37,7 @@ int xen_events_bind(struct xen_events *e, uint32_t domid, const struct xen_offer
 	return 0;
 }
 
-/* Closing a handle unbinds what is bound on it. */
+/* Closing a handle unbinds its channel. */
 void xen_events_close(struct xen_events *e)
 {
 	for (unsigned q = 0; q < VREAD_MAX_QUEUES; q++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * evtchn.h - the event channels of one connection.
+ * evtchn.h - the event channels of one connection. connect.c calls these functions.
  *
- * A handle per queue, so that a worker can wait on its own file descriptor
- * and no two threads share one.
+ * Each queue has its own handle, so that a worker can wait on its own file descriptor and no two
+ * threads share a handle.
  */
 #ifndef VREAD_XEN_EVTCHN_H
 #define VREAD_XEN_EVTCHN_H
@@ -19,14 +19,14 @@ struct xen_events {
 	} queue[VREAD_MAX_QUEUES];
 };
 
-/* 0, or negative errno with the text and less than all bound. */
+/* 0, or negative errno with a text in error; then not all channels are bound. */
 int xen_events_bind(struct xen_events *e, uint32_t domid, const struct xen_offer *offer,
 		    char error[XEN_ERROR_SIZE]);
-/* From any state xen_events_bind() left. */
+/* Closes all handles, in any state that xen_events_bind() left. */
 void xen_events_close(struct xen_events *e);
 
 int xen_event_fd(const struct xen_event *e);
-/* Takes the pending event, which leaves the channel masked; 0 or negative errno. */
+/* Takes the pending event and leaves the channel masked. 0 or negative errno. */
 int xen_event_take(const struct xen_event *e);
 void xen_event_rearm(const struct xen_event *e);
 void xen_event_notify(const struct xen_event *e);

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * map.c - see map.h.
+ * Implements map.h with libxengnttab. connect.c calls it.
  *
- * The pool is mapped by one call, because it has to be contiguous here;
- * libxengnttab maps all of its pages or none.
+ * One call maps the whole pool, because the pool must be contiguous here. libxengnttab maps all of
+ * its pages or none.
  */
 #include "port/xen/map.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Copies one directory page: nothing in it may change while it is looked at. */
+/* Copies one directory page, because its content must not change while it is parsed. */
 static int copy_directory_page(struct xen_map *m, uint32_t domid, uint32_t ref,
 			       struct vread_pool_directory *copy, char *error)
 {
@@ -29,7 +29,7 @@ static int copy_directory_page(struct xen_map *m, uint32_t domid, uint32_t ref,
 	return 0;
 }
 
-/* Walks exactly as many pages as the pool needs, so no chain is endless. */
+/* Reads exactly as many directory pages as the pool needs. So a chain without end does no harm. */
 static int read_directory(struct xen_map *m, uint32_t domid, const struct xen_offer *o,
 			  uint32_t *refs, char *error)
 {
@@ -133,7 +133,7 @@ uint32_t xen_map_destroy(struct xen_map *m)
 {
 	uint32_t pages = 0;
 
-	if (m->alive) { /* first: the frontend learns at once */
+	if (m->alive) { /* first, so that the frontend is told at once */
 		xengnttab_unmap(m->gnttab, m->alive, 1);
 		pages++;
 	}

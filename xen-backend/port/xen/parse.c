@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* parse.c - see parse.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements parse.h: parses each node strictly. connect.c and map.c call it.
+ */
 #include "port/xen/parse.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include "base/number.h"
 #include "vread-nodes.h"
 
-#define MAX_EVENT_CHANNEL ((1U << 17) - 1) /* of the FIFO ABI */
+#define MAX_EVENT_CHANNEL ((1U << 17) - 1) /* highest port of the FIFO ABI */
 
 struct parser {
 	xen_read_node_fn *read_node;
@@ -17,7 +19,7 @@ struct parser {
 	char *error;
 };
 
-/* What a guest wrote, fit for a message. */
+/* Makes a text that a guest wrote fit for a message. */
 static void printable(char *text)
 {
 	for (; *text; text++)

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* store.c - see store.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements store.h with libxenstore. connect.c, device.c, disks.c and xenbus.c call it.
+ */
 #include "port/xen/store.h"
 
 #include <errno.h>
@@ -24,7 +26,7 @@ static int read_path(struct xs_handle *xs, xs_transaction_t t, const char *path,
 	return 0;
 }
 
-/* False if it does not fit: no path made here is that long. */
+/* False if the path does not fit. No path of the port is that long. */
 static bool make_path(char path[STORE_MAX_PATH], const char *format, va_list ap)
 {
 	int n = vsnprintf(path, STORE_MAX_PATH, format, ap);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xen.h - the Xen port: frontends in guests.
+ * xen.h - the Xen port: frontends in guests. control/daemon.c starts and stops the port.
  *
- * Follows the backend directories of xenstore through the states vreadif.h
- * draws, and maps what the frontends grant.
+ * The port follows the backend directories of xenstore through the states that vreadif.h draws, and
+ * maps what the frontends grant.
  */
 #ifndef VREAD_XEN_PORT_H
 #define VREAD_XEN_PORT_H
@@ -14,17 +14,17 @@
 
 struct xen_port;
 
-/* What is offered to every device. */
+/* The limits offered to every device. */
 struct xen_settings {
 	unsigned max_queues;
 	unsigned max_ring_page_order;
 	uint32_t max_pool_pages;
 };
 
-/* 0; -ENODEV where there is no Xen (not logged); other negative errno (logged). */
+/* 0; -ENODEV: there is no Xen (not logged); other negative errno (logged). */
 int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_settings *settings,
 		   const struct port_events *events);
-/* For devices that are offered something from now on. */
+/* Sets the limits for devices that are offered something from now on. */
 void xen_port_set_limits(struct xen_port *p, const struct xen_settings *settings);
 /* Closes every device (states Closing, Closed), so that frontends know at once. */
 void xen_port_stop(struct xen_port *p);

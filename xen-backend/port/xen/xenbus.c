@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * xenbus.c - see xen.h: the table of devices, and the watches that move them.
+ * Implements xen.h: the list of devices, and the watches that update them. control/daemon.c calls
+ * it.
  *
- * Watches only mark devices; every marked device is then updated once, however
- * many events there were.
+ * A watch only marks devices. Each marked device is then updated once, however many events there
+ * were.
  */
 #include "port/xen/xen.h"
 
@@ -20,14 +21,16 @@
 #include "port/xen/device.h"
 #include "port/xen/store.h"
 
-#define MAX_DOMID 0x7fefU /* behind it are special ones */
+#define MAX_DOMID 0x7fefU /* higher domids are special */
 #define MAX_DEVICE_ID 65535U
 #define TOKEN_BACKEND "backend"
 #define TOKEN_DOMAINS "domains"
 
 #ifdef __SANITIZE_ADDRESS__
-/* xs_close() cancels the library's reading thread, which "may leak an unpublished
- * message buffer" (its own words): once, at our end. */
+/*
+ * xs_close() cancels the reading thread of libxenstore, which "may leak an unpublished message
+ * buffer" (libxenstore's own words). This happens once, when the process ends.
+ */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -45,7 +48,10 @@ static struct xen_device *find(struct xen_port *p, uint32_t domid, uint32_t id)
 	return NULL;
 }
 
-/* Marks the device of these two path components, if they can be one. */
+/*
+ * Marks the device named by these two path components, if they can name one. Adds a device that is
+ * not known yet.
+ */
 static void mark(struct xen_port *p, const char *domid_text, const char *id_text)
 {
 	uint32_t domid, id;
@@ -71,7 +77,10 @@ static void mark_all(struct xen_port *p)
 		d->dirty = true;
 }
 
-/* A directory without devices of a domain that is gone: whoever took the last one was interrupted. */
+/*
+ * Removes the empty directory of a domain that is gone. Such a directory is left when the removal
+ * of the last device was interrupted.
+ */
 static void tidy(struct xen_port *p, const char *domid_text)
 {
 	uint32_t domid;
@@ -81,7 +90,7 @@ static void tidy(struct xen_port *p, const char *domid_text)
 		store_remove_if_empty(p->xs, "/local/domain/%u/backend/vread/%u", p->domid, domid);
 }
 
-/* Finds the devices that are there and not known yet. */
+/* Adds the devices that exist and are not known yet, and marks all devices. */
 static void scan(struct xen_port *p)
 {
 	unsigned num_domains, num_ids;
@@ -139,7 +148,7 @@ static void on_watch(struct xen_port *p, char *path, char *token)
 	int length = snprintf(base, sizeof(base), "/local/domain/%u/backend/vread", p->domid);
 
 	if (strcmp(token, TOKEN_DOMAINS) == 0) {
-		scan(p); /* directories that were no devices may now be leftovers */
+		scan(p); /* empty directories may now belong to a gone domain */
 	} else if (strcmp(token, TOKEN_BACKEND) == 0) {
 		if (strncmp(path, base, (size_t)length) == 0)
 			on_backend(p, path + length);
