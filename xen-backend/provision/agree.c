@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Comparing; see agree.h.  What device-mapper does with a logical volume is a table
- * of lines; the one our segments would make is written and compared as text.
+ * agree.c - compares what libguestfs says with what vreadd's own code finds: see agree.h.
+ * inspect.c calls it.
+ *
+ * device-mapper describes a logical volume as a table of lines.  This file writes, as text, the
+ * table that our segments would make, and compares the two texts.
  */
 #include "provision/agree.h"
 
@@ -64,7 +67,7 @@ struct comparer {
 	const char *numbers; /* lines: LABEL MAJOR:MINOR */
 };
 
-/* Of a shell in the appliance; NULL: libguestfs has none. */
+/* Output of command, run by a shell in the appliance.  NULL: libguestfs could not run it. */
 static char *ask_appliance(guestfs_h *g, char *command)
 {
 	char *arguments[] = {command, NULL};
@@ -72,7 +75,8 @@ static char *ask_appliance(guestfs_h *g, char *command)
 	return guestfs_debug(g, "sh", arguments);
 }
 
-/* "8:1" of a disk or partition by its label, or "?". */
+/* Prints the device number, as "8:1", of the disk or partition with that label; "?" if not
+ * found. */
 static void print_number(FILE *out, const struct comparer *c, const char *name)
 {
 	char found[64], number[32];
@@ -87,7 +91,7 @@ static void print_number(FILE *out, const struct comparer *c, const char *name)
 	fputs(" ?", out);
 }
 
-/* The partition or disk a stripe lies in, and where in it. */
+/* Prints the partition or disk that holds a stripe, and where the stripe begins in it. */
 static void print_stripe(FILE *out, const struct comparer *c, const struct layout_stripe *stripe)
 {
 	const struct layout_filesystem *in = NULL;
@@ -136,7 +140,7 @@ static char *expected_table(const struct comparer *c, const struct layout_filesy
 	return NULL;
 }
 
-/* device-mapper's name has "-" between group and volume, and each '-' in them twice. */
+/* device-mapper's name for a volume is group-volume, with every '-' in the two names doubled. */
 static char *table_command(const char *volume)
 {
 	char *text = NULL;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Booting the appliance; see appliance.h.
+ * appliance.c - boots the appliance: see appliance.h.  main.c, inspect.c, agree.c and search.c
+ * call it.
  *
- * /dev/kvm alone does not mean that a virtual machine boots: in a nested or
- * paravirtual environment it may exist and hang or abort, and libguestfs does
- * not fall back by itself.  There it is told to emulate, unless the user's
- * environment says otherwise.
+ * That /dev/kvm exists does not mean that a virtual machine boots.  In a nested or paravirtual
+ * environment the machine may hang or abort, and libguestfs does not fall back to emulation by
+ * itself.  In such an environment this file tells libguestfs to emulate, unless the user's
+ * environment variables say otherwise.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -45,7 +46,7 @@ static void on_event(guestfs_h *g, void *opaque, uint64_t event, int handle, int
 		progress_tick((int)(array[2] * 100 / array[3]));
 }
 
-/* A format as libguestfs and QEMU call it. */
+/* The name that libguestfs and QEMU use for the format. */
 static const char *format_of(const struct image *image)
 {
 	return strcmp(image_format(image), "vhd") ? image_format(image) : "vpc";
@@ -53,7 +54,7 @@ static const char *format_of(const struct image *image)
 
 const char *appliance_label(unsigned image, char buf[APPLIANCE_MAX_LABEL])
 {
-	/* Letters are all that libguestfs takes. */
+	/* libguestfs allows only letters in a label. */
 	snprintf(buf, APPLIANCE_MAX_LABEL, "image%c%c", 'a' + image / 26 % 26, 'a' + image % 26);
 	return buf;
 }

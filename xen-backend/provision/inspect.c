@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asking libguestfs what is in the images; see inspect.h.  list_partitions and one
- * vfs_type per partition take a millisecond each; list_filesystems, which
- * looks for much more, takes seconds.
+ * inspect.c - asks libguestfs what the images hold: see inspect.h.  main.c and summary.c call
+ * it.
+ *
+ * list_partitions and one vfs_type for each partition take a millisecond each.
+ * list_filesystems looks for much more and takes seconds, so this file does not use it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,8 +25,9 @@ struct inspector {
 	struct image *const *images;
 	const char *const *hints;
 	unsigned num_hints;
-	char **devices;    /* of the appliance, one per image */
-	char **partitions; /* of all */
+	char **devices; /* the appliance's names of the images, one per image */
+	/* the appliance's names of the partitions of all images */
+	char **partitions;
 	struct inspection *i;
 	char **ret_error;
 };
@@ -56,7 +59,7 @@ static const char *obstacle_of(const char *type)
 	return "no file system vRead can read";
 }
 
-/* Replaying a journal would show what is not in the image. */
+/* Mounts must not replay a journal: that would show data that is not in the image. */
 static const char *mount_options(const char *type)
 {
 	if (!strcmp(type, "ext2"))
@@ -98,7 +101,8 @@ static void look_for_data_dirs(struct inspected *v, struct fs *fs)
 	fs_view_close(view);
 }
 
-/* libguestfs is the authority on what is there; this is what will read it. */
+/* libguestfs is the authority on what is there.  This function checks that vRead's own code,
+ * which will read the volume, can read it. */
 static void try_own_reader(struct inspector *in, struct inspected *v)
 {
 	struct volume *volume = NULL;
@@ -136,7 +140,7 @@ static int fill_volume(struct inspector *in, struct inspected *v, const char *de
 	return r;
 }
 
-/* The next of the list; NULL: out of memory. */
+/* Appends a volume to the list.  NULL: out of memory. */
 static struct inspected *new_volume(struct inspection *i)
 {
 	struct inspected *grown = reallocarray(i->volumes, i->num_volumes + 1, sizeof(*grown));
@@ -237,7 +241,7 @@ static struct found_volume *find_own(struct inspection *i, const char *name)
 	return NULL;
 }
 
-/* Segments as vreadd finds them, once the appliance's kernel says that they are right. */
+/* Takes the segments that vreadd finds, if the map of the appliance's kernel agrees with them. */
 static int locate_logical(struct inspector *in, struct inspected *v)
 {
 	struct found_volume *own = find_own(in->i, v->fs.volume);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inspect.h - what a datanode's images hold: their volumes (partitions, whole disks,
- * logical volumes), file systems and data directories.
+ * inspect.h - finds what a datanode's images hold: volumes (partitions, whole disks, logical
+ * volumes), file systems and data directories.  main.c and summary.c call these functions.
  */
 #ifndef VREAD_PROVISION_INSPECT_H
 #define VREAD_PROVISION_INSPECT_H
@@ -13,7 +13,7 @@
 #include "parser/disks/volumes.h"
 
 struct inspected {
-	struct layout_filesystem fs;       /* type is "" where nothing known lies */
+	struct layout_filesystem fs;       /* type is "" if the volume holds nothing known */
 	char name[LAYOUT_MAX_VOLUME_NAME]; /* as in the layout: "gpt:2" */
 	const char *obstacle;              /* why vRead cannot read it; NULL if it can */
 };
@@ -22,12 +22,13 @@ struct inspection {
 	uint64_t *image_sizes;
 	enum layout_table *tables; /* one per image */
 	unsigned num_images;
-	struct inspected *volumes; /* by images, LVM's last */
+	/* sorted by image, logical volumes last */
+	struct inspected *volumes;
 	unsigned num_volumes;
 	struct volumes own; /* what vreadd would find */
 };
 
-/* 0, or negative errno with *ret_error (free() it); -EBADMSG: libguestfs and vreadd would read
+/* 0, or negative errno with *ret_error (free() it).  -EBADMSG: libguestfs and vreadd would read
  * something differently. */
 int inspect_images(guestfs_h *g, struct image *const *images, unsigned num_images,
 		   const char *const *hints, unsigned num_hints, struct inspection *ret,
@@ -36,8 +37,8 @@ void inspection_clear(struct inspection *i);
 
 unsigned inspection_data_dirs(const struct inspection *i);
 
-/* The volumes with data directories as a layout that shares i's memory; free() its
- * filesystems only.  false: out of memory. */
+/* Makes a layout of the volumes with data directories.  The layout shares i's memory: free() its
+ * filesystems only.  False: out of memory. */
 bool inspection_layout(struct inspection *i, struct image_layout *ret);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vread-provision: finds a datanode's data directories in its disk images through
- * libguestfs, and writes the layout vreadd reads them by; see
- * vread-provision(8).
+ * main.c - the program vread-provision(8): finds a datanode's data directories in its disk
+ * images through libguestfs, and writes the layout by which vreadd reads them.  The
+ * program is run by hand.
  *
- * What can be refused without the appliance is refused before it: a file that is
- * no disk, cut short or encrypted costs milliseconds, not half a minute.
+ * Files that can be refused without the appliance are refused before it starts: to refuse a
+ * file that is not a disk, is cut short or is encrypted then costs milliseconds instead of half
+ * a minute.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -119,7 +120,7 @@ static int take_option(struct options *o, int option)
 	}
 }
 
-/* -1 to go on, else the exit status. */
+/* -1: go on; otherwise the exit status. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option long_options[] = {
@@ -215,7 +216,7 @@ static void show_configuration(const struct options *o)
 	fprintf(stderr, "layout = %s\n", o->output);
 }
 
-/* Says what is there instead, since "nothing found" alone helps nobody. */
+/* Says what the images hold instead, because "nothing found" alone helps nobody. */
 static int explain_nothing(const struct options *o, struct image *const *images,
 			   const struct inspection *i)
 {
@@ -247,7 +248,8 @@ static int finish(const struct options *o, struct image *const *images, struct i
 	return status;
 }
 
-/* What needs no appliance to be refused; of several disks some may be encrypted. */
+/* Refuses what can be refused without the appliance.  Some of several disks may be encrypted,
+ * but not all. */
 static int check_images(const struct options *o, struct image *const *images, char **ret_error)
 {
 	unsigned usable = 0;

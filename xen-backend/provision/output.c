@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing the layout in one step; see output.h. */
+/*
+ * output.c - writes the layout in one step: see output.h.  main.c calls it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 #include "base/error.h"
 #include "provision/output.h"
 
-/* Every directory on the way to path; those that exist are fine. */
+/* Makes every directory on the way to path.  Directories may exist already. */
 static int make_parents(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -42,7 +44,7 @@ static int write_all(int fd, const char *text)
 	return fchmod(fd, 0644) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* text NULL: only tries. */
+/* text NULL: only tries whether a file can be made, and removes it. */
 static int replace(const char *path, char *temporary, const char *text)
 {
 	int fd = mkostemp(temporary, O_CLOEXEC);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Progress on stderr; see progress.h. */
+/*
+ * progress.c - progress on stderr: see progress.h.  main.c, appliance.c, inspect.c and search.c
+ * call it.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * progress.h - what vread-provision is doing, on stderr: one line per step, and on
- * a terminal a counter of seconds behind a long one.
+ * progress.h - shows on stderr what vread-provision is doing: one line for each step.  On a
+ * terminal, a counter of seconds follows a long step.  main.c, appliance.c, inspect.c and
+ * search.c call these functions.
  */
 #ifndef VREAD_PROVISION_PROGRESS_H
 #define VREAD_PROVISION_PROGRESS_H
@@ -10,7 +11,7 @@
 
 void progress_init(bool quiet);
 void progress_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The present step goes on; percent < 0: unknown. */
+/* The current step goes on.  percent < 0: unknown. */
 void progress_tick(int percent);
 /* Warnings are shown even when quiet. */
 void progress_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Breadth first through a file system mounted in the appliance; see search.h.  One
- * call into the appliance takes about a millisecond, ten times that when it is
- * emulated twice, so the search is bounded, skips what belongs to an operating
+ * search.c - searches a file system that is mounted in the appliance, breadth first: see
+ * search.h.  inspect.c calls it.
+ *
+ * One call into the appliance takes about a millisecond, and ten times as long under two levels
+ * of emulation.  So the search is bounded, skips directories that belong to an operating
  * system, and does not go into data directories.
  */
 #include <errno.h>
@@ -38,7 +40,7 @@ struct search {
 	const char *where;
 	struct layout_filesystem *lfs;
 	struct queue queue;
-	bool cut; /* something was left out */
+	bool cut; /* the search left something out */
 };
 
 static bool is_system_path(const char *path)
@@ -67,7 +69,7 @@ static int is_file(guestfs_h *g, const char *directory, const char *name)
 	return r;
 }
 
-/* Contents of DIRECTORY/current/VERSION, NULL if there is no sane one. */
+/* Contents of DIRECTORY/current/VERSION.  NULL: there is no such file of a sane size. */
 static char *read_version(guestfs_h *g, const char *directory, size_t *ret_length)
 {
 	char *path = join(directory, "current/VERSION"), *text = NULL;
@@ -141,7 +143,7 @@ static int add_data_dir(struct search *s, const char *path, const struct data_ve
 	return find_pools(s, d);
 }
 
-/* 1 if path is a data directory (now added), 0 if not, or negative errno. */
+/* 1: path is a data directory, and was added; 0: it is not; or negative errno. */
 static int look_at(struct search *s, const char *path)
 {
 	struct data_version version = {0};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The summary of `vread-provision --summary`, for people; see output.h. */
+/*
+ * summary.c - output_summary(): the summary that `vread-provision --summary` prints for people.
+ * main.c calls it.
+ */
 #include <string.h>
 
 #include "provision/output.h"
@@ -62,7 +65,8 @@ static void print_volume(FILE *to, const struct inspected *v)
 		fprintf(to, "      no data directory of a datanode\n");
 }
 
-/* Of one image; of LVM, which belongs to none, if image is num_images. */
+/* Prints the volumes of one image.  image num_images: prints the logical volumes, which belong
+ * to none. */
 static void print_volumes(FILE *to, const struct inspection *i, unsigned image)
 {
 	for (unsigned k = 0; k < i->num_volumes; k++) {

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * announce.c - a peer is told which storages it may read here: when it has connected, and while it is
- * whenever they have changed.
+ * announce.c - tells a peer which storages it may read here: when the peer has connected, and
+ * whenever the storages have changed.  requests.c and receiver.c call these functions.
  *
- * Changes are looked for now and then, so that many at once are told as one.  A peer that is slow to
- * take what it is sent is told later, so that no more than one list waits for it.
+ * The receiver looks for changes now and then, so several changes are told as one.  A peer that
+ * is slow to take what it is sent is told later, so no more than one list waits for it.
  */
 #include "peer/answering/server_private.h"
 
@@ -43,7 +43,6 @@ static int add_storage(void *ctx, const char *datanode, const char *storage_id)
 	return 0;
 }
 
-/* What this peer may read here, be it nothing. */
 int conn_announce(struct conn *c)
 {
 	struct listing list = {.policy = c->client->policy};

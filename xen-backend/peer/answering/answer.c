@@ -1,10 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * answer.c - see answer.h.
+ * answer.c - carries out one request of a peer, and makes its answer: see answer.h.
+ * requests.c, workers.c, buffers.c and server.c call these functions.
  *
- * What the owner of a block has withdrawn is not answered, nor what the configuration does not allow
- * that peer any more: that is looked at when the answer is ready.  Sending may wait for the peer, and no owner waits for that: an answer on its way belongs to a
- * read that began before.
+ * When an answer is ready, do_open(), do_stat() and read_piece() ask whether it may still be
+ * sent.  It may not if the owner of the block has withdrawn the replica, or if the
+ * configuration no longer allows this peer to read it.  Sending may have to wait for the peer,
+ * and no owner waits for that: an answer on its way belongs to a read that began before the
+ * withdrawal.
  */
 #include "peer/answering/answer.h"
 
@@ -39,7 +42,7 @@ struct buffer {
 	uint8_t *own_pages;
 };
 
-/* The data begins on a page. */
+/* Places the header at the end of the first page, so that the data begins on a page. */
 struct outgoing *answer_buffer_new(uint8_t *pages)
 {
 	struct buffer *b = calloc(1, sizeof(*b));
@@ -111,7 +114,7 @@ static struct outgoing *tell_block(const struct answer_request *r, enum message_
 	return o;
 }
 
-/* Whether its owner and the configuration let it be answered, as of now. */
+/* True if the owner and the configuration let the block be answered now. */
 static bool may_be_answered(const struct answer_client *c, struct block_handle *block)
 {
 	bool may = block_hold(block, c->policy);
@@ -165,7 +168,7 @@ static struct outgoing *do_stat(const struct answer_client *c, const struct answ
 	return error ? failure(c, r, error) : tell_block(r, MESSAGE_STATED, 0, &info);
 }
 
-/* The next piece of the block, or negative errno. */
+/* Reads the next piece of the block.  Returns its length, or negative errno. */
 static ssize_t read_piece(const struct answer_client *c, const struct message_read *m,
 			  uint8_t *bytes, uint32_t length)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * answer.h - one request of a peer, carried out: what a worker of server.c does.
+ * answer.h - carries out one request of a peer.  requests.c makes requests, workers.c carries
+ * them out; buffers.c and server.c make and free the buffers.
  *
- * A READ is answered in pieces of a MiB, each from a buffer that is taken until it was sent;
- * there are as many for all peers together as [peers] buffers says.
+ * A READ is answered in pieces of up to 1 MiB.  Each piece is read into a buffer, which stays
+ * taken until the piece was sent.  All peers share the buffers; [peers] buffers of vread.conf
+ * says how many there are.
  *
  * Threads: any.
  */
@@ -24,20 +26,20 @@ struct answer_request {
 	struct answer_request *next;
 	uint64_t id;
 	uint16_t type;   /* MESSAGE_OPEN, _READ or _STAT */
-	uint32_t status; /* READ: bytes answered in the pieces before */
-	bool cancelled;  /* while it is carried out: nobody waits for it any more */
+	uint32_t status; /* READ: how many bytes the pieces before answered */
+	bool cancelled;  /* cancelled while a worker carries it out: nobody waits for the answer */
 	union {
-		struct message_read read; /* what is left */
+		struct message_read read; /* what is left to be read */
 		uint32_t handle;
 	} u;
-	struct message_open open[]; /* one, if it is an OPEN */
+	struct message_open open[]; /* one if this is an OPEN, else none */
 };
 
-/* NULL: malformed (*ret_error = -EPROTO) or out of memory. */
+/* NULL: out of memory (*ret_error = -ENOMEM) or malformed (*ret_error = -EPROTO). */
 struct answer_request *answer_request_new(const struct message_header *h, const uint8_t *body,
 					  int *ret_error);
 
-/* For whom, and what counts. */
+/* For whom requests are carried out, and the counters to update. */
 struct answer_client {
 	struct block_store *store;
 	const struct policy *policy;
@@ -46,18 +48,22 @@ struct answer_client {
 	struct counters *counters;
 };
 
-/* Pages of one. */
+/* Bytes of one buffer: a page whose end holds the header, then the data. */
 #define ANSWER_BUFFER_BYTES (4096U + MESSAGE_MAX_DATA)
 
-/* A piece's buffer, in memory of its own or in those pages; buffer->message has room for a header and MESSAGE_MAX_DATA bytes. */
+/* A buffer for one piece.  pages: ANSWER_BUFFER_BYTES of memory to use; NULL: the buffer
+ * allocates its own.  buffer->message has room for a header and MESSAGE_MAX_DATA bytes.  NULL:
+ * out of memory. */
 struct outgoing *answer_buffer_new(uint8_t *pages);
 void answer_buffer_free(struct outgoing *buffer);
 
-/* Takes back what r's answer, which is not sent, gave to the peer. */
+/* Releases o, the answer to r that will not be sent, and takes back what the answer gave to the
+ * peer (the handle of an OPENED). */
 void answer_drop(const struct answer_client *c, const struct answer_request *r, struct outgoing *o);
 
-/* Carries r out: a message to send, or NULL: out of memory.  buffer: for READ; what is returned is
- * it, or another message.  *ret_more: there is another piece to be asked for with r. */
+/* Carries r out.  Returns a message to send, or NULL: out of memory.  buffer: for a READ; the
+ * returned message is buffer or another message.  *ret_more: another piece is left; call again
+ * with r. */
 struct outgoing *answer_request(const struct answer_client *c, struct answer_request *r,
 				struct outgoing *buffer, bool *ret_more);
 

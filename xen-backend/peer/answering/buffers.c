@@ -1,16 +1,18 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * buffers.c - what READs are answered from.
+ * buffers.c - the buffers that READs are answered from.  workers.c and receiver.c take, give
+ * back and free them.
  *
- * A buffer is taken before the answer is begun, and given back when the peer has all of it.  Buffers
- * stay while there is work, since their pages cost more to get than to fill; where a device reads
- * them, all are in memory that it knows.
+ * A worker takes a buffer before it begins an answer.  The buffer is given back when the peer
+ * has all of the answer.  Buffers stay allocated while there is work, because getting their
+ * pages costs more than filling them.  If an RDMA device reads the buffers, all of them lie in
+ * memory that is registered with the device.
  */
 #include "peer/answering/server_private.h"
 
 #include "base/clock.h"
 
-/* The one who has it sent it, or is gone. */
+/* The transport has sent the buffer, or the transport is gone. */
 static void release_buffer(struct outgoing *o)
 {
 	struct piece *p = o->owner;
@@ -23,7 +25,7 @@ static void release_buffer(struct outgoing *o)
 	c->buffers--;
 	c->moved = clock_ms();
 	conn_set_ready(c);
-	if (s->first_ready) /* which may have waited for a buffer */
+	if (s->first_ready) /* a ready connection may have waited for a buffer */
 		pthread_cond_signal(&s->work);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -33,7 +35,6 @@ unsigned server_buffers_each(const struct peer_server *s)
 	return s->config->buffers / 4;
 }
 
-/* With the server's lock; there is one. */
 struct piece *piece_take(struct peer_server *s, struct conn *c)
 {
 	struct piece *p = s->pieces, *free_piece = NULL;
@@ -79,7 +80,6 @@ bool piece_make_ready(struct piece *p)
 	return true;
 }
 
-/* Gives the buffer back unused. */
 void piece_put(struct piece *p)
 {
 	struct outgoing unused = {.owner = p};

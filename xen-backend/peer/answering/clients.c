@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * clients.c - the peers that may ask, and for what.
+ * clients.c - the peers that may ask, and what they may read.  server.c makes and frees
+ * clients, and reload.c changes them; receiver.c looks for the client of a new connection.
  *
- * The configuration may change them while they are connected.  A client stays in its place until the
- * server ends, since connections and workers point at it; one that is not configured any more may read
- * nothing and is let in no more, and may come back.  What a peer may read is asked again whenever it
- * is answered (answer.c).
+ * The configuration may change clients while they are connected.  A client stays in its place
+ * until the server ends, because connections and workers point at it.  A client that is no
+ * longer configured may read nothing and connect no more; it may be configured again later.
+ * answer.c checks what a client may read for every answer.
  */
 #include "peer/answering/server_private.h"
 
@@ -46,7 +47,8 @@ static int add_client(struct peer_server *s, const char *name, struct policy *po
 	return 0;
 }
 
-/* The receiver ends connections of who was removed, and tells the others what they may read now. */
+/* Wakes the receiver: it ends connections of removed clients, and tells the others what they may
+ * read. */
 static void wake_receiver(struct peer_server *s)
 {
 	uint64_t one = 1;
@@ -64,7 +66,7 @@ int peer_server_set_client(struct peer_server *s, size_t peer, const struct peer
 
 	if (!policy) {
 		log_error("[peer %s]: expected %s", config->name, error);
-		return -ENOMEM; /* lists are checked where they are read */
+		return -ENOMEM; /* the lists were checked when the configuration was read */
 	}
 	if (peer < atomic_load(&s->num_clients)) {
 		policy_replace(s->clients[peer]->policy, policy);

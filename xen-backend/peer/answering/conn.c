@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conn.c - a connection of a peer that asks, from being accepted to its end.
+ * conn.c - a connection of a peer that asks, from being accepted to its end.  receiver.c makes
+ * and closes connections; workers.c and announce.c also flush them.
  */
 #include "peer/answering/server_private.h"
 
@@ -82,8 +83,9 @@ __attribute__((format(printf, 2, 3))) void conn_refuse(struct conn *c, const cha
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* To close a descriptor is not enough.  A child that was just spawned has a copy of it until its program runs:
- * until then the epoll would go on to name a connection that is freed. */
+/* Closing a descriptor is not enough.  A child process that was just spawned has a copy of the
+ * descriptor until its program runs.  Until then the epoll would still report a connection that
+ * is freed. */
 static void unwatch(struct conn *c)
 {
 	struct pollfd fds[TRANSPORT_MAX_FDS] = {{.fd = c->tls ? tls_fd(c->tls) : -1}};
@@ -93,7 +95,7 @@ static void unwatch(struct conn *c)
 		epoll_ctl(c->server->epoll, EPOLL_CTL_DEL, fds[i].fd, NULL);
 }
 
-/* The thread's only.  Workers that are at it find no transport any more. */
+/* The thread calls it.  Workers that carry out requests of c find no transport afterwards. */
 void conn_close(struct conn *c)
 {
 	struct peer_server *s = c->server;
@@ -142,7 +144,7 @@ struct conn *server_oldest(const struct peer_server *s, const struct client *cli
 	return oldest;
 }
 
-/* What the thread polls for; with the connection's lock. */
+/* Sets what the thread polls for.  With the connection's lock. */
 void conn_update_events(struct conn *c)
 {
 	struct pollfd fds[TRANSPORT_MAX_FDS];
@@ -153,7 +155,7 @@ void conn_update_events(struct conn *c)
 	epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, fds[0].fd, &e);
 }
 
-/* With the connection's lock: sends what can be sent.  A failure is found out by the thread. */
+/* With the connection's lock: sends what can be sent.  The thread finds a failure later. */
 void conn_flush(struct conn *c)
 {
 	bool blocked;

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * receiver.c - the thread that accepts, authenticates and receives.
+ * receiver.c - the thread that accepts, authenticates and receives.  server.c starts it.
  *
- * It never waits for a peer or a disk.  Twice a second it looks for connections that say no hello, or
- * do not take what they asked for, and whether there are storages to be told of.  A change of the
+ * The thread never waits for a peer or a disk.  Twice a second it looks for connections that
+ * say no HELLO or do not take their answers, and for changed storages.  A change of the
  * configuration wakes it.
  */
 #include "peer/answering/server_private.h"
@@ -20,11 +20,11 @@
 #include "peer/wire/tls.h"
 
 #define TICK 500 /* ms */
-/* For a hello: a peer that is busy needs seconds.  Counted in ticks, of which there is one when this host, be
- * it all of it, has stood still. */
+/* Ticks that a peer has to say HELLO: a busy peer needs seconds.  They are counted as ticks, not
+ * as ms: when this whole host has stood still, only one tick passes. */
 #define HELLO_TICKS 30U
 
-/* 1: done; 0: goes on; negative: refused. */
+/* 1: done; 0: not done yet; negative errno: refused. */
 static int shake_hands(struct conn *c)
 {
 	struct epoll_event e = {.data.ptr = c};
@@ -53,7 +53,7 @@ static int shake_hands(struct conn *c)
 	return 1;
 }
 
-/* Negative: it is over. */
+/* Negative errno: the connection is over. */
 static int advance(struct conn *c)
 {
 	int r;
@@ -128,11 +128,10 @@ static bool is_stuck(struct conn *c, uint64_t now)
 	pthread_mutex_lock(&s->lock);
 	moved = c->moved;
 	pthread_mutex_unlock(&s->lock);
-	return blocked &&
-	       moved + SERVER_STUCK_TIMEOUT < now; /* it may have moved since now was asked */
+	return blocked && moved + SERVER_STUCK_TIMEOUT < now; /* moved may be later than now */
 }
 
-/* again: tell them in any case. */
+/* again: tell the storages even if they have not changed. */
 static void announce_changes(struct peer_server *s, bool again)
 {
 	bool changed = server_storages_changed(s) || again;
@@ -145,7 +144,7 @@ static void announce_changes(struct peer_server *s, bool again)
 	}
 }
 
-/* Whether it would be accepted now. */
+/* True if the peer would be accepted if it connected now. */
 static bool is_still_accepted(struct conn *c)
 {
 	int r = 0;
@@ -211,8 +210,8 @@ void *server_receive(void *arg)
 
 	while (!stopping) {
 		struct epoll_event e;
-		int n = clock_epoll(s->epoll, &e,
-				    ticked + TICK); /* one: on_conn() may end others */
+		/* One event at a time, because on_conn() may end other connections. */
+		int n = clock_epoll(s->epoll, &e, ticked + TICK);
 
 		if (n > 0 && e.data.ptr == &s->listener)
 			on_accept(s);

@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * requests.c - what a peer says: a hello, then requests, of which it has so many under way as it was
- * given credits.
+ * requests.c - messages that a peer sends: a HELLO, then requests.  The transport calls these
+ * functions from its advance().
  *
- * A message that should not be there ends the connection.
+ * A peer may have as many requests unanswered as it was given credits.  A message that must not
+ * come at this moment ends the connection.
  */
 #include "peer/answering/server_private.h"
 
@@ -16,9 +17,10 @@
 #include "read/handles.h"
 #include "peer/wire/message.h"
 
-#define MAX_EACH 4U /* connections of one peer: those of before it was restarted */
+/* connections of one peer; more than one, because those from before its restart may remain */
+#define MAX_EACH 4U
 
-/* The way both can use; 0: there is none. */
+/* The transport that both hosts can use.  0: there is none. */
 static unsigned choose_transport(const struct peer_server *s, unsigned asked)
 {
 	if (s->rdma && (asked & MESSAGE_TRANSPORT_RDMA))
@@ -26,7 +28,8 @@ static unsigned choose_transport(const struct peer_server *s, unsigned asked)
 	return asked & s->config->transports & MESSAGE_TRANSPORT_TLS;
 }
 
-/* From here on the peer may dial; it is told so next.  The stream belongs to what is made of it. */
+/* From here on the peer may dial.  The HELLO, which is sent next, tells the peer so.  The new
+ * transport takes over the stream. */
 static int await_rdma(struct conn *c)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
@@ -60,7 +63,8 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	r = m.transports == MESSAGE_TRANSPORT_RDMA ? await_rdma(c) : 0;
 	if (!r)
 		r = transport_send_copy(c->transport, message, message_put_hello(message, &m));
-	/* Where nothing is in common the hello says so, and the peer goes. */
+	/* If the hosts have no transport or version in common, the HELLO says so, and the peer
+	 * disconnects. */
 	if (r || asked.version != MESSAGE_VERSION || !m.transports)
 		return r;
 	s->num_strangers--;
@@ -68,8 +72,9 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	c->have_hello = true;
 	connections = ++c->client->connections;
 	pthread_mutex_unlock(&s->lock);
+	/* The oldest connection may be this one. */
 	if (connections > MAX_EACH)
-		server_oldest(s, c->client)->ends = true; /* it may be this one */
+		server_oldest(s, c->client)->ends = true;
 	log_debug("peer %s: connected from %s", c->client->name, c->address);
 	return conn_announce(c);
 }
@@ -95,7 +100,8 @@ static int take_request_message(struct conn *c, const struct message_header *h, 
 	return error;
 }
 
-/* The answer to a CANCEL is that of what it cancels; if that is on its way already it needs none. */
+/* The answer to a request is also the answer to its CANCEL.  If that answer is already on its
+ * way, the CANCEL needs none. */
 static int cancel(struct conn *c, uint64_t id)
 {
 	struct peer_server *s = c->server;
@@ -133,12 +139,12 @@ static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *
 		return handles_remove(c->blocks, handle) ? -EPROTO : 0;
 	case MESSAGE_CANCEL:
 		return cancel(c, h->id);
-	default: /* only an answer */
+	default: /* types that only answers have */
 		return -EPROTO;
 	}
 }
 
-/* Nobody sends data to the one who answers. */
+/* Only the host that answers sends DATA, so no DATA may arrive here. */
 static int on_place(void *ctx, const struct message_header *h, uint8_t **ret_place)
 {
 	(void)ctx, (void)h, (void)ret_place;

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * server.c - the answering side begins, ends, and tells how it is: see server.h.
+ * server.c - starts and stops the answering side, and tells its status: see server.h.  peers.c
+ * calls these functions.
  */
 #include "peer/answering/server_private.h"
 
@@ -43,7 +44,7 @@ static size_t pages_length(const struct peer_server *s)
 	return (size_t)s->config->buffers * ANSWER_BUFFER_BYTES;
 }
 
-/* Beside TLS, at the same address and port number. */
+/* Listens for RDMA too, at the same address and port number as TLS. */
 static int listen_rdma(struct peer_server *s, struct rdma *rdma, char **ret_error)
 {
 	size_t length = pages_length(s);
@@ -105,7 +106,7 @@ int peer_server_start(const struct peers_config *config, struct block_store *sto
 	s->listener = s->spare_fd = s->epoll = s->wake = -1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
-	server_storages_changed(s); /* since now */
+	server_storages_changed(s); /* changes count from now on */
 	s->workers = calloc(config->workers, sizeof(*s->workers));
 	s->pieces = calloc(config->buffers, sizeof(*s->pieces));
 	r = s->workers && s->pieces ? 0 : error_text(ret_error, -ENOMEM, "out of memory");
@@ -140,7 +141,7 @@ static void stop_threads(struct peer_server *s)
 	pthread_mutex_unlock(&s->lock);
 	if (s->wake >= 0 && write(s->wake, &one, sizeof(one)) < 0)
 		log_warn("peers: %s", strerror(errno));
-	/* Workers last: what they send is let go of by the thread. */
+	/* The receiver thread ends first: it releases what workers have sent. */
 	if (s->have_thread)
 		pthread_join(s->thread, NULL);
 	for (unsigned i = 0; i < s->num_workers; i++)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * server.h - answers other hosts out of what is served here.
+ * server.h - answers other hosts from the replicas that are served here.  peers.c and reload.c
+ * call these functions.
  *
- * One thread accepts, authenticates and receives; a few workers read and send.  Connections take
- * turns, so one that asks much delays the others by one piece each.  A connection that takes
- * what it asked for slowly, or not at all, costs some buffers for a while, never a worker.
+ * One thread accepts, authenticates and receives.  A few workers read and send.  Connections
+ * take turns, so a connection that asks for much delays each other connection by one piece
+ * only.  A connection that takes its answers slowly, or not at all, holds some buffers for a
+ * while, but never a worker.
  *
- * All functions belong to the control thread.
+ * Threads: the control thread calls all functions.
  */
 #ifndef VREAD_PEER_SERVER_H
 #define VREAD_PEER_SERVER_H
@@ -20,25 +22,25 @@ struct peer_server;
 struct rdma;
 struct tls_context;
 
-/* Listens.  config and store outlive the server.  rdma: NULL: not to be used.  0, or negative errno
- * with *ret_error. */
+/* Starts to listen.  config and store must outlive the server.  rdma: NULL: do not use RDMA.  0,
+ * or negative errno with *ret_error (free() it). */
 int peer_server_start(const struct peers_config *config, struct block_store *store,
 		      struct tls_context *tls, struct rdma *rdma, struct peer_server **ret,
 		      char **ret_error);
-void peer_server_stop(struct peer_server *s); /* NULL is ignored */
+void peer_server_stop(struct peer_server *s); /* s: NULL is ignored */
 
-/* That peer is what config, which is copied, says; it is the next that none was told of, or one of those before.
- * What it has open and may not read any more it is not answered from here on.  0, or -ENOMEM: nothing
- * was changed. */
+/* Sets who peer number `peer` is and what it may read, from config, which is copied.  peer is a
+ * number that was set before, or the lowest number that was not.  What the peer has open and may
+ * not read any more is not answered from here on.  0, or -ENOMEM: nothing was changed. */
 int peer_server_set_client(struct peer_server *s, size_t peer, const struct peer_config *config);
-/* It may read nothing from here on, and its connections are ended soon. */
+/* The peer may read nothing from here on, and its connections are ended soon. */
 void peer_server_remove_client(struct peer_server *s, size_t peer);
 
-/* What a peer, by its place in config or the number it was set with, was answered; adds to o: connections, open_handles, opens, reads,
- * bytes, errors ({"ENOENT": 3}). */
+/* Adds to o what a peer was answered: connections, open_handles, opens, reads, bytes, errors
+ * ({"ENOENT": 3}).  peer: its place in config, or the number it was set with. */
 void peer_server_client_status(struct peer_server *s, size_t peer, json_t *o);
-/* New reference: address, connections, buffers and how many of them are used, refused,
- * last_refused. */
+/* New reference: listen (the address), connections, buffers, buffers_used, refused (connections)
+ * and last_refused (why). */
 json_t *peer_server_status(struct peer_server *s);
 
 #endif

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * server_private.h - the answering side, as the files that make it up share it.
+ * server_private.h - what the files of the answering side share.  Only these files include it:
  *
  *   server.c    beginning, end, status
- *   clients.c   who may ask, and for what
- *   receiver.c  the thread: accepts, authenticates, receives, ends what is stuck
+ *   clients.c   which peers may ask, and what they may read
+ *   receiver.c  the receiver thread: accepts, authenticates, receives, ends stuck connections
  *   conn.c      a connection, from being accepted to its end
- *   requests.c  what a peer says
- *   announce.c  what a peer is told of storages here
+ *   requests.c  messages that a peer sends
+ *   announce.c  tells peers which storages they may read here
  *   turns.c     whose request is next
- *   workers.c   requests are carried out, and answered
- *   buffers.c   what READs are answered from
+ *   workers.c   carries requests out, and answers them
+ *   buffers.c   the buffers that READs are answered from
  *
- * A connection's transport is used under its own lock, by the thread when something arrives and by
- * workers when they answer.  The server's lock is for queues, and is never held while
- * another is taken or anything is done: connection first, server second.
+ * Locks: each connection has a lock, for its transport.  The receiver thread uses the transport
+ * when something arrives, and workers use it when they answer.  The server has a lock, for
+ * queues.  Take the connection's lock first and the server's lock second.  A thread that holds
+ * the server's lock takes no other lock and does no work.
+ *
+ * "The thread" below is the receiver thread.  A field that "the thread sets with the server's
+ * lock" is read by the thread without the lock, and by other threads with the lock.
  */
 #ifndef VREAD_PEER_SERVER_PRIVATE_H
 #define VREAD_PEER_SERVER_PRIVATE_H
@@ -32,17 +36,17 @@
 
 #define SERVER_DIGEST 32U
 #define SERVER_CREDITS 32U
-#define SERVER_MAX_STRANGERS 32U    /* connections that have not said hello */
+#define SERVER_MAX_STRANGERS 32U    /* most connections that have not said HELLO */
 #define SERVER_STUCK_TIMEOUT 15000U /* ms in which a peer must take a buffer */
 
 struct handles;
 struct policy;
 struct tls;
 
-/* A [peer] as one who asks. */
+/* A [peer] of the configuration, as one who asks. */
 struct client {
 	char *name;
-	struct policy *policy; /* the same for good: what it says changes */
+	struct policy *policy; /* this pointer never changes; the rights in the policy may */
 	_Atomic bool removed;  /* it is not configured any more */
 	struct counters counters;
 	unsigned connections;
@@ -50,35 +54,36 @@ struct client {
 
 struct conn {
 	struct peer_server *server;
-	struct conn *next,
-		*previous;     /* all; the thread's, which changes it with the server's lock */
+	/* list of all connections; the thread sets it with the server's lock */
+	struct conn *next, *previous;
 	struct client *client; /* NULL: not authenticated yet */
-	struct tls *tls;       /* until it is */
+	struct tls *tls;       /* the connection until it is authenticated; then NULL */
 	char address[ADDRESS_TEXT];
-	bool have_hello;   /* the thread's, which sets it with the server's lock */
-	bool announce_due; /* the thread's: storages have changed since it was told of them */
-	bool ends;         /* the thread's: it is closed at the next tick */
-	unsigned ticks;    /* the thread's: so many have passed before its hello */
+	bool have_hello; /* the thread sets it with the server's lock */
+	/* the thread's: the storages have changed since the peer was told of them */
+	bool announce_due;
+	bool ends;      /* the thread's: the connection is closed at the next tick */
+	unsigned ticks; /* the thread's: ticks that have passed before the HELLO */
 
-	pthread_mutex_t lock; /* of the transport */
+	pthread_mutex_t lock; /* protects transport */
 	struct transport *transport;
 	struct rdma_secret secret;
-	bool blocked; /* more is to be sent than the peer takes just now */
+	bool blocked; /* more waits to be sent than the peer takes just now */
 
 	struct handles *blocks;
 
-	/* With the server's lock. */
+	/* The fields below: with the server's lock. */
 	struct conn *next_ready;
 	bool ready, closed;
-	unsigned references; /* one of the thread's, one for each worker */
+	unsigned references; /* one held by the thread, one by each worker */
 	struct answer_request *first, *last;
-	struct answer_request *working; /* those workers are at */
-	unsigned requests;              /* not answered yet */
+	struct answer_request *working; /* requests that workers are carrying out */
+	unsigned requests;              /* requests that are not answered yet */
 	unsigned buffers;
-	uint64_t moved; /* ms: when it last took a buffer */
+	uint64_t moved; /* ms: when the peer last took a buffer */
 };
 
-/* A buffer, and whose answer is in it. */
+/* A buffer, and the connection whose answer is in it. */
 struct piece {
 	struct outgoing *buffer;
 	struct conn *conn;
@@ -89,28 +94,31 @@ struct peer_server {
 	struct block_store *store;
 	struct tls_context *tls;
 	struct rdma_listener *rdma; /* NULL: nobody is answered by RDMA */
-	uint8_t *pages;             /* buffers that devices know; NULL: each has its own */
-	struct rdma_memory *memory; /* that is them */
+	uint8_t *pages; /* memory of all buffers, registered for RDMA; NULL: each has its own */
+	struct rdma_memory *memory; /* pages, as registered memory */
 	struct address address;
-	struct client
-		*clients[PEERS_MAX_EVER]; /* added by the control thread, and never freed before */
-	_Atomic size_t num_clients;       /* ... the end */
+	/* the control thread adds clients, and frees none before the server ends */
+	struct client *clients[PEERS_MAX_EVER];
+	_Atomic size_t num_clients;
 	int listener, spare_fd, epoll, wake;
 	pthread_t thread, *workers;
 	unsigned num_workers;
 	bool have_thread;
 
-	struct conn *conns; /* the thread's, which changes it with the lock */
+	struct conn *conns; /* the thread sets it with the lock */
 	unsigned num_strangers;
-	uint8_t listed[SERVER_DIGEST]; /* of the storages that peers were told of; the thread's */
+	/* the thread's: digest of the storages that peers were told of */
+	uint8_t listed[SERVER_DIGEST];
 
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	bool stopping;
 	struct conn *first_ready, *last_ready;
-	struct piece *pieces; /* config->buffers; those in use have a conn */
+	/* config->buffers of them; a piece that is in use has a conn */
+	struct piece *pieces;
 	unsigned pieces_used;
-	uint64_t pieces_taken, pieces_taken_before; /* so far; at the last tick */
+	/* buffers taken so far, and at the last tick */
+	uint64_t pieces_taken, pieces_taken_before;
 	unsigned num_conns;
 	uint64_t refused;
 	char last_refused[256];
@@ -118,10 +126,10 @@ struct peer_server {
 
 /* ---- clients.c ---- */
 
-/* Those of the configuration the server is started with. */
+/* Makes the clients of the configuration that the server starts with. */
 int server_make_clients(struct peer_server *s, char **ret_error);
 void server_free_clients(struct peer_server *s);
-/* Who it is, by its certificate; NULL: nobody that is known, or not clearly one. */
+/* The client that the certificate names.  NULL: it names no known client, or several. */
 struct client *server_find_client(struct peer_server *s, const struct tls *tls);
 
 /* ---- receiver.c: the thread ---- */
@@ -130,18 +138,20 @@ void *server_receive(void *server);
 
 /* ---- conn.c ---- */
 
-/* The thread's only, as are close and refuse.  Takes over fd.  NULL: it is closed. */
+/* The thread calls conn_new(), conn_close() and conn_refuse().  conn_new() takes over fd.  NULL:
+ * fd is closed. */
 struct conn *conn_new(struct peer_server *s, int fd);
-/* Workers that are at it find no transport any more. */
+/* Closes c.  Workers that carry out its requests then find no transport. */
 void conn_close(struct conn *c);
-/* Notes why it is about to be closed. */
+/* Notes why the connection is about to be closed. */
 __attribute__((format(printf, 2, 3))) void conn_refuse(struct conn *c, const char *format, ...);
-/* The oldest of that client, or of those who have not said hello (NULL), that is not to be closed
- * already; NULL: there is none. */
+/* The oldest connection of that client, or (client NULL) of those that have not said HELLO.
+ * Connections that are to be closed already do not count.  NULL: there is none. */
 struct conn *server_oldest(const struct peer_server *s, const struct client *client);
 void conn_unref(struct conn *c);
-/* Both with the connection's lock: what the thread polls for; and what can be sent is.  A failure is found
- * out by the thread. */
+/* conn_update_events() and conn_flush() need the connection's lock.  The first sets what the
+ * thread polls for.  The second sends what can be sent; if it fails, the thread finds the
+ * failure later. */
 void conn_update_events(struct conn *c);
 void conn_flush(struct conn *c);
 
@@ -151,29 +161,31 @@ extern const struct transport_user server_transport_user;
 
 /* ---- announce.c ---- */
 
-/* Within the transport's advance(): tells what this peer may read here, be it nothing. */
+/* With the connection's lock, as within the transport's advance(): tells the peer which storages
+ * it may read here, even if there is none.  0 or negative errno. */
 int conn_announce(struct conn *c);
-/* Whether the storages served here are others than when this was asked last. */
+/* True if the storages served here have changed since the last call. */
 bool server_storages_changed(struct peer_server *s);
-/* Tells them again, if they have changed since and the peer has taken all it was sent: 0, or negative errno:
- * the connection is over. */
+/* Tells the peer the storages again, if they have changed and the peer has taken all it was
+ * sent.  0, or negative errno: the connection is over. */
 int conn_announce_change(struct conn *c);
 
 /* ---- turns.c: all with the server's lock ---- */
 
-/* Ready, if there is a request, and a share of buffers left. */
+/* Puts c into the queue of ready connections, if it has a request and may take another buffer. */
 void conn_set_ready(struct conn *c);
 void conn_set_unready(struct conn *c);
-/* NULL: nobody is ready, or there is no buffer. */
+/* Takes the first ready connection.  NULL: nobody is ready, or no buffer is free. */
 struct conn *server_take_ready(struct peer_server *s);
 void conn_append_request(struct conn *c, struct answer_request *r);
-/* NULL: there is none. */
+/* Removes the first request.  NULL: there is none. */
 struct answer_request *conn_take_request(struct conn *c);
-/* The next, for a worker; there is one. */
+/* Moves the first request to those that workers carry out.  There must be one. */
 struct answer_request *conn_begin_request(struct conn *c);
-/* A worker is done with it. */
+/* A worker has finished r. */
 void conn_leave_request(struct conn *c, struct answer_request *r);
-/* Whether it was still to be answered. */
+/* Removes the request with that id, or marks it cancelled if a worker is carrying it out.  True
+ * if the request was still to be answered. */
 bool conn_cancel_request(struct conn *c, uint64_t id);
 
 /* ---- workers.c ---- */
@@ -182,15 +194,15 @@ void *server_work(void *server);
 
 /* ---- buffers.c ---- */
 
-/* Of one connection at most. */
+/* How many buffers one connection may hold. */
 unsigned server_buffers_each(const struct peer_server *s);
-/* With the server's lock; there is one. */
+/* Takes a buffer for c.  With the server's lock; a buffer must be free. */
 struct piece *piece_take(struct peer_server *s, struct conn *c);
-/* False: out of memory. */
+/* Allocates the buffer if necessary.  False: out of memory. */
 bool piece_make_ready(struct piece *p);
 /* Gives the buffer back unused. */
 void piece_put(struct piece *p);
-/* Frees those not in use, if none was since the last time. */
+/* Frees the unused buffers, if no buffer was taken since the last call. */
 void server_free_buffers(struct peer_server *s);
 
 #endif

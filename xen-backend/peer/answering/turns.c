@@ -1,10 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * turns.c - whose request is carried out next.
+ * turns.c - decides whose request is carried out next.  requests.c, workers.c, conn.c and
+ * buffers.c call these functions.
  *
- * A connection with requests stands in the queue of those ready, once; a worker takes the first
- * one's first request and puts the connection back at the end if it has more.  One that holds its
- * share of buffers is not ready, and is again when one of them was sent.
+ * The ready connections form a queue.  A connection with requests stands in it once.  A worker
+ * takes the first connection and the first request of it.  If the connection has more requests,
+ * it goes to the end of the queue.  A connection that holds its share of buffers is not ready,
+ * and becomes ready again when one of its buffers was sent.
  */
 #include "peer/answering/server_private.h"
 
@@ -77,7 +79,6 @@ struct answer_request *conn_take_request(struct conn *c)
 	return r;
 }
 
-/* The next, for a worker. */
 struct answer_request *conn_begin_request(struct conn *c)
 {
 	struct answer_request *r = conn_take_request(c);
@@ -87,7 +88,6 @@ struct answer_request *conn_begin_request(struct conn *c)
 	return r;
 }
 
-/* A worker is done with it. */
 void conn_leave_request(struct conn *c, struct answer_request *r)
 {
 	struct answer_request **at = &c->working;
@@ -97,7 +97,6 @@ void conn_leave_request(struct conn *c, struct answer_request *r)
 	*at = r->next;
 }
 
-/* Whether it was still to be answered. */
 bool conn_cancel_request(struct conn *c, uint64_t id)
 {
 	struct answer_request *before = NULL, *r = c->first;

@@ -1,15 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * workers.c - requests are carried out, and answered, by a few threads.
+ * workers.c - the threads that carry out requests and send the answers.  server.c starts them.
  *
- * What is cancelled is answered by the receiver, also while a worker is at it: whose answer is sent
- * is decided with the connection's lock.
+ * The receiver answers a cancelled request, even while a worker carries it out.  Who sends the
+ * answer is decided with the connection's lock.
  */
 #include "peer/answering/server_private.h"
 
 #include <stdlib.h>
 
-/* The next request, and a buffer for its answer; false: the end. */
+/* Waits for the next request, and takes a buffer for its answer.  False: the server ends. */
 static bool next_job(struct peer_server *s, struct conn **ret_conn, struct answer_request **ret,
 		     struct piece **ret_piece)
 {
@@ -42,7 +42,7 @@ static void send_answer(struct conn *c, struct outgoing *o)
 	}
 }
 
-/* Whether it is to be answered further, after what was sent of it. */
+/* Queues r again if more of it is to be answered after the piece that was sent.  True if so. */
 static bool goes_on(struct conn *c, struct answer_request *r, bool more)
 {
 	pthread_mutex_lock(&c->server->lock);
@@ -53,8 +53,8 @@ static bool goes_on(struct conn *c, struct answer_request *r, bool more)
 	return more;
 }
 
-/* What a worker has of an answer, unless it was cancelled meanwhile.  Its end is noted before it is
- * sent: its credit may be used again as soon as it is there. */
+/* Sends o, the worker's answer to r, unless r was cancelled meanwhile.  The end of r is noted
+ * before o is sent: the peer may use the credit again as soon as the answer is there. */
 static void deliver(const struct answer_client *client, struct conn *c, struct answer_request *r,
 		    struct outgoing *o, bool more)
 {

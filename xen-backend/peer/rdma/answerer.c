@@ -1,8 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * rdma/answerer.c - READs that another host asked over a queue pair, and their answers.
+ * transport.c calls these functions.
  *
- * A slot for each that is not answered yet knows how much of it was written to the other host's memory.
+ * Each unanswered READ has a slot.  The slot tells how many bytes have been written to the
+ * other host's memory.
  */
 #include "peer/rdma/transport_private.h"
 
@@ -20,7 +22,7 @@ int rdma_answerer_on_read(struct rdma_transport *t, const struct message_header 
 	return rdma_transport_hand_on(t, h, body);
 }
 
-/* Bytes of an answer, the last ones with the word. */
+/* Writes bytes of an answer to the other host.  The last write carries the word. */
 static int post_bytes(struct rdma_transport *t, struct rdma_slot *s, const struct outgoing *o,
 		      const struct message_header *h)
 {

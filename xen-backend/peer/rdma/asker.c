@@ -1,8 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdma/asker.c - READs that this host asks over a queue pair, and where their bytes arrive.
+ * rdma/asker.c - READs that this host asks over a queue pair, and the places their bytes arrive
+ * at.  transport.c calls these functions.
  *
- * A slot for each READ under way knows the place its bytes go to, which the other host's device writes to.
+ * Each READ under way has a slot.  The slot knows the place that the other host's device writes
+ * the READ's bytes to.
  */
 #include "peer/rdma/transport_private.h"
 
@@ -24,7 +26,8 @@ static void free_target(struct rdma_transport *t, struct rdma_slot *s)
 	s->used = false;
 }
 
-/* Where the other host is to write: the place itself, or a buffer if the device cannot reach it. */
+/* Chooses where the other host is to write: the place itself, or a buffer if the device cannot
+ * reach it. */
 static int take_target(struct rdma_transport *t, struct rdma_slot *s, struct rdma_target *ret)
 {
 	struct rdma_device *d = rdma_end_device(t->end);
@@ -78,7 +81,7 @@ int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
 		return -EAGAIN;
 	if (message_get_read(o->message + MESSAGE_HEADER, h->length, &m))
 		return rdma_transport_failed(t, -EINVAL, "a malformed READ");
-	/* It asks for as much as there may be; how much there is comes with the word. */
+	/* The READ asks for the most bytes there may be.  The word tells how many there are. */
 	r = t->transport.user->place(t->transport.ctx, &data, &place);
 	if (r)
 		return rdma_transport_failed(t, r, "a READ nobody waits for");

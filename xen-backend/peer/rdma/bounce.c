@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Buffers for what a device cannot write where it belongs: see rdma/bounce.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdma/bounce.c - allocates the buffers of rdma/bounce.h, and marks them as taken or free.
+ * asker.c and transport.c call it.
+ */
 #include "peer/rdma/bounce.h"
 
 #include <errno.h>

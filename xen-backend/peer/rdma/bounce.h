@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma/bounce.h - buffers for what the other host writes where its device cannot reach the pool.
+ * rdma/bounce.h - buffers for bytes whose place the RDMA device cannot reach.  asker.c takes
+ * and gives back buffers; transport.c frees them all.
  *
- * A few, made when the first is needed; whoever finds none waits for an answer to free one.
+ * The other host writes into a buffer, and asker.c copies the bytes from there to their place.
+ * There are a few buffers, made when the first is needed.  If all are taken, a READ waits until
+ * an answer frees one.
  */
 #ifndef VREAD_PEER_RDMA_BOUNCE_H
 #define VREAD_PEER_RDMA_BOUNCE_H
@@ -10,16 +13,17 @@
 #include "peer/rdma/rdma.h"
 
 struct rdma_bounce {
-	struct rdma_memory *memory; /* NULL: not made yet */
+	struct rdma_memory *memory; /* NULL: the buffers are not made yet */
 	uint8_t *base;
-	unsigned taken; /* one bit each */
+	unsigned taken; /* one bit for each buffer */
 };
 
-/* A buffer of VREAD_MAX_READ bytes: its number, -EAGAIN or -ENOMEM. */
+/* Takes a buffer of VREAD_MAX_READ bytes.  Returns its number, -EAGAIN (all are taken) or
+ * -ENOMEM. */
 int rdma_bounce_take(struct rdma_bounce *b, struct rdma *r, uint8_t **ret);
 void rdma_bounce_give(struct rdma_bounce *b, int number);
 uint8_t *rdma_bounce_at(const struct rdma_bounce *b, int number);
-/* No queue pair writes to them any more. */
+/* No queue pair may write to the buffers any more. */
 void rdma_bounce_free(struct rdma_bounce *b);
 
 #endif

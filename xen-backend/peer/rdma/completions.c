@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rdma/completions.c - what has been done of what was posted, and what has arrived. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdma/completions.c - takes from the completion queue which posted work is done, and what has
+ * arrived.  rdma_end_advance() calls it.
+ */
 #include "peer/rdma/end_private.h"
 
 #include <errno.h>

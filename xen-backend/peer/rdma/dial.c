@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When to dial: see dial.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdma/dial.c - the states of dialling: see rdma/dial.h.  making.c and transport.c call it.
+ */
 #include "peer/rdma/dial.h"
 
 #define CALL_MS 10000U /* the kernel would try for a minute */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma/dial.h - when an asker dials, and which way READs go meanwhile.
+ * rdma/dial.h - decides when the host that asks dials, and whether READs meanwhile go over TLS.
+ * making.c and transport.c call it.
  *
- * The fabric may be broken although TLS passes.  So READs wait only a while for the first queue
- * pair; then, and whenever there is none, they go by TLS, and the asker dials again after a pause
- * that grows from failure to failure.  Where RDMA is all that may be used nothing goes by TLS, and the first
- * failure is the connection's end.
+ * RDMA may be broken although TLS works.  So READs wait only a limited time for the first queue
+ * pair.  After that time, and whenever there is no queue pair, READs go over TLS.  The host
+ * dials again after a pause that grows with each failure.  If only RDMA may be used, nothing
+ * goes over TLS, and the first failure ends the connection.
  *
- * Only states: no clock, no devices.  Times are ms of a clock that only goes on.
+ * These functions keep states only: they use no clock and no devices.  Times are ms of a
+ * monotonic clock.
  */
 #ifndef VREAD_PEER_RDMA_DIAL_H
 #define VREAD_PEER_RDMA_DIAL_H
@@ -22,22 +24,23 @@ enum rdma_dial_state { RDMA_DIAL_PAUSES, RDMA_DIAL_CALLS, RDMA_DIAL_UP };
 struct rdma_dial {
 	enum rdma_dial_state state;
 	bool or_tls;
-	uint64_t until;         /* the pause's end, or when the call has failed */
-	uint64_t patience_ends; /* READs wait until then; 0: not any more */
-	unsigned pause;         /* ms: the next one */
+	uint64_t until;         /* end of the pause; or when the call under way has failed */
+	uint64_t patience_ends; /* READs wait until then; 0: they wait no more */
+	unsigned pause;         /* ms: length of the next pause */
 };
 
 void rdma_dial_begin(struct rdma_dial *d, const struct rdma_choice *choice, uint64_t now);
-/* Whether to dial now: then it is under way. */
+/* True if the caller must dial now.  The state is then RDMA_DIAL_CALLS. */
 bool rdma_dial_is_due(struct rdma_dial *d, uint64_t now);
-/* Whether it took too long. */
+/* True if the call under way has taken too long. */
 bool rdma_dial_is_overdue(const struct rdma_dial *d, uint64_t now);
-/* False: there is no other way. */
+/* The call has failed.  False: READs may not go over TLS, so the connection is over. */
 bool rdma_dial_failed(struct rdma_dial *d, uint64_t now);
 void rdma_dial_succeeded(struct rdma_dial *d);
-/* Which way READs go that are sent now. */
+/* True if READs sent now go over TLS. */
 bool rdma_dial_goes_by_tls(const struct rdma_dial *d, uint64_t now);
-/* When any of these answers something else; UINT64_MAX: only after another call. */
+/* The time at which rdma_dial_is_due(), rdma_dial_is_overdue() or rdma_dial_goes_by_tls() next
+ * changes its answer.  UINT64_MAX: not before another function here is called. */
 uint64_t rdma_dial_next(const struct rdma_dial *d, uint64_t now);
 
 #endif

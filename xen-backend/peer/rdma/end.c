@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rdma/end.c - an end begins, goes on and ends: see rdma/end.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdma/end.c - makes, advances and frees one end of a queue pair: see rdma/end.h.  making.c
+ * calls most of it.
+ */
 #include "peer/rdma/end_private.h"
 
 #include <errno.h>
@@ -10,7 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SPARE_MESSAGES 4U /* the proof, and what the completion is not known of yet */
+/* the proof, and messages whose completion has not been taken yet */
+#define SPARE_MESSAGES 4U
 
 __attribute__((format(printf, 3, 4))) int rdma_end_failed(struct rdma_end *e, int error,
 							  const char *format, ...)
@@ -41,8 +45,9 @@ int rdma_end_make_unblocking(struct rdma_end *e, int fd)
 	return 0;
 }
 
-/* Connecting first: what the other end sends behind it is completed later.  What it sent before it
- * ended is completed, so its end comes last. */
+/* Before the queue pair is connected only events are taken: what the other end sends after
+ * connecting completes later.  Once it is connected, completions are taken before events: what
+ * the other end sent before it ended the queue pair is handed on before the end is noted. */
 int rdma_end_advance(struct rdma_end *e)
 {
 	if (e->failure)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma/end_private.h - what the files behind end.h share.
+ * rdma/end_private.h - what the files that implement end.h share.  Only these files include it:
  *
- *   end.c          beginning and end
- *   meet.c         from an address to two ends that know each other
+ *   end.c          beginning and end of a queue pair
+ *   meet.c         from an address to two ends that have proved who they are
  *   pair.c         the queue pair: how it is made, and what is posted
- *   completions.c  what has been done of it, and what has arrived
+ *   completions.c  which posted work is done, and what has arrived
  */
 #ifndef VREAD_PEER_RDMA_END_PRIVATE_H
 #define VREAD_PEER_RDMA_END_PRIVATE_H
@@ -13,14 +13,14 @@
 #include "peer/rdma/end.h"
 #include "peer/rdma/wire.h"
 
-#define RDMA_BUFFER_BYTES 64U /* of a message */
+#define RDMA_BUFFER_BYTES 64U /* size of a message's buffer */
 _Static_assert(RDMA_BUFFER_BYTES >= RDMA_MESSAGE_BYTES && RDMA_BUFFER_BYTES >= RDMA_PROOF_BYTES,
 	       "any message has room");
 
 enum end_state {
-	END_RESOLVING,  /* the address, then the way there */
-	END_CONNECTING, /* both sides have queue pairs */
-	END_PROVING,    /* the answerer: connected, and waits for the asker's proof */
+	END_RESOLVING,  /* looks for the address, then for the route */
+	END_CONNECTING, /* the asker has its queue pair, and waits for the acceptance */
+	END_PROVING,    /* the answerer has accepted, and waits for the asker's proof */
 	END_UP,
 	END_FAILED,
 };
@@ -42,44 +42,46 @@ struct rdma_end {
 	bool have_pair;
 	bool was_up;
 
-	uint8_t *buffers; /* messages that arrive, then messages that are sent */
+	uint8_t *buffers; /* buffers of messages that arrive, then of messages that are sent */
 	struct ibv_mr *buffers_region;
 	unsigned messages, writes, give_up;
-	unsigned *free_buffers; /* of those that are sent */
+	unsigned *free_buffers; /* numbers of the free buffers for messages that are sent */
 	unsigned num_free, writes_under_way;
 	int failure;
 	char error[RDMA_ERROR_TEXT];
 };
 
-/* Notes why, and that it is over; returns error. */
+/* Notes the reason and makes the end END_FAILED.  Returns error. */
 __attribute__((format(printf, 3, 4))) int rdma_end_failed(struct rdma_end *e, int error,
 							  const char *format, ...);
-/* The same by errno. */
+/* As rdma_end_failed(), with errno as the error.  Returns its negative. */
 int rdma_end_failed_errno(struct rdma_end *e, const char *what);
 
-/* All that follow return 0, or the failure that was noted. */
+/* The int functions below return 0, or the error that rdma_end_failed() noted. */
 
 int rdma_end_make_unblocking(struct rdma_end *e, int fd);
 
 /* ---- meet.c ---- */
 
-/* An asker's, which has a channel: it begins to look for the way to that address. */
+/* Asker, with its channel made: starts resolving the address. */
 int rdma_end_resolve(struct rdma_end *e, const struct sockaddr *address);
-/* An answerer's: its asker is accepted. */
+/* Answerer: makes its queue pair and accepts the asker's connection request. */
 int rdma_end_take_asker(struct rdma_end *e);
-/* What an answerer is sent first. */
+/* Answerer: checks the first message, which must be the asker's proof.  The end is up then. */
 int rdma_end_take_proof(struct rdma_end *e, const uint8_t *data, size_t length);
 int rdma_end_take_events(struct rdma_end *e);
 
 /* ---- pair.c ---- */
 
-/* The device is known: a queue pair on it, and a buffer for each message that may come. */
+/* The device must be known.  Makes a queue pair on it, and a buffer for each message that may
+ * arrive. */
 int rdma_end_make_pair(struct rdma_end *e);
-/* The peer is told; and nothing that arrives for it goes anywhere any more. */
+/* Tells the peer, and ends the queue pair.  When it returns, nothing that arrives for the queue
+ * pair reaches memory any more. */
 void rdma_end_free_pair(struct rdma_end *e);
-/* The i-th buffer waits for a message. */
+/* Makes the i-th buffer wait for a message. */
 int rdma_end_post_receive(struct rdma_end *e, unsigned i);
-/* There is a free buffer. */
+/* There must be a free buffer. */
 int rdma_end_send_now(struct rdma_end *e, const uint8_t *data, size_t length);
 
 /* ---- completions.c ---- */

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Devices and the memory they know: see rdma/host.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdma/host.c - the RDMA devices in use, and the memory registered with them.  It implements
+ * rdma/host.h, and rdma_new(), rdma_free() and the memories of rdma/rdma.h.  peers.c, pool.c,
+ * peer/answering and the other files of peer/rdma call it.
+ */
 #include "peer/rdma/host.h"
 
 #include <errno.h>
@@ -26,7 +30,7 @@ struct rdma_memory {
 };
 
 struct rdma {
-	pthread_mutex_t lock; /* of all below, and of memories */
+	pthread_mutex_t lock; /* protects everything below, and the memories */
 	struct rdma_device devices[MAX_DEVICES];
 	unsigned num_devices;
 	struct rdma_memory *memories;
@@ -37,7 +41,7 @@ int rdma_new(struct rdma **ret)
 	struct rdma_event_channel *channel;
 	struct rdma *r;
 
-	/* librdmacm would write to stderr. */
+	/* Without this check librdmacm would write to stderr. */
 	if (access(CONNECTIONS, R_OK | W_OK) < 0)
 		return -ENODEV;
 	channel = rdma_create_event_channel();
@@ -148,7 +152,7 @@ void rdma_memory_free(struct rdma_memory *m)
 	pthread_mutex_unlock(&m->rdma->lock);
 	for (unsigned i = 0; i < MAX_DEVICES; i++) {
 		r = m->regions[i] ? ibv_dereg_mr(m->regions[i]) : 0;
-		/* The device could still write to what is somebody else's in a moment. */
+		/* The device could still write to this memory when it belongs to somebody else. */
 		if (r) {
 			log_error("memory cannot be taken back from %s: %s",
 				  ibv_get_device_name(m->rdma->devices[i].context->device),

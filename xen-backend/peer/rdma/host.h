@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma/host.h - this host's devices, and what memory they know.
+ * rdma/host.h - this host's RDMA devices, and the memory that is registered with them.  pair.c,
+ * asker.c and answerer.c call it.
  *
- * A device is remembered from its first use, with one protection domain for each side
- * (rdma.h): a queue pair through which others are answered cannot reach the memory of
- * guests that ask, whatever key its peer guesses.
+ * A device is remembered from its first use.  It has one protection domain for each side: for
+ * asking and for answering.  So a queue pair on which this host answers cannot reach memory of
+ * guests that ask, whatever key the peer guesses.
  */
 #ifndef VREAD_PEER_RDMA_HOST_H
 #define VREAD_PEER_RDMA_HOST_H
@@ -19,12 +20,12 @@ struct rdma_device {
 	struct ibv_pd *domains[RDMA_SIDES];
 };
 
-/* Stays until the rdma is freed. */
+/* 0, -ENODEV: too many devices, or -ENOMEM.  The device stays until r is freed. */
 int rdma_device_of(struct rdma *r, struct ibv_context *context, struct rdma_device **ret);
 
-/* The key of the memory in which [at, at + length) lies: the local one, or for RDMA_ASKS the one that
- * others are told.  -ENOENT: it lies in none.  Else what registering it failed with: it is not
- * tried again. */
+/* The key of the memory that holds all of [at, at + length).  RDMA_ANSWERS: the local key.
+ * RDMA_ASKS: the key that other hosts are told.  0; -ENOENT: no memory of that side holds the
+ * range; or the error with which registering the memory failed, which is not tried again. */
 int rdma_key_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
 		uint32_t *ret);
 

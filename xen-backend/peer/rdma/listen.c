@@ -1,11 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdma/listen.c - takes what other hosts dial.
+ * rdma/listen.c - accepts connection requests of other hosts.  peer/answering makes the
+ * listener and awaits hosts; making.c takes their requests.
  *
- * Whoever dials names a secret by a name that only the two ends of a TLS connection can know.  If
- * nobody awaits that name he is refused, and has cost nothing: no queue pair is made before.  A
- * name is awaited until a queue pair of it is up, since the first may have come to nothing on its
- * way; whoever dials must still prove that he knows the secret, over fresh nonces.
+ * A host that dials names a secret.  Only the two ends of a TLS connection can know this name.
+ * If nobody awaits the name, the request is refused.  A refused request costs nothing: no queue
+ * pair is made before.
+ *
+ * A name is awaited until one of its queue pairs is up, because the first request may have
+ * failed on its way.  A host that dials must still prove that it knows the secret, over fresh
+ * nonces.
  */
 #include "peer/rdma/listen.h"
 
@@ -28,7 +32,7 @@ struct rdma_awaited {
 	struct rdma_secret secret;
 	int fd; /* eventfd */
 	struct rdma_meeting meeting;
-	struct rdma_cm_id *id; /* who dialled; NULL: nobody, or it was taken */
+	struct rdma_cm_id *id; /* the connection request; NULL: there is none, or it was taken */
 	struct rdma_awaited *next;
 };
 
@@ -36,7 +40,7 @@ struct rdma_listener {
 	struct rdma *rdma;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	pthread_mutex_t lock; /* of what is awaited, and refused */
+	pthread_mutex_t lock; /* protects awaited (with id and meeting of each) and refused */
 	struct rdma_awaited *awaited;
 	unsigned long refused;
 };
@@ -109,7 +113,7 @@ unsigned long rdma_listener_refused(struct rdma_listener *l)
 
 /* ---- dialling ------------------------------------------------------------------------ */
 
-/* With the lock: whoever awaits that name. */
+/* With the lock: who awaits that name, and has no connection request yet. */
 static struct rdma_awaited *find(struct rdma_listener *l, const uint8_t *name)
 {
 	for (struct rdma_awaited *a = l->awaited; a; a = a->next)
@@ -128,7 +132,7 @@ static void hand_over(struct rdma_awaited *a, struct rdma_cm_id *id, const struc
 		log_warn("eventfd: %s", strerror(errno));
 }
 
-/* Whether somebody awaits who dialled; if not it is counted. */
+/* Hands the request to who awaits it.  False: nobody does; the request is counted as refused. */
 static bool give(struct rdma_listener *l, struct rdma_cm_id *id, const struct rdma_meeting *m)
 {
 	struct rdma_awaited *a;
@@ -149,7 +153,7 @@ static void refuse(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* An id moves to another channel only when its event has been acknowledged. */
+/* An id can move to another channel only after its event has been acknowledged. */
 static void take_dialled(struct rdma_listener *l, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *said = &event->param.conn;

@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdma/making.c - a transport's queue pair, until it is up.
+ * rdma/making.c - a transport's queue pair, until it is up.  transport.c calls these functions.
  *
- * The asker dials, and again if that came to nothing; the answerer takes whoever dialled last.
- * Nothing is posted before, so all of a queue pair that never was up can be dropped.
+ * The asker dials, and dials again if no queue pair came up.  The answerer takes the host that
+ * dialled last.  Nothing is posted before a queue pair is up.  So a queue pair that never was
+ * up can be dropped without loss.
  */
 #include "peer/rdma/transport_private.h"
 
@@ -17,7 +18,7 @@
 #include "base/log.h"
 #include "peer/rdma/listen.h"
 
-#define WRITES 64U /* under way at most */
+#define WRITES 64U /* most RDMA writes under way */
 
 static struct rdma_end_settings settings_of(struct rdma_transport *t,
 					    const struct rdma_secret *secret)
@@ -41,7 +42,7 @@ int rdma_pair_watch(struct rdma_transport *t, int fd)
 		       : 0;
 }
 
-/* The end gets its descriptors one after the other. */
+/* The end opens its descriptors one after the other, so new ones are added here. */
 static int watch_end(struct rdma_transport *t)
 {
 	struct pollfd fds[RDMA_END_FDS];
@@ -57,7 +58,7 @@ static int watch_end(struct rdma_transport *t)
 	return r;
 }
 
-/* Of a queue pair that never was up: nothing passed, and nothing was posted. */
+/* Only for a queue pair that never was up: nothing has passed, and nothing was posted. */
 static void drop_end(struct rdma_transport *t)
 {
 	rdma_end_free(t->end);
@@ -68,7 +69,7 @@ static void drop_end(struct rdma_transport *t)
 
 /* ---- the answerer's queue pair ----------------------------------------------------------- */
 
-/* Who was awaited may have dialled, perhaps again. */
+/* The host that is awaited may have dialled, or have dialled again. */
 static void take_dialled(struct rdma_transport *t)
 {
 	struct rdma_end_settings settings = settings_of(t, rdma_await_secret(t->awaited));
@@ -111,7 +112,7 @@ static int dial(struct rdma_transport *t)
 
 static int set_timer(struct rdma_transport *t)
 {
-	/* What has expired is forgotten with this, too. */
+	/* This also clears an expiration that has not been read. */
 	int r = clock_set_timerfd(t->timer, rdma_dial_next(&t->dial, clock_ms()));
 
 	return r ? rdma_transport_failed(t, r, strerror(-r)) : 0;
@@ -132,7 +133,8 @@ static int advance_dial(struct rdma_transport *t)
 
 /* ---- either's ------------------------------------------------------------------------------ */
 
-/* One that never was up may be tried again; but who dialled without the secret is no peer. */
+/* A queue pair that never was up may be tried again.  But -EPROTO means that the other end has
+ * not proved the secret, so it is not the peer: the transport fails. */
 static int end_failed(struct rdma_transport *t, int error)
 {
 	char why[RDMA_ERROR_TEXT];

@@ -1,20 +1,23 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdma/meet.c - from an address to two ends that know each other.
+ * rdma/meet.c - from an address to two ends that have proved who they are.  end.c and
+ * completions.c call these functions.
  *
- * The asker finds the way, and both say their part while the queue pair is made; the asker's proof is the
- * first message (rdma/proof.h).
+ * The asker looks for the address and the route.  While the queue pair is made, both ends
+ * exchange nonces, and the answerer sends its proof.  The asker's proof is the first message
+ * (rdma/proof.h).
  */
 #include "peer/rdma/end_private.h"
 
 #include <errno.h>
 
-#define RETRIES 6 /* seven would be for ever with soft-RoCE */
+#define RETRIES 6 /* seven would mean "for ever" with soft-RoCE */
 #define RETRIES_NOT_READY 3
-/* A packet is sent anew when 4.096 us << this have passed, five bits (InfiniBand's "local ACK timeout"). */
+/* A packet is sent again after 4.096 us << timeout, where timeout has five bits (InfiniBand's
+ * "local ACK timeout"). */
 #define ACK_TIMEOUT_MAX 31
 
-/* The shortest with which the first packet and all retries take give_up ms. */
+/* The shortest timeout with which the first packet and all its retries take give_up ms. */
 static uint8_t ack_timeout(unsigned give_up)
 {
 	uint64_t each = (uint64_t)give_up * 1000000 / (1 + RETRIES);
@@ -73,7 +76,7 @@ static int dial(struct rdma_end *e)
 	return 0;
 }
 
-/* It is connected: the other end has said its part. */
+/* The queue pair is connected: checks the acceptance, which is the answerer's part. */
 static int take_welcome(struct rdma_end *e, const struct rdma_conn_param *said)
 {
 	uint8_t proof[RDMA_PROOF_BYTES];
@@ -121,7 +124,7 @@ int rdma_end_take_proof(struct rdma_end *e, const uint8_t *data, size_t length)
 static int on_connected(struct rdma_end *e, const struct rdma_conn_param *said)
 {
 	if (e->side == RDMA_ANSWERS)
-		return 0; /* its proof comes */
+		return 0; /* the asker's proof comes as the first message */
 	if (e->state != END_CONNECTING)
 		return rdma_end_failed(e, -EPROTO, "connected unasked");
 	return take_welcome(e, said);

@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdma/pair.c - the queue pair: how it is made, and what is posted.
+ * rdma/pair.c - makes and ends a queue pair, and posts work to it.  The other files that
+ * implement rdma/end.h call it; asker.c and answerer.c post through it.
  *
- * Every message has a buffer that waits for it at the other end, so none is ever refused for
- * want of one: messages are counted by who sends them.  Everything that is posted tells of its
- * completion, and the completion queue has room for all of it at once, so it cannot overrun.
+ * A buffer waits at the other end for every message, because the sender counts its messages.
+ * So no message is refused for want of a buffer.  All posted work reports its completion, and
+ * the completion queue has room for all of it at once.  So the completion queue cannot overrun.
  */
 #include "peer/rdma/end_private.h"
 
@@ -156,7 +157,7 @@ void rdma_end_free_pair(struct rdma_end *e)
 
 	rdma_disconnect(e->id);
 	r = ibv_destroy_qp(e->id->qp);
-	if (r) { /* what its peer writes to would be somebody else's in a moment */
+	if (r) { /* the peer could still write to memory that others use next */
 		log_error("a queue pair cannot be ended: %s", strerror(r));
 		abort();
 	}

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Proofs that both ends of a queue pair have a TLS connection's secret: see rdma/proof.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdma/proof.c - computes and checks the proofs of rdma/proof.h.  listen.c and meet.c call it.
+ */
 #include "peer/rdma/proof.h"
 
 #include <errno.h>
@@ -68,7 +70,7 @@ int rdma_proof_hello(const struct rdma_secret *s, struct rdma_meeting *m, struct
 	return 0;
 }
 
-/* Private data comes with zeros behind it. */
+/* Private data that arrives has zeros behind what was sent. */
 int rdma_proof_take_hello(struct rdma_meeting *m, const void *data, size_t length)
 {
 	struct rdma_hello hello;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma/proof.h - who is at the other end of a queue pair?
+ * rdma/proof.h - proves to both ends of a queue pair who is at the other end.  listen.c and
+ * meet.c call it.
  *
- * RDMA carries no certificates.  What it has is a TLS connection it belongs to, and so a
- * secret that only the two hosts share, and only for that connection:
+ * RDMA carries no certificates.  But each queue pair belongs to a TLS connection, so the two
+ * hosts share a secret that nobody else has, and that belongs to this connection only:
  *
  *   asker      connection request   magic, name, nonce
- *   answerer   its acceptance       magic, nonce, proof over all of it
+ *   answerer   its acceptance       magic, nonce, proof
  *   asker      first message        proof
  *
- * The name says which secret, and tells nothing of it.  A proof is an HMAC-SHA256, with the key, of
- * who proves, the name, both nonces and both queue pairs' numbers: what was recorded
- * once is of no use with another nonce, one side's proof none to the other side, and
- * neither to somebody between the two who has queue pairs of his own.
+ * The name says which secret is meant, and tells nothing about the key.  A proof is an
+ * HMAC-SHA256 with the key.  It covers the side that proves, the name, both nonces and both
+ * queue pairs' numbers.  Therefore a recorded proof is useless with another nonce, and the
+ * proof of one side is useless to the other side.  A proof is also useless to somebody between
+ * the two hosts who has queue pairs of his own.
  *
- * Functions over bytes, but for the random nonces.
+ * All functions only compute over bytes, except that two of them take random nonces.
  */
 #ifndef VREAD_PEER_RDMA_PROOF_H
 #define VREAD_PEER_RDMA_PROOF_H
@@ -28,14 +30,14 @@
 #define RDMA_NONCE_BYTES 32
 #define RDMA_PROOF_BYTES 32
 
-/* As it comes out of TLS's exporter, with RDMA_SECRET_LABEL and no context. */
+/* As TLS's exporter returns it for RDMA_SECRET_LABEL without a context. */
 struct rdma_secret {
 	uint8_t name[RDMA_NAME_BYTES];
 	uint8_t key[RDMA_KEY_BYTES];
 };
 #define RDMA_SECRET_LABEL "EXPERIMENTAL-vread-rdma"
 
-/* What both know when they have seen each other's first words. */
+/* What both hosts know when each has received the other's nonce. */
 struct rdma_meeting {
 	uint8_t name[RDMA_NAME_BYTES];
 	uint8_t asker_nonce[RDMA_NONCE_BYTES];
@@ -43,8 +45,8 @@ struct rdma_meeting {
 	uint32_t asker_qp, answerer_qp;
 };
 
-/* As much as librdmacm's private data of a connection request has room for (56 bytes), and of
- * an acceptance (196). */
+/* The private data of a connection request (librdmacm has room for 56 bytes) and of an
+ * acceptance (196 bytes). */
 struct rdma_hello {
 	uint8_t magic[4];
 	uint8_t name[RDMA_NAME_BYTES];
@@ -58,19 +60,21 @@ struct rdma_welcome {
 _Static_assert(sizeof(struct rdma_hello) <= 56, "fits into a connection request");
 _Static_assert(sizeof(struct rdma_welcome) <= 196, "fits into an acceptance");
 
-/* Each 0, -EIO (no random numbers, or no HMAC), or, when what came is not right, -EPROTO. */
+/* Each function returns 0; -EIO: no random numbers, or no HMAC; or -EPROTO: what arrived is not
+ * right. */
 
-/* asker: begins m and says so. */
+/* Asker: begins m and makes the private data of the connection request. */
 int rdma_proof_hello(const struct rdma_secret *s, struct rdma_meeting *m, struct rdma_hello *ret);
-/* answerer: whose secret is asked for is in m->name then. */
+/* Answerer: takes the connection request.  m->name then names the secret. */
 int rdma_proof_take_hello(struct rdma_meeting *m, const void *data, size_t length);
-/* answerer: with both numbers in m. */
+/* Answerer: makes the private data of the acceptance.  m must have both queue pairs' numbers. */
 int rdma_proof_welcome(const struct rdma_secret *s, struct rdma_meeting *m,
 		       struct rdma_welcome *ret);
-/* asker: with both numbers in m; proof is what it sends next. */
+/* Asker: checks the acceptance.  m must have both queue pairs' numbers.  proof: what the asker
+ * sends next. */
 int rdma_proof_take_welcome(const struct rdma_secret *s, struct rdma_meeting *m, const void *data,
 			    size_t length, uint8_t proof[RDMA_PROOF_BYTES]);
-/* answerer: the asker's proof. */
+/* Answerer: checks the asker's proof. */
 int rdma_proof_check(const struct rdma_secret *s, const struct rdma_meeting *m, const void *data,
 		     size_t length);
 

@@ -1,25 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma.h - a link's bytes by RDMA.
+ * rdma.h - moves a link's READs, and the bytes that answer them, by RDMA.  peers.c, pool.c,
+ * asking/ and answering/ of peer/ call these functions.
  *
- * A queue pair always belongs to a link's TLS connection, on which the two hosts agreed to use
- * one, and which gave both a secret no other connection has.  Before anything else passes both
- * prove over nonces of both that they have it (rdma/proof.h).  All messages but READ and what
- * answers it still go through TLS, and its end is the link's end.
+ *   host that asks                                     host that answers
  *
- * A READ tells where its bytes go.  The other host writes them there, out of the memory it
- * verified them in, and the last write brings a word (rdma/wire.h) that says which READ is done.
- * Only a host that was asked can write anywhere: memory of those that ask and of those
- * that answer is in different protection domains.
+ *   over the TLS connection, which gives both hosts a secret: a name and a key
+ *     HELLO    transports            ------------->    awaits the name of its secret
+ *                                    <-------------    HELLO    RDMA, credits
+ *                                    <-------------    STORAGES
  *
- * While there is no queue pair, because it is not made yet or cannot be, READs may go over TLS
- * (dial.h).  One that was there and fails takes the connection with it: what was under way
- * cannot be told apart from what is still to land.
+ *   the queue pair is dialled
+ *     connect  "VRD1", name, nonce   ------------->    refuses a name that nobody awaits
+ *     checks the proof; end is up    <-------------    accept   "VRD1", nonce, proof
+ *     SEND     proof                 ------------->    checks the proof; end is up
  *
- * Nothing here waits.  A transport that failed stays so: it is freed, which ends the queue
- * pair before it returns, and a new connection makes a new one.
+ *   over the queue pair, for each READ
+ *     SEND     READ  handle, length, offset,
+ *                    address, key, slot  --------->    reads the block in pieces of 1 MiB
+ *                                                      into buffers, verifies each piece
+ *     guest's pool                                     buffers
+ *     +-----------------+                              +-----------------+
+ *     | address         |  <======= RDMA WRITE ======  | first piece     |
+ *     | address + 1 MiB |  <======= RDMA WRITE ======  | second piece    |
+ *     | address + 2 MiB |  <= RDMA WRITE, immediate =  | last piece      |
+ *     +-----------------+     slot << 22 | bytes - 1   +-----------------+
+ *     the slot names the READ, which is done           a written piece frees its buffer
  *
- * Threads: a transport as transport.h says, a listener one thread at a time; the rest any.
+ *     instead of the last write:     <-------------    SEND     FAILED  errno
+ *     instead of the only write:     <-------------    SEND     DATA    without bytes
+ *
+ * A queue pair always belongs to one TLS connection.  On this connection the two hosts agree to
+ * use RDMA, and the connection gives both hosts a secret that no other connection has.  Before
+ * anything else passes over the queue pair, both hosts prove that they have the secret, over
+ * the nonces of both (rdma/proof.h).  All messages except READ and its answer still go over
+ * TLS.  The end of the TLS connection is the end of the link.
+ *
+ * A READ names the address its bytes go to.  The host that answers writes the bytes to this
+ * address from the memory in which it verified them.  The last write carries an immediate word
+ * (rdma/wire.h): the slot of the finished READ, and how many bytes all its writes carried.  If
+ * the device of the host that asks cannot reach the guest's pool, the address lies in a buffer
+ * instead, and the host that asks copies the bytes from there (rdma/bounce.h).
+ *
+ * Only a host that was asked can write into the other host's memory: memory of the asking side
+ * and memory of the answering side are in different protection domains.
+ *
+ * While there is no queue pair, because it is not made yet or cannot be made, READs may go over
+ * TLS (rdma/dial.h).  If a queue pair that was up fails, the connection ends too: the host that
+ * asks cannot tell which bytes have landed and which may still land.
+ *
+ * No function here waits.  A transport that failed stays failed.  The caller frees it, which
+ * ends the queue pair before the call returns.  A new connection makes a new queue pair.
+ *
+ * Threads: the caller locks a transport, so that one thread at a time uses it.  One thread at a
+ * time uses a listener.  All other functions may be called on any thread.
  */
 #ifndef VREAD_PEER_RDMA_H
 #define VREAD_PEER_RDMA_H
@@ -32,79 +66,87 @@
 #include "peer/rdma/proof.h"
 #include "peer/wire/transport.h"
 
-struct rdma;          /* this host's devices, as far as they are in use */
-struct rdma_memory;   /* a range of memory that they may use */
-struct rdma_listener; /* takes what others dial */
-struct rdma_awaited;  /* one who may dial */
+struct rdma;          /* this host's RDMA devices that are in use */
+struct rdma_memory;   /* a range of memory that the devices may use */
+struct rdma_listener; /* accepts queue pairs that other hosts dial */
+struct rdma_awaited;  /* one host that may dial */
 
 enum rdma_side { RDMA_ASKS, RDMA_ANSWERS };
 #define RDMA_SIDES 2
 
-/* -ENODEV: this host has no RDMA.  -ENOMEM. */
+/* 0, -ENODEV: this host has no RDMA, or -ENOMEM. */
 int rdma_new(struct rdma **ret);
-/* All that was made of it has been freed. */
+/* Everything made from r must have been freed before. */
 void rdma_free(struct rdma *r);
 
 /* ---- memory ---- */
 
-/* RDMA_ASKS: where places of DATA are.  RDMA_ANSWERS: where DATA's bytes lie that are sent.
- * A device learns of it when it first needs it.  0 or -ENOMEM. */
+/* Makes memory known to the devices.  RDMA_ASKS: memory into which other hosts write the bytes
+ * of DATA.  RDMA_ANSWERS: memory from which bytes of DATA are sent.  The memory is registered
+ * with a device when the device first needs it.  0 or -ENOMEM. */
 int rdma_memory_new(struct rdma *r, enum rdma_side side, uint8_t *base, size_t length,
 		    struct rdma_memory **ret);
-/* Returns when no device can reach it; whoever still tries to write there loses his connection. */
+/* Returns when no device can reach the memory any more.  A host that still tries to write there
+ * loses its connection. */
 void rdma_memory_free(struct rdma_memory *m);
 
 /* ---- transports ---- */
 
-/* What an asker does while there is no queue pair. */
+/* What the host that asks does while there is no queue pair. */
 struct rdma_choice {
-	bool or_tls;       /* READs may go over TLS; false: if it cannot be made all is over */
-	unsigned patience; /* ms that READs wait for the first one; of no effect without or_tls */
-	unsigned pause;    /* ms before the first is dialled for, in which nothing waits */
-	unsigned give_up;  /* ms that packets go unacknowledged, and a queue pair ends */
+	/* READs may go over TLS.  False: if no queue pair can be made, the transport fails. */
+	bool or_tls;
+	/* ms that READs wait for the first queue pair.  No effect without or_tls. */
+	unsigned patience;
+	/* ms before the first dial.  If not 0, READs that may go over TLS do not wait for it. */
+	unsigned pause;
+	/* ms without acknowledgement of a packet after which the queue pair fails */
+	unsigned give_up;
 };
 
-/* stream: the link's transport over TLS, which belongs to what is returned.  What arrives is handed to
- * its user.  A queue pair that was there and failed is the transport's end.
- * NULL: see *ret_error (free() it); the stream is the caller's as before. */
+/* Returns a transport that dials address and moves READs by RDMA.  stream is the link's
+ * transport over TLS.  The returned transport takes over stream, and hands messages that arrive
+ * to stream's user.  If a queue pair that was up fails, the transport fails.  NULL: failed, see
+ * *ret_error (free() it); stream still belongs to the caller. */
 struct transport *rdma_ask(struct rdma *r, const struct sockaddr *address,
 			   const struct rdma_secret *secret, unsigned credits,
 			   const struct rdma_choice *choice, struct transport *stream,
 			   char **ret_error);
-/* Whether the READs of a transport made by that go over TLS now.  *ret_why, unless NULL: what became of the
- * last queue pair; "": nothing yet. */
+/* True if READs of t, made by rdma_ask(), go over TLS now.  *ret_why, unless ret_why is NULL:
+ * why the last attempt to make a queue pair failed; "": none has failed. */
 bool rdma_goes_by_tls(const struct transport *t, const char **ret_why);
-/* Whether it was the queue pair, not TLS, that ended the transport. */
+/* True if the queue pair, not TLS, ended the transport. */
 bool rdma_has_failed(const struct transport *t);
-/* Takes over a, in any case.  Until a queue pair is up the other host may dial, and READs that came over
- * TLS are answered there.  NULL: out of memory or descriptors. */
+/* Returns a transport for the host that a awaits.  Takes over a, also on failure.  On success
+ * takes over stream too.  Until a queue pair is up the other host may dial, and READs that
+ * arrive over TLS are answered over TLS.  NULL: out of memory or descriptors. */
 struct transport *rdma_answer(struct rdma_awaited *a, unsigned credits, struct transport *stream);
 
 struct rdma_counters {
-	uint64_t direct;  /* bytes that were written where they belong */
-	uint64_t bounced; /* bytes that came through a buffer, because a device cannot reach it */
+	uint64_t direct;  /* bytes that the other host wrote to their place */
+	uint64_t bounced; /* bytes copied from a buffer: the device cannot reach their place */
 	uint64_t sent;    /* bytes written to the other host */
 };
-/* Of a transport made by the two above. */
+/* t: made by rdma_ask() or rdma_answer(). */
 void rdma_counters(const struct transport *t, struct rdma_counters *ret);
 
 /* ---- being dialled ---- */
 
 int rdma_listener_new(struct rdma *r, const struct sockaddr *address, struct rdma_listener **ret,
 		      char **ret_error);
-/* Nobody is awaited. */
+/* Every rdma_await() must have been ended by rdma_await_free() before. */
 void rdma_listener_free(struct rdma_listener *l);
-/* When it can be read, process is called. */
+/* Poll the descriptor for reading.  When it is readable, call rdma_listener_process(). */
 int rdma_listener_fd(const struct rdma_listener *l);
 void rdma_listener_process(struct rdma_listener *l);
-/* How many dialled whom nobody awaited. */
+/* How many connection requests were refused: malformed, or of a name that nobody awaits. */
 unsigned long rdma_listener_refused(struct rdma_listener *l);
 
-/* From now on whoever has that secret may dial, and again: done before he is told to.  0, -ENOMEM or
- * another errno. */
+/* From now on the host that has this secret may dial, and may dial again.  Call this before
+ * telling the other host to dial.  0, -ENOMEM or another negative errno. */
 int rdma_await(struct rdma_listener *l, const struct rdma_secret *secret,
 	       struct rdma_awaited **ret);
-/* NULL: nothing. */
+/* a: NULL is ignored. */
 void rdma_await_free(struct rdma_awaited *a);
 
 #endif

@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdma/transport.c - READs and their answers over a queue pair, all else over TLS.
+ * rdma/transport.c - a transport that moves READs and their answers over a queue pair, and all
+ * other messages over TLS.  It implements struct transport_ops; peer/asking and peer/answering
+ * make transports of it.
  *
- * Whatever answers a READ goes the way the READ came, so that nothing of it can arrive after its
- * end was told.
+ * The answer to a READ goes the way the READ came.  So nothing of an answer can arrive after
+ * the end of the answer was told.
  */
 #include "peer/rdma/transport_private.h"
 
@@ -81,7 +83,7 @@ static void release_all(struct outgoing **first, struct outgoing **last)
 	}
 }
 
-/* What goes over the queue pair: a READ, and the answer to one that came that way. */
+/* True for a READ, and for the answer to a READ that came over the queue pair. */
 static bool is_for_pair(struct rdma_transport *t, const struct message_header *h)
 {
 	if (t->side == RDMA_ASKS)
@@ -110,7 +112,7 @@ int rdma_transport_hand_on(struct rdma_transport *t, const struct message_header
 	return r ? rdma_transport_failed(t, r, "a malformed or unexpected message") : 0;
 }
 
-/* The oldest DATA was written, or the connection is over. */
+/* All bytes of the oldest DATA under way have been written. */
 static void on_written(void *ctx)
 {
 	struct rdma_transport *t = ctx;
@@ -186,7 +188,7 @@ static int advance_pair(struct rdma_transport *t)
 	return r ? r : post_all(t);
 }
 
-/* TLS first: it tells best how a connection ended. */
+/* TLS first: TLS tells best how a connection ended. */
 static int rdma_advance(struct transport *transport)
 {
 	struct rdma_transport *t = rdma_transport_of(transport);
@@ -240,8 +242,8 @@ static void rdma_shutdown(struct transport *transport)
 	t->stream->ops->shutdown(t->stream);
 }
 
-/* All but the stream.  The queue pair's end comes before anything it could write to, or reads, is let
- * go. */
+/* Frees everything except the stream.  The queue pair ends before any memory is released that
+ * the queue pair writes to or reads. */
 static void free_pair(struct rdma_transport *t)
 {
 	rdma_end_free(t->end);

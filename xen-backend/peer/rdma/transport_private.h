@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma/transport_private.h - what the files behind a transport know of it.
+ * rdma/transport_private.h - what the files that implement the RDMA transport share.  Only
+ * these files include it:
  *
- *   transport.c  what others call: what goes which way, and when
- *   making.c     a queue pair, while there is none
- *   asker.c      READs that are asked
- *   answerer.c   READs that are answered
+ *   transport.c  implements rdma.h's transports: which message goes which way, and when
+ *   making.c     makes the queue pair
+ *   asker.c      READs that this host asks
+ *   answerer.c   READs that this host answers
  */
 #ifndef VREAD_PEER_RDMA_TRANSPORT_PRIVATE_H
 #define VREAD_PEER_RDMA_TRANSPORT_PRIVATE_H
@@ -26,7 +27,7 @@ struct rdma_slot {
 	uint32_t length;
 	/* asker */
 	uint8_t *place;
-	int bounce; /* -1: they are written to their place */
+	int bounce; /* number of the buffer; -1: the bytes are written straight to place */
 	bool forgotten;
 	/* answerer */
 	struct rdma_target target;
@@ -38,19 +39,19 @@ struct rdma_transport {
 	struct transport *stream;
 	enum rdma_side side;
 	struct rdma *rdma;
-	struct rdma_awaited *awaited; /* an answerer's, until a queue pair is up */
-	struct rdma_dial dial;        /* an asker's, like the next five */
+	struct rdma_awaited *awaited; /* answerer: until a queue pair is up */
+	struct rdma_dial dial;        /* asker, as are the next five fields */
 	unsigned give_up;             /* as in struct rdma_choice */
 	struct sockaddr_storage address;
 	struct rdma_secret secret;
-	int timer; /* when to look at dial */
+	int timer; /* expires when dial is to be looked at again */
 	char why[RDMA_ERROR_TEXT];
 	struct rdma_end *end;
-	int epoll;                 /* all that is to be polled but TLS, as one */
-	int watched[RDMA_END_FDS]; /* of the end; -1: none yet */
+	int epoll;                 /* one descriptor for everything that is polled, except TLS */
+	int watched[RDMA_END_FDS]; /* the end's descriptors that epoll has; -1: none yet */
 	struct rdma_bounce bounce;
-	struct outgoing *first, *last;               /* to be posted */
-	struct outgoing *first_posted, *last_posted; /* DATA that is being written */
+	struct outgoing *first, *last;               /* waiting to be posted */
+	struct outgoing *first_posted, *last_posted; /* DATA whose bytes are being written */
 	struct rdma_counters counters;
 	bool has_failed;
 	unsigned credits;
@@ -58,34 +59,35 @@ struct rdma_transport {
 };
 
 struct rdma_transport *rdma_transport_of(const struct transport *t);
-/* The READ of that id; NULL: none is under way by the queue pair. */
+/* The READ with that id.  NULL: no such READ is under way over the queue pair. */
 struct rdma_slot *rdma_transport_find(struct rdma_transport *t, uint64_t id);
-/* To who uses the transport. */
+/* Hands the message to the transport's user. */
 int rdma_transport_hand_on(struct rdma_transport *t, const struct message_header *h,
 			   const uint8_t *body);
-/* Notes why; returns error. */
+/* Notes the reason.  Returns error. */
 int rdma_transport_failed(struct rdma_transport *t, int error, const char *text);
-/* What waits for a queue pair goes by TLS. */
+/* Sends over TLS what waits for a queue pair. */
 void rdma_transport_by_tls(struct rdma_transport *t);
-/* What arrives by the queue pair. */
+/* Callbacks for what arrives over the queue pair. */
 extern const struct rdma_end_user rdma_transport_user;
 
-/* What becomes of what was posted. */
+/* What becomes of a message that was posted. */
 enum rdma_fate {
-	RDMA_DONE,    /* it was copied */
-	RDMA_WRITTEN, /* its bytes are being written */
-	RDMA_BY_TLS,  /* nobody waits for its answer's bytes: they are dropped there */
+	RDMA_DONE,    /* the message was copied: it can be released */
+	RDMA_WRITTEN, /* the message's bytes are being written */
+	/* nobody waits for the answer's bytes: the message goes over TLS, where they are dropped */
+	RDMA_BY_TLS,
 };
 
 /* ---- asker.c: 0, -EAGAIN: later, or an error: the transport is over ---- */
 
 int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
 		    const struct message_header *h, enum rdma_fate *ret);
-/* All bytes of a READ are where the other host was told to write them.  ctx: a transport. */
+/* The other host has written all bytes of a READ.  ctx: a transport. */
 int rdma_asker_on_word(void *ctx, uint32_t word);
 int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *h,
 			 const uint8_t *body);
-/* transport_ops.forget, of either side. */
+/* transport_ops.forget of both sides. */
 int rdma_asker_forget(struct transport *transport, uint64_t id);
 
 /* ---- answerer.c: likewise ---- */
@@ -97,11 +99,12 @@ int rdma_answerer_post(struct rdma_transport *t, const struct outgoing *o,
 
 /* ---- making.c ---- */
 
-/* An asker's: from now on it dials.  0 or negative errno, as the next. */
+/* Asker: dials from now on.  0 or negative errno, as rdma_pair_advance(). */
 int rdma_pair_begin(struct rdma_transport *t, const struct rdma_choice *choice);
-/* Dials, takes who dialled, and hands on what arrives. */
+/* Asker: dials when it is time.  Answerer: accepts the host that dialled.  Both: hand on what
+ * arrives. */
 int rdma_pair_advance(struct rdma_transport *t);
-/* Polled with all else. */
+/* Adds fd to what is polled.  0 or negative errno. */
 int rdma_pair_watch(struct rdma_transport *t, int fd);
 
 #endif

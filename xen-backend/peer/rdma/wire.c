@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What passes over a queue pair: see rdma/wire.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdma/wire.c - encodes and decodes what passes over a queue pair: see rdma/wire.h.  asker.c,
+ * answerer.c and transport.c call it.
+ */
 #include "peer/rdma/wire.h"
 
 #include <endian.h>
