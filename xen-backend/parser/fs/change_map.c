@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Open addressing, at most two thirds full; see change_map.h. */
+/*
+ * A hash table from block numbers to changes; see change_map.h.  journal.c calls these functions.
+ * The table uses open addressing and is at most two thirds full.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +24,8 @@ const struct change *change_map_find(const struct change_map *m, uint64_t block)
 	return c && c->used ? c : NULL;
 }
 
-/* Into a table of that capacity, without what is older than *since (if any). */
+/* Moves the changes to a new table of that capacity.  If since is not NULL, drops changes by
+ * transactions older than *since. */
 static bool rebuild(struct change_map *m, size_t capacity, const uint32_t *since)
 {
 	struct change_map fresh = {calloc(capacity, sizeof(*fresh.slots)), capacity, 0};

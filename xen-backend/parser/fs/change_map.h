@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * change_map.h - which blocks a journal's transactions changed last; private to fs/.
- *
- * A hash table from a block's number to the newest committed transaction that
- * holds a copy of it or revoked it.
+ * change_map.h - a hash table from a block number to the newest committed transaction that holds
+ * a copy of the block or revoked the block; private to fs/.  journal.c calls it.
  */
 #ifndef VREAD_FS_CHANGE_MAP_H
 #define VREAD_FS_CHANGE_MAP_H
@@ -13,10 +11,10 @@
 struct change {
 	uint64_t block;
 	uint32_t id;  /* the transaction */
-	uint32_t pos; /* of the copy in the log; 0: revoked, what is at home counts */
-	uint32_t sum;
+	uint32_t pos; /* block of the log that holds the copy; 0: revoked, no copy counts */
+	uint32_t sum; /* sum and escaped: as in struct jbd2_tag */
 	bool escaped;
-	bool used; /* the slot */
+	bool used; /* false: the slot is free */
 };
 
 struct change_map {
@@ -24,10 +22,11 @@ struct change_map {
 	size_t capacity, count;
 };
 
+/* NULL: no change of block is known.  The result is valid until the map changes. */
 const struct change *change_map_find(const struct change_map *m, uint64_t block);
-/* Replaces what is known of c->block.  false: out of memory, nothing changed. */
+/* Adds *c, or replaces the change of c->block with *c.  false: out of memory, nothing changed. */
 bool change_map_put(struct change_map *m, const struct change *c);
-/* Forgets changes older than transaction id.  false: out of memory, nothing changed. */
+/* Removes changes by transactions older than id.  false: out of memory, nothing changed. */
 bool change_map_forget(struct change_map *m, uint32_t id);
 void change_map_clear(struct change_map *m);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ext2/3/4 reader's entry points; see ext4.h and fs_impl.h.
+ * The entry points of the ext2/3/4 reader: implements struct fs_ops (fs_impl.h) with the functions
+ * of ext4.h.  fs.c calls them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +9,9 @@
 
 #include "parser/fs/ext4.h"
 
-/* Beside the group descriptors: directories of a hundred thousand entries, the extent
- * tree of a shredded file.  A view that wants more is being led in circles. */
+/* Bytes of metadata that one view may read, in addition to group descriptors.  The budget is enough
+ * for directories with a hundred thousand entries and for the extent tree of a badly fragmented
+ * file.  A view that needs more is following a loop in the metadata. */
 #define VIEW_BUDGET (16U << 20)
 #define MAX_DIRECTORY_ENTRIES (1U << 20)
 
@@ -75,7 +77,7 @@ void ext4_view_free(struct ext4_view *v)
 	free(v);
 }
 
-/* shared: with the group descriptors of an earlier view, or for later ones. */
+/* shared: use the group descriptors of an earlier view, or keep those read here for later views. */
 static errcode_t open_with_groups(struct ext4_view *v, bool shared)
 {
 	struct ext4_group_store *store = &v->view.fs->reader->groups;
@@ -102,7 +104,7 @@ static int open_filsys(struct ext4_view *v, bool shared, const char **ret_reason
 	v->budget = (uint64_t)v->super.descriptor_bytes + VIEW_BUDGET;
 	error = open_with_groups(v, shared);
 	*ret_reason = open_reason(error);
-	/* Its owner writes the superblock home at any time. */
+	/* The owner may be writing the superblock to its place at this moment. */
 	if (error == EXT2_ET_SB_CSUM_INVALID && v->super.state == FS_LIVE)
 		return -EAGAIN;
 	return ext4_errno(error);
@@ -127,7 +129,7 @@ int ext4_home_view(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES], const struc
 	return r;
 }
 
-/* In one of the ways in which the file system may be read now. */
+/* Opens v->filsys in the way that the state of the file system needs. */
 static int begin(struct ext4_view *v, const char **ret_reason)
 {
 	int r;
@@ -187,7 +189,7 @@ static uint64_t root(struct fs_view *v)
 	return EXT2_ROOT_INO;
 }
 
-/* libext2fs trusts an inode number less well than this. */
+/* True if inode is a number that libext2fs can be called with.  libext2fs checks less than this. */
 static bool inode_valid(struct fs_view *v, uint64_t inode)
 {
 	return inode >= EXT2_ROOT_INO && inode <= of(v)->filsys->super->s_inodes_count;
@@ -259,7 +261,7 @@ static int map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
 	return ext4_map(of(v), (ext2_ino_t)inode, ret);
 }
 
-/* A clean file system's stamp as it is now: -EAGAIN if it is not clean. */
+/* Takes the stamp of a clean file system as of now.  -EAGAIN: the file system is not clean. */
 static int take_stamp(struct fs *fs, struct fs_stamp *ret)
 {
 	struct ext4_super super;
@@ -285,7 +287,7 @@ static int check_stamp(struct fs *fs, const struct fs_stamp *stamp)
 	return fs_stamp_equal(stamp, &now) ? 0 : -EAGAIN;
 }
 
-/* Of a clean file system. */
+/* Adds what check_stamp() reads of a clean file system.  watch may be NULL. */
 static void watch_stamp(const struct fs_stamp *stamp, struct fs_watch *watch)
 {
 	if (watch)
@@ -325,7 +327,7 @@ static int check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
 	return r;
 }
 
-/* Opening a view tries whether a journal can be followed. */
+/* For a live file system, opens a view to find out whether the journal can be followed. */
 static enum fs_state state(struct fs *fs, const char **ret_reason)
 {
 	uint8_t raw[FS_SUPER_BYTES];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where inode tables lie, read once for many views.
+ * Shares the group descriptors that one view has read with later views; see ext4.h.  ext4.c calls
+ * these functions.
  *
- * A large file system has tens of thousands of group descriptors.  All that is used
- * of them is the place of each group's inode table, and nothing moves that while the
- * file system is mounted, or while nobody writes to it.  So the descriptors of
- * the first view are lent to those that follow, as long as it is the same mount,
- * or the same clean file system as by its stamp.  A file system that grew has more of
- * them, and they are read again.
+ * A large file system has tens of thousands of group descriptors.  The reader uses only the place
+ * of each group's inode table.  That place does not change while the file system is mounted, or
+ * while nobody writes to the file system.  Later views therefore borrow the descriptors of the
+ * first view, as long as the mount is the same, or the stamp of the clean file system is equal.  A
+ * file system that has grown has more descriptors; a view then reads all descriptors again.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@ struct ext4_groups {
 	atomic_uint references;
 	bool live;
 	struct ext4_mount mount; /* if live */
-	struct fs_stamp stamp;   /* if not */
+	struct fs_stamp stamp;   /* if not live */
 	dgrp_t count;
 	unsigned descriptor_size;
-	struct opaque_ext2_group_desc *descriptors; /* libext2fs's memory */
+	struct opaque_ext2_group_desc *descriptors; /* allocated by libext2fs */
 };
 
 void ext4_groups_init(struct ext4_group_store *s)
@@ -44,6 +44,7 @@ void ext4_groups_release(struct ext4_group_store *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
+/* True if the descriptors in g are valid for view v. */
 static bool same_time(const struct ext4_groups *g, const struct ext4_view *v)
 {
 	if (g->live != v->view.live)
@@ -84,14 +85,14 @@ void ext4_groups_return(struct ext4_view *v)
 	v->groups = NULL;
 }
 
-/* Without the memory for it the view keeps them for itself. */
+/* If out of memory, v keeps its descriptors for itself. */
 void ext4_groups_keep(struct ext4_group_store *s, struct ext4_view *v)
 {
 	struct ext4_groups *g = calloc(1, sizeof(*g)), *old;
 
 	if (!g)
 		return;
-	atomic_init(&g->references, 2); /* the store's and the view's */
+	atomic_init(&g->references, 2); /* one for the store, one for the view */
 	g->live = v->view.live;
 	g->mount = v->super.mount;
 	g->stamp = v->stamp;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files so small that they lie in their inode; see ext4.h.
+ * Finds inline data: the bytes of a file that is small enough to be stored in its inode; see
+ * ext4.h.  ext4_map.c calls ext4_inline_find().
  *
- * The first 60 bytes are where other inodes have their extents, the rest is the value of an
- * extended attribute behind the inode's own fields: a header, then entries, each with the
- * place of its value counted from the first entry.
+ * The first 60 bytes of the file are in i_block, where other inodes have their extents.  The other
+ * bytes are the value of the extended attribute "system.data".  The attributes follow the inode's
+ * own fields: a header, then entries.  Each entry has the offset of its value, counted from the
+ * first entry.
  */
 #include <endian.h>
 #include <string.h>
@@ -13,10 +15,10 @@
 
 #define HEAD_AT offsetof(struct ext2_inode, i_block)
 #define HEAD_BYTES sizeof(((struct ext2_inode *)0)->i_block)
-#define SYSTEM_INDEX 7 /* of attributes named system.* */
+#define SYSTEM_INDEX 7 /* name index of attributes named system.* */
 #define NAME "data"
 
-/* What is left of the inode from the first entry on. */
+/* The bytes of the inode from the first attribute entry to the end. */
 struct room {
 	const uint8_t *first;
 	size_t length;

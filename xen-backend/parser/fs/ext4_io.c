@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libext2fs's window on the file system: a read-only io_manager over its volume.
+ * A read-only io_manager through which libext2fs reads the file system's volume.  ext4.c calls
+ * ext4_io_open().
  *
- * Two things happen here and nowhere else.  The superblock is always served
- * from the copy that was checked, so that the image's owner cannot change it
- * between check and use.  And every view has a budget of bytes: metadata made
- * to loop (a tree that contains itself, a directory without end) runs out of
- * it and fails with EIO.
+ * Two protections are in this file only.  First, reads of the superblock always return the copy
+ * that was checked, so that the image's owner cannot change the superblock between check and use.
+ * Second, every view has a budget of bytes.  Metadata with a loop (a tree that contains itself, a
+ * directory without end) uses up the budget, and the read fails with EIO.
  */
 #include <errno.h>
 #include <et/com_err.h>
@@ -18,7 +18,7 @@
 
 static struct struct_io_manager manager;
 
-/* ext2fs_open2() hands its io_manager a name and nothing else. */
+/* The view that is being opened.  ext2fs_open2() passes only a name to its io_manager. */
 static _Thread_local struct ext4_view *opening;
 
 int ext4_io_read(struct ext4_view *v, uint64_t offset, void *buf, size_t length)
@@ -85,7 +85,7 @@ static errcode_t io_set_blksize(io_channel c, int size)
 	return 0;
 }
 
-/* A negative count is a number of bytes. */
+/* count is a number of blocks, or the negative of a number of bytes. */
 static errcode_t io_read_blk64(io_channel c, unsigned long long block, int count, void *data)
 {
 	uint64_t offset, length;
@@ -134,7 +134,7 @@ static struct struct_io_manager manager = {
 	.write_blk64 = io_write_blk64,
 };
 
-/* The library may comment on what it finds; a guest does not get to write our log. */
+/* Drops messages of libext2fs.  Otherwise a guest could write to our log. */
 static void say_nothing(const char *who, errcode_t error, const char *format, va_list args)
 {
 	(void)who, (void)error, (void)format, (void)args;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Metadata of a mounted ext4: at home, under what its journal has committed.
+ * Reads metadata of a mounted ext4: blocks at their own places, or their newest committed copies in
+ * the journal.  ext4.c, ext4_io.c and ext4_groups.c call these functions.
  *
- * A view reads each block once, keeps it, and remembers which it read.  That
- * it saw one committed state is known at its end: none of those blocks was
- * changed by a transaction committed since its beginning.  The same list of
- * blocks is what an answer rests on later (fs_basis): directories, inodes
- * and extent trees on the way to the file.
+ * A view reads each block once, keeps the block, and records its number.  At the end the view
+ * checks that no transaction committed since its beginning has changed one of these blocks.  Then
+ * the view has seen one committed state.  The same list of blocks is the basis of an answer
+ * (struct fs_basis): directories, inodes and extent trees on the way to the file.
  *
- * Two things are read but not listed.  Group descriptors change with every
- * allocation, but all that is used of them is where the inode tables lie, and
- * that never changes while mounted; the superblock's geometry does only as the
- * file system grows, which moves nothing.
+ * Two kinds of blocks are read but not recorded.  Group descriptors change with every allocation,
+ * but the reader uses only the places of inode tables, which never change during a mount.  The
+ * geometry in the superblock changes only when the file system grows, which moves nothing.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,20 +25,20 @@
 
 struct ext4_live {
 	struct journal *journal;
-	/* Held while a journal's place is found, across I/O: that happens once per mount,
-	 * and nobody can do anything before it has. */
+	/* Held while the place of the journal is found, across I/O.  That happens once per mount,
+	 * and no thread can go on before. */
 	pthread_mutex_t loading;
-	struct ext4_mount mount; /* whose journal it is; under loading */
-	bool loaded;             /* likewise */
+	struct ext4_mount mount; /* the mount that the journal belongs to; under loading */
+	bool loaded;             /* under loading */
 };
 
 struct ext4_reads {
 	struct journal_mark mark;
 	bool recording;
-	bool lost; /* something read was gone: libext2fs knows one error only */
+	bool lost; /* a read failed with -EAGAIN, which libext2fs cannot return */
 	uint32_t count, capacity;
 	struct journal_copy *copies;
-	uint32_t *chain; /* of the same bucket, by index */
+	uint32_t *chain; /* index of the next copy in the same bucket */
 	uint32_t bucket[READ_BUCKETS];
 };
 
@@ -82,7 +81,8 @@ bool ext4_same_mount(const struct ext4_mount *a, const struct ext4_mount *b)
 	       a->times == b->times && a->journal_inode == b->journal_inode;
 }
 
-/* The journal's own inode never changes: what is at home will do. */
+/* Finds the journal's extents.  The journal's inode never changes, so the inode at its own place is
+ * current. */
 static int map_journal(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
 		       const struct ext4_super *super, struct fs_file *ret, const char **ret_reason)
 {
@@ -105,7 +105,7 @@ static int map_journal(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
 	return 0;
 }
 
-/* Under the lock. */
+/* Under loading. */
 static int load(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES], const struct ext4_super *super,
 		const char **ret_reason)
 {
@@ -136,8 +136,8 @@ static int load_if_needed(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
 	return r;
 }
 
-/* The log is empty: still that mount?  What changes a file system that is not mounted leaves
- * no trace in its journal. */
+/* Called when the log is empty.  Checks that the file system is still in the mount that was loaded,
+ * because changes to an unmounted file system leave no trace in the journal. */
 static int check_mount(struct fs *fs, struct fs_watch *watch, const char **ret_reason)
 {
 	struct ext4_live *l = fs->reader->live;
@@ -160,14 +160,14 @@ static int check_mount(struct fs *fs, struct fs_watch *watch, const char **ret_r
 	return -EAGAIN;
 }
 
-/* Learns all that was committed by now. */
+/* Learns which transactions were committed by now. */
 static int refresh(struct fs *fs, struct journal_mark *ret, struct fs_watch *watch,
 		   const char **ret_reason)
 {
 	bool idle = false;
 	int r = journal_refresh(fs->reader->live->journal, ret, watch, &idle, ret_reason);
 
-	if (r == -ENODEV) { /* forgotten, or the log changed its shape */
+	if (r == -ENODEV) { /* unloaded, or the log has another geometry */
 		ext4_live_end(fs);
 		return -EAGAIN;
 	}
@@ -215,7 +215,7 @@ static int add_read(struct ext4_reads *reads, const struct journal_copy *copy)
 	return 0;
 }
 
-/* Reads one block and copies length bytes of it from skip on. */
+/* Reads one block and copies length bytes of the block, from offset skip on, to buf. */
 static int read_part(struct ext4_view *v, uint64_t block, size_t skip, uint8_t *buf, size_t length)
 {
 	struct ext4_reads *reads = v->reads;
@@ -276,7 +276,8 @@ void ext4_reads_free(struct ext4_reads *reads)
 	free(reads);
 }
 
-/* The superblock, too, is written through the journal when its geometry changes. */
+/* Replaces the superblock in v by the committed one.  When the geometry changes, ext4 writes the
+ * superblock through the journal too. */
 static int take_committed_super(struct ext4_view *v, const char **ret_reason)
 {
 	uint8_t raw[FS_SUPER_BYTES];
@@ -351,7 +352,7 @@ int ext4_live_check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watc
 		return r;
 	if (!journal_unchanged(fs->reader->live->journal, &since, b->blocks, b->count))
 		return -EAGAIN;
-	/* Threads may write this in any order: an older id is only more to look at. */
+	/* Threads may store ids in any order.  After an older id the next check looks at more. */
 	atomic_store(&b->id, now.id);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From an inode to the ranges of the image its bytes lie in; see fs_view_map().
- * Files whose bytes are not plainly in blocks are refused.
+ * Turns an inode into the ranges of the volume where the file's bytes lie; see fs_view_map().
+ * ext4.c and ext4_live.c (for the journal's inode) call ext4_map().  Encrypted, compressed and
+ * verity files, and inodes that hold attribute values, are refused.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #include "parser/fs/ext4.h"
 
-/* Steps through a tree of FS_MAX_EXTENTS leaves, its index nodes visited twice. */
+/* Enough steps for a tree of FS_MAX_EXTENTS leaves, where each index node is visited twice. */
 #define MAX_TREE_STEPS (4U * FS_MAX_EXTENTS)
 
 #define UNREADABLE_FLAGS (EXT4_ENCRYPT_FL | EXT2_COMPRBLK_FL | EXT4_VERITY_FL | EXT4_EA_INODE_FL)
@@ -17,7 +18,7 @@
 static int readable(const struct ext2_inode *inode)
 {
 	if (inode->i_links_count == 0 || inode->i_dtime != 0)
-		return -EIO; /* a name of a deleted file */
+		return -EIO; /* the directory entry names a deleted file */
 	if (!LINUX_S_ISREG(inode->i_mode))
 		return -ENOENT;
 	return inode->i_flags & UNREADABLE_FLAGS ? -ENODATA : 0;
@@ -94,7 +95,7 @@ static int map_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_
 	return w->result < 0 ? BLOCK_ABORT : 0;
 }
 
-/* ext2 and ext3: lists of blocks, up to three levels of them. */
+/* ext2 and ext3: direct blocks and up to three levels of indirect blocks. */
 static int map_blocks(struct ext4_view *v, ext2_ino_t number, struct fs_file *f)
 {
 	struct block_walk w = {v, f, 0};
@@ -105,7 +106,7 @@ static int map_blocks(struct ext4_view *v, ext2_ino_t number, struct fs_file *f)
 	return error ? ext4_errno(error) : w.result;
 }
 
-/* The inode is metadata: what it holds is as committed as where it is. */
+/* Inline data is part of the inode, and therefore of the same committed state. */
 static int copy_inline(const uint8_t *raw, size_t size, struct fs_file *f)
 {
 	struct ext4_inline data;

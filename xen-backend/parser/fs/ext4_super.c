@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The superblock's sanity, decided before anything is allocated by it; see
- * ext4.h.  libext2fs checks the rest (checksum, features it does not know).
+ * Checks a superblock before anything is allocated according to its fields; see ext4.h.  ext4.c,
+ * ext4_live.c and parser/disks/partition.c call ext4_super_parse().  libext2fs checks the rest: the
+ * checksum, and features that libext2fs does not know.
  */
 #include <endian.h>
 #include <string.h>
 
 #include "parser/fs/ext4.h"
 
-/* 128 TiB in 4 KiB blocks; what a view reads of it counts against its budget. */
+/* Enough for 128 TiB in 4 KiB blocks.  Descriptors that a view reads count against its budget. */
 #define MAX_DESCRIPTOR_BYTES (64U << 20)
 
 static bool wrong(const char **ret_reason, const char *reason)
@@ -36,7 +37,8 @@ static bool measure_groups(const struct ext2_super_block *sb, struct ext4_super 
 	return true;
 }
 
-/* Freed blocks are then reused before the transaction that freed them is committed. */
+/* True if the superblock tells of data=writeback.  Then ext4 reuses freed blocks before the
+ * transaction that freed the blocks is committed. */
 static bool is_writeback(const struct ext2_super_block *sb)
 {
 	uint32_t mode = le32toh(sb->s_default_mount_opts) & EXT3_DEFM_JMODE;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What all file-system readers share: paths, extent lists and reads by extent;
- * see fs.h.
+ * Dispatches the functions of fs.h to the ext4 or XFS reader, and holds what the readers share:
+ * paths, extent lists and reads by extent.  Callers are parser/serve.c, parser/hdfs/ and
+ * provision/inspect.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -136,7 +137,7 @@ struct listing {
 	void *ctx;
 };
 
-/* A directory made to harm holds names that none can have. */
+/* Skips names that no file can have.  A hostile guest may write these. */
 static int list_name(void *ctx, const char *name, uint64_t inode)
 {
 	const struct listing *l = ctx;
@@ -178,7 +179,7 @@ int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *
 
 #define SETTLED_STEP (1U << 20)
 
-/* How much of an extent is settled before its first part that is not. */
+/* Bytes at the start of an unsettled extent that are settled, in steps of SETTLED_STEP. */
 static uint64_t settled_from_start(struct fs *fs, const struct fs_extent *e)
 {
 	uint64_t done = 0;
@@ -189,6 +190,7 @@ static uint64_t settled_from_start(struct fs *fs, const struct fs_extent *e)
 	return done;
 }
 
+/* As settled_from_start(), at the end of the extent. */
 static uint64_t settled_from_end(struct fs *fs, const struct fs_extent *e)
 {
 	uint64_t done = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fs_impl.h - what a file-system reader provides to fs.c; private to fs/.
+ * fs_impl.h - what a file-system reader (ext4.c, xfs.c) provides to fs.c; private to fs/.
+ * The readers implement struct fs_ops; fs.c calls the operations.
  */
 #ifndef VREAD_FS_FS_IMPL_H
 #define VREAD_FS_FS_IMPL_H
@@ -10,28 +11,29 @@
 
 #include "parser/fs/fs.h"
 
-struct fs_reader; /* what a reader keeps with a file system */
+struct fs_reader; /* the state a reader keeps for one struct fs */
 
 /*
- * A moment at which the file system was cleanly unmounted.  Two that are equal
- * prove that nobody wrote between them: what mounting, checking or tuning would
- * have changed is the same.
+ * A moment at which the file system was cleanly unmounted.  Two equal stamps prove that nobody
+ * wrote between the two moments: mounting, checking or tuning the file system changes the
+ * superblock.
  */
 struct fs_stamp {
-	uint64_t changes; /* of the images, as volume_changes() */
+	uint64_t changes; /* the value of volume_changes() */
 	uint8_t super[FS_SUPER_BYTES];
 };
 
-/* One piece of memory without pointers: it leaves the process and comes back (fs_basis_pack()). */
+/* One piece of memory without pointers, because fs_basis_pack() sends a basis out of the process
+ * and fs_basis_unpack() takes the basis back. */
 struct fs_basis {
 	bool live;
-	struct fs_stamp stamp; /* unless live */
+	struct fs_stamp stamp; /* if not live */
 
-	uint64_t era;    /* of the journal's knowledge, as in journal.h */
-	atomic_uint id;  /* transactions before it are known to agree */
-	uint64_t digest; /* a reader's own: of what the blocks held */
+	uint64_t era;    /* as in struct journal_mark or struct xfs_mark */
+	atomic_uint id;  /* no transaction before this one contradicts the answer */
+	uint64_t digest; /* of the content of the blocks; private to the reader */
 	size_t count;
-	uint64_t blocks[]; /* that were read; a reader's numbers */
+	uint64_t blocks[]; /* the blocks that were read, as the reader numbers them */
 };
 
 struct fs_ops {
@@ -40,43 +42,45 @@ struct fs_ops {
 	enum fs_state (*state)(struct fs *fs, const char **ret_reason);
 	int (*view_open)(struct fs *fs, struct fs_view **ret, const char **ret_reason);
 	void (*view_close)(struct fs_view *v);
-	/* *ret_watch, if wanted, is empty: here and below. */
+	/* Here and below: ret_watch may be NULL; otherwise fs.c has set its count to 0. */
 	int (*view_confirm)(struct fs_view *v, struct fs_basis **ret, struct fs_watch *ret_watch);
 	uint64_t (*root)(struct fs_view *v);
 	int (*lookup)(struct fs_view *v, uint64_t dir, const char *name, size_t length,
 		      uint64_t *ret_inode);
 	int (*list)(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
-	/* As fs_view_map(), with ret->mapped left to fs.c. */
+	/* As fs_view_map(), but fs.c sets ret->mapped. */
 	int (*map)(struct fs_view *v, uint64_t inode, struct fs_file *ret);
 	/* As fs_basis_check(). */
 	int (*check)(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch);
-	/* Whether bytes of the file system are at home; to be asked after one of these. */
+	/* True if these bytes of the file system are at their own place: the journal holds no
+	 * newer copy.  Called after view_confirm() or check(). */
 	bool (*settled)(struct fs *fs, uint64_t offset, uint64_t length);
 };
 
 struct fs {
 	const struct fs_ops *ops;
 	struct volume *volume;
-	uint64_t length; /* of the volume */
+	uint64_t length; /* bytes of the volume */
 	uint8_t uuid[16];
 	struct fs_reader *reader;
 };
 
-/* First member of every reader's own view. */
+/* The first member of a reader's own view structure. */
 struct fs_view {
 	struct fs *fs;
 	bool live;
 };
 
-/* Fills a stamp's changes. */
+/* Sets ret->changes. */
 int fs_stamp_begin(struct fs *fs, struct fs_stamp *ret);
-/* Nothing was written between the two. */
+/* True if nothing was written between the two stamps. */
 bool fs_stamp_equal(const struct fs_stamp *a, const struct fs_stamp *b);
 
 /* As fs_file_extend(). */
 int fs_file_add_extent(struct fs *fs, struct fs_file *f, uint64_t logical, uint64_t physical,
 		       uint64_t length);
-/* Adds what was just looked at: at most FS_SUPER_BYTES, FS_MAX_WATCHED times. */
+/* Adds a piece of the volume that was just read, of at most FS_SUPER_BYTES.  A watch takes at most
+ * FS_MAX_WATCHED pieces. */
 static inline void fs_watch_add(struct fs_watch *w, uint64_t offset, const void *bytes,
 				size_t length)
 {

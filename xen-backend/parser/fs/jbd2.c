@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The journal's format; see jbd2.h.  All numbers in it are big-endian. */
+/*
+ * Decodes the on-disk format of ext4's journal (jbd2); see jbd2.h.  journal_log.c and journal.c
+ * call these functions.  All numbers in the journal are big-endian.
+ */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -12,12 +15,12 @@
 #define SUPER_V1 3
 #define SUPER_V2 4
 #define HEADER_BYTES 12U  /* magic, kind, id */
-#define REVOKE_HEADER 16U /* and the bytes used */
-#define TAIL_BYTES 4U     /* a checksum, at the end of a block */
-#define MIN_LOG 1024U     /* blocks; with fewer there is no room for fast commits either */
+#define REVOKE_HEADER 16U /* magic, kind, id, number of bytes used */
+#define TAIL_BYTES 4U     /* the checksum at the end of a block */
+#define MIN_LOG 1024U     /* blocks; a smaller ring leaves no room for fast commits */
 #define DEFAULT_FC 256U
 
-/* Of the superblock, in bytes. */
+/* Offsets in the superblock, in bytes. */
 enum {
 	AT_BLOCK_SIZE = 12,
 	AT_MAX_LENGTH = 16,
@@ -46,7 +49,7 @@ enum {
 #define CHECKSUM_CRC32 1
 #define CHECKSUM_CRC32C 4
 
-/* Of a commit block. */
+/* Offsets in a commit block, in bytes. */
 enum { AT_COMMIT_TYPE = 12, AT_COMMIT_SIZE = 13, AT_COMMIT_SUM = 16 };
 
 enum { TAG_ESCAPED = 1, TAG_SAME_UUID = 2, TAG_LAST = 8 };
@@ -65,7 +68,7 @@ static uint16_t get16(const uint8_t *p)
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-/* The CRC32C of data with the four bytes at sum_at taken for zero. */
+/* The CRC32C of data, with the four bytes at sum_at taken as zero. */
 static uint32_t sum_around(uint32_t seed, const uint8_t *data, size_t length, size_t sum_at)
 {
 	static const uint8_t zero[4];
@@ -97,7 +100,8 @@ static int check_features(const uint8_t *raw, const char **ret_reason)
 	return 0;
 }
 
-/* The fast-commit area, at the end, is no part of the ring, unless too little were left. */
+/* The fast-commit area lies behind the ring.  If fewer than MIN_LOG blocks were left for the ring,
+ * the ring takes all blocks. */
 static uint32_t ring_end(const uint8_t *raw, uint32_t incompat)
 {
 	uint32_t length = get32(raw + AT_MAX_LENGTH);
@@ -193,7 +197,7 @@ static size_t tag_bytes(const struct jbd2_super *s)
 	return 8U + (s->wide ? 4 : 0) + (s->tag_sums ? 2 : 0);
 }
 
-/* *offset is where the next tag is; the whole block once the last was seen. */
+/* After the last tag *offset is the block size, so that the next call returns false. */
 bool jbd2_next_tag(const struct jbd2_super *s, const uint8_t *block, size_t *offset,
 		   struct jbd2_tag *ret)
 {

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Following a journal from transaction to transaction; see journal.h. */
+/*
+ * Follows ext4's journal from transaction to transaction and keeps the newest copy of each block;
+ * see journal.h.  ext4_live.c calls these functions.
+ *
+ * "Home" is a block's own place in the file system, as opposed to a copy in the log.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,29 +18,29 @@
 
 #define MAX_BATCH 64 /* transactions read between two looks at the superblock */
 #define MAX_IDLE_ROUNDS 64
-#define WRITER_US 200 /* for who is in the middle of writing a block */
-/* Changes remembered after their transactions left the log: they spare looking for a
- * replica again. */
+#define WRITER_US 200 /* pause while the owner is writing a block */
+/* Changes that are remembered after their transactions left the log.  As long as a change is
+ * remembered, journal_unchanged() can tell that a replica need not be located again. */
 #define MAX_REMEMBERED (256U << 10)
 
-/* Where the log is; replaced as a whole, kept while someone reads it. */
+/* The place of the log.  Never modified, only replaced; freed when the last reader is done. */
 struct shared_log {
 	atomic_uint references;
 	struct journal_log log;
 };
 
 struct journal {
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects everything below */
 	struct shared_log *log;
 	struct journal_mark now;
-	uint32_t head; /* where transaction now.id will begin; 0: not known, the log is empty */
+	uint32_t head; /* where transaction now.id will begin; 0: unknown, the log is empty */
 	uint32_t tail; /* transactions older than it may have left the log */
-	uint32_t known_since; /* changes of transactions older than it are forgotten */
+	uint32_t known_since; /* changes by transactions older than this one are forgotten */
 	struct change_map changes;
 	struct meta_cache cache;
 };
 
-/* What one thread works from while it reads. */
+/* A copy of the journal's state, which one thread uses while it reads without the lock. */
 struct snapshot {
 	struct shared_log *log;
 	struct journal_mark now;
@@ -68,7 +73,7 @@ void journal_free(struct journal *j)
 	free(j);
 }
 
-/* Under the lock: nothing learned before is worth anything. */
+/* Under the lock.  Discards everything learned before. */
 static void begin_era(struct journal *j)
 {
 	j->now.era++;
@@ -138,7 +143,8 @@ static bool snapshot_current(const struct journal *j, const struct snapshot *s)
 	       j->head == s->head && j->tail == s->tail;
 }
 
-/* Under the lock.  An unknown change would be believed not to be: it ends the era. */
+/* Under the lock.  Returns false if out of memory.  The caller must then begin a new era: a change
+ * that is not recorded would look like no change. */
 static bool learn(struct journal *j, const struct journal_transaction *t)
 {
 	bool ok = true;
@@ -154,7 +160,7 @@ static bool learn(struct journal *j, const struct journal_transaction *t)
 	for (size_t i = 0; i < t->num_revoked && ok; i++) {
 		struct change c = {.block = t->revoked[i], .id = t->id};
 
-		/* Never in the log: then what is at home counts anyway. */
+		/* A block without a known copy is read from home anyway. */
 		if (change_map_find(&j->changes, c.block))
 			ok = change_map_put(&j->changes, &c);
 		meta_cache_drop(&j->cache, c.block);
@@ -173,15 +179,15 @@ static void forget_old(struct journal *j)
 
 enum outcome { OUTCOME_CURRENT, OUTCOME_AGAIN, OUTCOME_NO_MEMORY };
 
-/* What one look at the log found. */
+/* The result of one look at the log. */
 struct finding {
-	struct journal_transaction transactions[MAX_BATCH]; /* in their order */
+	struct journal_transaction transactions[MAX_BATCH]; /* in the order of the log */
 	unsigned count;
-	int end; /* why there are no more: as journal_log_read(), 1: there may be */
-	uint8_t head[JBD2_HEAD_BYTES]; /* of where the next transaction begins; read first */
-	bool begun;                    /* it is there, in part or whole */
-	uint8_t raw[JBD2_SUPER_BYTES]; /* the superblock; read last ... */
-	struct jbd2_super super;       /* ... and what it says */
+	int end; /* last result of journal_log_read(); 1: there may be more transactions */
+	uint8_t head[JBD2_HEAD_BYTES]; /* bytes where the next transaction begins; read first */
+	bool begun;                    /* the next transaction is there, in part or whole */
+	uint8_t raw[JBD2_SUPER_BYTES]; /* the superblock; read last */
+	struct jbd2_super super;       /* raw, parsed */
 };
 
 /* Under the lock. */
@@ -191,12 +197,12 @@ static enum outcome restart(struct journal *j, const struct jbd2_super *s)
 	return OUTCOME_AGAIN;
 }
 
-/* Under the lock: what the finding means for what s knew. */
+/* Under the lock.  Updates the journal from f, which was read while s was the journal's state. */
 static enum outcome judge(struct journal *j, const struct snapshot *s, const struct finding *f)
 {
 	const struct jbd2_super *super = &f->super;
 
-	/* Another log, or one that went on without us. */
+	/* The log is another one, or has dropped transactions that were not read. */
 	if (jbd2_before(super->tail, s->tail) || jbd2_before(s->now.id, super->tail))
 		return restart(j, super);
 	j->tail = super->tail;
@@ -238,8 +244,8 @@ static void read_transactions(const struct snapshot *s, struct finding *f)
 	}
 }
 
-/* What read_transactions() and judge() said follows from these bytes alone as long as nothing of
- * the next transaction is there. */
+/* Adds the bytes that show that nothing more was committed.  If a part of the next transaction is
+ * there, these bytes are not enough, and nothing is added. */
 static void watch_finding(const struct snapshot *s, const struct finding *f, struct fs_watch *watch)
 {
 	const struct journal_log *log = &s->log->log;
@@ -259,7 +265,8 @@ static int read_head(const struct snapshot *s, struct finding *f)
 	return r;
 }
 
-/* One look at the log: 0 all is known, -EAGAIN look again, other errors are final. */
+/* Looks at the log once.  0: everything committed is known; -EAGAIN: look again; other errors are
+ * final. */
 static int look(struct journal *j, const struct snapshot *s, struct fs_watch *watch, bool *ret_idle,
 		const char **ret_reason)
 {
@@ -323,7 +330,7 @@ int journal_refresh(struct journal *j, struct journal_mark *ret, struct fs_watch
 	return -EAGAIN;
 }
 
-/* Under the lock. */
+/* Under the lock.  True if c names a copy that is still in the log. */
 static bool is_in_log(const struct journal *j, const struct change *c)
 {
 	return c && c->pos && !jbd2_before(c->id, j->tail);
@@ -396,7 +403,7 @@ static bool unchanged(const struct journal *j, const struct journal_mark *since,
 	return !c || jbd2_before(c->id, since->id);
 }
 
-/* Under the lock: whether all changes since then are known. */
+/* Under the lock.  True if all changes since the mark are known. */
 static bool is_remembered(const struct journal *j, const struct journal_mark *since)
 {
 	return j->log && since->era == j->now.era && !jbd2_before(since->id, j->known_since);

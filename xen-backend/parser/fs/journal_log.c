@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reading transactions out of the log; see journal_log.h.
+ * Reads transactions of ext4's journal from the image; see journal_log.h.  journal.c calls these
+ * functions.
  *
- * The owner may be writing the very blocks.  What it has written in part is
- * told from what is not there (0) by checksums and answered -EAGAIN: that a
- * transaction is not committed must never be said of one that is.  Where the
- * journal has no checksums, descriptors and revokes are read again after the
- * commit block was seen, when nobody changes them any more.
+ * The owner may be writing the same blocks at the same time.  Checksums distinguish a transaction
+ * that is written in part (-EAGAIN) from a transaction that is not there (0).  The answer "not
+ * committed" must never be given for a committed transaction.  If the journal has no checksums,
+ * descriptor and revoke blocks are read again after the commit block was read, because by then the
+ * owner no longer changes these blocks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -65,7 +66,8 @@ void journal_transaction_clear(struct journal_transaction *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Room for one more of size bytes in an array that grows by doubling. */
+/* Returns the array with room for one more element of size bytes.  The array grows by doubling.
+ * NULL: out of memory, array is unchanged. */
 static void *grow(void *array, size_t count, size_t size)
 {
 	if (count && (count < 16 || (count & (count - 1))))
@@ -77,12 +79,13 @@ struct reading {
 	const struct journal_log *log;
 	struct journal_transaction *t;
 	uint32_t pos;
-	uint32_t left; /* blocks of the ring not yet passed */
+	uint32_t left; /* blocks of the ring the reading has not passed yet */
 	uint32_t sum;
 	uint8_t *block, *copy;
 };
 
-/* More than the ring holds: a descriptor read while it was being written, or made to harm. */
+/* Moves to the next block.  -EAGAIN: the transaction is longer than the ring.  Then a descriptor
+ * block was read while it was being written, or the guest is hostile. */
 static int pass(struct reading *r)
 {
 	if (r->left == 0)
@@ -113,7 +116,7 @@ static int add_copy_to_sum(struct reading *r)
 	return error;
 }
 
-/* The copies follow it: r->pos passes them. */
+/* Reads the descriptor block in r->block and moves r->pos past the copies that follow. */
 static int read_descriptor(struct reading *r)
 {
 	const struct jbd2_super *s = &r->log->super;
@@ -164,7 +167,7 @@ static int read_once(struct reading *r, uint32_t pos, uint32_t id)
 	const struct jbd2_super *s = &r->log->super;
 	int error = 0;
 
-	r->pos = pos; /* r->log's ring holds it */
+	r->pos = pos; /* the caller guarantees that pos is inside the ring */
 	r->left = s->end - s->first;
 	r->sum = JBD2_SUM_START;
 	while (error == 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * journal_log.h - a journal's transactions, read from the image; private to fs/.
+ * journal_log.h - reads transactions of ext4's journal from the image; private to fs/.  journal.c
+ * calls it, and decides whether what was read is valid.
  *
- * No state but where the log lies: journal.c decides when what is read here is
- * true.
+ * The only state is the place and the geometry of the log.
  */
 #ifndef VREAD_FS_JOURNAL_LOG_H
 #define VREAD_FS_JOURNAL_LOG_H
@@ -13,43 +13,44 @@
 
 struct journal_log {
 	struct fs *fs;
-	struct fs_file file; /* the log's block n is its block n */
+	struct fs_file file; /* the journal's inode; block n of the file is block n of the log */
 	struct jbd2_super super;
 };
 
 struct journal_tag {
 	struct jbd2_tag tag;
-	uint32_t pos; /* of the copy */
+	uint32_t pos; /* block of the log that holds the copy */
 };
 
 struct journal_transaction {
 	uint32_t id;
-	uint32_t next; /* where the transaction after it begins */
+	uint32_t next; /* position where the next transaction begins */
 	struct journal_tag *tags;
 	size_t num_tags;
 	uint64_t *revoked;
 	size_t num_revoked;
 };
 
-/* Reads the superblock as it is now, without touching log->super; as jbd2_super_parse().  raw is
- * filled with its bytes. */
+/* Reads the journal's superblock as of now into raw and *ret, and leaves log->super as it is.
+ * Errors as jbd2_super_parse(). */
 int journal_log_super(const struct journal_log *log, uint32_t block_size,
 		      uint8_t raw[JBD2_SUPER_BYTES], struct jbd2_super *ret,
 		      const char **ret_reason);
-/* Where it is, and where the block at pos is, in the volume. */
+/* Offset in the volume, in bytes, of the log's block at pos; of the journal's superblock for 0. */
 uint64_t journal_log_place(const struct journal_log *log, uint32_t pos);
 
 /*
- * The transaction that begins at pos, if it is that of id and committed: 1 and *ret, to be
- * released.  0: it is not committed.  -EAGAIN: it cannot be told yet, -EIO, -ENOMEM.
+ * Reads the transaction with this id at pos.  1: the transaction is committed; release *ret with
+ * journal_transaction_clear().  0: the transaction is not committed.  -EAGAIN: the blocks read do
+ * not tell whether the transaction is committed; -EIO, -ENOMEM.
  */
 int journal_log_read(const struct journal_log *log, uint32_t pos, uint32_t id,
 		     struct journal_transaction *ret);
 void journal_transaction_clear(struct journal_transaction *t);
 
-/* The block at pos as it lies in the log: 0, -EIO. */
+/* Reads the block at pos as it lies in the log: 0, -EIO. */
 int journal_log_block(const struct journal_log *log, uint32_t pos, uint8_t *ret);
-/* Its first bytes: all that jbd2_block_kind() looks at. */
+/* Reads the first bytes of the block at pos, as many as jbd2_block_kind() needs: 0, -EIO. */
 int journal_log_head(const struct journal_log *log, uint32_t pos, uint8_t ret[JBD2_HEAD_BYTES]);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A hash table threaded with a list from newest to oldest; see meta_cache.h. */
+/*
+ * An LRU cache of metadata blocks; see meta_cache.h.  journal.c and xfs_log.c call these functions.
+ * The cache is a hash table, and a list from the most to the least recently used block.
+ */
 #include <stdlib.h>
 
 #include "parser/fs/meta_cache.h"
@@ -28,7 +31,8 @@ void meta_block_put(struct meta_block *m)
 		free(m);
 }
 
-/* The link that points, or would point, to the block. */
+/* The pointer to the block in the chain of its bucket; the NULL at the end if the block is not in
+ * the cache. */
 static struct meta_block **link_of(struct meta_cache *c, uint64_t block)
 {
 	size_t i = (size_t)(block * UINT64_C(0x9e3779b97f4a7c15) >> 32) % META_CACHE_BUCKETS;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * meta_cache.h - blocks of a file system's metadata, kept; private to fs/.
+ * meta_cache.h - an LRU cache of metadata blocks of a file system; private to fs/.  journal.c
+ * (ext4) and xfs_log.c (XFS) call it.
  *
- * Holds what the newest committed state known says is in a block.  Its user
- * (journal.c) drops a block as soon as a transaction names it, adds only what
- * was read in one committed state, and locks.  The least recently used go first.
+ * The cache holds the content of blocks in the newest committed state that is known.  The caller
+ * drops a block as soon as a transaction names the block, and adds only blocks that were read in
+ * one committed state.  The caller also does the locking.  When the cache is full, the least
+ * recently used block goes.
  */
 #ifndef VREAD_FS_META_CACHE_H
 #define VREAD_FS_META_CACHE_H
@@ -16,15 +18,16 @@
 #define META_CACHE_BYTES (32U << 20)
 #define META_CACHE_BUCKETS 8192U
 
-/* Immutable once read; shared by the cache and views. */
+/* The cache and views share a block.  The data does not change once it has been read. */
 struct meta_block {
 	atomic_uint references;
-	uint64_t block;
-	struct meta_block *chain, *newer, *older; /* the cache's */
+	uint64_t block;                           /* number; for XFS a key (xfs_overlay.h) */
+	struct meta_block *chain, *newer, *older; /* private to the cache */
 	uint8_t data[];
 };
 
-struct meta_block *meta_block_new(uint64_t block, size_t size); /* one reference; NULL */
+/* A block with room for size bytes and one reference.  NULL: out of memory. */
+struct meta_block *meta_block_new(uint64_t block, size_t size);
 struct meta_block *meta_block_get(struct meta_block *m);
 void meta_block_put(struct meta_block *m); /* NULL is ignored */
 
@@ -34,9 +37,10 @@ struct meta_cache {
 	size_t count;
 };
 
-/* A reference, or NULL. */
+/* Returns a new reference, or NULL if the block is not in the cache. */
 struct meta_block *meta_cache_find(struct meta_cache *c, uint64_t block);
-/* block_size: of all in c. */
+/* Adds m, unless the cache has that block, and takes a reference of its own.  block_size is the
+ * same in all calls; the cache keeps at most META_CACHE_BYTES / block_size blocks. */
 void meta_cache_add(struct meta_cache *c, struct meta_block *m, size_t block_size);
 void meta_cache_drop(struct meta_cache *c, uint64_t block);
 void meta_cache_clear(struct meta_cache *c);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The XFS reader's entry points; see xfs.h and fs_impl.h. */
+/*
+ * The entry points of the XFS reader: implements struct fs_ops (fs_impl.h) with the functions of
+ * xfs.h.  fs.c calls them.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +136,7 @@ static int map(struct fs_view *v, uint64_t number, struct fs_file *ret)
 	if (r < 0)
 		return r;
 	if (xfs_get16(inode + XFS_INODE_MODE) == 0 || xfs_get32(inode + XFS_INODE_LINKS) == 0)
-		return -EIO; /* a name of a deleted file */
+		return -EIO; /* the directory entry names a deleted file */
 	if (!S_ISREG(xfs_get16(inode + XFS_INODE_MODE)))
 		return -ENOENT;
 	if (xfs_get16(inode + XFS_INODE_FLAGS) & XFS_INODE_REALTIME)
@@ -146,7 +149,7 @@ static int check(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch)
 	return xfs_basis_check(fs->reader->log, fs, b, ret_watch);
 }
 
-/* Opening a view tries whether the log can be followed. */
+/* Opens a view to find out whether the log can be followed. */
 static enum fs_state state(struct fs *fs, const char **ret_reason)
 {
 	uint8_t raw[XFS_SUPER_BYTES];
@@ -173,7 +176,7 @@ static enum fs_state state(struct fs *fs, const char **ret_reason)
 	}
 }
 
-/* Data is never in the log. */
+/* Always true: XFS never writes file data to the log. */
 static bool settled(struct fs *fs, uint64_t offset, uint64_t length)
 {
 	(void)fs, (void)offset, (void)length;

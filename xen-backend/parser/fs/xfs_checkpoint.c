@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Regions collected per checkpoint, and read as items at its COMMIT; see xfs_checkpoint.h. */
+/*
+ * Collects the regions of each checkpoint and passes them on as log items at the checkpoint's
+ * COMMIT; see xfs_checkpoint.h.  xfs_log.c calls these functions.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +11,15 @@
 #include "parser/fs/xfs_format.h"
 
 #define OPERATION_BYTES 12U
-#define HEADER_BYTES 16U /* a checkpoint's first region */
+#define HEADER_BYTES 16U /* length of a checkpoint's first region */
 #define HEADER_MAGIC 0x5452414eU
 
 enum operation_flag {
 	OPERATION_START = 0x01,
 	OPERATION_COMMIT = 0x02,
-	OPERATION_CONTINUES = 0x04, /* in the next record */
-	OPERATION_CONTINUED = 0x08, /* from the last one */
-	OPERATION_END = 0x10,       /* of what was continued */
+	OPERATION_CONTINUES = 0x04, /* the region goes on in the next record */
+	OPERATION_CONTINUED = 0x08, /* the region began in an earlier record */
+	OPERATION_END = 0x10,       /* last piece of a continued region */
 	OPERATION_UNMOUNT = 0x20,
 };
 
@@ -34,7 +37,7 @@ struct piece {
 struct xfs_open_checkpoint {
 	uint32_t id;
 	struct xfs_place start;
-	uint8_t *bytes; /* of all regions, each aligned */
+	uint8_t *bytes; /* of all regions, one after the other */
 	size_t length, capacity;
 	struct piece *regions;
 	size_t count, room;
@@ -65,7 +68,8 @@ static struct xfs_open_checkpoint **find(struct xfs_checkpoints *c, uint32_t id)
 	return NULL;
 }
 
-/* After a crash those that were open then stay so: the oldest makes place. */
+/* Returns a free slot.  If there is none, closes the oldest checkpoint and returns its slot.
+ * Checkpoints that were open when the owner crashed are never committed, but keep their slots. */
 static struct xfs_open_checkpoint **free_slot(struct xfs_checkpoints *c)
 {
 	struct xfs_open_checkpoint **oldest = &c->open[0];
@@ -141,7 +145,7 @@ static int continue_region(struct xfs_open_checkpoint *o, const struct operation
 	return append(o, op);
 }
 
-/* One item: *index is of its first region, and then of the next one's. */
+/* Passes on one item.  *index: its first region; afterwards the first region of the next item. */
 static int commit_item(const struct xfs_open_checkpoint *o, size_t *index,
 		       const struct xfs_checkpoint_ops *ops, void *ctx)
 {

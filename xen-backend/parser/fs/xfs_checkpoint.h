@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xfs_checkpoint.h - what the records of an XFS's log say, put together; private to fs/.
+ * xfs_checkpoint.h - assembles the operations in an XFS log's records into checkpoints and log
+ * items; private to fs/.  xfs_log.c calls it.
  *
- * XFS commits what many transactions did in one checkpoint: operations with one number
- * (tid), from a START to a COMMIT, over any number of records and between those of other
- * checkpoints.  An operation carries a region, or a piece of one; regions make log items.
- * A checkpoint without its COMMIT counts for nothing.
+ * XFS commits the changes of many transactions in one checkpoint.  A checkpoint is a sequence of
+ * operations with the same number (tid), from a START to a COMMIT.  The operations are spread over
+ * any number of records, between operations of other checkpoints.  An operation carries a region
+ * or a piece of a region.  One or more regions make a log item.  A checkpoint without a COMMIT is
+ * ignored.
  */
 #ifndef VREAD_FS_XFS_CHECKPOINT_H
 #define VREAD_FS_XFS_CHECKPOINT_H
 
 #include "parser/fs/xfs_record.h"
 
-#define XFS_MAX_OPEN 16U /* checkpoints at a time */
+#define XFS_MAX_OPEN 16U /* checkpoints that are not committed yet */
 #define XFS_CHECKPOINT_MAX_BYTES (64U << 20)
 #define XFS_ITEM_MAX_REGIONS 4096U
 
@@ -25,11 +27,13 @@ struct xfs_open_checkpoint;
 
 struct xfs_checkpoints {
 	struct xfs_open_checkpoint *open[XFS_MAX_OPEN];
-	struct xfs_place first; /* the record that was taken first, by whoever began here */
-	bool missed; /* one was committed later that had begun before: what it said is not known */
+	struct xfs_place first; /* place of the first record taken; set by the caller */
+	/* A checkpoint that had begun before first was committed later; its content is unknown. */
+	bool missed;
 };
 
-/* Called for what was committed, in order. */
+/* Callbacks for what was committed, in the order of the log: item() for each item of a checkpoint,
+ * then commit(); unmount() for an unmount record. */
 struct xfs_checkpoint_ops {
 	int (*item)(void *ctx, const struct xfs_region *regions, unsigned count);
 	int (*commit)(void *ctx);
@@ -37,13 +41,16 @@ struct xfs_checkpoint_ops {
 };
 
 /*
- * Takes the operations of a record, unpacked: 0; what an op returned; -EOPNOTSUPP they make
- * no sense or are more than XFS writes, -ENOMEM.
+ * Takes the operations of an unpacked record.  data: the record with its header.  Returns 0, or the
+ * negative result of a callback; -EOPNOTSUPP: the operations make no sense, or are more than XFS
+ * writes; -ENOMEM.
  */
 int xfs_checkpoints_take(struct xfs_checkpoints *c, const struct xfs_record *r, const uint8_t *data,
 			 const struct xfs_checkpoint_ops *ops, void *ctx);
-/* Whether all it says is that the file system was unmounted, and hence is home. */
+/* True if the record says that the file system was unmounted, and nothing else.  Then all changes
+ * are written to their places in the file system. */
 bool xfs_record_is_unmount(const struct xfs_record *r, const uint8_t *data);
+/* Forgets all checkpoints that are not committed, and clears missed. */
 void xfs_checkpoints_clear(struct xfs_checkpoints *c);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names in directories: in the inode itself, or in blocks.  The indexes by hash, which
- * large directories have behind their names, are not used: names are looked through.
+ * Reads the names in a directory, which are in the inode itself or in blocks; see xfs.h.  xfs.c
+ * calls xfs_dir_names().  Large directories also have indexes by hash, behind the names; this code
+ * reads all names instead of an index.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static int names_in_inode(struct search *d, const uint8_t *inode, uint32_t room)
 	if (size < SHORT_HEADER || size > room)
 		return -EIO;
 	end = at + size;
-	number_bytes = at[1] ? 8 : 4; /* some inode's number is a large one */
+	number_bytes = at[1] ? 8 : 4; /* at[1]: an inode number needs more than 32 bits */
 	count = at[1] ? at[1] : at[0];
 	at += at[1] ? SHORT_HEADER_WIDE : SHORT_HEADER;
 	for (unsigned i = 0; i < count; i++) {
@@ -73,7 +74,7 @@ static int names_in_inode(struct search *d, const uint8_t *inode, uint32_t room)
 
 /* ---- in blocks ---- */
 
-/* Where names end in a block that has its own index. */
+/* The offset where names end in a block with an index.  0: the index is longer than the block. */
 static uint32_t names_end(const uint8_t *block, uint32_t size)
 {
 	uint32_t count = xfs_get32(block + size - 8);
@@ -113,7 +114,8 @@ static int names_in_block(struct search *d, const uint8_t *block, uint32_t end)
 	return 0;
 }
 
-/* Whether a block of a directory is what it should be. */
+/* Checks the header of a directory block.  at_home: no log item was applied to the block, so its
+ * checksum must be right too. */
 static int check_block(const struct search *d, const uint8_t *block, uint64_t physical,
 		       bool at_home)
 {
@@ -128,7 +130,8 @@ static int check_block(const struct search *d, const uint8_t *block, uint64_t ph
 	return at_home && !xfs_sum_right(block, s->dir_block_size, XFS_DIR_SUM) ? -EIO : 0;
 }
 
-/* The extent of f that holds the byte, from *index on. */
+/* The extent of f that holds the byte at offset, or NULL.  The search begins at extent *index and
+ * moves *index on. */
 static const struct fs_extent *extent_at(const struct fs_file *f, uint64_t offset, unsigned *index)
 {
 	while (*index < f->num_extents &&
@@ -139,7 +142,8 @@ static const struct fs_extent *extent_at(const struct fs_file *f, uint64_t offse
 	return &f->extents[*index];
 }
 
-/* A block of the directory, from those of the file system it consists of. */
+/* Assembles the directory block at offset from the file-system blocks that it consists of.  Sets
+ * *ret_at_home to true if none of these blocks was changed by a log item. */
 static int gather(struct search *d, const struct fs_file *f, uint64_t offset, unsigned *index,
 		  uint8_t *block, uint64_t *ret_physical, bool *ret_at_home)
 {
@@ -197,7 +201,7 @@ static int names_in_blocks(struct search *d, const struct fs_file *f)
 	while (r == 0 && index < f->num_extents) {
 		const struct fs_extent *e = &f->extents[index];
 
-		/* Blocks that became empty are holes. */
+		/* A directory has holes where blocks became empty. */
 		if (e->logical + e->length <= offset) {
 			index++;
 			continue;

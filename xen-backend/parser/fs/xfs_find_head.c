@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The first sector of the log tells this round's number; where it ends is found by
- * halving.  Up to eight records are written at a time and in no order, so what is found
- * is only near the end; a whole record is looked for backwards from there.
+ * Finds the record at which following an XFS log begins; see xfs_find_head.h.  xfs_log.c calls
+ * these functions.
+ *
+ * The first sector of the log has the number of the current cycle.  A binary search finds the end
+ * of that cycle.  XFS writes up to eight records at a time, in any order, so the place found is
+ * only near the end of the log.  From that place this code searches backwards for a whole record.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +28,7 @@ static int read_cycle(struct fs *fs, const struct xfs_super *s, uint32_t sector,
 	return r;
 }
 
-/* The first sector not of the first one's round. */
+/* Finds the first sector that was not written in the cycle of sector 0. */
 static int find_end(struct fs *fs, const struct xfs_super *s, uint32_t *ret)
 {
 	uint32_t low = 0, high = s->log_sectors, round, cycle;
@@ -44,7 +47,8 @@ static int find_end(struct fs *fs, const struct xfs_super *s, uint32_t *ret)
 	return r;
 }
 
-/* The last whole record that begins in those sectors; data holds them. */
+/* Looks for the last whole record that begins in count sectors from first on.  data has the bytes
+ * of these sectors.  1: found; 0: none. */
 static int find_in_window(struct fs *fs, const struct xfs_super *s, uint32_t first, uint32_t count,
 			  const uint8_t *data, uint8_t *record, struct xfs_record *ret)
 {

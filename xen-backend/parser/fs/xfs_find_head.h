@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* xfs_find_head.h - where following an XFS's log begins; private to fs/. */
+/*
+ * xfs_find_head.h - finds the record at which following an XFS log begins; private to fs/.
+ * xfs_log.c calls it.
+ */
 #ifndef VREAD_FS_XFS_FIND_HEAD_H
 #define VREAD_FS_XFS_FIND_HEAD_H
 
 #include "parser/fs/xfs_record.h"
 
 /*
- * A record that is whole, near the newest: from its tail on all is to be learned, and beyond it.
- * record: XFS_RECORD_MAX_BYTES, overwritten.  -EAGAIN with *ret_reason: none was found.
+ * Finds a whole record near the newest one.  The caller must read all records from the tail of that
+ * record on, up to the end of the log.  record: a buffer of XFS_RECORD_MAX_BYTES, which gets the
+ * unpacked record.  -EAGAIN: no whole record was found; on every error *ret_reason says why.
  */
 int xfs_find_record(struct fs *fs, const struct xfs_super *s, uint8_t *record,
 		    struct xfs_record *ret, const char **ret_reason);
 
-/* Takes *place, of a record, back by as many records, or by those there are; -EAGAIN: none. */
+/* *place is the place of a record.  Moves *place back by that many records, or by as many as there
+ * are.  -EAGAIN: there is no record before *place. */
 int xfs_find_before(struct fs *fs, const struct xfs_super *s, struct xfs_place *place,
 		    unsigned records);
 

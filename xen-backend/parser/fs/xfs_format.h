@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xfs_format.h - fields of XFS's structures on disk, and their checksums; private to fs/.
+ * xfs_format.h - fields of XFS's on-disk structures, and XFS's checksums; private to fs/.  The
+ * xfs_*.c files use it.
  *
- * All but the contents of log items is big-endian; those are as the owner's
- * processor has them, and only little-endian owners are read.
+ * All structures except the contents of log items are big-endian (xfs_get*()).  Contents of log
+ * items have the byte order of the owner's processor.  Only logs of little-endian owners are read
+ * (xfs_item_get*()).
  */
 #ifndef VREAD_FS_XFS_FORMAT_H
 #define VREAD_FS_XFS_FORMAT_H
@@ -62,13 +64,14 @@ static inline uint64_t xfs_item_get64(const uint8_t *at)
 	return le64toh(value);
 }
 
-/* A CRC32C begun, carried on and ended as XFS does: before the last step it is not inverted. */
+/* A CRC32C as XFS computes it: begin with XFS_SUM_SEED, add data with xfs_sum_add(), and invert the
+ * last result. */
 #define XFS_SUM_SEED UINT32_MAX
 uint32_t xfs_sum_add(uint32_t sum, const uint8_t *data, size_t length);
-/* Whether the four bytes at sum_at hold the sum of all others. */
+/* True if the four bytes at sum_at are the checksum of data with these four bytes as 0. */
 bool xfs_sum_right(const uint8_t *data, size_t length, size_t sum_at);
 
-/* An inode (version 3); in the log its core has the same places. */
+/* Offsets in an inode (version 3).  The inode core in a log item has the same offsets. */
 #define XFS_INODE_MAGIC 0x494eU
 #define XFS_INODE_CORE_BYTES 176U
 #define XFS_INODE_MODE 2U
@@ -86,21 +89,21 @@ bool xfs_sum_right(const uint8_t *data, size_t length, size_t sum_at);
 #define XFS_INODE_NUMBER 152U
 #define XFS_INODE_UUID 160U
 
-#define XFS_INODE_REALTIME 1U      /* in its flags */
-#define XFS_INODE_BIG_COUNTS 0x10U /* in its second flags */
+#define XFS_INODE_REALTIME 1U      /* a bit in XFS_INODE_FLAGS */
+#define XFS_INODE_BIG_COUNTS 0x10U /* a bit in XFS_INODE_FLAGS2 */
 
 enum xfs_fork_format { XFS_FORK_DEVICE, XFS_FORK_LOCAL, XFS_FORK_EXTENTS, XFS_FORK_BTREE };
 
-/* A block of the tree of a file's extents. */
+/* A block of the B+tree of a file's extents. */
 #define XFS_TREE_MAGIC 0x424d4133U /* BMA3 */
 #define XFS_TREE_HEADER 72U
 #define XFS_TREE_SUM 64U
 
 /* A block of a directory. */
-#define XFS_DIR_BLOCK_MAGIC 0x58444233U /* XDB3: all there is, with its own index */
+#define XFS_DIR_BLOCK_MAGIC 0x58444233U /* XDB3: the directory's only block, with an index */
 #define XFS_DIR_DATA_MAGIC 0x58444433U  /* XDD3 */
 #define XFS_DIR_HEADER 64U
 #define XFS_DIR_SUM 4U
-#define XFS_DIR_DATA_END (UINT64_C(1) << 35) /* in the directory: from there on there are indexes */
+#define XFS_DIR_DATA_END (UINT64_C(1) << 35) /* offset in the directory where indexes begin */
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Inodes and buffers out of log items; all other kinds change neither.  See xfs_item.h. */
+/*
+ * Reads inodes and buffers out of log items and applies them; see xfs_item.h.  xfs_log.c calls
+ * these functions.  Items of other types change neither inodes nor buffers and are skipped.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +13,13 @@
 #include "parser/fs/xfs_overlay.h"
 
 enum item_type {
-	ITEM_FIRST_INTENT = 0x1236, /* extents to be freed, and that it was done */
+	ITEM_FIRST_INTENT = 0x1236, /* extents will be freed; 0x1237: were freed */
 	ITEM_LAST_EARLY_INTENT = 0x1237,
 	ITEM_INODE = 0x123b,
 	ITEM_BUFFER = 0x123c,
 	ITEM_QUOTA = 0x123d,
 	ITEM_QUOTA_OFF = 0x123e,
-	ITEM_NEW_INODES = 0x123f, /* nobody refers to them before they have items of their own */
+	ITEM_NEW_INODES = 0x123f, /* nothing refers to a new inode before its own item */
 	ITEM_FIRST_LATE_INTENT = 0x1240,
 	ITEM_LAST_LATE_INTENT = 0x1249,
 };
@@ -24,7 +27,7 @@ enum item_type {
 /* ---- inodes ---- */
 
 #define INODE_FORMAT_BYTES 56U
-#define INODE_FORMAT_BYTES_32 52U /* of owners with 32 bits */
+#define INODE_FORMAT_BYTES_32 52U /* written by 32-bit owners */
 #define FIELDS_AT 4U
 #define NUMBER_AT 16U
 #define NUMBER_AT_32 12U
@@ -35,7 +38,7 @@ enum item_type {
 #define FIELD_OWNERS 0x600U
 #define MAX_FORK 65536U
 
-/* Kept: fields, core, fork. */
+/* Layout of an item for xfs_item_lay_on_inode(): fields, core, fork. */
 #define KEPT_CORE 4U
 #define KEPT_FORK (KEPT_CORE + XFS_INODE_CORE_BYTES)
 
@@ -88,7 +91,7 @@ static void put64(uint8_t *at, uint64_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
-/* All of the core that is read here. */
+/* Copies the core in an item to inode.  Converts all fields that are read here to big-endian. */
 static void lay_core(const uint8_t *core, uint8_t *inode)
 {
 	static const uint8_t at16[] = {0, XFS_INODE_MODE, XFS_INODE_FLAGS};
@@ -96,7 +99,7 @@ static void lay_core(const uint8_t *core, uint8_t *inode)
 	static const uint8_t at64[] = {XFS_INODE_BIG_EXTENTS, XFS_INODE_SIZE, XFS_INODE_FLAGS2,
 				       XFS_INODE_NUMBER};
 
-	/* First the bytes that have no order. */
+	/* First the fields without a byte order. */
 	memcpy(inode, core, XFS_INODE_CORE_BYTES);
 	for (size_t i = 0; i < sizeof(at16); i++)
 		put16(inode + at16[i], xfs_item_get16(core + at16[i]));
@@ -114,7 +117,8 @@ static uint32_t fork_room(const struct xfs_super *s, const uint8_t *inode)
 	return attributes && attributes < whole ? attributes : whole;
 }
 
-/* In memory a tree's root has the header of a block; in the inode it has four bytes. */
+/* Converts the root of an extent tree.  In the item the root has the header of a tree block; in the
+ * inode the root has a header of four bytes. */
 static int lay_root(const uint8_t *fork, uint32_t size, uint32_t room, uint8_t *ret)
 {
 	uint32_t had = size < XFS_TREE_HEADER ? 0 : (size - XFS_TREE_HEADER) / 16;
@@ -167,11 +171,11 @@ int xfs_item_lay_on_inode(const struct xfs_super *s, uint64_t number, const uint
 
 /* ---- buffers ---- */
 
-#define BUFFER_FORMAT_BYTES 20U /* and the map */
+#define BUFFER_FORMAT_BYTES 20U /* without the map that follows */
 #define BUFFER_CANCELLED 0x2U
 #define BUFFER_TYPE_SHIFT 11
 #define PIECE 128U
-#define MAX_PIECES 512U /* of the largest buffer read here */
+#define MAX_PIECES 512U /* in the largest buffer that is read here */
 #define KEPT_PIECE (2 + PIECE)
 
 enum buffer_type {
@@ -185,14 +189,15 @@ enum buffer_type {
 	BUFFER_DIR_DATA = 11,
 };
 
-/* Whether a block of that type is ever read here. */
+/* True if the XFS reader reads blocks of that type. */
 static bool is_read(unsigned type)
 {
 	return type == BUFFER_UNKNOWN || type == BUFFER_TREE || type == BUFFER_DIR_BLOCK ||
 	       type == BUFFER_DIR_DATA;
 }
 
-/* pieces[i]: the new bytes of the buffer's i-th piece, or NULL. */
+/* Sets pieces[i] to the new bytes of the buffer's i-th piece.  The caller has set pieces to NULL;
+ * pieces that did not change stay NULL. */
 static int find_pieces(const struct xfs_region *regions, unsigned count,
 		       const uint8_t *pieces[MAX_PIECES])
 {
@@ -206,7 +211,7 @@ static int find_pieces(const struct xfs_region *regions, unsigned count,
 		return -EOPNOTSUPP;
 	for (uint32_t i = 0; i < 32 * words; i++) {
 		if (!(xfs_item_get32(map + i / 32 * 4) >> i % 32 & 1)) {
-			/* A region is of neighbours. */
+			/* A region consists of adjacent pieces. */
 			if (left)
 				return -EOPNOTSUPP;
 			continue;
@@ -257,7 +262,8 @@ static int take_buffer(const struct xfs_super *s, const struct xfs_region *regio
 	flags = xfs_item_get16(regions[0].data + 4);
 	length = xfs_item_get16(regions[0].data + 6);
 	first = xfs_item_get64(regions[0].data + 8);
-	/* Headers of allocation groups are smaller, or lie in between. */
+	/* Skip headers of allocation groups.  A header is smaller than a block, or does not begin
+	 * at a block boundary. */
 	if (first % per_block || length % per_block || (first / per_block & XFS_KEY_INODE))
 		return 0;
 	first /= per_block;

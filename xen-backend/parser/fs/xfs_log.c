@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Following a log from record to record; see xfs_log.h. */
+/*
+ * Follows an XFS log from record to record and keeps the newest log items; see xfs_log.h.  xfs.c,
+ * xfs_view.c, xfs_map.c and xfs_dir.c call these functions.
+ *
+ * "Home" is the own place of an inode or block in the file system, as opposed to the log.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,36 +20,38 @@
 #include "parser/fs/xfs_log.h"
 
 #define MAX_ROUNDS 64
-#define REFUSED_SECONDS 1 /* a log that was refused is not looked through again for */
-#define BACK_RECORDS 8U   /* as many as can be written at a time */
+#define REFUSED_SECONDS 1 /* pause before a refused log is read again */
+#define BACK_RECORDS 8U   /* records that XFS writes at a time, at most */
 #define WRITER_TRIES 16
-#define WRITER_US 200 /* for who is in the middle of writing a sector */
+#define WRITER_US 200 /* pause while the owner is writing a sector */
 #define OVERLAY_BYTES (64U << 20)
 #define OVERLAY_TIDY_BYTES (4U << 20)
-/* Changes remembered after they are home: they spare looking for a replica again. */
+/* Changes that are remembered after they were written home.  As long as a change is remembered,
+ * xfs_log_unchanged() can tell that a replica need not be located again. */
 #define OVERLAY_TIDY_COUNT (64U << 10)
 
 struct xfs_log {
-	/* Held by who learns, across I/O. */
+	/* Held by the thread that reads new records, across I/O.  Protects three fields:
+	 * checkpoints, record and refused_until. */
 	pthread_mutex_t learning;
-	struct xfs_checkpoints checkpoints; /* not yet committed */
-	uint8_t *record;                    /* XFS_RECORD_MAX_BYTES */
+	struct xfs_checkpoints checkpoints; /* not committed yet */
+	uint8_t *record;                    /* buffer of XFS_RECORD_MAX_BYTES */
 	time_t refused_until;
 
-	pthread_mutex_t lock; /* of all below; whoever changes it has learning, too */
+	pthread_mutex_t lock; /* protects everything below; writers hold learning too */
 	bool loaded;
 	struct xfs_now now;
-	uint8_t raw_super[XFS_SUPER_BYTES]; /* as it was when loaded, or unmounted */
+	uint8_t raw_super[XFS_SUPER_BYTES]; /* superblock at loading, or at unmount */
 	struct xfs_place next, tail;
-	uint32_t last; /* sector of the last record known */
+	uint32_t last; /* sector of the last known record */
 	uint8_t last_header[XFS_BASIC_BLOCK];
-	uint32_t known_since; /* changes by checkpoints before it may be forgotten */
+	uint32_t known_since; /* changes by checkpoints before this one may be forgotten */
 	size_t tidy_bytes, tidy_count;
 	struct xfs_overlay overlay;
 	struct meta_cache cache;
 };
 
-/* What one thread works from while it looks. */
+/* A copy of the log's state, which one thread uses while it reads without the lock. */
 struct snapshot {
 	struct xfs_now now;
 	struct xfs_place next;
@@ -56,7 +63,7 @@ struct snapshot {
 static const char not_known[] =
 	"its log holds what this version does not know, or more than is kept";
 
-/* Seconds that only ever go on. */
+/* Seconds of a clock that never goes back. */
 static time_t now(void)
 {
 	return (time_t)(clock_ms() / 1000);
@@ -78,7 +85,7 @@ struct xfs_log *xfs_log_new(void)
 	return l;
 }
 
-/* Under the lock: what was read before is worth nothing. */
+/* Under the lock.  Discards everything learned before. */
 static void begin_era(struct xfs_log *l)
 {
 	l->now.mark.era++;
@@ -138,7 +145,7 @@ int xfs_log_super(struct fs *fs, uint8_t raw[XFS_SUPER_BYTES], struct xfs_super 
 	*ret_reason = "out of memory";
 	if (!sector)
 		return -ENOMEM;
-	/* Its owner may be writing it. */
+	/* The owner may be writing the superblock. */
 	for (unsigned i = 0; i < WRITER_TRIES && r == -EIO; i++) {
 		if (i)
 			clock_rest_us(WRITER_US);
@@ -157,8 +164,8 @@ int xfs_log_super(struct fs *fs, uint8_t raw[XFS_SUPER_BYTES], struct xfs_super 
 
 struct lesson {
 	struct xfs_log *log;
-	struct xfs_place at; /* of the record */
-	bool owners;         /* blocks changed hands unnamed */
+	struct xfs_place at; /* place of the record */
+	bool owners;         /* as *ret_owners of xfs_item_take() */
 };
 
 static int learn_change(void *ctx, uint64_t key, uint8_t *item, uint32_t size)
@@ -184,13 +191,14 @@ static int learn_commit(void *ctx)
 	struct lesson *lesson = ctx;
 	struct xfs_log *l = lesson->log;
 
-	/* Whoever read before it was mounted has to read again; what it changed is known. */
+	/* A new era, so that everything read before the mount, or before blocks changed owners, is
+	 * read again.  The changes of this checkpoint stay in the overlay. */
 	if (l->now.idle || lesson->owners) {
 		l->now.mark.era++;
 		meta_cache_clear(&l->cache);
 	}
 	l->now.idle = lesson->owners = false;
-	return ++l->now.mark.id == UINT32_MAX ? -ENODEV : 0; /* begin to count anew */
+	return ++l->now.mark.id == UINT32_MAX ? -ENODEV : 0; /* ids run out: load anew */
 }
 
 static int learn_unmount(void *ctx)
@@ -219,7 +227,7 @@ static int tidy(struct xfs_log *l)
 	return 0;
 }
 
-/* Under learning: the record in l->record. */
+/* Under learning.  Takes record r; its unpacked bytes are in l->record. */
 static int learn_record(struct xfs_log *l, const struct xfs_record *r, const uint8_t *header)
 {
 	struct lesson lesson = {.log = l, .at = r->at};
@@ -238,7 +246,7 @@ static int learn_record(struct xfs_log *l, const struct xfs_record *r, const uin
 	return result;
 }
 
-/* Under learning: one record: an enum xfs_found, or an error. */
+/* Under learning.  Reads the next record.  Returns an enum xfs_found, or an error. */
 static int learn_one(struct xfs_log *l, struct fs *fs)
 {
 	struct xfs_record record;
@@ -251,12 +259,13 @@ static int learn_one(struct xfs_log *l, struct fs *fs)
 	}
 	if (found != XFS_FOUND_RECORD)
 		return found;
-	/* The header is as it is on disk; only what follows it was put right. */
+	/* Unpacking has not changed the header in l->record. */
 	r = learn_record(l, &record, l->record);
 	return r < 0 ? r : XFS_FOUND_RECORD;
 }
 
-/* Under learning: to the end.  0, -ENODEV it is another log, or an error. */
+/* Under learning.  Reads records up to the end of the log.  0; -ENODEV: another log, or a
+ * checkpoint was missed; or another error. */
 static int learn_all(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 {
 	bool was_idle = l->now.idle;
@@ -285,7 +294,8 @@ static int learn_all(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 	return 0;
 }
 
-/* Under learning: all from start on, which comes to the newest record known. */
+/* Under learning.  Begins a new era and reads all records from start on.  -EAGAIN: the records do
+ * not reach newest, a record that is known to exist. */
 static int load_from(struct xfs_log *l, struct fs *fs, const struct xfs_super *super,
 		     const uint8_t *raw, struct xfs_place start, struct xfs_place newest,
 		     const char **ret_reason)
@@ -310,9 +320,12 @@ static int load_from(struct xfs_log *l, struct fs *fs, const struct xfs_super *s
 }
 
 /*
- * Under learning.  A checkpoint that is committed after the tail may have begun before it, and
- * need not be home if the tail was set while there was nothing else to write home.  So it is
- * looked for further back; to know more of the past than is needed does no harm.
+ * Under learning.  Loads the log from the tail of the newest record on.
+ *
+ * A checkpoint that is committed after the tail may have begun before the tail.  That checkpoint
+ * need not be home, if the tail was set while there was nothing else to write home.  If such a
+ * checkpoint is found, loading starts again from further back.  Reading more of the past than is
+ * needed does no harm.
  */
 static int load(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 {
@@ -327,7 +340,7 @@ static int load(struct xfs_log *l, struct fs *fs, const char **ret_reason)
 	r = xfs_find_record(fs, &super, l->record, &newest, ret_reason);
 	if (r < 0)
 		return r;
-	/* Before what mkfs and xfs_repair write there are no records. */
+	/* mkfs and xfs_repair write one unmount record, and there are none before. */
 	start = xfs_record_is_unmount(&newest, l->record) ? newest.at : newest.tail;
 	r = load_from(l, fs, &super, raw, start, newest.at, ret_reason);
 	for (unsigned back = BACK_RECORDS; r == -ENODEV && l->checkpoints.missed; back *= 4) {
@@ -375,7 +388,7 @@ static bool is_current(struct xfs_log *l, const struct snapshot *s)
 	return same;
 }
 
-/* What s did not know: unless another thread was faster. */
+/* Reads the records that follow s, unless another thread has read records since s was taken. */
 static int catch_up(struct xfs_log *l, struct fs *fs, const struct snapshot *s,
 		    const char **ret_reason)
 {
@@ -391,6 +404,7 @@ static int catch_up(struct xfs_log *l, struct fs *fs, const struct snapshot *s,
 	return r == -ENODEV ? 0 : r;
 }
 
+/* Unloads the log, unless another thread has read records since s was taken. */
 static void forget(struct xfs_log *l, const struct snapshot *s)
 {
 	pthread_mutex_lock(&l->learning);
@@ -420,8 +434,8 @@ static int load_if_needed(struct xfs_log *l, struct fs *fs, const char **ret_rea
 
 enum outcome { OUTCOME_CURRENT, OUTCOME_MORE, OUTCOME_OTHER };
 
-/* That there is nothing more follows from these bytes alone.  While it is idle, answers rest on
- * more (xfs_view.c). */
+/* Adds the bytes that show that nothing more was committed.  Not called while the file system is
+ * idle, because answers then also rest on the bytes at home (xfs_view.c). */
 static void watch_log(const struct snapshot *s, const uint8_t *next, struct fs_watch *watch)
 {
 	const struct xfs_super *super = &s->now.super;
@@ -430,7 +444,7 @@ static void watch_log(const struct snapshot *s, const uint8_t *next, struct fs_w
 	fs_watch_add(watch, xfs_sector_offset(super, s->last), s->last_header, XFS_BASIC_BLOCK);
 }
 
-/* One look: an enum outcome, or -EIO. */
+/* Looks at the log once.  Returns an enum outcome, or -EIO. */
 static int look(struct fs *fs, const struct snapshot *s, struct fs_watch *watch)
 {
 	const struct xfs_super *super = &s->now.super;
@@ -477,8 +491,8 @@ int xfs_log_refresh(struct xfs_log *l, struct fs *fs, struct xfs_now *ret, struc
 			break;
 		if (r == OUTCOME_MORE) {
 			r = catch_up(l, fs, &s, ret_reason);
-			/* The next record is there in part: it was not committed when that was
-			 * read, and then all that is known is all there was. */
+			/* The next record is there in part.  The record was not committed when it
+			 * was read, so everything committed by then is known. */
 			if (r == 0 && is_current(l, &s))
 				r = 1;
 		} else if (r == OUTCOME_OTHER) {
@@ -524,7 +538,8 @@ static bool is_inode(const struct xfs_super *s, uint64_t number, const uint8_t *
 	       xfs_sum_right(inode, s->inode_size, XFS_INODE_SUM);
 }
 
-/* data: what is at home.  Returns an enum xfs_origin, or -EAGAIN. */
+/* Applies the item of c, if c has one, to data, the bytes read from home.  Returns an enum
+ * xfs_origin, or -EAGAIN. */
 static int lay_over(const struct xfs_super *s, uint64_t key, const struct xfs_change *c,
 		    uint8_t *data)
 {
@@ -547,8 +562,8 @@ static int lay_over(const struct xfs_super *s, uint64_t key, const struct xfs_ch
 	return r == 0 ? XFS_LAID_OVER : XFS_DAMAGED;
 }
 
-/* The change is taken first, and home is read second: what is forgotten of the one meanwhile is in
- * the other. */
+/* Reads content from home and applies change c, which the caller took before.  A change that is
+ * forgotten in between was written home, so either c or the bytes at home have the change. */
 static int read_new(struct fs *fs, const struct xfs_super *s, const struct xfs_change *c,
 		    struct meta_block *content)
 {
@@ -571,7 +586,8 @@ static int read_new(struct fs *fs, const struct xfs_super *s, const struct xfs_c
 	return 0;
 }
 
-/* Under the lock: the change of a key, with an item of its own. */
+/* Under the lock.  Sets *ret to the change of key, with a copy of the item; free() ret->item.  NULL
+ * in ret->item: the bytes at home are current. */
 static int copy_change(const struct xfs_log *l, uint64_t key, struct xfs_change *ret)
 {
 	const struct xfs_change *c = xfs_overlay_find(&l->overlay, key);
@@ -595,7 +611,7 @@ int xfs_log_read(struct xfs_log *l, struct fs *fs, const struct xfs_super *s, ui
 	int r = 0;
 
 	pthread_mutex_lock(&l->lock);
-	/* Another file system took its place: sizes would not fit. */
+	/* Another file system is in place of this one, with other sizes. */
 	if (l->now.super.block_size != s->block_size || l->now.super.inode_size != s->inode_size) {
 		pthread_mutex_unlock(&l->lock);
 		return -EAGAIN;
@@ -628,7 +644,7 @@ static bool unchanged(const struct xfs_log *l, const struct xfs_mark *since, uin
 	return !c || c->id < since->id;
 }
 
-/* Under the lock: whether all changes since then are known. */
+/* Under the lock.  True if all changes since the mark are known. */
 static bool is_remembered(const struct xfs_log *l, const struct xfs_mark *since)
 {
 	return l->loaded && since->era == l->now.mark.era && since->id >= l->known_since;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where a file's bytes are: a list in its inode, or a tree; see xfs.h. */
+/*
+ * Turns an inode into extents: from a list in the inode, or from a B+tree; see xfs.h.  xfs.c (for
+ * files) and xfs_dir.c (for directories) call xfs_map().
+ */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -9,7 +12,7 @@
 #define EXTENT_BYTES 16U
 #define UNWRITTEN (UINT64_C(1) << 63)
 #define MAX_LEVEL 16U
-/* Places in a file or in the file system that no bytes can have. */
+/* Larger block numbers in a file are impossible. */
 #define MAX_PLACE (UINT64_C(1) << 46)
 
 enum tree_at { AT_LEVEL = 4, AT_COUNT = 6, AT_BLOCK = 24, AT_UUID = 40, AT_OWNER = 56 };
@@ -32,7 +35,7 @@ static int add_extent(struct walk *w, const uint8_t *at)
 		return 0;
 	if (logical > MAX_PLACE || count == 0 || !xfs_super_block(s, block, &physical))
 		return -EIO;
-	/* An extent ends within its group. */
+	/* An extent must end inside its allocation group. */
 	if (count > s->group_blocks - (block & ((UINT64_C(1) << s->group_bits) - 1)))
 		return -EIO;
 	return fs_file_add_extent(w->view->view.fs, w->file, logical * s->block_size, physical,
@@ -50,7 +53,7 @@ static int add_extents(struct walk *w, const uint8_t *at, uint64_t count)
 
 static int walk_block(struct walk *w, uint64_t place, unsigned level);
 
-/* at: as many places of blocks, which are of that level. */
+/* at: the numbers of count blocks.  level: the level of these blocks. */
 static int walk_children(struct walk *w, const uint8_t *at, uint32_t count, unsigned level)
 {
 	int r = 0;
@@ -60,7 +63,7 @@ static int walk_children(struct walk *w, const uint8_t *at, uint32_t count, unsi
 	return r;
 }
 
-/* Whether a block of a tree is what it should be.  What lies in the log has no checksum yet. */
+/* Checks the header of a tree block.  A block with a log item applied has no current checksum. */
 static int check_block(const struct walk *w, const struct meta_block *m, unsigned level)
 {
 	const struct xfs_super *s = &w->view->since.super;
@@ -72,7 +75,8 @@ static int check_block(const struct walk *w, const struct meta_block *m, unsigne
 		return -EIO;
 	if (xfs_origin(s, m) == XFS_AT_HOME && !xfs_sum_right(data, s->block_size, XFS_TREE_SUM))
 		return -EIO;
-	/* Files that exchange their extents give away blocks before these say so. */
+	/* When two files exchange extents, a tree block belongs to the other file before its owner
+	 * field says so. */
 	return xfs_get64(data + AT_OWNER) == w->owner ? 0 : -EAGAIN;
 }
 

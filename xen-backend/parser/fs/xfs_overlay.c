@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Open addressing, at most two thirds full; see xfs_overlay.h. */
+/*
+ * A hash table from inodes and blocks to their newest log items; see xfs_overlay.h.  xfs_log.c
+ * calls these functions.  The table uses open addressing and is at most two thirds full.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +24,8 @@ const struct xfs_change *xfs_overlay_find(const struct xfs_overlay *o, uint64_t 
 	return c && c->used ? c : NULL;
 }
 
-/* Into a table of that capacity, without what was committed before *tail (if any). */
+/* Moves the changes to a new table of that capacity.  If tail is not NULL, frees changes that were
+ * committed before *tail. */
 static bool rebuild(struct xfs_overlay *o, size_t capacity, const struct xfs_place *tail)
 {
 	struct xfs_overlay fresh = {calloc(capacity, sizeof(*fresh.slots)), capacity, 0, 0};

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xfs_overlay.h - what an XFS's log holds of inodes and blocks, newest first and last;
- * private to fs/.
+ * xfs_overlay.h - a hash table from an inode or block to its newest log item; private to fs/.
+ * xfs_log.c calls it.
  *
- * A log item has everything that was changed since the thing was last written home
- * whole; so the newest one, over what is at home, is all there is to know.
+ * "Home" is the own place of an inode or block in the file system, as opposed to the log.  A log
+ * item holds everything that was changed since the inode or block was last written home as a
+ * whole.  Therefore the bytes at home, with the newest item applied, are the current state.
  */
 #ifndef VREAD_FS_XFS_OVERLAY_H
 #define VREAD_FS_XFS_OVERLAY_H
 
 #include "parser/fs/xfs_record.h"
 
-/* What is kept apart: inodes by number, blocks by where they lie, counted in blocks. */
+/* A key is an inode's number with this bit set, or a block's place in the volume, counted in
+ * blocks. */
 #define XFS_KEY_INODE (UINT64_C(1) << 63)
 
 struct xfs_change {
 	uint64_t key;
-	uint32_t id;         /* of the checkpoint, counted by us */
-	struct xfs_place at; /* of the record with the checkpoint's COMMIT */
+	uint32_t id;         /* number of the checkpoint, as in struct xfs_mark */
+	struct xfs_place at; /* place of the record with the checkpoint's COMMIT */
 	uint32_t size;
-	uint8_t *item; /* as in xfs_item.h; NULL: what is at home counts */
-	bool used;     /* the slot */
+	uint8_t *item; /* as in xfs_item.h; NULL: the bytes at home are current */
+	bool used;     /* false: the slot is free */
 };
 
 struct xfs_overlay {
@@ -28,10 +30,13 @@ struct xfs_overlay {
 	size_t capacity, count, bytes;
 };
 
+/* NULL: no change of key is known.  The result is valid until the overlay changes. */
 const struct xfs_change *xfs_overlay_find(const struct xfs_overlay *o, uint64_t key);
-/* Replaces what is known of c->key, and takes over c->item in any case.  false: out of memory. */
+/* Adds *c, or replaces the change of c->key with *c.  Takes over c->item in any case.  false: out
+ * of memory. */
 bool xfs_overlay_put(struct xfs_overlay *o, const struct xfs_change *c);
-/* Forgets what is home since the tail is there; false: out of memory, nothing changed. */
+/* Removes and frees changes that were committed before tail, which are all home.  false: out of
+ * memory, nothing changed. */
 bool xfs_overlay_forget(struct xfs_overlay *o, struct xfs_place tail);
 void xfs_overlay_clear(struct xfs_overlay *o);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Records by their headers, cycles and checksums; see xfs_record.h. */
+/*
+ * Reads records of an XFS log and checks their headers, cycles and checksums; see xfs_record.h.
+ * xfs_log.c and xfs_find_head.c call these functions.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +13,7 @@
 #define MAGIC 0xfeedbabeU
 #define VERSION 2U
 #define LITTLE_ENDIAN_FORMAT 1U
-#define CYCLES_PER_HEADER 64U /* sectors whose words one header keeps */
+#define CYCLES_PER_HEADER 64U /* sectors per header, which keeps a word of each */
 #define BYTES_PER_HEADER (CYCLES_PER_HEADER * XFS_BASIC_BLOCK)
 #define MAX_OPERATIONS (XFS_RECORD_MAX_BYTES / 12)
 
@@ -27,15 +30,16 @@ enum at {
 	AT_FORMAT = 300,
 	AT_UUID = 304,
 	AT_SIZE = 320,
-	AT_MORE_WORDS = 4, /* in the headers that follow the first */
+	AT_MORE_WORDS = 4, /* in headers after the first */
 };
 
-/* What sums cover of the first header, on processors of 64 bits and 32, and of the others. */
+/* Bytes that checksums cover: of the first header, if a 64-bit or a 32-bit processor wrote the
+ * record; and of each further header. */
 #define SUMMED_64 328U
 #define SUMMED_32 324U
 #define SUMMED_MORE (AT_MORE_WORDS + 4 * CYCLES_PER_HEADER)
 
-/* One value is skipped: it would look like a header. */
+/* XFS skips the cycle that equals MAGIC, because a sector would look like a header. */
 static uint32_t next_cycle(uint32_t cycle)
 {
 	return cycle + 1 == MAGIC ? cycle + 2 : cycle + 1;
@@ -66,7 +70,7 @@ static struct xfs_place get_place(const uint8_t *at)
 	return (struct xfs_place){xfs_get32(at), xfs_get32(at + 4)};
 }
 
-/* That of a record in this round or the one before. */
+/* The place of an earlier record at sector, in the cycle of at or in the cycle before. */
 static struct xfs_place place_before(struct xfs_place at, uint32_t sector)
 {
 	if (sector >= at.sector)
@@ -95,7 +99,7 @@ bool xfs_record_parse(const struct xfs_super *s, const uint8_t sector[XFS_BASIC_
 	ret->tail = get_place(sector + AT_TAIL);
 	ret->length = xfs_get32(sector + AT_LENGTH);
 	ret->operations = xfs_get32(sector + AT_OPERATIONS);
-	/* What mkfs and xfs_repair write says less than it has. */
+	/* The record of mkfs and xfs_repair is longer than the size in its header. */
 	if (ret->length > size && ret->operations == 1)
 		size = s->log_record_bytes;
 	if (ret->length == 0 || ret->length > size ||
@@ -127,13 +131,14 @@ static bool sum_right(const struct xfs_record *r, const uint8_t *data)
 {
 	uint32_t sum = xfs_item_get32(data + AT_SUM);
 
-	/* mkfs and xfs_repair leave it out of the one record they write. */
+	/* mkfs and xfs_repair write one record, without a checksum. */
 	if (sum == 0 && r->operations == 1)
 		return true;
 	return sum == record_sum(r, data, SUMMED_64) || sum == record_sum(r, data, SUMMED_32);
 }
 
-/* What the cycles of a record's sectors say, its sum being wrong. */
+/* Decides why a record has a wrong checksum, from the cycles of its sectors.  Returns as
+ * xfs_record_unpack(). */
 static int judge_torn(const struct xfs_super *s, const struct xfs_record *r, const uint8_t *data)
 {
 	uint32_t count = (r->next.sector + s->log_sectors - r->at.sector) % s->log_sectors;
@@ -196,7 +201,7 @@ int xfs_record_read(struct fs *fs, const struct xfs_super *s, struct xfs_place a
 			    first.header_bytes / XFS_BASIC_BLOCK + sectors_of(first.length), data);
 	if (r < 0)
 		return r;
-	/* The header was read again. */
+	/* The header was read a second time, and may have changed. */
 	cycle = xfs_sector_cycle(data);
 	if (cycle != at.cycle)
 		return cycle > at.cycle ? XFS_FOUND_LATER : -EAGAIN;

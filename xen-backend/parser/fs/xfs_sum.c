@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* XFS's checksums; see xfs_format.h. */
+/*
+ * Computes XFS's checksums; see xfs_format.h.  The xfs_*.c files that read metadata or the log call
+ * these functions.
+ */
 #include <isa-l/crc.h>
 
 #include "parser/fs/xfs_format.h"

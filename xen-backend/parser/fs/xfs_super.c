@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every field that decides what is read, before anything is read by it; see xfs_super.h. */
+/*
+ * Checks an XFS superblock before any of its fields is used, and turns block and inode numbers into
+ * offsets; see xfs_super.h.  xfs_log.c and xfs_map.c call these functions.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -18,14 +21,14 @@
 #define MIN_RECORD 32768U
 #define MAX_RECORD 262144U
 
-/* Features that change what is read here. */
+/* Features that change the structures read here. */
 #define INCOMPAT_FTYPE 0x1U
 #define INCOMPAT_META_UUID 0x4U
 #define INCOMPAT_NEEDS_REPAIR 0x10U
 /* FTYPE, sparse inodes, META_UUID, bigtime, NEEDS_REPAIR, large extent counts, exchange of
  * ranges, parent pointers. */
 #define INCOMPAT_KNOWN 0xffU
-#define LOG_INCOMPAT_KNOWN 0x1U /* attributes logged as intents */
+#define LOG_INCOMPAT_KNOWN 0x1U /* extended attributes logged as intents */
 
 enum at {
 	AT_BLOCK_SIZE = 4,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Metadata of an XFS as of one moment.
+ * Reads inodes and blocks of an XFS as of one moment; see xfs.h.  xfs.c, xfs_map.c and xfs_dir.c
+ * call these functions.
  *
- * A view reads each inode and each block once, keeps it, and remembers which it read;
- * that all of it was one committed state is known at its end, as in ext4_live.c.
+ * A view reads each inode and each block once, keeps the content, and records the key.  At the end
+ * the view checks that no checkpoint committed since its beginning has changed one of these keys.
+ * Then the view has seen one committed state.
  *
- * A file system that is not mounted may be repaired, which leaves no trace in its log.
- * So while it is idle nothing is kept from view to view, and what an answer rests on is read
- * again, and compared, whenever the answer is to be relied on.
+ * While a file system is not mounted, a repair may change the file system and leaves no trace in
+ * the log.  So while the file system is idle (struct xfs_now), nothing is kept from one view to the
+ * next.  Each check of an answer then also reads the inodes and blocks the answer rests on again
+ * and compares them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +19,9 @@
 #include "parser/fs/xfs.h"
 
 #define NO_READ UINT32_MAX
-/* Directories of a hundred thousand entries, the tree of a shredded file.  A view that wants more
- * is being led in circles. */
+/* Bytes of metadata that one view may read.  The budget is enough for directories with a hundred
+ * thousand entries and for the extent tree of a badly fragmented file.  A view that needs more is
+ * following a loop in the metadata. */
 #define VIEW_BUDGET (32U << 20)
 
 int xfs_view_begin(struct xfs_view *v, const char **ret_reason)
@@ -124,7 +128,8 @@ static uint64_t digest_add(uint64_t digest, const uint8_t *data, size_t length)
 	return digest;
 }
 
-/* What is at home of a key, added to *digest.  expected: what it should be, or NULL. */
+/* Reads the inode or block of a key from its own place in the volume and adds the bytes to *digest.
+ * expected: NULL, or the bytes that must be there.  -EAGAIN: other bytes are there. */
 static int digest_home(struct fs *fs, const struct xfs_super *s, uint64_t key,
 		       const uint8_t *expected, uint8_t *buffer, uint64_t *digest)
 {
@@ -216,7 +221,7 @@ int xfs_basis_check(struct xfs_log *log, struct fs *fs, struct fs_basis *b,
 		if (r < 0)
 			return r;
 	}
-	/* Threads may write this in any order: an older id is only more to look at. */
+	/* Threads may store ids in any order.  After an older id the next check looks at more. */
 	atomic_store(&b->id, now.mark.id);
 	return 0;
 }
