@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vreadd - reads HDFS blocks out of datanode disk images for other guests.
- *
- * This file is the command line; control/daemon.c is the daemon.
+ * vreadd, the daemon that reads HDFS blocks out of datanodes' disk images for other guests.  This
+ * file is the command line, run by systemd or an operator; control/daemon.c is the daemon.
  */
 #include <getopt.h>
 #include <stdio.h>

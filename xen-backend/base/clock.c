@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's time, or a test's; see clock.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The kernel's time, or a test's; see clock.h.  All files that need the time, or wait with a limit,
+ * call it.
+ */
 #include "base/clock.h"
 
 #include <errno.h>
@@ -12,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_MS 5U /* how soon a wait sees that the test has set its clock */
+#define SLICE_MS 5U /* a wait sees the test's new time within this many ms */
 
-static const _Atomic uint64_t *given; /* the test's; NULL: the kernel's */
+static const _Atomic uint64_t *given; /* the test's time; NULL: the kernel's */
 static char *setting;
 
 static uint64_t kernel_ns(clockid_t clock)
@@ -98,7 +101,8 @@ int clock_slice(uint64_t until)
 	return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* Whether a wait that lasted a slice and brought nothing is to go on. */
+/* True if a wait must go on: a signal ended it, or a slice passed without an event and `until` has
+ * not come. */
 static bool goes_on(int result, uint64_t until)
 {
 	return (result < 0 && errno == EINTR) || (result == 0 && clock_ms() < until);
@@ -132,8 +136,8 @@ bool clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until)
 	if (slice < 0)
 		return pthread_cond_wait(cond, mutex) == 0;
 	end = timespec_of(kernel_ns(CLOCK_MONOTONIC) + (uint64_t)slice * 1000000);
-	/* At the end of a slice the mutex was free: what is waited for may have come about, and its
-	 * signal found nobody. */
+	/* Return true at the end of a slice, too: the mutex was free meanwhile, so the awaited
+	 * condition may hold although its signal found no waiter. */
 	return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &end) != ETIMEDOUT ||
 	       clock_ms() < until;
 }

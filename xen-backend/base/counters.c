@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* counters.c - see counters.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Counts of requests and answers; see counters.h.  Workers of ring/ and peer/ add, the control
+ * thread reads.
+ */
 #include "base/counters.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Errors with a text; see error.h. */
+/*
+ * An error number with a text; see error.h.  Functions with a ret_error call it.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Logging to stderr; see log.h.  The level and the destination are read by any
- * thread and change rarely, hence atomics and no lock.
+ * Logging to stderr; see log.h.  All of vreadd calls it.
+ *
+ * Any thread reads the level and the destination, and both change rarely.  So they are atomics
+ * without a lock.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SD_JOURNAL_SUPPRESS_LOCATION /* it would always be this file */
+#define SD_JOURNAL_SUPPRESS_LOCATION /* the location would always be this file */
 #include <systemd/sd-journal.h>
 
 #include "base/log.h"
@@ -39,8 +41,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool to_journal;
 static atomic_bool with_fields;
 
-/* $JOURNAL_STREAM is inherited by children whose stderr was redirected since:
- * only a match with stderr's own device and inode counts. */
+/* $JOURNAL_STREAM is inherited by children, even if their stderr is redirected.  So it counts only
+ * if it matches the device and inode of stderr. */
 static void find_destination(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -86,7 +88,7 @@ static int prefix(char *line, size_t size, enum log_level level)
 			label[level]);
 }
 
-/* Printable ASCII and UTF-8 pass. */
+/* Replaces control characters.  Printable ASCII and UTF-8 pass. */
 static void defuse(char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -99,7 +101,7 @@ static void defuse(char *text, size_t length)
 struct entry {
 	struct iovec fields[MAX_FIELDS];
 	int count;
-	char text[MAX_FIELDS][128]; /* of the short ones */
+	char text[MAX_FIELDS][128]; /* storage of all fields but the message */
 };
 
 static void add_field(struct entry *e, const char *name, const char *value, size_t length)
@@ -112,7 +114,7 @@ static void add_field(struct entry *e, const char *name, const char *value, size
 	e->fields[e->count++] = (struct iovec){text, (size_t)n};
 }
 
-/* What the message names first, up to ": " or ", ". */
+/* Adds the object that the message names first, up to ":", "," or a space, as a field. */
 static void add_object(struct entry *e, const char *message)
 {
 	static const char *const kinds[][2] = {{"datanode ", "VREAD_DATANODE"},
@@ -132,7 +134,7 @@ static void add_object(struct entry *e, const char *message)
 				  strspn(strchr(message, ':') + 1, "0123456789/"));
 }
 
-/* line: room for "MESSAGE=" in front of the message; false: the journal took nothing. */
+/* line is "MESSAGE=" and the message.  Returns false if the journal did not take the entry. */
 static bool send_entry(enum log_level level, enum log_event event, char *line, size_t length)
 {
 	const char *name = atomic_load(&program);
@@ -151,7 +153,7 @@ static bool send_entry(enum log_level level, enum log_event event, char *line, s
 
 /* ---- lines -------------------------------------------------------------------------- */
 
-/* In one write(2); there is room for the newline. */
+/* Writes line in one write(2).  line has room for the newline. */
 static void write_line(char *line, size_t length)
 {
 	line[length++] = '\n';
@@ -159,7 +161,7 @@ static void write_line(char *line, size_t length)
 		errno = EIO; /* nobody is left to tell when stderr is gone */
 }
 
-/* "MESSAGE=text" as "<4>text": for a journal that takes lines only. */
+/* Writes "MESSAGE=text" as "<4>text", if the journal did not take the entry. */
 static void write_plain(enum log_level level, char *line, size_t length)
 {
 	const size_t start = strlen("MESSAGE=") - 3;

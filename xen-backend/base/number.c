@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* number.c - see number.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Strict parsing of unsigned numbers; see number.h.  The readers of vread.conf, xenstore and
+ * command lines call it.
+ */
 #include "base/number.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Per-thread buffers; see scratch.h. */
+/*
+ * Page-aligned buffers per thread; see scratch.h.  Called by disk/, read/ and parser/fs.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,5 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A source of sd-event that is set again until the moment has come on our clock; see timer.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A timer of sd-event on the clock of base/clock.h; see timer.h.  Called by control/, peer/ and
+ * port/.
+ *
+ * The sd-event source is armed for one slice of clock_slice() at a time, and again until the moment
+ * has come.
+ */
 #include "base/timer.h"
 
 #include <errno.h>

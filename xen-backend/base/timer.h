@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * timer.h - a handler that an event loop calls when some time has passed on the clock of clock.h.
+ * timer.h - a handler that an event loop calls after some time on the clock of base/clock.h.
+ * Called by control/, peer/ and port/.
  *
  * Threads: the event loop's.
  */
@@ -12,13 +13,13 @@
 
 struct timer;
 
-/* It may free its timer. */
+/* The handler may free its timer. */
 typedef void timer_handler(void *ctx);
 
-/* Calls the handler once, in so many ms from now.  *t is the timer, or NULL: it is made.  A time that was
- * set before does not count any more.  0 or negative errno. */
+/* Calls the handler once, ms from now.  If *t is NULL, makes the timer.  If the timer was already
+ * started, the new time and handler replace the old ones.  Returns 0 or negative errno. */
 int timer_start(struct timer **t, sd_event *event, uint64_t ms, timer_handler *handler, void *ctx);
-/* Returns NULL. */
+/* t may be NULL.  Returns NULL. */
 struct timer *timer_free(struct timer *t);
 
 #endif

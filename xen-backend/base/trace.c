@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The last requests in a ring of fixed size, while somebody looks; see trace.h. */
+/*
+ * The last traced requests, in a ring of fixed size; see trace.h.  The workers of ring/ add
+ * records, control/tracing.c copies them.
+ */
 #include "base/trace.h"
 
 #include <errno.h>

@@ -1,7 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * unix_listen.c - see unix_listen.h.  The mode is in force before anyone can
- * connect: the file is made under a umask, and listen() comes last.
+ * Listening UNIX sockets; see unix_listen.h.  Called by control/, port/local and peer/answering.
+ *
+ * The mode is in force before anyone can connect: bind() makes the file under a umask, and listen()
+ * comes last.
  */
 #include "base/unix_listen.h"
 
@@ -16,7 +18,7 @@
 
 #include "base/log.h"
 
-/* Is path a socket file whose listener is gone? */
+/* True if the address is a socket file that nobody listens on. */
 static bool is_stale(const struct sockaddr_un *address, int type)
 {
 	struct stat st;

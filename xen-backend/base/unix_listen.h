@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* unix_listen.h - a listening UNIX socket at a path. */
+/*
+ * unix_listen.h - a listening UNIX socket at a path.  Called by control/control.c for the control
+ * socket, by port/local for the local port, and by peer/answering to accept connections.
+ */
 #ifndef VREAD_UNIX_LISTEN_H
 #define VREAD_UNIX_LISTEN_H
 
 #include <sys/types.h>
 
 /*
- * type: SOCK_STREAM or SOCK_SEQPACKET.  A socket file nobody listens on any
- * more is replaced; -EADDRINUSE if somebody does.  The folder must exist.
- * Non-blocking, close-on-exec.  Returns the descriptor or negative errno (logged).
+ * Listens at path.  type is SOCK_STREAM or SOCK_SEQPACKET.  mode is the mode of the socket file.
+ * The folder of path must exist.  A socket file that nobody listens on any more is replaced;
+ * -EADDRINUSE if somebody does.  Returns a descriptor (non-blocking, close-on-exec) or negative
+ * errno (logged).
  */
 int unix_listen(const char *path, int type, mode_t mode);
 
 /*
- * Accepts one connection: its descriptor (non-blocking, close-on-exec), or -1.  Out of
- * descriptors, the connection is taken and closed at once, on a descriptor kept
- * spare for that: left waiting, it would wake an event loop for ever.
+ * Accepts one connection.  Returns its descriptor (non-blocking, close-on-exec), or -1.  If the
+ * process is out of descriptors, the connection is accepted with the spare descriptor and closed at
+ * once.  A connection that stayed in the queue would wake the event loop for ever.
  */
 int unix_accept(int listener, int *spare_fd);
-/* A value for *spare_fd; close() it in the end. */
+/* Returns a value for *spare_fd; close() it in the end. */
 int unix_spare_fd(void);
 
 #endif

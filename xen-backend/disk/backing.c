@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Loop devices, partitions and mounts, by sysfs and procfs; see backing.h. */
+/*
+ * Finds the storage behind paths and block devices in sysfs and procfs; see backing.h.
+ * port/xen/disks.c calls it.
+ */
 #include "disk/backing.h"
 
 #include <limits.h>
@@ -9,9 +12,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#define MAX_DEPTH 8 /* of loop devices on files in each other's place: more is no real host's */
+#define MAX_DEPTH 8 /* loop devices stacked on files of each other; no real host has more */
 
-/* One line of an attribute of the device, without its end. */
+/* Reads the first line of a sysfs attribute of device, without the newline. */
 static bool attribute(dev_t device, const char *name, char *ret, size_t size)
 {
 	char path[128];
@@ -36,7 +39,7 @@ static void from_stat(const struct stat *st, struct backing *ret)
 	ret->ino = ret->block_device ? 0 : st->st_ino;
 }
 
-/* Down through one loop device. */
+/* Replaces *b, if it is a loop device, by the file behind it. */
 static bool descend(struct backing *b)
 {
 	char file[PATH_MAX], dio[8];
@@ -81,7 +84,7 @@ bool backing_same(const struct backing *a, const struct backing *b)
 	return a->block_device == b->block_device && a->dev == b->dev && a->ino == b->ino;
 }
 
-/* "254:1" */
+/* Parses "254:1". */
 static bool parse_device(const char *text, dev_t *ret)
 {
 	unsigned hi, lo;
@@ -92,7 +95,7 @@ static bool parse_device(const char *text, dev_t *ret)
 	return true;
 }
 
-/* The disk a partition is on; a disk is its own. */
+/* Returns the disk that a partition is on; for a disk, the disk itself. */
 static dev_t disk_of(dev_t device)
 {
 	char text[32];
@@ -104,7 +107,8 @@ static dev_t disk_of(dev_t device)
 	return device;
 }
 
-/* A line: "36 35 254:1 / /mnt rw ..." */
+/* Tells whether a line of mountinfo, such as "36 35 254:1 / /mnt rw ...", mounts b or a partition
+ * of b. */
 static bool is_mount_of(const char *line, const struct backing *b, char *ret_where, size_t size)
 {
 	char device[32], where[PATH_MAX];

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * backing.h - what a block device of this host is made of, as far as sysfs tells: the file
- * behind a loop device, the disk a partition is on.  And whether two names are one disk.
+ * backing.h - finds the storage behind a path or a block device of this host: the file behind a
+ * loop device, the disk of a partition.  port/xen/disks.c calls it to tell whether two names are
+ * one disk, and whether a disk is mounted in this domain.
+ *
+ * sysfs describes loop devices and partitions, /proc/self/mountinfo the mounts.
  */
 #ifndef VREAD_DISK_BACKING_H
 #define VREAD_DISK_BACKING_H
@@ -13,19 +16,19 @@
 /* A file or a block device that is not a loop device. */
 struct backing {
 	bool block_device;
-	dev_t dev;        /* of the block device, or where the file is */
-	ino_t ino;        /* of the file */
-	bool loop;        /* reached through a loop device ... */
-	bool loop_direct; /* ... that goes past the file's page cache */
+	dev_t dev;        /* the block device, or the file system of the file */
+	ino_t ino;        /* the file; 0 for a block device */
+	bool loop;        /* reached through a loop device */
+	bool loop_direct; /* the loop device bypasses the file's page cache */
 };
 
-/* False: there is no such file or device. */
+/* Returns false if path is no regular file and no block device. */
 bool backing_of_path(const char *path, struct backing *ret);
 void backing_of_device(dev_t device, struct backing *ret);
 bool backing_same(const struct backing *a, const struct backing *b);
 
-/* Where in this process's view a file system on that disk, or on a partition of it, is mounted:
- * false if nowhere. */
+/* Tells where a file system on disk b, or on a partition of b, is mounted in the mount namespace of
+ * this process.  Returns false if nowhere. */
 bool backing_mounted(const struct backing *b, char *ret_where, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * big_endian.h - numbers of image headers (qcow2, VHD), which lie at any address and have their
- * most significant byte first.
+ * big_endian.h - reads big-endian numbers at any address, aligned or not.  disk/qcow2_header.c and
+ * disk/vhd_header.c parse image headers with it.
  */
 #ifndef VREAD_DISK_BIG_ENDIAN_H
 #define VREAD_DISK_BIG_ENDIAN_H

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What all formats share: which there are, and reading by runs; see image.h.
+ * The code that all image formats share: the list of formats, opening, and reading by runs; see
+ * image.h.
  *
- * A run that may move is looked up before it is read and again after: if it is
- * where it was, what was read was in it.
+ * A run that may move is mapped before the read and again after the read.  If both maps agree, the
+ * bytes were read from the right place.
  */
 #include "disk/image.h"
 
@@ -15,7 +16,7 @@
 #include "base/error.h"
 #include "disk/image_impl.h"
 
-#define ATTEMPTS 8 /* at a run that moves while it is read */
+#define ATTEMPTS 8 /* to read a run that moves meanwhile */
 #define MAX_LAYERS 32
 
 static const struct image_format formats[] = {
@@ -67,7 +68,7 @@ static int open_format(struct image *img, const char *path, char **ret_error)
 	return 0;
 }
 
-/* A chain of files that comes back to one of them has no end. */
+/* Refuses a chain of backing files that contains a file twice, or is too long. */
 static int check_chain(const struct image *img, char **ret_error)
 {
 	unsigned layers = 1;
@@ -122,7 +123,7 @@ int image_open(const char *spec, enum source_mode mode, struct image **ret, char
 	return image_open_layer(format, path, mode, NULL, ret, ret_error);
 }
 
-/* name, as seen from the folder of the file that says it. */
+/* Returns the path of name, which is relative to the folder of file; free() it. */
 static char *path_beside(const char *file, const char *name)
 {
 	const char *slash = strrchr(file, '/');
@@ -179,7 +180,7 @@ int image_for_each_file(struct image *img, int (*cb)(void *ctx, struct source *f
 	return r;
 }
 
-/* ---- what it is ---------------------------------------------------------------- */
+/* ---- properties ---------------------------------------------------------------- */
 
 const char *image_path(const struct image *img)
 {
@@ -225,7 +226,7 @@ static bool same_run(const struct image_run *a, const struct image_run *b)
 	return a->source == b->source && a->offset == b->offset && a->length == b->length;
 }
 
-/* One run of the disk, which was found and read in one place. */
+/* Reads the first run at offset.  -EAGAIN: the run moved during the read. */
 static int try_run(struct image *img, uint64_t offset, void *buf, size_t length, size_t *ret_done)
 {
 	const struct image_ops *ops = img->format->ops;
@@ -273,7 +274,7 @@ int image_read(struct image *img, uint64_t offset, void *buf, size_t length)
 		if (r < 0)
 			return r;
 		if (done == 0 || done > length)
-			return -EIO; /* a format's mistake must not become an endless loop */
+			return -EIO; /* a bug in a format must not become an endless loop */
 		to += done;
 		offset += done;
 		length -= done;
@@ -302,7 +303,7 @@ static int file_changes(struct image *img, uint64_t *ret)
 
 int image_changes(struct image *img, uint64_t *ret)
 {
-	uint64_t sum = 0; /* each only grows */
+	uint64_t sum = 0; /* of counts that only grow, so it is equal only if each is */
 
 	for (struct image *layer = img; layer; layer = layer->backing) {
 		uint64_t changes;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * image.h - one disk of a guest: its bytes, in whatever format its file has.
+ * image.h - one disk of a guest: the bytes that the guest sees, whatever the format of the image
+ * file.  vreadd and vread-parser open the images of datanodes, vread-provision those of its command
+ * line; disk/volume.c and read/file_runs.c read and map them.
  *
- * A format is never guessed: the first bytes of a raw disk are its guest's to
- * write, and could name any file of this host as the backing file of a qcow2.
- * What the operator does not name is raw.
+ * A format is never guessed.  The guest writes the first bytes of a raw disk, and could write a
+ * qcow2 header that names any file of this host as its backing file.  If the operator names no
+ * format, the image is raw.
  *
- * Threads: any number may read.  Errors: -EIO (also outside the disk), -EAGAIN
- * its owner moved what was being read: ask again, -ENOMEM.
+ * Threads: any number may read.  Errors of reading: -EIO (also outside the disk); -EAGAIN: the
+ * owner moved the bytes during the read, ask again; -ENOMEM.
  */
 #ifndef VREAD_DISK_IMAGE_H
 #define VREAD_DISK_IMAGE_H
@@ -20,50 +22,53 @@
 
 struct image;
 
-/* Where bytes of the disk are just now. */
+/* Where consecutive bytes of the disk are at the moment. */
 struct image_run {
-	struct source *source; /* belongs to the image; NULL: they are zeros */
+	struct source *source; /* belongs to the image; NULL: the bytes are zeros */
 	uint64_t offset;       /* in the source */
 	uint64_t length;
 };
 
-/* path, after a format's name and a colon if it is not raw ("qcow2:/srv/dn1.qcow2"): the
- * format's name, a static text ("raw" without one), and *ret_path within spec; NULL: there is no
- * such format. */
+/* Splits a spec: PATH, or FORMAT:PATH as in "qcow2:/srv/dn1.qcow2".  Returns the format's name
+ * (static string; "raw" for PATH alone), or NULL if there is no such format.  *ret_path points into
+ * spec. */
 const char *image_spec_split(const char *spec, const char **ret_path);
-/* "raw, qcow2 or vhd": for messages. */
+/* Returns "raw, qcow2 or vhd", for messages. */
 const char *image_format_names(void);
 
-/* 0, or negative errno with *ret_error (free() it) saying what is wrong with it. */
+/* Opens the image of a spec, as image_spec_split() takes it.  Returns 0, or negative errno with
+ * *ret_error (free() it) saying what is wrong with the image. */
 int image_open(const char *spec, enum source_mode mode, struct image **ret, char **ret_error);
 void image_close(struct image *img); /* NULL is ignored */
 
-/* Calls cb for each file it is made of, the one that was named first; cb returns 0 to go on, else
- * its value is returned. */
+/* Calls cb for each file of the image: first the file that was named, then the backing files.  If
+ * cb returns 0, the walk goes on; any other value ends the walk and is returned. */
 int image_for_each_file(struct image *img, int (*cb)(void *ctx, struct source *file), void *ctx);
 
-const char *image_path(const struct image *img);   /* of its file */
+const char *image_path(const struct image *img);   /* of the file that was named */
 const char *image_format(const struct image *img); /* "raw" */
-/* The one that holds what is not in this file; NULL: there is none. */
+/* Returns the backing image, which holds the bytes that are not in this file; NULL: there is
+ * none. */
 const struct image *image_backing(const struct image *img);
-uint64_t image_size(const struct image *img); /* bytes the guest sees */
+uint64_t image_size(const struct image *img); /* bytes that the guest sees */
 bool image_is_direct(const struct image *img);
 
-/* Exactly length bytes at offset. */
+/* Reads exactly length bytes at offset. */
 int image_read(struct image *img, uint64_t offset, void *buf, size_t length);
 
-/* The first run of [offset, offset + length), which is inside the disk: as long as it lies in one
- * place, at most length.  -EOPNOTSUPP: what is there is read by image_read() only. */
+/* Finds the first run of [offset, offset + length), a range inside the disk.  The run is as long as
+ * its bytes lie in one place, and at most length.  -EOPNOTSUPP: only image_read() can read the
+ * bytes there. */
 int image_map(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret);
-/* Whether runs may move while its owner writes: then they are to be mapped again, and
- * compared, after what they say was read. */
+/* True if runs may move while the owner writes.  Then whoever reads a run must map it again after
+ * the read, and compare the two. */
 bool image_moves(const struct image *img);
 
-/* A number that is another one when its files were written to since, as far as their times
- * tell (block devices have none: always 0). */
+/* Sets *ret to a number.  Two calls give different numbers if a file of the image was written to
+ * between them, as far as the times of files tell.  Block devices have no times: always 0. */
 int image_changes(struct image *img, uint64_t *ret);
 
-/* Whether both are the same files, with as many bytes, and can still be read. */
+/* True if both images have the same files, formats and sizes, and both can still be read. */
 bool image_is_same(struct image *a, struct image *b);
 
 #endif

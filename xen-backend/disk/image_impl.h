@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * image_impl.h - what a format provides to image.c; private to disk/.
+ * image_impl.h - the operations that an image format provides to disk/image.c, and struct image;
+ * private to disk/.
  */
 #ifndef VREAD_DISK_IMAGE_IMPL_H
 #define VREAD_DISK_IMAGE_IMPL_H
@@ -10,21 +11,23 @@
 #include "disk/image.h"
 
 struct image_ops {
-	/* source is open: fills size, and state if it needs one.  As image_open(). */
+	/* Fills size, and state if the format needs one.  source is already open.  Returns as
+	 * image_open() does. */
 	int (*open)(struct image *img, char **ret_error);
-	void (*close)(struct image *img); /* also after open() failed; may be NULL */
-	/* As image_map(). */
+	void (*close)(struct image *img); /* also called if open() failed; may be NULL */
+	/* Like image_map(). */
 	int (*map)(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret);
-	/* Reads where map() answers -EOPNOTSUPP: *ret_done bytes, at least one.  NULL where it
-	 * never does. */
+	/* Reads bytes for which map() returns -EOPNOTSUPP: *ret_done bytes, at least one.  NULL if
+	 * map() never returns -EOPNOTSUPP. */
 	int (*unpack)(struct image *img, uint64_t offset, void *buf, size_t length,
 		      size_t *ret_done);
-	/* Whether it is not any more what was opened, and fails all reads.  NULL: never. */
+	/* True if the file is no longer the image that was opened, and all reads fail.  NULL:
+	 * never. */
 	bool (*is_stale)(struct image *img);
-	bool moves; /* as image_moves() */
+	bool moves; /* the answer of image_moves() */
 };
 
-/* What an operator calls it. */
+/* A format, and the name that an operator gives in a spec. */
 struct image_format {
 	const char *name;
 	const struct image_ops *ops;
@@ -38,19 +41,20 @@ struct image {
 	enum source_mode mode;
 	uint64_t size;
 	void *state;
-	struct image *backing; /* what is not in this file is there; NULL: nowhere */
-	struct image *above;   /* whose backing it is */
+	struct image *backing; /* holds the bytes that are not in this file; NULL: none */
+	struct image *above;   /* the image that this one backs; NULL: none */
 
-	pthread_mutex_t lock; /* of the two below */
+	pthread_mutex_t lock; /* protects the two below */
 	struct source_identity known;
 	uint64_t changes;
 };
 
-/* Opens one file in a format; above: whose backing it is, or NULL.  As image_open(). */
+/* Opens one file in a format.  above is the image that the file backs, or NULL.  Returns as
+ * image_open() does. */
 int image_open_layer(const struct image_format *format, const char *path, enum source_mode mode,
 		     struct image *above, struct image **ret, char **ret_error);
-/* Opens img->backing: a file named in the file of img, so relative to that, in the format named
- * there.  As image_open(). */
+/* Opens img->backing.  name and format come from the file of img; name is relative to the folder of
+ * that file.  Returns as image_open() does. */
 int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * qcow2 images, and the files that back them.
+ * The qcow2 format, with backing files.  disk/image.c calls it through image_qcow2.
  *
- * The owner keeps new entries of its tables in memory until its guest flushes.
- * So what a guest wrote is seen at the latest when the guest knows it to be
- * safe, and a flush is a point in time as it is for a disk with a write cache;
- * until then the tables lead to what was there before.
+ * The owner (QEMU) keeps new table entries in memory until its guest flushes.  So bytes that a
+ * guest wrote are seen here at the latest when the guest knows that they are safe: a flush is a
+ * point in time, as for a disk with a write cache.  Before the flush the tables lead to the old
+ * bytes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static int open_header(struct image *img, struct qcow2 *q, char **ret_error)
 	return 0;
 }
 
-/* The guest of a raw file can make it look like another format: nothing is guessed. */
+/* The format of the backing file is never guessed: the guest of a raw file can make the file look
+ * like another format. */
 static int open_backing(struct image *img, const struct qcow2_header *h, char **ret_error)
 {
 	if (!h->backing[0])
@@ -69,7 +70,8 @@ static bool qcow2_is_stale(struct image *img)
 	return atomic_load(&q->stale);
 }
 
-/* A file may end within its last cluster: the rest is zeros. */
+/* Maps an extent of data.  A file may end within its last cluster; the rest of the cluster is
+ * zeros. */
 static int map_data(struct image *img, const struct qcow2_extent *e, struct image_run *ret)
 {
 	const struct qcow2 *q = img->state;
@@ -92,7 +94,7 @@ static int map_data(struct image *img, const struct qcow2_extent *e, struct imag
 	return 0;
 }
 
-/* What is behind its end is zeros. */
+/* Returns how many bytes of the range lie in the backing image.  Bytes behind its end are zeros. */
 static uint64_t length_in_backing(const struct image *img, uint64_t offset, uint64_t length)
 {
 	const struct image *backing = img->backing;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a qcow2 file says of itself; see qcow2_header.h, and docs/interop/qcow2.txt of QEMU. */
+/*
+ * Parses the head of a qcow2 file; see qcow2_header.h, and docs/interop/qcow2.txt of QEMU.  Called
+ * by disk/qcow2.c and disk/qcow2_lookup.c.
+ */
 #include "disk/qcow2_header.h"
 
 #include <string.h>
@@ -14,7 +17,7 @@
 #define MAX_L1_BYTES (32U << 20) /* as QEMU */
 #define MAX_SIZE (UINT64_C(1) << 60)
 
-/* Where things are. */
+/* Offsets of the header's fields. */
 enum {
 	AT_VERSION = 4,
 	AT_BACKING_OFFSET = 8,
@@ -31,7 +34,7 @@ enum {
 };
 
 enum {
-	DIRTY = 1 << 0, /* of the reference counts, which are not used here */
+	DIRTY = 1 << 0, /* reference counts may be wrong; they are not used here */
 	CORRUPT = 1 << 1,
 	EXTERNAL_DATA = 1 << 2,
 	COMPRESSION = 1 << 3,
@@ -50,8 +53,8 @@ static const char *check_features(uint64_t features)
 	if (features & EXTERNAL_DATA)
 		return "its data are in another file, which is not read here; convert it: "
 		       "qemu-img convert -O qcow2";
-	/* Two words an entry: one that is read while its owner writes it may be half of the old and
-	 * half of the new, and tell of zeros. */
+	/* An extended L2 entry has two words.  An entry that is read while the owner writes it may
+	 * be half old and half new, and then show zeros. */
 	if (features & EXTENDED_L2)
 		return "it has subclusters (extended_l2), which cannot be read beside its owner; "
 		       "convert it: qemu-img convert -O qcow2";
@@ -84,7 +87,7 @@ static const char *parse_features(const uint8_t *head, size_t length, uint32_t *
 
 static const char *check_geometry(const struct qcow2_header *h)
 {
-	uint64_t table; /* bytes of the disk behind one L2 table */
+	uint64_t table; /* bytes of the disk that one L2 table maps */
 
 	if (h->cluster_bits < MIN_CLUSTER_BITS || h->cluster_bits > MAX_CLUSTER_BITS)
 		return "its cluster size is impossible";
@@ -142,7 +145,8 @@ static const char *parse_backing(const uint8_t *head, size_t length, struct qcow
 	return NULL;
 }
 
-/* Up to the end of the first cluster, or to the backing file's name, come the extensions. */
+/* Returns where the extensions end: at the backing file's name, or at the end of the first
+ * cluster. */
 static size_t extensions_end(const uint8_t *head, size_t length, const struct qcow2_header *h)
 {
 	uint64_t end = get64(head + AT_BACKING_OFFSET);
@@ -193,7 +197,8 @@ static bool features_follow(const uint8_t *head, const uint8_t *now)
 bool qcow2_header_follow(const struct qcow2_header *h, const uint8_t *head, const uint8_t *now,
 			 uint64_t *ret_l1_offset)
 {
-	/* Between: tables, snapshots, and what the owner notes while it has the file open. */
+	/* The fields between L1_ENTRIES and this offset are not compared: places of tables and
+	 * snapshots, and the feature bits that the owner sets while the file is open. */
 	size_t volatile_end = h->version == 3 ? AT_COMPATIBLE + 16 : V2_BYTES;
 	struct qcow2_header moved = *h;
 

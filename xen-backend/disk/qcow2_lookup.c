@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where qcow2 has a piece of the disk; see qcow2.h.
+ * Looks up where a qcow2 file has a piece of its disk; see qcow2.h.  disk/qcow2.c calls it.
  *
- * Two levels of tables say it: an L1 entry has the place of an L2 table, an L2
- * entry that of a cluster.  The file's owner writes all
- * of them, so each look reads them from the file, the header too, which has
- * the place of the L1 table; neighbours are merged into one extent.
+ * There are two levels of tables.  An L1 entry has the place of an L2 table, an L2 entry has the
+ * place of a cluster.  The header has the place of the L1 table.  The owner of the file writes all
+ * of them, so each look-up reads all of them from the file.  Neighbouring clusters are merged into
+ * one extent.
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,18 +16,19 @@
 #define PLACE_MASK UINT64_C(0x00fffffffffffe00)
 #define ENTRY_PACKED (UINT64_C(1) << 62)
 #define ENTRY_ZERO UINT64_C(1)
-#define PART_BYTES 4096U /* of an L2 table, read at once */
-#define MAX_PARTS 64U    /* of L2 tables in one look */
+#define PART_BYTES 4096U /* bytes of an L2 table that are read at once */
+#define MAX_PARTS 64U    /* parts of L2 tables in one look-up */
 
 struct walk {
 	struct image *img;
 	const struct qcow2_header *header;
 	uint64_t l1_offset;
-	uint64_t at, end; /* of the disk: what is still to be looked at */
+	uint64_t at, end; /* bytes of the disk that are still to be looked up */
 	struct qcow2_extent found;
 };
 
-/* The file grows as its owner writes. */
+/* Reads a part of a table.  Asks for the file's size again, since the file grows as its owner
+ * writes. */
 static int read_table(struct walk *w, uint64_t place, void *buf, size_t length)
 {
 	if (place + length > source_size(w->img->source))
@@ -56,7 +57,8 @@ static uint64_t rest(const struct walk *w, uint64_t unit)
 	return n < w->end - w->at ? n : w->end - w->at;
 }
 
-/* Whether what is next belongs to the extent; it does if it is the first. */
+/* Adds a piece to the extent.  Returns false if the piece does not continue the extent; the first
+ * piece always does. */
 static bool add(struct walk *w, enum qcow2_kind kind, uint64_t place, uint64_t length)
 {
 	struct qcow2_extent *e = &w->found;
@@ -71,7 +73,8 @@ static bool add(struct walk *w, enum qcow2_kind kind, uint64_t place, uint64_t l
 	return true;
 }
 
-/* 1: the extent ends before it.  Likewise below. */
+/* The walk functions return 0 to go on, 1 if the extent ends before the next piece, or negative
+ * errno. */
 static int walk_entry(struct walk *w, uint64_t entry)
 {
 	uint64_t cluster = UINT64_C(1) << w->header->cluster_bits;
@@ -87,7 +90,8 @@ static int walk_entry(struct walk *w, uint64_t entry)
 	return !add(w, kind, place + w->at % cluster, rest(w, cluster));
 }
 
-/* The entries of one L2 table, from that of w->at on, that are needed and fit. */
+/* Walks the entries of one L2 table, from that of w->at on, as many as are needed and fit into a
+ * part. */
 static int walk_part(struct walk *w, uint64_t table, uint64_t table_span)
 {
 	uint64_t part[PART_BYTES / sizeof(uint64_t)];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Compressed clusters of qcow2: a raw deflate stream or a zstd frame each, somewhere in the file.
+ * Unpacks compressed clusters of qcow2; see qcow2.h.  disk/qcow2.c calls it.
  *
- * An owner never writes to one; it gives the cluster another place.
+ * A compressed cluster is a raw deflate stream or a zstd frame, anywhere in the file.  An owner
+ * never writes to a compressed cluster; the owner gives the cluster another place.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,9 +14,9 @@
 #include "disk/qcow2.h"
 
 #define SECTOR 512U
-#define WINDOW_BITS 12 /* of the deflate streams QEMU writes */
+#define WINDOW_BITS 12 /* of the deflate streams that QEMU writes */
 
-/* Either is 0 when out is full. */
+/* Both functions return 0 if they have filled out. */
 static int inflate_cluster(uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t bytes)
 {
 	z_stream stream = {
@@ -67,7 +68,7 @@ int qcow2_unpack_cluster(struct image *img, uint64_t entry, uint64_t within, voi
 	if (place >= there)
 		return -EIO;
 	if (bytes > there - place)
-		bytes = there - place; /* the file need not end with a sector */
+		bytes = there - place; /* the file may end within a sector */
 	packed = scratch_get(SCRATCH_PACKED, (size_t)bytes);
 	out = scratch_get(SCRATCH_UNPACKED, cluster);
 	if (!packed || !out)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Raw images, sparse or not, and block devices: every byte is at its own offset.
+ * The raw format: files, sparse or not, and block devices.  disk/image.c calls it through
+ * image_raw.  Every byte is at its own offset.
  */
 #include <stdio.h>
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A list of who is served from which disk; see shares.h.  It is as long as there are clients that
- * read from a disk just now, and looked at once in some hundred KiB. */
+/*
+ * Shares of a disk for read-ahead; see shares.h.  read/ahead.c calls it.
+ *
+ * The list has one member per client and disk.  The list is as long as there are clients that read
+ * from a disk at the moment, and is searched once per some hundred KiB.
+ */
 #include "disk/shares.h"
 
 #include <errno.h>
@@ -41,7 +45,7 @@ void shares_free(struct shares *s)
 	free(s);
 }
 
-/* What points to it, or to the list's end. */
+/* Returns the pointer to the member, or the NULL pointer at the end of the list. */
 static struct member **find(struct shares *s, dev_t disk, const void *client)
 {
 	struct member **p = &s->members;

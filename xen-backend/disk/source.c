@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Opening and reading a disk image; see source.h.  O_DIRECT wants offset, length
- * and memory aligned to the device's logical block: what is not goes through a
- * per-thread bounce buffer, what is goes straight.
+ * Opens and reads one file or block device; see source.h.  Called by the formats of disk/ and by
+ * read/ahead.c.
  *
- * A buffered read first asks for what is in the page cache (RWF_NOWAIT), which
- * costs nothing where all of it is, and tells those apart who wait for a disk.
+ * O_DIRECT wants offset, length and memory aligned to the device's logical block.  An aligned read
+ * goes straight into the caller's memory; another read goes through a bounce buffer of the thread.
+ *
+ * A buffered read first asks for the bytes in the page cache only (RWF_NOWAIT).  If all bytes are
+ * there, this costs nothing.  If not, the read waits for a disk, and is counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +35,7 @@ static int measure(struct source *s, const struct stat *st)
 
 	if (S_ISREG(st->st_mode)) {
 		s->size = (uint64_t)st->st_size;
-		s->align = 4096; /* asked of files by no one, good for all file systems */
+		s->align = 4096; /* files are not asked; good for all file systems */
 		return 0;
 	}
 	unsigned int sector = 0;
@@ -47,7 +49,8 @@ static int measure(struct source *s, const struct stat *st)
 	return 0;
 }
 
-/* The setting of the disk, or of the disk whose partition it is, or of a file system on none. */
+/* Reads the read-ahead setting of a disk, of the disk of a partition, or of a file system without a
+ * disk. */
 static uint64_t kernel_ahead(dev_t disk)
 {
 	static const char *const places[] = {
@@ -102,7 +105,7 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 	return 0;
 }
 
-/* ---- descriptors from elsewhere: of one process, once, before it has threads -------- */
+/* ---- given descriptors: one list per process, without a lock ------------------------ */
 
 static struct given {
 	char *path;
@@ -146,7 +149,7 @@ int source_open(const char *path, enum source_mode mode, struct source **ret, ch
 	}
 	s->fd = take_given(path);
 	was_given = s->fd >= 0;
-	if (!was_given) /* O_NONBLOCK: a FIFO or tape of that name must not hang the daemon. */
+	if (!was_given) /* O_NONBLOCK: a FIFO or tape at path must not hang the daemon. */
 		s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (s->fd < 0)
 		r = error_text(ret_error, -errno, "image %s: %s%s", path, strerror(errno),
@@ -215,7 +218,7 @@ static int read_fully(int fd, uint64_t offset, uint8_t *buf, size_t length)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return -EIO; /* 0: the file was cut under us */
+			return -EIO; /* 0: the file was truncated meanwhile */
 		buf += n;
 		offset += (uint64_t)n;
 		length -= (size_t)n;
@@ -223,7 +226,8 @@ static int read_fully(int fd, uint64_t offset, uint8_t *buf, size_t length)
 	return 0;
 }
 
-/* What of it is in the page cache, from the beginning on: bytes, or -1 if that cannot be told. */
+/* Reads the bytes from offset on that are in the page cache.  Returns how many, or -1 if the file
+ * system cannot tell. */
 static ssize_t read_cached(struct source *s, uint64_t offset, void *buf, size_t length)
 {
 	struct iovec to = {buf, length};
@@ -252,9 +256,9 @@ static int read_buffered(struct source *s, uint64_t offset, uint8_t *buf, size_t
 	return read_fully(s->fd, offset + (uint64_t)n, buf + n, length - (size_t)n);
 }
 
-/* O_DIRECT may read up to the end of file only: the tail of an image that is not
- * a multiple of the alignment comes back short, which is fine if it covers
- * what is wanted. */
+/* O_DIRECT reads up to the end of the file only.  So a read at the end of an image comes back short
+ * if the image's size is not a multiple of the alignment.  A short read is fine if it covers the
+ * wanted bytes. */
 static int read_aligned_span(struct source *s, uint64_t start, uint8_t *bounce, size_t span,
 			     size_t wanted)
 {
@@ -330,7 +334,7 @@ bool source_fetch(struct source *s, uint64_t offset, uint64_t length)
 
 	if (s->direct || length == 0 || offset > s->size || length > s->size - offset)
 		return false;
-	/* The last is there only if all was, or somebody has asked for it. */
+	/* The last byte is in the page cache only if the whole range is, or was asked for. */
 	if (read_cached(s, offset + length - 1, &last, 1) != 0)
 		return false;
 	return posix_fadvise(s->fd, (off_t)offset, (off_t)length, POSIX_FADV_WILLNEED) == 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* source_impl.h - what source.c and source_queue.c share; private to disk/. */
+/*
+ * source_impl.h - struct source, which disk/source.c and disk/source_queue.c share; private to
+ * disk/.
+ */
 #ifndef VREAD_DISK_SOURCE_IMPL_H
 #define VREAD_DISK_SOURCE_IMPL_H
 
@@ -13,10 +16,10 @@ struct source {
 	uint64_t size;
 	bool block_device;
 	bool direct;
-	uint32_t align; /* of O_DIRECT reads */
+	uint32_t align; /* bytes; alignment of O_DIRECT reads */
 	dev_t disk;
 	uint64_t kernel_ahead;
-	atomic_bool silent; /* its file system does not tell what is in the page cache */
+	atomic_bool silent; /* the file system does not tell what is in the page cache */
 };
 
 #endif

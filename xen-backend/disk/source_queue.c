@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One io_uring per queue; see source_queue.h.  A queue is never freed before all its reads have
- * ended: until then the kernel writes to their memory. */
+/*
+ * Several reads at a time, with one io_uring per queue; see source_queue.h.  read/ahead_direct.c
+ * calls it.
+ *
+ * A queue is never freed before all its reads have ended, because until then the kernel writes to
+ * their memory.
+ */
 #include "disk/source_queue.h"
 
 #include <errno.h>
@@ -24,7 +29,7 @@ struct source_queue {
 	struct read reads[];
 };
 
-static atomic_int refused; /* errno of the last try; 0: it worked, or was not tried */
+static atomic_int refused; /* errno of the last attempt; 0: success, or no attempt yet */
 
 bool source_queue_works(const char **ret_why)
 {
@@ -125,8 +130,8 @@ void *source_queue_wait(struct source_queue *q, int *ret_error)
 	if (q->under_way == 0)
 		return NULL;
 	do {
-		/* What could not be submitted before (the kernel lacked memory) must not be
-		 * waited for in vain. */
+		/* Submit the reads that could not be submitted before (the kernel lacked memory):
+		 * otherwise they would never end. */
 		if (io_uring_sq_ready(&q->ring))
 			io_uring_submit(&q->ring);
 		r = io_uring_wait_cqe(&q->ring, &cqe);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * source_queue.h - reads that are under way from sources read with O_DIRECT.
+ * source_queue.h - several reads at a time from sources read with O_DIRECT.  read/ahead_direct.c
+ * reads ahead with a queue; read/store.c reports whether queues work.
  *
- * There is no page cache that would fetch ahead: several requests have to be at the disk at a
- * time for it to be busy.  They are io_uring's.  Where the kernel or a limit
- * refuses that, there is no queue, and reads are made one by one (source_read()).
+ * O_DIRECT has no page cache that could read ahead, so a disk is busy only if several requests are
+ * at the disk at a time.  A queue makes them with io_uring.  If the kernel or a limit refuses
+ * io_uring, there is no queue, and reads are made one by one (source_read()).
  *
  * Threads: one at a time for each queue.
  */
@@ -13,27 +14,30 @@
 
 #include "disk/source.h"
 
-#define SOURCE_QUEUE_ALIGN 4096U /* good for every disk with sectors up to that */
+#define SOURCE_QUEUE_ALIGN 4096U /* bytes; enough for every disk with sectors up to this size */
 
 struct source_queue;
 
-/* Whether queues can be had here, as far as was tried; if not, *ret_why, if wanted, is a static
- * text. */
+/* False if the last attempt to make a queue failed.  Then *ret_why is the reason (static string);
+ * ret_why may be NULL. */
 bool source_queue_works(const char **ret_why);
 
-/* For up to depth reads at a time.  NULL: there is none to be had; the first time that is
- * logged. */
+/* Makes a queue for up to depth reads at a time.  Returns NULL if there can be none; the first
+ * failure of io_uring is logged. */
 struct source_queue *source_queue_new(unsigned depth);
-/* Waits for all that is under way; NULL is ignored. */
+/* Waits for all reads under way, then frees q; NULL is ignored. */
 void source_queue_free(struct source_queue *q);
 
-/* Adds a read; offset, length and memory are aligned.  0, -EINVAL: they are not, or s cannot be
- * read so, -EIO: outside the source, -EAGAIN: depth reads are under way. */
+/* Adds a read.  offset, length and buf must be multiples of SOURCE_QUEUE_ALIGN.  Returns 0;
+ * -EINVAL: not aligned, or s cannot be read by a queue; -EIO: outside the source; -EAGAIN: depth
+ * reads are under way. */
 int source_queue_add(struct source_queue *q, struct source *s, uint64_t offset, void *buf,
 		     size_t length, void *tag);
-/* Sends what was added to the disk: 0, or negative errno: then it is tried again when waiting. */
+/* Sends the reads that were added to the disk.  Returns 0, or negative errno; source_queue_wait()
+ * then tries again. */
 int source_queue_start(struct source_queue *q);
-/* The next that ends: its tag, and 0 or -EIO (also if it came short); or NULL: none is under way. */
+/* Waits for the next read to end.  Returns its tag, with *ret_error 0 or -EIO (also for a short
+ * read), or NULL if no read is under way. */
 void *source_queue_wait(struct source_queue *q, int *ret_error);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * usage.h - who writes an image, and so how it has to be read.
+ * usage.h - who writes an image, and so how the image must be read.  control/datanodes.c supplies
+ * an image_usage_fn, which datanode/usage.c calls for each image.
  *
- * A writer that shares this kernel's page cache is read through it, one that goes past it
- * with O_DIRECT.  Who the writer is only the outside knows (port/xen/disks.h, the
- * configuration); this is what it answers.
+ * If the writer shares this kernel's page cache, the image is read through the page cache.  If the
+ * writer bypasses the page cache with O_DIRECT, the image is read with O_DIRECT.  The writer is
+ * known from xenstore (port/xen/disks.h) or from the configuration.
  */
 #ifndef VREAD_DISK_USAGE_H
 #define VREAD_DISK_USAGE_H
@@ -17,12 +18,12 @@
 
 struct image_usage {
 	enum source_mode mode;
-	int64_t owner;     /* the domain that writes it; IMAGE_NO_OWNER: none is known */
-	char because[160]; /* why that mode; "": nothing is known but the file's own kind */
-	char warning[320]; /* what its operator should put right; "": nothing */
+	int64_t owner;     /* id of the domain that writes the image; IMAGE_NO_OWNER: not known */
+	char because[160]; /* why this mode; "": only the kind of file is known */
+	char warning[320]; /* what the operator should put right; "": nothing */
 };
 
-/* Of the image at that path, one of that datanode's.  Any thread; fills all of *ret. */
+/* Tells the usage of the image at path, an image of datanode.  Fills all of *ret.  Threads: any. */
 typedef void image_usage_fn(void *ctx, const char *datanode, const char *path,
 			    struct image_usage *ret);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * VHD images, fixed and dynamic.
+ * The VHD format, fixed and dynamic.  disk/image.c calls it through image_vhd.
  *
- * A fixed one is a raw disk with a footer behind it; its first sectors are the
- * guest's to write, so the footer at the end is asked first.  A dynamic one has
- * blocks, each behind a bitmap of the sectors that were written; the others are zeros.
- * Its table and bitmaps are the owner's to write: each look reads them from the file.
+ * A fixed VHD is a raw disk with a footer behind it.  The guest writes the first sectors of the
+ * file, so the footer at the end counts first.
+ *
+ * A dynamic VHD has blocks, each behind a bitmap of the sectors that were written.  The other
+ * sectors are zeros.  The owner writes the block table and the bitmaps, so each look-up reads them
+ * from the file.
  */
 #include <endian.h>
 #include <errno.h>
@@ -18,13 +20,13 @@
 #include "disk/vhd_header.h"
 
 #define NO_BLOCK UINT32_MAX
-#define PART_ENTRIES 1024U /* of the table, read at once */
-#define PART_SECTORS 4096U /* whose bits are read at once: all of a block of 2 MiB */
+#define PART_ENTRIES 1024U /* entries of the block table that are read at once */
+#define PART_SECTORS 4096U /* bits of a bitmap that are read at once: a block of 2 MiB */
 
 struct vhd {
 	struct vhd_footer footer;
-	struct vhd_header header; /* of a dynamic one */
-	atomic_bool stale;        /* another disk than was opened */
+	struct vhd_header header; /* only of a dynamic VHD */
+	atomic_bool stale;        /* the file no longer holds the disk that was opened */
 };
 
 static int read_footer(struct image *img, uint64_t offset, uint8_t raw[VHD_FOOTER_BYTES])
@@ -32,8 +34,8 @@ static int read_footer(struct image *img, uint64_t offset, uint8_t raw[VHD_FOOTE
 	return source_read(img->source, offset, raw, VHD_FOOTER_BYTES);
 }
 
-/* The footer at the end, or its copy at the beginning: while a dynamic file grows there may
- * be none at the end. */
+/* Takes the footer at the end, or the copy at the beginning: while a dynamic file grows there may
+ * be no footer at the end.  Returns NULL, or why the file cannot be read. */
 static const char *find_footer(struct image *img, struct vhd_footer *ret)
 {
 	uint64_t size = source_size_now(img->source);
@@ -99,9 +101,10 @@ static bool vhd_is_stale(struct image *img)
 	return atomic_load(&v->stale);
 }
 
-/* ---- dynamic ones ------------------------------------------------------------------ */
+/* ---- dynamic VHDs ------------------------------------------------------------------ */
 
-/* The copy at the beginning and the header stay what they are, unless the disk is resized. */
+/* Compares the footer's copy at the beginning and the header with those that were opened.  They
+ * change only if the disk is resized. */
 static int check_header(struct image *img)
 {
 	struct vhd *v = img->state;
@@ -134,12 +137,13 @@ static bool is_written(const uint8_t *bits, uint64_t sector)
 	return bits[sector / 8] >> (7 - sector % 8) & 1;
 }
 
-/* Within one block, which is in the file: sectors as far as they are all written, or none. */
+/* Finds a piece within one block that is in the file: sectors that are all written, or all not
+ * written. */
 static int look_into_block(struct image *img, uint64_t block_offset, uint64_t within,
 			   uint64_t length, struct piece *ret)
 {
 	const struct vhd *v = img->state;
-	uint64_t first = within / VHD_SECTOR / 8 * 8; /* whose bit begins a byte */
+	uint64_t first = within / VHD_SECTOR / 8 * 8; /* first sector of the bitmap's byte */
 	uint64_t end = least((within + length + VHD_SECTOR - 1) / VHD_SECTOR, first + PART_SECTORS);
 	uint64_t sector = within / VHD_SECTOR;
 	uint8_t bits[PART_SECTORS / 8];
@@ -157,7 +161,8 @@ static int look_into_block(struct image *img, uint64_t block_offset, uint64_t wi
 	return 0;
 }
 
-/* How far there are no blocks; *ret_block is the first there is, if that is 0. */
+/* Sets *ret_length to the bytes from offset on that have no blocks in the file.  If *ret_length is
+ * 0, *ret_block is the entry of the block at offset. */
 static int look_for_blocks(struct image *img, uint64_t offset, uint64_t length,
 			   uint64_t *ret_length, uint32_t *ret_block)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Footers and headers of VHD; see vhd_header.h, and Microsoft's "Virtual Hard Disk Image Format
- * Specification". */
+/*
+ * Parses footers and headers of VHD files; see vhd_header.h, and Microsoft's "Virtual Hard Disk
+ * Image Format Specification".  disk/vhd.c calls it.
+ */
 #include "disk/vhd_header.h"
 
 #include "disk/big_endian.h"
@@ -22,7 +24,7 @@ enum { TYPE_FIXED = 2, TYPE_DYNAMIC = 3, TYPE_DIFFERENCING = 4 };
 #define MIN_BLOCK_BYTES 4096U
 #define MAX_BLOCK_BYTES (256U << 20)
 
-/* The complement of the sum of all bytes but its own. */
+/* True if the checksum at `at` is the complement of the sum of all bytes except its own four. */
 static bool sum_is_right(const uint8_t *raw, size_t length, size_t at)
 {
 	uint32_t sum = 0;

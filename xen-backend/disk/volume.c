@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bytes of a volume, piece by piece; see volume.h. */
+/*
+ * Reads a volume piece by piece; see volume.h.  Called by layout/place.c, datanode/, parser/ and
+ * read/.
+ */
 #include "disk/volume.h"
 
 #include <errno.h>
@@ -159,7 +162,7 @@ int volume_read(struct volume *v, uint64_t offset, void *buf, size_t length)
 
 typedef bool image_fn(struct image *image, void *ctx);
 
-/* Calls fn for the image of every stripe, until one says false. */
+/* Calls fn for the image of every stripe until fn returns false. */
 static bool for_each_image(const struct volume *v, image_fn *fn, void *ctx)
 {
 	for (unsigned i = 0; i < v->num_segments; i++)
@@ -180,7 +183,7 @@ bool volume_is_direct(const struct volume *v)
 	return for_each_image(v, is_direct, NULL);
 }
 
-/* Counts only grow, so that their sum is the same only if each is. */
+/* Counts of changes only grow, so their sum is equal only if each count is. */
 struct sum {
 	const struct image *last;
 	uint64_t changes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * volume.h - where a file system lies: a partition, or a logical volume made of
- * pieces of one disk or several.
+ * volume.h - the place of a file system: a partition, or a logical volume made of pieces of one or
+ * several disks.  layout/place.c and parser/disks make volumes; parser/ and datanode/ read them,
+ * and read/file_runs.c asks where their bytes are.
  *
  * Threads: any number may read.  Errors as in image.h.
  */
@@ -20,34 +21,37 @@ struct volume_stripe {
 	uint64_t offset; /* bytes, in the image */
 };
 
-/* stripe_size bytes of the first stripe, as many of the second, and round again. */
+/* The bytes of a segment: stripe_size bytes of the first stripe, as many of the second, and so on,
+ * then the next stripe_size bytes of the first. */
 struct volume_segment {
 	uint64_t length;      /* bytes, of all stripes together */
-	uint64_t stripe_size; /* bytes; without meaning if there is one stripe only */
+	uint64_t stripe_size; /* bytes; ignored if there is only one stripe */
 	unsigned num_stripes;
 	const struct volume_stripe *stripes;
 };
 
-/* The segments, one behind the other; they are copied, their images must outlive the volume.
- * 0, -EINVAL: stripes that make no sense, -ERANGE: bytes outside an image, -ENOMEM. */
+/* Makes a volume of segments, one behind the other.  The segments are copied; their images must
+ * outlive the volume.  Returns 0; -EINVAL: impossible segments or stripes; -ERANGE: bytes outside
+ * an image; -ENOMEM. */
 int volume_new(const struct volume_segment *segments, unsigned num_segments, struct volume **ret);
-/* [offset, offset + length) of one image. */
+/* Makes a volume of [offset, offset + length) of one image.  Returns as volume_new() does. */
 int volume_new_range(struct image *image, uint64_t offset, uint64_t length, struct volume **ret);
 void volume_free(struct volume *v); /* NULL is ignored */
 
 uint64_t volume_size(const struct volume *v);
-/* Whether all of it is read with O_DIRECT. */
+/* True if all images of the volume are read with O_DIRECT. */
 bool volume_is_direct(const struct volume *v);
 
-/* Exactly length bytes at offset. */
+/* Reads exactly length bytes at offset. */
 int volume_read(struct volume *v, uint64_t offset, void *buf, size_t length);
 
-/* As image_changes(), of all images. */
+/* Like image_changes(), for all images of the volume. */
 int volume_changes(struct volume *v, uint64_t *ret);
 
 /*
- * Bytes that say where the volume lies, as they were before that was concluded from them.  Its
- * owner writes them before it uses the volume at another place.
+ * A guard is a copy of bytes that say where the volume lies: a sector of a partition table, or the
+ * header of an LVM metadata area.  The copy was read before the volume's place was derived from it.
+ * The owner changes the bytes on the disk before it uses the volume at another place.
  */
 #define VOLUME_GUARD_BYTES 512U
 #define VOLUME_MAX_GUARDS 128U
@@ -57,14 +61,15 @@ struct volume_guard {
 	uint8_t bytes[VOLUME_GUARD_BYTES];
 };
 
-/* Copies them, in the place of those it has.  -ENOMEM, -ERANGE: outside an image, -E2BIG. */
+/* Copies the guards; they replace the guards that the volume has.  Returns 0; -ENOMEM; -ERANGE: a
+ * guard outside an image; -E2BIG: more than VOLUME_MAX_GUARDS. */
 int volume_set_guards(struct volume *v, const struct volume_guard *guards, unsigned num_guards);
-/* Whether all that was read of it up to now was its own: 0, -ESTALE: it may lie elsewhere now, or
- * errors of reading. */
+/* Compares the guards with the disk.  Returns 0 if all bytes read from the volume up to now were
+ * the volume's own; -ESTALE if the volume may lie elsewhere now; or an error of reading. */
 int volume_check(struct volume *v);
 
-/* Where the byte at offset is, and how many bytes up to length follow it there; offset and length
- * are inside the volume. */
+/* Finds the image and offset of the byte at offset, and how many bytes, at most length, lie there
+ * in one piece.  [offset, offset + length) must be inside the volume. */
 void volume_locate(const struct volume *v, uint64_t offset, uint64_t length,
 		   struct volume_stripe *ret, uint64_t *ret_length);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists of guards; see guards.h. */
+/*
+ * Lists of guards; see guards.h.  Called by parser/disks, datanode/ and layout/.
+ */
 #include "layout/guards.h"
 
 #include <errno.h>

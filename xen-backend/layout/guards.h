@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * guards.h - the bytes that say where a volume lies: sectors of partition tables, headers of LVM's
- * metadata.
+ * guards.h - lists of guards: copies of the bytes that say where a volume lies, such as sectors of
+ * partition tables and headers of LVM metadata areas.  parser/disks makes the lists, vreadd gets
+ * them with a layout that its parser found, and layout/place.c gives them to volumes.
  *
- * Their owner writes them before it uses the volume at another place.  So they are kept with what
- * was concluded from them, having been read before that was; while they still stand there,
- * what was read of the volume was its own (volume_check()).
+ * The owner of a disk writes these bytes before it uses the volume at another place.  The guards
+ * are read before the place of the volume is derived from them.  As long as the disk still holds
+ * the same bytes, everything read from the volume was the volume's own (volume_check()).
  */
 #ifndef VREAD_LAYOUT_GUARDS_H
 #define VREAD_LAYOUT_GUARDS_H
 
 #include "disk/volume.h"
 
-/* As in volume.h, with an image's number in its place. */
+/* Like struct volume_guard, with the number of an image instead of the image. */
 struct layout_guard {
 	unsigned image;
 	uint64_t offset;
@@ -24,7 +25,8 @@ struct layout_guards {
 	unsigned count;
 };
 
-/* Each place once: 0, -ENOMEM, or -E2BIG: more than VOLUME_MAX_GUARDS. */
+/* Adds a copy of guard, or of all guards of `from`.  A place that is already in the list is not
+ * added again.  Returns 0, -ENOMEM, or -E2BIG: more than VOLUME_MAX_GUARDS. */
 int layout_guards_add(struct layout_guards *to, const struct layout_guard *guard);
 int layout_guards_add_all(struct layout_guards *to, const struct layout_guards *from);
 bool layout_guards_equal(const struct layout_guards *a, const struct layout_guards *b);

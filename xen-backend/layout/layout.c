@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A layout's life in memory: loading its file, freeing, and writing it as JSON.
- * The parser is in parse.c, what texts it takes in valid.c.
+ * The life of a layout in memory: loading its file, comparing, freeing, and writing JSON; see
+ * layout.h.  The parser is in parse.c, the checks of texts are in valid.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ bool layout_copy_segments(const struct layout_filesystem *from, struct layout_fi
 	return true;
 }
 
-/* Length read, or negative errno; more than size bytes do not fit. */
+/* Reads at most size bytes of a file.  Returns how many, or negative errno. */
 static ssize_t read_file(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * layout.h - where on a datanode's disks its data directories are.
+ * layout.h - where the data directories of a datanode are on its disks.  vread-provision writes a
+ * layout once, and vreadd reads it at every start; without a layout file vread-parser finds the
+ * layout (parser/hdfs/discover.h).
  *
- * vread-provision finds it out once and writes it, and vreadd reads it at every
- * start; or vreadd finds it out itself (discover.h).  As JSON:
+ * As JSON:
  *
  *   {"layout-version": 2,
  *    "images": [{"size": BYTES}],
@@ -14,15 +15,15 @@
  *         {"path": "/dfs/data", "storage-id": "DS-...", "datanode-uuid": UUID,
  *          "cluster-id": "CID-...", "pools": ["BP-..."]}]}]}
  *
- * On a logical volume of LVM a file system has, instead of the first four,
+ * A file system on a logical volume of LVM has, instead of the first four members,
  *
  *       "volume": "GROUP/VOLUME",
  *       "segments": [
- *         {"length": BYTES, "stripe-size": BYTES (of several stripes only),
+ *         {"length": BYTES, "stripe-size": BYTES (only with several stripes),
  *          "stripes": [{"image": 0, "offset": BYTES}]}]
  *
- * Images are numbered from 0 in the order the datanode's configuration names them; sizes
- * are what the guest sees.  Paths are absolute inside their file system.
+ * Images are numbered from 0, in the order in which the datanode's configuration names them.  Sizes
+ * are those that the guest sees.  Paths are absolute within their file system.
  */
 #ifndef VREAD_LAYOUT_H
 #define VREAD_LAYOUT_H
@@ -46,7 +47,7 @@
 
 enum layout_table { LAYOUT_NONE, LAYOUT_GPT, LAYOUT_MBR, LAYOUT_LVM };
 
-/* As in volume.h, with an image's number in its place. */
+/* Like struct volume_stripe, with the number of an image instead of the image. */
 struct layout_stripe {
 	unsigned image;
 	uint64_t offset;
@@ -54,7 +55,7 @@ struct layout_stripe {
 
 struct layout_segment {
 	uint64_t length;
-	uint64_t stripe_size; /* 0 if there is one stripe only */
+	uint64_t stripe_size; /* bytes; 0 if there is only one stripe */
 	struct layout_stripe *stripes;
 	unsigned num_stripes;
 };
@@ -69,18 +70,18 @@ struct layout_data_dir {
 };
 
 struct layout_filesystem {
-	unsigned image; /* the number of the image it lies on; of LVM, begins on */
+	unsigned image; /* number of the image; LVM: of the image of the first stripe */
 	enum layout_table table;
-	unsigned partition;      /* number in the table; 0 without one */
-	uint64_t offset, length; /* of LVM, offset is without meaning */
-	char *volume;            /* of LVM: "group/volume" */
+	unsigned partition;      /* number in the partition table; 0 without a table */
+	uint64_t offset, length; /* bytes; LVM: offset has no meaning */
+	char *volume;            /* LVM: "group/volume" */
 	struct layout_segment *segments;
 	unsigned num_segments;
-	char *type; /* one fs.h has a reader for */
+	char *type; /* a type that parser/fs/fs.h can read */
 	char *uuid;
 	struct layout_data_dir *data_dirs;
 	unsigned num_data_dirs;
-	struct layout_guards guards; /* of its place; only where that was found, not in JSON */
+	struct layout_guards guards; /* of the place, once a parser has found it; not in JSON */
 };
 
 struct image_layout {
@@ -90,45 +91,48 @@ struct image_layout {
 	unsigned num_filesystems;
 };
 
-/* "gpt:2", "lvm:group/volume" or "none".  Returns buf. */
+/* Writes "gpt:2", "lvm:group/volume" or "none" to buf.  Returns buf. */
 const char *layout_volume_name(const struct layout_filesystem *fs,
 			       char buf[LAYOUT_MAX_VOLUME_NAME]);
-/* The same in a sentence: "partition gpt:2", "logical volume group/volume" or "the whole disk". */
+/* Writes the place for use in a sentence: "partition gpt:2", "logical volume group/volume" or "the
+ * whole disk".  Returns buf. */
 const char *layout_place(const struct layout_filesystem *fs, char buf[LAYOUT_MAX_PLACE]);
-/* Whether both lie in the same place, called the same. */
+/* True if both lie in the same place, and the partition or logical volume has the same name. */
 bool layout_same_place(const struct layout_filesystem *a, const struct layout_filesystem *b);
 
-/* Whether all of it lies on images that are not NULL. */
+/* True if no image that the file system lies on is NULL. */
 bool layout_is_on(const struct layout_filesystem *fs, struct image *const *images);
-/* Leaves out file systems that do not. */
+/* Removes the file systems for which layout_is_on() is false. */
 void layout_only_on(struct image_layout *layout, struct image *const *images);
 
-/* Copies one's segments to another that has none; false: out of memory. */
+/* Copies the segments of `from` to `to`, which has none.  Returns false when out of memory. */
 bool layout_copy_segments(const struct layout_filesystem *from, struct layout_filesystem *to);
 
-/* Pure: text of length bytes, called name in messages.  0, or negative errno with
- * *ret_error (free() it) naming the place, the value and what was expected. */
+/* Parses text, which has length bytes and is called name in messages.  A pure function.  Returns 0,
+ * or negative errno with *ret_error (free() it) naming the place, the value and what was
+ * expected. */
 int layout_parse(const char *text, size_t length, const char *name, struct image_layout **ret,
 		 char **ret_error);
+/* Parses the file at path.  Returns as layout_parse() does. */
 int layout_load(const char *path, struct image_layout **ret, char **ret_error);
 void layout_free(struct image_layout *layout); /* NULL is ignored */
-/* Free what they own. */
+/* Free everything that *fs, or *d, owns, but not the struct itself. */
 void layout_filesystem_clear(struct layout_filesystem *fs);
 void layout_data_dir_clear(struct layout_data_dir *d);
 
-/* What a layout may hold.  A path is absolute without ".."; a pool's id is also the name
- * of its directory, so it is no "..", and has no '/'. */
+/* Values that a layout may hold.  A path is absolute without "..".  A pool's id is also the name of
+ * a directory, so the id does not begin with '.' and has no '/'. */
 bool layout_path_valid(const char *text);
 bool layout_pool_valid(const char *text);
 bool layout_storage_id_valid(const char *text);
 bool layout_id_valid(const char *text); /* of a datanode or a cluster */
 bool layout_lv_name_valid(const char *text);
-/* Of a file system: one that a parser reads. */
+/* True if a parser can read file systems of this type. */
 bool layout_type_valid(const char *text);
-/* "ext2, ext3, ext4 or xfs": for messages. */
+/* Returns "ext2, ext3, ext4 or xfs", for messages. */
 const char *layout_type_names(void);
 
-/* New reference, or NULL when out of memory. */
+/* Returns a new reference, or NULL when out of memory. */
 json_t *layout_to_json(const struct image_layout *layout);
 
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The layout's parser.  Strict: every key known, none missing or twice, every
- * value in its range.
+ * The parser of layouts; see layout_parse() in layout.h.
+ *
+ * The parser is strict: every key must be known, no key may be missing or appear twice, and every
+ * value must be in its range.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Partitions and segments of logical volumes, all inside their images; see parse_place.h. */
+/*
+ * Parses partitions, and segments of logical volumes; see parse_place.h.  layout/parse.c calls it.
+ * Every place must lie inside its image.
+ */
 #include "layout/parse_place.h"
 
 #include <stdio.h>

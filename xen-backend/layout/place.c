@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a layout's numbers to a volume; see place.h. */
+/*
+ * Makes a volume of the numbers in a layout; see place.h.  Called by datanode/load.c, vread-parser
+ * and vread-provision.
+ */
 #include "layout/place.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Taking values, and saying what is wrong with them; see strict.h. */
+/*
+ * Takes values out of JSON and reports wrong ones; see strict.h.  Called by layout/parse*.c.
+ */
 #include "layout/strict.h"
 
 #include <errno.h>

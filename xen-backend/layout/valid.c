@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which texts a layout may hold; see layout.h. */
+/*
+ * Checks texts that a layout may hold; see layout.h.  Called by the parser of layouts, and by
+ * readers of the same values in other places: control/, read/, parser/, provision/ and the tools.
+ */
 #include <ctype.h>
 #include <string.h>
 
@@ -31,7 +34,7 @@ bool layout_pool_valid(const char *text)
 	return graphic(text, VREAD_MAX_POOL_ID) && !strchr(text, '/') && text[0] != '.';
 }
 
-/* As LVM allows: "group/volume". */
+/* "group/volume", in the characters that LVM allows. */
 bool layout_lv_name_valid(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * policy.c - what one device may read and publish: three lists of names.
+ * What one device may read and publish: three lists of names; see policy.h.  ring/, read/ and peer/
+ * ask it.
  *
- * A list is kept as the one string it came as; names are found in it by
- * length and content, so nothing is copied or sorted and a look-up is a walk
- * over a few dozen bytes.
+ * A list is kept as the string that was given.  A look-up walks over the string and compares names
+ * by length and content.  So nothing is copied or sorted, and a walk takes a few dozen bytes.
  */
 #include "policy/policy.h"
 
@@ -18,13 +18,13 @@
 
 struct policy {
 	enum policy_role role;
-	pthread_rwlock_t lock; /* of the lists */
-	char *datanodes;       /* "" none, "*" all */
+	pthread_rwlock_t lock; /* protects the lists */
+	char *datanodes;       /* "" none, "*" all; so the other lists */
 	char *pools;
 	char *publish; /* datanodes */
 };
 
-/* NULL if the list is well formed, else what was expected. */
+/* Returns NULL if the list is well formed, else what was expected. */
 static const char *list_error(const char *list)
 {
 	size_t length = strlen(list);
@@ -151,13 +151,13 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
-/* The lock is no part of what a policy says. */
+/* The lock is no part of the policy's value, so it may be taken in a const policy. */
 static pthread_rwlock_t *lock_of(const struct policy *p)
 {
 	return (pthread_rwlock_t *)&p->lock;
 }
 
-/* One of p's lists, as it is now. */
+/* Looks a name up in one of p's lists, under the lock. */
 static bool has(const struct policy *p, char *const *list, const char *name)
 {
 	bool found;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * policy.h - what one device may read, and for which datanodes it may publish.
+ * policy.h - what one device may read, and for which datanodes it may publish.  port/xen makes a
+ * policy for each device, control/ one for the local port, and peer/answering one for each peer;
+ * ring/, read/ and peer/ ask it.
  *
- * Built by a port from what only the host's operator can write, and changed only
- * as a whole.  Threads: any.  Deny is the default.
+ * A policy is made from values that only the operator of the host can write, and is changed only as
+ * a whole.  Deny is the default.
+ *
+ * Threads: any.
  */
 #ifndef VREAD_POLICY_H
 #define VREAD_POLICY_H
@@ -14,23 +18,25 @@ enum policy_role { POLICY_CLIENT, POLICY_DATANODE };
 
 struct policy;
 
-/* Lists are names separated by single spaces, or "*" for all; NULL or "" for none.
- * A device of role datanode may publish for allow_datanodes, any other for none.
- * Returns NULL and sets *ret_error (static string: what was expected) on malformed lists. */
+/* A list is names separated by single spaces, or "*" for all; NULL or "" for none.  A device of
+ * role datanode may publish for allow_datanodes, a device of another role for none.  Returns NULL
+ * and sets *ret_error (static string: what was expected) on malformed lists, or when out of
+ * memory. */
 struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 			  const char *allow_pools, const char **ret_error);
 void policy_free(struct policy *p);
-/* For a new policy: it may publish for these, whatever its role.  NULL, or what was
- * expected (static string). */
+/* Only for a policy that no other thread uses yet: the device may publish for these datanodes,
+ * whatever its role.  Returns NULL, or what was expected (static string). */
 const char *policy_set_publish(struct policy *p, const char *datanodes);
 
-/* From now on p says what other said, whatever its role; takes over other. */
+/* Replaces the lists of p with those of other.  The role of p stays.  Takes over other. */
 void policy_replace(struct policy *p, struct policy *other);
 
 enum policy_role policy_role(const struct policy *p);
 bool policy_allows_datanode(const struct policy *p, const char *datanode);
 bool policy_allows_pool(const struct policy *p, const char *pool_id);
-/* Whether it may publish at all; whether it may for that datanode. */
+/* policy_is_publisher(): true if the device may publish at all.  policy_may_publish(): true if it
+ * may publish for that datanode. */
 bool policy_is_publisher(const struct policy *p);
 bool policy_may_publish(const struct policy *p, const char *datanode);
 

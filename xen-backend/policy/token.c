@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * token.c - see token.h.
+ * Parses and judges HDFS block access tokens; see token.h.  policy/tokens.c and ring/dispatch.c
+ * call it.
  *
- * A cursor walks the bytes and turns bad when there is less left than is taken.  What of an
- * identifier decides is read; what follows (kinds and ids of storages, for one) is only signed.  A
- * field that decides and is there twice is refused, so that nobody can read it otherwise than we do.
+ * A cursor walks over the bytes.  The cursor turns bad if more bytes are taken than are left.
+ *
+ * Of an identifier, the fields that decide are read.  The fields behind them (such as types and ids
+ * of storages) are skipped: the signature covers them.  An identifier that has a deciding field
+ * twice is refused, so that no other reader can understand it differently.
  */
 #include "policy/token.h"
 
@@ -43,7 +46,8 @@ static uint8_t take8(struct cursor *c)
 
 /* ---- Hadoop's own numbers and texts (WritableUtils) -------------------------------- */
 
-/* One byte tells small numbers, or the sign and how many bytes of the number follow. */
+/* Takes a number.  The first byte is a small number, or tells the sign and how many bytes
+ * follow. */
 static int64_t take_vlong(struct cursor *c)
 {
 	int first = (int8_t)take8(c);
@@ -57,7 +61,7 @@ static int64_t take_vlong(struct cursor *c)
 	return (int64_t)(negative ? ~value : value);
 }
 
-/* Bytes behind their number. */
+/* Takes bytes that follow their count. */
 static struct cursor take_counted(struct cursor *c)
 {
 	int64_t length = take_vlong(c);
@@ -66,7 +70,7 @@ static struct cursor take_counted(struct cursor *c)
 	return (struct cursor){bytes, bytes ? (size_t)length : 0, c->bad};
 }
 
-/* A text behind its length in four bytes, which is -1 for none. */
+/* Takes a text that follows its length in four bytes; length -1: no text. */
 static struct cursor take_string(struct cursor *c)
 {
 	const uint8_t *raw = take(c, 4);
@@ -104,7 +108,7 @@ static void take_writable(struct cursor *c, struct block_token *ret)
 	ret->expiry = take_vlong(c);
 	id = take_vlong(c);
 	ret->key_id = (int32_t)id;
-	take_string(c); /* the user: whoever has a token may use it */
+	take_string(c); /* the user is ignored: whoever has a token may use it */
 	pool = take_string(c);
 	set_pool(ret, c, &pool);
 	ret->block_id = take_vlong(c);
@@ -195,7 +199,7 @@ static void take_value(struct cursor *c, struct block_token *ret, unsigned field
 		take(c, wire == FIXED32 ? 4 : 8);
 		c->bad |= field < 32 && (DECIDING | 1U << MODES) & 1U << field;
 		break;
-	default: /* groups: there are none */
+	default: /* groups do not occur */
 		c->bad = true;
 	}
 }
@@ -226,7 +230,7 @@ int token_parse(const void *raw, size_t length, struct block_token *ret)
 	struct cursor identifier = take_counted(&c), password = take_counted(&c);
 
 	take_counted(&c); /* its kind */
-	take_counted(&c); /* and service: neither is signed */
+	take_counted(&c); /* its service; kind and service are not signed */
 	if (c.bad || c.left || !identifier.left || !password.left)
 		return -EINVAL;
 	*ret = (struct block_token){
@@ -235,7 +239,8 @@ int token_parse(const void *raw, size_t length, struct block_token *ret)
 		.password = password.at,
 		.password_length = password.left,
 	};
-	/* The first byte of a time is the length of a long number in one, a field's tag in the other. */
+	/* A Writable begins with the expiry.  The first byte of such a long number is its length
+	 * code, which is negative.  protobuf begins with a field's tag, which is positive. */
 	if ((int8_t)identifier.at[0] <= 0)
 		take_writable(&identifier, ret);
 	else

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * token.h - HDFS block access tokens: who has one of a block may read it.
+ * token.h - HDFS block access tokens: a client that has a token for a block may read the block.
+ * policy/tokens.c judges tokens, ring/dispatch.c parses the keys that a datanode sends.
  *
- * A NameNode hands them out, signed with a key that it shares with its datanodes.  A token comes as
- * Hadoop's Token.write() writes it: identifier, password (an HMAC of the identifier), kind,
- * service; an identifier in either of two encodings, told apart by its first byte as Hadoop does.
+ * A NameNode hands out tokens, signed with a key that it shares with its datanodes.  A token comes
+ * as Hadoop's Token.write() writes it: identifier, password (an HMAC of the identifier), kind,
+ * service.  An identifier has one of two encodings; its first byte tells which, as in Hadoop.
  *
- * Every function is pure.  A token comes from a guest: what is parsed is within bounds, and counts
- * only once its password is right.
+ * All functions are pure functions.  A token comes from a guest: parsed values are within bounds,
+ * and count only once the password is right.
  */
 #ifndef VREAD_POLICY_TOKEN_H
 #define VREAD_POLICY_TOKEN_H
@@ -19,7 +20,7 @@
 #include "vread-ring-user.h"
 
 struct block_token {
-	const uint8_t *identifier; /* into what was parsed */
+	const uint8_t *identifier; /* points into the parsed bytes, as password does */
 	size_t identifier_length;
 	const uint8_t *password;
 	size_t password_length;
@@ -30,7 +31,7 @@ struct block_token {
 	bool may_read;
 };
 
-/* What a token is signed with. */
+/* A key that signs tokens. */
 struct token_key {
 	int32_t id;
 	uint8_t algorithm; /* VREAD_KEY_* */
@@ -44,12 +45,12 @@ struct token_keys {
 	struct token_key key[VREAD_MAX_KEYS];
 };
 
-/* 0 or -EINVAL; *ret is only good with 0. */
+/* Parses a token of length bytes.  Returns 0 or -EINVAL; *ret is only valid with 0. */
 int token_parse(const void *raw, size_t length, struct block_token *ret);
-/* As KEYS has them, behind the storage: 0 or -EINVAL. */
+/* Parses the keys of a KEYS request, which follow the storage id.  Returns 0 or -EINVAL. */
 int token_parse_keys(const void *raw, size_t length, struct token_keys *ret);
 
-/* How a token is judged; TOKEN_VALID is the only one that opens anything. */
+/* The result of judging a token.  Only TOKEN_VALID lets a block be opened. */
 enum token_verdict {
 	TOKEN_VALID,
 	TOKEN_MISSING,
@@ -63,8 +64,8 @@ enum token_verdict {
 };
 const char *token_verdict_name(enum token_verdict v);
 
-/* Whether it lets that block be read at now (ms since 1970).  keys: those of the pool.  length 0: there
- * is no token. */
+/* Judges whether the token lets the block be read at now (ms since 1970).  keys are the keys of the
+ * pool.  length 0: there is no token. */
 enum token_verdict token_judge(const void *raw, size_t length, const struct token_keys *keys,
 			       const char *pool_id, int64_t block_id, int64_t now);
 

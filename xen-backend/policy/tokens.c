@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tokens.c - see tokens.h.
+ * The tokens of one datanode: mode, keys and counts; see tokens.h.  datanode/ owns them;
+ * read/handle.c checks tokens, read/publish.c brings keys.
  *
- * A short list of pools under a lock.  A check holds it for reading while it computes one HMAC, a
- * microsecond or two, so that keys are never copied.
+ * The pools are a short list under a lock.  A check holds the lock for reading while it computes
+ * one HMAC, which takes a microsecond or two.  So keys are never copied.
  */
 #include "policy/tokens.h"
 
@@ -26,7 +27,7 @@ struct pool {
 struct tokens {
 	atomic_uint references;
 	_Atomic enum tokens_mode mode;
-	pthread_rwlock_t lock; /* of the pools */
+	pthread_rwlock_t lock; /* protects the pools */
 	struct pool *pool[TOKENS_MAX_POOLS];
 	unsigned num_pools;
 	_Atomic uint64_t verdict[TOKEN_VERDICTS];
@@ -133,7 +134,8 @@ int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const 
 	pthread_rwlock_rdlock(&t->lock);
 	p = find(t, pool_id);
 	required = is_required(t, p);
-	/* As Hadoop's Time.now(): both ends' clocks must agree, as a datanode's and a NameNode's must. */
+	/* The time is that of Hadoop's Time.now().  So the clocks of this host and the NameNode
+	 * must agree, as a datanode's and a NameNode's must. */
 	if (required)
 		verdict = token_judge(token, length, p ? &p->keys : &none, pool_id, block_id,
 				      (int64_t)clock_wall_ms());
