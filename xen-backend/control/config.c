@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * config.c - see config.h: what holds when nothing is said, and a reading from the start to the
- * end.  How it is read: config/loader.h.
+ * config.c - the defaults of vread.conf(5), and the loading of a configuration.
+ *
+ * Called by vreadd and by the tools (config.h).  config/loader.h says how the file is read.
  */
 #include "control/config.h"
 
@@ -14,7 +15,6 @@
 #include "peer/wire/message.h"
 #include "vread-ring-user.h"
 
-/* Of a datanode or a peer. */
 bool config_name_valid(const char *name)
 {
 	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -23,7 +23,7 @@ bool config_name_valid(const char *name)
 	return length > 0 && length <= CONFIG_MAX_NAME && !name[length] && name[0] != '.';
 }
 
-/* Less than the 2 s after which a guest's reader gives its backend up. */
+/* answer_timeout is less than the 2 s after which a guest's reader gives its backend up. */
 static bool peers_default(struct peers_config *p)
 {
 	p->listen = strdup("");

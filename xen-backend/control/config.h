@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * config.h - vread.conf(5), read once and checked completely.
+ * config.h - reads and checks the configuration file vread.conf(5).
  *
- * Every mistake of the file is reported, each with its place and what was
+ * Called by vreadd at the start and at each reload, and by the tools vread and xl-vread.
+ *
+ * Every mistake in the file is reported, each with its place and what was
  * expected.  A file with any mistake yields no configuration at all.
  *
- * Datanodes that come and go with their domains have a file each, NAME.conf, in a folder beside it,
- * which somebody else writes: xl-vread(8).  They are read with it, and as strictly.
+ * A datanode that comes and goes with its domain has a file of its own, NAME.conf, in the folder
+ * datanode_files.  xl-vread(8) writes these files.  They are read with vread.conf and checked as
+ * strictly.
  */
 #ifndef VREAD_CONFIG_H
 #define VREAD_CONFIG_H
@@ -24,12 +27,12 @@
 #include "policy/tokens.h"
 
 #define CONFIG_DEFAULT_PATH "/etc/vread/vread.conf"
-#define CONFIG_MAX_LINE 197            /* bytes, without its end */
+#define CONFIG_MAX_LINE 197            /* bytes, without the line feed */
 #define CONFIG_DATANODE_SUFFIX ".conf" /* of a file in datanode_files */
 
 enum config_enabled { CONFIG_NO, CONFIG_YES, CONFIG_AUTO };
 
-/* Of data directories on a datanode's disks, or of the disks' images. */
+/* Paths of data directories on a datanode's disks, or of the disks' images. */
 struct config_paths {
 	char **path;
 	unsigned count;
@@ -43,15 +46,15 @@ struct config_datanode {
 	enum tokens_mode tokens;
 	char *layout; /* NULL: none */
 	struct config_paths data_dirs;
-	char *file;    /* where its section is */
-	unsigned line; /* of it */
+	char *file;    /* the file that holds the section */
+	unsigned line; /* line of the section */
 };
 
 struct config {
 	enum log_level log_level;
 	char *control_socket; /* "": none */
 	char *datanode_files; /* folder of datanodes' own files; "": none */
-	size_t read_ahead;    /* bytes of one client; 0: none */
+	size_t read_ahead;    /* bytes per client; 0: none */
 	size_t cache;         /* bytes, for images read with O_DIRECT; 0: none */
 	struct {
 		enum config_enabled enabled;
@@ -68,31 +71,33 @@ struct config {
 		unsigned max_connections;
 		unsigned max_pool_pages;       /* of one connection */
 		unsigned max_total_pool_pages; /* of all connections */
-		unsigned line;                 /* of its section; 0: there is none */
+		unsigned line;                 /* of the section; 0: there is none */
 	} local;
 	struct peers_config peers;
 	struct config_datanode *datanodes;
 	size_t num_datanodes;
 };
 
-/* 0, or negative errno with *ret_problems, a new reference to an array (NULL: out of memory) of
- * objects in the order of the file's lines as they were found, then those of datanodes' own files, in
- * the order of their names.  A folder of them that is not there is an empty one.
+/* Loads path and the datanodes' own files.  A missing folder of datanodes' files counts as empty.
+ * 0, or negative errno with *ret_problems: a new reference to an array of problems; NULL: out of
+ * memory.  Problems are in the order in which they were found in the file; then come those of
+ * datanodes' own files, in the order of the files' names.  A problem is an object:
  *   file, line     line 0: the file as a whole
  *   section        "xen", "datanode dn1"; or null
  *   key, value     or null, both
  *   problem        what is wrong, what was expected */
 int config_load(const char *path, struct config **ret, json_t **ret_problems);
 void config_free(struct config *c);
-/* Whether text may be the name of a datanode. */
+/* True if text may be the name of a datanode or of a peer. */
 bool config_name_valid(const char *text);
 
-/* One more of such; section, key and value may be NULL.  Takes over problem. */
+/* A problem, as of config_load(); a new reference.  section, key and value may be NULL.  Takes over
+ * problem. */
 json_t *config_problem_new(const char *path, unsigned line, const char *section, const char *key,
 			   const char *value, json_t *problem);
-/* One of them as a line, "file:line: KIND[section] key: value: problem". */
+/* Prints one problem as a line, "file:line: KIND[section] key: value: problem". */
 void config_problem_print(FILE *f, const json_t *problem, const char *kind);
-/* All of them, a line each; free() it.  NULL: out of memory. */
+/* All problems as a text, one line each; free() it.  NULL: out of memory. */
 char *config_problems_text(const json_t *problems);
 
 #endif

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config_warn.c - see config_warn.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * config_warn.c - warnings about a valid configuration that is probably not what its author meant.
+ *
+ * Called by `vread config check`.
+ */
 #include "control/config_warn.h"
 
 #include <errno.h>
@@ -16,7 +20,7 @@
 
 struct warner {
 	const struct config *config;
-	const char *path; /* of the file it is about */
+	const char *path; /* of the file that the warnings are about */
 	json_t *warnings;
 };
 
@@ -114,7 +118,7 @@ json_t *config_warnings(const struct config *c, const char *path)
 		warn(&w, 0, NULL, NULL, NULL,
 		     "nothing to serve: [xen] is off, and neither a socket in [local] nor listen "
 		     "in [peers] is set; vreadd does not start so");
-	/* Other hosts' datanodes may be read, too. */
+	/* With [peers] a name may be a datanode of another host. */
 	if (c->local.socket[0] && !c->peers.line)
 		warn_of_names(&w, "allow-datanodes", c->local.allow_datanodes);
 	if (c->local.socket[0])

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * config_warn.h - what is probably meant otherwise in a configuration that is right.
+ * config_warn.h - warnings about a valid configuration that is probably not what its author meant.
  *
- * Names that name nothing, files that are not there, or not for us: things outside the
- * file, that may be as they should be by the time vreadd needs them.
+ * Called by `vread config check` (tools/vread/config.c).
+ *
+ * Warnings are about names that name nothing, and about files that are missing or that this process
+ * may not read.  These things are outside the configuration file, and may be in order by the time
+ * vreadd needs them.
  */
 #ifndef VREAD_CONFIG_WARN_H
 #define VREAD_CONFIG_WARN_H
@@ -12,8 +15,8 @@
 
 struct config;
 
-/* New reference: an array as config_load()'s, of c as it was loaded from path; may be empty.  Opens
- * files to see whether this process may. */
+/* New reference: an array of problems, as of config_load(); may be empty.  c was loaded from path.
+ * Opens files to see whether this process may read them. */
 json_t *config_warnings(const struct config *c, const char *path);
 
 #endif

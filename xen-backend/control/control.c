@@ -1,10 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * control.c - see control.h.
+ * control.c - the control socket: reads requests and answers them.
  *
- * A client's life: read until a newline, answer, close.  Clients are bounded
- * in number, in bytes and in time, so that none of them can hold up the
- * control thread or fill its memory.
+ * control/daemon.c starts and stops the socket (control.h); the event loop calls the rest.
+ *
+ * A client is read until a newline, answered and closed.  The number of clients, the bytes of a
+ * request and the time of a client are bounded.  So no client can hold up the control thread or
+ * fill its memory.
  */
 #include "control/control.h"
 
@@ -21,7 +23,7 @@
 #include "control/tracing.h"
 
 #define MAX_CLIENTS 16
-#define CLIENT_SECONDS 30 /* for a question, and for its answer, which may wait for a parser */
+#define CLIENT_SECONDS 30 /* for the request and its answer; an answer may wait for a parser */
 
 struct client {
 	struct control *control;
@@ -99,7 +101,7 @@ static json_t *answer(struct control *control, const char *request, size_t lengt
 	return reply;
 }
 
-/* The reply of the client's request, one line; false: out of memory. */
+/* Makes the reply to the request of length bytes: one line.  False: out of memory. */
 static bool make_reply(struct client *c, size_t length)
 {
 	json_t *o = answer(c->control, c->request, length);
@@ -118,7 +120,7 @@ static bool make_reply(struct client *c, size_t length)
 	return true;
 }
 
-/* True: go on later; false: the client is done with. */
+/* True: call again when the socket is ready; false: the client can be freed. */
 static bool client_write(struct client *c)
 {
 	while (c->reply_sent < c->reply_length) {

@@ -1,15 +1,19 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * daemon.c - see daemon.h.
+ * daemon.c - starts the parts of vreadd, runs the event loop and stops the parts.
  *
- * One control thread on sd-event runs everything made here; the only other
- * threads are the sessions' workers and the store's, which looks into images
- * again.  Parts start from the inside out (blocks,
- * sessions, control socket, ports) and stop in the opposite order: once a
- * frontend can connect, everything behind it is there.
+ * Called by vreadd.c.
  *
- * A new configuration is read whole before anything is changed.  What can be changed under readers
- * is, at once; of the rest it is said that it needs a restart.
+ * One control thread runs an sd-event loop for all parts.  The parts have threads of their own: the
+ * sessions have workers, the store has a thread that looks into images again, and peers have the
+ * threads of their links and of their server.
+ *
+ * Parts start from the inside out (blocks, peers, sessions, control socket, ports) and stop in the
+ * opposite order.  So when a frontend can connect, all parts behind it are running.
+ *
+ * A new configuration is read completely before anything is changed.  Settings that can change
+ * while guests read are changed at once.  For all other settings the answer says that they need a
+ * restart.
  */
 #include "control/daemon.h"
 
@@ -41,17 +45,17 @@
 #include "ring/session.h"
 
 struct daemon {
-	const struct config *config; /* as it was started */
-	struct config *reloaded;     /* as it was read last; NULL: not since */
+	const struct config *config; /* from the start */
+	struct config *reloaded;     /* from the last successful reload; NULL: none */
 	const char *config_path;
 	int log_level;       /* -1: as configured */
-	json_t *last_reload; /* for the status; NULL: none */
+	json_t *last_reload; /* the answer to the last reload, for the status; NULL: none */
 	time_t reload_time;
 	time_t started;
 	sd_event *event;
 	struct xen_disks *disks;
 	struct datanodes datanodes;
-	struct peers *peers; /* NULL: none are configured */
+	struct peers *peers; /* NULL: no peers are configured */
 	struct session_server *sessions;
 	struct control *control;
 	struct policy *local_policy;
@@ -101,7 +105,7 @@ static json_t *devices_status(const struct daemon *d)
 	return devices;
 }
 
-/* New reference. */
+/* The member "reload" of the status; a new reference. */
 static json_t *reload_status(const struct daemon *d)
 {
 	json_t *o = d->last_reload ? json_copy(d->last_reload) : json_null();
@@ -152,7 +156,7 @@ static void tell_systemd(const struct daemon *d)
 		   c->num_datanodes - json_array_size(d->datanodes.refused), c->num_datanodes);
 }
 
-/* Takes over c.  New reference: the answer. */
+/* Applies c, and takes it over.  New reference: the answer to "reload". */
 static json_t *apply(struct daemon *d, struct config *c)
 {
 	const struct reload_parts parts = {
@@ -176,7 +180,8 @@ static json_t *apply(struct daemon *d, struct config *c)
 	return answer;
 }
 
-/* The new reference is also what status() tells. */
+/* Loads and applies the configuration file.  New reference: the answer, which the status shows,
+ * too. */
 static json_t *reload(void *ctx)
 {
 	struct daemon *d = ctx;
@@ -217,13 +222,14 @@ static int catch_signals(struct daemon *d)
 		sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL); /* before any thread is made */
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* how children ended is asked */
+	signal(SIGCHLD, SIG_DFL); /* children are waited for; SIG_IGN would lose their status */
 	for (unsigned i = 0; r >= 0 && i < 3; i++)
 		r = sd_event_add_signal(d->event, NULL, signals[i], on_signal, d);
 	return r < 0 ? r : 0;
 }
 
-/* A frontend takes some descriptors per queue. */
+/* Raises the limit of open files to its maximum.  A frontend needs several descriptors per
+ * queue. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -349,7 +355,7 @@ static void stop(struct daemon *d)
 	config_free(d->reloaded);
 }
 
-/* systemd, if it asks for it, is told now and then that this loop goes round. */
+/* If systemd asks for a watchdog, the event loop tells systemd regularly that it runs. */
 static int keep_watchdog(sd_event *event)
 {
 	int r = sd_event_set_watchdog(event, true);

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* datanodes.c - see datanodes.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * datanodes.c - adds the configured datanodes to the block store, and changes them on a reload.
+ *
+ * Called by daemon.c and reload.c (datanodes.h).
+ */
 #include "control/datanodes.h"
 
 #include <errno.h>
@@ -75,7 +79,7 @@ static enum source_mode configured_mode(struct datanodes *d, const char *datanod
 	return mode;
 }
 
-/* The operator's word counts, but not without a warning where it is known to be wrong. */
+/* Applies the operator's image-mode.  Adds a warning if the mode is known to be wrong. */
 static void force(struct image_usage *u, enum source_mode mode)
 {
 	if (mode == SOURCE_BUFFERED && u->mode == SOURCE_DIRECT)
@@ -139,7 +143,7 @@ static bool same_paths(const struct config_paths *a, const struct config_paths *
 	return true;
 }
 
-/* Whether both are served from the same places. */
+/* True if both are served from the same images, layout and data directories. */
 static bool same_places(const struct config_datanode *a, const struct config_datanode *b)
 {
 	if (!a->layout != !b->layout || (a->layout && strcmp(a->layout, b->layout) != 0))
@@ -163,7 +167,7 @@ static void note(json_t *changes, const char *datanode, const char *what)
 	json_array_append_new(changes, json_sprintf("[datanode %s]: %s", datanode, what));
 }
 
-/* old NULL: it is new. */
+/* Serves n in the place of old.  old NULL: the datanode is new. */
 static void replace(struct datanodes *d, const struct config_datanode *old,
 		    const struct config_datanode *n, json_t *changes)
 {
@@ -177,7 +181,7 @@ static void replace(struct datanodes *d, const struct config_datanode *old,
 	note(changes, n->name, done);
 }
 
-/* One that is served from where it was. */
+/* Changes the settings of a datanode that is served from the same places as before. */
 static void adjust(struct datanodes *d, const struct config_datanode *old,
 		   const struct config_datanode *n, json_t *changes)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * datanodes.h - the store filled from the configuration, and what was refused.
+ * datanodes.h - the block store with the configured datanodes, and the datanodes that were refused.
+ *
+ * daemon.c opens and closes it and reads its status; reload.c applies a new configuration.
  */
 #ifndef VREAD_DATANODES_H
 #define VREAD_DATANODES_H
@@ -14,21 +16,22 @@ struct block_store;
 struct xen_disks;
 
 struct datanodes {
-	pthread_mutex_t lock; /* of the pointer; the store's thread looks at it, too */
+	pthread_mutex_t lock; /* protects the pointer config; the store's thread reads it, too */
 	const struct config *config;
-	struct xen_disks *disks; /* NULL: who writes images is not known here */
+	struct xen_disks *disks; /* NULL: it is unknown which domains write images */
 	struct block_store *store;
-	json_t *refused; /* array, as control.h describes it */
+	json_t *refused; /* array of the refused datanodes' objects (control.h) */
 };
 
-/* 0 or -ENOMEM.  An unusable datanode is logged and noted, the others are served.  *d stays
- * where it is until datanodes_close(), and disks lives as long. */
+/* Serves all usable datanodes.  An unusable datanode is logged and added to d->refused.  d, config
+ * and disks must stay valid until datanodes_close(); config until datanodes_reload(), if that is
+ * earlier.  0 or -ENOMEM. */
 int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks);
 void datanodes_close(struct datanodes *d);
-/* Serves what config says, which replaces the one until now: only what differs is changed.  What
- * was done is added to changes, an array of texts. */
+/* Replaces the configuration; changes only what differs.  Adds a text for each change to changes,
+ * an array. */
 void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes);
-/* New reference: those served, then those refused. */
+/* New reference: an array of the served datanodes, then the refused ones. */
 json_t *datanodes_status(const struct datanodes *d);
 
 #endif

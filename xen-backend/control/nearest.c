@@ -1,7 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * nearest.c - see nearest.h.  Edit distance (insert, delete, replace) by the
- * usual table of one row; words longer than the row are never near.
+ * nearest.c - finds the word of a list that is most like a misspelt word.
+ *
+ * Called by control/config/ and config_warn.c.
+ *
+ * The measure is the edit distance (insert, delete, replace), computed with
+ * one row of the usual table.  Words longer than the row are never near.
  */
 #include "control/nearest.h"
 

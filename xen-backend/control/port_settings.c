@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* port_settings.c - see port_settings.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * port_settings.c - converts the port sections of a configuration to the ports' own settings.
+ *
+ * Called by daemon.c and reload.c.
+ */
 #include "control/port_settings.h"
 
 #include "base/log.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * port_settings.h - what a configuration says of the ports, as they take it.
+ * port_settings.h - converts the port sections of a configuration to the ports' own settings.
+ *
+ * Called by daemon.c at the start and by reload.c for a new configuration.
  */
 #ifndef VREAD_PORT_SETTINGS_H
 #define VREAD_PORT_SETTINGS_H
@@ -12,9 +14,9 @@
 struct policy;
 
 struct xen_settings port_xen_settings(const struct config *c);
-/* Without a policy; its texts are c's. */
+/* policy is not set.  The strings belong to c. */
 struct local_settings port_local_settings(const struct config *c);
-/* What local frontends may; NULL: it was logged why. */
+/* The rights of local frontends.  NULL: failed (logged). */
 struct policy *port_local_policy(const struct config *c);
 
 #endif

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reload.c - see reload.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * reload.c - applies a new configuration to the running daemon.
+ *
+ * Called by daemon.c.
+ */
 #include "control/reload.h"
 
 #include <stdlib.h>
@@ -11,7 +15,7 @@
 #include "peer/peer.h"
 #include "policy/policy.h"
 
-/* What a new configuration says of the local port and of Xen. */
+/* Applies the changed settings of [local] and [xen]. */
 static void apply_to_ports(const struct reload_parts *p, const struct config *was,
 			   const struct config *c, json_t *changes)
 {
@@ -38,7 +42,7 @@ static void apply_to_ports(const struct reload_parts *p, const struct config *wa
 	}
 }
 
-/* Where they are, a restart decides; what is in them, now. */
+/* Reads the peers' certificate files again.  Their paths change only with a restart. */
 static void read_certificates(struct peers *peers, json_t *changes)
 {
 	char *error = NULL;
@@ -75,7 +79,7 @@ json_t *reload_apply(const struct reload_parts *p, const struct config *was, con
 	return json_pack("{s:s, s:o}", "result", "applied", "changes", changes);
 }
 
-/* problems: as of config_load(). */
+/* Logs each problem.  problems: as of config_load(). */
 static void log_problems(const json_t *problems)
 {
 	char *text = config_problems_text(problems), *rest = text, *line;

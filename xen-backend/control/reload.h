@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reload.h - a new configuration under a running daemon.
+ * reload.h - applies a new configuration to the running daemon.
  *
- * What can be changed while guests read is changed here, and each change is put into words; what
- * cannot, restart.h tells.
+ * Called by daemon.c, on SIGHUP and on the command "reload" of the control socket.
+ *
+ * Settings that can change while guests read are changed here, and each change is described in a
+ * text.  For all other settings restart.h says that they need a restart.
  */
 #ifndef VREAD_RELOAD_H
 #define VREAD_RELOAD_H
@@ -18,7 +20,8 @@ struct peers;
 struct policy;
 struct xen_port;
 
-/* What runs; ports that do not are NULL. */
+/* The running parts of the daemon.  local, local_policy, xen and peers are NULL if they do not
+ * run. */
 struct reload_parts {
 	struct datanodes *datanodes;
 	struct local_port *local;
@@ -28,11 +31,13 @@ struct reload_parts {
 	bool keep_log_level;
 };
 
-/* Changes what differs between c and what was applied before it; c stays as long as it is the
- * newest.  New reference: what reload answers (control.h), but for "restart". */
+/* Changes what differs between `was`, the configuration applied before, and c.  c must stay valid
+ * until the next configuration is applied.  New reference: the answer to "reload" (control.h),
+ * without "restart". */
 json_t *reload_apply(const struct reload_parts *p, const struct config *was,
 		     const struct config *c);
-/* A configuration that was not to be had: the answer, logged.  Takes over problems. */
+/* Logs the problems of a configuration that could not be loaded.  Takes over problems; NULL: out of
+ * memory.  New reference: the answer to "reload" (control.h). */
 json_t *reload_refused(json_t *problems);
 
 #endif

@@ -1,12 +1,16 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* restart.c - see restart.h: a table of keys. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * restart.c - a table of the keys that only take effect when the daemon is started again.
+ *
+ * Called by daemon.c after a reload.
+ */
 #include "control/restart.h"
 
 #include <string.h>
 
 #include "control/config.h"
 
-#define TEXT 0 /* its value is a string, not bytes */
+#define TEXT 0 /* as the size: the value is a string */
 #define AT(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
 #define TEXT_AT(member) offsetof(struct config, member), TEXT
 
@@ -41,7 +45,7 @@ static bool differs(const struct config *a, const struct config *b, size_t offse
 	return memcmp(x, y, size) != 0;
 }
 
-/* Without [peers] there was nothing that could take them in. */
+/* If the daemon was started without [peers], new peers need a restart. */
 static void note_peers(const struct config *running, const struct config *wanted, json_t *needed)
 {
 	for (size_t i = 0; !running->peers.line && i < wanted->peers.num_peers; i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * restart.h - what of a configuration only counts from the daemon's next start on.
+ * restart.h - settings that only take effect when the daemon is started again.
+ *
+ * Called by daemon.c after a reload.
  */
 #ifndef VREAD_RESTART_H
 #define VREAD_RESTART_H
@@ -9,7 +11,7 @@
 
 struct config;
 
-/* Which of those keys and sections differ; new reference: an array of texts. */
+/* The keys and sections of this kind that differ.  New reference: an array of texts. */
 json_t *restart_needed(const struct config *running, const struct config *wanted);
 
 #endif

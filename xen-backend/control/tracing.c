@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Records of base/trace.h as JSON; see tracing.h. */
+/*
+ * tracing.c - answers the command "trace" of the control socket.
+ *
+ * Called by control.c.  The records come from base/trace.h and are converted to JSON here.
+ */
 #include "control/tracing.h"
 
 #include <stdlib.h>
@@ -39,7 +43,7 @@ static json_t *record_json(const struct trace_record *r)
 			 (int)r->status, "ns", (json_int_t)(r->ended - r->begun), "stages", stages);
 }
 
-/* Both may be left out. */
+/* True if number is an integer from 0 to most, or is absent (NULL). */
 static bool is_in(const json_t *number, int64_t most)
 {
 	return !number || (json_is_integer(number) && json_integer_value(number) >= 0 &&

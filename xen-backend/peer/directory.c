@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* directory.c - see directory.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * directory.c - which peer has which storage: a hash table from storage id to entry.
+ *
+ * The files behind peer.h call the functions of directory.h.
+ */
 #include "peer/directory.h"
 
 #include <errno.h>
@@ -14,19 +18,20 @@
 struct directory_entry {
 	struct directory_entry *next;
 	_Atomic int peer;
-	_Atomic(const char *) datanode; /* one of the directory's names */
+	_Atomic(const char *) datanode; /* points into directory.names */
 	enum directory_source source;   /* with the lock */
-	uint64_t list;                  /* it was announced in; with the lock */
+	uint64_t list;                  /* the list that set it last; with the lock */
 	char storage[];
 };
 
-/* A datanode's name, kept for good: entries may be looked at any time. */
+/* A datanode's name.  Names are freed with the directory only, since directory_datanode() returns
+ * them without a lock. */
 struct name {
 	struct name *next;
 	char text[];
 };
 
-/* What a peer has brought by announcing it. */
+/* How many storages and names a peer was the first to announce. */
 struct share {
 	unsigned storages, names;
 };
@@ -35,7 +40,7 @@ struct directory {
 	pthread_mutex_t lock;
 	struct directory_entry *buckets[BUCKETS];
 	struct name *names;
-	struct share *shares; /* of each peer */
+	struct share *shares; /* by the number of the peer */
 	size_t count, num_names;
 };
 
@@ -92,7 +97,8 @@ static struct directory_entry *find(struct directory *d, const char *storage_id)
 	return e;
 }
 
-/* With the lock.  There are few datanodes, whatever a peer says.  share: of who announces it, or NULL. */
+/* Finds or adds a name.  With the lock.  The names are a list: they are few, since their number is
+ * bounded.  share: the share of the peer that announces the name, or NULL. */
 static int keep_name(struct directory *d, const char *text, struct share *share, const char **ret)
 {
 	struct name *n = d->names;
@@ -120,7 +126,7 @@ static int keep_name(struct directory *d, const char *text, struct share *share,
 	return 0;
 }
 
-/* With the lock. */
+/* Adds an entry.  With the lock.  share: as in keep_name(). */
 static int add(struct directory *d, const char *storage_id, struct share *share,
 	       struct directory_entry **ret)
 {
@@ -208,7 +214,7 @@ void directory_end_announcement(struct directory *d, int peer, uint64_t list)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* With the lock: anybody may say where it is. */
+/* With the lock.  Any source may set the storage again. */
 static void forget(struct directory_entry *e)
 {
 	e->source = DIRECTORY_ANNOUNCED;

@@ -2,10 +2,16 @@
 /*
  * directory.h - which peer has which storage.
  *
- * What an operator said last counts more than what the configuration says, and that more than what
- * a peer announces.  With each storage goes the name of its datanode, as policies know it.
- * Entries are bounded in number and stay as long as the directory, so a peer can bring only a share of
- * them: one that announces ever new storages, or names of datanodes, leaves room for the others'.
+ * Called by the files behind peer.h: by opening.c and handle.c to find the peer of a storage, by
+ * storages.c, learning.c and reload.c to record where storages are.
+ *
+ * There are three sources.  The operator's last word counts most, then the configuration, then the
+ * announcement of a peer.  Each storage is kept with the name of its datanode; policies use the
+ * same name.
+ *
+ * The number of entries is bounded, and an entry is not freed before the directory.  Each peer can
+ * add only a share of the entries.  So a peer that keeps announcing new storages or new names of
+ * datanodes leaves room for the other peers.
  *
  * Threads: any.
  */
@@ -18,8 +24,8 @@
 
 #define DIRECTORY_MAX 65536U
 #define DIRECTORY_MAX_DATANODES 4096U
-#define DIRECTORY_MAX_EACH 4096U      /* storages that a peer was the first to announce */
-#define DIRECTORY_MAX_NAMES_EACH 256U /* the same of datanodes' names */
+#define DIRECTORY_MAX_EACH 4096U      /* storages that one peer was the first to announce */
+#define DIRECTORY_MAX_NAMES_EACH 256U /* datanodes' names that one peer was the first to announce */
 #define DIRECTORY_NOWHERE (-1)
 
 enum directory_source { DIRECTORY_ANNOUNCED, DIRECTORY_CONFIGURED, DIRECTORY_MOVED };
@@ -27,36 +33,41 @@ enum directory_source { DIRECTORY_ANNOUNCED, DIRECTORY_CONFIGURED, DIRECTORY_MOV
 struct directory;
 struct directory_entry;
 
-struct directory *directory_new(size_t num_peers); /* NULL: out of memory */
+/* Numbers of peers are smaller than num_peers.  NULL: out of memory. */
+struct directory *directory_new(size_t num_peers);
 void directory_free(struct directory *d);
 
-/* The storage is on that peer.  0, -EPERM: a better source said otherwise, -ENOSPC: the directory is
- * full, -ENOMEM. */
+/* Records that the storage is on that peer; DIRECTORY_NOWHERE: on no peer.  Returns 0; -EPERM: a
+ * source that counts more has set the storage; -ENOSPC: the directory is full; -ENOMEM. */
 int directory_set(struct directory *d, const char *storage_id, const char *datanode, int peer,
 		  enum directory_source source);
-/* The same of what a peer announces; -ENOSPC: or its share is used up.  list: a number no other list of
- * this peer has. */
+/* Records that the peer announced the storage in that list.  list: a number that no other list of
+ * this peer has.  Returns as directory_set(); -ENOSPC also if the peer's share is used up. */
 int directory_announce(struct directory *d, const char *storage_id, const char *datanode, int peer,
 		       uint64_t list);
-/* That was all of it: what the peer announced in lists before, and not in this one, is nowhere. */
+/* Ends a list.  Storages that the peer announced in earlier lists, and not in this one, are on no
+ * peer from now on. */
 void directory_end_announcement(struct directory *d, int peer, uint64_t list);
-/* The same of what the configuration says: a list is a configuration, what was in none but others is
- * nowhere, and may be announced again. */
+/* Records that the configuration puts the storage on that peer.  list: a number that no other
+ * configuration has.  Returns as directory_set(). */
 int directory_configure(struct directory *d, const char *storage_id, const char *datanode, int peer,
 			uint64_t list);
+/* Ends a configuration.  Storages that only earlier configurations named are on no peer from now
+ * on, and peers may announce them again. */
 void directory_end_configuration(struct directory *d, uint64_t list);
-/* Of that peer nothing is known any more, whoever said it. */
+/* Removes all storages from that peer, whatever their source.  Peers may announce them again. */
 void directory_forget(struct directory *d, int peer);
-/* What it announced of datanodes that it may not announce (any more) is nowhere. */
+/* Calls may() with the datanode of each storage that the peer has announced and still has.  If
+ * may() returns false, the storage is on no peer from now on. */
 void directory_keep_announced(struct directory *d, int peer,
 			      bool (*may)(const void *ctx, const char *datanode), const void *ctx);
-/* NULL: nothing is known of it. */
+/* The entry stays valid as long as the directory.  NULL: the storage is unknown. */
 struct directory_entry *directory_find(struct directory *d, const char *storage_id);
-/* Where it is now; DIRECTORY_NOWHERE. */
+/* The number of the peer that has the storage now, or DIRECTORY_NOWHERE. */
 int directory_peer(const struct directory_entry *e);
 const char *directory_datanode(const struct directory_entry *e);
 const char *directory_storage(const struct directory_entry *e);
-/* How many a peer has. */
+/* The number of storages that are on the peer now. */
 size_t directory_count(struct directory *d, int peer);
 
 #endif

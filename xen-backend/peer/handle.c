@@ -1,9 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * handle.c - READ, STAT and CLOSE of a block that is open on a peer.
  *
- * A handle belongs to one connection and to the storages it was opened by: when the connection ends, or
- * one of them moves, it is -EAGAIN, and so is what was under way.
+ * ring/ calls these functions for its guests (peer.h); opening.c closes handles that it cannot use.
+ *
+ * A handle belongs to one connection and to the storages that the block was opened by.  When the
+ * connection ends, or one of the storages moves, all operations on the handle fail with -EAGAIN,
+ * also those under way.
  */
 #include "peer/peers_private.h"
 
@@ -26,7 +29,7 @@ struct operation {
 	void *ctx;
 };
 
-/* What the caller is told of a failure. */
+/* Converts a link's error to the error for the caller. */
 static int told(int error)
 {
 	return error == -ENOTCONN || error == -ECANCELED || error == -ETIMEDOUT ? -EAGAIN : error;
@@ -40,7 +43,8 @@ bool peer_handle_is_current(const struct peer_handle *h)
 	return true;
 }
 
-/* Takes over r, which may be NULL: out of memory; op is freed, too, if it fails. */
+/* Asks the handle's peer.  r->ctx becomes a copy of op, which done frees.  Takes over r; r NULL:
+ * out of memory. */
 static int ask_handle(struct peer_handle *h, struct link_request *r, const struct operation *op)
 {
 	struct operation *copy = r ? malloc(sizeof(*copy)) : NULL;
@@ -76,7 +80,7 @@ static void on_read(struct link_request *r, int error, const struct message_bloc
 	free(op);
 }
 
-/* What of [offset, offset + length) the block has. */
+/* The number of bytes that the block has in [offset, offset + length). */
 static uint32_t cut(const struct peer_handle *h, uint64_t offset, uint32_t length)
 {
 	if (offset >= h->visible_length)
@@ -157,7 +161,7 @@ void peer_close(struct peer_handle *h)
 		r->epoch = h->epoch;
 		r->done = on_closed;
 		peer_ask(h->peer, NULL,
-			 r); /* if it fails the connection has ended, and so did the handle */
+			 r); /* on failure the connection has ended, and the handle with it */
 	}
 	atomic_fetch_sub(&h->peer->handles, 1);
 	free(h);

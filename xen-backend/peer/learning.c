@@ -1,11 +1,17 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * learning.c - which storage is where, as peers say themselves.
+ * learning.c - takes the storages that peers announce, and connects to peers so that they announce.
  *
- * What a peer says counts as far as its datanodes allow; peers that may announce nothing are left
- * alone.  The others are connected to in turn, every few minutes, which tells what is new there.  One that
- * could not be heard yet is asked again when a read wants a storage that nobody is known to have, as often
- * as its link's pauses allow; one that was heard is not, since it said what it has.
+ * peers.c and reload.c start and change the rounds, opening.c asks for storages that a read wants,
+ * and the peers' links call peer_on_storages().
+ *
+ * An announcement counts only for datanodes that match the peer's setting datanodes.  Peers without
+ * this setting are skipped.  The other peers are connected to one after the other, every few
+ * minutes, and announce their storages.
+ *
+ * When a read wants a storage that is on no known peer, peers that have not announced a whole list
+ * yet are connected to again, as often as the pauses of their links allow.  Peers that have
+ * announced a whole list are not: they have announced all their storages.
  */
 #include "peer/peers_private.h"
 
@@ -17,12 +23,12 @@
 #include "base/timer.h"
 #include "vreadif.h"
 
-#define LEARN_STEP 100U     /* ms between peers asked what they have ... */
-#define LEARN_PAUSE 300000U /* ... and between rounds */
-#define WANTED_AT_ONCE 8U   /* peers a read that wants something may have asked ... */
-#define WANTED_PAUSE 100U   /* ... and ms until the next read may */
+#define LEARN_STEP 100U     /* ms between two peers of a round */
+#define LEARN_PAUSE 300000U /* ms between rounds */
+#define WANTED_AT_ONCE 8U   /* peers that one call of peers_learn_wanted() may connect to */
+#define WANTED_PAUSE 100U   /* ms until the next call may connect */
 
-/* Whether it is one of the names or patterns separated by spaces. */
+/* True if name matches one of the patterns in `all`, which are separated by spaces. */
 static bool matches(const void *all, const char *name)
 {
 	const char *patterns = all;
@@ -59,7 +65,7 @@ void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 	struct peer *peer = ctx;
 	uint64_t epoch = link_epoch(peer->link);
 
-	if (epoch != peer->list_epoch) { /* the last one may have been broken off */
+	if (epoch != peer->list_epoch) { /* the list of the last connection may be incomplete */
 		peer->list_epoch = epoch;
 		peer->list++;
 	}
@@ -78,7 +84,7 @@ void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 	pthread_mutex_unlock(&peer->lock);
 }
 
-/* The next peer that may announce something is connected to; those that may not are left alone. */
+/* Connects to the next peer that may announce storages.  Skips the others. */
 static void on_learn(void *peers)
 {
 	struct peers *p = peers;

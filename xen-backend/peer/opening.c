@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * opening.c - OPEN: which peer is asked, and what its answer means.
+ * opening.c - OPEN: chooses the peer to ask, and takes its answer.
  *
- * It goes to the peers that have one of the storages, one after the other until one has the
- * block or time is up; those known to be down come last.
+ * ring/ calls peer_open() and peers_have() for its guests.
+ *
+ * An OPEN goes to the peers that have one of the storages, one after the other, until a peer has
+ * the block or the time is up.  Peers with a link that is down come last.
  */
 #include "peer/peers_private.h"
 
@@ -15,13 +17,13 @@
 #include "policy/policy.h"
 #include "vreadif.h"
 
-#define MAX_OPENS 128U /* under way for a pool */
+#define MAX_OPENS 128U /* OPENs under way for one pool */
 
-/* A storage that is wanted, and the peer that has it. */
+/* One of the wanted storages, and the peer that has it. */
 struct place {
 	struct directory_entry *entry;
-	struct peer *peer; /* NULL: it was asked */
-	bool down;         /* as was known */
+	struct peer *peer; /* NULL: the peer was asked */
+	bool down;         /* the peer's link was down when the OPEN began */
 };
 
 /* One peer_open(). */
@@ -31,7 +33,7 @@ struct opening {
 	peer_opened_fn *done;
 	void *ctx;
 	uint64_t deadline;
-	int error; /* the most telling so far */
+	int error; /* from the last peer that answered with an error; else -ENODEV */
 	char pool_id[VREAD_MAX_POOL_ID + 1];
 	int64_t block_id;
 	uint64_t genstamp, visible_length;
@@ -39,7 +41,7 @@ struct opening {
 	size_t token_length;
 	struct peer *asked;
 	unsigned num_entries, num_places;
-	struct place places[]; /* first those of the one who is asked: num_entries */
+	struct place places[]; /* the first num_entries belong to the peer `asked` */
 };
 
 static void on_opened(struct link_request *r, int error, const struct message_block *block);
@@ -79,7 +81,7 @@ static void swap(struct place *a, struct place *b)
 	*b = c;
 }
 
-/* The next peer, with all its storages in front; false: there is none. */
+/* Sets o->asked to the next peer and puts its storages in front.  False: there is no other peer. */
 static bool choose_peer(struct opening *o)
 {
 	struct place *p = o->places;
@@ -101,7 +103,7 @@ static bool choose_peer(struct opening *o)
 	return next;
 }
 
-/* The next peer that can be asked: 0, or what to answer. */
+/* Asks the next peer that can be asked.  0, or the result of the OPEN if there is none. */
 static int ask_next(struct opening *o)
 {
 	while (clock_ms() < o->deadline && choose_peer(o))
@@ -119,7 +121,7 @@ static void opening_free(struct opening *o)
 static void finish_open(struct opening *o, int result, struct peer_handle *h,
 			const struct block_info *info)
 {
-	atomic_fetch_sub(&o->pool->opens, 1); /* before its end is told: then the pool may go */
+	atomic_fetch_sub(&o->pool->opens, 1); /* before done: after it the pool may be freed */
 	o->done(o->ctx, result, h, info);
 	opening_free(o);
 }
@@ -143,7 +145,9 @@ static struct peer_handle *handle_new(const struct opening *o, const struct mess
 	return h;
 }
 
-/* It has it: what it says is what was asked for, or it is not to be trusted with it. */
+/* The peer has opened a block.  The answer must have the generation stamp that was asked for, and
+ * at least the visible length.  If it has not, the handle is closed and the OPEN fails with
+ * -EIO. */
 static void take_opened(struct opening *o, const struct message_block *block)
 {
 	struct block_info info = {block->length, block->genstamp,
@@ -182,7 +186,8 @@ static void on_opened(struct link_request *r, int error, const struct message_bl
 		finish_open(o, error, NULL, NULL);
 }
 
-/* What of the storages is on peers, and may be read by that policy.  False: nothing is known of any. */
+/* Finds the storages that are on peers and that the policy allows to read.  False: none of the
+ * name's storages is on a peer. */
 static bool find_places(struct opening *o, const struct policy *policy,
 			const struct block_name *name)
 {
@@ -214,7 +219,7 @@ bool peers_have(struct peers *p, const struct block_name *name)
 	return name->num_storages > 0;
 }
 
-/* It travels on: it is checked where the block is. */
+/* Copies the block token for the peer.  The peer that has the block checks the token. */
 static int copy_token(struct opening *o, const struct block_name *name)
 {
 	if (!name->token_length)

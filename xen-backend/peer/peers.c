@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* peers.c - peers begin, end, and tell how they are: see peer.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * peers.c - start, end and status of the peers.
+ *
+ * Called by control/daemon.c and control/reload.c (peer.h).
+ */
 #include "peer/peers_private.h"
 
 #include <errno.h>

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * peers_private.h - what the files behind peer.h share.
+ * peers_private.h - data structures and functions that the files behind peer.h share.
  *
- *   peers.c     beginning, end, status
- *   reload.c    peers come, go and change
- *   storages.c  which storage is where, as the configuration and the operator say
- *   learning.c  the same, as peers say themselves
- *   opening.c   OPEN: one candidate after the other
- *   handle.c    READ, STAT and CLOSE of what is open on a peer
- *   pool.c      where bytes go
- *   request.c   how the last three ask
+ * Included by these files only:
+ *
+ *   peers.c     start, end and status of the peers
+ *   reload.c    adds, changes and removes peers
+ *   storages.c  storages set by the configuration and by the operator
+ *   learning.c  storages announced by the peers
+ *   opening.c   OPEN: asks one peer after the other
+ *   handle.c    READ, STAT and CLOSE of blocks that are open on a peer
+ *   pool.c      guests' pools, which the bytes go to
+ *   request.c   makes requests and gives them to the link of a peer
  */
 #ifndef VREAD_PEERS_PRIVATE_H
 #define VREAD_PEERS_PRIVATE_H
@@ -29,36 +31,41 @@ struct rdma_memory;
 struct tls_context;
 
 struct peer {
-	struct peer_config
-		config;       /* its own; the name stays, the rest is the control thread's, but: */
-	pthread_mutex_t lock; /* of config.datanodes, for the link's thread */
-	_Atomic bool may_announce; /* anything */
-	bool removed;              /* it is not configured any more; the control thread's */
+	/* The peer's own copy.  name never changes.  The other members belong to the control
+	 * thread; the link's thread reads datanodes, too. */
+	struct peer_config config;
+	pthread_mutex_t lock;      /* protects config.datanodes */
+	_Atomic bool may_announce; /* config.datanodes is not empty */
+	bool removed;              /* not configured any more; control thread only */
 	struct peers *peers;
 	int number;
 	struct link *link;
-	struct counters counters; /* of what it answered */
+	struct counters counters; /* what the peer answered */
 	_Atomic unsigned handles;
 	_Atomic uint64_t announced, refused; /* storages */
-	_Atomic bool heard;                  /* a whole list, once */
-	uint64_t list, list_epoch; /* its link's thread's: the one it tells now, and where */
+	_Atomic bool heard;                  /* a whole list since datanodes was set */
+	/* The number of the list that is being announced, and link_epoch() of its connection.
+	 * Link's thread only. */
+	uint64_t list, list_epoch;
 };
 
 struct peers {
-	const struct peers_config *config; /* as it was started, without its peers */
+	const struct peers_config *config; /* from vreadd's start; its peers are not used */
 	struct block_store *store;
 	struct tls_context *tls;
 	struct rdma *rdma; /* NULL: not used */
 	struct directory *directory;
-	struct peer *peers[PEERS_MAX_EVER]; /* added by the control thread, freed with it all */
+	struct peer *peers[PEERS_MAX_EVER]; /* the control thread adds; peers_free() frees */
 	_Atomic size_t num_peers;
-	uint64_t configuration;     /* how many there were */
-	struct peer_server *server; /* NULL: nobody is answered */
-	sd_event *event;            /* NULL: nothing is learnt but what somebody wants */
+	uint64_t configuration;     /* number of the newest configuration, for the directory */
+	struct peer_server *server; /* NULL: no peer is answered */
+	sd_event *event;            /* NULL: peers are not connected to in turn */
 	struct timer *learn;
 	size_t learn_next;
-	_Atomic uint64_t learn_wanted; /* ms: not before this ... */
-	_Atomic size_t wanted_next; /* ... are those from here on asked, because a read wants it */
+	/* For peers_learn_wanted(): the time of the next round in ms, and the peer it begins
+	 * with. */
+	_Atomic uint64_t learn_wanted;
+	_Atomic size_t wanted_next;
 };
 
 struct peer_pool {
@@ -67,7 +74,7 @@ struct peer_pool {
 	size_t length;
 	struct rdma_memory *memory; /* NULL: without RDMA */
 	_Atomic bool stopped;
-	_Atomic unsigned opens; /* under way */
+	_Atomic unsigned opens; /* OPENs under way */
 };
 
 struct peer_handle {
@@ -77,48 +84,54 @@ struct peer_handle {
 	uint32_t number;
 	uint64_t visible_length;
 	unsigned num_entries;
-	struct directory_entry *entries[]; /* of the storages it was opened by */
+	struct directory_entry *entries[]; /* of the storages the block was opened by */
 };
 
 /* ---- request.c ---- */
 
-/* NULL: out of memory.  answer, expires: as link_request's. */
+/* A request with a copy of the message.  answer, expires: as in struct link_request.  NULL: out of
+ * memory. */
 struct link_request *peer_request_new(const uint8_t *message, size_t length, uint16_t answer,
 				      uint64_t expires);
-/* When what is asked now is overdue: ms of clock_ms(). */
+/* The time when a request made now is overdue, in ms of clock_ms(). */
 uint64_t peers_deadline(const struct peers *p);
-/* As link_ask(), but frees the request if it fails.  pool: whose guest waits for it; NULL: nobody. */
+/* As link_ask(), but frees r on failure; -EAGAIN also if the pool was stopped.  pool: the pool of
+ * the guest that waits for the answer; NULL: no guest waits. */
 int peer_ask(struct peer *peer, struct peer_pool *pool, struct link_request *r);
 
 /* ---- handle.c ---- */
 
-/* Whether all storages it was opened by are still on its peer. */
+/* True if all storages that the block was opened by are still on the handle's peer. */
 bool peer_handle_is_current(const struct peer_handle *h);
 
 /* ---- storages.c ---- */
 
-/* Puts the storages of their sections into the directory, as far as they fit, and takes out what sections said
- * before. */
+/* Puts the storages of all [peer] sections into the directory, as far as they fit, and takes out
+ * those that only earlier sections named.  0, or the first error with *ret_error (free() it; it may
+ * be NULL). */
 int peers_set_configured(struct peers *p, char **ret_error);
 
 /* ---- reload.c ---- */
 
-/* One more, as config says, but for its storages.  0, -EINVAL: its address is none, -ENOSPC: there were
- * PEERS_MAX_EVER, -ENOMEM. */
+/* Adds the peer of config, without its storages.  0; -EINVAL: the address is malformed; -ENOSPC:
+ * there have been PEERS_MAX_EVER peers; -ENOMEM. */
 int peers_add(struct peers *p, const struct peer_config *config);
-/* Also what is under way on it ends. */
+/* Ends all operations under way on the peer, too. */
 void peer_free(struct peer *peer);
 
 /* ---- learning.c ---- */
 
-/* It may announce what these patterns say, from now on.  Takes over datanodes. */
+/* From now on the peer may announce the storages of datanodes that match these patterns.  Takes
+ * over datanodes. */
 void peer_set_datanodes(struct peer *peer, char *datanodes);
-/* Peers that may announce something are connected to, one after the other, from now on. */
+/* Begins to connect, one after the other, to the peers that may announce storages.  0 or negative
+ * errno. */
 int peers_learn(struct peers *p);
-/* link_settings.storages; ctx is the peer. */
+/* The callback link_settings.storages; ctx is the peer. */
 void peer_on_storages(void *ctx, const struct message_storage *s, size_t count);
-/* Somebody wants a storage that nobody is known to have: peers that may announce it, and were not heard
- * yet, are connected to, a few at a time.  Any thread. */
+/* Called when a read wants storages and no peer is known to have any of them.  Connects to peers
+ * that may announce storages and have not announced a whole list yet, a few at a time.  Any
+ * thread. */
 void peers_learn_wanted(struct peers *p);
 
 #endif

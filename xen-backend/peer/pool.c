@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Guests' pools, as the places of what peers send: see peer.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pool.c - guests' pools, which the bytes of peers go to.
+ *
+ * Called by ring/session.c (peer.h).
+ */
 #include "peer/peers_private.h"
 
 #include <errno.h>
@@ -31,8 +35,8 @@ void peer_pool_stop(struct peer_pool *pool)
 		link_stop(pool->peers->peers[i]->link, pool);
 }
 
-/* Bytes land only for operations under way, of which there are none; and no device can reach it any
- * more. */
+/* After the return nothing can write to the pool: no operation is under way, and no RDMA device can
+ * reach the memory any more. */
 void peer_pool_free(struct peer_pool *pool)
 {
 	rdma_memory_free(pool->memory);

@@ -1,10 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reload.c - peers come, go and change while others are read from.
+ * reload.c - adds, changes and removes peers while guests read from other peers.
  *
- * A peer stays in its place until the end, since whoever opened a block on it points at it.  One that is
- * not configured any more has no address, no storage and no right, and is not shown; its name may come
- * back.  So names are bounded, not how often they come and go.
+ * control/reload.c calls peers_reload(); peers.c adds and frees peers with the other functions.
+ *
+ * A struct peer is freed only with all peers, since handles and requests point at it.  A removed
+ * peer has no address, no storage and no right, and the status does not show it.  Its name may be
+ * configured again and then uses the same struct.  So the number of different names is bounded, but
+ * not how often a name comes and goes.
  */
 #include "peer/peers_private.h"
 
@@ -97,15 +100,15 @@ static void set_address(struct peer *peer, const char *text)
 	link_set_address(peer->link, address_parse(text, &address) ? &address : NULL);
 }
 
-/* Whether it is to be connected to anew: it is elsewhere, or what it announced counts otherwise, which it tells when
- * it is connected to. */
+/* True if the peer needs a new connection: its address has changed, or other announcements count
+ * now.  A peer announces its storages on each new connection. */
 static bool needs_connection(const struct peer_config *was, const struct peer_config *is)
 {
 	return strcmp(was->address, is->address) || strcmp(was->datanodes, is->datanodes) ||
 	       (is->datanodes[0] && strcmp(was->storages, is->storages));
 }
 
-/* Takes over what to holds. */
+/* Replaces the peer's settings.  Takes over the strings in *to. */
 static void adopt(struct peer *peer, struct peer_config *to)
 {
 	struct peer_config *now = &peer->config, from = *now;
@@ -145,7 +148,7 @@ static int change(struct peer *peer, const struct peer_config *config)
 	return r;
 }
 
-/* Its rights first; then nothing is asked of it any more, and what it has is nowhere. */
+/* Removes the peer's rights first, then its address, then its storages. */
 static int take_out(struct peer *peer)
 {
 	struct peers *p = peer->peers;

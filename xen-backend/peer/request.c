@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How peers are asked, for whatever: see peers_private.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * request.c - makes requests and gives them to the link of a peer.
+ *
+ * Called by opening.c and handle.c (peers_private.h).
+ */
 #include "peer/peers_private.h"
 
 #include <errno.h>
@@ -26,7 +30,6 @@ uint64_t peers_deadline(const struct peers *p)
 	return clock_ms() + p->config->answer_timeout;
 }
 
-/* As link_ask(), which frees the request if it fails. */
 int peer_ask(struct peer *peer, struct peer_pool *pool, struct link_request *r)
 {
 	int error;
@@ -37,7 +40,7 @@ int peer_ask(struct peer *peer, struct peer_pool *pool, struct link_request *r)
 		free(r);
 		return error;
 	}
-	/* It may have been stopped between the two. */
+	/* The pool may have been stopped between the check and link_ask(). */
 	if (pool && atomic_load(&pool->stopped))
 		link_stop(peer->link, pool);
 	return 0;

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* settings.c - [peer NAME] sections, copied and compared: see settings.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * settings.c - copies, compares and frees the settings of [peer NAME] sections.
+ *
+ * Called by peer/reload.c and by the configuration (control/config.c, control/config/sections.c).
+ */
 #include "peer/settings.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * settings.h - [peers] and [peer NAME] of vread.conf(5), as control/config.c fills them in.
+ * settings.h - settings of the sections [peers] and [peer NAME] of vread.conf(5).
+ *
+ * control/config.c and control/config/ fill them in.  The code in peer/ reads them.
  */
 #ifndef VREAD_PEER_SETTINGS_H
 #define VREAD_PEER_SETTINGS_H
@@ -8,39 +10,40 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PEERS_MAX 1024U                /* [peer] sections of a file */
-#define PEERS_MAX_EVER (4 * PEERS_MAX) /* names of peers, from vreadd's start to its end */
+#define PEERS_MAX 1024U                /* [peer] sections in a file */
+#define PEERS_MAX_EVER (4 * PEERS_MAX) /* different names of peers while vreadd runs */
 
 struct peer_config {
-	char *name;            /* in its certificate */
-	char *address;         /* IP:PORT or [IP]:PORT; "": it only asks */
+	char *name;            /* the name in the peer's certificate */
+	char *address;         /* IP:PORT or [IP]:PORT; "": the peer only asks */
 	char *storages;        /* DATANODE/STORAGE, separated by spaces */
-	char *datanodes;       /* patterns of datanodes whose storages it may announce */
-	char *allow_datanodes; /* what it may read here */
-	char *allow_pools;
-	unsigned line; /* of its section */
+	char *datanodes;       /* patterns: the peer may announce storages of these datanodes */
+	char *allow_datanodes; /* datanodes that the peer may read here */
+	char *allow_pools;     /* block pools that the peer may read here */
+	unsigned line;         /* line of the section */
 };
 
 struct peers_config {
-	char *listen;                 /* as peer_config.address; "": nobody is answered */
-	char *name;                   /* of this host, in its certificate; "": no peers at all */
+	char *listen;                 /* as peer_config.address; "": no peer is answered */
+	char *name;                   /* in this host's certificate; "": no peers at all */
 	char *certificate, *key, *ca; /* PEM files */
-	char *crl;                    /* another; "": nobody is revoked */
+	char *crl;                    /* PEM file; "": no certificate is revoked */
 	unsigned transports;          /* MESSAGE_TRANSPORT_* that may be used */
 	unsigned idle_timeout;        /* seconds */
 	unsigned answer_timeout;      /* milliseconds */
-	unsigned workers;             /* threads that answer, at least one */
-	unsigned buffers;             /* of a MiB, that answers are sent from; at least 8 */
+	unsigned workers;             /* threads that answer; at least 1 */
+	unsigned buffers;             /* buffers of 1 MiB that answers are sent from; at least 8 */
 	struct peer_config *peers;
 	size_t num_peers;
-	unsigned line; /* of [peers]; 0: there is none */
+	unsigned line; /* line of [peers]; 0: there is no such section */
 };
 
-/* False: out of memory, and nothing is in *to.  To be freed. */
+/* Copies from into *to, which the caller frees with peer_config_free().  False: out of memory; *to
+ * is empty. */
 bool peer_config_copy(struct peer_config *to, const struct peer_config *from);
-/* What it holds. */
+/* Frees the strings in *c, not c. */
 void peer_config_free(struct peer_config *c);
-/* Whether all but the lines are the same. */
+/* True if all settings are equal.  The lines are not compared. */
 bool peer_config_same(const struct peer_config *a, const struct peer_config *b);
 
 #endif

@@ -1,6 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * storages.c - which storage is where, as the configuration and the operator say.
+ * storages.c - puts storages into the directory, as the configuration and the operator say.
+ *
+ * peers.c and reload.c apply the configuration; control/daemon.c calls peers_move() for the
+ * operator.
  */
 #include "peer/peers_private.h"
 
@@ -15,7 +18,7 @@
 #include "read/store.h"
 #include "vreadif.h"
 
-/* "DATANODE/STORAGE", of that length. */
+/* text: "DATANODE/STORAGE", length bytes. */
 static int set_configured(struct peer *peer, const char *text, size_t length)
 {
 	struct message_storage s = {0};
@@ -30,7 +33,7 @@ static int set_configured(struct peer *peer, const char *text, size_t length)
 	memcpy(s.id, slash + 1, length - datanode - 1);
 	r = directory_configure(peer->peers->directory, s.id, s.datanode, peer->number,
 				peer->peers->configuration);
-	return r == -EPERM ? 0 : r; /* the operator has said otherwise since */
+	return r == -EPERM ? 0 : r; /* -EPERM: the operator has moved the storage */
 }
 
 static int set_peer_configured(struct peer *peer, char **ret_error)
@@ -92,8 +95,8 @@ static int note_name(void *ctx, struct datanode *dn)
 	return 1;
 }
 
-/* The name of the datanode the storage belongs to, as far as this host knows; NULL.  It may be put
- * into name. */
+/* The name of the storage's datanode; NULL: this host does not know it.  The result may be `name`,
+ * which is filled in then. */
 static const char *known_datanode(struct peers *p, const char *storage_id,
 				  char name[MESSAGE_MAX_DATANODE + 1])
 {

@@ -1,14 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * file.c - lines of vread.conf and of datanodes' own files.
+ * file.c - reads the lines of vread.conf and of datanodes' own files.
  *
- * libinih splits lines; what a line means and whether it is right is decided here.  Its line
- * buffer is short and it cuts silently, so lines are read by a reader of our own (which also
- * counts them, sees sections that hold no key, and turns what it has already reported into an
- * empty line).
+ * Called by control/config.c.
  *
- * A datanode's own file goes through the same, with nothing allowed in it but the one section it
- * is named after.
+ * libinih splits lines into keys and values.  Its line buffer is short and it cuts lines silently.
+ * So this file gives libinih a reader of its own.  The reader reports long lines, counts lines,
+ * sees sections without keys, and replaces lines that were reported by empty lines.
+ *
+ * A datanode's own file is read in the same way.  It may have only one section, the one that the
+ * file is named after.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,8 +40,9 @@ static void see_section_line(struct config_loader *l, char *line)
 }
 
 /*
- * fgets() for inih.  num is inih's limit; a longer line is reported and
- * replaced.  Leading spaces go, so that no line is taken for a continuation.
+ * fgets() for libinih.  num is libinih's limit; a longer line is reported and
+ * replaced by an empty line.  Leading spaces are removed, so that libinih takes
+ * no line for a continuation.
  */
 static char *read_line(char *str, int num, void *stream)
 {
@@ -123,7 +125,7 @@ int config_file_load(struct config_loader *l)
 
 /* ---- datanodes' own files -------------------------------------------------------- */
 
-/* name: NAME.conf; l has the configuration and the problems so far. */
+/* Reads the file NAME.conf in folder into l->config, and adds its problems to l->problems. */
 static int load_datanode_file(struct config_loader *l, const char *folder, const char *name)
 {
 	struct config_loader own = {.config = l->config, .problems = l->problems};

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* keys.c - see keys.h; and what becomes of a line "key = value". */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * keys.c - the table of the keys of vread.conf(5), and the handler for a line "key = value".
+ *
+ * libinih calls config_key_see() for file.c.  sections.c reads the table.
+ */
 #include "control/config/keys.h"
 
 #include <stddef.h>

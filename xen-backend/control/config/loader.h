@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * loader.h - one reading of vread.conf: where it is, and what went wrong so far.
+ * loader.h - the state of reading vread.conf, and the functions that the files of config/ share.
  *
- * config.c begins it, file.c reads lines, sections.c begins and ends sections, keys.c looks
- * up keys and values.c judges what is set; each mistake goes to problems.c, and reading goes on.
+ * config.c begins, file.c reads lines, sections.c begins and ends sections, keys.c looks up keys
+ * and values.c checks values.  problems.c collects each mistake, and reading goes on.
  */
 #ifndef VREAD_CONFIG_LOADER_H
 #define VREAD_CONFIG_LOADER_H
@@ -14,7 +14,7 @@
 
 #include "control/config.h"
 
-#define CONFIG_MAX_NAME 63U /* of a datanode or a peer */
+#define CONFIG_MAX_NAME 63U /* bytes in the name of a datanode or a peer */
 #define CONFIG_DATANODE_PREFIX "datanode "
 #define CONFIG_PEER_PREFIX "peer "
 
@@ -24,42 +24,45 @@ enum config_section {
 	SECTION_XEN,
 	SECTION_LOCAL,
 	SECTION_PEERS,
-	SECTION_DATANODE, /* from here on there may be several, with a name each */
+	SECTION_DATANODE, /* this one and the next may occur several times, each with a name */
 	SECTION_PEER,
 };
 
 struct config_loader {
 	struct config *config;
 	const char *path;
-	const char *only; /* the one section the file may have; NULL: any */
+	const char *only; /* the only section that the file may have; NULL: any */
 	FILE *file;
 	json_t *problems;
 	unsigned num_problems;
 	unsigned line;
 	enum config_section section;
-	char section_name[128]; /* as written; cut if it is longer than any known one */
-	bool section_bad;       /* reported; its keys are passed over */
-	uint64_t seen; /* bit per key of the table; those of datanodes and peers anew in each */
+	char section_name[128]; /* as written; cut if it is too long */
+	bool section_bad;       /* the section was reported; its keys are skipped */
+	uint64_t seen; /* one bit per key of the table; cleared for each new datanode and peer */
 };
 
-/* problems.c.  Any of section, key and value may be NULL. */
+/* problems.c.  Adds a problem at l->path and l->line.  section, key and value may be NULL. */
 __attribute__((format(printf, 5, 6))) void config_report(struct config_loader *l,
 							 const char *section, const char *key,
 							 const char *value, const char *format,
 							 ...);
 
-/* sections.c.  What the present section lacks is known, and reported, when it ends. */
+/* sections.c.  config_section_begin() ends the section before.  The end of a section reports the
+ * keys that are missing in it. */
 void config_section_begin(struct config_loader *l, const char *name);
 void config_section_end(struct config_loader *l);
-/* What the present section's keys are offsets in. */
+/* The struct that the offsets of the present section's keys refer to. */
 char *config_section_base(struct config_loader *l);
 
-/* keys.c.  A handler of libinih's: user is the loader.  Never returns 0: mistakes are collected. */
+/* keys.c.  A handler for libinih; user is the loader.  Never returns 0: mistakes are collected. */
 int config_key_see(void *user, const char *section, const char *name, const char *value);
 
-/* file.c.  0, or -errno after reporting: -EINVAL, if what it says is wrong. */
+/* file.c.  Reads the file l->path.  0, or negative errno (reported); -EINVAL: the file has
+ * mistakes. */
 int config_file_load(struct config_loader *l);
-/* Datanodes' own files, in the folder the configuration names by now. */
+/* file.c.  Reads datanodes' own files, in the folder l->config->datanode_files.  Returns as
+ * config_file_load(); a missing folder is not an error. */
 int config_datanode_files_load(struct config_loader *l);
 
 #endif

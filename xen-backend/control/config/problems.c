@@ -1,5 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* problems.c - mistakes in vread.conf: each with its place and what was expected, as JSON. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * problems.c - problems of a configuration as JSON: each with its place and what was expected.
+ *
+ * The other files of config/ report problems; config_warn.c makes warnings; vreadd and the tools
+ * print them.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +12,7 @@
 
 #include "control/config/loader.h"
 
-/* JSON is UTF-8, a file may hold anything. */
+/* text as a JSON string.  JSON must be UTF-8: if text is not, bytes above 0x7f become '?'. */
 static json_t *text_json(const char *text)
 {
 	json_t *json = text ? json_string(text) : json_null();

@@ -1,5 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sections.c - where a section of vread.conf begins, and what it lacks where it ends. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * sections.c - begins and ends the sections of vread.conf, and reports keys that are missing in
+ * them.
+ *
+ * Called by file.c for section lines and by keys.c for the place of values.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +28,7 @@ static struct peer_config *last_peer(struct config_loader *l)
 	return &l->config->peers.peers[l->config->peers.num_peers - 1];
 }
 
-/* Rightly or not: that was reported then. */
+/* True if the present section has set the key, also with a wrong value, which was reported. */
 static bool was_set(const struct config_loader *l, const char *name)
 {
 	for (unsigned i = 0; i < config_num_keys; i++)
@@ -85,7 +90,8 @@ void config_section_end(struct config_loader *l)
 	l->line = line;
 }
 
-/* The section's keys are not set yet; whether its name is one. */
+/* Begins a section with a name: none of its keys is set.  The section is bad until the caller has
+ * added it.  False: the name is not valid (reported). */
 static bool begin_named(struct config_loader *l, enum config_section section, const char *name)
 {
 	l->section = section;
@@ -100,7 +106,7 @@ static bool begin_named(struct config_loader *l, enum config_section section, co
 	return false;
 }
 
-/* Whether it is there already, in this file or another; that is reported. */
+/* True if the datanode is already configured, in this file or another (reported). */
 static bool datanode_seen(struct config_loader *l, const char *name)
 {
 	const struct config *c = l->config;
@@ -176,7 +182,7 @@ static bool add_peer(struct peers_config *c, const char *name, unsigned line)
 	return true;
 }
 
-/* Names in certificates do not know large from small letters. */
+/* Compares names of peers without regard to case, as names in certificates are. */
 static void begin_peer(struct config_loader *l, const char *name)
 {
 	struct peers_config *c = &l->config->peers;
@@ -213,7 +219,7 @@ static bool begin_single(struct config_loader *l, const char *name)
 	return false;
 }
 
-/* In a file that may have one section only. */
+/* False if the file may only have another section (reported). */
 static bool begin_only(struct config_loader *l, const char *name)
 {
 	if (!l->only || strcmp(name, l->only) == 0)

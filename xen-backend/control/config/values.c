@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* values.c - see values.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * values.c - parsers of the values of vread.conf(5), one for each kind of value.
+ *
+ * config_key_see() calls them through the table in keys.c; config.c frees the paths.
+ */
 #include "control/config/values.h"
 
 #include <stdio.h>
@@ -45,7 +49,7 @@ const char *value_transports(const char *value, void *field, const struct config
 	return "tcp, rdma or rdma tcp";
 }
 
-/* min and max are MiB. */
+/* The key's min and max are in MiB. */
 const char *value_size(const char *value, void *field, const struct config_key *k)
 {
 	static char expected[96];
@@ -148,7 +152,7 @@ const char *value_path(const char *value, void *field, const struct config_key *
 	return set_string(value, field);
 }
 
-/* Empty: no folder. */
+/* An empty value: no folder. */
 const char *value_folder(const char *value, void *field, const struct config_key *k)
 {
 	(void)k;
@@ -165,7 +169,7 @@ void config_paths_free(struct config_paths *paths)
 	*paths = (struct config_paths){0};
 }
 
-/* Takes over path. */
+/* Adds path, and takes it over.  NULL, or what was expected. */
 static const char *add_path(struct config_paths *paths, char *path)
 {
 	size_t length = path ? strlen(path) : 0;
@@ -187,7 +191,7 @@ static const char *add_path(struct config_paths *paths, char *path)
 	return error;
 }
 
-/* One more image. */
+/* Adds an image to the field. */
 const char *value_image(const char *value, void *field, const struct config_key *k)
 {
 	struct config_paths *images = field;
@@ -240,7 +244,7 @@ const char *value_data_dirs(const char *value, void *field, const struct config_
 	return error;
 }
 
-/* Fits sockaddr_un; empty: no socket. */
+/* The path must fit into sockaddr_un.  An empty value: no socket. */
 const char *value_socket(const char *value, void *field, const struct config_key *k)
 {
 	(void)k;
@@ -283,7 +287,7 @@ const char *value_address(const char *value, void *field, const struct config_ke
 	return set_string(value, field);
 }
 
-/* One DATANODE/STORAGE. */
+/* True if the length bytes at text are one DATANODE/STORAGE. */
 static bool storage_valid(const char *text, size_t length)
 {
 	const char *slash = memchr(text, '/', length);
@@ -294,7 +298,7 @@ static bool storage_valid(const char *text, size_t length)
 	       !memchr(slash + 1, '/', length - datanode - 1);
 }
 
-/* More of them. */
+/* Adds storages to the field. */
 const char *value_storages(const char *value, void *field, const struct config_key *k)
 {
 	char **all = field, *longer;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * values.h - kinds of values: each is parsed into *field, or what was expected is returned (valid
- * until the next call).
+ * values.h - parsers of the values of vread.conf(5), one for each kind of value.
+ *
+ * The table in keys.c refers to them; config_key_see() calls them.
+ *
+ * Each function parses the value into *field and returns NULL.  On failure it returns a text that
+ * says what was expected (valid until the next call).
  */
 #ifndef VREAD_CONFIG_VALUES_H
 #define VREAD_CONFIG_VALUES_H
@@ -13,6 +17,7 @@ config_value_fn value_limit, value_transports, value_size, value_mode, value_log
 	value_data_dirs, value_socket, value_names, value_peer_name, value_address, value_storages,
 	value_patterns;
 
+/* Frees the paths in *paths, not paths; *paths is empty then. */
 void config_paths_free(struct config_paths *paths);
 
 #endif

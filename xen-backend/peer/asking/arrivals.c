@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * arrivals.c - what the peer says.
+ * arrivals.c - takes the messages that the peer sends.
  *
- * Its hello decides how bytes come and how much may be asked at once.  Everything else must be an
- * answer to something that was asked, or what it has of storages; DATA goes to the place of its request and
- * nowhere else.
+ * The link's transport calls link_transport_user, on the link's thread.
+ *
+ * The peer's HELLO sets the transport and the number of credits.  Every other message must answer a
+ * request under way, or be a STORAGES.  DATA goes to the place of its request and nowhere else.
  */
 #include "peer/asking/link_private.h"
 
@@ -60,7 +61,7 @@ static int take_storages(struct link *l, const struct message_header *h, const u
 	return 0;
 }
 
-/* Of a block nobody waits for any more. */
+/* Closes a block that was opened for a request that has ended early. */
 static int send_close(struct link *l, uint32_t handle)
 {
 	uint8_t message[MESSAGE_MAX];
@@ -129,7 +130,7 @@ static int on_place(void *ctx, const struct message_header *h, uint8_t **ret_pla
 	if (!s)
 		return link_failed(l, -EPROTO, "data nobody asked for");
 	if (!r)
-		return 0; /* it ended early */
+		return 0; /* the request has ended early: the bytes are dropped */
 	if (r->answer != MESSAGE_DATA || h->length > r->room - r->placed)
 		return link_failed(l, -EPROTO, "more data than was asked for");
 	if (!s->given_up)

@@ -1,11 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * by_rdma.c - a connection whose READs go by RDMA, as far as they can.
+ * by_rdma.c - sends READs by RDMA where possible, else by TLS.
  *
- * The fabric may be broken where TLS passes.  Then READs go by TLS on the same connection, and RDMA
- * is tried again and again beside them (rdma/dial.h).  A queue pair that was there and fails costs the
- * connection; if it had not carried anything the next connections leave RDMA alone for a while, since perhaps
- * nothing but small packets passes.
+ * Called by connect.c, arrivals.c and connection.c, on the link's thread.
+ *
+ * The RDMA fabric may be broken although TLS works.  Then READs go by TLS on the same connection,
+ * and RDMA is tried again after pauses (rdma/dial.h).  If a queue pair that was up fails, the
+ * connection ends.  If that queue pair had carried no bytes, the next connections do not use RDMA
+ * for a while: perhaps only small packets pass the fabric.
  */
 #include "peer/asking/link_private.h"
 
@@ -17,9 +19,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define LONGEST_PATIENCE 1000U /* ms: a guest waits, too */
+#define LONGEST_PATIENCE 1000U /* ms that READs wait for RDMA; their guests wait meanwhile */
 #define WITHOUT_RDMA 60000U    /* ms */
-#define SHORTEST_GIVE_UP 1500U /* ms: a fabric may take that long, whatever a request may take */
+#define SHORTEST_GIVE_UP 1500U /* ms; a fabric may need that long, even if requests may not */
 
 unsigned link_usable_transports(const struct link *l)
 {

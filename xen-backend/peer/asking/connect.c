@@ -1,8 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * connect.c - from no socket to a hello.
+ * connect.c - connects to the peer, authenticates both hosts and sends HELLO.
  *
- * Meanwhile owners may stop their requests, and requests become overdue.
+ * Called by connection.c, on the link's thread.
+ *
+ * While the thread waits here, requests that are stopped or overdue are ended.
  */
 #include "peer/asking/link_private.h"
 
@@ -15,7 +17,7 @@
 #include "peer/wire/stream.h"
 #include "peer/wire/tls.h"
 
-/* While nothing can be asked yet: until ready, or the deadline. */
+/* Waits until fd is ready, or fails at the deadline. */
 static int wait_connecting(struct link *l, int fd, short events, uint64_t deadline)
 {
 	for (;;) {

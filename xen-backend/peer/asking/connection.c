@@ -1,10 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * connection.c - a link's thread: a connection from its beginning to its end, and the pause after
- * one that link_failed.
+ * connection.c - the link's thread: runs a connection from its beginning to its end, and sets the
+ * pause after a connection that failed.
  *
- * The thread ends with its connection, be it idle or link_failed.  What is asked while an idle one is
- * being closed, or one to where the peer is no more, makes another on the same thread.
+ * link.c starts the thread with link_run().
+ *
+ * The thread ends with its connection, whether the connection was idle or has failed.  There is one
+ * exception: requests asked while an idle connection is being closed, or while a connection to an
+ * old address of the peer ends, make a new connection on the same thread.
  */
 #include "peer/asking/link_private.h"
 
@@ -19,7 +22,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define CHECK_PAUSE 1000U /* ms between questions whether the peer is still accepted */
+#define CHECK_PAUSE 1000U /* ms between checks whether the peer is still accepted */
 #define FIRST_PAUSE 100U  /* ms */
 #define LONGEST_PAUSE 30000U
 
@@ -34,7 +37,6 @@ __attribute__((format(printf, 3, 4))) int link_failed(struct link *l, int error,
 	return error;
 }
 
-/* Waits for the connection's descriptors or to be woken: 0, or -ECANCELED: the link is freed. */
 int link_wait_ready(struct link *l, struct pollfd *fds, unsigned num_fds, uint64_t until)
 {
 	uint64_t woken;
@@ -56,8 +58,8 @@ static bool is_silent(const struct link_request *r, void *unused)
 	return r->silent;
 }
 
-/* Whether there is nothing to do and has been nothing for long; then nothing can be asked of this
- * connection any more. */
+/* True if the connection is idle and has been idle for idle_timeout; with at_once the time does not
+ * matter.  Then the state is LINK_CLOSING, and no request is sent on this connection any more. */
 static bool end_if_idle(struct link *l, bool at_once)
 {
 	struct link_request *chain;
@@ -69,7 +71,7 @@ static bool end_if_idle(struct link *l, bool at_once)
 			 clock_ms() - l->last_use < 1000ULL * l->settings.idle_timeout))
 		return false;
 	pthread_mutex_lock(&l->lock);
-	/* What has no answer needs no connection that is over. */
+	/* Requests without an answer (CLOSE) are pointless on a connection that has ended. */
 	chain = at_once ? request_queue_pick(&l->queue, is_silent, NULL) : NULL;
 	idle = !l->queue.first;
 	if (idle)
@@ -79,7 +81,7 @@ static bool end_if_idle(struct link *l, bool at_once)
 	return idle;
 }
 
-/* How one of the transport's functions ended. */
+/* Copies the transport's error text to l->error if r is an error.  Returns r. */
 static int moved(struct link *l, int r)
 {
 	if (r < 0 && l->transport->error[0] && !l->error[0])
@@ -87,7 +89,7 @@ static int moved(struct link *l, int r)
 	return r;
 }
 
-/* Moves what can be moved: as the transport's advance(). */
+/* Receives, sends queued requests and flushes.  Returns as the transport's advance(). */
 static int advance(struct link *l)
 {
 	struct transport *t = l->transport;
@@ -101,13 +103,13 @@ static int advance(struct link *l)
 	return r ? r : more;
 }
 
-/* The peer has ended, or was ended: no failure as long as it owed nothing. */
+/* True if the peer has closed the connection.  This is not a failure if no answer is due. */
 static bool is_end(int error)
 {
 	return error == -ESHUTDOWN || error == -ECONNRESET;
 }
 
-/* Its certificate may have expired, or been revoked. */
+/* Checks whether the peer's certificate has expired or was revoked. */
 static int check_peer(struct link *l)
 {
 	struct transport *t = l->transport;
@@ -161,7 +163,8 @@ static uint64_t jittered(uint64_t pause)
 	return pause * 3 / 4 + pause * noise / 2 / UINT16_MAX;
 }
 
-/* The connection, if there is one, has link_failed: with the lock, what is left to be told. */
+/* Sets the pause after a failure.  With the lock.  Returns all queued requests as a chain; the
+ * caller ends them. */
 static struct link_request *back_off(struct link *l)
 {
 	l->pause = l->pause ? 2 * l->pause : FIRST_PAUSE;
@@ -194,8 +197,8 @@ static bool is_bound(const struct link_request *r, void *unused)
 	return r->epoch != 0;
 }
 
-/* With the lock: the same of a connection that has not failed.  What can be asked of another waits for it: if
- * there is no address now there may be one before this thread ends. */
+/* The same for a connection that ends without a failure.  With the lock.  Requests that can go to
+ * another connection stay in the queue, unless the link is freed or has no address. */
 static struct link_request *let_go(struct link *l, int why)
 {
 	bool ends = why == -ECANCELED || !l->have_address;
@@ -204,7 +207,8 @@ static struct link_request *let_go(struct link *l, int why)
 	return request_queue_pick(&l->queue, ends ? request_is_any : is_bound, NULL);
 }
 
-/* From here on nothing can land anywhere. */
+/* Ends the requests of a connection that is over.  The transport is freed already, so no bytes can
+ * be placed any more. */
 static void fail_all(struct link *l, int why)
 {
 	struct link_request *chain;
@@ -222,7 +226,7 @@ static void fail_all(struct link *l, int why)
 	request_chain_end(chain, -ENOTCONN);
 }
 
-/* Where it goes to. */
+/* Sets l->to to the peer's present address.  -ESTALE: there is none. */
 static int take_address(struct link *l)
 {
 	int r;
@@ -237,7 +241,7 @@ static int take_address(struct link *l)
 	return r;
 }
 
-/* One connection, from its beginning to its end. */
+/* Runs one connection, from its beginning to its end. */
 static void connection(struct link *l)
 {
 	uint64_t deadline = clock_ms() + l->settings.answer_timeout;
@@ -259,7 +263,6 @@ static void connection(struct link *l)
 	l->have_hello = false;
 }
 
-/* With the lock. */
 void link_begin_connection(struct link *l)
 {
 	l->state = LINK_CONNECTING;
@@ -267,11 +270,11 @@ void link_begin_connection(struct link *l)
 	l->connects++;
 }
 
-/* Whether something was asked while an idle connection was being closed, or one to where the peer is no
- * more: with the lock. */
+/* With the lock.  True if requests were asked while an idle connection was being closed, or while a
+ * connection to an old address of the peer ended.  Then a new connection has begun. */
 static bool goes_on(struct link *l)
 {
-	if (l->moved && l->state == LINK_BACKING_OFF) /* not from where it is now */
+	if (l->moved && l->state == LINK_BACKING_OFF) /* the new address has not failed */
 		l->state = LINK_CLOSING;
 	if (l->state != LINK_CLOSING || l->stopping)
 		return false;
@@ -299,7 +302,7 @@ void *link_run(void *arg)
 	l->wake = -1;
 	l->moved = false;
 	chain = request_queue_pick(&l->queue, request_is_any, NULL);
-	pthread_mutex_unlock(&l->lock); /* what is asked from here on joins this thread */
+	pthread_mutex_unlock(&l->lock); /* after this, link_ask() joins this thread */
 	request_chain_end(chain, -ENOTCONN);
 	return NULL;
 }

@@ -1,11 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * giving_up.c - requests that end without their answer: stopped by their owner, or overdue.
+ * giving_up.c - ends requests without their answer: they are stopped by their owner, or overdue.
  *
- * A request that is given up is cancelled at the peer; its slot stays taken until that is
- * answered, since credits count what the peer has to answer.  The request itself ends at once if its
- * bytes can be kept from landing, else with that answer, or with the connection if there is none in
- * time.
+ * Called by connect.c and connection.c, on the link's thread.
+ *
+ * For a request that is given up the peer gets a CANCEL.  The slot stays in use until the peer has
+ * answered, since credits count the requests that the peer has to answer.  If late bytes can be
+ * kept out, as over TLS, the request ends at once.  Else it ends with the peer's answer, or with
+ * the connection if the peer does not answer within LINK_CANCEL_TIMEOUT.
  */
 #include "peer/asking/link_private.h"
 
@@ -28,7 +30,8 @@ static bool is_stopped(const struct link_request *r, void *ctx)
 	return l->stop_all;
 }
 
-/* Nobody waits for that answer any more: the peer is told, and the request ends, if it can, in *chain. */
+/* Sends a CANCEL for the slot's request.  If the request can end at once, it is put into *chain,
+ * which the caller ends. */
 static int give_up(struct link *l, struct link_slot *s, int why, struct link_request **chain)
 {
 	uint8_t message[MESSAGE_MAX];
@@ -47,7 +50,6 @@ static int give_up(struct link *l, struct link_slot *s, int why, struct link_req
 	return link_send(l, message, message_put_cancel(message, s->id));
 }
 
-/* Ends what a pool's owner wants ended, or all: then the peer is elsewhere. */
 int link_end_stopped(struct link *l)
 {
 	struct link_request *chain, *given_up = NULL;
@@ -62,7 +64,7 @@ int link_end_stopped(struct link *l)
 
 		if (!s->request || !is_stopped(s->request, l))
 			continue;
-		if (s->given_up) /* already, for being overdue */
+		if (s->given_up) /* already given up because it was overdue */
 			s->given_up = -ECANCELED;
 		else
 			error = give_up(l, s, -ECANCELED, &given_up);
@@ -77,7 +79,7 @@ int link_end_stopped(struct link *l)
 	return error;
 }
 
-/* Queued until it was too late. */
+/* Ends requests that became overdue in the queue. */
 static void end_expired(struct link *l, uint64_t now, uint64_t *next)
 {
 	struct link_request *chain = NULL, *turn;
@@ -95,8 +97,10 @@ static void end_expired(struct link *l, uint64_t now, uint64_t *next)
 	request_chain_end(chain, -ETIMEDOUT);
 }
 
-/* A peer that answered others meanwhile is there, and only slow with this one.  Nor is it its fault that
- * a request was sent late: it must have had most of the time. */
+/* Gives up an overdue request that was sent.  The connection ends only if the peer has answered no
+ * other request since this one was sent, and had at least 3/4 of answer_timeout for this one.  A
+ * peer that answers other requests is only slow with this one, and a request that was sent late is
+ * not the peer's fault.  The connection also ends if the peer does not answer a CANCEL. */
 static int end_slow(struct link *l, struct link_slot *s, struct link_request **chain)
 {
 	bool silent = l->heard <= s->sent;
@@ -111,7 +115,6 @@ static int end_slow(struct link *l, struct link_slot *s, struct link_request **c
 	return give_up(l, s, -ETIMEDOUT, chain);
 }
 
-/* *ret_next: when it is to be looked at again. */
 int link_end_overdue(struct link *l, uint64_t *ret_next)
 {
 	uint64_t now = clock_ms(), next = now + 1000;

@@ -1,6 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * link.c - what others call: see link.h.
+ * link.c - the functions of link.h: queues requests and starts the link's thread.
+ *
+ * Called by the files behind peer.h, on any thread.
  */
 #include "peer/asking/link_private.h"
 
@@ -45,7 +47,7 @@ static int start_thread(struct link *l)
 	return 0;
 }
 
-/* With the lock: sees to it that there is a thread.  0, or as link_ask(). */
+/* With the lock.  Starts the thread if there is none.  0, or an error as of link_ask(). */
 static int make_ready(struct link *l)
 {
 	if (l->stopping || !l->have_address)
@@ -90,7 +92,7 @@ static int enqueue(struct link *l, struct link_request *r)
 {
 	int error = 0;
 
-	/* No connection is made for what belongs to one that is over. */
+	/* No connection is made for a request that belongs to a connection that has ended. */
 	if (r->epoch && (r->epoch != l->epoch || l->state != LINK_UP))
 		error = -EAGAIN;
 	else if (l->queue.count >= MAX_QUEUED)
@@ -138,7 +140,7 @@ void link_set_address(struct link *l, const struct address *address)
 		l->address = *address;
 	l->pause = 0;
 	l->may_connect = 0;
-	l->moved = l->wake >= 0; /* its thread has or makes a connection, or has just lost it */
+	l->moved = l->wake >= 0; /* the thread has, makes or has just lost a connection */
 	if (!l->moved) {
 		l->no_rdma_until = 0;
 		if (l->state == LINK_BACKING_OFF)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * link.h - one connection to one peer, made when there is something to ask.
+ * link.h - the connection to one peer, made when there is something to ask.
  *
- * A link is idle until it is given a request.  Then a thread connects, says hello and carries
- * requests there and answers back, until nothing was asked for a while.  Owners of requests take
- * turns.  If anything goes wrong, or a request is overdue and nothing at all was answered since it
- * was sent, the connection is given up, and with it all that was under way; for a pause, which grows
- * from failure to failure, requests fail at once.  If something was answered meanwhile, or the request
- * waited too long to be sent, only that one ends.  An idle link is a few hundred bytes: no thread, no
- * descriptor.
+ * Called by the files behind peer.h; each peer has one link.
  *
- * Threads: any, but for new and free.
+ * A link is idle until it gets a request.  Then a thread connects, sends HELLO, sends requests and
+ * receives answers.  The connection is closed when nothing was asked for idle_timeout.  Owners of
+ * requests take turns.  An idle link is a few hundred bytes, without a thread or a descriptor.
+ *
+ * If the connection fails, all requests under way fail.  Then requests fail at once for a pause
+ * that grows with each failure.  A request that is overdue also ends the connection if the peer has
+ * answered nothing at all since the request was sent.  If the peer has answered other requests
+ * meanwhile, or if the request was queued for too long, only the overdue request ends.
+ *
+ * Threads: any, except for link_new() and link_free().
  */
 #ifndef VREAD_PEER_LINK_H
 #define VREAD_PEER_LINK_H
@@ -28,71 +31,77 @@ struct link;
 struct rdma;
 struct tls_context;
 
-/* One question.  The link owns it from link_ask() until it calls done, which frees it. */
+/* One request.  The link owns it from a successful link_ask() until it calls done; done frees
+ * it. */
 struct link_request {
-	struct link_request *next;        /* an owner's first: the next owner's */
-	struct link_request *same, *last; /* of the same owner; last: an owner's first knows it */
-	const void *owner;                /* link_stop() ends all of an owner's */
-	uint64_t epoch;   /* the connection it is for, as told by link_epoch(); 0: any */
-	uint64_t expires; /* ms, clock_ms(): if it was not answered by then it ends */
-	uint8_t *place;   /* where DATA goes ... */
-	uint32_t room;    /* ... at most so many bytes ... */
-	uint32_t placed;  /* ... and so many are there */
-	bool silent;      /* it has no answer: done is called when it was sent */
-	/* Told once, on the link's thread.  error: 0 with block (OPENED, STATED; NULL for others),
-	 * or negative: -ENOTCONN: the connection is over; -ETIMEDOUT: not answered in time;
-	 * -ECANCELED: stopped; or what the peer says. */
+	/* For the queue.  next: in an owner's first request: the first request of the next owner.
+	 * same: the next request of the same owner.  last: in an owner's first request: the owner's
+	 * last request. */
+	struct link_request *next;
+	struct link_request *same, *last;
+	const void *owner; /* link_stop() ends all requests of an owner */
+	uint64_t epoch;    /* the connection to send it on, from link_epoch(); 0: any */
+	uint64_t expires;  /* ms of clock_ms(); the request ends if it is not answered by then */
+	uint8_t *place;    /* where the bytes of DATA go */
+	uint32_t room;     /* at most so many bytes */
+	uint32_t placed;   /* so many bytes are there */
+	bool silent;       /* there is no answer: done is called when the request was sent */
+	/* Called once, on the link's thread.  error: 0; -ENOTCONN: the connection is over;
+	 * -ETIMEDOUT: not answered in time; -ECANCELED: stopped; or the peer's error, negative.
+	 * block: the body of OPENED or STATED with error 0, else NULL. */
 	void (*done)(struct link_request *r, int error, const struct message_block *block);
 	void *ctx;
-	struct link *link; /* where it was asked; set by link_ask() */
-	uint16_t answer;   /* what answers it, beside FAILED */
-	size_t length;
+	struct link *link; /* set by link_ask() */
+	uint16_t answer;   /* the type of message that answers it, beside FAILED */
+	size_t length;     /* of message */
 	uint8_t message[]; /* encoded; the link sets the id */
 };
 
 struct link_settings {
 	const char *name;              /* the peer's */
-	const struct address *address; /* copied; NULL: it cannot be connected to */
+	const struct address *address; /* copied; NULL: the peer cannot be connected to */
 	struct tls_context *tls;
-	struct rdma *rdma;       /* NULL: not to be used */
+	struct rdma *rdma;       /* NULL: RDMA is not used */
 	unsigned transports;     /* MESSAGE_TRANSPORT_* that may be used */
 	unsigned idle_timeout;   /* seconds */
 	unsigned answer_timeout; /* ms */
-	/* What the peer says it has: told with each connection, on the link's thread.  0 of them:
-	 * that was all. */
+	/* Called on the link's thread with the storages that the peer announces: all of them on
+	 * each connection, and again after a change.  count 0: the list is complete. */
 	void (*storages)(void *ctx, const struct message_storage *s, size_t count);
 	void *ctx;
 };
 
-/* Settings' other pointers stay valid as long as the link.  NULL: out of memory. */
+/* All pointers in settings but address must stay valid as long as the link.  NULL: out of
+ * memory. */
 struct link *link_new(const struct link_settings *settings);
-/* Ends all that is under way with -EAGAIN, and waits for the thread. */
+/* Ends all requests under way with -ENOTCONN and waits for the thread. */
 void link_free(struct link *l);
 
-/* 0, or: -ENODEV: not now, the link has failed a moment ago; -EAGAIN: that connection is not up any
- * more, or too much is under way; -ENOMEM.  done is not called then, and the request is still the
- * caller's. */
+/* Queues the request.  0; -ENODEV: the link has failed a moment ago, or has no address; -EAGAIN:
+ * the connection r->epoch is not up any more, or too many requests are queued; -ENOMEM.  On failure
+ * done is not called and the request is still the caller's. */
 int link_ask(struct link *l, struct link_request *r);
-/* All of that owner's requests end, with -ECANCELED, whatever the peer does: at once, but for what a
- * device writes straight to its place; that ends when the peer says that it has stopped, or with the
- * connection, within LINK_CANCEL_TIMEOUT. */
+/* Ends all requests of that owner with -ECANCELED, whatever the peer does.  Requests whose bytes an
+ * RDMA device writes straight to their place end when the peer confirms that it has stopped, or
+ * with the connection, within LINK_CANCEL_TIMEOUT.  All other requests end at once. */
 void link_stop(struct link *l, const void *owner);
-/* From now on the peer is at that address, which is copied; NULL: it cannot be connected to.  The present
- * connection ends, and all that is under way on it, with -ENOTCONN; what was asked of no connection
- * in particular, and is not sent yet, goes to the new address. */
+/* From now on the peer is at that address, which is copied; NULL: it cannot be connected to.  The
+ * present connection ends, and all requests under way on it end with -ENOTCONN.  Queued requests
+ * with epoch 0 go to the new address. */
 void link_set_address(struct link *l, const struct address *address);
-/* Connects, if it is not: for what the peer has to tell of itself. */
+/* Connects if the link is not connected, so that the peer announces its storages. */
 void link_wake(struct link *l);
 
-/* The present connection, for done() and storages(): changes with each. */
+/* The number of the present connection; each connection has another number.  For done() and
+ * storages(). */
 uint64_t link_epoch(struct link *l);
-/* Whether a request for that connection can be asked. */
+/* True if a request for that connection can be asked. */
 bool link_is_up(struct link *l, uint64_t epoch);
-/* Whether it is known that a request would fail now. */
+/* True if it is known that a request would fail now. */
 bool link_is_down(struct link *l);
 
-/* Adds to o: state, transport, requests, bytes, direct and bounced (of them by RDMA), under_way,
- * connects, failures, last_error. */
+/* Adds to o: state, transport, requests, bytes, direct and bounced (those of the bytes that came by
+ * RDMA), under_way, connects, failures, last_error. */
 void link_status(struct link *l, json_t *o);
 
 #endif

@@ -1,10 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that wait to be sent: see queue.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * queue.c - the queue of requests that wait to be sent.
+ *
+ * Called by the files of a link (queue.h).
+ */
 #include "peer/asking/queue.h"
 
 #include <stddef.h>
 
-/* An owner's first, behind the other owners'. */
+/* Puts r, the first request of its owner, behind the first requests of the other owners. */
 static void append_turn(struct request_queue *q, struct link_request *r)
 {
 	r->next = NULL;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * queue.h - requests that wait to be sent, whose owners take turns.
+ * queue.h - the queue of requests that wait to be sent.  Their owners take turns.
  *
- * It is a list of each owner's first request, at which the others of that owner hang; one that asks
- * much delays the others by one request each.
+ * Called by the files of a link (link_private.h).
  *
- * The caller locks.  Requests stay the caller's.
+ * The queue is a list of each owner's first request.  The other requests of an owner hang at the
+ * first.  An owner with many requests delays each other owner by one request.
+ *
+ * The caller locks.  The queue does not own the requests.
  */
 #ifndef VREAD_PEER_QUEUE_H
 #define VREAD_PEER_QUEUE_H
@@ -15,23 +17,24 @@
 #include "peer/asking/link.h"
 
 struct request_queue {
-	struct link_request *first, *last; /* each owner's */
-	unsigned count;                    /* of requests */
+	struct link_request *first, *last; /* the list of owners' first requests */
+	unsigned count;                    /* of all requests */
 };
 
 typedef bool request_is(const struct link_request *r, void *ctx);
 
-/* Behind its owner's others. */
+/* Puts r behind the other requests of its owner. */
 void request_queue_append(struct request_queue *q, struct link_request *r);
-/* The first of the owner whose turn it is; NULL: it is empty. */
+/* Takes out the first request of the owner that has the turn.  NULL: the queue is empty. */
 struct link_request *request_queue_take(struct request_queue *q);
-/* The one behind r; *turn was q->first when r was. */
+/* The request behind r, or NULL.  To go through a queue, begin with r and *turn set to q->first. */
 struct link_request *request_queue_next(struct link_request **turn, const struct link_request *r);
-/* Takes out those to which the answer is yes: a chain by next. */
+/* Takes out all requests for which is() returns true.  Returns them as a chain, linked by next. */
 struct link_request *request_queue_pick(struct request_queue *q, request_is *is, void *ctx);
+/* Returns true: for request_queue_pick(). */
 bool request_is_any(const struct link_request *r, void *unused);
 
-/* Tells the end of all of a chain. */
+/* Calls done with error for each request of a chain. */
 void request_chain_end(struct link_request *r, int error);
 
 #endif

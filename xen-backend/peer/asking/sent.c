@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sent.c - what was sent and is not answered yet.
+ * sent.c - sends requests, and keeps the table of requests that are not answered yet.
  *
- * An id is a slot of the table and a count of its uses, so an answer that comes twice, or too
- * late, names nothing.  There are as many slots as the peer gave credits.
+ * Called by the other files of a link, on the link's thread.
+ *
+ * An id is the number of a slot and a count of the slot's uses.  So the id of an answer that comes
+ * twice, or too late, matches no request.  There are as many slots as the peer gave credits.
  */
 #include "peer/asking/link_private.h"
 
@@ -13,7 +15,6 @@
 
 #define SLOT_BITS 16
 
-/* With the lock. */
 void link_count_rdma(struct link *l)
 {
 	struct rdma_counters now;
@@ -26,7 +27,6 @@ void link_count_rdma(struct link *l)
 	l->counted = now;
 }
 
-/* Ends what r asked; the slot is free for another. */
 void link_settle(struct link *l, struct link_slot *s, int error, const struct message_block *block)
 {
 	struct link_request *r = s->request;
@@ -89,7 +89,6 @@ static int send_request(struct link *l, struct link_request *r)
 	return link_send(l, r->message, r->length);
 }
 
-/* As many as there are credits for. */
 int link_send_queued(struct link *l)
 {
 	while (l->used < l->credits) {
@@ -98,7 +97,8 @@ int link_send_queued(struct link *l)
 		int error;
 
 		pthread_mutex_lock(&l->lock);
-		r = l->moved ? NULL : request_queue_take(&l->queue); /* it waits for the next */
+		/* If the peer has moved, requests wait for the next connection. */
+		r = l->moved ? NULL : request_queue_take(&l->queue);
 		epoch = l->epoch;
 		pthread_mutex_unlock(&l->lock);
 		if (!r)

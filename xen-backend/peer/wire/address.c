@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* address.c - see address.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * address.c - parses and prints IP:PORT and [IP]:PORT.
+ *
+ * Called by peer/, control/config/values.c and tools/vread (address.h).
+ */
 #include "peer/wire/address.h"
 
 #include <arpa/inet.h>

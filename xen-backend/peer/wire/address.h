@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * address.h - IP:PORT and [IP]:PORT, out of text and into it.
+ * address.h - parses and prints IP:PORT and [IP]:PORT.
  *
- * Numbers only: a name would have to be looked up, and no read may wait for a name server.
+ * Called by peer/, by the configuration (control/config/values.c) and by `vread doctor`.
+ *
+ * Only numeric addresses are accepted.  A name would need a name server, and no read may wait for
+ * one.
  */
 #ifndef VREAD_PEER_ADDRESS_H
 #define VREAD_PEER_ADDRESS_H
@@ -17,9 +20,9 @@ struct address {
 	socklen_t length;
 };
 
-/* Port 0 is none. */
+/* False: text is not an address, or the port is 0. */
 bool address_parse(const char *text, struct address *ret);
-/* text: ADDRESS_TEXT bytes.  Returns it. */
+/* text: a buffer of ADDRESS_TEXT bytes.  Returns text. */
 const char *address_text(const struct address *a, char *text);
 
 #endif

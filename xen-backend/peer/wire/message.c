@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * message.c - see message.h.
+ * message.c - encodes and decodes the messages between two vreadds.
  *
- * Encoders write behind a cursor that has room for any message; decoders take from one that
- * turns bad, and gives zeros, when there is less left than is taken.
+ * Called by peer/ and its folders (message.h).
+ *
+ * Encoders write into a buffer that has room for any message.  Decoders read through a cursor.  If
+ * fewer bytes are left than a decoder takes, the cursor becomes bad and gives zeros.
  */
 #include "peer/wire/message.h"
 
@@ -57,7 +59,7 @@ static void put_header(uint8_t *out, enum message_type type, uint16_t flags, uin
 	put64(at, id);
 }
 
-/* The header of what was written up to end. */
+/* Writes the header of a message with a body up to end.  Returns the length of the message. */
 static size_t finish(uint8_t *out, const uint8_t *end, enum message_type type, uint16_t flags,
 		     uint64_t id)
 {
@@ -216,7 +218,8 @@ static uint64_t take64(struct cursor *c)
 	return le64toh(value);
 }
 
-/* Of 1 to max bytes, at name, which has room for one more; its length. */
+/* Takes a name of 1 to max bytes.  name has room for max + 1 bytes.  Returns the length of the
+ * name. */
 static size_t take_name(struct cursor *c, size_t max, char *name)
 {
 	size_t length = take8(c);
@@ -276,7 +279,7 @@ int message_get_header(const uint8_t *raw, struct message_header *ret)
 	may_go_on = ret->type == MESSAGE_DATA || ret->type == MESSAGE_STORAGES;
 	if (ret->flags & ~(may_go_on ? MESSAGE_MORE : 0U))
 		return -EPROTO;
-	/* Else such messages could follow one another for ever without a byte. */
+	/* Else a peer could send endless messages without a byte of data. */
 	if (ret->flags && ret->length == 0)
 		return -EPROTO;
 	return length_valid(ret) ? 0 : -EPROTO;
@@ -317,7 +320,8 @@ int message_get_open(const uint8_t *body, size_t length, struct message_open *re
 	ret->num_storages = take8(&c);
 	if (ret->num_storages == 0 || ret->num_storages > VREAD_MAX_STORAGES)
 		return -EPROTO;
-	/* Each takes a byte or two for its length, too, so all of them fit where the body did. */
+	/* Each name and the token have a length of one or two bytes in the body.  A name has a NUL
+	 * in text instead.  So all of them fit into text, which is as long as the longest body. */
 	ret->pool_id = text;
 	text += take_name(&c, VREAD_MAX_POOL_ID, text) + 1;
 	for (unsigned i = 0; i < ret->num_storages && !c.bad; i++) {

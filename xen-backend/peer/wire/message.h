@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * message.h - what two vreadds say to each other, as bytes.
+ * message.h - encodes and decodes the messages between two vreadds.
  *
- * Whoever connected asks, whoever accepted answers; first each says HELLO, and the one
- * who answers tells his STORAGES.  A message is a header and a body, little-endian:
+ * Called by the asking side (peer/ and peer/asking/), by the answering side (peer/answering/) and
+ * by the transports (peer/wire/stream.c, peer/rdma/).
+ *
+ * The host that connected is the asker, the other host is the answerer.  First both send HELLO, and
+ * the answerer sends STORAGES.  A message is a header and a body, little-endian:
  *
  *   header    u32 length of the body, u16 type, u16 flags, u64 id
  *   HELLO     u32 magic, u16 version, u16 transports, u32 credits, u32 0
  *   STORAGES  for each: u8 length, datanode's name, u8 length, storage's id; flag MORE:
- *             another such message follows
+ *             another STORAGES follows
  *   OPEN      i64 block id, u64 generation stamp, u64 visible length, u8 number of storages,
  *             u8 length, pool's id, for each storage u8 length, id, u16 length, block token
  *   OPENED    u32 handle, u32 flags (VREAD_BLOCK_*), u64 length, u64 generation stamp
  *   READ      u32 handle, u32 length, u64 offset
- *   DATA      the bytes; flag MORE: another such message of the same id follows
+ *   DATA      the bytes; flag MORE: another DATA with the same id follows
  *   STAT      u32 handle
  *   STATED    as OPENED
  *   CLOSE     u32 handle; has no answer
  *   FAILED    u32 errno: answers OPEN, READ and STAT
- *   CANCEL    nothing; its id is that of a request whose answer nobody waits for any more
+ *   CANCEL    empty body; the id of a request that nobody waits for any more
  *
- * An answer carries the id of what it answers.  Credits are how many OPENs, READs and STATs may
- * be without an answer; the one who answers sets them.  A CANCEL is no request: what was asked
- * before is answered once, by FAILED and at once, or by the answer that was on its way already.
+ * An answer has the id of its request.  Credits are the number of OPENs, READs and STATs that may
+ * be without an answer; the answerer sets them.  A CANCEL has no answer of its own: the request is
+ * still answered once, either by FAILED at once or by an answer that is already on its way.
  *
- * A STORAGES without MORE ends a list of all that the asker may read there: what it was told
- * before and is not in it, is there no more.  One list follows the answerer's HELLO, others whenever there
- * is a change.
+ * A STORAGES without MORE ends a list.  A list names all storages that the asker may read at the
+ * answerer.  A storage that was in an earlier list and is not in this one is not there any more.
+ * One list follows the answerer's HELLO, and a new list follows each change.
  *
- * Every function here is pure.  A peer is not believed: what is decoded is within bounds, names
- * are printable and may become parts of paths and log lines, and an errno is one of vreadif.h's.
+ * All functions are pure.  Decoders do not trust the peer: decoded numbers and lengths are within
+ * their bounds, names are printable and safe as parts of paths and log lines, and an errno is one
+ * of those in vreadif.h.
  */
 #ifndef VREAD_PEER_MESSAGE_H
 #define VREAD_PEER_MESSAGE_H
@@ -43,8 +47,8 @@
 #define MESSAGE_VERSION 1U
 #define MESSAGE_HEADER 16U
 #define MESSAGE_MAX_BODY \
-	(VREAD_MAX_OPEN_DATA + 32U) /* of any but DATA: all that fits an OPEN of a guest */
-#define MESSAGE_MAX_DATA 1048576U   /* of DATA */
+	(VREAD_MAX_OPEN_DATA + 32U) /* of all types but DATA; holds any OPEN of a guest */
+#define MESSAGE_MAX_DATA 1048576U   /* body of DATA */
 #define MESSAGE_MAX (MESSAGE_HEADER + MESSAGE_MAX_BODY)
 #define MESSAGE_MAX_CREDITS 1024U
 #define MESSAGE_MAX_DATANODE 63U
@@ -65,7 +69,7 @@ enum message_type {
 
 #define MESSAGE_MORE 1U /* flag */
 
-/* HELLO's transports: those the asker can use, of which the other one answers with one. */
+/* HELLO's transports: the asker sends all that it can use, the answerer sends the one to use. */
 #define MESSAGE_TRANSPORT_TLS 1U
 #define MESSAGE_TRANSPORT_RDMA 2U
 
@@ -79,7 +83,7 @@ struct message_header {
 struct message_hello {
 	uint16_t version;
 	uint16_t transports;
-	uint32_t credits; /* an asker's: 0 */
+	uint32_t credits; /* 0 in the asker's HELLO */
 };
 
 struct message_storage {
@@ -96,7 +100,7 @@ struct message_open {
 	const char *pool_id;
 	const void *token;
 	uint16_t token_length;       /* 0: none */
-	char text[MESSAGE_MAX_BODY]; /* decoded: what the names and the token lie in */
+	char text[MESSAGE_MAX_BODY]; /* decoded: holds the names and the token */
 };
 
 struct message_read {
@@ -106,46 +110,49 @@ struct message_read {
 };
 
 struct message_block {
-	uint32_t handle; /* STATED: 0 */
+	uint32_t handle; /* 0 in STATED */
 	uint32_t flags;
 	uint64_t length;
 	uint64_t genstamp;
 };
 
-/* ---- encoding: at out is room for MESSAGE_MAX bytes; how many were written ---- */
+/* ---- encoding: out has room for MESSAGE_MAX bytes; returns how many were written ---- */
 
 size_t message_put_hello(uint8_t *out, const struct message_hello *m);
-/* As many as fit of count; *count becomes how many did. */
+/* Encodes as many of *count storages as fit; *count becomes their number.  MESSAGE_MORE is set if
+ * `more` is true or if some did not fit. */
 size_t message_put_storages(uint8_t *out, const struct message_storage *m, size_t *count,
 			    bool more);
-/* 0: a name or the token is too long, there are too many, or all together do not fit. */
+/* Returns 0 if a name or the token is too long, if the number of storages is 0 or too large, or if
+ * the message would be too long. */
 size_t message_put_open(uint8_t *out, uint64_t id, const struct message_open *m);
 size_t message_put_read(uint8_t *out, uint64_t id, const struct message_read *m);
-/* STAT or CLOSE. */
+/* type: MESSAGE_STAT or MESSAGE_CLOSE. */
 size_t message_put_handle(uint8_t *out, enum message_type type, uint64_t id, uint32_t handle);
-/* OPENED or STATED. */
+/* type: MESSAGE_OPENED or MESSAGE_STATED. */
 size_t message_put_block(uint8_t *out, enum message_type type, uint64_t id,
 			 const struct message_block *m);
 size_t message_put_failed(uint8_t *out, uint64_t id, int error);
 size_t message_put_cancel(uint8_t *out, uint64_t id);
-/* Only the header: length bytes of data follow. */
+/* Encodes only the header.  The caller sends length bytes of data behind it. */
 size_t message_put_data(uint8_t *out, uint64_t id, uint32_t length, bool more);
-/* In a message that is encoded already. */
+/* Sets the id in a message that is already encoded. */
 void message_set_id(uint8_t *message, uint64_t id);
 
-/* ---- decoding: 0 or -EPROTO; *ret is only good with 0 ---- */
+/* ---- decoding: returns 0 or -EPROTO; *ret is valid only with 0 ---- */
 
-/* raw: MESSAGE_HEADER bytes.  The type is known, and its body may have that length. */
+/* raw: MESSAGE_HEADER bytes.  With 0 the type is known and its body may have that length. */
 int message_get_header(const uint8_t *raw, struct message_header *ret);
 int message_get_hello(const uint8_t *body, size_t length, struct message_hello *ret);
-/* The next of a STORAGES; *at starts at 0 and reaches length. */
+/* Decodes the next storage of a STORAGES and advances *at.  *at is 0 for the first storage, and
+ * length after the last. */
 int message_get_storage(const uint8_t *body, size_t length, size_t *at,
 			struct message_storage *ret);
 int message_get_open(const uint8_t *body, size_t length, struct message_open *ret);
 int message_get_read(const uint8_t *body, size_t length, struct message_read *ret);
 int message_get_handle(const uint8_t *body, size_t length, uint32_t *ret);
 int message_get_block(const uint8_t *body, size_t length, struct message_block *ret);
-/* *ret: negative, -EIO for what nobody should answer. */
+/* *ret: the negative errno; -EIO if the peer sent an errno that no answer may have. */
 int message_get_failed(const uint8_t *body, size_t length, int *ret);
 
 #endif

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages that are sent from a copy of their own: see transport.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * outgoing.c - sends a message from a copy of its own.
+ *
+ * Called by peer/asking/ and peer/answering/ (transport.h).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How TCP is set up between two hosts: see socket.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * socket.c - TCP options of connections between two hosts.
+ *
+ * Called by peer/asking/connect.c and peer/answering/conn.c.
+ */
 #include "peer/wire/socket.h"
 
 #include <netinet/in.h>

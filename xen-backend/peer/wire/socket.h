@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* socket.h - how TCP is set up between two hosts, whoever connected. */
+/*
+ * socket.h - TCP options of connections between two hosts.
+ *
+ * Called by peer/asking/connect.c and by peer/answering/conn.c, for each connection.
+ */
 #ifndef VREAD_PEER_SOCKET_H
 #define VREAD_PEER_SOCKET_H
 
-/* Requests are not held back; a host that has vanished is noticed: by keep-alive, and when what was
- * sent has not arrived within that many ms. */
+/* Turns TCP_NODELAY on, so that the kernel does not hold requests back.  The connection breaks if
+ * the other host does not answer keep-alive packets, or does not acknowledge sent data within
+ * timeout ms. */
 void socket_set_options(int fd, unsigned timeout);
 
 #endif

@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * stream.c - see stream.h.
+ * stream.c - the transport over TLS.
  *
- * DATA's bytes are read straight to their place: OpenSSL puts bytes there only out of records whose
- * authentication was checked.
+ * peer/asking/ and peer/answering/ call it through transport.h; peer/rdma/transport.c uses it, too.
+ *
+ * The bytes of DATA are read straight to their place.  OpenSSL returns bytes of a record only after
+ * it has checked the authentication of the record.
  */
 #include "peer/wire/stream.h"
 
@@ -12,19 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_AT_ONCE (4U << 20) /* bytes received before others get their turn */
+#define MOST_AT_ONCE (4U << 20) /* bytes to receive in one call of advance() */
 
 struct stream {
 	struct transport transport;
 	struct tls *tls;
 	struct outgoing *first, *last;
 
-	/* What is arriving. */
+	/* The message that is arriving. */
 	struct message_header header;
 	bool have_header;
-	bool dropped;   /* DATA nobody waits for */
-	uint8_t *place; /* of DATA */
-	size_t got;     /* of the header, or of the body */
+	bool dropped;   /* DATA that nobody waits for */
+	uint8_t *place; /* where the bytes of DATA go */
+	size_t got;     /* bytes received of the header, or of the body */
 	uint8_t raw[MESSAGE_HEADER];
 	uint8_t body[MESSAGE_MAX_BODY];
 };
@@ -127,7 +129,8 @@ static int take_message(struct stream *s)
 	return r;
 }
 
-/* Where the next bytes go, and how many at most; 0: what is arriving is complete. */
+/* Sets *ret to where the next bytes go.  Returns how many at most; 0: the header or the body is
+ * complete. */
 static size_t next_place(struct stream *s, uint8_t **ret)
 {
 	size_t left = (s->have_header ? s->header.length : MESSAGE_HEADER) - s->got;

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tls.c - connections: see tls.h. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tls.c - TLS connections between two hosts.
+ *
+ * Called by peer/asking/, peer/answering/ and wire/stream.c (tls.h).
+ */
 #include "peer/wire/tls_private.h"
 
 #include <errno.h>
@@ -13,15 +17,15 @@
 
 #include "base/clock.h"
 
-/* What goes out is collected, since calls of the kernel, packets and wakeups cost more than copying it
- * once more: a record is 16 KiB. */
+/* Size of the buffer for outgoing bytes.  A record is only 16 KiB.  Copying the records into one
+ * buffer costs less than a system call, packets and wakeups for each of them. */
 #define BATCH (64U << 10)
 
 struct tls {
 	struct tls_context *context;
 	SSL *ssl;
-	uint64_t generation; /* of the credentials its peer was judged by last */
-	time_t expires;      /* its peer's certificate; 0: there is none yet */
+	uint64_t generation; /* of the credentials that last checked the peer */
+	time_t expires;      /* end of the peer's certificate; 0: no certificate yet */
 	int fd;
 	short wants;
 	char error[160];
@@ -32,7 +36,8 @@ static time_t wall_time(void)
 	return (time_t)(clock_wall_ms() / 1000);
 }
 
-/* Both belong to the connection from here on. */
+/* Makes ssl read from fd, and write to fd through a buffer.  The caller still closes fd.  False:
+ * out of memory. */
 static bool join(SSL *ssl, int fd)
 {
 	BIO *in = BIO_new_socket(fd, BIO_NOCLOSE), *out = BIO_new_socket(fd, BIO_NOCLOSE);
@@ -58,7 +63,7 @@ struct tls *tls_new(struct tls_context *c, int fd, const char *name)
 
 		t->context = c;
 		t->fd = fd;
-		t->ssl = SSL_new(now); /* which refers to it */
+		t->ssl = SSL_new(now); /* takes a reference to now */
 		SSL_CTX_free(now);
 	}
 	if (!t || !t->ssl || !join(t->ssl, fd)) {
@@ -120,7 +125,8 @@ static int refused_by_peer(struct tls *t)
 	return -EACCES;
 }
 
-/* What an SSL function that returned r <= 0 means. */
+/* Converts the result r <= 0 of an SSL function to -EAGAIN, another errno (tls_error() is set), or
+ * 0:  the peer has closed the connection in order. */
 static int judge(struct tls *t, int r)
 {
 	int saved = errno;
@@ -192,7 +198,7 @@ static int verify(struct tls *t, X509_STORE_CTX *v)
 	return failed(t, -EACCES, X509_verify_cert_error_string(X509_STORE_CTX_get_error(v)));
 }
 
-/* As in the handshake, by what is known now. */
+/* Checks the peer's certificate as in the handshake, but with the present credentials. */
 static int judge_peer(struct tls *t, SSL_CTX *now)
 {
 	X509_STORE_CTX *v = X509_STORE_CTX_new();

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tls.h - who a peer is, and a stream of bytes nobody else reads or changes.
+ * tls.h - TLS connections between two hosts, and the credentials they are made with.
  *
- * TLS 1.3 and nothing older; both ends present a certificate of the configured authority, and
- * the name in it (a DNS name, or the CN where there is none) is the peer's name.  No session is ever
- * resumed and no early data taken, so nothing recorded can be played again.
+ * peer/asking/ and peer/answering/ make connections, peer/wire/stream.c sends and receives.
+ * peer/peers.c makes the context of vreadd; control/config_warn.c makes one to check the files.
  *
- * Sockets do not block.  One thread at a time per connection; a context belongs to all.
+ * Only TLS 1.3 is used.  Both ends present a certificate of the configured authority.  The name in
+ * the certificate (a DNS name, or the CN if there is no DNS name) is the peer's name.  Sessions are
+ * never resumed and early data is not accepted, so a recorded connection cannot be replayed.
+ *
+ * Sockets are non-blocking.  One thread at a time may use a connection; any thread may use a
+ * context.
  */
 #ifndef VREAD_PEER_TLS_H
 #define VREAD_PEER_TLS_H
@@ -20,47 +24,51 @@ struct peers_config;
 struct tls_context;
 struct tls;
 
-/* Reads the certificate, which must be for the configured name, the key, the authority, and whom it has
- * revoked; all that again when the files have changed.  config outlives it.  0, or negative errno with
- * *ret_error (free() it). */
+/* Reads the certificate, which must be for the configured name, the key, the authority and its
+ * revocation list.  All of them are read again when the files have changed.  config must outlive
+ * the context.  0, or negative errno with *ret_error (free() it). */
 int tls_context_new(const struct peers_config *config, struct tls_context **ret, char **ret_error);
-/* Reads them again now.  If it fails those read before stay in use. */
+/* Reads the files again now.  0, or negative errno with *ret_error (free() it): then the old ones
+ * stay in use. */
 int tls_context_reload(struct tls_context *c, char **ret_error);
 void tls_context_free(struct tls_context *c);
 
-/* Takes over fd, also on failure.  NULL: out of memory.  name: whose certificate the other side must
- * have; NULL: it connected, and who it is is asked with tls_is_named(). */
+/* Takes over fd, also on failure.  NULL: out of memory.  name: this host connected, and the other
+ * side's certificate must be for that name.  name NULL: the other side connected; ask
+ * tls_is_named() after the handshake. */
 struct tls *tls_new(struct tls_context *c, int fd, const char *name);
 void tls_free(struct tls *t);
-/* Tells the other side that this is the end; does not wait. */
+/* Tells the other side that the connection ends.  Does not wait. */
 void tls_shutdown(struct tls *t);
 
-/* 1: the other side is who it says; 0: go on when the socket is ready; negative errno: see
- * tls_error(). */
+/* 1: done, the other side is authenticated; 0: call again when the socket is ready; negative errno:
+ * see tls_error(). */
 int tls_handshake(struct tls *t);
-/* After the handshake: whether the other side would still be accepted, by the files as they are now.  0, or
- * negative errno: its certificate has expired or was revoked, see tls_error().  Cheap while nothing has
- * changed. */
+/* Checks, after the handshake, whether the other side would still be accepted with the files as
+ * they are now.  0, or negative errno, see tls_error(): for example its certificate has expired or
+ * was revoked.  Cheap while nothing has changed. */
 int tls_recheck(struct tls *t);
 bool tls_is_named(const struct tls *t, const char *name);
 
-/* Bytes, at least one; 0: the orderly end (of reading); -EAGAIN: go on when the socket is ready;
- * other negative errno: see tls_error().  Read until it says -EAGAIN: the socket does not tell of bytes
- * that were taken from it already.  What was written may wait for tls_flush(). */
+/* Return the number of bytes, at least 1; 0: the other side has ended the connection in order
+ * (tls_read() only); -EAGAIN: call again when the socket is ready; other negative errno: see
+ * tls_error().  Call tls_read() until it returns -EAGAIN: bytes may be buffered here, and poll() on
+ * the socket does not report them.  Written bytes may stay in a buffer until tls_flush(). */
 ssize_t tls_read(struct tls *t, void *bytes, size_t length);
 ssize_t tls_write(struct tls *t, const void *bytes, size_t length);
-/* What was written and not sent is: 0, -EAGAIN: go on when the socket is ready; other negative errno: see
- * tls_error().  A handshake sends all of it by itself. */
+/* Sends the written bytes that are still in the buffer.  0: all are sent; -EAGAIN: call again when
+ * the socket is ready; other negative errno: see tls_error().  tls_handshake() sends all its bytes
+ * by itself. */
 int tls_flush(struct tls *t);
 bool tls_is_flushed(const struct tls *t);
 
 int tls_fd(const struct tls *t);
-/* For poll(): what is waited for beside POLLIN. */
+/* The poll() events to wait for, beside POLLIN. */
 short tls_wants(const struct tls *t);
-/* What went wrong last. */
+/* A text about the last error. */
 const char *tls_error(const struct tls *t);
 
-/* A secret of this connection that only its two ends can know. */
+/* Derives a secret of this connection that only its two ends know.  0 or -EIO. */
 int tls_export(struct tls *t, const char *label, uint8_t *secret, size_t length);
 
 #endif

@@ -1,10 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tls_context.c - this host's certificate and key, the authority, and whom it has revoked.
+ * tls_context.c - this host's credentials: certificate, key, authority and its revocation list.
  *
- * They are read when vreadd starts, and again when the files have changed, which is looked at when
- * a connection is made or checked.  Files that cannot be used, as a certificate whose key is still
- * being written, change nothing: what was read before stays until they are changed again.
+ * peer/peers.c and control/config_warn.c make contexts; tls.c takes the credentials for each
+ * connection.
+ *
+ * The files are read when vreadd starts, and again when they have changed.  Changes are looked for
+ * when a connection is made or checked.  If new files cannot be used, for example because the key
+ * of a new certificate is still being written, the old credentials stay in use until the files
+ * change again.
  */
 #include "peer/wire/tls_private.h"
 
@@ -22,13 +26,13 @@
 #include "peer/settings.h"
 #include "peer/wire/tls_suite.h"
 
-#define LOOK_PAUSE 1000U /* ms between looks at the files */
+#define LOOK_PAUSE 1000U /* ms between checks whether the files have changed */
 #define FILES 4U
-/* What comes in is taken by two records at a time: OpenSSL moves all that lies behind a record when it
- * is done with it. */
+/* Size of OpenSSL's read buffer: two records.  After each record OpenSSL moves all bytes that lie
+ * behind the record. */
 #define TAKEN (2 * SSL3_RT_MAX_PACKET_SIZE)
 
-/* By which a change is noticed. */
+/* A file has changed if one of these has. */
 struct file_state {
 	dev_t device;
 	ino_t inode;
@@ -38,11 +42,11 @@ struct file_state {
 
 struct tls_context {
 	const struct peers_config *config;
-	pthread_mutex_t lock; /* of what follows */
-	SSL_CTX *ssl;         /* both sides use one: who connects is told with each connection */
+	pthread_mutex_t lock; /* protects the members below */
+	SSL_CTX *ssl;         /* for both directions; each connection sets its own direction */
 	uint64_t generation;
 	uint64_t looked;                /* ms */
-	struct file_state files[FILES]; /* when they were last read, well or not */
+	struct file_state files[FILES]; /* at the last reading, successful or not */
 };
 
 const char *tls_openssl_error(void)
@@ -59,7 +63,8 @@ static int unusable(char **ret_error, const char *key, const char *path, const c
 			  tls_openssl_error(), expected);
 }
 
-/* From here on a host is refused if it is in the list, or if there is none of its authority's. */
+/* Loads the revocation list.  From now on a host is refused if its certificate is in the list, or
+ * if there is no list of its authority. */
 static int load_crl(SSL_CTX *ssl, const struct peers_config *c, char **ret_error)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(ssl);
@@ -93,7 +98,7 @@ bool tls_certificate_is_for(X509 *certificate, const char *name)
 	return certificate && X509_check_host(certificate, name, 0, flags, NULL) == 1;
 }
 
-/* Nobody is there to be asked for one. */
+/* A daemon cannot ask anyone for the password of a key. */
 static int no_password(char *buffer, int size, int writing, void *ctx)
 {
 	(void)buffer, (void)size, (void)writing, (void)ctx;
@@ -135,7 +140,7 @@ static void look_at_files(const struct peers_config *c, struct file_state files[
 		struct stat s;
 
 		if (stat(paths[i], &s) < 0)
-			continue; /* why is told by who reads it */
+			continue; /* load_files() reports the error */
 		files[i].device = s.st_dev;
 		files[i].inode = s.st_ino;
 		files[i].size = s.st_size;
@@ -149,7 +154,8 @@ static int read_files(struct tls_context *c, char **ret_error)
 	SSL_CTX *ssl;
 	int r;
 
-	look_at_files(c->config, c->files); /* before: what changes meanwhile is read again */
+	/* Before reading: files that change meanwhile are read again. */
+	look_at_files(c->config, c->files);
 	ERR_clear_error();
 	ssl = SSL_CTX_new(TLS_method());
 	if (!ssl)

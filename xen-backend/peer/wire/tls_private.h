@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tls_private.h - what connections need of the credentials they are made with. */
+/*
+ * tls_private.h - functions of tls_context.c that tls.c calls.
+ */
 #ifndef VREAD_PEER_TLS_PRIVATE_H
 #define VREAD_PEER_TLS_PRIVATE_H
 
@@ -7,12 +9,13 @@
 
 #include "peer/wire/tls.h"
 
-/* What the files say now, as far as they are usable: a reference, for SSL_CTX_free().  *ret_generation
- * is another number whenever they were read again.  Any thread. */
+/* The credentials as of the last usable files; reads the files again if they have changed.  Returns
+ * a reference, for SSL_CTX_free().  *ret_generation changes whenever the files were read again.
+ * Any thread. */
 SSL_CTX *tls_context_get(struct tls_context *c, uint64_t *ret_generation);
-/* Whether the certificate is for that name. */
+/* True if the certificate is for that name.  False with NULL. */
 bool tls_certificate_is_for(X509 *certificate, const char *name);
-/* OpenSSL's last error of this thread. */
+/* The text of OpenSSL's last error in this thread. */
 const char *tls_openssl_error(void);
 
 #endif

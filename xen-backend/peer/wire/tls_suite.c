@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tls_suite.c - see tls_suite.h.
+ * tls_suite.c - measures two TLS ciphers, and orders them by their speed.
  *
- * As with checksums, what instructions cost is not a matter of what cpuid says: an emulated processor
- * has those for AES and takes long over them.
+ * Called by tls_context.c and peer/peers.c.
+ *
+ * cpuid does not tell how fast instructions are: an emulated processor has instructions for AES,
+ * but they are slow.
  */
 #include "peer/wire/tls_suite.h"
 
@@ -16,7 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define TRIAL_BYTES (16 << 10) /* of a record */
+#define TRIAL_BYTES (16 << 10) /* the size of a TLS record */
 #define TRIALS 5
 #define GCM "TLS_AES_256_GCM_SHA384"
 #define CHACHA "TLS_CHACHA20_POLY1305_SHA256"
@@ -35,7 +37,7 @@ static bool seal(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, uint8_t *bytes)
 	       EVP_EncryptFinal_ex(ctx, bytes + n, &n) == 1;
 }
 
-/* The quickest of a few runs, in nanoseconds. */
+/* The time of the fastest of TRIALS runs, in nanoseconds; UINT64_MAX: the cipher failed. */
 static uint64_t trial(const EVP_CIPHER *cipher)
 {
 	static uint8_t bytes[TRIAL_BYTES + EVP_MAX_BLOCK_LENGTH];

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * transport.h - a way to move messages, and the bytes of DATA, between two hosts.
+ * transport.h - the interface of a connection that carries messages between two hosts.
  *
- * A connection belongs to one thread at a time: the caller locks.  Nothing here waits.
- * What arrives is handed to the user from within advance().  DATA's bytes go to where the user
- * says; whoever moves them sees to it that only authenticated ones get there.
+ * peer/asking/ and peer/answering/ use transports.  wire/stream.c (TLS) and peer/rdma/ implement
+ * the interface.
+ *
+ * One thread at a time may use a transport: the caller locks.  No function waits.  advance() calls
+ * the user's callbacks for what has arrived.  The bytes of DATA go to the place that the user
+ * returns.  Each transport must place only bytes of the authenticated peer there.
  */
 #ifndef VREAD_PEER_TRANSPORT_H
 #define VREAD_PEER_TRANSPORT_H
@@ -17,20 +20,21 @@
 
 struct transport;
 
-/* A message on its way out, with its header; DATA's bytes lie behind it. */
+/* A message to be sent, with its header; the bytes of DATA follow the header. */
 struct outgoing {
 	struct outgoing *next;
-	void (*release)(struct outgoing *o); /* it was sent, or never will be */
-	void *owner;                         /* release()'s */
+	void (*release)(struct outgoing *o); /* called when it was sent, or never will be */
+	void *owner;                         /* for release() */
 	size_t length, sent;
 	uint8_t *message;
 };
 
 struct transport_user {
-	/* All of a message is there; DATA's body is what place() said.  Negative errno: the
-	 * connection is over. */
+	/* A whole message has arrived.  body of DATA: the place that place() returned.  0, or
+	 * negative errno: the connection is over. */
 	int (*arrived)(void *ctx, const struct message_header *h, const uint8_t *body);
-	/* Where the bytes of this DATA go: *ret_place, NULL: nowhere, they are dropped. */
+	/* Sets *ret_place to where the bytes of this DATA go; NULL: they are dropped.  0, or
+	 * negative errno: the connection is over. */
 	int (*place)(void *ctx, const struct message_header *h, uint8_t **ret_place);
 };
 
@@ -38,26 +42,28 @@ struct transport_user {
 
 struct transport_ops {
 	const char *name;
-	/* Takes over o, which goes out after what was queued before. */
+	/* Takes over o and queues it behind the messages queued before. */
 	void (*send)(struct transport *t, struct outgoing *o);
-	/* Sends and receives what can be: 0: poll() before the next time; 1: there is more to do;
-	 * negative errno: it is over, see t->error. */
+	/* Sends and receives as much as possible now.  0: poll() before the next call; 1: there is
+	 * more to do; negative errno: the connection is over, see t->error. */
 	int (*advance)(struct transport *t);
-	/* Only sends: as advance(). */
+	/* As advance(), but only sends. */
 	int (*flush)(struct transport *t);
-	/* Whether all that was sent is on its way. */
+	/* True if no message and no byte waits to be sent. */
 	bool (*is_flushed)(const struct transport *t);
-	/* From its return nothing of the answer to that id lands any more: 0.  Negative errno: that
-	 * takes all of the answer, or the end of the connection. */
+	/* 0: after the return no bytes of the answer to that id are placed any more.  Negative
+	 * errno: bytes may be placed until the whole answer has arrived or the connection ends. */
 	int (*forget)(struct transport *t, uint64_t id);
-	/* Whether the peer would still be accepted if it connected now: 0, or negative errno: see
-	 * t->error. */
+	/* Checks whether the peer would still be accepted if it connected now.  0, or negative
+	 * errno, see t->error. */
 	int (*recheck)(struct transport *t);
-	/* What to poll() for: how many of TRANSPORT_MAX_FDS were filled in. */
+	/* Fills in what to poll() for.  fds has room for TRANSPORT_MAX_FDS.  Returns how many were
+	 * filled in. */
 	unsigned (*poll)(const struct transport *t, struct pollfd *fds);
-	/* The orderly end is told to the peer.  Then, and after any failure, free(): when it
-	 * returns nothing can land anywhere any more. */
+	/* Tells the peer that the connection ends in order.  Call free() after it, and after any
+	 * failure. */
 	void (*shutdown)(struct transport *t);
+	/* After the return no bytes are placed any more. */
 	void (*free)(struct transport *t);
 };
 
@@ -68,7 +74,7 @@ struct transport {
 	char error[160];
 };
 
-/* Sends those bytes, from a copy.  0 or -ENOMEM. */
+/* Queues a copy of the message.  0 or -ENOMEM. */
 int transport_send_copy(struct transport *t, const uint8_t *message, size_t length);
 
 #endif
