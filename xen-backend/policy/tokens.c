@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The tokens of one datanode: mode, keys and counts; see tokens.h.  datanode/ owns them;
- * read/handle.c checks tokens, read/publish.c brings keys.
+ * read/open.c checks tokens, read/publish.c brings keys.
  *
  * The pools are a short list under a lock.  A check holds the lock for reading while it computes
  * one HMAC, which takes a microsecond or two.  So keys are never copied.

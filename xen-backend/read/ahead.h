@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ahead.h - read-ahead for handles. handle.c creates the read-ahead state of a handle. read.c calls
+ * ahead.h - read-ahead for handles. open.c creates the read-ahead state of a handle. read.c calls
  * ahead_begin() and ahead_end() around each read.
  *
  * Read-ahead applies to a handle that is read from front to back and has to wait for the disk. The

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Implements find.h: takes the replica from the cache if the cached replica is still valid, else
- * looks for it in the image. handle.c calls it.
+ * looks for it in the image. open.c calls it.
  */
 #include "read/find.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * find.h - finds the present replica of a block in one data directory. handle.c calls it.
+ * find.h - finds the present replica of a block in one data directory. open.c calls it.
  */
 #ifndef VREAD_READ_FIND_H
 #define VREAD_READ_FIND_H
