@@ -48,10 +48,11 @@ def test_strangers_are_bounded(start_host, start_asker, image):
         assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
 
 
+@pytest.mark.parametrize("variant", ["asan", "release"])
 @pytest.mark.parametrize("hello", [True, False])
-def test_a_socket_that_a_child_still_has_is_heard_no_more(start_host, as_a, hello):
+def test_a_socket_that_a_child_still_has_is_heard_no_more(start_host, as_a, hello, variant):
     """A parser has all of them until it runs its program: none names a connection that ended."""
-    host, address = start_host()
+    host, address = start_host(variant=variant)
     with contextlib.ExitStack() as stack:
         with wire.connect(address, *as_a, hello=hello):
             eventually(lambda: host.status()["peers"]["server"]["connections"] == 1)
