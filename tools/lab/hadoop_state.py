@@ -28,7 +28,7 @@ from .qemu import Disk
 from .states import State
 
 SOURCE_MIB = 64
-CPUS = 2  # JVMs of several domUs start beside each other
+CPUS = 1  # in make test two more hosts are emulated beside this one, on two processors
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
 # Clocks go on from when the state was made to now: keys and tokens of then must hold.
 YEAR = str(365 * 24 * 60)
