@@ -217,10 +217,6 @@ static void run(char *line)
 		do_read(h, strtoull(word[2], NULL, 10), (uint32_t)strtoul(word[3], NULL, 10));
 	else if (n == 2 && h && !strcmp(word[0], "stat"))
 		do_stat(h);
-	else if (n == 4 && h && !strcmp(word[0], "verified"))
-		printf("ok %d\n", replica_is_verified(h->replica, strtoull(word[2], NULL, 10),
-						      strtoull(word[3], NULL, 10)) &&
-					  replica_check(h->replica) == 0);
 	else if (n == 2 && h && !strcmp(word[0], "close")) {
 		block_close(h);
 		handles[strtoul(word[1], NULL, 10)] = NULL;

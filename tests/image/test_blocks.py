@@ -97,23 +97,6 @@ def test_reads_end_at_the_visible_length(kinds):
             assert handle.read(visible - 1, 100) == block.content()[visible - 1 : visible]
 
 
-def test_a_second_handle_profits_from_what_the_first_verified(kinds):
-    disk, blocks = kinds
-    block = blocks[0]
-    with disk.blockctl() as control:
-        first = control.open(block)
-        assert not first.verified(0, MIB)
-        first.read(0, MIB)
-        assert first.verified(0, MIB)
-        assert not first.verified(0, MIB + 1)
-        first.close()
-        second = control.open(block, block.length - 5)
-        assert second.verified(0, MIB)
-        assert second.read_all() == block.content()[: block.length - 5]
-        assert second.verified(0, block.length - 5)
-        assert control.open(blocks[1]).verified(0, 1) is False
-
-
 def test_list(kinds):
     disk, blocks = kinds
     with disk.blockctl() as control:

@@ -214,9 +214,6 @@ class Handle:
             data += chunk
         return data
 
-    def verified(self, offset, length):
-        return self.control.ask("verified", self.number, offset, length) == "1"
-
     def stat(self):
         return int(self.control.ask("stat", self.number).split()[0])
 

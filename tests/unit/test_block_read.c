@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * block_read() against a file system that is written to at chosen moments: file
- * system and handle are this program's own.
+ * Tests block_read() on a file system that its owner writes at chosen moments.  This program fakes
+ * the file system and the handle.
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,22 +16,22 @@
 #include "read/crc_table.h"
 #include "read/read_private.h"
 
-#define LENGTH (4U * REPLICA_UNIT)
+#define LENGTH (4U * VERIFIED_UNIT)
 #define CHUNK 512U
 #define FILL 0xa5
 
 static uint8_t data[LENGTH], sums[META_HEADER_BYTES + LENGTH / CHUNK * 4];
-static bool live;        /* its owner has the file system mounted */
-static unsigned changes; /* of the replica's files */
+static bool live;        /* the file system is mounted by its owner */
+static unsigned changes; /* number of changes to the replica's files */
 static unsigned checks, data_reads, renewals;
-static unsigned change_before_read;  /* the owner replaces the block at that read of data */
+static unsigned change_before_read;  /* the owner replaces the block at this read */
 static unsigned rewrite_before_read; /* the owner rewrites a chunk at that read ... */
-static unsigned settle_before_read;  /* ... and its checksum at that one */
+static unsigned settle_before_read;  /* ... and its checksum at this one */
 static size_t rewritten;             /* the offset of that chunk */
 static int read_error;               /* of data */
 static int renew_error;
 static bool in_journal;
-static unsigned home_at_check; /* with that check the data leaves the journal */
+static unsigned home_at_check; /* at this check the data leaves the journal */
 static struct block_replica *replica;
 
 /* ---- the file system ---- */
@@ -59,7 +59,7 @@ static void sum_chunk(size_t chunk)
 	memcpy(sums + META_HEADER_BYTES + chunk * 4, &sum, sizeof(sum));
 }
 
-/* What is at home: the block, or with another seed one that was there before it. */
+/* Writes the block to its place in the extents.  With another seed: an earlier block there. */
 static void write_home(uint8_t seed)
 {
 	for (unsigned i = 0; i < LENGTH; i++)
@@ -95,7 +95,7 @@ void parser_basis_free(struct parser_basis *b)
 	free(b);
 }
 
-/* Deletes the block, commits, writes another into its extents. */
+/* Deletes the block, commits, and writes another block into its extents. */
 static void owner_replaces_block(void)
 {
 	changes++;
@@ -134,7 +134,7 @@ bool parser_meta_settled(struct parser_basis *b, uint64_t offset, uint64_t lengt
 	return true;
 }
 
-/* Nothing is read ahead here. */
+/* This program reads nothing ahead. */
 void ahead_begin(struct ahead *a, struct block_replica *r, uint64_t from, uint64_t to, uint64_t end)
 {
 	(void)a, (void)r, (void)from, (void)to, (void)end;
@@ -150,7 +150,7 @@ void block_files_clear(struct block_files *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* What is served is not this program's. */
+/* The replica belongs to no struct served. */
 struct served *served_get(struct served *v)
 {
 	return v;
@@ -250,18 +250,17 @@ static void read_all(void)
 	assert_memory_equal(dst, data, LENGTH);
 }
 
-static void clean_second_read_goes_straight(void **state)
+static void every_read_is_verified(void **state)
 {
 	(void)state;
 	read_all();
-	assert_true(replica_is_verified(replica, 0, LENGTH));
-	data_reads = checks = 0;
-	read_all();
-	assert_int_equal(data_reads, 1);
-	assert_int_equal(checks, 2);
+	data[700] ^= 1;
+	memset(dst, FILL, sizeof(dst));
+	assert_int_equal(read_block(), -EBADMSG);
+	assert_all(FILL);
 }
 
-static void clean_changed_before_a_second_read(void **state)
+static void changed_before_a_second_read(void **state)
 {
 	(void)state;
 	read_all();
@@ -271,36 +270,27 @@ static void clean_changed_before_a_second_read(void **state)
 	assert_all(FILL);
 }
 
-/* The one case in which other bytes reach their destination: not to stay. */
-static void clean_changed_within_a_second_read(void **state)
+static void changed_within_a_second_read(void **state)
 {
 	(void)state;
 	read_all();
 	memset(dst, FILL, sizeof(dst));
 	change_before_read = data_reads + 1;
 	assert_int_equal(read_block(), -EAGAIN);
-	assert_all(0);
+	assert_all(FILL);
 }
 
-static void clean_disk_fails_at_a_second_read(void **state)
+static void disk_fails_at_a_second_read(void **state)
 {
 	(void)state;
 	read_all();
+	memset(dst, FILL, sizeof(dst));
 	read_error = -EIO;
 	assert_int_equal(read_block(), -EIO);
-	assert_all(0);
+	assert_all(FILL);
 }
 
-static void live_is_never_trusted(void **state)
-{
-	(void)state;
-	read_all();
-	assert_false(replica_is_verified(replica, 0, LENGTH));
-	data[700] ^= 1;
-	assert_int_equal(read_block(), -EBADMSG);
-}
-
-static void live_costs_one_check(void **state)
+static void a_read_costs_one_check(void **state)
 {
 	(void)state;
 	read_all();
@@ -323,10 +313,9 @@ static void changed_within_a_read(void **state)
 	change_before_read = 1;
 	assert_int_equal(read_block(), -EAGAIN);
 	assert_all(FILL);
-	assert_false(replica_is_verified(replica, 0, 1));
 }
 
-/* Right checksums prove nothing once the .meta may be another block's. */
+/* Correct checksums prove nothing after a change: the .meta may be another block's. */
 static void changed_though_checksums_are_right(void **state)
 {
 	(void)state;
@@ -354,7 +343,7 @@ static void looking_again_ends(void **state)
 	assert_all(FILL);
 }
 
-/* A deleted block's, with checksums that are right, where the journal has this one's. */
+/* The extents hold a deleted block with correct checksums; this block is only in the journal. */
 static void nothing_is_read_before_it_left_the_journal(void **state)
 {
 	(void)state;
@@ -409,16 +398,20 @@ static void live_other_chunks_are_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CLEAN(clean_second_read_goes_straight),
-		CLEAN(clean_changed_before_a_second_read),
-		CLEAN(clean_changed_within_a_second_read),
-		CLEAN(clean_disk_fails_at_a_second_read),
+		CLEAN(every_read_is_verified),
+		CLEAN(a_read_costs_one_check),
+		CLEAN(changed_before_a_second_read),
+		CLEAN(changed_within_a_second_read),
+		CLEAN(disk_fails_at_a_second_read),
 		CLEAN(changed_before_a_read),
 		CLEAN(changed_within_a_read),
 		CLEAN(changed_though_checksums_are_right),
 		CLEAN(found_again_by_its_name),
-		LIVE(live_is_never_trusted),
-		LIVE(live_costs_one_check),
+		LIVE(every_read_is_verified),
+		LIVE(a_read_costs_one_check),
+		LIVE(changed_before_a_second_read),
+		LIVE(changed_within_a_second_read),
+		LIVE(disk_fails_at_a_second_read),
 		LIVE(changed_before_a_read),
 		LIVE(changed_within_a_read),
 		LIVE(changed_though_checksums_are_right),

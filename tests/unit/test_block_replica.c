@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The record of verified units, and the cache that keeps it. */
+/* Tests the weight of a replica (read/replica.h) and the cache of replicas. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "read/replica_cache.h"
 #include "datanode/basis.h"
 
-#define UNIT REPLICA_UNIT
+#define UNIT (64U << 10)
 
 static const char dir_a, dir_b;
 
@@ -38,32 +38,6 @@ static struct block_replica *make(const void *dir, int64_t id, uint64_t size)
 	return make_of(NULL, dir, id, size);
 }
 
-static void whole_units_only(void **state)
-{
-	struct block_replica *r = make(&dir_a, 1, 3 * UNIT + 5);
-
-	(void)state;
-	replica_set_verified(r, 1, 2 * UNIT); /* covers unit 1 whole, 0 and 2 in part */
-	assert_false(replica_is_verified(r, 0, 1));
-	assert_true(replica_is_verified(r, UNIT, UNIT));
-	assert_false(replica_is_verified(r, UNIT, UNIT + 1));
-	assert_false(replica_is_verified(r, UNIT, 0));
-	replica_put(r);
-}
-
-static void last_unit_may_be_short(void **state)
-{
-	struct block_replica *r = make(&dir_a, 1, 3 * UNIT + 5);
-
-	(void)state;
-	replica_set_verified(r, 3 * UNIT, 4);
-	assert_false(replica_is_verified(r, 3 * UNIT, 1));
-	replica_set_verified(r, 2 * UNIT, UNIT + 5);
-	assert_true(replica_is_verified(r, 2 * UNIT, UNIT + 5));
-	assert_false(replica_is_verified(r, 3 * UNIT, UNIT + 1)); /* beyond the block */
-	replica_put(r);
-}
-
 static struct block_replica *find(struct replica_cache *c, const void *dir, int64_t id,
 				  uint64_t genstamp, const char *pool)
 {
@@ -74,7 +48,7 @@ static struct block_replica *find(struct replica_cache *c, const void *dir, int6
 	return r;
 }
 
-/* A guest may say that all its blocks lie in their inodes. */
+/* The weight counts content in inodes: a guest may put all its blocks there. */
 static void content_is_weighed(void **state)
 {
 	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
@@ -105,22 +79,6 @@ static void found_by_whole_key(void **state)
 	replica_cache_free(c);
 }
 
-static void nothing_is_recorded_where_others_write(void **state)
-{
-	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
-	struct block_files files = {.data.size = UNIT};
-	struct parser_basis *live = basis(false);
-	struct block_replica *r;
-
-	(void)state;
-	assert_non_null(live);
-	r = replica_new(NULL, NULL, &key, &files, live);
-	assert_non_null(r);
-	replica_set_verified(r, 0, UNIT);
-	assert_false(replica_is_verified(r, 0, UNIT));
-	replica_put(r);
-}
-
 static void oldest_go_first(void **state)
 {
 	struct replica_cache *c = replica_cache_new();
@@ -131,7 +89,7 @@ static void oldest_go_first(void **state)
 
 		replica_cache_add(c, r);
 		replica_put(r);
-		assert_non_null(find(c, &dir_a, 0, 1001, "BP-1")); /* keeps it young */
+		assert_non_null(find(c, &dir_a, 0, 1001, "BP-1")); /* makes it the newest */
 	}
 	assert_non_null(find(c, &dir_a, 9999, 1001, "BP-1"));
 	assert_null(find(c, &dir_a, 1, 1001, "BP-1"));
@@ -161,8 +119,8 @@ static struct served *make_served(void)
 	return v;
 }
 
-/* A replica's directory is told by its address: that stays taken as long as the replica is
- * known, and no longer. */
+/* A replica names its directory by address.  The address stays taken while the replica is known,
+ * and no longer. */
 static void what_is_served_lives_as_long_as_its_replicas(void **state)
 {
 	struct replica_cache *c = replica_cache_new();
@@ -201,7 +159,7 @@ static void no_longer_served_is_forgotten(void **state)
 	served_put(now);
 }
 
-/* Its image may be another by now; whoever holds it opens the block anew. */
+/* The image may be another one by now.  Whoever holds the replica must open the block again. */
 static void stale_when_no_longer_served(void **state)
 {
 	struct served *v = make_served();
@@ -214,7 +172,7 @@ static void stale_when_no_longer_served(void **state)
 	served_put(v);
 }
 
-/* A search that was on its way when its datanode's image was looked into again. */
+/* A search ended after the datanode's image was examined again. */
 static void late_for_what_was_served(void **state)
 {
 	struct replica_cache *c = replica_cache_new();
@@ -235,11 +193,8 @@ static void late_for_what_was_served(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_units_only),
-		cmocka_unit_test(last_unit_may_be_short),
 		cmocka_unit_test(content_is_weighed),
 		cmocka_unit_test(found_by_whole_key),
-		cmocka_unit_test(nothing_is_recorded_where_others_write),
 		cmocka_unit_test(oldest_go_first),
 		cmocka_unit_test(same_key_replaces),
 		cmocka_unit_test(what_is_served_lives_as_long_as_its_replicas),

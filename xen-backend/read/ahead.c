@@ -173,7 +173,7 @@ static uint64_t step_bytes(struct ahead *a, const struct block_replica *r)
 	if (replica_is_direct(r) && window > verified_cache_most(a->shared->cache) / 4)
 		window = verified_cache_most(a->shared->cache) / 4;
 	step = shares_window(a->shared->shares, a->disk, a->client, window) / STEPS;
-	return step - step % REPLICA_UNIT;
+	return step - step % VERIFIED_UNIT;
 }
 
 /* Requests one step. False: request nothing more now. */
@@ -199,7 +199,7 @@ static void ask_on(struct ahead *a, struct block_replica *r, uint64_t to, uint64
 	if (step == 0)
 		return;
 	if (a->until < to)
-		a->until = to + (REPLICA_UNIT - to % REPLICA_UNIT) % REPLICA_UNIT;
+		a->until = to + (VERIFIED_UNIT - to % VERIFIED_UNIT) % VERIFIED_UNIT;
 	limit = to + STEPS * step;
 	while (a->until < end) {
 		uint64_t step_end = end - a->until > step ? a->until + step : end;

@@ -165,10 +165,10 @@ bool ahead_direct_ask(struct ahead_direct *d, struct block_replica *r, uint64_t 
 	struct step *s = unused_step(d);
 	struct piece p = {.start = from};
 
-	to = round_up(to, REPLICA_UNIT);
+	to = round_up(to, VERIFIED_UNIT);
 	if (to > r->files.data.size)
 		to = r->files.data.size;
-	if (!s || REPLICA_UNIT % r->files.header.chunk)
+	if (!s || VERIFIED_UNIT % r->files.header.chunk)
 		return false;
 	p.end = to;
 	if (piece_settled(r, &p) < 0)

@@ -26,7 +26,7 @@ struct ahead_direct *ahead_direct_new(unsigned steps);
 void ahead_direct_free(struct ahead_direct *d);
 
 /*
- * Starts to read [from, to) of r. from must be a multiple of REPLICA_UNIT. False: not possible now,
+ * Starts to read [from, to) of r. from must be a multiple of VERIFIED_UNIT. False: not possible now,
  * or not possible for this range.
  */
 bool ahead_direct_ask(struct ahead_direct *d, struct block_replica *r, uint64_t from, uint64_t to);

@@ -3,26 +3,18 @@
  * Implements block_read() of block.h: verifies bytes, then copies them to the guest.
  * ring/dispatch.c and peer/answering/answer.c call it.
  *
- * The normal way: data is read piece by piece into a buffer of this thread and compared with the
- * .meta file. Then the replica is checked to be still the same (replica.h). Only then are the
- * wanted bytes copied to memory that a guest may see. If the replica has changed, it is looked for
- * again by its name, a few times.
+ * Data is read piece by piece into a buffer of this thread and compared with the .meta file. Then
+ * the replica is checked to be still the same (replica.h). Only then are the wanted bytes copied to
+ * memory that a guest may see. If the replica has changed, it is looked for again by its name, a
+ * few times.
  *
  * The owner of a mounted file system may write a block's last chunks and their checksums in place.
  * So after a mismatch the piece is read once more.
  *
  * From an image read with O_DIRECT: bytes that were verified before may come from the verified
  * cache instead, after the same check of the replica.
- *
- * The direct way: if nobody writes and the whole range was verified before, the bytes are read
- * straight to their destination, between two checks of the replica. In one case the destination may
- * hold other bytes for a moment: if, within that one read, the owner mounted the file system,
- * deleted the block, committed the deletion and wrote something else to the block's extents. The
- * second check then fails, the destination is zeroed before the request is answered, and the range
- * is read again in the normal way.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "read/ahead.h"
 #include "read/checksum.h"
@@ -162,8 +154,8 @@ static void cut_piece(const struct block_replica *r, uint64_t offset, uint64_t e
 static int read_verified(struct verified_cache *cache, struct block_replica *r, uint64_t offset,
 			 uint8_t *dst, uint32_t length)
 {
-	uint64_t end = offset + length, first = offset - offset % r->files.header.chunk;
-	struct piece p = {.end = first};
+	uint64_t end = offset + length;
+	struct piece p = {0};
 
 	for (uint64_t at = offset; at < end;) {
 		uint64_t mark;
@@ -183,25 +175,7 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 		dst += n;
 		at += n;
 	}
-	replica_set_verified(r, first, p.end - first);
 	return 0;
-}
-
-/* The direct way. False: the bytes could not be read this way, and dst holds none of them. */
-static bool read_trusted(struct block_replica *r, uint64_t offset, uint8_t *dst, uint32_t length)
-{
-	uint64_t mark;
-	int error;
-
-	if (!replica_is_verified(r, offset, length) || check(r) < 0)
-		return false;
-	mark = trace_mark();
-	error = parser_read(r->fs, &r->files.data, offset, dst, length);
-	trace_stage(TRACE_READ, mark);
-	if (error == 0 && check(r) == 0)
-		return true;
-	memset(dst, 0, length);
-	return false;
 }
 
 static int read_replica(struct block_handle *h, struct block_replica *r, uint64_t offset,
@@ -215,8 +189,6 @@ static int read_replica(struct block_handle *h, struct block_replica *r, uint64_
 		trace_stage(TRACE_CACHE, mark);
 	if (found != 0)
 		return found < 0 ? found : 0;
-	if (read_trusted(r, offset, dst, length))
-		return 0;
 	return read_verified(cache, r, offset, dst, length);
 }
 

@@ -7,9 +7,7 @@
  * file system: nobody has mounted the file system since. On a mounted file system: no transaction
  * committed since has touched the directories, inodes and extents that the search used.
  *
- * A replica is immutable, except for the record of verified units. The record has one bit per
- * REPLICA_UNIT bytes whose checksums were correct. A set bit lets a later read skip the checksums.
- * Bits are set only where nobody can write.
+ * A replica is immutable.
  */
 #ifndef VREAD_READ_REPLICA_H
 #define VREAD_READ_REPLICA_H
@@ -18,10 +16,6 @@
 
 #include "parser-protocol/blocks.h"
 #include "datanode/served.h"
-
-#define REPLICA_UNIT (64U << 10)
-/* Units of a block of 1 TiB. For larger blocks nothing is recorded. */
-#define REPLICA_MAX_UNITS (1U << 24)
 
 /*
  * Identifies a replica in the cache. dir is compared by address. The address belongs to that
@@ -42,8 +36,6 @@ struct block_replica {
 	struct block_files files;
 	struct parser_basis *basis;
 	bool direct; /* the bytes are read with O_DIRECT */
-	uint64_t num_units;
-	_Atomic(uint64_t) *verified;
 
 	/* Used by replica_cache.c, under its lock. */
 	struct block_replica *newer, *older, *chain;
@@ -61,11 +53,6 @@ void replica_put(struct block_replica *r); /* NULL is ignored */
 
 /* Approximate memory use of r in bytes. */
 size_t replica_weight(const struct block_replica *r);
-
-/* True if all of [offset, offset + length) was found correct by checksums. */
-bool replica_is_verified(const struct block_replica *r, uint64_t offset, uint64_t length);
-/* Records the units that lie completely in [offset, offset + length) as verified. */
-void replica_set_verified(struct block_replica *r, uint64_t offset, uint64_t length);
 
 /*
  * 0: r has not changed since it was found, and its image is still the one served. Else -EAGAIN or

@@ -24,7 +24,7 @@
 
 #include "read/replica.h"
 
-#define VERIFIED_UNIT REPLICA_UNIT
+#define VERIFIED_UNIT (64U << 10)
 #define VERIFIED_MAX_UNITS 128U /* most units that one call returns */
 
 struct verified_cache;
