@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers that became untrue while their requests were carried out, and who may
- * publish.  Blocks here are made up: what block.h declares is what they say.
+ * Tests ring/dispatch.h: answers that became invalid while their requests were carried out, and
+ * who may publish.  This program fakes the functions of block.h.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,13 +25,13 @@ struct block_handle {
 	int dummy;
 };
 
-/* The one block there is. */
+/* The only block. */
 static struct {
 	struct block_handle handle;
 	bool withdrawn;
-	int error; /* of reading and looking */
+	int error; /* of block_read() and block_stat() */
 	unsigned holds, releases, closes, published;
-	const struct policy *asked; /* as of the last hold */
+	const struct policy *asked; /* by the last block_hold() */
 	struct block_event event;
 	char pool_id[64], storage_id[64];
 	unsigned keys;
@@ -129,14 +129,18 @@ static int set_up(void **state)
 		.pool_pages = POOL_PAGES,
 	};
 	device.dispatch.conn = &device.conn;
-	device.dispatch.handles = handles_new(dispatch_close);
-	return device.policy && device.dispatch.handles ? 0 : -1;
+	device.dispatch.reader = (struct reader){
+		.policy = device.policy,
+		.handles = handles_new(dispatch_close),
+		.client = &device,
+	};
+	return device.policy && device.dispatch.reader.handles ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	handles_free(device.dispatch.handles);
+	handles_free(device.dispatch.reader.handles);
 	policy_free(device.policy);
 	return 0;
 }
@@ -207,7 +211,7 @@ static struct vread_request publish_request(unsigned event)
 	};
 }
 
-/* Withdraws the block once the request is carried out, if asked to. */
+/* Carries out the request.  Then withdraws the block, if withdraw_meanwhile is set, and answers. */
 static struct vread_response answer(struct vread_request r, bool withdraw_meanwhile)
 {
 	struct vread_response response = {0};
@@ -218,8 +222,8 @@ static struct vread_response answer(struct vread_request r, bool withdraw_meanwh
 		block.withdrawn = true;
 	dispatch_seal(&device.dispatch, &device.scratch, &r, &response);
 	/* here it would be put on the ring */
-	assert_int_equal(block.holds - block.releases, device.scratch.subject ? 1 : 0);
-	dispatch_unseal(&device.dispatch, &device.scratch);
+	assert_int_equal(block.holds - block.releases, device.scratch.reading.handle.object ? 1 : 0);
+	dispatch_unseal(&device.scratch);
 	assert_int_equal(block.holds, block.releases);
 	assert_int_equal(response.id, 3);
 	assert_int_equal(response.operation, r.operation);
@@ -273,7 +277,7 @@ static void test_a_read_is_denied(void **state)
 	assert_int_equal(device.dispatch.counters.errors[EAGAIN], 1);
 }
 
-/* Of data that is being changed: not the reader's concern any more. */
+/* The data is being changed, so its error no longer concerns the reader. */
 static void test_a_failed_read_is_denied_too(void **state)
 {
 	uint32_t handle = open_block();
@@ -303,11 +307,11 @@ static void test_an_open_is_denied_and_leaves_nothing(void **state)
 	(void)state;
 	assert_bare(&r, -ENOENT);
 	assert_int_equal(block.closes, 1);
-	assert_int_equal(handles_count(device.dispatch.handles), 0);
+	assert_int_equal(handles_count(device.dispatch.reader.handles), 0);
 	assert_int_equal(device.dispatch.counters.opens, 0);
 }
 
-/* On another queue, after the look-up: the block lives until its answer is given. */
+/* Another queue closes the handle after the look-up: the block lives until the answer is given. */
 static void test_closed_meanwhile(void **state)
 {
 	uint32_t handle = open_block();
@@ -316,11 +320,11 @@ static void test_closed_meanwhile(void **state)
 
 	(void)state;
 	dispatch_request(&device.dispatch, &device.scratch, &r, &response);
-	assert_int_equal(handles_remove(device.dispatch.handles, handle), 0);
+	assert_int_equal(handles_remove(device.dispatch.reader.handles, handle), 0);
 	dispatch_seal(&device.dispatch, &device.scratch, &r, &response);
 	assert_int_equal(response.status, 100);
 	assert_int_equal(block.closes, 0);
-	dispatch_unseal(&device.dispatch, &device.scratch);
+	dispatch_unseal(&device.scratch);
 	assert_int_equal(block.closes, 1);
 }
 
@@ -422,7 +426,7 @@ static void test_keys(void **state)
 	assert_string_equal(block.storage_id, "DS-1");
 	assert_int_equal(block.keys, 1);
 	assert_true(block.required);
-	/* Not even in memory that is used again. */
+	/* The key must not stay in memory that is used again. */
 	assert_null(memmem(device.scratch.raw, sizeof(device.scratch.raw), "0123456789", 10));
 	r.u.keys.tokens = 0;
 	assert_int_equal(answer(r, false).status, -EINVAL);

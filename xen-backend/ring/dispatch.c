@@ -10,12 +10,10 @@
 
 #include <errno.h>
 
-#include "base/trace.h"
-#include "read/block.h"
 #include "peer/peer.h"
 #include "policy/policy.h"
 #include "policy/token.h"
-#include "read/handles.h"
+#include "read/block.h"
 #include "ring/remote.h"
 #include "ring/validate.h"
 
@@ -33,23 +31,29 @@ void dispatch_fill_block(struct vread_response *response, const struct block_inf
 
 void dispatch_close(struct handle h)
 {
-	if (h.kind == READ_THERE)
+	if (h.kind == HANDLE_PEER)
 		peer_close(h.object);
 	else
-		block_close(h.object);
+		reader_close(h);
 }
 
 /*
- * Returns the block with that handle number. A block that is read here becomes the subject of the
- * answer.
+ * Looks up the handle of a request. Returns the handle if another host reads its block, with the
+ * reference of the lookup; remote.h takes over both. NULL: no such handle, or the block is read
+ * here.
  */
-static struct handle look_up(struct dispatch *d, struct dispatch_scratch *scratch, uint32_t number)
+static struct peer_handle *look_up(struct dispatch *d, struct dispatch_scratch *scratch,
+				   uint32_t number)
 {
-	struct handle h = handles_get(d->handles, number);
+	struct reading *g = &scratch->reading;
+	struct peer_handle *there;
 
-	scratch->subject = h.kind == READ_HERE ? h.object : NULL;
-	scratch->subject_number = number;
-	return h;
+	reading_begin(g, &d->reader, number);
+	if (g->handle.kind != HANDLE_PEER)
+		return NULL;
+	there = g->handle.object;
+	g->handle.object = NULL;
+	return there;
 }
 
 /*
@@ -72,7 +76,7 @@ static int copy_data(const struct dispatch *d, struct dispatch_scratch *scratch,
 }
 
 /* Returns the name in an OPEN whose data was copied. */
-static struct block_name name_of(const struct dispatch *d, const struct dispatch_scratch *scratch,
+static struct block_name name_of(const struct dispatch_scratch *scratch,
 				 const struct vread_request *r)
 {
 	return (struct block_name){
@@ -84,39 +88,26 @@ static struct block_name name_of(const struct dispatch *d, const struct dispatch
 		.num_storages = scratch->data.num_storages,
 		.token = scratch->data.token,
 		.token_length = scratch->data.token_length,
-		.client = d,
 	};
 }
 
 static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
-	struct block_handle *block;
 	struct block_name name;
 	struct block_info info;
-	uint64_t mark;
 	int err = copy_data(d, scratch, r, r->u.open.data_length);
 
 	if (err)
 		return err;
 	if (!strcmp(scratch->data.pool_id, VREAD_NO_POOL))
 		return -ENODEV;
-	name = name_of(d, scratch, r);
+	name = name_of(scratch, r);
 	name.elsewhere = scratch->remote && peers_have(d->peers, &name);
-	err = handles_room(d->handles);
-	if (err)
-		return err;
-	mark = trace_mark();
-	err = block_open(d->store, d->conn->policy, &name, &block, &info);
-	trace_stage(TRACE_FIND, mark);
+	err = reading_open(&scratch->reading, &d->reader, &name, &info);
 	if (err)
 		return open_elsewhere(scratch, r, &name, err);
-	err = handles_add(d->handles, (struct handle){block, READ_HERE}, &response->handle);
-	if (err) {
-		block_close(block);
-		return err;
-	}
-	look_up(d, scratch, response->handle);
+	response->handle = scratch->reading.number;
 	dispatch_fill_block(response, &info);
 	return 0;
 }
@@ -124,27 +115,24 @@ static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 static int do_read(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r)
 {
-	struct handle h = look_up(d, scratch, r->handle);
+	struct peer_handle *there = look_up(d, scratch, r->handle);
 
-	if (!h.object)
-		return -EBADF;
-	if (h.kind == READ_THERE)
-		return remote_read(scratch->remote, r, h.object);
-	return (int)block_read(h.object, r->u.read.offset, pool_range(d, r), r->u.read.length);
+	if (there)
+		return remote_read(scratch->remote, r, there);
+	return (int)reading_read(&scratch->reading, r->u.read.offset, pool_range(d, r),
+				 r->u.read.length);
 }
 
 static int do_stat(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
-	struct handle h = look_up(d, scratch, r->handle);
+	struct peer_handle *there = look_up(d, scratch, r->handle);
 	struct block_info info;
 	int err;
 
-	if (!h.object)
-		return -EBADF;
-	if (h.kind == READ_THERE)
-		return remote_stat(scratch->remote, r, h.object);
-	err = block_stat(h.object, &info);
+	if (there)
+		return remote_stat(scratch->remote, r, there);
+	err = reading_stat(&scratch->reading, &info);
 	if (!err)
 		dispatch_fill_block(response, &info);
 	return err;
@@ -170,7 +158,7 @@ static int do_publish(struct dispatch *d, struct dispatch_scratch *scratch,
 	if (data->num_storages != 1 || data->token)
 		return -EINVAL;
 	event.storage_id = data->storage_ids[0];
-	return block_publish(d->store, d->conn->policy, &event);
+	return block_publish(d->reader.store, d->conn->policy, &event);
 }
 
 static int take_keys(struct dispatch *d, const struct open_data *data, bool required)
@@ -187,7 +175,7 @@ static int take_keys(struct dispatch *d, const struct open_data *data, bool requ
 	if (!err && keys.count && !required)
 		err = -EINVAL;
 	if (!err)
-		err = block_take_keys(d->store, d->conn->policy, &k);
+		err = block_take_keys(d->reader.store, d->conn->policy, &k);
 	explicit_bzero(&keys, sizeof(keys));
 	return err;
 }
@@ -222,7 +210,7 @@ static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 	case VREAD_OP_READ:
 		return do_read(d, scratch, r);
 	case VREAD_OP_CLOSE:
-		return handles_remove(d->handles, r->handle);
+		return handles_remove(d->reader.handles, r->handle);
 	case VREAD_OP_STAT:
 		return do_stat(d, scratch, r, response);
 	case VREAD_OP_PUBLISH:
@@ -237,38 +225,30 @@ static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response)
 {
-	scratch->subject = NULL;
+	scratch->reading = (struct reading){0};
 	response->id = r->id;
 	response->operation = r->operation;
 	response->status = carry_out(d, scratch, r, response);
 	return response->status != -EINPROGRESS;
 }
 
-void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch)
+void dispatch_unseal(struct dispatch_scratch *scratch)
 {
-	if (!scratch->subject)
-		return;
-	block_release(scratch->subject);
-	handles_put(d->handles, scratch->subject_number);
-	scratch->subject = NULL;
+	reading_end(&scratch->reading);
 }
 
 /*
- * Changes the response if the datanode has withdrawn the block while the request was carried out,
- * or if the device may no longer read the block. An OPEN asks other hosts, which may have the
- * block.
+ * Replaces a response that reading_seal() refused with that status. An OPEN asks other hosts, which
+ * may have the block.
  */
-static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
-		 const struct vread_request *r, struct vread_response *response)
+static void deny(struct dispatch_scratch *scratch, const struct vread_request *r, int status,
+		 struct vread_response *response)
 {
-	int status = -EAGAIN;
-
 	if (r->operation == VREAD_OP_OPEN) {
-		struct block_name name = name_of(d, scratch, r);
+		struct block_name name = name_of(scratch, r);
 
-		handles_remove(d->handles, scratch->subject_number);
-		dispatch_unseal(d, scratch);
-		status = open_elsewhere(scratch, r, &name, -ENOENT);
+		reading_end(&scratch->reading);
+		status = open_elsewhere(scratch, r, &name, status);
 	}
 	*response = (struct vread_response){
 		.id = r->id,
@@ -291,8 +271,10 @@ static bool asked_for_a_sign_of_life(const struct dispatch_scratch *scratch,
 bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
-	if (scratch->subject && !block_hold(scratch->subject, d->conn->policy))
-		deny(d, scratch, r, response);
+	int refused = reading_seal(&scratch->reading);
+
+	if (refused)
+		deny(scratch, r, refused, response);
 	if (response->status == -EINPROGRESS)
 		return false;
 	if (!asked_for_a_sign_of_life(scratch, response))

@@ -6,36 +6,29 @@
  * the private copy of a request and fills a zeroed response. If another host has to answer, the
  * request is only started here, and the response comes later from remote.h.
  *
- * An answer about a block is true only while the block's datanode has not withdrawn it. So a
- * response is final when it has been sealed (dispatch_seal()), and goes on the ring before it is
- * unsealed (dispatch_unseal()). A PUBLISH on another queue waits for the unseal, so nothing may
- * block between seal and unseal.
+ * A response is final when it has been sealed (dispatch_seal()), and goes on the ring before it is
+ * unsealed (dispatch_unseal()). Nothing may block between the two calls; read/service.h says why.
  */
 #ifndef VREAD_DISPATCH_H
 #define VREAD_DISPATCH_H
 
 #include "port/port.h"
 #include "base/counters.h"
-#include "read/handles.h"
+#include "read/service.h"
 #include "ring/open_data.h"
 
 struct block_info;
-struct block_store;
 struct peer_pool;
 struct peers;
 struct remote;
 
-/*
- * Kinds of a device's handles. READ_HERE: a struct block_handle. READ_THERE: a struct peer_handle,
- * another host reads the block.
- */
-enum { READ_HERE, READ_THERE };
+/* The kind of a handle whose block another host reads: a struct peer_handle. */
+enum { HANDLE_PEER = HANDLE_BLOCK + 1 };
 
 /* Shared by all queues of a device. */
 struct dispatch {
 	struct port_conn *conn;
-	struct block_store *store;
-	struct handles *handles;
+	struct reader reader;
 	struct peers *peers;         /* NULL: no other host is asked */
 	struct peer_pool *peer_pool; /* the pool of conn; set if peers is */
 	struct counters counters;
@@ -45,9 +38,8 @@ struct dispatch {
 struct dispatch_scratch {
 	uint8_t raw[VREAD_MAX_OPEN_DATA];
 	struct open_data data;
-	struct remote *remote;        /* of this worker; NULL: no other host is asked */
-	struct block_handle *subject; /* block read here by the last request; NULL: none */
-	uint32_t subject_number;
+	struct remote *remote;  /* of this worker; NULL: no other host is asked */
+	struct reading reading; /* of the last request */
 };
 
 /* Closes a handle of a device; passed to handles_new(). */
@@ -66,6 +58,6 @@ void dispatch_fill_block(struct vread_response *response, const struct block_inf
  */
 bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response);
-void dispatch_unseal(struct dispatch *d, struct dispatch_scratch *scratch);
+void dispatch_unseal(struct dispatch_scratch *scratch);
 
 #endif

@@ -159,7 +159,7 @@ static bool serve(struct queue *q, const struct vread_request *request)
 		trace_keep(&trace, q->conn->name, response.operation, response.status);
 	if (answer && goes_on)
 		notify = push(q, &response);
-	dispatch_unseal(d, &q->scratch);
+	dispatch_unseal(&q->scratch);
 	if (notify)
 		q->conn->ops->notify(q->conn, q->index);
 	return goes_on;

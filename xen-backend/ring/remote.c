@@ -163,7 +163,7 @@ static int begun(struct remote *r, const struct remote_request *request, int err
 {
 	if (err) {
 		if (request->number)
-			handles_put(r->dispatch->handles, request->number);
+			handles_put(r->dispatch->reader.handles, request->number);
 		return err;
 	}
 	r->under_way++;
@@ -271,12 +271,12 @@ static struct remote_request *take(struct remote *r)
 /* Returns the status of an OPEN that a peer has answered, and adds the handle. */
 static int keep(struct dispatch *d, struct remote_request *request, struct vread_response *response)
 {
-	struct handle h = {request->opened, READ_THERE};
+	struct handle h = {request->opened, HANDLE_PEER};
 	int err;
 
 	if (request->result < 0)
 		return request->result == -ENODEV ? request->here : (int)request->result;
-	err = handles_add(d->handles, h, &response->handle);
+	err = handles_add(d->reader.handles, h, &response->handle);
 	if (err)
 		peer_close(request->opened);
 	return err;
@@ -312,7 +312,7 @@ bool remote_take(struct remote *r, struct vread_response *ret)
 		ret->flags |= VREAD_BLOCK_REMOTE;
 	}
 	if (request->number)
-		handles_put(d->handles, request->number);
+		handles_put(d->reader.handles, request->number);
 	counters_response(&d->counters, ret->operation, ret->status);
 	counters_remote(&d->counters, ret->operation, ret->status);
 	if (request->traced)

@@ -58,7 +58,7 @@ void session_server_free(struct session_server *s)
 
 static void session_free(struct session *s)
 {
-	handles_free(s->shared.dispatch.handles);
+	handles_free(s->shared.dispatch.reader.handles);
 	if (s->shared.dispatch.peers)
 		peer_pool_free(s->shared.dispatch.peer_pool);
 	if (s->shared.halt_fd >= 0)
@@ -91,10 +91,14 @@ static struct session *session_new(struct session_server *server, struct port_co
 		return NULL;
 	s->server = server;
 	s->shared.dispatch.conn = conn;
-	s->shared.dispatch.store = server->store;
-	s->shared.dispatch.handles = handles_new(dispatch_close);
+	s->shared.dispatch.reader = (struct reader){
+		.store = server->store,
+		.policy = conn->policy,
+		.handles = handles_new(dispatch_close),
+		.client = s,
+	};
 	s->shared.halt_fd = eventfd(0, EFD_CLOEXEC);
-	if (!s->shared.dispatch.handles || s->shared.halt_fd < 0) {
+	if (!s->shared.dispatch.reader.handles || s->shared.halt_fd < 0) {
 		session_free(s);
 		return NULL;
 	}
@@ -171,7 +175,8 @@ json_t *session_server_device(struct session_server *server, const char *conn_na
 		if (strcmp(d->conn->name, conn_name) != 0)
 			continue;
 		o = counters_json(&d->counters);
-		json_object_set_new(o, "open_handles", json_integer(handles_count(d->handles)));
+		json_object_set_new(o, "open_handles",
+				    json_integer(handles_count(d->reader.handles)));
 		return o;
 	}
 	return NULL;

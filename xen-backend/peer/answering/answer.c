@@ -3,11 +3,9 @@
  * answer.c - carries out one request of a peer, and makes its answer: see answer.h.
  * requests.c, workers.c, buffers.c and server.c call these functions.
  *
- * When an answer is ready, do_open(), do_stat() and read_piece() ask whether it may still be
- * sent.  It may not if the owner of the block has withdrawn the replica, or if the
- * configuration no longer allows this peer to read it.  Sending may have to wait for the peer,
- * and no owner waits for that: an answer on its way belongs to a read that began before the
- * withdrawal.
+ * An answer is sealed (read/service.h) when it is ready, and the seal is given up at once: sending
+ * may have to wait for the peer, and no owner of a block waits for that.  An answer on its way
+ * belongs to a read that began before the owner withdrew the replica.
  */
 #include "peer/answering/answer.h"
 
@@ -15,9 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/block.h"
-#include "read/handles.h"
 #include "base/counters.h"
+#include "read/block.h"
 
 #define PAGE 4096U
 
@@ -114,15 +111,6 @@ static struct outgoing *tell_block(const struct answer_request *r, enum message_
 	return o;
 }
 
-/* True if the owner and the configuration let the block be answered now. */
-static bool may_be_answered(const struct answer_client *c, struct block_handle *block)
-{
-	bool may = block_hold(block, c->policy);
-
-	block_release(block);
-	return may;
-}
-
 static struct outgoing *do_open(const struct answer_client *c, const struct answer_request *r)
 {
 	const struct message_open *m = r->open;
@@ -135,36 +123,31 @@ static struct outgoing *do_open(const struct answer_client *c, const struct answ
 		.num_storages = m->num_storages,
 		.token = m->token,
 		.token_length = m->token_length,
-		.client = c->fair,
 	};
-	struct block_handle *block;
 	struct block_info info;
-	uint32_t handle;
-	int error = block_open(c->store, c->policy, &name, &block, &info);
+	struct reading g;
+	int error = reading_open(&g, &c->reader, &name, &info);
 
+	if (!error)
+		error = reading_seal(&g);
+	reading_end(&g);
 	if (error)
 		return failure(c, r, error);
-	error = may_be_answered(c, block)
-			? handles_add(c->blocks, (struct handle){block, 0}, &handle)
-			: -ENOENT;
-	if (error) {
-		block_close(block);
-		return failure(c, r, error);
-	}
 	counters_response(c->counters, VREAD_OP_OPEN, 0);
-	return tell_block(r, MESSAGE_OPENED, handle, &info);
+	return tell_block(r, MESSAGE_OPENED, g.number, &info);
 }
 
 static struct outgoing *do_stat(const struct answer_client *c, const struct answer_request *r)
 {
-	struct block_handle *block = handles_get(c->blocks, r->u.handle).object;
 	struct block_info info;
-	int error = block ? block_stat(block, &info) : -EBADF;
+	struct reading g;
+	int error;
 
-	if (!error && !may_be_answered(c, block))
-		error = -EAGAIN;
-	if (block)
-		handles_put(c->blocks, r->u.handle);
+	reading_begin(&g, &c->reader, r->u.handle);
+	error = reading_stat(&g, &info);
+	if (!error)
+		error = reading_seal(&g);
+	reading_end(&g);
 	return error ? failure(c, r, error) : tell_block(r, MESSAGE_STATED, 0, &info);
 }
 
@@ -172,16 +155,15 @@ static struct outgoing *do_stat(const struct answer_client *c, const struct answ
 static ssize_t read_piece(const struct answer_client *c, const struct message_read *m,
 			  uint8_t *bytes, uint32_t length)
 {
-	struct block_handle *block = handles_get(c->blocks, m->handle).object;
+	struct reading g;
 	ssize_t n;
+	int refused;
 
-	if (!block)
-		return -EBADF;
-	n = block_read(block, m->offset, bytes, length);
-	if (n >= 0 && !may_be_answered(c, block))
-		n = -EAGAIN;
-	handles_put(c->blocks, m->handle);
-	return n;
+	reading_begin(&g, &c->reader, m->handle);
+	n = reading_read(&g, m->offset, bytes, length);
+	refused = n < 0 ? 0 : reading_seal(&g);
+	reading_end(&g);
+	return refused ? refused : n;
 }
 
 static struct outgoing *do_read(const struct answer_client *c, struct answer_request *r,
@@ -212,7 +194,7 @@ void answer_drop(const struct answer_client *c, const struct answer_request *r, 
 	if (r->type == MESSAGE_OPEN && message_get_header(o->message, &h) == 0 &&
 	    h.type == MESSAGE_OPENED &&
 	    message_get_block(o->message + MESSAGE_HEADER, h.length, &block) == 0)
-		handles_remove(c->blocks, block.handle);
+		handles_remove(c->reader.handles, block.handle);
 	o->release(o);
 }
 

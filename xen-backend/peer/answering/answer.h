@@ -16,11 +16,9 @@
 
 #include "peer/wire/message.h"
 #include "peer/wire/transport.h"
+#include "read/service.h"
 
-struct block_store;
 struct counters;
-struct handles;
-struct policy;
 
 struct answer_request {
 	struct answer_request *next;
@@ -41,10 +39,7 @@ struct answer_request *answer_request_new(const struct message_header *h, const 
 
 /* For whom requests are carried out, and the counters to update. */
 struct answer_client {
-	struct block_store *store;
-	const struct policy *policy;
-	struct handles *blocks;
-	const void *fair; /* block_name.client */
+	struct reader reader;
 	struct counters *counters;
 };
 

@@ -15,15 +15,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "read/block.h"
-#include "read/handles.h"
+#include "read/service.h"
 #include "peer/wire/socket.h"
 #include "peer/wire/tls.h"
-
-static void close_block(struct handle h)
-{
-	block_close(h.object);
-}
 
 struct conn *conn_new(struct peer_server *s, int fd)
 {
@@ -31,7 +25,7 @@ struct conn *conn_new(struct peer_server *s, int fd)
 	struct address peer = {.length = sizeof(peer.socket)};
 
 	if (c)
-		c->blocks = handles_new(close_block);
+		c->blocks = handles_new(reader_close);
 	if (!c || !c->blocks) {
 		free(c);
 		close(fd);

@@ -78,8 +78,10 @@ static void deliver(const struct answer_client *client, struct conn *c, struct a
 
 static void do_job(struct conn *c, struct answer_request *r, struct piece *p)
 {
-	struct answer_client client = {c->server->store, c->client->policy, c->blocks, c->client,
-				       &c->client->counters};
+	struct answer_client client = {
+		.reader = {c->server->store, c->client->policy, c->blocks, c->client},
+		.counters = &c->client->counters,
+	};
 	struct outgoing *o = NULL;
 	bool more = false;
 
