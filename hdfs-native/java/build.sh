@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs Maven on this module: one build at a time, offline once everything it needs is there, and
-# without a word unless it fails.
+# Runs Maven on this module. The Makefile and tests/hdfs call it. One build runs at a time. Maven
+# runs offline once it has fetched what it needs. Its output is shown only if it fails.
 # Usage: build.sh ARGUMENT... (as for mvn)
 set -eu
 

@@ -2,8 +2,9 @@
 package io.vread;
 
 /**
- * The plug-ins' only source of time: milliseconds that never run backwards, and waiting for one of
- * them. Tests put a clock of their own in its place, whose time passes when they say so.
+ * The time source of the client plug-in and of the datanode plug-in: milliseconds that never run
+ * backwards, and a wait that ends at a point in time. The plug-ins use {@link #SYSTEM}. Tests use
+ * FakeClock, whose time passes only when the test says so.
  */
 public interface Clock {
   Clock SYSTEM =
@@ -25,8 +26,8 @@ public interface Clock {
   long now();
 
   /**
-   * Waits as {@link Object#wait(long)} does, but to a point in time. The caller holds the monitor and
-   * looks at its condition again: it may also return early.
+   * Waits like {@link Object#wait(long)}, but until this clock reaches {@code time}. The caller
+   * holds the monitor. The wait may end early: the caller must check its condition again.
    */
   void waitUntil(Object monitor, long time) throws InterruptedException;
 }

@@ -2,8 +2,9 @@
 package io.vread;
 
 /**
- * The errors that libvread and the kernel return (Linux's numbers, negative) by name, and what each
- * asks of client and publisher.
+ * The errors that libvread and the kernel return (Linux's numbers, negative). The client and the
+ * publisher ask this class for the name of an error, and whether an error means that the connection
+ * or the file is lost.
  */
 public final class Errno {
   public static final int EPERM = -1;
@@ -85,7 +86,7 @@ public final class Errno {
     }
   }
 
-  /** The same for a connection that cannot be made, where some errors mean something else. */
+  /** The name of an error met while connecting, where some errors have another meaning. */
   public static String connectName(int errno) {
     switch (errno) {
       case ENOENT:
@@ -102,12 +103,12 @@ public final class Errno {
     }
   }
 
-  /** The connection is of no more use, whatever was asked of it. */
+  /** True if the connection itself failed, whatever was asked of it: stop using the connection. */
   public static boolean losesConnection(int errno) {
     return errno == ENOTCONN || errno == ETIME || errno == EPROTO;
   }
 
-  /** The file may be opened again under the same name. */
+  /** True if only the open file is lost: it may be opened again under the same name. */
   public static boolean losesFile(int errno) {
     return errno == EAGAIN || errno == EBADF;
   }

@@ -17,26 +17,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds and loads {@code libvread_jni.so}, once per class loader.
+ * Finds and loads {@code libvread_jni.so}, once per class loader. VreadReplicaAccessorBuilder and
+ * VreadFsDatasetFactory call load() before anything calls a native method.
  *
- * <p>Tried in this order: the configured file or folder ({@code io.vread.library.path}), the
- * folders of {@code java.library.path}, and the copy inside the jar. The first one that loads
- * decides: a library of another version is not used, and nothing else is tried after it, because
- * the JVM may already have bound methods to it. Whoever asks first decides on the configured path.
- * If none can be used, one warning says why, and the reason is kept for the statistics: what failed
- * once is not tried again for every block.
+ * <p>load() tries, in this order: the configured file or folder ({@code io.vread.library.path}),
+ * the folders of {@code java.library.path}, and the copy inside the jar. The first file that loads
+ * decides. If it has another version, the library is not used and no other file is tried, because
+ * the JVM may already have bound methods to it.
  *
- * <p>Java 24 and later can refuse native code as such ({@code --illegal-native-access=deny}); then
- * the warning names the option that allows it.
+ * <p>The first call of load() decides on the configured path. The outcome is kept, so that a
+ * failure is not repeated for every block. If no library can be used, one warning says why, and the
+ * statistics show the reason.
+ *
+ * <p>Java 24 and later can refuse all native code ({@code --illegal-native-access=deny}). The
+ * warning then names the option that allows native code.
  */
 public final class NativeLibrary {
   /**
-   * What jar and library must agree on; to be increased with every change of a native method's
-   * signature or meaning. The library takes the number from the header javac makes of this class.
+   * The version of the native methods, which must be the same in jar and library. Increase it with
+   * every change of a native method's signature or meaning. The library takes the number from the
+   * header that javac makes of this class.
    */
   public static final int VERSION = 1;
 
-  /** Reasons for doing without. */
+  /** The values of {@link #reason}: why the library cannot be used. */
   public static final String MISSING = "no-library";
 
   public static final String WRONG_VERSION = "wrong-version";
@@ -51,7 +55,7 @@ public final class NativeLibrary {
     void load(String file);
   }
 
-  /** The outcome of the first attempt, whatever it was. */
+  /** Searches for the library at the first call of load() and keeps the outcome, also a failure. */
   static final class Once {
     private final Loader loader;
     private volatile NativeLibrary outcome;
@@ -83,7 +87,7 @@ public final class NativeLibrary {
     this.reason = reason;
   }
 
-  /** Loads the library unless that was tried before; configuredPath may be null or empty. */
+  /** Loads the library, unless an earlier call tried. configuredPath may be null or empty. */
   public static NativeLibrary load(String configuredPath) {
     return OF_PROCESS.load(configuredPath);
   }
@@ -115,7 +119,7 @@ public final class NativeLibrary {
       if (loadsFromJar(loader, complaints)) {
         return checked("jar:" + resource());
       }
-    } catch (RuntimeException | LinkageError e) { // not the file's fault: another would fail, too
+    } catch (RuntimeException | LinkageError e) { // not the file's fault: others would fail too
       if (isRefusal(e)) {
         LOG.warn(
             "vread: this Java allows no native code, blocks are read by TCP; start it with "
@@ -133,7 +137,7 @@ public final class NativeLibrary {
     return new NativeLibrary("", MISSING);
   }
 
-  /** Java 8 does not have the class. */
+  /** True if Java refuses native code. Compares names, because Java 8 does not have the class. */
   private static boolean isRefusal(Throwable e) {
     return e.getClass().getName().equals("java.lang.IllegalCallerException");
   }
@@ -152,7 +156,10 @@ public final class NativeLibrary {
     return result;
   }
 
-  /** A JVM refuses one file to two class loaders; a copy of it is another file. */
+  /**
+   * Loads the file. If another class loader of this JVM has loaded it already, the JVM refuses the
+   * file, and a copy is loaded instead.
+   */
   private static boolean loads(Loader loader, Path file, List<String> complaints) {
     try {
       loader.load(file.toString());
@@ -185,7 +192,10 @@ public final class NativeLibrary {
     }
   }
 
-  /** The file is gone as soon as it is mapped: nothing is left behind, however the JVM ends. */
+  /**
+   * Loads a temporary copy. The copy is deleted as soon as it is mapped, so that nothing is left
+   * behind, however the JVM ends.
+   */
   private static boolean loadsCopy(
       Loader loader, InputStream in, String what, List<String> complaints) throws IOException {
     Path copy = Files.createTempFile("libvread_jni-", ".so", ownerOnly());

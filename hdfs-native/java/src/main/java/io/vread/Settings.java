@@ -11,10 +11,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The {@code io.vread.*} properties, read once per Configuration object: looking them up costs more
- * than a small read. What is changed in a Configuration after its first use is not seen, as with
- * Hadoop's own client settings. A value that makes no sense is replaced by its default, with a
- * warning: a mistake here must not keep anybody from reading.
+ * The {@code io.vread.*} properties of the client plug-in. The publisher shares some of them
+ * (PublisherSettings).
+ *
+ * <p>Each Configuration object is read once, because looking properties up costs more than a small
+ * read. Later changes of the object are not seen, as with Hadoop's own client settings.
+ *
+ * <p>An invalid value is replaced by its default, with a warning: a mistake in the configuration
+ * must not keep anybody from reading.
  */
 public final class Settings {
   public static final String ENABLED = "io.vread.enabled";
@@ -31,7 +35,7 @@ public final class Settings {
   private static final Logger LOG = LoggerFactory.getLogger(Settings.class);
   private static final String DEFAULT_ENDPOINT = "/dev/vread";
 
-  /** Configurations are told apart by identity: they do not define equals. */
+  /** The key is the object's identity: Configuration does not define equals(). */
   private static final Map<Configuration, Settings> CACHE =
       Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -68,7 +72,7 @@ public final class Settings {
     return enabled;
   }
 
-  /** A device or a UNIX socket. */
+  /** The path of a character device or of a UNIX socket. */
   public String endpoint() {
     return endpoint;
   }
@@ -77,12 +81,12 @@ public final class Settings {
     return libraryPath;
   }
 
-  /** The longest wait for one answer. */
+  /** The longest wait for one answer of the backend. */
   public int timeoutMs() {
     return timeoutMs;
   }
 
-  /** How long to leave a failed endpoint alone; doubles up to {@link #MAX_BACKOFF_MS}. */
+  /** The first pause after an endpoint failed. Pauses double up to {@link #MAX_BACKOFF_MS}. */
   public int backoffMs() {
     return backoffMs;
   }
@@ -91,17 +95,17 @@ public final class Settings {
     return poolBytes;
   }
 
-  /** As libvread takes it, for which 0 is its default: 1 is off. */
+  /** As libvread takes it: 1 for a configured 0 (off), because libvread's 0 means its default. */
   public int readaheadBytes() {
     return readaheadBytes == 0 ? 1 : readaheadBytes;
   }
 
-  /** Empty: none. */
+  /** Empty: no file is written. */
   public String statisticsFile() {
     return statisticsFile;
   }
 
-  /** Equal for those that can share a connection. */
+  /** Equal for settings that can share a connection. */
   public List<Object> connectionKey() {
     return Arrays.asList(endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes);
   }
@@ -126,7 +130,7 @@ public final class Settings {
         return value;
       }
     } catch (IllegalArgumentException e) {
-      // told below
+      // the warning is below
     }
     LOG.warn(
         "vread: {} is {}, expected {} to {}; using {}", name, text, least, most, defaultValue);

@@ -8,8 +8,9 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import org.junit.Test;
 
+/** The names and signs of {@link Errno}. */
 public class ErrnoTest {
-  /** Every error is negative, as libvread returns it, and has its own name. */
+  /** Every constant of Errno is negative, as libvread returns errors, and has its own name. */
   @Test
   public void namesAndSigns() throws Exception {
     int errors = 0;

@@ -5,11 +5,11 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * Waiting for what other threads bring about. It polls, so that the product need not tell; the limit
- * is only there for a test to end that waits for what never comes.
+ * Waits in tests for what other threads do. It polls, so that the product need not notify tests.
+ * The limit only ends a test that waits for something that never happens.
  */
 public final class Eventually {
-  /** For a whole test, so that one ends in which the product itself waits for ever. */
+  /** The time limit of a whole test. It ends a test in which the product itself waits for ever. */
   public static final int HANG_S = 300;
 
   private static final int LIMIT_S = 120;

@@ -4,7 +4,10 @@ package io.vread;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Time that passes when a test says so. Whoever waits for a moment goes on once it has passed. */
+/**
+ * A clock for tests. Its time passes only when the test says so. A thread that waits for a point in
+ * time goes on once that point has passed.
+ */
 public final class FakeClock implements Clock {
   private static final class Waiter {
     final Object monitor;
@@ -24,7 +27,10 @@ public final class FakeClock implements Clock {
     return now;
   }
 
-  /** pass() needs the monitor to wake the waiter, which holds it until it waits: none is missed. */
+  /**
+   * The waiter holds the monitor until it waits, and pass() needs the monitor to wake it. So no
+   * wake-up is missed.
+   */
   @Override
   public void waitUntil(Object monitor, long time) throws InterruptedException {
     Waiter waiter = new Waiter(monitor, time);
@@ -61,18 +67,18 @@ public final class FakeClock implements Clock {
     }
   }
 
-  /** Until somebody waits for just so many milliseconds more; then they pass. */
+  /** Blocks until a thread waits for exactly so many milliseconds more, then lets them pass. */
   public void passOnceAwaited(long ms) {
     awaitWait(ms);
     pass(ms);
   }
 
-  /** Until somebody waits for just so many milliseconds more. */
+  /** Blocks until a thread waits for exactly so many milliseconds more. */
   public void awaitWait(long ms) {
     Eventually.until(() -> waits().contains(ms), () -> "nobody waits " + ms + " ms: " + waits());
   }
 
-  /** For how long each waiting thread still waits. */
+  /** The milliseconds that each waiting thread still waits. */
   public synchronized List<Long> waits() {
     List<Long> result = new ArrayList<>();
     waiters.forEach(each -> result.add(each.time - now));

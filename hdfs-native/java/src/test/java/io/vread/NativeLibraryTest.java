@@ -20,7 +20,10 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** A JVM that does not take the library: it is asked once, says why once, and is left alone. */
+/**
+ * A JVM that cannot load the library. Each test loads the library several times: only the first
+ * time may try, and there must be one warning.
+ */
 public class NativeLibraryTest {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
 
@@ -38,7 +41,7 @@ public class NativeLibraryTest {
     Logger.getLogger(NativeLibrary.class).removeAppender(appender);
   }
 
-  /** The library's file is there; loading it fails so. */
+  /** The library's file exists, and loading it throws {@code failure}. */
   private NativeLibrary.Once failing(Throwable failure) {
     return new NativeLibrary.Once(
         file -> {
@@ -72,7 +75,10 @@ public class NativeLibraryTest {
     assertEquals(logged.toString(), 1, logged.toString().split("WARN", -1).length - 1);
   }
 
-  /** What Java 24 and later throw where native access is denied; this test runs on older ones, too. */
+  /**
+   * Loading throws what Java 24 and later throw if native access is denied. No other file may be
+   * tried, and the warning must name the option. The test also runs on older versions of Java.
+   */
   @Test
   public void aJavaThatAllowsNoNativeCode() throws Exception {
     Class<?> refusal = Class.forName("java.lang.IllegalCallerException");

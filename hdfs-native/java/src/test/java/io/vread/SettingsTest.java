@@ -11,6 +11,7 @@ import static org.junit.Assert.assertTrue;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 
+/** Defaults, valid values and nonsense in {@link Settings}, and one reading per Configuration. */
 public class SettingsTest {
   private final Configuration conf = new Configuration(false);
 

@@ -5,11 +5,12 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * What block tokens of a pool are signed with, as of one moment. Two are equal if the backend would
- * judge tokens alike.
+ * Whether a block pool uses tokens, and the keys that sign them, at one moment.
+ * {@link DatanodeKeys} makes objects of this class; {@link KeyPublisher} compares and sends them.
+ * Two objects are the same ({@link #sameAs}) if the backend would judge tokens alike by both.
  */
 final class BlockKeys {
-  /** One key, and how it signs. */
+  /** One key and the algorithm that uses it. */
   static final class Key {
     final int id;
     final int algorithm; // VREAD_HMAC_* of vread.h
@@ -31,18 +32,18 @@ final class BlockKeys {
     }
   }
 
-  /** Tokens are not used in the pool. */
+  /** The pool does not use tokens. */
   static final BlockKeys OFF = new BlockKeys(false, Collections.emptyList());
 
   final boolean tokens;
-  final List<Key> keys; // by id
+  final List<Key> keys; // ascending by id
 
   private BlockKeys(boolean tokens, List<Key> keys) {
     this.tokens = tokens;
     this.keys = keys;
   }
 
-  /** Tokens are on. Without keys none is right. */
+  /** The pool uses tokens. With an empty list no token is right. */
   static BlockKeys on(List<Key> keysById) {
     return new BlockKeys(true, Collections.unmodifiableList(keysById));
   }
@@ -59,7 +60,7 @@ final class BlockKeys {
     return true;
   }
 
-  /** Keys are shown to nobody. */
+  /** Shows no key, because the text may be logged. */
   @Override
   public String toString() {
     return tokens ? keys.size() + " keys" : "no tokens";

@@ -16,34 +16,38 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi.ScanInfo;
 
 /**
  * Which methods of {@code FsDatasetSpi} change what a reader of finalized replicas sees, and how.
+ * {@link PublishingDataset} asks before each call.
  *
- * <p>The list covers 3.3.6, 3.4.3 and 3.5.0; a method a version lacks is just never called.
+ * <p>The list covers Hadoop 3.3.6, 3.4.3 and 3.5.0. A version that lacks a method never calls it.
  *
  * <table>
  * <caption>Before the call, and afterwards</caption>
  * <tr><td>finalizeBlock</td><td>after: FINALIZED</td></tr>
  * <tr><td>append, recoverAppend</td><td>before: APPEND (bytes and generation stamp)</td></tr>
  * <tr><td>recoverClose</td><td>before: APPEND (a new generation stamp); after: FINALIZED</td></tr>
- * <tr><td>recoverRbw</td><td>before: TRUNCATE (unacknowledged bytes go, a new stamp)</td></tr>
- * <tr><td>updateReplicaUnderRecovery</td><td>before: TRUNCATE if shorter, else APPEND (a new
- *     stamp), nothing if it truncates a copy; after: FINALIZED, of the copy, too</td></tr>
- * <tr><td>createTemporary, createRbw</td><td>before: DELETE of an older replica that has to make
- *     way</td></tr>
+ * <tr><td>recoverRbw</td><td>before: TRUNCATE (unacknowledged bytes are cut off, a new generation
+ *     stamp)</td></tr>
+ * <tr><td>updateReplicaUnderRecovery</td><td>before: TRUNCATE if it gets shorter, else APPEND (a
+ *     new generation stamp), nothing if it truncates a copy; after: FINALIZED, also of the
+ *     copy</td></tr>
+ * <tr><td>createTemporary, createRbw</td><td>before: DELETE of an older replica that the call
+ *     replaces</td></tr>
  * <tr><td>invalidate, invalidateMissingBlock</td><td>before: DELETE</td></tr>
  * <tr><td>moveBlockAcrossStorage, moveBlockAcrossVolumes (copies or hard links)</td>
- *     <td>before: DELETE where it is; after: FINALIZED where it has gone</td></tr>
+ *     <td>before: DELETE in the old place; after: FINALIZED in the new place</td></tr>
  * <tr><td>checkAndUpdate</td><td>before: DELETE (it deletes one of two copies, or adopts another
- *     stamp); after: FINALIZED, of replicas it has found, too</td></tr>
+ *     generation stamp); after: FINALIZED, also of replicas it has found</td></tr>
  * </table>
  *
- * <p>Not in the list: initReplicaRecovery changes nothing on disk; convertTemporaryToRbw and
- * unfinalizeBlock concern replicas nobody could read; setPinning changes the mode only; a volume or
- * block pool that is taken out keeps its bytes, and one that is deleted takes its directories
- * along. Trash, snapshots and rollbacks of an upgrade are put back before there is a data set.
+ * <p>Not in the list: initReplicaRecovery changes nothing on disk. convertTemporaryToRbw and
+ * unfinalizeBlock concern replicas that nobody could read. setPinning changes only a file's mode. A
+ * volume or block pool that is taken out keeps its bytes. If a volume or block pool is deleted, its
+ * directories are deleted too. Trash, snapshots and rollbacks of an upgrade are restored before
+ * there is a data set.
  *
- * <p>When a call fails after a withdrawal, the replica is looked at like after success: if it
- * is finalized still, it is published again. Only invalidate is different: it fails as a whole
- * when it does not know one of its blocks, while it deletes the others in the background.
+ * <p>If a call fails after a withdrawal, the replica is looked up as after success. If it is still
+ * finalized, it is published again. Only invalidate is different: if it does not know one of its
+ * blocks, the call fails, but it deletes the other blocks in the background.
  */
 final class Changes {
   private interface Rule {
@@ -65,7 +69,7 @@ final class Changes {
     }
   }
 
-  /** Null if the method changes nothing of interest. */
+  /** Null if the method changes nothing that readers see. */
   Change of(Method method, Object[] arguments) {
     Rule rule = rules.get(method);
     return rule == null ? null : rule.of(dataset, arguments);
@@ -117,7 +121,7 @@ final class Changes {
     return change(old.getBlockPoolId(), event, replica, old.getBlockId());
   }
 
-  /** A temporary replica takes the place of one with an older stamp. */
+  /** A temporary replica replaces a replica with an older generation stamp. */
   private static Change replacement(FsDatasetSpi<?> dataset, ExtendedBlock b) {
     ReplicaInfo old = find(dataset, b.getBlockPoolId(), b.getBlockId());
     if (old == null || old.getGenerationStamp() >= b.getGenerationStamp()) {
@@ -126,7 +130,10 @@ final class Changes {
     return change(b.getBlockPoolId(), Event.DELETE, old, b.getBlockId());
   }
 
-  /** Since 3.4 there is one with a fifth argument, the new stamp: unless 0, an old replica goes. */
+  /**
+   * Hadoop 3.4 added a createRbw() with a fifth argument, the new generation stamp. Unless the
+   * stamp is 0, the call deletes an old replica.
+   */
   private static Change newReplica(FsDatasetSpi<?> dataset, Object[] a) {
     if (a.length < 5 || (Long) a[4] == 0) {
       return Change.NONE;
@@ -168,8 +175,8 @@ final class Changes {
     return new Change(poolId, event, names, lookAgainAt);
   }
 
-  /** What the data set has of a block in memory, or null. */
-  @SuppressWarnings("deprecation") // the only look at a replica that all versions have
+  /** The replica of a block in the data set's memory; null: none. */
+  @SuppressWarnings("deprecation") // the only lookup of a replica that all versions have
   static ReplicaInfo find(FsDatasetSpi<?> dataset, String poolId, long blockId) {
     Object replica = dataset.getReplica(poolId, blockId);
     return replica instanceof ReplicaInfo ? (ReplicaInfo) replica : null;

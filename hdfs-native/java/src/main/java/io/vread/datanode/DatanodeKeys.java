@@ -20,17 +20,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The keys a stock datanode judges tokens with itself: it gets them from its NameNodes, as it
- * registers and with heartbeats. Whether tokens are used at all it is told when it registers.
+ * Reads the block keys of a stock datanode, by which the datanode itself judges tokens.
+ * {@link KeyPublisher} asks for them. When a datanode registers with a NameNode it learns whether
+ * tokens are used; it gets keys then and with heartbeats.
  *
- * <p>A datanode exports its keys to nobody (only a NameNode's secret manager does), so they are read
- * out of the manager's own map, with the manager's own lock. Where that is not to be had the
- * backend is told that tokens are on and no key: better no fast path than one without a check.
+ * <p>A datanode exports its keys to nobody (only a NameNode's secret manager does). So the keys are
+ * read from the private map of the datanode's secret manager, under the manager's lock. If the map
+ * cannot be read, the backend is told that tokens are on and that there is no key: no fast path is
+ * better than a fast path without a check.
  */
 final class DatanodeKeys implements KeySource {
   private static final Logger LOG = LoggerFactory.getLogger(DatanodeKeys.class);
 
-  /** By the codes of {@code vread.h}, from 1 on. */
+  /** An algorithm's index + 1 is its VREAD_HMAC_* code of {@code vread.h}. */
   private static final List<String> ALGORITHMS =
       Arrays.asList("HmacSHA1", "HmacSHA256", "HmacSHA384", "HmacSHA512");
 
@@ -39,7 +41,7 @@ final class DatanodeKeys implements KeySource {
 
   private final DataNode datanode;
   private final FsDatasetSpi<?> dataset;
-  private final Field allKeys; // null: not to be had
+  private final Field allKeys; // null: no access
   private boolean complained;
 
   DatanodeKeys(DataNode datanode, FsDatasetSpi<?> dataset) {
@@ -91,7 +93,7 @@ final class DatanodeKeys implements KeySource {
     try {
       tokens = datanode.getDNRegistrationForBP(poolId).getExportedKeys().isBlockTokenEnabled();
     } catch (IOException | NullPointerException e) {
-      return null; // it has not registered yet
+      return null; // the datanode has not registered yet
     }
     if (!tokens) {
       return BlockKeys.OFF;

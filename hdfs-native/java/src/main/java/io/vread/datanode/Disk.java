@@ -3,13 +3,18 @@ package io.vread.datanode;
 
 import java.io.File;
 
-/** What it takes to make files durable. */
+/**
+ * The system calls that make files durable. {@link Publisher} and {@link VolumeIdentity} use them,
+ * {@link NativePublisher#DISK} implements them.
+ */
 interface Disk {
-  /** Has the kernel begin to write the file's pages, without waiting for it; never fails. */
+  /**
+   * Makes the kernel start writing the file's pages. Does not wait for the end, and ignores errors.
+   */
   void startWriting(File file);
 
   /**
-   * Waits until a file's data, and what is needed to find it, are on disk.
+   * Waits until a file's data, and the metadata needed to find the data, are on disk.
    *
    * @return 0 or a negative errno
    */

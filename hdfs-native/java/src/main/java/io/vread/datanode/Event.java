@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
-/** What a datanode tells the backend of a replica; the codes are those of {@code vread.h}. */
+/**
+ * An event of a replica that the datanode tells the backend. The codes are VREAD_EVENT_* of
+ * {@code vread.h}.
+ */
 enum Event {
-  /** Block and meta file are durable under this generation stamp: it may be read again. */
+  /** The block and its .meta file are durable under this generation stamp: it may be read again. */
   FINALIZED(1),
-  /** From here on no stamp up to this one may be read: bytes follow, or only a new stamp. */
+  /** From now on stamps up to this one must not be read: bytes follow, or only a new stamp. */
   APPEND(2),
-  /** Likewise: bytes at the end go. */
+  /** As APPEND, but bytes at the end will be cut off. */
   TRUNCATE(3),
-  /** Likewise: the files go, for good or to another directory. */
+  /** As APPEND, but the files will be deleted or moved to another directory. */
   DELETE(4);
 
   final int code;

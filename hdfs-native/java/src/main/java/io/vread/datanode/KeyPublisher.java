@@ -8,12 +8,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the backend of each block pool whether its tokens are used, and what they are signed with:
- * on each new connection, and whenever that changes. Used by the publisher's thread, which looks
- * each time it has nothing else to do.
+ * Tells the backend for each block pool whether the pool uses tokens, and which keys sign them. The
+ * publisher's thread calls {@link #tellWhatChanged} in each round of its loop.
  *
- * <p>A backend that does not know the datanode's storages yet (ENODEV) is told again later, one that
- * takes no keys (EOPNOTSUPP, EACCES) is left alone until the next connection.
+ * <p>A new connection is told everything, later only what changed. If the backend does not know the
+ * datanode's storage yet (ENODEV), it is told again in the next round. After any other error
+ * (EOPNOTSUPP, EACCES) the same keys are not sent again on this connection.
  */
 final class KeyPublisher {
   private static final Logger LOG = LoggerFactory.getLogger(KeyPublisher.class);
@@ -22,7 +22,7 @@ final class KeyPublisher {
   private final Link link;
   private final PublisherStatistics statistics;
   private final Map<String, BlockKeys> told = new HashMap<>(); // by storage and pool
-  private long connection; // told is about
+  private long connection; // the connection that told is about
 
   KeyPublisher(KeySource source, Link link, PublisherStatistics statistics) {
     this.source = source;

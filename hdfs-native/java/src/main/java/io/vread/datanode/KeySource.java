@@ -3,13 +3,18 @@ package io.vread.datanode;
 
 import java.util.Set;
 
-/** What the datanode knows of its block pools' tokens. Asked often: it does no I/O. */
+/**
+ * What the datanode knows of its block pools' tokens. {@link KeyPublisher} asks often, so no method
+ * does I/O. {@link DatanodeKeys} implements it.
+ */
 interface KeySource {
   Set<String> pools();
 
-  /** Of the datanode's own, one or more: through these the backend knows whose keys they are. */
+  /**
+   * One or more storages of the datanode. By them the backend knows which datanode the keys are of.
+   */
   Set<String> storages();
 
-  /** Null while the pool's NameNode has not told yet. */
+  /** Null until the pool's NameNode has told the datanode. */
   BlockKeys of(String poolId);
 }

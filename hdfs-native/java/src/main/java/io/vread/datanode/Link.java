@@ -11,14 +11,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connection to the backend as the datanode's threads use it: one event at a time, and never
- * a wait for a backend that was found dead.
+ * The publisher's connection to the backend. The datanode's threads and the publisher's thread send
+ * through it, one at a time. Only the publisher's thread connects.
  *
- * <p>The thread in whose hands the backend falls silent pays one timeout. The link is down then,
- * and until the publisher's own thread has connected anew every event fails at once.
+ * <p>A thread that meets a hung backend waits for one timeout. Then the link is down: until the
+ * publisher's thread has connected again, every event fails at once.
  */
 final class Link {
-  /** What {@link #publish} returns for an event that was not to be sent any more. */
+  /** Result of {@link #publish}: the event was no longer wanted and was not sent. */
   static final int NOT_WANTED = 1;
 
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
@@ -26,7 +26,7 @@ final class Link {
   private final PublishChannel.Connector connector;
   private final PublisherSettings settings;
   private final Turn turn;
-  private volatile PublishChannel channel; // null: down; changed by who has the turn
+  private volatile PublishChannel channel; // null: down; changed only with the turn taken
   private volatile long connections; // made so far
   private boolean complained;
   private long backoffMs;
@@ -47,19 +47,19 @@ final class Link {
     }
   }
 
-  /** What events would meet; no look at the backend. */
+  /** True if events would be sent now. Does not check that the backend still answers. */
   boolean connected() {
     return channel != null;
   }
 
-  /** How many connections were made so far: another number, another connection. */
+  /** The number of connections made so far. Another number means another connection. */
   long connections() {
     return connections;
   }
 
   /**
-   * Sends an event, if wanted still says so once the connection is ours: what is asked there holds
-   * until the event is sent, with respect to all other events.
+   * Sends an event if {@code wanted} is true when this thread has the turn. No other event is sent
+   * between this check and the event.
    *
    * @return 0, {@link #NOT_WANTED} or a negative errno
    */
@@ -67,7 +67,7 @@ final class Link {
     return use(to -> wanted.getAsBoolean() ? to.publish(event, replica) : NOT_WANTED);
   }
 
-  /** Sends keys: 0 or a negative errno. */
+  /** Sends keys. Returns 0 or a negative errno. */
   int publishKeys(String poolId, String storageId, BlockKeys keys) {
     return use(to -> to.publishKeys(poolId, storageId, keys));
   }
@@ -94,9 +94,9 @@ final class Link {
   }
 
   /**
-   * Connects, if the link is down. For the publisher's thread only.
+   * Connects if the link is down or the backend has gone. Only the publisher's thread calls it.
    *
-   * @return 0, or for how many milliseconds not to try again
+   * @return 0, or how many milliseconds to wait before the next attempt
    */
   long connect() {
     if (up()) {
@@ -143,7 +143,7 @@ final class Link {
     old.close();
   }
 
-  /** Once per outage. */
+  /** Warns once per outage. */
   private void complain(String why) {
     if (!complained) {
       complained = true;

@@ -7,11 +7,15 @@ import java.io.IOException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 
-/** libvread and the kernel; hdfs-native/jni/publisher.c. Usable once the library is loaded. */
+/**
+ * The publisher's calls of libvread and of the kernel, through hdfs-native/jni/publisher.c.
+ * {@link VreadFsDatasetFactory} passes them to the {@link Publisher}. Use them only after the
+ * native library is loaded.
+ */
 final class NativePublisher {
   private NativePublisher() {}
 
-  /** A connection, or a negative errno. */
+  /** Returns a connection, or a negative errno. */
   private static native long connect(byte[] endpoint, int timeoutMs);
 
   private static native void disconnect(long connection);
@@ -27,7 +31,7 @@ final class NativePublisher {
       byte[] storageId,
       long length);
 
-  /** numbers: id, algorithm and expiry of each key. */
+  /** numbers: for each key its id, algorithm and expiry. */
   private static native int publishKeys(
       long connection,
       byte[] poolId,
@@ -68,7 +72,7 @@ final class NativePublisher {
     return new Channel(connection);
   }
 
-  /** As Java itself names files to the system. */
+  /** Encodes a path as Java itself does for the system. */
   private static byte[] path(String name) {
     return name.getBytes(Charset.defaultCharset());
   }

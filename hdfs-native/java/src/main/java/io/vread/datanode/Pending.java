@@ -5,7 +5,10 @@ import java.io.File;
 import java.net.URI;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 
-/** A finalized replica on its way to being durable and published. */
+/**
+ * A finalized replica that is to be made durable and published. It waits in the
+ * {@link PendingQueue}; {@link Publisher} takes it from there.
+ */
 final class Pending {
   private static final int ATTEMPTS = 3;
   private static final int LOOKS = 120;
@@ -16,13 +19,13 @@ final class Pending {
   private int looks;
   private volatile boolean withdrawn;
 
-  /** Makes no look at the file system: it is made on the datanode's write path. */
+  /** Does no I/O, because it is called on the datanode's write path. */
   Pending(ReplicaName name, ReplicaInfo replica) {
     this.name = name;
     this.replica = replica;
   }
 
-  /** The replica is about to change: whatever was known of it must not be published any more. */
+  /** The replica is about to change: what was known of it must not be published any more. */
   void withdraw() {
     withdrawn = true;
   }
@@ -31,12 +34,12 @@ final class Pending {
     return withdrawn;
   }
 
-  /** Notes a lost connection; false when it is time to give up. */
+  /** Counts a lost connection. False: it is time to give up. */
   boolean mayRetry() {
     return ++failures < ATTEMPTS;
   }
 
-  /** Notes that the backend does not know the storage; false when it is time to give up. */
+  /** Counts an answer that the backend does not know the storage. False: it is time to give up. */
   boolean mayBeFoundYet() {
     return ++looks < LOOKS;
   }

@@ -10,11 +10,13 @@ import java.util.Map;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 
 /**
- * Finalized replicas waiting to be published, oldest first, one per block.
+ * Finalized replicas that wait to be published, in the order they were added, at most one per
+ * block. The datanode's threads add and withdraw; the publisher's thread takes. Any thread may call
+ * any method.
  *
- * <p>It is bounded, and drops the oldest when full: the kernel writes a file back by itself within
- * half a minute, so the oldest have the least to gain. It also knows which replicas have been taken
- * out and are being published, because a withdrawal must reach those, too.
+ * <p>A full queue drops the oldest replica: the kernel writes a file back by itself within half a
+ * minute, so the oldest has the least to gain. The queue also knows which replicas were taken and
+ * are being published, because a withdrawal must reach them too.
  */
 final class PendingQueue {
   private final int limit;
@@ -28,7 +30,10 @@ final class PendingQueue {
     this.clock = clock;
   }
 
-  /** Adds a replica in the place of what was known of its block; false if one had to be dropped. */
+  /**
+   * Adds a replica in place of an older one of its block. False: the queue was full, and the oldest
+   * replica was dropped.
+   */
   synchronized boolean add(Pending pending) {
     ExtendedBlockId block = pending.name.block();
     waiting.remove(block);
@@ -47,14 +52,20 @@ final class PendingQueue {
     oldest.remove();
   }
 
-  /** Puts back what could not be published, unless something newer came or it was withdrawn. */
+  /**
+   * Puts back a replica that could not be published, unless it was withdrawn, a newer one of its
+   * block waits, or the queue is full.
+   */
   synchronized void putBack(Pending pending) {
     if (!pending.withdrawn() && waiting.size() < limit) {
       waiting.putIfAbsent(pending.name.block(), pending);
     }
   }
 
-  /** Nothing added for the block before this call will be published after it. */
+  /**
+   * Withdraws all replicas of the block that were added before this call, also those being
+   * published.
+   */
   synchronized void withdraw(ExtendedBlockId block) {
     Pending pending = waiting.remove(block);
     if (pending != null) {
@@ -67,7 +78,7 @@ final class PendingQueue {
     }
   }
 
-  /** Waits for a replica to be there; false if none came in time or the queue was closed. */
+  /** Waits until a replica is there. False: none came in time, or the queue was closed. */
   synchronized boolean await(long timeoutMs) throws InterruptedException {
     long limit = clock.now() + timeoutMs;
     while (waiting.isEmpty() && !closed && clock.now() < limit) {
@@ -76,7 +87,7 @@ final class PendingQueue {
     return !waiting.isEmpty() && !closed;
   }
 
-  /** The oldest; they count as being published until {@link #done}. */
+  /** Takes the oldest replicas. They count as being published until {@link #done}. */
   synchronized List<Pending> take(int most) {
     List<Pending> batch = new ArrayList<>();
     Iterator<Pending> oldest = waiting.values().iterator();

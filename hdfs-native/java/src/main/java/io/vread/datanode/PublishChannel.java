@@ -3,25 +3,28 @@ package io.vread.datanode;
 
 import java.io.IOException;
 
-/** One connection to the backend. Used by one thread at a time. */
+/**
+ * One connection to the backend. {@link Link} lets one thread at a time use it.
+ * {@link NativePublisher} implements it.
+ */
 interface PublishChannel {
-  /** Makes connections; each attempt is over within the configured timeout. */
+  /** Makes connections. Each attempt ends within the configured timeout. */
   interface Connector {
-    /** The exception's message says what is missing, in words for an operator. */
+    /** The exception's message tells an operator what is missing. */
     PublishChannel connect() throws IOException;
   }
 
   /**
-   * Sends one event and waits for the backend to have taken it into account, within the timeout.
+   * Sends one event and waits, at most the timeout, until the backend has taken it into account.
    *
    * @return 0 or a negative errno
    */
   int publish(Event event, ReplicaName replica);
 
   /**
-   * Says what a pool's tokens are signed with, as {@link #publish} does an event.
+   * Tells which keys sign a pool's tokens. Waits and returns as {@link #publish} does.
    *
-   * @param storageId any of the datanode's
+   * @param storageId any storage of the datanode
    */
   int publishKeys(String poolId, String storageId, BlockKeys keys);
 

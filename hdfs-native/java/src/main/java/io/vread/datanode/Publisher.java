@@ -18,30 +18,36 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the backend of finalized replicas once they are durable, and of changes before they happen.
+ * Publishes finalized replicas to the backend once they are durable, and changes of replicas before
+ * they happen. {@link PublishingDataset} calls announce(), writingBegan() and withdraw() on the
+ * datanode's threads.
  *
- * <p>Withdrawals are sent by the datanode's own threads, which wait for them no longer than a
- * timeout, and only once per connection. Finalized replicas are queued; one thread of the publisher
- * makes them durable, several at a time, and sends the events. For one block events are sent in the
- * order of what happened to it: a withdrawal first marks what is known of the block as out of date,
- * and the mark is looked at with the link in hand.
+ * <p>Withdrawals are sent on the datanode's own threads. A hung backend costs such a thread one
+ * timeout, once per connection. Finalized replicas are only queued: the publisher's thread makes
+ * them durable, several at a time, and sends their events.
  *
- * <p>A backend that does not know a storage may not have looked at a freshly formatted disk yet, and
- * looks when it is asked: the first replicas there are published again and again for a while. A
- * storage that was not found in that time is taken for one it does not serve, until an event of it
- * is taken.
+ * <p>The events of a block are sent in the order in which things happened to it. A withdrawal first
+ * marks the queued replicas of the block as withdrawn. The mark is checked when the thread has the
+ * link, just before FINALIZED is sent.
  *
- * <p>Nothing is made durable while there is no backend. Nor has anything to be said again when one
- * comes back: withdrawals do not outlive it, so it judges by what the file system has committed,
- * and that includes whatever was durable before.
+ * <p>A backend that does not know a storage may not have examined a freshly formatted disk yet. It
+ * examines the disk when it is asked, so the first replicas there are published again and again for
+ * a while. After that time the backend is taken not to serve the storage, until it takes an event
+ * of the storage.
+ *
+ * <p>Without a backend nothing is made durable. A backend that comes back needs no replay: it has
+ * forgotten withdrawals and judges by what the file system has committed, which includes all that
+ * was durable before.
  */
 final class Publisher {
   private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
-  /** Replicas made durable together: enough to share a journal commit, few enough to be soon. */
+  /**
+   * Replicas made durable together: enough to share a journal commit, few enough to be done soon.
+   */
   private static final int BATCH = 32;
 
-  /** How often an idle link is looked at. */
+  /** How often an idle link is checked. */
   private static final long IDLE_MS = 1000;
 
   private static final long JOIN_MS = 1000;
@@ -55,9 +61,9 @@ final class Publisher {
   private final WriteActivity activity = new WriteActivity();
   private final PublisherStatistics statistics = new PublisherStatistics();
   private final KeyPublisher keys;
-  private final Set<String> unserved = new HashSet<>(); // storages; the thread's own
-  private boolean lookedFor; // a storage, in this round; the thread's own
-  private volatile boolean closed; // changed, as is ended, with this publisher's monitor held
+  private final Set<String> unserved = new HashSet<>(); // storages; only the thread uses it
+  private boolean lookedFor; // a storage, in this round; only the thread uses it
+  private volatile boolean closed; // closed and ended are changed with this monitor held
   private boolean ended;
   private final Thread thread = new Thread(this::run, "vread-publisher");
 
@@ -81,7 +87,10 @@ final class Publisher {
     thread.start();
   }
 
-  /** Leaves the rest unpublished: the kernel writes it back all the same. */
+  /**
+   * Ends the thread, and waits for its end up to JOIN_MS. Replicas still queued are not published:
+   * the kernel writes them back all the same.
+   */
   void close() {
     boolean interrupted = Thread.interrupted();
     synchronized (this) {
@@ -106,7 +115,7 @@ final class Publisher {
     }
   }
 
-  /** For so many milliseconds, or until the publisher is closed: then it returns true. */
+  /** Waits for so many milliseconds, or until the publisher is closed. True: it is closed. */
   private synchronized boolean closedWithin(long ms) throws InterruptedException {
     long limit = clock.now() + ms;
     while (!closed && clock.now() < limit) {
@@ -127,7 +136,7 @@ final class Publisher {
     return queue.size();
   }
 
-  /** Puts a finalized replica on its way. Costs the caller no I/O. */
+  /** Queues a finalized replica to be made durable and published. Does no I/O. */
   void announce(ReplicaName name, ReplicaInfo replica) {
     activity.ended(name.blockId);
     if (!closed && !queue.add(new Pending(name, replica))) {
@@ -135,12 +144,15 @@ final class Publisher {
     }
   }
 
-  /** Data will come in for a replica. */
+  /** Notes that data will be written to a replica. */
   void writingBegan(Replica replica) {
     activity.begun(replica);
   }
 
-  /** Says that replicas are about to change; returns within the timeout, whatever came of it. */
+  /**
+   * Publishes that replicas are about to change. After the timeout no further event is sent.
+   * Failures are counted and not reported to the caller.
+   */
   void withdraw(Event event, List<ReplicaName> replicas) {
     long deadline = clock.now() + settings.timeoutMs();
     boolean first = true;
@@ -207,8 +219,8 @@ final class Publisher {
   }
 
   /**
-   * Leaves the disk to the datanode as long as data comes in, within limits: made durable at once,
-   * blocks of a long file would get in the way of those that follow.
+   * Waits until no data comes in for the datanode, at most {@code maxDelayMs()}: if the blocks of a
+   * long file were made durable at once, they would slow down the writing of those that follow.
    */
   private void awaitQuiet() throws InterruptedException {
     long deadline = clock.now() + settings.maxDelayMs();
@@ -219,7 +231,7 @@ final class Publisher {
     } while (!ends && activity.sinceLastLook() && clock.now() < deadline);
   }
 
-  /** What comes meanwhile waits for the next quiet moment. */
+  /** Publishes what is queued now. What is queued meanwhile waits for the next quiet moment. */
   private void publishWaiting() {
     for (int left = queue.size(); left > 0 && !closed; left -= BATCH) {
       publishBatch(queue.take(BATCH));
@@ -265,9 +277,9 @@ final class Publisher {
   // ---- durability ----------------------------------------------------------
 
   /**
-   * Returns those of the batch that are on disk. Writing is started for all before anything is
-   * waited for, so that it is one long run, the first wait commits the journal for all of them,
-   * and the others find it done.
+   * Makes the batch durable and returns the replicas for which that succeeded. Writing is started
+   * for all files before the first wait, so that it is one long run. The first wait then commits
+   * the journal for all of them, and the other waits find it done.
    */
   private List<Pending> makeDurable(List<Pending> batch) {
     List<FsVolumeReference> references = new ArrayList<>();
@@ -293,7 +305,10 @@ final class Publisher {
     }
   }
 
-  /** The reference keeps the volume from being taken out of the datanode meanwhile. */
+  /**
+   * Starts writing a replica's files. The added reference keeps the datanode from taking the volume
+   * out meanwhile. False: the replica cannot be published.
+   */
   private boolean begin(Pending pending, List<FsVolumeReference> references) {
     if (pending.withdrawn() || pending.blockFile() == null || pending.metaFile() == null) {
       return false;
@@ -314,13 +329,13 @@ final class Publisher {
     }
     for (File file : new File[] {pending.blockFile(), pending.metaFile()}) {
       int result = disk.syncData(file);
-      // A replica that changed meanwhile may have other names by now.
+      // If it was withdrawn meanwhile, its files may have other names: an error does not count.
       if (pending.withdrawn() || !succeeded(result, file)) {
         return false;
       }
     }
     identity.makeDurable(pending.replica.getVolume(), pending.name.poolId);
-    // Directories above it were committed before it, as journals keep the order of changes.
+    // The directories above were committed before: a journal keeps the order of changes.
     directories.add(pending.blockFile().getParentFile());
     return true;
   }

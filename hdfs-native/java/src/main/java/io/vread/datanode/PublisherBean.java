@@ -20,8 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The JMX bean {@code io.vread:type=Publisher}. Dynamic, so that its attributes are called what the
- * events are called, and the reasons are one JSON text that every tool shows.
+ * The JMX bean {@code io.vread:type=Publisher}: the publisher's counters.
+ * {@link VreadFsDatasetFactory} registers it. It is a dynamic bean, so that attributes have the
+ * names of the events, and the reasons are one JSON text that every tool can show.
  */
 final class PublisherBean implements DynamicMBean {
   private static final Logger LOG = LoggerFactory.getLogger(PublisherBean.class);
@@ -37,7 +38,7 @@ final class PublisherBean implements DynamicMBean {
     this.publisher = publisher;
   }
 
-  /** A second datanode in one JVM gets a name with {@code ,instance=2}. */
+  /** Registers the bean. A second datanode in the JVM gets a name with {@code ,instance=2}. */
   void register() {
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     try {
@@ -91,7 +92,7 @@ final class PublisherBean implements DynamicMBean {
     }
   }
 
-  /** Reasons are plain words: there is nothing to escape. */
+  /** Escapes nothing: reasons are plain words. */
   private static String json(Map<String, Long> reasons) {
     List<String> members = new ArrayList<>();
     reasons.forEach((reason, count) -> members.add("\"" + reason + "\":" + count));

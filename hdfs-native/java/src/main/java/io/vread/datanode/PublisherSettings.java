@@ -6,7 +6,9 @@ import org.apache.hadoop.conf.Configuration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The publisher's own properties beside those it shares with the client ({@link Settings}). */
+/**
+ * The properties of the publisher: its own, and those it shares with the client ({@link Settings}).
+ */
 final class PublisherSettings {
   static final String TIMEOUT_MS = "io.vread.publisher.timeout.ms";
   static final String DELAY_MS = "io.vread.publisher.delay.ms";
@@ -29,7 +31,7 @@ final class PublisherSettings {
     queueLimit = number(conf, QUEUE, 4096, 1, 1 << 20);
   }
 
-  /** False: the stock data set, with nothing around it. */
+  /** False: the datanode gets the stock data set, with nothing around it. */
   boolean enabled() {
     return shared.enabled();
   }
@@ -42,7 +44,7 @@ final class PublisherSettings {
     return shared.libraryPath();
   }
 
-  /** Between attempts to connect; doubles up to {@link Settings#MAX_BACKOFF_MS}. */
+  /** The first pause between attempts to connect. Doubles up to {@link Settings#MAX_BACKOFF_MS}. */
   long backoffMs() {
     return shared.backoffMs();
   }
@@ -52,12 +54,12 @@ final class PublisherSettings {
     return timeoutMs;
   }
 
-  /** For how long nothing must have been written before replicas are made durable. */
+  /** How long nothing must have been written before replicas are made durable. */
   int delayMs() {
     return delayMs;
   }
 
-  /** After how long they are, however much is being written. */
+  /** After this time replicas are made durable even if data still comes in. */
   int maxDelayMs() {
     return maxDelayMs;
   }
@@ -78,7 +80,7 @@ final class PublisherSettings {
         return value;
       }
     } catch (NumberFormatException e) {
-      // told below
+      // the warning is below
     }
     LOG.warn("vread: {} is {}, expected {} to {}; using {}", name, text, least, most, standard);
     return standard;

@@ -6,18 +6,21 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What was published, and what was not and why. */
+/**
+ * Counts the events that the backend took, and the failures by reason. {@link PublisherBean} shows
+ * the counts.
+ */
 final class PublisherStatistics {
-  /** The queue was full: the oldest replica in it becomes visible by itself. */
+  /** The queue was full. The dropped replica becomes visible when the kernel writes it back. */
   static final String OVERFLOW = "overflow";
 
-  /** A long list of blocks used up the time the datanode may be held up. */
+  /** Not sent: a long list of blocks used up the time the datanode may be held up. */
   static final String LATE = "late";
 
-  /** A look at the data set failed; the datanode went on. */
+  /** An unexpected exception in the publisher or in a lookup of a replica. The datanode went on. */
   static final String INTERNAL = "internal";
 
-  /** Prefix of the errors of giving the backend keys. */
+  /** Prefix of the backend's errors on keys. */
   static final String KEYS = "keys-";
 
   /** Prefix of the errors of making files durable. */

@@ -15,12 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The stock data set with the publisher beside it.
+ * The data set that the datanode gets: a proxy that forwards calls to the stock data set and tells
+ * the publisher what they change. {@link VreadFsDatasetFactory} makes it.
  *
- * <p>A proxy, because {@code FsDatasetSpi} differs from version to version and the stock class
- * cannot be extended from outside its package. Every call goes to the stock data set with its own
- * arguments, result and exception; what the publisher makes of it can neither fail it nor
- * change it.
+ * <p>It is a proxy because {@code FsDatasetSpi} differs from version to version, and because the
+ * stock class cannot be extended from outside its package. The stock data set gets every call with
+ * its own arguments, and the caller gets the stock result or exception. Only addVolume() of a RAM
+ * disk is refused. An error of the publisher can neither fail a call nor change it.
  */
 final class PublishingDataset implements InvocationHandler {
   private static final Logger LOG = LoggerFactory.getLogger(PublishingDataset.class);
@@ -37,7 +38,9 @@ final class PublishingDataset implements InvocationHandler {
     this.onShutdown = onShutdown;
   }
 
-  /** The data set to give the datanode. onShutdown is run before the stock one is shut down. */
+  /**
+   * Returns the data set for the datanode. onShutdown runs before the stock data set is shut down.
+   */
   static FsDatasetSpi<?> wrap(FsDatasetSpi<?> stock, Publisher publisher, Runnable onShutdown) {
     return (FsDatasetSpi<?>)
         Proxy.newProxyInstance(
@@ -89,8 +92,8 @@ final class PublishingDataset implements InvocationHandler {
   }
 
   /**
-   * The lazy writer of RAM disks casts the datanode's data set to the stock class and dies of a
-   * proxy: replicas would stay in memory only.
+   * Refuses a RAM disk. Its lazy writer casts the datanode's data set to the stock class, which
+   * fails for a proxy: replicas would stay in memory only.
    */
   private static void refuseRamDisk(StorageLocation location) throws IOException {
     if (location.getStorageType() == StorageType.RAM_DISK) {
@@ -101,7 +104,7 @@ final class PublishingDataset implements InvocationHandler {
     }
   }
 
-  // ---- the publisher's part: whatever fails there ends there -------------------
+  // ---- the publisher's part: no error leaves it --------------------------------
 
   private Change changeBy(Method method, Object[] arguments) {
     try {

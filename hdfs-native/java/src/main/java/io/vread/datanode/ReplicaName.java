@@ -4,7 +4,7 @@ package io.vread.datanode;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.server.datanode.Replica;
 
-/** One replica as it is at one moment: what an event names. */
+/** Names one replica as it is at one moment. Events carry it to the backend. */
 final class ReplicaName {
   final String poolId;
   final long blockId;
@@ -30,7 +30,7 @@ final class ReplicaName {
         replica.getStorageUuid());
   }
 
-  /** The block, whatever its generation stamp and storage. */
+  /** The block without its generation stamp and storage. */
   ExtendedBlockId block() {
     return new ExtendedBlockId(blockId, poolId);
   }

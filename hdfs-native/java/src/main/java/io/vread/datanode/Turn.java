@@ -3,7 +3,10 @@ package io.vread.datanode;
 
 import io.vread.Clock;
 
-/** A lock that can be waited for with a limit on the plug-in's own clock. It is not reentrant. */
+/**
+ * A lock with a time limit on waiting, measured by the plug-in's own clock. {@link Link} uses it.
+ * It is not reentrant.
+ */
 final class Turn {
   private static final long LOOK_MS = 60_000;
 
@@ -15,8 +18,8 @@ final class Turn {
   }
 
   /**
-   * True if it was had within so many milliseconds. An interrupt is the datanode's affair: it is kept,
-   * and neither shortens the wait nor ends it.
+   * Waits for the lock, at most so many milliseconds. True: the caller has it. An interrupt is
+   * meant for the datanode: it does not end the wait, and the thread stays interrupted.
    */
   synchronized boolean take(long ms) {
     long limit = clock.now() + ms;
@@ -36,10 +39,10 @@ final class Turn {
     return had;
   }
 
-  /** Without a limit. */
+  /** Waits for the lock without a limit. */
   void take() {
     while (!take(LOOK_MS)) {
-      // whoever has it is not done yet
+      // another thread still has it
     }
   }
 

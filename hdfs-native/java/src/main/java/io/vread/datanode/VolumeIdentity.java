@@ -8,9 +8,9 @@ import java.util.Set;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 
 /**
- * Makes durable, once, what says which storage and block pool a data directory holds. The datanode
- * writes it when it formats the directory, and leaves it to the kernel when it gets to disk; until
- * then the backend cannot know what the blocks there are. Used by one thread.
+ * Makes durable, once, the files that say which storage and block pool a data directory holds. The
+ * publisher's thread calls it. The datanode writes these files when it formats the directory and
+ * does not sync them; until they are on disk, the backend cannot know what the blocks there are.
  */
 final class VolumeIdentity {
   private static final String CURRENT = "current";
@@ -23,7 +23,10 @@ final class VolumeIdentity {
     this.disk = disk;
   }
 
-  /** What fails is tried again with the next block; the block's own files do not depend on it. */
+  /**
+   * A failure is tried again with the next block. The block's own files do not depend on the
+   * result.
+   */
   void makeDurable(FsVolumeSpi volume, String poolId) {
     String key = volume.getStorageID() + "/" + poolId;
     URI base = volume.getBaseURI();

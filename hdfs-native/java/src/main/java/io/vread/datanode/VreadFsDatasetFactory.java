@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The datanode's stock data set, with a {@link Publisher} beside it: the value for {@code
- * dfs.datanode.fsdataset.factory}. Whatever keeps the publisher from working, the datanode gets its
- * stock data set and runs.
+ * Makes the datanode's stock data set with a {@link Publisher} beside it. The datanode calls it if
+ * {@code dfs.datanode.fsdataset.factory} names this class. If anything keeps the publisher from
+ * working, the datanode gets its stock data set and runs.
  */
 public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetSpi<?>> {
   private static final Logger LOG = LoggerFactory.getLogger(VreadFsDatasetFactory.class);
@@ -43,10 +43,10 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
       LOG.warn("vread: blocks are not published: that cannot be done on a datanode with RAM_DISK");
       return false;
     }
-    return NativeLibrary.load(settings.libraryPath()).usable(); // it has said why
+    return NativeLibrary.load(settings.libraryPath()).usable(); // load() logs why not
   }
 
-  /** See PublishingDataset.refuseRamDisk. */
+  /** A RAM disk does not work with the proxy, see PublishingDataset.refuseRamDisk(). */
   private static boolean hasRamDisk(FsDatasetSpi<?> stock) throws IOException {
     try (FsDatasetSpi.FsVolumeReferences volumes = stock.getFsVolumeReferences()) {
       for (FsVolumeSpi volume : volumes) {

@@ -6,10 +6,12 @@ import java.util.List;
 import org.apache.hadoop.hdfs.server.datanode.Replica;
 
 /**
- * Whether the datanode is receiving data, so that its disk can be left to it for a moment.
+ * Tells the {@link Publisher} whether the datanode is receiving data, so that the publisher leaves
+ * the disk to it for a moment.
  *
- * <p>It watches the lengths of replicas being written. That one is open says nothing: a log may be
- * open for days. Of more replicas than {@link #MOST} the oldest are forgotten.
+ * <p>It watches the lengths of replicas being written. An open replica alone says nothing: a log
+ * may be open for days. At most {@link #MOST} replicas are watched; beyond, the oldest is
+ * forgotten.
  */
 final class WriteActivity {
   private static final int MOST = 1024;
@@ -26,7 +28,7 @@ final class WriteActivity {
   private final List<Writing> open = new ArrayList<>();
   private boolean oneEnded;
 
-  /** A replica is open for writing from now on. */
+  /** From now on a replica is open for writing. */
   synchronized void begun(Replica replica) {
     if (open.size() == MOST) {
       open.remove(0);
@@ -35,8 +37,8 @@ final class WriteActivity {
   }
 
   /**
-   * Whether anything was written since the last look, has been begun or has ended: between two
-   * blocks of a file no replica is open.
+   * True if, since the last call, a watched replica has changed its length, was begun or has ended.
+   * An end counts because between two blocks of a file no replica is open.
    */
   synchronized boolean sinceLastLook() {
     boolean written = oneEnded;
@@ -49,7 +51,10 @@ final class WriteActivity {
     return written;
   }
 
-  /** A replica is not written any more; the object for it may be another one than at first. */
+  /**
+   * The block's replica is no longer written. Its object may be another than the one given to
+   * {@link #begun}, so the block id is compared.
+   */
   synchronized void ended(long blockId) {
     oneEnded |= open.removeIf(writing -> writing.replica.getBlockId() == blockId);
   }

@@ -2,9 +2,11 @@
 package io.vread.hdfs;
 
 /**
- * How long to leave alone what has just failed: a first pause, doubled with every failure that
- * follows closely on the end of the last pause, up to a limit. A failure during a pause is the same
- * one, seen by another reader: the pause starts over and is no longer for it.
+ * How long to pause after a failure. {@link Endpoint} and {@link HoldOff} use it. The first pause
+ * is doubled with every failure that follows closely on the end of the last pause, up to a limit.
+ *
+ * <p>A failure during a pause is the same failure, seen by another reader: the pause starts over
+ * and does not get longer.
  */
 final class Backoff {
   private final long firstMs;
@@ -17,7 +19,7 @@ final class Backoff {
     this.limitMs = Math.max(firstMs, limitMs);
   }
 
-  /** Notes a failure at now; returns the pause that begins. */
+  /** Notes a failure at time {@code now}. Returns the length of the pause that begins. */
   long failed(long now) {
     if (!pausing(now)) {
       boolean again = pauseMs > 0 && now - until <= pauseMs;

@@ -3,7 +3,7 @@ package io.vread.hdfs;
 
 import java.nio.charset.StandardCharsets;
 
-/** The name of a block in one state of it: pool, id and generation stamp. */
+/** Names a block in one of its states: pool, id and generation stamp. */
 final class BlockKey {
   private final String pool;
   private final long id;
@@ -27,7 +27,7 @@ final class BlockKey {
     return generationStamp;
   }
 
-  /** Internal blocks of erasure-coded block groups have negative ids. */
+  /** True for an internal block of an erasure-coded block group: only these have negative ids. */
   boolean striped() {
     return id < 0;
   }

@@ -11,8 +11,10 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Everything readers of one endpoint share: its connection, the open replicas, the blocks that are
- * not to be asked for just now. One per process and set of connection settings.
+ * What all readers of one endpoint share: its connection, the open replicas, and the blocks that
+ * must not be asked for just now. There is one client per process and set of connection settings.
+ * {@link VreadReplicaAccessorBuilder} opens replicas through it, {@link VreadReplicaAccessor} opens
+ * them again.
  */
 final class Client {
   private static final int CACHED_REPLICAS = 256;
@@ -52,7 +54,7 @@ final class Client {
     daemon.scheduleWithFixedDelay(Held::releaseLost, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
   }
 
-  /** Only once the native library is loaded. */
+  /** Call only after the native library is loaded. */
   static Client of(Settings settings, NativeLibrary library) {
     return CLIENTS.computeIfAbsent(
         settings.connectionKey(),
@@ -72,7 +74,9 @@ final class Client {
     return statistics;
   }
 
-  /** A replica of at least visibleLength bytes, to be released; or the reason why there is none. */
+  /**
+   * Opens a replica of at least visibleLength bytes, which the caller releases. Else says why not.
+   */
   Opened open(BlockKey block, long visibleLength, Whereabouts where) {
     String refusal = holdOff.reason(block);
     if (refusal != null) {
@@ -98,8 +102,8 @@ final class Client {
   }
 
   /**
-   * After a read of stale failed with errno: another replica to go on with, or null if there is
-   * none, and then builders are given none for a while either.
+   * After a read of {@code stale} failed with {@code errno}: returns another replica to go on with,
+   * which the caller releases. Null: there is none.
    */
   Replica reopen(BlockKey block, Replica stale, long visibleLength, Whereabouts where, int errno) {
     Connection failed = stale.connection();
@@ -114,13 +118,15 @@ final class Client {
     return retry ? reopenOnCurrent(block, visibleLength, where) : null;
   }
 
-  /** A reader of the block is about to throw. */
+  /** A reader of the block is about to throw: {@link #open} refuses the block for a while. */
   void readFailed(BlockKey block, int errno) {
     holdOff.readFailed(block, Errno.name(errno));
     statistics.readFailed();
   }
 
-  /** The same replica once more, with a cursor of its own; to be released; null if that fails. */
+  /**
+   * Opens the same replica again, with a cursor of its own. The caller releases it. Null: failed.
+   */
   Replica another(BlockKey block, Replica replica, long visibleLength, Whereabouts where) {
     long length = replica.finalised() ? 0 : visibleLength;
     return openAs(replica.connection(), block, length, where).replica;
@@ -138,7 +144,10 @@ final class Client {
     }
   }
 
-  /** With as much of the device's pool as is free, when it is shared by many processes. */
+  /**
+   * Connects. If the device's pool has too little room, because many processes share it, asks for
+   * half as much again and again.
+   */
   private long connectWithinPool(Settings settings) {
     long pool = settings.poolBytes();
     long pointer;
@@ -165,8 +174,9 @@ final class Client {
   }
 
   /**
-   * A finalised replica is opened whole and kept for others. One under construction grows, and what
-   * lies behind the visible length may not be there whole: it is opened as far as is asked for.
+   * Opens a finalised replica whole and caches it. A replica under construction grows, and bytes
+   * behind the visible length may be incomplete: it is opened up to the visible length, and not
+   * cached.
    */
   private Opened openOn(Connection connection, BlockKey block, long visibleLength, Whereabouts where) {
     Opened whole = openAs(connection, block, 0, where);
@@ -187,14 +197,14 @@ final class Client {
 
   private Opened openAs(Connection connection, BlockKey block, long length, Whereabouts where) {
     if (!connection.usable()) {
-      return Opened.refused(Errno.name(Errno.ENOTCONN)); // it may hang, and somebody waited already
+      return Opened.refused(Errno.name(Errno.ENOTCONN)); // it may hang; a reader waited already
     }
     long file = openAt(connection, block, length, where);
     if (file == Errno.EXDEV && where.lookUp(block)) {
       file = openAt(connection, block, length, where);
     }
     if (file >= 0) {
-      connection.retain(); // the caller holds one, so this one cannot fail
+      connection.retain(); // cannot fail, because the caller holds a reference
       return Opened.replica(new Replica(connection, file));
     }
     if (Errno.losesConnection((int) file)) {
@@ -218,7 +228,7 @@ final class Client {
     return Opened.refused(Errno.name(errno));
   }
 
-  /** Either a replica or a reason. */
+  /** What {@link #open} returns: a replica, or the reason why there is none. */
   static final class Opened {
     final Replica replica;
     final String refusal;

@@ -3,7 +3,10 @@ package io.vread.hdfs;
 
 import java.util.Map;
 
-/** The JMX bean {@code io.vread:type=Client}: see docs/hadoop.md. */
+/**
+ * The JMX bean {@code io.vread:type=Client}, with the client plug-in's statistics: see
+ * docs/hadoop.md. {@link ClientProcess} implements it.
+ */
 public interface ClientMXBean {
   /** Readers handed out to the HDFS client. */
   long getOpens();
@@ -19,10 +22,10 @@ public interface ClientMXBean {
   /** How often no reader was handed out, so that the stock client read the block. */
   long getFallbackBlocks();
 
-  /** The same by reason. */
+  /** The fallback blocks by reason. */
   Map<String, Long> getFallbackReasons();
 
-  /** All of it as the JSON text of io.vread.statistics.file. */
+  /** All statistics as the JSON text of io.vread.statistics.file. */
   String json();
 
   /** Writes io.vread.statistics.file now; returns its path, empty if none is configured. */

@@ -20,14 +20,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What there is once in a process: the daemon thread, the statistics, and the places where they can
- * be seen: the JMX bean, a log line when the JVM ends, and a file. The file is kept up to date
- * meanwhile, because a JVM inside another program (libhdfs) does not end in order.
+ * What exists once per process: the daemon thread, the statistics, and the places that show the
+ * statistics (the JMX bean, a log line when the JVM ends, and a file).
+ * {@link VreadReplicaAccessorBuilder} and {@link Client} use it.
+ *
+ * <p>The file is also written while the JVM runs, because a JVM inside another program (libhdfs)
+ * does not end in order.
  */
 final class ClientProcess implements ClientMXBean {
   private static final Logger LOG = LoggerFactory.getLogger(ClientProcess.class);
 
-  /** After the file systems have been closed (FileSystem.SHUTDOWN_HOOK_PRIORITY is 10). */
+  /** Runs after Hadoop has closed the file systems (FileSystem.SHUTDOWN_HOOK_PRIORITY is 10). */
   private static final int SHUTDOWN_PRIORITY = 1;
 
   private static final long WRITE_INTERVAL_MS = 1000;
@@ -70,7 +73,7 @@ final class ClientProcess implements ClientMXBean {
     return daemon;
   }
 
-  /** The first configuration that names a file decides. */
+  /** Sets the statistics file. The first configuration that names a file decides. */
   synchronized void configure(Settings settings) {
     if (statisticsFile.isEmpty() && !settings.statisticsFile().isEmpty()) {
       statisticsFile = settings.statisticsFile().replace("%p", Long.toString(pid()));
@@ -114,7 +117,7 @@ final class ClientProcess implements ClientMXBean {
     return statistics.json(pid());
   }
 
-  /** Whole or not at all: written beside it, then renamed. */
+  /** Replaces the file as a whole: writes a file beside it and renames that file. */
   @Override
   public synchronized String writeStatistics() throws IOException {
     if (statisticsFile.isEmpty()) {
@@ -150,7 +153,7 @@ final class ClientProcess implements ClientMXBean {
     refreshFile();
   }
 
-  /** Complains once. */
+  /** Writes the file if the statistics have changed. Warns once until a write succeeds. */
   private synchronized void refreshFile() {
     if (json().equals(written)) {
       return;
@@ -166,7 +169,7 @@ final class ClientProcess implements ClientMXBean {
     }
   }
 
-  /** Java 8 has no other way. */
+  /** Parses the JVM's name, because Java 8 has no other way. 0: unknown. */
   private static long pid() {
     String name = ManagementFactory.getRuntimeMXBean().getName();
     int at = name.indexOf('@');

@@ -2,9 +2,9 @@
 package io.vread.hdfs;
 
 /**
- * One connection of libvread, counted: the endpoint, every open replica and every call that opens
- * one hold on to it, and the last to let go disconnects. The slice of the pool is thus mapped as
- * long as anybody could read from it.
+ * One connection of libvread, counted. The endpoint, every open replica and every call that opens a
+ * replica hold a reference; the last release disconnects. So the slice of the pool stays mapped as
+ * long as anybody can read from it.
  */
 final class Connection extends Counted {
   private final Backend backend;
@@ -12,7 +12,7 @@ final class Connection extends Counted {
 
   private enum State {
     USABLE,
-    SUSPECT, // it let somebody wait for too long; whether it is lost will turn out
+    SUSPECT, // a call timed out; a ping will tell whether the connection is lost
     LOST
   }
 
@@ -31,7 +31,7 @@ final class Connection extends Counted {
     return pointer;
   }
 
-  /** If not, nobody must wait for an answer on it: only closing is left. */
+  /** False: nobody may wait for an answer on this connection. Only closing is left. */
   boolean usable() {
     return state == State.USABLE;
   }
@@ -54,7 +54,7 @@ final class Connection extends Counted {
     state = State.LOST;
   }
 
-  /** Whether the backend gives a sign of life: 0, or an errno after the timeout at most. */
+  /** Returns 0 if the backend answers, else an errno, after the timeout at the latest. */
   int ping() {
     return backend.ping(pointer);
   }

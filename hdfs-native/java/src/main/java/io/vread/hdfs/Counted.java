@@ -4,13 +4,13 @@ package io.vread.hdfs;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Something of the native library that several hold on to; the last to let go ends it. Its maker
- * holds the first reference.
+ * An object of the native library with a reference count. {@link Connection} and {@link Replica}
+ * extend it. The maker holds the first reference; the last release ends the object.
  */
 abstract class Counted {
   private final AtomicInteger references = new AtomicInteger(1);
 
-  /** False if it has ended already. */
+  /** Takes a reference. False: the object has ended already. */
   final boolean retain() {
     int count;
     do {
@@ -28,11 +28,11 @@ abstract class Counted {
     }
   }
 
-  /** Whether only one holds on to it. */
+  /** True if there is only one reference. */
   final boolean heldByOne() {
     return references.get() == 1;
   }
 
-  /** Called once, by the last to let go. */
+  /** Called once, by the last release. */
   abstract void end();
 }

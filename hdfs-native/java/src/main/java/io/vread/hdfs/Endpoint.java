@@ -10,18 +10,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one connection to an endpoint, and when to try for another.
+ * Holds the one connection to an endpoint, and decides when to try for another. {@link Client} asks
+ * it for the connection and reports failures.
  *
- * <p>Connecting is the daemon thread's business alone. A reader waits for the very first attempt
- * only, at most the timeout and together with all others; whenever the endpoint has failed, readers
- * are refused at once and the thread tries again after a pause, which doubles while it fails. An
- * attempt counts when the backend has given a sign of life: a device can be opened while nobody
- * serves it.
+ * <p>Only the daemon thread connects. A reader waits for the very first attempt only, together with
+ * all other readers and at most the timeout. After a failure readers are refused at once; the
+ * daemon thread tries again after a pause, which doubles while attempts fail. An attempt succeeds
+ * only if the backend has answered: a device can be opened while nobody serves it.
  */
 final class Endpoint {
   private static final Logger LOG = LoggerFactory.getLogger(Endpoint.class);
 
-  /** Connects and pings; a Connection with one reference, or a negative errno. */
+  /** Connects and pings. Returns a Connection with one reference, or a negative errno. */
   interface Connector {
     Attempt connect();
   }
@@ -36,7 +36,7 @@ final class Endpoint {
     }
   }
 
-  /** A connection for the caller to release, or the reason why there is none. */
+  /** A connection, which the caller releases, or the reason why there is none. */
   static final class Lease {
     final Connection connection;
     final String refusal;
@@ -56,9 +56,9 @@ final class Endpoint {
   private final Backoff backoff;
 
   private Connection current;
-  private boolean asked; // the first attempt is on its way
-  private boolean tried; // it is over
-  private String failure; // of it, or null
+  private boolean asked; // the first attempt was requested
+  private boolean tried; // the first attempt is over
+  private String failure; // of the first attempt; null: it succeeded
   private long firstDeadline;
 
   Endpoint(
@@ -88,14 +88,17 @@ final class Endpoint {
     return new Lease(null, failure == null ? "backoff" : failure);
   }
 
-  /** The connection there is now, without waiting; to be released; or null. */
+  /**
+   * Returns the current connection without waiting. The caller releases it. Null: there is none.
+   */
   synchronized Connection retainCurrent() {
     return current != null && current.retain() ? current : null;
   }
 
   /**
-   * A call on connection failed in a way that casts doubt on it. Nobody uses it any more; a timeout
-   * may have been that of a busy backend, and then it is taken up again after a sign of life.
+   * A call failed in a way that casts doubt on the connection. Nobody uses the connection from now
+   * on. After a timeout the backend may only have been busy: if it then answers a ping, the
+   * connection is used again.
    */
   void failed(Connection connection, int errno) {
     synchronized (this) {
@@ -118,8 +121,8 @@ final class Endpoint {
   }
 
   /**
-   * Waits for the first attempt. Who finds out that it failed, or had not ended in time, is told
-   * why; all who ask later are told nothing.
+   * Waits for the first attempt. Returns why it failed or did not end in time to the readers that
+   * waited for it, null to all later readers.
    */
   private String awaitFirst() {
     synchronized (this) {
@@ -166,7 +169,7 @@ final class Endpoint {
     Attempt attempt;
     try {
       attempt = connector.connect();
-    } catch (Throwable e) { // a library that lacks a method, say; the next attempt must be made
+    } catch (Throwable e) { // e.g. the library lacks a method; there must be a next attempt
       LOG.debug("vread: {}: cannot connect", name, e);
       attempt = new Attempt(null, Errno.EPROTO);
     }
@@ -195,7 +198,7 @@ final class Endpoint {
     LOG.info("vread: {}: answers again", name);
   }
 
-  /** Lets go of the endpoint's own reference. */
+  /** Releases the endpoint's own reference, and schedules the next attempt. */
   private void giveUp(Connection connection, int errno) {
     onLoss.accept(connection);
     connection.release();

@@ -20,9 +20,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * On which storages the blocks of files are, as the NameNode says: asked once for all blocks of a
- * file, and remembered for a while. A block that is not among them (the file has grown) is asked for
- * again, but not at once; nor is what failed. An answer that is out of date costs an OPEN in vain.
+ * The storages of files' blocks, as the NameNode knows them. Builders pass it to readers, for
+ * blocks that are not on this host ({@link Whereabouts}).
+ *
+ * <p>The NameNode is asked once for all blocks of a file, and the answer is kept for a while. A
+ * block that is not in the answer (the file has grown) is asked for again, but not at once; the
+ * same holds after a failure. An outdated answer only costs an OPEN in vain.
  */
 final class FileStorages {
   private static final Logger LOG = LoggerFactory.getLogger(FileStorages.class);
@@ -33,7 +36,7 @@ final class FileStorages {
 
   static final FileStorages OF_PROCESS = new FileStorages(Clock.SYSTEM, FileStorages::locate);
 
-  /** Asks whoever knows: the storages of a file's blocks of that pool, by block id. */
+  /** Asks the NameNode for the storages of a file's blocks of that block's pool, by block id. */
   interface Source {
     Map<Long, byte[][]> storages(Configuration conf, String file, BlockKey block)
         throws IOException;
@@ -62,7 +65,7 @@ final class FileStorages {
     this.source = source;
   }
 
-  /** Of that block; empty if they cannot be told. Readers of one file wait for one answer. */
+  /** The storages of that block; empty if unknown. Readers of one file wait for one answer. */
   byte[][] of(Configuration conf, String file, BlockKey block) {
     Known entry;
     synchronized (entries) {
@@ -82,7 +85,7 @@ final class FileStorages {
   private void ask(Known entry, Configuration conf, String file, BlockKey block) {
     try {
       entry.storages = source.storages(conf, file, block);
-    } catch (IOException | RuntimeException e) { // a reader must not meet either
+    } catch (IOException | RuntimeException e) { // neither may reach a reader
       LOG.debug("vread: {} of {}: the NameNode does not say where it is", block, file, e);
       entry.storages = Collections.emptyMap();
     }
@@ -131,7 +134,7 @@ final class FileStorages {
     return result;
   }
 
-  /** The block, or those a block group is made of. */
+  /** The block itself, or the internal blocks of a block group. */
   private static LocatedBlock[] stored(LocatedBlock block, ErasureCodingPolicy policy) {
     if (policy == null || !(block instanceof LocatedStripedBlock)) {
       return new LocatedBlock[] {block};

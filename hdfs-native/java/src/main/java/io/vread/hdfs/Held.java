@@ -9,20 +9,20 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What a reader holds on to: a replica, and perhaps its cursor. It is apart from the reader so that
- * it can be let go of when the reader is collected without having been closed. Not thread-safe; the
- * reader's lock covers it, and a collected reader has no threads.
+ * What a reader ({@link VreadReplicaAccessor}) holds: a replica, and perhaps its cursor. It is an
+ * object of its own, so that both can be released if the reader is collected without close(). Not
+ * thread-safe: the reader's lock covers it, and a collected reader has no threads.
  */
 final class Held extends PhantomReference<Object> {
   private static final ReferenceQueue<Object> QUEUE = new ReferenceQueue<>();
 
-  /** Keeps the references themselves from being collected. */
+  /** Keeps the Held objects themselves from being collected. */
   private static final Set<Held> ALL = Collections.newSetFromMap(new ConcurrentHashMap<>());
 
   private Replica replica;
   private boolean cursor;
 
-  /** Takes over a reference of replica. */
+  /** Takes over a reference to replica. */
   Held(Object reader, Replica replica) {
     super(reader, QUEUE);
     this.replica = replica;
@@ -38,13 +38,13 @@ final class Held extends PhantomReference<Object> {
     return cursor;
   }
 
-  /** False if another reader has it. */
+  /** False: another reader has the cursor. */
   boolean takeCursor() {
     cursor = cursor || replica.takeCursor();
     return cursor;
   }
 
-  /** Goes on with another replica, whose reference it takes over. */
+  /** Releases the held replica and takes over a reference to another. */
   void replace(Replica fresh) {
     letGo();
     replica = fresh;
@@ -56,6 +56,7 @@ final class Held extends PhantomReference<Object> {
     clear();
   }
 
+  /** Releases what collected readers held. The daemon thread calls it. */
   static void releaseLost() {
     Reference<?> lost;
     while ((lost = QUEUE.poll()) != null) {

@@ -6,13 +6,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Blocks that could not be had lately, and why.
+ * Blocks that could lately not be opened or read, and why. {@link Client} refuses them for a pause.
  *
- * <p>It serves two ends. After a read has failed, the stock client builds a reader for the same
- * block at once and must be given none, so that it goes on by TCP; it must not meet the same
- * failure twice, or it blames the datanode. And a block that is not here, or not yet, is not asked
- * for again with every small read: the pause is 10 ms at first, so that a block just published is
- * soon found, and grows to a second.
+ * <p>There are two reasons for a pause. After a read has failed, the stock client at once builds a
+ * reader for the same block. It must get none, so that it goes on by TCP: if it met the same
+ * failure twice, it would blame the datanode. And a block that is not here, or not yet, must not be
+ * asked for again with every small read. That pause is 10 ms at first, so that a block just
+ * published is soon found, and grows to a second.
  */
 final class HoldOff {
   private static final int CAPACITY = 4096;
@@ -59,7 +59,7 @@ final class HoldOff {
     note(block, reason, false);
   }
 
-  /** Why the block is not to be asked for now; null if it may be. */
+  /** Why the block must not be asked for now; null if it may be. */
   synchronized String reason(BlockKey block) {
     if (entries.isEmpty()) {
       return null;

@@ -21,13 +21,14 @@ import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * An internal block of an erasure-coded file, read the stock way.
+ * Reads an internal block of an erasure-coded file with the stock client's own block reader.
+ * {@link VreadReplicaAccessor} goes on with it after a read has failed.
  *
  * <p>For a striped file the stock client makes no second reader for a block whose reader failed: it
- * counts the block as missing and decodes. If the backend goes away it does so for every block at
- * once, more are missing than parity can replace, and the read fails that would have succeeded
- * without us. So a reader of such a block does not fail; it goes on by this, which asks the
- * NameNode where the block is and reads it with the stock client's own block reader.
+ * counts the block as missing and decodes. If the backend goes away, the readers of all blocks fail
+ * at once. More blocks are then missing than parity can replace, and a read fails that would have
+ * succeeded without vRead. So a reader of such a block must not fail: it asks the NameNode where
+ * the block is and goes on with the stock block reader.
  */
 final class InternalBlock implements StockReader {
   private final DFSClient client;
@@ -112,7 +113,7 @@ final class InternalBlock implements StockReader {
 
   private void start(long position) throws IOException {
     stop();
-    DatanodeInfo datanode = block.getLocations()[0]; // an internal block has one
+    DatanodeInfo datanode = block.getLocations()[0]; // an internal block has one location
     StorageType[] types = block.getStorageTypes();
     String name = datanode.getXferAddr(client.getConf().isConnectToDnViaHostname());
     InetSocketAddress address = NetUtils.createSocketAddr(name);

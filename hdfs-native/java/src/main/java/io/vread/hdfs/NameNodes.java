@@ -8,11 +8,14 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
 
-/** Which NameNodes there are: the plug-in is not told which one a file is of; its blocks' pool is. */
+/**
+ * Lists the NameNodes to ask about a file. The plug-in is not told which NameNode a file is of,
+ * only which pool its blocks are of, so {@link FileStorages} and {@link InternalBlock} try all.
+ */
 final class NameNodes {
   private NameNodes() {}
 
-  /** Of a configuration, the default one first. */
+  /** The NameNodes of a configuration, the default one first. */
   static Set<URI> of(Configuration conf) {
     Set<URI> result = new LinkedHashSet<>();
     URI defaultFs = FileSystem.getDefaultUri(conf);

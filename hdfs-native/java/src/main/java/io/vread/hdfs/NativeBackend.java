@@ -4,7 +4,10 @@ package io.vread.hdfs;
 import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 
-/** libvread itself; hdfs-native/jni/client.c. Usable once the native library is loaded. */
+/**
+ * The client plug-in's calls of libvread, through hdfs-native/jni/client.c. {@link Client} uses
+ * them as a {@link Backend}. Use them only after the native library is loaded.
+ */
 final class NativeBackend {
   private NativeBackend() {}
 
@@ -37,7 +40,7 @@ final class NativeBackend {
 
   static native int preadDirect(long file, long position, ByteBuffer dst, int offset, int length);
 
-  /** The same as an object. */
+  /** The native methods as an object. */
   static final Backend INSTANCE =
       new Backend() {
         @Override

@@ -7,13 +7,14 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
 /**
- * The stock file system, for programs that make it on native threads (libhdfs, pyarrow).
+ * The stock file system for programs that make it on native threads (libhdfs, pyarrow). Hadoop
+ * makes it if {@code fs.hdfs.impl} names this class.
  *
  * <p>HDFS loads replica accessor builders through the thread's context class loader when a file
- * system is made. A native thread that was attached to the virtual machine has none, unless it is
- * the one that made the machine, and then all of that file system's reads go by
- * TCP, with nothing but a warning in the log. As {@code fs.hdfs.impl}, this class is loaded by the
- * configuration's class loader, which is never missing, and lends it to the thread meanwhile.
+ * system is made. A native thread that was attached to the JVM has no such loader, unless the
+ * thread created the JVM. Then all reads of that file system go by TCP, and only a warning in the
+ * log says so. Hadoop loads this class by the configuration's class loader, which is never missing,
+ * and this class lends that loader to the thread while the file system is made.
  */
 public final class NativeThreadFileSystem extends DistributedFileSystem {
     @Override

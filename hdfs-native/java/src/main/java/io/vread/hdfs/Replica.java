@@ -6,10 +6,11 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * One open replica, shared by whoever reads it and by the cache, and closed by the last to let go.
+ * One open replica, counted. Its readers and the {@link ReplicaCache} hold references; the last
+ * release closes it.
  *
- * <p>Positional reads share it freely; its one position, with the read-ahead behind it, belongs to
- * one sequential reader at a time, who takes it by {@link #takeCursor}.
+ * <p>Any number of positional reads share the replica. Its one position, with the read-ahead behind
+ * it, belongs to one sequential reader at a time, which takes it by {@link #takeCursor}.
  */
 final class Replica extends Counted {
   private final Connection connection;
@@ -18,7 +19,7 @@ final class Replica extends Counted {
   private final int flags;
   private final AtomicBoolean cursorTaken = new AtomicBoolean();
 
-  /** Takes over file, and a reference of connection. */
+  /** Takes over file, and a reference to connection. */
   Replica(Connection connection, long file) {
     this.connection = connection;
     this.file = file;
@@ -30,7 +31,7 @@ final class Replica extends Counted {
     return connection;
   }
 
-  /** Where reads of it end. */
+  /** The position at which reads end. */
   long length() {
     return length;
   }
@@ -49,7 +50,7 @@ final class Replica extends Counted {
     connection.release();
   }
 
-  /** By anybody but the cache. */
+  /** True if only the cache holds a reference. */
   boolean unused() {
     return heldByOne();
   }
@@ -62,16 +63,16 @@ final class Replica extends Counted {
     cursorTaken.set(false);
   }
 
-  // An unusable connection is not asked: it may hang, and that has been waited for already.
+  // An unusable connection is not asked: it may hang, and a reader has waited for it already.
 
-  /** With read-ahead; only for who has the cursor. */
+  /** Reads with read-ahead. Only the reader that has the cursor may call it. */
   int read(long position, byte[] dst, int offset, int count) {
     return connection.usable()
         ? connection.backend().read(file, position, dst, offset, count)
         : Errno.ENOTCONN;
   }
 
-  /** At the buffer's position, which is left alone. */
+  /** Reads to the buffer's position, and leaves the position alone. */
   int read(long position, ByteBuffer direct, int count) {
     return connection.usable()
         ? connection.backend().readDirect(file, position, direct, direct.position(), count)

@@ -10,9 +10,11 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * Open replicas by block, so that a positional read does no OPEN. Least recently used ones go when
- * there are too many, idle ones after a while; an entry is dropped as soon as its connection or its
- * replica proves stale. The cache holds one reference of each.
+ * Open replicas by block, so that a positional read needs no OPEN. {@link Client} puts finalized
+ * replicas in. The cache holds one reference to each.
+ *
+ * <p>If there are too many, the least recently used replica is dropped. Unused replicas are dropped
+ * after a while. A replica is dropped as soon as it or its connection proves stale.
  */
 final class ReplicaCache {
   private static final class Entry {
@@ -36,7 +38,7 @@ final class ReplicaCache {
     this.idleMs = idleMs;
   }
 
-  /** A reference for the caller, or null. */
+  /** The block's replica, with a reference for the caller; null: none. */
   synchronized Replica acquire(BlockKey block) {
     Entry entry = entries.get(block);
     if (entry == null || !entry.replica.connection().usable() || !entry.replica.retain()) {
@@ -46,7 +48,7 @@ final class ReplicaCache {
     return entry.replica;
   }
 
-  /** Takes a reference of its own; a replica that was there for the block is let go. */
+  /** Takes a reference of its own. Drops the replica that was cached for the block before. */
   void put(BlockKey block, Replica replica) {
     List<Replica> gone = new ArrayList<>();
     synchronized (this) {
@@ -66,7 +68,7 @@ final class ReplicaCache {
     gone.forEach(Replica::release);
   }
 
-  /** Lets go of replica if it is the one cached for the block. */
+  /** Drops the replica, if it is the one cached for the block. */
   void drop(BlockKey block, Replica replica) {
     synchronized (this) {
       Entry entry = entries.get(block);
@@ -88,7 +90,7 @@ final class ReplicaCache {
         entry -> entry.getValue().replica.unused() && now - entry.getValue().lastUsed >= idleMs);
   }
 
-  /** Lets go of all that nobody reads; true if there were any. */
+  /** Drops all replicas that nobody reads. True: there were any. */
   boolean dropUnused() {
     return removeIf(entry -> entry.getValue().replica.unused());
   }

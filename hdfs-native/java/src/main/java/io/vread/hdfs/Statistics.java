@@ -8,7 +8,10 @@ import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.StorageStatistics;
 
-/** What this process read through vRead, and why it did not when it did not. */
+/**
+ * Counts what this process read through vRead, and why blocks were read by other means.
+ * {@link ClientProcess} shows the counts.
+ */
 final class Statistics {
   private final LongAdder opens = new LongAdder();
   private final LongAdder reads = new LongAdder();
@@ -71,7 +74,7 @@ final class Statistics {
     return result;
   }
 
-  /** Bytes that applications of this JVM have read from HDFS, by whatever way. */
+  /** Bytes that applications of this JVM have read from HDFS in any way, as Hadoop counts them. */
   static long hdfsBytes() {
     StorageStatistics hdfs = FileSystem.getGlobalStorageStatistics().get("hdfs");
     Long read = hdfs == null ? null : hdfs.getLong("bytesRead");
@@ -88,9 +91,12 @@ final class Statistics {
         bytes(), reads(), opens(), failures(), fallbackBlocks(), fallbackReasons(), endpoint);
   }
 
-  /** What came by vRead of the bytes it tells applications have read is in it, too. */
+  /**
+   * The statistics as a line of JSON. Its vread.bytes include all bytes of its hdfs.bytes that came
+   * by vRead.
+   */
   String json(long pid) {
-    long allBytes = hdfsBytes(); // first: counted after bytes
+    long allBytes = hdfsBytes(); // first, because Hadoop counts a read after vRead does
     StringBuilder out = new StringBuilder();
     out.append("{\"pid\":").append(pid);
     out.append(",\"endpoint\":").append(quoted(endpoint));

@@ -4,14 +4,17 @@ package io.vread.hdfs;
 import java.io.Closeable;
 import java.io.IOException;
 
-/** A block as the stock client reads it. One thread at a time. */
+/**
+ * Reads a block as the stock client does. {@link VreadReplicaAccessor} goes on with it when a read
+ * of a striped file has failed. One thread at a time.
+ */
 interface StockReader extends Closeable {
-  /** Opens one when it is needed. */
+  /** Opens the reader when it is needed. */
   interface Opener {
     StockReader open() throws IOException;
   }
 
-  /** At least one byte, or an exception, which is the stock client's own. */
+  /** Returns at least one byte, or throws the stock client's own exception. */
   int read(long position, byte[] dst, int offset, int length) throws IOException;
 
   boolean isShortCircuit();

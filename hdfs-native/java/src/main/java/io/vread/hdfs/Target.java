@@ -3,15 +3,21 @@ package io.vread.hdfs;
 
 import java.nio.ByteBuffer;
 
-/** Where a read's bytes go: a part of an array, or a buffer from its position on. */
+/**
+ * Where a read's bytes go: a part of an array, or a buffer from its position on.
+ * {@link VreadReplicaAccessor} makes one per read.
+ */
 interface Target {
-  /** How many bytes it still takes. */
+  /** How many bytes still fit. */
   int remaining();
 
-  /** Whether replicas can write into it without a copy between. */
+  /** True if replicas can write into it without a copy in between. */
   boolean reachable();
 
-  /** Reads count bytes into it, with read-ahead, and moves on by as many; or a negative errno. */
+  /**
+   * Reads count bytes into it with read-ahead, and moves on by the bytes read. Returns their number
+   * or a negative errno.
+   */
   int read(Replica replica, long position, int count);
 
   /** The same without read-ahead. */

@@ -7,13 +7,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The storage ids a block token names: where the replicas are, as the NameNode knew it.
+ * The storage ids in a block token: where the replicas are, as the NameNode knew it.
+ * {@link Whereabouts} asks for them.
  *
- * <p>A token (Token.write) is identifier, password, kind and service; an identifier
- * (BlockTokenIdentifier) comes in two encodings, told apart as Hadoop does: a first byte that is
- * not positive starts the legacy Writable, any other the protobuf. Both are parsed here rather than
- * by Hadoop's classes because it is done for every block, because of the limits, and because a
- * token that cannot be understood must only mean that no storages are known.
+ * <p>A token (Token.write) is identifier, password, kind and service. An identifier
+ * (BlockTokenIdentifier) comes in two encodings, told apart as Hadoop does: if its first byte is
+ * not positive it is the legacy Writable, else protobuf. Hadoop's own classes are not used, because
+ * this is done for every block, because of the limits, and because a token that cannot be parsed
+ * must only mean that no storages are known.
  */
 final class TokenStorages {
   private static final byte[][] NONE = new byte[0][];
@@ -27,12 +28,12 @@ final class TokenStorages {
     this.in = in;
   }
 
-  /** Whether the token says anything at all: without security it is empty. */
+  /** True if the token has content: without security it is empty. */
   static boolean present(byte[] token) {
     return token != null && token.length > 0 && token[0] != 0;
   }
 
-  /** Never null; empty if the token is none, names none, or cannot be understood. */
+  /** The storage ids. Never null; empty if there is no token, it names none or cannot be parsed. */
   static byte[][] of(byte[] token) {
     if (!present(token)) {
       return NONE;
@@ -100,7 +101,7 @@ final class TokenStorages {
     ids.add(id);
   }
 
-  /** A count, then so many enum constants as Text. */
+  /** Skips a count and so many enum constants as Text. */
   private void skipNames() {
     int count = vint();
     for (int i = 0; i < count; i++) {
@@ -108,7 +109,10 @@ final class TokenStorages {
     }
   }
 
-  /** WritableUtils.writeString: a length of four bytes, -1 for null. */
+  /**
+   * Reads what WritableUtils.writeString wrote: a length of four bytes, -1 for null, then the
+   * bytes.
+   */
   private byte[] string() {
     int length = in.getInt();
     return length == -1 ? null : bytes(length);
@@ -134,7 +138,7 @@ final class TokenStorages {
     return length(vlong());
   }
 
-  /** WritableUtils.writeVLong. */
+  /** Reads what WritableUtils.writeVLong wrote. */
   private long vlong() {
     byte first = in.get();
     if (first >= -112) {

@@ -10,56 +10,58 @@ import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyException;
 
 /**
- * Reads one block for the stock client.
+ * Reads one block for the stock client. {@link VreadReplicaAccessorBuilder} makes one per block.
  *
  * <p><b>How a read fails.</b> The stock client (DFSInputStream, the same in Hadoop 3.3.6, 3.4.3 and
- * 3.5.0) uses readers in two ways, and which one is not told to the builder:
+ * 3.5.0) uses readers in two ways, and does not tell the builder which:
  *
  * <ul>
- *   <li>stateful reads, readBuffer(): any first IOException but a ChecksumException makes it build a
- *       new reader for the same datanode at the same position, and blame nobody. A second one marks
- *       the datanode dead.
- *   <li>positional reads, actualGetFromOneDataNode(): an InvalidEncryptionKeyException makes it forget
- *       the key of its next connections, build a new reader for the block it has and start the range
- *       over, once. An InvalidBlockTokenException does nearly the same, but it has the block looked up
- *       again by the file's name: if another file has that name by now, the stream goes on with bytes
- *       of that one, at places of this one. Any other exception marks the datanode dead and may cost
- *       seconds.
+ *   <li>stateful reads, readBuffer(): after the first IOException other than a ChecksumException,
+ *       the client builds a new reader for the same datanode at the same position, and blames
+ *       nobody. A second IOException marks the datanode dead.
+ *   <li>positional reads, actualGetFromOneDataNode(): after an InvalidEncryptionKeyException the
+ *       client forgets the key of its next connections, builds a new reader for the block it has
+ *       and starts the range over, once. After an InvalidBlockTokenException it does nearly the
+ *       same, but looks the block up again by the file's name. If another file has that name by
+ *       now, the stream goes on with bytes of the other file, at positions of this one. Any other
+ *       exception marks the datanode dead and may cost seconds.
  * </ul>
  *
- * <p>Positional reads come through read(long, ByteBuffer) only. So read(long, byte[], int, int)
- * throws a plain IOException, and read(long, ByteBuffer), which both use, an
- * InvalidEncryptionKeyException: it is right in both. Before either is thrown the block is put on hold
- * ({@link HoldOff}) so that the next build answers null and the stock client goes on by TCP.
- * A ChecksumException is never thrown: the stock client would report the replica corrupt.
+ * <p>Positional reads come through read(long, ByteBuffer) only, stateful reads through both
+ * methods. So read(long, byte[], int, int) throws a plain IOException, and read(long, ByteBuffer)
+ * an InvalidEncryptionKeyException, which is right in both ways. Before either is thrown the block
+ * is put on hold ({@link HoldOff}), so that the next build() returns null and the stock client goes
+ * on by TCP. A ChecksumException is never thrown: the stock client would report the replica
+ * corrupt.
  *
  * <p>A RuntimeException passes through the stock client to the application, and no datanode is
- * blamed. So it is thrown only for a mistake of the application, where a stock reader throws the same:
- * the array is too small for the range (DFSInputStream lets a negative offset pass), or the buffer is
- * read-only.
+ * blamed. So it is thrown only for a mistake of the application, where a stock reader throws the
+ * same: the array is too small for the range (DFSInputStream lets a negative offset pass), or the
+ * buffer is read-only.
  *
- * <p>Readers of striped files are the exception: there a failed reader is a missing block. They go
- * on by a stock reader of their own ({@link InternalBlock}), whose exceptions are passed on.
+ * <p>Readers of striped files are an exception: the stock client counts a failed reader as a
+ * missing block. So they go on with a stock reader of their own ({@link InternalBlock}) and pass on
+ * its exceptions.
  *
- * <p><b>What kind of read it is</b> shows in its shape. A positional read asks for everything up to
- * the visible length at once, because for it the visible length is the end of the request. Such a
- * read is passed on as it is, to a replica shared by all. Any other read is one of a sequence: the
- * reader takes the replica's cursor, behind which libvread reads ahead, and small reads are served
- * from a buffer of the reader's own, so that a byte-wise reader does not make a native call for each
- * byte.
+ * <p><b>Kinds of reads.</b> The shape of a read shows its kind. A positional read asks for
+ * everything up to the visible length at once, because the client makes the end of the request the
+ * visible length. Such a read is passed on as it is, to a replica shared by all readers. Any other
+ * read is one of a sequence: the reader takes the replica's cursor, behind which libvread reads
+ * ahead. Small reads are served from a buffer of the reader's own, so that reading byte by byte
+ * does not make a native call for each byte.
  *
- * <p><b>Threads.</b> A lock covers everything but close(), which does not wait for a read that is
- * running: whoever comes last lets go of the replica. A reader that nobody closed lets go when it
- * is collected ({@link Held}).
+ * <p><b>Threads.</b> A lock covers every read. close() does not wait for a running read: the last
+ * of the two releases the replica. If a reader is collected without close(), {@link Held} releases
+ * the replica.
  */
 final class VreadReplicaAccessor extends ReplicaAccessor {
-  /** Reads of at least so many bytes go straight to where they are wanted. */
+  /** Reads of at least so many bytes go straight to the caller's memory. */
   private static final int DIRECT_BYTES = 32 << 10;
 
   private static final int FIRST_BUFFER = 8 << 10;
   private static final int LARGEST_BUFFER = 128 << 10;
 
-  /** Outcomes of a read that are neither a number of bytes nor an errno. */
+  /** Results of a read that are neither a number of bytes nor an errno. */
   private static final int END = Integer.MIN_VALUE;
 
   private static final int CLOSED = Integer.MIN_VALUE + 1;
@@ -74,17 +76,20 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private volatile Distance distance;
 
   private final StockReader.Opener stockOpener;
-  private StockReader stock; // not null: vRead is out of it
+  private StockReader stock; // not null: the block is no longer read by vRead
   private byte[] stockPiece;
 
   private boolean noCursor;
 
   private byte[] buffer;
-  private long bufferStart; // position in the block of what is in the buffer
+  private long bufferStart; // position in the block of the buffer's first byte
   private int bufferLength;
   private int nextFill = FIRST_BUFFER;
 
-  /** Takes over a reference of replica. stockOpener: what to go on with after a failure, or null. */
+  /**
+   * Takes over a reference to replica. stockOpener: opens what to go on with after a failure; null:
+   * the reader may fail.
+   */
   VreadReplicaAccessor(
       Client client,
       BlockKey block,
@@ -116,7 +121,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   @Override
   public int read(long position, ByteBuffer dst) throws IOException {
-    if (dst.isReadOnly()) { // native code would write into it all the same
+    if (dst.isReadOnly()) { // native code would still write into it
       throw new ReadOnlyBufferException();
     }
     int result = read(position, new Target.OfBuffer(dst));
@@ -137,13 +142,16 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return distance.hops == 0;
   }
 
-  /** Local bytes that no datanode process has handled, which is what is counted under the name. */
+  /**
+   * True for local bytes: the stock client counts as short-circuit what no datanode process
+   * handled.
+   */
   @Override
   public boolean isShortCircuit() {
     return distance.shortCircuit;
   }
 
-  /** As the stock client has it: 0 on this host, and the largest number if it is not known. */
+  /** As the stock client counts: 0 on this host, the largest number if unknown. */
   @Override
   public int getNetworkDistance() {
     return distance.hops;
@@ -160,7 +168,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   // ---- one read ---------------------------------------------------------------------------------
 
-  /** How statistics are to count what is read. */
+  /** How the stock client's statistics count what is read. */
   private static final class Distance {
     static final Distance HERE = new Distance(true, 0);
     static final Distance ELSEWHERE = new Distance(false, Integer.MAX_VALUE);
@@ -174,7 +182,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     }
   }
 
-  /** Bytes read, {@link #END}, {@link #CLOSED}, or an errno. Throws only what a stock reader does. */
+  /**
+   * Returns the bytes read, {@link #END}, {@link #CLOSED}, or an errno. Throws only what a stock
+   * reader throws.
+   */
   private int read(long position, Target target) throws IOException {
     lock.lock();
     try {
@@ -206,7 +217,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     }
   }
 
-  /** count bytes, or fewer if it fails behind them: the next read will meet that again. */
+  /**
+   * Reads count bytes, or fewer if an error follows them: the next read then meets the error again.
+   * Returns an errno if the first byte cannot be read.
+   */
   private int readSome(long position, int count, Target target) {
     boolean reopened = false;
     int done = 0;
@@ -226,7 +240,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return done;
   }
 
-  /** Some of the count bytes; or an errno. */
+  /** Reads some of the count bytes. Returns their number, or an errno. */
   private int step(long position, int count, Target target) {
     int buffered = takeBuffered(position, count, target);
     if (buffered > 0) {
@@ -246,7 +260,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return result == 0 ? Errno.EIO : result;
   }
 
-  /** After a failed step: whether it is worth another try. */
+  /** Opens the replica again after a failed step. True: try the step again. */
   private boolean reopen(int errno) {
     Replica fresh = client.reopen(block, held.replica(), visibleLength, where, errno);
     if (fresh == null) {
@@ -256,7 +270,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return true;
   }
 
-  /** The replica's cursor or, if that is taken, another opening of the replica with its own. */
+  /**
+   * Takes the replica's cursor. If another reader has it, opens the replica again, with its own
+   * cursor. False: there is no cursor, so read without read-ahead.
+   */
   private boolean haveCursor() {
     if (!held.hasCursor() && noCursor) {
       return false;
@@ -266,7 +283,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     }
     Replica another = client.another(block, held.replica(), visibleLength, where);
     if (another == null) {
-      noCursor = true; // not tried again and again
+      noCursor = true; // do not try again with every read
       return false;
     }
     held.replace(another);
@@ -285,7 +302,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return taken;
   }
 
-  /** Reads into the buffer from position on; larger pieces while they follow one another. */
+  /**
+   * Reads into the buffer from position on. Each fill that follows the last one is twice as large,
+   * up to a limit.
+   */
   private int fill(long position) {
     boolean next = bufferLength > 0 && position == bufferStart + bufferLength;
     nextFill = next ? Math.min(nextFill * 2, LARGEST_BUFFER) : FIRST_BUFFER;

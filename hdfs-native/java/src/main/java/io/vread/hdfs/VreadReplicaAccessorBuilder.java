@@ -10,17 +10,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The client plug-in: {@code dfs.client.replica.accessor.builder.classes =
- * io.vread.hdfs.VreadReplicaAccessorBuilder}.
+ * The entry of the client plug-in. The stock client makes a builder for each block it is about to
+ * read if {@code dfs.client.replica.accessor.builder.classes} names this class. If {@link #build}
+ * returns null, the stock client reads the block by itself.
  *
- * <p>The stock client makes one of these for each block it is about to read, and reads by itself if
- * {@link #build} returns null. So it does, for whatever reason, and counts the reason; it never
- * throws, which would be logged with a stack trace for each block.
+ * <p>If vRead cannot read the block, for whatever reason, build() counts the reason and returns
+ * null. It never throws: the stock client would log a stack trace for each block.
  *
- * <p>The block is named by pool, id and generation stamp alone; the backend finds it among the
- * storages this device may read. The storage ids of the block token are passed along where tokens
- * are on. Otherwise none are, unless the backend asks for them because the block may be on another
- * host: they cost a call to the NameNode per file ({@link Whereabouts}).
+ * <p>Only pool, id and generation stamp name the block; the backend finds it among the storages
+ * that this device may read. If tokens are on, the storage ids of the block token are passed along.
+ * Otherwise none are, unless the backend asks for them because the block may be on another host:
+ * they cost a call to the NameNode per file ({@link Whereabouts}).
  *
  * <p>Builders are loaded through the thread's context class loader. A thread that has none, as when
  * C code made the FileSystem (libhdfs), loads no builder; see {@link NativeThreadFileSystem}.
@@ -55,7 +55,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     return this;
   }
 
-  /** Bytes from here are always verified. */
+  /** Ignored: bytes from vRead are always verified. */
   @Override
   public ReplicaAccessorBuilder setVerifyChecksum(boolean verify) {
     return this;
@@ -66,7 +66,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     return this;
   }
 
-  /** True but for files under construction, which the backend tells us of anyway. */
+  /** Ignored: false only for files under construction, which the backend reports anyway. */
   @Override
   public ReplicaAccessorBuilder setAllowShortCircuitReads(boolean allow) {
     return this;
@@ -127,7 +127,10 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     return new Whereabouts(token, block -> FileStorages.OF_PROCESS.of(conf, name, block));
   }
 
-  /** What a reader goes on with that must not fail; null: it may. See {@link InternalBlock}. */
+  /**
+   * Opens the stock reader for a block whose reader must not fail ({@link InternalBlock}). Null:
+   * the reader may fail.
+   */
   private StockReader.Opener stock(BlockKey block) {
     if (!block.striped()) {
       return null;
@@ -138,7 +141,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     return () -> InternalBlock.open(conf, name, block, end);
   }
 
-  /** Even counting must not throw: it may be what failed. */
+  /** Counts the reason. Catches everything, because counting may be what failed before. */
   private static ReplicaAccessor refuse(String reason) {
     try {
       ClientProcess.get().statistics().refused(reason);

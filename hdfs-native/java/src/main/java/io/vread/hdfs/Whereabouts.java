@@ -4,11 +4,13 @@ package io.vread.hdfs;
 import java.util.function.Function;
 
 /**
- * Where the block of a reader is, as far as the backend has to be told.
+ * What the backend is told about the place of a reader's block: block token and storage ids. Each
+ * reader has one; {@link Client} uses it for every OPEN.
  *
- * <p>A block token names the storages that have a replica: they go along with every OPEN. Without
- * tokens nothing is told, and nothing needs to be while the block is on this host. If it is not, and
- * there are hosts the backend could ask, it answers EXDEV; only then are the storages looked up.
+ * <p>A block token names the storages that have a replica, and these are sent with every OPEN.
+ * Without tokens no storages are sent, and none are needed while the block is on this host. If the
+ * block is not on this host and there are hosts the backend could ask, the backend answers EXDEV.
+ * Only then are the storages looked up.
  */
 final class Whereabouts {
   private static final byte[][] NONE = new byte[0][];
@@ -17,29 +19,31 @@ final class Whereabouts {
   private final Function<BlockKey, byte[][]> lookup;
   private volatile byte[][] found = NONE;
 
-  /** lookup: where to find the storages of a block; empty if they cannot be found. */
+  /** lookup: finds the storages of a block; returns none if it cannot. */
   Whereabouts(byte[] token, Function<BlockKey, byte[][]> lookup) {
     this.token = token;
     this.lookup = lookup;
   }
 
-  /** Nothing is known but what the token says. */
+  /** Only what the token says is known. */
   static Whereabouts of(byte[] token) {
     return new Whereabouts(token, block -> NONE);
   }
 
-  /** To be shown to the backend; null if there is none. */
+  /** The token to show to the backend; null: none. */
   byte[] token() {
     return TokenStorages.present(token) ? token : null;
   }
 
-  /** What is known without asking anybody; perhaps nothing. */
+  /** The storage ids known without asking anybody; perhaps none. */
   byte[][] storages() {
     byte[][] known = found;
     return known.length > 0 ? known : TokenStorages.of(token);
   }
 
-  /** Looks the block's storages up, which {@link #storages} knows from then on; false: in vain. */
+  /**
+   * Looks up the block's storages. {@link #storages} returns them from then on. False: not found.
+   */
   boolean lookUp(BlockKey block) {
     found = lookup.apply(block);
     return found.length > 0;

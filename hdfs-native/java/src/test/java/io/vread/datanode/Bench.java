@@ -6,9 +6,12 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
-/** A publisher between a fake data set and a fake backend. Its time passes when a test says so. */
+/**
+ * A publisher between a fake data set and a fake backend, for the tests of this package. Its time
+ * passes only when a test says so.
+ */
 final class Bench implements AutoCloseable {
-  /** How long a hung backend keeps who asks it. */
+  /** How long a hung backend keeps its caller waiting. */
   static final int HANG_MS = 200;
 
   static final int BACKOFF_MS = 20;
@@ -36,7 +39,7 @@ final class Bench implements AutoCloseable {
     dataset = PublishingDataset.wrap(stock.spi, publisher, publisher::close);
   }
 
-  /** And waits until it has its connection. */
+  /** Starts the publisher, and waits until it is connected. */
   Bench start() {
     publisher.start();
     story.until(publisher::connected, "connection");

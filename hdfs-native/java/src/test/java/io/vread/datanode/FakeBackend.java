@@ -8,8 +8,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A backend that can be absent, refuse, hang, hold up and die. It writes "finalized 7_1001" and the
- * like into the story.
+ * A backend for tests that can be absent, refuse, hang, hold up and die. It adds lines such as
+ * "finalized 7_1001@DS-1" to the story.
  */
 final class FakeBackend implements PublishChannel.Connector {
   private final Story story;
@@ -23,7 +23,7 @@ final class FakeBackend implements PublishChannel.Connector {
   volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile Connection current;
   private volatile int refusal;
-  private final AtomicInteger refusals = new AtomicInteger(); // still to be given
+  private final AtomicInteger refusals = new AtomicInteger(); // events still to be refused
 
   FakeBackend(Story story, FakeClock clock) {
     this.story = story;
@@ -41,13 +41,13 @@ final class FakeBackend implements PublishChannel.Connector {
     return current;
   }
 
-  /** As when the backend's process ends. */
+  /** Behaves as if the backend's process had ended. */
   void die() {
     absent = true;
     current.dead = true;
   }
 
-  /** Refuses the next events, so many of them. */
+  /** Refuses the next {@code times} events with {@code result}. */
   void refuse(int result, int times) {
     refusal = result;
     refusals.set(times);
@@ -74,7 +74,7 @@ final class FakeBackend implements PublishChannel.Connector {
       if (dead) {
         return Errno.ENOTCONN;
       }
-      boolean interrupted = Thread.interrupted(); // as libvread, which no interrupt reaches
+      boolean interrupted = Thread.interrupted(); // no interrupt reaches libvread either
       try {
         if (gate.getCount() > 0) {
           story.add("held up: " + what);

@@ -17,8 +17,8 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 
 /**
- * A data set whose replicas and methods are those a test gives it. Every call but getReplica is
- * written into the story as "call NAME".
+ * A data set with the replicas and behaviours that a test gives it. Every call but getReplica adds
+ * "call NAME" to the story.
  */
 final class FakeDataset implements InvocationHandler {
   static final String POOL = "BP-1";

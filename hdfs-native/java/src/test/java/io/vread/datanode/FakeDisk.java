@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
-/** Writes "start", "sync" and "sync-dir" with the name of the file into the story. */
+/**
+ * A disk for tests. It adds "start", "begin-sync", "sync", "begin-sync-dir" and "sync-dir" with the
+ * name of the file to the story.
+ */
 final class FakeDisk implements Disk {
   private final Story story;
   private final Map<String, Integer> failures = new ConcurrentHashMap<>();

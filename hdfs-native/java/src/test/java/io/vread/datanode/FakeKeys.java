@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A datanode whose pools and keys a test sets; it has one storage. */
+/** The pools and keys of a datanode, as a test sets them. The datanode has one storage. */
 final class FakeKeys implements KeySource {
   static final String STORAGE = "DS-1";
 

@@ -4,7 +4,7 @@ package io.vread.datanode;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 
-/** A replica being written: longer at every look, until a test stops it. */
+/** A replica being written. Its length grows at every look, until a test stops it. */
 final class GrowingReplica {
   volatile boolean growing = true;
   final ReplicaInPipeline replica;

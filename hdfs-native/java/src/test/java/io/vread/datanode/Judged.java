@@ -5,7 +5,11 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 
-/** The methods that FsDatasetSpi declares in 3.3.6, 3.4.3 or 3.5.0; see Changes for the reasons. */
+/**
+ * All methods that FsDatasetSpi declares in Hadoop 3.3.6, 3.4.3 or 3.5.0: those that change what
+ * readers see, and the harmless ones. See {@link Changes} for the reasons. PublishingDatasetTest
+ * fails if a method is in neither set.
+ */
 final class Judged {
   static final Set<String> CHANGES =
       new HashSet<>(

@@ -13,12 +13,14 @@ import org.apache.hadoop.hdfs.security.token.block.BlockKey;
 import org.apache.hadoop.hdfs.security.token.block.BlockTokenSecretManager;
 import org.junit.Test;
 
-/** When the backend is told of keys, and what they are. */
+/** When the publisher sends keys to the backend, and which keys. */
 public class KeyPublisherTest {
   private static final int IDLE_MS = 1000;
   private static final int DEADLINE_LOOKS = 3;
 
-  /** Until the publisher has looked at its datanode's keys some more times. */
+  /**
+   * Waits until the publisher has checked the datanode's keys at least DEADLINE_LOOKS more times.
+   */
   private static void letItLook(Bench bench) {
     for (int i = 0; i < DEADLINE_LOOKS; i++) {
       long id = 100 + bench.story.count("finalized"); // another one each time
@@ -83,6 +85,7 @@ public class KeyPublisherTest {
     }
   }
 
+  /** The backend refuses keys. They must be sent once, and the failure counted once. */
   @Test
   public void aBackendThatTakesNoneIsLeftAlone() {
     try (Bench bench = new Bench()) {
@@ -96,6 +99,7 @@ public class KeyPublisherTest {
     }
   }
 
+  /** Asking for the keys throws. Blocks must still be published, and the failure counted. */
   @Test
   public void whateverFailsThereBlocksArePublished() {
     try (Bench bench = new Bench()) {
@@ -115,7 +119,10 @@ public class KeyPublisherTest {
     assertFalse(FakeKeys.keys().sameAs(null));
   }
 
-  /** A datanode's manager is given its keys by its NameNode's, and signs and judges by them. */
+  /**
+   * A datanode's secret manager gets keys from its NameNode's. {@link DatanodeKeys} must find all
+   * of them there, with expiry and algorithm.
+   */
   @Test
   public void theKeysOfAStockSecretManager() throws Exception {
     BlockTokenSecretManager master =

@@ -15,7 +15,7 @@ import javax.management.ObjectName;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 
-/** The JMX bean, and the settings. */
+/** The publisher's JMX bean and its settings. */
 public class PublisherBeanTest {
   private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
 

@@ -18,12 +18,12 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.Timeout;
 
-/** The publisher's queue, thread and link against a backend that behaves and one that does not. */
+/** The publisher's queue, thread and link, with a backend that works and with one that fails. */
 public class PublisherTest {
   private static final int IDLE_MS = 1000;
-  private static final int LOOKS = 120; // for a storage the backend does not know
+  private static final int LOOKS = 120; // attempts for a storage the backend does not know
 
-  /** Who waits for time that no test lets pass waits for ever. */
+  /** Ends a test in which a thread waits for time that the test never lets pass. */
   @Rule public final Timeout limit = Timeout.seconds(Eventually.HANG_S);
 
   private static List<ReplicaName> names(Bench bench, long... ids) {
@@ -51,6 +51,7 @@ public class PublisherTest {
     }
   }
 
+  /** Replicas are published on two volumes. Each volume's two VERSION files must be synced once. */
   @Test
   public void whatSaysWhoseTheDirectoryIsIsSyncedOncePerVolumeAndPool() {
     try (Bench bench = new Bench().start()) {
@@ -126,6 +127,11 @@ public class PublisherTest {
     }
   }
 
+  /**
+   * The backend answers ENODEV to every attempt: after LOOKS attempts the storage is given up, and
+   * the next replica there must be tried once only. After an accepted event all attempts must be
+   * made again.
+   */
   @Test
   public void aStorageTheBackendNeverKnowsIsGivenUpUntilItDoes() {
     try (Bench bench = new Bench().start()) {
@@ -215,6 +221,9 @@ public class PublisherTest {
     }
   }
 
+  /**
+   * A watched replica keeps growing: nothing may be synced. When it stops, the block is published.
+   */
   @Test
   public void whileDataComesInTheDiskIsLeftToIt() {
     String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
@@ -234,6 +243,9 @@ public class PublisherTest {
     }
   }
 
+  /**
+   * A watched replica keeps growing. After the longest delay the block must be published anyway.
+   */
   @Test
   public void butNotForEver() {
     String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "100"};
@@ -249,6 +261,7 @@ public class PublisherTest {
     }
   }
 
+  /** The growing replica itself is finalized: its growth must not delay the block. */
   @Test
   public void replicasThatAreFinalizedAreNotWatched() {
     String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
@@ -420,6 +433,10 @@ public class PublisherTest {
     }
   }
 
+  /**
+   * If the first withdrawal takes less than the timeout, the second must be sent too. If the first
+   * takes the whole timeout, the second must not be sent and counts as late.
+   */
   @Test
   public void aLongListEndsWithItsTime() {
     String[] settings = {PublisherSettings.TIMEOUT_MS, "2000"};

@@ -25,7 +25,10 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
 
-/** What each method of a data set makes the publisher say, and that its caller notices nothing. */
+/**
+ * Which events each method of a data set makes the publisher send, and that the caller of the
+ * method notices nothing.
+ */
 public class PublishingDatasetTest {
   private Bench bench;
   private FakeDataset stock;
@@ -62,7 +65,10 @@ public class PublishingDatasetTest {
     assertEquals("" + bench.story.lines(), 0, said());
   }
 
-  /** Of a method that takes other arguments in other versions, the one with so many. */
+  /**
+   * Calls the method with that many arguments: versions of Hadoop differ. Null if this one has
+   * none.
+   */
   private Object call(String name, Object... arguments) throws Throwable {
     for (Method method : FsDatasetSpi.class.getMethods()) {
       if (method.getName().equals(name) && method.getParameterCount() == arguments.length) {
@@ -129,6 +135,9 @@ public class PublishingDatasetTest {
     assertEquals(1, said());
   }
 
+  /**
+   * append fails after the withdrawal. The replica is still finalized and must be published again.
+   */
   @Test
   public void aFailedAppendIsTakenBack() {
     stock.finalized(7, 1001, 10, "DS-1");
@@ -363,6 +372,10 @@ public class PublishingDatasetTest {
     }
   }
 
+  /**
+   * The lookup of a replica throws. The calls must reach the stock data set, and failures be
+   * counted.
+   */
   @Test
   public void aLookThatFailsChangesNothing() throws IOException {
     stock.behaviours.put("getReplica", a -> raise(new IllegalStateException("no such pool")));
@@ -375,6 +388,9 @@ public class PublishingDatasetTest {
     assertEquals(3, bench.failed("internal"));
   }
 
+  /**
+   * Publishing throws. The call must reach the stock data set, and later events must be published.
+   */
   @Test
   public void anErrorOfThePublisherEndsThere() throws IOException {
     bench.backend.broken = new IllegalStateException("broken");
@@ -426,7 +442,10 @@ public class PublishingDatasetTest {
     assertEquals(1, bench.story.count("call addVolume"));
   }
 
-  /** Millions of such calls are made: each is one of the stock data set's, and nothing besides. */
+  /**
+   * The datanode makes millions of such calls. Each must make one call of the stock data set, and
+   * cause nothing else.
+   */
   @Test
   public void aHarmlessCallIsForwardedAndNothingElse() {
     AtomicInteger calls = new AtomicInteger();
@@ -443,7 +462,10 @@ public class PublishingDatasetTest {
     assertEquals(Collections.emptyList(), bench.story.lines());
   }
 
-  /** A method that no version named here has is one that nobody has thought about. */
+  /**
+   * Every method of this Hadoop's FsDatasetSpi must be in one set of {@link Judged}. A method in
+   * neither set is new, and nobody has thought about it.
+   */
   @Test
   public void everyMethodOfTheInterfaceHasBeenJudged() {
     for (Method method : FsDatasetSpi.class.getDeclaredMethods()) {

@@ -6,7 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
-/** What data set, disk and channel did, in the order in which it happened. */
+/**
+ * What the fake data set, disk and backend did, in the order in which it happened. Tests wait for
+ * lines and check their order.
+ */
 final class Story {
   private final List<String> lines = new ArrayList<>();
 

@@ -6,7 +6,7 @@ import static org.junit.Assert.assertTrue;
 
 import org.junit.Test;
 
-/** What counts as the datanode receiving data. */
+/** What {@link WriteActivity} counts as the datanode receiving data. */
 public class WriteActivityTest {
   private static final long BLOCK = 7;
 
@@ -20,6 +20,7 @@ public class WriteActivityTest {
     assertTrue(activity.sinceLastLook());
   }
 
+  /** An open replica that does not grow is no activity. */
   @Test
   public void oneThatIsOpenOnlyIsNot() {
     writing.growing = false;
@@ -28,7 +29,10 @@ public class WriteActivityTest {
     assertFalse(activity.sinceLastLook());
   }
 
-  /** Else the time between two blocks of a file would pass for quiet. */
+  /**
+   * A replica that ended since the last look is activity. Otherwise the time between two blocks of
+   * a file would count as quiet.
+   */
   @Test
   public void oneThatEndedSinceIs() {
     activity.begun(writing.replica);
@@ -38,6 +42,7 @@ public class WriteActivityTest {
     assertFalse(activity.sinceLastLook());
   }
 
+  /** The end of a replica that was not watched is no activity. */
   @Test
   public void theEndOfAnUnknownOneIsNot() {
     activity.ended(BLOCK);

@@ -71,7 +71,7 @@ public class AccessorTest {
     return Arrays.copyOf(result, done);
   }
 
-  /** What a read that fails throws, exactly. */
+  /** Returns the exception of a read, which must fail. */
   private static IOException failure(VreadReplicaAccessor reader, Object dst) {
     try {
       if (dst instanceof ByteBuffer) {
@@ -196,6 +196,10 @@ public class AccessorTest {
     assertEquals(2, backend.opens);
   }
 
+  /**
+   * Another reader has the cursor, and opening the replica again fails. The reader must read all
+   * the same, and must not try to open again with every read.
+   */
   @Test
   public void withoutASecondOpeningItGoesOnWithoutReadAhead() throws IOException {
     VreadReplicaAccessor one = reader(LENGTH);
@@ -208,6 +212,10 @@ public class AccessorTest {
     two.close();
   }
 
+  /**
+   * Reads fail with several errors. Arrays must get an IOException, buffers an
+   * InvalidEncryptionKeyException, and the next build must be refused with the error's name.
+   */
   @Test
   public void failuresAreWhatTheStockClientTakesWell() throws IOException {
     for (int errno : new int[] {Errno.EIO, Errno.EBADMSG, Errno.EPERM, Errno.ENODATA, 0}) {
@@ -228,6 +236,7 @@ public class AccessorTest {
     assertEquals(10, statistics.failures());
   }
 
+  /** The error is behind bytes that can be read: first a short read, then the exception. */
   @Test
   public void anUnpleasantMiddleIsAShortReadFirst() throws IOException {
     VreadReplicaAccessor reader = reader(LENGTH);
@@ -264,6 +273,7 @@ public class AccessorTest {
     reader.close();
   }
 
+  /** The replica changed and cannot be opened again: the read must fail, and nothing stay open. */
   @Test
   public void aReplicaThatIsGoneIsNot() throws IOException {
     VreadReplicaAccessor reader = reader(LENGTH);
@@ -277,6 +287,7 @@ public class AccessorTest {
     assertEquals(0, backend.openFiles());
   }
 
+  /** One reader loses the connection. The other must fail without a call of the backend. */
   @Test
   public void aLostBackendFailsEachReaderOnceWithoutAsking() throws IOException {
     VreadReplicaAccessor one = reader(LENGTH);
@@ -310,6 +321,10 @@ public class AccessorTest {
     assertEquals(1, backend.openConnections());
   }
 
+  /**
+   * One reader's call times out. Other readers and builders must fail without a call of the
+   * backend.
+   */
   @Test
   public void aHungBackendIsWaitedForOnce() throws IOException {
     VreadReplicaAccessor one = reader(LENGTH);
@@ -377,6 +392,7 @@ public class AccessorTest {
     assertEquals(512 << 10, backend.lastPool);
   }
 
+  /** The pool has less room than the smallest share, 256 KiB: builders must be refused. */
   @Test
   public void withoutAnyItIsRefused() {
     backend.freePool = 255 << 10;
@@ -393,7 +409,10 @@ public class AccessorTest {
     assertEquals(0, backend.lastStorages.length);
   }
 
-  /** Only when the backend asks for them, and not again for the next opening. */
+  /**
+   * Storages must be looked up only when the backend asks for them, and not again for the next
+   * opening of the replica.
+   */
   @Test
   public void storagesAreLookedUpWhenTheyAreWanted() {
     byte[][] storages = {{'D', 'S'}};
@@ -442,7 +461,7 @@ public class AccessorTest {
     remote.close();
   }
 
-  /** The content, as a stock reader would have it, in pieces of at most 1000 bytes. */
+  /** A stock reader of the block's content, in pieces of at most 1000 bytes. */
   private final class FakeStock implements StockReader {
     boolean open = true;
     IOException failure;
@@ -565,7 +584,10 @@ public class AccessorTest {
     reader(LENGTH).read(0, new byte[100], 0, 100);
   }
 
-  /** As with stock readers: not an IOException, for which the stock client blames a datanode. */
+  /**
+   * The array or buffer cannot take the bytes. The reader must throw what a stock reader throws,
+   * and no IOException, for which the stock client blames a datanode.
+   */
   @Test
   public void arraysAndBuffersThatCannotTakeTheBytesAreTheCallersMistake() throws IOException {
     VreadReplicaAccessor reader = reader(LENGTH);

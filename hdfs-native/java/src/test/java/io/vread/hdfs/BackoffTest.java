@@ -9,6 +9,7 @@ import static org.junit.Assert.assertTrue;
 import io.vread.FakeClock;
 import org.junit.Test;
 
+/** The pauses of {@link Backoff} and {@link HoldOff}. */
 public class BackoffTest {
   private static final BlockKey BLOCK = new BlockKey("BP-1", 7, 1001);
 

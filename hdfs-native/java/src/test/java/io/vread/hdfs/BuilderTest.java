@@ -20,7 +20,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.junit.Test;
 
-/** The way the stock client uses it; there is no native library where this runs. */
+/** The builder as the stock client uses it. There is no native library where this runs. */
 public class BuilderTest {
   private final MBeanServer server = ManagementFactory.getPlatformMBeanServer();
 

@@ -24,10 +24,11 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.Timeout;
 
+/** {@link Endpoint}: one connection, pauses after failures, and readers that do not wait. */
 public class EndpointTest {
   private static final int TIMEOUT_MS = 4000;
 
-  /** Who waits for time that no test lets pass waits for ever. */
+  /** Ends a test in which a thread waits for time that the test never lets pass. */
   @Rule public final Timeout limit = Timeout.seconds(Eventually.HANG_S);
 
   private final FakeClock clock = new FakeClock();
@@ -137,6 +138,7 @@ public class EndpointTest {
     assertTrue(lost.isEmpty());
   }
 
+  /** After a timeout the backend does not answer the ping: the connection must be replaced. */
   @Test
   public void aHungBackendIsNot() {
     Connection first = connection();
@@ -149,7 +151,10 @@ public class EndpointTest {
     assertNotSame(first, connection());
   }
 
-  /** With real threads: nobody waits longer than the timeout, and all do so together. */
+  /**
+   * Eight real threads ask for a connection, 1 ms apart, while the first attempt hangs. All must
+   * give up at the same time, when the timeout of the first thread is over.
+   */
   @Test
   public void whoeverWaitsForTheFirstAttemptGivesUpAtTheSameTime() throws Exception {
     ScheduledExecutorService one = Executors.newSingleThreadScheduledExecutor();

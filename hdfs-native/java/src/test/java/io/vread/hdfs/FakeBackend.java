@@ -11,8 +11,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A libvread of made-up blocks, whose failures are set by the test, and which complains of every
- * misuse: of what was closed, twice closed, disconnected with files open, or read outside.
+ * A libvread of made-up blocks for tests. The test sets its failures. It throws on every misuse:
+ * use after close, a second close, a disconnect with files open, a read outside the block or
+ * buffer.
  */
 final class FakeBackend implements Backend {
   static final class Block {
@@ -41,7 +42,7 @@ final class FakeBackend implements Backend {
 
   final Map<BlockKey, Block> blocks = new HashMap<>();
 
-  /** Blocks that can be opened only by who names storages. */
+  /** Blocks that can be opened only with storage ids. */
   final Set<BlockKey> elsewhere = new HashSet<>();
 
   private final Map<Long, File> files = new HashMap<>();

@@ -12,8 +12,8 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The daemon thread, run by the test: what is to be done at once is done at once (or held back),
- * what is to be done later when the fake clock has got there. Nothing runs in a thread of its own.
+ * The daemon thread, run by the test's own thread. A task without a delay runs at once, or is held
+ * back. A delayed task runs when the fake clock has reached its time.
  */
 final class FakeDaemon extends ScheduledThreadPoolExecutor {
   private static final class Later {
@@ -36,7 +36,7 @@ final class FakeDaemon extends ScheduledThreadPoolExecutor {
     this.clock = clock;
   }
 
-  /** What comes from now on waits for {@link #goOn}. */
+  /** Tasks that come from now on wait for {@link #goOn}. */
   void holdBack() {
     holding = true;
   }
@@ -48,7 +48,7 @@ final class FakeDaemon extends ScheduledThreadPoolExecutor {
     }
   }
 
-  /** Lets time pass and does what was due by then, in order. */
+  /** Lets time pass, and runs the tasks due by then in order. */
   void pass(long ms) {
     long end = clock.now() + ms;
     Later next;

@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.Test;
 
-/** How often the NameNode is asked where blocks are. */
+/** How often {@link FileStorages} asks the NameNode where blocks are. */
 public class FileStoragesTest {
   private static final BlockKey ONE = new BlockKey("BP-1", 1, 1001);
   private static final BlockKey TWO = new BlockKey("BP-1", 2, 1001);
@@ -60,6 +60,9 @@ public class FileStoragesTest {
     assertEquals(2, asked);
   }
 
+  /**
+   * The NameNode fails: the answer must be empty, and the NameNode be asked again after a second.
+   */
   @Test
   public void failuresAreNoMoreThanNothing() {
     failure = new IOException("no NameNode");

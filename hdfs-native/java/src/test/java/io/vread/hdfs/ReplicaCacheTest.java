@@ -11,6 +11,7 @@ import io.vread.Errno;
 import io.vread.FakeClock;
 import org.junit.Test;
 
+/** What {@link ReplicaCache} keeps and drops, and when replicas and connections are closed. */
 public class ReplicaCacheTest {
   private final FakeClock clock = new FakeClock();
   private final FakeBackend backend = new FakeBackend();
@@ -25,7 +26,7 @@ public class ReplicaCacheTest {
     return new BlockKey("BP-1", id, 1);
   }
 
-  /** Opened, cached, and let go by the reader. */
+  /** Opens and caches a replica, and releases the reader's reference. */
   private Replica cached(long id) {
     backend.blocks.putIfAbsent(key(id), new FakeBackend.Block(10));
     connection.retain();

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import org.junit.Test;
 
+/** The JSON text and the log line of {@link Statistics}. */
 public class StatisticsTest {
   private final Statistics statistics = new Statistics();
 

@@ -20,7 +20,9 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.security.token.Token;
 import org.junit.Test;
 
-/** Against the tokens that Hadoop's own classes write. */
+/**
+ * {@link TokenStorages} with tokens that Hadoop's own classes write, whole, cut short and damaged.
+ */
 public class TokenStoragesTest {
   private static final String[] IDS = {"DS-28d91385-9976-4132-9bd6-c746ad94d7d2", "DS-2", "DS-3"};
 
@@ -96,6 +98,7 @@ public class TokenStoragesTest {
     }
   }
 
+  /** Tokens and identifiers cut short at any byte: parsing must not throw. */
   @Test
   public void cutShortAnywhereItNamesNoneOrSome() throws IOException {
     for (boolean protobuf : new boolean[] {false, true}) {
