@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* help.c - `help` and `version` of a program of commands. */
+/* help.c - the commands `help` and `version` of vread(1) and xl-vread(8).  main.c also calls
+ * print_help(). */
 #include <getopt.h>
 #include <stdio.h>
 

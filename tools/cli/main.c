@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* main.c - a program of commands: finds the one that is meant and runs it. */
+/* main.c - main() of vread(1) and xl-vread(8): finds the command and runs it.  Also implements the
+ * errors and numbers of cli.h, which the commands call. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ int cli_take_number(const char *what, const char *text, unsigned max, unsigned *
 	return CLI_OK;
 }
 
-/* What people type before they have read anything. */
+/* Options that people try before they know the commands. */
 static const char *alias(const char *name)
 {
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
@@ -88,7 +89,7 @@ static const char *alias(const char *name)
 	return name;
 }
 
-/* getopt_long() prefixes what it says with argv[0]: let it name the command. */
+/* getopt_long() begins its errors with argv[0], so argv[0] becomes "PROGRAM COMMAND". */
 static int run(const struct command *c, int argc, char **argv)
 {
 	static char name[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* attach.c - see attach.h. */
+/* attach.c - implements attach.h.  Called by `attach` and `detach` of vread(1) and xl-vread(8). */
 #include "toolstack/attach.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ int device_detach(struct xs_device *d, unsigned wait, bool force)
 	if (r)
 		return cli_error(CLI_FAILED, "%s: cannot close: %s", d->backend,
 				 xs_device_error(r));
-	/* A device no backend has ever seen has nobody to wait for. */
+	/* In state Initialising no backend has seen the device, so there is nobody to wait for. */
 	if (state != XenbusStateInitialising && state != XenbusStateClosed &&
 	    xs_device_wait(d, XenbusStateClosed, true, wait) && !force)
 		return cli_error(CLI_FAILED,

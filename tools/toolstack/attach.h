@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * attach.h - giving a running domain a device and taking it away, with what is told to an operator
- * when that fails.  Both return an exit code of cli.h, after printing what is wrong.
+ * attach.h - gives a running domain a device, or takes a device away.  Called by `attach` and
+ * `detach` of vread(1) and xl-vread(8).
+ *
+ * On failure both functions print for the operator what is wrong and what to do.  They return an
+ * exit code of cli.h.
  */
 #ifndef VREAD_TOOLSTACK_ATTACH_H
 #define VREAD_TOOLSTACK_ATTACH_H
@@ -11,9 +14,9 @@
 struct xs_device;
 struct xs_device_policy;
 
-/* wait: seconds until it has to be connected; 0: whether it ever is, is not waited for. */
+/* wait: seconds in which the device must connect.  0: do not wait for the connection. */
 int device_attach(struct xs_device *d, const struct xs_device_policy *policy, unsigned wait);
-/* wait: seconds in which both ends have to let go; force: after that it is removed all the same. */
+/* wait: seconds in which the device must close.  force: remove the device then in any case. */
 int device_detach(struct xs_device *d, unsigned wait, bool force);
 
 #endif

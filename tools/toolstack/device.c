@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Creates and removes the xenstore directories of a device; see device.h. */
+/* device.c - implements device.h: creates and removes the xenstore directories of a device. */
 #include "toolstack/device.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static bool put_number(struct xs_device *d, xs_transaction_t t, const char *dire
 	return put(d, t, directory, node, text);
 }
 
-/* Owned by one end and readable by the other; what is created below inherits it. */
+/* Makes a directory that owner owns and reader may read.  Nodes made below it inherit this. */
 static bool make_directory(struct xs_device *d, xs_transaction_t t, const char *path,
 			   unsigned owner, unsigned reader)
 {
@@ -105,7 +105,7 @@ static bool put_backend(struct xs_device *d, xs_transaction_t t,
 
 typedef int transaction_fn(struct xs_device *d, xs_transaction_t t, const void *argument);
 
-/* Runs fn until its transaction meets no other; 0 or negative errno. */
+/* Runs fn in a transaction, and again if another transaction interferes.  0 or negative errno. */
 static int transact(struct xs_device *d, transaction_fn *fn, const void *argument)
 {
 	for (;;) {
@@ -174,7 +174,7 @@ int xs_device_close(struct xs_device *d)
 	return transact(d, begin_close, NULL);
 }
 
-/* Removes the parent of a device's directory, up to `levels`, while it is empty. */
+/* Removes the parents of a device's directory that are empty, at most `levels` of them. */
 static void remove_empty_parents(struct xs_device *d, xs_transaction_t t, const char *path,
 				 int levels)
 {
@@ -197,7 +197,7 @@ static void remove_empty_parents(struct xs_device *d, xs_transaction_t t, const 
 static int remove_both(struct xs_device *d, xs_transaction_t t, const void *argument)
 {
 	(void)argument;
-	/* Either may be gone already: with its domain, or by the backend. */
+	/* A directory may be gone already: with its domain, or removed by the backend. */
 	if (!xs_rm(d->xs, t, d->backend) && errno != ENOENT)
 		return -errno;
 	if (!xs_rm(d->xs, t, d->frontend) && errno != ENOENT)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * device.h - a vread device in xenstore as the toolstack sees it: its two
- * directories, made with libxl's permissions and removed in one transaction.
+ * device.h - creates, watches and removes the two xenstore directories of a vread device, as a
+ * toolstack does.  Called by attach.c and by the commands of vread(1) and xl-vread(8).
+ *
+ * The directories get the permissions that libxl gives.  Both are created in one transaction, and
+ * removed in one.
  */
 #ifndef VREAD_XS_DEVICE_H
 #define VREAD_XS_DEVICE_H
@@ -16,7 +19,7 @@ struct xs_device {
 	char backend[96];
 };
 
-/* What only dom0 may say about the device. */
+/* Settings of the device that only dom0 may write. */
 struct xs_device_policy {
 	const char *role;
 	const char *allow_datanodes;
@@ -24,22 +27,24 @@ struct xs_device_policy {
 	unsigned limit_queues, limit_pool_pages; /* 0: as many as the backend offers */
 };
 
-/* Connects and fills in the paths; 0, or an exit code after printing what is wrong. */
+/* Connects to xenstore and sets the paths.  CLI_OK, or an exit code of cli.h after printing what is
+ * wrong. */
 int xs_device_init(struct xs_device *d, unsigned domid, unsigned id);
 void xs_device_done(struct xs_device *d);
 
-/* 0 or negative errno: -EEXIST, -ESRCH no such domain. */
+/* 0 or negative errno.  -EEXIST: the domain has this device.  -ESRCH: there is no such domain. */
 int xs_device_create(struct xs_device *d, const struct xs_device_policy *policy);
-/* What a negative errno of these functions means, with what xenstored's quotas have to do with it; static
- * text until the next call. */
+/* A text for a negative errno of these functions.  If a quota of xenstored may be the cause, the
+ * text says so.  Static: valid until the next call. */
 const char *xs_device_error(int r);
-/* Asks backend and frontend to let go. -ENOENT */
+/* Asks backend and frontend to close.  0 or negative errno.  -ENOENT: there is no such device. */
 int xs_device_close(struct xs_device *d);
-/* Removes both directories, and their parents where nothing else is in them. */
+/* Removes both directories, and their parents that are then empty.  0 or negative errno. */
 int xs_device_remove(struct xs_device *d);
-/* The backend's enum xenbus_state; 0 if there is none. */
+/* The backend's enum xenbus_state.  0: the node is missing or malformed. */
 unsigned xs_device_state(struct xs_device *d);
-/* Until the backend's state is `wanted` (or gone, if gone_too): 0 or -ETIME. */
+/* Waits until the backend's state is `wanted`; with gone_too also until the state is 0.  Returns 0,
+ * -ETIME, or another negative errno: the state cannot be watched. */
 int xs_device_wait(struct xs_device *d, unsigned wanted, bool gone_too, unsigned seconds);
 
 #endif

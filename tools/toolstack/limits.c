@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* limits.c - see limits.h. */
+/* limits.c - implements limits.h.  Called by `vread attach` and by xl-vread/spec.c. */
 #include "toolstack/limits.h"
 
 #include <stdio.h>

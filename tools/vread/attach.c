@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `vread attach` and `vread detach`: what a toolstack does for device types it
- * knows, for this one.
+ * attach.c - `vread attach` and `vread detach`: the toolstack's part for vread devices, which libxl
+ * does not know.  The operator runs them in dom0.
  */
 #include <getopt.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define MAX_DOMID 32751 /* DOMID_FIRST_RESERVED - 1 */
 #define MAX_DEVICE 255
 #define MAX_WAIT 86400
-#define MAX_LIST 2048 /* as long as a xenstore value may well be */
+#define MAX_LIST 2048 /* characters; a xenstore value may be that long */
 
 struct options {
 	unsigned domid, id, wait;
@@ -34,13 +34,13 @@ enum {
 	OPTION_FORCE,
 };
 
-/* What a parser of limits.h says. */
+/* Returns the exit code for the result of a parser of limits.h, after printing an error. */
 static int taken(const char *option, const char *value, const char *expected)
 {
 	return expected ? cli_usage("%s %s: expected %s", option, value, expected) : CLI_OK;
 }
 
-/* A list vreadd would refuse is refused here, where the operator sees it. */
+/* Refuses lists that vreadd would refuse, so that the operator sees the error. */
 static int check_lists(const struct xs_device_policy *p)
 {
 	const char *error;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The blocks a command works on, from its arguments and from files. */
+/* block_list.c - collects the blocks that a command works on, from its arguments and from files
+ * (block_spec.h).  Called by connect.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 static int append(struct block_list *list, const struct block_spec *spec)
 {
-	/* Grown at powers of two. */
+	/* The array is full when count is 0 or a power of two. */
 	if (!(list->count & (list->count - 1))) {
 		size_t room = list->count ? list->count * 2 : 1;
 		void *grown = reallocarray(list->specs, room, sizeof(*spec));

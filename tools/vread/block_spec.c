@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parses what block_spec.h describes; strict, so that a typo is never another block. */
+/* block_spec.c - parses one block as block_spec.h describes it.  Called by block_list.c.  The
+ * syntax is strict, so that a mistyped block does not name another block. */
 #include "block_spec.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Decimal without sign or leading zero, up to a character of `stops` or the end. */
+/* Reads a decimal number without sign or leading zero, up to a character of `stops` or the end. */
 static bool take_number(const char **p, const char *stops, uint64_t max, uint64_t *ret)
 {
 	const char *s = *p;
@@ -25,7 +26,7 @@ static bool take_number(const char **p, const char *stops, uint64_t max, uint64_
 	return true;
 }
 
-/* Printable text without blanks up to one of `stops` or the end. */
+/* Reads printable text without blanks, up to a character of `stops` or the end. */
 static bool take_word(const char **p, const char *stops, size_t max, char *ret)
 {
 	size_t n = strcspn(*p, stops);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * block_spec.h - a block on the command line: POOL/blk_ID_GS[@STORAGE][:LENGTH]
+ * block_spec.h - reads blocks as they are written on the command line.  Called by connect.c, for
+ * the commands `stat`, `cat` and `publish`.
+ *
+ * A block is POOL/blk_ID_GS[@STORAGE][:LENGTH], for example
  *
  *   BP-1-10.0.0.1-1/blk_1073741825_1001
  *   BP-1-10.0.0.1-1/blk_-9223372036854775792_1002@DS-6e4b...:134217728
@@ -31,9 +34,9 @@ struct block_list {
 };
 
 /*
- * Appends: one block, or all of a file ("-": standard input) that has one per
- * line, with blank lines and lines that begin with '#' ignored.  0 or an exit code; what is wrong
- * has been printed.
+ * Append one block, or all blocks of a file ("-": standard input).  The file has one block per
+ * line.  Blank lines and lines that begin with '#' are ignored.  0, or an exit code after printing
+ * what is wrong.
  */
 int block_list_add(struct block_list *list, const char *text);
 int block_list_add_file(struct block_list *list, const char *path);

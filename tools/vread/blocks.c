@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `vread blocks`: the replicas in datanode images, read without a daemon. */
+/* blocks.c - `vread blocks`: lists the replicas in datanode images, without vreadd.  The operator
+ * runs it in dom0. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -58,7 +59,7 @@ static int print_block(void *ctx, const struct block_listing *b)
 		append_json(p->array, b);
 	} else if (p->options->format == FORMAT_SPECS) {
 		if (b->status)
-			return 0; /* cannot be read: a list for `vread cat` is better without */
+			return 0; /* cannot be read, so of no use for `vread cat` */
 		print_spec(b);
 		putchar('\n');
 	} else {
@@ -94,7 +95,7 @@ static int print_all(struct block_store *store, const struct options *o)
 	return CLI_OK;
 }
 
-/* layout: NULL if there are data directories. */
+/* layout: NULL if data_dirs are given. */
 static int add(struct block_store *store, const char *name, struct registry_texts images,
 	       const char *layout, struct registry_texts data_dirs)
 {
@@ -118,7 +119,8 @@ static struct registry_texts configured(const struct config_paths *paths)
 	return (struct registry_texts){(const char *const *)paths->path, paths->count};
 }
 
-/* An image that is refused does not hide the others: then *ret_some. */
+/* Adds the configured datanodes.  *ret_some: the configuration could be read.  Then the blocks of
+ * the other datanodes are listed even if one datanode is refused. */
 static int add_configured(struct block_store *store, const char *path, bool *ret_some)
 {
 	struct config *config;
@@ -173,7 +175,7 @@ static int add_data_dir(struct options *o, const char *path)
 	return CLI_OK;
 }
 
-/* Which images: one named here, or those of a configuration. */
+/* Checks that the options name either one image or a configuration. */
 static int check_source(struct options *o)
 {
 	if (!o->image && (o->layout || o->num_data_dirs))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `vread cat`: blocks to standard output, in order.
+ * cat.c - `vread cat`: writes blocks to standard output, in order.  Users and tests run it, in a
+ * guest or on the host.
  *
- * Several READs are in flight, over block boundaries, and write(2) takes the
- * bytes where the backend put them: nothing is copied in this process.
+ * Several READs are in flight at a time, also across block boundaries.  write(2) takes the bytes
+ * from where the backend put them: this process copies nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,11 +22,11 @@
 #define POOL_BYTES ((size_t)8 << 20)
 #define LEAST_POOL_BYTES (2 * PIECE_BYTES)
 
-/* A READ in flight or done, or the error that ends the output at its place. */
+/* A READ in flight or done, or an error at which the output ends. */
 struct piece {
 	const struct block_spec *spec;
 	struct vread_file *file;
-	bool last; /* of its block: the file is closed behind it */
+	bool last; /* of its block: the file is closed after it */
 	bool done;
 	int error;
 	struct vread_completion completion;
@@ -39,9 +40,9 @@ struct cat {
 	bool stats;
 
 	size_t next_block;
-	struct vread_file *file; /* being asked for, from `position` to `end` */
+	struct vread_file *file; /* still to be read, from `position` to `end` */
 	uint64_t position, end;
-	bool stop; /* an error was met: ask for nothing more */
+	bool stop; /* after an error: start no more READs */
 
 	struct piece pieces[DEPTH];
 	unsigned head, count;
@@ -67,7 +68,7 @@ static void add_error(struct cat *c, const struct block_spec *spec, int error)
 	c->stop = true;
 }
 
-/* Opens the next block; a range outside it is an error, an empty one is not. */
+/* Opens the next block.  An offset behind its end is an error, an empty range is not. */
 static void next_block(struct cat *c)
 {
 	const struct block_spec *spec = &c->blocks->specs[c->next_block++];
@@ -129,7 +130,7 @@ static void fill(struct cat *c)
 	}
 }
 
-/* Waits for the oldest READ; others may come in before it. */
+/* Waits for the oldest READ.  Other READs may complete before it. */
 static int wait_oldest(struct cat *c)
 {
 	struct piece *oldest = &c->pieces[c->head];
@@ -186,7 +187,7 @@ static int finish_oldest(struct cat *c)
 	return code;
 }
 
-/* After an error: what is still open, each file once. */
+/* Closes what is still open after an error, each file once. */
 static void close_rest(struct cat *c)
 {
 	for (; c->count; c->count--) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* commands.c - vread, the command line of vRead: its commands and what goes in front of them. */
+/* commands.c - vread(1): the table of its commands, and the option in front of a command.
+ * cli/main.c runs the program by it. */
 #include "commands.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static const struct command *const commands[] = {
 	NULL,
 };
 
-/* "vread --endpoint PATH COMMAND" is "vread COMMAND --endpoint PATH"; returns
- * how many arguments that took, or -1. */
+/* Makes "vread --endpoint PATH COMMAND" mean "vread COMMAND --endpoint PATH".  Returns how many
+ * arguments the option took, or -1. */
 static int take_endpoint(int argc, char **argv)
 {
 	static const char option[] = "--endpoint";

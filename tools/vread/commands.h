@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* commands.h - the commands of vread(1): a file each. */
+/* commands.h - the commands of vread(1), each in a file of its own.  commands.c lists them. */
 #ifndef VREAD_COMMANDS_H
 #define VREAD_COMMANDS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `vread config check`: what vreadd would say of a configuration, before it has to. */
+/* config.c - `vread config check`: reports mistakes in a configuration before vreadd loads it.  The
+ * operator runs it. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>

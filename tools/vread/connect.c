@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options and connection of `vread stat` and `vread cat`; see connect.h. */
+/* connect.c - implements connect.h: options and connection of `vread stat`, `vread cat` and
+ * `vread publish`. */
 #include "connect.h"
 
 #include <errno.h>
@@ -44,7 +45,8 @@ static const char *endpoint_name(const struct reader_options *o)
 	return o->library.endpoint ?: getenv("VREAD_ENDPOINT") ?: "/dev/vread";
 }
 
-/* A device's pool is shared with other processes: be content with less of it. */
+/* Other processes share the device's pool.  If pool_bytes are not free, asks for less, down to
+ * least. */
 static int connect_with_less(struct vread_options library, size_t least, struct vread **ret)
 {
 	int r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * connect.h - the options of commands that read blocks, and how they connect.
+ * connect.h - options and connection of commands that open blocks.  Called by `vread stat`,
+ * `vread cat` and `vread publish`.
  */
 #ifndef VREAD_CLI_CONNECT_H
 #define VREAD_CLI_CONNECT_H
@@ -32,14 +33,14 @@ enum { OPTION_ENDPOINT = 1000, OPTION_TIMEOUT, OPTION_BLOCKS_FROM };
 
 /* Handles one of READER_OPTIONS: 0 or an exit code. */
 int reader_option(struct reader_options *o, int option, const char *value);
-/* The remaining arguments are blocks; there must be one at least. */
+/* Takes the remaining arguments as blocks.  0, or an exit code, also if no block was given. */
 int reader_arguments(struct reader_options *o, int argc, char **argv);
 
-/* Connects, with at least so many bytes of pool, or prints why not: 0 or an exit code. */
+/* Connects with at least `least` bytes of pool.  0, or an exit code after printing why not. */
 int reader_connect(const struct reader_options *o, size_t least, struct vread **ret);
-/* Negative errno; what is wrong is the caller's to print. */
+/* 0 or negative errno.  Prints nothing. */
 int reader_open(struct vread *v, const struct block_spec *spec, struct vread_file **ret);
-/* Prints why a block could not be read; returns the exit code. */
+/* Prints why a block could not be read.  Returns the exit code. */
 int reader_failed(const struct block_spec *spec, int error);
 
 #endif

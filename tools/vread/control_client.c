@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One question, one line of JSON back; a daemon that is stuck costs some seconds. */
+/* control_client.c - implements control_client.h: sends one line of JSON and reads one line back.
+ * A vreadd that hangs is given up after TIMEOUT_SECONDS. */
 #include "control_client.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static int open_socket(const char *path)
 	return fd;
 }
 
-/* Everything up to the end of file; *ret is allocated and terminated. */
+/* Reads up to the end of file.  *ret: a text; free() it. */
 static int read_all(int fd, char **ret)
 {
 	size_t used = 0, room = 4096;

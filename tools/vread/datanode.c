@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `vread datanode move`: tells vreadd on which other host a storage is from now on. */
+/* datanode.c - `vread datanode move`: tells vreadd which other host has a storage from now on.
+ * The operator or a script runs it in dom0. */
 #include <getopt.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `vread inspect`: hands over to vread-provision, which brings libguestfs and
- * is a program of its own so that nothing else has to load it.
+ * inspect.c - `vread inspect`: runs vread-provision on an image.  The operator runs it in dom0.
+ *
+ * vread-provision is a program of its own, so that no other program has to load libguestfs.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,7 +16,8 @@
 #define PROVISION "vread-provision"
 #define LIBEXEC "/usr/libexec/vread/" PROVISION
 
-/* Beside this very binary: in a build tree, or installed together. */
+/* Writes the path of vread-provision in the folder of this program: both lie there in a build tree,
+ * or if they were installed together.  False: the folder is not known. */
 static bool beside(char *buf, size_t room)
 {
 	ssize_t n = readlink("/proc/self/exe", buf, room - sizeof(PROVISION));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `vread metrics`: the status document in Prometheus' text format, for the textfile collector of
- * node_exporter.
+ * metrics.c - `vread metrics`: prints the status document in Prometheus' text format, for the
+ * textfile collector of node_exporter.  vread-metrics.service runs it.
  *
- * Tables say which member of the document is which metric.  A member that is not there gives
- * no sample, and a metric without samples is not named, so other versions of vreadd do no harm.
+ * Tables say which member of the document becomes which metric.  A missing member gives no sample,
+ * and a metric without samples is not printed.  So other versions of vreadd do no harm.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,9 @@
 
 struct metric {
 	const char *name, *type, *help;
-	/* Of a member, its keys separated by dots: a number; MEMBER=TEXT: 1 if it is that text, else 0;
-	 * MEMBER{LABEL}: an object, a sample for each of its own members, so labelled. */
+	/* Names a member, its keys separated by dots.  MEMBER: a number.  MEMBER=TEXT: 1 if the
+	 * member is that text, else 0.  MEMBER{LABEL}: an object; each of its members is a sample,
+	 * and LABEL holds the name of that member. */
 	const char *path;
 };
 
@@ -85,11 +86,11 @@ static const struct metric of_peers[] = {
 	 "failures"},
 };
 
-/* Metrics of the objects of one array, or of the document. */
+/* The metrics of each object of an array, or of the document itself. */
 static const struct group {
 	const char *array; /* NULL: the document */
 	const char *name;  /* the member that names an object */
-	const char *label; /* so labelled */
+	const char *label; /* holds that name */
 	const struct metric *metrics;
 	size_t count;
 } groups[] = {
@@ -106,7 +107,7 @@ struct writer {
 	FILE *out;
 	const struct group *group;
 	const struct metric *metric;
-	bool named; /* its HELP and TYPE are out */
+	bool named; /* HELP and TYPE of metric are printed */
 };
 
 static void put_label(FILE *out, const char *name, const char *value)
@@ -132,7 +133,8 @@ static void put_header(struct writer *w)
 	w->named = true;
 }
 
-/* Of an object (owner: its name, or NULL), and of a member of its (part, or NULL) labelled so. */
+/* owner: the name of the object, or NULL.  part: the name of a member of the object, which the
+ * label `label` holds, or NULL. */
 static void put_sample(struct writer *w, const char *owner, const char *label, const char *part,
 		       json_int_t value)
 {
@@ -149,7 +151,7 @@ static void put_sample(struct writer *w, const char *owner, const char *label, c
 	fprintf(w->out, "%s %" JSON_INTEGER_FORMAT "\n", owner || part ? "}" : "", value);
 }
 
-/* The member that a path begins with; *ret_rest: what follows, "" or from '=' or '{' on. */
+/* Finds the member that path names.  *ret_rest: the rest of path: "", or from '=' or '{' on. */
 static const json_t *member(const json_t *o, const char *path, const char **ret_rest)
 {
 	char key[64];
@@ -229,9 +231,9 @@ static void put_all(FILE *out, const json_t *status)
 			put_metric(out, g, &g->metrics[i], status);
 }
 
-/* ---- where to ---------------------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------- */
 
-/* Whoever reads the file sees the old one or the new one, whole. */
+/* Replaces the file by rename(): a reader sees the whole old file or the whole new file. */
 static int write_file(const char *path, const json_t *status)
 {
 	size_t room = strlen(path) + 16;

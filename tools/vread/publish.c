@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `vread publish`: says for a datanode what happens to its blocks; for scripts and repairs. */
+/* publish.c - `vread publish`: reports for a datanode what happens to its blocks.  For scripts and
+ * repairs: normally the datanode's plug-in reports it. */
 #include <errno.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ static int publish_one(struct vread *v, unsigned event, const struct block_spec 
 	return vread_publish(v, &block, event, spec->length);
 }
 
-/* Every block is tried, whatever became of those before. */
+/* Tries every block, also after a failure, unless the device takes no events at all. */
 static int publish_blocks(struct vread *v, unsigned event, const struct block_list *blocks)
 {
 	int code = CLI_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `vread reload`: vreadd reads its configuration again, and says what came of it. */
+/* reload.c - `vread reload`: makes vreadd read its configuration again, and prints what changed.
+ * The operator runs it in dom0. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `vread stat`: opens blocks and tells what the backend knows of them. */
+/* stat.c - `vread stat`: opens blocks and prints what the backend knows about them.  Users run it,
+ * in a guest or on the host. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -27,7 +28,7 @@ static void append_json(json_t *array, const struct block_spec *spec, const stru
 					       !!(st->flags & VREAD_REMOTE)));
 }
 
-/* Every block gets its answer, whatever became of those before. */
+/* Opens every block, also after a failure. */
 static int stat_blocks(struct vread *v, const struct block_list *blocks, json_t *array)
 {
 	int code = CLI_OK;

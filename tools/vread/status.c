@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `vread status`: what vreadd serves, to whom, and how much of it. */
+/* status.c - `vread status`: prints what vreadd serves, to whom, and how much.  The operator runs
+ * it in dom0. */
 #include <getopt.h>
 #include <stdio.h>
 

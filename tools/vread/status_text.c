@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of ports, datanodes and devices; see status_text.h. */
+/* status_text.c - implements status_text.h: tables of ports, datanodes, peers and devices. */
 #include "status_text.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "text.h"
 
-/* Nothing where the configuration is still the one it was started with. */
+/* Prints nothing if the configuration was never reloaded. */
 static void print_reload(FILE *out, const json_t *reload, const char *config)
 {
 	const json_t *problems = json_object_get(reload, "problems");
@@ -106,7 +106,7 @@ static void print_filesystem(FILE *out, const json_t *filesystem)
 	}
 }
 
-/* How it is configured, and what of that is not served. */
+/* Prints the datanode's layout, and what of its configuration is not served. */
 static void print_source(FILE *out, const json_t *datanode)
 {
 	const json_t *layout = json_object_get(datanode, "layout");
@@ -121,7 +121,7 @@ static void print_source(FILE *out, const json_t *datanode)
 		text_wrap(out, 4, json_string_value(missing));
 }
 
-/* What the datanode said of its blocks; nothing if it never said anything. */
+/* Prints how many events the datanode published.  Prints nothing if there were none. */
 static void print_published(FILE *out, const json_t *published)
 {
 	static const char *const names[] = {"finalized", "append", "truncate", "delete"};
@@ -142,7 +142,8 @@ static void print_published(FILE *out, const json_t *published)
 		text_wrap(out, 4, line);
 }
 
-/* Whether block tokens are asked for, and what came of it; nothing if they never were. */
+/* Prints the pools that require block tokens, and how many tokens were valid and refused.  Prints
+ * nothing if no pool requires tokens and no token was checked. */
 static void print_tokens(FILE *out, const json_t *tokens)
 {
 	const json_t *pools = json_object_get(tokens, "pools"), *pool, *count;
@@ -171,7 +172,7 @@ static void print_tokens(FILE *out, const json_t *tokens)
 		text_wrap(out, 4, line);
 }
 
-/* A datanode's name and state stand before its first image. */
+/* name and state: those of the datanode, or "" for all its images but the first. */
 static void print_image(FILE *out, const char *name, const char *state, const json_t *image)
 {
 	char bytes[TEXT_SIZE] = "-", buf[TEXT_WIDTH];
@@ -182,7 +183,7 @@ static void print_image(FILE *out, const char *name, const char *state, const js
 		text_tail(text_member(image, "image"), TEXT_WIDTH - 37, buf));
 }
 
-/* The files below it, the nearest first. */
+/* Prints the image's backing files, the nearest first. */
 static void print_backing(FILE *out, const json_t *image)
 {
 	char line[TEXT_WIDTH * 8];
@@ -197,7 +198,7 @@ static void print_backing(FILE *out, const json_t *image)
 	}
 }
 
-/* How it is read and why, where that is known. */
+/* Prints how the image is read and why, if that is known. */
 static void print_mode(FILE *out, const json_t *image)
 {
 	const char *warning = json_string_value(json_object_get(image, "warning"));
@@ -214,7 +215,7 @@ static void print_mode(FILE *out, const json_t *image)
 	}
 }
 
-/* config: vreadd's own file, of which it is not said. */
+/* config: vreadd's own file.  The file that configures the datanode is printed if it is another. */
 static void print_datanode(FILE *out, const json_t *datanode, const char *config)
 {
 	const char *file = json_string_value(json_object_get(datanode, "file"));
@@ -250,7 +251,7 @@ static void print_datanode(FILE *out, const json_t *datanode, const char *config
 	print_tokens(out, json_object_get(datanode, "tokens"));
 }
 
-/* What keeps disks from being read as fast as they could; nothing if nothing does. */
+/* Prints the use of the verified cache, and a warning if disks are read slowly without io_uring. */
 static void print_reading(FILE *out, const json_t *reading)
 {
 	const char *io_uring = json_string_value(json_object_get(reading, "io_uring"));
@@ -286,7 +287,7 @@ static void print_counters(FILE *out, const json_t *counters)
 		text_sum_errors(counters));
 }
 
-/* Which errors, and how often: what sends clients back to the slow path. */
+/* Prints each error with its count.  Errors send clients back to the slow path. */
 static void print_errors(FILE *out, const json_t *counters)
 {
 	const char *name;
@@ -338,7 +339,7 @@ static void print_peer(FILE *out, const json_t *peer)
 		text_wrap(out, 4, error);
 }
 
-/* Nothing where no other hosts are configured. */
+/* Prints nothing if no other hosts are configured. */
 static void print_peers(FILE *out, const json_t *peers)
 {
 	const char *refused = json_string_value(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sizes, paths and paragraphs for 80 columns; see text.h. */
+/* text.c - implements text.h: members of documents, sizes, and lines for 80 columns. */
 #include "text.h"
 
 #include <string.h>

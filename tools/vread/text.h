@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text.h - what commands that print tables share: members of documents that may be missing or
- * of another type, sizes for people, and lines that fit a terminal.
+ * text.h - helpers of the commands that print tables: members of a document that may be missing or
+ * of another type, sizes for people, and lines that fit a terminal.  Called by the commands of
+ * vread(1), among them `vread doctor`.
  */
 #ifndef VREAD_CLI_TEXT_H
 #define VREAD_CLI_TEXT_H
@@ -19,13 +20,14 @@ const char *text_member(const json_t *object, const char *key);
 int64_t text_number(const json_t *object, const char *key);
 /* "517 B", "4.0 MiB": at most 8 characters; returns buf. */
 const char *text_size(int64_t bytes, char buf[TEXT_SIZE]);
-/* s, or "..." and its last room - 3 bytes, in buf (room + 1 bytes): a path's end tells more. */
+/* s, or if s is longer than room bytes: "..." and its last room - 3 bytes, in buf (room + 1 bytes).
+ * The end of a path says more than its beginning. */
 const char *text_tail(const char *s, size_t room, char *buf);
-/* Lines of TEXT_WIDTH columns at most, all indented, broken at blanks where there are some. */
+/* Prints s in lines of at most TEXT_WIDTH columns, all indented, broken at blanks if possible. */
 void text_wrap(FILE *out, unsigned indent, const char *s);
-/* The same, the first line behind a label of less than indent characters. */
+/* The same; the first line begins with a label of less than indent characters. */
 void text_wrap_after(FILE *out, unsigned indent, const char *label, const char *s);
-/* The sum of a document's "errors". */
+/* The sum of all counts in the member "errors". */
 int64_t text_sum_errors(const json_t *counters);
 
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `vread top`: what vreadd does just now, again and again.
+ * top.c - `vread top`: shows again and again what vreadd does at present.  The operator runs it in
+ * dom0.
  *
- * On a terminal the screen is drawn anew each time, cut to its size, and q ends it; with --batch
- * tables follow each other.  A vreadd that goes away is waited for.
+ * On a terminal each round redraws the screen, cut to its size, until q is pressed.  If vreadd goes
+ * away, the rounds go on until vreadd is back.  With --batch tables are printed one after the
+ * other, until vreadd does not answer.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,7 +23,7 @@
 #include "text.h"
 #include "top_table.h"
 
-#define ENTER "\033[?1049h\033[?25l" /* the other screen, no cursor */
+#define ENTER "\033[?1049h\033[?25l" /* alternate screen, no cursor */
 #define LEAVE "\033[?25h\033[?1049l"
 #define HOME "\033[H"
 #define CLEAR_LINE "\033[2K"
@@ -34,7 +36,7 @@ struct top {
 	bool batch;
 	json_t *before, *now;
 	double before_at, now_at; /* monotonic seconds */
-	char *error;              /* why there is no newer document; NULL: there is */
+	char *error;              /* why the last question failed; NULL: it did not */
 };
 
 static volatile sig_atomic_t ended, resized;
@@ -55,7 +57,7 @@ static double now_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* 0, or an exit code; what is known stays if vreadd does not answer. */
+/* Asks for a new document.  0, or an exit code: then the last document is kept. */
 static int ask(struct top *t)
 {
 	json_t *status;
@@ -82,14 +84,14 @@ static void print(const struct top *t, FILE *out)
 		top_print(out, t->before, t->now, t->now_at - t->before_at);
 }
 
-/* ---- one table after the other ---------------------------------------------------------------- */
+/* ---- one table after the other ------------------------------------------------------------- */
 
 static void wait_seconds(double seconds)
 {
 	struct timespec t = {.tv_sec = (time_t)seconds,
 			     .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
 
-	nanosleep(&t, NULL); /* a signal ends it: then all ends */
+	nanosleep(&t, NULL); /* a signal ends it early */
 }
 
 static int run_batch(struct top *t)
@@ -111,7 +113,7 @@ static int run_batch(struct top *t)
 	return r ? cli_error(r, "%s", t->error ?: "out of memory") : CLI_OK;
 }
 
-/* ---- on a terminal --------------------------------------------------------------------------------- */
+/* ---- on a terminal ------------------------------------------------------------------------- */
 
 static void size_of_screen(unsigned *rows, unsigned *columns)
 {
@@ -134,7 +136,7 @@ static unsigned count_lines(const char *text)
 	return n;
 }
 
-/* What does not fit is counted on the last line. */
+/* The last line says how many lines did not fit. */
 static void draw_text(const char *text)
 {
 	unsigned rows, columns, lines = count_lines(text), shown;
@@ -169,7 +171,7 @@ static void draw(const struct top *t)
 	free(text);
 }
 
-/* Until the next round is due; false: it is to end. */
+/* Waits until the next round is due.  False: the command is to end. */
 static bool wait_for_key(const struct top *t)
 {
 	struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -214,7 +216,7 @@ static int run_screen(struct top *t)
 	return CLI_OK;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------- */
 
 static bool parse_delay(const char *text, double *ret)
 {
@@ -226,7 +228,7 @@ static bool parse_delay(const char *text, double *ret)
 
 static void catch_signals(void)
 {
-	const struct sigaction action = {.sa_handler = on_signal}; /* calls are interrupted */
+	const struct sigaction action = {.sa_handler = on_signal}; /* interrupts calls */
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tables of devices, datanodes and peers per second; see top_table.h. */
+/* top_table.c - implements top_table.h: tables of devices, datanodes and peers. */
 #include "top_table.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "text.h"
 
-/* Two documents of the same vreadd; before is NULL if there is none such. */
+/* Two documents of the same vreadd process.  before: NULL if there is no earlier document. */
 struct interval {
 	const json_t *before, *now;
 	double seconds;
@@ -37,7 +37,7 @@ static const json_t *find_named(const json_t *array, const char *name)
 	return NULL;
 }
 
-/* Counters only grow: what shrank began anew. */
+/* Counters only grow.  A counter that shrank has started anew: its rate is 0. */
 static double rate(const struct interval *t, int64_t before, int64_t now)
 {
 	return now > before ? (double)(now - before) / t->seconds : 0;
@@ -66,7 +66,7 @@ static struct rates rates_of(const struct interval *t, const json_t *before, con
 	return r;
 }
 
-/* "-" if it is not known. */
+/* "-" if the rate is not known. */
 static const char *speed(const struct rates *r, double bytes, char buf[TEXT_SIZE])
 {
 	return r->known ? text_size((int64_t)bytes, buf) : "-";
@@ -80,7 +80,7 @@ static const char *times(const struct rates *r, double n, char buf[TEXT_SIZE])
 	return buf;
 }
 
-/* ---- all of vreadd ------------------------------------------------------------------------------ */
+/* ---- all of vreadd --------------------------------------------------------------------------- */
 
 static void print_header(FILE *out, const struct interval *t)
 {
@@ -103,7 +103,7 @@ static void print_header(FILE *out, const struct interval *t)
 		times(&r, r.errors, errors), r.errors > 0 ? ":" : "");
 }
 
-/* Which errors, where the line has room for them. */
+/* Prints the names of errors that occurred since, as many as fit into the line. */
 static void print_errors(FILE *out, const struct interval *t)
 {
 	const json_t *now = json_object_get(json_object_get(t->now, "totals"), "errors");
@@ -127,7 +127,7 @@ static void print_errors(FILE *out, const struct interval *t)
 	fputc('\n', out);
 }
 
-/* ---- devices --------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static int busier_first(const void *a, const void *b)
 {
@@ -177,9 +177,9 @@ static void print_devices(FILE *out, const struct interval *t)
 	free(all);
 }
 
-/* ---- datanodes and peers --------------------------------------------------------------------------- */
+/* ---- datanodes and peers --------------------------------------------------------------------- */
 
-/* The state of each of its file systems, without its reason, as far as there is room. */
+/* Writes the state of each file system, without the reason, as many as fit into line. */
 static void filesystem_states(const json_t *datanode, char *line, size_t room)
 {
 	json_t *fs;
@@ -230,7 +230,7 @@ static void print_peer(FILE *out, const struct interval *t, const json_t *before
 		text_number(peer, "failures"));
 }
 
-/* Nothing where no other hosts are configured. */
+/* Prints nothing if no other hosts are configured. */
 static void print_peers(FILE *out, const struct interval *t)
 {
 	const json_t *peers = json_object_get(json_object_get(t->now, "peers"), "peers"), *peer;
@@ -252,7 +252,7 @@ void top_print(FILE *out, const json_t *before, const json_t *now, double second
 {
 	struct interval t = {.before = before, .now = now, .seconds = seconds};
 
-	/* Another process counts from zero. */
+	/* Another vreadd process: its counters began at zero. */
 	if (before && text_number(before, "pid") != text_number(now, "pid"))
 		t.before = NULL;
 	print_header(out, &t);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `vread trace`: where the time of single requests goes.
+ * trace.c - `vread trace`: shows where vreadd spends the time of single requests.  The operator
+ * runs it in dom0.
  *
- * vreadd traces for some seconds after each question, and this asks again and again: so it ends by
- * itself, however this one ends.
+ * vreadd traces for LASTING seconds after each question, and this command asks again and again.  So
+ * tracing ends by itself, however this command ends.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -22,9 +23,9 @@ static const char *const stages[] = {"find", "cache", "read", "verify", "check",
 #define STAGES (sizeof(stages) / sizeof(stages[0]))
 
 struct tracer {
-	const char *socket, *device; /* NULL: of any device */
+	const char *socket, *device; /* device: NULL: any */
 	unsigned long long count, seconds;
-	json_int_t after; /* -1: nothing was asked yet */
+	json_int_t after; /* number of the last record seen; -1: nothing was asked yet */
 	unsigned long long printed, lost;
 };
 
@@ -71,7 +72,7 @@ static void take(struct tracer *t, const json_t *answer)
 	size_t i;
 
 	if (text_number(answer, "last") < t->after)
-		t->after = 0; /* vreadd was started anew */
+		t->after = 0; /* vreadd was restarted */
 	json_array_foreach(json_object_get(answer, "records"), i, record)
 	{
 		json_int_t sequence = text_number(record, "sequence");

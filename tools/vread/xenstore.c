@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `vread xenstore check`: holds the live xenstore tree against the schema.
+ * xenstore.c - `vread xenstore check`: compares the live xenstore tree with the schema.  The
+ * operator runs it in the backend's domain (dom0): only there can every node be read.
  *
- * Runs where the backend is (dom0): only there can every node be read.  Two
- * lines for each thing wrong, the second says what to do; the exit code tells scripts.
+ * Each problem is two lines; the second line says what to do.  The exit code is for scripts.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Walks backend directories, and lets the schema's checker see a live tree; see xs_tree.h. */
+/* xs_tree.c - implements xs_tree.h: walks backend directories, and gives the schema's checker
+ * (xenstore-schema/check.h) access to a live tree. */
 #include "xs_tree.h"
 
 #include <stdio.h>
@@ -15,9 +16,9 @@
 
 struct look {
 	struct xs_handle *xs;
-	xs_transaction_t transaction; /* while a device is looked at */
+	xs_transaction_t transaction; /* while a device is checked */
 	json_t *problems;
-	bool passing; /* one of them may have been so for a moment only */
+	bool passing; /* a problem may exist for a moment only */
 };
 
 /* ---- what the schema's checker sees ------------------------------------------------------- */
@@ -57,7 +58,7 @@ static void begin(void *ctx)
 	l->transaction = xs_transaction_start(l->xs);
 }
 
-/* Nothing was written. */
+/* Aborts the transaction: nothing was written. */
 static void end(void *ctx)
 {
 	struct look *l = ctx;
@@ -109,7 +110,7 @@ unsigned xs_own_domid(struct xs_handle *xs)
 	return (unsigned)number;
 }
 
-/* Those below backend/vread/DOMID. */
+/* Calls fn for each device below root/DOMID.  Returns how many devices there are. */
 static unsigned each_of_domain(struct xs_handle *xs, const char *root, const char *domid,
 			       xs_device_fn *fn, void *ctx)
 {

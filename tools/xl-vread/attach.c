@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread attach` and `detach`: devices of a domain that runs, kept in its record, so that it has
- * them after a reboot, too.
+ * attach.c - `xl-vread attach` and `detach`: give a running domain a device, or take one away.  The
+ * operator runs them in dom0.
+ *
+ * The change goes into the domain's record, so that it lasts when the domain reboots.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -72,7 +74,8 @@ static int add(struct specs *s, const char *text)
 	return r;
 }
 
-/* What the last one of s makes the domain; if that fails it is as it was. */
+/* Makes the last device of s, writes the record, and has vreadd serve the domain's disks.  Only if
+ * this last step fails are record and device put back. */
 static int equip(struct xs_device *d, const struct domain *domain, struct specs *s, unsigned wait)
 {
 	const struct spec *added = &s->spec[s->count - 1];
@@ -137,7 +140,7 @@ static int detach(const struct domain *domain, const struct options *o)
 	struct specs s;
 	int r = record_read(domain, &s);
 
-	/* First, or `watch` would make it anew. */
+	/* The record first, or `watch` would make the device again. */
 	if (!r && specs_remove(&s, o->id))
 		r = record_write(domain, &s) ?: datanode_follow(domain);
 	specs_free(&s);

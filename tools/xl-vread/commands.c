@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* commands.c - xl-vread: domains with vread devices, around an xl that knows nothing of them. */
+/* commands.c - xl-vread(8): the table of its commands.  cli/main.c runs the program by it. */
 #include "commands.h"
 
 static const struct command *const commands[] = {

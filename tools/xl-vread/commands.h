@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* commands.h - the commands of xl-vread(8): a file each. */
+/* commands.h - the commands of xl-vread(8), each in a file of its own.  commands.c lists them. */
 #ifndef XL_VREAD_COMMANDS_H
 #define XL_VREAD_COMMANDS_H
 
@@ -9,8 +9,8 @@
 
 #define MAX_WAIT 86400U /* s */
 
-/* -p and --wait SECONDS, up to the first word that is no option (optind).  An exit code, after
- * saying what is wrong. */
+/* Reads the options -p and --wait SECONDS, up to the first word that is no option (optind).
+ * CLI_OK, or an exit code after printing what is wrong. */
 int take_paused_and_wait(int argc, char **argv, bool *paused, unsigned *wait);
 
 extern const struct command command_create, command_check, command_attach, command_detach,

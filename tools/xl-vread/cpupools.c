@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cpupools.c - see cpupools.h. */
+/* cpupools.c - implements cpupools.h by running xl and reading its tables.  Called by turbo.c. */
 #include "cpupools.h"
 
 #include <limits.h>
@@ -65,7 +65,7 @@ unsigned cpus_count(const struct cpus *cpus)
 
 /* ---- reading --------------------------------------------------------------------- */
 
-/* Room for one more in an array. */
+/* Grows an array by one element, which is zeroed.  NULL: out of memory. */
 static void *one_more(void **array, unsigned count, size_t size)
 {
 	char *grown = realloc(*array, (count + 1) * size);
@@ -103,7 +103,7 @@ static bool take_pool(char *line, void *data)
 	return true;
 }
 
-/* NAME CPU,CPU...; none where a pool has none. */
+/* NAME CPU,CPU...; only NAME if the pool has no CPU. */
 static bool take_cpus(char *line, void *data)
 {
 	const char *list;
@@ -206,7 +206,7 @@ int pool_create(const char *name, const struct cpus *cpus)
 	snprintf(command, sizeof(command),
 		 "xl cpupool-create 'name=\"%s\"' 'sched=\"" CREDIT "\"' 'cpus=\"%s\"'", name,
 		 list);
-	/* It tells at length what it did. */
+	/* xl prints at length what it did. */
 	return xl_lines(command, 0, pass_over, NULL);
 }
 

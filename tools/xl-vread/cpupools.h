@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cpupools.h - Xen's CPU pools: who and what is in which, as xl tells it, and changes of that.
+ * cpupools.h - reads and changes Xen's CPU pools: their CPUs and their domains, by running xl.
+ * Called by turbo.c and turbo_state.c.
  *
- * xl says that it succeeded also where it did not (`xl cpupool-cpu-remove` does), so who changes
- * something reads afterwards what came of it.  All functions returning int: an exit code of cli.h,
+ * xl may report success although it failed (`xl cpupool-cpu-remove` does).  So the caller reads the
+ * pools again after each change.  All functions returning int: CLI_OK, or an exit code of cli.h
  * after printing what is wrong.
  */
 #ifndef XL_VREAD_CPUPOOLS_H
@@ -14,16 +15,16 @@
 #define MAX_CPUS 4096U /* more than Xen takes */
 #define CPUS_TEXT 32768
 #define POOL_NAME 128
-#define POOL_0 "Pool-0" /* dom0's, for good */
-#define CREDIT "credit" /* the scheduler, as xl calls it */
+#define POOL_0 "Pool-0" /* dom0's pool, always */
+#define CREDIT "credit" /* xl's name of the scheduler */
 
 struct cpus {
 	bool has[MAX_CPUS];
 };
 
-/* "0-3,5" as xl and its manual write it; false if it is anything else, or nothing. */
+/* Reads a list as xl writes it: "0-3,5".  False: malformed or empty. */
 bool cpus_parse(const char *list, struct cpus *ret);
-/* The same back, with ranges. */
+/* Writes such a list, with ranges. */
 void cpus_text(const struct cpus *cpus, char ret[CPUS_TEXT]);
 unsigned cpus_count(const struct cpus *cpus);
 
@@ -45,22 +46,22 @@ struct pools {
 	unsigned num_members;
 };
 
-/* pools_free() it, also after a failure. */
+/* Call pools_free(ret) also after a failure. */
 int pools_read(struct pools *ret);
 void pools_free(struct pools *p);
-/* NULL: there is none. */
+/* pools_find(): the pool of that name.  pools_of(): the name of a domain's pool.  NULL: none. */
 const struct pool *pools_find(const struct pools *p, const char *name);
 const char *pools_of(const struct pools *p, unsigned domid);
 
-/* A pool of credit's scheduler, out of CPUs that are in none. */
+/* Makes a pool with scheduler credit.  The CPUs must be in no pool. */
 int pool_create(const char *name, const struct cpus *cpus);
 int pool_destroy(const char *name);
 int pool_move(const char *name, unsigned domid);
-/* Each on its own.  Of the removal xl tells only in words whether it was done. */
+/* One xl command for each CPU.  xl reports a failed removal in its output only. */
 int pool_add_cpus(const char *name, const struct cpus *cpus);
 int pool_remove_cpus(const char *name, const struct cpus *cpus);
 
-/* Of credit's scheduler: milliseconds and microseconds. */
+/* The settings of scheduler credit: time slice in ms, rate limit in us. */
 int pool_get_slice(const char *name, unsigned *ret_ms, unsigned *ret_us);
 int pool_set_slice(const char *name, unsigned ms, unsigned us);
 

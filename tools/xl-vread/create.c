@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread create` and `check`: a domain whose configuration has a key vread.
+ * create.c - `xl-vread create` and `check`: domains with a key vread in their configuration.  The
+ * operator runs them in dom0.
  *
- * xl makes the domain, paused; then its record is written and its devices are made; then it runs.  A
- * mistake in vread is found before there is a domain, and one that is found later ends the
- * domain again: it would run without what it was configured with.
+ * xl creates the domain paused.  Then its record is written, its devices are made, and the domain
+ * is unpaused.  A mistake in vread is found before the domain is created.  A later failure destroys
+ * the domain: it would run without the devices that its configuration asks for.
  */
 #include <getopt.h> /* optind */
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct options {
 
 /* ---- the command line ------------------------------------------------------------ */
 
-/* CONFIG [KEY=VALUE...] [-- XL-OPTION...]; `at` is where options of ours ended. */
+/* Reads CONFIG [KEY=VALUE...] [-- XL-OPTION...].  at: the first word after our own options. */
 static int take_words(struct options *o, int argc, char **argv, int at)
 {
 	if (at == argc || strcmp(argv[at - 1], "--") == 0)
@@ -80,7 +81,8 @@ static int xl_create(const struct options *o)
 	return r;
 }
 
-/* The paused domain becomes what its configuration says, and nothing of an earlier one remains. */
+/* Gives the paused domain what its configuration asks for, in place of what an earlier
+ * configuration of this domain left, and lets it run. */
 static int equip(struct xs_handle *xs, const struct options *o, const struct domain *d,
 		 struct specs *s)
 {
@@ -96,7 +98,7 @@ static int equip(struct xs_handle *xs, const struct options *o, const struct dom
 	return r || o->paused ? r : xl_domain("unpause", d->domid);
 }
 
-/* As if it had not been. */
+/* Destroys the domain, and removes its record. */
 static void end(const struct domain *d)
 {
 	provision_forget(d);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * datanode.c - see datanode.h.
+ * datanode.c - implements datanode.h: writes the datanodes' own files and has vreadd read them.
+ * Called by commands of xl-vread(8) and by provision.c.
  *
- * Where the files are, and vreadd's control socket, is what vread.conf(5) says.  It is read anew by
- * every call, with all files, so that nothing is written where vreadd would refuse it all.
+ * vread.conf(5) names the folder of these files and vreadd's control socket.  Each call reads
+ * vread.conf with all these files again.  If vreadd would refuse them, nothing is written.
  */
 #include "datanode.h"
 
@@ -59,7 +60,7 @@ static int load(struct config **ret)
 			 config_path());
 }
 
-/* Nobody but us may have said what this datanode is. */
+/* Fails if vread.conf itself has a section for this datanode. */
 static int check_name(const struct config *c, const char *name)
 {
 	for (size_t i = 0; i < c->num_datanodes; i++)
@@ -104,7 +105,8 @@ static int refused(const json_t *answer)
 			 problem_text(problem, "problem"));
 }
 
-/* A vreadd that cannot be reached will read it when it starts. */
+/* Has vreadd read its configuration.  If vreadd cannot be reached this is no failure: it reads the
+ * configuration when it starts. */
 static int reload(const struct config *c)
 {
 	json_t *answer, *request = json_pack("{s:s}", "command", "reload");
@@ -134,7 +136,7 @@ static int reload(const struct config *c)
 struct images {
 	const char *image[LAYOUT_MAX_IMAGES];
 	unsigned count;
-	const char *missing; /* a disk that is not there */
+	const char *missing; /* name of a disk that the domain does not have; NULL: none */
 };
 
 static int add_disk(const struct domain *d, const struct disk *disk, struct images *ret)
@@ -149,7 +151,7 @@ static int add_disk(const struct domain *d, const struct disk *disk, struct imag
 	return CLI_OK;
 }
 
-/* Of those that names has; *missing points into it then. */
+/* Adds the disks that names lists.  ret->missing points into names. */
 static int add_named(const struct domain *d, const struct disks *disks, char *names,
 		     struct images *ret)
 {
@@ -174,7 +176,7 @@ static int no_such_disk(const struct domain *d, const char *name)
 			 d->name, name);
 }
 
-/* Names of all it may write to, separated by blanks. */
+/* Lists the names of all disks that the domain may write to, separated by blanks. */
 static int name_writable(const struct domain *d, const struct disks *disks, char **ret)
 {
 	char *names = NULL;
@@ -198,7 +200,7 @@ static int name_writable(const struct domain *d, const struct disks *disks, char
 			 d->name);
 }
 
-/* Which, and what is on them. */
+/* Settles which disks are meant, and which data directories are on them. */
 static int settle_on(const struct domain *d, const struct disks *disks, struct spec *s)
 {
 	char *names = s->disks ? strdup(s->disks) : NULL, *words = NULL, *dirs = NULL;
@@ -252,7 +254,7 @@ int datanode_settle(struct xs_handle *xs, const struct domain *d, struct specs *
 
 /* ---- keeping them -------------------------------------------------------------------------- */
 
-/* One of this host that is somebody else's now. */
+/* Fails if the file is not ours, or belongs to another domain that is on this host. */
 static int check_owner(struct xs_handle *xs, const struct domain *d, const struct datanode_file *f,
 		       const char *name)
 {
@@ -274,7 +276,7 @@ static int check_owner(struct xs_handle *xs, const struct domain *d, const struc
 	return CLI_OK;
 }
 
-/* Its file's text as it should be; NULL: a disk is not there yet. */
+/* *ret: the text that the datanode's file should have; NULL: a disk does not exist yet. */
 static int wanted_text(const struct domain *d, const struct disks *disks, const struct spec *s,
 		       char **ret)
 {
@@ -300,7 +302,7 @@ struct keeping {
 	struct disks disks;
 };
 
-/* Writes one file and has it read; what was in it before is put back if vreadd does not take it. */
+/* Writes one file and has vreadd read it.  If vreadd refuses it, the old text is put back. */
 static int change(struct keeping *k, struct datanode_file *f, const char *text)
 {
 	char *before = f->text;
@@ -350,7 +352,7 @@ static bool is_wanted(const struct specs *s, const char *name)
 	return false;
 }
 
-/* Of another time, when the domain's configuration was another one. */
+/* Removes the file of a datanode that the domain was under an earlier configuration. */
 static int drop(struct keeping *k, const char *name)
 {
 	char owner[DOMAIN_UUID];
@@ -398,7 +400,7 @@ static int follow(struct xs_handle *xs, const struct domain *d, const struct spe
 		r = load(&config);
 	else if (config_load(config_path(), &config, &problems))
 		json_decref(
-			problems); /* it is no datanode: what is wrong with it does not matter */
+			problems); /* domain is no datanode: mistakes in the file do not matter */
 	if (!config)
 		return r;
 	k.config = config;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * datanode.h - domains that are datanodes: their disks become a section of vreadd's configuration
- * (datanode_file.h), which vreadd reads at once.
+ * datanode.h - has vreadd serve the disks of domains that are datanodes.  Called by the commands
+ * of xl-vread(8) and by provision.c.
  *
- * It concerns devices with data_dirs (spec.h).  All but datanode_concerns() return an exit code of
- * cli.h, after printing what is wrong.
+ * The disks become a section of vreadd's configuration (datanode_file.h), which vreadd reads at
+ * once.  A domain is a datanode if a device of it has data_dirs (spec.h).  All functions but
+ * datanode_concerns() return CLI_OK, or an exit code of cli.h after printing what is wrong.
  */
 #ifndef XL_VREAD_DATANODE_H
 #define XL_VREAD_DATANODE_H
@@ -12,19 +13,23 @@
 #include "domains.h"
 #include "spec.h"
 
+/* True if a device of s makes the domain a datanode. */
 bool datanode_concerns(const struct specs *s);
-/* What can be told before there is a domain: vread.conf(5) is right, and these names are not in it. */
+/* Checks what can be checked before the domain is created: vread.conf(5) has no mistakes, and no
+ * section of these names. */
 int datanode_check(const struct specs *s);
-/* Settles which disks of the domain are meant, and where their data directories are: s is what a
- * record is to have.  Its disks are all there.  May take minutes, for data-dirs=auto. */
+/* Settles which disks of the domain are meant, and where their data directories are.  Afterwards s
+ * is what the record should have.  All these disks must exist.  May take minutes, for
+ * data-dirs=auto. */
 int datanode_settle(struct xs_handle *xs, const struct domain *d, struct specs *s);
 /*
- * Has vreadd serve the disks the domain has now, as its record says, and no others of it; says so on
- * standard error where that is something new.  A datanode some of whose disks are not there yet is left
- * as it is.  A vreadd that does not run is told of, and no error; what it refuses is put back.
+ * Has vreadd serve the disks that the domain has now, as its record says, and no other disks of the
+ * domain.  Each change is printed to standard error.  If a disk of a datanode does not exist yet,
+ * that datanode is left as it is.  If vreadd does not run, this is printed, and is no failure.  If
+ * vreadd refuses a change, the change is undone.
  */
 int datanode_follow(const struct domain *d);
-/* Prints which datanodes are kept for which domain. */
+/* Prints the datanodes that have a file of their own, and the domain of each. */
 int datanode_list(struct xs_handle *xs);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* datanode_file.c - see datanode_file.h. */
+/* datanode_file.c - implements datanode_file.h: reads and writes the file of one datanode.  Called
+ * by datanode.c. */
 #include "datanode_file.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 #define OWNER "# Disks of domain "
 #define OWNER_END ", kept by xl-vread(8): what is changed here is lost.\n"
-/* Beyond it the file is none of ours. */
+/* Our own files are never longer. */
 #define MAX_BYTES (16384U + LAYOUT_MAX_IMAGES * CONFIG_MAX_LINE)
 
 static int read_text(const char *path, FILE *file, char **ret)
@@ -72,7 +73,7 @@ bool datanode_file_owner(const struct datanode_file *f, char uuid[DOMAIN_UUID])
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-/* So that what was renamed or removed in it is so after a crash, too. */
+/* Syncs the folder of path, so that a rename or removal in it survives a crash. */
 static bool sync_folder(const char *path)
 {
 	char folder[PATH_MAX];

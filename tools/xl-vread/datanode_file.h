@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * datanode_file.h - the file by which vreadd serves a domain's disks as a datanode's: its section
- * [datanode NAME] of vread.conf(5), in the folder that `datanode-files` there names.
+ * datanode_file.h - the file of a datanode that is a domain: NAME.conf, with the section
+ * [datanode NAME] of vread.conf(5).  Called by datanode.c.
  *
- * Its first line says whose domain's disks they are, by UUID.
+ * The file is in the folder that the key `datanode-files` of vread.conf names.  Its first line has
+ * the UUID of the domain that has the disks.
  */
 #ifndef XL_VREAD_DATANODE_FILE_H
 #define XL_VREAD_DATANODE_FILE_H
@@ -14,20 +15,20 @@
 
 struct datanode_file {
 	char path[PATH_MAX];
-	char *text; /* what is in it; NULL: it is not there */
+	char *text; /* content; NULL: the file does not exist */
 };
 
-/* Looks at what is there.  name is one by config_name_valid().  An exit code of cli.h, after
- * printing what is wrong. */
+/* Reads the file if it exists.  config_name_valid(name) must be true.  CLI_OK, or an exit code of
+ * cli.h after printing what is wrong. */
 int datanode_file_read(const char *folder, const char *name, struct datanode_file *ret);
 void datanode_file_free(struct datanode_file *f);
-/* The UUID of the domain it is kept for; false: it is nobody's. */
+/* Finds the UUID of the domain that the file belongs to.  False: it belongs to no domain. */
 bool datanode_file_owner(const struct datanode_file *f, char uuid[DOMAIN_UUID]);
-/* Replaced as a whole, and on the disk when this returns; text NULL: removed.  f knows then.  An exit
- * code, after printing. */
+/* Replaces the file as a whole; text NULL: removes it.  The change is on the disk when this
+ * returns, and is in f.  CLI_OK, or an exit code of cli.h after printing what is wrong. */
 int datanode_file_write(struct datanode_file *f, const char *text);
-/* What to write; images as disks.h has them, data_dirs separated by blanks.  An exit code, after
- * printing; free() *ret. */
+/* Makes the text of a file; free() *ret.  images: as in disks.h.  data_dirs: separated by blanks.
+ * CLI_OK, or an exit code of cli.h after printing what is wrong. */
 int datanode_file_text(const char *uuid, const char *name, const char *const *images, unsigned num,
 		       const char *data_dirs, char **ret);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * disks.c - see disks.h.
+ * disks.c - implements disks.h: reads the backend directories of a domain's disks.  Called by
+ * datanode.c.
  *
- * What libxl writes (xl-disk-configuration(5)): `dev` is the disk's name, `mode` r or w,
- * `device-type` disk or cdrom.  Who serves it is the directory's name:
+ * libxl writes these nodes (xl-disk-configuration(5)): `dev` is the disk's name, `mode` is r or w,
+ * `device-type` is disk or cdrom.  The name of the directory says who serves the disk:
  *
- *   vbd     blkback: `params` is the path of a block device or of a file that a hotplug script puts
- *           a loop device on; of another script's disk it is a name that script understands, and
- *           `physical-device-path` the device it came to.  The bytes are the disk's: raw.
- *   qdisk   qemu: `params` is FORMAT:PATH, with aio for raw.
- *   vbd3    tapdisk: `tapdisk-params`, or `params`, likewise.
+ *   vbd     blkback.  `params` is the path of a block device, or of a file for which a hotplug
+ *           script makes a loop device.  With another script, `params` is a name for that script,
+ *           and `physical-device-path` is the device that the script found.  The format is raw.
+ *   qdisk   qemu.  `params` is FORMAT:PATH; FORMAT is aio for raw.
+ *   vbd3    tapdisk.  `tapdisk-params`, or else `params`, is FORMAT:PATH.
  */
 #include "disks.h"
 
@@ -27,7 +28,7 @@
 static const char *const kinds[] = {"vbd", "qdisk", "vbd3"};
 #define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* NULL: it is not there, or no text. */
+/* The value of a node; free() it.  NULL: the node does not exist or is no text. */
 static char *value_of(struct xs_handle *xs, const char *directory, const char *node)
 {
 	char path[160], *value;
@@ -41,9 +42,9 @@ static char *value_of(struct xs_handle *xs, const char *directory, const char *n
 	return NULL;
 }
 
-/* ---- what it is an image of -------------------------------------------------------- */
+/* ---- the image --------------------------------------------------------------------- */
 
-/* What would be cut from a line of vread.conf(5), or be another line, is refused. */
+/* False if vread.conf(5) would cut the text, or read it as two lines. */
 static bool fits_value(const char *text)
 {
 	for (const char *c = text; *c; c++)
@@ -58,7 +59,7 @@ static void refuse(struct disk *d, const char *what, const char *why)
 		d->problem = NULL;
 }
 
-/* params: for messages. */
+/* params: only for messages. */
 static void set_image(struct disk *d, const char *params, const char *format, const char *path)
 {
 	const char *known;
@@ -129,7 +130,7 @@ static int add(struct xs_handle *xs, const char *kind, const char *directory, st
 	d.writable = is(mode, "w") && !is(type, "cdrom");
 	free(mode);
 	free(type);
-	if (!d.name) /* half made, or half gone */
+	if (!d.name) /* being made or being removed */
 		return 0;
 	if (strcmp(kind, "vbd") == 0)
 		of_blkback(xs, directory, &d);

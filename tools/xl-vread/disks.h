@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * disks.h - a domain's virtual disks, and what files or devices of this host they are.
+ * disks.h - finds the files or devices of this host behind a domain's virtual disks.  Called by
+ * datanode.c.
  *
- * Read from the backend directories below /local/domain/0/backend, which belong to dom0: libxl
- * writes them, and the guest can only read them.  What a guest says of its disks (its frontend
- * directories) is not looked at.
+ * They are read from the backend directories below /local/domain/0/backend.  These belong to dom0:
+ * libxl writes them, and the guest can only read them.  The frontend directories, which the guest
+ * writes, are not used.
  */
 #ifndef XL_VREAD_DISKS_H
 #define XL_VREAD_DISKS_H
@@ -14,9 +15,9 @@
 
 struct disk {
 	char *name;    /* "xvdb", as in the domain's configuration */
-	char *image;   /* as vread.conf(5) has it, with its format; NULL: it cannot be said so */
-	char *problem; /* then why */
-	bool writable; /* and no CD */
+	char *image;   /* FORMAT:PATH, as in vread.conf(5); NULL: not possible */
+	char *problem; /* why image is NULL; else NULL */
+	bool writable; /* and not a CD */
 };
 
 struct disks {
@@ -24,11 +25,11 @@ struct disks {
 	unsigned count;
 };
 
-/* In the order of their device numbers; of a domain that is just being made, those so far.  0 or
- * negative errno. */
+/* Reads the disks, in the order of their device numbers.  If the domain is just being made, reads
+ * the disks that exist so far.  0 or negative errno. */
 int disks_read(struct xs_handle *xs, unsigned domid, struct disks *ret);
 void disks_free(struct disks *d);
-/* NULL: there is none of that name. */
+/* The disk of that name.  NULL: there is none. */
 const struct disk *disks_find(const struct disks *d, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* domain_config.c - see domain_config.h. */
+/* domain_config.c - implements domain_config.h with libxlutil.  Called by create.c. */
 #include "domain_config.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define MAX_BYTES (1L << 20)
 
-/* The file with the lines behind it, as xl puts them together. */
+/* Reads the file and appends the lines, as xl does. */
 static int put_together(const char *path, char *const *lines, int num_lines, char **ret,
 			size_t *ret_length)
 {
@@ -108,7 +108,7 @@ int domain_config_read(const char *path, char *const *lines, int num_lines,
 	parsed = xlu_cfg_init(stderr, path);
 	if (!parsed)
 		r = cli_error(CLI_FAILED, "out of memory");
-	else if (xlu_cfg_readdata(parsed, text, (int)length)) /* it has told why */
+	else if (xlu_cfg_readdata(parsed, text, (int)length)) /* it has printed why */
 		r = cli_error(CLI_FAILED, "%s: expected a configuration as xl.cfg(5) has it", path);
 	else
 		r = take_parsed(path, parsed, ret);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * domain_config.h - what of a domain's configuration concerns us: its name and `vread`.  It is read
- * by xl's own parser (libxlutil), so that what xl takes is taken.
+ * domain_config.h - reads the keys `name` and `vread` of a domain's configuration.  Called by
+ * create.c.
+ *
+ * xl's own parser (libxlutil) reads the file, so that every file that xl accepts is accepted.
  */
 #ifndef XL_VREAD_DOMAIN_CONFIG_H
 #define XL_VREAD_DOMAIN_CONFIG_H
@@ -13,8 +15,8 @@ struct domain_config {
 	struct specs devices;
 };
 
-/* lines: KEY=VALUE as on xl create's command line, which count more than the file.  An exit code of
- * cli.h, after printing what is wrong. */
+/* lines: KEY=VALUE, as on the command line of xl create.  They override the file.  CLI_OK, or an
+ * exit code of cli.h after printing what is wrong. */
 int domain_config_read(const char *path, char *const *lines, int num_lines,
 		       struct domain_config *ret);
 void domain_config_free(struct domain_config *c);

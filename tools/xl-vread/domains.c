@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* domains.c - see domains.h. */
+/* domains.c - implements domains.h: reads the domains' names and UUIDs from xenstore. */
 #include "domains.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static bool has_uuid(const struct domain *d, const char *uuid)
 	return strcmp(d->uuid, uuid) == 0;
 }
 
-/* The first one that `is`. */
+/* Finds the first domain for which is(domain, text) is true. */
 static bool find(struct xs_handle *xs, bool (*is)(const struct domain *d, const char *text),
 		 const char *text, struct domain *ret)
 {

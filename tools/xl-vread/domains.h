@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* domains.h - the domains of this host, as xenstore has them. */
+/* domains.h - lists and finds the domains of this host, in xenstore.  Called by the commands of
+ * xl-vread(8), by datanode.c and by turbo.c. */
 #ifndef XL_VREAD_DOMAINS_H
 #define XL_VREAD_DOMAINS_H
 
@@ -15,17 +16,19 @@ struct domain {
 	char uuid[DOMAIN_UUID];
 };
 
-/* False: it is not there, or not whole yet. */
+/* False: the domain does not exist, or its nodes are not complete yet. */
 bool domain_get(struct xs_handle *xs, unsigned domid, struct domain *ret);
-/* By name or domid: an exit code of cli.h, after printing that there is none. */
+/* CLI_OK, or an exit code of cli.h after printing that there is no such domain. */
 int domain_find(struct xs_handle *xs, const char *name_or_domid, struct domain *ret);
-/* False: there is none of that UUID just now. */
+/* False: no domain has that UUID now. */
 bool domain_find_uuid(struct xs_handle *xs, const char *uuid, struct domain *ret);
-/* The same, but not `old` itself: the one that came after it. */
+/* Finds another domain with the UUID of `old`: the domain that came after `old`. */
 bool domain_find_next(struct xs_handle *xs, const struct domain *old, struct domain *ret);
-/* A UUID is also a file's name: nothing but digits and dashes. */
+/* True if text has the length of a UUID, and only hexadecimal digits and dashes: it becomes the
+ * name of a file. */
 bool domain_uuid_valid(const char *text);
-/* All but dom0, in the order of their domids: how many, or negative errno; free() *ret. */
+/* Lists all domains but dom0, in the order of their domids; free() *ret.  Returns how many, or
+ * negative errno. */
 int domains_list(struct xs_handle *xs, struct domain **ret);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `xl-vread list`: the devices of all domains, those that are and those that ought to be. */
+/* list.c - `xl-vread list`: prints the devices that the domains should have, with their states, and
+ * the datanodes of domains.  The operator runs it in dom0. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static const char *state_name(unsigned state)
 	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
 }
 
-/* Of all domains and devices; false: it could not be read, which was told. */
+/* Prints the devices of one domain.  False: the record could not be read; an error was printed. */
 static bool print_domain(const struct domain *domain)
 {
 	struct specs s;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread migrate`: a domain and its record go to another host.
+ * migrate.c - `xl-vread migrate`: moves a domain and its record to another host.  The operator runs
+ * it in dom0.
  *
- * `xl-vread receive` there is started first, and keeps the record: whoever has no vRead there is told before
- * anything is moved.  xl leaves the domain paused at the other end, since a guest that wakes up looks at
- * once whether its devices are there; receive gives it these and lets it run.
+ * `xl-vread receive` is started on the other host first, and stores the record there.  So a host
+ * without vRead is noticed before anything is moved.  xl leaves the domain paused on the other
+ * host, because a guest looks for its devices as soon as it wakes up.  receive makes the devices
+ * and lets the domain run.
  *
- * Xen built without shadow paging, as Debian's is, cannot follow what a PV guest writes while
- * it runs, and so cannot migrate it live.  With --stop its memory is copied by `xl save` and `xl restore`,
- * while it does not run.
+ * Xen built without shadow paging, as Debian's is, cannot track the writes of a running PV guest,
+ * and so cannot migrate it live.  With --stop, `xl save` and `xl restore` copy the memory while the
+ * domain does not run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +36,7 @@ struct options {
 	const char *shell; /* as `xl migrate -s` */
 	const char *domain, *host;
 	bool stop;
-	char **of_xl; /* behind -- */
+	char **of_xl; /* after -- */
 	int num_of_xl;
 };
 
@@ -171,13 +173,13 @@ static int xl_migrate(const struct options *o, const struct domain *d)
 	return r;
 }
 
-/* It stays paused here, so that it can run on if it does not arrive. */
+/* The domain stays paused here, so that it can run on if it does not arrive. */
 static int save_and_restore(const struct options *o, const struct domain *d)
 {
 	char *command;
 	int status;
 
-	/* There standard input may be a socket, which xl could not open by a name. */
+	/* cat: standard input there may be a socket, which xl could not open by name. */
 	if (asprintf(&command,
 		     "xl save -p %u /dev/fd/3 3>&1 >&2 | %s %s 'cat | xl restore -p /dev/stdin'",
 		     d->domid, o->shell, o->host) < 0)
@@ -193,7 +195,7 @@ static bool asked(struct remote *remote, const char *line, const char *expected)
 	return fputs(line, remote->to) >= 0 && answers(remote, expected);
 }
 
-/* Here it has ended when xl has. */
+/* When xl has finished, the domain no longer exists here. */
 static int move_live(const struct options *o, const struct domain *d, struct remote *remote)
 {
 	int r = xl_migrate(o, d);
@@ -204,7 +206,7 @@ static int move_live(const struct options *o, const struct domain *d, struct rem
 	return r;
 }
 
-/* Paused at both ends, until it is ended here. */
+/* The domain is paused on both hosts until it is destroyed here. */
 static int move_stopped(const struct options *o, const struct domain *d, struct remote *remote)
 {
 	int r = save_and_restore(o, d);
@@ -267,7 +269,7 @@ static int run_migrate(int argc, char **argv)
 				 "xenstore: cannot connect (%m); this works in dom0, as root");
 	r = domain_find(xs, o.domain, &d);
 	xs_close(xs);
-	/* The other end may go at any time, which is an error and no end. */
+	/* The other end may go away at any time.  That is an error, not a reason to be killed. */
 	signal(SIGPIPE, SIG_IGN);
 	return r ?: migrate(&o, &d);
 }

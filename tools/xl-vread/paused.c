@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* paused.c - options of what makes a domain: whether it stays paused, how long its devices take. */
+/* paused.c - reads the options --paused and --wait, for create.c and restore.c. */
 #include <getopt.h>
 #include <stdbool.h>
 

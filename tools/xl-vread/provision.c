@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* provision.c - see provision.h. */
+/* provision.c - implements provision.h: makes the devices of a domain and waits for them. */
 #include "provision.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include "datanode.h"
 #include "record.h"
 
-/* One that is there was made by whoever was quicker: the one who creates the domain, or `watch`. */
+/* Makes one device.  If the device exists, another process was quicker, `watch` or a command that
+ * makes the domain, and this is no failure. */
 static int make(const struct domain *domain, const struct spec *s, unsigned *made)
 {
 	struct xs_device d;

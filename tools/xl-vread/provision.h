@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* provision.h - gives a domain the devices its record says, and vreadd the disks it says (datanode.h). */
+/* provision.h - gives a domain the devices of its record, and has vreadd serve its disks
+ * (datanode.h).  Called by the commands of xl-vread(8) that make or move domains, and by watch. */
 #ifndef XL_VREAD_PROVISION_H
 #define XL_VREAD_PROVISION_H
 
 #include "domains.h"
 #include "spec.h"
 
-/* Those it does not have yet.  An exit code of cli.h, after printing what is wrong; *ret_made: how
- * many were made. */
+/* Makes the devices of s that the domain does not have yet.  *ret_made: how many were made.
+ * CLI_OK, or an exit code of cli.h after printing what is wrong. */
 int provision(const struct domain *d, const struct specs *s, unsigned *ret_made);
-/* The same with what its record says.  *ret: that; specs_free() it, it is empty after an error. */
+/* The same with the devices of the domain's record.  *ret: these devices; specs_free() it.  *ret is
+ * empty after an error. */
 int provision_recorded(const struct domain *d, struct specs *ret);
-/* Its record goes, and vreadd does not serve its disks any more. */
+/* Removes the domain's record, and has vreadd no longer serve its disks. */
 int provision_forget(const struct domain *d);
-/* Until all are connected, up to so many seconds each.  An exit code of cli.h, likewise. */
+/* Waits until all devices are connected, up to `seconds` for each.  CLI_OK, or an exit code of
+ * cli.h after printing what is wrong. */
 int provision_wait(const struct domain *d, const struct specs *s, unsigned seconds);
 
 #endif

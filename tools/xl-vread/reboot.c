@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread reboot`: what `xl-vread watch` does for any domain that reboots, for one, and with an end
- * that can be waited for.
+ * reboot.c - `xl-vread reboot`: reboots a domain and gives it its devices again.  The operator runs
+ * it in dom0.
+ *
+ * `xl-vread watch` does the same for every domain that reboots.  This command returns when the
+ * devices are made.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +17,7 @@
 #include "provision.h"
 #include "xl.h"
 
-#define COMES_BACK 300U /* s; a guest's services stop in that time */
+#define COMES_BACK 300U /* s; includes the time in which the guest's services stop */
 
 struct options {
 	unsigned wait;
@@ -47,7 +50,7 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
-/* Waits for the domain that has `old`'s UUID after it. */
+/* Waits for the domain that has the UUID of `old` after the reboot. */
 static int wait_for_next(struct xs_handle *xs, const struct domain *old, struct domain *ret)
 {
 	struct pollfd fd = {.fd = xs_fileno(xs), .events = POLLIN};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread receive`: the other end of `xl-vread migrate`, on the host the domain moves to; see remote.h.
+ * receive.c - `xl-vread receive`: the other end of `xl-vread migrate`, on the host that the domain
+ * moves to (remote.h).  migrate runs it over ssh.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 #define MAX_LINE 5000
 
-/* Without its newline; false at the end, or if it is too long. */
+/* Reads a line without its newline.  False: end of input, or the line is too long. */
 static bool read_line(char line[MAX_LINE])
 {
 	char *end;
@@ -46,7 +47,7 @@ static int take_device(struct specs *s, const char *line)
 	return r;
 }
 
-/* The domain and its devices, up to the empty line. */
+/* Reads the domain and its devices, up to the empty line. */
 static int take_domain(struct domain *d, struct specs *s)
 {
 	char line[MAX_LINE];
@@ -76,7 +77,7 @@ static bool told(const char *expected)
 	return fgets(line, sizeof(line), stdin) && strcmp(line, expected) == 0;
 }
 
-/* xl has moved it here, and left it paused. */
+/* Gives the domain, which xl has moved here and left paused, its devices, and lets it run. */
 static int take_over(struct xs_handle *xs, const char *uuid)
 {
 	struct specs s;
@@ -119,7 +120,7 @@ static int receive(struct xs_handle *xs, const struct domain *d, const struct sp
 			      d->name);
 	else
 		r = take_over(xs, d->uuid);
-	/* A record is of no use where its domain never came. */
+	/* The domain never arrived here, so its record is of no use. */
 	if (r && !domain_find_uuid(xs, d->uuid, &here))
 		provision_forget(d);
 	return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* record.c - see record.h. */
+/* record.c - implements record.h: reads, replaces and locks the files of the records. */
 #include "record.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static bool put_lines(FILE *file, const struct domain *d, const struct specs *s)
 	return fflush(file) == 0 && fsync(fileno(file)) == 0;
 }
 
-/* The folder's parents, too. */
+/* Makes the folder and its parents. */
 static void make_folder(void)
 {
 	char path[PATH_MAX];

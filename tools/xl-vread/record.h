@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record.h - which devices a domain is to have, kept on disk: libxl forgets keys it does not know, and
- * a domain that reboots, or is restored, or comes from another host, is a new one to xenstore.
+ * record.h - keeps on disk which devices a domain should have.  Called by the commands of
+ * xl-vread(8), by provision.c and by datanode.c.
  *
- * A record is of a UUID, which a domain keeps through all that and no other domain has: a name could
- * be given to another guest, which would get the devices then.
+ * Records are needed because libxl forgets keys that it does not know, and because a domain that
+ * reboots, is restored or comes from another host is a new domain in xenstore.
  *
- * A file /var/lib/vread/domains/UUID (VREAD_DOMAINS names another folder), a line for each device.
+ * A record belongs to a UUID.  A domain keeps its UUID through all of this, and no other domain has
+ * it.  A name could be given to another guest, which would then get the devices.
+ *
+ * A record is the file /var/lib/vread/domains/UUID, with one line for each device.  The environment
+ * variable VREAD_DOMAINS names another folder.
  */
 #ifndef XL_VREAD_RECORD_H
 #define XL_VREAD_RECORD_H
@@ -15,13 +19,16 @@
 
 struct domain;
 
-/* Between the two nobody else writes a record: what follows from it is done by one at a time.  A
- * descriptor, or -1 after printing what is wrong, which record_unlock() ignores. */
+/* Until record_unlock() no other process writes a record, and only one process at a time acts on a
+ * record under this lock.  Returns a descriptor, or -1 after printing what is wrong;
+ * record_unlock() ignores -1. */
 int record_lock(void);
 void record_unlock(int lock);
-/* No record is no device.  An exit code of cli.h, after printing what is wrong. */
+/* Reads the devices; none if the domain has no record.  CLI_OK, or an exit code of cli.h after
+ * printing what is wrong. */
 int record_read(const struct domain *d, struct specs *ret);
-/* As a whole or not at all; without devices there is none afterwards.  Not under record_lock(). */
+/* Replaces the record, as a whole or not at all.  Removes the record if s has no devices.  Must not
+ * be called under record_lock().  Returns as record_read(). */
 int record_write(const struct domain *d, const struct specs *s);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * remote.h - what `xl-vread migrate` and `receive`, its other end, say to each other through ssh or
- * what stands for it.
+ * remote.h - the messages between `xl-vread migrate` and `xl-vread receive`, its other end, over
+ * ssh or the command used instead.  Used by migrate.c and receive.c.
  *
- *   migrate: UUID, name, a line for each device as in a record, an empty line
- *   receive: READY, once the record is written
- *   migrate: MOVED, when xl has moved the domain; it is paused
- *   receive: EQUIPPED, when it has its devices
- *   migrate: GO, when there is no such domain any more where it was
- *   receive: DONE, when it runs
+ *   migrate: UUID, name, one line for each device as in a record, an empty line
+ *   receive: READY, when the record is written
+ *   migrate: MOVED, when xl has moved the domain; the domain is paused
+ *   receive: EQUIPPED, when the domain has its devices
+ *   migrate: GO, when the domain no longer exists on the old host
+ *   receive: DONE, when the domain runs
  *
- * Each is a line.  What is wrong receive says on its standard error, and ends.
+ * Each message is a line.  On an error receive prints the error to its standard error, and ends.
  */
 #ifndef XL_VREAD_REMOTE_H
 #define XL_VREAD_REMOTE_H

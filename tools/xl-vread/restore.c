@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread restore`: a saved domain with the devices its record says.
+ * restore.c - `xl-vread restore`: restores a saved domain with the devices of its record.  The
+ * operator runs it in dom0.
  *
- * A guest that wakes up looks at once whether its devices are there, and loses one that is not.  So xl
- * leaves the domain paused until it has them.
+ * A guest looks for its devices as soon as it wakes up, and loses a device that does not exist.  So
+ * xl leaves the domain paused until the devices are made.
  */
 #include <getopt.h> /* optind */
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct options {
 	bool paused;
 	unsigned wait;
 	const char *path;
-	char **of_xl; /* behind -- */
+	char **of_xl; /* after -- */
 	int num_of_xl;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* run.c - see run.h. */
+/* run.c - implements run.h.  Called by xl.c and search.c. */
 #include "run.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* saved_file.c - see saved_file.h. */
+/* saved_file.c - implements saved_file.h: reads the header and the configuration that xl writes. */
 #include "saved_file.h"
 
 #include <errno.h>
@@ -14,18 +14,18 @@
 #define MAX_CONFIG (1U << 20)
 #define FLAG_JSON 1U /* the configuration is JSON, as it has been since Xen 4.5 */
 
-/* What xl writes first; numbers are in the byte order of the host that saved. */
+/* The beginning of the file.  Numbers are in the byte order of the host that saved the domain. */
 struct header {
 	char magic[32];
 	uint32_t byte_order;
 	uint32_t mandatory_flags;
 	uint32_t optional_flags;
-	uint32_t optional_length; /* of what follows: the configuration's length, and it */
+	uint32_t optional_length; /* bytes that follow: the configuration's length, then itself */
 };
 
 static const char magic[32] = "Xen saved domain, xl format\n \0 \r";
 
-/* The configuration, to be freed; NULL after an error. */
+/* Reads the configuration; free() it.  NULL: an error. */
 static char *read_config(FILE *file, uint32_t *ret_length)
 {
 	struct header h;
@@ -45,7 +45,7 @@ static char *read_config(FILE *file, uint32_t *ret_length)
 
 static bool uuid_of(const char *text, size_t length, char ret[DOMAIN_UUID])
 {
-	/* xl may write the NUL that ends it, too. */
+	/* xl may also write the NUL at the end. */
 	json_t *config = json_loadb(text, strnlen(text, length), 0, NULL);
 	const char *uuid =
 		json_string_value(json_object_get(json_object_get(config, "c_info"), "uuid"));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * search.c - see search.h.
+ * search.c - implements search.h: runs vread-provision(8) and takes the paths from its layout.
+ * Called by datanode.c.
  *
- * Only the paths of what was found are taken: with them vreadd finds the rest by itself, now and
- * whenever the disks change.  They are names the guest chose, and what could not stand in a
- * configuration is refused.
+ * Only the paths are taken: with them vreadd finds the rest by itself, now and whenever the disks
+ * change.  The guest chose these paths.  A path that cannot stand in a configuration is refused.
  */
 #include "search.h"
 
@@ -43,7 +43,7 @@ static int provision(const char *const *images, unsigned num, const char *layout
 		 : CLI_OK;
 }
 
-/* The same directory may be on several disks. */
+/* True if list has the word: several disks may have a directory of the same path. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);

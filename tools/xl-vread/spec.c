@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* spec.c - see spec.h. */
+/* spec.c - implements spec.h: parses, checks and writes the description of a device. */
 #include "spec.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@
 #include "vread-ring-user.h"
 
 #define MAX_ID 255U
-#define MAX_LIST 2048U /* as long as a xenstore value may well be */
+#define MAX_LIST 2048U /* characters; a xenstore value may be that long */
 #define DISK_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 enum {
@@ -69,7 +69,7 @@ static int unknown_key(const char *name, char **ret_error)
 	return error_text(ret_error, -EINVAL, "%s: expected %s", name, known);
 }
 
-/* One key=value; values[] has those so far. */
+/* Takes one key=value into values[], which has the earlier ones. */
 static int take_pair(char *pair, const char **values, char **ret_error)
 {
 	char *equals = strchr(pair, '=');
@@ -113,7 +113,7 @@ static int set_id(const struct specs *s, const char *value, unsigned *ret, char 
 	return 0;
 }
 
-/* A list vreadd would refuse is refused here, where the operator sees it. */
+/* Refuses lists that vreadd would refuse, so that the operator sees the error. */
 static int check_policy(const struct xs_device_policy *p, char **ret_error)
 {
 	const char *error;
@@ -164,7 +164,7 @@ static int check_words(const char *list, int (*check)(const char *word, char **r
 	return r;
 }
 
-/* What would be cut from a line of vread.conf(5), or be another line or word, is none. */
+/* A path is not valid if vread.conf(5) would cut it, or read it as two lines or two words. */
 bool spec_data_dir_valid(const char *path)
 {
 	return layout_path_valid(path) && !strpbrk(path, " ;,");
@@ -190,7 +190,7 @@ static int check_disk(const char *name, char **ret_error)
 			  name);
 }
 
-/* Those of a datanode's disks. */
+/* Checks data_dirs and disks. */
 static int check_disks(const struct spec *s, char **ret_error)
 {
 	const char *name = s->policy.allow_datanodes;

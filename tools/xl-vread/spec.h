@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spec.h - what an entry of `vread = [ ... ]` in a domain's configuration says of a device:
+ * spec.h - reads and writes descriptions of devices: the entries of `vread = [ ... ]` in a domain's
+ * configuration, and the lines of a record.  Called by the commands of xl-vread(8) and by record.c.
+ * For example:
  *
  *     "datanodes=dn1 dn2"
  *     "role=datanode, datanodes=dn1, pools=BP-1-192.0.2.1-1, id=1"
  *     "datanodes=dn1, queues=2, pool-size=4M"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc"
  *
- * Keys and values as `vread attach` has them as options; those of a datanode's disks are in
- * datanode_file.h.
+ * Most keys and values are those of the options of `vread attach`.  data-dirs and disks make the
+ * domain a datanode (datanode.h).
  */
 #ifndef XL_VREAD_SPEC_H
 #define XL_VREAD_SPEC_H
@@ -22,9 +24,9 @@
 
 struct spec {
 	unsigned id;
-	struct xs_device_policy policy; /* its strings are text's */
-	char *data_dirs; /* paths, separated by blanks, or "auto"; NULL: vread.conf has them */
-	char *disks;     /* names, separated by blanks; NULL: all the guest may write to */
+	struct xs_device_policy policy; /* its strings point into text */
+	char *data_dirs;                /* paths, separated by blanks, or "auto"; NULL: not given */
+	char *disks; /* names, separated by blanks; NULL: all that the guest may write to */
 	char *text;
 };
 
@@ -33,17 +35,18 @@ struct specs {
 	unsigned count;
 };
 
-/* Adds one; without an id it gets the lowest that is free.  0, -ENOMEM, or -EINVAL with *ret_error
- * (free() it). */
+/* Adds a device.  If text has no id, the device gets the lowest free id.  0, -ENOMEM, or -EINVAL
+ * with *ret_error (free() it). */
 int specs_add(struct specs *s, const char *text, char **ret_error);
-/* Whether there was one of that id. */
+/* False: there was no device of that id. */
 bool specs_remove(struct specs *s, unsigned id);
 void specs_free(struct specs *s);
-/* What was left open is settled.  0 or -ENOMEM. */
+/* Sets data_dirs and disks, where the description left them open.  0 or -ENOMEM. */
 int spec_settle(struct spec *s, const char *data_dirs, const char *disks);
-/* Whether a path may stand in data_dirs. */
+/* True if a path may stand in data_dirs. */
 bool spec_data_dir_valid(const char *path);
-/* As specs_add() takes it, with every key but those that are not set; NULL: out of memory. */
+/* The description as specs_add() takes it, with all keys that are set; free() it.  NULL: out of
+ * memory. */
 char *spec_text(const struct spec *s);
 
 #endif

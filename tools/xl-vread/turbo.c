@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread turbo on`, `off` and `status`: CPUs of their own, with a short time slice, for the domains
- * that read or serve blocks, so that one that has an event to see to waits less for those that compute.
+ * turbo.c - `xl-vread turbo on`, `off` and `status`: gives domains that read or serve blocks CPUs
+ * of their own with a short time slice.  The operator runs them in dom0.
  *
- * The CPUs become a pool with scheduler credit: credit2, Xen's default, has no time slice.  What was
- * there before is on disk before anything is changed (turbo_state.h), and `off` goes by that and by
- * what Xen tells, so it also puts back what `on` left half done.
+ * With a short slice, a domain that has an event to handle waits less for domains that compute.
+ *
+ * The CPUs become a pool with scheduler credit: credit2, Xen's default, has no time slice.  The old
+ * settings are on disk before anything is changed (turbo_state.h).  `off` uses these settings and
+ * what Xen reports.  So `off` also puts back what `on` left half done.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -21,9 +23,9 @@
 
 #define POOL "vread-turbo"
 #define DEVICES "/local/domain/0/backend/vread"
-#define DEFAULT_SLICE 1U /* ms, the least there is */
+#define DEFAULT_SLICE 1U /* ms; the smallest possible */
 #define MAX_SLICE 1000U
-#define DEFAULT_LIMIT 100U /* us; likewise */
+#define DEFAULT_LIMIT 100U /* us; the smallest possible */
 #define MIN_LIMIT 100U
 #define MAX_LIMIT 500000U
 
@@ -31,7 +33,7 @@ struct turbo {
 	struct xs_handle *xs;
 	struct pools pools;
 	struct turbo_state state;
-	bool kept; /* there was a state */
+	bool kept; /* the file of the state exists */
 };
 
 static int open_turbo(struct turbo *t)
@@ -75,7 +77,7 @@ static int not_ours(void)
 
 /* ---- off ------------------------------------------------------------------------- */
 
-/* Where it was, if that is still there. */
+/* The pool that the domain came from; Pool-0 if that pool no longer exists. */
 static const struct pool *home_of(const struct turbo *t, const struct turbo_domain *kept)
 {
 	const struct pool *was = kept ? pools_find(&t->pools, kept->pool) : NULL;
@@ -97,7 +99,7 @@ static int move_home(const struct turbo *t, const struct pool_member *m)
 	return pool_move(home_of(t, kept_of(t, m->domid))->name, m->domid);
 }
 
-/* Not where somebody else moved it meanwhile. */
+/* Restores a domain's settings, unless the domain is not in its old pool: somebody moved it. */
 static int restore(const struct turbo *t, const struct pool_member *m)
 {
 	const struct turbo_domain *kept = kept_of(t, m->domid);
@@ -118,7 +120,7 @@ static int each_member(const struct turbo *t,
 	return r;
 }
 
-/* Of those the pool has or had, the ones no pool has. */
+/* The CPUs of ours that are in no pool. */
 static struct cpus idle_cpus(const struct turbo *t, const struct cpus *ours)
 {
 	struct cpus idle = *ours;
@@ -159,7 +161,7 @@ static int put_back(struct turbo *t)
 	if (!r && turbo_pool(t))
 		r = cli_error(CLI_FAILED, "pool " POOL ": xl did not destroy it");
 	r = r ?: give_back(t, &ours);
-	/* A domain can only be pinned to CPUs its pool has. */
+	/* Last: a domain can only be pinned to CPUs that its pool has. */
 	r = r ?: each_member(t, restore);
 	return r ?: turbo_state_remove();
 }
@@ -311,9 +313,9 @@ static int choose_cpus(const struct turbo *t, const struct wish *w, struct cpus 
 
 struct pinned {
 	const struct turbo *t;
-	struct cpus left; /* to Pool-0 */
+	struct cpus left; /* what Pool-0 would keep */
 	char name[DOMAIN_NAME];
-	char cpus[POOL_NAME]; /* that it has, none of which is left; empty: nobody is that one */
+	char cpus[POOL_NAME]; /* pinned to these, none of which is left; "": no such domain */
 };
 
 /* NAME ID VCPU CPU STATE TIME HARD / SOFT */
@@ -342,7 +344,8 @@ static bool take_pinned(char *line, void *data)
 	return true;
 }
 
-/* Xen would run one elsewhere for good, and xl could not make it anew in Pool-0 when it reboots. */
+/* Refuses CPUs if a virtual CPU in Pool-0 is pinned to them and to no others.  Xen would run the
+ * virtual CPU elsewhere for good, and xl could not create the domain again when it reboots. */
 static int check_pins(const struct turbo *t, const struct cpus *taken)
 {
 	struct pinned p = {.t = t, .left = pools_find(&t->pools, POOL_0)->cpus};
@@ -393,8 +396,9 @@ static int make_pool(struct turbo *t, const struct cpus *cpus)
 	return CLI_OK;
 }
 
-/* When a domain reboots, xl takes along what credit knows of it, and fails where another scheduler
- * is: the domain would be lost. */
+/* Keeps a domain's settings.  Refuses a domain if its pool has another scheduler than credit.  When
+ * a domain reboots, xl gives it its settings of credit again.  This fails in a pool with another
+ * scheduler, and the domain would be lost. */
 static int keep_domain(struct turbo *t, const struct domain *d)
 {
 	const char *pool = pools_of(&t->pools, d->domid);
@@ -414,7 +418,7 @@ static int keep_domain(struct turbo *t, const struct domain *d)
 	return turbo_state_keep(&t->state, d, from);
 }
 
-/* Those that are not there yet, as they are now. */
+/* Keeps the present settings of the domains that are not in our pool yet. */
 static int keep_domains(struct turbo *t, const struct chosen *c)
 {
 	int r = CLI_OK;
@@ -424,7 +428,8 @@ static int keep_domains(struct turbo *t, const struct chosen *c)
 	return r;
 }
 
-/* With its weight and cap, which it would not have after a reboot otherwise. */
+/* Moves a domain to our pool and sets its weight and cap again.  Otherwise a reboot would lose
+ * them. */
 static int move_domain(const struct turbo *t, unsigned domid)
 {
 	const struct turbo_domain *kept = kept_of(t, domid);

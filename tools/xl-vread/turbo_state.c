@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* turbo_state.c - see turbo_state.h. */
+/* turbo_state.c - implements turbo_state.h: the settings in memory, in the file, and in Xen. */
 #include "turbo_state.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "xl_lines.h"
 
 #define FILE_NAME "/run/xl-vread.turbo"
-#define ANYWHERE "all" /* as xl calls it */
+#define ANYWHERE "all" /* xl's name of an affinity to all CPUs */
 #define MAX_VCPU 8191
 #define MAX_WEIGHT 65535
 
@@ -57,7 +57,8 @@ const struct turbo_domain *turbo_state_find(const struct turbo_state *s, const s
 	return find(s, d->uuid);
 }
 
-/* The one that is known by then has nothing left in it but its UUID. */
+/* Returns an empty entry with that UUID: a new one, or the old one without its settings.  NULL: out
+ * of memory. */
 static struct turbo_domain *fresh_domain(struct turbo_state *s, const char *uuid)
 {
 	struct turbo_domain *d = find(s, uuid);
@@ -96,7 +97,7 @@ static bool take_domain(struct turbo_state *s, const char *line)
 	unsigned weight, cap;
 	struct turbo_domain *d;
 
-	/* The limits are those of the two arrays. */
+	/* 36 and 127 are the sizes of the two arrays, without the NUL. */
 	if (sscanf(line, "domain %36s %u %u %127[^\n]", uuid, &weight, &cap, pool) != 4)
 		return false;
 	d = fresh_domain(s, uuid);
@@ -108,7 +109,7 @@ static bool take_domain(struct turbo_state *s, const char *line)
 	return true;
 }
 
-/* Of the domain in front of it. */
+/* Takes a line "pin", which belongs to the last domain above it. */
 static bool take_pin(struct turbo_state *s, const char *line)
 {
 	char *hard = NULL, *soft = NULL;
@@ -199,7 +200,7 @@ int turbo_state_remove(void)
 	return CLI_OK;
 }
 
-/* ---- of Xen ---------------------------------------------------------------------- */
+/* ---- in Xen ---------------------------------------------------------------------- */
 
 /* NAME ID WEIGHT CAP */
 static bool take_weight(char *line, void *data)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `xl-vread watch`: a service.  Whenever a domain appears, be it after a reboot, out of a file, or from
- * another host, it gets the devices its record says.
+ * watch.c - `xl-vread watch`: gives each domain that appears the devices of its record, be it after
+ * a reboot, from a file or from another host.  xl-vread.service runs it.
  *
- * xenstored tells of each domain that is introduced; which of them lacks a device is looked up then.
- * Looking again where nothing lacks changes nothing, so it does not matter how often it is told.
+ * xenstored sends an event for each new domain.  Then all domains are checked for missing devices.
+ * A check that finds nothing missing changes nothing, so any number of events does no harm.
  *
- * A datanode's disks come after it has been introduced, and may come and go while it runs: each is told
- * of when its backend directory is written, and that domain is looked at again.
+ * A datanode's disks appear after the domain, and may come and go while it runs.  xenstored sends
+ * an event when a disk's backend directory is written.  Then the disk's domain is checked again.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +28,7 @@
 #define TOKEN_DOMAIN "domain"
 #define TOKEN_DISK "disk"
 
-/* What cannot be done is told, and keeps nobody else from his devices. */
+/* Gives one domain its devices.  A failure is printed, and does not stop the other domains. */
 static void equip(const struct domain *d)
 {
 	struct specs s;
@@ -58,7 +58,8 @@ static int look(struct xs_handle *xs)
 	return CLI_OK;
 }
 
-/* Of path: BACKENDS/KIND/DOMID/DEVICE/params, which a disk's directory has one of. */
+/* Checks the domain of a disk.  path: BACKENDS/KIND/DOMID/DEVICE/params, a node that each disk has
+ * once; events of other nodes are ignored. */
 static void look_at_disk(struct xs_handle *xs, const char *path)
 {
 	struct domain d;
@@ -110,7 +111,7 @@ static int signal_fd(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* Until a signal ends it. */
+/* Runs until a signal ends it. */
 static int serve(struct xs_handle *xs, int signals)
 {
 	struct pollfd fds[] = {{.fd = xs_fileno(xs), .events = POLLIN},

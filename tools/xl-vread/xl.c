@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* xl.c - see xl.h. */
+/* xl.c - implements xl.h.  Called by the commands of xl-vread(8). */
 #include "xl.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* xl_lines.c - see xl_lines.h. */
+/* xl_lines.c - implements xl_lines.h.  Called by cpupools.c, turbo.c and turbo_state.c. */
 #include "xl_lines.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int take_all(const char *command, FILE *from, unsigned heading, xl_take t
 			continue;
 		}
 		seen = strdup(line);
-		/* The rest is read all the same, or xl would die of its pipe. */
+		/* After an error the rest is still read, or SIGPIPE would kill xl. */
 		if (!r && *line && !take(line, data))
 			r = cli_error(CLI_FAILED, "%s: cannot understand '%s'", command,
 				      seen ?: "");
@@ -80,7 +80,7 @@ char *xl_last_word(char *line)
 	if (word > line)
 		word[-1] = '\0';
 	else
-		word = NULL; /* a line's first word is what it is about */
+		word = NULL; /* the first word names the object of the line and is not cut off */
 	trim(line);
 	return word;
 }

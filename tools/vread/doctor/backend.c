@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whether the other end answers, and in the same language. */
+/* backend.c - checks of `vread doctor` in a guest: whether the backend answers, and whether module
+ * and library speak the same version.  Called by doctor.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

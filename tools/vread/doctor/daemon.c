@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* vreadd: its configuration, whether it runs, and what it could not do. */
+/* daemon.c - checks of `vread doctor` in dom0: vreadd's configuration, whether vreadd runs, and the
+ * state of its ports.  Called by doctor.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "base/version.h"
 #include "checks.h"
 
-/* One finding for each line of what is wrong with the file. */
+/* Adds a finding for each line of errors. */
 static void tell_mistakes(struct doctor *d, char *errors)
 {
 	char *rest = errors;
@@ -44,7 +45,7 @@ void check_config(struct doctor *d)
 	free(errors);
 }
 
-/* As said, as configured, or where it is by default. */
+/* The control socket: of --socket, else as configured, else the default. */
 static const char *socket_path(const struct doctor *d, char buf[PATH_MAX])
 {
 	if (d->socket)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Datanodes of this host: their images, what is found in them, and who interprets it.
+ * datanodes.c - checks of `vread doctor` in dom0: the datanodes' images, their contents, their
+ * parsers, and libguestfs.  Called by doctor.c.
  *
- * The images are looked at here, not only in vreadd's status: it has files open, and only a look
- * at the path shows that another one is there now.
+ * The images are checked at their paths, not only in vreadd's status.  vreadd has files open, and
+ * only the path shows that another file is there now.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include "checks.h"
 #include "disk/image.h"
 
-/* What vreadd says of a datanode, or NULL. */
+/* The entry of a datanode in vreadd's status, or NULL. */
 static const json_t *status_of(const struct doctor *d, const char *datanode)
 {
 	json_t *entry;
@@ -33,7 +34,7 @@ static const json_t *status_of(const struct doctor *d, const char *datanode)
 
 /* ---- images -------------------------------------------------------------------------------- */
 
-/* Whether vreadd has the file open that st is of; true if it does not say. */
+/* True if vreadd has the file of st open, or does not say which file it has open. */
 static bool is_the_open_one(const json_t *image, const struct stat *st)
 {
 	const json_t *inode = json_object_get(image, "inode");
@@ -94,7 +95,7 @@ void check_images(struct doctor *d)
 	}
 }
 
-/* ---- what is in them ------------------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------------------------ */
 
 static void layout_remedy(const json_t *datanode, char remedy[1024])
 {
@@ -192,7 +193,7 @@ void check_datanodes(struct doctor *d)
 				    "is in vread.conf, but vreadd does not know it yet");
 }
 
-/* ---- parsers ------------------------------------------------------------------------------------ */
+/* ---- parsers ------------------------------------------------------------------------------- */
 
 void check_parsers(struct doctor *d)
 {
@@ -229,7 +230,7 @@ void check_parsers(struct doctor *d)
 		doctor_skip(d, "vread-parser", "no datanode is served");
 }
 
-/* ---- libguestfs ----------------------------------------------------------------------------------- */
+/* ---- libguestfs ---------------------------------------------------------------------------- */
 
 static bool layouts_are_used(const struct doctor *d)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Devices of guests, as dom0 sees them in xenstore: their nodes, their states, whom they allow. */
+/* devices.c - checks of `vread doctor` in dom0: guests' devices in xenstore, with their nodes,
+ * their states and their allowed datanodes.  Called by doctor.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static bool has_problem(const json_t *problems, const char *name)
 
 /* ---- states --------------------------------------------------------------------------- */
 
-/* What vreadd says it was last closed or refused for. */
+/* Why vreadd last closed or refused the device. */
 static const char *last_error(const struct doctor *d, const char *name)
 {
 	json_t *device;
@@ -91,7 +92,7 @@ static void check_state(struct doctor *d, const char *backend_dir, const char *n
 
 /* ---- what it may read --------------------------------------------------------------------- */
 
-/* Whether list, of names or patterns that end in '*', has the name. */
+/* True if list has the name.  An entry of list is a name, or a pattern that ends in '*'. */
 static bool list_has(const char *list, const char *name)
 {
 	size_t length = strlen(name);
@@ -108,7 +109,7 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
-/* storages: DATANODE/STORAGE, separated by spaces. */
+/* True if a storage is on that datanode.  storages: DATANODE/STORAGE, separated by spaces. */
 static bool storages_name(const char *storages, const char *name)
 {
 	size_t length = strlen(name);
@@ -166,7 +167,7 @@ static void check_policy(struct doctor *d, const char *backend_dir, const char *
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-/* .../vread/7/0: "xen:7/0", as vreadd calls it. */
+/* Writes the device's name as vreadd has it: "xen:7/0" for .../vread/7/0. */
 static void device_name(const char *backend_dir, char name[64])
 {
 	const char *p = strstr(backend_dir, "/backend/" VREAD_DEVICE_TYPE "/");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `vread doctor`: runs the checks of this domain, and prints what they found; see doctor.h. */
+/* doctor.c - `vread doctor`: runs the checks of this domain, and prints what they found (doctor.h).
+ * The operator runs it, in dom0 or in a guest. */
 #include "doctor.h"
 
 #include <getopt.h>
@@ -12,7 +13,7 @@
 #include "../text.h"
 #include "checks.h"
 
-/* In the order of the chain: later ones rest on earlier ones. */
+/* In the order of the chain: later checks rely on the results of earlier ones. */
 static const struct doctor_check checks[] = {
 	{"xen", DOCTOR_DOM0, check_xen},
 	{"configuration", DOCTOR_DOM0, check_config},
@@ -163,7 +164,7 @@ static void print_json(const struct doctor *d)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* dom0 says so itself; without Xen it is a host if vreadd is configured. */
+/* Xen says whether this is dom0.  Without Xen: dom0 if vreadd is configured or named, else domU. */
 static enum doctor_role find_role(const struct doctor *d)
 {
 	char line[DOCTOR_LINE];

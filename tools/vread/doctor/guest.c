@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a guest has: the module, a device, its node, and what dom0 allows.
+ * guest.c - checks of `vread doctor` in a guest: the module, the device, its node, and the allowed
+ * datanodes.  Called by doctor.c.
  *
- * A program that uses a UNIX socket instead (a local port) needs none of it.
+ * If the endpoint is a UNIX socket (a local port), only the node is checked: module, device and Xen
+ * are not needed then.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -25,7 +27,7 @@
 	"vread = [ ... ] of its configuration; or without xl-vread: vread detach, vread attach " \
 	"with it in --allow-datanodes"
 
-/* One that is not there yet is judged by its place. */
+/* True if the endpoint is a socket.  If there is no such file, its path decides. */
 static bool is_socket(const struct doctor *d)
 {
 	char buf[PATH_MAX];
@@ -117,7 +119,7 @@ static void wrong_state(struct doctor *d, unsigned long long state)
 			    "its backend waits for this guest (state %llu)", state);
 }
 
-/* The backend's directory, to be freed; NULL if xenstore tells of none. */
+/* The backend's directory; free() it.  NULL: xenstore has none. */
 static char *backend_dir(const struct doctor *d)
 {
 	return doctor_node(d, FRONTEND, VREAD_NODE_BACKEND);
@@ -179,7 +181,7 @@ static bool find_person(const char *name, struct person *ret)
 	return getgrouplist(p->pw_name, p->pw_gid, ret->groups, &ret->count) >= 0;
 }
 
-/* Reading and writing, as the kernel judges by owner, group and mode. */
+/* True if the user may read and write, by owner, group and mode, as the kernel checks them. */
 static bool may_use(const struct person *who, const struct stat *st)
 {
 	if (!who->uid)
@@ -247,7 +249,7 @@ void check_node(struct doctor *d)
 		  who.uid || d->user ? "" : "; name another with --user");
 }
 
-/* ---- what dom0 allows ------------------------------------------------------------------------- */
+/* ---- what dom0 allows ----------------------------------------------------------------------- */
 
 static bool has_word(const char *list, const char *word)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Hadoop's configuration: whether clients, or the datanode, of this guest are told of vRead. */
+/* hadoop.c - check of `vread doctor` in a guest: whether Hadoop's configuration names vRead, for
+ * clients or for the datanode.  Called by doctor.c. */
 #include <errno.h>
 #include <expat.h>
 #include <stdio.h>
@@ -55,7 +56,8 @@ static void XMLCALL on_text(void *ctx, const char *text, int length)
 	s->into[used + (size_t)length] = '\0';
 }
 
-/* Adds the file's properties; false, and a finding, if it is no XML.  One that is not there adds none. */
+/* Adds the file's properties; none if the file is missing.  False after a finding: the file is not
+ * XML. */
 static bool read_site(struct doctor *d, const char *file, json_t *properties)
 {
 	struct site s = {.properties = properties};
@@ -85,9 +87,10 @@ static bool read_site(struct doctor *d, const char *file, json_t *properties)
 	return ok;
 }
 
-/* ---- what is asked of it ----------------------------------------------------------------------- */
+/* ---- what it must say --------------------------------------------------------------------- */
 
-/* The folder said, or the first that has a hdfs-site.xml; false: there is none. */
+/* Finds Hadoop's folder: of --hadoop-conf, HADOOP_CONF_DIR or HADOOP_HOME, else the first usual
+ * folder with a file hdfs-site.xml.  False: there is none. */
 static bool find_conf_dir(struct doctor *d)
 {
 	static const char *const usual[] = {"/etc/hadoop/conf", "/etc/hadoop",

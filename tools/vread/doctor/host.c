@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What vreadd needs of dom0: the hypervisor, its device nodes, xenstored, RDMA adapters. */
+/* host.c - checks of `vread doctor` in dom0: the hypervisor, its device nodes, xenstored and RDMA
+ * adapters.  Called by doctor.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ void check_xenstore(struct doctor *d)
 			"cannot be reached: %s", strerror(errno));
 }
 
-/* How many names a folder has, dot names aside. */
+/* Counts the names in a folder that do not begin with a dot. */
 static unsigned count_entries(const char *path)
 {
 	DIR *dir = opendir(path);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What Hadoop loads: a JVM is started with its class path, and asked for our jar.
+ * java.c - check of `vread doctor` in a guest: whether Hadoop's class path has vread-hdfs.jar of
+ * this release.  Called by doctor.c.
  *
- * So it is known what would really be loaded, and not only what lies somewhere.
+ * A JVM is started with Hadoop's class path and loads a class of the jar.  So the check sees the
+ * jar that Hadoop would load, and not only a file somewhere.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +21,8 @@
 static const char install_jar[] =
 	"install vread-hdfs, and set HADOOP_CLASSPATH=" JAR " in hadoop-env.sh";
 
-/* As given, or as the command hadoop says; to be freed.  NULL, and a finding: it is not known. */
+/* Hadoop's class path: of --class-path, else of `hadoop classpath`; free() it.  NULL after a
+ * finding: not known. */
 static char *class_path(struct doctor *d)
 {
 	const char *home = getenv("HADOOP_HOME");
@@ -47,7 +50,7 @@ static char *class_path(struct doctor *d)
 	return out;
 }
 
-/* The first jar of ours that the path names but that is not there; "": none. */
+/* Finds the first of our jars that the path names but that does not exist.  "": none. */
 static void find_missing_jar(const char *path, char jar[PATH_MAX])
 {
 	char *copy = strdup(path), *rest = copy;
@@ -70,7 +73,7 @@ static void tell_no_jar(struct doctor *d, const char *path)
 		doctor_fail(d, "vread-hdfs.jar", install_jar, "is not on Hadoop's class path");
 }
 
-/* "NAME VALUE" of a line of text, or "?". */
+/* Finds a line "NAME VALUE" in text, and copies VALUE; "?": there is none. */
 static void line_value(const char *text, const char *name, char value[DOCTOR_LINE])
 {
 	const char *p = strstr(text, name);
@@ -81,7 +84,7 @@ static void line_value(const char *text, const char *name, char value[DOCTOR_LIN
 			 p + strlen(name));
 }
 
-/* "1.8.0_392" is 8, "17.0.9" is 17. */
+/* 8 for "1.8.0_392", 17 for "17.0.9". */
 static int java_release(const char *version)
 {
 	return !strncmp(version, "1.", 2) ? atoi(version + 2) : atoi(version);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files, nodes of xenstore and programs, as checks look at them; see doctor.h. */
+/* look.c - implements the section "looking" of doctor.h: files, xenstore nodes and programs.
+ * Called by the checks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -82,7 +83,7 @@ static int spawn(char *const argv[], int output, pid_t *ret)
 	return -r;
 }
 
-/* Up to the end of file; what is beyond RUN_MOST is read and dropped.  0 or -ETIME. */
+/* Reads up to the end of file.  Bytes beyond RUN_MOST are dropped.  0 or -ETIME. */
 static int collect(int fd, char *text)
 {
 	uint64_t deadline = clock_ms() + RUN_MS;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Other hosts: this one's certificate, and whether the others answer.
+ * peers.c - checks of `vread doctor` in dom0: the certificates of this host, and whether other
+ * hosts answer.  Called by doctor.c.
  *
- * A peer nothing was asked of yet is idle, which tells nothing: its port is tried.  Nothing is sent.
+ * A peer that was not asked yet is idle, which does not say whether it can be reached.  So the
+ * check connects to the port of each peer that is not up.  Nothing is sent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,9 +62,9 @@ void check_certificates(struct doctor *d)
 	check_certificate(d, d->config->peers.ca, "of the authority");
 }
 
-/* ---- peers ------------------------------------------------------------------------------------ */
+/* ---- peers ---------------------------------------------------------------------------------- */
 
-/* 0, or negative errno. */
+/* Connects to the port and closes the connection.  0 or negative errno. */
 static int try_port(const char *text)
 {
 	struct address address;
