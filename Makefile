@@ -1,7 +1,7 @@
-# vRead for Xen: every entry point. `make help` lists them.
+# vRead for Xen: builds, tests, benches, demos, packages. `make help` lists the targets.
 #
-# C is built per variant into build/<variant>/: release (what is installed and
-# measured), asan (Address- and UndefinedBehaviorSanitizer; what tests run).
+# C is built per VARIANT into build/VARIANT/: release (installed and measured), asan (Address- and
+# UndefinedBehaviorSanitizer, for tests), tsan (ThreadSanitizer), fuzz (tests/fuzz/fuzz.mk).
 
 VARIANT ?= release
 B := build/$(VARIANT)
@@ -9,7 +9,7 @@ VENV := build/venv
 PY := $(VENV)/bin/python
 PYTEST := $(VENV)/bin/pytest
 
-# V=1 shows commands whole.
+# V=1 shows complete commands.
 ifeq ($(V),)
 say = @printf '  %-5s %s\n' $(1) $@;
 else
@@ -34,9 +34,9 @@ demo: programs module ## The main job on an emulated Xen host, with a table at t
 demo-remote: programs module ## Reading from another host: two emulated Xen hosts, RDMA and TCP
 	@$(PY) -m tools.demo.remote
 
-# Each tier says how long its builds took; pytest says the same of the tests (--times).
+# Prints how long a build took; pytest prints the times of tests (--times).
 timed = @tools/setup/timed.sh $(1) $(MAKE) --no-print-directory $(2)
-# The groups that take longest begin first (tests/conftest.py), whatever number of tests they have.
+# Keeps the order of groups of tests/conftest.py, longest first, instead of most tests first.
 RUN_TESTS = $(PYTEST) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: test
@@ -47,7 +47,7 @@ test: builds ## What CI runs: natively all, on emulated Xen each kind of thing o
 test-all: builds ## All tests, also those of minutes to a quarter of an hour; about two hours
 	@VREAD_XEN_VARIANT=asan $(RUN_TESTS) -n $(TEST_PROCESSES) --times 30 tests
 
-# At first three emulate a host each; what is native runs beside them, and behind them.
+# Three processes begin with tests on emulated hosts, one host each; the fourth runs native tests.
 TEST_PROCESSES ?= 4
 N ?= 5
 LOAD ?= 2
@@ -98,7 +98,7 @@ bench-remote: all module ## Reading from another emulated host; writes build/ben
 
 ##@ Pieces
 # ---- setup -----------------------------------------------------------------
-# debian/rules says NO_SETUP=1: there dpkg sees to what a build needs.
+# debian/rules sets NO_SETUP=1: dpkg checks the build dependencies of a package.
 SETUP := $(if $(NO_SETUP),,build/.setup)
 .PHONY: setup
 setup: build/.setup ## Installs Debian packages (packages.txt) and the Python tools of tests
@@ -114,24 +114,24 @@ PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libis
 CC ?= gcc
 PREFIX ?= /usr
 LIBEXECDIR ?= $(PREFIX)/libexec/vread
-# Names cut by snprintf are meant to be: buffers are sized for what can be valid.
+# -Wno-format-truncation: snprintf() may cut names, because buffers have room for all valid ones.
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-# vreadd and peerctl of this variant are what tests/protocol/test_peer_races.py runs.
+# tests/protocol/test_peer_races.py builds and runs vreadd and peerctl of the variant tsan.
 SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer -O1 -Wno-tsan
 LDSEC_release := -Wl,-z,relro,-z,now
-# EXTRA_CFLAGS, EXTRA_LDFLAGS: what a packager adds.
+# EXTRA_CFLAGS, EXTRA_LDFLAGS: flags added by a packager (debian/rules).
 CFLAGS = -std=gnu17 -g $(WARN) $(SAN_$(VARIANT)) -D_GNU_SOURCE -fPIC -pthread -MMD -MP $(EXTRA_CFLAGS)
 CPPFLAGS = -Ixenstore-schema -Ibuild/generated -Ilinux-frontend/uapi -Ihdfs-native/libvread -Ixen-backend -Itools -DVREAD_LIBEXECDIR='"$(LIBEXECDIR)"'
 LDFLAGS = -pthread $(filter -fsanitize=%,$(SAN_$(VARIANT))) $(LDSEC_$(VARIANT)) $(EXTRA_LDFLAGS)
-# What is not needed is not loaded: vreadd itself has no library that reads guests' file systems.
+# --as-needed: vreadd loads no library that parses guests' file systems, because it calls none.
 LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PKGS))
 
 GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 
-# Between vreadd and the confined vread-parser is a wall: neither is linked with anything of the other.
-# Both have what is common: no code in there interprets what a guest wrote.
+# vreadd and the confined vread-parser share only COMMON_SRC: neither is linked with the other's own
+# code. No code in COMMON_SRC interprets data that a guest wrote.
 sources = $(sort $(shell find $(addprefix xen-backend/,$(1)) -name '*.c'))
 COMMON_SRC := $(call sources,base disk layout parser-protocol)
 PARSER_SRC := $(filter-out xen-backend/parser/main.c,$(call sources,parser))
@@ -155,7 +155,7 @@ FAKEXEN_SRC := $(sort $(wildcard tests/unit/fakexen/*.c))
 .PHONY: all
 all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
-# What is installed.
+# The programs that `make install` installs.
 PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
 PROGRAMS += $(if $(filter release,$(VARIANT)),build/java/vread-hdfs.jar)
 .PHONY: programs
@@ -185,7 +185,7 @@ $(B)/lib%.a:
 $(B)/libvread.so.1: $(LIBVREAD_OBJ) hdfs-native/libvread/libvread.map
 	$(call say,LINK)$(CC) -shared -Wl,-soname,libvread.so.1 -Wl,--version-script,hdfs-native/libvread/libvread.map \
 		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBVREAD_OBJ)
-# $(call program,NAME,SOURCES,LIBRARIES OF OURS,OTHERS): what it is linked from.
+# $(call program,NAME,SOURCES,OUR LIBRARIES,OTHERS): the rule that links a program.
 define program
 $(B)/$(1): $(call obj,$(2)) $(addprefix $(B)/,$(3))
 	$$(call say,LINK)$$(CC) $$(LDFLAGS) -o $$@ $$^ $(4)
@@ -217,7 +217,7 @@ $(eval $(call program,page-granter,tests/xen/page_granter.c,,$$(LIBS)))
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(addprefix $(B)/,libbackend.a $(PARSER) libvread.a)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
-# What a program defines itself is not taken from a library.
+# Fakes for tests: the linker takes a symbol from an object before it looks in a library.
 $(B)/unit/test_port_xen $(B)/unit/test_xen_disks: $(call obj,$(FAKEXEN_SRC))
 $(B)/unit/test_ring_dispatch $(B)/unit/test_ring_remote: $(call obj,tests/unit/fakepeers/fakepeers.c)
 
@@ -227,7 +227,7 @@ $(B)/unit/test_ring_dispatch $(B)/unit/test_ring_remote: $(call obj,tests/unit/f
 include tests/fuzz/fuzz.mk
 
 # ---- Hadoop plug-ins -----------------------------------------------------------
-# javac writes the headers the JNI part is compiled with; the jar carries the release library.
+# javac writes the headers that the JNI part includes; the jar contains the release library.
 JAVA_IN := hdfs-native/java/pom.xml $(sort $(shell find hdfs-native/java/src/main -type f))
 JAVA_HOME ?= $(patsubst %/bin/javac,%,$(realpath $(shell command -v javac)))
 build/java/compiled: $(JAVA_IN) hdfs-native/java/build.sh | $(SETUP)
@@ -278,7 +278,8 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 	install -D -m 644 -t $(DESTDIR)/lib/udev/rules.d linux-frontend/60-vread.rules
 
 # ---- packages ----------------------------------------------------------------
-# They are made in a copy of the tree, whose objects are kept for the next time. Maven is done here.
+# Packages are built in a copy of the tree, which keeps its objects for the next time. Maven runs
+# before, in the tree itself.
 DEB := build/deb
 .PHONY: deb
 deb: $(SETUP) ## Debian packages in build/deb/, checked by lintian

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The changelog must be of the version that the programs say they are.
+# Fails unless debian/changelog is of VERSION, that of the programs. debian/rules calls it.
 # Usage: check-version.sh VERSION
 set -eu
 

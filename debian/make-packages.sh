@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the packages in a copy of the work tree, FOLDER/tree, leaves them in FOLDER, and has lintian
-# look at them. Objects are kept in the copy from one time to the next, and packages as long as nothing
-# changed that they are made of. The jar's classes must have been built.
+# Builds the packages in a copy of the work tree, FOLDER/tree, puts them in FOLDER and runs lintian.
+# The copy keeps its objects for the next run. If no input of the packages has changed, the packages
+# of the last run stay. The jar's classes must have been built. `make deb` calls this script.
 # Usage: make-packages.sh FOLDER
 set -eu
 
@@ -13,27 +13,27 @@ tree=$out/tree
 exec 9>"$out/lock"
 flock 9
 
-# What git knows or would be told of.
+# Lists the files that git tracks, and new ones that it does not ignore.
 list_tree() {
 	# shellcheck disable=SC2185  # paths come from its input
 	git -C "$top" ls-files -z --cached --others --exclude-standard |
 		(cd "$top" && find -files0-from - -maxdepth 0 -print0 2>/dev/null)
 }
 
-# As it is now, with its times.
+# Makes the copy equal to the work tree, times of files included, but keeps the copy's build/.
 copy_tree() {
 	mkdir -p "$tree"
 	find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 	list_tree | (cd "$top" && tar -c --null -T -) | tar -x -C "$tree"
 }
 
-# A digest of names, modes and contents: tests and the lab are in no package.
+# A digest of names, modes and contents, without tests and the lab: they are in no package.
 digest() {
 	list_tree | grep -zEv '^(tests|tools/lab)/' | LC_ALL=C sort -z |
 		(cd "$top" && tar -c --null -T - --mtime=@0 --owner=0 --group=0) | sha256sum
 }
 
-# Classes and headers, newer than what they are made of: Maven is not asked again.
+# Copies classes and headers, and dates them as new, so that the build does not run Maven again.
 copy_classes() {
 	rm -rf "$tree/build/java"
 	mkdir -p "$tree/build/java/target"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long tests and tools wait for what must come to be, before they say that it hangs.
+"""Time limits that allow for a busy machine.  Tests and tools use them when they wait.
 
     patience = Patience(60)
     while not ready():
@@ -7,20 +7,20 @@
             raise LabError("not ready within 60 s")
         time.sleep(0.2)
 
-A second counts as a second while every thread that wants a processor has one.  While threads wait
-for processors a second counts for less: with six threads on two processors for a third.  So a busy
-machine only takes longer, and what hangs is told soon on a machine with nothing else to do.
+A second counts in full while every runnable thread has a processor.  While threads wait for
+processors, a second counts for less: with six runnable threads on two processors, for a third.  So
+a busy machine is given more time, and an idle machine reports a hang soon.
 """
 
 import os
 import time
 from pathlib import Path
 
-LOAD = Path("/proc/loadavg")  # the fourth field: threads that run or want to, "/", all threads
+LOAD = Path("/proc/loadavg")  # fourth field: runnable threads, "/", all threads
 
 
 class Patience:
-    """Ask it again and again: the load is looked at when it is asked."""
+    """Call is_over() often: the load is sampled only in that call."""
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
@@ -34,6 +34,6 @@ class Patience:
 
 
 def share_of_a_processor() -> float:
-    """What each of the threads that want a processor gets of one, at most 1."""
+    """The share of a processor that each runnable thread gets, at most 1."""
     wanting = int(LOAD.read_text().split()[3].partition("/")[0])
     return min(1.0, len(os.sched_getaffinity(0)) / max(wanting, 1))

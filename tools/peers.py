@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hosts that read from each other: certificates of one authority, and sections of vread.conf.
+"""Certificates and sections of vread.conf for hosts that read from each other.  Tests, benches and
+demos use them.
 
 authority = Authority(folder)
 peers = authority.host("b", listen="127.0.0.1:7867")      # a section [peers]
 other = peer("a", allow_datanodes="dn1")                  # a section [peer a]
 
-Where the files are to be elsewhere, as in dom0 of an emulated host:
+If the files are installed elsewhere, as in dom0 of an emulated host:
 
 files = authority.installed("a", "b")                     # {path there: file here}
 peers = installed_host("b", listen="10.99.0.1:7867")      # a section [peers] for that place
 
-Keys are not encrypted and certificates last two days: for tests, benches and demos.
+Keys are not encrypted.  Certificates are valid for two days.
 """
 
 import subprocess
@@ -59,8 +60,8 @@ class Authority:
         )
 
     def certificate(self, name, san=None, start="", end=""):
-        """(certificate, key) for a host of that name; start, end: YYYYMMDDHHMMSSZ.  Made once: who
-        asks for the same is given the same."""
+        """The files (certificate, key) for a host of that name.  start, end: YYYYMMDDHHMMSSZ.  The
+        same arguments give the same files again."""
         wanted = name, san, start, end
         if wanted not in self._made:
             self._made[wanted] = self._make(*wanted)
@@ -83,25 +84,25 @@ class Authority:
         return certificate, key
 
     def revoke(self, *certificates):
-        """Its list of those that are revoked, anew, with these in it."""
+        """Revokes these certificates, and writes and returns the new list of all revoked ones."""
         authority = ("-keyfile", self.folder / "ca.key", "-cert", self.ca)
         config = ("ca", "-batch", "-config", self.folder / "ca.conf", *authority)
         for certificate in certificates:
             openssl(*config, "-revoke", certificate)
         made, crl = self.folder / "new-crl.pem", self.folder / "crl.pem"
         openssl(*config, "-gencrl", "-crldays", 2, "-out", made)
-        made.rename(crl)  # as a whole, under the eyes of who reads it
+        made.rename(crl)  # readers see the old list or the new one
         return crl
 
     def host(self, name, files=None, ca=None, **keys):
-        """Its section [peers]."""
+        """The section [peers] of the host of that name."""
         certificate, key = files or self.certificate(name)
         return section(
             "peers", name=name, certificate=certificate, key=key, ca=ca or self.ca, **keys
         )
 
     def installed(self, *names):
-        """The files of hosts of these names, by the paths that installed_host() names."""
+        """{path there: file here} of hosts of these names, with the paths of installed_host()."""
         files = {f"{INSTALLED}/ca.pem": self.ca}
         for name in names:
             certificate, key = self.certificate(name)
@@ -110,7 +111,7 @@ class Authority:
 
 
 def installed_host(name, **keys):
-    """Its section [peers]."""
+    """The section [peers] of a host that has the files of Authority.installed()."""
     files = {"certificate": f"{INSTALLED}/{name}.pem", "key": f"{INSTALLED}/{name}.key"}
     return section("peers", name=name, ca=f"{INSTALLED}/ca.pem", **files, **keys)
 

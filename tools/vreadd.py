@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A vreadd that serves images on its local port, for tests and benches.
+"""Runs a vreadd that serves images on its local port, for tests, benches and tools/hdfs.
 
     with Vreadd({"dn1": DataDirs(image, ["/dfs/data"])}, variant="asan") as daemon:
         subprocess.run(["build/asan/vread", "--endpoint", daemon.endpoint, ...])
 
-A datanode may also be (image, layout); `publish` names those that may be spoken for here, `allow`
-those that may be read; `sections` is more of its configuration.
+A datanode is a DataDirs or a pair (image, layout).  Clients of the local port may read datanodes in
+`allow` and publish blocks of those in `publish`.  `sections` is appended to the configuration.
 
-Its folder is temporary: UNIX socket paths are short.  end() or kill() and start() again make it
-a restart: the endpoint is the same.
+The daemon's folder is temporary, because paths of UNIX sockets must be short.  end() or kill() and
+then start() make a restart: the endpoint stays the same.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from pathlib import Path
 from tools.patience import Patience
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-# Others use this machine, and a sanitizer has its work to do in the end.
+# The machine may be busy, and a sanitizer needs time at the end of the daemon.
 START_TIMEOUT = 120
 STOP_TIMEOUT = 120
 
@@ -42,7 +42,7 @@ def process_cpu_seconds(pid):
 
 
 def stop_process(pid):
-    """SIGSTOP; returns when every thread has stopped: with each it takes its own time."""
+    """Sends SIGSTOP and waits until every thread has stopped: they do not stop at once."""
     os.kill(pid, signal.SIGSTOP)
     tasks = Path(f"/proc/{pid}/task")
     patience = Patience(STOP_TIMEOUT)
@@ -53,7 +53,7 @@ def stop_process(pid):
 
 
 def _stopped(task):
-    """Or ended: a thread may meanwhile."""
+    """True if the thread has stopped, or has ended meanwhile."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return ") T " in (task / "stat").read_text()
     return True
@@ -63,7 +63,7 @@ def _stopped(task):
 class DataDirs:
     """A datanode's image (or several), and its data directories as paths inside their file systems.
 
-    An image's format stands before it, as in vread.conf: "qcow2:/srv/dn1.qcow2".
+    An image may have its format as a prefix, as in vread.conf: "qcow2:/srv/dn1.qcow2".
     """
 
     image: Path | str | tuple | list
@@ -112,7 +112,7 @@ class Vreadd:
         return self._process is not None
 
     def prepare(self):
-        """Its folder, so that the endpoint is known before it runs."""
+        """Makes the daemon's folder, so that the endpoint is known before the start."""
         if not self._directory:
             self._directory = Path(tempfile.mkdtemp(prefix="vreadd-"))
             self._directory.chmod(0o755)
@@ -138,7 +138,7 @@ class Vreadd:
             raise
 
     def end(self):
-        """Ends the daemon in order; an exit status but 0 (a sanitizer's, say) is an error."""
+        """Sends SIGTERM and waits.  An exit status other than 0, as a sanitizer's, is an error."""
         if not self._process:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -152,21 +152,21 @@ class Vreadd:
             self.kill()
 
     def stop(self):
-        """As end(), and its folder goes."""
+        """Does end() and removes the daemon's folder."""
         try:
             self.end()
         finally:
             self._remove()
 
     def kill(self):
-        """At once, whatever it is doing."""
+        """Sends SIGKILL and waits."""
         if self._process:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def suspend(self):
-        """It hangs, until resume()."""
+        """Stops the daemon until resume(), as if it hung."""
         stop_process(self.pid)
 
     def resume(self):
@@ -176,11 +176,11 @@ class Vreadd:
         return self._log.read_text(errors="replace")[-4000:]
 
     def status(self):
-        """The document of `vread status --json`, however long it takes."""
+        """The document of `vread status --json`, with the time limit of ask()."""
         return self.ask("status")
 
     def ask(self, command, **request):
-        """What the control socket answers."""
+        """The control socket's answer.  A send or receive may take START_TIMEOUT."""
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(START_TIMEOUT)
             s.connect(self.control_socket)
@@ -215,7 +215,7 @@ class Vreadd:
             time.sleep(0.02)
 
     def _listens(self):
-        """A socket that a killed one left does not count."""
+        """True if the socket takes connections.  The socket file of a killed vreadd does not."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
             try:
                 probe.connect(self.endpoint)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode's disk for benches: a file system in a sparse image, mounted here, a data directory in
-it, and blocks that this process writes as a datanode does.
+"""A datanode's disk for image_open.py and freshness.py: a mounted file system in a sparse image,
+and a data directory in it, where the bench writes blocks as a datanode does.
 
     with BlockDisk(folder, "ext4", 1 << 40) as disk:
         disk.write(1, content)
@@ -21,7 +21,7 @@ STORAGE = "DS-1"
 CRC32, CHUNK = 1, 512
 FIRST_STAMP = 1001
 MAKE = {
-    # Without work left for the kernel: its writing would be in the journal.
+    # Nothing is initialised later: the kernel would write that through the journal.
     "ext4": ["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0"]
     + ["-E", "lazy_itable_init=0,lazy_journal_init=0"],
     "xfs": ["mkfs.xfs", "-q"],
@@ -29,7 +29,7 @@ MAKE = {
 
 
 class BlockDisk:
-    """length: of the image.  Its data directory is /data in its file system."""
+    """length: bytes of the image.  The data directory is /data in the file system."""
 
     def __init__(self, folder, kind, length):
         self.image = folder / f"{kind}.raw"
@@ -68,7 +68,7 @@ class BlockDisk:
         _meta_of(data).write_bytes(struct.pack(f">hbi{len(sums)}I", 1, CRC32, CHUNK, *sums))
 
     def sync(self, block):
-        """Makes it durable: both files and their folder."""
+        """Makes a block durable: both files and their folder."""
         data = self._path_of(block)
         for path in (data, _meta_of(data), data.parent):
             _fsync(path)

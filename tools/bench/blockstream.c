@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * blockstream - block files the way they travel without vRead: through a
- * datanode's disk and kernel, its network interface, and the client's kernel.
+ * blockstream.c - moves block files without vRead: through a datanode's disk and
+ * kernel, its network interface and the client's kernel. vanilla.py and wire.py run it.
  *
- *   blockstream serve PORT        files named on standard input, one per line,
- *                                 with sendfile, to whoever connects; for ever
- *   blockstream serve PORT BYTES  the same number of bytes out of memory
- *   blockstream fetch HOST PORT   reads all a server sends and discards it
+ *   blockstream serve PORT        sends the files named on standard input, one per
+ *                                 line, by sendfile to each client; does not end
+ *   blockstream serve PORT BYTES  the same, BYTES bytes of memory instead of files
+ *   blockstream fetch HOST PORT   reads all that a server sends and discards it
  *   blockstream cat HOST PORT     the same to standard output
  *   blockstream read              reads the files named on standard input
  *
  * fetch, cat and read end with a line of JSON on standard error: bytes,
  * seconds, cpu_seconds.
  *
- * The server does what a datanode does and no more: it asks for 4 MiB of
- * read-ahead (the default of dfs.datanode.readahead.bytes) and has the kernel
- * send pages out of its cache.  There are no packet headers, checksums or Java
- * on either side, so it is faster than HDFS, never slower.
+ * The server does only what a datanode does: it asks for 4 MiB of read-ahead
+ * (the default of dfs.datanode.readahead.bytes) and has the kernel send pages of
+ * the page cache.  Neither side has packet headers, checksums or Java, so this is
+ * faster than HDFS, never slower.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -141,7 +141,7 @@ static _Noreturn void serve(uint16_t port, uint64_t memory)
 	struct file_list *files = memory ? NULL : read_names();
 	int listener = listen_on(port);
 
-	signal(SIGPIPE, SIG_IGN); /* a client that goes early is its own affair */
+	signal(SIGPIPE, SIG_IGN); /* a client may leave early */
 	printf("listening\n");
 	fflush(stdout);
 	for (;;) {

@@ -32,8 +32,8 @@ from tools.vreadd import REPOSITORY, DataDirs, Vreadd, VreaddError
 
 MIB = 1 << 20
 FIRST_ID = 1 << 30
-KINDS = {"ext4": 100_000, "xfs": 3_000_000}  # us: what is promised of a PUBLISHed block
-DISK_BLOCKS = 4  # times as many as are written: space is used again
+KINDS = {"ext4": 100_000, "xfs": 3_000_000}  # us: the promised limit for a PUBLISHed block
+DISK_BLOCKS = 4  # disk size in multiples of --mib: space is used again
 OTHERS = "while :; do head -c 3000000 /dev/zero >other; mv other older; done"
 PATIENCE = 60.0
 FINALIZED = 1
@@ -75,7 +75,7 @@ def run(mib, block_mib, rounds):
 
 @contextmanager
 def _reading(disk):
-    """vreadd, a client of it, and somebody who writes to the same file system."""
+    """Runs vreadd, a client of it, and a process that writes to the same file system."""
     disk.sync_all()  # a datanode that publishes has made its VERSION files durable, too
     with Vreadd({"dn1": DataDirs(disk.image, ["/data"])}, publish=["dn1"]) as daemon:
         others = subprocess.Popen(["sh", "-c", OTHERS], cwd=disk.root)
@@ -95,7 +95,7 @@ class _Reader:
         self.again = 0  # blocks that were not there at first
 
     def block(self, row, length):
-        """One block's life."""
+        """Writes and syncs a block, times PUBLISH (if any) and reading, deletes the last block."""
         content = self._chance.randbytes(length)
         block = self._next
         self._next += 1
@@ -149,7 +149,7 @@ class _Block(ctypes.Structure):
 
 
 class _Client:
-    """Of libvread, in this process: a program of its own would be most of what is measured."""
+    """libvread in this process: running a program would take most of the measured time."""
 
     TIMEOUT_MS = 30000
 
@@ -176,7 +176,7 @@ class _Client:
         self._check(error, f"PUBLISH of block {block}")
 
     def read(self, block, length):
-        """Its bytes, or None: it is not there yet."""
+        """The block's bytes, or None if the block is not there yet."""
         named, file = self._named(block), ctypes.c_void_p()
         buffer = ctypes.create_string_buffer(length)
         error = self._library.vread_open(self._connection, ctypes.byref(named), ctypes.byref(file))

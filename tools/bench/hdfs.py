@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rows of the native suite: a stock HDFS client, with and without vRead.
 
-A real NameNode and two DataNodes run, each datanode's directory on a live ext4 image: dn1 as
-stock, dn2 with vRead's publisher.  One warm client JVM has a FileSystem per configuration.  Every
-round runs, one right after the other and with warm page caches:
+A real NameNode and two DataNodes run, with each datanode's directory on a live ext4 image: dn1 is
+stock, dn2 has vRead's publisher.  One warm client JVM has a FileSystem per configuration.  Every
+round runs these rows, one right after the other and with warm page caches:
 
     hdfs.tcp.seq           read() of 1 MiB pieces of a file on dn1
     hdfs.shortcircuit.seq  the same by short-circuit reads, checksums on, libhadoop.so's CRCs
     vread.hdfs.seq         the same by vRead's plug-in, vreadd started anew: all is verified
     vread.hdfs.reread      the same again
     *.pread64k             positional reads of 64 KiB at random places: the median's microseconds
-    hdfs.write, vread.write    a file onto dn1, and onto dn2
+    hdfs.write, vread.write    writing a file to dn1, and to dn2
 
 CPU time is that of the client, the datanode and vreadd together.  Before the rounds all ways of
-reading must give the same sum; vreadd must have served every byte of vRead's reads.  On a machine
-whose CPUs share no cache (see conditions.hdfs.cpu_to_cpu_round_trip_ns) vRead and TCP, which hand
-data from CPU to CPU, are slower than short-circuit reads, which do not.
+reading must give the same sum.  vreadd must have served every byte of vRead's reads.  vRead and TCP
+hand data from CPU to CPU, short-circuit reads do not.  So on a machine whose CPUs share no cache
+(see conditions.hdfs.cpu_to_cpu_round_trip_ns) vRead and TCP are slower than short-circuit reads.
 """
 
 import shutil
@@ -42,7 +42,7 @@ BUILDER = {
     "io.vread.timeout.ms": "60000",  # a busy machine is slow, and everything must go by vRead
 }
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
-WRITES = 3  # of each kind in a round: none varies more than they do
+WRITES = 3  # of each kind in a round, because writes vary most
 WARM_UP_ROUNDS = 3
 SETTLE_TIMEOUT = 60
 
@@ -132,7 +132,7 @@ class HdfsRows:
         return Path(directory)
 
     def _start_publisher(self):
-        """dn2 gets the address of a vreadd, which wants its image first."""
+        """Starts a vreadd for dn2's image, which must exist, then dn2 anew with the publisher."""
         vreadd = Vreadd(self._served("dn2"), publish=["dn2"])
         self._publish_vreadd = self._stack.enter_context(vreadd)
         datanode = self._cluster.datanode("dn2")
@@ -182,7 +182,7 @@ class HdfsRows:
 
     def _sequential(self, name, mounted, vreadd=None):
         measured = self._measure(("seq", mounted, FILE, REQUEST), vreadd, self.size)
-        # vRead's count as such, too.
+        # Hadoop counts vRead's bytes as short-circuit bytes, too.
         short_circuit = 0 if mounted == "tcp" else self.size
         if measured["short_circuit_bytes"] != short_circuit:
             raise BenchError(f"{name}: {measured['short_circuit_bytes']} bytes by short circuit")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A warm client JVM (tools/bench/java) with a FileSystem per configuration, told what to do.
+"""A warm client JVM (tools/bench/java) with a FileSystem per configuration, for hdfs.py.
 
 with HdfsClient(cluster) as client:
     client.mount("tcp", {})
@@ -19,7 +19,7 @@ from tools.vreadd import REPOSITORY, process_cpu_seconds
 SOURCES = REPOSITORY / "tools" / "bench" / "java"
 MAIN = "HdfsBench"
 HEAP_MIB = 512
-# Plain references: the program wants to know where its buffers lie.
+# Plain references: the program needs the addresses of its buffers.
 OPTIONS = ["-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers"]
 TIMEOUT = 600
 
@@ -54,12 +54,12 @@ class HdfsClient:
         self._directory.cleanup()
 
     def mount(self, name, properties):
-        """A FileSystem of its own, with its own sockets and caches."""
+        """Makes a FileSystem with its own sockets and caches, called `name`."""
         properties = {"dfs.client.context": name} | properties
         self.ask("mount", name, *(f"{key}={value}" for key, value in properties.items()))
 
     def ask(self, *words):
-        """The answer to one command."""
+        """Sends one command; returns the answer."""
         self._process.stdin.write(" ".join(str(word) for word in words) + "\n")
         self._process.stdin.flush()
         ready, _, _ = select.select([self._process.stdout], [], [], TIMEOUT)
@@ -74,7 +74,7 @@ class HdfsClient:
         return process_cpu_seconds(self._process.pid)
 
     def log(self):
-        """The end of what it, and Hadoop in it, said."""
+        """The end of what the program, and Hadoop in it, logged."""
         return self._log.read_text(errors="replace")[-4000:]
 
     def _start(self, directory):

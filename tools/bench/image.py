@@ -41,7 +41,7 @@ from tools.images import write_layout
 from tools.vreadd import REPOSITORY, Vreadd, VreaddError
 
 READERS = 8
-# What a sequential reader of libvread has on its way: 2 MiB of read-ahead, in READs of 512 KiB.
+# As a sequential reader of libvread has in flight: 2 MiB of read-ahead, in READs of 512 KiB.
 FIO_REQUEST, FIO_DEPTH = 512 << 10, 4
 MAX_RESIDENT = 0.01  # of the image, while it counts as cold
 LIVE = {"gib": 1024, "blocks": 8192, "opens": 200}
@@ -132,7 +132,7 @@ class _Bench:
         _command("losetup", "--detach", self._loop)
 
     def check_agreement(self):
-        """All must read the same bytes."""
+        """Fails unless all ways read the same bytes."""
         plain = self._imagebench("sum", self.data.image)["sum"]
         for image in (self.data.image, self._loop):
             with self._serve(image) as daemon:
@@ -181,7 +181,7 @@ class _Bench:
         return measured | {"cpu_seconds": measured["cpu_seconds"] + cpu[0]}
 
     def _read_all(self, daemon):
-        """What eight readers took together, and the speed of each."""
+        """The figures of eight readers together, and the speed of each."""
         with _counted(daemon) as cpu:
             each = self._shares.vread(daemon)
         total = {key: sum(r[key] for r in each) for key in ("bytes", "cpu_seconds")}
@@ -191,7 +191,7 @@ class _Bench:
 
 
 class _Shares:
-    """The blocks, dealt out to the readers."""
+    """The blocks, divided among the readers."""
 
     def __init__(self, data, folder):
         blocks = data.blocks
@@ -202,7 +202,7 @@ class _Shares:
         self._job.write_text(_fio_job(data, shares))
 
     def vread(self, daemon):
-        """One after another is started and connects; then all begin."""
+        """Starts all readers.  When all have connected, gives each its blocks."""
         readers = [
             subprocess.Popen(
                 _reader(daemon), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -234,7 +234,7 @@ class _Shares:
 
 
 def _fio_job(data, shares):
-    """A reader's blocks lie one behind the other, but for what ext4 has between them."""
+    """A job per reader, over one range: between a reader's blocks lies only ext4's metadata."""
     lines = ["[global]", f"filename={data.image}", "rw=read", "invalidate=0"]
     lines += ["ioengine=io_uring", f"iodepth={FIO_DEPTH}", f"bs={FIO_REQUEST}"]
     for i, share in enumerate(shares):
@@ -256,7 +256,7 @@ def _finish(reader, daemon):
 
 
 def _wait_for_clients(daemon, count):
-    """Until all have connected."""
+    """Waits until all have connected."""
     deadline = time.monotonic() + STEP_TIMEOUT
     while daemon.status()["ports"]["local"]["connections"] < count:
         if time.monotonic() > deadline:
@@ -266,7 +266,7 @@ def _wait_for_clients(daemon, count):
 
 @contextmanager
 def _counted(daemon):
-    """CPU seconds of vreadd meanwhile."""
+    """Yields a list whose item is, afterwards, the CPU seconds of vreadd meanwhile."""
     spent = [0.0]
     before = daemon.cpu_seconds()
     yield spent
@@ -279,7 +279,7 @@ def _children_cpu():
 
 
 def _cool(image):
-    """Drops the image from the page cache; the pages that are left in it."""
+    """Drops the image from the page cache; returns how many pages are left there."""
     resident = step([BINARIES / "imagebench", "cool", str(image)], "")["resident_pages"]
     pages = os.path.getsize(image) // resource.getpagesize()
     if resident > MAX_RESIDENT * pages:
@@ -288,7 +288,7 @@ def _cool(image):
 
 
 def _kernel_readahead(path):
-    """Of the disk the image lies on; None where the kernel does not tell."""
+    """KiB of read-ahead of the disk with the image; None if the kernel does not tell."""
     device = os.stat(path).st_dev
     queue = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
     for attribute in (queue / "queue/read_ahead_kb", queue.parent / "queue/read_ahead_kb"):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rows of the image suite: how long it takes to open a block nobody has opened before.
+"""Rows of the image suite: how long it takes to open a block that was never opened before.
 
-A datanode's disk as they are today (sparse, so that it fits here): one file system of a tebibyte,
-mounted while its blocks are opened, with thousands of blocks in it.  Its owner is this process.
+The disk is as large as a datanode's today (sparse, so that it fits here): one file system of a
+tebibyte with thousands of blocks, mounted while blocks are opened.  This process owns the disk.
 
-    open.ext4           its owner is not writing: blocks taken at random
+    open.ext4           the owner is not writing: blocks taken at random
     open.ext4.journal   every block was written, and made durable by fsync of both files and of
-                        their folder, just before it is opened: its names and inodes are in the
-                        journal and nowhere else
+                        their folder, just before it is opened: its names and inodes are only in
+                        the journal
     open.xfs            as open.ext4, on XFS
 
-A row's value is what vread_open() took, median of a round: client, ring and vreadd.  vreadd is
-started anew for each row, and a few other blocks are opened first.
+A row's value is the time of vread_open(), median of a round: client, ring and vreadd.  For each row
+vreadd is started anew, and a few other blocks are opened first.
 """
 
 import random
@@ -113,7 +113,7 @@ class _Client:
         )  # fmt: skip
 
     def open(self, block):
-        """Microseconds."""
+        """Opens the block; returns the microseconds."""
         self._process.stdin.write(f"{POOL}/blk_{block}_{FIRST_STAMP}:{BLOCK_BYTES}\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * imagebench - the speeds vRead is measured against.
+ * imagebench.c - measures memory copies and plain reads, which native.py and image.py compare
+ * with vRead.
  *
  *   imagebench memcpy BYTES REQUEST   copies BYTES of memory, REQUEST at a time
  *   imagebench pread IMAGE REQUEST    preads IMAGE at the extents listed on standard input,
@@ -8,16 +9,16 @@
  *   imagebench sum IMAGE REQUEST      the same, and sums up what was read (for comparing)
  *   imagebench direct IMAGE REQUEST   as pread, with O_DIRECT; extents are rounded to whole
  *                                     sectors of 4096 bytes
- *   imagebench cool IMAGE             drops IMAGE's pages from the page cache and says how many
- *                                     are left in it
+ *   imagebench cool IMAGE             drops IMAGE's pages from the page cache and prints how
+ *                                     many are left there
  *   imagebench roundtrip              how long a cache line takes from one CPU to the next
  *                                     and back, at best, in nanoseconds
  *
  * The copies go into one page-aligned buffer of REQUEST bytes, as a caller of read() has.
  *
- * A round trip of 50 ns is that of CPUs that share a cache, one of 300 ns of CPUs that do
- * not.  A virtual machine's CPUs may be the one now and the other in a minute; whatever
- * hands data from CPU to CPU then takes another time.
+ * CPUs that share a cache have a round trip of about 50 ns, others one of about 300 ns.  In a
+ * virtual machine this may change from minute to minute, and with it the speed of everything
+ * that hands data from CPU to CPU.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -74,7 +75,7 @@ static size_t read_extents(struct extent *extents)
 	return n;
 }
 
-/* As O_DIRECT wants them.  The image goes on behind a file's end. */
+/* Rounds to sectors, for O_DIRECT.  Behind the end of a file the image goes on. */
 static void round_extents(struct extent *extents, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -141,7 +142,7 @@ static int count_resident(int fd, uint64_t size, uint64_t *ret)
 	return munmap(map, size);
 }
 
-/* Dirty pages would stay: they are written first. */
+/* Writes dirty pages first: they would stay in the page cache. */
 static int cool(const char *image)
 {
 	int fd = open(image, O_RDONLY | O_CLOEXEC);
@@ -163,7 +164,7 @@ static int cool(const char *image)
 #define BATCHES 50
 #define TRIPS 1000
 
-static _Alignas(128) atomic_int ball; /* odd: the other's turn */
+static _Alignas(128) atomic_int ball; /* odd: the other thread's turn */
 
 static void stay_on(int cpu)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How busy others kept the machine while a bench ran: a client and a daemon that have one CPU
-between them instead of two cannot overlap, and the result should say so."""
+"""Measures how busy other programs kept the machine while a bench ran.  Suites add this to their
+results: a client and a daemon that have one CPU instead of two cannot overlap."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ WORTH_SAYING = 0.2
 
 
 class Load:
-    """From its making on."""
+    """Measures from its construction on."""
 
     def __init__(self):
         self._start = time.monotonic()
@@ -26,7 +26,7 @@ class Load:
         return round(max(0.0, others / elapsed), 2)
 
     def told_by(self, suite):
-        """of_others(), and says so if it is worth saying."""
+        """Returns of_others().  The suite prints it if it is more than WORTH_SAYING."""
         others = self.of_others()
         if others > WORTH_SAYING:
             cpus = os.cpu_count()
@@ -41,7 +41,7 @@ def _busy_seconds():
 
 
 def _own_seconds():
-    """Ours and that of children that have ended."""
+    """CPU time of this process and of its children that have ended."""
     total = 0.0
     for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
         usage = resource.getrusage(whose)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * measure.h - what the bench programs share: a page-aligned buffer, a clock, CPU
- * time, one line of JSON with the result.
+ * measure.h - shared by the programs blockstream, imagebench and vreadbench: a page-aligned
+ * buffer, a clock, CPU time, one line of JSON with the result.
  *
- * Buffers are page aligned because memcpy and pread into memory 16 bytes into a page run at a
- * fraction of the speed on some CPUs; every row of a bench has the same alignment.
+ * Buffers are page aligned, so that all rows of a bench have the same alignment.  On some CPUs
+ * memcpy and pread to an address 16 bytes into a page run at a fraction of the speed.
  */
 #ifndef VREAD_BENCH_MEASURE_H
 #define VREAD_BENCH_MEASURE_H
@@ -47,7 +47,7 @@ static inline void measure_print(struct measure start, uint64_t bytes, uint64_t 
 	       end.cpu_seconds - start.cpu_seconds, (unsigned long long)sum);
 }
 
-/* Page-aligned memory whose pages are there; ends the program if there is none. */
+/* Returns page-aligned memory, all pages present; ends the program if there is none. */
 static inline void *measure_buffer(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -61,8 +61,8 @@ static inline void *measure_buffer(size_t size)
 }
 
 /*
- * Position-dependent sum of what was read, so that two ways of reading can be compared: the
- * same however the data is cut into pieces of multiples of 8 bytes.
+ * Sums up data, depending on its order, so that two ways of reading can be compared.  The sum
+ * is the same for all cuts of the data into pieces of multiples of 8 bytes.
  */
 static inline uint64_t measure_sum(uint64_t sum, const void *data, size_t length)
 {
@@ -78,7 +78,7 @@ static inline uint64_t measure_sum(uint64_t sum, const void *data, size_t length
 	return sum;
 }
 
-/* Looks at every byte, about as fast as memory gives them. */
+/* Reads every byte, about as fast as memory delivers them. */
 static inline uint64_t measure_touch(const void *data, size_t length)
 {
 	const uint8_t *p = data;
@@ -94,7 +94,7 @@ static inline uint64_t measure_touch(const void *data, size_t length)
 	return lane[0] + lane[1] + lane[2] + lane[3];
 }
 
-/* A byte count out of argv: 1 .. limit, or the program ends. */
+/* Reads a number of argv; ends the program unless it is 1 .. limit. */
 static inline uint64_t measure_count(const char *what, const char *text, uint64_t limit)
 {
 	char *end;

@@ -75,7 +75,7 @@ def _block_rows(mib, block_mib, rounds):
 
 
 def _hdfs_rows(mib, block_mib, rounds, trips):
-    """Also measures before each round how near the CPUs are to each other."""
+    """Also measures, before each round, how long a cache line takes from CPU to CPU and back."""
     SUITE.say("hdfs: starting a NameNode, two DataNodes and a client")
     with hdfs.HdfsRows(mib, block_mib) as bench:
         bench.check_agreement()
@@ -108,7 +108,7 @@ class _Bench:
         self.rows = {name: Row(name) for name in self.NAMES}
 
     def check_agreement(self):
-        """Warms the page cache, and makes sure that all read the same bytes."""
+        """Warms the page cache, and fails unless all ways read the same bytes."""
         plain = self._imagebench("sum", self.data.image, stdin=self.extents)["sum"]
         with self._vreadd() as daemon:
             read = self._vreadbench(daemon, "read", "-s")["sum"]
@@ -154,7 +154,7 @@ def extent_list(data, blocks):
 
 
 def step(command, stdin, daemon=None):
-    """What a bench program measured; if that fails, daemon's log tells more."""
+    """Runs a bench program; returns what it measured.  An error has the end of daemon's log."""
     try:
         return _run(command, stdin)
     except BenchError as error:

@@ -50,8 +50,8 @@ REQUEST = 1 << 20
 FILE, SMALL_FILE = "/bench.bin", "/small.bin"
 VREADBENCH = "/usr/local/bin/vreadbench"
 WRITE_TIMEOUT = READ_TIMEOUT = 900.0
-MOST_MIB = 56  # vreadd's cache of verified blocks takes 64 MiB, and all is to be in it
-# A client that saw its backend go leaves it alone for a while.
+MOST_MIB = 56  # all must fit into vreadd's cache of verified blocks, 64 MiB
+# A client that has lost its backend does not use it again for a while.
 SOON = 300.0
 POLL = 1.0
 
@@ -157,7 +157,7 @@ class _Bench:
         self._client.close()
 
     def check_agreement(self):
-        """The same bytes by all ways; then they are in memory everywhere."""
+        """Fails unless all ways give the same bytes, which then are in memory everywhere."""
         SUITE.say("comparing what is read")
         sums = {STOCK: self._client.ask("sum", STOCK, FILE)["sum"]}
         for way in TRANSPORTS:
@@ -172,7 +172,7 @@ class _Bench:
             raise BenchError(f"{FILE} has different sums: {sums}")
 
     def round(self):
-        """The way that was used last goes first: the near vreadd is started anew for each."""
+        """Begins with the way used last: another way restarts the near vreadd."""
         self._stock()
         other = next(way for way in TRANSPORTS if way != self._way)
         for way in (self._way, other):
@@ -205,7 +205,7 @@ class _Bench:
         hdfs.client.run(f"cat >{deployment.BLOCKS}", stdin=specs.encode()).check()
 
     def _use(self, way):
-        """From here on the near vreadd asks that way, and the client has found it again."""
+        """Makes the near vreadd ask that way; returns when the client reads by vRead again."""
         if way != self._way:
             self._hdfs.use(way)
             self._way = way
@@ -238,7 +238,7 @@ class _Bench:
             raise BenchError(f"{HDFS_TCP}: the DataNode served {served} bytes")
 
     def _vread(self, name, read):
-        self._use(self._way)  # the connection of the two may have been idle
+        self._use(self._way)  # the two vreadds' connection may have been idle
         served, link = self._hdfs.bytes_served(FAR.datanode), self._hdfs.link()
         self._add(name, self._cpu.of(read))
         now = self._hdfs.link()
@@ -269,7 +269,7 @@ class _Bench:
 
 
 def _cipher_mb_s(log):
-    """How fast that vreadd found the faster of the two ciphers when it started."""
+    """MB/s of the faster of the two ciphers, as vreadd measured when it started."""
     found = TRIED.search(log)
     if not found:
         raise BenchError("vreadd's log does not tell how fast its ciphers are")

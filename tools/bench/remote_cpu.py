@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the CPU time of two emulated hosts went while something was measured.
+"""The CPU time that two emulated hosts spend during a measurement, by part, for remote.py.
 
     cpu = RemoteCpu(near_backend, far_backend)
     measured, spent = cpu.of(lambda: run())
     spent["all"], spent["softirq"], spent["guests"], ...
 
-The whole is what Xen says of all domains of both hosts, dom0s included.  Of it, in both dom0s
-together, as their Linux counts (it samples, 250 times a second):
+`all` is Xen's figure for all domains of both hosts, dom0s included.  Parts of it are, in both dom0s
+together, as counted by Linux (which samples 250 times a second):
 
-    softirq        packets that arrive, timers, and of soft-RoCE all but what follows
+    softirq        received packets, timers, and the work of soft-RoCE except that named below
     vreadd_user    vreadd itself
-    vreadd_system  the kernel on its behalf: reading disks, sending by TCP.  Soft-RoCE builds and
-                   sends the first packets of each write here, too, within ibv_post_send()
-    guests         Xen's figure for all domains that are no dom0
+    vreadd_system  the kernel for vreadd: reading disks, sending by TCP.  Within ibv_post_send()
+                   soft-RoCE also builds and sends the first packets of each write
+    guests         Xen's figure for all domains but the dom0s
 
-`all` is more than their sum: daemons, interrupts, and the hypervisor's work for each.
+`all` is more than their sum: it includes daemons, interrupts and the hypervisor's work.
 """
 
 import os
@@ -31,7 +31,7 @@ class RemoteCpu:
         self._backends = backends
 
     def of(self, run):
-        """What run() returned, and the CPU seconds spent meanwhile by part."""
+        """What run() returned, and {part: CPU seconds spent meanwhile}."""
         before = self._now()
         result = run()
         after = self._now()
@@ -43,7 +43,7 @@ class RemoteCpu:
             domains = backend.host.cpu_seconds()
             parts["all"] += sum(domains.values())
             parts["guests"] += sum(domains.values()) - domains[DOM0]
-            # Whatever is in its name, the fields behind it are numbers.
+            # The name in parentheses may hold anything; the fields after it are numbers.
             system, process = backend.host.text(
                 f"head -n 1 /proc/stat; cat /proc/{backend.pid}/stat"
             ).splitlines()

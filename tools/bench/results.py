@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The result file of a bench suite.
+"""The result file of a bench suite, made from the rows and targets of the suite.
 
     {"suite": "native",
      "conditions": {...},                     what was measured and how; "note": is printed, too
@@ -32,15 +32,15 @@ class Row:
     cpu: list = field(default_factory=list)  # CPU seconds per GiB
 
     def add(self, size, seconds, cpu_seconds):
-        """A round that moved so many bytes."""
+        """Adds a round that moved `size` bytes."""
         self._add(size / MB / seconds, size, cpu_seconds)
 
     def add_latency(self, microseconds, size, cpu_seconds):
-        """A round of many small reads of so many bytes in all; the typical one took so long."""
+        """Adds a round of many small reads: the time of a typical one, the bytes of all."""
         self._add(microseconds, size, cpu_seconds)
 
     def add_time(self, microseconds):
-        """A round of something that moves no bytes."""
+        """Adds a round that moved no bytes."""
         self.values.append(microseconds)
 
     def add_figure(self, value):
@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Target:
-    """What one row over another is to be: their values, or with `cpu` their CPU time."""
+    """A limit for the ratio of two rows: of their values, or with `cpu` of their CPU time."""
 
     row: str
     over: str
@@ -92,7 +92,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a row's median is to be."""
+    """A limit for the median of a row."""
 
     row: str
     at_least: float | None = None
@@ -125,7 +125,7 @@ def document(suite, rows, targets, conditions):
 
 
 def medians(rounds):
-    """Of each key of the dictionaries that rounds have."""
+    """{key: median over the rounds}; rounds: dictionaries with the same keys."""
     return {key: round(statistics.median(r[key] for r in rounds), 3) for key in rounds[0]}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line every suite has: how much, how often, where the result goes."""
+"""The command line of all suites: sizes, number of rounds, path of the result file."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from tools.lab.paths import REPOSITORY
 
 
 class BenchError(RuntimeError):
-    """Nothing was measured, or nothing that means anything."""
+    """Nothing was measured, or the result has no meaning."""
 
 
 FAILURES = (BenchError, HdfsError, ImageError)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The same blocks without vRead, piece by piece.
+"""Reads the same blocks without vRead, in whole and by parts, for the xen suite.
 
 A datanode domU has the datanode's disk through blkfront and blkback, mounts its file system and
 serves the blocks over netfront, bridge and netback to the client domU:
 
     vanilla = Vanilla(host, client, data)      # makes the datanode domU
     vanilla.fetch()                            # disk and network, into the client's memory
-    vanilla.read_disk(); vanilla.fetch_memory()     # the one and the other alone
+    vanilla.read_disk(); vanilla.fetch_memory()     # the disk alone, the network alone
     vanilla.digest()                           # SHA-256 of what the client got
 
-Every read of the disk starts with the datanode's page cache empty.  Readings are dictionaries:
-bytes, seconds, and cpu {domain: seconds}, all domains' CPU time meanwhile.
+Every read of the disk starts with the datanode's page cache empty.  Each reading is a dictionary:
+bytes, seconds, and cpu, the CPU time {domain: seconds} of all domains meanwhile.
 """
 
 import json
@@ -29,7 +29,7 @@ READ_TIMEOUT = 600.0
 
 
 def guest_files(variant: str = "release") -> dict:
-    """What the client domU has to have for it."""
+    """The files that the client domU needs."""
     return {PROGRAM: REPOSITORY / "build" / variant / "blockstream"}
 
 

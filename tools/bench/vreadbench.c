@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vreadbench - reads HDFS blocks through libvread, once, in order.
+ * vreadbench.c - reads HDFS blocks through libvread, once, in order.  The bench suites run it,
+ * natively and in client domUs.
  *
- *   vreadbench [-e ENDPOINT] [-a read|pread|async|open] [-r REQUEST] [-s] < BLOCKS
+ *   vreadbench [-e ENDPOINT] [-a read|pread|async|open] [-q QUEUES] [-r REQUEST] [-s] < BLOCKS
  *
  * BLOCKS: lines POOL/blk_ID_GENSTAMP[@STORAGE]:LENGTH.  Every block is opened, read to its
- * end and closed; all that is in the time, which begins with the first line: connecting
- * is not.
+ * end and closed.  The time includes all three, but not connecting: it begins with the first
+ * line.
  *
- *   read    vread_read() into one page-aligned buffer of REQUEST bytes: what a sequential
- *           reader does, and the same contract as read(2)
+ *   read    vread_read() into one page-aligned buffer of REQUEST bytes: as a sequential
+ *           reader does, with the contract of read(2)
  *   pread   vread_pread() likewise, one call at a time: no read-ahead
- *   async   vread_submit()/vread_reap(): no copy; every byte is looked at where it is,
- *           since a reader that never did would measure nothing
- *   open    opens and closes each block; prints the microseconds of the opening as soon as
- *           it has them, a line each
+ *   async   vread_submit()/vread_reap(): no copy.  Reads every byte in place, because
+ *           otherwise nothing would be measured
+ *   open    opens and closes each block; prints the microseconds of each open at once, on a
+ *           line of its own
  *
- * -s sums up what read and pread return, too (for comparing, not for measuring).
+ * -s also sums up what read and pread return (for comparing, not for measuring).
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -28,7 +29,7 @@
 #define ASYNC_POOL (8U << 20)
 #define MAX_QUEUES 8
 #define MAX_REQUEST (4U << 20) /* of one READ */
-#define TIMEOUT_MS 60000       /* a busy machine is slow, and a disk that others use */
+#define TIMEOUT_MS 60000       /* a busy machine or disk is slow */
 
 struct bench {
 	struct vread *connection;
@@ -74,7 +75,7 @@ static int read_positional(struct bench *b, struct vread_file *f, uint64_t lengt
 	return 0;
 }
 
-/* Submits as much as finds room; returns the new end of what was submitted. */
+/* Submits as much as there is room for and moves *next behind it.  0 or a negative errno. */
 static int submit_ahead(struct bench *b, struct vread_file *f, uint64_t length, uint64_t *next)
 {
 	while (*next < length) {
@@ -113,7 +114,7 @@ static int read_async(struct bench *b, struct vread_file *f, uint64_t length)
 	return 0;
 }
 
-/* What is only opened is done with. */
+/* For -a open: nothing is read. */
 static int read_nothing(struct bench *b, struct vread_file *f, uint64_t length)
 {
 	(void)b, (void)f, (void)length;
@@ -149,7 +150,7 @@ static bool parse_block(const char *line, struct name *n)
 	       colon[used] == '\0' && n->block.visible_length > 0;
 }
 
-/* Reads all blocks of standard input; returns their bytes, or ends the program. */
+/* Reads all blocks named on standard input; returns their bytes, or ends the program. */
 static uint64_t read_blocks(struct bench *b, read_block *read_one)
 {
 	char line[1024];

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the wire between two emulated hosts carries without vRead, from dom0 to dom0.
+"""Measures the wire between two emulated hosts without vRead, from dom0 to dom0, for remote.py.
 
-    wire = WireBench(sender, receiver, address)    # the receiver's address, the sender's
+    wire = WireBench(sender, receiver, sender_address, receiver_address)
     wire.tcp(size); wire.rdma(size)                # {"bytes", "seconds"}
 
-A plain stream out of memory into memory (blockstream), and RDMA WRITEs (ib_write_bw, which does not
-sleep until they are done but looks all the time: the sender's CPU time says little).
+tcp() is a plain stream from memory to memory (blockstream).  rdma() is RDMA WRITEs (ib_write_bw).
+ib_write_bw polls all the time until the writes are done, so the sender's CPU time says little.
 """
 
 import json
@@ -31,7 +31,7 @@ class WireBench:
             host.put(REPOSITORY / "build" / variant / "blockstream", PROGRAM)
 
     def tcp(self, size, measure=lambda run: run()):
-        """measure: is given what runs while the bytes move."""
+        """measure: called with the function that moves the bytes."""
         server = self._sender.popen(f"exec {PROGRAM} serve {STREAM_PORT} {size}")
         server.wait_output("listening", START_TIMEOUT)
         fetch = f"{PROGRAM} fetch {self._addresses[0]} {STREAM_PORT}"
@@ -44,8 +44,8 @@ class WireBench:
             server.wait(START_TIMEOUT)
 
     def rdma(self, size, measure=lambda run: run()):
-        """As many whole messages as there are in size.  On a busy machine ib_write_bw may fail to
-        find out how long its processor's cycles are, and tells a rate of 0: then again."""
+        """Sends as many whole messages as there are in size.  On a busy machine ib_write_bw may
+        fail to measure the processor's clock and print a rate of 0; then it runs again."""
         for _ in range(TRIES):
             try:
                 return self._rdma(size // MESSAGE, measure)
@@ -63,7 +63,7 @@ class WireBench:
             server.wait(START_TIMEOUT).check()
 
     def _wait_listening(self, server):
-        """What it says comes when it ends."""
+        """Waits until the port listens: ib_write_bw prints only when it ends."""
         deadline = time.monotonic() + START_TIMEOUT
         while self._receiver.run(f"grep -q ':{RDMA_PORT:04X} 0' /proc/net/tcp*").rc != 0:
             if not server.running or time.monotonic() > deadline:

@@ -116,7 +116,7 @@ class _Bench:
         self._add("xen.netback.seq", self.vanilla.fetch_memory())
 
     def _restart_vreadd(self):
-        """So that nothing is cached or known to be good."""
+        """Restarts vreadd, so that it has nothing cached or verified."""
         self.backend.stop()
         self.backend.start()
         self.backend.wait_connected(self.client)

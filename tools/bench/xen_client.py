@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The warm client JVM of tools/bench/java in a client domU.
+"""The warm client JVM of tools/bench/java in a client domU, for the suites on Xen and the demos.
 
 hdfs = Hdfs(host, backend, client_files=XenClient.files(), ...)
 with XenClient(hdfs.client) as client:
@@ -15,7 +15,7 @@ from tools.lab.paths import REPOSITORY
 
 SOURCES = REPOSITORY / "tools" / "bench" / "java"
 JAR = "/usr/share/java/hdfs-bench.jar"
-# Plain references, as the program wants them; the class data archive is of no use then.
+# Plain references, which the program needs; the class data archive does not fit them.
 OPTIONS = "-XX:-UseCompressedOops -XX:-UseCompressedClassPointers"
 
 
@@ -25,15 +25,15 @@ class XenClient(JavaProgram):
 
     @staticmethod
     def files() -> dict[str, Path]:
-        """What the client domU has to have for it."""
+        """The files that the client domU needs."""
         return {JAR: compiled("hdfs-bench", SOURCES.glob("*.java"))}
 
     def mount(self, name: str, properties: dict[str, str]) -> None:
-        """A FileSystem of its own, with its own sockets and caches."""
+        """Makes a FileSystem with its own sockets and caches, called `name`."""
         properties = {"dfs.client.context": name} | properties
         self.ask("mount", name, *(f"{key}={value}" for key, value in properties.items()))
 
     def ask(self, *words) -> dict:
-        """The answer to one command."""
+        """Sends one command; returns the answer."""
         self.say(" ".join(str(word) for word in words))
         return self.hear()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The rows of the Xen suite that have Hadoop in them: NameNode, DataNode and client in domUs.
+"""The rows of the xen suite with Hadoop: NameNode, DataNode and client, a domU each.
 
-One client JVM reads one file in turn with and without vRead; the DataNode's disk is mounted in
-its domU meanwhile.  Before anything is measured both ways must give the same checksum, and
-afterwards the DataNode must have served nothing for the rows of vRead.
+One client JVM reads one file in turn with and without vRead, while the DataNode's disk is mounted
+in its domU.  Both ways must give the same checksum before the first round.  In the rows of vRead
+the DataNode must serve nothing.
 """
 
 from tools.bench.results import Row, Target
@@ -23,7 +23,7 @@ WRITE_TIMEOUT = 900.0
 
 
 def measure(mib, block_mib, rounds, variant, request, say):
-    """The two rows, read in turn so many times."""
+    """Measures the two rows in turn, `rounds` times."""
     source = noise(mib)
     host = XenHost(
         "bench-hdfs",
@@ -80,7 +80,7 @@ def _check_agreement(client, say):
 
 
 def _add(hdfs, client, row, name, size, request):
-    # The datanode's page cache starts empty; vreadd has none.
+    # The datanode's page cache starts empty; vreadd reads past dom0's.
     hdfs.datanode.run("sync; echo 1 > /proc/sys/vm/drop_caches").check()
     served = hdfs.bytes_served()
     measured = timed(hdfs.host, lambda: client.ask("seq", name, FILE, request))

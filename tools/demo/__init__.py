@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make demo`: the main job on an emulated Xen host, with a comparison at the end."""
+"""`make demo` and `make demo-remote`: vRead on emulated Xen hosts, compared with stock Hadoop."""

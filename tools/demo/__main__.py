@@ -80,8 +80,8 @@ def _start(host, block_mib, say):
 
 
 def _stream(hdfs, source, say):
-    """Both in one JVM that is up already, for time and CPU time.  The first reading of each warms
-    the JVM up, which would count against the one that is slower anyway."""
+    """Reads both ways in one JVM that is up, for time and CPU time.  The first reading of each way
+    only warms the JVM up: counted, it would make the slower way look even slower."""
     say("client: reading both ways in another JVM that stays up, for the rates")
     with XenClient(hdfs.client) as client:
         client.mount("stock", {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A demo as a command: its line, its progress, its exit status."""
+"""The command line, the progress and the exit status that both demos share."""
 
 import argparse
 import sys
@@ -13,14 +13,14 @@ from tools.peers import PeersError
 
 
 def parser(program, manual):
-    """Of its command line; the help is its manual."""
+    """The parser of a demo's command line; `manual` is its help."""
     return argparse.ArgumentParser(
         prog=program, description=manual, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
 
 def main(name, options, run):
-    """Exit status: run(options, say) prints what it has to say, or fails with a reason."""
+    """Calls run(options, say); prints the reason if it fails.  Returns the exit status."""
     try:
         run(options, Progress())
     except (DemoError, HdfsError, ImageError, LabError, PeersError) as error:

@@ -91,7 +91,7 @@ def _run(options, say):
 
 
 def _write(hdfs, options, say):
-    """The second file's first half is written where the near DataNode's disk is chosen."""
+    """Writes both files; the first half of the second goes to the near host, by its folder."""
     half = options.blocks // 2
     half_mib = half * options.block_mib
     hdfs.allow_near()
@@ -108,7 +108,7 @@ def _write(hdfs, options, say):
 
 
 def _read(hdfs, name, source, say):
-    """{file: Way}, both files read this way."""
+    """Reads both files this way; returns {file: Way}."""
     if name != STOCK:
         say(f"dom0 of the near host: vreadd asks the far one by {TRANSPORTS[name].upper()}")
         hdfs.use(TRANSPORTS[name])
@@ -135,7 +135,7 @@ def _cat(hdfs, shell, name, file, properties, source, say):
 
 
 def _rate(client, name, file, source):
-    """In a JVM that is up: the first reading warms it up."""
+    """MB/s in a JVM that is up; a first reading warms it up."""
     mount = name.partition(",")[0]
     client.ask("seq", mount, file, REQUEST)
     measured = client.ask("seq", mount, file, REQUEST)
@@ -145,7 +145,7 @@ def _rate(client, name, file, source):
 
 
 def _check_link(name, file, grown, transport, source):
-    """As much came from the far host as is there, the way it was to come."""
+    """Fails unless the bytes on the far host came from there, by the right transport."""
     there = source.size if file == REMOTE else source.size // 2
     direct = grown["bytes"] if name == RDMA else 0
     if (
@@ -160,7 +160,7 @@ def _check_link(name, file, grown, transport, source):
 
 
 def _check_placement(ways, source):
-    """What stock reading was served says where the blocks are."""
+    """Fails unless the blocks are where they should be, judged by what served stock reading."""
     half = source.size // 2
     remote, hybrid = ways[REMOTE].reading.served, ways[HYBRID].reading.served
     if remote[NEAR.datanode] or min(hybrid.values()) < half or max(hybrid.values()) >= source.size:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the demo prints: progress with the time since its start, then a short table."""
+"""What the demos print: progress with the time since the start, then a short table."""
 
 import sys
 import time
@@ -61,7 +61,7 @@ def rows_of_text(rows: list[tuple[str, ...]]) -> list[str]:
 def table(
     stock: Reading, vread: Reading, streaming: list[Streaming], blocks: int, states: str
 ) -> str:
-    """`streaming` is stock's and vRead's."""
+    """The table of `make demo`; streaming: stock's, then vRead's."""
     tcp, fast = streaming
     rows = [
         ("", "stock", "vRead"),

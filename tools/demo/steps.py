@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the demos have in common: writing a file with `hdfs dfs`, reading it back with `hdfs dfs
--cat` and judging which way the bytes came.
+"""Steps of both demos: write a file with `hdfs dfs`, read it back with `hdfs dfs -cat`, and check
+which way the bytes came.
 
-`shell` is `hdfs dfs` in a JVM that stays up (tools/lab/java_program.py): an emulated machine takes
-longer to start Java than to do what is shown here.
+`shell` is `hdfs dfs` in a JVM that stays up (tools/lab/java_program.py): on an emulated machine the
+start of Java takes longer than all that the demos show.
 """
 
 import json
@@ -25,7 +25,7 @@ class DemoError(RuntimeError):
 
 
 def run(shell, arguments, properties=None):
-    """What the shell says of one command, which must succeed."""
+    """The shell's answer to one command, which must succeed."""
     answer = shell.run(arguments, properties)
     if answer["status"]:
         raise DemoError(f"hdfs dfs {arguments}: {shell.complaints}")
@@ -33,7 +33,7 @@ def run(shell, arguments, properties=None):
 
 
 def put(hdfs, shell, file, mib, *, skip_mib=0, verb="-put"):
-    """Writes that part of the client's source disk, by -put or -appendToFile."""
+    """Writes a part of the client's source disk to a file, by -put or -appendToFile."""
     part = f"dd if=/dev/xvdk of={PART} bs=1M skip={skip_mib} count={mib}"
     hdfs.client.run(part).check()
     run(shell, f"{verb} {PART} {file}")
@@ -57,7 +57,7 @@ class Reading:
 
 
 def cat(hdfs, shell, name, file, properties, source):
-    """A Reading; fails unless the bytes are those of the source."""
+    """Reads the file; returns a Reading.  Fails unless the bytes are those of the source."""
     statistics = f"/run/statistics-{shell.number}.json"  # of this JVM
     before, served = _statistics(hdfs, statistics), hdfs.served_by_datanodes()
     started = time.monotonic()
@@ -81,13 +81,13 @@ def cat(hdfs, shell, name, file, properties, source):
 
 
 def _statistics(hdfs, path):
-    """The plug-in's, as far as they are written."""
+    """The plug-in's statistics as last written; NOTHING if there are none."""
     kept = hdfs.client.run(["cat", path])
     return json.loads(kept.stdout) if kept.rc == 0 else NOTHING
 
 
 def _caught_up(hdfs, path, read):
-    """The plug-in's, when the JVM has read that many bytes of HDFS."""
+    """Waits until the plug-in's statistics include `read` bytes of HDFS; returns them."""
     patience = Patience(LAG)
     while (found := _statistics(hdfs, path))["hdfs"]["bytes"] != read:
         if patience.is_over():
@@ -97,7 +97,7 @@ def _caught_up(hdfs, path, read):
 
 
 def check_all_by_vread(reading, source):
-    """The client's and the DataNodes' counts must agree on which way the bytes came."""
+    """Fails unless all bytes came through vRead, by the client's and the DataNodes' counts."""
     if reading.vread_bytes != source.size or reading.tcp_bytes:
         raise DemoError(
             f"{reading.name}: {reading.vread_bytes} of {source.size} bytes came through vRead, and"

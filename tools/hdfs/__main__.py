@@ -103,7 +103,7 @@ def _up(arguments):
 
 
 def _vreadd(cluster):
-    """One that serves the cluster's images; its datanodes will publish to it."""
+    """A vreadd, not yet started, for the cluster's images; the datanodes will publish to it."""
     if not JAR.exists():
         raise HdfsError(f"{JAR.relative_to(REPOSITORY)} is not built; run `make all`")
     cluster.attach_disks()
@@ -127,7 +127,7 @@ def _tell(cluster):
 
 
 def _tell_of_vread(cluster, vreadd):
-    """What makes a client read through it; FsShell takes properties with -D."""
+    """Prints the properties that make a client read through vreadd, also as an FsShell command."""
     properties = {
         "dfs.client.replica.accessor.builder.classes": BUILDER,
         "io.vread.endpoint": vreadd.endpoint,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib and .../mapreduce.
+"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib and .../mapreduce.  All of
+tools/hdfs, the lab, benches and tests take their class paths from here.
 
-Each folder has the key of what it was made from (the POM's content and the
-version): while that agrees nothing is looked up, and no network is needed.
+A key file beside each folder is a hash of the POM's content and the version.  While the key agrees,
+Maven does not run and no network is needed.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ def hadoop_class_path(version=DEFAULT_VERSION, cache=None):
 
 
 def mapreduce_class_path(version=DEFAULT_VERSION, cache=None):
-    """The folder of what MapReduce with its test programs needs besides those jars."""
+    """The folder of the further jars that MapReduce and its test programs need."""
     present = {jar.name for jar in hadoop_class_path(version, cache).iterdir()}
     with _home(version, cache) as home:
         lib = home / "mapreduce"
@@ -50,7 +51,7 @@ def mapreduce_class_path(version=DEFAULT_VERSION, cache=None):
 
 @contextlib.contextmanager
 def _home(version, cache):
-    """A version's folder, while nobody else resolves jars into it."""
+    """Yields the folder of a version, locked against other processes that resolve jars."""
     if not re.fullmatch(r"\d+\.\d+\.\d+(-[A-Za-z0-9]+)?", version):
         raise HdfsError(f"Hadoop version {version!r}: expected something like {DEFAULT_VERSION}")
     home = Path(cache or REPOSITORY / "build" / "hadoop") / version
@@ -61,7 +62,7 @@ def _home(version, cache):
 
 
 def _resolve(version, pom, lib, stamp):
-    """Whether anything had to be done; in the end `lib` is what the POM says."""
+    """Fills `lib` with the POM's jars unless they are there; returns whether Maven ran."""
     key = hashlib.sha256(pom.read_bytes() + version.encode()).hexdigest()
     if stamp.exists() and stamp.read_text().strip() == key:
         return False

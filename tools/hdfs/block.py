@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One block of an HDFS file, by the names vRead finds it under."""
+"""Blocks of HDFS files, by the names under which vRead finds them, and as fsck reports them."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Block:
 
     @staticmethod
     def parse(spec):
-        """From the form that spec() returns."""
+        """Makes a Block from the text that spec() returns."""
         match = SPEC.fullmatch(spec)
         if not match:
             raise HdfsError(f"block {spec!r}: expected POOL/blk_ID_GENSTAMP[@STORAGE]:LENGTH")
@@ -47,14 +47,14 @@ class Block:
         return f"{self.pool}/blk_{self.block_id}_{self.genstamp}{storage}:{self.length}"
 
     def relative_path(self):
-        """Of its data file under a data directory, once finalized."""
+        """The path of the finalized block's data file below a data directory."""
         first, second = self.block_id >> 16 & 31, self.block_id >> 8 & 31
         finalized = f"current/{self.pool}/current/finalized"
         return f"{finalized}/subdir{first}/subdir{second}/blk_{self.block_id}"
 
 
 def fsck_query(path):
-    """What to ask the NameNode's /fsck page for a report that blocks_in_report() takes."""
+    """The query for the NameNode's /fsck page that returns a report for blocks_in_report()."""
     return {"path": path, "files": "1", "blocks": "1", "locations": "1"}
 
 

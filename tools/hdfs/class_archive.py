@@ -63,7 +63,7 @@ def _class_list():
 
 
 def _train():
-    """Has a NameNode, a DataNode and clients tell which classes they load."""
+    """Runs a NameNode, a DataNode and clients, and writes the list of classes that they load."""
     from tools.hdfs.cluster import HdfsCluster  # which imports this module
 
     class Plain(HdfsCluster):

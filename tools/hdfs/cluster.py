@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One NameNode and its DataNodes on loopback ports, and the few things done with them.
+"""A NameNode and DataNodes on loopback ports, for tests, benches and `python -m tools.hdfs up`.
 
-A cluster lives in one folder: conf/, logs/, name/ and the datanodes' directories.  Files go in and
-out through the stock FsShell; what blocks a file has comes from the NameNode's fsck page, which is
-what `hdfs fsck` prints.  Starting again in the same folder finds the old files.
+A cluster has one folder: conf/, logs/, name/ and the datanodes' directories.  The stock FsShell
+writes and reads files.  The blocks of a file come from the NameNode's fsck page, which is the text
+that `hdfs fsck` prints.  A cluster that is started again in the same folder has the old files.
 
-A live cluster (live=True, as root) keeps each datanode's directories on an ext4 or XFS image that
-is mounted for its datanode, and for nobody else, while the cluster runs:
+A live cluster (live=True, as root) keeps each datanode's directories on an ext4 or XFS image.  The
+images are mounted while the cluster runs, and only its datanodes see the mounts:
 
     cluster = HdfsCluster(folder, datanodes=3, data_dirs=2, live=True)
     with cluster, Vreadd(cluster.served("dn1", "dn2")) as vreadd:
@@ -47,11 +47,11 @@ FS_SHELL = "org.apache.hadoop.fs.FsShell"
 class HdfsCluster:
     """Use as a context manager, or call start() and stop().
 
-    conf: further properties, over the defaults of config.py.  class_path: jars or folders put
-    before Hadoop's, for daemons and FsShell alike.  data_dirs: how many each datanode has.
-    disk_mib, tables, file_system: sizes, partition tables (in turn) and file systems of a live
+    conf: properties that override the defaults of config.py.  class_path: jars or folders before
+    Hadoop's jars, for daemons and FsShell.  data_dirs: how many each datanode has.
+    disk_mib, tables, file_system: size, partition tables (used in turn) and file system of a live
     cluster's images.
-    java_options: of all its JVMs; by default for short lives.
+    java_options: of all JVMs; the default is for JVMs that live for a short time.
     """
 
     NAMENODE_PORTS = 2
@@ -91,7 +91,7 @@ class HdfsCluster:
         self.datanodes = make_datanodes(
             self.directory, datanodes, data_dirs, live, tables, disk_mib, file_system
         )
-        self.namenode = None  # the one that is asked; HaCluster has another
+        self.namenode = None  # the NameNode that is asked; HaCluster has a second one
         self._java_options = list(java_options)
         self._extra_class_path = [str(entry) for entry in class_path]
         self._class_path = None
@@ -155,7 +155,7 @@ class HdfsCluster:
         self.namenode = self._spawn("namenode", NAMENODE)
 
     def stop(self):
-        """Also after a start that failed half way; what was mounted is not afterwards."""
+        """Stops the daemons and unmounts the images, also after a start() that failed half way."""
         self._stop_daemons()
         if self._mounts:
             try:
@@ -173,8 +173,8 @@ class HdfsCluster:
             self.namenode = None
 
     def attach_disks(self):
-        """Has a live cluster's images made and mounted.  start() does it, too; before, a vreadd
-        can serve them already."""
+        """Makes and mounts a live cluster's images.  start() does this, too.  Call it before if a
+        vreadd is to serve the images when the cluster starts."""
         if self._mounts and not self._attached:
             self._attached = True
             self._mounts.open()
@@ -182,8 +182,8 @@ class HdfsCluster:
                 datanode.disk.attach(self._mounts)
 
     def wait_ready(self, timeout=START_TIMEOUT):
-        """Until every DataNode that runs is live, has reported its blocks, and the NameNode takes
-        writes."""
+        """Waits until every running DataNode is live and has reported its blocks, and the NameNode
+        takes writes."""
         what = "live DataNodes and NameNode out of safe mode"
         jvm.wait_until(self._ready, self._daemons(), what, timeout)
 
@@ -205,7 +205,7 @@ class HdfsCluster:
         return [daemon for daemon in found if daemon]
 
     def start_datanode(self, name):
-        """Again, after its stop() or kill(); waits until the NameNode has it back."""
+        """Starts a stopped or killed datanode.  Returns when the NameNode knows it again."""
         datanode = self.datanode(name)
         if datanode.running:
             raise HdfsError(f"{name} runs already")
@@ -267,22 +267,22 @@ class HdfsCluster:
 
     @property
     def pids(self):
-        """Of the daemons that run: namenode, dn1, dn2 ..."""
+        """{name: process id} of the daemons that run: namenode, dn1, dn2 ..."""
         return {daemon.name: daemon.pid for daemon in self._daemons()}
 
     @property
     def class_path(self):
-        """Of the daemons and FsShell."""
+        """The class path of the daemons and FsShell."""
         return self._class_path
 
     @property
     def client_class_path(self):
-        """For another JVM that is to be a client of this cluster: its configuration, Hadoop."""
+        """The class path of another JVM that is a client: the cluster's configuration, Hadoop."""
         return f"{self.conf_dir}:{hadoop_class_path(self.version)}/*"
 
     @property
     def data_dirs(self):
-        """Of all datanodes."""
+        """The data directories of all datanodes."""
         return [path for datanode in self.datanodes for path in datanode.data_dirs]
 
     def datanode(self, name):
@@ -292,7 +292,7 @@ class HdfsCluster:
         raise HdfsError(f"no datanode {name!r}; there are {len(self.datanodes)}, dn1 and on")
 
     def served(self, *names):
-        """What a Vreadd of those datanodes' images (of all, if none is named) is told."""
+        """The `datanodes` of a Vreadd that serves these datanodes (all, if none is named)."""
         return {
             datanode.name: DataDirs(datanode.disk.path, datanode.paths_on_disk)
             for datanode in self.datanodes
@@ -300,12 +300,12 @@ class HdfsCluster:
         }
 
     def sync(self):
-        """Has everything the datanodes wrote in their images (live clusters only)."""
+        """Writes all that the datanodes have written to their images (live clusters only)."""
         for datanode in self.datanodes:
             datanode.disk.sync()
 
     def jmx(self, daemon, query):
-        """The first bean of the "namenode" or of "dn1", "dn2" ... that answers the query."""
+        """The first JMX bean that matches the query; daemon: "namenode", "dn1", "dn2" ..."""
         port = self._http_port if daemon == "namenode" else self.datanode(daemon).ports[1]
         document = json.loads(_http(port, "/jmx", {"qry": query}))
         if not document.get("beans"):
@@ -317,12 +317,12 @@ class HdfsCluster:
         return _http(self._http_port, "/fsck", fsck_query(path))
 
     def blocks(self, path):
-        """The blocks of one file, in order, as the NameNode tells them."""
+        """The blocks of one file, in order, as the NameNode reports them."""
         return blocks_in_report(self.fsck(path), path)
 
     def block_file(self, block, datanode=None):
-        """The data file of a finalized block, in whichever data directory (of that datanode's, if
-        one is named) has it."""
+        """The data file of a finalized block, in the data directories of that datanode, or of all
+        datanodes if none is named."""
         for directory in self.datanode(datanode).data_dirs if datanode else self.data_dirs:
             candidate = directory / block.relative_path()
             if candidate.is_file():
@@ -332,7 +332,7 @@ class HdfsCluster:
     # ---- files ------------------------------------------------------------
 
     def fs(self, *arguments, stdin=None, stdout=subprocess.PIPE):
-        """FsShell with these arguments, as `hdfs dfs` runs it; its standard output as bytes."""
+        """Runs FsShell with these arguments, as `hdfs dfs` does; returns its standard output."""
         words = [str(argument) for argument in arguments]
         command = self._java(FS_SHELL, words, log_level="ERROR")
         what = " ".join(["hdfs dfs", *words])
@@ -370,7 +370,7 @@ class HdfsCluster:
 
 
 def _is_port_taken(error):
-    """Somebody else may take a free port before the daemon binds it, or while it is down."""
+    """True if another process took the port before the daemon bound it, or while it was down."""
     return "Address already in use" in str(error)
 
 
@@ -385,8 +385,8 @@ def _http(port, path, query):
 
 
 def _free_ports(count):
-    """None of those that the kernel gives to sockets which do not care: any connection of another
-    process may take one of these at any time."""
+    """Free ports below the kernel's range of local ports.  A port of that range may be taken by any
+    connection of another process at any time."""
     first_of_kernel = int(LOCAL_PORTS.read_text().split()[0])
     candidates = random.sample(range(FIRST_PORT, first_of_kernel), first_of_kernel - FIRST_PORT)
     return list(itertools.islice(filter(_is_free, candidates), count))

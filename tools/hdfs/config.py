@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The configuration folder of a cluster: Hadoop's XML files, logging, empty web applications.
+"""Writes the configuration folder of an HDFS: Hadoop's XML files, logging, empty web applications.
+The clusters of tools/hdfs and the guests of the lab use it.
 
-Everything is on loopback and small; what a test sets by `conf` wins.
+The default properties are for small daemons on loopback; a cluster's `conf` overrides them.
 """
 
 from xml.sax.saxutils import escape
@@ -13,12 +14,12 @@ log4j.appender.console.target=System.err
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 """
-# The daemons look their web applications up on the class path; the jars have none.
+# The daemons look for their web applications on the class path; the jars have none.
 WEB_XML = '<web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"/>\n'
 
 
 def default_properties(rpc, namenode_http, name_dir, block_size, replication):
-    """What clients, the NameNode and all DataNodes share."""
+    """The properties that clients, the NameNode and all DataNodes share."""
     return {
         "fs.defaultFS": f"hdfs://127.0.0.1:{rpc}",
         "hadoop.security.authentication": "simple",
@@ -30,7 +31,7 @@ def default_properties(rpc, namenode_http, name_dir, block_size, replication):
         "dfs.namenode.safemode.extension": "0",
         "dfs.namenode.handler.count": "4",
         "dfs.datanode.handler.count": "2",
-        # Else a volume with less than a spare gibibyte counts as full.
+        # By default a volume with less than 1 GiB to spare counts as full.
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
         "dfs.heartbeat.interval": "1",
         "dfs.replication": str(replication),
@@ -42,14 +43,14 @@ def default_properties(rpc, namenode_http, name_dir, block_size, replication):
 
 
 def datanode_properties(ports, data_dirs):
-    """What each DataNode has for itself."""
+    """The properties of one DataNode."""
     data, http, ipc = (f"127.0.0.1:{port}" for port in ports)
     return {
         "dfs.datanode.data.dir": ",".join(f"file://{directory}" for directory in data_dirs),
         "dfs.datanode.address": data,
         "dfs.datanode.http.address": http,
         "dfs.datanode.ipc.address": ipc,
-        # A DataNode is started together with its NameNode: it tries again soon, for ten seconds.
+        # A DataNode starts together with its NameNode: it retries every 0.1 s, for ten seconds.
         "ipc.client.connect.retry.interval": "100",
         "ipc.client.connect.max.retries": "100",
     }
@@ -71,6 +72,6 @@ def write_site(directory, properties):
         for name, value in sorted(properties.items())
     )
     text = f'<?xml version="1.0"?>\n<configuration>\n{rows}</configuration>\n'
-    # FsShell and the daemons read both; which property belongs where is of no consequence.
+    # FsShell and the daemons read both files, so both may have all properties.
     (directory / "core-site.xml").write_text(text)
     (directory / "hdfs-site.xml").write_text(text)

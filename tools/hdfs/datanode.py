@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One DataNode of a cluster: its data directories, its disk if they lie on one, its process."""
+"""One DataNode of a cluster (cluster.py): its data directories, its process, its disk if any."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ PATH_ON_DISK = "/hadoop/data"
 
 
 class DataNode:
-    """name: dn1, dn2 ... (also what a vreadd that serves its image may call it).
+    """name: dn1, dn2 ...; HdfsCluster.served() gives vreadd the same name.
 
-    With a LiveDisk the data directories are on the image that the disk is; paths_on_disk then says
-    where.  Without, they are folders of the host.
+    With a LiveDisk the data directories are in its image, at paths_on_disk.  Without a LiveDisk
+    they are folders of this machine.
     """
 
     def __init__(self, name, directory, dirs, disk=None):
@@ -30,21 +30,21 @@ class DataNode:
         else:
             self._configured = [root / f"data{n}" for n in range(1, dirs + 1)]
         self.conf_dir = root / f"conf-{name}"
-        self.conf = {}  # over the cluster's, for this one
+        self.conf = {}  # overrides the cluster's properties for this datanode
         self.class_path = []  # before the cluster's
         self.ports = ()
         self.daemon = None
 
     @property
     def data_dirs(self):
-        """As this process finds them."""
+        """The data directories, by paths that this process can use."""
         if self.disk:
             return [self.disk.view / path.lstrip("/") for path in self.paths_on_disk]
         return self._configured
 
     @property
     def address(self):
-        """Where clients read and write; the NameNode knows it by this."""
+        """HOST:PORT at which clients read and write, also its name at the NameNode."""
         return f"127.0.0.1:{self.ports[0]}"
 
     @property
@@ -59,7 +59,7 @@ class DataNode:
     def start(self, command, log):
         if self.disk:
             for path in self.data_dirs:
-                # A datanode makes its directory, but not the ones above.
+                # A datanode makes its data directory, but not the parents.
                 path.parent.mkdir(parents=True, exist_ok=True)
         self.daemon = jvm.Daemon(self.name, command, log)
 
@@ -69,18 +69,18 @@ class DataNode:
             self.daemon = None
 
     def kill(self):
-        """At once, as by a crash."""
+        """Ends the process at once, like a crash."""
         if self.daemon:
             self.daemon.kill()
             self.daemon = None
 
     def has_reported(self):
-        """Whether the NameNode knows its blocks since its start.  (The metric that counts reports
-        is some ten seconds late.)"""
+        """True if the NameNode has the block report of this start.  Reads the log: the metric that
+        counts reports is some ten seconds late."""
         return self.daemon.logged("Successfully sent block report")
 
     def storage_ids(self):
-        """What its data directories are called, in their order."""
+        """The storage ids of the data directories, in the same order."""
         return [_storage_id(path / "current" / "VERSION") for path in self.data_dirs]
 
 
@@ -92,7 +92,7 @@ def _storage_id(version):
 
 
 def datanodes(directory, count, data_dirs, live, tables, disk_mib, kind):
-    """The datanodes of a cluster in `directory`; one alone and not live keeps it to itself."""
+    """Makes the datanodes, each in a subfolder; a single one that is not live uses `directory`."""
     directory = Path(directory)
     made = []
     for number in range(1, count + 1):

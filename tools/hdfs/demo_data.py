@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A file of real HDFS blocks and the datanode image it ended up in, made once and kept.
+"""A file of real HDFS blocks in a datanode image, made once and kept, for benches and tests.
 
-The file is pseudo-random with a fixed seed, written by the stock client through a real DataNode,
-read back, and then the stopped datanode's data directory becomes the image.  The folder
+The file is pseudo-random with a fixed seed.  The stock client writes it through a real DataNode and
+reads it back.  Then the data directory of the stopped datanode becomes the image.  The folder
 build/demo-data/<key>/ holds:
 
     image.raw     the datanode's disk
-    layout.json   what vread-provision found in it (after provision())
+    layout.json   the image's layout by vread-provision (after provision())
     blocks.txt    one POOL/blk_ID_GS@STORAGE:LENGTH per block, in file order
     file.sha256   digest of the file and its size in bytes
     image.json    where the file system lies in the image
 
-and is found again while its recipe (sizes, Hadoop version, the code that makes it) is unchanged.
+The folder is used again while the recipe is unchanged: sizes, partition table, Hadoop version, and
+the code that makes the folder.
 """
 
 import contextlib
@@ -78,7 +79,7 @@ class DemoData:
 def demo_image(
     mib=256, block_mib=32, table="gpt", version=DEFAULT_VERSION, cache=None, layout=True
 ):
-    """The demo's data; made if it is not there.  layout: run vread-provision on it, too."""
+    """Returns the data, made if it is not there.  layout: also run vread-provision on it."""
     cache = Path(cache or REPOSITORY / "build" / "demo-data")
     cache.mkdir(parents=True, exist_ok=True)
     family = f"{mib}m-{block_mib}m-{table}-{version}"
@@ -95,7 +96,7 @@ def demo_image(
 
 
 def provision(data):
-    """Has vread-provision write the image's layout, unless this one did already."""
+    """Has vread-provision write the image's layout, unless the same vread-provision did before."""
     key = _digest(PROVISIONER)
     stamp = data.directory / "layout.key"
     if data.layout.exists() and stamp.exists() and stamp.read_text() == key:

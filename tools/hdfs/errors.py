@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The one error of this package: says which daemon or command, and what it printed."""
+"""The error that this package raises.  It names the daemon or command and has its output."""
 
 
 class HdfsError(RuntimeError):

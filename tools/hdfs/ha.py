@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A cluster with two NameNodes, one active and one standing by, that change places when told.
+"""A cluster with two NameNodes, one active and one standby, for tests of a failover.
 
     with HaCluster(folder, datanodes=2, replication=2) as hdfs:
         hdfs.fail_over()
 
-They share their edits in a folder, and nobody fences anybody: fail_over() makes one the standby
-before the other becomes active, or kills it first.
+The NameNodes share their edits in a folder.  There is no fencing: fail_over() makes the active one
+the standby, or kills it, before the other one becomes active.
 """
 
 import shutil
@@ -28,7 +28,7 @@ class HaCluster(HdfsCluster):
         self.active = NAMES[0]
 
     def fail_over(self, kill=False):
-        """The other one becomes the active NameNode.  kill: without a word to this one."""
+        """Makes the other NameNode the active one.  kill: kills the active one first."""
         old, new = self.active, next(name for name in NAMES if name != self.active)
         if kill:
             self._namenodes.pop(old).kill()
@@ -58,7 +58,7 @@ class HaCluster(HdfsCluster):
             "dfs.namenode.shared.edits.dir": f"file://{self.directory / 'edits'}",
             "dfs.ha.fencing.methods": "shell(true)",
             "dfs.ha.tail-edits.period": "1s",
-            # A client that meets a standby asks the other one soon.
+            # A client that asked the standby soon asks the other NameNode.
             "dfs.client.failover.sleep.base.millis": "50",
         }
         for number, name in enumerate(NAMES):
@@ -72,7 +72,7 @@ class HaCluster(HdfsCluster):
         return self._ports[2 * NAMES.index(self.active) + 1]
 
     def _conf_dir_of(self, name):
-        """What only this NameNode is told: which one it is."""
+        """The folder with the configuration of this NameNode alone: which of the two it is."""
         return self.directory / f"conf-{name}"
 
     def _name_dir_of(self, name):
@@ -104,7 +104,7 @@ class HaCluster(HdfsCluster):
         self._admin("-transitionToActive", self.active)
 
     def _answers(self):
-        """Whether both can be talked to."""
+        """True if both NameNodes take RPCs."""
         return all(each.logged("IPC Server listener on") for each in self._namenodes.values())
 
     def _daemons(self):

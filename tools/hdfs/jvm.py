@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hadoop's classes as processes: a daemon that is watched and stopped, and one-shot commands."""
+"""Runs Hadoop's Java programs, for tools/hdfs, benches and tests: daemons and one-shot commands."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from tools.patience import Patience
 
 # Hadoop 3.4 reflects into these packages; without the flags JDK 17 refuses.
 OPENED = ("lang", "nio", "util", "net", "io", "util.concurrent")
-# A JVM that lives for seconds or minutes spends more on its second compiler than that saves it.
+# In a JVM that lives for seconds or minutes the second compiler costs more than it saves.
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)
 ARCHIVE = "classes.jsa"  # beside the folder of the jars; see class_archive.py
 
@@ -48,7 +48,7 @@ def _with_archive(class_path):
 
 
 def run(command, what, stdin=None, stdout=subprocess.PIPE, timeout=600):
-    """Runs a one-shot command; its standard output, or an HdfsError with its complaints."""
+    """Runs a one-shot command and returns its standard output.  If it fails, raises HdfsError."""
     try:
         done = subprocess.run(
             command, stdin=stdin or subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
@@ -65,8 +65,8 @@ def run(command, what, stdin=None, stdout=subprocess.PIPE, timeout=600):
 
 
 class Daemon:
-    """One long-running JVM.  It gets its own session, so that Ctrl-C reaches only us and it is
-    stopped in order, and dies with us if we are killed."""
+    """One long-running JVM.  It has its own session, so that Ctrl-C reaches this program only, and
+    this program stops the JVM in order.  If this program is killed, the JVM dies with it."""
 
     def __init__(self, name, command, log):
         self.name = name
@@ -90,7 +90,7 @@ class Daemon:
         return "\n".join(text[-lines:])
 
     def logged(self, text):
-        """Whether this process, not an earlier one of the same log, wrote the text."""
+        """True if this process, not an earlier one with the same log, wrote the text."""
         with open(self.log, "rb") as log:
             log.seek(self._log_start)
             return text.encode() in log.read()
@@ -116,7 +116,7 @@ class Daemon:
 
 
 def wait_until(ready, daemons, what, timeout):
-    """Polls ready() until it is true; a daemon that ends meanwhile, or no answer, is an error."""
+    """Polls ready() until it is true.  Raises HdfsError if a daemon ends or the time is over."""
     patience = Patience(timeout)
     while True:
         found = ready()

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Native code around HDFS that neither Debian nor Hadoop's Maven artifacts have.
+"""Native code for HDFS that neither Debian nor Hadoop's Maven artifacts have.  Tests and benches
+use it.
 
-    libhadoop_dir()    folder with libhadoop.so, which short-circuit reads need; out of a JAR of
-                       Trino's on Maven Central
+    libhadoop_dir()    folder with libhadoop.so, which short-circuit reads need; from a JAR of
+                       Trino on Maven Central
     libhdfs_dir()      folder with libhdfs.so and hdfs.h, HDFS's C interface; built here from
-                       Hadoop's sources, which the Rust crate hdfs-sys carries
-    pyarrow_dir()      folder to put on PYTHONPATH; the wheel of PyPI
+                       Hadoop's sources in the Rust crate hdfs-sys
+    pyarrow_dir()      folder to put on PYTHONPATH; from the wheel on PyPI
 
-Each is fetched once into build/hadoop/native, by version and SHA-256, and needs no network after.
+Each is fetched once into build/hadoop/native, by version and SHA-256.  After that no network is
+needed.
 """
 
 import contextlib
@@ -53,7 +55,7 @@ def pyarrow_dir():
 
 
 def java_home():
-    """Of the java that runs Hadoop here."""
+    """The folder of the JDK whose javac is on the PATH."""
     java = shutil.which("javac")
     if not java:
         raise HdfsError("javac is not installed; run `make setup`")
@@ -61,7 +63,7 @@ def java_home():
 
 
 def _made_once(name, make):
-    """A folder of the cache: whole or not there."""
+    """The folder of that name in the cache, filled by make(); it is complete or absent."""
     CACHE.mkdir(parents=True, exist_ok=True)
     done = CACHE / name
     with _locked(CACHE / "lock"):

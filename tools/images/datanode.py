@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds a datanode's disk: partition table, ext4, the data directories in it.
+"""Builds a datanode's disk image: partition table, ext4, the data directories in it.
 
 A partitioned disk looks like a virtual machine's: a small first partition that is not ext4, then
 the one with the data.  The image is sparse and as large as its content needs, plus free space.
@@ -43,7 +43,7 @@ class DatanodeImage:
     data_dirs: tuple  # of DataDir, in the order given
 
     def facts(self):
-        """As JSON can hold it; from_facts() makes the same of it again."""
+        """The image as values for JSON; from_facts() reads them."""
         return asdict(self)
 
     @staticmethod
@@ -64,10 +64,10 @@ def make_datanode_image(
     free_mib=64,
     uuid=None,
 ):
-    """Makes the image `out` of datanode data directories and says where things are in it.
+    """Makes the image `out` of datanode data directories and returns where things are in it.
 
     One directory becomes path_in_fs itself, several become path_in_fs1, path_in_fs2 ...
-    features goes to mke2fs -O, as "^metadata_csum,^64bit".  The directories' datanode should be
+    features: for mke2fs -O, as "^metadata_csum,^64bit".  The directories' datanode should be
     stopped, or at least have closed and synced the blocks that matter.
     """
     sources = [Path(directory) for directory in data_dirs]
@@ -118,7 +118,7 @@ def _numbered(path, count):
 
 
 def _measure(sources, block_size):
-    """Number of inodes, and bytes of file system blocks the content fills."""
+    """The number of inodes, and the bytes of the file system blocks that the content fills."""
     inodes, payload = 64, 0
     for source in sources:
         for directory, folders, files in os.walk(source):
@@ -135,7 +135,7 @@ def _rounded(value, unit):
 
 
 def _fs_length(inodes, payload, block_size, free_mib):
-    # Bitmaps, descriptors and reserved ones, extent blocks: largest in share at 1 KiB blocks.
+    # Bitmaps, group descriptors (some reserved), extent blocks: a larger share with 1 KiB blocks.
     groups = 0.03 if block_size > 1024 else 0.06
     content = payload + _inode_count(inodes) * INODE_BYTES + JOURNAL_MIB * MIB
     return _rounded(int(content * (1 + groups)) + (free_mib + 8) * MIB, MIB)
@@ -157,7 +157,7 @@ def _partition(out, table, offset, length):
 
 
 def _link_tree(source, target):
-    """A tree of hard links; copies where the file system does not have them."""
+    """Makes a tree of hard links, or of copies where the file system has no hard links."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(source, target, symlinks=True, copy_function=_link_or_copy)
 

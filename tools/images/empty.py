@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode's disk before its first start: partition table and ext4, no file in it."""
+"""A datanode's disk before its first start, for tools/lab/hadoop.py: an empty ext4, partitioned."""
 
 from pathlib import Path
 
@@ -12,6 +12,6 @@ def make_empty_image(out, mib):
     with open(out, "wb") as image:
         image.truncate(offset + length + GPT_TAIL)
     _partition(out, "gpt", offset, length)
-    # Nothing is left for the kernel to initialise behind its user's back.
+    # Initialised here as a whole: the kernel does not do a part of it later, in the background.
     options = f"offset={offset},root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0"
     _run(["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-E", options, str(out), f"{mib}m"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the bytes of files lie in an image, as debugfs tells it.
+"""Where the bytes of a file lie in an image, as debugfs reports it.  Tests and benches call it.
 
-Independent of vRead's own reading of ext4, so that tests can compare and benches can read the
-very same bytes plainly.
+It does not use vRead's own ext4 code.  So tests can compare the two, and benches can read the same
+bytes without vRead.
 """
 
 import re
@@ -43,7 +43,7 @@ def file_extents(image, path, size):
 
 
 def _cut(path, extents, size):
-    """Adjoining extents merged, the last cut to the file's size; checked to be without gaps."""
+    """Merges adjoining extents and cuts the last one to the file's size.  A gap is an error."""
     merged = []
     position = 0
     for extent in extents:

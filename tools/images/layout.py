@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The layout of an image, from what its maker knows (xen-backend/layout/layout.h has the format).
+"""Writes the layout of an image that datanode.py made (format: xen-backend/layout/layout.h).
 
-vread-provision finds the same by looking into the image; that both agree is a test, and other
-tests need no libguestfs this way.
+vread-provision finds the same layout by looking into the image, with libguestfs.  A test compares
+the two.  Other tests and benches use this module and need no libguestfs.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class DataDir:
-    """A datanode's data directory and who it says it is."""
+    """A datanode's data directory, and the ids in its VERSION file."""
 
     path: str  # inside the file system
     storage_id: str
@@ -22,7 +22,7 @@ class DataDir:
 
     @staticmethod
     def of(source, path):
-        """From the directory `source`, which is or will be `path` in the image."""
+        """Reads the directory `source`, which is or will be `path` in the image."""
         current = Path(source) / "current"
         version = dict(
             line.split("=", 1)

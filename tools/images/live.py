@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A disk image in use: its ext4 or XFS is mounted read-write while others look at the file.
+"""A disk image in use: its ext4 or XFS is mounted read-write while others read the image.  Live
+clusters (tools/hdfs) and tests use it.
 
     disk = LiveDisk("dn1.raw", mount_point="dn1", table="gpt", mib=1024)
     with MountSpace() as space:
@@ -7,8 +8,8 @@
         (disk.view / "hadoop").mkdir()    # in the image's file system, from here
         disk.detach()
 
-The image is made at the first attach() and kept.  Like that of a virtual machine with a write-back
-cache it holds what its kernel has written out; sync() hurries that.
+The first attach() makes the image; later ones find it.  The image holds only what the kernel has
+written out, like the disk of a virtual machine with a write-back cache.  sync() writes out all.
 """
 
 import ctypes
@@ -83,7 +84,7 @@ class LiveDisk:
         if self.table != "none":
             _partition(fresh, self.table, self.offset, self.length)
         if self._kind == "xfs":
-            # Officially it begins at 300 MB, and with a log of a fifth of that.
+            # Without --unsupported: at least 300 MB, with a log of at least a fifth of that.
             _run(
                 ["mkfs.xfs", "--unsupported", "-q", "-f", "-l", f"size={XFS_LOG_MIB}m", str(fresh)]
             )

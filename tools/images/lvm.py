@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Volume groups of LVM2 in image files, made and changed by LVM's own commands.
+"""Volume groups of LVM2 in image files, made and changed by LVM's own commands, for tests.
 
     with VolumeGroup("vg", [Physical("a.raw"), Physical("b.raw", offset, length)]) as group:
         group.run("lvcreate", "-n", "data", "-l", "100", "vg")
         group.write("data", path)       # the bytes of a file become the volume's
 
 The commands write metadata only: nothing is activated, and the kernel needs no device-mapper.
-Bytes are put where `lvs` says that the volume's extents are.  While a group is open its physical
-volumes are loop devices; that needs root.
+write() puts bytes where `lvs` says that the volume's extents are.  While a group is open, its
+physical volumes are loop devices, which needs root.
 """
 
 import json
@@ -18,7 +18,7 @@ from pathlib import Path
 from tools.images.datanode import MIB, ImageError, _run
 
 EXTENT = MIB
-# What lvcreate would do with a device that is not there.
+# Keeps lvcreate from using the volume's device, which does not exist.
 INACTIVE = ("--activate", "n", "--zero", "n", "--wipesignatures", "n", "--yes")
 
 
@@ -42,7 +42,7 @@ class Piece:
 
 
 class VolumeGroup:
-    """Made anew, unless make is False.  options go to vgcreate and pvcreate."""
+    """make: make the group, else it is there.  vgcreate, pvcreate: options of these commands."""
 
     def __init__(self, name, physical, make=True, vgcreate=(), pvcreate=()):
         self.name = name
@@ -73,7 +73,7 @@ class VolumeGroup:
             _run(["losetup", "--detach", self.devices.pop()])
 
     def run(self, command, *arguments):
-        """One of LVM's commands, which sees these physical volumes only."""
+        """Runs one of LVM's commands, which sees only these physical volumes."""
         accepted = ",".join(f'"a|^{device}$|"' for device in self.devices)
         config = (
             "global { activation=0 } backup { backup=0 archive=0 } "
@@ -88,11 +88,11 @@ class VolumeGroup:
         self.run("lvcreate", *INACTIVE, "-n", name, "-l", extents, *options, self.name)
 
     def extend(self, name, extents, *options):
-        """By so many extents."""
+        """Makes the volume longer by this number of extents."""
         self.run("lvextend", "-l", f"+{extents}", *options, f"{self.name}/{name}")
 
     def pieces(self, name):
-        """Where the bytes of a volume are, as `lvs` tells it, in their order."""
+        """Where the bytes of a volume are, in their order, as `lvs` reports it."""
         starts = self._report("pvs", "pv_name,pe_start", "--units", "b", "--nosuffix")
         start_of = {row["pv_name"]: int(row["pe_start"]) for row in starts}
         fields = "seg_start_pe,seg_size_pe,stripe_size,stripes,seg_pe_ranges"
@@ -119,7 +119,7 @@ class VolumeGroup:
         return sum(piece.length for piece in self.pieces(name))
 
     def write(self, name, source):
-        """Copies a file into the volume, where nothing but zeros was."""
+        """Copies a file into the volume, which must be all zeros: zeros are not written."""
         with open(source, "rb") as file:
             for piece in self.pieces(name):
                 file.seek(piece.start)
@@ -131,7 +131,7 @@ class VolumeGroup:
                     disk.write(data)
 
     def segments(self, name):
-        """The layout's form of it, with disks numbered as their files come in `physical`."""
+        """The volume's segments as in a layout; images have the order of files in `physical`."""
         rows = self._report("lvs", "seg_start_pe,seg_size_pe,stripes", "--segments",
                             f"{self.name}/{name}")  # fmt: skip
         images = list(dict.fromkeys(physical.path for physical in self.physical))

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mounts that vanish with whoever made them.
+"""Mounts of disk images that vanish when this program ends.  Tests, benches and live clusters
+(tools/hdfs) use them.
 
     with MountSpace() as space:
         space.mount_image("disk.raw", "/somewhere/disk", offset=0, length=1 << 30)
         subprocess.run([*space.enter, "ls", "/somewhere/disk"])
         os.listdir(space.view("/somewhere/disk"))
 
-They are made in a mount namespace that one small process keeps open.  It ends when our end of its
-pipe closes, however we die; with the last process in it the namespace goes, its mounts and their
-loop devices too.  Nobody outside sees the mounts but through view().  Needs root.
+The mounts are in a mount namespace that one small process keeps open.  That process ends when this
+program's end of its pipe closes, however this program ends.  When the last process in the namespace
+has ended, the namespace, its mounts and their loop devices vanish.  Other processes see the mounts
+only through view().  Needs root.
 """
 
 import os
@@ -20,8 +22,8 @@ from pathlib import Path
 from tools.images.datanode import ImageError, _run
 
 UNMOUNT_TIMEOUT = 20
-# A new namespace has all that is mounted by now, too, and would keep it in use when those who
-# mounted it have unmounted it.  $1: below it are images that others mounted for a moment.
+# A new namespace also has all mounts that exist by now, and would keep their images in use after
+# their owners unmounted them.  $1: the folder below which others mount images for a moment.
 KEEP = """
 mounts=$(cat /proc/self/mounts)
 printf '%s\\n' "$mounts" | while read -r device point rest; do
@@ -50,7 +52,7 @@ class MountSpace:
         self._keeper = subprocess.Popen(
             [*keep, "sh", "-c", KEEP, "sh", others], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        # The echo comes from within: from now on nothing mounted there shows outside.
+        # The echo comes from the new namespace: from now on mounts in it do not show outside.
         self._keeper.stdin.write(b"\n")
         self._keeper.stdin.flush()
         if self._keeper.stdout.readline() != b"\n":
@@ -58,7 +60,7 @@ class MountSpace:
             raise ImageError(f"{' '.join(keep)}: no mount namespace of our own")
 
     def close(self):
-        """Mounts that are left go when the last process that was entered has ended."""
+        """Mounts that are left vanish when the last process in the namespace has ended."""
         if self._keeper:
             self._keeper.stdin.close()
             self._keeper.stdout.close()
@@ -67,23 +69,23 @@ class MountSpace:
 
     @property
     def enter(self):
-        """What to put before a command, with absolute paths in it, that is to see the mounts."""
+        """The words before a command that is to see the mounts; its paths must be absolute."""
         return ["nsenter", f"--mount=/proc/{self._keeper.pid}/ns/mnt"]
 
     def view(self, path):
-        """Where this process finds a path of the namespace."""
+        """The path by which this process finds a path of the namespace."""
         return Path(f"/proc/{self._keeper.pid}/root{Path(path).absolute()}")
 
     def mount_image(self, image, mount_point, offset, length, kind="ext4"):
-        """Mounts the file system that lies there in an image file, read-write, over a loop
-        device."""
+        """Mounts the file system at [offset, offset + length) of an image file, read-write, by a
+        loop device."""
         options = f"loop,offset={offset},sizelimit={length}"
         image, mount_point = Path(image).resolve(), Path(mount_point).absolute()
         mount_point.mkdir(parents=True, exist_ok=True)
         _run([*self.enter, "mount", "-t", kind, "-o", options, str(image), str(mount_point)])
 
     def unmount(self, mount_point):
-        """In order: the file system is clean afterwards, its loop device free."""
+        """Unmounts: afterwards the file system is clean and its loop device is free."""
         command = [*self.enter, "umount", str(Path(mount_point).absolute())]
         deadline = time.monotonic() + UNMOUNT_TIMEOUT
         while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The C programs that run inside emulated machines, compiled when needed."""
+"""The C programs of agent/, for inside of emulated machines; compiled when roots.py needs them."""
 
 import subprocess
 from pathlib import Path

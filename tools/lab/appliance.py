@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libguestfs for an emulated dom0: a fixed appliance, and what dom0 needs to start it.
+"""libguestfs for an emulated dom0: a fixed appliance, and the files that dom0 needs to start it.
+tests/xen/test_provision_in_dom0.py uses it.
 
 appliance = Appliance()
 with XenHost("h", disks=[image, appliance.disk], files=appliance.files | ...) as host:
     appliance.install(host, "/dev/vdb")
     host.popen(["env", *SETTINGS, "vread-provision", ...])
 
-An emulator inside an emulator takes minutes to boot anything, so this appliance is
-libguestfs's own (supermin makes it of the same parts) but for its start: root/init.appliance
-is its first process, and its kernel is the unpacked one dom0 has for its guests.
+An emulator inside an emulator takes minutes to boot.  So this appliance differs from libguestfs's
+own, of whose parts supermin makes it: its first process is root/init.appliance, and its kernel is
+the unpacked one that dom0 has for its guests.
 """
 
 import io
@@ -40,8 +41,8 @@ EMULATOR = [
     "/usr/share/qemu/pvh.bin",
 ]
 
-# For the environment of programs that use libguestfs.  No XSAVE, and so no AVX, as for the
-# host itself (qemu.py); mitigations and the kernel's chatter would only cost time.
+# Environment of programs that use libguestfs.  No XSAVE, and so no AVX, for the reason in qemu.py.
+# Mitigations and more kernel messages would cost time.
 SETTINGS = [
     f"LIBGUESTFS_PATH={PLACE}",
     "LIBGUESTFS_MEMSIZE=512",
@@ -60,7 +61,7 @@ class Appliance:
         self.files[f"{PLACE}/initrd"] = self._folder / "initrd"
 
     def install(self, host: XenHost, device: str) -> None:
-        """Puts it together in dom0, where `disk` is `device`."""
+        """Makes libguestfs's folder of the appliance in dom0, where `disk` is `device`."""
         links = f"ln -s {DOMU_KERNEL} kernel && ln -s {device} root && touch README.fixed"
         host.run(f"mkdir -p /var/tmp && cd {PLACE} && {links}").check()
 

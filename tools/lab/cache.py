@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that are made once for given inputs.
+"""Files that the lab makes once for given inputs.
 
-A file is named after the SHA-256 of its inputs, written beside its name and
-renamed, so several programs may want the same one at once.
+A file's name has the SHA-256 of its inputs.  The file is written under another
+name and renamed, so several programs may make the same file at once.
 """
 
 import os
@@ -24,7 +24,7 @@ def key_of(parts: Iterable[bytes]) -> str:
 
 
 def cached(stem: str, suffix: str, key: str, make: Callable[[Path], None]) -> Path:
-    """The cached file of that key, made by make(path) if it is not there yet."""
+    """Returns the cached file of that key, made by make(path) if it is not there yet."""
     CACHE.mkdir(parents=True, exist_ok=True)
     path = CACHE / f"{stem}-{key}{suffix}"
     try:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The controller's end of the protocol of agent/frame.h.
 
-A Channel is fed the bytes an agent sent and sends its own through a function
-it is given, so it works the same over dom0's port and, nested, through a
-command in dom0 that is joined to a guest's vchan.  All methods may be called
-from any thread; feed() must come from one that never waits for a Command.
+host.py has a Channel to the agent in dom0, guest.py one to the agent in a
+guest.  The owner passes received bytes to feed() and gives the Channel a
+function that sends bytes.  So a Channel works over dom0's port, and also over a
+command in dom0 that is joined to a guest's vchan.  Any thread may call any
+method, but the thread that calls feed() must never wait for a Command.
 """
 
 import re
@@ -26,7 +27,7 @@ EXIT = struct.Struct("<III")
 FLAG_PTY = 1
 TIMED_OUT, STUCK = 1, 2
 
-# The agent enforces a command's time; this long after it, the agent itself is stuck.
+# The agent enforces a command's time limit.  This long after the limit the agent itself is stuck.
 AGENT_GRACE = 30.0
 # The longest a command may leave its standard input unread.
 STALL = 120.0
@@ -59,11 +60,11 @@ class CommandFailed(LabError):
 
 
 class CommandTimeout(CommandFailed):
-    """Its time was up; it was killed with its session."""
+    """The command's time was up; it was killed with its session."""
 
 
 class CommandStuck(CommandTimeout):
-    """Its time was up and SIGKILL did not end it: it hangs in the kernel."""
+    """The command's time was up and SIGKILL did not end it: it hangs in the kernel."""
 
 
 class ChannelClosed(LabError):
@@ -87,7 +88,7 @@ class Command:
 
     @property
     def stdout(self) -> bytes:
-        """What it has written so far."""
+        """What the command has written so far."""
         with self._changed:
             return bytes(self._output["O"])
 
@@ -102,7 +103,7 @@ class Command:
             return self._exit is None and self._lost is None
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Its result; raises CommandTimeout, or TimeoutError when only this wait is over."""
+        """Waits for the result.  CommandTimeout: its time is up; TimeoutError: `timeout` is."""
         self._wait_for(lambda: self._exit is not None, timeout)
         status, flags, pid = self._exit
         result = Result(status, self.stdout, self.stderr, self._text)
@@ -113,7 +114,7 @@ class Command:
         return result
 
     def wait_output(self, pattern: str, timeout: float) -> re.Match:
-        """Waits until what it wrote, either way, matches."""
+        """Waits until its standard output or standard error matches the pattern."""
         found = None
 
         def matches() -> bool:
@@ -128,7 +129,7 @@ class Command:
         return found
 
     def write(self, data: bytes) -> None:
-        """Feeds its standard input; waits while it does not read, but not for ever."""
+        """Writes to its standard input; waits while the command does not read, at most STALL."""
         view = memoryview(data)
         while view:
             self._wait_for(self._takes_input, STALL)
@@ -144,7 +145,7 @@ class Command:
             self._channel.send("I", self.number, b"")
 
     def kill(self, signal: int = SIGKILL) -> None:
-        """Signals every process of its session."""
+        """Sends a signal to every process of its session."""
         if self.running:
             self._channel.send("K", self.number, struct.pack("<I", signal))
 
@@ -196,10 +197,10 @@ class Channel:
     def __init__(
         self, send: Callable[[bytes], None], stuck: Callable[[str], None], numbered: int = 0
     ) -> None:
-        """`stuck` is called when the agent does not answer; it raises.  numbered: goes on with an
-        agent to which an earlier channel gave so many commands."""
+        """stuck: called when the agent does not answer; must raise.  numbered: how many commands an
+        earlier channel gave to the same agent."""
         self._send, self.stuck = send, stuck
-        self._lock = threading.Lock()  # of what is below; never held across a send
+        self._lock = threading.Lock()  # guards the attributes below; never held during a send
         self._sending = threading.Lock()  # keeps frames whole; a send may wait for feed()
         self._ready = threading.Event()
         self._input = bytearray()
@@ -210,7 +211,7 @@ class Channel:
             self._ready.set()
 
     def wait_ready(self, seconds: float) -> bool:
-        """Whether the agent said hello within that time; raises when it is gone."""
+        """True if the agent said hello within that time.  Raises if the agent is gone."""
         ready = self._ready.wait(seconds)
         if self._closed:
             raise self._closed
@@ -227,7 +228,7 @@ class Channel:
         terminal: tuple[int, int] | None = None,
     ) -> Command:
         """Starts a command: a string for the shell, or arguments.  With `sink`
-        its output goes there as it comes, on the channel's own thread."""
+        its output goes there as it comes, on the thread that calls feed()."""
         arguments = [shell, "-c", command] if isinstance(command, str) else list(command)
         rows, columns = terminal or (0, 0)
         body = RUN.pack(
@@ -247,7 +248,7 @@ class Channel:
         return started
 
     def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
-        """A command that an earlier channel to the same agent started."""
+        """Returns the command of that number, which an earlier channel to the agent started."""
         with self._lock:
             adopted = Command(self, number, text, None)
             adopted._sinks = {"O": sink}

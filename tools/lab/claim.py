@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A folder for one run of a host, and nobody else's while it lasts.
+"""A folder for one run of a host (host.py), which no other run uses meanwhile.
 
 Two programs may start hosts of the same name; the second one's folder gets a
-number.  A lock that ends with the process tells a folder in use from one that
-an earlier run left, whose logs are then replaced.
+number.  A folder in use is locked, and the lock ends with the process.  A
+folder without a lock was left by an earlier run, and is removed.
 """
 
 import fcntl
@@ -24,7 +24,7 @@ class Claim:
             shutil.rmtree(self.folder)
 
     def release(self) -> None:
-        """The folder stays until somebody claims it."""
+        """Unlocks the folder, which stays until the next claim."""
         self._lock.close()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """vRead as an operator would run it on an emulated Xen host: vreadd in dom0 with its
-configuration and layouts, a device for a guest, the module loaded there.
+configuration and layouts, a device for a guest, the module loaded there.  Tests,
+benches and demos use it.
 
 with XenHost("h", disks=[image], files=..., guest_files=...) as host:
     backend = Backend(host, {"dn1": Datanode("/dev/vda", layout)})
@@ -29,15 +30,15 @@ STOP_TIMEOUT = 120.0
 DIGEST_TIMEOUT = 300.0
 READ_TIMEOUT_MS = 30000  # an emulated host is slow, and a busy one slower
 CONNECTED = "4"
-# OPENSSL_ia32cap(3): without SSSE3, which is emulated by calls for each instruction; ChaCha20 takes
-# twice as long by it as by plain instructions.
+# OPENSSL_ia32cap(3): no SSSE3.  The emulator makes a call for each SSSE3 instruction, so ChaCha20
+# takes twice as long with SSSE3 as with plain instructions.
 OPENSSL_CPU = "~0x20000000000"
 
 
 @dataclass(frozen=True)
 class Datanode:
-    """A datanode served: its image as dom0 sees it, and either the layout to bring there or
-    the data directories as paths inside the image's file systems; how the image is read."""
+    """A datanode that vreadd serves.  image: path in dom0.  layout: file to copy to dom0; without
+    one, data_dirs: paths inside the image's file systems.  mode: vread.conf's image-mode."""
 
     image: str
     layout: Path | None = None
@@ -46,9 +47,9 @@ class Datanode:
 
 
 class Backend:
-    """vreadd in dom0: the one that serves guests, or one of another name beside it, which serves
-    programs in dom0 only.  Those find either at `endpoint`.  extra: more of its configuration,
-    read at each start."""
+    """vreadd in dom0.  One without a name serves guests.  Others (name=, xen=False) may run beside
+    it, for programs in dom0 only.  Programs in dom0 connect to `endpoint`.  extra: appended to the
+    configuration at each start."""
 
     def __init__(
         self,
@@ -106,20 +107,20 @@ class Backend:
         self.host.run(f"mkdir -p /etc/vread; cat >{self._config}", stdin=text.encode()).check()
 
     def signal(self, name: str) -> None:
-        """One that stops it returns when every thread has stopped: with each it takes its own
-        time."""
+        """Sends a signal.  After STOP waits until every thread has stopped: they do not stop at
+        once."""
         self.host.run(f"kill -{name} {self.pid}").check()
         if name == "STOP":
             running = f"grep -L ') T ' /proc/{self.pid}/task/*/stat"
             self.host.run(f'until [ -z "$({running})" ]; do sleep 0.1; done').check()
 
     def kill(self) -> None:
-        """SIGKILL, and waits until it is gone."""
+        """Sends SIGKILL and waits until vreadd is gone."""
         self.signal("KILL")
         self._process.wait(STOP_TIMEOUT)
 
     def stop(self) -> int:
-        """SIGTERM; returns its exit code."""
+        """Sends SIGTERM; returns the exit code."""
         self.signal("TERM")
         return self._process.wait(STOP_TIMEOUT).rc
 
@@ -130,11 +131,11 @@ class Backend:
         return json.loads(self._answer("--json"))
 
     def status_text(self) -> str:
-        """As an operator sees it."""
+        """The status as an operator sees it."""
         return self._answer()
 
     def _answer(self, *options: str) -> str:
-        """vread gives vreadd five seconds to answer, of which a busy host needs more."""
+        """Repeats `vread status`, whose time limit is too short for a busy host."""
         patience = Patience(READY_TIMEOUT)
         while (answer := self.host.run(self._ask(*options))).rc and self.running():
             if patience.is_over():
@@ -143,7 +144,7 @@ class Backend:
         return answer.check().stdout.decode()
 
     def device(self, guest: Guest) -> dict | None:
-        """What status says about the guest's device; None when it knows none."""
+        """The guest's device in vreadd's status; None if it has none."""
         name = f"xen:{guest.domid}/0"
         return next((d for d in self.status()["devices"] if d["name"] == name), None)
 
@@ -189,7 +190,7 @@ class Backend:
             time.sleep(0.2)
 
     def wait_connected(self, guest: Guest) -> None:
-        """With this vreadd: one that died has left the states of its own connection."""
+        """Waits for a connection to this vreadd: xenstore states may be left by one that died."""
         patience = Patience(CONNECT_TIMEOUT)
         while (found := self.device(guest) or {}).get("state") != "Connected":
             if patience.is_over():
@@ -205,8 +206,8 @@ def load_frontend(guest: Guest, parameters: str = "") -> None:
 def start_client(
     backend: Backend, name: str, blocks: Path, allow: str = "*", frontend: bool = True, **guest
 ) -> Guest:
-    """A domU with a device for vRead and the list of blocks as /blocks.txt; unless told
-    otherwise with the module loaded and connected.  `guest` as for create_guest()."""
+    """Starts a domU with a vRead device and the list of blocks as /blocks.txt.  frontend: loads
+    the module and waits until it is connected.  `guest`: more arguments of create_guest()."""
     client = backend.host.create_guest(name, **guest)
     client.put(blocks, BLOCKS)
     backend.attach(client, allow)

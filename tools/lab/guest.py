@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A PV guest of an emulated host, made by XenHost.create_guest().
 
-Its agent is reached through a vchan: a bridge program runs in dom0, and the
-same protocol as dom0's goes through that program's standard input and output.
-So a guest needs no network, and its console is left to its kernel's messages.
+Its agent is reached through a vchan.  A bridge program runs in dom0, and the
+protocol of agent/frame.h goes through this program's standard input and output.
+So a guest needs no network, and its console is only for its kernel's messages.
 """
 
 import time
@@ -31,7 +31,7 @@ CREATE_TIMEOUT = 150.0
 COMMAND_TIMEOUT = 180.0
 DESTROY_TIMEOUT = 150.0
 SAVE_TIMEOUT = 150.0
-# Two minutes until a kernel reports somebody stuck: it is a busy machine that gives it no time.
+# A kernel reports something stuck after two minutes: on a busy machine it gets little CPU time.
 KERNEL_PATIENCE = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
 
 
@@ -69,12 +69,12 @@ class GuestConfig:
         return "".join(f"{line}\n" for line in lines)
 
     def command(self, path: str, kernel: str, ramdisk: str) -> list[str]:
-        """What creates the domain out of text(), which is in that file."""
+        """The command that creates the domain; the file at `path` has text()."""
         places = self._places(kernel, ramdisk) if self.printed else []
         return [*self.create.split(), path, *places]
 
     def _places(self, kernel: str, ramdisk: str) -> list[str]:
-        """What is of this host: where its kernels and disks are, and how much memory there is."""
+        """The settings that depend on this host: kernel, its arguments, ramdisk, memory, disks."""
         arguments = f"console=hvc0 loglevel=5 panic=1 {KERNEL_PATIENCE} lab.name={self.name}"
         if self.vifs:
             arguments += f" lab.ip={','.join(self.vifs)}"
@@ -122,7 +122,7 @@ class Guest:
         self._check_root()
 
     def _check_root(self) -> None:
-        """Its files may take half its memory: with more the kernel goes on with some cut off."""
+        """Fails if files do not fit in half of its memory: the kernel goes on without the rest."""
         if "Initramfs unpacking failed" in self.dmesg():
             raise LabError(
                 f"{self.name}: its files do not fit into {self.config.memory_mib} MiB of memory: "
@@ -131,11 +131,11 @@ class Guest:
 
     @property
     def _comes_back(self) -> bool:
-        """Whether xl makes its domain anew when it reboots."""
+        """True if xl makes a new domain when the guest reboots."""
         return 'on_reboot="restart"' in self.config.config
 
     def reboot(self) -> None:
-        """By itself, at once; returns when its new domain takes commands."""
+        """Has the guest reboot itself at once; returns when its new domain takes commands."""
         before = self.domid
         self.popen("exec reboot -f")
         self.wait_gone()
@@ -150,13 +150,13 @@ class Guest:
         self._connect_to_new(patience)
 
     def save(self, path: str) -> None:
-        """`xl save` to a file in dom0; its domain is gone then.  What runs in it goes on after
-        restored(), but for commands: those end with the channel."""
+        """Runs `xl save` to a file in dom0, which ends the domain.  After restored() all processes
+        of the guest go on, except commands: they end with the channel."""
         self.host.run(["xl", "save", str(self.domid), path], SAVE_TIMEOUT).check()
         self.wait_gone()
 
     def restored(self, host: "XenHost | None" = None) -> None:
-        """Its domain was restored, here or on another host, and runs: returns when it
+        """Call this when its domain was restored, here or on another host.  Returns when the guest
         takes commands."""
         self.host.guests.pop(self.name, None)
         self.host = host or self.host
@@ -165,23 +165,23 @@ class Guest:
         self._connect_to_new(Patience(CREATE_TIMEOUT))
 
     def where(self) -> dict:
-        """For adopted(): by what it is reached."""
+        """How the guest is reached: arguments for adopted()."""
         numbers = {"bridge": self._bridge.number, "numbered": self._channel.numbered}
         return {"domid": self.domid, **numbers}
 
     def adopted(self, domid: int, bridge: int, numbered: int) -> None:
-        """Its host was restored from an image, with it and the bridge to it."""
+        """Connects to the guest and its bridge after their host was restored from an image."""
         self.domid = domid
         channel = Channel(lambda data: self._bridge.write(data), self._stuck, numbered)
         self._channel = channel
         self._use_bridge(self.host.adopt(bridge, f"lab-bridge {domid}", channel.feed))
 
     def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
-        """A command that ran in it when the image of its host was made."""
+        """Returns a command that ran in the guest when the image of its host was made."""
         return self._channel.adopt(number, text, sink)
 
     def _connect_to_new(self, patience: Patience) -> None:
-        """While xl is still making the domain the bridge finds none to wait for, and ends."""
+        """Repeats _connect(): the bridge ends if xl has not made the domain yet."""
         while True:
             try:
                 return self._connect()
@@ -222,7 +222,7 @@ class Guest:
         self.run(["sh", "-c", script, "put", path, mode], stdin=source.read_bytes()).check()
 
     def unpack(self, files: dict[str, Path] | Tree) -> None:
-        """Brings {path: source}, with the libraries of programs, over what is there."""
+        """Copies {path: source}, with the libraries of programs, over the guest's files."""
         archive = self.host.share / "guests" / self.name / "brought.cpio"
         archive.parent.mkdir(parents=True, exist_ok=True)
         tree_of(files).write(archive)
@@ -249,7 +249,7 @@ class Guest:
         return bool(self._bridge and self._bridge.running) and self.host.alive
 
     def destroy(self) -> None:
-        """`xl destroy`: gone at once, as in a crash."""
+        """Runs `xl destroy`: the guest is gone at once, as in a crash."""
         self.host.run(["xl", "destroy", str(self.domid)], DESTROY_TIMEOUT).check()
         self.wait_gone()
 
@@ -266,7 +266,7 @@ class Guest:
             self._bridge.wait(timeout)
 
     def _kernel(self) -> str:
-        """The path in dom0 of what it boots."""
+        """The path in dom0 of the kernel that it boots."""
         if not self.config.kernel:
             return DOMU_KERNEL
         path = f"/run/{self.name}.vmlinux"
@@ -274,7 +274,7 @@ class Guest:
         return path
 
     def _ramdisk(self, folder: Path) -> str:
-        """The path in dom0 of its root file system, files added."""
+        """The path in dom0 of its root file system with its files."""
         added, root = [], DOMU_ROOT
         if self.config.kernel:
             root = f"/run/{self.name}.domu"
@@ -306,7 +306,7 @@ class Guest:
     def _use_bridge(self, bridge: Command) -> None:
         channel = self._channel
         bridge.on_end = lambda: channel.close(f"{self.name} is gone; console: {self.console_log}")
-        if not bridge.running:  # it may have ended before it had that to call
+        if not bridge.running:  # it may have ended before on_end was set
             bridge.on_end()
         self._bridge = bridge
 

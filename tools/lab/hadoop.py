@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real HDFS on an emulated Xen host: NameNode, DataNode and client, a domU each.
+"""Real HDFS on an emulated Xen host: NameNode, DataNode and client, a domU each.  Tests, benches
+and `make demo` use it.
 
     with XenHost("h", disks=hadoop.disks(), memory_mib=hadoop.HOST_MIB, ...) as host:
         hdfs = Hdfs(host, block_mib=32)
         hdfs.start()
         hdfs.client.run("hdfs dfs -put /etc/hosts /file").check()
 
-The three are joined by dom0's bridge.  hadoop_pair.py has the same over two hosts.
+dom0's bridge joins the three.  hadoop_pair.py has the same over two hosts.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ HOST_MIB, DOM0_MIB = 3072, 1024
 DATA_MIB = 1024
 DATANODE = "dn1"  # its name in vreadd's configuration
 ADDRESSES = {NAMENODE: "10.77.0.100", DATANODE_GUEST: "10.77.0.101", CLIENT: "10.77.0.102"}
-# For a client, in a file or by -D.
+# Properties of a client that reads by vRead, for its configuration or -D.
 READER = {
     "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
     "io.vread.timeout.ms": "30000",
@@ -35,14 +36,14 @@ STATISTICS = "io.vread.statistics.file"
 
 
 def disks(data_mib: int = DATA_MIB) -> list[Disk]:
-    """The first disks of a host: the datanode's, empty at every start, and the Java disk."""
+    """The first two disks of a host: the datanode's, empty at every start, and the Java disk."""
     key = key_of([str(data_mib).encode(), Path(make_empty_image.__code__.co_filename).read_bytes()])
     data = cached("data", ".raw", key, lambda path: make_empty_image(path, data_mib))
     return [Disk(data, "snapshot"), Disk(java_disk(), "readonly")]
 
 
 def served(name: str = DATANODE) -> dict[str, Datanode]:
-    """The data disk, in two lines of vreadd's configuration; it may be empty as yet."""
+    """The datanode for vreadd's configuration, by image and data-dirs; its disk may be empty."""
     return {name: Datanode(DATA_DEVICE, data_dirs=(DATA_DIR,))}
 
 
@@ -52,8 +53,8 @@ def backend(host: XenHost) -> Backend:
 
 
 class Hdfs(HadoopGuests):
-    """The three domUs.  With a backend (vreadd in dom0) the client's and the datanode's have a
-    device each, and the DataNode runs the publisher."""
+    """The three domUs.  With a backend (vreadd in dom0) client and datanode have a device each, and
+    the DataNode runs the publisher."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class Hdfs(HadoopGuests):
         client_disks: Sequence[str] = (),
         client_files: dict[str, Path] | None = None,
     ) -> None:
-        """`properties` are for all three, on top of what is needed."""
+        """properties: further Hadoop properties of all three."""
         self.host, self.backend = host, backend
         place = Place(host, backend)
         super().__init__(
@@ -77,15 +78,15 @@ class Hdfs(HadoopGuests):
         )
 
     def start(self) -> None:
-        """All three; returns when the NameNode takes writes.  On a host that was restored with
-        them (hadoop_state.py) they are up, and the client has the disks it has there."""
+        """Starts all three; returns when the NameNode takes writes.  On a host restored with them
+        (hadoop_state.py) they are up already, and the client keeps the disks it had there."""
         if NAMENODE in self.host.guests:
             self.take_over(self.host)
         else:
             self.boot_namenode()
             self.boot_datanode()
             self.start_client()
-            # Only now: a domU takes minutes to boot beside JVMs that start.
+            # JVMs start last: beside them a domU takes minutes to boot.
             self.run_namenode()
             self.run_datanode()
         self.wait_ready()

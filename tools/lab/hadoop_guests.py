@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The domUs of an HDFS: a NameNode, DataNodes and a client, on one emulated host or on several.
+hadoop.py and hadoop_pair.py derive their classes from HadoopGuests.
 
-Where each is says its Member.  A DataNode's directory is on a disk of its own, xvdb: a raw image in
-dom0 with a partition table, ext4 on its second partition, mounted for writing in the domU from its
-start to its end.  Java and Hadoop come from the Java disk (java_disk.py), which all have for
-reading.  What the guests are called is in their /etc/hosts; nothing asks DNS.
+A Member says on which host a domU is.  A DataNode's directory is on a disk of its own, xvdb: a raw
+image in dom0 with a partition table and ext4 on the second partition.  The domU has it mounted for
+writing from its start to its end.  Java and Hadoop are on the Java disk (java_disk.py), which all
+domUs can read.  The names of all domUs are in /etc/hosts; there is no DNS.
 """
 
 import json
@@ -33,12 +34,12 @@ DATA_DIR = "/dfs"  # in the file system of the data disk
 CONF, HOME, LOGS = "/etc/hadoop", "/opt/hadoop", "/var/log"
 NAMENODE, DATANODE, CLIENT = "namenode", "datanode", "client"
 NAMENODE_HTTP, DATANODE_HTTP = 9870, 9864
-# In an emulator everything takes long; what is too short here is tested elsewhere.
+# An emulated host is slow, so this timeout is long.  Other tests have timeouts that expire.
 PUBLISHER = {
     "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
     "io.vread.publisher.timeout.ms": "10000",
 }
-# JMX tells numbers that are up to a period old: by default ten seconds.
+# JMX reports numbers that are up to one period old: by default ten seconds.
 METRICS = "*.period=1\n"
 METRICS_AGE = 1.5
 # Ten times what a start takes on a quiet machine with two cores.
@@ -48,8 +49,8 @@ POLL = 1.0
 
 @dataclass(frozen=True)
 class Place:
-    """A host, the vreadd in its dom0 if there is one, and by which address guests there reach
-    those of other hosts."""
+    """A host, the vreadd in its dom0 if there is one, and the gateway by which its guests reach
+    guests of other hosts ("": none)."""
 
     host: XenHost
     backend: Backend | None = None
@@ -58,18 +59,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Member:
-    """One of the domUs.  `served`: the datanodes, as vreadd's configuration calls them, that it
-    speaks for if it is a DataNode, or may read."""
+    """One of the domUs.  served: datanodes, as named in vreadd's configuration: those that a client
+    may read, or the one for which a DataNode publishes."""
 
     address: str
     place: Place
     served: str = ""
-    storage: str = ""  # the type of a DataNode's, as Hadoop knows it: "DISK", "SSD"
+    storage: str = ""  # a DataNode's storage type in Hadoop: "DISK", "SSD"
 
 
 class HadoopGuests:
-    """Where a Member's place has a backend, the client's and DataNodes' domUs have a device each,
-    and DataNodes run the publisher."""
+    """If a Member's place has a backend, the domU of a client or DataNode has a device, and the
+    DataNode runs the publisher."""
 
     jar = PLUGIN  # on Hadoop's class path
 
@@ -82,8 +83,8 @@ class HadoopGuests:
         client_disks: Sequence[str] = (),
         client_files: dict[str, Path] | None = None,
     ) -> None:
-        """`members` by the names of their domUs: "namenode", "client", all others are DataNodes.
-        `properties` are for all of them, on top of what is needed."""
+        """members: {name of the domU: Member}; names other than "namenode" and "client" are
+        DataNodes.  properties: further Hadoop properties of all domUs."""
         self.members = members
         self.guests: dict[str, Guest] = {}
         self._client_disks, self._client_files = tuple(client_disks), client_files or {}
@@ -95,7 +96,7 @@ class HadoopGuests:
 
     @property
     def datanode(self) -> Guest:
-        """The only one, where it is called so."""
+        """The DataNode's domU called "datanode", the only one of hadoop.Hdfs."""
         return self.guests[DATANODE]
 
     @property
@@ -119,7 +120,7 @@ class HadoopGuests:
         _daemon(self.namenode, "namenode")
 
     def start_datanode(self, name: str = DATANODE) -> None:
-        """Its domU with the data disk mounted, and the DataNode in it."""
+        """Starts its domU, with the data disk mounted, and the DataNode in it."""
         self.boot_datanode(name)
         self.run_datanode(name)
 
@@ -133,7 +134,7 @@ class HadoopGuests:
         _daemon(self.guests[name], "datanode")
 
     def reboot_datanode(self, name: str = DATANODE) -> None:
-        """In order, but for the start: start_datanode() does that."""
+        """Stops the DataNode, unmounts its disk and ends its domU; start_datanode() comes next."""
         guest, pid = self.guests[name], "$(cat /run/datanode.pid)"
         stop = f"kill {pid}; while kill -0 {pid} 2>/dev/null; do usleep 200000; done"
         guest.run(stop, START_TIMEOUT).check()
@@ -145,8 +146,8 @@ class HadoopGuests:
         self._connect(CLIENT, "client")
 
     def take_over(self, host: XenHost) -> None:
-        """Uses the domUs of that place that it was restored with, connects those that have a
-        device, and ends the others."""
+        """Uses the domUs with which the host was restored: connects those that have a device, and
+        destroys those that are not members."""
         self._properties |= host.told["properties"]
         for name, guest in host.guests.items():
             if name not in self.members or self.members[name].place.host is not host:
@@ -163,33 +164,33 @@ class HadoopGuests:
             self.wait_publishing()
 
     def shell(self) -> WarmShell:
-        """In the client; up at once on a host that was restored with it."""
+        """`hdfs dfs` in a JVM in the client, up at once on a host that was restored with it."""
         return WarmShell(self.client, self.client.host.told.get("shell"))
 
     # ---- waiting -----------------------------------------------------------------
 
     def wait_registered(self, name: str = DATANODE, timeout: float = START_TIMEOUT) -> None:
-        """Until the DataNode that started last in that domU has told the NameNode of its blocks."""
+        """Waits until the domU's last started DataNode has reported its blocks to the NameNode."""
         said = ["grep", "-q", "Successfully sent block report", f"{LOGS}/datanode.log"]
         self._wait(
             lambda: self.guests[name].run(said).rc == 0, f"the DataNode of {name} to be up", timeout
         )
 
     def wait_publishing(self, name: str = DATANODE, timeout: float = START_TIMEOUT) -> None:
-        """Until the DataNode's publisher has found its backend."""
+        """Waits until the DataNode's publisher has found its backend."""
         said = ["grep", "-q", "vread: finalized blocks are made durable", f"{LOGS}/datanode.log"]
         self._wait(
             lambda: self.guests[name].run(said).rc == 0, f"{name} to find its backend", timeout
         )
 
     def wait_ready(self, timeout: float = START_TIMEOUT) -> None:
-        """Until the NameNode takes writes and knows all DataNodes whose domUs are there."""
+        """Waits until the NameNode takes writes and knows all DataNodes whose domUs are up."""
         self._wait(self._ready, "HDFS to be up", timeout)
 
     def wait_published(
         self, blocks: int, name: str = DATANODE, timeout: float = START_TIMEOUT
     ) -> None:
-        """Until the DataNode has published that many finalized blocks since vreadd started."""
+        """Waits until the DataNode has published that many finalized blocks to this vreadd."""
         what = f"{blocks} finalized blocks of {name} to be published"
         self._wait(lambda: self.published(name) >= blocks, what, timeout)
 
@@ -209,7 +210,7 @@ class HadoopGuests:
         there = sum(name in self.guests and self.guests[name].alive for name in self.datanodes)
         state = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=FSNamesystemState")
         info = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=NameNodeInfo")
-        # A DataNode is live when it has registered, and has room with its first heartbeat.
+        # A DataNode is live once it has registered.  It has a capacity from its first heartbeat on.
         live = json.loads(info.get("LiveNodes", "{}")).values()
         roomy = sum(node["capacity"] > 0 for node in live)
         return state.get("FSState") == "Operational" and len(live) == roomy == there
@@ -217,33 +218,33 @@ class HadoopGuests:
     # ---- asking ------------------------------------------------------------------
 
     def jmx(self, name: str, query: str) -> dict:
-        """The first bean of that domU's daemon that answers; {} when none does."""
+        """The first JMX bean of that domU's daemon that matches the query; {}: none."""
         port = NAMENODE_HTTP if name == NAMENODE else DATANODE_HTTP
         answer = self._page(f"{name}:{port}/jmx?qry={query}")
         beans = json.loads(answer)["beans"] if answer else []
         return beans[0] if beans else {}
 
     def blocks(self, path: str) -> list[Block]:
-        """The blocks of one file, in order, as the NameNode tells them."""
+        """The blocks of one file, in order, as the NameNode reports them."""
         query = urlencode(fsck_query(path) | {"ugi": "root"})
         return blocks_in_report(self._page(f"{NAMENODE}:{NAMENODE_HTTP}/fsck?{query}"), path)
 
     def _page(self, url: str) -> str:
-        """ "" when it does not answer."""
+        """The page's text; "" if there is no answer."""
         answer = self.namenode.run(["wget", "-qO-", f"http://{url}"])
         return answer.stdout.decode() if answer.rc == 0 else ""
 
     def dfs(self, arguments: str, properties: dict[str, str] | None = None) -> str:
-        """The command line of `hdfs dfs`, with properties for this time only."""
+        """The command line of `hdfs dfs` with these properties."""
         defined = [f"-D {name}={value}" for name, value in (properties or {}).items()]
         return " ".join(["hdfs dfs", *defined, arguments])
 
     def bytes_served(self, name: str = DATANODE) -> int:
-        """Bytes of blocks that the DataNode read for clients until now, as it says itself."""
+        """Bytes of blocks that the DataNode has read for clients, by its own count."""
         return self._bytes_served([name])[name]
 
     def served_by_datanodes(self) -> dict[str, int]:
-        """bytes_served() of each, by its domU."""
+        """{domU: bytes_served()} of all DataNodes."""
         return self._bytes_served(self.datanodes)
 
     def _bytes_served(self, names: Sequence[str]) -> dict[str, int]:
@@ -299,7 +300,7 @@ class HadoopGuests:
         }
 
     def _settings(self, name: str) -> dict[str, Path]:
-        """Hadoop's configuration, and what all domUs are called."""
+        """Hadoop's configuration, and /etc/hosts with the names of all domUs."""
         folder = self.members[name].place.host.folder / "hadoop"
         conf = folder / name
         write_conf_dir(conf, self._properties | self._own_properties(name))
@@ -313,7 +314,7 @@ class HadoopGuests:
         return configuration | {"/etc/hosts": hosts}
 
     def _creation(self, name: str) -> dict:
-        """More arguments of create_guest()."""
+        """Further arguments of create_guest(); for derived classes."""
         return {}
 
     def _plugin_files(self) -> dict[str, Path]:
@@ -356,6 +357,6 @@ def _properties(block_mib: int) -> dict[str, str]:
         "dfs.replication": "1",
         "dfs.permissions.enabled": "false",
         "dfs.blocksize": str(block_mib << 20),
-        # Nobody forks a process to learn what groups root has.
+        # Otherwise Hadoop runs a program to learn root's groups.
         "hadoop.user.group.static.mapping.overrides": "root=root",
     }

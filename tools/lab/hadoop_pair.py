@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real HDFS over two emulated Xen hosts on one wire.
+"""Real HDFS over two emulated Xen hosts on one wire.  tests/xen/test_hadoop_remote.py, the remote
+suite of benches and `make demo-remote` use it.
 
     with hadoop_pair.hosts("demo") as (near, far):
         hdfs = HdfsPair(near, far, block_mib=8)
         hdfs.start()
         hdfs.client.run("hdfs dfs -put /etc/hosts /hosts").check()     # to the far host
         hdfs.use("rdma")                    # how the near vreadd asks the far one from now on
-        hdfs.link()                         # what it says of the other, in its status
+        hdfs.link()                         # the far vreadd in the near one's status
 
-On the far host are the NameNode and a DataNode, on the near one the client and, unless told
-otherwise, a DataNode, too, a domU each.  Guests of the two reach each other by way of both dom0s,
-which route; the wire has soft-RoCE on it as well.  Certificates and configurations are in
-place.  The near vreadd is told no storage: the far one announces what its datanode has formatted.
+The far host has the NameNode and a DataNode.  The near host has the client and, by default, another
+DataNode.  Each is in a domU of its own.  Both dom0s route between the guests of the two hosts.  The
+wire also has soft-RoCE.  Certificates and configurations are installed.  The near vreadd's
+configuration names no storages: the far vreadd announces those that its datanode has formatted.
 
-Files go to the far host's DataNode.  The near one's disk is of another type, and what is written
-below NEAR_FOLDER goes there (allow_near()): by storage policy, as an operator would do it.
+Files go to the far host's DataNode.  The near DataNode's disk has another storage type.  After
+allow_near(), files below NEAR_FOLDER go there by storage policy, as an operator would do it.
 """
 
 import contextlib
@@ -70,9 +71,9 @@ def host_arguments(
     guest_files: dict[str, Path],
     disks: Sequence[Disk] = (),
 ) -> dict:
-    """What XenHost() is to be given for that side.  `folder`: both sides' certificates and the wire
-    are there, made by the first call; the far host starts first.  `disks` come behind the
-    datanode's and the Java disk: the first is /dev/vdc."""
+    """Arguments of XenHost() for that side.  folder: where the wire's socket is, for both sides.
+    The far host listens there, so it starts first.  disks: follow the datanode's disk and the Java
+    disk; the first is /dev/vdc."""
     return {
         "memory_mib": HOST_MIB,
         "dom0_mib": hadoop.DOM0_MIB,
@@ -84,7 +85,7 @@ def host_arguments(
 
 
 def certificates(folder: Path) -> dict[str, Path]:
-    """For both dom0s, by their paths there."""
+    """{path in dom0: file} of the certificates and keys of both sides; makes them."""
     return Authority(folder).installed(NEAR.name, FAR.name)
 
 
@@ -95,7 +96,7 @@ def hosts(
     near_disks: Sequence[Disk] = (),
     progress=lambda text: None,
 ) -> Iterator[tuple[XenHost, XenHost]]:
-    """(near, far), up, with the product of that variant on them.  A near disk is /dev/vdc ..."""
+    """Yields (near, far), both up, with that variant of the product.  near_disks: /dev/vdc ..."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pair-")))
         dom0_files = product.dom0_files(variant) | certificates(folder)
@@ -122,7 +123,7 @@ class HdfsPair(HadoopGuests):
         client_disks: Sequence[str] = (),
         client_files: dict[str, Path] | None = None,
     ) -> None:
-        """`properties` are for all domUs, on top of what is needed."""
+        """properties: further Hadoop properties of all domUs."""
         self.near = Backend(near, hadoop.served(NEAR.datanode) if near_datanode else {})
         self.far = Backend(far, hadoop.served(FAR.datanode), extra=_far_configuration())
         here, there = Place(near, self.near, NEAR.gateway), Place(far, self.far, FAR.gateway)
@@ -143,8 +144,8 @@ class HdfsPair(HadoopGuests):
         )
 
     def start(self, transports: str = "tcp", progress=lambda text: None) -> None:
-        """Everything; returns when the NameNode takes writes and the near vreadd knows the far
-        host's storage.  transports: see use()."""
+        """Starts everything; returns when the NameNode takes writes and the near vreadd knows the
+        far host's storages.  transports: see use()."""
         _join(self.near.host, NEAR, FAR)
         _join(self.far.host, FAR, NEAR)
         progress("far host: vreadd; starting NameNode and DataNode, a domU each")
@@ -159,13 +160,13 @@ class HdfsPair(HadoopGuests):
         self.start_client()
         progress("waiting for Hadoop")
         self._wait(self._far_serves, "the far DataNode's disk to be served", START_TIMEOUT)
-        # It asks what the far host has when it starts, and then every five minutes.
+        # The near vreadd asks for the far host's storages at its start, then every five minutes.
         self.use(transports)
         self.wait_ready()
 
     def use(self, transports: str) -> None:
-        """Starts the near vreadd anew, with "tcp" or "rdma" for what it asks the far one; returns
-        when it knows what the far one has."""
+        """Restarts the near vreadd with "tcp" or "rdma" as its transport to the far one; returns
+        when it knows the far one's storages."""
         self.near.extra = _near_configuration(transports)
         patience = Patience(START_TIMEOUT)
         self._restart_near()
@@ -184,8 +185,8 @@ class HdfsPair(HadoopGuests):
                 self.near.wait_connected(self.guests[name])
 
     def _known(self) -> bool:
-        """Whether the far vreadd tells the near one what its datanode has, now that it started.
-        On a busy machine it may be too late, and would be asked again when a read wants it."""
+        """True if the near vreadd has learned the far one's storages since its start.  On a busy
+        machine the answer may be too late; then vreadd asks again only when a read needs it."""
         patience = Patience(3 * ANSWER_TIMEOUT_MS / 1000)
         while self.link()["storages"] == 0:
             if patience.is_over():
@@ -194,7 +195,7 @@ class HdfsPair(HadoopGuests):
         return True
 
     def link(self) -> dict:
-        """What the near vreadd says of the far one: bytes, direct, bounced, state, transport ..."""
+        """The far vreadd in the near one's status: bytes, direct, bounced, state, transport ..."""
         (peer_status,) = self.near.status()["peers"]["peers"]
         return peer_status
 
@@ -215,7 +216,7 @@ def _near_configuration(transports: str) -> str:
 
 
 def _far_configuration() -> str:
-    """Answers whatever way it is asked."""
+    """The far vreadd answers by both transports."""
     own = installed_host(
         FAR.name,
         listen=f"{FAR.wire}:{PORT}",
@@ -226,7 +227,7 @@ def _far_configuration() -> str:
 
 
 def _join(host: XenHost, own: Side, other: Side) -> None:
-    """Gives the host's bridge an address of its own network, and routes to the other's."""
+    """Gives the host's bridge the gateway address of its network, and routes to the other's."""
     ip = "/usr/sbin/ip"
     for command in (
         f"{ip} addr flush dev xenbr0",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host on which HDFS is up already: restored (states.py), which takes seconds instead of minutes.
+"""A host restored with HDFS up (states.py), which takes seconds instead of minutes, for tests and
+`make demo`.
 
     with XenHost("h", **hadoop_state.arguments(), files=..., guest_files=...) as host:
         backend = hadoop.backend(host)
@@ -9,9 +10,9 @@
         with hdfs.shell() as shell:             # so is its JVM
             shell.run("-ls /")
 
-NameNode, DataNode and client run with the plug-ins on their class paths, so the state belongs to
-those too.  There is no vreadd yet, no module and no device: the DataNode's publisher looks for a
-backend, and finds one when the host that was restored has it.  Block tokens are on.
+NameNode, DataNode and client have the plug-ins on their class paths, so the state depends on the
+plug-ins.  The state has no vreadd, no module and no device: the DataNode's publisher looks for a
+backend until the restored host has one.  Block tokens are on.
 """
 
 import zipfile
@@ -30,7 +31,7 @@ from .states import State
 SOURCE_MIB = 64
 CPUS = 1  # in make test two more hosts are emulated beside this one, on two processors
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
-# Clocks go on from when the state was made to now: keys and tokens of then must hold.
+# A restored host's clocks jump to now: keys and tokens made in the state must still be valid.
 YEAR = str(365 * 24 * 60)
 PROPERTIES = {
     "dfs.block.access.token.enable": "true",
@@ -41,8 +42,8 @@ WARMING = ("-put /opt/hadoop/class-path /warm", "-cat /warm", "-rm -skipTrash /w
 
 
 def arguments(source_mib: int = SOURCE_MIB) -> dict:
-    """What XenHost() is to be given.  Behind the disks of HDFS is one of noise, as large as asked
-    for or larger."""
+    """Arguments of XenHost().  The last disk, behind those of HDFS, has noise: source_mib, or
+    SOURCE_MIB if that is more."""
     return {
         "memory_mib": hadoop.HOST_MIB,
         "dom0_mib": hadoop.DOM0_MIB,
@@ -58,7 +59,7 @@ def disks(source_mib: int = SOURCE_MIB) -> list[Disk]:
 
 class _UnservedHdfs(hadoop.Hdfs):
     def _connect(self, name: str, role: str) -> None:
-        """Its host is connected once it is restored."""
+        """Does nothing: the guests get their devices after the host is restored."""
 
 
 def _prepare(host: XenHost) -> dict:

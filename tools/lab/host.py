@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An emulated Xen host: a hypervisor, a dom0 and the guests one makes.
+"""An emulated Xen host: a hypervisor, a dom0 and guests.  Tests, benches, demos and
+`make lab` start hosts.
 
 with XenHost("h1", disks=[image]) as host:
     host.run("xl info").check()
@@ -41,7 +42,7 @@ WIRE_MTU = 9000
 TAIL_BYTES = 4000
 EXTENDED_ROOT, EXTRA_FILES = "dom0.cpio", "files.cpio"
 
-# What ends a host: Xen or dom0 says so, or our own init does.
+# Messages of Xen, dom0 or our init on the console after which a host cannot come up.
 FATAL = (b"Panic on CPU", b"Kernel panic", b"crashed: ", b"lab: FAILED")
 
 
@@ -66,12 +67,12 @@ class XenHost:
         state: states.State | None = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`files` ({path in dom0: source}) and `guest_files` (for all guests)
-        bring the libraries they need; a Tree has what it has.  Disks appear in dom0 as /dev/vda,
-        /dev/vdb ...; plain paths become snapshots.  Each of `cpus` is a thread that emulates: more
-        than one is for what is about them, and for what has the machine to itself.  xen_options:
-        more of Xen's command line, as in "sched=credit".  state: it is restored in that one, not
-        booted."""
+        """files: {path in dom0: source}; guest_files: the same for all guests.  Programs bring
+        their libraries, but a Tree is taken as it is.  disks: /dev/vda, /dev/vdb ... in dom0; plain
+        paths become snapshots.  cpus: each is a thread that emulates; more than one is for tests of
+        several processors, and for runs that have the machine to themselves.  xen_options: more of
+        Xen's command line, as "sched=credit".  state: restores the host in it instead of booting.
+        """
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
@@ -79,7 +80,7 @@ class XenHost:
         self._xen_options = tuple(xen_options)
         self._state, self._image = state, None
         self._monitor: Monitor | None = None
-        self.told: dict = {}  # by the state it was restored in
+        self.told: dict = {}  # what prepare() of its state returned
         self._use_folder(RUN / name)
         self.guests: dict[str, Guest] = {}
         self._kernel_logs = KernelLogs()
@@ -98,7 +99,7 @@ class XenHost:
     # ---- life ------------------------------------------------------------
 
     def start(self) -> "XenHost":
-        """Boots, or restores; returns when dom0 takes commands."""
+        """Boots or restores the host; returns when dom0 takes commands."""
         try:
             self.progress("making root file systems")
             machine = self._prepare()
@@ -221,11 +222,11 @@ class XenHost:
     ) -> Guest:
         """Starts a PV guest; returns when it takes commands.
 
-        disks as in xl.cfg ("phy:/dev/vda,xvda,r"), vifs are addresses in
-        10.77.0.0/24, `extra` are kernel arguments, `config` lines of xl.cfg,
-        `create` is what takes that, `kernel` another than dom0's.  `printed` is a whole xl.cfg
-        instead, of a domain of that name and with its interfaces: only places of this host are
-        put in.
+        disks: as in xl.cfg ("phy:/dev/vda,xvda,r").  vifs: addresses of eth0, eth1 ...; dom0's
+        bridge has 10.77.0.1/24.  extra: kernel arguments.  config: lines of xl.cfg.  create: the
+        command that takes the xl.cfg.  kernel: instead of dom0's.  printed: a whole xl.cfg to use
+        instead, of a domain of that name with its interfaces; only the kernel with its arguments,
+        ramdisk, memory and disks are those given here.
         """
         settings = GuestConfig(
             name,
@@ -251,7 +252,7 @@ class XenHost:
 
     def check_dmesg(self) -> None:
         """Raises KernelComplaint when a kernel of this host reported a bug since
-        the last call.  Guests that are gone are judged by their consoles."""
+        the last call.  Of guests that are gone it reads the consoles only."""
         consoles = {"dom0": self.console().decode(errors="replace")}
         for path in sorted((self.share / "console").glob("guest-*.log")):
             consoles[path.stem.removeprefix("guest-")] = path.read_text(errors="replace")
@@ -262,7 +263,7 @@ class XenHost:
         self._kernel_logs.check(consoles, buffers)
 
     def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
-        """A command that ran in dom0 when the image of this host was made."""
+        """Returns a command that ran in dom0 when the image of this host was made."""
         return self._channel.adopt(number, text, sink)
 
     # ---- inside ----------------------------------------------------------
@@ -274,7 +275,7 @@ class XenHost:
         self._drop_root()
 
     def _launch(self, machine: qemu.Machine, kept: dict | None = None) -> None:
-        """kept: what is known of the machine that this one goes on from."""
+        """kept: kept.json of the saved machine that this one goes on from."""
         self._started = time.monotonic()
         self._monitor = Monitor() if machine.image else None
         port = self._monitor.theirs if self._monitor else None
@@ -298,7 +299,7 @@ class XenHost:
         self._bring_files()
 
     def _went_on(self, machine: qemu.Machine, folder: Path) -> bool:
-        """False: there is no such state, or it is damaged."""
+        """Restores the host from the folder.  False: there is no such state, or it is damaged."""
         if not folder.is_dir():
             return False
         try:
@@ -323,7 +324,7 @@ class XenHost:
         self.told = kept["told"]
 
     def _bring_files(self) -> None:
-        """What a host that boots has in its root, and its guests in theirs."""
+        """Copies the files that a booted host and its guests have in their roots."""
         if self._files:
             added = self.share / EXTRA_FILES
             tree_of(self._files).write(added)
@@ -339,7 +340,7 @@ class XenHost:
         for folder in ("console", "log"):
             (self.share / folder).mkdir(parents=True)
         if self._state or self._image:
-            root = dom0_root(rdma=True)  # a state is for hosts with and without
+            root = dom0_root(rdma=True)  # a state serves hosts with and without RDMA
         else:
             root = dom0_root(rdma=bool(self._wire and self._wire.rdma))
             root = self._extended(root) if self._files else root
@@ -362,7 +363,7 @@ class XenHost:
         )
 
     def _extended(self, root: Path) -> Path:
-        """The kernel unpacks archives that follow each other into one root."""
+        """The root with `files` appended: the kernel unpacks consecutive archives into one."""
         path = self.folder / EXTENDED_ROOT
         shutil.copyfile(root, path)
         added = self.folder / EXTRA_FILES
@@ -372,7 +373,7 @@ class XenHost:
         return path
 
     def _drop_root(self) -> None:
-        """Booted from; only large now."""
+        """Removes archives that only the boot needed: they are large."""
         for name in (EXTENDED_ROOT, EXTRA_FILES):
             (self.folder / name).unlink(missing_ok=True)
 
@@ -393,7 +394,7 @@ class XenHost:
             if not self.alive:
                 self._fail(f"emulator exited with status {self._process.returncode}")
             if any(word in self.console() for word in FATAL):
-                time.sleep(1)  # let it finish its last words
+                time.sleep(1)  # until its last messages are written
                 self._fail("host failed to boot")
             if patience.is_over():
                 self._fail(f"dom0 is not up after {BOOT_TIMEOUT:.0f} s")
@@ -458,8 +459,8 @@ class XenHost:
 
 
 class _Original(XenHost):
-    """The host that a state's image is made of: with the disks and the sizes of one that will go on
-    from it."""
+    """The host of which a state's image is made.  It has the disks and the sizes of the host `of`,
+    which will be restored from the image."""
 
     def __init__(self, of: XenHost, folder: Path) -> None:
         super().__init__(
@@ -474,7 +475,7 @@ class _Original(XenHost):
         self._folder = folder
 
     def keep(self, state: states.State) -> None:
-        """Boots, is prepared, and saved."""
+        """Boots the host, prepares it and saves it."""
         with states.memory_file() as memory:
             self._image = qemu.Image(memory)
             self._keep(state)
@@ -506,7 +507,7 @@ def _wait_socket(path: Path) -> None:
 
 
 def _set_clock() -> str:
-    """For a machine that goes on when it was saved."""
+    """The command that sets a restored machine's clock: its time is that of the save."""
     return f"date -s @{int(time.time())} >/dev/null"
 
 

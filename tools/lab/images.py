@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hypervisor and the kernel in the form the emulator's multiboot loader
-and the PV domain builder take: uncompressed ELF, out of Debian's /boot."""
+"""The hypervisor and kernels as uncompressed ELF files, made of those in Debian's
+/boot: the emulator's multiboot loader and the PV domain builder need this form."""
 
 import gzip
 import lzma
@@ -32,7 +32,7 @@ def kernel_image(kernel: Kernel | None = None) -> Path:
 def _payload(source: Path, image: bytes) -> bytes:
     setup = (image[SETUP_SECTORS] + 1) * 512
     offset, length = struct.unpack_from("<II", image, PAYLOAD_OFFSET)
-    # The length of what is packed follows it.
+    # The last four bytes are the length of the unpacked kernel.
     payload = image[setup + offset : setup + offset + length - 4]
     if payload.startswith(XZ_MAGIC):
         return lzma.decompress(payload)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vRead on an emulated host as its packages install it (packages.py): services as their units say,
-domains and configuration as a document prints them, stock HDFS in the domains.
+"""vRead on an emulated host as its packages install it (packages.py), for
+tests/xen/test_from_packages.py: services by their units, domains and configuration as
+docs/install.md prints them, stock HDFS in the domains.
 
     host = XenHost("h", files=packages.dom0(), guest_files=packages.guest(("hdfs",)), ...)
     services = Services(host, packages)
@@ -22,8 +23,8 @@ JAR = "/usr/share/vread/vread-hdfs.jar"
 
 
 class Services(Backend):
-    """vreadd, and xl-vread's watch beside it: the very command lines of their units, with the
-    folders that those ask systemd for."""
+    """vreadd, and xl-vread's watch beside it.  Both run the command lines of their units, with the
+    folders that the units ask systemd for."""
 
     def __init__(self, host: XenHost, packages: Packages) -> None:
         super().__init__(host, {})
@@ -37,16 +38,16 @@ class Services(Backend):
             self._watch = self.host.popen(command)
 
     def restart(self) -> None:
-        """vreadd."""
+        """Restarts vreadd."""
         self.stop()
         self.start()
 
     def reload(self) -> None:
-        """As `systemctl reload vreadd` does."""
+        """Reloads the configuration, as `systemctl reload vreadd` does."""
         self.host.run(["vread", "reload"]).check()
 
     def _configure(self) -> None:
-        """It is what the package brought, and what was written there since."""
+        """Does nothing: the configuration is the package's, with later changes by the test."""
 
     def _command(self) -> str:
         return self._unit("vreadd")
@@ -60,8 +61,8 @@ class Services(Backend):
 
 
 class InstalledHdfs(hadoop.Hdfs):
-    """`domains`: the configuration files of domUs as printed, made by xl-vread; `own`: properties
-    of single domUs' Hadoop."""
+    """domains: {domU: xl.cfg as printed}, created by xl-vread.  own: {domU: properties of its
+    Hadoop}."""
 
     jar = JAR
 
@@ -88,5 +89,5 @@ class InstalledHdfs(hadoop.Hdfs):
         return self._own.get(name, {})
 
     def _connect(self, name: str, role: str) -> None:
-        """xl-vread gave it the device, and udev loads the module."""
+        """Waits for the device: xl-vread made it, and udev loads the module."""
         self.backend.wait_connected(self.guests[name])

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A read-only disk with a Java runtime and stock Hadoop, for guests that run real HDFS.
 
-Guests boot from memory, and a runtime with Hadoop's jars would fill it; on a disk of its own
-only the pages in use are in memory.  All guests of a host mount the same one:
+A guest's root is in memory, which a runtime with Hadoop's jars would fill.  Of a disk only the
+pages in use are in memory.  All guests of a host mount the same disk:
 
     jre/          Java, cut down to the modules Hadoop uses
-    syslib/       the shared libraries it needs and a guest has not got
+    syslib/       the shared libraries that Java needs and a guest lacks
     lib/          Hadoop's jars as Maven has them
     classes.jsa   class data archive: an emulated processor takes long to parse and verify classes
-    class-path    the jars in the order of that archive, relative to the disk's root
+    class-path    the jars in the order of the archive, relative to the disk's root
     name/         a NameNode's directory, just formatted
 
 The archive holds the classes that a short-lived HDFS on this machine loaded.  Everything is made
@@ -37,9 +37,9 @@ MODULES = (
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 URI = "hdfs://namenode:8020"
 TRAINING_BLOCK, TRAINING_BYTES = 1 << 20, 3 << 20
-# Windows and fonts; Hadoop wants java.desktop for its beans only.
+# Libraries for windows and fonts: Hadoop needs java.desktop only for its beans.
 GRAPHICS = re.compile(r"lib(awt|font|freetype|jawt|lcms|mlib|splash|jsound|javajpeg)")
-FREE = 1.1  # of the file system, over its content
+FREE = 1.1  # size of the file system over that of its content
 
 
 def java_disk(version: str = DEFAULT_VERSION) -> Path:
@@ -52,7 +52,7 @@ def java_disk(version: str = DEFAULT_VERSION) -> Path:
 
 
 def _order(jar: str) -> tuple:
-    """Hadoop's own first: most of what is looked for is there."""
+    """Sorts Hadoop's own jars first: most classes that are looked up are there."""
     return not jar.startswith("hadoop-"), jar
 
 
@@ -109,7 +109,7 @@ def _add_archive(root: Path, scratch: Path, version: str) -> None:
 
 
 def _train(runtime: Path, scratch: Path, lists: Path, version: str) -> None:
-    """What a NameNode, a DataNode and a client do; the classes of each are written to `lists`."""
+    """Runs a NameNode, a DataNode and clients, which write the classes they load to `lists`."""
     file = scratch / "file"
     file.write_bytes(os.urandom(TRAINING_BYTES))
     added = {
@@ -133,7 +133,7 @@ def _train(runtime: Path, scratch: Path, lists: Path, version: str) -> None:
 
 
 def _add_name_directory(root: Path, scratch: Path) -> None:
-    """A NameNode does not format in the emulator: that would be one start of Java more."""
+    """Formats the NameNode's directory here: in the emulator it costs one more start of Java."""
     conf = scratch / "conf"
     places = {"fs.defaultFS": URI, "dfs.namenode.name.dir": f"file://{root}/name"}
     write_conf_dir(conf, places | {"dfs.namenode.rpc-address": "127.0.0.1:8020"})

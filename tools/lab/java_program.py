@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Java program in a guest that stays up: a line in, a line of JSON out.
-
-Starting a JVM takes an emulated machine longer than most of what one wants of it.
+"""A Java program that stays up in a guest: each line it reads is a command, which it answers with a
+line of JSON.  On an emulated machine the start of a JVM takes longer than most commands.
 """
 
 import json
@@ -33,8 +32,8 @@ class JavaProgram:
         heap: str = "64m",
         running: int | None = None,
     ) -> None:
-        """Starts it; `jar` is the program's in the guest.  running: the number of one that was up
-        when the guest's host was saved, which is used instead."""
+        """Starts the program; jar: its path in the guest.  running: the `number` of a program that
+        was up when the guest's host was saved, and is used instead."""
         self._main = main
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._partial = b""
@@ -53,21 +52,21 @@ class JavaProgram:
 
     @property
     def number(self) -> int:
-        """For `running`, of a guest that is restored."""
+        """For the argument `running`, after the guest's host is restored."""
         return self._process.number
 
     @property
     def complaints(self) -> str:
-        """The end of what it wrote to its standard error."""
+        """The end of the program's standard error."""
         return self._process.stderr[-4000:].decode(errors="replace")
 
     def say(self, line: str) -> None:
-        """Gives it something to do; hear() waits until it is done."""
+        """Sends a command; hear() waits for the answer."""
         self._process.write(line.encode() + b"\n")
 
     @property
     def answered(self) -> bool:
-        """Whether hear() need not wait."""
+        """True if hear() would not wait."""
         running = self._process.running
         return not self._lines.empty() or not running
 
@@ -85,7 +84,7 @@ class JavaProgram:
                     raise LabError(f"{what}:\n{self.complaints}") from None
 
     def close(self) -> None:
-        """In order, so that what it writes at its end is written when this returns."""
+        """Ends its standard input and waits: then all that it writes at its end is written."""
         if self._process.running:
             self._process.close_stdin()
             self._process.wait(TIMEOUT)
@@ -97,7 +96,7 @@ class JavaProgram:
 
 
 class WarmShell(JavaProgram):
-    """`hdfs dfs` without its JVM's start: java/WarmShell.java."""
+    """`hdfs dfs` without the start of a JVM: java/WarmShell.java."""
 
     JAR = "/usr/share/java/warm-shell.jar"
 
@@ -109,7 +108,7 @@ class WarmShell(JavaProgram):
         return {WarmShell.JAR: compiled("warm-shell", [LAB / "java" / "WarmShell.java"])}
 
     def run(self, arguments: str, properties: dict[str, str] | None = None) -> dict:
-        """status, bytes and sha256 of its standard output, and what was read of HDFS until now."""
+        """status; bytes and sha256 of standard output; read: all bytes read of HDFS so far."""
         self.start(arguments, properties)
         return self.hear()
 
@@ -119,7 +118,7 @@ class WarmShell(JavaProgram):
 
 
 def compiled(stem: str, sources: Iterable[Path]) -> Path:
-    """The jar of these programs, which need Hadoop."""
+    """The jar of these sources, compiled against Hadoop."""
     sources = sorted(sources)
     key = key_of([path.read_bytes() for path in sources])
     return cached(stem, ".jar", key, lambda path: _compile(sources, path))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds reports of bugs in kernel logs, each once.
+"""Finds reports of bugs in kernel logs, each once, for XenHost.check_dmesg().
 
-Console logs only grow, so they are remembered by length.  The kernel's own
-buffer loses its oldest lines, so it is remembered by time stamp; a line
-without one belongs to the line before.
+A console log only grows, so the number of lines seen is remembered.  The
+kernel's own buffer loses its oldest lines, so the last time stamp is remembered;
+a line without a time stamp belongs to the line before.
 """
 
 import re
@@ -30,7 +30,7 @@ class KernelLogs:
         self._seen: dict[str, float] = {}
 
     def check(self, consoles: dict[str, str], buffers: dict[str, str]) -> None:
-        """Both {name: whole text so far}."""
+        """Raises KernelComplaint for new reports.  Both arguments: {name: whole text so far}."""
         news = {
             f"console of {name}": self._new_of_console(name, consoles[name]) for name in consoles
         }

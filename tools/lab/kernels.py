@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kernels that emulated machines run: the installed one, and for guests others of Debian's archive.
 
-The others are unpacked below build/lab/kernels and not installed: on this machine the newest kernel
-in /boot is the one libguestfs takes, DKMS builds for and the next boot starts, and none of that is
-to change for a test.  So packages.txt does not have them; apt, which knows the archive, downloads
-what the package of a series ("linux-image-6.12-amd64") stands for today, and verifies it.
+The others are unpacked in build/lab/kernels, not installed, and packages.txt does not have them:
+libguestfs, DKMS and the next boot of this machine use the newest kernel in /boot, and a test must
+not change that.  apt downloads and verifies the kernel on which the package of a series
+("linux-image-6.12-amd64") depends today.
 """
 
 import os
@@ -23,7 +23,7 @@ BESIDE = "$(dir $(realpath $(lastword $(MAKEFILE_LIST)))).."
 
 @dataclass(frozen=True)
 class Kernel:
-    """root: below it are the files of its packages: boot, lib/modules, usr/src."""
+    """root: the folder with the files of its packages: boot, lib/modules, usr/src."""
 
     release: str
     root: Path = Path("/")
@@ -42,13 +42,13 @@ class Kernel:
 
 
 def installed() -> Kernel:
-    """The one that dom0 runs, and guests unless told otherwise."""
+    """The kernel of dom0, and of guests by default."""
     return Kernel(kernel_release())
 
 
 def archived(series: str) -> Kernel:
-    """The newest of a series ("6.12") that apt offers, image, modules and headers; downloaded
-    (124 MB) and unpacked when it is not there yet.  Needs headers' tools from packages.txt."""
+    """The newest kernel of a series ("6.12") that apt offers: image, modules, headers.  Downloads
+    (124 MB) and unpacks it if it is not there.  Tools for headers come from packages.txt."""
     release = _depends(f"linux-image-{series}-amd64")[0].removeprefix("linux-image-")
     folder = FOLDER / release
     if not folder.is_dir():
@@ -77,7 +77,7 @@ def _unpack(kernel: Kernel, scratch: Path, folder: Path) -> None:
     for package in sorted(scratch.glob("*.deb")):
         _output(["dpkg-deb", "-x", str(package), str(kernel.root)])
     shutil.rmtree(kernel.root / "usr" / "share")
-    # It names the other folder of headers by where that would be installed.
+    # It includes the common headers by their installed path; make that relative to itself.
     makefile = kernel.headers / "Makefile"
     makefile.write_text(makefile.read_text().replace("/usr/src/", f"{BESIDE}/"))
     _output(["depmod", "-b", str(kernel.root), kernel.release])
@@ -87,7 +87,7 @@ def _unpack(kernel: Kernel, scratch: Path, folder: Path) -> None:
 def _download(folder: Path, packages: list[str]) -> None:
     command = ["apt-get", "download", "-q", *packages]
     if _run(command, folder).returncode:
-        # What the lists name is gone from the archive once there is a newer one.
+        # apt's lists may name a version that a newer one has replaced in the archive.
         _output(["apt-get", "update", "-q"])
         _output(command, "apt cannot download it", folder)
 

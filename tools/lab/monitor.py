@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulator's monitor, for the little that is asked of it: to save its machine, and to go on
-from a saved one.  The machine's memory is a file (qemu.Image), and is left as it is."""
+"""The emulator's monitor, by which host.py saves a machine and restores a saved one.  The machine's
+memory is a file (qemu.Image), which the monitor does not touch."""
 
 import json
 import shlex
@@ -23,7 +23,7 @@ class Monitor:
             end.close()
 
     def save(self, devices: Path) -> None:
-        """Stops the machine and writes its processor and devices to that file."""
+        """Stops the machine and writes its processor and devices to the file `devices`."""
         self._prepare()
         self._ask("stop")
         self._ask("migrate", uri=f"exec:cat >{shlex.quote(str(devices))}")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What our Debian packages hold, as root file systems of dom0 and of guests.
+"""The files of our Debian packages, for the root file systems of dom0 and guests.  installed.py and
+tests/xen/test_from_packages.py use them.
 
     packages = Packages(folder_of_debs, scratch)
     XenHost("h", files=packages.dom0(), guest_files=packages.guest(users=("hdfs",)), ...)
 
-All that is ours comes out of the .deb files, and nothing from the build tree.  Around it is what a
-Debian would have: the libraries of the packages that Depends names, out of this machine, and in
-guests udev, which loads the module and sets up its node.  What maintainer scripts do (a group, and
-DKMS, which builds and indexes the module) is done here in their place.
+All files of the project come from the .deb files, none from the build tree.  The rest is as on a
+Debian.  Libraries come from this machine, but only those of packages named in Depends.  Guests also
+get udev, which loads the module and sets up its node.  The work of maintainer scripts is done here:
+a group is added, and the module is built and indexed as by DKMS.
 """
 
 import re
@@ -22,17 +23,17 @@ from .roots import DOMU_MODULES
 
 BACKEND, TOOLS, MODULE, HDFS = "vread-backend", "vread-tools", "vread-frontend-dkms", "vread-hdfs"
 GUEST = (TOOLS, "libvread1", MODULE, HDFS)
-# As with `dpkg --path-exclude`: roots are in memory.
+# Left out, as with `dpkg --path-exclude`, because roots are in memory.
 EXCLUDED = re.compile(r"/usr/(share/(doc|man|lintian)|src)/")
 SHARED = re.compile(r".*\.so[.0-9]*")
 UDEV = [Path("/lib/systemd/systemd-udevd"), Path("/bin/udevadm")]
-UDEV_RULES = Path("/lib/udev/rules.d/80-drivers.rules")  # has modules loaded for new devices
+UDEV_RULES = Path("/lib/udev/rules.d/80-drivers.rules")  # loads modules for new devices
 GROUP_ID, FIRST_USER_ID = 105, 1000
 
 
 class Packages:
     def __init__(self, folder: Path, scratch: Path) -> None:
-        """`folder` has the .deb files; they are unpacked in `scratch`."""
+        """folder: has the .deb files; scratch: where they are unpacked."""
         found = {path.name.split("_")[0]: path for path in sorted(folder.glob("*.deb"))}
         self._debs, self._scratch = found, scratch
 
@@ -44,7 +45,7 @@ class Packages:
         return self._installed((BACKEND, TOOLS))
 
     def guest(self, users: Iterable[str] = ()) -> Tree:
-        """For each guest: with these users, who are in the group vread as after `adduser`."""
+        """For each guest, with these users in the group vread, as after `adduser`."""
         tree = self._installed(GUEST)
         tree.files({str(path): path for path in UDEV})
         tree.file(str(UDEV_RULES), UDEV_RULES)
@@ -57,7 +58,7 @@ class Packages:
     # ---- what dpkg does ----------------------------------------------------------
 
     def _installed(self, packages: Iterable[str]) -> Tree:
-        """A program whose library no package of its Depends has will not start: so it would be."""
+        """Without libraries that no package in Depends has: as on Debian, programs then fail."""
         tree = Tree()
         for name in packages:
             for path, source in self._contents(name).items():
@@ -89,7 +90,7 @@ class Packages:
         return root
 
     def _depends(self, package: str) -> set[str]:
-        """What of others it depends on; those of ours bring their own."""
+        """The packages of others in its Depends; ours bring their own dependencies."""
         field = _run(["dpkg-deb", "--field", self._debs[package], "Depends"])
         return set(names(field)) - self._debs.keys()
 
@@ -122,8 +123,8 @@ def names(field: str) -> list[str]:
 
 
 def libraries(packages: Iterable[str]) -> set[str]:
-    """Names of the shared libraries in those of these packages that this machine has, and in
-    those that they depend on."""
+    """Names of the shared libraries in those of these packages that are installed here, and in
+    their dependencies."""
     known, new = set(), {name for name in packages if _is_installed(name)}
     while new:
         known |= new
@@ -134,7 +135,7 @@ def libraries(packages: Iterable[str]) -> set[str]:
 
 
 def linked(files: Iterable[Path]) -> set[Path]:
-    """The shared libraries these programs and libraries are linked with, on this machine."""
+    """The shared libraries on this machine with which these files are linked."""
     dynamic = [path for path in files if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
     if not dynamic:
         return set()
@@ -143,7 +144,7 @@ def linked(files: Iterable[Path]) -> set[Path]:
 
 
 def _is_installed(package: str) -> bool:
-    """Virtual packages are not, nor what is as well given by an alternative."""
+    """False for virtual packages, and for packages that an alternative replaces here."""
     asked = ["dpkg-query", "-W", "-f", "${db:Status-Status}", package]
     return subprocess.run(asked, capture_output=True, text=True).stdout.startswith("installed")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the lab finds what it is made of and where it puts what it makes.
+"""Paths of the lab's inputs on this machine and of its output, for all of the lab.
 
-Everything the lab writes is under build/lab: `cache/` holds files named after
-a hash of what went into them, `run/<host>/` the logs and the shared folder of
-one emulated host's last run.
+The lab writes to build/lab: `cache/` holds files named after a hash of their
+inputs, `run/<host>/` the logs and the shared folder of one emulated host's last
+run, `states/` saved hosts, `kernels/` other kernels.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ class LabError(Exception):
 
 
 def newest(folder: str, pattern: str, package: str) -> Path:
-    """The newest file of a pattern, by version number; names the package that has it."""
+    """The newest file of a pattern, by version number.  An error names `package`."""
     found = sorted(Path(folder).glob(pattern), key=_version)
     if not found:
         raise LabError(f"no {folder}/{pattern}: install {package} (make setup does)")
@@ -33,7 +33,7 @@ def _version(path: Path) -> list[int]:
 
 
 def kernel_release() -> str:
-    """The newest Debian 6.1 kernel, the one the module is built for."""
+    """The newest Debian 6.1 kernel, for which the module is built."""
     return newest("/lib/modules", "6.1.*-amd64", "linux-image-amd64").name
 
 

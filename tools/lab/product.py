@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `make all module` builds, as files for dom0 and for guests."""
+"""The files that `make all module` builds, by their paths in dom0 and in guests."""
 
 import subprocess
 from pathlib import Path
@@ -31,8 +31,8 @@ def guest_files(variant: str) -> dict[str, Path]:
 
 
 def module_for(kernel: Kernel) -> Path:
-    """The module for another kernel than the installed one; built when it is not up to date, by
-    the script that builds all, with its warnings and sparse."""
+    """The module for another kernel than the installed one.  If it is not up to date, the script of
+    all modules builds it, with the same warnings and sparse."""
     folder = REPOSITORY / "build" / "modules" / kernel.release
     script = REPOSITORY / "linux-frontend" / "build.sh"
     done = subprocess.run(
@@ -47,10 +47,10 @@ def module_for(kernel: Kernel) -> Path:
 
 
 def plugin_files() -> dict[str, Path]:
-    """The Hadoop plug-ins, the native library in them."""
+    """The jar of the Hadoop plug-ins, with the native library in it."""
     return {PLUGIN: REPOSITORY / "build" / "java" / "vread-hdfs.jar"}
 
 
 def built(files: dict[str, Path]) -> dict[str, Path]:
-    """Those that have been built."""
+    """Those of the files that have been built."""
     return {path: source for path, source in files.items() if source.is_file()}

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulator process of one host.
+"""The emulator process of one host, started by host.py.
 
-Plain emulation always, even where /dev/kvm exists: a nested hypervisor is not
-something every machine can run.  The CPU lacks SMAP, without which Xen's dom0
-gets nowhere, AVX, with which programs crash now and then, and ERMS, which
-promises that copying bytewise is quick: emulated, it takes six times as long as
-by eight bytes, which kernels and C libraries then use.
+It is plain emulation, even if there is /dev/kvm, because not every machine can
+run a nested hypervisor.  The CPU has no SMAP: with SMAP dom0 does not come up.
+It has no AVX: with AVX programs crash now and then.  It has no ERMS: with ERMS
+kernels and C libraries copy single bytes, which in emulation takes six times as
+long as copying eight bytes at a time.
 
-The emulator dies with this program: the kernel sends it SIGKILL when the
-thread that started it ends, hence the thread that never does.
+The emulator dies with this program: the kernel sends it SIGKILL when the thread
+that started it ends.  So a thread that never ends starts it.
 """
 
 import os
@@ -58,9 +58,9 @@ class Wire:
 
 @dataclass(frozen=True)
 class Image:
-    """A machine whose memory is a file, told by its monitor to be saved, or to go on from where
-    one was saved.  memory: a descriptor, of a machine that will be saved, or the path of what was
-    there; what a machine that goes on writes to its memory is its own."""
+    """The memory, a file, of a machine that its monitor saves or restores.  memory: of a machine
+    that will be saved, a descriptor; of a restored one, the path of the saved memory, to which the
+    machine's own writes do not go."""
 
     memory: int | Path
 
@@ -124,13 +124,13 @@ class Machine:
 
     def _xen_arguments(self) -> str:
         memory = f"dom0_mem={self.dom0_mib}M,max:{self.dom0_mib}M"
-        # Memory that nobody used is a hole in an image.
+        # Without scrubbing, memory that was never used is a hole in an image.
         unused = ["bootscrub=0"] if self.image else []
         return " ".join(["console=com1 com1=115200,8n1", memory, *unused, *self.xen_options])
 
     def _disk_arguments(self) -> list[str]:
-        # A thread of their own keeps disks off the lock the emulated processor needs,
-        # and a long queue takes requests of 1 MiB whole.
+        # With a thread of their own, disks do not take the lock that the emulated processor
+        # needs.  A long queue takes requests of 1 MiB whole.
         arguments = ["-object", "iothread,id=disks"]
         for i, disk in enumerate(self.disks):
             mode = {"snapshot": ",snapshot=on", "readonly": ",readonly=on", "write": ""}[disk.mode]
@@ -141,7 +141,7 @@ class Machine:
 
     def _wire_arguments(self) -> list[str]:
         if not self.wire and self.image:
-            # Whether its wire leads anywhere is not known before it is restored.
+            # A host restored from this image may have a wire, so the image has the adapter.
             return ["-netdev", "hubport,id=wire,hubid=0", "-device", _adapter(UNPLUGGED)]
         if not self.wire:
             return []
@@ -164,8 +164,8 @@ class Machine:
 def start(
     machine: Machine, log: Path, monitor: socket.socket | None = None
 ) -> tuple[subprocess.Popen, socket.socket]:
-    """The process and this program's end of its control port.  monitor: the emulator's end of a
-    pair, for monitor.py."""
+    """Starts the emulator; returns the process and this program's end of its control port.
+    monitor: the emulator's end of the pair of monitor.py."""
     ours, theirs = socket.socketpair()
     with theirs, log.open("wb") as output:
         fds = [end.fileno() for end in (theirs, monitor) if end]

@@ -3,8 +3,8 @@
 
 A Tree maps paths to entries.  Programs bring the shared libraries ldd finds,
 kernel modules the modules they depend on.  /bin, /sbin, /lib and /lib64 are
-links into /usr, as in Debian, so a file has one place in whatever archive it
-is: the kernel unpacks several archives over each other.
+links into /usr, as in Debian, so a file has the same path in all archives: the
+kernel unpacks several archives over each other.
 """
 
 import lzma
@@ -38,7 +38,7 @@ class Entry:
 
 class Tree:
     def __init__(self, kernel: Kernel | None = None) -> None:
-        """kernel: whose modules it has; the installed one's if none is given."""
+        """kernel: the kernel of the tree's modules; None: the installed one."""
         self._kernel = kernel or installed()
         self._entries: dict[str, Entry] = {}
         self._modules: dict[str, Path] = {}
@@ -72,7 +72,7 @@ class Tree:
             self.module(f"/lib/modules/{_inside(source)}", source)
 
     def module(self, path: str, source: Path) -> None:
-        """One that is for the kernel, wherever it is from."""
+        """Adds one module for the tree's kernel, from any folder."""
         self._modules[path] = source
         self.file(path, source)
 
@@ -106,7 +106,7 @@ class Tree:
         dynamic = [p for p in dynamic if not p.endswith(".ko")]
         if not dynamic:
             return
-        # Fails for static programs, and says what it found all the same.
+        # ldd fails if one program is static, but still prints what it found for the others.
         found = subprocess.run(["ldd", *dynamic], capture_output=True, text=True, check=False)
         if "not found" in found.stdout:
             raise LabError(f"missing libraries:\n{found.stdout}")
@@ -140,7 +140,7 @@ class Tree:
 
 
 def tree_of(files: dict[str, Path] | Tree) -> Tree:
-    """{path: source}, as Tree.files() takes it, or a tree already."""
+    """Makes a tree of {path: source}, as Tree.files() takes it; returns a Tree as it is."""
     if isinstance(files, Tree):
         return files
     tree = Tree()
@@ -149,7 +149,7 @@ def tree_of(files: dict[str, Path] | Tree) -> Tree:
 
 
 def module_files(names: Iterable[str], kernel: Kernel | None = None) -> list[Path]:
-    """Of the kernel's modules and of those they depend on, in the order of loading."""
+    """Files of these modules and of those they depend on, in the order of loading."""
     kernel = kernel or installed()
     command = ["modprobe", "-d", str(kernel.root), "-S", kernel.release, "-a", "--show-depends"]
     steps = (line.split() for line in _output([*command, *names]).splitlines())
@@ -157,7 +157,7 @@ def module_files(names: Iterable[str], kernel: Kernel | None = None) -> list[Pat
 
 
 def _plain(module: Path) -> Path:
-    """Some kernels' modules are compressed, which busybox's tools do not see through."""
+    """The module, unpacked if it is compressed: busybox's tools cannot read compressed ones."""
     if module.suffix != ".xz":
         return module
     plain = module.with_suffix("")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is in the root file systems of dom0 and of guests.
+"""Makes the root file systems of dom0 and of guests, for host.py and guest.py.
 
-Both are small on purpose: an emulated machine unpacks them at every boot.
-Dom0's holds the kernel and the root file system of guests too, because xl
-reads them from memory much faster than through a shared folder.
+Both are small, because an emulated machine unpacks them at every boot.  Dom0's
+also holds the kernel and the root file system of guests, because xl reads them
+from memory much faster than through a shared folder.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ DOMU_MODULES = (
     "crc32c_generic"
 ).split()
 
-# Soft-RoCE sums with crc32, which nothing loads for it.  With tc a wire loses all or some packets.
+# Soft-RoCE needs crc32, which nothing else loads.  tc makes a wire lose all or some packets.
 RDMA_MODULES = "crc32_generic rdma_rxe ib_uverbs rdma_ucm sch_netem sch_prio cls_u32".split()
 
 XENSTORE_TOOLS = [
@@ -58,7 +58,7 @@ DOMU_ROOT = "/boot/domu.cpio"
 
 
 def dom0_root(rdma: bool = False) -> Path:
-    """rdma: with what soft-RoCE needs."""
+    """rdma: with the tools and modules of soft-RoCE."""
     tree = _base("dom0")
     tools = xen_tools()
     tree.files({str(tools / name): tools / name for name in XEN_TOOLS})
@@ -109,7 +109,7 @@ def _base(kind: str, kernel: Kernel | None = None) -> Tree:
 
 
 def _load(tree: Tree, modules: list[str]) -> None:
-    """Modules that are there and that init loads."""
+    """Adds modules, and lists them for init, which loads them."""
     tree.modules(modules)
     tree.text("/etc/lab-modules", "".join(f"{name}\n" for name in modules))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A file of noise that programs here and in guests agree on: made once, known by its digest.
+"""A file of noise, made once, with its digest.  Tests on Xen, benches and demos give it to a guest
+as a disk.
 
-In a guest it is a disk: whatever a guest writes to HDFS from there is compared with the digest
-computed here.
+The guest writes data of this disk to HDFS.  Data read back is compared with the digest.
 """
 
 import random

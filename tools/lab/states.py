@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hosts that are restored instead of booted: a State says what a host is like, and keeps it.
+"""Hosts that are restored instead of booted.  A State prepares a host once and keeps it; host.py
+restores hosts from it.
 
     def prepare(host):                         # on a host that booted
         host.create_guest("one")
@@ -9,17 +10,17 @@
         host.told["word"], host.guests["one"]  # as it was when prepare() returned
 
 The first host of a state boots, is prepared and saved in build/lab/states/STEM/KEY; this host and
-all others are restored from there.  KEY stands for the inputs: emulator, hypervisor, kernel, root,
-disks, sizes, and what prepare() depends on.  With other inputs the state is made anew, and the old
-one removed.  `files` and `guest_files` are no inputs: they come into the host and its guests after
-it is restored.  Clocks are set then, too.
+all others are restored from there.  KEY is a hash of inputs: emulator, hypervisor, kernel, root,
+disks, sizes, and the inputs of prepare().  If an input changes, the state is made anew and the old
+one removed.  `files` and `guest_files` are no inputs: they are copied into the host and its guests
+after the restore.  Clocks are set then, too.
 
 A folder there holds
 
-    memory        the machine's memory, a sparse file; hosts map it, each with pages of its own
+    memory        the machine's memory, a sparse file, which each host maps privately
     devices       processor and devices, as the emulator saved them
-    diskN.qcow2   what was written to disk N, a "snapshot", until then
-    kept.json     how guests are reached, and what prepare() told
+    diskN.qcow2   what prepare() and the boot wrote to disk N, if its mode is "snapshot"
+    kept.json     how guests are reached, and what prepare() returned
 
 and is there as a whole or not at all.
 """
@@ -54,8 +55,8 @@ LOCK, MAKING = ".lock", ".making-"
 
 @dataclass(frozen=True)
 class State:
-    """prepare(host) brings a host that booted into it; inputs() is all that depends on, beside the
-    machine."""
+    """prepare(host) brings a booted host into the state.  inputs(): all that prepare() depends on
+    besides the machine."""
 
     stem: str
     prepare: Callable[["XenHost"], dict]
@@ -63,20 +64,20 @@ class State:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Who holds it may make, use and remove folders of this state."""
+        """Locks this state: only the holder may make, use and remove its folders."""
         self._home.mkdir(parents=True, exist_ok=True)
         with (self._home / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def folder(self, machine: qemu.Machine) -> Path:
-        """Where a state of these inputs is, or would be."""
+        """The folder of the state with these inputs, which may not exist."""
         inputs = [self.stem.encode(), *_machine_inputs(machine), *self.inputs()]
         return self._home / key_of(inputs)
 
     def make(self, folder: Path, fill: Callable[[Path], None]) -> None:
-        """fill(path) puts the files there.  Folders of other inputs go, and so does what a maker
-        left that was killed."""
+        """Makes the folder with the files that fill(path) writes.  Removes folders of other inputs
+        and those that a killed maker left."""
         for old in self._home.iterdir():
             if old.is_dir():
                 shutil.rmtree(old)
@@ -94,7 +95,7 @@ class State:
 
 
 def original_disks(disks: Iterable[qemu.Disk], folder: Path) -> list[qemu.Disk]:
-    """The disks of a host that will be saved: what it writes to a snapshot is kept."""
+    """The disks of a host that will be saved, with qcow2 files that keep writes to snapshots."""
     made = []
     for number, disk in enumerate(disks):
         if disk.mode == "snapshot":
@@ -110,7 +111,7 @@ def original_disks(disks: Iterable[qemu.Disk], folder: Path) -> list[qemu.Disk]:
 
 
 def restored_machine(machine: qemu.Machine, folder: Path) -> qemu.Machine:
-    """The machine that goes on from there."""
+    """The machine that goes on with the memory and disks in the folder."""
     disks = []
     for number, disk in enumerate(machine.disks):
         path = folder / f"disk{number}.qcow2"
@@ -120,8 +121,8 @@ def restored_machine(machine: qemu.Machine, folder: Path) -> qemu.Machine:
 
 @contextlib.contextmanager
 def memory_file() -> Iterator[int]:
-    """For a machine that will be saved.  A file on a disk would be written there all the time, and
-    slow the machine down."""
+    """Yields a descriptor of memory for a machine that will be saved.  Not a file on a disk: the
+    kernel would write that out all the time, which slows the machine down."""
     descriptor = os.memfd_create("lab-memory")
     try:
         yield descriptor
@@ -130,7 +131,7 @@ def memory_file() -> Iterator[int]:
 
 
 def copy_memory(descriptor: int, path: Path) -> None:
-    """What was never used is a hole, there too."""
+    """Copies the memory to a file; memory that was never used is a hole there, too."""
     size = os.fstat(descriptor).st_size
     with path.open("wb") as out:
         os.truncate(out.fileno(), size)
@@ -147,7 +148,7 @@ def read_kept(folder: Path) -> dict:
 
 
 def _machine_inputs(machine: qemu.Machine) -> Iterator[bytes]:
-    """What a saved machine has to have in common with the one that goes on from it."""
+    """The inputs in which a saved machine and one that goes on from it must agree."""
     yield _emulator()
     yield Path(qemu.__file__).read_bytes()
     for path in (xen_image(), kernel_image(), machine.root):
@@ -159,8 +160,8 @@ def _machine_inputs(machine: qemu.Machine) -> Iterator[bytes]:
 
 
 def _version(disk: Path) -> str:
-    """What changes when the disk is another.  One of the cache is named after what is in it; its
-    time is that of its last use."""
+    """A text that changes when the disk's content does.  "" for a file of the cache: its name
+    changes with its content, and its time is that of its last use."""
     if disk.parent == CACHE:
         return ""
     found = disk.stat()
@@ -188,7 +189,7 @@ def _copy(source: int, target: int, start: int, end: int) -> None:
 
 @functools.cache
 def _emulator() -> bytes:
-    """Its version, and the processor that it runs on: a guest's clock is made of that one's."""
+    """The emulator's version and its host's processor, from whose clock a guest's is derived."""
     version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, check=True)
     described = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
     names = ("vendor_id", "cpu family", "model", "stepping")

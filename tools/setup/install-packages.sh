@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what packages.txt names and is missing; says nothing and needs no
-# network when nothing is. Usage: install-packages.sh packages.txt
+# Installs the packages of packages.txt that are missing. If none is missing, prints nothing and
+# needs no network. `make setup` runs it. Usage: install-packages.sh packages.txt
 set -eu
 wanted=$(sed 's/#.*//' "$1" | tr -s ' \t\n' ' ')
 missing=

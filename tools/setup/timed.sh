@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# timed.sh NAME COMMAND...: runs a command, says how long it took, and ends with its status.
-# The Makefile runs what is built for the tests by it.
+# timed.sh NAME COMMAND...: runs a command, prints how long it took, and exits with its status.
+# The Makefile's target `builds` runs each build through it.
 set -u
 name=$1
 shift

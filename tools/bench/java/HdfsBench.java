@@ -21,7 +21,8 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 /**
  * A stock HDFS client that stays warm: one JVM with a FileSystem per configuration.
  *
- * <p>It does what its standard input says, one line each, and answers with a line of JSON:
+ * <p>hdfs_client.py and xen_client.py run it. It takes a command per line of standard input and
+ * answers with a line of JSON:
  *
  * <pre>
  *   mount NAME [KEY=VALUE ...]        a FileSystem with these properties; none is shared
@@ -34,7 +35,7 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
  *   delete NAME PATH
  * </pre>
  *
- * Time and quantity only: CPU time is looked at from outside.
+ * It measures time and bytes only. The caller measures CPU time.
  */
 public final class HdfsBench {
     private static final int PLACE = 4096;

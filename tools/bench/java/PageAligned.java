@@ -4,11 +4,11 @@ import java.lang.reflect.Field;
 import sun.misc.Unsafe;
 
 /**
- * A Java array of which a page-aligned part is used.
+ * A Java array of which HdfsBench uses a page-aligned part.
  *
- * <p>Copies to a place 16 bytes into a page, where large arrays like to start, run at a fraction of
- * the speed on some CPUs; which rows of a bench that hits would be chance. The collector may move
- * the array, so the place is asked for anew each time, and checked afterwards. Needs
+ * <p>Large arrays often start 16 bytes into a page. On some CPUs copies to such a place run at a
+ * fraction of the speed, and chance would decide which rows of a bench are slow. The collector may
+ * move the array, so callers get the start before each use and check it afterwards. Needs
  * -XX:-UseCompressedOops: a reference is then an address.
  */
 final class PageAligned {
@@ -25,7 +25,7 @@ final class PageAligned {
             throw new IllegalStateException("needs -XX:-UseCompressedOops");
         }
         bytes = new byte[size + PAGE];
-        System.gc(); // it is old now, and stays where it is
+        System.gc(); // makes the array old: it then stays where it is
     }
 
     /** Index of the first byte that starts a page. */

@@ -46,7 +46,7 @@ static bool dispatch(const struct frame_header *h, const char *body)
 	return false;
 }
 
-/* Handles every whole frame in `in`; false on one that cannot be. */
+/* Handles every whole frame in `in`; false if a frame is malformed. */
 static bool handle_frames(struct queue *in)
 {
 	struct frame_header h;
@@ -68,7 +68,7 @@ static bool handle_frames(struct queue *in)
 	return true;
 }
 
-/* Moves all that can be moved without waiting; false when the link is gone. */
+/* Moves all bytes it can without waiting; false when the link is gone or a frame is malformed. */
 static bool pump(struct link *link, struct queue *in, struct queue *out)
 {
 	char buffer[RECEIVE_BYTES];

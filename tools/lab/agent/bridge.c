@@ -29,7 +29,7 @@ static bool guest_alive(struct xs_handle *xs)
 	return xs_is_domain_introduced(xs, domid);
 }
 
-/* A guest that has not booted yet has no channel: tries while it lives. */
+/* Tries while the guest lives: before it has booted it has no channel. */
 static struct libxenvchan *connect_guest(struct xs_handle *xs, const char *path)
 {
 	struct libxenvchan *vchan = NULL;
@@ -58,7 +58,7 @@ static bool write_out(const char *data, size_t size)
 	return true;
 }
 
-/* Guest to stdout, until there is nothing more for now. */
+/* Copies from the guest to stdout until there is nothing more for now. */
 static bool drain(struct libxenvchan *vchan)
 {
 	char buffer[BUFFER_BYTES];
@@ -75,7 +75,7 @@ struct input {
 	size_t start, end;
 };
 
-/* What was read of stdin to the guest, as far as there is room. */
+/* Copies bytes read from stdin to the guest, as far as there is room. */
 static bool push(struct libxenvchan *vchan, struct input *in)
 {
 	int n;
@@ -90,7 +90,7 @@ static bool push(struct libxenvchan *vchan, struct input *in)
 	return true;
 }
 
-/* The watch fires for every domain that goes; ours is asked for by number. */
+/* The watch fires for every domain that goes.  True if ours is still there. */
 static bool read_watch(struct xs_handle *xs)
 {
 	unsigned int count;

@@ -165,7 +165,7 @@ static void drop_input(struct command *c)
 {
 	uint32_t length = queue_length(&c->input);
 
-	/* Nobody will read it; acknowledged all the same, or the controller waits. */
+	/* Nobody will read it.  It is acknowledged, because the controller waits for that. */
 	queue_drop(&c->input, length);
 	if (length)
 		frame_put(output, FRAME_ACK, c->id, &length, sizeof(length));

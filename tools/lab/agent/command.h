@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * command.h - the commands an agent runs: each in a session of its own, with
- * pipes or a terminal, killed with its whole session when its time is up.
+ * command.h - the commands that an agent (agent.c) runs: each in a session of its
+ * own, with pipes or a terminal, killed with its whole session when its time is up.
  *
  * Output and ends go as frames into the queue given to command_init(); input
  * comes by command_input().
@@ -21,7 +21,11 @@
 void command_init(struct queue *frames);
 void frame_put(struct queue *frames, uint8_t type, uint32_t id, const void *data, uint32_t size);
 
-/* All take a frame's id and body as they came; a bad one ends the command. */
+/*
+ * All take a frame's id and body as received.  A malformed RUN is answered by EXIT.
+ * Input beyond the window kills the command.  Other malformed frames, and frames of
+ * commands that have ended, are ignored.
+ */
 void command_run(uint32_t id, const char *body, size_t size);
 void command_input(uint32_t id, const char *body, size_t size);
 void command_signal(uint32_t id, const char *body, size_t size);
@@ -35,7 +39,7 @@ void command_resize(uint32_t id, const char *body, size_t size);
 size_t command_poll(struct pollfd *fds, size_t frames_limit);
 void command_ready(const struct pollfd *fds, size_t count);
 
-/* Reaps what has ended, kills what is over its time. */
+/* Reaps commands that have ended, kills those whose time is up. */
 void command_reap(void);
 /* Milliseconds until command_reap() has something to do by the clock; -1: none. */
 int command_next_deadline(void);

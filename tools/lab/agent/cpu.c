@@ -2,8 +2,8 @@
 /*
  * cpu.c - prints "NAME NANOSECONDS", the CPU time of every domain so far.
  *
- * `xl list` shows tenths of a second only, and costs more than some of the
- * things whose cost is to be measured.
+ * XenHost.cpu_seconds() runs it.  `xl list` shows only tenths of a second, and costs
+ * more CPU time than some things that are measured.
  */
 #include <stdio.h>
 #include <stdlib.h>

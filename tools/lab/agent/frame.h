@@ -17,7 +17,7 @@
  *   agent to controller
  *   HELLO  uint32 FRAME_VERSION; the first frame after a connect, id 0
  *   STDOUT, STDERR  bytes the command wrote
- *   ACK    uint32 bytes of STDIN that were passed on
+ *   ACK    uint32 bytes of STDIN that were passed on, or dropped: nobody reads them
  *   EXIT   struct frame_exit; the last frame of that id
  */
 #ifndef LAB_FRAME_H

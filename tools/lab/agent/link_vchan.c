@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * link_vchan.c - link as a libxenvchan server for dom0, and the calls that
- * tell a port from a vchan.
+ * link_vchan.c - link as a libxenvchan server for dom0, and the calls that serve
+ * both a port and a vchan.
  *
  * Non-blocking libxenvchan calls ask the peer for an event only when they
  * return 0, which is why callers try until 0 before they sleep.

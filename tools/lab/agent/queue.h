@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* queue.h - bytes waiting for a descriptor or link that takes them when it can. */
+/* queue.h - bytes that wait until a descriptor or a link takes them. */
 #ifndef LAB_QUEUE_H
 #define LAB_QUEUE_H
 
@@ -21,7 +21,7 @@ static inline const char *queue_head(const struct queue *q)
 	return q->data + q->start;
 }
 
-/* Aborts when memory is out: an agent cannot do without. */
+/* Aborts if there is no memory: an agent cannot go on without it. */
 void queue_put(struct queue *q, const void *data, size_t size);
 void queue_drop(struct queue *q, size_t size);
 void queue_free(struct queue *q);

@@ -138,8 +138,8 @@ void session_signal(pid_t leader, int signal)
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
 
-	/* The leader is the agent's unreaped child, so its number is not reused.  It is signalled in any case:
-	 * just forked, it has no session yet. */
+	/* The leader is the agent's unreaped child, so its number is not reused.  The leader is
+	 * always signalled: just forked, it has no session yet. */
 	if (!proc) {
 		kill(-leader, signal);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* session.h - starting a program in a new session, and signalling all of one. */
+/* session.h - starts a program in a new session and signals all of a session, for command.c. */
 #ifndef LAB_SESSION_H
 #define LAB_SESSION_H
 
@@ -13,9 +13,9 @@ struct terminal_size {
 
 /*
  * Starts argv in a session of its own.  fds get the agent's ends of stdin,
- * stdout, stderr, non-blocking; with a terminal all of stdin and stdout is one
- * descriptor twice (two numbers) and stderr is -1.  Returns the pid or -errno.
- * A program that cannot be executed exits 127 and says why on stderr.
+ * stdout, stderr, non-blocking.  With a terminal, stdin and stdout are two
+ * descriptors of the terminal and stderr is -1.  Returns the pid or -errno.  A
+ * program that cannot be executed exits 127 and prints why on stderr.
  */
 pid_t session_start(char *const argv[], const struct terminal_size *terminal, int fds[3]);
 

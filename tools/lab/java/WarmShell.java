@@ -13,11 +13,12 @@ import org.apache.hadoop.fs.StorageStatistics;
 import org.apache.hadoop.util.ToolRunner;
 
 /**
- * `hdfs dfs` again and again in one JVM: a line of arguments in, a line of JSON out.
+ * Runs `hdfs dfs` many times in one JVM, for java_program.py. Each line of standard input has the
+ * arguments of a command; the answer is a line of JSON.
  *
- * <p>What a command writes to its standard output is counted and digested instead of shown; its
- * complaints go where they always go. Every command makes a FileSystem of its own, as a process of
- * its own would. "read" is what all commands until now read of HDFS, as Hadoop counts it.
+ * <p>A command's standard output is counted and digested instead of shown; its standard error is
+ * left alone. Every command makes a FileSystem of its own, as a process of its own would. "read" is
+ * the number of bytes that all commands so far have read of HDFS, by Hadoop's count.
  */
 public final class WarmShell {
     private static final String UNSHARED = "fs.hdfs.impl.disable.cache";
