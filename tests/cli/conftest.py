@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread as a user runs it, sanitized, and what it talks to."""
+"""Fixtures of the command-line tools' tests: the sanitized vread, vreadd and a small xenstored."""
 
 import os
 import subprocess
@@ -32,7 +32,8 @@ def clean_environment():
 
 
 def vread_environment():
-    """For vread, whose libvread goes by the tests' clock: it gives nothing up by itself."""
+    """The environment for vread.  Its libvread follows the tests' clock, so no time limit passes
+    unless a test advances the clock."""
     return clean_environment() | vreadlib.clock.environment
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread config check: every mistake of a vread.conf with its place, warnings, exit codes."""
+"""vread config check: it must report every mistake of a vread.conf with its place, warnings, and
+the right exit code."""
 
 import json
 from pathlib import Path

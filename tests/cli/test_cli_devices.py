@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread attach and detach: what they write to xenstore, in one transaction, as libxl would."""
+"""vread attach, detach and xenstore check.  attach and detach must write the nodes that libxl would
+write, in one transaction; xenstore check must name every wrong node."""
 
 import json
 
@@ -47,7 +48,7 @@ def test_attach(run, xenstored):
     }
     assert xenstored.nodes[FRONT].perms == GUEST
     assert xenstored.nodes[BACK].perms == DOM0
-    # what lies above is not the guest's
+    # the guest must not own the directories above
     assert xenstored.nodes["/local/domain/7/device/vread"].perms == ("n0", "r7")
     assert xenstored.nodes["/local/domain/0/backend/vread/7"].perms == ("n0",)
 
@@ -287,7 +288,7 @@ def set_permissions(store, path, *permissions):
     store.put(path, store.value(path), permissions)
 
 
-# What is spoilt, at which node it is told, what was found, what was expected.
+# {mistake: (function that makes it, node that must be reported, found, expected)}
 SPOILT = {
     "owner": (
         lambda store: set_permissions(store, f"{BACK}/role", "n7", "r0"),
@@ -366,13 +367,13 @@ def test_mistakes_seeded(run, xenstored, mistake):
     told = {problem["path"]: problem for problem in answer["problems"]}
     assert (told[path]["found"], told[path]["expected"]) == (found, expected)
     assert told[path]["remedy"]
-    # one mistake is told once, but for a domain or backend that is gone
+    # One mistake must be reported once.  A missing device or backend has several wrong nodes.
     assert len(told) == 1 or mistake in ("no device", "no backend")
     assert xenstored.nodes == before
 
 
 def test_what_only_passes_is_no_problem(run, xenstored):
-    """A device between two states when it is looked at first."""
+    """A device changes its state between two looks of the check.  No problem may be reported."""
     assert run("attach", "7").returncode == 0
     xenstored.put(f"{FRONT}/state", "4")
     xenstored.put(f"{BACK}/state", "6")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How images are read, as status tells it: by what xenstore says of their owners' disks, by the
-configuration, and with warnings for what cannot go well."""
+"""The mode in which vreadd reads images, as vread status shows it: chosen by the owner's disk in
+xenstore or by the configuration, with warnings for combinations that cannot work."""
 
 from types import SimpleNamespace
 
@@ -38,7 +38,7 @@ def attach(xenstored, image, mode="w", **nodes):
 
 
 def shown(daemon):
-    """What status says of the image, without what it is."""
+    """The image's entry in status, without the members that describe the image itself."""
     what = ("image", "format", "size", "device", "inode")
     (entry,) = daemon.status()["datanodes"][0]["images"]
     return {key: entry[key] for key in entry if key not in what}
@@ -67,7 +67,8 @@ def test_mode_follows_the_disk(start, xenstored, image, form, vread):
 
 
 def test_a_datanode_that_comes_back_as_another_domain(start, xenstored, image):
-    """Its disk is written as before, so nothing is opened anew."""
+    """The datanode's disk now belongs to another domain and is written in the same way.  vreadd
+    must show the new owner without opening the image again."""
     attach(xenstored, image)
     daemon = start(with_data_dirs(image))
     wait_shown(daemon, mode="buffered", owner=7)

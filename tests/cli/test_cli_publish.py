@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread publish against a real vreadd, and what vread status tells of it."""
+"""vread publish against a real vreadd, and the events in vread status."""
 
 import pytest
 

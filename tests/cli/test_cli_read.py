@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread cat, stat and blocks: against a real vreadd, and against its images."""
+"""vread cat and stat against a real vreadd, vread blocks and inspect against images."""
 
 import json
 import os
@@ -105,7 +105,7 @@ def test_list_with_a_mistake(vread, tmp_path):
 
 
 def test_unknown_block_among_others(vread, vreadd, blocks):
-    """What comes before it is written, nothing behind it, and it is named."""
+    """cat must write the blocks before the unknown one and none after it, and name it."""
     unknown = f"{blocks[0].pool}/blk_77_1001"
     words = [spec(blocks[0]), unknown, spec(blocks[1])]
     done = vread("cat", "--endpoint", vreadd.endpoint, *words)
@@ -122,7 +122,7 @@ def test_other_generation_stamp(vread, vreadd, blocks):
 
 
 def test_error_in_mid_block(vread, endpoint):
-    """Everything before the bad byte's READ, then an error."""
+    """A READ in the middle fails: cat must write all bytes before this READ, then fail."""
     content = bytes(range(256)) * 20_000
 
     def answer(channel, request):
@@ -140,7 +140,7 @@ def test_error_in_mid_block(vread, endpoint):
 
 
 def test_answers_out_of_order(vread, endpoint):
-    """The output is in order, whatever the order of completions."""
+    """READs are answered in reverse order; the output must be in order."""
     content = os.urandom(5_000_000)
     held = []
 
@@ -187,7 +187,7 @@ def test_no_backend(vread, tmp_path):
 
 
 def test_reader_goes_away(vreadd, blocks):
-    """A closed pipe ends it at once, like any other filter."""
+    """The reader of the pipe ends; cat must end at once, like any other filter."""
     words = [VREAD, "cat", "--endpoint", vreadd.endpoint, *[spec(blocks[0])] * 20]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=vread_environment()) as process:
         assert process.stdout.read(1000) == blocks[0].content()[:1000]
@@ -206,7 +206,7 @@ def test_full_disk(vreadd, blocks):
 
 
 def test_slow_reader_is_waited_for(vreadd, blocks):
-    """A pipe that is drained slowly: no timeout, all bytes."""
+    """The reader of the pipe is slow; cat must not time out, and must write all bytes."""
     words = [VREAD, "cat", "--endpoint", vreadd.endpoint, "--timeout", "10000", spec(blocks[0])]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=vread_environment()) as process:
         eventually(lambda: sleeps_in(process.pid, "pipe_write"))
@@ -324,7 +324,8 @@ def test_list_of_a_configuration(vread, served, blocks, tmp_path):
 
 @pytest.mark.parametrize("variant", ["release", "asan"])
 def test_folder_with_many_blocks(tmp_path, variant):
-    """So many that qsort() asks how much memory there is: a system call more for the parser."""
+    """A folder with 200 blocks: qsort() then makes one more system call, which the parser's filter
+    must allow.  It asks how much memory the machine has."""
     directory = DataDirectory(tmp_path / "data")
     blocks = [directory.add(1073741825 + n, 1 + n) for n in range(200)]
     assert len({block.data.parent for block in blocks}) == 1
@@ -361,7 +362,8 @@ def test_list_of_what_is_not_there(vread, served, tmp_path, broken):
 
 
 def test_inspect_runs_vread_provision_beside_it(tmp_path):
-    """A copy of vread with a stand-in beside it: what it is asked, and its exit code."""
+    """`vread inspect` must run the vread-provision beside it with the right arguments, and pass on
+    its exit code."""
     copy = tmp_path / "vread"
     copy.write_bytes(VREAD.read_bytes())
     copy.chmod(0o755)
@@ -386,7 +388,7 @@ def test_inspect_without_vread_provision(tmp_path):
 
 
 def test_two_at_once(vread, vreadd, blocks):
-    """Connections are independent."""
+    """Three cats at once must each get the right bytes."""
     results = []
     words = ["cat", "--endpoint", vreadd.endpoint, spec(blocks[0])]
     threads = [threading.Thread(target=lambda: results.append(vread(*words))) for _ in range(3)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread status: from a real vreadd, from odd answers, and without one."""
+"""vread status: with a real vreadd, with unusual answers, and without vreadd."""
 
 import json
 import socket
@@ -14,7 +14,7 @@ from tests.support.waiting import eventually
 
 def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
     block = served[1]["large"]
-    eventually(lambda: not vreadd.status()["devices"])  # others' connections have ended
+    eventually(lambda: not vreadd.status()["devices"])  # connections of other tests have ended
     with (
         vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=2 << 20) as connection,
         connection.open(block.pool, block.id, block.genstamp) as f,
@@ -38,7 +38,7 @@ def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
 
 
 class Daemon:
-    """Answers every connection with the same bytes."""
+    """A control socket that answers every connection with the same bytes."""
 
     def __init__(self, path, answer):
         self.answer = answer

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Wrong command lines: exit code 2, nothing on standard output, a text that says what is wrong."""
+"""Wrong command lines must give exit code 2, nothing on standard output, and a text that says what
+is wrong.  Also help and version."""
 
 import subprocess
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread doctor: each link of the chain is broken once, and named with what to do about it."""
+"""vread doctor: each part that a read needs is broken once; the doctor must name the part, and what
+to do about it."""
 
 import json
 import os
@@ -23,7 +24,7 @@ VERSION_CLASS = "io/vread/Version.class"
 
 
 class Findings:
-    """What it found, by result."""
+    """The doctor's findings, by result."""
 
     def __init__(self, done):
         assert done.stderr == b""
@@ -49,13 +50,13 @@ class Findings:
 
 @pytest.fixture
 def root(tmp_path):
-    """A tree to stand for the system's own, with what Xen shows there."""
+    """A directory that takes the place of /, with the files by which Xen shows itself."""
     root = tmp_path / "root"
     put(root / "proc/sys/kernel/osrelease", KERNEL)
     put(root / "sys/hypervisor/type", "xen")
     put(root / "sys/hypervisor/version/major", "4")
     put(root / "sys/hypervisor/version/minor", "17")
-    # what configurations name lies where it does outside
+    # paths in configurations lead to the same files as outside
     (root / tmp_path.parts[1]).symlink_to(f"/{tmp_path.parts[1]}")
     return root
 
@@ -71,7 +72,8 @@ def put(path, text=""):
 
 @pytest.fixture
 def guest(root, vread, xenstored):
-    """All is well in it, but nobody answers /dev/vread."""
+    """guest(*words): runs the doctor in a healthy guest, except that no backend answers
+    /dev/vread."""
     put(root / "proc/xen/capabilities", "")
     (root / "sys/module/xen_vreadfront").mkdir(parents=True)
     put(root / "dev/vread").chmod(0o666)
@@ -95,7 +97,7 @@ def test_a_guest_knows_itself(guest):
     assert "xen-vreadfront: loaded" in ok
     assert "device/vread/0: connected" in ok
     assert "device/vread/0: allowed datanodes: dn1 dn2" in ok
-    # its node is no device, and that is all
+    # the only failure: its node is a file, not a device
     assert [text for text in found.failed if "/dev/vread: no connection: " not in text] == []
     assert found.code == 1
 
@@ -209,7 +211,8 @@ DATANODE = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetF
 
 @pytest.fixture
 def hadoop(tmp_path, vread, vreadd):
-    """Checks a configuration with these properties, and a class path."""
+    """hadoop(properties, ...): runs the doctor on an hdfs-site.xml with these properties and on a
+    class path."""
 
     def run(properties, class_path=JAR, text=None, **env):
         site = "".join(
@@ -330,7 +333,7 @@ def image(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory, image):
-    """One vreadd for all that only look at it."""
+    """A vreadd for all tests that change nothing about it."""
     daemon = Daemon(tmp_path_factory.mktemp("vreadd"), image)
     yield daemon
     ended(daemon)
@@ -338,7 +341,7 @@ def running(tmp_path_factory, image):
 
 @pytest.fixture
 def start(tmp_path, image):
-    """start(extra=...): another vreadd."""
+    """start(extra=...): starts a vreadd for this test."""
     daemons = []
 
     def run(image=image, **arguments):
@@ -361,7 +364,7 @@ def ended(daemon):
 
 @pytest.fixture
 def host(root, vread, xenstored):
-    """dom0: host(daemon, *words) checks it."""
+    """host(daemon, *words): runs the doctor in a dom0 with that vreadd."""
     put(root / "proc/xen/capabilities", "control_d")
     for name in ("gntdev", "evtchn", "privcmd", "xenbus"):
         put(root / "dev/xen" / name)
@@ -383,7 +386,7 @@ def findings(host):
 
 
 def attach(store, **nodes):
-    """As vread attach does, and connected."""
+    """Writes the nodes of a device as vread attach does; `nodes` are changes."""
     dom0, guest = ("n0", "r7"), ("n7", "r0")
     store.put(BACK, "", dom0)
     store.put(FRONT, "", guest)
@@ -437,7 +440,8 @@ def test_nodes_of_xen_missing(findings, running, root):
 
 
 def test_image_moved(findings, start, tmp_path, root):
-    """Of a vreadd that was just started: a minute later it would have looked again."""
+    """The image is moved, then copied; the doctor must report both.  vreadd was just started:
+    within a minute it would look again by itself."""
     image = Image(tmp_path)
     daemon = start(image)
     path = Path(image.path)
@@ -471,7 +475,7 @@ def test_stale_layout(findings, start, tmp_path):
 
 @pytest.fixture
 def refusing_address():
-    """Nobody listens there, and nobody else can."""
+    """An address where no program listens, nor can: its port is taken."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{s.getsockname()[1]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread metrics: what Prometheus' own parser reads of it."""
+"""vread metrics: the output, as Prometheus' own parser reads it, must match vreadd's status."""
 
 import json
 import os
@@ -14,7 +14,8 @@ from tests.support.waiting import eventually
 
 
 def samples(text):
-    """{(name, labels): value}; the parser takes every line, and each family once."""
+    """{(name, labels): value}.  The parser must accept every line, and each family must be unique
+    and documented."""
     families = list(text_string_to_metric_families(text))
     names = [family.name for family in families]
     assert len(names) == len(set(names))
@@ -28,7 +29,7 @@ def samples(text):
 
 def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
     block = served[1]["large"]
-    eventually(lambda: not vreadd.status()["devices"])  # others' connections have ended
+    eventually(lambda: not vreadd.status()["devices"])  # connections of other tests have ended
     with (
         vreadlib.Connection(lib, vreadd.endpoint, pool_bytes=2 << 20) as connection,
         connection.open(block.pool, block.id, block.genstamp) as f,

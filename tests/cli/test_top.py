@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread top: rates out of two documents, and the screen as a terminal shows it."""
+"""vread top: rates computed from two status documents, and the screen as a terminal shows it."""
 
 import contextlib
 import copy
@@ -43,7 +43,8 @@ BEFORE = {
 
 
 def later(document):
-    """A GiB here and 3 GiB from other hosts went to xen:9/0, and much else happened."""
+    """The document some time later: xen:9/0 got 1 GiB from this host and 3 GiB from others; other
+    counters changed, too."""
     after = copy.deepcopy(document)
     counters = after["devices"][1]["counters"]
     counters |= {"opens": 9, "reads": 4000, "bytes": 4 << 30, "remote": {"bytes": 3 << 30}}
@@ -55,7 +56,8 @@ def later(document):
 
 
 class Daemon:
-    """Answers each question with the next document, the last one for ever."""
+    """A control socket that answers each question with the next document, then always with the
+    last."""
 
     def __init__(self, path, documents):
         self.documents = documents
@@ -112,20 +114,20 @@ def test_rates(vread, daemon, endpoint):
     lines = first.splitlines()
     rates = re.findall(r"([\d.]+) (\w*B)", row(lines, "xen:9/0"))
     here, remote = (size(*rate) for rate in rates)
-    assert (1 << 30) / 600 < here <= 10.3 * (1 << 30)  # 0.1 s passed, or more
-    assert remote == pytest.approx(3 * here, rel=0.1)  # each is rounded
+    assert (1 << 30) / 600 < here <= 10.3 * (1 << 30)  # 0.1 s or more passed
+    assert remote == pytest.approx(3 * here, rel=0.1)  # both are rounded
     assert row(lines, "xen:7/0").split()[3:5] == ["0", "B"]
     assert row(lines, "xen:8/0").split()[1:] == ["-", "Closed", "-", "-", "-", "-", "-", "0"]
     assert devices(lines) == ["xen:9/0", "xen:7/0", "xen:8/0"]
     assert "errors, after which clients read by TCP: ENOENT\n" in first
-    assert "ENOENT" not in second  # nothing more happened
+    assert "ENOENT" not in second  # no further errors
     assert row(lines, "host-b").split()[1:3] == ["up", "rdma"]
     assert row(lines, "host-b").split()[-2:] == ["12", "4"]
     assert row(lines, "dn1").split()[1:6] == ["served", "5", "clean,", "live,", "refused,"]
 
 
 def test_one_device_on_its_way(vread, daemon, endpoint):
-    """The longest of xenbus' states has room, and one is one."""
+    """The longest name of a state must fit, and one device must be "1 device", not plural."""
     device = {**BEFORE["devices"][0], "state": "Initialising"}
     daemon({**BEFORE, "devices": [device], "datanodes": FULL["datanodes"][:1]})
     done = vread("top", "--batch", "-n", "1", "--socket", endpoint)
@@ -161,7 +163,7 @@ def test_no_terminal(vread, endpoint):
 
 
 class Terminal:
-    """vread top on a terminal of rows and columns, and what that shows."""
+    """Runs vread top on a terminal of that size, and keeps what the terminal shows."""
 
     def __init__(self, endpoint, rows, columns):
         self.master, slave = pty.openpty()
@@ -214,7 +216,7 @@ def test_a_terminal_of_24_lines(daemon, terminal):
     assert row(lines, "DEVICE").split()[-1] == "OPEN"
 
     def is_idle(lines):
-        """And drawn up to its devices: by name, since none is busier."""
+        """True if the rates are 0 and the devices are drawn, by name, since none is busier."""
         idle = lines[1].startswith("per second: 0 B from here")
         return idle and devices(lines) == ["xen:7/0", "xen:8/0", "xen:9/0"]
 
@@ -223,7 +225,7 @@ def test_a_terminal_of_24_lines(daemon, terminal):
     assert [line.rstrip() for line in lines].count("") >= 3
     os.write(shown.master, b"q")
     assert shown.process.wait(60) == 0
-    shown.until(lambda _: b"\x1b[?1049l" in shown.raw)  # the screen of before is back
+    shown.until(lambda _: b"\x1b[?1049l" in shown.raw)  # the earlier screen is restored
 
 
 def test_a_smaller_terminal(daemon, terminal):

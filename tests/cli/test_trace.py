@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread trace: stages of requests as they are carried out, and nothing when nobody looks.
+"""vread trace: it must show the stages of each request, and vreadd must record nothing when no
+trace runs.
 
-The daemon's clock stands still, so it traces until it is told not to, or the test lets the
-seconds pass that it was told to trace.
+vreadd's clock stands still, so a trace ends only when it is told to, or when the test advances the
+clock.
 """
 
 import contextlib
@@ -31,7 +32,8 @@ def reading(lib, vreadd, block):  # noqa: F811
 
 
 def wait_until_unused(vreadd):
-    """Nobody waits for the answer to a CLOSE, which is traced like other requests."""
+    """Waits until no device is left.  A CLOSE is traced like other requests, but clients do not
+    wait for its answer."""
     eventually(lambda: not vreadd.status()["devices"])
 
 
@@ -43,7 +45,8 @@ def vreadd(served):
 
 @pytest.fixture
 def fresh(served):
-    """A vreadd that has verified nothing yet: what was, is read without verifying it again."""
+    """A vreadd that has verified no bytes yet.  Bytes that were verified before are not verified
+    again."""
     with Vreadd(served[0], variant="asan", clock=clock) as daemon:
         yield daemon
 
@@ -74,7 +77,7 @@ def test_stages(fresh, served, lib):  # noqa: F811
     with reading(lib, vreadd, block) as f:
         assert len(f.pread(4096, 0)) == 4096
     again = vreadd.ask("trace", seconds=0, after=after)["records"]
-    assert set(again[1]["stages"]) == {"read", "check"}  # no second time
+    assert set(again[1]["stages"]) == {"read", "check"}  # not verified a second time
     assert [r["status"] for r in records if r["operation"] == "open"][-1] == -2  # ENOENT
 
 
@@ -94,9 +97,9 @@ def test_it_ends_by_itself(vreadd, served, lib):  # noqa: F811
         clock.advance(59)
         f.pread(1000, 0)
         last = vreadd.ask("trace")["last"]
-        assert last == before + 2  # with the OPEN
+        assert last == before + 2  # the OPEN and the READ
         clock.advance(2)
-        f.pread(1000, 0)  # with the first request that comes too late
+        f.pread(1000, 0)  # the first request after the end switches the trace off
         last = vreadd.ask("trace")["last"]
         f.pread(1000, 0)
         assert vreadd.ask("trace")["last"] == last
@@ -129,7 +132,7 @@ def test_the_command(vreadd, served, lib):  # noqa: F811
     assert lines[0].split()[1] == "open" and lines[1].split()[1] == "read"
     for line in lines:
         total, *parts = map(int, line.split()[2:])
-        assert abs(total - sum(parts)) <= len(parts)  # each is rounded down
+        assert abs(total - sum(parts)) <= len(parts)  # each part is rounded down
 
 
 def test_of_another_device_only(vread, vreadd, served, lib):  # noqa: F811

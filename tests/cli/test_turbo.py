@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread turbo: a pool made for domains, and everything as it was afterwards, whatever happened.
+"""xl-vread turbo: it must make a pool and move domains there, and afterwards put everything back,
+also after failures.
 
-xl is xl_with_pools.py; tests/xen/test_turbo.py has the real one.
+xl is the fake of xl_with_pools.py; tests/xen/test_turbo.py uses the real xl.
 """
 
 import copy
@@ -20,8 +21,8 @@ QUIET = {"fails": [], "lies": [], "kills": []}
 
 
 class Host:
-    """Four CPUs in Pool-0; dom0 and two domains: client, which is pinned and has a weight and a
-    vread device, and "two words", which has nothing."""
+    """A host with four CPUs in Pool-0, dom0 and two domains.  "client" is pinned, and has a weight
+    and a vread device; "two words" has none of these."""
 
     def __init__(self, folder, store):
         self.store = store
@@ -263,7 +264,8 @@ def test_a_cpu_that_is_not_there(host):
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_domain_that_could_not_reboot(host, number):
-    """Moved or not: xl makes it anew in Pool-0, pinned as it is."""
+    """A domain is pinned to CPUs that would leave Pool-0; turbo must refuse.  At a reboot xl makes
+    every domain again in Pool-0, pinned as before, whether turbo moved it or not."""
     domains = host.read()["domains"]
     domains[number]["hard"] = "2-3"
     host.write(domains=domains)
@@ -278,7 +280,8 @@ def test_no_such_domain(host):
 
 
 def test_its_own_pool_has_another_scheduler(host):
-    """credit2 is Xen's default; a domain that reboots would be lost."""
+    """Pool-0 has scheduler credit2, Xen's default; turbo must refuse.  A domain that reboots would
+    be lost."""
     host.write(pools=[{"name": "Pool-0", "scheduler": "credit2", "cpus": [0, 1, 2, 3]}])
     assert refused(host, "on") == (
         "domain client: its pool Pool-0 has scheduler credit2, and a domain that reboots out of one"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vreadd and the toolstack at one xenstore: a device offered, taken away, and cleaned up."""
+"""vreadd and vread at one xenstore: a device is offered, detached, and cleaned up."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ BACK = "/local/domain/0/backend/vread/7/0"
 
 @pytest.fixture
 def vreadd(xenstored, tmp_path):
-    """Starts it, at this xenstore; gives its configuration file."""
+    """vreadd(): starts a vreadd at this xenstore; returns its control socket."""
     config = tmp_path / "vread.conf"
     config.write_text(
         f"[vreadd]\ncontrol-socket = {tmp_path}/control.sock\n[xen]\nmax-queues = 4\n"
@@ -42,7 +42,7 @@ def run(vread, xenstored):
 
 def test_a_device_with_limits(vreadd, run, vread, xenstored):
     control = vreadd()
-    xenstored.conflicts = 2  # whoever commits first
+    xenstored.conflicts = 2  # the next two commits fail, of vread or of vreadd
     attached = run("attach", "7", "--allow-datanodes", "dn1", "--pool-size", "4M")
     assert attached.returncode == 0, attached.stderr
     eventually(lambda: xenstored.value(f"{BACK}/state") == "2")
@@ -76,7 +76,7 @@ def test_a_limit_that_is_none_is_told(vreadd, run, xenstored):
 
 def test_what_domains_left_while_it_did_not_run(vreadd, run, xenstored):
     assert run("attach", "7").returncode == 0
-    xenstored.put(f"{BACK[:-1]}1/online", "1")  # never finished
+    xenstored.put(f"{BACK[:-1]}1/online", "1")  # a device that was never completed
     xenstored.remove("/local/domain/7")
     assert run("xenstore", "check").stdout.endswith(b"2 devices, 2 problems\n")
     vreadd()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread around a domain's life: what `restore`, `reboot` and `migrate` do and ask of xl.
+"""xl-vread restore, reboot, migrate and receive: how they call xl, and what they do themselves.
 
-xl is a script here; tests/xen has the real one, in shared/test_life.py and pair/test_life.py.
+xl is a script here; shared/test_life.py and pair/test_life.py in tests/xen use the real xl.
 """
 
 import json
@@ -230,7 +230,7 @@ def test_a_domain_that_is_stopped_to_be_moved(host):
     done = host.migrate_stopped()
     assert said(done) == (0, "", "")
     assert sorted(host.xl_calls()[:2]) == ["restore -p /dev/stdin", f"save -p {DOMID} /dev/fd/3"]
-    # Never two of it that run.
+    # The two copies of the domain must never both run.
     assert host.xl_calls()[2:] == [f"destroy {DOMID}", f"unpause {DOMID}"]
     assert host.other.value(f"{BACK}/0/allow-datanodes") == "dn1"
     assert (host.record(), host.record_there()) == (None, [DEVICE])

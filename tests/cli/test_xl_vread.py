@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread: what it asks of xl, writes to xenstore and keeps, and what it says of mistakes.
+"""xl-vread create, check, attach, detach, list and watch: how they call xl, what they write to
+xenstore and to records, and how they report mistakes.
 
-xl is a script here, which notes how it was called and makes the domain's nodes as libxl would;
-tests/xen/shared/test_xl_vread.py has the real one.
+xl is a script here, which logs its calls and makes the domain's nodes as libxl would.
+tests/xen/shared/test_xl_vread.py uses the real xl.
 """
 
 import contextlib
@@ -118,7 +119,7 @@ def test_what_is_on_the_command_line_counts_more(host):
 
 
 def test_a_domain_without_vread_is_made_as_xl_would(host):
-    host.keep("datanodes=dn1")  # of an earlier configuration
+    host.keep("datanodes=dn1")  # a record of an earlier configuration
     assert host.run("create", host.config("memory = 256")).returncode == 0
     assert host.xl_calls()[-1] == f"unpause {DOMID}"
     assert host.record() is None
@@ -145,7 +146,7 @@ def test_a_domain_that_cannot_have_its_devices_is_ended(host):
 
 
 def test_watch_may_be_quicker(host):
-    """It saw the domain first and made the device: that is as well."""
+    """`xl-vread watch` saw the new domain first and made a device; create must accept that."""
     host.store.put(f"{BACK}/0/state", "1")
     done = host.run("create", host.config('vread = [ "datanodes=dn1", "datanodes=dn2" ]'))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -168,7 +169,7 @@ def test_who_waits_hears_of_a_device_that_does_not_connect(host):
         f"xl-vread create: {BACK}/0: not connected within 1 s (state 1); is vreadd running here"
         " and xen-vreadfront loaded in the guest?\n"
     )
-    assert host.record()  # it is there, and may connect yet
+    assert host.record()  # the domain exists, and may still connect
 
 
 # ---- mistakes in a configuration
@@ -261,7 +262,7 @@ def test_limits(host):
     assert host.run("create", config).returncode == 0
     assert host.store.value(f"{BACK}/0/limit-queues") == "2"
     assert host.store.value(f"{BACK}/0/limit-pool-pages") == "1024"
-    # the record has them, too
+    # the record has the limits, too
     assert host.record() == ["id=0,role=client,datanodes=dn1,pools=*,queues=2,pool-size=4096K"]
     assert (
         "pools *, at most 2 queues, at most 1024 pool pages\n" in host.run("check", config).stdout
@@ -389,7 +390,7 @@ def test_a_domain_that_comes_back_gets_its_devices(host, watch):
     back = "/local/domain/0/backend/vread/12"
     assert host.store.value(f"{back}/1/allow-datanodes") == "dn2"
     host.store.put(f"{back}/0/state", "4")
-    host.store.put("@introduceDomain", "")  # nothing lacks
+    host.store.put("@introduceDomain", "")  # no device is missing
     host.add_domain(13)
     host.store.put("@introduceDomain", "")
     assert watch.stdout.readline() == "domain web (13): 2 devices made\n"
@@ -397,7 +398,8 @@ def test_a_domain_that_comes_back_gets_its_devices(host, watch):
 
 
 def test_those_that_are_there_have_their_devices_when_it_is_ready(host, tmp_path):
-    """systemd starts what comes after it then."""
+    """Domains that exist when watch starts must have their devices before it tells systemd that it
+    is ready: systemd then starts the units ordered after it."""
     devices = 16  # as many as a domain may have
     host.keep(*(f"datanodes=dn{n}" for n in range(devices)))
     host.add_domain(12)
@@ -442,7 +444,7 @@ def test_a_spoilt_record_keeps_nobody_else_from_his(host, watch):
     "uuid", [f"../elsewhere/{'x' * 23}", f"{UUID[:-1]}g", UUID[:-1], UUID + "0"]
 )
 def test_what_is_no_uuid(host, watch, uuid):
-    """It leads to no record, be there a file of that name."""
+    """A text that is not a UUID must lead to no record, even if a file of that name exists."""
     (host.folder / "elsewhere").mkdir()
     for name in (uuid, uuid[:36]):
         host.keep("datanodes=dn1", uuid=name)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread and domains that are datanodes: what it makes of their disks, and vreadd of that.
+"""xl-vread with domains that are datanodes: it must find their disks and write the datanode's file,
+which vreadd must serve.
 
-xl is the script of test_xl_vread.py; the disks' backend directories are what libxl would write.
+xl is the script of test_xl_vread.py; the tests write the disks' backend directories as libxl would.
 """
 
 import json
@@ -29,7 +30,7 @@ class DatanodeHost(Host):
         self.configure()
 
     def configure(self, text="", control=None):
-        """vread.conf, where no vreadd runs unless its socket is control."""
+        """Writes vread.conf.  control: the socket of a vreadd; else no vreadd runs."""
         config = self.folder / "vread.conf"
         config.write_text(
             f"[vreadd]\ndatanode-files = {self.files}\n"
@@ -73,7 +74,7 @@ def host(tmp_path, xenstored):
 
 @pytest.fixture
 def daemon(host):
-    """A vreadd that takes everything, and what it was asked."""
+    """A fake vreadd that accepts every request and keeps the requests."""
     one = Daemon(str(host.folder / "socket"), APPLIED)
     host.configure(control=host.folder / "socket")
     yield one
@@ -166,7 +167,8 @@ def test_a_path_that_is_too_long(host, daemon):
 
 
 def test_which_disks(host, daemon):
-    """By default those the guest may write to; else those that are named, in that order."""
+    """By default, the disks that the guest may write to must be served; else the named disks, in
+    that order."""
     host.add_disk("xvda", "/a", mode="r")
     host.add_disk("xvdb", "/b")
     host.add_disk("xvdc", "qcow2:/c", kind="qdisk")
@@ -197,7 +199,7 @@ def test_no_disk_at_all(host, daemon):
 
 @pytest.fixture
 def provision(host, served):
-    """vread-provision finds what is in the layout that is returned."""
+    """The layout that a fake vread-provision finds; without the file it finds nothing."""
     layout = host.folder / "found.json"
     layout.write_text(served[0]["dn1"][1].read_text())
     script = host.folder / "bin" / "vread-provision"
@@ -216,7 +218,7 @@ def test_directories_that_are_found(host, daemon, provision):
     assert done.returncode == 0
     assert done.stderr.endswith(f"/layout.json raw:/c qcow2:/b\n{NOW}")
     assert host.file() == section("raw:/c", "qcow2:/b")
-    assert "data-dirs=/dfs/data," in host.record()[0]  # it need not look again
+    assert "data-dirs=/dfs/data," in host.record()[0]  # so it need not look again
 
 
 @pytest.mark.appliance
@@ -228,7 +230,7 @@ def test_directories_that_libguestfs_finds(host, daemon, served):
     path = f"{host.folder / 'bin'}:{BUILD / 'asan'}:{os.environ['PATH']}"
     done = host.create(AUTO, PATH=path)
     assert (done.returncode, host.file()) == (0, section(f"raw:{image}")), done.stderr
-    assert done.stderr  # how far it was
+    assert done.stderr  # messages of progress
 
 
 def test_nothing_is_found(host, daemon, provision):
@@ -243,7 +245,7 @@ def test_nothing_is_found(host, daemon, provision):
 
 
 def test_a_directory_with_a_hostile_name(host, daemon, provision):
-    """The guest chose it."""
+    """The guest chose a directory name that vread.conf cannot hold.  create must refuse it."""
     text = provision.read_text().replace('"/dfs/data"', '"/dfs ;x"')
     provision.write_text(text)
     host.add_disk("xvdb", "/b")
@@ -351,7 +353,7 @@ def test_a_datanode_that_another_domain_is(host, daemon):
     assert "datanode dn1: is domain first (12) already: each needs a name of its own" in done.stderr
     assert (done.returncode, host.file()) == (1, text.splitlines())
     host.store.remove("/local/domain/12")
-    assert host.create().returncode == 0  # it is gone, this one is in its place
+    assert host.create().returncode == 0  # the other domain is gone, this one takes its place
     assert host.file() == section("raw:/b")
 
 
@@ -406,7 +408,8 @@ def test_list(host, daemon):
 
 @pytest.fixture
 def watch(host, daemon):
-    """It comes to a domain that is there: beside `create` it might be quicker."""
+    """Starts `xl-vread watch` after the domain was created: during `create`, watch might make the
+    device first."""
     host.add_disk("xvdb", "/b")
     host.add_disk("xvdc", "/c")
     assert host.create().returncode == 0
@@ -415,7 +418,7 @@ def watch(host, daemon):
 
 
 def test_a_domain_that_comes_back_with_other_disks(host, daemon, watch):
-    """It is served from them when all are there, and not before."""
+    """The new disks must be served when all of them exist, not before."""
     host.store.remove(f"/local/domain/{DOMID}")
     host.add_domain(12)
     host.store.put("@introduceDomain", "")
@@ -430,7 +433,7 @@ def test_a_domain_that_comes_back_with_other_disks(host, daemon, watch):
 def test_what_vreadd_refuses_is_put_back(host, daemon, watch):
     daemon.answer = REFUSED
     host.add_disk("xvdb", "/b2")
-    eventually(lambda: len(daemon.requests) >= 2)  # it tries whenever it is told of a disk
+    eventually(lambda: len(daemon.requests) >= 2)  # watch tries at each change of a disk
     eventually(lambda: host.file() == section("raw:/b", "raw:/c"))
 
 

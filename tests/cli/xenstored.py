@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small xenstored in Python, for command-line tools that use libxenstore.
+"""A small xenstored in Python, for tests of programs that use libxenstore.
 
-Speaks the wire protocol on a UNIX socket (point XENSTORED_PATH at it) to one
-kind of client, dom0 (or a guest: domid): nodes with permissions that children inherit, transactions
-that conflict with any change meanwhile, watches.
+It speaks the wire protocol on a UNIX socket, the one that XENSTORED_PATH names.  All clients are
+dom0, or the guest `domid`.  Nodes have permissions, which children inherit.  A transaction
+conflicts with any change since its start.  There are watches.
 
     with Xenstored(path) as store:
         store.put("/local/domain/7", "")
@@ -83,13 +83,13 @@ class Xenstored:
 
     def __init__(self, path):
         self.path = str(path)
-        self.lock = threading.RLock()  # of the rest
+        self.lock = threading.RLock()  # protects all members below
         self.tree = Tree()
         self.generation = 0
-        self.conflicts = 0  # so many commits meet another's change
-        self.refusal = None  # (n, error): the n-th change from now on, as for a quota
-        self.domid = 0  # whose relative paths are
-        self.on_transaction = None  # called with the store before each of a client
+        self.conflicts = 0  # how many of the next commits fail, as after another change
+        self.refusal = None  # (n, error): the n-th change from now fails, as for a quota
+        self.domid = 0  # relative paths are below this domain's directory
+        self.on_transaction = None  # called with the store before each transaction of a client
         self.on_change = None  # called with (store, path) after each change of a client
         self.clients = {}
         self.next_transaction = 1
@@ -116,7 +116,7 @@ class Xenstored:
 
     @property
     def nodes(self):
-        """As they are now: clients go on changing theirs."""
+        """A copy of the nodes, which clients do not change."""
         with self.lock:
             return copy.deepcopy(self.tree.nodes)
 
@@ -161,7 +161,7 @@ class Xenstored:
 
     def receive(self, client):
         data = b""
-        with contextlib.suppress(ConnectionResetError):  # it went with events it had not read
+        with contextlib.suppress(ConnectionResetError):  # the client ended with events unread
             data = client.sock.recv(65536)
         if not data:
             self.selector.unregister(client.sock)
@@ -193,7 +193,7 @@ class Xenstored:
 
     @staticmethod
     def send(client, data):
-        """To one that may have ended, which receive() learns."""
+        """Ignores that the client has ended; receive() handles that."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             client.sock.sendall(data)
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An xl that knows CPU pools and nothing else.  It answers as Xen 4.17's does, and forgets of a
-domain that moves what Xen forgets.
+"""A fake xl for test_turbo.py that knows only CPU pools.  It answers as the xl of Xen 4.17 does.
+When a domain moves, it forgets the same settings that Xen forgets.
 
     with Xl(folder, pools=[...], slices={}, domains=[...], fails=[], lies=[], kills=[]) as xl:
         subprocess.run([...], env={"PATH": xl.path})
         xl.state["pools"]
 
-A command line that is among "fails", "lies" or "kills" exits with 1, says that it did what it did
-not, or does it and kills who called.
+A command line in "fails" exits with 1.  One in "lies" succeeds without doing anything.  One in
+"kills" does its work and then kills its caller.
 
-It is called hundreds of times: what is called is a script that asks a thread of the test.
+The tests call xl hundreds of times, so xl is a small shell script that asks a thread of the test.
 """
 
 import contextlib
@@ -60,7 +60,7 @@ class Xl:
         eventually(self._has_ended, what="the end of xl")
 
     def _has_ended(self):
-        with contextlib.suppress(OSError):  # it does not read yet, or no more
+        with contextlib.suppress(OSError):  # the thread does not read yet, or has ended
             os.close(os.open(self.asked, os.O_WRONLY | os.O_NONBLOCK))
         self.thread.join(0.01)
         return not self.thread.is_alive()
@@ -80,7 +80,7 @@ class Xl:
         state = copy.deepcopy(self.state)
         try:
             lines = list(COMMANDS[words[0]](state, *words[1:]) or ())
-        except Exception as problem:  # Refused, or of this xl itself: nobody may wait for ever
+        except Exception as problem:  # Refused, or a bug here: the caller must get an answer
             return 1, [Complaint(problem)]
         self.state = state
         if line in state["kills"]:
@@ -158,7 +158,7 @@ def cpupool_cpu_add(host, name, cpu):
 
 
 def cpupool_cpu_remove(host, name, cpu):
-    if cpu == "0":  # says so, and succeeds
+    if cpu == "0":  # the real xl prints an error, and succeeds
         yield Complaint("libxl: error: Error removing cpu 0 from cpupool: Invalid argument")
         return
     pool_of(host, name)["cpus"].remove(int(cpu))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One HDFS cluster for all tests of this folder; each test writes files of its own.  And one with
-vRead beside it for each column of the matrix."""
+"""Fixtures of the tests with HDFS: `hdfs`, a cluster that all tests share, in which each test
+writes its own files; and `bed`, one cluster with vRead for each column of the matrix."""
 
 import pytest
 

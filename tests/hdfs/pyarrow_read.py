@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a file of HDFS with pyarrow.
+"""Reads a file of HDFS with pyarrow.  test_pyarrow.py runs it.
 
     pyarrow_read.py main|other sequential|positional|threads PATH
 
-main, other: whether the thread that makes the file system is the one that made the Java virtual
-machine.  Writes what it read to standard output, closes that, and ends once standard input does.
+main: the thread that made the Java virtual machine makes the file system; other: another thread
+does.  Writes the bytes to standard output, closes standard output, and ends when standard input
+ends.
 """
 
 import os
@@ -19,7 +20,7 @@ PIECES = (1, 4096, 65536, 1000, 700_000, 512)
 
 def main(thread, how, path):
     if thread == "other":
-        fs.HadoopFileSystem("default")  # another one, never used
+        fs.HadoopFileSystem("default")  # makes the Java virtual machine; never used
     content = READERS[how](made_by(thread), path)
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
@@ -53,7 +54,7 @@ def ranges(size):
 
 
 def positional(hdfs, path):
-    """Last one first."""
+    """Reads pieces of many sizes by position, the last piece first."""
     with hdfs.open_input_file(path) as file:
         pieces = [
             (offset, file.read_at(n, offset)) for offset, n in reversed([*ranges(file.size())])
@@ -62,7 +63,7 @@ def positional(hdfs, path):
 
 
 def threads(hdfs, path):
-    """Positional reads by threads that never saw Java before."""
+    """Reads pieces by position in threads that never called Java before."""
     with hdfs.open_input_file(path) as file, ThreadPoolExecutor(4) as pool:
         return b"".join(pool.map(lambda r: file.read_at(r[1], r[0]), ranges(file.size())))
 

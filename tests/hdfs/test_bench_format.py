@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small run of the native bench writes the promised file; how fast it was is not asked."""
+"""Tests of the native bench (tools/bench): a small run must write the documented file, and the
+table must be right.  Speed is not judged."""
 
 import json
 import subprocess

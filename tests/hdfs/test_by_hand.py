@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `python -m tools.hdfs up --vread` prints is what one needs to read through vRead."""
+"""`python -m tools.hdfs up --vread` must print commands that read a file through vRead."""
 
 import os
 import re
@@ -31,20 +31,21 @@ def test_printed_commands_work(tmp_path):
             name, _, value = line.strip().partition("  ")
             told[name] = value.strip()
         _wait_published(told["look at it"], datanodes=2)
-        # On a busy machine an answer may take longer than it waits usually.
+        # On a busy machine an answer may take longer than the default timeout.
         patient = "-D io.vread.timeout.ms=60000 -cat /file"
         read = _shell(told["read with"].replace("-cat PATH", patient))
         assert read.stdout == content
         assert re.search(rb"vread: 3000000 bytes in \d+ reads of 3 blocks, 0 failed", read.stderr)
     finally:
-        up.terminate()  # SIGINT is ignored in whatever was started by a shell's `... &`
+        up.terminate()  # not SIGINT: programs that a shell started with `&` ignore SIGINT
         up.communicate(timeout=120)
     assert up.returncode == 0
     eventually(lambda: str(tmp_path) not in _shell("losetup -a").stdout.decode())
 
 
 def _wait_published(status, datanodes):
-    """Blocks are published behind the writer's back; so long reads may go by TCP."""
+    """Waits until all blocks are published.  Publishing takes place after the write; until then
+    reads may go by TCP."""
     eventually(lambda: _shell(status).stdout.count(b"published: finalized 3") >= datanodes)
 
 

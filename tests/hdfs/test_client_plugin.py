@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The client plug-in in the stock FsShell: what it is given to work with, and what it says of it.
+"""The client plug-in in the stock FsShell, with different libraries and endpoints.
 
-`hdfs dfs -cat` of one file on a live image; each run is a JVM of its own, whose statistics file
-tells which way the bytes came and why.  The library and the endpoint are varied; the bytes never.
+Each run is an `hdfs dfs -cat` of one file on a live image, in a JVM of its own.  The bytes must
+always be right.  The statistics file must say which way the bytes came, and why.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ SIZE = 3 * BLOCK_SIZE + 12345
 BLOCKS = 4
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
-# What -Xcheck:jni says of Hadoop's and the JDK's own natives is not ours.
+# Other complaints of -Xcheck:jni are about native code of Hadoop and of the JDK.
 JNI_COMPLAINTS = ("WARNING in native method", "FATAL ERROR in native method")
 
 
@@ -52,7 +52,7 @@ def vreadd(cluster):
 
 
 class Run:
-    """One `hdfs dfs -cat`; checked to have printed the file, whatever else happened."""
+    """One `hdfs dfs -cat`.  The constructor checks that it printed the file."""
 
     def __init__(self, cluster, directory, conf, options=(), class_path=None, env=None):
         statistics = directory / f"statistics-{time.monotonic_ns()}"
@@ -72,7 +72,7 @@ class Run:
             command, capture_output=True, timeout=300, env=os.environ | (env or {})
         )
         self.said = done.stderr.decode(errors="replace")
-        # -Xcheck:jni talks on standard output, behind what the program wrote there.
+        # -Xcheck:jni writes to standard output, after the program's bytes.
         self.jni = done.stdout[SIZE:].decode(errors="replace")
         assert done.returncode == 0, self.said
         assert hashlib.sha256(done.stdout[:SIZE]).hexdigest() == cluster.digest

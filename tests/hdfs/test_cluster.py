@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The real HDFS that tests and demo write with: what it says of blocks is what is on disk."""
+"""Tests of tools.hdfs, the real HDFS of the tests and the demo: what it tells about blocks must
+match the files on disk."""
 
 import hashlib
 import os
@@ -100,7 +101,8 @@ def test_version_is_a_version(version):
 
 
 def test_what_has_ended_is_not_ready(tmp_path):
-    """A NameNode takes writes before it has a DataNode: one that cannot start is an error."""
+    """Waiting for a DataNode that has ended must raise.  A NameNode accepts writes before it has a
+    DataNode, so it would not report the missing DataNode."""
     daemon = jvm.Daemon("dn1", ["false"], tmp_path / "log")
     with pytest.raises(HdfsError, match="dn1: ended while waiting for a start; .* exit 1"):
         jvm.wait_until(lambda: not daemon.alive(), [daemon], "a start", 60)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The demo's data: kept, and with a layout that libguestfs found to be what the maker knows."""
+"""Tests of the demo's data (tools/hdfs/demo_data.py): it must be made only once, and the layout
+that libguestfs finds must equal the layout that the maker of the image knows."""
 
 import json
 
@@ -8,7 +9,7 @@ import pytest
 from tools.hdfs.demo_data import demo_image
 from tools.images import layout_of
 
-pytestmark = [pytest.mark.hadoop, pytest.mark.timeout(3600)]  # what is not there is made first
+pytestmark = [pytest.mark.hadoop, pytest.mark.timeout(3600)]  # missing data is made first
 
 MIB, BLOCK_MIB = 64, 8
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that are written, appended to, truncated, deleted and replaced while they are read: the
-bytes are always those of the file, and once a change is in the image vRead serves it."""
+"""Files that are written, appended to, truncated, deleted and replaced while they are read.  The
+bytes must always be those of the file.  As soon as a change is in the image, vRead must serve it.
+The scenarios are in java/io/vread/check/Changing.java."""
 
 import pytest
 
@@ -10,7 +11,8 @@ pytestmark = pytest.mark.hadoop
 
 
 def test_under_construction(bed):
-    """Reads while it is written may go either way, but after its close through vRead."""
+    """Reads of a file that is being written may go either way.  After its close, all bytes must
+    come through vRead."""
     served(bed.client.do("under-construction"))
 
 
@@ -23,7 +25,7 @@ def test_changes_between_opens(bed, scenario):
 
 
 def test_append_under_an_open_stream(bed):
-    """It reads on to the end it knew."""
+    """A file is appended to under an open stream, which must read to the end that it knew."""
     stock = bed.client.do("append-between", by="stock")
     vread = bed.client.do("append-between", by="vread")
     assert stock["bytes"] == vread["bytes"]
@@ -32,15 +34,17 @@ def test_append_under_an_open_stream(bed):
 
 @pytest.mark.parametrize("scenario", ["truncate-between", "rewrite-between"])
 def test_truncation_under_an_open_stream(bed, scenario):
-    """What it gets is of the old content or of the new one, or an error: TCP's datanode finds the
-    last checksum changed under its hands.  The next stream reads the new content whole."""
+    """A file is truncated under an open stream.  The stream may get old or new content or an
+    error; by TCP the datanode may find its last checksum changed.  The next stream must get all of
+    the new content."""
     bed.client.do(scenario, by="stock")
     answer = bed.client.do(scenario, by="vread")
     assert answer["stats"]["vread.bytes"] >= answer["bytes"]
 
 
 def test_delete_under_an_open_stream(bed):
-    """What comes after the deletion is what was in the file, or an error, as by TCP."""
+    """A file is deleted under an open stream, which must then get the file's bytes or an error, as
+    by TCP."""
     before = bed.health()
     bed.client.do("delete-under-stream", by="stock")
     answer = bed.client.do("delete-under-stream", by="vread")
@@ -50,8 +54,8 @@ def test_delete_under_an_open_stream(bed):
 
 
 def test_another_file_under_an_open_stream(bed):
-    """A file with other blocks takes the name.  A positional read gets bytes of the old one or an
-    error, never those of the new one; it would even have them from the old one's places."""
+    """A file with other blocks takes the name.  Positional reads must get bytes of the old file or
+    an error, never bytes of the new file at the offsets of the old."""
     bed.client.do("replace-under-stream", by="stock")
     answer = bed.client.do("replace-under-stream", by="vread")
     assert answer["stats"]["vread.bytes"] >= answer["old"] > 0

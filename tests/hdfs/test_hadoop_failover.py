@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The NameNode changes under readers and publishers; neither vreadd nor its clients are told."""
+"""A NameNode failover under readers and publishers.  Neither vreadd nor its clients are told."""
 
 import pytest
 
@@ -11,8 +11,8 @@ READERS = 8
 
 @pytest.mark.hadoop
 def test_namenode_failover(tmp_path):
-    """By a change of places first, then by the death of the active one.  Block tokens of either
-    are good, and what is written afterwards is published as before."""
+    """First the NameNodes change roles, then the active NameNode is killed.  No read may fail.
+    Block tokens of both must be accepted, and later writes must be published."""
     mode = next(mode for mode in MODES if mode.tokens and mode.publisher)
     with hadoop_bed(mode, tmp_path, HaCluster) as bed:
         before = bed.health()

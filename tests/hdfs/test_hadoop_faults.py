@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What breaks beside HDFS, or below it, must not be felt by its readers.
+"""Faults in vRead, or in the replicas below HDFS, which readers must not notice.
 
-No read fails that TCP would have served; no datanode is taken for dead and no replica reported
-corrupt because of vRead; and the counters say why it was not used.
+No read may fail that TCP would serve.  Because of vRead no datanode may count as dead, and no
+replica may be reported corrupt.  The counters must say why vRead was not used.
 """
 
 import os
@@ -24,7 +24,7 @@ from tests.support.waiting import eventually
 pytestmark = pytest.mark.hadoop
 
 READERS = 8
-# What the stock client says when it blames a datanode or a replica.
+# Log messages of the stock client when it blames a datanode or a replica.
 BLAME = re.compile(
     r"add to deadNodes|Failed to connect|Found Checksum error|Could not obtain block"
 )
@@ -32,7 +32,8 @@ BLAME = re.compile(
 
 @pytest.fixture
 def unharmed(bed):
-    """After the test HDFS thinks of its datanodes and replicas what it thought before."""
+    """After the test, HDFS must report the same health of datanodes and replicas as before, and the
+    client must have blamed none."""
     before, said = bed.health(), len(bed.client.logged())
     yield
     assert bed.health() == before
@@ -41,7 +42,7 @@ def unharmed(bed):
 
 @pytest.fixture
 def restored(bed):
-    """Whatever the test does to vreadd, the next one finds it serving."""
+    """Resumes or restarts vreadd after the test, and waits until it serves."""
     yield
     bed.vreadd.resume() if bed.vreadd.running else bed.vreadd.start()
     bed.wait_until_served()
@@ -68,7 +69,7 @@ def test_backend_goes_and_comes_back_under_readers(bed, unharmed, restored, how)
 
 @ONE_COLUMN
 def test_hung_backend_costs_one_timeout(bed, unharmed, restored, tmp_path):
-    """Each reader may be waiting for it when it hangs, but none waits twice."""
+    """vreadd hangs under readers.  Each reader may wait for one timeout, none for two."""
     clock = Clock(tmp_path / "clock")
     with bed.another_client(tmp_path, clock=clock) as client:
         bed.wait_until_served(client)
@@ -81,7 +82,7 @@ def test_hung_backend_costs_one_timeout(bed, unharmed, restored, tmp_path):
         assert not BLAME.search(client.logged())
     assert result["errors"] == []
     assert hung["stats"]["fallback.blocks"] > 0, hung
-    # Who reads by TCP from then on does not wait for it again.
+    # A reader that has gone over to TCP does not wait for vreadd again.
     assert 1 <= hung["stats"]["vread.failures"] <= READERS, hung
 
 
@@ -110,7 +111,7 @@ def test_no_device(bed, tmp_path):
 
 @pytest.fixture
 def open_folder():
-    """That everybody may look into; pytest's own may not be."""
+    """A folder that every user may read.  pytest's own folders may not be readable."""
     with tempfile.TemporaryDirectory(prefix="vread-open-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -118,7 +119,8 @@ def open_folder():
 
 @ONE_COLUMN
 def test_device_without_permission(bed, open_folder):
-    """The socket's mode is 0600 and its owner root; the client is somebody else."""
+    """The socket has mode 0600 and owner root, and the client is another user.  All bytes must come
+    by TCP, with one warning."""
     shutil.copytree(bed.hdfs.conf_dir, open_folder / "conf")
     options = {"prefix": another_user(), "conf_dir": open_folder / "conf"}
     with bed.another_client(open_folder, **options) as client:
@@ -149,7 +151,7 @@ def test_switched_off(bed, tmp_path):
 
 @pytest.fixture
 def bare_jar(tmp_path):
-    """The plug-in without the library in it."""
+    """The plug-in's jar without the native library."""
     bare = tmp_path / "bare.jar"
     with zipfile.ZipFile(JAR) as full, zipfile.ZipFile(bare, "w") as out:
         for entry in full.infolist():
@@ -181,7 +183,7 @@ def test_library_of_another_version(bed, tmp_path):
 
 @ONE_COLUMN
 def test_library_that_is_none(bed, tmp_path):
-    """The one in the jar is taken then."""
+    """The configured library is not a library; the library in the jar must be used."""
     (tmp_path / "libvread_jni.so").write_text("not a library\n")
     with bed.another_client(tmp_path, bed.properties(library_path=str(tmp_path))) as client:
         served(client.do("read"))
@@ -205,7 +207,8 @@ def _warnings(client):
 
 
 def test_corrupt_replica_with_another_one(bed):
-    """The stock client finds it out and reports it, with vRead as without."""
+    """One of two replicas is corrupt.  Reads must succeed, with vRead as without, and only that
+    replica may be reported corrupt."""
     before = bed.health()
     for by in ("stock", "vread"):
         file = f"/rotten-{by}"
@@ -215,14 +218,15 @@ def test_corrupt_replica_with_another_one(bed):
         for _ in range(4):
             bed.client.do("read-by", by=by, file=file, way="pread-fully")
             bed.client.do("read-by", by=by, file=file, way="1m")
-        # Whether the stock client met it depends on the replica it chose.
+        # The stock client finds the corrupt replica only if it chose that replica.
         assert bed.reported_corrupt(block) <= {bed.hdfs.datanode("dn1").address}
         _forget(bed, file)
     assert bed.health() == before
 
 
 def test_corrupt_replica_alone(bed):
-    """Both clients fail, by the same error, and the NameNode hears of it from both or neither."""
+    """The only replica is corrupt.  Both clients must fail with the same error, and both or neither
+    must report the replica to the NameNode."""
     ends, told = {}, {}
     for by in ("stock", "vread"):
         file = f"/rotten-alone-{by}"
@@ -239,7 +243,8 @@ def test_corrupt_replica_alone(bed):
 
 
 def test_deleted_replica(bed, unharmed):
-    """Behind the datanode's back: another one has the block."""
+    """A replica's files are deleted without the datanode; another datanode has the block.  Reads
+    must succeed."""
     bed.client.do("write", file="/gone", on=["dn1", "dn2"], size=400_000)
     (block,) = bed.hdfs.blocks("/gone")
     served(bed.client.do("read", file="/gone"))
@@ -255,7 +260,7 @@ def test_deleted_replica(bed, unharmed):
 
 
 def _rot(bed, block, datanode):
-    """Bytes on its disk change, as no datanode would change them."""
+    """Overwrites bytes of the block on the datanode's disk, without the datanode."""
     with open(bed.hdfs.block_file(block, datanode), "r+b", buffering=0) as data:
         data.seek(block.length // 2)
         data.write(os.urandom(64))
@@ -263,7 +268,7 @@ def _rot(bed, block, datanode):
 
 
 def _forget(bed, file):
-    """Deletes it, and waits until the NameNode has forgotten what was wrong with its blocks."""
+    """Deletes the file, and waits until the NameNode counts no corrupt or missing block."""
     bed.client.do("delete", file=file)
     eventually(lambda: (health := bed.health())["corrupt"] == health["missing"] == 0)
 
@@ -272,11 +277,11 @@ def _forget(bed, file):
 
 
 def test_expired_token(bed, unharmed, restored):
-    """Streams whose tokens have expired since they were opened read on: datanodes refuse those
-    tokens, as does vreadd, if it has the datanodes' keys, and the client gets others."""
+    """Tokens of an open stream expire.  Datanodes refuse expired tokens, and so does vreadd if it
+    has the datanodes' keys.  The client must get new tokens and read on."""
     if not bed.mode.tokens:
         pytest.skip("no tokens in this column")
-    if bed.mode.publisher:  # a vreadd that was started again has no keys at first
+    if bed.mode.publisher:  # after a restart, vreadd has no keys at first
         eventually(lambda: all(known(d["tokens"]) for d in bed.vreadd.status()["datanodes"]), SOON)
     before = bed.errors().get("EPERM", 0)
     for by in ("stock", "vread"):

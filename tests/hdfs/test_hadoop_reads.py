@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The stock client with vRead in its configuration reads what it reads without, in every way there
-is, and the plug-in's counters say that it went through vRead, or why not."""
+"""The stock client, with vRead in its configuration, must read the same bytes as without, in every
+way of reading.  The plug-in's counters must say that the bytes came through vRead, or why not."""
 
 import pytest
 
@@ -27,8 +27,9 @@ def test_ways_of_reading(bed, way):
 
 
 def test_mistakes_of_the_application(bed):
-    """A range outside the array, or a read-only buffer: what the stock client throws, at once.  The
-    stream reads on through vRead, so no datanode was blamed."""
+    """The application asks for a range outside its array, or for a read-only buffer.  The client
+    must throw what the stock client throws, and the stream must read on through vRead, so no
+    datanode was blamed."""
     stock = bed.client.do("mistakes", by="stock")
     vread = bed.client.do("mistakes", by="vread")
     assert vread["outcomes"] == stock["outcomes"]
@@ -46,7 +47,7 @@ def test_many_at_a_time(bed, scenario):
 
 @pytest.mark.parametrize("threshold", [0, 60_000])
 def test_hedged(bed, threshold):
-    """A read that is given up in favour of its twin harms nobody."""
+    """Hedged reads: cancelling one of two equal reads must not harm any other read."""
     before = bed.health()
     answer = bed.client.do("hedged", threshold=threshold)
     assert answer["stats"]["vread.bytes"] >= answer["bytes"]
@@ -69,7 +70,7 @@ def test_a_replica_here_is_enough(bed, on):
 
 
 def test_no_replica_here(bed):
-    """Every read asks once, or not at all; the datanode's name was never heard of here."""
+    """All replicas are on a datanode that vreadd does not serve.  All bytes must come by TCP."""
     bed.client.do("write", file="/elsewhere", on=["dn3"])
     for way in ("1m", "pread", "4k"):
         by_tcp(bed.client.do("read", file="/elsewhere", way=way), "ENODEV", "ENOENT")
@@ -77,7 +78,7 @@ def test_no_replica_here(bed):
 
 @ONE_COLUMN
 def test_every_data_directory_is_read(bed):
-    """Of two datanodes with two each."""
+    """Files are read whose blocks must lie in both data directories of both datanodes."""
     read = set()
     for number in range(4):
         for name in SERVED:
@@ -90,7 +91,8 @@ def test_every_data_directory_is_read(bed):
 
 
 def test_statistics(bed):
-    """HDFS counts what vRead read, as it counts short-circuit reads: near, and not remote."""
+    """HDFS must count bytes read through vRead as it counts short-circuit reads: local, not
+    remote."""
     answer = bed.client.do("statistics")
     size = answer["bytes"]
     stock, vread = answer["stock"], answer["vread"]
@@ -112,7 +114,7 @@ def test_shell(bed):
 @ONE_COLUMN
 def test_dfsio(bed, tmp_path):
     answer = bed.client.do("dfsio", scratch=str(tmp_path), files=2, mib=4)
-    # The runner's own small files were written a moment before they are read.
+    # The runner reads its own small files just after it wrote them, so these may come by TCP.
     assert answer["stats"]["vread.bytes"] >= answer["bytes"]
 
 
@@ -132,7 +134,7 @@ def test_checksums(bed, kind, chunk):
 
 
 def test_unverified(bed):
-    """A client that wants no checksums gets the same bytes."""
+    """A client with checksums switched off must get the same bytes."""
     served(bed.client.do("unverified"))
 
 
@@ -142,8 +144,8 @@ def test_encryption_zone(bed):
 
 
 def test_erasure_coded(bed):
-    """Two of three internal blocks are here; those of dn3, unless they are all parity, come by TCP
-    in the same read."""
+    """vreadd serves two of the three internal blocks.  Those of dn3, unless they are parity, must
+    come by TCP in the same read."""
     answer = bed.client.do("erasure-coded")
     assert answer["stats"]["vread.bytes"] > 0
     told = {name for name in answer["stats"] if name.startswith("fallback.reasons.")}
@@ -156,7 +158,7 @@ def test_snapshot(bed):
 
 
 def test_fsck(bed):
-    """What fsck says is not changed by having read through vRead."""
+    """fsck's report must be the same before and after a read through vRead."""
     bed.client.do("write", file="/fsck")
     before = bed.hdfs.fsck("/fsck")
     served(bed.client.do("read", file="/fsck"))

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The stock client on one host reads, through the vreadd of that host, what a datanode of another
-host has, and files of which a part is here and a part there.  Block tokens say where blocks are;
-without them the plug-in has to find out.  With them the datanode over there gives its keys to the
-vreadd of its host, which then opens blocks only to who shows a token, over here, too."""
+"""The stock client reads blocks of a datanode on another host through the vreadd of its own host,
+and files with blocks on both hosts.  Both hosts are simulated on this machine.
+
+The tests run without and with block tokens.  A token names the storages of a block; without tokens
+the plug-in must find them out.  With tokens, the other datanode gives its keys to the vreadd of its
+host, which then requires a token for every block, also from clients of this host.
+"""
 
 import contextlib
 import errno
@@ -29,8 +32,8 @@ ANSWER_TIMEOUT_MS = 30_000  # between sanitized vreadds on a busy machine
 
 @contextlib.contextmanager
 def whole_hosts(folder, cluster, tokens):
-    """The vreadds of this host and of the other one, which tells itself what its datanode has, and
-    the cluster started."""
+    """Starts the cluster and both hosts' vreadds; yields the vreadds (here, there).  The other
+    host's vreadd announces its storages by itself."""
     authority = Authority(folder)
     address = free_address()
     patient = {"answer_timeout": ANSWER_TIMEOUT_MS}
@@ -156,7 +159,8 @@ def test_tokens_are_checked_over_there(hosts):
 
 
 def test_the_other_host_goes_and_comes_back(hosts):
-    """Reads go on by TCP, nobody is blamed, and afterwards it is as before."""
+    """The other host's vreadd is killed and restarted.  Meanwhile reads must go on by TCP without
+    blaming a datanode; afterwards they must go through vRead again."""
     _, here, there, client = hosts
     client.do("write", file="/goes", on=[THERE], size=2 * BLOCK_SIZE)
     served(client.do("read", file="/goes"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a cluster has block tokens on, its datanodes hand their keys to vreadd, and it gives their
-blocks only to who has a token."""
+"""Block tokens: datanodes give their keys to vreadd, and vreadd requires a token for every block of
+these datanodes."""
 
 import errno
 
@@ -13,12 +13,12 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
 
-SOON = 180  # a publisher that found nobody tries again after half a minute at most
+SOON = 180  # s; a publisher that cannot reach vreadd tries again within half a minute
 
 
 @pytest.fixture
 def tokens(bed):
-    """What vreadd knows of the tokens of each datanode."""
+    """tokens(): {datanode: the tokens' part of vreadd's status}.  vreadd has the keys already."""
     if not (bed.mode.tokens and bed.mode.publisher):
         pytest.skip("no tokens, or no publisher, in this column")
 
@@ -62,7 +62,8 @@ def test_who_has_none_is_not(bed, tokens):
 
 
 def test_keys_come_back_with_vreadd(bed, tokens):
-    """It has kept none, and is told again by itself."""
+    """vreadd is restarted.  It does not store keys; the datanodes must send them again without
+    being asked."""
     bed.vreadd.end()
     bed.vreadd.start()
     eventually(lambda: all(known(tokens()[name]) for name in SERVED), SOON)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The datanode images that other tests and the demo trust: sound, and with the facts told."""
+"""Tests of tools.images, which makes datanode images for other tests and the demo: the images must
+be sound, and the facts about them right."""
 
 import hashlib
 import json
@@ -31,7 +32,7 @@ def data_dir(tmp_path):
 
 
 def file_system(image, tmp_path):
-    """The file system alone, in a file."""
+    """Copies only the file system of the image to a file."""
     alone = tmp_path / "fs.raw"
     with open(image.path, "rb") as disk, open(alone, "wb") as out:
         disk.seek(image.offset)

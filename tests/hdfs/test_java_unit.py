@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The unit tests of the plug-ins' Maven module: token parsing, caches, back-off, failures, JSON,
-the library's loading."""
+"""Runs the unit tests of the plug-ins' Maven module: token parsing, caches, back-off, failures,
+JSON, loading of the library."""
 
 import subprocess
 import xml.etree.ElementTree as ElementTree

@@ -45,7 +45,8 @@ def test_same_bytes_as_stock(programs, libhdfs_read, how):
 
 
 def test_the_class_loader_trap(programs, libhdfs_read):
-    """A file system made by a thread without a context class loader reads by TCP, all of it."""
+    """A thread without a context class loader makes the file system.  Hadoop then cannot load the
+    plug-in: all bytes must come by TCP."""
     before = programs.opens()
     trapped = programs.run([libhdfs_read, "other", "sequential", "/file"], vread=True)
     assert (trapped.content == CONTENT, trapped.statistics) == (True, None)
@@ -62,7 +63,8 @@ def test_the_way_out_by_configuration(programs, libhdfs_read, how):
 
 
 def test_it_changes_nothing_for_others(programs, libhdfs_read):
-    """Neither a thread with a class loader nor a client without vRead."""
+    """NativeThreadFileSystem must change nothing for a thread with a class loader, nor for a client
+    without vRead."""
     command = [libhdfs_read, "main", "sequential", "/file"]
     assert all_through_vread(programs.run(command, vread=True, properties=FOR_NATIVE_THREADS))
     stock = programs.run(command, vread=False, properties=FOR_NATIVE_THREADS)
@@ -70,7 +72,8 @@ def test_it_changes_nothing_for_others(programs, libhdfs_read):
 
 
 def test_the_way_out_by_the_program(programs, libhdfs_read):
-    """A thread that gives itself a context class loader first."""
+    """The program's thread first sets its context class loader; then all bytes must come through
+    vRead."""
     got = programs.run([libhdfs_read, "loader", "sequential", "/file"], vread=True)
     assert got.content == CONTENT
     assert all_through_vread(got), (got.statistics, got.log)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clusters whose datanodes live on mounted images: the blocks are in the images, and nothing stays
-mounted however the cluster ends."""
+"""Tests of clusters whose datanodes run on mounted images: the blocks must be in the images, and no
+mount may stay, however the cluster ends."""
 
 import os
 import signal
@@ -101,7 +101,8 @@ def test_sync_brings_what_was_written_into_the_image(tmp_path):
         disk.attach(space)
 
         def only_written():
-            """What it wrote and is in memory only: somebody else's sync() may come in between."""
+            """Content that was written but is not in the image yet.  None if another sync()
+            came in between."""
             content = os.urandom(100_000)
             (disk.view / content[:8].hex()).write_bytes(content)
             return content if content[:4096] not in disk.path.read_bytes() else None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Blocks a real DataNode wrote, read by vReadd from its disk image through the local port."""
+"""Blocks that a real DataNode wrote are read by vreadd from the disk image, through the local
+port."""
 
 import os
 import subprocess
@@ -17,11 +18,11 @@ VREAD = REPOSITORY / "build" / "asan" / "vread"
 
 @pytest.fixture(scope="module")
 def written(hdfs, tmp_path_factory):
-    """A file in HDFS: its bytes and its blocks."""
+    """(bytes, blocks) of a file in HDFS."""
     local = tmp_path_factory.mktemp("written") / "file"
     local.write_bytes(os.urandom(3 * hdfs.block_size + 54321))
     hdfs.put(local, "/native-read")
-    hdfs.append(local, "/native-read")  # a later generation stamp on one of the blocks
+    hdfs.append(local, "/native-read")  # gives one of the blocks a later generation stamp
     return local.read_bytes() * 2, hdfs.blocks("/native-read")
 
 
@@ -35,7 +36,7 @@ def daemon(request, hdfs, written, tmp_path_factory):
 
 
 def cat(daemon, *words):
-    # A busy machine is slow.
+    # The timeout is long for a busy machine.
     command = [VREAD, "--endpoint", daemon.endpoint, "cat", "--timeout", "60000", *words]
     return subprocess.run(command, capture_output=True, timeout=120)
 

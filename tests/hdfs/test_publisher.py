@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The publisher in real DataNodes: what vreadd hears of a file's life, that published blocks are on
-disk, and that HDFS does not notice any of it."""
+"""The publisher in real DataNodes: vreadd must hear of each change of a file, published blocks must
+be on disk, and HDFS must work as without the publisher."""
 
 import shutil
 import subprocess
@@ -37,7 +37,8 @@ def test_each_block_written_is_published(bed, before):
 
 
 def test_published_means_on_disk(bed, before):
-    """Power fails right after the event: the journal and what is in place make up the block."""
+    """The image is copied right after the event, as if power failed.  With the journal replayed,
+    the copy must have the whole blocks."""
     local = bed.write("/durable", 3 * BLOCK_SIZE)
     until(lambda: bed.since(before)["finalized"] == 3, "3 blocks published")
     copy = bed.folder / "after-power-failure.raw"
@@ -54,7 +55,7 @@ def test_published_means_on_disk(bed, before):
 
 
 def on_disk(bed, image, file):
-    """A file of the image by its path in the datanode's mount."""
+    """The bytes, in the image, of a file given by its path in the datanode's mount."""
     inside = file.relative_to(bed.datanode.disk.view)
     return subprocess.run(
         ["debugfs", "-R", f"cat /{inside}", image], check=True, capture_output=True
@@ -80,7 +81,8 @@ def test_truncate(bed, before):
 
 
 def test_truncating_a_copy(bed, before):
-    """A snapshot holds on to the block: a shorter copy of it is made, and the old one stays."""
+    """A block in a snapshot is truncated: HDFS makes a shorter copy and keeps the old block.  Both
+    must be published."""
     bed.fs("-mkdir", "/kept")
     local = bed.write("/kept/file", BLOCK_SIZE)
     bed.admin("-allowSnapshot", "/kept")

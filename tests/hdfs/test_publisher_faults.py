@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The publisher without what it needs: the datanode works on, and says once what is missing."""
+"""The publisher without its device, its library or its backend.  The datanode must work on, and
+warn once about what is missing."""
 
 import os
 import signal
@@ -27,7 +28,8 @@ def bed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lacking(tmp_path_factory):
-    """Datanodes that lack one thing each, after the life of a file that had a replica on each."""
+    """A cluster of four datanodes that each lack one thing.  A file with replicas on all four was
+    written, appended to, read and deleted."""
     folder = tmp_path_factory.mktemp("lacking")
     cluster = HdfsCluster(
         folder / "c", block_size=BLOCK_SIZE, datanodes=4, replication=4, conf=FACTORY
@@ -79,7 +81,8 @@ def test_no_library(lacking):
 
 
 def test_a_ram_disk(lacking):
-    """The lazy writer casts the datanode's data set to the stock class."""
+    """With a RAM_DISK the publisher must switch itself off and warn: Hadoop's lazy writer casts the
+    datanode's data set to the stock class."""
     (warning,) = publisher_warnings(lacking, RAM_DISK)
     assert "RAM_DISK" in warning
     with pytest.raises(HdfsError, match="no JMX bean"):
@@ -91,7 +94,8 @@ def test_disabled(lacking):
 
 
 def test_a_hung_backend(bed):
-    """Files are written and appended to meanwhile; events go on once it answers again."""
+    """vreadd hangs: files must be written and appended to meanwhile, and events must go on once
+    vreadd answers again."""
     bed.vreadd.suspend()
     try:
         local = bed.write("/while-hung", BLOCK_SIZE + 1000)
@@ -113,7 +117,7 @@ def test_a_killed_backend_and_its_successor(bed):
     waiting = bed.bean()
     assert waiting["pending"] > 0
     bed.start_vreadd()
-    # What waited is published; the new backend may first have to find the directories.
+    # The waiting events are published.  The new vreadd may first have to find the directories.
     until(lambda: bed.bean()["pending"] == 0, lambda: f"empty queue: {bed.bean()}")
     until(bed.served, lambda: f"data directories: {bed.vreadd.status()['datanodes']}")
     before = bed.bean()["finalized"]

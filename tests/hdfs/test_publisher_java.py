@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The publisher's unit tests with the jars of each Hadoop version: the class files, which were made
-with the oldest, are those that are installed.  They also tell of methods of Hadoop's interface that
-nobody has judged yet."""
+"""Runs the publisher's unit tests with the jars of each Hadoop version.  The class files are those
+that are installed, compiled with the oldest version.  The unit tests also fail for methods of
+Hadoop's interface that the publisher does not know yet."""
 
 import os
 import re

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Erasure-coded files while the backend goes away: for HDFS a reader that fails is a missing block.
+"""Erasure-coded files while the backend is killed or hangs.
 
-With the backend all readers of a stripe would fail at once, more than parity can replace, though
-every datanode is well; so the plug-in's readers of such files go on by themselves.
+HDFS takes a reader that fails for a missing block.  Without the backend all readers of a stripe
+would fail at once, more than parity can replace, although every datanode is healthy.  So the
+plug-in's readers of such files go on by TCP by themselves.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ JAR = REPOSITORY / "build/java/vread-hdfs.jar"
 PROGRAM = REPOSITORY / "tests/hdfs/programs/PausedRead.java"
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 POLICY = "XOR-2-1-1024k"
-SIZE = (22 << 20) + 4321  # half of it lies in the middle of a block group
+SIZE = (22 << 20) + 4321  # so that the half lies in the middle of a block group
 TIMEOUT_MS = 60_000
 DATA_UNITS = 2
 
@@ -50,7 +51,7 @@ def cluster(tmp_path_factory):
 
 
 def read(cluster, daemon, way, folder, at_half):
-    """(digest, what the client logged)"""
+    """Runs PausedRead and calls at_half() in the pause.  Returns (digest, the client's log)."""
     clock = Clock(folder / "clock")
     conf = {
         "dfs.client.replica.accessor.builder.classes": BUILDER,
@@ -100,5 +101,5 @@ def test_backend_goes_away_in_mid_stripe(cluster, tmp_path, way, fate):
     assert counts["fallback"]["blocks"] > 0
     for blame in ("missing blocks", "add to deadNodes", "Exception while reading"):
         assert blame not in said
-    # A stream is open on blocks when the backend goes: its readers fail, unseen, once each.
+    # A stream has blocks open when the backend goes: each of its readers fails once, invisibly.
     assert (1 if way == "stream" else 0) <= counts["vread"]["failures"] <= DATA_UNITS

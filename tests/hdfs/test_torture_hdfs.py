@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real HDFS writes, appends, truncates, renames, replaces and deletes at full speed on an image so
-small that its space is used again all the time; eight readers read through vRead meanwhile.  Every
-byte is judged by a ledger (tests/hdfs/java, torture): not one wrong, and no read fails that would
-not by TCP.
+"""Torture test with real HDFS (tests/hdfs/java, torture).  Owners write, append, truncate, rename,
+replace and delete at full speed, on an image so small that its space is used again all the time.
+Eight readers read through vRead meanwhile.  No byte may differ from the ledger, and no read may
+fail that would succeed by TCP.
 """
 
 import json
@@ -36,7 +36,8 @@ def torture(bed, extent):
 
 @pytest.mark.parametrize(("publisher", "file_system"), [(False, "ext4"), (True, "xfs")])
 def test_no_wrong_byte(tmp_path, publisher, file_system):
-    """It may take more than a minute: a cluster of its own starts, and fills its disk once."""
+    """No wrong byte in a short torture.  It may take more than a minute: a cluster of its own
+    starts, and fills its disk once."""
     with torture_bed(tmp_path, DISK_MIB, publisher, file_system, "asan") as bed:
         torture(bed, SHORT)
 

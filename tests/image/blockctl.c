@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * blockctl: the block and image code of vreadd behind a line protocol, so that tests
- * can change an image between two steps of a read.
+ * blockctl - vreadd's block and image code behind a line protocol. Tests can change an image
+ * between two steps of a read. tests/support/disk.py runs it.
  *
  *   blockctl DATANODE=IMAGE[+IMAGE...]:LAYOUT|DATANODE=IMAGE[+IMAGE...],DIR,DIR ...
  *
- * then on stdin, one per line:
+ * Commands on stdin, one a line:
  *   policy DATANODES|* POOLS|*             ("-" for none)
  *   open POOL ID GENSTAMP VISIBLE [STORAGE ...]  -> ok HANDLE LENGTH GENSTAMP FLAGS
  *   read HANDLE OFFSET LENGTH              -> ok N, then N bytes
  *   stat HANDLE                            -> ok LENGTH GENSTAMP FLAGS
- *   verified HANDLE OFFSET LENGTH          -> ok 0|1: may a re-read skip the checksums?
+
  *   close HANDLE                           -> ok
  *   list                                   -> ok JSON
  *   status                                 -> ok JSON
- *   look                                   -> ok, when all images were looked into again
- *   storage ID                             -> ok DATANODE ...: who has it
+ *   look                                   -> ok, after all images were examined again
+ *   storage ID                             -> ok DATANODE ...: the datanodes that have it
  *
- * Failures are answered "error ERRNO-NAME".  Bytes of a failed read's destination that
- * are not what they were before are an error of their own: "exposed N".
+ * A failure is answered with "error ERRNO-NAME". For a failed read, "exposed N" follows: how many
+ * bytes of the destination changed.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which build reads the images: the one with sanitizers, and for some files also what is installed.
+"""The fixture both_builds: a file's tests run with the sanitized build and with the build that is
+installed.
 
-The two differ where it matters: a parser with sanitizers may make more system calls, for their
-reports, and has another malloc(), which makes others.
+A parser with sanitizers is allowed more system calls, for their reports, and has another malloc(),
+which makes other system calls.
 """
 
 import pytest

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * imagectl: the image layer of vreadd behind a line protocol, so that tests can compare
- * what it reads with what others do, while they do it.
+ * imagectl - vreadd's image layer behind a line protocol. Tests compare its reads with the writes
+ * of other programs, also while these write. tests/support/formats.py runs it.
  *
  *   imagectl [--direct] IMAGE      as vread.conf(5) names it
  *
- * prints "ok SIZE FORMAT LAYERS" or "error ERRNO-NAME TEXT"; then on stdin, one per line:
+ * Prints "ok SIZE FORMAT LAYERS" or "error ERRNO-NAME TEXT". Commands on stdin, one a line:
  *   read OFFSET LENGTH   -> ok LENGTH, then the bytes
- *   map OFFSET LENGTH    -> ok PATH OFFSET LENGTH; PATH is "zero" where there is nothing
- *   same                 -> ok 0|1: is it the same, opened again?
+ *   map OFFSET LENGTH    -> ok PATH OFFSET LENGTH; PATH is "zero" where the image holds zeros
+ *   same                 -> ok 0|1: is the image the same if it is opened again?
  *   changes              -> ok N
- *   copy FILE            -> ok: all of it, by THREADS at once, in pieces of 1 MiB
+ *   copy FILE            -> ok; copies the image with THREADS threads, in pieces of 1 MiB
  */
 #include <errno.h>
 #include <fcntl.h>

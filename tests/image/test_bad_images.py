@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Images that cannot be served, and layouts that no longer fit: each refused with its reason."""
+"""Images that cannot be served, and layouts that no longer fit their image: each must be refused
+with its reason."""
 
 import os
 import shutil
@@ -95,7 +96,7 @@ def test_container_format(disk):
 
 
 def test_encrypted_since(disk, table, tmp_path):
-    """The whole disk, or the partition, is a LUKS volume now."""
+    """The layout's disk or partition has become a LUKS volume.  It must be refused as encrypted."""
     alone = tmp_path / "luks"
     with open(alone, "wb") as volume:
         volume.truncate(20 * MIB)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small run of the freshness bench reads back what was published and writes the promised file;
-how soon it was read is not asked."""
+"""A small run of the freshness bench must read back what was published and write the documented
+file.  The times are not judged."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def test_freshness_bench(tmp_path):
     for row in rows.values():
         assert (row["unit"], row["n"]) == ("us", BLOCKS)
         assert 0 < row["min"] <= row["median"] <= row["max"]
-    # The most that is promised, in microseconds.
+    # The documented limits, in microseconds.
     limits = {name: target["at_most"] for name, target in result["targets"].items()}
     assert limits == {"publish.ext4": 100_000, "publish.xfs": 3_000_000}
     for name in limits:

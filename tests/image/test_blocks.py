@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Blocks read out of images made by real tools, byte for byte, over kinds of disks and blocks."""
+"""Blocks of many kinds are read out of images of many kinds, made by real tools.  Every byte must
+be right."""
 
 import random
 
@@ -15,7 +16,8 @@ POOLS = ("BP-1-127.0.0.1-1", "BP-2-10.0.0.1-1700000000000")
 
 
 def directory_of_all_kinds(path):
-    """Two pools; ids that fall into several folders, negative ones; lengths around the edges."""
+    """A directory with two pools, ids of several folders, negative ids, and lengths around the
+    limits."""
     directory = DataDirectory(path, pools=POOLS)
     blocks = [
         directory.add(1073741825, 3 * MIB + 77),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Damaged and changing blocks: each kind of damage has its error, and no wrong byte gets out."""
+"""Damaged and changing blocks: each kind of damage must give its error, and no wrong byte may get
+out."""
 
 import contextlib
 
@@ -19,7 +20,8 @@ def directory(tmp_path):
 
 @pytest.fixture
 def make(tmp_path, directory):
-    """The block, then the disk it is on; extra steps between are the tests' own."""
+    """make(length, change=None): writes a block, calls change(block), then makes a disk with the
+    block.  Returns (block, disk)."""
 
     def build(length=2 * MIB + 100, change=None, **options):
         block = directory.add(ID, length, **options)
@@ -144,7 +146,8 @@ def test_finalized_block_longer_than_its_meta_covers(make):
 
 
 def test_block_being_written(make):
-    """Its .meta may lag behind; what was promised to be visible must be covered."""
+    """A block in rbw/ has more data than checksums.  Only the part with checksums may be read; an
+    open with a longer visible length must fail."""
 
     def append(block):
         with open(block.data, "ab") as data:
@@ -160,7 +163,8 @@ def test_block_being_written(make):
 
 
 def test_appended_block_is_found_under_its_new_stamp(tmp_path, directory):
-    """An append moves a block from finalized/ to rbw/; for a moment a stale view may show both."""
+    """A block is in finalized/ with the old stamp and in rbw/ with the new one; each must be found
+    by its stamp.  An append moves a block, and a stale view may show both for a moment."""
     old = directory.add(ID, 5000, genstamp=1001)
     new = directory.add(ID, 6000, genstamp=1002, finalized=False)
     disk = Disk(tmp_path, [directory])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Images that change while they are served by their data directories: what comes is picked up
-without a restart, what goes is given up, and what was read through the old keeps its promises."""
+"""Images that change while they are served by their data directories.  New directories must be
+served without a restart, and missing ones given up.  Handles of the old content must give right
+bytes or an error."""
 
 import errno
 import mmap
@@ -22,14 +23,15 @@ from tools.images import LiveDisk, MountSpace
 from tools.vreadd import DataDirs
 
 DIR = "/dfs/data"
-MAP_LOCKED = 0x2000  # of mmap(2); Python has no name for it
+MAP_LOCKED = 0x2000  # of mmap(2); not in Python's mmap module
 POOL2 = "BP-2-10.0.0.1-1700000000000"
-MISSING_INTERVAL = 10  # s between two looks for what is not there
-WANTED_INTERVAL = 1  # s, if somebody asks for it
+MISSING_INTERVAL = 10  # s between two looks for missing directories
+WANTED_INTERVAL = 1  # s between two looks if a client asks for a block that is not there
 
 
 def make_disk(path, *directories, uuid=None, mib=24):
-    """A file system with these data directories: pairs of a path and a DataDirectory."""
+    """Makes an image with a file system that has these data directories, given as pairs (path,
+    DataDirectory)."""
     tree = path.with_name(f"{path.name}.tree")
     for inside, directory in directories:
         shutil.copytree(directory.path, tree / inside.lstrip("/"))
@@ -41,7 +43,7 @@ def make_disk(path, *directories, uuid=None, mib=24):
 
 
 def overwrite(path, content):
-    """The bytes of another image, in the same file."""
+    """Writes the bytes of another image into the same file."""
     with open(path, "r+b" if path.exists() else "wb") as image:
         image.write(content.read_bytes())
 
@@ -103,7 +105,8 @@ def test_from_nothing_to_a_block(tmp_path, image, directory):
 
 
 def test_another_file_in_its_place(tmp_path, image, directory):
-    """Handles belong to the file they were opened in; new ones to the new file."""
+    """Another image replaces the file.  New opens must find only the new image's blocks; old
+    handles must give the old bytes or EAGAIN."""
     old = directory.add(7, 300_000)
     make_disk(image, (DIR, directory)).rename(image)
     other = DataDirectory(tmp_path / "d2", storage="DS-2")
@@ -136,7 +139,8 @@ def test_file_system_made_again(tmp_path, image, directory):
 
 
 def test_what_is_gone_is_believed_when_seen_twice(image, directory):
-    """A look may fall into the one moment at which a file is being replaced."""
+    """A VERSION that is missing must be believed only when two looks have found it missing: one
+    look may come just while a file is being replaced."""
     block = directory.add(7, 1000)
     make_disk(image, (DIR, directory)).rename(image)
     with blockctl(dn1=DataDirs(image, [DIR])) as control:
@@ -159,7 +163,8 @@ def test_what_is_gone_is_believed_when_seen_twice(image, directory):
 
 
 def test_two_claim_one_storage(tmp_path, image, directory):
-    """A guest writes its own VERSION; the other's blocks stay where they are."""
+    """Two datanodes claim one storage id: a guest may write any VERSION.  The blocks of the other
+    datanode must still be found."""
     block = directory.add(7, 1000)
     liar = DataDirectory(tmp_path / "liar", storage="DS-1")
     make_disk(image, (DIR, directory)).rename(image)
@@ -174,7 +179,7 @@ def test_two_claim_one_storage(tmp_path, image, directory):
 
 
 class Served:
-    """What Daemon wants to know of an image."""
+    """An image and its data directories, with the members that Daemon needs."""
 
     def __init__(self, image, *paths):
         self.path, self.data_dirs = image, paths
@@ -182,7 +187,7 @@ class Served:
 
 @pytest.fixture
 def vreadd(tmp_path):
-    """Starts daemons; all must end well."""
+    """vreadd(image, *paths): starts a daemon.  All daemons must end with status 0."""
     daemons = []
 
     def start(image, *paths, **options):
@@ -208,7 +213,8 @@ def open_status(front, block, storages=()):
 
 
 def wait_open(front, block, storages=()):
-    """A handle as soon as there is one; asking is what makes vreadd look."""
+    """Opens the block again and again until that succeeds: each failed open makes vreadd look.
+    Returns the handle."""
     response = None
 
     def is_open():
@@ -254,7 +260,7 @@ def test_started_before_the_datanode_was_formatted(image, directory, vreadd):
 
 
 def test_found_without_being_asked(image, directory, vreadd, clock):
-    """Status shows it although no one opens a block."""
+    """The image appears; status must show it as served although no client opens a block."""
     daemon = vreadd(image, DIR, clock=clock)
     assert status_of(daemon)["missing"].endswith("No such file or directory; check the path")
     before = looks(daemon)
@@ -266,7 +272,8 @@ def test_found_without_being_asked(image, directory, vreadd, clock):
 
 
 def test_new_pool(tmp_path, image, directory, vreadd):
-    """Served at once: its directory is there; shown when the image was looked into again."""
+    """A new pool in a known directory must be served at once, and must be in status after the next
+    look."""
     make_disk(image, (DIR, directory)).rename(image)
     daemon = vreadd(image, DIR)
     both = DataDirectory(tmp_path / "d2", storage="DS-1", pools=[POOL, POOL2])
@@ -310,7 +317,7 @@ def test_replaced_directory(tmp_path, image, directory, vreadd):
 
 
 def test_looks_are_rare(image, directory, vreadd, clock):
-    """However often something unknown is asked for."""
+    """Opens of an unknown storage must make vreadd look at most once per WANTED_INTERVAL."""
     block = directory.add(7, 1000)
     make_disk(image, (DIR, directory)).rename(image)
     daemon = vreadd(image, DIR, clock=clock)
@@ -326,8 +333,8 @@ def test_looks_are_rare(image, directory, vreadd, clock):
 
 @pytest.mark.thorough
 def test_changes_under_load(tmp_path, image, directory, vreadd):
-    """Readers on several connections while what is served is replaced again and again: right
-    bytes or an honest error, and the sanitizers find nothing."""
+    """Images are replaced again and again under readers on several connections.  Each read must
+    give right bytes or a fitting error, and the sanitizers must find nothing."""
     block = directory.add(7, 400_000)
     other = DataDirectory(tmp_path / "d2", storage="DS-2")
     same = other.add(7, 400_000)
@@ -382,8 +389,9 @@ def test_changes_under_load(tmp_path, image, directory, vreadd):
 @pytest.mark.thorough
 @pytest.mark.parametrize("table", ["gpt", "none"])
 def test_datanode_at_work(tmp_path, image, directory, vreadd, table):
-    """No image, a disk just formatted, a datanode that formats its directory, writes, gets another
-    pool, and starts anew with another storage id: the file system stays mounted all along."""
+    """An image appears, is formatted, and gets a data directory, blocks, another pool, and at last
+    another storage id.  Each change must be served.  The file system stays mounted all the
+    time."""
     daemon = vreadd(image, DIR)
     first = directory.add(7, 300_000)
     disk = LiveDisk(image, tmp_path / "mnt", table=table, mib=64)
@@ -423,8 +431,8 @@ def test_datanode_at_work(tmp_path, image, directory, vreadd, table):
 
 @pytest.fixture
 def loop(image):
-    """A block device over the image.  What is written to the file goes past its page cache, as a
-    guest's writes do."""
+    """A loop device of the image.  Writes to the file do not go through the device's page cache,
+    like a guest's writes."""
     image.write_bytes(bytes(24 * MIB))
     made = subprocess.run(
         ["/sbin/losetup", "--find", "--show", image], capture_output=True, text=True
@@ -443,7 +451,7 @@ def test_block_device(image, loop, directory):
     block = directory.add(7, 300_000)
     with blockctl(dn1=DataDirs(loop, [DIR])) as control:
         assert "neither a partition table nor a file system" in state(control)[1]
-        # Somebody keeps it open, and its cache with it, however little memory there is.
+        # Keeps the device open and locks its pages, so that its page cache cannot be dropped.
         with open(loop, "rb") as device, locked(device, MIB):
             device.read()
             overwrite(image, make_disk(image, (DIR, directory)))

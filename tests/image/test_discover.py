@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Data directories found in an image by their names alone, over kinds of disks, and the reasons
-told where they are not found."""
+"""Data directories must be found in images of many kinds by their paths alone.  Where one is not
+found, the reason must be reported."""
 
 import json
 import os
@@ -26,7 +26,7 @@ NOT_THERE = "no such directory with a file current/VERSION"
 
 
 def found(image, *paths):
-    """What is said about the image: its file systems as a layout has them, and what is missing."""
+    """(file systems of the image in a layout's form, text of what is missing or None)"""
     with blockctl(dn1=DataDirs(image, paths)) as control:
         (status,) = control.status()
     for system in status["filesystems"]:
@@ -37,7 +37,7 @@ def found(image, *paths):
 
 
 def data_dirs(systems):
-    """(partition, path, storage id) of all."""
+    """[(partition, path, storage id)] of all data directories."""
     return [
         (system["partition"], entry["path"], entry["storage-id"])
         for system in systems
@@ -46,7 +46,7 @@ def data_dirs(systems):
 
 
 def tree_with(folder, path=DIR, **options):
-    """A folder to make a file system of, and the data directory in it."""
+    """(folder to make a file system of, the DataDirectory in it)"""
     return folder, DataDirectory(folder / path.lstrip("/"), **options)
 
 
@@ -103,9 +103,9 @@ def test_logical_partitions(tmp_path):
 
 
 def test_several_file_systems(tmp_path):
-    """Each path is looked for in each; the same path may be there twice."""
+    """Each path must be looked for in each file system.  The same path may be in two of them."""
     system, _ = tree_with(tmp_path / "system", "/srv/dfs", storage="DS-system")
-    (system / "data1").mkdir()  # where a disk is mounted is an empty directory
+    (system / "data1").mkdir()  # a mount point is an empty directory
     volumes = [make_ext(tmp_path / "root", system)]
     for n in (1, 2):
         tree, _ = tree_with(tmp_path / f"tree{n}", "/dn", storage=f"DS-{n}")
@@ -187,7 +187,8 @@ def test_images_that_are_none(tmp_path):
 
 
 def test_damaged_superblock(tmp_path):
-    """libblkid sees no ext4 in it, or the reader refuses it; either way others are found."""
+    """One partition's superblock is damaged.  It must be reported, and directories on other
+    partitions must be found."""
     tree, _ = tree_with(tmp_path / "tree")
     bad = make_ext(tmp_path / "bad", options=("-O", "^metadata_csum"))
     with open(bad, "r+b") as volume:
@@ -223,7 +224,7 @@ def test_bad_version(tmp_path, number):
 
 
 def replace_version(tmp_path, make, *options):
-    """A file system with what make(path) puts in VERSION's place."""
+    """Makes a file system in which make(path, content) has replaced VERSION."""
     tree, directory = tree_with(tmp_path / "tree")
     version = directory.path / "current" / "VERSION"
     good = version.read_bytes()
@@ -257,7 +258,7 @@ def test_version_that_is_no_plain_file(tmp_path):
 
 
 def test_version_in_its_inode(tmp_path):
-    """What fits is stored there, if the file system may."""
+    """A short VERSION is stored in its inode, with the feature inline_data.  It must be read."""
     short = b"storageType=DATA_NODE\nstorageID=a\ndatanodeUuid=b\nclusterID=c\n"
     image = replace_version(
         tmp_path, lambda path, _: path.write_bytes(short), "-O", "inline_data", "-I", "512"
@@ -290,7 +291,7 @@ def test_pools_that_are_none(tmp_path):
 
 
 def test_many_pools(tmp_path):
-    """As many as are shown; all are served."""
+    """A directory with 200 pools: status shows 64, but blocks of all must be served."""
     pools = [f"BP-{n:03}" for n in range(200)]
     tree, directory = tree_with(tmp_path / "tree", pools=pools)
     blocks = [directory.add(n, 100, pool=pool) for n, pool in enumerate(pools)]
@@ -316,7 +317,7 @@ def test_as_many_directories_as_may_be_named(tmp_path):
 
 
 def gpt_of_one_place(path, volume, count):
-    """A GPT whose partitions all lie where the first does."""
+    """Makes a disk with a GPT whose partitions all lie at the same place."""
     first, last = 2048, 2048 + len(volume) // 512 - 1
     sectors = last + 2048
     entries = b"".join(
@@ -356,7 +357,8 @@ def test_more_partitions_than_are_looked_into(tmp_path):
 
 @pytest.mark.thorough
 def test_damage_anywhere(tmp_path):
-    """Whatever the metadata says, a look ends soon and says something true of its kind."""
+    """Random damage to metadata.  Each look must end, with file systems or with a reason; after the
+    repair the directory must be found."""
     tree, directory = tree_with(tmp_path / "tree")
     directory.add(7, 1000)
     pristine = make_ext(tmp_path / "fs", tree, mib=2, options=("-b", "1024")).read_bytes()
@@ -382,8 +384,8 @@ def test_damage_anywhere(tmp_path):
 
 @pytest.fixture(scope="module")
 def provisioned(tmp_path_factory):
-    """Two images of three file systems each, their data directories, and the layout that
-    vread-provision makes of them: its appliance starts once for both builds."""
+    """(images, paths, layout): two images of three file systems each, their data directories, and
+    vread-provision's layout of them.  The appliance starts once for both builds."""
     pools = ("BP-1-127.0.0.1-1", "BP-2-10.0.0.1-1700000000000")
     places = {"gpt": ["/dfs/1", "/dfs/2", "/srv/dn"], "dos": ["/data/1", "/data/2", "/srv/data"]}
     images, layout = [], tmp_path_factory.mktemp("layout") / "layout.json"
@@ -403,7 +405,7 @@ def provisioned(tmp_path_factory):
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
 def test_same_as_libguestfs_says(provisioned):
-    """Two ways to the same layout: vread-provision's, and looking here.  It takes more than a
+    """vreadd's own look must find the same layout as vread-provision.  The test takes more than a
     minute: libguestfs boots a kernel in an emulator, and mounts six file systems there."""
     images, paths, layout = provisioned
     systems, missing = found(images, *paths)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Group descriptors are read once and lent to later views: a file system that grows, online or
-between two mounts, has others."""
+"""Group descriptors are read once and shared with later views (docs/architecture.md).  A file
+system that grows, online or between two mounts, gets new ones, which must be read."""
 
 import subprocess
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ SMALL, LARGE = 16 * MIB, 96 * MIB
 
 @contextmanager
 def room_to_grow(folder, variant):
-    """An owner whose disk is larger than the file system on it."""
+    """Yields an owner whose disk is larger than the file system on it."""
     owner = Owner(folder, variant, mib=SMALL // MIB)
     with open(owner.path, "r+b") as image:
         image.truncate(LARGE)
@@ -37,7 +37,8 @@ def loop_of(owner):
 
 
 def write_in_new_groups(owner, inodes_before):
-    """Blocks whose inodes the file system did not have before: all of those are taken first."""
+    """Takes all old inodes, then writes blocks, so that their inodes are in new groups.  Returns
+    the blocks."""
     for i in range(inodes_before):
         (owner.root / f"filler{i}").touch()
     blocks = [owner.write(1 + (i << 8), bytes([i]) * 3000) for i in range(32)]
@@ -69,7 +70,8 @@ def test_grown_online(tmp_path, variant):
 
 @pytest.mark.parametrize("variant", ["1k", "ext3"])
 def test_grown_while_unmounted(tmp_path, variant):
-    """resize2fs may then move inode tables."""
+    """The file system grows while unmounted, when resize2fs may move inode tables.  Old and new
+    blocks must be read right."""
     with room_to_grow(tmp_path, variant) as owner, owner.blockctl() as control:
         first = owner.write(0, b"x" * 5000)
         owner.fsync(first)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of ext4 there is, read block by block: as mke2fs made it, while this machine's kernel
-has it mounted and writes, and after that.  Kinds the kernel does not mount are read clean only."""
+"""Blocks on every kind of ext4 must be read: as mke2fs made the file system, while this machine's
+kernel has it mounted and writes, and afterwards.  Kinds that the kernel cannot mount are only read
+clean."""
 
 import ctypes
 import os
@@ -19,7 +20,7 @@ MIB = 1 << 20
 LENGTHS = (0, 1, 59, 60, 61, 140, 511, 513, 5000, 300_001, 700_007)
 OLD = ["-O", "^64bit,^metadata_csum"]
 
-# name: what mke2fs is told, MiB
+# name: (arguments of mke2fs, MiB)
 KINDS = {
     "1k": (["-b", "1024"], 32),
     "2k": (["-b", "2048"], 32),
@@ -69,7 +70,7 @@ def fill(directory):
 
 
 def blocks_of(folder):
-    """The same again, for what it says about the blocks."""
+    """Makes the same blocks again, only for their ids and lengths."""
     directory = DataDirectory(folder)
     return [
         directory.add(sign * (1000 + number), length, finalized=sign > 0 or number % 2 == 0)
@@ -101,7 +102,7 @@ def known(tmp_path_factory):
 
 
 def write_and_append(owner):
-    """From within an inode to a block of its own, from one extent to more."""
+    """Writes blocks and appends to them: data moves out of the inode, files get more extents."""
     blocks = [owner.write(5000 + n, os.urandom(length)) for n, length in enumerate(LENGTHS)]
     for block in blocks:
         owner.fsync(block)
@@ -136,7 +137,7 @@ def test_every_block(tmp_path, known, kind):
 
 
 def punch_every_second(path, size, unit):
-    """Leaves free space in single blocks."""
+    """Frees every second block of the file, so that free space is in single blocks."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
     descriptor = os.open(path, os.O_RDWR)
@@ -150,7 +151,7 @@ def punch_every_second(path, size, unit):
 
 
 def shred(owner, unit):
-    """From here on every block of a file is on its own."""
+    """Fragments the free space: afterwards each block of a new file is an extent of its own."""
     path = owner.root / "ballast"
     free = os.statvfs(owner.root)
     size = (free.f_bavail * free.f_frsize - 2 * MIB) // unit * unit
@@ -173,7 +174,8 @@ def levels_of(owner, path):
 
 
 def test_shredded(tmp_path):
-    """A tree of extents three levels deep, of thousands of leaves; live and clean."""
+    """A block whose extent tree has three levels and thousands of leaves must be read, mounted and
+    clean."""
     with Owner(tmp_path, (["-b", "1024", "-J", "size=4"], ""), mib=48) as owner:
         shred(owner, 1024)
         block = owner.write(1, random.Random(1).randbytes(9 * MIB))
@@ -187,7 +189,8 @@ def test_shredded(tmp_path):
 
 
 def test_triple_indirect(tmp_path):
-    """Blocks behind three levels of lists: from 64 MiB on, at 1 KiB."""
+    """A file without extents whose end is behind triple indirect blocks, which begin at 64 MiB with
+    1 KiB blocks.  Reads at all levels must be right."""
     options = ["-b", "1024", "-O", "^extent,^64bit,^metadata_csum", "-J", "size=4"]
     content = random.Random(3).randbytes(66 * MIB)
     with Owner(tmp_path, (options, ""), mib=96) as owner:
@@ -200,7 +203,7 @@ def test_triple_indirect(tmp_path):
 
 
 def test_large_directory(tmp_path):
-    """Beside a block lie twenty thousand other names, in a tree of directory blocks."""
+    """Blocks must be found in a directory with 20,000 other names, which is an htree."""
     with Owner(tmp_path, "1k", mib=64) as owner:
         blocks = [owner.write(n, bytes([n]) * 700) for n in (1, 2)]
         folder = owner.data(blocks[0]).parent
@@ -226,7 +229,8 @@ def physical_of(owner, block):
 
 
 def test_more_than_32_bits(tmp_path):
-    """Inodes and data beyond block 2^32, of 4.2 TiB in 1 KiB."""
+    """A block whose inode and data lie beyond block 2^32, on 4.2 TiB with 1 KiB blocks, must be
+    read."""
     features = "64bit,bigalloc,^resize_inode,sparse_super2"
     options = ["-b", "1024", "-C", "65536", "-i", "16777216", "-O", features, "-J", "size=4"]
     with Owner(tmp_path, (options, "noinit_itable"), mib=4300 << 10) as owner:
@@ -247,7 +251,7 @@ def test_more_than_32_bits(tmp_path):
 
 @pytest.mark.parametrize("flag", [0x800, 0x100000], ids=["encrypted", "verity"])
 def test_not_plain_bytes(tmp_path, known, flag):
-    """Only the one block is refused."""
+    """A data file is marked as encrypted or verity; only this block must be refused."""
     owner = kind_of(tmp_path, "4k")
     blocks, contents = known
     block = next(block for block in blocks if block.length == 5000)

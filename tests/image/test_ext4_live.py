@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ext4 that its owner has mounted, crashed, frozen: what its journal leaves.  What is asked of all
-file systems is in test_live.py."""
+"""ext4 that its owner has mounted, crashed or frozen, and its journal.  Tests that apply to all
+file systems are in test_live.py."""
 
 import subprocess
 
@@ -25,10 +25,10 @@ def blocks(owner):
 
 
 def test_crash_is_read_as_its_repair_would_leave_it(owner):
-    """What we make of a journal is what e2fsck makes of it."""
+    """Blocks of a crashed image must be the blocks that e2fsck's replay of the journal leaves."""
     if owner.variant == "fast-commit":
         pytest.skip("e2fsck replays fast commits, which are not read here")
-    owner.mount_late()  # a copy that is made during a commit has parts of both
+    owner.mount_late()  # no commit may fall into the copy: it would have parts of two states
     churn(owner, seed=1, count=150)
     crashed = owner.crash()
     repaired = owner.crash("repaired.raw")
@@ -40,8 +40,8 @@ def test_crash_is_read_as_its_repair_would_leave_it(owner):
     assert len(ours) > 30
     assert ours.keys() == theirs.keys()
     for name in ours:
-        # What is not committed whole is ENOENT while the journal is to be replayed, and
-        # after that a block without its bytes.
+        # A block that is not committed completely: ENOENT before the replay, afterwards a block
+        # without its bytes.
         if isinstance(theirs[name], bytes):
             assert ours[name] == theirs[name], name
         else:
@@ -49,15 +49,16 @@ def test_crash_is_read_as_its_repair_would_leave_it(owner):
 
 
 def test_mounted_after_a_crash(owner, blocks):
-    """The journal is replayed, and goes on, under our eyes."""
-    owner.mount_late()  # a copy that is made during a commit has parts of both
+    """The owner mounts a crashed image, which replays the journal, and writes on.  Open handles and
+    new blocks must be read right."""
+    owner.mount_late()  # no commit may fall into the copy: it would have parts of two states
     there = churn(owner, seed=2, count=60)
     for block in there:
         owner.fsync(block)
     handles = [(blocks.open(block), block) for block in there]
     crashed = owner.crash()
     owner.unmount()
-    # The image is the crashed one from now on, as after a power failure.
+    # Puts the crashed image into place, as after a power failure.
     with open(crashed, "rb") as source, open(owner.path, "r+b") as image:
         image.write(source.read())
     assert state(blocks) == "live"

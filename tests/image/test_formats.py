@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Images in every format, made and written to by QEMU: what is read is what QEMU says they hold."""
+"""Images in every format, made and written by QEMU: reads must give the bytes that QEMU reads."""
 
 import os
 import random
@@ -27,7 +27,7 @@ SIZE = 12 * MIB
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory):
-    """Noise, text, zeros that are there, and holes."""
+    """A raw disk with noise, text, allocated zeros and holes."""
     path = tmp_path_factory.mktemp("raw") / "disk.raw"
     with open(path, "wb") as disk:
         disk.write(random.Random(1).randbytes(2 * MIB + 777))
@@ -46,7 +46,7 @@ def same_bytes(one, other):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_whole_disk(name, raw, tmp_path):
-    """By six threads in aligned pieces, and in others by one."""
+    """The whole disk is read by six threads in aligned pieces, and at random places by one."""
     kind, prefix, make = FORMATS[name]
     path = make(tmp_path, raw)
     expected = as_raw(path, kind)
@@ -93,7 +93,7 @@ def test_blocks_of_a_data_directory(name, tmp_path):
 
 
 def test_long_runs(raw, tmp_path):
-    """Neighbours in the file are one run, and so is what is nowhere."""
+    """Adjacent clusters must be mapped as one run, and so must a range of holes."""
     path = tmp_path / "disk.qcow2"
     run("qemu-img", "create", "-q", "-f", "qcow2", path, "1G")
     qemu_io(path, "qcow2", "write -P 1 0 40M")
@@ -122,7 +122,8 @@ def refusal(spec):
 
 
 def test_backing_format_not_said(raw, tmp_path):
-    """A raw base's guest could write the header of a qcow2 into it."""
+    """An overlay does not name the format of its base; it must be refused.  The guest of a raw base
+    could write a qcow2 header into the base."""
     base = FORMATS["raw"][2](tmp_path, raw)
     path = overlay(tmp_path / "overlay.qcow2", base, "raw")
     data = bytearray(path.read_bytes())
@@ -138,7 +139,8 @@ def test_backing_format_not_said(raw, tmp_path):
 
 
 def test_base_of_a_guest_that_names_a_file(raw, tmp_path):
-    """A raw disk is raw, whatever its guest wrote to it; and so is a raw base."""
+    """A guest writes a qcow2 header that names another file into its raw disk.  The disk, also as a
+    raw base, must still be read as raw."""
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret" * 10_000)
     forged = overlay(tmp_path / "forged", secret, "raw")
@@ -177,7 +179,7 @@ def test_not_read(kind, options, said, tmp_path):
 
 
 def test_format_not_said(raw, tmp_path):
-    """A container that is configured as raw is named, and what to call it."""
+    """A qcow2 file is configured as raw; the status must say so."""
     path = FORMATS["qcow2"][2](tmp_path, raw)
     with blockctl(dn1=DataDirs(path, ["/dfs/data"])) as blocks:
         missing = blocks.status()[0]["missing"]
@@ -205,7 +207,7 @@ def test_truncated(raw, tmp_path):
 
 
 def test_damaged_block(tmp_path):
-    """Checksums are verified in any format."""
+    """A byte of a block in a qcow2 file is damaged; its read must fail with EBADMSG."""
     directory = DataDirectory(tmp_path / "data")
     block = directory.add(1, 200_000)
     disk = Disk(tmp_path, [directory], table="gpt")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""File systems made to harm: whatever the metadata says, the reader ends soon, stays whole (it is
-built with the sanitizers here) and gives out the block's true bytes or an error."""
+"""Hostile file systems.  Whatever the metadata says, the reader must end soon, without a report of
+the sanitizers, with the block's right bytes or an error."""
 
 import random
 import re
@@ -25,7 +25,7 @@ def original(tmp_path_factory):
 
 @pytest.fixture
 def disk(original, tmp_path):
-    """A copy to spoil, and its blocks."""
+    """(a copy of the disk that the test may damage, its blocks)"""
     pristine, blocks = original
     copy = object.__new__(Disk)
     vars(copy).update(vars(pristine))
@@ -35,7 +35,7 @@ def disk(original, tmp_path):
 
 
 def read_what_can_be_read(disk, blocks):
-    """How many blocks were still readable; those that were, rightly."""
+    """Reads all blocks.  Those that can be read must be right; returns their number."""
     right = 0
     try:
         with disk.blockctl() as control:
@@ -56,14 +56,15 @@ def read_what_can_be_read(disk, blocks):
 
 
 def inode_places(disk, *paths):
-    """Offsets of the paths' inodes in the image."""
+    """Offsets, in the image, of the inodes of these paths."""
     told = disk.debugfs(*[f"imap {path}" for path in paths], write=False)
     found = re.findall(r"located at block (\d+), offset 0x([0-9a-f]+)", told)
     return [int(block) * KIB + int(offset, 16) for block, offset in found]
 
 
 def metadata_offsets(disk, blocks):
-    """Bytes the reader must go through: superblock, descriptors, inodes, directories."""
+    """[(offset, length)] of metadata that the reader must read: superblock, group descriptors,
+    inodes, directories."""
     places = [(KIB, 264), (2 * KIB, 256)]
     paths = ["/", "/dfs", "/dfs/data", "/dfs/data/current"]
     paths += [disk.inside(block.path).rsplit("/", 1)[0] for block in blocks[:1]]
@@ -90,7 +91,7 @@ def test_random_metadata(disk, seed):
 
 
 def without_checksums(tmp_path, directory, **options):
-    """Crafted metadata then passes libext2fs's own tests."""
+    """A disk without metadata checksums, so that crafted metadata passes libext2fs's checks."""
     features = "^metadata_csum,^64bit,^uninit_bg"
     return Disk(tmp_path, [directory], table="none", block_size=1024, features=features, **options)
 
@@ -128,7 +129,8 @@ def ends_soon(disk, block, *names):
 
 
 def test_extent_tree_that_contains_itself(plain):
-    """Five levels of one node with 84 children, each itself: 4e9 visits if followed."""
+    """An extent tree of five levels whose node has 84 children, each the node itself.  Following
+    it would take 4e9 visits; the reader must end soon."""
     disk, block = plain
     node = free_block(disk)
     index = b"".join(struct.pack("<IIHH", n, node, 0, 0) for n in range(84))
@@ -140,7 +142,8 @@ def test_extent_tree_that_contains_itself(plain):
 
 
 def test_directory_that_never_ends(plain):
-    """A folder of 7 million blocks, well-formed, the same thousand again and again."""
+    """A well-formed folder of 7 million directory blocks, which repeat the same thousand.  The
+    reader must end soon."""
     disk, block = plain
     where = inode_offset(disk, disk.inside(block.path).rsplit("/", 1)[0])
     run, first = 1000, disk.image.length // KIB - 3000
@@ -176,7 +179,7 @@ def test_extents_that_overlap(plain):
 
 
 def test_extents_of_another_file(plain, tmp_path):
-    """Bytes of one file under the name of another fail its checksums."""
+    """A block's extents point to another file; the block's checksums must refuse its bytes."""
     disk, block = plain
     other = disk.inside("current/VERSION")
     first = int(disk.debugfs(f"blocks {other}", write=False).splitlines()[-1].split()[0])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""File systems their owners use: read along with them where that can be done, else refused, and
-read again once it can.
+"""File systems in use by their owners.  vreadd must read them if it can follow the use, else refuse
+them, and read them again afterwards.
 
-Through a real vreadd, whose counters and status must tell the operator as well.
+The tests use a real vreadd, whose counters and status must tell the operator, too.
 """
 
 import contextlib
@@ -25,8 +25,8 @@ MIB = 1 << 20
 ID = 1073741825
 FILL = b"\xa5"
 
-# What makes a file system one not to read, why, and what its owner's fsck or unmounting does about
-# it.
+# {name: (debugfs command that begins a use which cannot be followed, command that ends it as fsck
+# or unmounting does, reason in status)}
 IN_USE = {
     "not-clean": (
         "set_super_value state 0", "set_super_value state 1",
@@ -50,7 +50,7 @@ IN_USE = {
 
 @pytest.fixture(params=IN_USE)
 def use(request):
-    """Begins and ends the use of a disk."""
+    """use(disk, used): begins (True) or ends (False) the use of a disk."""
     begin, end, reason = IN_USE[request.param]
 
     def change(disk, used):
@@ -74,7 +74,7 @@ def served(tmp_path):
 
 @pytest.fixture
 def vreadd(tmp_path):
-    """Starts daemons; all must end well."""
+    """vreadd(disk): starts a daemon.  All daemons must end with status 0."""
     daemons = []
 
     def start(disk, **options):
@@ -106,7 +106,7 @@ def state(daemon):
 
 
 def assert_nothing_exposed(front, handle, length=PAGE):
-    """READ and STAT of a handle from before say "open again", and write nothing."""
+    """READ and STAT of an old handle must give EAGAIN and write nothing into the pool."""
     front.pool[:] = FILL * len(front.pool)
     for offset in (0, 511):
         assert front.read_response(handle, offset, length).status == -errno.EAGAIN
@@ -140,7 +140,7 @@ def test_refused_under_an_open_handle(served, vreadd, use):
         fresh = open_block(front, block)
         used = open_block(front, block)
         assert front.read(used, 0, 200_000) == block.content()[:200_000]
-        assert front.read(used, 0, 200_000) == block.content()[:200_000]  # without checksums now
+        assert front.read(used, 0, 200_000) == block.content()[:200_000]  # not verified again
         use(disk, True)
         assert state(daemon) == f"refused: {use.reason}"
         for handle in (fresh, used):
@@ -148,15 +148,15 @@ def test_refused_under_an_open_handle(served, vreadd, use):
         assert open_status(front, block) == -errno.EBUSY
         use(disk, False)
         assert state(daemon) == "clean"
-        for handle in (fresh, used):  # the block is found again
+        for handle in (fresh, used):  # vreadd finds the block again
             assert front.read(handle, 0, 200_000) == block.content()[:200_000]
             assert front.stat(handle).status == 0
         assert read_all(front, block) == block.content()
 
 
 def test_another_block_where_the_block_was(tmp_path, served, vreadd, use):
-    """The inodes still say where block and .meta are, the places already hold another block and
-    its .meta: every checksum is right, every byte is wrong."""
+    """Another block and its .meta lie at the places that the inodes name: every checksum is right,
+    every byte is wrong.  While the file system is in use, no byte may be read."""
     disk, block = served
     stranger, other = make_disk(tmp_path / "other", ID + 1, length=block.length)
     pairs = (
@@ -179,12 +179,13 @@ def test_another_block_where_the_block_was(tmp_path, served, vreadd, use):
         assert_nothing_exposed(front, handle)
         assert open_status(front, block) == -errno.EBUSY
         use(disk, False)
-        # Nothing but the state kept them back: on their own they pass for the block.
+        # Only the state kept the bytes back: once it is clean, they pass for the block.
         assert read_all(front, block) == other.content()
 
 
 def test_marked_as_mounted_and_nothing_committed(served, vreadd):
-    """As right after mounting: the journal is empty, all is at home."""
+    """The file system is as right after mounting: marked as in use, with an empty journal.  It must
+    be read."""
     disk, block = served
     daemon = vreadd(disk)
     with daemon.front() as front:
@@ -205,7 +206,8 @@ def refused(call, name):
 
 
 def test_an_operator_learns_of_it_though_others_lack_the_block(tmp_path, use):
-    """In use says more than not there and not allowed; and another's copy is read all the same."""
+    """Several datanodes are searched and one is in use: the error must be EBUSY, not ENOENT or
+    EACCES.  If another datanode has a copy, the copy must be read."""
     used, block = make_disk(tmp_path / "1")
     clean, other = make_disk(tmp_path / "2", ID + 1, storage="DS-2")
     copy, _ = make_disk(tmp_path / "3", storage="DS-3")
@@ -237,7 +239,7 @@ def test_list_passes_over_it(served, tmp_path, use):
 
 @contextlib.contextmanager
 def mounted(disk, folder, options="rw"):
-    """By this machine's own kernel."""
+    """with mounted(disk, folder): this machine's kernel has the file system mounted."""
     folder.mkdir(exist_ok=True)
     offset = disk.image.offset
     options = f"loop,offset={offset},sizelimit={disk.image.length},{options}"
@@ -254,7 +256,7 @@ def mounted(disk, folder, options="rw"):
 
 
 def commit(root):
-    """What happened reaches the journal, not yet the place it is for."""
+    """Commits changes to the journal.  They are not written to their places yet."""
     folder = os.open(root, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
@@ -283,7 +285,8 @@ def test_mounted_by_a_kernel(served, tmp_path, vreadd):
 
 @needs_root
 def test_mounted_read_only(served, tmp_path, vreadd):
-    """An owner who only reads changes nothing, and is no reason to stop."""
+    """The owner mounts read-only, which changes nothing.  The state must stay clean, and reads must
+    go on."""
     disk, block = served
     daemon = vreadd(disk)
     with daemon.front() as front:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Datanodes with a layout file: a disk that is missing is no reason not to serve the others, and
-what becomes of disks and layout is seen without a restart."""
+"""Datanodes with a layout file.  If a disk is missing, the others must be served.  Changes of disks
+and of the layout must be seen without a restart."""
 
 import shutil
 
@@ -65,7 +65,7 @@ def test_goes_away(tmp_path, datanode, disks):
         read(control, disks[2])
         disks[2].path.unlink()
         control.look()
-        assert len(storages(control.status()[0])) == 3  # believed when it is seen twice
+        assert len(storages(control.status()[0])) == 3  # believed only after two looks
         control.look()
         (status,) = control.status()
         assert storages(status) == ["DS-0", "DS-1"] and str(disks[2].path) in status["missing"]
@@ -82,7 +82,8 @@ def test_none_is_there(datanode, disks):
 
 
 def test_disk_of_another_size(datanode, disks):
-    """Another disk than the layout's is refused, not passed over."""
+    """A disk's size differs from the layout.  It is another disk, so all must be refused; the disk
+    does not count as missing."""
     with open(disks[1].path, "r+b") as disk:
         disk.truncate(20 << 20)
     with pytest.raises(BlockError, match="was truncated or is another one"), blockctl(dn1=datanode):
@@ -90,7 +91,8 @@ def test_disk_of_another_size(datanode, disks):
 
 
 def test_layout_that_becomes_stale_and_is_made_anew(tmp_path, disks):
-    """Its partition is another one from one moment to the next."""
+    """The disk is replaced by one with other partitions: the layout must be refused as stale.  With
+    a new layout all must be served again."""
     one = partitioned(tmp_path / "one", "gpt", disks[0].path, disks[1].path)
     other = partitioned(tmp_path / "other", "gpt", disks[1].path, disks[0].path)
     served = shutil.copy(one, tmp_path / "disk")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Blocks on file systems their owners have mounted, over kinds of ext4 and XFS: what is committed
-is read, at once and right, and what is not is not.
+"""Blocks on file systems that their owners have mounted, over kinds of ext4 and XFS.  Committed
+blocks must be read right at once; others must not be found.
 
-What these tests await is a sequence of events, never a time: a kernel may commit sooner than it is
-told to, so "not yet" is asserted only of what was not written back at all, on a file system whose
-owner was told to wait (mount_late).
+The tests wait for events, never for a time.  A kernel may commit sooner than it was told to.  So a
+block is asserted to be missing only if nothing of it was written back, on a file system that was
+mounted with late commits (mount_late).
 """
 
 import pytest
@@ -17,7 +17,7 @@ pytestmark = needs_root
 
 
 def kinds():
-    """Each with its owner's class; those that are slow stay so."""
+    """Yields a parameter (owner's class, kind) for each kind.  Marks such as slow are kept."""
     yield from (pytest.param((Owner, name), id=f"ext4-{name}") for name in VARIANTS)
     for kind in PARAMS:
         name, marks = (kind, ()) if isinstance(kind, str) else (kind.values[0], kind.marks)
@@ -70,7 +70,8 @@ def test_deleted_and_its_place_taken(owner, blocks):
 
 
 def test_finalized_under_an_open_handle(owner, blocks):
-    """Its files have other names then, and are the same block."""
+    """A block is finalized under an open handle, which renames its files.  The handle must read
+    on."""
     block = owner.write(1, content(1, 200_000), finalized=False)
     owner.fsync(block)
     handle = blocks.open(block)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Images in QEMU's hands: read while its tables change, at the level of the disk and of HDFS."""
+"""Images that QEMU is writing to are read while their tables change: whole disks, and blocks of
+HDFS."""
 
 import bisect
 import itertools
@@ -24,7 +25,8 @@ READERS = 3
 @needs_root
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_wrong_byte_of_hdfs(kind, tmp_path):
-    """test_torture.py's, on a disk whose clusters come and go with the files."""
+    """The torture of test_torture.py on a disk in a format with tables.  Clusters are allocated
+    and freed with the files."""
 
     with QemuOwner(tmp_path, kind, mib=24) as owner:
         torture(owner, seed=7, right=2_000, deleted=20)
@@ -34,12 +36,12 @@ def test_no_wrong_byte_of_hdfs(kind, tmp_path):
 
 UNIT = 4096
 UNITS = 1024
-ANY = None  # what was given back may be anything until the next flush
+ANY = None  # any content: discarded space until the next flush
 
 
 class Ledger:
-    """Which bytes each unit may hold at which time: while it is written the old or the new ones,
-    after the next flush the new ones alone."""
+    """Records which bytes each unit may hold at which time: during a write the old or the new
+    bytes, after the next flush only the new ones."""
 
     def __init__(self, first):
         self.clock = itertools.count(1)
@@ -56,16 +58,16 @@ class Ledger:
                 self.allowed[unit].append(allowed(self.allowed[unit][-1]))
 
     def check(self, unit, data, since):
-        """Whether it may have held that at any time since then."""
+        """Asserts that the unit may have held the data at any time since then."""
         with self.lock:
             first = bisect.bisect_right(self.times[unit], since) - 1
             possible = set().union(*self.allowed[unit][first:])
-        # A write that is under way may be there in part.
+        # A part of a write may be visible while the write is under way.
         assert ANY in possible or set(data) <= possible, (unit, set(data), possible)
 
 
 class QemuIo:
-    """Somebody who has the image open for writing."""
+    """qemu-io, which has the image open for writing."""
 
     PROMPT = b"qemu-io> "
 
@@ -85,7 +87,7 @@ class QemuIo:
         assert b"failed" not in said and b"rror" not in said, said
 
     def do(self, command):
-        """Returns when it is done."""
+        """Runs a command, and waits for its end."""
         self.process.stdin.write(command.encode() + b"\n")
         self.process.stdin.flush()
         self.wait()
@@ -96,7 +98,7 @@ class QemuIo:
 
 
 def write_and_note(ledger, writer, rounds, goes_on):
-    """So many rounds, and then as many as goes_on() says."""
+    """Writes for at least `rounds` rounds, and as long as goes_on() is true."""
     chance = random.Random(1)
     then = [values[-1] for values in ledger.allowed]  # what each unit holds once it is flushed
     unflushed = set()
@@ -109,11 +111,11 @@ def write_and_note(ledger, writer, rounds, goes_on):
         what = chance.choice(["write", "write", "write", "write -z", "write -z -u", "discard"])
         byte = 1 + n % 255 if what == "write" else 0
         for unit in units:
-            # QEMU need not discard what is less than a cluster.
+            # QEMU may ignore discards of less than a cluster.
             then[unit] = {byte} | (then[unit] if what == "discard" else set())
         if what == "write":
-            # While a write is under way QEMU may have zeros there: its handle_alloc_space() clears
-            # the whole range first, and with it clusters in the range that were in use.
+            # During a write QEMU may show zeros: its handle_alloc_space() first clears the whole
+            # range, including clusters that were in use.
             before = {unit: ledger.allowed[unit][-1] for unit in units}
             ledger.set(units, lambda old: {ANY})
             writer.do(f"write -P {byte} {where}")
@@ -121,7 +123,7 @@ def write_and_note(ledger, writer, rounds, goes_on):
                 either = before[unit] | {byte}
                 ledger.set([unit], lambda old, either=either: either)
         else:
-            # Its clusters may be given to others before the tables say so.
+            # QEMU may reuse the clusters before the tables in the file say so.
             ledger.set(units, lambda old: {ANY})
             writer.do(f"{what} {where}")
         unflushed.update(units)
@@ -142,7 +144,7 @@ def read_and_check(ledger, spec, over, problems, counts, seed):
                 since = ledger.now
                 try:
                     data = image.read(first * UNIT, count * UNIT)
-                except ImageError as error:  # its tables changed at each of some attempts
+                except ImageError as error:  # the tables changed at each attempt
                     if error.name == "EAGAIN":
                         continue
                     raise
@@ -205,7 +207,8 @@ def test_no_wrong_byte_of_the_disk(kind, prefix, make, base, tmp_path):
         before = list(counts)
 
         def some_has_read_nothing():
-            """Of what was written meanwhile: that may take longer than the writing."""
+            """True while a reader has read nothing since the writing began, and all is well.  A
+            first read may take longer than the writing."""
             nothing = any(now == was for now, was in zip(counts, before, strict=True))
             return nothing and not problems and all(reader.is_alive() for reader in readers)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Owners that mount their ext4 in other ways than by default, and owners that write past the page
-cache or through mappings of it: what was synced is read, and is right, or is refused with its
-reason."""
+"""Owners that mount ext4 with other than default options, and owners that write with O_DIRECT or
+through mmap.  Synced data must be read right, or refused with the reason."""
 
 import contextlib
 import mmap
@@ -19,8 +18,8 @@ from tools.vreadd import DataDirs
 
 pytestmark = needs_root
 
-# What mke2fs and mount are told.  data=writeback is not among them: it leaves no trace in the
-# image, and its order of writing is none that a reader beside it could rely on (vreadd.8).
+# {name: (arguments of mke2fs, mount options)}.  data=writeback is missing: it leaves no trace in
+# the image, and a reader cannot rely on its order of writes (vreadd.8).
 FOLLOWED = {
     "nobarrier": ([], "nobarrier"),
     "journal_checksum": (["-O", "^metadata_csum"], "journal_checksum"),
@@ -33,7 +32,7 @@ FOLLOWED = {
     "auto_da_alloc": ([], "noauto_da_alloc"),
     "lazytime": ([], "lazytime,noatime"),
 }
-# What mount and tune2fs are told, and why such a file system is refused while it is in use.
+# {name: (mount options, arguments of tune2fs, reason why it is refused while in use)}
 ASYNC = "it is mounted with journal_async_commit"
 WRITEBACK = "it is in use with data=writeback"
 REFUSED = {
@@ -51,7 +50,8 @@ JOURNALLED = {
 
 @pytest.mark.parametrize("options", FOLLOWED.values(), ids=FOLLOWED)
 def test_followed(tmp_path, options):
-    """Written, synced, read; deleted, its place taken by another, and that read."""
+    """Blocks are written, appended to, deleted, and others written in their places.  Each must be
+    read as soon as it was synced, and old handles be refused."""
     with Owner(tmp_path, options) as owner, owner.blockctl() as blocks:
         for n in range(4):
             block = owner.write(n, content(n, 100_000 + n))
@@ -71,7 +71,7 @@ def test_followed(tmp_path, options):
 
 @pytest.mark.parametrize(("mounted", "tuned", "reason"), REFUSED.values(), ids=REFUSED)
 def test_refused(tmp_path, mounted, tuned, reason):
-    """With its reason while it is in use, and read once it is unmounted."""
+    """The file system must be refused with its reason while in use, and read once unmounted."""
     owner = Owner(tmp_path, ([], mounted))
     if tuned:
         subprocess.run(["/sbin/tune2fs", *tuned, owner.path], check=True, capture_output=True)
@@ -98,7 +98,8 @@ def journalling(request, tmp_path):
 
 
 def until_home(owner, attempt):
-    """What attempt() answers once the journal, going on, has written home what it held."""
+    """Writes other blocks until attempt() succeeds, because the journal has written its data to
+    their places.  Returns attempt()'s result."""
     for n in range(1000, 1200):
         try:
             return attempt()
@@ -114,14 +115,14 @@ def test_journalled_data_is_read_once_it_is_home(journalling):
     with owner.blockctl() as blocks:
         block = owner.write(1, content(1, 100_000))
         owner.fsync(block)
-        # All of it is in the journal; what lies in its place is anything.
+        # The data is only in the journal.  At its place there may be any bytes.
         refused(lambda: blocks.open(block), "EAGAIN")
         (listed,) = blocks.list()
         assert listed["status"] == "EAGAIN"
         assert "still in its file system's journal" in listed["problem"]
         handle = until_home(owner, lambda: blocks.open(block))
         assert until_home(owner, handle.read_all) == block.content
-        # Frozen, everything is.
+        # On a frozen file system all data is at its place.
         block = owner.write(2, content(2, 100_000))
         owner.fsync(block)
         refused(lambda: blocks.open(block), "EAGAIN")
@@ -130,7 +131,8 @@ def test_journalled_data_is_read_once_it_is_home(journalling):
 
 
 def fill_up(owner, room):
-    """Journalled files cannot be given their space before they are written."""
+    """Fills the file system except for `room` bytes, by writing: files with journalled data cannot
+    be preallocated."""
     with open(owner.root / "ballast", "wb", buffering=0) as ballast:
         with contextlib.suppress(OSError):
             while ballast.write(bytes(1 << 20)):
@@ -140,8 +142,9 @@ def fill_up(owner, room):
 
 
 def test_what_lies_in_the_place_of_journalled_data_is_not_read(journalling):
-    """A block is deleted and another, as long, gets its place: its bytes are in the journal, those
-    of the first, with checksums that match them, on the disk."""
+    """A block is deleted, and another of the same length gets its place.  The new bytes are in the
+    journal; at the place are still the old bytes with matching checksums.  These must not be
+    read."""
     owner = journalling
     fill_up(owner, 800_000)
     first = owner.write(1, content(1, 400_000))
@@ -159,7 +162,8 @@ def test_what_lies_in_the_place_of_journalled_data_is_not_read(journalling):
 
 
 def test_directory_that_is_in_the_journal_yet(tmp_path):
-    """A datanode's VERSION is journalled data, too: its directory is served once that is home."""
+    """A data directory must be served only when its VERSION has left the journal: VERSION is
+    journalled data, too."""
     with Owner(tmp_path, JOURNALLED["default"]) as owner:
         DataDirectory(owner.root / "new", storage="DS-new")
         owner.commit()
@@ -177,7 +181,7 @@ def test_directory_that_is_in_the_journal_yet(tmp_path):
 
 
 def write_direct(path, content):
-    """With O_DIRECT: whole pages, and the file cut to what it is to be."""
+    """Writes whole pages with O_DIRECT, then truncates the file to its length."""
     page = mmap.PAGESIZE
     with mmap.mmap(-1, -(-len(content) // page) * page) as buffer:
         buffer[: len(content)] = content
@@ -206,7 +210,8 @@ KINDS = {"ext4": Owner, "xfs": XfsOwner}
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
 def test_written_past_the_page_cache(tmp_path, kind, way):
-    """Blocks that are written so, deleted, and whose places others get."""
+    """Blocks are written past the page cache and deleted, and others get their places.  Each must
+    be read right, and deleted blocks not found."""
     with KINDS[kind](tmp_path) as owner, owner.blockctl() as blocks:
         before = None
         for n in range(12):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Data directories on logical volumes, made by LVM's own commands: where their bytes are, and what
-is said of volumes that cannot be read, of damaged metadata and of groups that change."""
+"""Data directories on logical volumes, made by LVM's own commands.  Their bytes must be found.
+Volumes that cannot be read, damaged metadata and changes of groups must be handled and
+reported."""
 
 import random
 import shutil
@@ -22,7 +23,7 @@ DIR = "/dfs/data"
 
 
 class Content:
-    """A data directory, and file systems made of it."""
+    """A data directory with blocks, and file systems made of it."""
 
     def __init__(self, folder, storage="DS-1"):
         self.folder = folder
@@ -65,7 +66,7 @@ def put(group, content, name="data", extents=24, *options):
 
 
 def serve(content, group, images):
-    """The one volume is found where `lvs` says, and every block of it is right."""
+    """The only volume must be found where `lvs` says, and all its blocks must be right."""
     with blockctl(dn1=DataDirs(images, [DIR])) as control:
         (status,) = control.status()
         read_all(control, content.blocks)
@@ -106,7 +107,8 @@ def test_striped(tmp_path, content, stripes, kib):
 
 
 def test_linear_then_striped_on_partitions(tmp_path, content):
-    """Two physical volumes on one disk, a third on the next; odd names."""
+    """A volume over two physical volumes on one disk and a third on another, with unusual
+    names."""
     images = disks(tmp_path, 2, 80)
     script = f"label: gpt\nstart={1 * 2048}, size={30 * 2048}\nstart={32 * 2048}\n"
     subprocess.run(["/sbin/sfdisk", "-q", images[0]], input=script.encode(), check=True)
@@ -139,7 +141,7 @@ def test_metadata_at_both_ends_and_on_one_disk_only(tmp_path, content):
 
 
 def test_several_volumes_and_a_partition(tmp_path):
-    """Everything on the disks is looked through."""
+    """All volumes and plain file systems on the disks must be searched."""
     contents = []
     for n in range(3):
         (tmp_path / f"{n}").mkdir()
@@ -184,7 +186,8 @@ def grow(folder, file_system, mib):
 
 
 def test_extended_while_served(tmp_path, content):
-    """By another segment, on a disk that was of no use before."""
+    """A volume is extended to a disk that was not used before.  The next look must find the new
+    segment; old handles must be refused."""
     images = disks(tmp_path, 2)
     physical = [Physical(disk) for disk in images]
     with VolumeGroup("vg", physical) as group:
@@ -200,7 +203,7 @@ def test_extended_while_served(tmp_path, content):
             assert found["segments"] == group.segments("data")
             assert len(found["segments"]) == 2
             read_all(control, content.blocks)
-            for handle in handles[1:]:  # the first is of no bytes
+            for handle in handles[1:]:  # the first block is empty
                 with pytest.raises(BlockError, match="EAGAIN"):
                     handle.read_all()
 
@@ -236,7 +239,7 @@ def test_layout_file(tmp_path, content):
 
 @pytest.fixture
 def linear(tmp_path, content):
-    """A group of two disks with one volume, on the first."""
+    """A group of two disks, with one volume on the first."""
     images = disks(tmp_path, 2)
     with VolumeGroup("vg", [Physical(disk) for disk in images]) as group:
         put(group, content)
@@ -244,7 +247,8 @@ def linear(tmp_path, content):
 
 
 def test_physical_volume_missing(tmp_path, content):
-    """What lies on the disk that is there is served all the same."""
+    """A physical volume is missing.  Volumes on the other must be served, and the missing one be
+    reported."""
     images = disks(tmp_path, 2)
     other = tmp_path / "other"
     other.mkdir()
@@ -273,7 +277,7 @@ def test_physical_volume_missing(tmp_path, content):
 
 
 def test_disk_that_cannot_be_used(tmp_path, content):
-    """HDFS goes on without a disk, and so is the other served."""
+    """One disk is blank or missing; the other must be served, as HDFS goes on without a disk."""
     plain, blank = content.file_system(), make_disk(tmp_path / "blank", 8)
     status = status_of(blank, plain)
     assert status["state"] == "served"
@@ -302,7 +306,8 @@ def test_a_copy_of_a_disk(tmp_path, linear):
 
 
 def test_disk_that_was_away(tmp_path, content, linear):
-    """The metadata of a disk that was away says that the other is still in its group."""
+    """A disk comes back with old metadata, in which the other disk is still in its group.  The new
+    metadata must count."""
     old = shutil.copy(linear[0], tmp_path / "old")
     with VolumeGroup("vg", [Physical(disk) for disk in linear], make=False) as group:
         group.run("lvremove", "--yes", "vg/data")
@@ -335,7 +340,7 @@ CHANGES = {
 
 
 def told(linear, changes):
-    """What is missing with each of the changes of the metadata's text, one after the other."""
+    """Makes each change to the metadata's text, and yields what status then reports missing."""
     good = Metadata(linear[0]).text().rstrip(b"\0")
     with blockctl(dn1=DataDirs(linear, [DIR])) as control:
         for change in changes:
@@ -343,7 +348,7 @@ def told(linear, changes):
             for disk in linear:
                 Metadata(disk).replace(lambda _, text=text: text)
             control.look()
-            control.look()  # that something is gone is believed when it is seen twice
+            control.look()  # a missing volume is believed only after two looks
             (status,) = control.status()
             assert status["filesystems"] == []
             yield status["missing"]
@@ -368,7 +373,8 @@ snapshot0 { id = "x" status = ["READ"] segment_count = 1
     ("role", "said"), [(b"cow_store", None), (b"merging_store", "a snapshot is being merged")]
 )
 def test_snapshots(linear, content, role, said):
-    """An origin is read, unless a snapshot is being merged into it; the snapshot never is."""
+    """An origin must be read unless a snapshot is being merged into it.  Snapshots must be
+    refused."""
     cow = b'cow { id = "y" status = ["VISIBLE"] segment_count = 1 }\n'
 
     def add(text):
@@ -387,7 +393,8 @@ def test_snapshots(linear, content, role, said):
 
 
 def test_one_copy_of_the_metadata_is_enough(linear, content):
-    """A torn copy, and an older one."""
+    """One of two metadata copies is old or damaged.  The good copy must count.  With both unusable,
+    the reason must be reported."""
     first, second = (Metadata(disk) for disk in linear)
     before = second.text()
     with VolumeGroup("vg", [Physical(disk) for disk in linear], make=False) as group:
@@ -451,7 +458,8 @@ def test_nonsense(linear):
 
 @pytest.mark.thorough
 def test_anything(linear, content):
-    """Whatever the text says, vreadd lives, and reads the volume again when it is well."""
+    """Random changes of the metadata's text.  vreadd's code must survive, and read the volume again
+    after the repair."""
     chance = random.Random(20261121)
     good = [Metadata(disk).text().rstrip(b"\0") for disk in linear]
     words = good[0].split()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Disks as operators have them: layouts x file systems x formats, each made by real tools of a data
-directory that real HDFS daemons wrote; every block is read and compared with its file.
+"""Disks as operators have them: layouts x file systems x image formats.  Real tools make each from
+a data directory that real HDFS daemons wrote.  Every block is compared with its file.
 
-Not the full product: every layout, every kind of file system and every format with the plainest of
-the others, and the pairs that have to do with each other.
+The table is not the full product.  It has each layout, file system and format with the simplest of
+the others, and the pairs that may affect each other.
 """
 
 import shutil
@@ -25,7 +25,7 @@ pytestmark = [needs_root, pytest.mark.hadoop]
 DIR = "/mnt/disk/dfs"
 SIZE = 64  # MiB, of each file system
 
-# ---- file systems: name -> what makes one of a tree -------------------------------------------
+# ---- file systems: name -> function that makes one from a tree --------------------------------
 
 EXT = {
     "ext4": [],
@@ -43,15 +43,15 @@ FILE_SYSTEMS = [*EXT, "ext4-fragmented", *XFS]
 
 
 def mounted(path, mount_point, commands):
-    """Runs shell commands with the file system mounted, where nobody else sees it; "sync -f" in it
-    is of that alone, since other tests count on what theirs have not written."""
+    """Runs shell commands with the file system mounted in a private mount namespace.  Commands must
+    use "sync -f": a sync of all file systems would write back what other tests hold back."""
     mount_point.mkdir()
     script = f'set -e; mount -o loop "{path}" "{mount_point}"; {commands}; umount "{mount_point}"'
     subprocess.run(["unshare", "--mount", "sh", "-c", script], check=True)
 
 
 def most_extents(volume, directory):
-    """Of any block."""
+    """The largest number of extents of any block in the directory."""
     file_system = SimpleNamespace(path=volume, offset=0, block_size=1024)
     most = 0
     for block in blocks_of(directory):
@@ -62,7 +62,7 @@ def most_extents(volume, directory):
 
 
 def fragmented(path, tree):
-    """Between the remains of many small files."""
+    """A file system whose blocks are fragmented: it was full of small files before."""
     make_ext(path, mib=SIZE, options=["-b", "1024", "-N", "8192"])
     mounted(
         path,
@@ -86,7 +86,7 @@ def file_system(kind, path, tree):
     return path
 
 
-# ---- layouts: name -> disks, and how the file system's place is called ------------------------
+# ---- layouts: name -> function(folder, volume) -> (disks, name of the file system's place) ----
 
 
 def bare(folder, volume):
@@ -112,7 +112,7 @@ def logical_partition(folder, volume):
 
 
 def lvm_linear(folder, volume):
-    """Three segments, not in the order of their places, on a partition."""
+    """A volume of three segments on a partition.  The segments' places are not in order."""
     disk = make_disk(folder / "disk", SIZE + 40)
     subprocess.run(["/sbin/sfdisk", "-q", disk], input=b"label: gpt\nstart=16384\n", check=True)
     with VolumeGroup("vg", [Physical(disk, 8 * MIB, (SIZE + 30) * MIB)]) as group:
@@ -144,7 +144,7 @@ LAYOUTS = {
     "lvm-striped": lvm_striped,
 }
 
-# ---- formats: name -> an image, as vread.conf names it, of a raw disk -------------------------
+# ---- formats: name -> function(raw disk) -> image as vread.conf names it ----------------------
 
 
 def convert(kind, prefix, *options):
@@ -158,7 +158,7 @@ def convert(kind, prefix, *options):
 
 
 def full(disk):
-    """Without a hole."""
+    """A raw image without holes."""
     image = disk.with_name(f"{disk.name}.full")
     subprocess.run(["cp", "--sparse=never", disk, image], check=True)
     fsync(image)
@@ -166,7 +166,7 @@ def full(disk):
 
 
 def backed(disk):
-    """Half of it in a backing file."""
+    """A qcow2 with half of the disk in a backing file."""
     base = disk.with_name(f"{disk.name}.base")
     shutil.copy(disk, base)
     size = disk.stat().st_size
@@ -244,7 +244,8 @@ def test_every_block(tmp_path, directories, layout, kind, form):
 
 
 def test_two_disks_in_different_formats(tmp_path, directories):
-    """A datanode's two storages, each on a disk of its own; and without one of them."""
+    """A datanode has two storages on two disks in different formats.  Both must be served, and one
+    if the other is missing."""
     images = []
     for number, (directory, kind) in enumerate(zip(directories, ("ext4", "xfs"), strict=True)):
         tree = tree_of(tmp_path / f"tree{number}", directory)

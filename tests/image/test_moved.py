@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Volumes that are at another place from one moment to the next, with other blocks of the same
-names and right checksums where they were: no read gets those, however soon it comes."""
+"""Volumes that move to another place at once.  At the old place lie other blocks with the same
+names and right checksums.  No read may get those, however soon it comes."""
 
 import contextlib
 import errno
@@ -31,13 +31,13 @@ def blocks(tmp_path):
 
 @pytest.fixture
 def own(tmp_path, blocks):
-    """A file system with the blocks."""
+    """The bytes of a file system with the blocks."""
     return make_ext(tmp_path / "fs", tmp_path / "tree", mib=SIZE // MIB).read_bytes()
 
 
 @pytest.fixture
 def others(own, blocks):
-    """The same, bit for bit, but for what is in the blocks."""
+    """The bytes of the same file system with other content in the blocks."""
     changed = bytearray(own)
     for block in blocks:
         content = random.Random(-block.id).randbytes(block.length)
@@ -58,7 +58,8 @@ def write(path, offset, data):
 
 @contextlib.contextmanager
 def devices(images, kind):
-    """The images, or block devices that show them: those have no times, and are read directly."""
+    """Yields the images, or loop devices of them.  Devices have no times, and are read with
+    O_DIRECT."""
     if kind == "file":
         yield images
         return
@@ -80,7 +81,8 @@ def read_all(control, blocks):
 
 
 def check_move(datanode, blocks, move):
-    """move() is done between two reads."""
+    """Calls move() between two reads.  Until the next look, all reads and opens must give EAGAIN.
+    Afterwards new handles must read right; old handles must give EAGAIN."""
     with blockctl(dn1=datanode) as control:
         handles = [control.open(block) for block in blocks[:2]]
         assert handles[0].read_all() == blocks[0].content()
@@ -103,7 +105,7 @@ def check_move(datanode, blocks, move):
 
 
 class Volume:
-    """vg/data on the first of two disks, and how it gets to the second."""
+    """vg/data on the first of two disks.  move() moves it to the second."""
 
     def __init__(self, folder, own):
         self.images = [make_disk(folder / f"disk{n}", 32) for n in range(2)]
@@ -116,7 +118,7 @@ class Volume:
         self.with_metadata = self.images
 
     def commit(self, change):
-        """New metadata in all copies."""
+        """Writes changed metadata, with the next seqno, to all copies."""
         for image in self.with_metadata:
             Metadata(image).replace(
                 lambda text: re.sub(
@@ -142,7 +144,8 @@ def test_logical_volume(tmp_path, blocks, own, others, kind):
 
 @needs_root
 def test_logical_volume_whose_disk_has_no_metadata(tmp_path, blocks, own, others):
-    """What is on the other disk tells."""
+    """The volume's disk has no metadata.  The move must be seen in the metadata of the other
+    disk."""
     volume = Volume(tmp_path, own)
     metadata = Metadata(volume.images[0])
     metadata.point_to(*metadata.place()[:3], flags=1)  # its owner does not keep it up to date
@@ -152,7 +155,8 @@ def test_logical_volume_whose_disk_has_no_metadata(tmp_path, blocks, own, others
 
 @needs_root
 def test_metadata_that_says_the_same_of_the_volume(tmp_path, blocks, own):
-    """It is looked at again, and goes on where it was."""
+    """Metadata changes, but not for this volume.  The disk must be examined again, and the volume
+    be served at its place."""
     volume = Volume(tmp_path, own)
 
     def rename():
@@ -171,7 +175,7 @@ TABLES = {
 
 
 class MovingPartition:
-    """The one on a disk, and how it gets 26 MiB further."""
+    """The only partition of a disk.  move() moves it by 26 MiB."""
 
     def __init__(self, folder, table, own):
         self.path = make_disk(folder / "disk", 60)
@@ -197,7 +201,8 @@ def test_partition(tmp_path, blocks, own, others, table):
 
 
 def test_vreadd_finds_it_where_it_is(tmp_path, blocks, own, others):
-    """The read that failed makes it look: nobody has to wait for the next minute."""
+    """The partition moves under a running vreadd.  The failed read must make vreadd look at once,
+    not only within the next minute."""
     disk = MovingPartition(tmp_path, "gpt", own)
     disk.data_dirs = [DIR]
     block = blocks[0]
@@ -209,7 +214,7 @@ def test_vreadd_finds_it_where_it_is(tmp_path, blocks, own, others):
             disk.move(own, others)
             assert front.read_response(handle, 0, 65536).status == -errno.EAGAIN
             daemon.wait_until(lambda: daemon.log().count(": serving ") == 2, 120)
-            # It says so a moment before.
+            # vreadd logs this a moment before it serves the new place.
             daemon.wait_until(lambda: open_status(front, block) == 0)
             assert front.read(open_block(front, block), 0, 65536) == block.content()[:65536]
         assert daemon.stop() == 0

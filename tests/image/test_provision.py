@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread-provision: what it finds through libguestfs is what is known to be there, and what is no
-datanode's disk is refused with its reason, before the appliance starts where that can be told."""
+"""vread-provision must find, through libguestfs, what is known to be on the disks.  It must refuse
+disks that are not a datanode's with the reason, if possible before the appliance starts."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def provision(*arguments, **environment):
 
 
 def refused(status, said, *arguments):
-    done = provision(*arguments, LIBGUESTFS_HV="/bin/false")  # this needs no appliance
+    done = provision(*arguments, LIBGUESTFS_HV="/bin/false")  # refused without the appliance
     assert done.returncode == status, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("vread-provision: ")
@@ -134,7 +134,7 @@ def test_appliance_that_does_not_start(tmp_path):
 
 
 def two_directories(folder, storage, first_id=11):
-    """With a block in each."""
+    """([two data directories], [a block of each])"""
     first = DataDirectory(
         folder / "d1", pools=["BP-1-127.0.0.1-1", "BP-2-x"], storage=f"{storage}-1"
     )
@@ -147,8 +147,9 @@ def two_directories(folder, storage, first_id=11):
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
 def test_finds_what_is_known_to_be_there(tmp_path):
-    """On a datanode's disks, one for each kind of partition table.  It takes more than a minute:
-    the appliance is a kernel in an emulator, which starts once for all three."""
+    """A datanode has a disk for each kind of partition table; the layout must have exactly what was
+    made.  The test takes more than a minute: the appliance is a kernel in an emulator, which starts
+    once for all three disks."""
     images, blocks, known = [], [], []
     for number, table in enumerate(("gpt", "mbr", "none")):
         directories, added = two_directories(tmp_path / table, f"DS-{table}", 10 * number + 11)
@@ -181,7 +182,8 @@ def test_finds_what_is_known_to_be_there(tmp_path):
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
 def test_summary_of_a_mixed_disk(tmp_path):
-    """Told for a person: what each partition is, and which of it vRead can read."""
+    """The summary of a disk with several kinds of partitions must say what each is, and whether
+    vRead can read it."""
     directories, _ = two_directories(tmp_path / "sources", "DS")
     swap = tmp_path / "swap"
     swap.write_bytes(bytes(4 * MIB))
@@ -214,7 +216,7 @@ def test_summary_of_a_mixed_disk(tmp_path):
 
 
 def converted(path, kind, spec):
-    """The disk in another format, as vread.conf names it."""
+    """Converts the disk to another format.  Returns the image as vread.conf names it."""
     image = path.with_suffix(f".{spec}")
     command = ["qemu-img", "convert", "-f", "raw", "-O", kind, path, image]
     subprocess.run(command, check=True)
@@ -226,8 +228,8 @@ def converted(path, kind, spec):
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
 def test_several_disks_with_lvm_in_other_formats(tmp_path):
-    """A volume over a partition and a disk, and a file system that needs neither; found as vreadd
-    itself finds them, and where the kernel says."""
+    """Three disks in different formats, with a volume over two and a file system on the third.  The
+    layout must equal what vreadd itself finds and where the kernel places the volume."""
     directories = [DataDirectory(tmp_path / f"t{n}" / "dfs", storage=f"DS-{n}") for n in range(2)]
     blocks = [directory.add(10 + n, 900_000) for n, directory in enumerate(directories)]
     first, second = (make_disk(tmp_path / f"disk{n}.raw", 64) for n in range(2))
@@ -265,7 +267,8 @@ def test_several_disks_with_lvm_in_other_formats(tmp_path):
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
 def test_no_data_directory(tmp_path):
-    """Directories that only look like one; and --data-dir naming one that is none."""
+    """Directories that only resemble data directories, also if --data-dir names them, must be
+    refused."""
     tree = tmp_path / "tree"
     name_node = DataDirectory(tree / "name")
     version = name_node.path / "current" / "VERSION"

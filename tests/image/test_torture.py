@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An owner at full speed and readers on a file system so small that space is reused all the time,
-and a journal so small that it wraps: not one wrong byte."""
+"""Torture test: an owner writes at full speed to a mounted file system while readers read its image
+(torture.c).  The file system is so small that space is reused all the time, and its journal so
+small that it wraps.  No byte may be wrong."""
 
 import json
 import subprocess
@@ -17,8 +18,8 @@ ROOM = 1 << 20
 
 
 def torture(owner, seed, right=50_000, deleted=150):
-    """Until that many reads were right and that many blocks were deleted meanwhile."""
-    owner.fill_up(ROOM)  # little more than what there is at one time
+    """Runs the torture until `right` reads were right and `deleted` blocks were deleted."""
+    owner.fill_up(ROOM)  # leaves little more room than the blocks at one time need
     (image,) = owner.served().images
     extent = [str(number) for number in (right, deleted, READERS, seed)]
     done = subprocess.run(
@@ -31,7 +32,7 @@ def torture(owner, seed, right=50_000, deleted=150):
     judge(json.loads(done.stdout))
 
 
-# What it writes goes through the journal, which is home soon: it is small.
+# Data goes through the journal.  The journal is small, so that data leaves it soon.
 JOURNALLED = (["-b", "1024", "-J", "size=1"], "data=journal")
 
 
@@ -51,7 +52,7 @@ def test_no_wrong_byte(tmp_path, variant, mib):
 
 def judge(counts):
     assert counts["wrong"] == 0
-    # Any other error would be a claim about an image that is in order.
+    # Any other error would claim that the image, which is good, is damaged.
     assert set(counts["open_errors"]) <= {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"}
     # EBADMSG: between the owner's truncation of a block and its commit.
     assert set(counts["read_errors"]) <= {"EAGAIN", "EBADMSG"}

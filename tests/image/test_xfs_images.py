@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""XFS as its own kernel and tools make it: every form of directory and of extent list, read like
-the files they are; changed by tools that leave no trace in the log; refused where it must be."""
+"""XFS made by the kernel and by xfsprogs: every form of directory and of extent list must be read.
+Changes by tools that leave no trace in the log must be seen.  Unsupported XFS must be refused."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ pytestmark = [needs_root, pytest.mark.usefixtures("both_builds")]
 FOUR_K = 4096
 PUNCH_HOLE = 3  # and keep the size
 libc = ctypes.CDLL("libc.so.6")
-# Ids of one subdirectory: these bits do not choose it.
+# Block ids that differ by this step are in the same subdirectory.
 SUBDIR_STEP = 1 << 21
 
 
@@ -34,7 +34,7 @@ def plain(tmp_path):
 
 
 def fill_directory(owner, subdir, count):
-    """Small blocks, all of one directory: two names each."""
+    """Writes small blocks into one directory, with two names each."""
     ids = [(subdir << 8) + (n & 255) + (n >> 8) * SUBDIR_STEP for n in range(count)]
     return [owner.write(n, content(n, 100 + n % 900)) for n in ids]
 
@@ -44,10 +44,10 @@ def xfs_io(path, command):
 
 
 def write_in_holes(owner, block_id, length):
-    """A block in extents of one file-system block each."""
+    """Writes a block whose extents are each one file-system block long."""
     unit = max(FOUR_K, os.statvfs(owner.root).f_bsize)
-    owner.write(block_id, b"")  # inodes want room in one piece
-    xfs_io(owner.root, "resblks 0")  # else there is room nobody can fill
+    owner.write(block_id, b"")  # first: inodes need contiguous space
+    xfs_io(owner.root, "resblks 0")  # else reserved blocks could not be filled
     with open(owner.root / "ballast", "wb") as ballast:
         step, size = 32 << 20, 0
         while step >= unit:
@@ -82,7 +82,8 @@ def compare(owner, there, every=1):
 
 
 def test_directories_of_all_forms(owner):
-    """In the inode, in one block, with an index of one block, and of more."""
+    """Directories in the inode, in one block, with an index of one block and of more: all blocks
+    must be found, mounted and unmounted."""
     there = []
     for subdir, count in enumerate((1, 30, 200, 700)):
         there += fill_directory(owner, subdir, count)
@@ -105,7 +106,7 @@ def test_many_extents(owner):
 
 
 def test_holes_and_unwritten_extents_are_not_read(plain):
-    """Blocks have none: what claims to be one is not served, mounted or not."""
+    """Blocks with holes or unwritten extents must be refused, mounted or not: HDFS writes none."""
     blocks = [plain.write(n, content(n, 200_000)) for n in (1, 2, 3)]
     subprocess.run(
         ["fallocate", "-p", "-o", "65536", "-l", "65536", plain.data(blocks[0])], check=True
@@ -131,7 +132,8 @@ def xfs_db(path, *commands):
 
 
 def test_changed_offline_under_an_open_handle(plain):
-    """xfs_repair and xfs_db leave no trace in the log."""
+    """xfs_db and xfs_repair change an unmounted XFS without a trace in the log.  The changed block
+    must be refused under an open handle; others must be read."""
     kept, changed = (plain.write(n, content(n, 300_000)) for n in (1, 2))
     inode = plain.data(changed).stat().st_ino
     plain.unmount()
@@ -149,7 +151,8 @@ def test_changed_offline_under_an_open_handle(plain):
 
 
 def test_log_zeroed_by_repair(plain):
-    """What the log held is lost; what is found after that is what is at home."""
+    """xfs_repair -L zeroes the log.  Afterwards blocks must be found as they are outside the log,
+    or not at all, and new ones must be read."""
     first = plain.write(1, content(1, 100_000))
     plain.fsync(first)
     plain.unmount()
@@ -193,7 +196,7 @@ def test_grown(plain):
         control.look()
         for each in [block, *more]:
             assert control.open(each).read_all() == each.content
-        # Opened in an image that is no more: never other bytes.
+        # The handle was opened in the old image: it may never give other bytes.
         try:
             assert handle.read_all() == block.content
         except BlockError as error:
@@ -201,7 +204,8 @@ def test_grown(plain):
 
 
 def test_log_goes_round(plain):
-    """Often enough to come by what an idle reader knew last."""
+    """The log wraps past the position that an idle reader knew.  The reader must then read right
+    bytes."""
     block = plain.write(1, content(1, 50_000))
     plain.fsync(block)
     with plain.blockctl() as control:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""XFS that its owner has mounted, crashed, frozen: what its log leaves, and what is asked of its
-parser.  What is asked of all file systems is in test_live.py."""
+"""XFS that its owner has mounted, crashed or frozen: its log, and the questions vreadd asks its
+parser.  Tests that apply to all file systems are in test_live.py."""
 
 import random
 
@@ -25,12 +25,12 @@ def blocks(owner):
         yield control
 
 
-# What the kernel may commit of itself, each half a minute, while a test lasts.
+# Commits that the kernel may make by itself, every half minute, during a test.
 UNASKED = 3
 
 
 def questions(blocks):
-    """How many its parser was asked before this one: a status asks one itself."""
+    """How many questions the parser was asked before this call, which asks one itself."""
     (datanode,) = blocks.status()
     return datanode["parser"]["questions"] - 1
 
@@ -56,7 +56,8 @@ def test_reads_ask_nobody_while_nothing_is_committed(owner, blocks):
 
 
 def test_commits_between_reads(owner, blocks):
-    """Of its own block and of others: each is seen by the very next read."""
+    """Commits of the handle's block and of others between reads: each must be seen by the next
+    read."""
     chance = random.Random(1)
     block = owner.write(1, content(1, 50_000))
     owner.fsync(block)
@@ -78,7 +79,8 @@ def test_commits_between_reads(owner, blocks):
 
 
 def test_crash_is_read_as_recovery_would_leave_it(owner):
-    """What we make of a log is what the kernel makes of it at the next mount."""
+    """Blocks of a crashed image must be the blocks that the kernel's recovery at the next mount
+    leaves."""
     churn(owner, seed=1, count=150)
     crashed = owner.crash()
     owner.unmount()
@@ -90,7 +92,8 @@ def test_crash_is_read_as_recovery_would_leave_it(owner):
 
 
 def test_mounted_after_a_crash(owner, blocks):
-    """The log is recovered, and goes on, under our eyes."""
+    """The owner mounts a crashed image, which recovers the log, and writes on.  Open handles and
+    new blocks must be read right."""
     there = churn(owner, seed=2, count=60)
     for block in there:
         owner.fsync(block)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""As test_torture.py, on XFS: inode clusters and directory blocks come and go, the log wraps, and
-what is at home is of another time than what the log holds.  Not one wrong byte."""
+"""The torture of test_torture.py on XFS: inode clusters and directory blocks are allocated and
+freed, the log wraps, and the metadata outside the log is from another time than the log.  No byte
+may be wrong."""
 
 import pytest
 
@@ -19,6 +20,6 @@ def test_no_wrong_byte(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["default", "1k", "large-directory-blocks"])
 def test_no_wrong_byte_for_long(tmp_path, variant):
-    """It takes two minutes so that the log wraps often."""
+    """No wrong byte in a long torture.  It takes two minutes so that the log wraps often."""
     with XfsOwner(tmp_path, variant) as owner:
         torture(owner, seed=2, right=1_000_000, deleted=2_000)

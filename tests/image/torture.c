@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * torture: one owner writes into a mounted file system as a datanode does, at full
- * speed, while readers read its blocks out of the image; see torture_content.h for how they
- * know what is right.
+ * torture - one owner writes into a mounted file system as a datanode does, at full speed, while
+ * readers read its blocks out of the image. torture_content.h says how the readers judge bytes.
+ * test_torture.py runs it.
  *
  *   torture IMAGE MOUNT-POINT RIGHT DELETED READERS SEED
  *
- * It goes on until so many reads were right, and so many blocks were deleted meanwhile.  Prints counts
- * as JSON; exit status 1 if anything was wrong.
+ * Ends after RIGHT right reads and DELETED deleted blocks. Prints counts as JSON. Exit status 1 if
+ * a byte was wrong.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@
 #include "torture_owner.h"
 
 #define HANDLES 8U
-#define LOOK_US 5000U /* how soon it is seen that it was enough */
+#define LOOK_US 5000U /* time between two looks at the counts */
 
 static struct torture_ledger ledger;
 static struct torture_counts counts;
@@ -116,7 +116,7 @@ static void *read_blocks(void *arg)
 		else
 			open_one(r, b);
 		if (torture_random(&r->random) % 16 == 0)
-			usleep(500); /* the owner is to have its share of the processor */
+			usleep(500); /* leaves the owner its share of the processor */
 	}
 	for (unsigned i = 0; i < HANDLES; i++)
 		block_close(r->blocks[i].handle);

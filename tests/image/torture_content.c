@@ -22,7 +22,8 @@ uint64_t torture_random(uint64_t *state)
 struct torture_shape torture_shape_of(uint32_t id, unsigned version)
 {
 	uint64_t h;
-	struct torture_shape s = {0, 8U << 10}; /* all alike: they fit each other's place */
+	/* First versions all have one length, so that each fits into the place of another. */
+	struct torture_shape s = {0, 8U << 10};
 
 	for (unsigned v = 1; v <= version; v++) {
 		h = torture_mix((uint64_t)id << 8 | v);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counts of a torture's readers; see torture_counts.h. */
+/* See torture_counts.h. */
 #include "torture_counts.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See torture_owner.h.  Data first, then its checksums, then names: in HDFS' order. */
+/* See torture_owner.h. The owner renames, then writes data, then checksums, as HDFS does. */
 #include "torture_owner.h"
 
 #include <endian.h>
@@ -105,14 +105,14 @@ static bool write_at(const char *path, const void *data, size_t length, uint64_t
 	n = pwrite(fd, data, length, (off_t)offset);
 	ok = n == (ssize_t)length;
 	if (n >= 0 && !ok)
-		errno = ENOSPC; /* there was room for a part of it */
+		errno = ENOSPC; /* there was room for only a part */
 	if (ok && sync)
 		ok = fsync(fd) == 0;
 	close(fd);
 	return ok;
 }
 
-/* Both files from byte `from` on, the way HDFS does: data, then its checksums. */
+/* Writes both files of a version from its cut on, as HDFS does: data, then checksums. */
 static bool write_version(struct owner *o, uint32_t id, unsigned version, bool rbw, bool sync)
 {
 	static const uint8_t header[7] = {0, 1, 2, 0, 0, 2, 0};
@@ -197,7 +197,7 @@ static bool rename_block(struct owner *o, unsigned slot, unsigned version, bool 
 	if (strcmp(from, to) && rename(from, to) < 0) {
 		int error = errno;
 
-		unlink(meta); /* who deletes the block does not know it there */
+		unlink(meta); /* delete_block() would look for the old name */
 		errno = error;
 		return false;
 	}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A backend of the local port in Python, to answer libvread well or badly.
+"""A backend of the local port in Python, for tests of libvread and of vread.
 
-Serves blocks held in memory from a thread.  Hooks let a test answer late,
-wrongly, twice or not at all; nothing here is fast, everything is explicit.
+A thread serves blocks that are held in memory.  With hooks, a test can answer late, wrongly, twice
+or not at all.  The code is explicit rather than fast.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ def sealed_memfd(name, size):
 
 
 class Request:
-    """One request, copied off the ring of that queue."""
+    """One request, copied from the ring of its queue."""
 
     def __init__(self, raw, queue=0):
         fields = REQUEST.unpack(raw)
@@ -54,7 +54,7 @@ class Request:
 
 
 class Ring:
-    """One ring of a connection, its events, and how far we are."""
+    """One ring of a connection, its events, and the backend's indexes."""
 
     def __init__(self, memory):
         self.memory = memory
@@ -71,13 +71,13 @@ class Ring:
         return struct.unpack_from("<I", self.memory, offset)[0]
 
     def put(self, offset, value):
-        # At once, as an index must be: struct.pack_into() would make it 0 for a moment.
+        # An index must change in one step: struct.pack_into() would make it 0 for a moment.
         self.memory[offset : offset + 4] = struct.pack("<I", value & 0xFFFFFFFF)
 
     def take(self):
         """The next request's bytes, or None."""
         if self.get(REQ_PROD) == self.consumed:
-            with self.lock:  # whose release is the barrier Python has none for
+            with self.lock:  # its release is a memory barrier, which Python does not have
                 self.put(REQ_EVENT, self.consumed + 1)
             if self.get(REQ_PROD) == self.consumed:
                 return None
@@ -93,7 +93,7 @@ class Ring:
             self.produced += 1
             produced = self.produced
             self.put(RSP_PROD, produced)
-        # Behind the release of the lock, which is a barrier: see take().
+        # After the release of the lock, which is a memory barrier: see take().
         if self.get(RSP_EVENT) == produced & 0xFFFFFFFF:
             self.notify()
 
@@ -107,7 +107,7 @@ class Ring:
 
 
 class Channel:
-    """One connection: its pool, its rings.  What names no ring means the first."""
+    """One connection: its pool and its rings.  Methods that name no ring use the first."""
 
     def __init__(self, sock, pool_pages, order, queues=1):
         size = PAGE << order
@@ -154,7 +154,7 @@ class Channel:
         self.sock.close()
         for ring in self.rings:
             ring.close()
-        self.pool.close()  # each holds a descriptor of its own
+        self.pool.close()  # mmap holds a descriptor of its own
         self.ring.close()
         os.close(self.pool_fd)
         os.close(self.ring_fd)
@@ -163,8 +163,8 @@ class Channel:
 class Backend:
     """Listens on `path`; `blocks` maps (id, genstamp) to bytes.
 
-    Override or assign `on_request(channel, request)` for one that misbehaves,
-    `make_welcome(channel, hello)` for (payload, descriptors) of the welcome.
+    Assign `on_request(channel, request)` to answer wrongly, and `make_welcome(channel, hello)` to
+    return another (payload, descriptors) for the welcome.
     """
 
     def __init__(self, path, blocks=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests of libvread run against: the library, and a vreadd with synthetic blocks."""
+"""Fixtures of the tests of libvread: the library, and a vreadd with synthetic blocks."""
 
 import os
 import shutil
@@ -17,7 +17,8 @@ BUILD = Path(__file__).resolve().parents[2] / "build"
 
 
 def pytest_itemcollected(item):
-    """A call that hangs while the clock stands still lets no signal handler of Python's run."""
+    """Sets the timeout method to "thread".  While a call hangs in the library, Python runs no
+    signal handlers."""
     item.add_marker(pytest.mark.timeout(1200, method="thread"))
 
 
@@ -28,7 +29,7 @@ def lib():
 
 @pytest.fixture
 def endpoint():
-    """A socket path short enough for sun_path, wherever pytest keeps its folders."""
+    """A socket path that is short enough for sun_path; paths in pytest's folders may not be."""
     directory = tempfile.mkdtemp(prefix="vread-")
     yield os.path.join(directory, "socket")
     shutil.rmtree(directory)
@@ -36,7 +37,7 @@ def endpoint():
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory):
-    """An image with a few blocks: (datanodes for Vreadd, blocks by name)."""
+    """(datanodes for Vreadd, {name: block}) of an image with a few blocks."""
     root = tmp_path_factory.mktemp("libvread")
     directory = DataDirectory(root / "data")
     blocks = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stress - many threads on one connection, every byte compared; built with
- * ThreadSanitizer by test_libvread_threads.py.
+ * stress - reads with many threads on one connection, and compares every byte.
+ * test_libvread_threads.py builds it with ThreadSanitizer and runs it.
  *
  *   stress ENDPOINT POOL BLOCK-ID GENSTAMP REFERENCE THREADS ROUNDS [event|queues]
  *
- * REFERENCE is a file with the block's bytes.  With "event" the connection's
- * event descriptor is in use, too; with "queues" there are three rings.
+ * REFERENCE is a file with the block's bytes. With "event" the connection's event descriptor is in
+ * use, too. With "queues" the connection has three rings.
  */
 #include <pthread.h>
 #include <stdatomic.h>

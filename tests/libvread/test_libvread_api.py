@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every call of libvread against a real vreadd: the bytes are those of the block."""
+"""Every call of libvread against a real vreadd: the bytes must be those of the block."""
 
 import ctypes
 import errno
@@ -190,13 +190,13 @@ def test_async_keeps_data_until_released(connection, block):
             f.submit(offset, 1 << 20, offset + 1)
         while len(held) < 3:
             held += connection.reap()
-        assert f.pread(4096, 5) == content[5:4101]  # uses what is left of the slice
+        assert f.pread(4096, 5) == content[5:4101]  # uses the rest of the slice
         for completion in held:
             assert completion.cookie == completion.offset + 1
             end = completion.offset + (1 << 20)
             assert vreadlib.data(completion) == content[completion.offset : end]
             connection.release(completion)
-            connection.release(completion)  # once too often does no harm
+            connection.release(completion)  # a second release must do no harm
         f.submit(0, 4 << 20)  # the whole slice is free again
         (completion,) = connection.reap()
         assert vreadlib.data(completion) == content[: 4 << 20]
@@ -229,7 +229,7 @@ def test_event_fd(connection, block):
     assert connection.event_fd() == fd
     with open_block(connection, block) as f:
 
-        def quiet():  # an answer may be there before its event, which then says nothing new
+        def quiet():  # an answer may come before its event, which then announces nothing new
             assert connection.reap(timeout_ms=0) == []
             return not readable(fd, 0)
 
@@ -243,7 +243,7 @@ def test_event_fd(connection, block):
             assert [c.offset for c in completions] == [offset]
             connection.release(completions[0])
             eventually(quiet)
-        # taken by the wait of another call, it is readable all the same
+        # the descriptor must be readable although another call has taken the answer
         f.submit(7, 100)
         f.pread(100, 500_000)
         f.pread(100, 600_000)
@@ -332,7 +332,8 @@ def test_endpoint_from_the_environment(lib, vreadd, monkeypatch):
 
 
 def test_many_threads_on_one_connection(lib, vreadd, served):
-    """Threads with files of their own and one that all share, in a slice too small for all."""
+    """Threads read their own files and a shared one, in a slice too small for all.  All bytes must
+    be right."""
     blocks = [served[1][name] for name in ("large", "odd", "rbw")]
     contents = {block.id: block.content() for block in blocks}
     failures = []
@@ -376,7 +377,7 @@ def test_many_threads_on_one_connection(lib, vreadd, served):
 
 
 def test_one_position_for_all_threads(connection, block):
-    """Concurrent vread_read()s of one file share out its bytes: none twice, none missing."""
+    """Threads call vread_read() on one file: each byte must be read once, none twice."""
     content = block.content()
     parts = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is shipped beside the library: man page, header, pkg-config file."""
+"""Tests of the files that are shipped with the library: man page, header, pkg-config file."""
 
 import re
 import subprocess
@@ -39,7 +39,7 @@ def test_every_option_is_in_the_man_page():
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
-    """The example of the man page, built as a user would build it."""
+    """The program of the man page's example, built as a user would build it."""
     text = re.search(r"^\.Bd -literal.*?\n(.*?)^\.Ed", PAGE, re.S | re.M)[1]
     folder = tmp_path_factory.mktemp("example")
     source = text.replace("\\e", "\\").replace("BP-1-10.0.0.1-1700000000000", "BP-1-127.0.0.1-1")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvread when vreadd dies, stops or comes back: an error in time, never a hang.
+"""libvread when vreadd dies, stops or comes back: calls must end with an error in time, and never
+hang.
 
-The clock stands still where nothing is said about it.  So what ends by itself has not waited
-for its timeout.
+The clock stands still unless a test advances it.  So a call that ends by itself has not waited for
+its timeout.
 """
 
 import contextlib
@@ -32,18 +33,18 @@ def block(served):
 
 @pytest.fixture
 def mortal(served):
-    """A vreadd of this test's own, which may be killed."""
+    """A vreadd that only this test uses and may kill."""
     daemon = Vreadd(served[0], variant="release")
     daemon.start()
     yield daemon
     os.kill(daemon.pid, signal.SIGCONT)
-    with contextlib.suppress(VreaddError):  # that it was killed is what the test did
+    with contextlib.suppress(VreaddError):  # the test may have killed it
         daemon.stop()
 
 
 @contextlib.contextmanager
 def stopped(daemon):
-    """As long as it lasts the daemon answers nothing."""
+    """with stopped(daemon): the daemon is stopped by a signal and answers nothing."""
     stop_process(daemon.pid)
     try:
         yield
@@ -52,7 +53,7 @@ def stopped(daemon):
 
 
 def kill(daemon):
-    """SIGKILL, and waits until it is dead (but not yet collected)."""
+    """Kills the daemon and waits until it is dead, without reaping it."""
     os.kill(daemon.pid, signal.SIGKILL)
     os.waitid(os.P_PID, daemon.pid, os.WEXITED | os.WNOWAIT)
 
@@ -68,7 +69,7 @@ def open_block(connection, block):
 
 
 def calls(file):
-    """Every way to read, each in a form that needs the backend."""
+    """[function] for each way to read.  Each needs an answer of the backend."""
     return [
         lambda: file.pread(1 << 20, 0),
         lambda: file.read(1 << 20),
@@ -84,7 +85,8 @@ def expect(number, call):
 
 
 def expect_timeout(call, passed=0):
-    """It ends when its whole timeout has passed, of which some has already."""
+    """The call must end exactly when its whole timeout has passed.  passed: seconds that have
+    passed already."""
     clock.advance(TIMEOUT - passed - 0.001)
     assert call.goes_on()
     clock.advance(0.001)
@@ -105,7 +107,7 @@ def test_killed_while_idle(lib, mortal, block):
 
 @pytest.mark.parametrize("which", range(4))
 def test_killed_in_mid_call(lib, mortal, block, which):
-    """A call that waits for a stopped backend fails as soon as that is killed."""
+    """Calls wait for a stopped backend.  They must fail as soon as the backend is killed."""
     with opened(lib, mortal, block) as (c, f):
         stop_process(mortal.pid)
         threads = [c.call(calls(f)[which]), Call(calls(f)[which]), Call(calls(f)[which])]
@@ -149,7 +151,7 @@ def test_stopped_backend_costs_the_timeout(lib, mortal, block, which):
     with opened(lib, mortal, block) as (c, f):
         with stopped(mortal):
             expect_timeout(c.call(calls(f)[which]))
-        # what was given up comes in late, to nobody's harm
+        # the answer that was given up now comes late, and must do no harm
         content = block.content()
         for _ in range(20):
             assert f.pread(1 << 20, 77) == content[77 : 77 + (1 << 20)]
@@ -157,7 +159,7 @@ def test_stopped_backend_costs_the_timeout(lib, mortal, block, which):
 
 
 def test_stopped_backend_leaves_threads_their_own_timeouts(lib, mortal, block):
-    """Waiting for one answer holds nobody up: all threads time out together."""
+    """Many threads wait for a stopped backend.  All must time out together."""
     with opened(lib, mortal, block) as (c, f), stopped(mortal):
         threads = [c.call(lambda: f.pread(100, 0)) for _ in range(16)]
         clock.advance(TIMEOUT)
@@ -177,7 +179,7 @@ def test_stopped_backend_at_connect(lib, mortal):
 
 @contextlib.contextmanager
 def full_backlog(endpoint):
-    """Whoever connects waits until others were accepted."""
+    """Fills the backlog of the socket, so that the next connect() waits."""
     with contextlib.ExitStack() as sockets:
         while True:
             sock = sockets.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
@@ -222,7 +224,7 @@ def test_disconnect_while_the_backend_is_stopped(lib, mortal, block):
 
 
 class Signals(threading.Thread):
-    """Sends a call's thread one SIGALRM after the other, as a profiler does, while it lasts."""
+    """Sends SIGALRM to a call's thread again and again, as a profiler does, until the call ends."""
 
     def __init__(self, call):
         super().__init__()
@@ -277,7 +279,8 @@ def test_signals_neither_end_nor_prolong_a_wait(lib, mortal, block, where):
 
 
 def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
-    """One silence of the backend costs one timeout, however many wait and since when."""
+    """Calls start at different times while the backend is stopped.  All must end when the timeout
+    of the first has passed."""
     with opened(lib, mortal, block) as (c, f), open_block(c, block) as late, stopped(mortal):
         threads = [c.call(lambda: f.pread(1 << 20, 0))]
         clock.advance(TIMEOUT / 2)
@@ -288,7 +291,8 @@ def test_who_comes_late_does_not_wait_all_over_again(lib, mortal, block):
 
 
 def test_old_silence_is_forgotten(lib, mortal, block):
-    """After a hang, even one request of which is still open, a new request has its whole time."""
+    """After a hang, a new request must have its whole timeout, also while a request from before is
+    unanswered."""
     with opened(lib, mortal, block) as (c, f):
         with stopped(mortal):
             expect_timeout(c.call(lambda: f.pread(1 << 20, 0)))

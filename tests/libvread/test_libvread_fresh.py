@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""On a live ext4 a block is there when PUBLISH has returned: the next open finds it at once and
-reads what was written.  The owner never stops writing something else meanwhile."""
+"""After PUBLISH has returned, the next open must find the block on a live ext4 at once, and read
+its bytes.  Meanwhile the owner writes other files all the time."""
 
 import errno
 import os
@@ -44,7 +44,7 @@ def reader(lib, daemon):
 
 @pytest.fixture
 def busy(owner):
-    """Commits all the time."""
+    """The owner writes files and commits all the time."""
     stop = threading.Event()
 
     def work():
@@ -67,7 +67,7 @@ def publish(connection, event, block):
 
 
 def read_at_once(connection, block):
-    """One attempt, whatever comes of it."""
+    """Opens and reads the block, without a second attempt."""
     with connection.open(block.pool, block.id, block.genstamp, block.length, ["DS-1"]) as f:
         return f.pread(block.length, 0)
 

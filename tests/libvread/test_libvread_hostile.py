@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A backend that lies: libvread ends the connection or the call, and never crashes.
+"""A hostile backend: libvread must end the connection or the call, and never crash.
 
-Also what a well-behaved one sees of libvread: which requests, when and how many.
+Also tests of the requests that libvread sends to a correct backend: which, when and how many.
 """
 
 import errno
@@ -27,7 +27,7 @@ from tests.libvread.vreadlib import clock
 from tests.libvread.waits import Call
 from tests.support.waiting import eventually
 
-CHUNK = 512 << 10  # of one READ, where the library cuts long ones
+CHUNK = 512 << 10  # the length at which the library splits READs
 CONTENT = bytes(range(251)) * 20_000  # 5 MB
 KEY = (1, 2)
 
@@ -133,7 +133,7 @@ def test_protocol_violation_ends_the_connection(lib, backend, connection, answer
         expect(errno.ENOTCONN, lambda: f.read(10))
         expect(errno.ENOTCONN, lambda: open_file(connection))
         assert not connection.connected()
-    eventually(lambda: not backend.channels)  # the backend is told by the closed socket
+    eventually(lambda: not backend.channels)  # the backend sees the closed socket
     backend.on_request = good
     with vreadlib.Connection(lib, backend.path) as c, open_file(c) as f:
         assert f.pread(1000, 0) == CONTENT[:1000]
@@ -142,14 +142,14 @@ def test_protocol_violation_ends_the_connection(lib, backend, connection, answer
 def test_answered_twice(backend, connection):
     def some_calls():
         for _ in range(20):
-            f.pread(1000, 0)  # may see the first answer alone, a good one, or an old one as its own
+            f.pread(1000, 0)  # may get only the first answer, which is good, or an earlier one
 
     with open_file(connection) as f:
         backend.on_request = answered_twice
         with pytest.raises(OSError) as error:
             some_calls()
-    # Responses share the ring with requests: the one too many may have overwritten the second
-    # request before the backend looked at it, which then gets the answer of another.
+    # Responses share the ring with requests.  The extra response may overwrite the second request
+    # before the backend reads it; this request then gets the answer to another.
     assert error.value.errno in (errno.ENOTCONN, errno.EIO)
 
 
@@ -161,7 +161,7 @@ def test_answered_twice(backend, connection):
     [
         (1001, errno.EIO),
         (2**31 - 1, errno.EIO),
-        (999, errno.EIO),  # short, but not at the end
+        (999, errno.EIO),  # a short read that is not at the end of the block
         (0, errno.EIO),
         (-errno.EBADMSG, errno.EBADMSG),
         (-errno.EAGAIN, errno.EAGAIN),
@@ -292,7 +292,7 @@ def test_bad_welcome(lib, backend, name):
     before = len(os.listdir("/proc/self/fd"))
     backend.make_welcome = lambda channel, hello: WELCOMES[name](channel)
     expect(errno.EPROTO, lambda: vreadlib.Connection(lib, backend.path))
-    # what the welcome brought along was closed (this process holds the backend's ends, too)
+    # The descriptors of the welcome must be closed.  This process also holds the backend's ends.
     made = {"pool too small": 1, "pool not sealed": 1, "ring too small": 1, "pool is a file": 1}
     made |= {"event is a pipe": 2}
     eventually(lambda: len(os.listdir("/proc/self/fd")) == before + made.get(name, 0))
@@ -335,7 +335,7 @@ def test_hello(lib, backend):
 
 
 class Held:
-    """Holds answers back until told."""
+    """Holds back answers to one operation until let_go()."""
 
     def __init__(self, backend, operation):
         self.backend, self.operation = backend, operation
@@ -349,7 +349,7 @@ class Held:
             self.backend.answer(channel, request)
 
     def expect_timeout(self, function, requests=1):
-        """A call that ends when its time has passed, and the requests that it made."""
+        """Runs a call that must make so many requests, and end when its timeout has passed."""
         before = len(self.requests)
         call = Call(function)
         eventually(lambda: len(self.requests) == before + requests)
@@ -380,7 +380,7 @@ def test_late_open_is_closed(lib, backend):
 
 
 def test_late_read_writes_where_nobody_looks(lib, backend):
-    """The pages of a READ that was given up are not used again before its answer."""
+    """A READ is given up.  Its pages must not be used again before its answer has come."""
     with vreadlib.Connection(lib, backend.path) as c, open_file(c) as f:
         held = Held(backend, READ)
         held.expect_timeout(lambda: f.pread(4 * CHUNK, 0), requests=4)
@@ -392,17 +392,18 @@ def test_late_read_writes_where_nobody_looks(lib, backend):
         for request in backend.requests[first:]:
             assert late.isdisjoint(range(request.page, request.page + request.pages))
         held.let_go()
-        f.submit(0, 4 << 20)  # all pages are free once the answers are in
+        f.submit(0, 4 << 20)  # all pages are free once the answers have come
         (completion,) = c.reap()
         assert vreadlib.data(completion) == CONTENT[: 4 << 20]
         c.release(completion)
 
 
 def test_slice_full_of_late_reads(lib, backend):
-    """Then there is no room for others: they time out, and work again after the answers."""
+    """READs that were given up fill the slice.  Other READs must time out, and work again when the
+    late answers have come."""
     with vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10) as c, open_file(c) as f:
         held = Held(backend, READ)
-        for _ in range(2):  # each takes half
+        for _ in range(2):  # each call takes half of the slice
             held.expect_timeout(lambda: f.pread(64 << 10, 0), requests=2)
         for length in (64 << 10, 4096):
             call = waiting_for_room(lambda length=length: f.pread(length, 0))
@@ -423,11 +424,11 @@ def test_close_with_reads_in_flight(lib, backend):
         eventually(lambda: len(held.requests) == 3)
         held.let_go()
         eventually(lambda: not backend.open_handles)
-        assert c.reap(timeout_ms=0) == []  # nobody asks for them any more
+        assert c.reap(timeout_ms=0) == []  # their file is closed
 
 
 def test_room_comes_while_a_reader_waits(lib, backend):
-    """A reader that waits for room is woken by vread_release() in another thread."""
+    """A reader waits for room.  vread_release() in another thread must wake it."""
     with vreadlib.Connection(lib, backend.path, pool_bytes=64 << 10) as c, open_file(c) as f:
         f.submit(0, 64 << 10)
         (completion,) = c.reap()
@@ -474,7 +475,7 @@ def test_reads_ahead_while_the_caller_computes(backend, connection):
             f.read(4096)
         eventually(lambda: (1 << 20, CHUNK) in reads(backend))
         eventually(lambda: backend.channels[0].produced == len(backend.requests))
-        # served from there: even a backend that answers no more does not matter
+        # served from read-ahead: the backend need not answer any more
         backend.on_request = lambda channel, request: None
         for at in range(8 * 4096, 1 << 20, 4096):
             assert f.read(4096) == CONTENT[at : at + 4096]
@@ -514,7 +515,7 @@ def test_vectored_ranges_are_in_flight_together(backend, connection):
 
 
 def test_idle_read_ahead_gives_way(lib, backend):
-    """Files that were read a little hold the slice only until somebody needs it."""
+    """Many files have read-ahead in the slice.  A READ that needs the slice must get it."""
     with vreadlib.Connection(lib, backend.path, pool_bytes=1 << 20) as c:
         files = [open_file(c) for _ in range(30)]
         for f in files:
@@ -536,7 +537,8 @@ def test_more_files_than_slots(backend, connection):
 
 
 def test_closed_handles_reach_a_slow_backend(lib, backend):
-    """More closes than the ring has entries, while nothing is answered: none is lost."""
+    """More files are closed than the ring has entries, while the backend answers nothing.  No CLOSE
+    may be lost."""
     with vreadlib.Connection(lib, backend.path) as c:
         files = [open_file(c) for _ in range(200)]
         held = Held(backend, CLOSE)
@@ -565,7 +567,7 @@ def test_requests_carry_zeroes_elsewhere(backend, connection):
 
 
 def test_ring_indexes_wrap(backend, connection):
-    """More requests than a 16-bit count, and than the ring many times over."""
+    """1000 requests make the ring's indexes pass its size many times.  All bytes must be right."""
     with open_file(connection) as f:
         for n in range(1000):
             assert f.pread(10, n) == CONTENT[n : n + 10]

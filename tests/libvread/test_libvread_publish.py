@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread_publish against a real vreadd: from its return on nobody reads what was withdrawn."""
+"""vread_publish against a real vreadd.  After a withdrawal has returned, no client may read the
+block."""
 
 import errno
 import os
@@ -105,7 +106,7 @@ def test_a_child_may_not(publisher, block):
 
 
 class Reader(threading.Thread):
-    """Reads a block as fast as it can, and notes what it may not get."""
+    """Reads a block as fast as it can, and records bytes and errors that it must not get."""
 
     def __init__(self, connection, block, withdrawn):
         super().__init__()
@@ -165,7 +166,7 @@ def test_nobody_reads_after_publish_returned(publisher, connection_to, block):
 
 
 def is_known(connection, event, block):
-    """Whether it could be published."""
+    """Publishes an event of the block.  False: ENODEV."""
     try:
         publish(connection, event, block)
     except OSError as error:
@@ -175,7 +176,8 @@ def is_known(connection, event, block):
 
 
 def test_a_storage_that_comes_later(lib, served, tmp_path):
-    """Its image is not there yet when vreadd starts."""
+    """The image does not exist when vreadd starts: publishing must give ENODEV until it appears,
+    then work."""
     (image, _), block = served[0]["dn1"], served[1]["chunk"]
     datanodes = {"dn1": DataDirs(tmp_path / "later.raw", ["/dfs/data"])}
     with (
@@ -196,7 +198,8 @@ def test_a_storage_that_comes_later(lib, served, tmp_path):
 
 @pytest.fixture
 def keys(publisher, block):
-    """publish_keys(keys, tokens=1) of the block's pool; none are left."""
+    """publish_keys(keys, tokens=1): publishes keys of the block's pool.  The end of the test
+    removes them."""
 
     def publish_keys(keys, tokens=1, storage="DS-1"):
         publisher.publish_keys(block.pool, storage, keys, tokens)

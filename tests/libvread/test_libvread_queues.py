@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A local connection of several rings: READs are spread over them, and each is watched."""
+"""A local connection with several rings: READs must be spread over them, and each ring must be
+watched and checked."""
 
 import errno
 import select
@@ -61,7 +62,7 @@ def test_reads_are_spread_and_nothing_else(backend, connection):
 def test_indexes_of_both_wrap(backend, connection):
     with open_file(connection) as f:
         for n in range(300):
-            assert f.pread(140_000, n) == CONTENT[n : n + 140_000]  # two pieces or more
+            assert f.pread(140_000, n) == CONTENT[n : n + 140_000]  # makes two READs or more
     assert all(ring.produced > 256 for ring in backend.channels[0].rings)
 
 
@@ -81,7 +82,7 @@ def test_event_descriptor(backend, connection):
 
 
 def swap_rings(held, channel, request):
-    """Answers two requests, one of either ring, each on the other."""
+    """Holds two requests, one of each ring, and answers each on the other ring."""
     held.append(request)
     if {r.queue for r in held} == {0, 1}:
         for r in held:
@@ -104,7 +105,7 @@ def test_answer_on_the_wrong_ring(backend, connection, answer, length):
 
 
 def test_a_ring_that_is_not_served(lib, backend):
-    """Its requests time out; nothing waits longer."""
+    """The backend ignores one ring.  A read that uses it must time out, and not wait longer."""
     ignored = []
     with vreadlib.Connection(lib, backend.path, queues=2) as c, open_file(c) as f:
         backend.on_request = lambda channel, request: (

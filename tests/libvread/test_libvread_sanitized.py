@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tests of this folder again under ASan and UBSan, and vread under valgrind."""
+"""Runs the tests of this folder again under ASan and UBSan, and vread under valgrind."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ def runtime(name):
 def test_under_address_sanitizer(tests):
     env = os.environ | {
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python's own
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaks
         "VREAD_TEST_LIBRARY": str(BUILD / "asan/libvread.so.1"),
     }
     done = subprocess.run(

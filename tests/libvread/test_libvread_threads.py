@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many threads on one connection, under ThreadSanitizer."""
+"""Many threads read on one connection, under ThreadSanitizer (stress.c)."""
 
 import os
 import subprocess
@@ -17,8 +17,8 @@ INCLUDES = ["xenstore-schema", "linux-frontend/uapi", "hdfs-native/libvread"]
 def stress(tmp_path_factory):
     binary = tmp_path_factory.mktemp("tsan") / "stress"
     sources = [ROOT / "tests/libvread/stress.c", *(ROOT / "hdfs-native/libvread").glob("*.c")]
-    # ThreadSanitizer does not understand fences; the ring they order belongs to the
-    # other process, which it does not see anyhow.
+    # ThreadSanitizer does not know fences.  The fences order the ring, which is shared with another
+    # process, and ThreadSanitizer does not see that process.
     flags = ["-std=gnu17", "-g", "-O1", "-fsanitize=thread", "-Wno-tsan", "-D_GNU_SOURCE"]
     includes = [f"-I{ROOT / folder}" for folder in INCLUDES]
     subprocess.run(["gcc", *flags, *includes, "-o", binary, *sources, "-pthread"], check=True)

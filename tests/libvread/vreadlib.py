@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvread for Python tests: vread.h through ctypes, errors as OSError.
+"""libvread for Python tests: vread.h through ctypes, with errors as OSError.
 
-The time of the library is `clock`'s, in all of this process: it stands still until a test
-sets it forward.
+In this process the library follows `clock`, which stands still until a test advances it.
 """
 
 import ctypes
@@ -37,7 +36,7 @@ calls = set()  # threads that may wait in the library
 
 
 def end_calls():
-    """Where a test failed: nothing may be closed that a thread still uses."""
+    """Ends all calls after a test has failed, so that nothing is closed that a thread uses."""
     if calls:
         clock.advance(3600)
     for thread in list(calls):
@@ -214,7 +213,7 @@ class Connection:
         check(self.lib.vread_publish(self.pointer, byref(block), event, length))
 
     def publish_keys(self, pool, storage, keys, tokens=1):
-        """keys: as tests.support.block_token has them."""
+        """keys: keys of tests.support.block_token."""
         array = (SigningKey * max(1, len(keys)))(
             *[SigningKey(k.id, k.algorithm, k.expiry, k.secret, len(k.secret)) for k in keys]
         )
@@ -266,7 +265,7 @@ class File:
         return buffer.raw[:n]
 
     def read_to(self, length):
-        """(bytes as they came, piece by piece, and what the call returned)"""
+        """(list of the pieces that the sink got, the call's return value)"""
         pieces = []
         sink = Sink(lambda _, data, n: pieces.append(ctypes.string_at(data, n)))
         return pieces, self.lib.vread_read_to(self.pointer, length, sink, None)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calls of libvread that wait, and what tells that they do.
+"""Helpers for calls of libvread that wait: they run a call in a thread and show whether it waits.
 
 with Watched(lib, endpoint, timeout_ms=2000) as connection:
     call = connection.call(lambda: file.pread(100, 0))   # its request is on the ring
     clock.advance(2)
     assert call.error() == errno.ETIME
 
-The clock stands still until the test sets it forward (vreadlib.clock), so a call that ends
-before that has ended for another reason than its timeout.
+The clock (vreadlib.clock) stands still until the test advances it.  So a call that ends before has
+ended for another reason than its timeout.
 """
 
 import mmap
@@ -23,7 +23,7 @@ from tests.support.waiting import eventually
 
 
 def proc(task, name):
-    """What the kernel says of a process or thread; "" once it has ended."""
+    """The content of a file in /proc of a process or thread; "" if it has ended."""
     try:
         return Path(f"/proc/{task}/{name}").read_text()
     except OSError:
@@ -31,12 +31,12 @@ def proc(task, name):
 
 
 def sleeps_in(task, function):
-    """True if it sleeps in a function of the kernel with that in its name."""
+    """True if the task sleeps in a kernel function whose name contains `function`."""
     return function in proc(task, "wchan")
 
 
 class Call(threading.Thread):
-    """A call in a thread of its own."""
+    """A call that runs in its own thread."""
 
     def __init__(self, function):
         super().__init__(daemon=True)
@@ -54,7 +54,7 @@ class Call(threading.Thread):
             vreadlib.calls.discard(self)
 
     def error(self):
-        """Waits for its end: 0, or the errno it failed with."""
+        """Waits for the end of the call.  Returns 0, or the errno of its failure."""
         eventually(lambda: not self.is_alive(), what="the end of a call")
         return self._error
 
@@ -62,7 +62,7 @@ class Call(threading.Thread):
         return sleeps_in(self.native_id, function)
 
     def goes_on(self):
-        """False if the call ends; True once it has looked at the clock again and waits."""
+        """True once the call has looked at the clock again and waits on; False if it ends."""
         slept = self._times_slept()
         eventually(lambda: not self.is_alive() or self._times_slept() > slept + 2)
         return self.is_alive()
@@ -78,7 +78,7 @@ def ring_descriptors():
     for entry in os.scandir("/proc/self/fd"):
         try:
             target = os.readlink(entry.path)
-        except FileNotFoundError:  # that of scandir()
+        except FileNotFoundError:  # the descriptor of scandir() itself
             continue
         if target.startswith("/memfd:vread-rings"):
             found.add(int(entry.name))
@@ -86,7 +86,7 @@ def ring_descriptors():
 
 
 class Watched(vreadlib.Connection):
-    """A connection to a vreadd whose ring the test sees as vreadd does."""
+    """A connection to a vreadd whose ring the test can read."""
 
     def __init__(self, *arguments, **options):
         before = ring_descriptors()
@@ -105,7 +105,7 @@ class Watched(vreadlib.Connection):
         return struct.unpack_from("<I", self._ring, RSP_PROD)[0]
 
     def call(self, function):
-        """Starts a call, and waits until its (first) request is on the ring."""
+        """Starts a call, and waits until its first request is on the ring."""
         before = self.asked()
         call = Call(function)
         eventually(lambda: self.asked() > before, what="a request")

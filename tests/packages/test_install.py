@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `make install` and debian/ hold, as far as it can be told without making packages."""
+"""Tests of the files of `make install` and of debian/, as far as possible without making
+packages."""
 
 import os
 import re
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SERVICES = {  # the most exposure it may have, by systemd's measure, 0 to 10
+SERVICES = {  # unit: greatest exposure that it may have, by `systemd-analyze security`, 0 to 10
     REPOSITORY / "xen-backend/control/vreadd.service": 3.0,
     REPOSITORY / "tools/vread/vread-metrics.service": 1.5,
 }
@@ -33,7 +34,7 @@ def installed(tmp_path_factory):
 
 
 def pages(folder):
-    """Names with sections, as manuals refer to them."""
+    """{name(section)} of all man pages in the folder."""
     found = (folder / "usr/share/man").glob("man*/*")
     return {f"{path.stem}({path.suffix[1:]})" for path in found}
 
@@ -99,7 +100,8 @@ def test_the_packages_are_of_this_version():
 
 
 def local(unit, folder):
-    """With the built programs, no manuals: what is installed on this machine does not matter."""
+    """A copy of the unit with the paths of built programs and without manuals, so that programs
+    installed on this machine do not matter."""
     text = unit.read_text()
     built = REPOSITORY / "build/release"
     text = re.sub(r"^(Exec(?:Start|Reload)=)\S+/", rf"\1{built}/", text, flags=re.M)
@@ -128,7 +130,7 @@ def test_the_timer_is_understood_and_has_its_service(installed, tmp_path):
 
 
 def test_the_timer_writes_where_the_service_may(installed):
-    """And what it is told to run is a command that there is."""
+    """The service's command must exist, and must write where the unit's ReadWritePaths= allows."""
     text = (installed / "lib/systemd/system/vread-metrics.service").read_text()
     program, *words = re.search(r"^ExecStart=(.*)$", text, re.M)[1].split()
     output = Path(words[words.index("--output") + 1])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Debian packages, from `make deb` to purge, in a fresh Debian whose systemd runs.
+"""The Debian packages, from `make deb` to purge, in a fresh Debian with a running systemd.
 
-One story, in its order: what is in the packages; they are installed; vreadd serves a block under
-all that its service file takes from it; a newer version comes; everything goes.
+The tests run in order: contents of the packages, installation, vreadd serving a block under all
+restrictions of its service file, an upgrade, and the purge.
 """
 
 import re
@@ -42,7 +42,7 @@ allow-datanodes = dn1
 image = /srv/dn.img
 data-dirs = /dfs/data
 """
-# What changes by itself, or is dpkg's own memory of packages.
+# Folders that change by themselves, or hold dpkg's own records of packages.
 VOLATILE = (
     "/dev",
     "/proc",
@@ -56,7 +56,8 @@ VOLATILE = (
     "/var/lib/systemd",
     "/var/log",
 )
-# Copies of users' databases; depmod's index, written when a module comes or goes; DKMS' own key.
+# Backups of the user databases; depmod's index, written when a module is added or removed; DKMS'
+# own key.
 OTHERS = re.compile(
     r"/etc/(group|gshadow|passwd|shadow|subuid|subgid)-"
     r"|/.*/modules\.[a-z.]+"
@@ -66,7 +67,7 @@ OTHERS = re.compile(
 
 @pytest.fixture(scope="module")
 def packages():
-    """Paths of the packages by name; lintian had no word about them, or make fails."""
+    """{name: path} of the packages.  `make deb` fails if lintian reports anything."""
     done = subprocess.run(
         ["make", "-C", REPOSITORY, "deb"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -104,7 +105,7 @@ def field(package, name):
 
 
 def install(root, packages):
-    """As an operator does, who changed a file of the configuration and keeps it."""
+    """Installs the packages as an operator does who keeps a changed configuration file."""
     folder = root.file("/srv/packages")
     folder.mkdir(exist_ok=True)
     names = []
@@ -120,7 +121,7 @@ def main_pid(root):
 
 
 def read_block(root, image):
-    """The block as the installed command gets it from the installed daemon."""
+    """The block's bytes, which the installed vread reads from the installed vreadd."""
     block = next(block for block in image.blocks if block.id == BLOCK_ID)
     name = f"{SERVED}{block.genstamp}"
     endpoint = ["vread", "--endpoint", "/run/vread/local.sock"]
@@ -132,7 +133,7 @@ def read_block(root, image):
 
 
 def processes(root):
-    """The service's, by number: their names."""
+    """{pid: name} of the service's processes."""
     group = root.run("systemctl", "show", "-P", "ControlGroup", "vreadd").strip()
     if not group:
         return {}
@@ -235,7 +236,7 @@ def test_metrics_are_off_until_somebody_wants_them(root):
         return told.strip() == "yes"
 
     assert (state("is-enabled"), state("is-active")) == ("disabled", "inactive")
-    root.run("systemctl", "start", "vread-metrics.service")  # without node_exporter: nothing
+    root.run("systemctl", "start", "vread-metrics.service")  # does nothing without node_exporter
     assert not runs()
     folder = root.file("/var/lib/prometheus/node-exporter")
     folder.mkdir(parents=True)
@@ -258,7 +259,7 @@ def test_metrics_are_off_until_somebody_wants_them(root):
 
 
 def sign_of_life(root):
-    """When systemd last had one of vreadd: microseconds."""
+    """The time, in microseconds, of vreadd's last watchdog message to systemd."""
     return root.run("systemctl", "show", "-P", "WatchdogTimestampMonotonic", "vreadd").strip()
 
 
@@ -273,7 +274,7 @@ def test_a_daemon_that_hangs_is_started_again(root, image):
 
     def several():
         signs.add(sign_of_life(root))
-        return len(signs) > 4  # more than its start makes
+        return len(signs) > 4  # more than vreadd sends at its start
 
     eventually(several, what=lambda: f"signs of life but {signs}")
     assert main_pid(root) == pid
@@ -287,17 +288,18 @@ def test_a_daemon_that_hangs_is_started_again(root, image):
 
 
 def test_it_stops_in_order(root):
-    """Its parsers, which are another user's, included."""
+    """`systemctl stop` must end vreadd and its parsers, which run as another user."""
     root.run("systemctl", "stop", "vreadd")
     assert root.run("systemctl", "show", "-P", "Result", "vreadd").strip() == "success"
     assert processes(root) == {}
     root.run("systemctl", "start", "vreadd")
-    both = ["vread-parser", "vreadd"]  # the parser starts beside it
+    both = ["vread-parser", "vreadd"]  # the parser may start a little later
     eventually(lambda: sorted(processes(root).values()) == both, what=lambda: processes(root))
 
 
 def newer(packages, folder):
-    """The same as the next version: other numbers, and another default configuration."""
+    """Makes packages of the next version: another version number, and another default
+    configuration."""
     made = []
     for name, path in packages.items():
         old = field(path, "Version")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Emulated Xen hosts for tests.  A host costs ten seconds or more, so tests share them; one that
-is up and idle slows down all others, so none is up longer than it is used.
+"""Fixtures for all tests on emulated Xen hosts.  A host takes ten seconds or more to start, so
+tests share hosts.  An idle host slows down all others, so no host stays up longer than it is used.
 
-After each test the kernels of all hosts that are up are asked for reports of bugs; one
-of those fails the test, whatever it was about.
+After each test, the kernel logs of all hosts that are up are searched for reports of bugs.  A
+report fails the test, whatever the test was about.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ from tools.lab import XenHost, product
 
 HERE = Path(__file__).parent
 HEADER_FOLDERS = ("xenstore-schema", "build/generated", "linux-frontend/uapi")
-# What is installed is what runs here; sanitizers, which double the work of an emulated processor,
-# watch it natively and in make test-all.
+# Sanitizers double the work of an emulated processor.  So make test runs the release build here,
+# as it is installed.  Native tests and make test-all run the sanitized build.
 PRODUCT_VARIANT = os.environ.get("VREAD_XEN_VARIANT", "release")
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Three groups of tests may run beside each other: those of the shared host, those of modules
-    with HDFS, and all others.  In each the modules of one host stand together, so that it boots
-    once in whatever order they come."""
+    """Makes three groups of tests, which may run in parallel: tests on the shared host, modules
+    with HDFS, and all others.  Within a group, all modules of one host stand together, so that the
+    host boots once, whatever the order of the modules."""
     places = [i for i, item in enumerate(items) if item.get_closest_marker("xen")]
     hosts: dict[Path, list[pytest.Item]] = {}
     for place in places:
@@ -54,7 +54,8 @@ def _hosts() -> Iterator[list[XenHost]]:
 
 @contextlib.contextmanager
 def starter(hosts: list[XenHost]) -> Iterator[Callable[..., XenHost]]:
-    """start(name, ...) as XenHost(), within the context; `hosts` has all there are."""
+    """Yields start(name, ...), which starts a XenHost() with these arguments and appends it to
+    `hosts`.  The end of the context stops the hosts it started."""
     own: list[XenHost] = []
 
     def start(name: str, **arguments) -> XenHost:
@@ -72,7 +73,7 @@ def starter(hosts: list[XenHost]) -> Iterator[Callable[..., XenHost]]:
 
 @pytest.fixture(scope="module")
 def start_host(_hosts) -> Iterator[Callable[..., XenHost]]:
-    """start_host(name, ...) as XenHost(); the host lives until the module's last test."""
+    """start_host(name, ...): starts a XenHost() that lives until the module's last test."""
     with starter(_hosts) as start:
         yield start
 
@@ -93,20 +94,20 @@ def mke2fs(image: Path, contents: Path, mib: int) -> Path:
 
 @pytest.fixture(scope="session")
 def product_files() -> tuple[dict[str, Path], dict[str, Path]]:
-    """What is built, for dom0 and for guests, in the variant under test."""
+    """The files of the build for dom0 and for guests, in the variant under test."""
     return product.dom0_files(PRODUCT_VARIANT), product.guest_files(PRODUCT_VARIANT)
 
 
 @pytest.fixture(scope="session")
 def built_program() -> Callable[[str], dict[str, Path]]:
-    """built_program(name): a C program of the tests, as a file for a guest."""
+    """built_program(name): {path in a guest: file} of a C program of the tests."""
     build = HERE.parents[1] / "build" / PRODUCT_VARIANT
     return lambda name: {f"/usr/bin/{name}": build / name}
 
 
 @pytest.fixture
 def guest_name(request) -> str:
-    """A name for a guest that no other test uses."""
+    """A guest's name, made from the test's name so that no other test uses it."""
     return re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40]
 
 

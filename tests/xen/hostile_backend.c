@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A backend that lies, in dom0: it takes the place of vreadd for one device and breaks
- * one rule of vreadif.h towards a guest that runs xen-vreadfront.
+ * A hostile backend in dom0. It takes the place of vreadd for one device and breaks one rule of
+ * vreadif.h towards a guest that runs xen-vreadfront. shared/test_frontend.py runs it.
  *
  *   hostile_backend DOMID DEVID ATTACK
  *
- * Prints "connected"; then answers OPEN, STAT, READ and CLOSE as if all were well, but
- * for the one answer ATTACK is about.  When the frontend closes it prints "frontend
- * closed" and closes as well; SIGTERM makes it close by itself.
+ * Prints "connected". Then answers OPEN, STAT, READ and CLOSE correctly, except for the answer that
+ * ATTACK is about. When the frontend closes, prints "frontend closed" and closes as well. On
+ * SIGTERM it closes first.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -135,7 +135,7 @@ static struct vread_response honest(const struct vread_request *req)
 	return rsp;
 }
 
-/* The lie is told about the first OPEN or READ it fits. */
+/* Breaks the rule of b->attack in the answer to each OPEN or READ that the attack is about. */
 static void answer(struct back *b, const struct vread_request *req)
 {
 	struct vread_response rsp = honest(req);

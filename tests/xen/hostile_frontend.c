@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A frontend that lies, in user space of a domU: it takes the place of the
- * kernel module for one vread device and breaks one rule of vreadif.h.
+ * A hostile frontend in user space of a domU. It takes the place of the kernel module for one vread
+ * device and breaks one rule of vreadif.h. shared/test_faults.py runs it.
  *
  *   hostile_frontend DEVID ATTACK
  *
- * Prints what the backend did as one line, "connected", "refused" (it closed
- * without connecting) or "closed" (it connected, then closed), and exits with 0;
- * the test in dom0 judges.  Needs /dev/xen/{gntalloc,evtchn,xenbus} and no
- * xen-vreadfront in the guest.
+ * Prints one line with what the backend did: "connected", "refused" (closed without connecting) or
+ * "closed" (connected, then closed). Exits with 0: the test judges the line. Needs
+ * /dev/xen/{gntalloc,evtchn,xenbus}, and no xen-vreadfront in the guest.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -127,7 +126,7 @@ static void set_up(struct front *f, unsigned devid)
 		f->directory->gref[i] = f->pool_ref[i];
 }
 
-/* What an honest frontend would write. */
+/* Writes the nodes that a correct frontend would write. */
 static void publish(struct front *f)
 {
 	char node[64];
@@ -146,7 +145,7 @@ static void publish(struct front *f)
 		die("cannot write %s", node);
 }
 
-/* ---- lies told before Initialised ----------------------------------------- */
+/* ---- attacks before Initialised -------------------------------------------- */
 
 static void absurd_pool(struct front *f)
 {
@@ -194,7 +193,7 @@ static void short_directory(struct front *f)
 	put(f, VREAD_NODE_POOL_PAGES, VREAD_DIRECTORY_REFS + 1);
 }
 
-/* ---- lies told on the ring ----------------------------------------------- */
+/* ---- attacks on the ring -------------------------------------------------- */
 
 static void send(struct front *f, uint16_t id, uint8_t operation)
 {
@@ -232,7 +231,7 @@ static void id_twice(struct front *f)
 	kick(f);
 }
 
-/* Events without requests, a hundred thousand of them; then an honest death. */
+/* Sends 100,000 events without requests, then closes correctly. */
 static void event_storm(struct front *f)
 {
 	for (int i = 0; i < 100000; i++)

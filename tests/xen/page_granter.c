@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * page-granter: a guest's pages for dom0, without a driver.
+ * page-granter - grants dom0 write access to pages of a guest, without a driver.
+ * pair/test_rdma.py runs it in a guest.
  *
  *   page-granter PAGES FILE
  *
- * Prints the grant references of so many pages that dom0 may write, and waits for a line
- * on standard input; then what the pages hold is written to FILE.
+ * Grants PAGES pages, prints their grant references and "all", and waits for a line on standard
+ * input. Then writes the contents of the pages to FILE.
  */
 #include <inttypes.h>
 #include <stdint.h>

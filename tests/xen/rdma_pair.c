@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma-pair: two hosts' ends of the RDMA transport, without vreadd around it.
+ * rdma-pair - either end of the RDMA transport, without the rest of vreadd. pair/test_rdma.py runs
+ * one end on each of two hosts.
  *
  *   rdma-pair ADDRESS:PORT FOLDER NAME [option=value ...]
  *
- * With peer=NAME it connects there and reads, and ends with a line of JSON that has counts;
- * without, it answers until it is killed, with a line of JSON for each connection.
- * FOLDER has ca.pem, NAME.pem and NAME.key.  Options are the fields of struct pair_options.  An asker
- * with domid= reads grant references of that domain's pages from standard input.
+ * With peer=NAME it asks: it connects to ADDRESS:PORT, reads, prints its counts as a line of JSON,
+ * and ends. Without peer=, it answers until it is killed, and prints a line of JSON for each
+ * connection. FOLDER has ca.pem, NAME.pem and NAME.key. The options are fields of struct
+ * pair_options. With domid=, the asker reads grant references of that domain's pages from standard
+ * input.
  */
 #include "rdma_pair.h"
 
@@ -23,13 +25,13 @@
 
 #include "base/clock.h"
 
-#define HANDSHAKE_MS 60000 /* an emulated host is slow, and a busy one slower */
+#define HANDSHAKE_MS 60000 /* emulated hosts are slow, slower if the machine is busy */
 #define TIMEOUT_MS 150000U
-/* A host may stand still for so long, and no queue pair ends: these tests ask for that. */
+/* A host may stand still for this time without the end of a queue pair. */
 #define GIVE_UP_MS 60000U
 
-/* The transport's own time stands still: when it calls again is tests/unit/test_peer_rdma_dial.c's.
- * Certificates are judged by it, too. */
+/* The transport's clock, which stands still. tests/unit/test_peer_rdma_dial.c tests when the
+ * transport dials again. Certificates are checked against this clock, too. */
 static _Atomic uint64_t standing;
 
 _Noreturn void pair_die(const char *format, ...)

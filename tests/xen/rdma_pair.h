@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma_pair.h - what the two halves of rdma-pair share: a TLS connection, its secret, and what the
- * bytes of a "block" are.
+ * rdma_pair.h - functions and options shared by the two halves of rdma-pair: the TLS connection,
+ * its secret, and the bytes of a "block".
  */
 #ifndef RDMA_PAIR_H
 #define RDMA_PAIR_H
@@ -13,34 +13,34 @@
 
 #define PAIR_CREDITS 8U
 
-/* What a READ's handle tells the answerer to do. */
+/* The handle of a READ: tells the answerer what to answer. */
 enum pair_block {
 	PAIR_BYTES,        /* the bytes asked for */
 	PAIR_FAILS,        /* some of them, then ENOENT */
-	PAIR_ENDS,         /* there are none: its end was reached */
-	PAIR_NEVER,        /* nothing */
-	PAIR_ANSWERS_MORE, /* the answer to the READ before, too */
-	PAIR_KEEPS_FIRST,  /* the bytes; the first READ's only once PAIR_KEPT others were asked */
+	PAIR_ENDS,         /* no bytes: the end of the block was reached */
+	PAIR_NEVER,        /* no answer */
+	PAIR_ANSWERS_MORE, /* the bytes, and a second answer to the READ before */
+	PAIR_KEEPS_FIRST,  /* the bytes; for the first READ only after PAIR_KEPT other READs */
 };
 
 #define PAIR_KEPT (2 * PAIR_CREDITS)
 
 struct pair_options {
 	struct address address;
-	const char *peer; /* NULL: answers */
-	bool spoil_key;   /* has another key than the other end */
-	bool spoil_name;  /* and another name */
+	const char *peer; /* NULL: this end answers */
+	bool spoil_key;   /* use a key that differs from the other end's */
+	bool spoil_name;  /* use a name that differs from the other end's */
 	unsigned handle;
 	unsigned reads;
 	uint32_t length;
-	bool bounce;      /* the memory is not told to any device */
-	int domid;        /* whose pages the memory is; -1: our own */
-	unsigned abandon; /* after so many answers the transport is freed; 0: never */
+	bool bounce;      /* do not register the memory with any device */
+	int domid;        /* the domain that grants the memory; -1: own memory */
+	unsigned abandon; /* free the transport after this many answers; 0: never */
 	unsigned
-		withdraw; /* after so many answers, at most PAIR_CREDITS, the memory is; 0: never */
-	unsigned credits; /* as the answerer counts them */
+		withdraw; /* free the memory after this many answers, max. PAIR_CREDITS; 0: never */
+	unsigned credits; /* the answerer's limit */
 	unsigned timeout_ms;
-	unsigned give_up; /* ms: rdma_choice's */
+	unsigned give_up; /* ms: give_up of struct rdma_choice */
 	struct peers_config config;
 };
 
@@ -53,12 +53,12 @@ _Noreturn void pair_die(const char *format, ...) __attribute__((format(printf, 1
 uint64_t pair_now_ms(void);
 struct tls *pair_connect(const struct pair_options *o, struct tls_context *context);
 int pair_listen(const struct pair_options *o);
-/* NULL: whoever connected is nobody. */
+/* NULL: the TLS handshake failed. */
 struct tls *pair_accept(int listener, struct tls_context *context);
 void pair_secret(const struct pair_options *o, struct tls *tls, struct rdma_secret *ret);
-/* A HELLO, the way to say that the other end may dial. */
+/* Sends a HELLO, which tells the other end that it may dial. */
 void pair_hello(struct transport *t);
-/* Polls what the transport polls, and one descriptor more (-1: none). */
+/* Waits for the transport's descriptors, and for fd (-1: none). */
 void pair_wait(struct transport *t, int fd, int timeout_ms);
 
 int pair_ask(const struct pair_options *o);

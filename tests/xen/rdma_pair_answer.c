@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The half of rdma-pair that answers, one connection after the other. */
+/* The answering half of rdma-pair (rdma_pair.h). It serves one connection after the other. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static void send_failed(struct answerer *a, uint64_t id)
 	a->transport->ops->send(a->transport, o);
 }
 
-/* The next piece of the first question; whether it was its last. */
+/* Sends the next piece of the answer to q. True if this was the last piece. */
 static bool answer_piece(struct answerer *a, struct question *q)
 {
 	uint32_t left = q->read.length - q->done, length = left < PIECE ? left : PIECE;

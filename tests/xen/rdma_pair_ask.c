@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The half of rdma-pair that asks: many READs under way, each into memory of its own. */
+/*
+ * The asking half of rdma-pair (rdma_pair.h). It keeps up to PAIR_CREDITS READs under way, each
+ * into its own part of the memory.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +14,7 @@
 #include "rdma_pair.h"
 
 #define PAGE 4096U
-#define QUIET_MS 700U /* for what might still land */
+#define QUIET_MS 700U /* waits so long for bytes that might still land */
 #define ID_USES 256U
 
 struct asker {
@@ -170,7 +173,7 @@ static void connect_rdma(struct asker *a, struct rdma *r, struct tls_context *co
 		pair_die("rdma_ask: %s", error);
 }
 
-/* The memory goes while others write to it. */
+/* Frees the registered memory while the other host may write to it. */
 static void withdraw(struct asker *a)
 {
 	rdma_memory_free(a->registered);
@@ -200,7 +203,7 @@ static bool read_all(struct asker *a)
 	return true;
 }
 
-/* Bytes that changed although nothing may land any more. */
+/* Counts the bytes that change although nothing may land any more. */
 static size_t count_late(const struct asker *a)
 {
 	uint8_t *copy = malloc(a->size);

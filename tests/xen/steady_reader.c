@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * steady-reader: a program in a guest that reads blocks as Hadoop's plug-in does, while things happen
- * to the guest and its device.
+ * steady-reader - reads blocks in a guest as Hadoop's plug-in does, while tests stop, save or
+ * migrate the guest or take away its device. steady.py runs it.
  *
  *   steady-reader LIST COPY
  *
- * LIST has a block on each line (POOL/blk_ID_GS@STORAGE:LENGTH, the storage may be left out), COPY their
- * bytes one after the other.  It reads them all again and again, piece by piece, through /dev/vread, and
- * compares the bytes where the backend put them: when they come, and once more when the next piece has
- * come, since what a reader was given stays what it is until it is released, whatever
- * happens to the guest meanwhile.  Where vRead refuses or fails the rest of that block comes the other way, which is COPY, and
- * the next block is asked of vRead again.  While one block is read the next is open already, so that
- * whatever ends the connection, at whatever moment, fails a read.  After each round, and at SIGTERM,
- * prints counts so far as a line of JSON.  Exit status 1 if a byte was wrong.
+ * LIST has one block a line: POOL/blk_ID_GS@STORAGE:LENGTH; @STORAGE may be left out. COPY has the
+ * bytes of all blocks, one after the other.
+ *
+ * The program reads all blocks again and again, piece by piece, through /dev/vread. It compares
+ * each piece in the memory where the backend put it: when the piece arrives, and again when the
+ * next piece has arrived. A piece must not change until it is released, whatever happens to the
+ * guest.
+ *
+ * If vRead refuses or fails, the rest of the block counts as read the other way (COPY), and the
+ * next block is again read through vRead. While one block is read, the next block is open already,
+ * so the end of a connection always makes a read fail, whenever it comes.
+ *
+ * After each round, and at SIGTERM, prints the counts so far as a line of JSON. Exit status 1 if a
+ * byte was wrong or changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +39,8 @@
 #define MAX_ERRORS 140
 #define PIECE (64U << 10)
 #define POOL_BYTES (1U << 20)
-#define TIMEOUT_MS 30000    /* an emulated host is slow, and a busy one slower */
-#define OTHER_WAY_US 20000U /* what a block costs by it */
+#define TIMEOUT_MS 30000    /* emulated hosts are slow, slower if the machine is busy */
+#define OTHER_WAY_US 20000U /* time that a block takes by the other way */
 
 struct listed {
 	char pool[200], storage[200];
@@ -46,8 +52,8 @@ static struct listed blocks[MAX_BLOCKS];
 static unsigned num_blocks;
 static const uint8_t *copy;
 static struct vread *connection;
-static struct vread_file *next_file; /* of the block that comes next; NULL: not open */
-static struct vread_completion held; /* no data: none */
+static struct vread_file *next_file; /* the next block; NULL: not open */
+static struct vread_completion held; /* the last piece, not released yet; data is NULL: none */
 static uint64_t rounds, by_vread, other_way, wrong, changed, slowest_ms;
 static uint64_t errors[MAX_ERRORS];
 static volatile sig_atomic_t stop;
@@ -78,7 +84,7 @@ static void report(void)
 	fflush(stdout);
 }
 
-/* Of a call that began at `start`; its error, if it is one. */
+/* Records the time of a call that began at start, and its error. Returns result. */
 static int64_t noted(uint64_t start, int64_t result)
 {
 	uint64_t took = now_ms() - start;
@@ -90,7 +96,8 @@ static int64_t noted(uint64_t start, int64_t result)
 	return result;
 }
 
-/* A connection whose device was taken away does not come back, so a new one is made.  No file is open. */
+/* A connection does not come back after its device was taken away. Makes a new one then. No file
+ * may be open. */
 static bool connected(void)
 {
 	static const struct vread_options options = {.pool_bytes = POOL_BYTES,
@@ -118,7 +125,7 @@ static void release_held(const struct listed *b)
 	held.data = NULL;
 }
 
-/* Its bytes, or an error. */
+/* Reads and checks the piece at offset. Returns its length, or a negative errno. */
 static int64_t read_piece(const struct listed *b, struct vread_file *file, uint64_t offset)
 {
 	struct vread_completion c;
@@ -140,7 +147,7 @@ static int64_t read_piece(const struct listed *b, struct vread_file *file, uint6
 	return c.result;
 }
 
-/* NULL: it cannot be. */
+/* NULL: the block cannot be opened. */
 static struct vread_file *open_block(const struct listed *b)
 {
 	struct vread_file *file;
@@ -148,7 +155,7 @@ static struct vread_file *open_block(const struct listed *b)
 	return noted(now_ms(), vread_open(connection, &b->name, &file)) < 0 ? NULL : file;
 }
 
-/* Bytes of the block that came by vRead. */
+/* Reads b, and opens next meanwhile. Returns how many bytes of b came by vRead. */
 static uint64_t read_block(const struct listed *b, const struct listed *next)
 {
 	struct vread_file *file = next_file;
@@ -209,7 +216,7 @@ static bool take_line(const char *line, uint64_t *end)
 	return true;
 }
 
-/* What is listed; returns its bytes. */
+/* Reads the list of blocks. Returns the total length of the blocks. */
 static uint64_t take_list(const char *path)
 {
 	FILE *file = fopen(path, "re");

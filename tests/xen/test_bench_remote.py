@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The remote bench: what it makes of what programs tell, and a small run of all of it."""
+"""Tests of the remote bench (tools/bench/remote.py): how it parses the output of programs and
+counters, and a small run of the whole bench."""
 
 import json
 import subprocess
@@ -70,7 +71,8 @@ class FakeBackend:
     pid = 77
 
     def __init__(self, readings):
-        """(dom0's seconds, a guest's seconds, softirq's, vreadd's user and system ticks) in turn"""
+        """readings, one a call: (dom0's seconds, a guest's seconds, ticks of softirq, user ticks
+        and system ticks of vreadd)"""
         self._readings = iter(readings)
         self.host = self
 
@@ -127,7 +129,8 @@ def test_more_than_is_kept_in_memory():
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_remote_bench(tmp_path):
-    """Real hosts' counters and a real wire.  It takes a quarter of an hour: HDFS over two hosts."""
+    """Runs the bench with small sizes; every row must have plausible numbers.  Only real hosts
+    have the counters and the wire.  The test takes a quarter of an hour: HDFS over two hosts."""
     out = tmp_path / "bench" / "remote.json"
     command = [sys.executable, "-m", "tools.bench", "remote", "--out", out]
     command += ["--mib", "8", "--block-mib", "4", "--rounds", "3"]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One story: a host installed from the packages alone, a datanode and a client made by xl-vread
-from the files that docs/install.md prints, a block read by a user of the client; then (slow) the
-same with stock HDFS, and everything that vread doctor is for is broken once.
+"""A host installed only from the packages.  xl-vread makes a datanode and a client from the files
+that docs/install.md prints, and a user of the client reads a block.  The slow tests do the same
+with stock HDFS, and break everything that vread doctor checks, one at a time.
 
-Of the domains' files only places are replaced (kernel, initial root, disks, memory).  The roots of
-dom0 and guests hold what is in the .deb files, and the libraries that their Depends names.  Of the
-packaging this does not show what maintainer scripts do (the group vread is there as if they had
-run, the module is built as its dkms.conf says), nor what systemd adds to the ExecStart= that is run
-here: tests/packages/test_packages.py shows both.
+In the domains' files the tests replace only kernel, initial root, disks and memory.  The roots of
+dom0 and guests hold the contents of the .deb files, and the libraries that their Depends names.
+
+Two parts of the packaging are only in tests/packages/test_packages.py.  Maintainer scripts do not
+run here: the group vread exists already, and the module is built as its dkms.conf says.  systemd
+does not run here: the tests run the ExecStart= line alone.
 """
 
 import contextlib
@@ -35,7 +36,8 @@ pytestmark = [pytest.mark.xen, pytest.mark.timeout(2400)]
 
 
 def of_hdfs(test):
-    """In `make test`: tests/cli/test_doctor.py has what the doctor finds, test_hadoop.py HDFS."""
+    """Marks a slow test with HDFS.  `make test` instead runs tests/cli/test_doctor.py for the
+    doctor's findings, and test_hadoop.py for HDFS."""
     return pytest.mark.hadoop(pytest.mark.slow(test))
 
 
@@ -62,14 +64,14 @@ NOBODY = "127.0.0.1:1"  # an address where no peer answers
 
 
 def printed(place):
-    """The block of the guide that begins by saying where it is for."""
+    """The block of the guide whose first line is a comment that names `place`."""
     begins = re.escape(place)
     (found,) = re.findall(rf"^```\w+\n(?:#|<!--) {begins}(?: -->)?\n(.*?)^```$", GUIDE, re.M | re.S)
     return found
 
 
 def properties(place):
-    """Those of a hdfs-site.xml in the guide."""
+    """{name: value} of the properties of a hdfs-site.xml in the guide."""
     site = ElementTree.fromstring(f"<configuration>{printed(place)}</configuration>")
     return {p.findtext("name"): p.findtext("value") for p in site}
 
@@ -123,7 +125,7 @@ def hdfs(host, services):
 
 @pytest.fixture
 def domains(host, services):
-    """The datanode's and the client's, as printed, with nothing of Hadoop in them."""
+    """(datanode, client): domains made from the printed files, without Hadoop."""
     disks = {"datanode": [f"phy:{DATA_DEVICE},xvdb,w"], "client": []}
     with contextlib.ExitStack() as stack:
         made = {
@@ -145,7 +147,7 @@ def domains(host, services):
 
 
 def shown(text, *guests):
-    """The status, in a terminal of 80 columns."""
+    """The status must fit into 80 columns, and show the datanode and the guests' devices."""
     assert max(map(len, text.splitlines())) <= 80
     words = re.sub(r"\s+", " ", text)
     assert f"{DATANODE} served" in words, text
@@ -155,8 +157,9 @@ def shown(text, *guests):
 
 
 def test_a_block_is_read(host, services, domains, tmp_path):
-    """Packages, guide and toolstack meet a hypervisor, and a kernel that loads the module by
-    itself.  It takes more than a minute: packages are made."""
+    """A user of the client reads a block that the datanode wrote; the doctor must find nothing.
+    Packages, guide and toolstack need a hypervisor, and a kernel that loads the module by itself.
+    The test takes more than a minute: it makes the packages."""
     datanode, client = domains
     datanode.run(f"mkdir /data && mount -t ext4 /dev/{DATA_PARTITION} /data").check()
     disk = DataDisk(datanode, "/data/dfs", tmp_path, "DS-1")
@@ -166,7 +169,7 @@ def test_a_block_is_read(host, services, domains, tmp_path):
     cat = f"vread cat --timeout {READ_TIMEOUT_MS} {POOL}/blk_{block.id}_{block.genstamp}"
 
     def read():
-        """vreadd finds a data directory when it looks again."""
+        """None until vreadd looks again and finds the data directory."""
         answer = client.run(["su", USER, "-c", cat])
         return answer.stdout if answer.rc == 0 else None
 
@@ -178,7 +181,8 @@ def test_a_block_is_read(host, services, domains, tmp_path):
 
 @of_hdfs
 def test_a_read_goes_through_vread(host, services, hdfs):
-    """Stock HDFS finds the packages' jar and libraries in domUs of its own."""
+    """A user reads a file by `hdfs dfs`; all bytes must come by vRead.  Stock HDFS, in domUs of its
+    own, must find the packages' jar and libraries."""
     client = hdfs.client
     client.run(f"dd if=/dev/urandom of=/tmp/file bs=1M count={FILE_MIB}").check()
     digest = client.text("sha256sum /tmp/file").split()[0]
@@ -196,7 +200,7 @@ def test_a_read_goes_through_vread(host, services, hdfs):
 
 @of_hdfs
 def test_status_shows_it(services, hdfs):
-    """The devices are of real domains."""
+    """Status must show the datanode and both devices, which belong to real domains."""
     shown(services.status_text(), hdfs.client, hdfs.datanode)
 
 
@@ -204,8 +208,8 @@ def test_status_shows_it(services, hdfs):
 
 
 def failures(machine, *words, env=()):
-    """{(check, what it says): what to do}.  The doctor gives vreadd a few seconds to answer: where
-    that was too little for a busy machine it is asked again."""
+    """{(check, what it found): remedy} of the doctor's failures.  Repeats while vreadd does not
+    answer: the doctor waits only a few seconds, too little on a busy machine."""
 
     def told():
         done = machine.run(["env", *env, "vread", "doctor", "--json", *words], JAVA_SECONDS)
@@ -222,7 +226,8 @@ def failures(machine, *words, env=()):
 
 
 def wait_healthy(host):
-    """Of what it has open vreadd notices in its own time that it is well again."""
+    """Waits until the doctor finds nothing: vreadd notices repairs of its images only when it next
+    looks."""
     eventually(lambda: not failures(host), HEALTHY_SECONDS, "that the doctor finds nothing")
 
 
@@ -231,21 +236,22 @@ def in_guest(hdfs, env=()):
 
 
 def but_for_java(hdfs):
-    """It takes an emulated machine long to start, so it is made to fail at once."""
+    """in_guest() without the check of Java.  A JVM starts slowly on an emulated machine, so a wrong
+    JAVA_HOME makes this check fail at once."""
     found = in_guest(hdfs, env=["JAVA_HOME=/none"])
     del found["java", "/none/bin/java: does not run: No such file or directory"]
     return found
 
 
 def has_node(services, client):
-    """Waits until its device is connected, and udev has given the node to the group."""
+    """Waits until the client's device is connected, and udev has given the node to the group."""
     services.wait_connected(client)
     client.run("udevadm settle").check()
 
 
 @of_hdfs
 def test_the_doctor_finds_nothing(host, hdfs):
-    """Of a host and domUs as they are when all is well."""
+    """The doctor must find nothing on a healthy host, and nothing in healthy domUs."""
     assert failures(host) == {}
     assert in_guest(hdfs) == {}
     assert failures(hdfs.datanode) == {}
@@ -253,7 +259,8 @@ def test_the_doctor_finds_nothing(host, hdfs):
 
 @of_hdfs
 def test_module_missing(services, hdfs):
-    """The module is really unloaded, and the remedy really loads it."""
+    """The module is unloaded in a real kernel; the doctor must say so, and its remedy must load the
+    module."""
     client = hdfs.client
     client.run("modprobe -r xen_vreadfront").check()
     ko = KO.format(client.text("uname -r").strip())
@@ -267,7 +274,8 @@ def test_module_missing(services, hdfs):
 
 @of_hdfs
 def test_wrong_permission(hdfs):
-    """udev itself puts the node right."""
+    """The node has a wrong mode, then the group lacks the user; the doctor must say so.  Its
+    remedy, udevadm, must repair the node: a real udev does that."""
     client = hdfs.client
     client.run(f"chown root:root {NODE} && chmod 600 {NODE}").check()
     said = f"{NODE}: user {USER} may not read and write it (mode 0600, group root)"
@@ -284,7 +292,8 @@ def test_wrong_permission(hdfs):
 
 @of_hdfs
 def test_datanode_not_allowed(host, services, hdfs):
-    """The device is attached anew by xl-vread, as the remedy says."""
+    """The device allows another datanode; the doctor must say so in the guest and in dom0.  The
+    device is attached again by xl-vread, as the remedy says."""
     client = hdfs.client
 
     def device(text):
@@ -304,7 +313,8 @@ def test_datanode_not_allowed(host, services, hdfs):
 
 @of_hdfs
 def test_missing_jar(hdfs):
-    """The class path is that of stock Hadoop in a domU."""
+    """The jar is missing; the doctor must say so.  The class path is that of stock Hadoop in a
+    domU."""
     client = hdfs.client
     client.run(f"mv {JAR} {JAR}.away").check()
     remedy = in_guest(hdfs)["java", f"{JAR}: is on Hadoop's class path, but not there"]
@@ -315,7 +325,8 @@ def test_missing_jar(hdfs):
 
 @of_hdfs
 def test_image_moved(host):
-    """The image is a domain's disk."""
+    """The image, a domain's disk, is moved away; the doctor must say so, and nothing after it is
+    back."""
     host.run(f"mv {DATA_DEVICE} {DATA_DEVICE}.away").check()
     remedy = failures(host)["images", f"{DATA_DEVICE}: No such file or directory"]
     assert remedy.startswith(f"put the image of datanode {DATANODE} there, or ")
@@ -325,7 +336,7 @@ def test_image_moved(host):
 
 @pytest.fixture
 def configured(host, services, hdfs):
-    """configured(text) adds to vread.conf until the test ends; vreadd is started anew."""
+    """configured(text): appends text to vread.conf until the test ends, and restarts vreadd."""
     host.run(f"cp {CONFIG} {CONFIG}.as-was").check()
 
     def restart():
@@ -345,8 +356,9 @@ def configured(host, services, hdfs):
 
 @of_hdfs
 def test_peer_down_and_stale_layout(host, configured, tmp_path):
-    """The doctor of a dom0.  Where a layout is used vread-provision is wanted, and libguestfs,
-    which is not installed."""
+    """A peer is down, and a layout is older than its image; the doctor in dom0 must report both.
+    It must also report that libguestfs is missing: a layout needs vread-provision, which needs
+    libguestfs."""
     for path, source in Authority(tmp_path).installed("a").items():
         host.put(source, path)
     image = Image(tmp_path)

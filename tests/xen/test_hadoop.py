@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stock Hadoop on real Xen, with vRead by configuration: what the client domU reads is right, and
-comes through vRead, while files change, vreadd dies, and the datanode's domU goes and comes back.
+"""Stock Hadoop on real Xen, with vRead by configuration.  The client domU's bytes must be right and
+come by vRead while files change, vreadd dies, and the datanode's domU ends and comes back.
 
-The datanode's disk is mounted in its domU from its start on and never frozen.  The host is
-restored with NameNode, DataNode and client up; making that state, once, takes minutes.
+The datanode's disk is mounted in its domU all the time and never frozen.  The host is restored from
+a state with NameNode, DataNode and client up.  Making that state, once, takes minutes.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ def shell(hdfs):
 
 
 class Reads:
-    """`hdfs dfs -cat` with vRead, and which way the bytes came."""
+    """`hdfs dfs -cat` with vRead.  Checks the bytes, and which way they came."""
 
     def __init__(self, hdfs, shell):
         self._hdfs, self._shell = hdfs, shell
@@ -79,7 +79,7 @@ class Reads:
         self.finish(expected)
 
     def check_by_vread(self, path, expected):
-        """Not a byte of it by TCP; all of it counted by the plug-in."""
+        """As check().  The DataNode must not serve a byte, and the plug-in must count all bytes."""
         served, before = self._hdfs.bytes_served(), self.statistics()
         self.check(path, expected)
         after = self.statistics()
@@ -87,7 +87,8 @@ class Reads:
         assert after["vread"]["bytes"] - before["vread"]["bytes"] == len(expected), after
 
     def statistics(self):
-        """The plug-in's, once they have caught up: they are written every second."""
+        """The plug-in's statistics, once they count the last read.  They are written every
+        second."""
 
         def caught_up():
             found = self._statistics()
@@ -96,8 +97,8 @@ class Reads:
         return eventually(caught_up, LAG, f"statistics of {self._bytes} bytes")
 
     def until_by_vread(self, path, expected):
-        """Reads until all of it comes so: a backend that failed is left alone for a while, by the
-        guest's clock."""
+        """Reads until all bytes come by vRead.  The plug-in does not try a failed backend for a
+        while, by the guest's clock."""
 
         def all_of_it():
             before = self.statistics()["vread"]["bytes"]
@@ -122,8 +123,8 @@ def sha256(data):
 
 @pytest.fixture
 def change(hdfs, shell):
-    """change(arguments, blocks) does it; what that returns waits until so many blocks that it
-    made or changed are published."""
+    """change(arguments, blocks): runs `hdfs dfs` and returns a function, which waits until the
+    `blocks` blocks that the command made or changed are published."""
 
     def run(arguments, blocks=0):
         before = hdfs.published()
@@ -135,14 +136,15 @@ def change(hdfs, shell):
 
 @pytest.fixture
 def file(request, change):
-    """A file of its own for a test, published."""
+    """The path of a file that only this test uses.  Its blocks are published."""
     path = "/" + re.sub(r"\W+", "-", request.node.name)
     change(f"-put -f /run/whole {path}", FILE_MIB // BLOCK_MIB)()
     return path
 
 
 def test_what_was_written_is_read_through_vread(hdfs, reads, file, content):
-    """Stock Hadoop in domUs, from -put to -cat: no other test has all parts in their places."""
+    """A file is written and read; all bytes must come by vRead.  Stock Hadoop runs in domUs: only
+    tests on Xen have all parts in their places."""
     given = hdfs.backend.bytes_read(hdfs.client)
     reads.check_by_vread(file, content)
     assert hdfs.backend.bytes_read(hdfs.client) - given >= len(content)
@@ -150,7 +152,8 @@ def test_what_was_written_is_read_through_vread(hdfs, reads, file, content):
 
 @pytest.mark.slow
 def test_read_right_after_an_append(reads, change, file, content):
-    """The append passes the datanode domU's kernel and blkback. In `make test`:
+    """A file is appended to and read at once; the read must have the new bytes.  The append passes
+    the datanode domU's kernel and blkback.  `make test` instead runs
     tests/hdfs/test_hadoop_changes.py."""
     change(f"-appendToFile /run/part {file}", 2)()
     published = change(f"-appendToFile /run/part {file}", 2)  # from the middle of a block
@@ -162,7 +165,8 @@ def test_read_right_after_an_append(reads, change, file, content):
 
 @pytest.mark.slow
 def test_read_right_after_a_truncation(reads, change, file, content):
-    """The truncation passes the datanode domU's kernel and blkback. In `make test`:
+    """A file is truncated and read at once; the read must end at the new length.  The truncation
+    passes the datanode domU's kernel and blkback.  `make test` instead runs
     tests/hdfs/test_hadoop_changes.py."""
     published = change(f"-truncate -w {PART} {file}", 1)
     reads.check(file, content[:PART])
@@ -171,7 +175,8 @@ def test_read_right_after_a_truncation(reads, change, file, content):
 
 
 def test_another_file_in_the_place_of_a_deleted_one(shell, reads, change, file, content):
-    """What the DataNode publishes goes through its domU's module, before the client's read does."""
+    """A file is deleted, and another file takes its name; no read may get the old bytes.  The
+    DataNode's events go through its domU's module, before the client's read does."""
     change(f"-rm -skipTrash {file}")
     gone = shell.run(f"-cat {file}", READER)
     assert gone["status"] == 1
@@ -183,8 +188,9 @@ def test_another_file_in_the_place_of_a_deleted_one(shell, reads, change, file, 
 
 
 def test_backend_killed_and_restarted_under_a_reader(hdfs, reads, file, content):
-    """The plug-in learns of it from /dev/vread, and of the new one, too.  It takes more than a
-    minute: a JVM leaves a failed backend alone for half a minute."""
+    """vreadd is killed and restarted under a reader; all bytes must be right, and come by vRead
+    again.  The plug-in learns of both from /dev/vread.  The test takes more than a minute: a JVM
+    does not try a failed backend for half a minute."""
     backend, times = hdfs.backend, 8
     given = backend.bytes_read(hdfs.client)
     reads.start(*[file] * times)
@@ -201,13 +207,14 @@ def test_backend_killed_and_restarted_under_a_reader(hdfs, reads, file, content)
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["reboots", "is destroyed"])
 def test_datanode_domain(hdfs, reads, change, file, content, way):
-    """The DataNode's whole domain goes and comes, with its disk and its device.  In `make test`:
-    shared/test_life.py has a domain that reboots, tests/hdfs/test_publisher.py a DataNode."""
+    """The DataNode's whole domain ends and comes back, with its disk and its device; reads must be
+    right all the time, and come by vRead again.  `make test` instead runs shared/test_life.py, in
+    which a domain reboots, and tests/hdfs/test_publisher.py, in which a DataNode restarts."""
     if way == "reboots":
         hdfs.reboot_datanode()
     else:
         hdfs.datanode.destroy()
-    # Its disk is as it left it, and the blocks on it are there and durable.
+    # The domain is gone, but the blocks on its disk are durable and can be read.
     reads.check(file, content)
     hdfs.start_datanode()
     hdfs.wait_registered()

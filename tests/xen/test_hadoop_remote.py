@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stock Hadoop over two real Xen hosts: the client domU on one reads, with vRead by configuration,
-files of which all or half of the blocks are on the other, by RDMA and by TCP.
+"""Stock Hadoop over two real Xen hosts, with vRead by configuration.  The client domU on one host
+reads files of which all or half of the blocks are on the other host, by RDMA and by TCP.
 
-The NameNode gives out block tokens, so keys go from the far datanode's domU to its own host, and
-each block is given only to who shows a token there.
+Block tokens are on: the far datanode's domU sends the keys to the far host, and that host requires
+a token for every block.
 """
 
 import json
@@ -17,8 +17,8 @@ from tools.lab.hadoop_pair import FAR, NEAR, NEAR_FOLDER, HdfsPair
 from tools.lab.java_program import WarmShell
 from tools.lab.source import noise
 
-# In `make test`: tests/hdfs/test_hadoop_remote.py has stock Hadoop, tokens and two vreadds here;
-# pair/test_remote_read.py has the two hosts, RDMA and TCP.
+# `make test` instead runs tests/hdfs/test_hadoop_remote.py, with stock Hadoop, tokens and two
+# vreadds on this machine, and pair/test_remote_read.py, with two hosts, RDMA and TCP.
 pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.slow, pytest.mark.timeout(2400)]
 
 MIB = 1 << 20
@@ -32,7 +32,7 @@ READER = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
 LINK_NAMES = {"tcp": "tls", "rdma": "rdma"}
 TIMES = 4
 LAG = 60.0
-SOON = 300.0  # ten times as long as a failed backend may be left alone
+SOON = 300.0  # s; ten times as long as a failed backend is not tried
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,8 @@ def shell(pair):
 
 @pytest.fixture(scope="module")
 def files(pair, shell):
-    """Both files, written by the client and published; the second one's first half near."""
+    """Writes both files from the client and waits until their blocks are published.  The first half
+    of HYBRID is on the near host, all other blocks on the far host."""
     half = f"bs=1M count={HALF_MIB}"
     pair.client.run(f"dd if=/dev/xvdk of=/run/first {half}").check()
     pair.client.run(f"dd if=/dev/xvdk of=/run/second skip={HALF_MIB} {half}").check()
@@ -86,7 +87,7 @@ def files(pair, shell):
 
 
 class Reads:
-    """`hdfs dfs -cat`, and which way the bytes came."""
+    """`hdfs dfs -cat`.  Checks the bytes, and which way they came."""
 
     def __init__(self, pair, shell, source):
         self._pair, self._shell, self._source = pair, shell, source
@@ -96,14 +97,14 @@ class Reads:
         self._shell.start("-cat " + " ".join(paths), properties)
 
     def stock(self, path):
-        """What each DataNode served for it."""
+        """Reads by stock HDFS.  Returns {datanode: bytes it served}."""
         before = self._pair.served_by_datanodes()
         self.start(path, properties={})
         assert self.finish() == self._source.sha256
         served = {}
 
         def counted():
-            """A DataNode counts a block when the client has had it."""
+            """A DataNode counts a block only after the client has received it."""
             now = self._pair.served_by_datanodes()
             served.update((datanode, now[datanode] - before[datanode]) for datanode in now)
             return sum(served.values()) >= self._source.size
@@ -116,15 +117,16 @@ class Reads:
         return not self._shell.answered
 
     def finish(self):
-        """The digest of what was read."""
+        """Waits for the end of the read.  Returns the digest of its bytes."""
         answer = self._shell.hear()
         assert answer["status"] == 0, self._shell.complaints
         self._bytes = answer["read"]
         return answer["sha256"]
 
     def check(self, path):
-        """What the read added to the counters: of the plug-in, of the near vreadd's link to the
-        far one, of the near host's device, and of both DataNodes."""
+        """Reads path; the bytes must be right.  Returns what the read added to the counters of the
+        plug-in, of the near vreadd's link to the far vreadd, of the client's device, and of both
+        DataNodes."""
         before = self._counters()
         self.start(path)
         assert self.finish() == self._source.sha256
@@ -132,7 +134,7 @@ class Reads:
         return {name: after[name] - before[name] for name in after}
 
     def wait_by_vread(self, path):
-        """Reads until all of it comes by vRead: a backend that failed is left alone for a while."""
+        """Reads until all bytes come by vRead: a failed backend is not tried for a while."""
 
         def one():
             told = self.check(path)
@@ -148,7 +150,8 @@ class Reads:
         return {"plug-in": self._plug_in(), "device": device, **link, **served}
 
     def _plug_in(self):
-        """Its bytes, once it has caught up: they are written every second."""
+        """The plug-in's bytes by vRead, once its statistics count the last read.  They are written
+        every second."""
 
         def caught_up():
             found = self._statistics()
@@ -168,8 +171,8 @@ def reads(pair, files, shell, source):
 
 
 def test_where_the_blocks_are(reads, source):
-    """As stock Hadoop reads them from DataNodes in domUs of two hosts: what is tested below is what
-    it seems to be."""
+    """Stock Hadoop reads both files from the DataNodes in domUs of two hosts.  Each DataNode must
+    serve the blocks that the tests below expect on its host."""
     for path, there in ON_FAR_HOST.items():
         served = reads.stock(path)
         assert served[FAR.datanode] >= there, (path, served)
@@ -179,8 +182,9 @@ def test_where_the_blocks_are(reads, source):
 
 @pytest.mark.parametrize("transport", ["tcp", "rdma"])
 def test_all_by_vread(pair, reads, source, transport):
-    """Not a byte by a DataNode; by RDMA all that is not here is put straight into the pool, whose
-    pages a guest granted.  It takes more than a minute: a JVM reads four times in an emulator."""
+    """Both files are read; no DataNode may serve a byte.  By RDMA, the far blocks must be written
+    directly into the pool, whose pages a guest granted.  The test takes more than a minute: a JVM
+    reads four times in an emulator."""
     before = tokens(pair)
     pair.use(transport)
     for path, there in ON_FAR_HOST.items():
@@ -194,13 +198,13 @@ def test_all_by_vread(pair, reads, source, transport):
         assert told["bounced"] == 0, told
         assert pair.link()["transport"] == LINK_NAMES[transport]
     after = tokens(pair)
-    # The near vreadd was started anew: each block has been opened since.
+    # The near vreadd was restarted, so each block was opened again, with a token.
     assert after["valid"] - before["valid"] >= sum(ON_FAR_HOST.values()) // (BLOCK_MIB * MIB)
     assert after["refused"] == before["refused"]
 
 
 def tokens(pair):
-    """What the far host judged, once it has the keys to do so."""
+    """The far host's counts of tokens, once it has the keys to check them."""
 
     def known():
         (datanode,) = pair.far.status()["datanodes"]
@@ -212,7 +216,8 @@ def tokens(pair):
 
 
 def dies_under_a_read(pair, reads, source):
-    """Whether it died in the middle: some came by vRead, and the far DataNode gave the rest."""
+    """Kills the far vreadd during a read.  True if it died in the middle of the read: some bytes
+    came by vRead, and the far DataNode served the rest."""
     reads.wait_by_vread(REMOTE)
     before, served = pair.link()["bytes"], pair.bytes_served(FAR.datanode)
     reads.start(*[REMOTE] * TIMES)
@@ -225,8 +230,9 @@ def dies_under_a_read(pair, reads, source):
 
 
 def test_the_far_vreadd_dies_and_comes_back(pair, reads, source):
-    """In the middle of a read of a guest, which its plug-in learns of from its own host.  It takes
-    more than a minute: the near vreadd leaves a failed peer alone for a while."""
+    """The far vreadd dies in the middle of a guest's read and comes back.  All bytes must be right,
+    and come by vRead again.  The plug-in learns of both from its own host.  The test takes more
+    than a minute: the near vreadd does not try a failed peer for a while."""
 
     def in_the_middle():
         if dies_under_a_read(pair, reads, source):

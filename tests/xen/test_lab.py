@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lab itself, on hosts of its own: what it offers to tests, a person or a bench.  The few parts
-whose failure would make other tests lie are in test_lab_tells.py, in `make test`."""
+"""Tests of the lab, on hosts of their own: its functions for tests, for benches and by hand.
+shared/test_lab_tells.py, which `make test` runs, has the parts whose failure would make other tests
+pass wrongly."""
 
 import hashlib
 import os
@@ -66,29 +67,30 @@ def other_guest(host):
 
 @pytest.fixture(params=["dom0", "guest"])
 def machine(request):
-    """Tests that hold for dom0 and for guests alike run on both."""
+    """dom0, then a guest: tests that apply to both run on both."""
     return request.getfixturevalue({"dom0": "host", "guest": "guest"}[request.param])
 
 
 def test_is_real_xen(host):
-    """The hypervisor is the real one."""
+    """xl and the kernel must report Xen 4: the hypervisor is real."""
     assert "xen_major              : 4" in host.text("xl info")
     assert host.text("cat /sys/hypervisor/type") == "xen\n"
 
 
 def test_guest_is_a_pv_domain(guest):
-    """The guest is a domain of it."""
+    """The guest must be a PV domain of the hypervisor."""
     assert guest.text("cat /sys/hypervisor/guest_type") == "PV\n"
     assert guest.domid > 0
 
 
 def test_input_nobody_reads_does_not_hang(machine):
-    """Input goes by virtio-serial and, to a guest, by a vchan."""
+    """A command that does not read its input must end.  Input goes by virtio-serial to dom0, and by
+    a vchan to a guest."""
     assert machine.run(["true"], stdin=NOISE).rc == 0
 
 
 def test_commands_run_at_the_same_time(machine):
-    """They share one virtio-serial port or vchan."""
+    """Two commands must run and end independently.  They share one virtio-serial port or vchan."""
     first = machine.popen("read line; echo got $line; sleep 4322")
     assert machine.text("echo second") == "second\n"
     first.write(b"word\n")
@@ -99,20 +101,22 @@ def test_commands_run_at_the_same_time(machine):
 
 
 def test_wait_output_says_when_it_never_comes(machine):
-    """The end of a command comes by the agent inside."""
+    """A command ends without the output; wait_output() must raise.  The agent in the machine
+    reports the end of a command."""
     with pytest.raises(CommandFailed, match="ended without 'ready'"):
         machine.popen("echo nothing").wait_output("ready", timeout=60)
 
 
 def test_background_process_outlives_its_command(machine):
-    """The agent inside leaves it alone."""
+    """A command leaves a background process; the agent in the machine must not end it."""
     machine.run("sleep 4323 & exit 0").check()
     assert "sleep 4323" in machine.text("ps")
     machine.run("pkill -f 'sleep 4323'")
 
 
 def test_put_and_get(machine, tmp_path):
-    """By 9p to dom0, by a vchan to a guest."""
+    """A file goes to the machine and back; bytes and mode must be the same.  The file goes by 9p to
+    dom0, by a vchan to a guest."""
     source, back = tmp_path / "source", tmp_path / "back"
     source.write_bytes(NOISE)
     source.chmod(0o750)
@@ -124,13 +128,14 @@ def test_put_and_get(machine, tmp_path):
 
 
 def test_guest_reads_its_disk(guest):
-    """By blkback and blkfront."""
+    """A guest must read its disk's bytes, by blkback and blkfront."""
     digest = hashlib.sha256(NOISE[: 3 * MIB]).hexdigest()
     assert guest.text("sha256sum < /dev/xvda").split()[0] == digest
 
 
 def test_snapshot_disk_takes_writes_and_forgets_them(host, folder):
-    """The disk is the emulator's."""
+    """dom0 writes to its disk and reads it back; the file on this machine must not change.  The
+    disk belongs to the emulator."""
     host.run("printf changed | dd of=/dev/vda conv=fsync").check()
     assert host.text("head -c 7 /dev/vda") == "changed"
     assert (folder / "disk.raw").read_bytes()[:7] == NOISE[:7]
@@ -138,30 +143,32 @@ def test_snapshot_disk_takes_writes_and_forgets_them(host, folder):
 
 
 def test_guest_files_bring_their_libraries(other_guest):
-    """They are loaded by the loader of another root."""
+    """A program of this machine must run in a guest: the loader of the guest's root must find the
+    program's libraries."""
     assert other_guest.text(["/opt/shell", "-c", "echo $((6 * 7))"]) == "42\n"
 
 
 def test_kernel_arguments(other_guest):
-    """They reach a guest's kernel by xl."""
+    """xl must pass the extra arguments to the guest's kernel."""
     assert "word=1" in other_guest.text("cat /proc/cmdline")
 
 
 def reaches(machine, address, *options):
-    """Waits until it does: a guest takes commands before its interface is connected."""
+    """Waits until the machine reaches the address: a guest takes commands before its interface is
+    connected."""
     ping = ["ping", "-c", "1", "-W", "5", *options, address]
     eventually(lambda: machine.run(ping).rc == 0, what=f"an answer of {address}")
 
 
 def test_two_guests_and_dom0_talk(host, guest, other_guest):
-    """By netback and the bridge."""
+    """Guests and dom0 must reach each other, by netback and the bridge."""
     for address in ("10.77.0.1", "10.77.0.11"):
         reaches(other_guest, address)
     reaches(host, "10.77.0.12")
 
 
 def test_destroyed_guest_is_gone(host, guest_name):
-    """The domain ends under a command."""
+    """A domain is destroyed under a command; this command and later ones must fail."""
     guest = host.create_guest(guest_name)
     waiting = guest.popen("sleep 1000")
     guest.destroy()
@@ -174,7 +181,7 @@ def test_destroyed_guest_is_gone(host, guest_name):
 
 
 def test_guest_that_cannot_boot_is_reported(host, guest_name):
-    """It is a domain's kernel that panics."""
+    """A domain's kernel panics at boot; create_guest() and check_dmesg() must raise."""
     with pytest.raises((GuestStuck, ChannelClosed), match="(?s)no-such-init|Kernel panic"):
         host.create_guest(guest_name, extra="rdinit=/no-such-init root=/dev/none")
     log = host.share / "console" / f"guest-{guest_name}.log"
@@ -184,7 +191,8 @@ def test_guest_that_cannot_boot_is_reported(host, guest_name):
 
 
 def test_guest_whose_files_do_not_fit_is_refused(host, guest_name, tmp_path):
-    """The kernel of a domain would go on with some of them cut off."""
+    """The files do not fit into the guest's memory; create_guest() must refuse.  The domain's
+    kernel would boot with some of the files cut off."""
     (tmp_path / "large").write_bytes(bytes(80 << 20))
     with pytest.raises(LabError, match="its files do not fit into 192 MiB of memory"):
         host.create_guest(guest_name, memory_mib=192, files={"/large": tmp_path / "large"})
@@ -192,7 +200,7 @@ def test_guest_whose_files_do_not_fit_is_refused(host, guest_name, tmp_path):
 
 
 def test_cpu_time_of_a_busy_guest(host, guest):
-    """It is Xen's account."""
+    """CPU time, as Xen accounts it, must grow for a busy guest and for dom0."""
     before = host.cpu_seconds()
     busy = guest.popen("while :; do :; done")
     eventually(lambda: host.cpu_seconds()["one"] - before["one"] > 0.5, what="half a second")
@@ -202,18 +210,19 @@ def test_cpu_time_of_a_busy_guest(host, guest):
 
 
 def test_xenstore_as_a_dictionary(host, guest):
-    """It is the real xenstored's."""
+    """xenstore_ls() must have the guest's nodes in the real xenstored."""
     nodes = host.xenstore_ls(f"/local/domain/{guest.domid}")
     assert nodes[f"/local/domain/{guest.domid}/name"] == "one"
 
 
 def test_hosts_on_one_wire(host, second_host):
-    """Two emulators are on one cable."""
+    """A large packet must pass the cable between two emulators."""
     reaches(second_host, "10.99.0.1", "-s", "8000")
 
 
 def test_stuck_host_is_killed_and_its_log_shown(second_host, monkeypatch):
-    """It is an emulator that stands still."""
+    """The emulator is stopped; a command must end with HostStuck, the host's log, and the host's
+    death."""
     monkeypatch.setattr(channel, "AGENT_GRACE", 2.0)
     os.kill(second_host.pid, signal.SIGSTOP)
     with pytest.raises(HostStuck, match="(?s)no answer to 'true'.*Done setting up Dom0"):
@@ -224,7 +233,8 @@ def test_stuck_host_is_killed_and_its_log_shown(second_host, monkeypatch):
 
 
 def test_shell_reads_a_script():
-    """A host boots for it."""
+    """`tools.lab shell` boots a host and runs a script from standard input; output and exit status
+    must be the script's."""
     script = b"echo $((6 * 7)); echo oops >&2; xl list | tail -n 1; exit 5"
     command = [sys.executable, "-m", "tools.lab", "shell", "--name", "test-shell"]
     done = subprocess.run(command, cwd=REPOSITORY, input=script, capture_output=True, timeout=500)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lab where it boots nothing."""
+"""Tests of the lab that boot no host."""
 
 import pytest
 
@@ -8,7 +8,8 @@ from tools.lab.claim import Claim
 
 
 def test_hosts_of_one_name_keep_apart():
-    """What matters is the folder of each: two groups of tests run beside each other."""
+    """Two hosts with one name must have different folders: groups of tests run in parallel.  A
+    released folder is used again."""
     first, second = Claim("test-same-name"), Claim("test-same-name")
     assert first.folder != second.folder
     (first.folder / "logs").mkdir(parents=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread-provision where operators run it: libguestfs starts its appliance inside dom0, where
-there is no hardware virtualization.  Here dom0 is emulated, too, so this takes minutes.
+"""vread-provision in dom0, where operators run it.  libguestfs starts its appliance there without
+hardware virtualization.  dom0 itself is emulated here, so this takes minutes.
 
-The appliance starts once; its layout must be the one found on this machine, and vreadd must
-serve the image by it.
+The appliance starts once.  The layout must equal the layout found on this machine, and vreadd must
+serve the image with the layout.
 """
 
 import json
@@ -19,7 +19,7 @@ from tools.patience import Patience
 
 RELEASE = "release"
 LAYOUT = "/tmp/layout.json"
-PROVISION_TIMEOUT = 2100  # of a machine that is not busy; a quiet one takes four minutes
+PROVISION_TIMEOUT = 2100  # s, longer on a busy machine; a quiet machine takes four minutes
 NEWS_EVERY = 30
 
 pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(9000)]
@@ -27,7 +27,8 @@ pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(9000)]
 
 @pytest.fixture(scope="module")
 def say(request):
-    """Prints a line at once, with the time: nobody looks at a silent terminal for minutes."""
+    """say(text): prints a line at once, with the time, so that the terminal shows progress during
+    the minutes of the test."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
     started = time.monotonic()
 
@@ -40,7 +41,7 @@ def say(request):
 
 @pytest.fixture(scope="module")
 def host(start_host, demo, say):
-    """The datanode's disk is /dev/vda, the appliance's /dev/vdb."""
+    """A host with the datanode's disk as /dev/vda and the appliance's disk as /dev/vdb."""
     provision(demo)
     say("making libguestfs's appliance")
     appliance = Appliance()
@@ -60,7 +61,8 @@ def host(start_host, demo, say):
 
 @pytest.fixture(scope="module")
 def provisioned(host, say):
-    """What vread-provision did in dom0; a failure shows the end of libguestfs's log."""
+    """Runs vread-provision in dom0 and returns its result.  A failure shows the end of libguestfs's
+    log."""
     command = ["vread-provision", "--summary", "--output", LAYOUT, "/dev/vda"]
     say("dom0: vread-provision /dev/vda")
     running = host.popen(["env", *SETTINGS, *command])
@@ -85,12 +87,14 @@ def layout(host, provisioned, tmp_path_factory):
 
 
 def test_the_layout_is_the_one_found_outside(layout, demo):
-    """The appliance starts inside a PV domain.  It takes minutes: an emulator in another."""
+    """Both layouts must be equal, although the appliance starts inside a PV domain.  The test takes
+    minutes: an emulator runs in another."""
     assert json.loads(layout.read_text()) == json.loads(demo.layout.read_text())
 
 
 def test_the_summary_names_what_is_there(provisioned, demo):
-    """The disk is a block device of dom0."""
+    """The summary must name the disk, a block device of dom0, its file system and its data
+    directories."""
     summary = provisioned.stdout.decode()
     image = demo.image_facts
     assert summary.startswith("/dev/vda: ")
@@ -102,14 +106,14 @@ def test_the_summary_names_what_is_there(provisioned, demo):
 
 
 def test_vread_inspect_hands_over_to_it(host):
-    """Both are installed in a dom0."""
+    """`vread inspect` must start vread-provision; both are installed in a dom0."""
     answer = host.run("vread inspect /dev/no-such-disk")
     assert answer.rc == 66
     assert answer.stderr.startswith(b"vread-provision: ")
 
 
 def test_vreadd_serves_the_image_by_that_layout(host, layout, demo):
-    """A client domU reads through what dom0 found by itself."""
+    """A client domU must read the whole file when vreadd uses the layout that dom0 found."""
     backend = deployment.Backend(host, {"dn1": deployment.Datanode("/dev/vda", layout)})
     backend.start()
     client = deployment.start_client(backend, "reader", demo.blocks_file)

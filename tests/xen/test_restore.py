@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hosts that are restored instead of booted (tools/lab/states.py).
+"""Tests of hosts that are restored instead of booted (tools/lab/states.py).
 
-Only an emulated host shows that a machine goes on from a saved one: its guests, what runs in them,
-its disks, its clock.  Which folder a host is restored from is shown without one.
+Only an emulated host shows that a restored machine goes on from the saved one: its guests, their
+programs, its disks, its clock.  The tests of which folder a host is restored from need no host.
 """
 
 import os
@@ -25,7 +25,7 @@ ECHO = "while read line; do echo heard $line; done"
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory):
-    """States of these tests only."""
+    """A folder for the states of these tests only."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(states, "STATES", tmp_path_factory.mktemp("states"))
         yield states.STATES
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def prepared():
-    """The hosts that were prepared, by name."""
+    """The names of the hosts that were prepared, in order."""
     return []
 
 
@@ -56,7 +56,7 @@ def state(prepared):
 
 @pytest.fixture(scope="module")
 def start(start_host, state, tmp_path_factory):
-    """start(name): a host of that state, with a file of its own in dom0 and in guests."""
+    """start(name): starts a host of that state, with its own file in dom0 and in guests."""
     folder = tmp_path_factory.mktemp("files")
     disk, word = folder / "disk.raw", folder / "word"
     disk.write_bytes(bytes(MIB))
@@ -87,7 +87,7 @@ def disk_of(host):
 
 @pytest.mark.xen
 def test_goes_on_as_it_was_saved(restored, prepared):
-    """Its guest is up with what ran in it, and the disk is as it was."""
+    """The restored host must have its guest with the running program, and the saved disk."""
     assert prepared == ["test-restored-original"]
     guest, heard = restored.guests["one"], []
     echo = guest.adopt(restored.told["echo"], ECHO, heard.append)
@@ -118,7 +118,8 @@ def test_makes_and_ends_guests(restored):
 
 @pytest.mark.xen
 def test_another_host_of_the_state(start, restored, prepared):
-    """It does not see what the first one did, and has the time of its own start."""
+    """A second host of the state must not see the first host's changes, and its clock must show the
+    time of its own start."""
     restored.run("cat >/dev/vda; sync; touch /opt/mine", stdin=b"x" * len(WRITTEN)).check()
     started = int(time.time())
     other = start("another")
@@ -183,7 +184,8 @@ def test_other_inputs_are_another_state(machine):
 
 
 def test_a_disk_of_the_cache_may_be_used_again(machine):
-    """Its time is that of its last use; any other disk with another time is another."""
+    """A cached disk with another time is the same input: its time is the time of its last use.  Any
+    other disk with another time must lead to another state."""
     state = State("key", no_host)
     cached = replace(machine, disks=(Disk(kernel_image()),))
     for other, same in ((cached, True), (machine, False)):
@@ -193,7 +195,7 @@ def test_a_disk_of_the_cache_may_be_used_again(machine):
 
 
 def test_name_and_share_are_not_inputs(machine):
-    """They are of the host that is restored."""
+    """A state must not depend on name, share and console: they belong to the restored host."""
     state = State("key", no_host)
     other = replace(machine, name="other", share=Path("/other"), console=Path("/other/log"))
     assert state.folder(other) == state.folder(machine)
@@ -205,7 +207,7 @@ def fill(path):
 
 @pytest.fixture
 def state_of(folder, request):
-    """A state of its own for a test, and its folder."""
+    """(state, folder) that only this test uses."""
     state = State(request.node.name, no_host)
     with state.locked():
         yield state, folder / state.stem

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Three hosts on one wire: a guest of the first reads what the other two have."""
+"""Three hosts on one wire: a guest of the first host reads replicas of the other two."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from tools.peers import Authority, installed_host, peer
 pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
 ADDRESSES = {"asks": "10.99.0.1", "one": "10.99.0.2", "two": "10.99.0.3"}
-# Of nobody: whoever connects to it waits for nothing.
+# No host has this address: a connection to it gets no answer.
 NOBODY = "10.99.0.99"
 PORT = 7867
 SMALL = {"memory_mib": 1536, "dom0_mib": 896}
@@ -23,7 +23,7 @@ DATA = {"data_dirs": ("/data",)}
 
 @pytest.fixture(scope="module")
 def replicas(tmp_path_factory):
-    """By the host that has them."""
+    """{host: its replicas}"""
     make = tmp_path_factory.mktemp
     return {"one": Replicas(make("one"), "DS-one"), "two": Replicas(make("two"), "DS-two", OTHERS)}
 
@@ -71,7 +71,8 @@ def asker(hosts, answerers):
 
 @pytest.fixture(scope="module")
 def guest(asker, replicas, tmp_path_factory):
-    """Its /one and /two are the blocks each host has, /blocks.txt is those of both."""
+    """A guest of the first host.  Its files /one and /two list the blocks of each host, /blocks.txt
+    those of both."""
     both = tmp_path_factory.mktemp("both") / "blocks.txt"
     both.write_text("".join(r.listing.read_text() for r in replicas.values()))
     with deployment.start_client(asker, "reads", both) as guest:
@@ -85,25 +86,27 @@ def peers_of(backend):
 
 
 def around_a_read(asker, guest, digest, blocks):
-    """What the peers' status says before and after it."""
+    """Reads the blocks, which must have the digest.  Returns the peers' status before and after."""
     before, found, now = peers_of(asker), read(guest, blocks), peers_of(asker)
     assert found == digest, now
     return before, now
 
 
 def by_rdma(asker, guest, two):
-    """Whether all of it came so: READs wait only a second for the first queue pair."""
+    """Reads the blocks of `two`.  True if all bytes came by RDMA; READs wait only a second for the
+    first queue pair."""
     before, now = around_a_read(asker, guest, two.digest, "/two")
     return now["two"]["direct"] - before["two"]["direct"] == two.length
 
 
 def connects(peers):
-    """How often each was connected to, but for once for each failure."""
+    """Each peer's connections less its failures."""
     return [peers[name]["connects"] - peers[name]["failures"] for name in ("one", "two", "idle")]
 
 
 def test_only_hosts_with_a_wanted_replica_are_asked(asker, guest, replicas):
-    """Three dom0s on one wire, by RDMA."""
+    """The first host must connect only to hosts that have a wanted replica, and bytes must come by
+    RDMA.  A native test has neither three dom0s on one wire nor RDMA."""
     before, now = around_a_read(asker, guest, replicas["one"].digest, "/one")
     assert connects(now) == [1, 0, 0]
     assert now["one"]["bytes"] - before["one"]["bytes"] == replicas["one"].length
@@ -116,7 +119,8 @@ def test_only_hosts_with_a_wanted_replica_are_asked(asker, guest, replicas):
 
 
 def test_a_host_that_dies_takes_no_other_with_it(asker, guest, hosts, replicas):
-    """A whole host dies: no socket is closed, no queue pair ended."""
+    """A whole host is killed: no socket is closed, and no queue pair ends.  Its reader must fail;
+    the reader of the other host must go on, on the same connection."""
     readers = {name: reader(guest, f"/{name}") for name in replicas}
     for name, command in readers.items():
         command.wait_output(replicas[name].digest, timeout=SOON)

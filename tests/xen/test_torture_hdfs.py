@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real HDFS on real Xen: the DataNode's domU has a disk so small that its space is used again all
-the time.  A client domU writes, appends, truncates, renames, replaces, deletes, and eight readers
-in it read through /dev/vread meanwhile.  The program is that of tests/hdfs/test_torture_hdfs.py.
+"""Torture test with real HDFS on real Xen.  A client domU writes, appends, truncates, renames,
+replaces and deletes files, and eight readers in it read through /dev/vread meanwhile.  The
+DataNode's disk is so small that its space is used again all the time.
+
+The program is the one of tests/hdfs/test_torture_hdfs.py.
 """
 
 import json
@@ -16,7 +18,7 @@ pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.slow, pytest.mark
 
 DISK_MIB = 64
 SECONDS = 600
-PATIENCE = 600  # for what an emulated machine needs to start and end a torture
+PATIENCE = 600  # s; an emulated machine starts and ends a torture slowly
 JAR = "/usr/share/java/torture.jar"
 PROPERTIES = CLIENT_PROPERTIES | {
     "dfs.heartbeat.interval": "1",
@@ -60,9 +62,9 @@ def torture(hdfs, seconds):
 
 
 def test_no_wrong_byte(hdfs):
-    """Natively DataNode and client share a kernel.  It takes ten minutes so that space is used
-    twice."""
+    """No reader may get a wrong byte.  Natively DataNode and client share a kernel.  The test takes
+    ten minutes so that space is used twice."""
     answer = torture(hdfs, SECONDS)
     check_sound(answer)
-    # Space was used again.  How often is the emulated machine's affair: about twice in ten minutes.
+    # Space was used again.  How often depends on the machine: about twice in ten minutes.
     assert answer["written_bytes"] > answer["capacity"]

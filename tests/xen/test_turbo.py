@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread turbo with the real xl, on a host of two processors and scheduler credit."""
+"""xl-vread turbo with the real xl, on a host with two processors and the scheduler credit."""
 
 import pytest
 
@@ -36,7 +36,8 @@ def settings(host, name):
 
 
 def test_on_and_off(host):
-    """Pools, schedulers and slices are Xen's own."""
+    """Turbo is switched on and off, with a reboot between.  Pools, CPUs and slices must be as told,
+    and as before afterwards.  They are those of the real Xen."""
     config = ['cpus="0"', "cpu_weight=512", 'on_reboot="restart"']
     with host.create_guest("reader", config=config) as guest:
         host.run(["vread", "attach", str(guest.domid), "--allow-datanodes", "*"]).check()
@@ -67,7 +68,8 @@ def test_on_and_off(host):
 
 
 def test_what_xl_refuses_is_put_back(host):
-    """The real Xen keeps CPU 0 in Pool-0, and xl succeeds without having moved it."""
+    """xl-vread must put everything back when it fails.  The real Xen keeps CPU 0 in Pool-0, and xl
+    reports success without moving it."""
     with host.create_guest("other"):
         before = pools(host)
         host.run("xl vcpu-pin other 0 1").check()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which parameters of a test are only in `make test-all`: `make test` has each kind of thing once.
+"""slow() marks parameters of a test that only `make test-all` runs.  `make test` runs one case of
+each kind.
 
 @pytest.mark.parametrize("attack", ["overflow", *slow("backwards")])
 """
@@ -8,7 +9,7 @@ import pytest
 
 
 def slow(*parameters):
-    """These, of tests that are marked slow; a tuple is of several arguments."""
+    """The parameters, marked slow.  A tuple is the values of several arguments."""
     return [
         pytest.param(*(p if isinstance(p, tuple) else (p,)), marks=pytest.mark.slow)
         for p in parameters

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * torture-owner: the owner of a torture in a machine of its own.
+ * torture-owner - the owner of a torture test (tests/image/torture_owner.h), in a guest of its own.
+ * shared/test_torture.py runs it.
  *
  *   torture-owner MOUNT-POINT SEED REST
  *
- * Writes its ledger to standard output, a line "SLOT ID VERSION" for each change
- * ("SLOT 0 0": the slot is empty), until standard input ends; then, as JSON, what it did.
- * After each burst it rests for so many milliseconds: where all machines share one processor,
- * blocks would else be gone before a reader had its turn.
+ * Until standard input ends, writes its ledger to standard output: one line "SLOT ID VERSION" for
+ * each change, "SLOT 0 0" if the slot is now empty. Then prints as JSON how many changes it made.
+ * After each burst of changes it sleeps for REST milliseconds. On machines that share one
+ * processor, blocks would otherwise be deleted before a reader gets to them.
  */
 #include <errno.h>
 #include <inttypes.h>

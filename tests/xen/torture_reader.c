@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * torture-reader: the readers of a torture, in a guest, through /dev/vread.
+ * torture-reader - the readers of a torture test, in a guest, through /dev/vread.
+ * shared/test_torture.py runs it.
  *
  *   torture-reader READERS SEED
  *
- * Reads torture-owner's ledger from standard input, and blocks as it has them, until it ends;
- * then prints counts as JSON: verdicts, and errors by what was called.  Exit status 1 if
- * anything was wrong.
+ * Takes torture-owner's ledger from standard input, and reads blocks that the ledger names, until
+ * standard input ends. Then prints counts as JSON: verdicts on bytes, and errors of opens and of
+ * reads. Exit status 1 if a byte was wrong.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +25,7 @@
 #define FILES 8U
 #define MAX_READERS 64U
 #define POOL_BYTES (256U << 10)
-#define REOPEN 64U /* reads of one opening, on average */
+#define REOPEN 64U /* reads before a file is closed, on average */
 
 static _Atomic(uint64_t) slots[TORTURE_SLOTS];
 static _Atomic(uint64_t) notes;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process with /dev/vread open that things happen to.  Its ways, each a line of
- * output at every step:
+ * A process that holds /dev/vread open while a test breaks the backend or removes the device.
+ * shared/test_frontend.py runs it in a guest. Each step prints a line.
  *
- *   vread_holder free             bytes of the pool no slice has
- *   vread_holder read SPEC MS [READ_MS]   OPEN and one READ, MS milliseconds each or READ_MS for it
+ *   vread_holder free             prints how many bytes of the pool belong to no slice
+ *   vread_holder read SPEC MS [READ_MS]
+ *                                 OPEN and one READ, with a limit of MS ms each, or READ_MS ms for
+ *                                 the READ
  *   vread_holder in-flight SPEC   submits a READ and sleeps
  *   vread_holder open SPEC        OPEN without a time limit
  *   vread_holder hold SPEC        reads, then waits for the device to go away for good
@@ -46,7 +48,7 @@ static const char *control(unsigned long request, void *argument)
 	return ioctl(fd, request, argument) < 0 ? strerrorname_np(errno) : "ok";
 }
 
-/* Returns the handle; 0 after it has said why there is none. */
+/* Returns the handle. 0: failed, and the reason was printed. */
 static uint32_t open_block(const char *spec, unsigned timeout_ms)
 {
 	struct vread_open_data header = {0};

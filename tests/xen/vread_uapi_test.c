@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every ioctl of /dev/vread with arguments it must refuse, and what one open file may
- * never see of another.
+ * Calls every ioctl of /dev/vread with arguments that the ioctl must refuse, and checks that an
+ * open file never sees data of another. shared/test_read.py, test_publish.py and test_kernels.py
+ * run it in a guest.
  *
  *   vread_uapi_test POOL/blk_ID_GS[@STORAGE][:LENGTH]
  *   vread_uapi_test POOL/blk_ID_GS datanode STORAGE
  *
- * Runs in a guest whose device is connected and may read that block, which is at least
- * 1 MiB; or whose device has role datanode and may publish for that storage, and then only
- * does that.  Prints one line a check; exits with 1 if one failed.
+ * First form: the guest's device is connected and may read the block, which must have at least
+ * 1 MiB. Second form: the device has role datanode and may publish for the storage; only PUBLISH
+ * and KEYS are checked. Prints one line for each check. Exit status 1 if a check failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -406,7 +407,10 @@ static void check_bad_reads(int fd, uint32_t handle)
 	expect(reap(fd, &done, 1, 1, TIMEOUT_MS), 1, "and that one completes");
 }
 
-/* The first may be answered before the second is submitted: tried until it is not. */
+/*
+ * Submits two READs with overlapping places. The second must be refused. If the first was answered
+ * before the second was submitted, the check is repeated.
+ */
 static void check_overlap(int fd, uint32_t handle)
 {
 	struct vread_ioc_read r[2] = {
@@ -445,7 +449,7 @@ static void check_bad_reaps(int fd)
 	expect(call(fd, VREAD_IOC_REAP, (void *)BAD_POINTER), -EFAULT, "REAP from a bad address");
 	start = now();
 	expect(reap(fd, &done, 1, 1, 2000), -ETIME, "REAP of nothing for two seconds");
-	/* Less: the kernel's ticks come late where the clock does not. */
+	/* Accepts half the time: the kernel's ticks may come late although the clock does not. */
 	check(now() - start >= 1, "and it waited");
 }
 
@@ -462,7 +466,7 @@ static void check_lost_completion(int fd, uint32_t handle)
 	check(done.user_data == 77 && done.result == PAGE, "which has user_data and bytes");
 }
 
-/* As many READs as a file may have, one page each, at places of their own. */
+/* Submits as many READs as a file may have under way, one page each, to different places. */
 static void check_many(int fd, uint32_t handle)
 {
 	unsigned max = info(fd).max_in_flight;
@@ -478,7 +482,7 @@ static void check_many(int fd, uint32_t handle)
 					       .handle = handle,
 					       .length = PAGE,
 					       .slice_offset = i * PAGE};
-	/* A ring smaller than max takes them in several goes. */
+	/* A ring smaller than max takes the READs in several calls. */
 	while (n < max) {
 		got = submit(fd, r + n, max - (unsigned)n);
 		if (got < 0 && got != -EAGAIN)
@@ -540,7 +544,7 @@ static void check_privacy(uint32_t handle)
 	check(!all_zero(p, SLICE), "the mapping outlives close()");
 	munmap(p, SLICE);
 
-	/* First fit: b gets what a had. */
+	/* The module allocates first fit: b gets the slice that a had. */
 	expect(slice(b, SLICE), SLICE, "another file's slice after that");
 	p = map_slice(b, SLICE);
 	check(all_zero(p, SLICE), "shows nothing of what the first one read");
@@ -609,7 +613,7 @@ static long publish_with(int fd, struct vread_ioc_publish args)
 	return call(fd, VREAD_IOC_PUBLISH, &args);
 }
 
-/* What no driver lets through, whatever the device's role. */
+/* Arguments that the module refuses for every role. */
 static void check_bad_publish(int fd)
 {
 	struct vread_ioc_publish a;
@@ -641,7 +645,7 @@ static void check_publish_as_client(int fd)
 	expect(publish_with(fd, publish_args()), -EOPNOTSUPP, "PUBLISH by a client");
 }
 
-/* Of the block's pool and storage, and behind them one key. */
+/* The arguments for the block's pool and storage, followed by one key. */
 static struct vread_ioc_keys keys_args(void)
 {
 	static char data[sizeof(block.data) + sizeof(struct vread_key) + 8];

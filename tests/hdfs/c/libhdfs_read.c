@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libhdfs_read - a C program that reads HDFS the way C programs do.
+ * libhdfs_read - reads a file of HDFS through libhdfs, as C programs do. test_libhdfs.py runs it.
  *
  *   libhdfs_read THREAD HOW PATH
  *
- * Writes what it read of PATH to standard output, closes that, and ends once
- * standard input does.  HOW is
+ * Writes the bytes of PATH to standard output, closes standard output, and ends when standard
+ * input ends. HOW is
  *
- *   sequential    hdfsRead, from the beginning
- *   positional    hdfsPread of pieces of many sizes, last one first
+ *   sequential    hdfsRead from the beginning
+ *   positional    hdfsPread of pieces of many sizes, the last piece first
  *
  * and THREAD says which thread makes the file system:
  *
- *   main      the one that made the Java virtual machine
- *   other     another one: to Java it is a thread without a context class loader
- *   loader    another one, that gives itself a context class loader first
+ *   main      the thread that made the Java virtual machine
+ *   other     another thread, which has no context class loader in Java
+ *   loader    another thread, which first sets its context class loader
  *
- * It ends without destroying the virtual machine, as programs do.
+ * The program ends without destroying the virtual machine, as C programs do.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Reads half a file, says so, waits for a line on standard input, and reads the rest from the same
- * open stream; then prints the whole's SHA-256.
+ * Reads half a file, prints "half", waits for standard input, and reads the rest from the same open
+ * stream. Then prints the SHA-256 of the whole file. test_striped_faults.py runs it.
  *
  * <p>Usage: FILE stream|pread NAME=VALUE...
  */

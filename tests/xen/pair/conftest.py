@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two hosts on one wire, with soft-RoCE: far, which has datanodes' disks, and near, which has none.
+"""Fixtures for tests with two hosts on one wire, with soft-RoCE.  The far host has the disk of a
+datanode; the near host has none.
 
-What a test starts there it ends there, and so it does with what it does to the wire.
+A test ends every program it started on the hosts, and undoes every change to the wire.
 """
 
 import contextlib
@@ -16,20 +17,21 @@ from tools.peers import INSTALLED, Authority, installed_host, peer
 FAR, NEAR = "10.99.0.1", "10.99.0.2"
 ENDPOINT = f"{FAR}:7867"
 FOLDER = INSTALLED
-# An emulated host is slow, and a busy one slower.
+# ms; an emulated host is slow, and slower when the machine is busy.
 ANSWER_TIMEOUT = 20000
 MIB = 1 << 20
 
 
 @pytest.fixture(scope="package")
 def certificates(tmp_path_factory):
-    """{path in dom0: file} of an authority's certificate, and of near's and far's."""
+    """{path in dom0: file} of an authority's certificate, and of the certificates and keys of near
+    and far."""
     return Authority(tmp_path_factory.mktemp("authority")).installed("near", "far")
 
 
 @pytest.fixture(scope="package")
 def replicas(tmp_path_factory):
-    """Of the far host's /dev/vda."""
+    """The replicas on the far host's /dev/vda."""
     return Replicas(tmp_path_factory.mktemp("far"), "DS-far")
 
 
@@ -63,7 +65,7 @@ def near_host(_start, far_host, dom0_files, product_files, wire):
 
 @pytest.fixture(scope="package")
 def far(far_host):
-    """vreadd there, which answers whatever way it is asked."""
+    """vreadd on the far host.  It answers over RDMA and over TCP."""
     extra = installed_host("far", listen=ENDPOINT, transports="rdma tcp")
     extra += peer("near", allow_datanodes="dn1")
     datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=("/data",))}
@@ -75,8 +77,8 @@ def far(far_host):
 
 @pytest.fixture(scope="package")
 def asking(near_host, far, replicas):
-    """with asking(transports="rdma") as backend: vreadd on the near host, which has no datanode
-    and asks far."""
+    """with asking(transports="rdma") as backend: vreadd on the near host.  It has no datanode and
+    asks the far host."""
 
     @contextlib.contextmanager
     def ask(**keys):
@@ -97,7 +99,7 @@ def asking(near_host, far, replicas):
 
 @pytest.fixture
 def losing(near_host):
-    """with losing("5%"): so much of what the near host sends is lost."""
+    """with losing("5%"): the wire loses that share of the packets that the near host sends."""
 
     @contextlib.contextmanager
     def lose(share):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A guest of one host reads what Replicas of others have."""
+"""Helpers of tests in which a guest of one host reads replicas of another host."""
 
 import hashlib
 import re
@@ -13,15 +13,15 @@ MIB = 1 << 20
 LENGTHS = (4 * MIB, 4 * MIB + 1, 3 * MIB - 511)
 FIRST_ID = 1073741825
 OTHERS = FIRST_ID + 100
-# Nothing of it is kept: a guest has little memory.
-# Longer than any answer-timeout: it is the host that gives a peer up.
+# The guest keeps none of the bytes: it has little memory.  The timeout is longer than any
+# answer-timeout, so that vreadd gives up its peer before the guest gives up its read.
 CAT = "vread cat --timeout 100000 --blocks-from"
 READ = f"set -o pipefail; {CAT} {{}} | sha256sum"
 READER = f"while sum=$({READ}); do echo $sum; done"
 SOON = 120.0
 BACK = 300.0
-# What ends a connection of two hosts that are well, when one of them stands still for longer than
-# answer-timeout, at the near end or at the far one.
+# Errors that end a connection between two healthy hosts when one of them stands still for longer
+# than answer-timeout, as seen at either end.
 STOOD_STILL = re.compile(
     "retry counter exceeded|ended the queue pair|closed by the peer|broke off"
     "|adapter does not answer|RDMA_CM_EVENT_(ADDR_ERROR|UNREACHABLE)"
@@ -30,7 +30,8 @@ STOOD_STILL = re.compile(
 
 
 class Replicas:
-    """A datanode's disk with a block of each of LENGTHS, and the list of them for a guest."""
+    """A datanode's disk with one block of each length in LENGTHS, and the list of the blocks for a
+    guest."""
 
     def __init__(self, folder, storage, first_id=FIRST_ID):
         self.storage = storage
@@ -52,7 +53,8 @@ def the_peer(backend):
 
 
 def stood_still(told):
-    """Whether the peer's last failure, as its status tells, may have been that."""
+    """True if the last failure in the peer's status `told` may come from a host that stood still
+    (STOOD_STILL)."""
     return bool(STOOD_STILL.search(told["last_error"] or ""))
 
 
@@ -61,19 +63,21 @@ def until(condition, what, timeout=BACK):
 
 
 def read(guest, blocks=deployment.BLOCKS):
-    """Its digest, or None: it failed.  Ends soon, in either case."""
+    """Reads all blocks of the list.  Returns the digest, or None if the read failed.  Either
+    result must come within SOON."""
     done = guest.run(READ.format(blocks), timeout=SOON)
     return done.stdout.decode().split()[0] if done.rc == 0 else None
 
 
 def reader(guest, blocks=deployment.BLOCKS):
-    """A command that sums what it reads again and again, until it is killed or a read fails."""
+    """Starts a command that reads all blocks again and again and prints the digest of each round,
+    until it is killed or a read fails."""
     return guest.popen(READER.format(blocks), timeout=600)
 
 
 def counted(backend, guest, replicas):
-    """What the peer's status says after a read of all, and what that added to its counters; None:
-    it failed."""
+    """Reads all blocks.  Returns the peer's status after the read, in which `bytes`, `direct` and
+    `bounced` are only what the read added.  None: the read failed."""
     before, digest, after = the_peer(backend), read(guest), the_peer(backend)
     assert digest in (None, replicas.digest)
     if digest is None:
@@ -82,7 +86,8 @@ def counted(backend, guest, replicas):
 
 
 def comes_back(backend, guest, replicas):
-    """Bytes come by RDMA again, all of a read, and until then they come rightly or not at all."""
+    """Waits until all bytes of a read come by RDMA again.  Until then, each read must give the
+    right bytes or fail."""
 
     def one():
         told = counted(backend, guest, replicas)

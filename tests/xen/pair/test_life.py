@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A client domain that moves from one host to another, under a program in it that reads.
+"""A client domain migrates from one host to another while a program in it reads.
 
-Debian's Xen is built without shadow paging, so that a PV domain is stopped while it is copied; a
-PVH domain runs on. What dom0 writes into a guest's pages is not sent again by a live migration:
-without what the module does about that (suspend.c) the reader sees memory change that it holds.
+Debian's Xen is built without shadow paging, so a PV domain must be stopped while it is copied. A
+PVH domain runs on. A live migration does not send again what dom0 wrote into a guest's pages. The
+module handles that (suspend.c); without it, the reader would see the memory change that it holds.
 """
 
 import contextlib
@@ -16,19 +16,20 @@ from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
 from tools.lab import deployment
 
-# In `make test`: shared/test_life.py saves and restores on one host, tests/cli/test_xl_life.py has
-# the part of xl-vread.
+# `make test` instead runs shared/test_life.py, which saves and restores on one host, and
+# tests/cli/test_xl_life.py, which tests xl-vread's part.
 pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(2400)]
 SHELL = "/usr/local/bin/wire-shell"
 # As in test_kernels.py.
 PVH = ('type="pvh"', 'tsc_mode="native"')
-MIGRATE_TIMEOUT = 1500.0  # all its memory goes over the wire
+MIGRATE_TIMEOUT = 1500.0  # s; all of the guest's memory goes over the wire
 RECEIVING = "grep -sl 'migrate-receiv[e]' /proc/[0-9]*/cmdline"
 
 
 @pytest.fixture
 def shell(far_host, near_host):
-    """A command to reach the other host by, at both."""
+    """Installs wire-shell on both hosts and serves it there: the command that `xl migrate -s` uses
+    to reach the other host."""
     servers = []
     for host in (far_host, near_host):
         host.put(Path(__file__).with_name("wire-shell"), SHELL)
@@ -36,12 +37,13 @@ def shell(far_host, near_host):
     yield SHELL
     for server in servers:
         server.kill()
-        server.wait(60)  # the next one wants its port
+        server.wait(60)  # the next server needs the port
 
 
 @pytest.fixture
 def make_client(near_host, far, asking, built_program):
-    """A domain on the near host, which has no datanode and asks the far one; and its vreadd."""
+    """with make_client(*config) as guest: a domain on the near host, and vreadd there, which has
+    no datanode and asks the far host."""
 
     @contextlib.contextmanager
     def running(*config):
@@ -61,7 +63,7 @@ def make_client(near_host, far, asking, built_program):
 
 
 def devices(host):
-    """[(name, state)] of all that are to be."""
+    """[(domain, state)] of all devices that xl-vread lists."""
     lines = [line.split() for line in host.text("xl-vread list").splitlines()[1:]]
     return [(line[0], line[4]) for line in lines]
 
@@ -72,7 +74,7 @@ def migrate(host, shell, *options):
 
 @pytest.fixture
 def reading(replicas):
-    """reading(guest): a reader that has begun, and goes by vRead."""
+    """reading(guest): starts a reader in the guest, and returns it when it reads by vRead."""
 
     def begin(guest):
         reader = Steady(guest, Text(replicas.listing.read_text(), replicas.content))
@@ -84,7 +86,8 @@ def reading(replicas):
 
 
 def arrived(guest, reader, near_host, far_host, far):
-    """It has left here, runs there, and reads on by that host's vreadd; nothing was wrong."""
+    """The domain must have left the near host, run on the far host, and read on by that host's
+    vreadd.  The reader must never have seen a wrong byte."""
     guest.wait_gone()
     guest.restored(far_host)
     reader.went_other_way()
@@ -95,10 +98,11 @@ def arrived(guest, reader, near_host, far_host, far):
 
 
 def test_moved_while_stopped(make_client, reading, shell, near_host, far_host, far):
-    """A domain is sent to another Xen.  It takes minutes: all its memory goes over the wire."""
+    """A stopped domain migrates to another Xen, which a native test does not have.  A migration
+    that fails must change nothing.  The test takes minutes: all memory goes over the wire."""
     with make_client() as guest:
         reader = reading(guest)
-        # What fails changes nothing.
+        # Migrations that fail must change nothing.
         live = migrate(near_host, shell)
         assert b"Failed to enable logdirty" in live.stderr, live.stderr
         nobody = migrate(near_host, "false", "--stop")
@@ -106,15 +110,16 @@ def test_moved_while_stopped(make_client, reading, shell, near_host, far_host, f
         assert reader.counts()["other_way"] == reader.seen["other_way"]
         assert devices(near_host) == [("mover", "connected")]
 
-        # There xl ends by itself, with the domain it had begun to make, which has this one's UUID.
+        # On the far host, xl ends by itself and removes the domain it had begun to make, which has
+        # the UUID of this one.
         until(lambda: not far_host.run(RECEIVING).stdout, lambda: far_host.text("ps"))
         migrate(near_host, shell, "--stop").check()
         arrived(guest, reader, near_host, far_host, far)
 
 
 def test_moved_live(make_client, reading, shell, near_host, far_host, far):
-    """Xen sends the memory of a domain that runs, but not what dom0 wrote into granted pages.  It
-    takes minutes: all its memory goes over the wire, some of it twice."""
+    """Xen sends the memory of a running domain, but not what dom0 wrote into granted pages.  The
+    test takes minutes: all memory goes over the wire, some of it twice."""
     with make_client(*PVH) as guest:
         reader = reading(guest)
         migrate(near_host, shell).check()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""READs by RDMA between two dom0s: rdma-pair has the transport of xen-backend/peer, and all that
-is around it is left out."""
+"""READs by RDMA between two dom0s.  rdma-pair is the transport of xen-backend/peer without the
+rest of vreadd."""
 
 import contextlib
 import hashlib
@@ -16,12 +16,12 @@ pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 ENDPOINT = f"{FAR}:7000"
 FAILS, ENDS, NEVER, ANSWERS_MORE, KEEPS_FIRST = 1, 2, 3, 4, 5  # enum pair_block
 CREDITS = 8
-# Far less than rdma-pair's own limit, for tests in which it passes.
+# Far less than rdma-pair's default for give_up, for tests in which this limit passes.
 SHORT_MS = 2000
 
 
 class Answerer:
-    """rdma-pair on the far host; ends with an account of each connection."""
+    """rdma-pair on the far host.  It prints an account of each connection when that ends."""
 
     def __init__(self, host, **options):
         words = [f"{name}={value}" for name, value in options.items()]
@@ -30,7 +30,8 @@ class Answerer:
         self._accounts = 0
 
     def account(self):
-        """Of the first connection, when it is over; then of the next, and so on."""
+        """Waits until a connection is over and returns its account: the first call that of the
+        first connection, the next call that of the next."""
         self._accounts += 1
         self._command.wait_output(rf"(?:{{.*}}\n){{{self._accounts}}}", timeout=120)
         return json.loads(self._command.stdout.splitlines()[self._accounts - 1])
@@ -39,7 +40,7 @@ class Answerer:
         self._command.kill(number)
 
     def end(self):
-        """Kills it, if it is not dead; it may not have failed before."""
+        """Kills rdma-pair, if it still runs.  No sanitizer may have reported an error."""
         errors = self._command.stderr.decode()
         self._command.kill()
         self._command.wait(60)
@@ -48,7 +49,7 @@ class Answerer:
 
 @pytest.fixture
 def answering(far_host):
-    """answering(...): an Answerer, until the test ends."""
+    """answering(...): starts an Answerer, which the end of the test kills."""
     with contextlib.ExitStack() as stack:
 
         def start(**options):
@@ -66,7 +67,7 @@ def asking(**options):
 
 @pytest.fixture
 def ask(near_host):
-    """ask(...): what rdma-pair on the near host tells, with these options."""
+    """ask(...): runs rdma-pair on the near host with these options; returns its counts."""
 
     def run(stdin=None, **options):
         return json.loads(near_host.run(asking(**options), timeout=300, stdin=stdin).check().stdout)
@@ -76,7 +77,8 @@ def ask(near_host):
 
 @pytest.fixture
 def pair(ask):
-    """pair(answerer, ...): what ask(...) tells, and the answerer's account of it."""
+    """pair(answerer, ...): the counts of ask(...), and the answerer's account of the connection.
+    No byte may be wrong or land late."""
 
     def run(answerer, **options):
         told, account = ask(**options), answerer.account()
@@ -88,7 +90,7 @@ def pair(ask):
 
 @pytest.fixture
 def begin(near_host):
-    """begin(...): the command that asks, as soon as it has had an answer."""
+    """begin(...): starts rdma-pair on the near host; returns the command after the first answer."""
 
     def run(**options):
         command = near_host.popen(asking(**options))
@@ -99,14 +101,15 @@ def begin(near_host):
 
 
 def pair_bytes(offset, length):
-    """As rdma_pair.h's pair_byte()."""
+    """The bytes of a "block", as pair_byte() in rdma_pair.h makes them."""
     positions = range(offset, offset + length)
     return bytes((o * 31 + (o >> 8) * 7 + (o >> 20) * 3 + 1) & 255 for o in positions)
 
 
 @pytest.mark.parametrize("length", [4097, *slow(1, 4 * MIB)])
 def test_bytes_arrive_where_they_belong(answering, pair, length):
-    """Only here is RDMA: this and all below goes over queue pairs of two kernels."""
+    """All bytes of all READs must arrive directly and right.  A native test has no RDMA; here, and
+    in all tests below, READs go over queue pairs of two kernels."""
     reads = CREDITS + 2
     told, account = pair(answering(), reads=reads, length=length)
     total = reads * length
@@ -117,7 +120,7 @@ def test_bytes_arrive_where_they_belong(answering, pair, length):
 
 @pytest.mark.slow
 def test_memory_no_device_knows_gets_them_through_a_buffer(answering, pair):
-    """The adapter refuses the memory."""
+    """The adapter cannot reach the asker's memory.  All bytes must come through a buffer."""
     told, _ = pair(answering(), reads=CREDITS, length=MIB, bounce=1)
     assert (told["answered"], told["wrong"]) == (CREDITS, 0)
     assert (told["direct"], told["bounced"]) == (0, CREDITS * MIB)
@@ -125,7 +128,8 @@ def test_memory_no_device_knows_gets_them_through_a_buffer(answering, pair):
 
 @pytest.mark.slow
 def test_pages_of_a_guest_are_written_to_directly(answering, pair, near_host, built_program):
-    """The memory is granted by a domain. In `make test`: test_remote_read.py."""
+    """A guest grants the memory.  The bytes must be written into the guest's pages directly.
+    `make test` instead runs test_remote_read.py."""
     answerer = answering()
     length, pages = 65536, CREDITS * 65536 // 4096
     with near_host.create_guest("granter", files=built_program("page-granter")) as guest:
@@ -143,7 +147,8 @@ def test_pages_of_a_guest_are_written_to_directly(answering, pair, near_host, bu
 
 @pytest.mark.slow
 def test_a_failure_comes_behind_the_bytes_before_it(answering, pair):
-    """Bytes and answers take different ways through the adapter."""
+    """The answerer writes some bytes, then reports an error.  Bytes and errors take different ways
+    through the adapter, but no byte may land after the error."""
     told, _ = pair(answering(), reads=CREDITS, length=2 * MIB, handle=FAILS)
     assert (told["answered"], told["failed"], told["error"]) == (CREDITS, CREDITS, "")
     assert told["late"] == 0
@@ -151,14 +156,14 @@ def test_a_failure_comes_behind_the_bytes_before_it(answering, pair):
 
 @pytest.mark.slow
 def test_no_bytes_at_the_end(answering, pair):
-    """An answer without an RDMA write before it."""
+    """READs at the end of a block: each answer has no bytes, and no RDMA write comes before it."""
     told, _ = pair(answering(), reads=2 * CREDITS, handle=ENDS)
     assert (told["answered"], told["short"], told["bytes"]) == (2 * CREDITS, 2 * CREDITS, 0)
 
 
 @pytest.mark.slow
 def test_an_answer_that_never_comes(answering, ask):
-    """The queue pair is well, but nobody answers."""
+    """The queue pair is up, but no READ is answered.  The transport must report no error."""
     answerer = answering()
     told = ask(reads=CREDITS, handle=NEVER, timeout_ms=1000)
     assert (told["answered"], told["error"]) == (0, "")
@@ -166,7 +171,8 @@ def test_an_answer_that_never_comes(answering, ask):
 
 
 def test_a_second_answer_is_not_sent(answering, ask):
-    """An answerer would write by RDMA into memory that is no longer waiting."""
+    """The answerer answers a READ twice.  Its transport must refuse the second answer: RDMA would
+    write it into memory that no longer waits for bytes."""
     answerer = answering()
     told = ask(reads=2 * CREDITS, length=100, handle=ANSWERS_MORE)
     assert told["wrong"] == 0
@@ -174,9 +180,10 @@ def test_a_second_answer_is_not_sent(answering, ask):
 
 
 def test_more_reads_than_credits(answering, pair):
-    """The asker is hostile: the other adapter has no buffers for so many."""
-    # One less: buffers wait for all messages that come at once, so that the asker has no reason to
-    # give up before the answerer has looked at them.
+    """A hostile asker sends more READs at once than the answerer gave credits for.  The answerer
+    must end the connection, and answer the next one."""
+    # Only one credit less: the adapter still has a buffer for each message, so the asker has no
+    # reason to give up before the answerer has looked at the messages.
     answerer = answering(credits=CREDITS - 1)
     told, account = pair(answerer, reads=100, length=MIB)
     assert (told["wrong"], told["late"]) == (0, 0)
@@ -186,7 +193,8 @@ def test_more_reads_than_credits(answering, pair):
 
 
 def test_nothing_lands_once_the_transport_is_freed(answering, ask, pair):
-    """The adapter writes by itself until its keys are taken from it."""
+    """The asker frees the transport while answers are under way.  The adapter writes by itself as
+    long as its keys are valid, but no byte may land after the transport is freed."""
     answerer = answering()
     for number in (1, 2):
         told = ask(reads=1000, length=MIB, abandon=number)
@@ -196,9 +204,11 @@ def test_nothing_lands_once_the_transport_is_freed(answering, ask, pair):
 
 
 def test_memory_that_is_taken_back_ends_the_connection(answering, ask, pair):
-    """The adapter itself reports an access that it refused."""
+    """The asker's memory is withdrawn during READs.  The adapter refuses the access and reports
+    it; both sides must see an error, and no byte may land late."""
     answerer = answering()
-    # The first READ is under way when the memory goes, however quick the others' answers are.
+    # The answerer keeps the first READ back, so this READ is always under way when the memory is
+    # withdrawn, however fast the others are answered.
     told = ask(reads=1000, length=MIB, withdraw=3, handle=KEEPS_FIRST)
     assert told["error"] != ""
     assert told["late"] == 0
@@ -208,7 +218,9 @@ def test_memory_that_is_taken_back_ends_the_connection(answering, ask, pair):
 
 @pytest.mark.parametrize("side", ["far", *slow("near")])
 def test_who_has_not_the_secret_is_refused(answering, pair, side):
-    """RDMA has no TLS: each side proves itself over the queue pair."""
+    """One side has a wrong key.  RDMA has no TLS, so each side proves over the queue pair that it
+    has the secret.  The asker must get no answer, and the error must say that the other end is not
+    the peer."""
     answerer = answering(**({"spoil_key": 1} if side == "far" else {}))
     told, _ = pair(answerer, **({"spoil_key": 1} if side == "near" else {}))
     assert told["answered"] == 0
@@ -217,17 +229,19 @@ def test_who_has_not_the_secret_is_refused(answering, pair, side):
 
 @pytest.mark.slow
 def test_whom_nobody_awaits_is_refused(answering, pair):
-    """The connection manager carries the refusal."""
+    """The asker dials with a name that the answerer does not await.  The answerer must refuse, and
+    RDMA's connection manager must carry the refusal to the asker."""
     told, account = pair(answering(), spoil_name=1)
     assert told["answered"] == 0
     assert told["error"] != ""
-    # One who is not answered soon calls again, by itself.
+    # The asker dials again by itself if the refusal is late, so there may be several.
     assert account["refused"] >= 1
 
 
 @pytest.mark.slow
 def test_a_dead_answerer(answering, begin):
-    """A queue pair whose other end is gone. In `make test`: test_remote_faults.py."""
+    """The answerer is killed.  The queue pair's other end is gone, so the asker must see an error.
+    `make test` instead runs test_remote_faults.py."""
     answerer = answering()
     asker = begin(reads=1000000, length=65536, give_up=SHORT_MS)
     answerer.signal(9)
@@ -239,13 +253,14 @@ def test_a_dead_answerer(answering, begin):
 
 @pytest.mark.slow
 def test_a_wire_that_is_cut_for_a_while(answering, pair, begin, losing):
-    """Queue pairs notice by their own retries. In `make test`: test_remote_faults.py."""
+    """The wire is cut.  The queue pair must fail by its own retries; afterwards a new connection
+    must work.  `make test` instead runs test_remote_faults.py."""
     answerer = answering()
     asker = begin(reads=1000000, length=65536, give_up=SHORT_MS)
     with losing("100%"):
         told = json.loads(asker.wait(180).check().stdout)
     assert (told["wrong"], told["late"]) == (0, 0)
-    # Its own retries are over, or first the other end's, which then says goodbye.
+    # The near end's retries ran out, or the far end's did first and the far end disconnected.
     assert told["error"] != ""
     answerer.account()
     assert pair(answerer, reads=CREDITS)[0]["answered"] == CREDITS
@@ -253,7 +268,8 @@ def test_a_wire_that_is_cut_for_a_while(answering, pair, begin, losing):
 
 @pytest.mark.slow
 def test_a_wire_that_loses_packets(answering, pair, losing):
-    """Queue pairs send again what is lost."""
+    """The wire loses 1 % of the packets.  Queue pairs send lost packets again, so all READs must
+    be answered."""
     answerer = answering()
     with losing("1%"):
         told, _ = pair(answerer, reads=2 * CREDITS, length=65536, give_up=20000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What fails between two hosts while a guest reads by RDMA: every read ends, by bytes or by an
-error, no byte is wrong, and afterwards bytes come by RDMA again."""
+"""Faults between two hosts while a guest reads by RDMA.  Every read must end with the right bytes
+or with an error, and afterwards bytes must come by RDMA again."""
 
 import contextlib
 
@@ -12,7 +12,7 @@ from tools.lab import CommandFailed, deployment
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 
-# UDP carries all of soft-RoCE, and nothing else that is needed here.
+# soft-RoCE uses UDP.  Nothing else that these tests need does.
 NO_UDP = (
     "tc qdisc add dev eth0 root handle 1: prio",
     "tc qdisc add dev eth0 parent 1:3 netem loss 100%",
@@ -34,19 +34,19 @@ def guest(backend, replicas):
 
 @pytest.fixture
 def reading(backend, guest, replicas):
-    """(what the peer's status says, the guest), which has just read all by RDMA."""
+    """(backend, guest), after the guest has read all blocks by RDMA."""
     comes_back(backend, guest, replicas)
     return backend, guest
 
 
 def failed_since(backend, failures):
-    """What the peer's status says, once there was another failure."""
+    """The peer's status, if there were more than `failures` failures, else None."""
     told = the_peer(backend)
     return told if told["failures"] > failures else None
 
 
 def begun(guest, replicas):
-    """A reader that has read all once, or None: it failed before."""
+    """Starts a reader and returns it when it has read all blocks once.  None: it failed before."""
     command = reader(guest)
     try:
         command.wait_output(replicas.digest, timeout=SOON)
@@ -56,7 +56,8 @@ def begun(guest, replicas):
 
 
 def reads_by_tls(backend, guest, replicas):
-    """What the peer's status says, if all was read by TLS while RDMA was tried in vain."""
+    """Reads all blocks.  Returns the peer's status if the read succeeded over TLS after a dial by
+    RDMA failed, else None."""
     digest, told = read(guest), the_peer(backend)
     assert digest in (None, replicas.digest)
     vain = "does not answer" in (told["last_error"] or "")
@@ -76,8 +77,9 @@ def without_udp(host):
 
 @pytest.mark.parametrize("side", [*slow("near"), "far"])
 def test_a_fabric_that_breaks_where_tls_passes(reading, near_host, far_host, replicas, side):
-    """What is under way by RDMA fails; then the file comes by TLS, and by RDMA when it can.  It
-    takes more than a minute: retries of queue pairs are over only then."""
+    """UDP, and so RDMA, is blocked on one side; a native test has no RDMA.  READs under way may
+    fail; then the bytes must come by TLS, and by RDMA again once UDP passes.  The test takes more
+    than a minute: a queue pair fails only when all its retries are over."""
     backend, guest = reading
     with without_udp({"near": near_host, "far": far_host}[side]):
         until(lambda: read(guest) == replicas.digest, lambda: the_peer(backend))
@@ -87,7 +89,7 @@ def test_a_fabric_that_breaks_where_tls_passes(reading, near_host, far_host, rep
     comes_back(backend, guest, replicas)
     now = the_peer(backend)
     assert now["transport"] == "rdma"
-    # On the same connection, if that has not failed meanwhile.
+    # RDMA must come back on the same connection, unless the connection failed meanwhile.
     again = now["connects"] - told["connects"]
     assert again == now["failures"] - told["failures"]
     assert again == 0 or stood_still(now)
@@ -95,7 +97,9 @@ def test_a_fabric_that_breaks_where_tls_passes(reading, near_host, far_host, rep
 
 @pytest.mark.slow
 def test_a_wire_that_is_cut_for_a_while(reading, losing, replicas):
-    """By RDMA. In `make test`: the test above, and tests/protocol/test_peer_network.py by TCP."""
+    """The wire is cut during reads by RDMA; a native test has no RDMA.  Reads must fail, and come
+    by RDMA again afterwards.  `make test` instead runs the test above, and
+    tests/protocol/test_peer_network.py by TCP."""
     backend, guest = reading
     with losing("100%"):
         until(lambda: read(guest) is None, lambda: the_peer(backend))
@@ -105,7 +109,9 @@ def test_a_wire_that_is_cut_for_a_while(reading, losing, replicas):
 
 @pytest.mark.slow
 def test_a_peer_that_hangs(reading, far, replicas):
-    """Its adapter goes on answering. In `make test`: tests/protocol/test_peer_faults.py by TCP."""
+    """vreadd on the far host is stopped, and its adapter goes on answering; natively there is no
+    adapter.  Reads must fail after answer-timeout.  `make test` instead runs
+    tests/protocol/test_peer_faults.py by TCP."""
     backend, guest = reading
     failures = the_peer(backend)["failures"]
     far.signal("STOP")
@@ -119,7 +125,8 @@ def test_a_peer_that_hangs(reading, far, replicas):
 
 
 def test_a_peer_that_dies_and_is_started_again(reading, far, replicas):
-    """A queue pair whose other end is gone, under a guest that reads."""
+    """vreadd on the far host is killed and started again while a guest reads.  Only RDMA has a
+    queue pair whose other end is gone.  The reader must see right bytes only, then an error."""
     backend, guest = reading
     command = until(lambda: begun(guest, replicas), lambda: the_peer(backend))
     far.kill()

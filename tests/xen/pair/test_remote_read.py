@@ -21,7 +21,8 @@ def client(request, asking, replicas):
 
 
 def test_a_file_on_the_other_host(client, replicas, far):
-    """By RDMA the other host writes into pages that a guest granted; no native test has RDMA."""
+    """A guest reads all blocks of the other host.  By RDMA, all bytes must be written directly into
+    pages that the guest granted; no native test has RDMA."""
     backend, guest, transport = client
     told = counted(backend, guest, replicas)
     assert told, f"{the_peer(backend)}\n{far.log()}"

@@ -13,7 +13,8 @@ IP = "/usr/sbin/ip"
 
 @pytest.fixture
 def new_device(near_host):
-    """new_device(): once no program has the old one open; at the test's end in any case."""
+    """new_device(): makes the near host's RDMA device anew.  No program may have the old one open.
+    Also done at the end of the test."""
 
     def make():
         near_host.run("rdma link del rxe0").check()
@@ -24,9 +25,11 @@ def new_device(near_host):
 
 
 def test_a_link_that_goes_down_and_up(asking, near_host, replicas, new_device):
-    """The link of an adapter goes, natively there is none.  Soft-RoCE hears nothing of its
-    connection manager any more once a message of that failed with the link down, until the
-    device is made anew, for which vreadd must have ended.  Until then all comes by TLS."""
+    """An adapter loses its link; natively there is no adapter.  All bytes must come by TLS, and by
+    RDMA again once the RDMA device is made anew and vreadd restarted.
+
+    After soft-RoCE's connection manager failed to send while the link was down, it receives
+    nothing more until the device is made anew.  For that, vreadd must have ended."""
     with asking(transports="rdma tcp") as backend:
         guest = deployment.start_client(backend, "wire-down", replicas.listing)
         comes_back(backend, guest, replicas)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The shared host: `xen_host` is it, put back for each module, `backend` is vreadd on it."""
+"""Fixtures of the tests on the shared host.  `xen_host` is the host, put back to its state after
+boot for each module; `backend` is vreadd on it."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -19,9 +20,13 @@ SPARE_MIB = 64
 
 @pytest.fixture(scope="package")
 def disks(demo, tmp_path_factory) -> list[Path]:
-    """The datanode's disk that is /dev/vda, and those whose owners write to them in tests: one with
-    an ext4 and a data directory (/data) in it, an ext4 that holds two image files of such disks,
-    file.raw and direct.raw, an XFS with nothing in it, and one that is not formatted."""
+    """The host's disks, from /dev/vda on.  vdb to vde are the disks that guests write to.
+
+    vda: the demo datanode's disk
+    vdb: ext4 with a data directory /data
+    vdc: ext4 with image files of two disks like vdb, file.raw and direct.raw
+    vdd: an empty XFS
+    vde: not formatted"""
     folder = tmp_path_factory.mktemp("owned")
     store = folder / "store"
     store.mkdir()
@@ -42,7 +47,7 @@ def owned_disk(folder: Path, image: Path) -> Path:
 
 @pytest.fixture(scope="package")
 def _booted(_hosts, disks) -> Iterator[tuple[XenHost, Origin]]:
-    """With vreadd and vread in dom0, vread, libvread and the module in every guest."""
+    """The host, with vreadd and vread in dom0, and vread, libvread and the module in each guest."""
     with starter(_hosts) as start:
         host = start(
             "shared",
@@ -67,7 +72,7 @@ def xen_host(_booted) -> XenHost:
 
 @pytest.fixture(scope="module")
 def owned_images(xen_host) -> dict[str, str]:
-    """The images of the owners' disks in dom0, by the datanode each is."""
+    """{datanode: path in dom0} of the images that guests write to."""
     store = "/store"
     xen_host.run(f"mkdir {store} && mount -t ext4 /dev/vdc {store}").check()
     images = {"device": "/dev/vdb", "xfs": "/dev/vdd", "spare": "/dev/vde"}
@@ -76,8 +81,8 @@ def owned_images(xen_host) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def backend(xen_host, demo, owned_images) -> Iterator[deployment.Backend]:
-    """vreadd in dom0, serving the demo's image as datanode dn1, and those of the owners' disks that
-    are formatted."""
+    """vreadd in dom0.  It serves the demo's image as datanode dn1, and the formatted images that
+    guests write to."""
     facts = demo.image_facts
     found = tuple(directory.path for directory in facts.data_dirs)
     datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=found)}

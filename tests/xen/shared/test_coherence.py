@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a datanode domU has written and synced is read at once in dom0, whichever way its disk goes:
-a block device under blkback, a file behind a loop device, a file whose loop device goes past the
-page cache.  And the page cache of what blkback writes to is stale: who reads through it does not
-see what was written, so a vreadd that did would fail these tests.
+"""vreadd in dom0 must read what a datanode domU has written and synced at once, for each kind of
+disk: a block device under blkback, a file behind a loop device, and a file behind a loop device
+with O_DIRECT.
+
+The tests also show that the page cache of a device under blkback is stale.  A vreadd that read
+through this page cache would fail these tests.
 """
 
 import pytest
@@ -14,7 +16,7 @@ from tools.lab.deployment import Backend, Datanode
 
 pytestmark = pytest.mark.xen
 
-FIRST_ID = 1_000_000  # of the first disk
+FIRST_ID = 1_000_000  # base of the first disk's block ids
 LENGTH = 300_000
 PATIENCE = "60000"  # ms
 NAMES = ("device", "file", "direct")
@@ -30,7 +32,7 @@ def dom0(backend):
 
 @pytest.fixture(scope="module")
 def loop(dom0, owned_images):
-    """A loop device that goes past the page cache of its file."""
+    """A loop device that accesses its file with O_DIRECT."""
     command = ["losetup", "--direct-io=on", "--find", "--show", owned_images["direct"]]
     device = dom0.text(command).strip()
     yield device
@@ -39,7 +41,7 @@ def loop(dom0, owned_images):
 
 @pytest.fixture(scope="module")
 def before(backend):
-    """What status says of the images while nobody has them."""
+    """modes() while no domain has the images."""
     return modes(backend)
 
 
@@ -58,8 +60,8 @@ def owner(dom0, loop, before, owned_images, until_module_ends):
 
 @pytest.fixture(scope="module")
 def through_the_cache(dom0, owned_images, owner):
-    """A vreadd that is made to read block devices as it should not: the device, and the loop
-    device that the hotplug script made for the file."""
+    """{datanode: (vreadd, device)}.  This vreadd is configured wrongly: it reads block devices
+    through the page cache, namely the device, and the hotplug script's loop device of the file."""
     made = ["losetup", "-n", "-O", "NAME", "-j", owned_images["file"]]
     images = {"device": owned_images["device"], "file": dom0.text(made).strip()}
     datanodes = {
@@ -78,14 +80,15 @@ def modes(backend):
 
 
 class Writer:
-    """Writes blocks in the guest, the same for all three disks but for their contents."""
+    """Writes and deletes blocks in the guest, on all three disks alike.  Only ids and contents
+    differ."""
 
     def __init__(self, guest, folder):
         self._guest, self._folder = guest, folder
         self._blocks = {name: [] for name in NAMES}
 
     def write(self, number):
-        """A new block on each disk, durable on return."""
+        """Writes a new block to each disk.  The blocks are durable on return."""
         for at, name in enumerate(NAMES):
             directory = DataDirectory(self._folder / f"{name}{number}", storage=f"DS-{name}")
             block = directory.add(FIRST_ID * (at + 1) + number, LENGTH)
@@ -117,13 +120,14 @@ def cat(backend, block):
 
 
 def is_stale(dom0, device):
-    """Whether the page cache has something else of the device than is on it."""
+    """True if the page cache of the device differs from the device."""
     command = f"dd if={device} bs=1M iflag=direct status=none | cmp -s - {device}"
     return dom0.run(command).rc == 1
 
 
 def test_mode_is_what_is_attached(backend, before, owner):
-    """Only blkback and xenstore tell which way a domain's disk goes."""
+    """vreadd must choose the mode of each image by how its disk is attached.  Only blkback and
+    xenstore tell that."""
     assert before == {
         "device": ("direct", NOBODY, None),
         "file": ("buffered", NOBODY, None),
@@ -140,8 +144,9 @@ def test_mode_is_what_is_attached(backend, before, owner):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_what_was_synced_is_read_at_once(dom0, backend, writer, through_the_cache, number):
-    """blkback writes past dom0's page cache, which native loop mounts do not."""
-    # All of the devices is in the page cache before anything is written.
+    """vreadd must read new blocks at once; through the page cache they must not be visible.
+    blkback writes past dom0's page cache, which native loop mounts do not."""
+    # Puts all of each device into the page cache before anything is written.
     for _, device in through_the_cache.values():
         dom0.run(f"cat {device} >/dev/null").check()
     if number > 1:
@@ -158,7 +163,7 @@ def test_what_was_synced_is_read_at_once(dom0, backend, writer, through_the_cach
 
 
 def test_what_was_deleted_is_not_read(backend, writer):
-    """The deletion is in a journal that blkback wrote."""
+    """vreadd must not find deleted blocks.  The deletion is in a journal that blkback wrote."""
     gone = {name: writer.blocks(name)[0] for name in NAMES}
     writer.delete_oldest()
     for name, block in gone.items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real Xen, and something dies, hangs or lies: nothing hangs, no byte is wrong, everything
-comes back or says why it does not."""
+"""Faults on real Xen: backends, readers or domains that die, hang or break the protocol.  Nothing
+else may hang, no byte may be wrong, and everything must recover or report why it does not."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
 
-# A reader that goes on until a read fails, and says how that was.
+# A reader that reads until a read fails, and prints the error.
 CAT = f"vread cat --timeout {deployment.READ_TIMEOUT_MS}"
 READ = f"{CAT} --blocks-from {deployment.BLOCKS} >/dev/null"
 READER = f"while {READ} 2>/tmp/err; do :; done; cat /tmp/err"
@@ -19,19 +19,19 @@ SOON = 120.0
 
 @pytest.fixture(scope="module")
 def client(make_client):
-    """One that all faults leave connected, or that connects again."""
+    """A client that is connected at the start and at the end of each test."""
     return make_client("client")
 
 
 @pytest.fixture
 def mappings(backend):
-    """mappings(): how many pieces of guests' memory vreadd has mapped."""
+    """mappings(): the number of mappings of guest memory that vreadd has."""
     maps = f"cat /proc/{backend.pid}/maps"
     return lambda: backend.host.text(maps).count("xen/gntdev")
 
 
 def start_reader(backend, client):
-    """A reader in the guest that is known to be in the middle of its reads."""
+    """Starts a reader in the guest, and returns it when its first bytes were read."""
     before = backend.bytes_read(client)
     reader = client.popen(READER, timeout=300)
     eventually(lambda: backend.bytes_read(client) > before, what="bytes on their way")
@@ -39,7 +39,8 @@ def start_reader(backend, client):
 
 
 def test_backend_killed_and_restarted_under_a_reader(client, demo, backend):
-    """Xen tells the guest's kernel of a dead backend by its event channel and its states."""
+    """vreadd is killed: the reader must get an error, and read again after the restart.  Xen tells
+    the guest's kernel of a dead backend by its event channel and its states."""
     reader = start_reader(backend, client)
     backend.kill()
     said = reader.wait(SOON).stdout.decode()
@@ -51,7 +52,8 @@ def test_backend_killed_and_restarted_under_a_reader(client, demo, backend):
 
 
 def test_backend_stopped_in_order_and_restarted(client, demo, backend):
-    """Both ends go through xenbus' states, one of them in a kernel."""
+    """vreadd ends cleanly: both states must become Closed, and the client must read again after
+    the restart.  Both ends go through xenbus' states, one of them in a kernel."""
     reader = start_reader(backend, client)
     assert backend.stop() == 0
     reader.wait(SOON)
@@ -62,7 +64,8 @@ def test_backend_stopped_in_order_and_restarted(client, demo, backend):
 
 
 def test_backend_that_hangs_costs_one_time_limit(client, demo, backend):
-    """The guest's kernel keeps the time limit, and the late answer arrives in granted pages."""
+    """vreadd is stopped: a read must fail at its time limit, and later reads be right.  The guest's
+    kernel keeps the limit, and the late answer arrives in granted pages."""
     backend.signal("STOP")
     try:
         answer = client.run("vread cat --timeout 1000 --blocks-from /blocks.txt", timeout=SOON)
@@ -74,7 +77,8 @@ def test_backend_that_hangs_costs_one_time_limit(client, demo, backend):
 
 
 def test_client_destroyed_under_its_reader(make_client, client, backend, mappings):
-    """A domain dies with its pages mapped in dom0; natively a process only closes a socket."""
+    """A domain is destroyed while it reads: vreadd must remove the device and unmap all pages.
+    The domain's pages are mapped in dom0; natively a process only closes a socket."""
     before = mappings()
     victim = make_client("victim")
     assert mappings() > before
@@ -88,7 +92,8 @@ def test_client_destroyed_under_its_reader(make_client, client, backend, mapping
 
 
 def test_reader_killed_in_mid_read(client, demo, backend):
-    """The module must not reuse pages of a dead process that a backend still writes to."""
+    """A reader is killed five times; the next reader must get right bytes.  The module must not
+    reuse pages of a dead process that a backend still writes to."""
     for _ in range(5):
         reader = start_reader(backend, client)
         reader.kill()
@@ -98,7 +103,8 @@ def test_reader_killed_in_mid_read(client, demo, backend):
 
 
 def test_module_in_use_cannot_be_unloaded(client, demo, backend):
-    """The module's count of users and its unloading exist only in a guest's kernel."""
+    """rmmod must fail while a process has /dev/vread open, and work afterwards.  The module's count
+    of users and its unloading exist only in a guest's kernel."""
     holder = client.popen("exec 3</dev/vread; echo holding; exec cat", timeout=700)
     holder.wait_output("holding", SOON)
     refused = client.run("rmmod xen_vreadfront")
@@ -119,7 +125,8 @@ def test_module_in_use_cannot_be_unloaded(client, demo, backend):
 
 @pytest.mark.slow
 def test_device_detached_under_a_reader(client, backend):
-    """The device goes by xenbus under a reader. In `make test`: test_life.py."""
+    """The device is detached through xenbus while a reader reads; the reader must end.
+    `make test` instead runs test_life.py."""
     reader = start_reader(backend, client)
     backend.host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
     reader.wait(SOON)
@@ -129,8 +136,8 @@ def test_device_detached_under_a_reader(client, backend):
     backend.wait_connected(client)
 
 
-# Real grants and event channels refuse the first of each; the others tests/unit/test_port_xen.c and
-# tests/protocol/test_hostile.py show as well.
+# The first attacks of each list fail at real grants and event channels.  The slow ones are also in
+# tests/unit/test_port_xen.c and tests/protocol/test_hostile.py.
 REFUSED = [
     "one-bad-pool-page",
     "foreign-port",
@@ -153,7 +160,8 @@ def bystander(make_client):
 
 
 def attack(backend, guest, name):
-    """What the backend did, and what it wrote down about it."""
+    """Runs one attack.  Returns what the backend did (hostile_frontend.c), and the error that it
+    wrote to xenstore."""
     answer = guest.run(["/hostile_frontend", "0", name], timeout=400)
     assert answer.rc == 0, answer.output
     node = f"/local/domain/0/error/backend/vread/{guest.domid}/0/error"
@@ -162,13 +170,15 @@ def attack(backend, guest, name):
 
 
 def test_an_honest_frontend_in_user_space_connects(backend, hostile):
-    """The hostile frontend reaches vreadd by real grants, so what it is refused for is its lie."""
+    """Without an attack, hostile_frontend must connect, by real grants.  So when it is refused, the
+    attack is the reason."""
     assert attack(backend, hostile, "none")[0] == "connected"
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_absurd_xenstore_numbers_are_refused(backend, hostile, bystander, demo, name):
-    """Xen itself fails the mapping of a foreign page or port, and another guest reads on."""
+    """The backend must refuse and report why, and another guest must read on.  Xen itself fails
+    the mapping of a foreign page or port."""
     outcome, error = attack(backend, hostile, name)
     assert outcome == "refused"
     assert error
@@ -177,7 +187,8 @@ def test_absurd_xenstore_numbers_are_refused(backend, hostile, bystander, demo, 
 
 @pytest.mark.parametrize("name", CLOSED)
 def test_a_broken_ring_closes_the_device(backend, hostile, bystander, demo, name):
-    """The ring is a granted page that a real guest writes at any time."""
+    """The backend must close the device and report why, and another guest must read on.  The ring
+    is a granted page that a real guest writes at any time."""
     outcome, error = attack(backend, hostile, name)
     assert outcome == "closed"
     assert error
@@ -185,7 +196,8 @@ def test_a_broken_ring_closes_the_device(backend, hostile, bystander, demo, name
 
 
 def test_an_event_storm_does_not_starve_others(backend, hostile, bystander, demo):
-    """The events are those of a real event channel, which vreadd unmasks late."""
+    """A guest sends 100,000 events; another guest must be able to read meanwhile.  The events are
+    those of a real event channel, which vreadd unmasks late."""
     storm = hostile.popen(["/hostile_frontend", "0", "event-storm"], timeout=500)
     assert vread_one(bystander, demo) == 0
     assert storm.wait().stdout.decode().strip() == "closed"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guest's kernel module against backends that lie, hang, die or were never there, and
-through the events of a guest's life.  hostile_backend takes the place of vreadd.
+"""The guest's kernel module against backends that break the protocol, hang, die or are missing,
+and while its guest is saved or its device removed.  hostile_backend takes the place of vreadd.
 
-What the module makes of numbers, offers and answers is in linux-frontend/check.c, which
-tests/unit/test_frontend_check.c has natively, all of it: so here is one of each.
+linux-frontend/check.c judges the backend's numbers, offers and answers.
+tests/unit/test_frontend_check.c tests all of that natively, so `make test` has one case of each
+kind here.
 """
 
 import contextlib
@@ -36,7 +37,8 @@ HOLDER = "/usr/bin/vread_holder"
 
 @pytest.fixture(scope="module")
 def store(xen_host, hostile_backend):
-    """A device's nodes; no vreadd runs meanwhile, but what shows its log shall work."""
+    """A Backend that only gives access to the device's nodes.  No vreadd runs, but the log file
+    exists, so that Backend's reports of failures can show it."""
     xen_host.put(hostile_backend, "/usr/bin/hostile_backend")
     xen_host.run(["touch", deployment.LOG]).check()
     return deployment.Backend(xen_host, {})
@@ -51,7 +53,7 @@ def guest(store, vread_holder, until_module_ends):
 
 @pytest.fixture
 def module(guest, store):
-    """The module, freshly loaded; the backend directory is as `vread attach` left it."""
+    """Loads the module.  The backend directory is as `vread attach` left it."""
     guest.run("dmesg -c >/dev/null")
     write(store, guest, "state", "1")
     for node, value in OFFER.items():
@@ -84,7 +86,7 @@ class Backend:
         return self._command.running
 
     def kill(self, signal):
-        """Signals it and returns its last line."""
+        """Sends the signal, waits for the end, and returns the last line of output."""
         self._host.run(f"kill -{signal} $(pidof hostile_backend)").check()
         return self.last_line()
 
@@ -93,7 +95,7 @@ class Backend:
 
 
 def holder(guest, *arguments):
-    """Lines of a vread_holder that ends by itself."""
+    """Runs vread_holder to its end; returns its lines."""
     return guest.text(["vread_holder", *arguments], timeout=SOON).splitlines()
 
 
@@ -105,10 +107,11 @@ def free_bytes(guest):
 
 
 def test_loading_does_not_wait_for_a_backend(guest, store):
-    """It is the kernel's xenbus that would wait."""
+    """The module must load at once without a backend, and an OPEN then gives ENOTCONN.  The
+    kernel's xenbus would wait, which only a guest has."""
     guest.run("dmesg -c >/dev/null")
     deployment.load_frontend(guest)
-    # xenbus would wait for thirty seconds at least, and say so after five.
+    # xenbus would wait for at least 30 s, and log this after 5 s.
     assert "Waiting for devices to initialise" not in guest.dmesg()
     assert store.states(guest)[1] == "1"
     assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
@@ -116,7 +119,8 @@ def test_loading_does_not_wait_for_a_backend(guest, store):
 
 
 def test_parameters_out_of_range_are_refused(guest):
-    """Only a kernel loads a module."""
+    """Loading with a parameter out of range must fail, and the log must name the range.  Only a
+    kernel loads a module."""
     for parameter, range_ in (
         ("queues=9", "0 to 8"),
         ("ring_order=5", "0 to 4"),
@@ -127,7 +131,8 @@ def test_parameters_out_of_range_are_refused(guest):
 
 
 def test_all_memory_comes_back(guest, store, module):
-    """The memory is the kernel's, and its pages are granted."""
+    """The module is used and unloaded four times; free memory must not shrink.  The memory is the
+    kernel's, and its pages are granted."""
 
     def free_kib():
         return int(guest.text("grep MemFree /proc/meminfo").split()[1])
@@ -166,7 +171,8 @@ def test_all_memory_comes_back(guest, store, module):
     ],
 )
 def test_a_nonsensical_offer_is_refused_by_name(guest, store, module, node, value, words):
-    """The module reads the offer from xenstore, and goes back by xenbus' states."""
+    """One node of the offer is wrong: the module must refuse, and log the node and its value.  The
+    module reads the offer from xenstore, and goes back by xenbus' states."""
     if value is None:
         remove(store, guest, node)
     else:
@@ -176,7 +182,7 @@ def test_a_nonsensical_offer_is_refused_by_name(guest, store, module, node, valu
 
 
 def refuses(store, guest):
-    """Offered once more, and refused."""
+    """Offers once more.  The module must refuse."""
     write(store, guest, "state", INIT_WAIT)
     store.wait_states(guest, INIT_WAIT, CLOSING)
     write(store, guest, "state", CLOSED)
@@ -184,13 +190,14 @@ def refuses(store, guest):
 
 
 def test_it_gives_up_on_a_backend_that_offers_only_nonsense(guest, store, module):
-    """Each failed connection is one more of xenbus' in a real kernel."""
+    """After 8 failed connections the module must ignore further offers.  In a real kernel, each
+    failed connection is one of xenbus."""
     write(store, guest, "versions", "2")
     for _ in range(8):
         refuses(store, guest)
     assert "8 failed connections; staying closed" in guest.dmesg()
     write(store, guest, "state", INIT_WAIT)
-    # xenbus takes changes one after the other, so once this device is there that one was seen.
+    # xenbus handles changes in order: when the second device exists, the offer was handled, too.
     with a_second_device(store, guest):
         assert store.states(guest) == (INIT_WAIT, CLOSED)
     write(store, guest, "state", CLOSED)
@@ -211,12 +218,13 @@ def test_it_gives_up_on_a_backend_that_offers_only_nonsense(guest, store, module
     ],
 )
 def test_a_backend_that_breaks_the_protocol_is_disconnected(guest, store, module, attack):
-    """The module judges a ring in pages that another domain writes at any time."""
+    """An answer breaks the protocol: the module must disconnect, log the reason, and serve the
+    next backend.  The ring is in pages that another domain writes at any time."""
     backend = Backend(store, guest, attack)
     assert holder(guest, "read", SPEC, "30000")[-1].split()[1] == "ENOTCONN"
     assert backend.last_line() == "frontend closed"
     assert "backend broke the protocol on queue 0" in guest.dmesg()
-    # It is given another chance, and one that behaves is served.
+    # The module connects again, and reads work with a correct backend.
     backend = Backend(store, guest, "none")
     assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
     assert backend.kill("TERM") == "closing"
@@ -224,7 +232,9 @@ def test_a_backend_that_breaks_the_protocol_is_disconnected(guest, store, module
 
 @pytest.mark.slow
 def test_an_error_of_the_kernels_own_never_reaches_a_caller(guest, store, module):
-    """An ioctl would take it for its own. In `make test`: tests/unit/test_frontend_check.c."""
+    """The backend answers with an errno private to kernels: the caller must get EIO.  The ioctl's
+    caller would take the number for one of its own kernel.  `make test` instead runs
+    tests/unit/test_frontend_check.c."""
     backend = Backend(store, guest, "private-errno")
     assert holder(guest, "read", SPEC, "30000") == ["open EIO"]
     assert backend.running()
@@ -236,14 +246,16 @@ def test_an_error_of_the_kernels_own_never_reaches_a_caller(guest, store, module
     [("silent-opens", ["1000"], "open"), *slow(("silent-reads", ["30000", "1000"], "reap"))],
 )
 def test_an_answer_that_does_not_come(guest, store, module, attack, times, said):
-    """The module keeps the time limit, in the kernel."""
+    """The backend does not answer: the ioctl must end with ETIME.  The module keeps the time limit
+    in the kernel."""
     backend = Backend(store, guest, attack)
     assert holder(guest, "read", SPEC, *times)[-1] == f"{said} ETIME"
     assert backend.kill("TERM") == "closing"
 
 
 def test_who_waits_for_ever_can_be_killed(guest, store, module):
-    """The process waits in the kernel, where a signal must reach it."""
+    """A process waits for an OPEN without a time limit; SIGKILL must end it.  The process waits in
+    the kernel, where the signal must reach it."""
     backend = Backend(store, guest, "silent")
     waiter = guest.popen("exec vread_holder open BP-1/blk_1_1")
     in_ioctl = "grep -q '^16 ' /proc/$(pidof vread_holder)/syscall"
@@ -255,11 +267,12 @@ def test_who_waits_for_ever_can_be_killed(guest, store, module):
 
 
 def test_an_event_storm_leaves_the_guest_alive(guest, store, module):
-    """The events are interrupts of a guest's kernel."""
+    """The backend sends 100,000 events: the guest must go on running commands, and a read must
+    succeed in the end.  The events are interrupts of a guest's kernel."""
     backend = Backend(store, guest, "event-storm")
     for _ in range(5):
         assert guest.run("true", timeout=SOON).rc == 0
-    # It is answered when the storm is over, which is a matter of the emulated processor.
+    # The read is answered after the storm; its length depends on the emulated processor.
     read = guest.text(["vread_holder", "read", SPEC, STORM_MS], timeout=STORM)
     assert read.splitlines()[-1] == "read 65536"
     assert backend.kill("TERM") == "closing"
@@ -283,16 +296,18 @@ def offer_to_a_datanode(store, guest, feature="1"):
 
 @pytest.mark.parametrize("feature", ["0", *slow(None)])
 def test_a_backend_that_takes_no_events_is_sent_none(guest, store, module, feature):
-    """The module reads what is offered from xenstore."""
+    """The backend offers no events: publishing must fail at once.  The module reads the offer from
+    xenstore."""
     offer_to_a_datanode(store, guest, feature)
-    backend = Backend(store, guest, "silent")  # would leave it unanswered
+    backend = Backend(store, guest, "silent")  # would not answer the event
     assert b"this device takes no events" in publish(guest).stderr
     assert backend.kill("TERM") == "closing"
 
 
 @pytest.mark.slow
 def test_an_event_is_answered(guest, store, module):
-    """The ioctl waits in the module. In `make test`: test_publish.py, with vreadd."""
+    """Publishing must succeed when the backend answers.  The ioctl waits in the module.
+    `make test` instead runs test_publish.py, with vreadd."""
     offer_to_a_datanode(store, guest)
     backend = Backend(store, guest, "none")
     assert publish(guest).rc == 0
@@ -301,7 +316,8 @@ def test_an_event_is_answered(guest, store, module):
 
 @pytest.mark.slow
 def test_an_event_that_is_not_answered(guest, store, module):
-    """The module keeps the time limit. In `make test`: of an OPEN, above."""
+    """The backend does not answer an event: publishing must fail in time.  The module keeps the
+    time limit.  `make test` instead tests the limit of an OPEN, above."""
     offer_to_a_datanode(store, guest)
     backend = Backend(store, guest, "silent")
     done = publish(guest, 3000)
@@ -316,7 +332,9 @@ def test_an_event_that_is_not_answered(guest, store, module):
 def test_pages_of_a_dead_process_wait_until_no_backend_can_write_there(
     guest, store, module, signal
 ):
-    """The pages are granted, and the module may free them only once no other domain has them."""
+    """A reader is killed with a READ under way; its pages must be given back only when the backend
+    has ended.  The pages are granted, and the module may free them only once no other domain has
+    them."""
     backend = Backend(store, guest, "silent-reads")
     before = free_bytes(guest)
     reader = guest.popen(["vread_holder", "in-flight", SPEC])
@@ -332,7 +350,8 @@ def test_pages_of_a_dead_process_wait_until_no_backend_can_write_there(
 
 
 def test_a_backend_dead_before_it_was_connected(guest, store, module):
-    """Only an event channel tells of a backend that died before both ends were connected."""
+    """The backend dies before both ends are connected: the module must log this and not connect.
+    Only an event channel tells of such a death."""
     backend = Backend(store, guest, "dead-on-arrival", connected=False)
     eventually(lambda: "died before it was connected" in guest.dmesg(), what="the module's word")
     assert store.states(guest) == (CONNECTED, "3")
@@ -345,7 +364,9 @@ def test_a_backend_dead_before_it_was_connected(guest, store, module):
 
 
 def test_device_removed_under_an_open_file(guest, store, module):
-    """The node in /dev goes under an open file, by xenbus and the kernel's device model."""
+    """The device is detached under an open file: calls must give ENODEV, the mapping must stay, and
+    the node must come back after attach.  xenbus and the kernel's device model remove the node in
+    /dev."""
     Backend(store, guest, "none")
     user = guest.popen(["vread_holder", "hold", SPEC])
     user.wait_output("holding", SOON)
@@ -373,13 +394,14 @@ def a_second_device(store, guest):
 
 
 def test_a_second_device_has_a_node_of_its_own(guest, store, module):
-    """The nodes in /dev are made by the kernel."""
+    """A second device must get its own node, and the first node must stay.  The kernel makes the
+    nodes in /dev."""
     with a_second_device(store, guest):
         assert guest.run("test -c /dev/vread").rc == 0
     assert guest.run("test -c /dev/vread").rc == 0
 
 
-# A guest that is restored has lost its agent: it reports through its own xenstore node.
+# A restored guest has no agent.  So the guest reports through its own xenstore node.
 REPORTER = """
 while :; do
   answer=$(vread_holder read BP-1/blk_1_1 5000 | tail -n 1)
@@ -390,7 +412,7 @@ done </dev/null >/dev/null 2>&1 &
 
 
 def next_report(host, guest):
-    """What the reporter says from now on; its first word may be of what it did before."""
+    """Waits for the next report.  The first report may be about a read before this call."""
     node = f"/local/domain/{guest.domid}/data/report"
     host.run(["xenstore-rm", node])
     eventually(lambda: host.run(["xenstore-exists", node]).rc == 0, what="a report")
@@ -399,7 +421,8 @@ def next_report(host, guest):
 
 @pytest.mark.slow
 def test_saved_and_restored(store, vread_holder):
-    """A handle and a mapped pool outlive their domain. In `make test`: test_life.py."""
+    """A guest with a handle and a mapped pool is saved and restored as another domain; its reads
+    must work again, without a kernel bug.  `make test` instead runs test_life.py."""
     host = store.host
     guest = host.create_guest("traveller", files={HOLDER: vread_holder})
     store.attach(guest)
@@ -414,7 +437,7 @@ def test_saved_and_restored(store, vread_holder):
     host.run("xl unpause traveller").check()
     try:
         Backend(store, guest, "none")
-        next_report(host, guest)  # may still tell of a read before the save
+        next_report(host, guest)  # may be about a read before the save
         eventually(
             lambda: next_report(host, guest) == "read 65536, 0 bugs",
             what="a read after the restore",

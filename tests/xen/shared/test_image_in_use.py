@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode domU mounts its disk for writing while dom0 serves it: it is read all the time."""
+"""A datanode domU mounts its disk for writing while dom0 serves the disk.  A client must be able to
+read all the time."""
 
 import pytest
 
 from tools.lab import deployment
 
-# In `make test`: test_coherence.py has an owner of mounted disks, tests/image/test_live.py has the
-# states.
+# `make test` instead runs test_coherence.py, in which a domU has its disks mounted, and
+# tests/image/test_live.py, which has the states.
 pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
 
@@ -28,13 +29,14 @@ def file_system_states(backend):
 
 
 def test_an_image_in_use_is_read(client, owner, demo, backend):
-    """The owner is a domain, and its writes come by blkback."""
+    """The client must read the same file before, during and after the mount, and the state must
+    follow the mount.  The owner is a domain, and its writes come by blkback."""
     assert deployment.file_digest(client) == demo.sha256
     owner.run(f"mount -t ext4 {owner.device} /mnt && sync").check()
     assert file_system_states(backend) == ["live"]
     assert deployment.file_digest(client) == demo.sha256
 
-    # The owner writes, as a datanode would, and stops in order.
+    # The owner writes, as a datanode would, and unmounts cleanly.
     owner.run("dd if=/dev/urandom of=/mnt/other bs=1M count=8 && sync").check()
     assert file_system_states(backend) == ["live"]
     assert deployment.file_digest(client) == demo.sha256

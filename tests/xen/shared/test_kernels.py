@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Guests of other kinds than all other tests have: of a kernel of another series in Debian's
-archive, for which the module is built with warnings as errors, and PVH.
+"""Kinds of guests that no other test has: a guest with a kernel of another series from Debian's
+archive, for which the module is built with warnings as errors, and a PVH guest.
 """
 
 import re
@@ -11,7 +11,8 @@ from tools.lab import deployment, kernels, product
 
 pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
-# The emulated processor tells Xen of RDTSC where it was RDTSCP, so it is not to stop at either.
+# With native time Xen does not intercept RDTSC and RDTSCP.  QEMU reports RDTSC to Xen where the
+# guest executed RDTSCP.
 PVH = {"config": ('type="pvh"', 'tsc_mode="native"')}
 # {name: (series of its kernel or None for dom0's, type as the kernel calls it, arguments)}
 KINDS = {"linux-6-12": ("6.12", "PV", {}), "pvh": (None, "PVH", PVH)}
@@ -32,7 +33,8 @@ def client(kind, make_client):
 
 
 def test_the_guest_is_of_that_kind_and_reads_every_block(client, kind, backend, demo):
-    """The module meets a kernel and a type of guest that only a hypervisor has."""
+    """The guest must have the kernel and the type, and read every block.  Only a hypervisor runs
+    the module in these kernels and types of guests."""
     series, guest_type, _ = KINDS[kind]
     release = client.text("uname -r").strip()
     assert release.startswith(f"{series}." if series else kernels.installed().release)
@@ -43,14 +45,16 @@ def test_the_guest_is_of_that_kind_and_reads_every_block(client, kind, backend, 
 
 
 def test_every_bad_argument_is_refused_there_too(client, uapi_test, demo):
-    """The ioctls of a module that was built for this kernel."""
+    """vread_uapi_test must pass.  The ioctls are those of a module that was built for this
+    kernel."""
     client.put(uapi_test, "/uapi_test")
     answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()
 
 
 def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
-    """xenbus differs between the kernels."""
+    """Detach, attach, unload and load must each work, and a read afterwards.  xenbus differs
+    between the kernels."""
     host = backend.host
     host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
     assert backend.states(client) == ("", "")
@@ -67,7 +71,8 @@ def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
 
 
 def test_a_backend_that_goes_and_comes(client, backend, demo):
-    """The module finds its way through a lost backend by interfaces that differ between kernels."""
+    """vreadd is killed and restarted; the client must read again.  The module handles a lost
+    backend by interfaces that differ between kernels."""
     backend.kill()
     backend.start()
     backend.wait_connected(client)
@@ -75,7 +80,7 @@ def test_a_backend_that_goes_and_comes(client, backend, demo):
 
 
 def test_the_kernel_took_it_as_built_for_it(client):
-    """Only that kernel can complain of the module."""
+    """The kernel's log must have no complaint about the module.  Only that kernel can complain."""
     """Neither forced nor complained about (what it reports as a bug fails any test here)."""
     log = client.dmesg()
     assert "vread: connected to domain 0 as client" in log

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the lab tells of a host: were one of these wrong, other tests on emulated hosts would pass
-though the product is broken.  All of it passes an agent in dom0 or in a guest, and the wires to
-them, which no native test has."""
+"""Results that the lab reports of a host.  If one of them were wrong, other tests on emulated hosts
+would pass although the product is broken.  All results pass the agent in dom0 or in a guest and the
+wires to it, which no native test has."""
 
 import random
 import signal
@@ -23,12 +23,13 @@ def guest(xen_host, until_module_ends):
 
 @pytest.fixture(params=["dom0", "guest"])
 def machine(request):
-    """Tests that hold for dom0 and for guests alike run on both."""
+    """dom0, then a guest: tests that apply to both run on both."""
     return request.getfixturevalue({"dom0": "xen_host", "guest": "guest"}[request.param])
 
 
 def test_exit_status(machine):
-    """Of a command, of a signal's victim, of what is not there; and check() takes none but 0."""
+    """Exit statuses of commands, of a killed command and of a missing program must arrive.
+    text() must raise unless the status is 0."""
     for status in (0, 1, 77, 255):
         assert machine.run(f"exit {status}").rc == status
     assert machine.run("kill -KILL $$").rc == 128 + signal.SIGKILL
@@ -41,21 +42,24 @@ def test_exit_status(machine):
 
 
 def test_streams(machine):
-    """They are apart, and every byte passes the serial port or vchan both ways."""
+    """stdout and stderr must arrive separately, and all bytes must pass the serial port or vchan
+    unchanged, both ways."""
     result = machine.run("printf out; printf err >&2")
     assert (result.stdout, result.stderr) == (b"out", b"err")
     assert machine.run(["cat"], stdin=NOISE).stdout == NOISE
 
 
 def test_timeout_kills_the_whole_session(machine):
-    """The agent inside ends what has left its command's process."""
+    """A command exceeds its timeout: the agent must kill the command and all its background
+    processes."""
     with pytest.raises(CommandTimeout, match="killed after 5"):
         machine.run("sleep 4321 & (sleep 4321); wait", timeout=5)
     eventually(lambda: "sleep 4321" not in machine.text("ps"), what="the end of all of them")
 
 
 def test_complaint_is_raised_once(machine, xen_host):
-    """What a kernel reports as a bug fails the test that it happens in, and no other."""
+    """A kernel reports a bug: the first check_dmesg() must raise, the second must not.  So the bug
+    fails only the test in which it happened."""
     machine.run("echo '<4>WARNING: CPU: 0 PID: 1 at nowhere' > /dev/kmsg").check()
     eventually(lambda: "at nowhere" in str(machine.console()), what="the complaint on the console")
     with pytest.raises(KernelComplaint, match="at nowhere"):
@@ -64,12 +68,12 @@ def test_complaint_is_raised_once(machine, xen_host):
 
 
 def test_guest_that_panics_is_reported(xen_host, guest_name):
-    """Its command fails, and so does the test."""
+    """A guest panics: its command must fail, and check_dmesg() must raise."""
     guest = xen_host.create_guest(guest_name)
     with pytest.raises(ChannelClosed):
         guest.run("echo c > /proc/sysrq-trigger")
     guest.wait_gone()
-    # dom0 takes what a guest has said from its console, dead or not.
+    # dom0 reads the console of a guest also after the guest's death.
     log = xen_host.share / "console" / f"guest-{guest_name}.log"
     eventually(lambda: "Kernel panic" in log.read_text(errors="replace"), what="the panic")
     with pytest.raises(KernelComplaint, match="sysrq"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens to a client domain in its life, under a program in it that reads: no byte is
-wrong, nobody waits for an answer that does not come, and bytes come by vRead again.
+"""A client domain is saved, restored, detached and rebooted while a program in it reads.  No byte
+may be wrong, no call may wait for ever, and bytes must come by vRead again.
 
-One domain goes through all this, in order.
+All tests use the same domain, in order.
 """
 
 from pathlib import Path
@@ -48,7 +48,8 @@ def reader(client, demo):
 
 @pytest.fixture(autouse=True)
 def reads_on(backend, reader):
-    """Before and after."""
+    """Before and after each test, bytes must come by vRead.  After it, the reader must have seen no
+    wrong byte."""
     reader.goes_by_vread()
     yield
     reader.goes_by_vread()
@@ -56,7 +57,8 @@ def reads_on(backend, reader):
 
 
 def test_saved_and_restored(client, backend, reader):
-    """A domain's memory, with the module's state in it, is continued as another domain."""
+    """The client is saved and restored by xl-vread; reads must go on.  Its memory, with the
+    module's state, goes on as another domain, which native tests do not have."""
     before = client.domid
     client.save(SAVED)
     backend.wait_states(client, "", "")
@@ -68,7 +70,8 @@ def test_saved_and_restored(client, backend, reader):
 
 @pytest.mark.slow
 def test_restored_where_it_has_no_device_yet(client, backend, reader):
-    """Plain xl restores a domain whose device nobody has offered yet."""
+    """Plain xl restores the domain without its device.  The module must remove the old device, and
+    work again when a device is attached.  Only Xen restores a domain."""
     client.save(SAVED)
     backend.host.run(f"xl restore {SAVED} && rm {SAVED}", RESTORE_TIMEOUT).check()
     client.restored()
@@ -78,7 +81,8 @@ def test_restored_where_it_has_no_device_yet(client, backend, reader):
 
 
 def test_detached_and_attached_with_a_smaller_pool(client, backend, reader):
-    """The module gives all its pages back under a reader and grants fewer."""
+    """The device is detached under a reader and attached with a pool of 4 MiB; the pool must have
+    this size.  The module must take back all granted pages and grant fewer."""
     host = backend.host
     host.run(["vread", "detach", str(client.domid), "--wait", "120"], RESTORE_TIMEOUT).check()
     assert backend.states(client) == ("", "")
@@ -91,7 +95,8 @@ def test_detached_and_attached_with_a_smaller_pool(client, backend, reader):
 
 @pytest.mark.slow
 def test_vreadd_replaced_by_another_build(client, backend, reader):
-    """The module outlives vreadd. In `make test`: test_faults.py starts the same build."""
+    """vreadd is replaced by another build and back, under a reader.  The module goes on with each.
+    `make test` instead runs test_faults.py, which restarts the same build."""
     backend.host.put(OTHER_BUILD, "/run/vreadd")
     for program in ("/run/vreadd", "vreadd"):
         backend.stop()
@@ -102,7 +107,8 @@ def test_vreadd_replaced_by_another_build(client, backend, reader):
 
 
 def test_rebooted(client, backend, reader):
-    """The domain's id changes, and xl-vread makes the device for the new one."""
+    """xl-vread reboots the domain.  The domain's id changes, and xl-vread must make a device for
+    the new id."""
     before = client.domid
     backend.host.run(["xl-vread", "reboot", client.name], REBOOT_TIMEOUT).check()
     client.restored()
@@ -115,7 +121,7 @@ def test_rebooted(client, backend, reader):
 
 @pytest.mark.slow
 def test_a_domain_that_stays_after_all(client, backend, reader):
-    """Saved, but not ended: Xen resumes the very same domain.  Comes last: no xl waits for its
-    end any more."""
+    """xl saves the domain but does not end it: Xen resumes the same domain, and no read may go the
+    other way.  This test must be the last: afterwards no xl waits for the domain's end."""
     backend.host.run(f"xl save -c {client.domid} {SAVED} && rm {SAVED}", RESTORE_TIMEOUT).check()
     assert reader.counts()["other_way"] == reader.seen["other_way"]

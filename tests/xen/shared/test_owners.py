@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Datanode domUs, with Debian's kernel, whose file systems are of other kinds: XFS, ext4 that grows
-while it is mounted, with fast commits, with its data in the journal.  A vreadd of their own in dom0
-reads along."""
+"""A datanode domU with Debian's kernel writes to file systems of other kinds: XFS, ext4 that grows
+while mounted, ext4 with fast commits, and ext4 with data in the journal.  A vreadd of its own in
+dom0 reads them meanwhile."""
 
 import time
 
@@ -12,8 +12,9 @@ from tests.support.waiting import eventually
 from tests.support.xen_owner import SYNC_FILES, XFS_GUEST_MIB, DataDisk, load_xfs, xfs_files
 from tools.lab.deployment import Backend, Datanode
 
-# In `make test`: test_torture.py has an XFS in a domU; test_xfs_live.py, test_ext4_kinds.py and
-# test_ext4_groups.py in tests/image have these file systems, mounted by the kernel of this machine.
+# `make test` instead runs test_torture.py, with an XFS in a domU, and test_xfs_live.py,
+# test_ext4_kinds.py and test_ext4_groups.py in tests/image, in which the kernel of this machine
+# mounts these file systems.
 pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
 LENGTH = 300_000
@@ -21,7 +22,7 @@ PATIENCE = 300.0
 TOOLS = ("/usr/sbin/mke2fs", "/usr/sbin/resize2fs")
 SMALL_MIB, LARGE_MIB, STEP_MIB = 16, 56, 8
 JOURNAL = ["-b", "4096", "-J", "size=4"]
-INODES = 32  # so few that it needs those of the groups it gets as it grows
+INODES = 32  # so few that new files need inodes of groups that are added as it grows
 SMALL_GROUPS = ["-b", "1024", "-J", "size=4", "-N", str(INODES)]
 
 
@@ -47,7 +48,9 @@ def reader(backend, owned_images):
 
 @pytest.fixture
 def mounted(owner, reader, tmp_path):
-    """mounted(datanode, kind, options="", mke2fs=None): its disk, once its directory is served."""
+    """mounted(datanode, kind, options="", mke2fs=None): mounts the disk of that datanode in the
+    owner, and returns it as a DataDisk with an empty data directory.  mke2fs: arguments to make the
+    file system with; None: it exists."""
     at = []
 
     def mount(name, kind, options="", mke2fs=None):
@@ -75,7 +78,7 @@ def cat(reader, block):
 
 
 def until_served(reader, block):
-    """Its data directory was just made: vreadd sees that when it looks again."""
+    """Waits until the block can be read: vreadd sees a new data directory when it next looks."""
     eventually(lambda: cat(reader, block).rc == 0, PATIENCE, f"block {block.id}")
     assert cat(reader, block).stdout == block.content()
 
@@ -87,7 +90,8 @@ def not_there(reader, block):
 
 
 def written_and_deleted(reader, disk, count):
-    """Each block is there as soon as it was synced, and gone when its deletion was."""
+    """Each block must be readable as soon as it was synced, and must not be found as soon as its
+    deletion was synced."""
     first = disk.write(LENGTH)
     disk.sync(first)
     until_served(reader, first)
@@ -102,19 +106,22 @@ def written_and_deleted(reader, disk, count):
 
 
 def test_xfs(reader, mounted):
-    """The file system is written by the kernel of a real datanode domU, through blkback."""
+    """Blocks on an XFS are written and deleted.  The kernel of a real datanode domU writes the file
+    system through blkback."""
     written_and_deleted(reader, mounted("xfs", "xfs"), count=4)
 
 
 def test_fast_commits(reader, mounted):
-    """They are not followed, but syncing a folder makes a full one of them.  The kernel that
-    writes them is that of Debian, whatever runs here."""
+    """Blocks on an ext4 with fast commits are written and deleted.  vreadd does not follow fast
+    commits, but syncing a folder makes a full commit.  Debian's kernel writes the commits, whatever
+    kernel runs on this machine."""
     disk = mounted("spare", "ext4", mke2fs=["-O", "fast_commit", *JOURNAL, "48M"])
     written_and_deleted(reader, disk, count=3)
 
 
 def test_grown_while_it_is_read(owner, reader, mounted):
-    """Debian's kernel grows it, whatever kernel runs here."""
+    """An ext4 grows while its blocks are read; all reads must be right, also of blocks in the new
+    space.  Debian's kernel grows the file system, whatever kernel runs on this machine."""
     disk = mounted("spare", "ext4", mke2fs=[*SMALL_GROUPS, f"{SMALL_MIB}M"])
     blocks = [disk.write(LENGTH) for _ in range(3)]
     owner.run("sync").check()
@@ -128,7 +135,7 @@ def test_grown_while_it_is_read(owner, reader, mounted):
                 answer = cat(reader, block)
                 assert answer.stdout == block.content(), answer.stderr
         growing.wait(PATIENCE).check()
-    # More than it held before: bytes and inodes are where there was nothing.
+    # Writes more than the file system held before, so that bytes and inodes lie in the new space.
     while disk.inode(blocks[-1]) <= INODES or len(blocks) < 8:
         blocks.append(disk.write(SMALL_MIB << 18))
         disk.sync(blocks[-1])
@@ -139,8 +146,9 @@ def test_grown_while_it_is_read(owner, reader, mounted):
 
 
 def test_journalled_data(owner, reader, mounted):
-    """What is not home yet is not read; frozen, everything is home.  It is Debian's kernel that
-    writes the journal, whatever runs here."""
+    """Blocks on an ext4 with data=journal must be read only when their data has left the journal.
+    On a frozen file system all data has left it.  Debian's kernel writes the journal, whatever
+    kernel runs on this machine."""
     disk = mounted("spare", "ext4", "data=journal", mke2fs=[*JOURNAL, "48M"])
     blocks = [disk.write(LENGTH) for _ in range(3)]
     for block in blocks:

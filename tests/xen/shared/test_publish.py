@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode domU publishes through its own frontend what happens to its blocks."""
+"""A datanode domU publishes events of its blocks through its own frontend."""
 
 import pytest
 
@@ -50,7 +50,8 @@ def published(backend):
 
 
 def test_what_the_datanode_withdraws_the_client_cannot_read(client, publisher, backend, demo):
-    """Two domains, each with its module, are told apart by what xenstore says of their roles."""
+    """The datanode withdraws a block: the client must not find it until it is finalized again.
+    Two domains, each with its module, are told apart by their roles in xenstore."""
     spec = demo.blocks[0].spec()
     before = published(backend)
     assert deployment.file_digest(client) == demo.sha256
@@ -66,7 +67,8 @@ def test_what_the_datanode_withdraws_the_client_cannot_read(client, publisher, b
 
 
 def test_status_and_nodes(publisher, backend):
-    """A datanode's nodes are those of the kernel's xenbus and of the real xenstored."""
+    """Status and xenstore must show a datanode's device as the schema says.  The nodes are those of
+    the kernel's xenbus and of the real xenstored."""
     device = backend.device(publisher)
     assert (device["state"], device["role"]) == ("Connected", "datanode")
     node = f"{backend.frontend_path(publisher)}/role"
@@ -79,7 +81,8 @@ def test_status_and_nodes(publisher, backend):
 
 
 def test_a_client_may_not(client, demo):
-    """The guest's module refuses by the role that it read from xenstore."""
+    """A client publishes: it must be refused, and the block stay readable.  The guest's module
+    refuses by the role that it read from xenstore."""
     done = publish(client, "delete", demo.blocks[0].spec())
     assert done.rc == 1
     assert b"this device takes no events" in done.stderr
@@ -88,7 +91,8 @@ def test_a_client_may_not(client, demo):
 
 @pytest.mark.slow
 def test_only_for_its_own_datanode(make_publisher, backend, demo):
-    """The policy is a node of xenstore. In `make test`: tests/protocol/test_publish.py."""
+    """A datanode publishes for another datanode and must be refused.  The policy is a node of
+    xenstore.  `make test` instead runs tests/protocol/test_publish.py."""
     other = make_publisher("pub-dn9", "dn9")
     before = published(backend)
     done = publish(other, "delete", demo.blocks[0].spec())
@@ -98,7 +102,8 @@ def test_only_for_its_own_datanode(make_publisher, backend, demo):
 
 
 def test_ioctl_arguments(publisher, uapi_test, demo, storage):
-    """The ioctls are those of the module in a datanode's kernel."""
+    """vread_uapi_test must pass in a datanode.  The ioctls are those of the module in its
+    kernel."""
     publisher.put(uapi_test, "/uapi_test")
     answer = publisher.run(["/uapi_test", demo.blocks[0].spec(), "datanode", storage], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The read path on real Xen: a client domU, /dev/vread, vreadd in dom0, a datanode's disk."""
+"""The read path on real Xen: a client domU reads a datanode's disk through /dev/vread and vreadd in
+dom0."""
 
 import pytest
 
@@ -14,14 +15,16 @@ def client(make_client):
 
 
 def test_every_block_of_the_file(client, demo, backend):
-    """Natively the pool is shared memory; here dom0 writes into pages that a guest granted."""
+    """The client reads the whole file; all bytes must be right and come by vRead.  Natively the
+    pool is shared memory; here dom0 writes into pages that a guest granted."""
     before = backend.bytes_read(client)
     assert deployment.file_digest(client) == demo.sha256
     assert backend.bytes_read(client) - before >= demo.size
 
 
 def test_states_and_nodes_are_as_the_schema_says(client, backend):
-    """The nodes are those of the kernel's xenbus and of xenstored, which native tests imitate."""
+    """`vread xenstore check` must find no problem, and status must show the device.  The nodes are
+    those of the kernel's xenbus and of xenstored, which native tests imitate."""
     assert backend.states(client) == ("4", "4")
     check = backend.host.run("vread xenstore check")
     assert check.rc == 0, check.stdout
@@ -31,7 +34,8 @@ def test_states_and_nodes_are_as_the_schema_says(client, backend):
 
 
 def test_the_guest_cannot_write_its_own_policy(client, backend):
-    """Only the real xenstored refuses a guest's write."""
+    """The guest writes to its policy node and must fail.  Only the real xenstored refuses a guest's
+    write."""
     node = f"{backend.backend_path(client)}/allow-datanodes"
     attempt = client.run(["xenstore-write", node, "everything"])
     assert attempt.rc != 0
@@ -39,7 +43,8 @@ def test_the_guest_cannot_write_its_own_policy(client, backend):
 
 
 def test_a_guest_reads_only_what_it_was_allowed(make_client, demo):
-    """The policy of a guest is a node of the real xenstore, and its reason passes the module."""
+    """A guest reads a datanode that its policy does not allow; it must get the reason and no byte.
+    The policy is a node of the real xenstore, and the reason passes the module."""
     stranger = make_client("stranger", allow="dn9")
     patience = ["--timeout", str(deployment.READ_TIMEOUT_MS)]
     answer = stranger.run(["vread", "cat", *patience, demo.blocks[0].spec()])
@@ -49,7 +54,7 @@ def test_a_guest_reads_only_what_it_was_allowed(make_client, demo):
 
 
 def test_ioctls_reject_every_bad_argument(client, uapi_test, demo):
-    """The ioctls are those of the module in a real guest's kernel."""
+    """vread_uapi_test must pass.  The ioctls are those of the module in a real guest's kernel."""
     client.put(uapi_test, "/uapi_test")
     answer = client.run(["/uapi_test", demo.blocks[0].spec()], timeout=400)
     assert answer.rc == 0, answer.stdout.decode()

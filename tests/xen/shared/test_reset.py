@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The shared host is put back between modules (reset.py): what is left there is gone, what was
-spoilt is whole.  Only a host that boots has all this to leave."""
+"""reset.py puts the shared host back between modules: it must remove everything that a module left,
+and repair changed disks.  Only a host that boots has all this."""
 
 import hashlib
 
@@ -21,10 +21,11 @@ def digest(path):
 
 
 def test_all_that_a_module_may_leave_is_gone(xen_host, origin, backend, disks, owned_images):
-    """A guest that comes back by itself, a vreadd that hangs and one that runs, a program, mounts,
-    a loop device, a file system without room, a spoilt disk, xenstore's nodes, files."""
+    """The test leaves a guest that restarts by itself, a vreadd that hangs and one that runs, a
+    program, mounts, a loop device, a full file system, an overwritten disk, xenstore nodes and
+    files.  After restore() no difference may be found."""
     host = xen_host
-    # vreadd, and /store, which is mounted.
+    # The differences of the fixtures: vreadd, and the mount of /store.
     assert set(origin.differences()) == {"process", "mount", "file", "disk"}
     guest = host.create_guest("left", config=['on_reboot="restart"'], disks=["phy:/dev/vdb,xvda,w"])
     backend.attach(guest)

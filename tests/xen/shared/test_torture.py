@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode domU, on ext4 or XFS, writes, appends, truncates, moves, deletes and uses space again,
-in bursts at full speed, on a disk that dom0 serves; eight readers in a client domU read those
-blocks through /dev/vread.  Every byte is judged against what the ledger says is to be there.
+"""Torture test.  A datanode domU writes, appends to, truncates, moves and deletes blocks and uses
+their space again, in bursts at full speed, on an ext4 or XFS that dom0 serves.  Eight readers in a
+client domU read the blocks through /dev/vread.  Every byte is compared with the owner's ledger.
 """
 
 import json
@@ -19,17 +19,17 @@ from tools.lab import deployment
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1200)]
 
 READERS = 8
-ROOM_KIB = 1024  # left to the owner: space is used again all the time
+ROOM_KIB = 1024  # free space for the owner; so little that space is used again all the time
 REST = "2000"  # ms between bursts
-CHANGES = 100  # of the ledger, at least
-READS = 60  # through the device, at least
+CHANGES = 100  # least changes in the ledger
+READS = 60  # least reads through the device
 LONG = 600.0
 PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
 class Disk:
-    """One of the owner's: its datanode, its file system."""
+    """A disk of the owner: datanode in vreadd, device in the guest, kind of file system."""
 
     datanode: str
     device: str
@@ -43,7 +43,7 @@ class Disk:
 EXT4, XFS = Disk("device", "xvdb", "ext4"), Disk("xfs", "xvdc", "xfs")
 
 
-# ext4 in `make test`: test_coherence.py and tests/image/test_torture.py.
+# For ext4, `make test` instead runs test_coherence.py and tests/image/test_torture.py.
 @pytest.fixture(scope="module", params=[*slow(EXT4), XFS], ids=lambda disk: disk.kind)
 def disk(request):
     return request.param
@@ -64,7 +64,7 @@ def owner(backend, owned_images, built_program, until_module_ends, tmp_path_fact
         at = d.mount_point
         guest.run(f"mkdir -p {at} && mount -t {d.kind} /dev/{d.device} {at}").check()
     DataDisk(guest, XFS.mount_point, tmp_path_factory.mktemp("torture"), "DS-xfs").format()
-    # vreadd finds the new directory when it looks again; until then it refuses to read there.
+    # vreadd finds the new data directory when it next looks.  Until then it refuses reads.
     eventually(lambda: served(backend, XFS.datanode), PATIENCE, "the XFS served")
     yield guest
     for d in (EXT4, XFS):
@@ -72,14 +72,14 @@ def owner(backend, owned_images, built_program, until_module_ends, tmp_path_fact
 
 
 def served(backend, datanode):
-    """Whether vreadd has found a data directory there."""
+    """True if vreadd has found a data directory of the datanode."""
     (found,) = (d for d in backend.status()["datanodes"] if d["datanode"] == datanode)
     return any(filesystem["data-dirs"] for filesystem in found["filesystems"])
 
 
 @pytest.fixture(scope="module")
 def client(backend, built_program, disk):
-    """Of that disk's datanode alone: all owners use the same names for their blocks."""
+    """A client that may read only this disk's datanode: all owners use the same block names."""
     files = built_program("torture-reader")
     with backend.host.create_guest(f"torture-client-{disk.kind}", files=files) as guest:
         backend.attach(guest, disk.datanode)
@@ -90,7 +90,7 @@ def client(backend, built_program, disk):
 
 @pytest.fixture
 def empty(owner, disk):
-    """No block in the data directory, and room for little more than what there is at one time."""
+    """Empties the data directory, and leaves ROOM_KIB of free space."""
     at = disk.mount_point
     current = f"{at}/data/current/{POOL}/current"
     owner.run(f"rm -rf {at}/ballast {current}/finalized/* {current}/rbw/* && sync").check()
@@ -99,7 +99,7 @@ def empty(owner, disk):
 
 
 def relay(owner, reader, over, seconds):
-    """Hands the owner's ledger to the readers as it grows, until that is over."""
+    """Copies the owner's ledger to the readers as it grows, until over() is true."""
     sent = 0
 
     def handed_over():
@@ -119,15 +119,16 @@ def reads(backend, client):
 
 
 def torture(backend, owner, client, mount_point, seconds):
-    """(what the readers counted, what the owner did)"""
+    """Runs owner and readers for at least `seconds`.  Returns (the readers' counts, the owner's
+    counts)."""
     before = reads(backend, client)
     reading = client.popen(["torture-reader", str(READERS), "1"])
     writing = owner.popen(["torture-owner", mount_point, "1", REST])
     start = looked = time.monotonic()
 
     def over():
-        """Once it has done what it is for, or is not going to: what was counted tells.  vreadd is
-        not asked often."""
+        """True after CHANGES changes and READS reads, or after PATIENCE without them: the
+        counts are then judged.  Asks vreadd at most once a second."""
         nonlocal looked
         now = time.monotonic()
         if now < start + seconds or now < looked + 1:
@@ -154,17 +155,18 @@ def torture(backend, owner, client, mount_point, seconds):
     "seconds", [0.0, pytest.param(LONG, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
 )
 def test_no_wrong_byte(backend, owner, client, disk, empty, seconds):
-    """Natively owner and readers share one kernel; here the owner's writes reach dom0 by blkback.
-    It takes more than a minute, since a hundred changes and sixty reads are to meet."""
+    """No reader may get a wrong byte, or an error that claims a damaged image.  Natively owner and
+    readers share one kernel; here the owner's writes reach dom0 by blkback.  The test takes more
+    than a minute: it needs a hundred changes and sixty reads."""
     counts, did = torture(backend, owner, client, disk.mount_point, seconds)
     assert counts["wrong"] == 0
-    # It did what it is for: much was read, and written over meanwhile.
+    # The run was long enough: blocks were read, and space was reused meanwhile.
     assert counts["right"] > READERS
     assert did["deleted"] > CHANGES // 5
-    # What sent a reader back to HDFS' own ways.  Any other error would be a claim about an image
-    # that is in order.
+    # The errors after which a reader goes back to plain HDFS.  Any other error would claim that the
+    # image, which is good, is damaged.
     assert set(counts["open_errors"]) <= {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"}
     assert set(counts["read_errors"]) <= {"EAGAIN", "EBADMSG"}
-    # vreadd counts them by the same reasons.
+    # vreadd must have counted these errors, too.
     told = backend.device(client)["counters"]["errors"]
     assert set(counts["open_errors"]) | set(counts["read_errors"]) <= set(told)

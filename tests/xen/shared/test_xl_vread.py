@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread with the real xl: a domain configured with vread, which comes back after a reboot, and a
-domain that is a datanode: its disks are served because its configuration says so."""
+"""xl-vread with the real xl: a client domain that gets its device again after a reboot, and a
+datanode domain whose disks are served because its configuration says so."""
 
 import re
 
@@ -41,7 +41,9 @@ def read(guest, backend, demo):
 def test_a_domain_has_what_its_configuration_says_also_after_a_reboot(
     xen_host, backend, demo, watch
 ):
-    """The toolstack is the real xl, which makes the domain anew by itself."""
+    """A domain with a vread line must have a connected device and read, also after a reboot; after
+    detach it must have none.  The toolstack is the real xl, which makes the domain anew by
+    itself."""
     with xen_host.create_guest("client", config=CONFIG, create="xl-vread create") as guest:
         read(guest, backend, demo)
         first = guest.domid
@@ -70,13 +72,14 @@ def the_image(backend):
 
 
 def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
-    """No vread.conf has a word of it: dn2 is the disk that the real libxl gave the guest."""
+    """A domain's vread line makes it datanode dn2, without a vread.conf.  vreadd must serve the
+    disk that the real libxl gave the guest, and stop after detach."""
     line = f'vread = [ "role=datanode,datanodes=dn2,data-dirs={data_dirs(demo)}" ]'
     client = ('vread = [ "datanodes=dn2" ]',)
     with xen_host.create_guest(
         "datanode", disks=["phy:/dev/vda,xvdb,w"], config=(line,), create="xl-vread create"
     ) as owner:
-        # vreadd shows it after a first look into the image, which nobody waits for.
+        # vreadd shows dn2 after a first look into the image; xl-vread does not wait for that.
         served = eventually(lambda: datanode(backend, "dn2"), seconds=PATIENCE, what="dn2")
         assert served["file"] == "/var/lib/vread/datanodes/dn2.conf"
         owned = f"of domain {owner.domid}, written by blkback"

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The arguments of a scenario. */
+/** The arguments of a scenario, as the test sent them in JSON. */
 public final class Args {
   private final Map<?, ?> values;
 

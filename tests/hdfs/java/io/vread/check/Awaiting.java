@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package io.vread.check;
 
-/** Waiting for what HDFS brings about by itself and tells nobody: the only place here that polls. */
+/** Polls for changes that HDFS makes by itself without an event. No other class here polls. */
 public final class Awaiting {
-  /** What is true at last; it may fail, and then the wait does. */
+  /** The condition to wait for. An exception ends the wait and goes to the caller. */
   public interface Condition<E extends Exception> {
     boolean holds() throws E;
   }
 
   private static final long PAUSE_MS = 10;
 
-  /** Longer than anything takes on a busy machine: it ends a wait for what never comes. */
+  /** Longer than any wait takes on a busy machine, so that only hopeless waits end. */
   private static final long LIMIT_MS = 120_000;
 
   private Awaiting() {}
@@ -20,7 +20,7 @@ public final class Awaiting {
     until(what, LIMIT_MS, condition);
   }
 
-  /** For what may take longer than usual. */
+  /** As until(), with a limit of its own. */
   public static <E extends Exception> void until(String what, long ms, Condition<E> condition)
       throws E, InterruptedException {
     if (!within(ms, condition)) {
@@ -28,7 +28,7 @@ public final class Awaiting {
     }
   }
 
-  /** Whether it came to be in that time; for who goes on without it, too. */
+  /** Waits at most ms. True if the condition holds, false if the time is over. */
   public static <E extends Exception> boolean within(long ms, Condition<E> condition)
       throws E, InterruptedException {
     long limit = System.nanoTime() + ms * 1_000_000;

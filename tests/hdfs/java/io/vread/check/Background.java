@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 
-/** Readers that go on while the tests break things, and streams that are held open meanwhile. */
+/** Readers that run while tests break things, and streams that tests hold open meanwhile. */
 final class Background {
   private static final int PREADS = 50;
 
@@ -33,7 +33,7 @@ final class Background {
     scenarios.put("use-held", (context, args) -> context.background.useHeld(context, args));
   }
 
-  /** Half of them read sequentially, half by positioned reads, over and over. */
+  /** Starts readers, which repeat until stop(). Half read sequentially, half by position. */
   private Map<String, Object> start(Context context, Args args) throws Exception {
     Content file = context.file(args);
     for (int number = 0; number < args.number("readers", 8); number++) {
@@ -81,7 +81,7 @@ final class Background {
     };
   }
 
-  /** Returns when the readers have read the whole file that many times more. */
+  /** Waits until the readers have done "rounds" more rounds, or one of them has failed. */
   private Map<String, Object> progress(Args args) throws Exception {
     long wanted = rounds.get() + args.number("rounds", threads.size());
     Awaiting.until(wanted + " rounds", () -> rounds.get() >= wanted || !errors.isEmpty());
@@ -108,7 +108,7 @@ final class Background {
     return result;
   }
 
-  /** Opens a file and reads a little of each of its blocks' readers to come. */
+  /** Opens a file, reads its first bytes, and keeps the stream open under "name". */
   private Map<String, Object> hold(Context context, Args args) throws Exception {
     Content file = context.file(args);
     FSDataInputStream in = context.client(args.text("by", "vread")).open(file.path);
@@ -119,7 +119,7 @@ final class Background {
     return Map.of("bytes", some.length);
   }
 
-  /** From now on that stream has expired tokens for all blocks it has not met yet, or meets again. */
+  /** Gives the stream "name" expired tokens, which count when the stream next opens a block. */
   private Map<String, Object> expireHeld(Context context, Args args) throws Exception {
     List<LocatedBlock> blocks = blocks(held.get(args.text("name")));
     Expired.put(context.stockConf, blocks);
@@ -130,7 +130,7 @@ final class Background {
     return ((HdfsDataInputStream) in).getAllBlocks();
   }
 
-  /** Reads on in a stream that hold() opened, and closes it. "valid": tokens it has then. */
+  /** Reads on in a stream of hold() and closes it. "valid": its valid tokens at the end. */
   private Map<String, Object> useHeld(Context context, Args args) throws Exception {
     Content file = context.file(args);
     try (FSDataInputStream in = held.remove(args.text("name"))) {

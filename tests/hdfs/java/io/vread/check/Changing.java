@@ -20,10 +20,11 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 
 /**
- * Files that change between reads, and under open streams.
+ * Scenarios in which files change between reads, and under open streams. test_hadoop_changes.py
+ * asks for them.
  *
- * <p>The client named by "by" reads, the stock one writes. "block" is the size of the cluster's
- * blocks, so that changes are made within one and at a border.
+ * <p>The client "by" reads, the stock client writes. block() is the size of the cluster's blocks:
+ * changes are made within blocks and at their borders.
  */
 final class Changing {
   private Changing() {}
@@ -54,7 +55,7 @@ final class Changing {
     return new Path("/changing-" + args.text("do") + "-" + args.text("by", "vread"));
   }
 
-  /** Reads it in some ways, as it must be now; how many bytes that were. */
+  /** Reads the file in several ways and checks all bytes. Returns how many bytes were read. */
   private static long readAll(DistributedFileSystem fs, Content file) throws Exception {
     long bytes = 0;
     for (String way : new String[] {"1m", "4k", "pread-fully", "direct-buffer"}) {
@@ -94,7 +95,7 @@ final class Changing {
     return readOnceServed(fs, new Content(path, all));
   }
 
-  /** As readAll(), once blocks that were asked for too early are not left alone any more. */
+  /** As readAll(), but first waits until vRead serves the blocks that it refused earlier. */
   private static Map<String, Object> readOnceServed(DistributedFileSystem fs, Content file)
       throws Exception {
     Awaiting.until(
@@ -156,7 +157,7 @@ final class Changing {
     return new Content(file.path, Arrays.copyOf(file.bytes, length));
   }
 
-  /** The open stream goes on to read what was there when it was opened. */
+  /** The open stream must go on to read the content of its opening. */
   private static Map<String, Object> appendBetween(Context context, Args args) throws Exception {
     DistributedFileSystem fs = reader(context, args);
     Content file =
@@ -181,7 +182,7 @@ final class Changing {
     return Map.of("bytes", bytes);
   }
 
-  /** Of what was cut off nothing may come but what was there, an error or the end. */
+  /** Where the file was cut off, the stream may give the old bytes, an error or the end. */
   private static Map<String, Object> truncateBetween(Context context, Args args) throws Exception {
     DistributedFileSystem fs = reader(context, args);
     Content file =
@@ -197,7 +198,7 @@ final class Changing {
     }
   }
 
-  /** Truncated and appended to with other bytes: the stream may see either, never anything else. */
+  /** The file is truncated and appended to: the stream may give old or new bytes, no others. */
   private static Map<String, Object> rewriteBetween(Context context, Args args) throws Exception {
     DistributedFileSystem fs = reader(context, args);
     Content file =
@@ -213,7 +214,7 @@ final class Changing {
     }
   }
 
-  /** Reads to the end; every chunk must be of the one content or of the other. */
+  /** Reads to the end. Every chunk must equal that of one of the two contents. */
   private static Map<String, Object> remainder(
       FSDataInputStream in, int position, byte[] old, byte[] other) throws IOException {
     Map<String, Object> result = new LinkedHashMap<>();
@@ -232,7 +233,7 @@ final class Changing {
         }
       }
     } catch (IOException | IllegalStateException told) {
-      // The latter is what the stock client has for a position behind a file's new end.
+      // The stock client throws IllegalStateException for a position behind the file's new end.
       end = told.getClass().getSimpleName();
     }
     result.put("old", fromOld);
@@ -246,7 +247,7 @@ final class Changing {
         && Arrays.equals(content, position, position + length, chunk, 0, length);
   }
 
-  /** The file goes while it is read; its blocks' disk space is written to again. */
+  /** The file is deleted under an open stream, and other files use its disk space. */
   private static Map<String, Object> deleteUnderStream(Context context, Args args)
       throws Exception {
     DistributedFileSystem fs = reader(context, args);
@@ -266,7 +267,7 @@ final class Changing {
     }
   }
 
-  /** The new file has the name and other blocks; the open stream is not to go on with any of it. */
+  /** Another file takes the name. The open stream must not give bytes of the new file. */
   private static Map<String, Object> replaceUnderStream(Context context, Args args)
       throws Exception {
     DistributedFileSystem fs = reader(context, args);
@@ -295,7 +296,7 @@ final class Changing {
     }
   }
 
-  /** At several places of each block; how many bytes. */
+  /** Reads by position at several places of each block. Returns how many bytes were read. */
   private static long preads(FSDataInputStream in, Content file, int block) throws IOException {
     byte[] chunk = new byte[4096];
     long bytes = 0;
@@ -309,7 +310,7 @@ final class Changing {
     return bytes;
   }
 
-  /** Names of the files that datanodes keep them in. */
+  /** The names of the files in which datanodes keep the blocks of path. */
   private static List<String> blocks(Context context, Path path) throws IOException {
     List<String> names = new ArrayList<>();
     for (LocatedBlock block :
@@ -319,7 +320,7 @@ final class Changing {
     return names;
   }
 
-  /** With their next heartbeats the datanodes are told, and delete them in the background. */
+  /** Datanodes hear of deletions with their next heartbeat and delete in the background. */
   private static void awaitDeletion(Context context, List<String> blocks) throws Exception {
     for (Map.Entry<String, String> each : context.own.entrySet()) {
       if (each.getKey().startsWith("disk.")) {
@@ -335,11 +336,11 @@ final class Changing {
     try (Stream<java.nio.file.Path> files = Files.walk(disk)) {
       return files.anyMatch(file -> blocks.contains(file.getFileName().toString()));
     } catch (UncheckedIOException | NoSuchFileException e) {
-      return true; // something went meanwhile: look again
+      return true; // a file was deleted meanwhile: look again
     }
   }
 
-  /** What is known of a file's blocks must not outlive the file. */
+  /** Files of one name, one after the other: nothing cached may outlive its file. */
   private static Map<String, Object> sameNameAgain(Context context, Args args) throws Exception {
     DistributedFileSystem fs = reader(context, args);
     long bytes = 0;

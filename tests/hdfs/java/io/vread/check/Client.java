@@ -14,19 +14,20 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A warm HDFS client that tests ask to do one thing after the other.
+ * An HDFS client that runs scenarios for tests, one after the other, in one warm JVM.
+ * tests/support/hadoop_client.py starts it.
  *
- * <p>Each line of standard input is a JSON object, {"do": NAME, ...}; each answer is one line: {"ok":
- * true, ...} with what the scenario returned and, under "stats", what the plug-in counted meanwhile, or {"ok":
- * false, "error": ...}. Arguments are properties of the configuration, name=value; one that begins
- * with "check." is the tests' own.
+ * <p>Each line of standard input is a request, a JSON object {"do": NAME, ...}. Each answer is one
+ * line: {"ok": true, ...} with the result of the scenario and, under "stats", what the plug-in
+ * counted meanwhile; or {"ok": false, "error": ...}. The program's arguments are properties of the
+ * configuration, name=value. Names that begin with "check." are for the scenarios.
  */
 public final class Client {
   private Client() {}
 
   public static void main(String[] arguments) throws Exception {
     PrintStream answers = System.out;
-    System.setOut(System.err); // what Hadoop's tools print is none
+    System.setOut(System.err); // so that output of Hadoop's tools is not taken for an answer
     ObjectMapper json = new ObjectMapper();
     Map<String, Scenario> scenarios = new HashMap<>();
     Reading.register(scenarios);
@@ -62,7 +63,7 @@ public final class Client {
       }
       Statistics before = Statistics.now();
       answer.putAll(scenario.run(context, args));
-      // A scenario that measures a part of itself has put its own.
+      // A scenario that counts only a part of its work has put "stats" itself.
       answer.putIfAbsent("stats", Statistics.now().minus(before));
       answer.put("ok", true);
     } catch (Throwable failure) {

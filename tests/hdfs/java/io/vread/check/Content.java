@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 
-/** A file and the bytes it must have. */
+/** A file in HDFS and the bytes it must have. */
 final class Content {
   private static final int USUAL_SIZE = (7 << 19) + 12345;
 
@@ -37,7 +37,7 @@ final class Content {
     return all.toByteArray();
   }
 
-  /** What write() wrote with the same arguments; null if the file is not there. */
+  /** The file that write() wrote with the same arguments. Null: there is no such file. */
   static Content present(Context context, String name, Args args) throws IOException {
     Path path = new Path(name);
     byte[] bytes = random(name.hashCode(), args.number("size", USUAL_SIZE));
@@ -46,7 +46,7 @@ final class Content {
     return found ? new Content(path, bytes) : null;
   }
 
-  /** Arguments: size, on (names of the datanodes that are to have it), block. */
+  /** Writes a file. Arguments: size; on: names of the datanodes that get it; block: its size. */
   static Content write(Context context, String name, Args args) throws Exception {
     byte[] bytes = random(name.hashCode(), args.number("size", USUAL_SIZE));
     Path path = new Path(name);
@@ -70,7 +70,7 @@ final class Content {
     return new Content(path, bytes);
   }
 
-  /** The NameNode hears of each from its datanode, of all but one perhaps after the close. */
+  /** The NameNode may hear of all replicas but one only after the file was closed. */
   private static void awaitReplicas(Context context, Path path, int replicas) throws Exception {
     Awaiting.until(path + ": " + replicas + " replicas", () -> fewest(context, path) >= replicas);
   }
@@ -106,7 +106,7 @@ final class Content {
         .toArray(InetSocketAddress[]::new);
   }
 
-  /** The bytes read at an offset of the file must be these; says where the first other one is. */
+  /** Throws unless the bytes were read right; the message has the place of the first wrong one. */
   void check(long offset, byte[] read, int start, int length) throws IOException {
     check(bytes, offset, read, start, length);
   }

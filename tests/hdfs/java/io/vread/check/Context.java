@@ -9,10 +9,9 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
 /**
- * Two clients of one cluster: the stock one, and one whose configuration names vRead's builder.
+ * Two clients of one cluster: the stock client, and one whose configuration names vRead's builder.
  *
- * <p>Files are written by the stock one. What the tests pass on the command line goes to the other
- * alone.
+ * <p>The stock client writes the files. Properties of the command line apply only to the other.
  */
 final class Context implements AutoCloseable {
   private static final String BUILDERS = "dfs.client.replica.accessor.builder.classes";
@@ -42,12 +41,12 @@ final class Context implements AutoCloseable {
     vread = newClient(vreadConf);
   }
 
-  /** One more, not shared with anybody. */
+  /** Creates a client that is not shared. The caller closes it. */
   DistributedFileSystem newClient(Configuration conf) throws IOException {
     return (DistributedFileSystem) FileSystem.newInstance(FileSystem.getDefaultUri(conf), conf);
   }
 
-  /** "vread" or "stock". */
+  /** Returns the client of that name, "vread" or "stock". */
   DistributedFileSystem client(String name) {
     if (name.equals("vread")) {
       return vread;
@@ -58,7 +57,7 @@ final class Context implements AutoCloseable {
     throw new IllegalArgumentException("client " + name + ": expected vread or stock");
   }
 
-  /** The file a test wrote before under that name, here or in another JVM; or a new one. */
+  /** The file "file" that a test wrote before, in this or another JVM. If none, writes it. */
   Content file(Args args) throws Exception {
     String name = args.text("file", "/common");
     Content found = kept.get(name);

@@ -13,15 +13,15 @@ import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol;
 import org.apache.hadoop.security.token.Token;
 
 /**
- * Block tokens that expired an hour ago: the NameNode's own, with another expiry, and signed with the
- * key it signs with. So a test need not wait until some expire.
+ * Block tokens that expired an hour ago, so that no test must wait until tokens expire. They are
+ * the NameNode's tokens with another expiry, signed with the NameNode's key.
  */
 final class Expired {
   private static final long LIFETIME_MS = -3_600_000;
 
   private Expired() {}
 
-  /** Puts them in the place of the blocks' tokens. */
+  /** Replaces the tokens of the blocks. */
   static void put(Configuration conf, List<LocatedBlock> blocks) throws IOException {
     NamenodeProtocol namenode =
         NameNodeProxies.createProxy(conf, FileSystem.getDefaultUri(conf), NamenodeProtocol.class)
@@ -34,7 +34,7 @@ final class Expired {
     }
   }
 
-  /** How many of the blocks have a token that is still good. */
+  /** How many of the blocks have a token that has not expired. */
   static long valid(List<LocatedBlock> blocks) throws IOException {
     long valid = 0;
     for (LocatedBlock block : blocks) {

@@ -17,7 +17,7 @@ import org.apache.hadoop.hdfs.DFSClient;
 import org.apache.hadoop.hdfs.DFSHedgedReadMetrics;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
-/** Several readers at a time: threads, streams, file systems, hedged reads. */
+/** Scenarios with several readers at a time: threads, streams, file systems, hedged reads. */
 final class Many {
   private static final int THREADS = 8;
   private static final int PREADS = 40;
@@ -32,7 +32,7 @@ final class Many {
     scenarios.put("hedged", Many::hedged);
   }
 
-  /** Each thread reads the file in all the ways, from another one on. */
+  /** Each thread reads the file in four of the ways, each thread beginning with another. */
   private static Map<String, Object> threadsOfOneClient(Context context, Args args)
       throws Exception {
     Content file = context.file(args);
@@ -81,7 +81,7 @@ final class Many {
         });
   }
 
-  /** None of what a closed client used is missed by the next one. */
+  /** A client is closed, then the next one reads: it must miss nothing of the closed one. */
   private static Map<String, Object> clientAfterClient(Context context, Args args)
       throws Exception {
     Content file = context.file(args);
@@ -94,7 +94,7 @@ final class Many {
     return Map.of("bytes", bytes);
   }
 
-  /** Every positioned read is sent twice, to two replicas, and cancelled once. */
+  /** With threshold 0, each positioned read goes to two replicas, and one of them is cancelled. */
   private static Map<String, Object> hedged(Context context, Args args) throws Exception {
     Content file = context.file(args);
     Configuration conf = new Configuration(context.vreadConf);
@@ -108,7 +108,7 @@ final class Many {
     }
   }
 
-  /** How many reads this JVM has sent a second time; only HDFS's own package may ask. */
+  /** How many reads this JVM sent a second time. The method is private to HDFS's package. */
   private static long hedges(DistributedFileSystem fs) throws ReflectiveOperationException {
     Method metrics = DFSClient.class.getDeclaredMethod("getHedgedReadMetrics");
     metrics.setAccessible(true);

@@ -8,9 +8,9 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
 /**
- * Reads into arrays and buffers that cannot take the bytes, as by an application with a mistake in
- * it. The answer names for each of them what the client "by" threw or returned; after each the
- * stream must read on as if nothing had been asked.
+ * Reads into arrays and buffers that cannot take the bytes, as a faulty application does. The
+ * answer has, for each mistake, what the client "by" threw or returned. After each mistake the
+ * stream must read on as if nothing had happened.
  */
 final class Mistakes {
   private interface Mistake {

@@ -15,9 +15,9 @@ import org.apache.hadoop.ipc.RefreshResponse;
 import org.apache.hadoop.util.ServicePlugin;
 
 /**
- * A NameNode's plug-in (dfs.namenode.plugins): it has the NameNode make a new key for block tokens
- * when a test wants one, as the NameNode does by itself after a minute at the earliest. With their
- * next heartbeats the datanodes get it.
+ * A plug-in of the NameNode (dfs.namenode.plugins) that makes a new key for block tokens when a
+ * test asks for one. By itself the NameNode makes new keys after a minute at the earliest. The
+ * datanodes get the key with their next heartbeats.
  */
 public final class NewKeys implements ServicePlugin, RefreshHandler {
   private static final String NAME = "new-keys";

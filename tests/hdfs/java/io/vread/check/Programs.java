@@ -13,7 +13,7 @@ import org.apache.hadoop.hdfs.tools.DFSAdmin;
 import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
-/** Hadoop's own programs, as they come, with vRead in their configuration. */
+/** Scenarios that run Hadoop's own programs, unchanged, some with vRead in the configuration. */
 final class Programs {
   private Programs() {}
 
@@ -23,7 +23,7 @@ final class Programs {
     scenarios.put("dfsio", Programs::dfsio);
   }
 
-  /** `hdfs dfs` or `hdfs dfsadmin` of the stock client, without a JVM of their own. */
+  /** Runs `hdfs dfs` or `hdfs dfsadmin` in this JVM, with the stock client. */
   private static Map<String, Object> shell(Context context, Args args) throws Exception {
     String[] words = args.list("words").toArray(new String[0]);
     Configuration conf = new Configuration(context.stockConf);
@@ -49,7 +49,7 @@ final class Programs {
     return Map.of("bytes", printed.size());
   }
 
-  /** TestDFSIO under the local runner: writes, then reads back; "stats" are of the reading. */
+  /** TestDFSIO under the local runner: writes, then reads back. "stats": of the reading only. */
   private static Map<String, Object> dfsio(Context context, Args args) throws Exception {
     String megabytes = args.text("mib", "4");
     String files = args.text("files", "2");

@@ -11,7 +11,7 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.ReadStatistics;
 import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 
-/** Files that nobody changes, read by both clients in each of the ways. */
+/** Scenarios that read unchanging files, by either client, in each of the ways. */
 final class Reading {
   private Reading() {}
 
@@ -35,7 +35,7 @@ final class Reading {
     return Map.of("deleted", context.stock.delete(file.path, false));
   }
 
-  /** By both; "stats" are of the reading by vRead alone. */
+  /** Reads a file by both clients. "stats": of the reading by vRead only. */
   private static Map<String, Object> read(Context context, Args args) throws Exception {
     Content file = context.file(args);
     Ways.Way way = way(args);
@@ -49,7 +49,7 @@ final class Reading {
     return result;
   }
 
-  /** By one of them: "by". */
+  /** Reads a file by the client "by". */
   private static Map<String, Object> readBy(Context context, Args args) throws Exception {
     DistributedFileSystem client = context.client(args.text("by"));
     return Map.of("bytes", once(client, context.file(args), way(args)));
@@ -70,7 +70,7 @@ final class Reading {
     }
   }
 
-  /** What HDFS itself counts, for both clients. */
+  /** Reads a file by each client and returns what HDFS itself counted. */
   private static Map<String, Object> statistics(Context context, Args args) throws Exception {
     Content file = context.file(args);
     Map<String, Object> result = new LinkedHashMap<>();
@@ -93,7 +93,7 @@ final class Reading {
     return result;
   }
 
-  /** Of all clients of this JVM: bytes read, in all and by their distance in the network. */
+  /** Bytes read by all clients of this JVM, in total and by distance in the network. */
   private static Map<String, Long> counted() {
     StorageStatistics all = FileSystem.getGlobalStorageStatistics().get("hdfs");
     Map<String, Long> found = new LinkedHashMap<>();

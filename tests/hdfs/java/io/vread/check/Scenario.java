@@ -3,7 +3,7 @@ package io.vread.check;
 
 import java.util.Map;
 
-/** Something a client does; what it throws is a failed test. */
+/** A request that a client can run. An exception makes the test fail. */
 interface Scenario {
   Map<String, Object> run(Context context, Args args) throws Exception;
 }

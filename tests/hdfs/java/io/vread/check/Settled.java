@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Waits until what was written so far is for the backend to see.
+ * Waits until the backend can see everything that was written so far.
  *
- * <p>With publishers on the datanodes: until they have told it everything. Without: it asks the
- * kernel to write the datanodes' file systems back, which would do it by itself within half a
- * minute.
+ * <p>With publishers on the datanodes, waits until they have published everything. Without, asks
+ * the kernel to write the datanodes' file systems back; the kernel would do this by itself within
+ * half a minute.
  */
 final class Settled {
   private static final ObjectMapper JSON = new ObjectMapper();

@@ -16,7 +16,7 @@ import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 
-/** Files that are not stored plainly: erasure-coded, encrypted, in snapshots, of odd sizes. */
+/** Scenarios with special files: erasure-coded, encrypted, in snapshots, of odd sizes. */
 final class Special {
   private static final String EC_POLICY = "XOR-2-1-1024k";
 
@@ -54,7 +54,7 @@ final class Special {
     Statistics before = Statistics.now();
     long read = 0;
     for (Map.Entry<String, Ways.Way> way : Ways.all().entrySet()) {
-      if (!way.getKey().equals("pool")) { // such files have no zero-copy reads, not even copying ones
+      if (!way.getKey().equals("pool")) { // such files refuse zero-copy reads, also with a copy
         Reading.once(context.stock, file, way.getValue());
         read += Reading.once(context.vread, file, way.getValue());
       }
@@ -62,7 +62,7 @@ final class Special {
     return Map.of("bytes", read, "stats", Statistics.now().minus(before));
   }
 
-  /** Its key has been made before the NameNode was started. */
+  /** The key of the zone was made before the NameNode was started. */
   private static Map<String, Object> encryptionZone(Context context, Args args) throws Exception {
     Path zone = new Path("/encrypted");
     context.stock.mkdirs(zone);
@@ -73,7 +73,7 @@ final class Special {
     return readInAllWays(context, Content.write(context, zone + "/file", bytes));
   }
 
-  /** The snapshot keeps the bytes; the file goes on, by an append and a truncation. */
+  /** The snapshots must keep their bytes while the file is appended to and deleted. */
   private static Map<String, Object> snapshot(Context context, Args args) throws Exception {
     Path directory = new Path("/snapshots");
     context.stock.mkdirs(directory);
@@ -105,7 +105,7 @@ final class Special {
     return Map.of("bytes", bytes);
   }
 
-  /** Around the borders of checksum chunks, pages and blocks. */
+  /** Sizes around the borders of checksum chunks, pages and blocks. */
   private static Map<String, Object> sizes(Context context, Args args) throws Exception {
     int block = context.stockConf.getInt("dfs.blocksize", 1 << 20);
     int[] sizes = {0, 1, 511, 512, 513, 4095, 4096, 4097, block - 1, block, block + 1, 2 * block};
@@ -124,7 +124,7 @@ final class Special {
     return Map.of("bytes", bytes, "stats", Statistics.now().minus(before));
   }
 
-  /** Kinds of checksums a block may have, none among them. */
+  /** A file with checksums of kind "type", which may be NULL, and "chunk" bytes each. */
   private static Map<String, Object> checksums(Context context, Args args) throws Exception {
     Configuration conf = new Configuration(context.stockConf);
     conf.set("dfs.checksum.type", args.text("type"));
@@ -147,7 +147,7 @@ final class Special {
     }
   }
 
-  /** What the NameNode thinks of datanodes and replicas; its metrics are seconds late. */
+  /** The NameNode's counts of datanodes and replicas. Its metrics would be seconds late. */
   private static Map<String, Object> health(Context context, Args args) throws IOException {
     return Map.of(
         "live", context.stock.getDataNodeStats(DatanodeReportType.LIVE).length,
@@ -156,7 +156,7 @@ final class Special {
         "missing", context.stock.getMissingBlocksCount());
   }
 
-  /** Where the NameNode says the blocks of a file are, for the tests to find them on disk. */
+  /** Where the blocks of a file are, as the NameNode knows it. */
   private static Map<String, Object> blocks(Context context, Args args) throws IOException {
     List<Map<String, Object>> found = new ArrayList<>();
     for (LocatedBlock each :

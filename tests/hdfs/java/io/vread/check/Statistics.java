@@ -12,14 +12,14 @@ import javax.management.JMException;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
-/** What the plug-in of this JVM counts, flat: "vread.bytes", "fallback.reasons.ENOENT" ... */
+/** The counters of this JVM's plug-in, flat: "vread.bytes", "fallback.reasons.ENOENT" ... */
 public final class Statistics {
   private static final String BEAN = "io.vread:type=Client";
   private final Map<String, Long> numbers = new TreeMap<>();
 
   private Statistics() {}
 
-  /** All 0 while the plug-in is not loaded. */
+  /** The counters now. All are 0 while the plug-in is not loaded. */
   public static Statistics now() throws JMException, java.io.IOException {
     Statistics found = new Statistics();
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();

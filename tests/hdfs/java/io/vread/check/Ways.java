@@ -20,11 +20,11 @@ import org.apache.hadoop.io.ElasticByteBufferPool;
 /**
  * Ways to read an open file.
  *
- * <p>Each checks every byte it gets against the file's content and returns how many it got. With
- * equal seeds it asks for the same again.
+ * <p>Each way compares every byte with the file's content and returns how many bytes it read. With
+ * equal seeds, a way makes the same requests.
  */
 final class Ways {
-  /** One of them. */
+  /** One way to read. */
   interface Way {
     long read(FSDataInputStream in, Content file, Random random) throws Exception;
   }
@@ -69,7 +69,7 @@ final class Ways {
     return position;
   }
 
-  /** At odd places of the buffer, in odd lengths. */
+  /** Reads to odd places of the buffer, in odd lengths. */
   private static long odd(FSDataInputStream in, Content file, Random random) throws IOException {
     byte[] buffer = new byte[LARGEST + 100];
     long position = 0;
@@ -90,7 +90,7 @@ final class Ways {
     }
   }
 
-  /** One byte at a time, over the middle of the file: a border of blocks, if it has any. */
+  /** Reads byte by byte across the middle of the file, a border of blocks if it has any. */
   private static long bytes(FSDataInputStream in, Content file) throws IOException {
     long middle = file.bytes.length / 2 >> 20 << 20;
     long start = Math.max(0, middle - 5000);
@@ -128,7 +128,7 @@ final class Ways {
     }
   }
 
-  /** The buffer's position has moved by what was read. */
+  /** Checks the bytes, and that the buffer's position moved by their number. */
   private static void check(Content file, long offset, ByteBuffer buffer, int start, int got)
       throws IOException {
     if (buffer.position() != start + got) {
@@ -194,7 +194,7 @@ final class Ways {
       throws Exception {
     List<FileRange> ranges = new ArrayList<>();
     long total = 0;
-    // Ranges must not overlap, but may come in any order: the second half first.
+    // Ranges must not overlap, but any order is allowed: the second half comes first.
     int step = Math.max(1, file.bytes.length / 24);
     for (int i = 0; i < 24; i++) {
       int at = (i + 12) % 24 * step;
@@ -217,7 +217,7 @@ final class Ways {
     return total;
   }
 
-  /** Zero-copy reads, which fall back to copying ones. */
+  /** Zero-copy reads, which fall back to reads that copy. */
   private static long pool(FSDataInputStream in, Content file, Random random) throws IOException {
     ElasticByteBufferPool buffers = new ElasticByteBufferPool();
     long position = 0;
@@ -236,7 +236,7 @@ final class Ways {
     }
   }
 
-  /** Back and forth, near and far. */
+  /** Seeks back and forth, near and far. */
   private static long seek(FSDataInputStream in, Content file, Random random) throws IOException {
     byte[] buffer = new byte[50_000];
     long total = 0;
@@ -275,7 +275,7 @@ final class Ways {
     }
   }
 
-  /** Lets go of its resources in the middle of a block, again and again. */
+  /** Calls unbuffer() after each read, also in the middle of a block. */
   private static long unbuffer(FSDataInputStream in, Content file, Random random)
       throws IOException {
     byte[] buffer = new byte[250_000];
@@ -288,7 +288,7 @@ final class Ways {
     return position;
   }
 
-  /** At the end, and past it. */
+  /** Reads at the end of the file and past it. */
   private static long end(FSDataInputStream in, Content file, Random random) throws IOException {
     int size = file.bytes.length;
     byte[] buffer = new byte[100];

@@ -10,9 +10,9 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What all threads of a torture did and met. */
+/** Counters, errors and complaints of all threads of a torture. */
 final class Counts {
-  private static final int TOLD = 20; // of each kind of complaint
+  private static final int TOLD = 20; // complaints of each kind that are kept in full
 
   private final Map<String, LongAdder> numbers = new ConcurrentHashMap<>();
   private final Map<String, Map<String, LongAdder>> errors = new ConcurrentHashMap<>();
@@ -31,7 +31,7 @@ final class Counts {
     return found == null ? 0 : found.sum();
   }
 
-  /** By the exception's class. */
+  /** Counts an error by kind and by the exception's class. */
   void error(String kind, Throwable error) {
     errors
         .computeIfAbsent(kind, unused -> new ConcurrentHashMap<>())
@@ -39,7 +39,7 @@ final class Counts {
         .increment();
   }
 
-  /** Counted under its kind; the first ones are told in full. */
+  /** Counts a complaint under its kind. The first TOLD of a kind are kept in full. */
   void complain(String kind, String text) {
     add(kind);
     List<String> told =

@@ -10,12 +10,14 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * Which contents a path may have at which time.
+ * Records which contents a path may have at which time. Owners write the ledger; readers judge
+ * bytes by it.
  *
- * <p>An owner notes a change before it asks HDFS for it, and once more when that has answered;
- * between the two both what was and what will be are right. A stream is judged by the time from
- * before its opening to after the read, and by the file it was opened on, whatever became of that:
- * another one that has the name by now is not what its reader asked for, and HDFS tells it so.
+ * <p>An owner notes a change before it asks HDFS, and again when HDFS has answered. Between the two
+ * notes both the old and the new content are right. A stream is judged by the time from before its
+ * opening to after the read, and by the file that it was opened on. If another file has taken the
+ * name since, its bytes are wrong for the stream: the reader did not open that file, and HDFS would
+ * report an error.
  */
 final class Ledger {
   private static final long FOREVER = Long.MAX_VALUE;
@@ -37,7 +39,7 @@ final class Ledger {
   }
 
   private static final class Holding {
-    final Life life; // null: the path is nobody's
+    final Life life; // null: no file has the path
     final long from;
     long to = FOREVER;
 
@@ -59,7 +61,7 @@ final class Ledger {
     return System.nanoTime();
   }
 
-  /** Of a write to come. */
+  /** The serial number for a new write. */
   synchronized long nextSerial() {
     return ++serial;
   }
@@ -77,7 +79,7 @@ final class Ledger {
     return paths.get(random.nextInt(paths.size()));
   }
 
-  /** Paths that are somebody's, once all owners have ended. */
+  /** The paths that have a file. Call when all owners have ended. */
   synchronized List<String> present() {
     List<String> found = new ArrayList<>();
     names.forEach(
@@ -89,12 +91,12 @@ final class Ledger {
     return found;
   }
 
-  /** The path may be this file's, or nobody's (null), from now on; others' it may be as well. */
+  /** From now on the path may have this file, or none (null). Others stay possible. */
   synchronized void mayHold(String path, Life life) {
     names.get(path).add(new Holding(life, now()));
   }
 
-  /** The path is this file's, or nobody's (null), and no other one's. */
+  /** From now on the path has this file, or none (null), and no other. */
   synchronized void holds(String path, Life life) {
     long now = now();
     for (Holding holding : names.get(path)) {
@@ -104,12 +106,12 @@ final class Ledger {
     }
   }
 
-  /** The file may have this content from now on; others it may have as well. */
+  /** From now on the file may have this content. Others stay possible. */
   synchronized void mayBe(Life life, Version version) {
     life.spells.add(new Spell(version, now()));
   }
 
-  /** The file has this content and no other. */
+  /** From now on the file has this content and no other. */
   synchronized void is(Life life, Version version) {
     long now = now();
     for (Spell spell : life.spells) {
@@ -118,7 +120,7 @@ final class Ledger {
     life.spells.add(new Spell(version, now));
   }
 
-  /** Whose the path may have been at any time since then: what an open() found. */
+  /** The files that the path may have had at any time since then: what open() may have found. */
   synchronized Set<Life> lives(String path, long since) {
     Set<Life> found = new HashSet<>();
     for (Holding holding : names.get(path)) {
@@ -129,7 +131,7 @@ final class Ledger {
     return found;
   }
 
-  /** What those files may have held at any time since then. */
+  /** The contents that those files may have had at any time since then. */
   synchronized List<Version> versions(Set<Life> lives, long since) {
     List<Version> found = new ArrayList<>();
     for (Life life : lives) {
@@ -142,7 +144,7 @@ final class Ledger {
     return found;
   }
 
-  /** Whether the path was one file's since then, which did not change either. */
+  /** True if the path had one file all the time since then, and the file did not change. */
   synchronized boolean steady(String path, long since) {
     List<Holding> holdings = new ArrayList<>(names.get(path));
     holdings.removeIf(holding -> holding.to < since);
@@ -154,7 +156,7 @@ final class Ledger {
     return spells.size() == 1 && spells.get(0).from < since && !spells.get(0).version.growing();
   }
 
-  /** Nobody asks for what was before then. */
+  /** Drops what ended before then. No reader may ask for earlier times any more. */
   synchronized void forget(long before) {
     for (List<Holding> holdings : names.values()) {
       holdings.removeIf(holding -> holding.to < before);

@@ -18,14 +18,14 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.io.IOUtils;
 
 /**
- * A thread that creates, appends to, truncates, renames, replaces and deletes files of its own, as
- * fast as HDFS lets it, and keeps the ledger of them.
+ * A thread that creates, appends to, truncates, renames, replaces and deletes its own files, as
+ * fast as HDFS allows, and notes all changes in the ledger.
  *
- * <p>It keeps the cluster nearly full, so that what one file gave back another one is written to.
- * If HDFS refuses a change, which it does when it has no room, the file is deleted.
+ * <p>The owner keeps the cluster nearly full, so that space of deleted files is used again. If HDFS
+ * refuses a change, as it does without room, the owner deletes the file.
  */
 final class Owner implements Runnable {
-  /** Kinds, as they are counted. */
+  /** The kinds of changes, as Counts names them. */
   static final List<String> CHANGES =
       List.of(
           "created",
@@ -37,15 +37,15 @@ final class Owner implements Runnable {
           "deleted");
 
   private static final int PIECE = 64 << 10;
-  private static final long ROOM_MS = 2000; // heartbeats bring deletions about
+  private static final long ROOM_MS = 2000; // deletions happen with the next heartbeats
 
   /**
-   * After a truncation within a block. A NameNode leaves the file open for good if the DataNode's
-   * report of the shorter block comes later than the end of its recovery.
+   * Limit of the wait after a truncation within a block. If the DataNode reports the shorter block
+   * after the end of its recovery, the NameNode leaves the file open for ever.
    */
   private static final long CLOSING_MS = 60_000;
 
-  /** What all owners of a torture have in common. budget: bytes of files for each of them. */
+  /** Settings of all owners of a torture. budget: bytes of files for each owner. */
   record Plan(List<Long> blocks, long largest, long budget, long reserve) {}
 
   private final DistributedFileSystem fs;
@@ -58,7 +58,7 @@ final class Owner implements Runnable {
 
   private static final class OwnFile {
     final String name;
-    Life life; // null: there is none
+    Life life; // null: the file does not exist
     Version version = Version.EMPTY;
     long block;
 
@@ -145,7 +145,7 @@ final class Owner implements Runnable {
     return files.stream().mapToLong(file -> file.version.length()).sum();
   }
 
-  /** What was deleted takes HDFS some heartbeats; if that does not help, more has to go. */
+  /** Waits for the space of deleted files, some heartbeats. If too little, deletes a file. */
   private void makeRoom() throws IOException, InterruptedException {
     if (!Awaiting.within(ROOM_MS, () -> hasRoom() || ending.get()) || !hasRoom()) {
       delete(files.get(random.nextInt(files.size())));
@@ -162,7 +162,7 @@ final class Owner implements Runnable {
 
   // ---- changes ----------------------------------------------------------------------------------
 
-  /** Also in the place of a file that is there. Some are synced when they are closed, some not. */
+  /** Creates a file, or replaces an existing one. Half of the files are synced at close. */
   private void create(OwnFile file) throws IOException {
     boolean replaced = file.life != null;
     long size = size();
@@ -201,7 +201,7 @@ final class Owner implements Runnable {
     counts.add("appended");
   }
 
-  /** And closes; once more after a failure, which HDFS has then told already. */
+  /** Writes and closes. After a failure, closes again and ignores errors of this close. */
   private void write(FSDataOutputStream out, long serial, long start, long size)
       throws IOException {
     try {
@@ -212,7 +212,7 @@ final class Owner implements Runnable {
     }
   }
 
-  /** In pieces that a reader may see before the file is closed. */
+  /** Writes in pieces. Readers may see some of them before the file is closed. */
   private void writePieces(FSDataOutputStream out, long serial, long start, long size)
       throws IOException {
     byte[] piece = new byte[PIECE];
@@ -228,7 +228,7 @@ final class Owner implements Runnable {
     }
   }
 
-  /** At any byte; within a block the datanode has to be asked, and the file is closed later. */
+  /** Truncates at any byte. Within a block, HDFS asks the datanode and closes the file later. */
   private void truncate(OwnFile file) throws IOException, InterruptedException {
     if (file.version.length() == 0) {
       return;
@@ -249,8 +249,8 @@ final class Owner implements Runnable {
     counts.add(done ? "truncated_between_blocks" : "truncated_within_block");
   }
 
-  /** While its last block is opened or cut, HDFS may show a file that ends before that block, or,
-   * until it is cut, behind. */
+  /** The start of the block at length. While HDFS opens or cuts the last block, the file may seem
+   * to end at the block's start or, until the block is cut, at its end. */
   private static long blockStart(OwnFile file, long length) {
     return length / file.block * file.block;
   }
@@ -290,7 +290,7 @@ final class Owner implements Runnable {
 
   // ---- what HDFS refuses ------------------------------------------------------------------------
 
-  /** Nobody knows how far it came, so that the file goes. */
+  /** Deletes the file: how much of the change was done is unknown. */
   private void refused(OwnFile file, IOException error) {
     counts.error("refused", error);
     boolean full = String.valueOf(error.getMessage()).contains("could only be written to 0");

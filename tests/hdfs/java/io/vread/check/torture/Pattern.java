@@ -5,11 +5,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Content that is a function of who wrote it and where, so that nobody has to keep it.
+ * Content that can be computed from the write and the offset, so that no copy must be kept.
  *
- * <p>Each write has a serial number. A file's bytes from a multiple of 8 on are a word mixed from
- * the serial of the write and the word's number. The mixing can be undone: a wrong word tells
- * whose it is.
+ * <p>Each write has a serial number. Each 8 bytes of a file are a word, mixed from the serial of
+ * the write and the number of the word in the file. The mixing can be undone: a wrong word tells
+ * the write and the place it came from.
  */
 final class Pattern {
   static final int WORD = 8;
@@ -19,7 +19,7 @@ final class Pattern {
 
   private Pattern() {}
 
-  /** Writes what belongs at an offset of the file. */
+  /** Fills in the content of a write at an offset of the file. */
   static void fill(long serial, long offset, byte[] into, int start, int length) {
     ByteBuffer words = ByteBuffer.wrap(into).order(ByteOrder.LITTLE_ENDIAN);
     int done = 0;
@@ -35,7 +35,7 @@ final class Pattern {
     }
   }
 
-  /** How many bytes, from the first on, are what belongs there. */
+  /** How many bytes, from the first on, match the content of the write at the offset. */
   static int matching(long serial, long offset, byte[] read, int start, int length) {
     ByteBuffer words = ByteBuffer.wrap(read).order(ByteOrder.LITTLE_ENDIAN);
     int done = 0;
@@ -65,12 +65,12 @@ final class Pattern {
     return mixed ^ mixed >>> 33;
   }
 
-  /** The serial in a word that somebody wrote. */
+  /** The serial of the write that a word came from. */
   static long serial(long word) {
     return unmixed(word) >>> PLACE_BITS;
   }
 
-  /** The place in a word that somebody wrote: an offset in its file. */
+  /** The offset in the file that a word came from. */
   static long place(long word) {
     return (unmixed(word) & (1L << PLACE_BITS) - 1) * WORD;
   }
@@ -81,7 +81,7 @@ final class Pattern {
     return plain ^ plain >>> 33;
   }
 
-  /** Of an odd number, modulo 2^64; each step doubles the bits that are right. */
+  /** The inverse of an odd number modulo 2^64. Each step doubles the number of right bits. */
   private static long inverse(long odd) {
     long found = odd;
     for (int right = 3; right < Long.SIZE; right *= 2) {

@@ -15,10 +15,10 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
 /**
- * Tortures in a JVM of their own: for each a line of JSON in, its arguments, and a line of JSON
- * out.
+ * Runs tortures in a JVM of their own. tests/xen/test_torture_hdfs.py starts it in a guest.
  *
- * <p>"properties" are of the client that reads through vRead.
+ * <p>Each line of standard input has the arguments of a torture as JSON. Each result is a line of
+ * JSON. The argument "properties" configures the client that reads through vRead.
  */
 public final class Program {
   private Program() {}

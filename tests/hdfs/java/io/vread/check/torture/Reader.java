@@ -19,9 +19,9 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 /**
  * A thread that reads files while their owners change them, and judges each byte by the ledger.
  *
- * <p>It reads in sequence, at random places, by position and into direct buffers; some streams it
- * keeps and goes on with later, when their file may be another or gone. A read may fail if
- * something about the path changed since its stream was opened; else it is a complaint.
+ * <p>It reads in sequence, at random places, by position and into direct buffers. It keeps some
+ * streams open and reads on later, when the file may be deleted or replaced. A failed read is a
+ * complaint, unless the path changed since the stream was opened.
  */
 final class Reader implements Runnable {
   private static final int[] SIZES = {1000, 4 << 10, 64 << 10, 256 << 10};
@@ -71,7 +71,7 @@ final class Reader implements Runnable {
     this.random = new Random(seed);
   }
 
-  /** What was before then does not matter to it any more. */
+  /** The time since which this reader needs the ledger. */
   long oldest() {
     return oldest;
   }
@@ -92,7 +92,7 @@ final class Reader implements Runnable {
     kept.forEach(this::close);
   }
 
-  /** The whole file, while nobody changes it. */
+  /** Reads a whole file. No owner may change it meanwhile. */
   void readWhole(String path) {
     Stream stream = new Stream(path);
     guarded(stream, "whole", () -> toTheEnd(stream, LARGEST));
@@ -128,7 +128,7 @@ final class Reader implements Runnable {
     }
   }
 
-  /** Some of it, from anywhere on; the stream may be kept in the middle of a block. */
+  /** Reads a stretch from a random place. The stream may then stand in the middle of a block. */
   private void stretch(Stream stream, int size) throws IOException {
     stream.in.seek(place(stream));
     for (int done = 0; done < STRETCH && readOnce(stream, size); done += size) {
@@ -169,7 +169,7 @@ final class Reader implements Runnable {
     }
   }
 
-  /** Of the bytes the stream knows. */
+  /** A random offset within the length that the stream knows. */
   private long place(Stream stream) throws IOException {
     long length = ((HdfsDataInputStream) stream.in).getVisibleLength();
     return length == 0 ? 0 : (long) (random.nextDouble() * length);
@@ -201,7 +201,7 @@ final class Reader implements Runnable {
     }
   }
 
-  /** Whether these came through vRead, which is all that counts as short-circuit here. */
+  /** Counts the bytes. True if they came through vRead: only vRead counts as short-circuit here. */
   private boolean countBytes(Stream stream, int got) {
     counts.add("reads");
     long before = stream.shortCircuit;
@@ -228,7 +228,7 @@ final class Reader implements Runnable {
         (Ledger.now() - stream.since) / 1_000_000);
   }
 
-  /** Whose bytes they are, from the first whole word behind the wrong one. */
+  /** Where wrong bytes came from, told by the first whole word behind the first wrong byte. */
   private String origin(long offset, int wrong, int got) {
     int aligned = wrong + (int) (-(offset + wrong) & Pattern.WORD - 1);
     if (aligned + Pattern.WORD > got) {
@@ -243,7 +243,7 @@ final class Reader implements Runnable {
 
   // ---- failures ---------------------------------------------------------------------------------
 
-  /** Whether the stream can be used again. */
+  /** Reads in that way. True if the stream can be used again. */
   private boolean guarded(Stream stream, String name, Way way) {
     stream.way = name;
     try {
@@ -260,7 +260,7 @@ final class Reader implements Runnable {
     return false;
   }
 
-  /** The stock client has a RuntimeException, too, for a file that became shorter. */
+  /** Judges a failure. The stock client throws a RuntimeException for a file that got shorter. */
   private void failed(Stream stream, Exception failure) {
     if (!ledger.steady(stream.path, stream.since)) {
       boolean absent = failure instanceof FileNotFoundException && stream.in == null;

@@ -17,20 +17,20 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
 /**
- * Real HDFS whose space is used again and again, and readers meanwhile: see {@link Owner}, {@link
- * Reader}, {@link Ledger}.
+ * Runs owners and readers on real HDFS, whose space is used again and again: see {@link Owner},
+ * {@link Reader}, {@link Ledger}. Client and {@link Program} call run().
  *
- * <p>It goes on until it has taken that many seconds, has made that many changes of each kind, and
- * has written the cluster's capacity that many times (arguments seconds, changes, turnover; none by
- * default). Further arguments: readers, owners, files (of each owner), blocks (sizes, in KiB),
- * largest (file, in KiB), fill (percent of the cluster), seed, by (who reads: vread or stock). At
- * the end all files are read whole, by both.
+ * <p>A torture ends when it has taken "seconds", has made "changes" changes of each kind, and has
+ * written "turnover" times the cluster's capacity. All three are 0 by default. Further arguments:
+ * readers, owners, files (of each owner), blocks (sizes, in KiB), largest (file, in KiB), fill
+ * (percent of the cluster), seed, by (the client that reads: vread or stock). At the end all files
+ * are read whole, by both clients.
  */
 public final class Torture {
   private static final String FOLDER = "/torture";
   private static final long FORGET_MS = 500;
 
-  /** Of the wait for what is wanted: an emulated host is slow, and the caller has a limit of its own. */
+  /** Limit of the wait for the changes. Long, for slow emulated hosts: the caller has its own. */
   private static final long LIMIT_MS = 1_400_000;
 
   private final DistributedFileSystem stock;
@@ -50,7 +50,7 @@ public final class Torture {
     this.args = args;
   }
 
-  /** What was done and met; nothing stays in HDFS. */
+  /** Runs a torture and returns its counts. No file stays in HDFS. */
   public static Map<String, Object> run(
       DistributedFileSystem stock, DistributedFileSystem vread, Args args) throws Exception {
     return new Torture(stock, vread, args).run();
@@ -92,7 +92,7 @@ public final class Torture {
     args.list("blocks").forEach(kib -> blocks.add(Long.parseLong(kib) << 10));
     long largestBlock = blocks.stream().mapToLong(Long::longValue).max().orElseThrow();
     long budget = capacity * args.number("fill", 80) / 100 / count;
-    // Each block that is being written counts as a whole one.
+    // HDFS reserves the full size for each block that is being written.
     long reserve = (count + 1) * largestBlock;
     Owner.Plan plan = new Owner.Plan(blocks, args.number("largest", 0) << 10, budget, reserve);
     long seed = args.number("seed", 1);
@@ -133,7 +133,7 @@ public final class Torture {
     }
   }
 
-  /** If TCP found other bytes than the ledger has, the ledger would be wrong. */
+  /** Reads all files by TCP, too: a difference from TCP would show that the ledger is wrong. */
   private void readAll() {
     AtomicBoolean never = new AtomicBoolean();
     for (String path : ledger.present()) {

@@ -4,7 +4,7 @@ package io.vread.check.torture;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a file holds at some time: pieces of writes, one behind the other. Never changed. */
+/** The content of a file at some time: pieces of writes, one after the other. Immutable. */
 final class Version {
   static final Version EMPTY = new Version(List.of(), 0);
 
@@ -12,7 +12,7 @@ final class Version {
 
   private final List<Piece> pieces;
 
-  /** While it is being written, a reader may find any length from here on. */
+  /** The least length a reader may find. Less than length() while the file is being written. */
   final long least;
 
   private Version(List<Piece> pieces, long least) {
@@ -28,14 +28,14 @@ final class Version {
     return least < length();
   }
 
-  /** With more behind it, all of which is there. */
+  /** This content with a complete write appended. */
   Version appended(long serial, long count) {
     List<Piece> longer = new ArrayList<>(pieces);
     longer.add(new Piece(serial, length() + count));
     return new Version(longer, length() + count);
   }
 
-  /** The same content, which so far may be there only up to this length. */
+  /** The same content, of which a reader may so far find only this length. */
   Version growingFrom(long length) {
     return new Version(pieces, length);
   }
@@ -56,7 +56,7 @@ final class Version {
     return least <= length && length <= length();
   }
 
-  /** How many of the bytes read at an offset, from the first on, are this version's. */
+  /** How many of the bytes read at an offset, from the first on, match this version. */
   int matching(long offset, byte[] read, int start, int length) {
     int done = 0;
     for (Piece piece : pieces) {
@@ -73,7 +73,7 @@ final class Version {
     return done;
   }
 
-  /** What belongs at an offset, for a complaint. */
+  /** A text for complaints: the byte that belongs at an offset, and its write. */
   String at(long offset) {
     for (Piece piece : pieces) {
       if (offset < piece.end) {
