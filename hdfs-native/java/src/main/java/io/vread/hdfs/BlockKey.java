@@ -15,6 +15,10 @@ final class BlockKey {
     this.generationStamp = generationStamp;
   }
 
+  String pool() {
+    return pool;
+  }
+
   byte[] poolBytes() {
     return pool.getBytes(StandardCharsets.UTF_8);
   }

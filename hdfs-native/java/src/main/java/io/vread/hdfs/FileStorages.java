@@ -69,7 +69,8 @@ final class FileStorages {
   byte[][] of(Configuration conf, String file, BlockKey block) {
     Known entry;
     synchronized (entries) {
-      entry = entries.computeIfAbsent(file, name -> new Known());
+      // A path alone may be that of another cluster, whose block ids begin with the same number.
+      entry = entries.computeIfAbsent(block.pool() + ":" + file, key -> new Known());
     }
     synchronized (entry) {
       byte[][] known = entry.storages.get(block.id());

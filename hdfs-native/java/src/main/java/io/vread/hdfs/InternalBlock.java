@@ -59,12 +59,17 @@ final class InternalBlock implements StockReader {
       try {
         LocatedBlock block = locate(client, file, key);
         if (block != null) {
-          return new InternalBlock(client, block, file, stock, end);
+          InternalBlock opened = new InternalBlock(client, block, file, stock, end);
+          client = null; // the reader closes it
+          return opened;
         }
       } catch (IOException e) {
         last = e;
+      } finally {
+        if (client != null) {
+          client.close();
+        }
       }
-      client.close();
     }
     throw last;
   }

@@ -48,6 +48,16 @@ public class FileStoragesTest {
     assertEquals(3, asked);
   }
 
+  /** Two clusters have the same path and block id. Each must be told its own storage. */
+  @Test
+  public void clustersAreToldApart() {
+    known.put(1L, new byte[][] {{'D'}});
+    of("/a", ONE);
+    known.put(1L, new byte[][] {{'E'}});
+    assertSame(known.get(1L), of("/a", new BlockKey("BP-2", 1, 1001)));
+    assertEquals(2, asked);
+  }
+
   @Test
   public void aBlockThatIsNewIsAskedForButNotAtOnce() {
     known.put(1L, new byte[][] {{'D'}});
