@@ -334,6 +334,26 @@ def test_attach_and_detach(host):
     assert host.record() is None
 
 
+def test_a_device_that_does_not_connect_in_time_stays(host):
+    """attach --wait fails.  The device stays, and so must its record: it counts after a reboot."""
+    host.add_domain()
+    done = host.run("attach", "--wait", "1", "web", "datanodes=dn1")
+    assert done.returncode == 1
+    assert "not connected within 1 s" in done.stderr
+    assert host.store.value(f"{BACK}/0/state") == "1"
+    assert host.record() == ["id=0,role=client,datanodes=dn1,pools=*"]
+
+
+def test_a_record_that_cannot_be_written(host):
+    """A device without a record would be lost at the next reboot.  attach must leave none."""
+    host.add_domain()
+    host.records.write_text("a file where the folder should be")
+    done = host.run("attach", "web", "datanodes=dn1")
+    assert done.returncode == 1
+    assert str(host.records) in done.stderr
+    assert host.store.value(f"{BACK}/0/state") is None
+
+
 def test_a_device_that_is_there_already(host):
     host.add_domain()
     host.store.put(f"{BACK}/0/state", "4")

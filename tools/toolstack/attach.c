@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "toolstack/device.h"
 
-int device_attach(struct xs_device *d, const struct xs_device_policy *policy, unsigned wait)
+int device_attach(struct xs_device *d, const struct xs_device_policy *policy)
 {
 	int r = xs_device_create(d, policy);
 
@@ -22,6 +22,11 @@ int device_attach(struct xs_device *d, const struct xs_device_policy *policy, un
 	if (r)
 		return cli_error(CLI_FAILED, "%s: cannot create: %s", d->backend,
 				 xs_device_error(r));
+	return CLI_OK;
+}
+
+int device_await(struct xs_device *d, unsigned wait)
+{
 	if (wait && xs_device_wait(d, XenbusStateConnected, false, wait))
 		return cli_error(CLI_FAILED,
 				 "%s: not connected within %u s (state %u); is vreadd running "

@@ -3,8 +3,8 @@
  * attach.h - gives a running domain a device, or takes a device away.  Called by `attach` and
  * `detach` of vread(1) and xl-vread(8).
  *
- * On failure both functions print for the operator what is wrong and what to do.  They return an
- * exit code of cli.h.
+ * On failure each function prints for the operator what is wrong and what to do.  Each
+ * returns an exit code of cli.h.
  */
 #ifndef VREAD_TOOLSTACK_ATTACH_H
 #define VREAD_TOOLSTACK_ATTACH_H
@@ -14,8 +14,9 @@
 struct xs_device;
 struct xs_device_policy;
 
+int device_attach(struct xs_device *d, const struct xs_device_policy *policy);
 /* wait: seconds in which the device must connect.  0: do not wait for the connection. */
-int device_attach(struct xs_device *d, const struct xs_device_policy *policy, unsigned wait);
+int device_await(struct xs_device *d, unsigned wait);
 /* wait: seconds in which the device must close.  force: remove the device then in any case. */
 int device_detach(struct xs_device *d, unsigned wait, bool force);
 

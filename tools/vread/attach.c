@@ -123,7 +123,7 @@ static int run_attach(int argc, char **argv)
 	r = r ?: xs_device_init(&d, o.domid, o.id);
 	if (r)
 		return r;
-	r = device_attach(&d, &o.policy, o.wait);
+	r = device_attach(&d, &o.policy) ?: device_await(&d, o.wait);
 	xs_device_done(&d);
 	return r;
 }

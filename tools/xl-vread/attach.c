@@ -74,21 +74,32 @@ static int add(struct specs *s, const char *text)
 	return r;
 }
 
-/* Makes the last device of s, writes the record, and has vreadd serve the domain's disks.  Only if
- * this last step fails are record and device put back. */
+/* Writes the record, and has vreadd serve the domain's disks if the last device of s asks for it. */
+static int keep(const struct domain *domain, const struct specs *s)
+{
+	int r = record_write(domain, s);
+
+	return !r && s->spec[s->count - 1].data_dirs ? datanode_follow(domain) : r;
+}
+
+/*
+ * Makes the last device of s and its record.  Only if all of that succeeds is the connection waited
+ * for: a device that does not connect in time stays, as its record does, and may connect later.
+ * After any other failure neither stays.
+ */
 static int equip(struct xs_device *d, const struct domain *domain, struct specs *s, unsigned wait)
 {
 	const struct spec *added = &s->spec[s->count - 1];
-	int r = device_attach(d, &added->policy, wait) ?: record_write(domain, s);
+	int r = device_attach(d, &added->policy);
 
-	if (r || !added->data_dirs)
+	if (r)
 		return r;
-	r = datanode_follow(domain);
-	if (r) {
-		specs_remove(s, added->id);
-		record_write(domain, s);
-		device_detach(d, 0, true);
-	}
+	r = keep(domain, s);
+	if (!r)
+		return device_await(d, wait);
+	specs_remove(s, added->id);
+	record_write(domain, s);
+	device_detach(d, 0, true);
 	return r;
 }
 

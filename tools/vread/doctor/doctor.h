@@ -30,6 +30,7 @@ struct doctor {
 	struct config *config;   /* NULL: there is no valid configuration */
 	json_t *status;          /* of vreadd; NULL: vreadd does not answer */
 	struct xs_handle *xs;    /* NULL: no xenstore */
+	int xs_error;            /* errno of the attempt to open xs */
 	bool no_xen;             /* no hypervisor, or none is needed */
 	bool no_module;          /* the guest's module is not loaded */
 	bool has_device;         /* the guest has a vread device */

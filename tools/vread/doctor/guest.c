@@ -54,6 +54,7 @@ void check_guest(struct doctor *d)
 		d->no_xen = false;
 	}
 	d->xs = d->no_xen ? NULL : xs_open(0);
+	d->xs_error = errno;
 }
 
 /* ---- the module ------------------------------------------------------------------------ */
@@ -136,7 +137,7 @@ void check_device(struct doctor *d)
 	}
 	if (!d->xs) {
 		doctor_skip(d, FRONTEND, "xenstore cannot be asked (%s); run this as root",
-			    strerror(errno));
+			    strerror(d->xs_error));
 		return;
 	}
 	backend = backend_dir(d);
