@@ -10,7 +10,6 @@
  *   open POOL ID GENSTAMP VISIBLE [STORAGE ...]  -> ok HANDLE LENGTH GENSTAMP FLAGS
  *   read HANDLE OFFSET LENGTH              -> ok N, then N bytes
  *   stat HANDLE                            -> ok LENGTH GENSTAMP FLAGS
-
  *   close HANDLE                           -> ok
  *   list                                   -> ok JSON
  *   status                                 -> ok JSON
