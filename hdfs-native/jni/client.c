@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The native methods of io.vread.hdfs.NativeBackend: libvread's calls, with
- * pointers as positive longs and errors as negative errno.
+ * The native methods of io.vread.hdfs.NativeBackend.  Each calls libvread.  Pointers are passed as
+ * positive longs, errors as negative errno.
  *
- * Bytes go from the slice straight into the Java array, in pieces, by
- * SetByteArrayRegion: one copy, no collector held up, and no pointer into the
- * slice ever reaches Java.  No method throws: arguments are checked here, so that
- * nothing JNI does on them can fail.
+ * SetByteArrayRegion() copies bytes from the slice directly into the Java array, piece by piece.
+ * This is the only copy, the garbage collector is not held up, and Java never gets a pointer into
+ * the slice.  No method throws: the methods check their arguments, so that no JNI function fails.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -31,7 +30,7 @@ static struct vread_file *file(jlong pointer)
 
 /* ---- connections --------------------------------------------------------- */
 
-/* As many of the backend's threads as the driver of /dev/vread would take. */
+/* As many queues as the driver of /dev/vread takes by default. */
 static unsigned queues(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -131,7 +130,7 @@ METHOD(jint, flags)(JNIEnv *env, jclass class, jlong f)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Where the next piece goes in a Java array. */
+/* The place of the next piece in a Java array. */
 struct array_sink {
 	JNIEnv *env;
 	jbyteArray array;
@@ -151,8 +150,8 @@ static bool inside(jlong offset, jlong length, jlong capacity)
 	return offset >= 0 && length >= 0 && capacity >= 0 && offset <= capacity - length;
 }
 
-/* The address of [offset, offset + length) of a direct buffer, NULL if it is none or has no such
- * range. */
+/* Returns the address of [offset, offset + length) of a direct buffer.  NULL: the buffer is not
+ * direct or has no such range. */
 static char *direct_range(JNIEnv *env, jobject buffer, jint offset, jint length)
 {
 	char *address = buffer ? (*env)->GetDirectBufferAddress(env, buffer) : NULL;

@@ -7,7 +7,8 @@
 
 #include "vread-ring-user.h"
 
-/* Appends an array and, for a string, its NUL at *end.  Nothing is copied that was not counted. */
+/* Appends the bytes of an array and a NUL at *end.  Returns the number of bytes without the NUL,
+ * or -EINVAL: longer than `longest`, or no room before `limit`. */
 static int append(JNIEnv *env, jbyteArray array, size_t longest, char **end, char *limit)
 {
 	jsize length = (*env)->GetArrayLength(env, array);

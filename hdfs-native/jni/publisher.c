@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the datanode's publisher needs of libvread and of the kernel; see
- * NativePublisher.java.  Every function returns a negative errno for what went
- * wrong and leaves no exception pending.
+ * The native methods of io.vread.datanode.NativePublisher: publishing with libvread, and writing
+ * files out with system calls.  A method that fails returns a negative errno and leaves no
+ * exception pending.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "vread-ring-user.h"
 #include "vread.h"
 
-/* Events have one short name each: the smallest slice does. */
+/* The smallest slice is enough: an event or a set of keys takes at most 16 KiB. */
 #define POOL_BYTES ((size_t)64 << 10)
 
 static struct vread *from(jlong connection)

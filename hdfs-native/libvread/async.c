@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asynchronous reads whose bytes stay where the backend put them. */
+/* Implements vread_submit(), vread_reap() and vread_release() of vread.h: asynchronous reads whose
+ * bytes stay in the slice. */
 #include <errno.h>
 
 #include "clock.h"
@@ -33,7 +34,7 @@ int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *coo
 	return r;
 }
 
-/* slot names one use of a request, so that releasing twice does no harm. */
+/* Names one use of a request, so that a second release of the completion does nothing. */
 static uint64_t slot_of(const struct engine *e, const struct request *r)
 {
 	return (uint64_t)r->generation << 32 | (uint32_t)(r - e->requests);
@@ -49,7 +50,7 @@ static struct request *request_of(struct engine *e, uint64_t slot)
 	return r;
 }
 
-/* Short only where the visible length ends the block, else it is an error. */
+/* A read may be short only at the visible length.  Any other number of bytes is an error. */
 static ssize_t checked_result(const struct request *r)
 {
 	uint64_t end = r->file->visible_length;

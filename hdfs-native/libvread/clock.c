@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's clock, one system call to a wait; or a test's, see clock.h.
+ * Implements clock.h with the kernel's clock or a test's clock.
  *
- * Nobody wakes a waiter when a test sets its clock forward.  So waits are cut
- * into slices of the kernel's time, and the test's is looked at after each.
+ * With the kernel's clock, a wait is one system call.  With a test's clock, nobody wakes a waiting
+ * thread when the test sets the clock forward.  So a wait is cut into slices of real time, and the
+ * test's clock is read after each slice.
  */
 #include "clock.h"
 
@@ -20,7 +21,7 @@
 #define NS_PER_S 1000000000ULL
 #define SLICE_NS (5 * VCLOCK_NS_PER_MS)
 
-static const uint64_t *test_ms; /* NULL: the time is the kernel's */
+static const uint64_t *test_ms; /* the test's clock; NULL: the kernel's clock counts */
 
 __attribute__((constructor)) static void find_test_clock(void)
 {
@@ -72,7 +73,7 @@ uint32_t vclock_ms_left(uint64_t deadline)
 	return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
 }
 
-/* How long to ask the kernel to wait before the next look at the time. */
+/* How long the kernel may wait before the clock is read again. */
 static uint64_t slice_ns(uint64_t deadline)
 {
 	uint64_t left = ns_left(deadline);
@@ -110,7 +111,7 @@ void vclock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t dead
 int vclock_connect(int sock, const struct sockaddr *address, socklen_t length, uint64_t deadline)
 {
 	do {
-		uint64_t us = slice_ns(deadline) / 1000 + 1; /* 0 would be for ever */
+		uint64_t us = slice_ns(deadline) / 1000 + 1; /* 0 would mean no limit */
 		struct timeval limit = {(time_t)(us / 1000000), (suseconds_t)(us % 1000000)};
 
 		if (setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)

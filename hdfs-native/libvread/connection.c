@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connecting and disconnecting: which transport, how large a slice. */
+/* Implements vread_connect(), vread_disconnect(), vread_connected() and vread_event_fd() of
+ * vread.h, and the functions on connections of connection.h. */
 #include "connection.h"
 
 #include <errno.h>
@@ -20,14 +21,13 @@
 #define DEFAULT_TIMEOUT_MS 2000
 #define DEFAULT_READAHEAD ((size_t)2 << 20)
 
-/* Long reads are cut so that the backend verifies one piece while the piece
- * before it is copied out; smaller pieces overlap better, larger ones wake less. */
+/* Long reads are cut into pieces, so that the backend verifies a piece while the piece before is
+ * copied out.  Smaller pieces overlap better, larger pieces need fewer wake-ups. */
 #define MAX_CHUNK_BYTES ((size_t)512 << 10)
 
 /* ---- fork ---------------------------------------------------------------- */
 
-/* How many forks lie between the first process and this one, as far as
- * libvread saw them. */
+/* Number of forks between the process that first connected and this process. */
 static atomic_uint forks;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
@@ -168,7 +168,7 @@ void connection_drop_closing(struct vread *v)
 	}
 }
 
-/* ---- operations somebody waits for ---------------------------------------- */
+/* ---- operations that a thread waits for ----------------------------------- */
 
 int connection_execute(struct vread *v, struct op *op)
 {
@@ -201,8 +201,8 @@ int connection_execute(struct vread *v, struct op *op)
 
 /* ---- event descriptor ---------------------------------------------------- */
 
-/* One descriptor for two sources: the transport, and completions that another
- * thread's wait has already taken from it. */
+/* One descriptor for two sources: the transport, and completions that another waiting thread has
+ * already taken from the transport. */
 static int make_event_fd(struct vread *v)
 {
 	struct engine *e = &v->engine;

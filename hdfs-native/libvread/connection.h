@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connection.h - what a struct vread and a struct vread_file are made of.
+ * connection.h - the members of struct vread and struct vread_file, and functions that the .c
+ * files of libvread share.
  */
 #ifndef LIBVREAD_CONNECTION_H
 #define LIBVREAD_CONNECTION_H
@@ -22,14 +23,14 @@ struct vread_file {
 	uint64_t length;
 	uint64_t visible_length;
 
-	/* the position, shared by vread_read and vread_seek; covered by `lock` */
+	/* the position of vread_read() and vread_seek(); protected by `lock` */
 	pthread_mutex_t lock;
 	uint64_t position;
 	struct readahead readahead;
 
-	/* Chunks from the position on, without gaps, the first one perhaps partly
-	 * consumed.  Covered by the engine's lock; while `busy` only the
-	 * thread that set it takes them away. */
+	/* Chunks from the position on, without gaps.  The first chunk may be partly consumed.
+	 * Protected by the engine's lock.  While `busy` is set, only the thread that set it
+	 * removes chunks. */
 	struct request *chunks[SEQUENTIAL_DEPTH];
 	unsigned head, count;
 	uint64_t ahead; /* where the last chunk ends */
@@ -45,24 +46,26 @@ struct vread {
 	size_t chunk_bytes;         /* largest piece a long read is cut into */
 	size_t readahead_bytes;     /* 0: off */
 	struct vread_file files;    /* list head */
-	struct vread_file *closing; /* closed, but the backend could not be told yet */
+	struct vread_file *closing; /* closed files whose CLOSE is not sent yet */
 	int event_fd;
-	unsigned forks;
+	unsigned forks; /* of the process that connected; see connection_forked() */
 };
 
-/* True in a child of the process that connected: nothing of v may be used there. */
+/* True in a child of the process that connected.  Nothing of v may be used there. */
 bool connection_forked(const struct vread *v);
 
-/* Executes an OPEN, STAT or PUBLISH; its outcome is in *op.  Not locked. */
+/* Executes an OPEN, STAT, PUBLISH or KEYS, with the result in *op.  Call it without the engine's
+ * lock.  0 or negative errno. */
 int connection_execute(struct vread *v, struct op *op);
 
-/* Tells the backend of closed files as far as there is room; engine locked. */
+/* Sends the CLOSEs of closed files, as far as there is room.  Call it with the engine's lock. */
 void connection_drop_closing(struct vread *v);
 
-/* Forgets everything a file has read ahead; engine locked. */
+/* Drops everything that a file has read ahead.  Call it with the engine's lock. */
 void sequential_drop(struct vread_file *f);
 
-/* engine_take's callback: drops the read-ahead of the file least recently read. */
+/* The `reclaim` of struct engine: drops the read-ahead of the file that was read least recently
+ * and is not being read now. */
 bool sequential_reclaim(struct engine *e);
 
 #endif

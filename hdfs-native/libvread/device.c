@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transport of a guest: /dev/vread, whose driver is the frontend.
+ * Implements transport.h for a guest: /dev/vread, whose driver is the frontend.
  *
- * The driver checks everything that comes from the backend; here only its own
- * completions are matched to requests, by slot and a count of the slot's uses.
- * READs wait in a queue while the driver has no room (it serves other
- * processes, too); one it refuses is reaped as failed.
+ * The driver checks everything that comes from the backend.  So this file only matches the
+ * driver's completions with requests, by the slot and a count of the slot's uses.
+ *
+ * While the driver has no room, because it serves other processes too, READs wait in a queue.  A
+ * READ that the driver refuses completes with the driver's error.
  */
 #include "transport.h"
 
@@ -28,7 +29,7 @@ struct device {
 	int fd;
 	struct vread_ioc_read queued[TRANSPORT_MAX_OPS]; /* not yet taken by the driver */
 	unsigned num_queued;
-	struct op_done refused[TRANSPORT_MAX_OPS]; /* by the driver; to be reaped as failed */
+	struct op_done refused[TRANSPORT_MAX_OPS]; /* by the driver, with its error */
 	unsigned num_refused;
 	unsigned num_in_flight; /* taken by the driver */
 	uint32_t uses[TRANSPORT_MAX_OPS];
@@ -59,7 +60,8 @@ static void device_start(struct transport *t, const struct op *op)
 {
 	struct device *d = device(t);
 
-	/* Only READs come here: OPEN, STAT, PUBLISH and KEYS are calls, CLOSE is drop_handle. */
+	/* Only READs come here.  OPEN, STAT, PUBLISH and KEYS go through call(), CLOSE through
+	 * drop_handle(). */
 	d->uses[op->slot]++;
 	d->in_flight[op->slot] = true;
 	d->queued[d->num_queued++] = (struct vread_ioc_read){
@@ -105,7 +107,7 @@ static void device_flush(struct transport *t)
 	memmove(d->queued, d->queued + done, d->num_queued * sizeof(d->queued[0]));
 }
 
-/* A call that waits for its answer: signals neither end the wait nor prolong it. */
+/* An ioctl that waits for its answer.  Signals neither end nor prolong the wait. */
 static int waiting_control(struct device *d, unsigned long request, void *argument,
 			   uint32_t *timeout_ms, uint64_t deadline)
 {
@@ -133,7 +135,7 @@ static int call_open(struct device *d, struct op *op, uint64_t deadline)
 	op->handle = open.handle;
 	op->flags = open.flags;
 	op->block_length = open.length;
-	op->block_genstamp = op->genstamp; /* the backend finds this one or none */
+	op->block_genstamp = op->genstamp; /* the backend opens no other stamp */
 	return r;
 }
 
@@ -160,7 +162,7 @@ static int call_publish(struct device *d, struct op *op, uint64_t deadline)
 	};
 	int r = waiting_control(d, VREAD_IOC_PUBLISH, &publish, &publish.timeout_ms, deadline);
 
-	return r == -ENOTTY ? -EOPNOTSUPP : r; /* a driver that does not know it yet */
+	return r == -ENOTTY ? -EOPNOTSUPP : r; /* ENOTTY: an older driver without PUBLISH */
 }
 
 static int call_keys(struct device *d, struct op *op, uint64_t deadline)
@@ -203,7 +205,7 @@ static unsigned take_refused(struct device *d, struct op_done *done, unsigned ma
 	return n;
 }
 
-/* False for what is not the completion of this use of a slot. */
+/* False if c is not the completion of the present use of its slot. */
 static bool accept_completion(struct device *d, const struct vread_ioc_completion *c,
 			      struct op_done *ret)
 {
@@ -245,7 +247,8 @@ static int device_reap(struct transport *t, struct op_done *done, unsigned max)
 		for (int i = 0; i < r; i++)
 			n += accept_completion(d, &completions[i], done + n);
 	}
-	/* The driver answers all it has taken before it has nothing more to say. */
+	/* The driver completes every READ it has taken, also when the backend goes away.  So
+	 * nothing in flight is lost here. */
 	if (!n && !d->num_in_flight && !d->num_queued && !device_alive(t))
 		return -ENOTCONN;
 	return (int)n;
@@ -267,10 +270,10 @@ static void device_wait(struct transport *t, int kick_fd, unsigned batch, uint64
 		{.fd = kick_fd, .events = POLLIN},
 	};
 
-	(void)batch; /* the driver wakes us as it sees fit */
+	(void)batch; /* the driver decides when it wakes this thread */
 	if (d->num_refused || vclock_poll(fds, 2, deadline) <= 0)
 		return;
-	/* The backend went; what was in flight is about to be answered. */
+	/* The backend went away.  The driver is about to complete what was in flight. */
 	if (fds[0].revents & (POLLERR | POLLHUP) && !(fds[0].revents & POLLIN))
 		vclock_poll(&fds[1], 1, vclock_deadline(1));
 }
@@ -286,7 +289,7 @@ static void device_destroy(struct transport *t, bool shared)
 {
 	struct device *d = device(t);
 
-	(void)shared; /* the driver lets go when the last copy of fd is closed */
+	(void)shared; /* the driver ends the connection when the last copy of fd is closed */
 	if (d->base.slice)
 		munmap((void *)d->base.slice, d->base.slice_bytes);
 	close(d->fd);

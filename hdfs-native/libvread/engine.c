@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots, completions and the leader among those who wait; see engine.h. */
+/* Implements engine.h: slots, completions, and the leader among the waiting threads. */
 #include "engine.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 #define REAP_MAX 32
 
-/* Spinning pays when the answer comes within the price of two context
- * switches; what it may cost otherwise is bounded by SPIN_MAX_NS per sleep. */
+/* Spinning pays if the answer comes sooner than two context switches take.  If the answer comes
+ * later, spinning costs at most SPIN_MAX_NS for each sleep. */
 #define SPIN_MIN_NS 2000U
 #define SPIN_MAX_NS 50000U
 
@@ -47,7 +47,7 @@ void engine_destroy(struct engine *e, bool shared)
 	if (e->async_event_fd >= 0)
 		close(e->async_event_fd);
 	if (shared)
-		return; /* the lock may be held by a thread that is not in this process */
+		return; /* a thread of the parent process may have held the lock */
 	pthread_mutex_destroy(&e->lock);
 }
 
@@ -55,7 +55,7 @@ static void signal_fd(int fd)
 {
 	uint64_t one = 1;
 
-	/* Can only fail when the counter is full, and then it is readable anyway. */
+	/* Can only fail if the counter is full, and then the descriptor is readable anyway. */
 	if (write(fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -79,7 +79,7 @@ static bool satisfied(const struct engine *e, const struct waiter *w)
 	return w->room_count != e->room_count || e->lost;
 }
 
-/* Wakes whoever has what it waits for. */
+/* Wakes all threads whose wait is over. */
 static void wake(struct engine *e)
 {
 	for (struct waiter *w = e->waiters.next; w != &e->waiters; w = w->next) {
@@ -100,7 +100,7 @@ static void enter(struct engine *e, struct waiter *w)
 	w->prev->next = w->next->prev = w;
 }
 
-/* Leaves the list; if nobody leads now, the next in line shall. */
+/* Removes w from the list.  If there is no leader now, wakes the next thread, which will lead. */
 static void leave(struct engine *e, struct waiter *w)
 {
 	w->prev->next = w->next;
@@ -118,7 +118,7 @@ static void await(struct engine *e)
 		e->heard_ns = vclock_now();
 }
 
-/* The end of a wait that is to end at `deadline`, or with the backend's silence. */
+/* When a wait ends: at `deadline`, or earlier if the backend has been silent for patience_ms. */
 static uint64_t give_up_at(const struct engine *e, uint64_t deadline)
 {
 	uint64_t silent = e->heard_ns + e->patience_ms * VCLOCK_NS_PER_MS;
@@ -156,7 +156,8 @@ static void queue_async(struct engine *e, struct request *r)
 		signal_fd(e->async_event_fd);
 }
 
-/* A late answer to an OPEN nobody waits for any more: the handle must not stay open. */
+/* For the late answer to an abandoned OPEN: sends a CLOSE, so that the handle does not stay open.
+ * True: the request is in flight again. */
 static bool close_late_open(struct engine *e, struct request *r)
 {
 	if (r->op.kind != VREAD_OP_OPEN || r->op.status < 0 || e->dead)
@@ -201,7 +202,7 @@ static void complete(struct engine *e, struct request *r, const struct op_done *
 		queue_async(e, r);
 }
 
-/* The backend is gone: nothing in flight will ever be answered. */
+/* The backend is gone.  Completes everything in flight with -ENOTCONN. */
 static void fail_all(struct engine *e)
 {
 	const struct op_done lost = {.status = -ENOTCONN};
@@ -235,9 +236,8 @@ static void reap_all(struct engine *e)
 static void reap(struct engine *e)
 {
 	reap_all(e);
-	/* Whoever watches the event descriptor instead of waiting here gets an
-	 * event for what comes next.  Once more is enough: what comes after
-	 * arm() has its event. */
+	/* A program that polls the event descriptor needs an event for the next completion.  One
+	 * more reap_all() is enough: completions that come after arm() raise an event. */
 	if (e->event_fd_used && !e->lost && e->transport->ops->arm(e->transport))
 		reap_all(e);
 	wake(e);
@@ -260,7 +260,8 @@ static void relax(void)
 #endif
 }
 
-/* True if something came while spinning.  The budget follows success. */
+/* Spins until there is a completion.  False: none came in time.  The budget doubles after a
+ * success and halves after a failure. */
 static bool spin(struct engine *e)
 {
 	struct transport *t = e->transport;
@@ -287,7 +288,7 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 {
 	unsigned batch = w->batch ?: 1;
 
-	/* Only for itself may a leader sleep longer than the next completion. */
+	/* A leader may sleep through completions only if all of them are its own. */
 	if (w->next != w->prev || e->event_fd_used)
 		batch = 1;
 	else if (batch > e->in_flight)
@@ -305,7 +306,7 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 
 static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
 {
-	/* The leader is no longer alone: have it look again, and for each completion. */
+	/* The leader is no longer alone.  Wake it, so that it waits for single completions. */
 	if (e->leader_batch > 1) {
 		e->leader_batch = 1;
 		signal_fd(e->kick_fd);
@@ -313,7 +314,7 @@ static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
 	vclock_cond_wait(&w->cond, &e->lock, deadline);
 }
 
-/* patient: until the deadline, however silent the backend is. */
+/* patient: waits until the deadline even if the backend is silent. */
 static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline, bool patient)
 {
 	int r = 0;
@@ -430,7 +431,7 @@ void engine_start(struct engine *e, struct request *r)
 	r->state = REQUEST_FLYING;
 	e->in_flight++;
 	await(e);
-	e->lost = e->dead; /* what is known from before says nothing about this one */
+	e->lost = e->dead; /* a device may have a backend again by now */
 	if (r->async)
 		e->async_in_flight++;
 	e->transport->ops->start(e->transport, &r->op);
@@ -448,7 +449,7 @@ int engine_call(struct engine *e, struct op *op)
 
 	engine_lock(e);
 	if (e->awaited)
-		engine_poll(e); /* answers nobody has looked at are no silence */
+		engine_poll(e); /* answers that nobody has taken yet are not silence */
 	await(e);
 	deadline = give_up_at(e, UINT64_MAX);
 	engine_unlock(e);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.h - requests in flight: slots, room in the slice, waiting.
+ * engine.h - the requests in flight of a connection: their slots, their room in the slice, and
+ * waiting for them.  All files of libvread that send requests call it.
  *
- * One lock covers a connection; it is never held while sleeping, copying data
- * or executing a transport's call().  Completions are taken by whoever waits:
- * the first waiter becomes the leader and sleeps on the transport, the
- * others sleep on their own condition and are woken one by one as their
- * requests complete; a leader that leaves hands its place on.  There is no thread
- * of the library's own.
+ * One lock protects a connection.  No thread holds the lock while it sleeps, copies data or
+ * executes a transport's call().  The library has no threads of its own: threads that wait take
+ * the completions.  The first waiting thread becomes the leader and sleeps on the transport.  The
+ * other threads sleep on their own conditions, and each is woken when its request completes.  A
+ * leader that leaves passes the lead on.
  *
- * A backend that answers nothing for patience_ms while anything is awaited
- * of it hangs, and then everybody gives up: whoever comes late does not wait all over again.
+ * If the backend answers nothing for patience_ms while an answer is awaited, it counts as hung.
+ * All threads then give up, also a thread that began to wait a moment ago.
  *
  * A request lives in a slot:
  *
  *   FREE -> FLYING -> DONE -> FREE        (freed by engine_release)
  *              \-> ABANDONED -> FREE      (freed by its late completion)
  *
- * Its pages of the slice stay reserved as long as the slot: a late READ can
- * only write where nobody looks.
+ * The pages of a request in the slice stay reserved as long as its slot.  So a late READ writes
+ * only to pages that nobody reads.
  */
 #ifndef LIBVREAD_ENGINE_H
 #define LIBVREAD_ENGINE_H
@@ -47,14 +47,14 @@ struct request {
 	void *cookie;
 };
 
-/* A sleeping thread and what it waits for; lives on its stack. */
+/* A waiting thread and what it waits for; on the stack of that thread. */
 struct waiter {
 	struct waiter *next, *prev;
 	pthread_cond_t cond;
-	const struct request *request; /* done; or */
-	bool async;                    /* any asynchronous completion; or */
-	uint64_t room_count;           /* slots or pages freed since */
-	unsigned batch;                /* wakes best after so many completions; 0: 1 */
+	const struct request *request; /* waits until this is done; if NULL: */
+	bool async;                    /* waits for any asynchronous completion; if false: */
+	uint64_t room_count;           /* waits until the engine's room_count differs */
+	unsigned batch;                /* best woken after this many completions; 0: 1 */
 };
 
 struct engine {
@@ -62,22 +62,22 @@ struct engine {
 	pthread_mutex_t lock;
 	struct waiter waiters; /* list head */
 	struct waiter *leader;
-	unsigned leader_batch; /* how many completions it sleeps for */
-	int kick_fd;           /* wakes a leader for other than completions */
+	unsigned leader_batch; /* how many completions the leader sleeps for */
+	int kick_fd;           /* eventfd: wakes the leader for other reasons than completions */
 	bool lost;             /* there was no backend when completions were last taken */
-	bool dead;             /* lost for good */
-	uint64_t room_count;
+	bool dead;             /* there is no backend, and none will come back */
+	uint64_t room_count;   /* counts freed slots */
 	unsigned in_flight;
-	unsigned awaited;     /* of those, not abandoned; and calls */
-	uint64_t heard_ns;    /* when the backend last answered, or something began to be awaited */
-	unsigned patience_ms; /* silence after which nobody waits any longer */
+	unsigned awaited;     /* requests in flight that are not abandoned, plus calls */
+	uint64_t heard_ns;    /* time of the last answer, or when `awaited` last left 0 */
+	unsigned patience_ms; /* after this silence all waiting threads give up */
 	unsigned spin_ns;     /* how long a leader spins before it sleeps */
 	bool event_fd_used;
-	int async_event_fd; /* readable while the asynchronous queue is not empty; or -1 */
+	int async_event_fd; /* readable while the asynchronous queue is not empty; -1: none */
 	unsigned async_in_flight;
 	struct request *async_first, **async_last;
 	struct request *free_requests;
-	/* Frees room held by idle read-ahead; returns false if there was none. */
+	/* Frees room that idle read-ahead holds.  False: there was none. */
 	bool (*reclaim)(struct engine *e);
 	struct slice slice;
 	struct request requests[TRANSPORT_MAX_OPS];
@@ -96,33 +96,35 @@ static inline void engine_unlock(struct engine *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* Executes op through the transport's call(), and returns what that does.  Not locked. */
+/* Executes op with the transport's call() and returns the result of call().  Call it without the
+ * lock. */
 int engine_call(struct engine *e, struct op *op);
 
-/* All that follow are called with the lock held; for deadlines see clock.h. */
+/* Call the functions below with the lock held.  Deadlines are those of clock.h. */
 
-/* Takes a slot and pages for `bytes`.  -EAGAIN if there is no room now,
- * -EINVAL if there never will be, -ENOTCONN. */
+/* Takes a slot, and pages for `bytes`.  -EAGAIN: no room now.  -EINVAL: more than the slice.
+ * -ENOTCONN. */
 int engine_take(struct engine *e, size_t bytes, struct request **ret);
-/* The same, waiting for room.  -ETIME.  Only for callers that hold no room themselves. */
+/* As engine_take(), but waits for room instead of returning -EAGAIN.  -ETIME.  The caller must
+ * hold no room itself, or two callers could wait for each other. */
 int engine_take_wait(struct engine *e, size_t bytes, uint64_t deadline, struct request **ret);
-/* Starts a taken request whose op has been filled in (but slot and slice range). */
+/* Starts a taken request.  The caller has filled in r->op, except slot and slice range. */
 void engine_start(struct engine *e, struct request *r);
 /* Hands started requests to the backend. */
 void engine_flush(struct engine *e);
-/* Until the request is done: 0, its outcome in r->op; or -ETIME, and it flies
- * on.  batch: how many of the caller's requests may as well be done by then;
- * each wake-up it saves is one the backend need not make. */
+/* Waits until the request is done: 0, with its result in r->op.  -ETIME: the request stays in
+ * flight.  batch: how many of the caller's requests may complete before the caller is woken; fewer
+ * wake-ups save events of the backend. */
 int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint64_t deadline);
-/* Lets go of a request in whatever state. */
+/* Gives a request back, in any state.  A request in flight is freed when it completes. */
 void engine_release(struct engine *e, struct request *r);
-/* Lets go of a handle without waiting for anything; false: no slot, try later. */
+/* Closes a handle at the backend without waiting.  False: no slot is free, try later. */
 bool engine_drop_handle(struct engine *e, uint32_t handle);
-/* Until there is an asynchronous completion, no backend, or the deadline has passed. */
+/* Waits until there is an asynchronous completion, the backend is gone, or the deadline. */
 void engine_wait_async(struct engine *e, uint64_t deadline);
-/* The next asynchronous completion (DONE, to be released), or NULL. */
+/* Takes the next asynchronous completion from its queue; release it.  NULL: there is none. */
 struct request *engine_next_async(struct engine *e);
-/* Takes completions without sleeping, unless a leader is at it. */
+/* Takes completions without sleeping.  Does nothing if there is a leader, who takes them. */
 void engine_poll(struct engine *e);
 
 static inline const uint8_t *engine_data(const struct engine *e, const struct request *r)

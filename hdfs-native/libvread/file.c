@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening, closing and re-validating one replica of one block. */
+/* Implements vread_open(), vread_ping(), vread_close(), vread_stat() and vread_update() of
+ * vread.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ static void drop_handle(struct vread *v, struct vread_file *f)
 	engine_unlock(&v->engine);
 }
 
-/* A backend that opens something else than was asked for is not to be read from. */
+/* The replica that the backend opened must be the one that was asked for. */
 static int check_replica(const struct vread_file *f, const struct vread_block *block)
 {
 	if (f->length > INT64_MAX)
@@ -80,7 +81,7 @@ int vread_ping(struct vread *v)
 	return r == -ETIME || r == -ENOTCONN || r == -ENOMEM ? r : 0;
 }
 
-/* Completions of a file that is going must not point to it. */
+/* Releases the asynchronous reads of f that were not reaped: they point to f, which is freed. */
 static void forget_async(struct vread_file *f)
 {
 	struct engine *e = &f->v->engine;
@@ -100,7 +101,7 @@ void vread_close(struct vread_file *f)
 		return;
 	v = f->v;
 	if (connection_forked(v)) {
-		free(f); /* its handle and its lock are the parent's */
+		free(f); /* the handle and the lock belong to the parent process */
 		return;
 	}
 	pthread_mutex_destroy(&f->lock);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frontend of the local port: some rings and a pool, in this process.
+ * Implements transport.h for the local port: the frontend of some rings and a pool, in this
+ * process.
  *
- * Behind each ring is a thread of the backend's.  READs go to the ring with the
- * least to do, so that a long read is served by all of them; what else there is,
- * to the first.  A slot's number is the request's id on whichever ring.
+ * A thread of the backend serves each ring.  A READ goes to the ring with the fewest requests in
+ * flight, so that all threads serve a long read.  All other operations go to the first ring.  The
+ * id of a request is the number of its slot, on any ring.
  *
- * The backend is distrusted as it distrusts us: each response is copied once
- * and only the copy is looked at; its id must be in flight with that
- * operation; a producer index that runs ahead of what was asked ends the
- * connection.  A connection that ended stays ended (`broken`).
+ * This file does not trust the backend.  Each response is copied once, and only the copy is used.
+ * The id of a response must be in flight on that ring with that operation.  A producer index
+ * beyond the requests ends the connection.  A connection that ended stays ended (`broken`).
  */
 #include "transport.h"
 
@@ -26,17 +26,17 @@
 
 struct queue {
 	struct vread_front_ring ring;
-	RING_IDX pushed;    /* req_prod as we last published it; the shared one is not ours alone */
-	unsigned in_flight; /* atomic: grows while the leader waits without the lock */
+	RING_IDX pushed;    /* req_prod as last published; the backend can change the shared one */
+	unsigned in_flight; /* atomic: changes while the leader waits without the lock */
 };
 
 struct local {
 	struct transport base;
 	struct local_link link;
 	struct queue queues[VREAD_MAX_QUEUES];
-	uint8_t *rings; /* all of them */
+	uint8_t *rings; /* all rings, one after the other */
 	uint8_t *
-		pool; /* writable view, for the data of OPEN, PUBLISH and KEYS; the slice is read-only */
+		pool; /* the slice, mapped for writing, because OPEN, PUBLISH and KEYS carry data */
 	bool broken;
 	struct {
 		uint8_t kind; /* operation, 0: none */
@@ -61,7 +61,7 @@ static bool backend_alive(struct local *l)
 
 static void set_broken(struct local *l)
 {
-	/* Closing is how the backend learns that it broke the protocol. */
+	/* The end of the socket tells the backend. */
 	__atomic_store_n(&l->broken, true, __ATOMIC_RELEASE);
 	shutdown(l->link.sock, SHUT_RDWR);
 }
@@ -102,7 +102,7 @@ static void local_start(struct transport *t, const struct op *op)
 		.pool_pages = op->slice_length / VREAD_PAGE_SIZE,
 	};
 
-	/* The engine keeps at most max_ops = ring size in flight, one per slot. */
+	/* The ring has room: the engine keeps at most max_ops, the size of a ring, in flight. */
 	switch (op->kind) {
 	case VREAD_OP_OPEN:
 		memcpy(l->pool + op->slice_offset, op->data, op->data_length);
@@ -150,7 +150,7 @@ static void flush_queue(struct local *l, struct queue *q, int event)
 		return;
 	q->pushed = new;
 	__atomic_store_n(&q->ring.sring->req_prod, new, __ATOMIC_RELEASE);
-	xen_mb(); /* the backend sees the requests before we look at req_event */
+	xen_mb(); /* publish the requests before req_event is read */
 	wanted = __atomic_load_n(&q->ring.sring->req_event, __ATOMIC_RELAXED);
 	if ((RING_IDX)(new - wanted) < (RING_IDX)(new - old) &&
 	    write(event, &one, sizeof(one)) < 0 && errno != EAGAIN)
@@ -165,7 +165,7 @@ static void local_flush(struct transport *t)
 		flush_queue(l, &l->queues[i], l->link.request_event[i]);
 }
 
-/* False if the response is not the answer to something in flight on that ring. */
+/* False if the response does not answer a request that is in flight on that ring. */
 static bool accept_response(struct local *l, struct queue *q, const struct vread_response *response,
 			    struct op_done *ret)
 {
@@ -192,7 +192,7 @@ static unsigned reap_queue(struct local *l, struct queue *q, struct op_done *don
 	unsigned n = 0;
 
 	if (prod - q->ring.rsp_cons > q->pushed - q->ring.rsp_cons) {
-		set_broken(l); /* more answers than questions */
+		set_broken(l); /* more responses than requests */
 		return 0;
 	}
 	for (; n < max && q->ring.rsp_cons != prod; n++) {
@@ -240,7 +240,7 @@ static void take_event(struct local *l, int event)
 		set_broken(l);
 }
 
-/* Asks for an event with the nth response from now on that ring; true if it is there already. */
+/* Asks for an event with the nth response from now on that ring.  True: it is already there. */
 static bool ask_queue(struct queue *q, unsigned n)
 {
 	__atomic_store_n(&q->ring.sring->rsp_event, q->ring.rsp_cons + n, __ATOMIC_RELAXED);
@@ -249,8 +249,9 @@ static bool ask_queue(struct queue *q, unsigned n)
 }
 
 /*
- * Asks for an event when `batch` responses may be there; true if they are.  Of so
- * many, at least one ring brings its share.
+ * Asks for an event when `batch` responses may be there.  True: they may be there already, or the
+ * backend is gone.  The batch is divided among the rings: when `batch` responses are there, at
+ * least one ring has its share.
  */
 static bool ask_event(struct local *l, unsigned batch)
 {
@@ -270,7 +271,7 @@ static bool local_arm(struct transport *t)
 {
 	struct local *l = local(t);
 
-	/* Take the old events before asking for the next, or they would be the next. */
+	/* Take old events first, or they would count as the next event. */
 	for (unsigned i = 0; i < l->link.num_queues; i++)
 		take_event(l, l->link.response_event[i]);
 	return ask_event(l, 1);
@@ -282,7 +283,7 @@ static bool peer_closed(struct local *l, short revents)
 
 	if (revents & (POLLHUP | POLLERR | POLLNVAL | POLLRDHUP))
 		return true;
-	/* Nothing is ever sent after the welcome: data is a protocol error, too. */
+	/* The backend sends nothing after the welcome.  Data is a protocol error. */
 	return revents & POLLIN && (recv(l->link.sock, &byte, 1, MSG_DONTWAIT) >= 0 ||
 				    (errno != EAGAIN && errno != EINTR));
 }
@@ -337,7 +338,7 @@ static void local_destroy(struct transport *t, bool shared)
 {
 	struct local *l = local(t);
 
-	/* A forked child may keep a copy of the socket: tell the backend ourselves. */
+	/* A forked child may still have the socket open.  Then closing it tells nobody. */
 	if (!shared && l->link.sock >= 0)
 		shutdown(l->link.sock, SHUT_RDWR);
 	if (l->rings)
@@ -386,7 +387,7 @@ static int map_link(struct local *l)
 		if (produced(q) != 0)
 			return -EPROTO;
 	}
-	/* Not more in flight than one ring takes: they may all be on the same. */
+	/* At most as many in flight as one ring takes: all may be on the same ring. */
 	l->base.max_ops = RING_SIZE(&l->queues[0].ring);
 	return backend_alive(l) ? 0 : -EPROTO;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connects to a backend's local port: one hello, one welcome with file
- * descriptors, every one of them checked before it is used.  See local_link.h.
+ * Implements local_link.h: sends one hello to a backend's local port, receives one welcome with
+ * file descriptors, and checks each descriptor before it is used.
  */
 #include "local_link.h"
 
@@ -75,7 +75,7 @@ static int send_hello(const struct local_link *link, uint32_t pool_pages)
 										      : -ENOTCONN;
 }
 
-/* Receives the welcome; *ret_count descriptors are ours to close, whatever is returned. */
+/* Receives the welcome.  The caller must close *ret_count descriptors, also on failure. */
 static int receive_welcome(const struct local_link *link, struct vread_local_welcome *ret,
 			   int fds[MAX_FDS], unsigned *ret_count)
 {
@@ -127,7 +127,7 @@ static int check_welcome(const struct vread_local_welcome *w, const struct local
 	return 0;
 }
 
-/* Memory that could shrink while mapped would kill us with SIGBUS. */
+/* If the memory could shrink while it is mapped, this process would die of SIGBUS. */
 static int check_memory(int fd, uint64_t bytes)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -138,7 +138,8 @@ static int check_memory(int fd, uint64_t bytes)
 	return (fcntl(fd, F_GET_SEALS) & seals) == seals ? 0 : -EPROTO;
 }
 
-/* An eventfd has no file type: not a pipe that raises SIGPIPE, not a file, not a socket. */
+/* An eventfd has no file type.  So a pipe, which could raise SIGPIPE, a file or a socket is
+ * refused. */
 static int check_event(int fd)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes struct vread_block as OPEN's variable part; see open_data.h. */
+/* Implements open_data.h. */
 #include "open_data.h"
 
 #include <errno.h>

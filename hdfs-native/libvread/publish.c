@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A datanode's events of its own replicas, and the keys of its block tokens. */
+/* Implements vread_publish() and vread_publish_keys() of vread.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ _Static_assert(VREAD_HMAC_SHA1 == VREAD_KEY_HMAC_SHA1 &&
 		       VREAD_HMAC_SHA512 == VREAD_KEY_HMAC_SHA512,
 	       "algorithms are the protocol's");
 
-/* Room for as many keys as there may be, each as long as it may be. */
+/* The keys as KEYS carries them; room for the most and longest keys. */
 struct packed {
 	size_t length;
 	uint8_t bytes[VREAD_MAX_KEYS * (sizeof(struct vread_key) + VREAD_MAX_KEY)];

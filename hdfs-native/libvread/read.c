@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Positional and vectored reads.
+ * Implements vread_pread(), vread_pread_to() and vread_preadv() of vread.h.
  *
- * All ranges of a call are cut into pieces that are kept in flight, oldest
- * waited for first: while a piece is copied out of the slice the backend is
- * busy with those behind it.
+ * All ranges of a call are cut into pieces.  Several pieces are kept in flight, and the oldest is
+ * waited for first.  While a piece is copied out of the slice, the backend works on the next.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,14 +27,14 @@ struct pipeline {
 	vread_sink *
 		sink; /* takes the bytes of the one range; NULL: they go into the ranges' buffers */
 	void *opaque;
-	size_t next_range;  /* where the next piece is cut from ... */
-	uint64_t next_done; /* ... and how much of that range has been asked for */
+	size_t next_range;  /* the range that the next piece is cut from */
+	uint64_t next_done; /* bytes of next_range that were requested */
 	struct piece pieces[PIPELINE];
 	unsigned head, in_flight;
 	size_t bytes_in_flight;
 };
 
-/* How much of a range there is to read: it may reach behind the visible length. */
+/* Bytes of a range that can be read: those before the visible length. */
 static uint64_t expected(const struct vread_file *f, const struct vread_range *range)
 {
 	uint64_t end = f->visible_length;
@@ -45,7 +44,7 @@ static uint64_t expected(const struct vread_file *f, const struct vread_range *r
 	return range->length < end - range->offset ? range->length : end - range->offset;
 }
 
-/* Not yet asked for; nothing more is asked for a range that failed. */
+/* Bytes of the next range not requested yet.  Of a range that failed, no more are requested. */
 static uint64_t remaining(const struct pipeline *p)
 {
 	const struct vread_range *range = &p->ranges[p->next_range];
@@ -53,7 +52,7 @@ static uint64_t remaining(const struct pipeline *p)
 	return range->result < 0 ? 0 : expected(p->file, range) - p->next_done;
 }
 
-/* Pieces of about a quarter of the range: enough to overlap, few enough to be cheap. */
+/* About a quarter of the range: enough pieces to overlap, and few enough to be cheap. */
 static size_t piece_limit(const struct pipeline *p, uint64_t length)
 {
 	const size_t granule = 64 << 10, largest = p->file->v->chunk_bytes;
@@ -83,8 +82,8 @@ static void start_piece(struct pipeline *p, struct request *request, size_t leng
 }
 
 /*
- * Keeps the pipeline full.  Waits for room only with nothing in flight: a
- * caller that holds room and waits for more could deadlock with another.
+ * Keeps the pipeline full.  Waits for room only if nothing is in flight: two callers that hold
+ * room and wait for more could wait for each other for ever.
  */
 static int fill(struct pipeline *p)
 {
@@ -128,7 +127,8 @@ static void hand_over(struct pipeline *p, struct piece *piece, const void *data,
 		memcpy(piece->dst, data, length);
 }
 
-/* Takes in the oldest piece.  Returns an error that ends the whole call. */
+/* Waits for the oldest piece and hands its bytes over.  Returns 0, or an error that ends the
+ * call. */
 static int drain(struct pipeline *p)
 {
 	struct vread *v = p->file->v;
@@ -142,7 +142,7 @@ static int drain(struct pipeline *p)
 		return r;
 	r = request->op.status;
 	if (r >= 0 && (uint32_t)r < request->op.length)
-		r = -EIO; /* the pieces never reach behind the visible length */
+		r = -EIO; /* no piece reaches behind the visible length */
 	if (r >= 0 && range->result >= 0) {
 		engine_unlock(&v->engine);
 		hand_over(p, piece, engine_data(&v->engine, request), (size_t)r);
@@ -158,7 +158,8 @@ static int drain(struct pipeline *p)
 	return r == -ENOTCONN ? r : 0;
 }
 
-/* Gives every range that is not complete the error that ended the call. */
+/* Releases the pieces in flight.  Each range that is not complete gets the error that ended the
+ * call. */
 static void abandon(struct pipeline *p, int error)
 {
 	for (; p->in_flight; p->in_flight--) {
@@ -182,7 +183,7 @@ static int run(struct pipeline *p)
 		p->ranges[i].result = 0;
 	engine_lock(&v->engine);
 	connection_drop_closing(v);
-	/* An empty pipeline may only mean that there was no room: fill() tells. */
+	/* fill() returns 0 with nothing in flight only when all ranges are done. */
 	while (!(r = fill(p)) && p->in_flight && !(r = drain(p)))
 		;
 	if (r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Window of the sequential read-ahead; see readahead.h. */
+/* Implements readahead.h. */
 #include "readahead.h"
 
 #define FIRST_WINDOW ((size_t)128 << 10)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequential reads: a position, and a queue of chunks fetched ahead of it.
+ * Implements vread_read(), vread_read_to() and vread_seek() of vread.h: a position, and a queue of
+ * chunks that are fetched ahead of the position.
  *
- * The queue holds the chunks from the position on, without gaps, in flight or
- * done.  A read takes what it needs from the front and keeps the queue filled
- * as far as readahead.h says; small reads are thus mostly a copy.  Chunks that
- * nobody is reading are the first to go when room gets scarce.
+ * The queue holds the chunks from the position on, without gaps, in flight or done.  A read takes
+ * bytes from the front and keeps the queue filled as far as readahead.h says.  So most small reads
+ * are only a copy.  When room gets scarce, the chunks of files that are not being read are dropped
+ * first.
  */
 #include <errno.h>
 #include <limits.h>
@@ -86,7 +87,8 @@ static void restart(struct vread_file *f)
 	f->ahead = f->position;
 }
 
-/* Makes the queue start at the position: drops what lies before it, or all. */
+/* Makes the queue start at the position: drops the chunks before it, or all chunks if the
+ * position is outside the queue. */
 static void align(struct vread_file *f)
 {
 	if (!queued(f, f->position))
@@ -111,7 +113,7 @@ static void set_busy(struct vread_file *f)
 
 /* ---- fetching ------------------------------------------------------------ */
 
-/* Larger chunks for a reader that has proved to be sequential. */
+/* The larger the window, the larger the chunks: the reader is sequential. */
 static size_t chunk_limit(const struct vread_file *f, size_t needed)
 {
 	size_t largest = f->v->chunk_bytes, limit = SMALLEST_CHUNK;
@@ -123,7 +125,7 @@ static size_t chunk_limit(const struct vread_file *f, size_t needed)
 	return limit;
 }
 
-/* How far the queue should reach for `needed` bytes from the position. */
+/* How far the queue should reach if the reader needs `needed` bytes from the position. */
 static uint64_t target(const struct vread_file *f, size_t needed, size_t chunk)
 {
 	uint64_t until = f->position + needed;
@@ -163,8 +165,8 @@ static int fill(struct vread_file *f, size_t needed)
 }
 
 /*
- * How many chunks to wait for at once: all the caller needs, but never more
- * than half of what is in flight, or the backend would run dry meanwhile.
+ * How many chunks to wait for at once: all that the caller needs, but at most half of those in
+ * flight, or the backend would run out of work meanwhile.
  */
 static unsigned batch(struct vread_file *f, size_t needed)
 {
@@ -182,7 +184,8 @@ static unsigned batch(struct vread_file *f, size_t needed)
 	return wanted < (flying + 1) / 2 ? wanted : (flying + 1) / 2;
 }
 
-/* Hands over from the first chunk, which holds the position, waiting for it if need be. */
+/* Hands over bytes of the first chunk, which holds the position.  Waits for the chunk if it is in
+ * flight.  Returns the number of bytes or negative errno. */
 static ssize_t take(struct vread_file *f, size_t needed, vread_sink *sink, void *opaque)
 {
 	struct engine *e = engine(f);
@@ -198,7 +201,7 @@ static ssize_t take(struct vread_file *f, size_t needed, vread_sink *sink, void 
 	if (op->status < 0)
 		return op->status;
 	if ((uint32_t)op->status < op->length)
-		return -EIO; /* chunks never reach behind the visible length */
+		return -EIO; /* no chunk reaches behind the visible length */
 	skip = (size_t)(f->position - op->offset);
 	n = op->length - skip < needed ? op->length - skip : needed;
 	engine_unlock(e);
@@ -215,7 +218,7 @@ static ssize_t read_on(struct vread_file *f, size_t length, vread_sink *sink, vo
 	size_t done = 0;
 	ssize_t r = 0;
 
-	/* Skipping forward within what is there already is still sequential. */
+	/* A seek forward within the queue still counts as sequential. */
 	if (queued(f, f->position))
 		f->readahead.next = f->position;
 	readahead_note(&f->readahead, f->position, length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First-fit page allocator of a pool slice; see slice.h. */
+/* Implements slice.h. */
 #include "slice.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ void slice_init(struct slice *s, uint32_t pages)
 	s->free_pages = pages;
 }
 
-/* The first page at or behind `from` whose bit is `set`, or s->pages. */
+/* Returns the first page from `from` on whose bit equals `set`, or s->pages. */
 static uint32_t next_page(const struct slice *s, uint32_t from, int set)
 {
 	while (from < s->pages) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice.h - which pages of a connection's pool slice are in use.
+ * slice.h - allocates the pages of a connection's slice.  engine.c calls it.
  *
- * First fit over a bitmap of 4 KiB pages: reads come and go in the order of
- * microseconds, so the same low pages are used again and again and stay in the
- * processor's cache.  Not thread-safe; the engine's lock covers it.
+ * First fit over a bitmap of 4 KiB pages.  A read holds its pages for microseconds, so the same
+ * low pages are used again and again and stay in the processor's cache.
+ *
+ * Threads: the engine's lock protects a slice.
  */
 #ifndef LIBVREAD_SLICE_H
 #define LIBVREAD_SLICE_H
@@ -22,7 +23,8 @@ struct slice {
 
 void slice_init(struct slice *s, uint32_t pages);
 
-/* Takes a run of pages: 0 and its first page, -EINVAL if it can never fit, -EAGAIN if not now. */
+/* Takes `pages` pages in a row.  0 and the first page, -EAGAIN: no such run is free now, -EINVAL:
+ * pages is 0 or more than the slice has. */
 int slice_take(struct slice *s, uint32_t pages, uint32_t *ret_first);
 void slice_give(struct slice *s, uint32_t first, uint32_t pages);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the errors of vreadif.h mean to someone who reads a block. */
+/* Implements vread_strerror() of vread.h: what an error means to a program that reads a block. */
 #include <errno.h>
 
 #include "vread.h"

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transport.h - what libvread needs of a way to reach a backend.
+ * transport.h - moves operations to a backend and back.  device.c (/dev/vread) and local.c (a UNIX
+ * socket; libvread itself is the frontend) implement it.  engine.c and connection.c call it.
  *
- * Two implementations: device.c (/dev/vread) and local.c (a UNIX socket, with
- * this library as the frontend of ring and pool).  A transport moves
- * operations; which slot they use, where in the slice their bytes go, who
- * waits for them and for how long is the engine's business (engine.h).
+ * A transport does not decide which slot an operation uses, where in the slice its bytes go, and
+ * who waits for it how long.  The engine decides (engine.h).
  *
- * All functions but call(), ready() and wait() are made with the engine's
- * lock held and do not sleep.  ready() and wait() are made by one thread at a time,
- * the leader, and nobody reaps meanwhile.
+ * Threads: the engine's lock is held during all functions except call(), ready(), wait() and
+ * destroy().  These functions do not sleep.  Only one thread at a time, the leader, calls ready()
+ * and wait(), and no thread calls reap() meanwhile.  destroy() is the last call.
  */
 #ifndef LIBVREAD_TRANSPORT_H
 #define LIBVREAD_TRANSPORT_H
@@ -22,11 +21,11 @@
 
 struct vread_options;
 
-/* One operation, VREAD_OP_OPEN to VREAD_OP_KEYS, and its outcome. */
+/* One operation, VREAD_OP_OPEN to VREAD_OP_KEYS, and its result. */
 struct op {
 	uint8_t kind;
-	uint32_t slot;         /* id; the engine's, smaller than max_ops */
-	uint32_t handle;       /* in; out of OPEN */
+	uint32_t slot;         /* chosen by the engine, smaller than max_ops */
+	uint32_t handle;       /* of the block; a result of OPEN */
 	uint32_t slice_offset; /* bytes, page aligned */
 	uint32_t slice_length; /* bytes, whole pages; 0: none */
 
@@ -41,17 +40,17 @@ struct op {
 	uint64_t new_length;     /* PUBLISH */
 	uint32_t event;          /* PUBLISH */
 	uint32_t tokens;         /* KEYS */
-	const void *data;        /* open_data, must last until start() or call() returns */
+	const void *data;        /* open_data; valid until start() or call() returns */
 	uint32_t data_length;
 
-	/* outcome */
+	/* result */
 	int32_t status;
 	uint32_t flags;
 	uint64_t block_length;
 	uint64_t block_genstamp;
 };
 
-/* A completion as a transport reaps it: already checked against what is in flight. */
+/* A completion.  The transport has checked that the operation of that slot was in flight. */
 struct op_done {
 	uint32_t slot;
 	int32_t status;
@@ -64,30 +63,33 @@ struct op_done {
 struct transport;
 
 struct transport_ops {
-	/* Queues an operation; its completion will be reaped.  Never fails: a
-	 * transport that cannot take it reaps it as failed. */
+	/* Queues an operation; reap() returns its completion.  Never fails: an operation that the
+	 * transport cannot take completes with an error. */
 	void (*start)(struct transport *t, const struct op *op);
-	/* Hands what start() queued to the backend, with one notification at most. */
+	/* Hands the queued operations to the backend, with at most one notification per ring. */
 	void (*flush)(struct transport *t);
-	/* Executes an OPEN, STAT, PUBLISH or KEYS without the lock held and waits for it.  NULL: use start(). */
+	/* Executes an OPEN, STAT, PUBLISH or KEYS and waits for its end.  Called without the
+	 * lock.  NULL: use start(). */
 	int (*call)(struct transport *t, struct op *op, uint64_t deadline);
-	/* Lets go of a handle without an answer.  NULL: use start(). */
+	/* Closes a handle; there is no completion.  NULL: use start(). */
 	void (*drop_handle)(struct transport *t, uint32_t handle);
-	/* Takes up to max completions.  -ENOTCONN once there are none left and the
-	 * backend is gone: whatever is in flight will never be answered. */
+	/* Takes up to max completions and returns their number.  -ENOTCONN: none is left and the
+	 * backend is gone, so operations in flight will never be answered. */
 	int (*reap)(struct transport *t, struct op_done *done, unsigned max);
-	/* Cheap look whether reap() would find something; NULL: there is no cheap look. */
+	/* True if reap() would find something.  Cheap; NULL: there is no cheap way to tell. */
 	bool (*ready)(struct transport *t);
-	/* Asks for an event with the next completion; true if there already is one. */
+	/* Asks for an event with the next completion.  True: a completion is already there. */
 	bool (*arm)(struct transport *t);
-	/* Sleeps until reap() may find `batch` completions (or fewer: it is a hint that saves
-	 * events), kick_fd is readable, or the time is up.  batch is at most what is in flight. */
+	/* Sleeps until reap() may find `batch` completions, kick_fd is readable, or the deadline.
+	 * batch is at most the number in flight.  batch is only a hint that saves events: wait()
+	 * may return with fewer completions. */
 	void (*wait)(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline);
-	/* Adds the descriptors that wake wait() to an epoll. */
+	/* Adds the descriptors that wake wait() to an epoll.  0 or negative errno. */
 	int (*watch)(struct transport *t, int epoll_fd);
+	/* True if there is a backend. */
 	bool (*alive)(struct transport *t);
-	/* shared: another process has this connection too (after fork); only
-	 * let go of this process's part. */
+	/* Frees t.  shared: the parent process still has the connection (after fork), so the
+	 * backend must not be told that it ended. */
 	void (*destroy)(struct transport *t, bool shared);
 };
 
@@ -95,14 +97,15 @@ struct transport {
 	const struct transport_ops *ops;
 	const uint8_t *slice; /* mapped read-only */
 	size_t slice_bytes;
-	unsigned max_ops;   /* operations in flight at a time, at most ENGINE_MAX_OPS */
+	unsigned max_ops;   /* most operations in flight; at most TRANSPORT_MAX_OPS */
 	bool data_in_slice; /* OPEN, PUBLISH and KEYS need room in the slice for their data */
 	bool reconnects;    /* a lost backend may come back */
 };
 
 #define TRANSPORT_MAX_OPS 256U
 
-/* slice_bytes: whole pages.  0, or negative errno. */
+/* slice_bytes: whole pages.  device_connect() takes over fd, also on failure.  0 or negative
+ * errno, as vread_connect(). */
 int device_connect(int fd, size_t slice_bytes, struct transport **ret);
 int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, uint64_t deadline,
 		  struct transport **ret);

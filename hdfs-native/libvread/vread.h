@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vread.h - read HDFS blocks through the host (libvread).
+ * vread.h - reads HDFS blocks through the host that has the disk images of the datanodes
+ * (libvread).  Programs include this header; libvread(3) has an example.
  *
- * A connection (struct vread) talks to one backend, through /dev/vread in a
- * guest or through a UNIX socket on the same host ("local port").  A file
- * (struct vread_file) is one open replica of one block.  Bytes returned have
- * passed the block's own checksums.  See libvread(3).
+ * A connection (struct vread) talks to one backend: through /dev/vread in a guest, or through a
+ * UNIX socket on the backend's own host ("local port").  A file (struct vread_file) is one open
+ * replica of one block.  All bytes returned match the block's own checksums.
  *
- * Errors: functions return a negative errno of those listed in vreadif.h; none
- * touches errno or its out-parameters on failure.  The caller's way out is
- * always to read the block by other means.
+ * Units: offsets and lengths are in bytes.  A member whose name ends in _ms is in milliseconds.
  *
- * Threads: everything may be called from any thread.  vread_read and
- * vread_seek share one position per file; the rest do not.  A file is closed
- * once, when no call on it is running.
+ * Pointers: none may be NULL unless its comment says so.
+ *
+ * Errors: functions return a negative errno; the variable errno has no meaning.  vreadif.h lists
+ * the errors of the backend.  Each call on a connection or file can return -ENOTCONN: there is no
+ * backend, the backend went away, or a parent process made the connection.  Each call that asks
+ * the backend can return -ENOMEM, -ETIME (no answer within timeout_ms) and -EIO (the image cannot
+ * be read, or the answer made no sense).  The comments below name the other errors.  A call that
+ * fails leaves its out parameters unchanged, except the results of vread_preadv().  A buffer to
+ * read into may then hold verified bytes.  Whenever a call fails, the caller can read the block
+ * by other means.
+ *
+ * Threads: any function may be called on any thread at any time, with these exceptions.  A file
+ * is closed once, when no call on it is running.  A connection is closed once, when no call on it
+ * or its files is running.  vread_read(), vread_read_to() and vread_seek() share one position
+ * for each file and wait for each other.
+ *
+ * After fork() a child cannot use the parent's connection.  vread_close() and vread_disconnect()
+ * in the child do not disturb the parent.
  */
 #ifndef VREAD_H
 #define VREAD_H
@@ -31,71 +44,106 @@ extern "C" {
 struct vread;
 struct vread_file;
 
+/* Settings of a connection.  0 and NULL stand for the default. */
 struct vread_options {
-	const char *endpoint; /* NULL: $VREAD_ENDPOINT, else "/dev/vread"; a path to a
-				    character device or to a UNIX socket */
-	size_t pool_bytes; /* pool slice wanted; 0: 4 MiB.  Rounded up to pages, 64 KiB .. 128 MiB */
-	unsigned timeout_ms;      /* longest wait for one answer; 0: 2000 */
-	unsigned readahead_bytes; /* ahead of a sequential vread_read; 0: default */
-	unsigned queues;          /* threads of the backend's that serve this connection over a UNIX
-			    socket, up to 8; 0: 1.  /dev/vread has as many as its driver chose */
+	/* Path of a character device or of a UNIX socket.  Default: $VREAD_ENDPOINT (not in
+	 * set-user-ID programs), else "/dev/vread". */
+	const char *endpoint;
+	/* Size of the slice: memory shared with the backend, 64 KiB .. 128 MiB, rounded up to
+	 * pages of 4096 bytes.  All data passes through the slice.  Default: 4 MiB. */
+	size_t pool_bytes;
+	/* Longest wait for one answer.  Default: 2000. */
+	unsigned timeout_ms;
+	/* How far vread_read() reads ahead, at most half of pool_bytes; less than 4096: off.
+	 * Default: 2 MiB. */
+	unsigned readahead_bytes;
+	/* How many threads of the backend serve this connection, 1 .. 8.  UNIX socket only: the
+	 * driver chooses the number for /dev/vread.  Default: 1. */
+	unsigned queues;
 };
 
-/* Which block.  Strings and token need not outlive the call. */
+/* The block to open or to publish.  Ids are printable ASCII without space or '/'. */
 struct vread_block {
-	const char *pool_id; /* "BP-..." */
+	const char *pool_id; /* "BP-...", 1 .. 255 characters */
 	int64_t block_id;
-	uint64_t generation_stamp;
-	uint64_t visible_length;        /* bytes; 0: the replica's own length */
-	const char *const *storage_ids; /* candidate replicas; may be NULL */
-	size_t num_storage_ids;         /* 0 .. 64 */
-	const void *token;              /* block token, as Hadoop writes it; may be NULL */
-	size_t token_length;            /* 0 .. 8192 bytes */
+	uint64_t generation_stamp;      /* the replica must have exactly this stamp */
+	uint64_t visible_length;        /* bytes to read; 0: the replica's own length */
+	const char *const *storage_ids; /* may have a replica; each 1 .. 127 characters */
+	size_t num_storage_ids;         /* 0 .. 64; 0: any storage, storage_ids may be NULL */
+	const void *token;              /* block token, as Hadoop's Token.write() writes it */
+	size_t token_length;            /* 0 .. 8192 bytes; 0: none, token may be NULL */
 };
 
-#define VREAD_FINALIZED 0x1u /* not under construction */
-#define VREAD_REMOTE 0x2u    /* read from another host */
+/* Flags of struct vread_stat. */
+#define VREAD_FINALIZED 0x1u /* the replica is not under construction */
+#define VREAD_REMOTE 0x2u    /* the replica is read from another host */
 
 struct vread_stat {
 	uint64_t length;         /* bytes of the replica */
-	uint64_t visible_length; /* where reads end */
+	uint64_t visible_length; /* bytes; where reads end */
 	uint64_t generation_stamp;
 	uint32_t flags; /* VREAD_FINALIZED, VREAD_REMOTE */
 };
 
-/* Connects.  options may be NULL.  -ENOENT, -EACCES, -ENOTCONN (no backend),
- * -ENOSPC (not so many pool_bytes free), -ENOMEM, -EINVAL. */
+/*
+ * Connects to a backend.  options may be NULL: all defaults; it need not outlive the call.  Close
+ * *ret with vread_disconnect().
+ * -EINVAL: an option is outside its range, endpoint is no vread device and no socket, or the path
+ * of a socket is longer than 107 bytes.  -ENOSPC: pool_bytes is more than is free, or more than
+ * the backend grants; less may succeed.  -ENOMEM also: the backend has as many connections as it
+ * allows.  -EPROTO: the driver or backend has another version of the protocol.  Also any error
+ * of stat(2), open(2), mmap(2), eventfd(2), socket(2) and connect(2), such as -ENOENT, -EACCES
+ * and -EMFILE.
+ */
 int vread_connect(struct vread **ret, const struct vread_options *options);
-/* Closes the connection; every file of it must have been closed. NULL is ignored. */
+/* Closes the connection and frees v.  All files of v must have been closed.  NULL is ignored. */
 void vread_disconnect(struct vread *v);
-/* 1 while the backend answers, 0 after it went away.  A connection over
- * /dev/vread comes back by itself; files opened before do not. */
+/* 1: there is a backend.  0: there is none.  A connection over /dev/vread comes back by itself,
+ * but not its open files.  A connection over a socket does not come back.  Does not wait. */
 int vread_connected(struct vread *v);
-/* Asks the backend for a sign of life: 0, or -ETIME, -ENOTCONN. */
+/* Asks the backend for a sign of life: 0, -ETIME, -ENOTCONN or -ENOMEM. */
 int vread_ping(struct vread *v);
 
+/*
+ * Opens the replica that block names, with at least block->visible_length bytes.  Nothing that
+ * block points to need outlive the call.  Close *ret with vread_close().
+ * -EINVAL: a member of block is outside its range.  -ENODEV, -ENOENT, -EEXIST, -ERANGE, -EXDEV:
+ * the replica is not there.  -EACCES, -EPERM: the replica may not be read.  -EAGAIN, -EBUSY,
+ * -EILSEQ, -ENODATA: the replica cannot be read now.  -EMFILE: too many open files.
+ */
 int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret);
+/* Closes the file and frees f; does not wait.  NULL is ignored.  Asynchronous reads of f that
+ * were not reaped are forgotten.  Completions that were reaped must still be released. */
 void vread_close(struct vread_file *f);
+/* What was known after vread_open() or the last vread_update().  Does not ask the backend. */
 int vread_stat(struct vread_file *f, struct vread_stat *ret);
-/* Asks the backend to look again: 0 if the replica is still the one opened,
- * -EAGAIN if it changed and must be opened anew.  */
+/* Asks the backend to look again, and renews what vread_stat() returns.  0: the replica is the
+ * one that was opened.  -EAGAIN: it changed, open it again.  Other errors: as vread_open(), and
+ * -EBADF. */
 int vread_update(struct vread_file *f);
 
-/* Sequential: reads at the file's position and moves it; 0 at the end.  Reads
- * ahead while the caller computes. */
+/*
+ * Sequential: reads at the file's position, which starts at 0, and moves the position by the
+ * number of bytes returned.  Fewer than length: the visible length was reached, or an error
+ * followed, which the next call may return.  0: the end.  Reads that follow one another make the
+ * library read ahead while the caller computes.
+ * -EINVAL: buf is NULL and length is not 0.  -EAGAIN: the replica changed, open it again.
+ * -EBADMSG: checksum mismatch.  Other errors: as vread_open(), and -EBADF.
+ */
 ssize_t vread_read(struct vread_file *f, void *buf, size_t length);
-/* whence: SEEK_SET, SEEK_CUR, SEEK_END (the visible length).  Returns the new position; -EINVAL outside 0 .. visible length */
+/* whence: SEEK_SET, SEEK_CUR or SEEK_END (from the visible length).  Returns the new position.
+ * -EINVAL: outside 0 .. visible length. */
 int64_t vread_seek(struct vread_file *f, int64_t offset, int whence);
 
-/* Positional: returns bytes read, short only at the visible length. Any length;
- * requests go out in parallel. */
+/* Positional: returns the number of bytes read.  Fewer than length only at the visible length, 0
+ * at or behind it.  A long read goes out as several requests at once.  Errors: as vread_read(). */
 ssize_t vread_pread(struct vread_file *f, void *buf, size_t length, uint64_t offset);
 
 /*
- * The same two, but the bytes are handed to sink where the backend put them
- * instead of being copied: piece by piece, in order, in the calling thread.
- * data is valid during the call only; a sink must not call this library.  When
- * vread_pread_to fails, what was handed over before is worth nothing.
+ * As vread_read() and vread_pread(), but without a copy: sink is called for each piece, in
+ * order, on the calling thread, with the bytes where the backend put them.  data is read-only and
+ * valid until sink returns.  sink must not call this library.  If vread_pread_to() fails, ignore
+ * the bytes that sink has got.
  */
 typedef void vread_sink(void *opaque, const void *data, size_t length);
 ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, void *opaque);
@@ -104,76 +152,90 @@ ssize_t vread_pread_to(struct vread_file *f, size_t length, uint64_t offset, vre
 
 struct vread_range {
 	uint64_t offset; /* bytes from the start of the block */
-	size_t length;
-	void *buf;
-	ssize_t result; /* out: as vread_pread's */
+	size_t length;   /* bytes, at most SSIZE_MAX */
+	void *buf;       /* the caller's, of length bytes; may be NULL if length is 0 */
+	ssize_t result;  /* out: what vread_pread() would return */
 };
-/* Vectored: all ranges, several in flight. 0 if every range was read (even
- * short at the end), else the first error; each range has its result. */
+/* Vectored: reads count ranges, several at a time.  0: every range was read, perhaps short at the
+ * visible length.  Else the first error.  Sets the result of each range, unless it returns
+ * -EINVAL (a length or buf is wrong) before the first read. */
 int vread_preadv(struct vread_file *f, struct vread_range *ranges, size_t count);
 
-/*
- * Asynchronous, no copy.  vread_submit() starts a READ of 1 .. 4 MiB (at most
- * the slice); vread_reap() yields completions of the whole connection; data points into
- * the slice, read-only, and stays valid until vread_release().
- * vread_submit: 0, or -EAGAIN when no room or slot is free: reap and release first.
- * vread_reap: how many completions were stored (waits for one up to timeout_ms, 0:
- * only look); 0 if none came in time.
- */
+/* One asynchronous read that has ended. */
 struct vread_completion {
 	struct vread_file *file;
 	uint64_t offset;
-	void *cookie;     /* as given to vread_submit */
-	ssize_t result;   /* bytes or negative errno */
-	const void *data; /* NULL unless result > 0 */
+	void *cookie;     /* as given to vread_submit() */
+	ssize_t result;   /* bytes, short only at the visible length; or negative errno */
+	const void *data; /* result bytes in the slice, read-only; NULL unless result > 0 */
 	uint64_t slot;    /* for the library */
 };
+/*
+ * Starts an asynchronous read of 1 byte to 4 MiB, at most pool_bytes.  The bytes stay in the
+ * slice: nothing is copied.  cookie may be NULL.
+ * -EAGAIN: no room now; reap and release first.  -EINVAL: length is outside its range.
+ */
 int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *cookie);
+/*
+ * Stores up to count completions of all files of the connection, in any order, and returns their
+ * number.  If there are none, waits up to timeout_ms for one (0: does not wait) and returns 0 if
+ * none came.  -ENOTCONN: no backend, and nothing left to reap.
+ */
 int vread_reap(struct vread *v, struct vread_completion *completions, size_t count,
 	       unsigned timeout_ms);
+/* Gives the memory of a completion back; data is invalid from then on.  Each completion, also one
+ * with an error, needs one call.  A second call for a completion does nothing. */
 void vread_release(struct vread *v, const struct vread_completion *completion);
-/* Readable when vread_reap() has something to yield; owned by the library. */
+/* Returns a descriptor to poll, always the same: readable when vread_reap() may have something to
+ * return.  The descriptor belongs to the library; do not read or close it.  Errors: as
+ * epoll_create1(2) and eventfd(2). */
 int vread_event_fd(struct vread *v);
 
 /*
- * For datanodes: what happens to their own replicas.  The last three are published before
- * it happens: once vread_publish() has returned 0, nobody reads that block with a
- * generation stamp up to block's through this backend until it is FINALIZED again.
+ * For datanodes: announces what happens to one of their own replicas.  Publish APPEND, TRUNCATE
+ * and DELETE before the change.  Once vread_publish() has returned 0 for one of them, nobody reads
+ * the block with a generation stamp up to block->generation_stamp through this backend, until
+ * FINALIZED is published.  libvread(3) says for how long the backend remembers.
  */
-#define VREAD_EVENT_FINALIZED 1 /* block and .meta are durable (fsync), and complete */
+#define VREAD_EVENT_FINALIZED 1 /* the block is complete, and block and .meta are durable (fsync) */
 #define VREAD_EVENT_APPEND 2
 #define VREAD_EVENT_TRUNCATE 3
 #define VREAD_EVENT_DELETE 4
-/* block: pool id, block id, generation stamp and exactly one storage id; no token.
- * length: bytes of the replica after the event.  0, or -EOPNOTSUPP: this device or backend
- * takes no events, -EACCES: not of this storage, -ENODEV: the storage is not served there,
- * -ETIME: whether it was taken is not known. */
+/*
+ * block: pool id, block id, generation stamp and exactly one storage id; no token.
+ * length: bytes of the replica after the event.
+ * -EOPNOTSUPP: this device or backend takes no events.  -EACCES: the device may not publish for
+ * that datanode or pool.  -ENODEV: the storage is not served there.  -EINVAL: block or event is
+ * wrong.  After -ETIME the backend may or may not have taken the event, or may still take it.
+ */
 int vread_publish(struct vread *v, const struct vread_block *block, unsigned event,
 		  uint64_t length);
 
-/*
- * For datanodes whose block tokens are on: what those of a pool are signed with.  From then on
- * vread_open() of that datanode's replicas in the pool needs a token signed with one of the keys (tokens
- * 1; none is right without keys), or none (0, without keys), unless the backend is configured
- * otherwise.  They replace those of before.
- */
-#define VREAD_HMAC_SHA1 1 /* Hadoop's, unless configured otherwise */
+/* For datanodes: the keys that sign the block tokens of a pool. */
+#define VREAD_HMAC_SHA1 1 /* Hadoop's default */
 #define VREAD_HMAC_SHA256 2
 #define VREAD_HMAC_SHA384 3
 #define VREAD_HMAC_SHA512 4
 struct vread_signing_key {
-	int32_t id;
+	int32_t id;         /* each key of a call has another id */
 	unsigned algorithm; /* VREAD_HMAC_* */
-	int64_t expiry;     /* ms since 1970 */
+	int64_t expiry;     /* ms since 1970; the key is not used after that */
 	const void *bytes;
 	size_t length; /* 1 .. 64 bytes */
 };
-/* storage_id: any of the datanode's; count: at most 64.  Errors as vread_publish(), and -EMFILE: the
- * backend knows too many pools. */
+/*
+ * Replaces the keys of a pool of one datanode.  storage_id: any storage of the datanode.
+ * tokens 1: from now on vread_open() of that datanode's replicas in the pool needs a token signed
+ * with one of the keys; without keys no token is right.  tokens 0, with count 0: no token is
+ * needed.  The backend's configuration may overrule both.  The library wipes its copies of keys.
+ * keys may be NULL if count is 0; count: at most 64.
+ * Errors: as vread_publish(), and -EMFILE: the backend has keys of too many pools.
+ */
 int vread_publish_keys(struct vread *v, const char *pool_id, const char *storage_id, int tokens,
 		       const struct vread_signing_key *keys, size_t count);
 
-/* A short English text for a negative errno as this library returns it; static storage. */
+/* Returns a short English text for an error of this library, negative or positive; static
+ * storage. */
 const char *vread_strerror(int error);
 
 #ifdef __cplusplus
