@@ -20,7 +20,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 schema=$here/../xenstore-schema
 changed=no
 
-# Copies the files named after DIR there, only where they differ.
+# update DIR FILE...: copies the files to DIR, if they differ from the copies there.
 update() {
 	local dir=$1 file to
 	shift
@@ -34,7 +34,7 @@ update() {
 	done
 }
 
-# Removes sources that are no more.
+# prune DIR: removes sources from DIR that no longer exist here.
 prune() {
 	local file
 	for file in "$1"/*.[ch]; do
@@ -48,7 +48,7 @@ prune() {
 	done
 }
 
-# The names of xenstore nodes, out of the schema.
+# generate_names DIR: makes vread-nodes.h, the names of the xenstore nodes, from the schema.
 generate_names() {
 	local folder
 	folder=$(mktemp -d)
@@ -57,7 +57,7 @@ generate_names() {
 	rm -r "$folder"
 }
 
-# The version has one place.
+# generate_dkms_conf DIR: takes the version from version.h, so that no other file has to name it.
 generate_dkms_conf() {
 	local folder version
 	folder=$(mktemp -d)
@@ -75,7 +75,8 @@ export_sources() {
 	prune "$1"
 }
 
-# Compiles with static analysis of every file; a warning of either is an error.
+# compile KDIR DIR: compiles with all warnings, and through sparse if it is installed.  A warning of
+# the compiler or of sparse is an error.
 compile() {
 	local log=$2/build.log checks=()
 	if command -v sparse >/dev/null; then

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/vread: what a process can ask, checked; see vread_ioctl.h.
+ * Implements /dev/vread: the system calls that vread_ioctl.h describes, with a check of everything
+ * that a process passes.
  */
 #include <linux/errno.h>
 #include <linux/mm.h>
@@ -28,7 +29,7 @@ struct vread_handle *vread_file_handle(struct vread_file *file, u32 number)
 	return handle;
 }
 
-/* Takes over the caller's reference, on success only. */
+/* Takes over the caller's reference, but only on success.  0, or -EMFILE or -ENOMEM. */
 static int add_handle(struct vread_file *file, struct vread_handle *handle, u32 *ret_number)
 {
 	int ret = -EMFILE;
@@ -234,7 +235,7 @@ static long vread_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	bool cleaning = cmd == VREAD_IOC_REAP || cmd == VREAD_IOC_CLOSE;
 	long ret;
 
-	/* What was begun can be finished on a device that is gone. */
+	/* On a device that is gone, READs can still be reaped and handles closed. */
 	if (READ_ONCE(file->dev->gone) && !cleaning)
 		return -ENODEV;
 	ret = dispatch(file, cmd, (void __user *)arg);
@@ -278,7 +279,7 @@ static int vread_mmap(struct file *filp, struct vm_area_struct *vma)
 
 static int vread_open(struct inode *inode, struct file *filp)
 {
-	/* The node cannot vanish meanwhile: misc_deregister() waits for open calls. */
+	/* The device stays during this call: misc_deregister() waits for open calls. */
 	struct vread_device *dev = container_of(filp->private_data, struct vread_device, misc);
 	struct vread_file *file;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the module believes of its backend and of its callers.
+ * Implements check.h: checks values that come from the backend or from processes.
  */
 #ifdef __KERNEL__
 #include <linux/errno.h>
@@ -12,7 +12,8 @@
 #endif
 #include "check.h"
 
-/* Reads digits up to end; returns what follows them, NULL if there is no number. */
+/* Parses the digits at the start of text.  Returns the text behind them.  NULL: no number, a
+ * leading zero, or more than 32 bits. */
 static const char *scan_number(const char *text, uint64_t *ret)
 {
 	const char *p = text;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * check.h - what the module believes of its backend and of its callers.
+ * check.h - checks values that come from the backend or from processes.  chardev.c, io.c,
+ * request.c, ring.c and xenbus.c call these functions.
  *
- * Pure functions over private copies: no kernel interface, so that unit tests
- * compile them in user space.
+ * The functions are pure: they take private copies and use no interface of the kernel.  So unit
+ * tests compile them in user space.
  */
 #ifndef VREAD_CHECK_H
 #define VREAD_CHECK_H
@@ -18,30 +19,31 @@
 #endif
 #include "vread_ioctl.h"
 
-/* Unsigned decimal without sign, leading zero or space.  0, -EINVAL or -ERANGE. */
+/* Parses an unsigned decimal number without sign, leading zero or space.  0, -EINVAL: no such
+ * number, or -ERANGE: outside min .. max. */
 int vread_parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *ret);
 
-/* Is version one of the comma-separated numbers of list? */
+/* True if version is in list, numbers separated by commas. */
 bool vread_offers_version(const char *list, uint32_t version);
 
-/* "client" or "datanode" (static), NULL if text is neither. */
+/* Returns "client" or "datanode" (static strings).  NULL: text is neither. */
 const char *vread_parse_role(const char *text);
 
-/* The static part of a READ: 0, or -EINVAL. */
+/* Checks everything about a READ except its handle: 0 or -EINVAL. */
 int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes);
 
-/* The static part of a PUBLISH: 0, or -EINVAL. */
+/* Check everything about a PUBLISH or KEYS except its data: 0 or -EINVAL. */
 int vread_check_publish(const struct vread_ioc_publish *publish);
-/* That of KEYS. */
 int vread_check_keys(const struct vread_ioc_keys *keys);
 
-/* A response to a request of that operation; a READ's length is max_status, 0 for
- * others.  NULL, or what is wrong with it. */
+/* Checks the response to a request of that operation.  max_status: the largest status allowed, the
+ * length of a READ, 0 for other operations.  NULL: right; else a static text that says what is
+ * wrong. */
 const char *vread_check_response(const struct vread_response *rsp, unsigned int operation,
 				 uint32_t max_status);
 
-/* A negative status as callers may see it: errors the protocol does not list become
- * -EIO, so that no backend can hand a caller the kernel's private error numbers. */
+/* Returns status, a negative errno, if vreadif.h lists it for backends, else -EIO.  So no backend
+ * can pass the kernel's private error numbers to a process. */
 int vread_check_error(int32_t status);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * compat.h - every difference between kernels this module builds on.
+ * compat.h - all differences between the kernels on which this module builds, Linux 5.10 and
+ * later.  The other files of the module include it.
  *
- * Linux 5.10 to current.  Stable kernels backport interfaces, so where a type
- * can tell, it is asked instead of the version.
+ * Stable kernels backport interfaces.  So the type of an interface decides where possible, and the
+ * kernel's version only elsewhere.
  */
 #ifndef VREAD_COMPAT_H
 #define VREAD_COMPAT_H
@@ -38,7 +39,8 @@
 	} while (0)
 #endif
 
-/* Gives up our reference to the page as soon as the other end lets go of it. */
+/* Ends access of the other end.  The reference to the page is put when the other end has unmapped
+ * the page. */
 static inline void vread_end_access(grant_ref_t ref, struct page *page)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 19, 0)
@@ -50,7 +52,7 @@ static inline void vread_end_access(grant_ref_t ref, struct page *page)
 #endif
 }
 
-/* Ends access without freeing the reference; false: the other end has it mapped. */
+/* Ends access without freeing the grant reference.  False: the other end has the page mapped. */
 static inline bool vread_end_access_ref(grant_ref_t ref)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
@@ -70,7 +72,7 @@ static inline void vread_vm_flags(struct vm_area_struct *vma, unsigned long set,
 #endif
 }
 
-/* A wait only a fatal signal ends, and that does not hold up a suspend. */
+/* A wait that only a fatal signal interrupts, and that does not delay a suspend. */
 #ifdef TASK_FREEZABLE
 #define VREAD_WAIT_STATE (TASK_KILLABLE | TASK_FREEZABLE)
 #define vread_wait_schedule(timeout) schedule_timeout(timeout)
@@ -79,7 +81,8 @@ static inline void vread_vm_flags(struct vm_area_struct *vma, unsigned long set,
 #define vread_wait_schedule(timeout) freezable_schedule_timeout(timeout)
 #endif
 
-/* Like wait_event_killable_timeout(): jiffies left (at least 1), 0 or -ERESTARTSYS. */
+/* As wait_event_killable_timeout().  Returns the jiffies left (at least 1), 0: timeout, or
+ * -ERESTARTSYS: fatal signal. */
 #define vread_wait(wq, condition, timeout)                                         \
 	({                                                                         \
 		long __ret = (timeout);                                            \
@@ -92,7 +95,7 @@ static inline void vread_vm_flags(struct vm_area_struct *vma, unsigned long set,
 	})
 
 /* function() is called at the last moment before the guest is suspended. */
-#ifdef VREAD_HAVE_SYSCORE /* by Kbuild: 6.19, and stable kernels it was brought to */
+#ifdef VREAD_HAVE_SYSCORE /* set by Kbuild: Linux 6.19, and stable kernels with a backport */
 #define VREAD_SYSCORE(name, function)                                          \
 	static int name##_call(void *data)                                     \
 	{                                                                      \
@@ -108,7 +111,7 @@ static inline void vread_vm_flags(struct vm_area_struct *vma, unsigned long set,
 #define vread_syscore_unregister(syscore) unregister_syscore_ops(syscore)
 #endif
 
-/* struct xenbus_driver.remove returned int once. */
+/* In older kernels, remove of struct xenbus_driver returns int. */
 #define VREAD_REMOVE_RETURNS_VOID                                                    \
 	__builtin_types_compatible_p(typeof(((struct xenbus_driver *)NULL)->remove), \
 				     void (*)(struct xenbus_device *))

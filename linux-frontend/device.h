@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * device.h - one vread device.
+ * device.h - one vread device.  All files of the module use it.
  *
- * Held by its xenbus binding and by every open file; freed with the last of them, in
- * process context.
+ * Its xenbus binding and every open file hold a reference.  The last reference is given up in
+ * process context, which frees the device.
  */
 #ifndef VREAD_DEVICE_H
 #define VREAD_DEVICE_H
@@ -27,8 +27,8 @@ struct xenbus_device;
 enum vread_phase {
 	VREAD_PHASE_IDLE,      /* no rings */
 	VREAD_PHASE_OFFERED,   /* rings offered: Initialised */
-	VREAD_PHASE_CONNECTED, /* Connected (the link may be down: the backend died) */
-	VREAD_PHASE_CLOSING,   /* link down, rings waiting to be unmapped */
+	VREAD_PHASE_CONNECTED, /* Connected; the link may be down because the backend died */
+	VREAD_PHASE_CLOSING,   /* link down; the backend has not unmapped the rings yet */
 };
 
 struct vread_device {
@@ -37,24 +37,24 @@ struct vread_device {
 	struct miscdevice misc;
 	struct vread_pool *pool; /* NULL before the first connection, then constant */
 
-	/* xenbus.c: process context, one at a time (work, or remove and resume when no
-	 * work runs). */
+	/* Used by xenbus.c in process context by one thread at a time: the work, or remove and
+	 * resume while no work runs. */
 	struct xenbus_device *xbdev;
-	char *otherend; /* our copy: kernels differ in how long theirs lives */
+	char *otherend; /* a copy, because kernels differ in how long xbdev's lives */
 	enum vread_phase phase;
-	bool state_hidden;
+	bool state_hidden; /* see hide_state() in xenbus.c */
 	unsigned int failures;
 	unsigned long last_failure;
 	struct work_struct work;
-	enum xenbus_state backend_state; /* as the watch saw it last */
+	enum xenbus_state backend_state; /* as last seen by the watch */
 
 	/* The link. */
 	struct vread_queue queue[VREAD_MAX_QUEUES];
 	unsigned int num_queues;
-	const u8 *alive;      /* the alive byte, while there are rings */
+	const u8 *alive;      /* the alive byte; NULL: no rings */
 	const char *role;     /* static string */
-	bool takes_events;    /* role datanode, and the backend knows PUBLISH */
-	bool gone;            /* for good */
+	bool takes_events;    /* PUBLISH and KEYS: role datanode, and feature-publish is 1 */
+	bool gone;            /* the device was removed */
 	bool faulty;          /* the backend broke the protocol */
 	wait_queue_head_t wq; /* link up or down, room on a ring, control pages free */
 
@@ -68,14 +68,14 @@ struct vread_device {
 struct vread_device *vread_device_create(void);
 void vread_device_put(struct vread_device *dev);
 
-/* Limits of the module's parameters; see main.c. */
+/* The module's parameters; main.c describes and checks them. */
 extern unsigned int vread_param_queues;
 extern unsigned int vread_param_ring_order;
 extern unsigned int vread_param_pool_mib;
-/* Completed once insmod stopped looking at our devices' states. */
+/* Completed when insmod no longer looks at the states of the devices. */
 extern struct completion vread_registered;
 
-/* The node's name, "vread" or "vread1", says both who speaks and of what. */
+/* The prefix, "vread" or "vread1", names both the module and the device. */
 #define vread_info(dev, fmt, ...) printk(KERN_INFO "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
 #define vread_err(dev, fmt, ...) printk(KERN_ERR "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A file's slice and the READs into it.
+ * Implements the slice of an open file and its READs (SLICE, SUBMIT and REAP).  chardev.c calls
+ * these functions.
  *
- * All memory a READ needs is set aside with the slice: submitting and completing
+ * The memory for all READs is allocated together with the slice, so submitting and completing
  * allocate nothing.  A page of the slice belongs to at most one READ in flight.
  */
 #include <linux/bitmap.h>
@@ -28,8 +29,8 @@ static void file_release(struct kref *ref)
 	kfree(file->reads);
 	bitmap_free(file->busy);
 	kfree(file);
-	/* A device is never freed here with a lock held: its binding, which outlives all
-	 * requests, holds it as well. */
+	/* This is never the last reference while a lock is held: the xenbus binding holds one, too,
+	 * and outlives all requests. */
 	vread_device_put(dev);
 }
 
@@ -112,7 +113,7 @@ static void read_complete(struct vread_req *req, int status, const struct vread_
 	vread_file_put(file);
 }
 
-/* Reserves a READ and its pages. */
+/* Reserves a READ and its pages.  0, -EBUSY: a page is in use, or -EAGAIN: no READ is idle. */
 static int take_read(struct vread_file *file, unsigned int page, unsigned int pages,
 		     struct vread_read **ret_read)
 {
@@ -209,7 +210,7 @@ bool vread_file_can_submit(struct vread_file *file)
 
 /* ---- reap ---- */
 
-/* Enough is done, or no more can come. */
+/* True if `want` READs are done, or no more can complete. */
 static bool reap_ready(struct vread_file *file, unsigned int want)
 {
 	struct vread_device *dev = file->dev;
@@ -238,7 +239,8 @@ static struct vread_read *take_done(struct vread_file *file)
 	return read;
 }
 
-/* Gives a READ back: to be used again, or (stored false) reaped another time. */
+/* Gives a READ back.  stored: its completion was stored, and the READ can be used again.  Not
+ * stored: the READ is reaped another time. */
 static void give_back(struct vread_file *file, struct vread_read *read, bool stored)
 {
 	unsigned long flags;
@@ -274,7 +276,7 @@ static int store_completions(struct vread_file *file, const struct vread_ioc_rea
 			return n ? (int)n : -EFAULT;
 	}
 	if (n && wq_has_sleeper(&file->wq))
-		wake_up_all(&file->wq); /* who polls for room to submit */
+		wake_up_all(&file->wq); /* threads that poll for room to submit */
 	return n;
 }
 
@@ -292,9 +294,9 @@ int vread_file_reap(struct vread_file *file, const struct vread_ioc_reap *args)
 	do {
 		left = vread_wait(file->wq, reap_ready(file, want), left);
 		if (!left)
-			vread_link_check(dev); /* in case only its event was lost */
+			vread_link_check(dev); /* the event of a backend's death may be lost */
 		ret = store_completions(file, args);
-		/* None, though time is left: another thread was faster. */
+		/* No completion, but time is left: another thread took them. */
 	} while (!ret && left > 0 && READ_ONCE(dev->up) && !READ_ONCE(dev->gone));
 	if (ret)
 		return ret;

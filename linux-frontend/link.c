@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The queues of a device as one link: up, down, dead.
+ * Implements link.h: takes all queues of a device up and down together.
  *
- * Lock order: queue lock; then one of device lock, file lock, pool lock; then the lock
- * of a wait queue.  Completions run under a queue lock and may take the others.
+ * Lock order: queue lock; then one of device lock, file lock and pool lock; then the lock of a wait
+ * queue.  Completions run under a queue lock and may take the other locks.
  */
 #include <linux/errno.h>
 #include <linux/slab.h>
@@ -43,7 +43,7 @@ void vread_link_up(struct vread_device *dev)
 	dev->generation = generation;
 	dev->up = true;
 	spin_unlock_irqrestore(&dev->lock, flags);
-	/* Queue 0 last: once it is live the backend's death may take everything down. */
+	/* Queue 0 last: once queue 0 is live, the death of the backend stops all queues. */
 	for (n = dev->num_queues; n--;)
 		vread_queue_start(&dev->queue[n], generation);
 	vread_link_wake_all(dev);
@@ -56,7 +56,7 @@ void vread_link_down(struct vread_device *dev, bool unmapped)
 	unsigned long flags;
 	unsigned int n;
 
-	/* First, so that what the completions below give back is quarantined. */
+	/* First, so that pages that the completions below give back go to quarantine. */
 	if (dev->pool)
 		vread_pool_disconnected(dev->pool);
 	for (n = 0; n < VREAD_MAX_QUEUES; n++)
@@ -83,7 +83,7 @@ bool vread_link_check(struct vread_device *dev)
 	spin_lock_irqsave(&q->lock, flags);
 	died = q->live && !vread_link_alive(dev);
 	if (died)
-		q->live = false; /* only one caller sees it die */
+		q->live = false; /* so that only one caller takes the link down */
 	spin_unlock_irqrestore(&q->lock, flags);
 	if (!died)
 		return false;
@@ -157,12 +157,13 @@ void vread_link_flush_closes(struct vread_device *dev)
 
 		if (ret == -EAGAIN) {
 			vread_handle_want_close(handle);
-			/* Full rings have responses to come, whose event flushes again;
-			 * unless they came before the handle was back on the list. */
+			/* A full ring has responses to come, and their event flushes again.  But
+			 * if they came before the handle was back on the list, there is room now:
+			 * try again. */
 			if (!vread_link_has_room(dev))
 				return;
 		} else if (ret) {
-			kfree(handle); /* its connection is gone, and so is the handle */
+			kfree(handle); /* the connection is gone, so the backend has closed it */
 		}
 	}
 }

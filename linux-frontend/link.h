@@ -1,37 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * link.h - the queues of a device as one link to its backend.
+ * link.h - the queues of a device as one link to its backend.  xenbus.c takes the link up and
+ * down.  ring.c reports to it.  request.c, io.c and chardev.c put requests on it.
  *
- * The link is up from vread_link_up() to vread_link_down() and each time it is,
- * that is a new generation.  Any context unless said.
+ * The link is up from vread_link_up() to vread_link_down().  Each vread_link_up() begins a new
+ * generation.  Any function may be called in any context unless its comment says otherwise.
  */
 #ifndef VREAD_LINK_H
 #define VREAD_LINK_H
 
 #include "device.h"
 
-/* Process context. */
+/* Process context only. */
 void vread_link_up(struct vread_device *dev);
-/* Answers every request with ENOTCONN and takes no more.  unmapped: the backend cannot
- * touch the pool any longer. */
+/* Completes every request with -ENOTCONN and takes no more.  unmapped: the backend can no longer
+ * write to the pool. */
 void vread_link_down(struct vread_device *dev, bool unmapped);
 
-/* Is the backend's mapping of the ring still there?  The caller holds the lock of a
- * live queue, or rings otherwise cannot go away. */
+/* True if the backend still has its mapping of the ring.  The rings must not go away meanwhile:
+ * for example, the caller holds the lock of a live queue. */
 bool vread_link_alive(const struct vread_device *dev);
-/* Takes the link down if the backend died; true if so just now. */
+/* Takes the link down if the backend died.  True: this call took the link down. */
 bool vread_link_check(struct vread_device *dev);
 
-/* For ring.c: the backend broke the protocol; responses made room. */
+/* Called by ring.c when the backend broke the protocol.  what: a static text. */
 void vread_link_fault(struct vread_device *dev, unsigned int queue, const char *what);
+/* Called by ring.c when responses made room. */
 void vread_link_progress(struct vread_device *dev);
 
-/* Puts a request on one of the queues: 0, -EAGAIN (all full) or -ENOTCONN. */
+/* Puts a request on one of the queues.  0, -EAGAIN: all queues are full, or -ENOTCONN: the link is
+ * down or has another generation. */
 int vread_link_put(struct vread_device *dev, struct vread_req *req, struct vread_request *wire,
 		   u32 generation);
 bool vread_link_has_room(struct vread_device *dev);
-/* Sends the CLOSEs of handles that were let go of, as far as there is room. */
+/* Sends the CLOSEs of handles that nobody holds any more, as far as there is room. */
 void vread_link_flush_closes(struct vread_device *dev);
+/* Wakes all threads that wait for the link or for READs of an open file. */
 void vread_link_wake_all(struct vread_device *dev);
 
 #endif

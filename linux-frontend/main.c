@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * xen-vreadfront: a guest's end of vRead.
+ * xen-vreadfront: the frontend of vRead in a guest's kernel.  This file has the module's
+ * parameters, and creates and frees devices.
  *
- * The host finds HDFS blocks in the disk images of datanode guests and puts their
- * verified bytes into a pool of this guest's pages; processes map their slice of it
- * through /dev/vread.  The protocol is vreadif.h, what a process can do is
- * uapi/vread_ioctl.h.
+ * The host finds HDFS blocks in the disk images of datanode guests, and writes their verified
+ * bytes into a pool of pages that this guest shares with the host.  Processes map their slice of
+ * the pool through /dev/vread.  vreadif.h describes the protocol, uapi/vread_ioctl.h the system
+ * calls.
  *
- *   xenbus.c   states, negotiation, suspend, removal
+ *   xenbus.c   states in xenstore, negotiation, resume, removal
+ *   suspend.c  save and migration, beyond what xenbus does
  *   link.c     all queues together: up, down, dead
  *   ring.c     one queue: ring, ids, event channel
  *   pool.c     the shared pages, slices, quarantine
- *   request.c  handles, OPEN, STAT, CLOSE
- *   io.c       a file's slice and READs
+ *   request.c  handles; OPEN, STAT, PUBLISH, KEYS and CLOSE
+ *   io.c       the slice and READs of an open file
  *   chardev.c  the device node
- *   check.c    validation, also compiled by unit tests
+ *   check.c    checks of values from outside; also compiled by unit tests
  */
 #define pr_fmt(fmt) "vread: " fmt
 

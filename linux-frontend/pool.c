@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pool: whole pages, zeroed before they are granted, shared with nothing else.
+ * Implements pool.h.  The pool consists of whole pages that are zeroed before they are granted, and
+ * that hold nothing else.
  *
- * Page n of the protocol's pool is page[n].  Directory pages follow in the same
- * arrays: granted read-only and for as long, since a reconnecting backend reads them
+ * Page n of the protocol's pool is page[n].  The directory pages follow in the same arrays.  They
+ * are granted read-only, for as long as the pool, because a backend that reconnects reads them
  * again.
  *
- * User mappings are made of bare page frames (VM_PFNMAP): what a process could pin
- * through its mapping (vmsplice, O_DIRECT) it could still look at when the slice
- * belongs to somebody else.  The open file keeps the pages alive instead.
+ * User mappings are made of bare page frames (VM_PFNMAP), which cannot be pinned.  A process that
+ * pinned a page (vmsplice, O_DIRECT) could still read it when the slice belongs to another
+ * process.  The open file keeps the pages alive instead.
  */
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
@@ -23,11 +24,11 @@
 #include "pool.h"
 #include "vreadif.h"
 
-/* Neighbouring pages map in one go, so pages are allocated in runs if possible. */
+/* Neighbouring pages are mapped with one call, so pages are allocated in runs if possible. */
 #define RUN_PAGES 16U
 
 static LIST_HEAD(pools);
-static DEFINE_RAW_SPINLOCK(pools_lock); /* raw: vread_pools_touch() comes in between, without it */
+static DEFINE_RAW_SPINLOCK(pools_lock); /* raw: never held while vread_pools_touch() runs */
 
 static unsigned int total_pages(const struct vread_pool *pool)
 {
@@ -158,7 +159,7 @@ struct vread_pool *vread_pool_create(domid_t domid, unsigned int pages)
 	spin_lock_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->node);
 	pool->pages = pages;
-	/* One OPEN's data at least, and enough that many processes can open at once. */
+	/* At least the data of one OPEN, and enough for many processes to open at once. */
 	pool->control_pages = clamp(pages / 64, VREAD_MAX_OPEN_DATA / VREAD_PAGE_SIZE, 64U);
 	pool->directory_pages = DIV_ROUND_UP(pages, VREAD_DIRECTORY_REFS);
 	pool->free = pages - pool->control_pages;
@@ -220,7 +221,7 @@ void vread_pool_give(struct vread_pool *pool, unsigned int first, unsigned int p
 	unsigned long flags;
 
 	spin_lock_irqsave(&pool->lock, flags);
-	/* Backends only read control pages: nothing there needs quarantine. */
+	/* Backends only read control pages, so these need no quarantine. */
 	if (slices && pool->mapped && !pool->live) {
 		bitmap_set(pool->stale, first, pages);
 	} else {
@@ -272,7 +273,7 @@ void vread_pools_touch(void)
 	struct vread_pool *pool;
 	unsigned int n;
 
-	/* The backend may be writing there: what it writes must not be lost. */
+	/* An atomic OR of 0, because the backend may be writing to the page at the same time. */
 	list_for_each_entry (pool, &pools, node)
 		for_each_set_bit(n, pool->used, pool->pages)
 			atomic_or(0, (atomic_t *)vread_pool_address(pool, n));
@@ -286,7 +287,7 @@ void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int p
 	}
 }
 
-/* Pages from first on whose frames follow one another. */
+/* Returns how many pages from first on have consecutive frames, at most max. */
 static unsigned int run_length(const struct vread_pool *pool, unsigned int first, unsigned int max)
 {
 	unsigned int n = 1;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pool.h - the pages a backend writes file data into.
+ * pool.h - the pages that a device shares with its backend.  xenbus.c creates the pool.  io.c and
+ * request.c take pages of it, chardev.c maps slices into processes.
  *
- * Allocated zeroed and granted once, then kept until the device and every open
- * file of it are gone; a reconnect offers the same grants again.  The first pages
- * are control pages, private to the kernel (OPEN's variable part); the rest is
- * given out as slices, one to an open file.
+ * The pages are allocated zeroed, granted once, and kept until the device and all its open files
+ * are gone.  A reconnect offers the same grants again.  The first pages are control pages, which
+ * only the kernel sees: they carry the variable part of OPEN, PUBLISH and KEYS.  The other pages
+ * are given out as slices, one to each open file.
  *
- * Quarantine.  A range given back while a backend we no longer talk to may still
- * have it mapped (and may be writing to it) is not handed out again before that
- * backend is known to have unmapped the pool.
+ * Quarantine.  After a disconnect the old backend may still have the pool mapped and may still
+ * write to it.  A range that is given back in this time stays reserved until that backend is known
+ * to have unmapped the pool.
  *
- * Locking: any context unless said; the pool has its own lock, the innermost one.
+ * Locking: any context unless the comment says otherwise.  The pool has its own lock, the
+ * innermost lock.
  */
 #ifndef VREAD_POOL_H
 #define VREAD_POOL_H
@@ -29,44 +31,50 @@ struct vread_pool {
 	unsigned int control_pages;
 	unsigned int directory_pages;
 	struct page **page; /* the pool, then the directory */
-	grant_ref_t *gref;  /* likewise */
+	grant_ref_t *gref;  /* of each page */
 
 	spinlock_t lock;
-	unsigned long *used;  /* given out, or in quarantine */
-	unsigned long *stale; /* in quarantine */
-	unsigned int free;    /* pages of the slice area */
+	unsigned long *used;  /* a bit for each page: given out, or in quarantine */
+	unsigned long *stale; /* a bit for each page: in quarantine */
+	unsigned int free;    /* number of free pages for slices */
 	bool live;            /* connected */
-	bool mapped;          /* the backend of the last connection may have it mapped */
+	bool mapped;          /* the backend of the last connection may have the pool mapped */
 
 	struct list_head node; /* in the list of all pools */
 	bool granted;          /* process context, serialised by the device */
 };
 
-/* Process context. */
+/* The functions up to vread_pool_zero() are for process context only. */
+
+/* Allocates and grants the pages.  ERR_PTR: -ENOMEM, or -ENOSPC: too few grant references. */
 struct vread_pool *vread_pool_create(domid_t domid, unsigned int pages);
+/* Ends the grants and frees the pool.  NULL is ignored. */
 void vread_pool_destroy(struct vread_pool *pool);
-/* Grants everything anew, after a restore emptied the grant table. */
+/* Grants all pages again, after a restore emptied the grant table.  0 or -EBUSY. */
 int vread_pool_regrant(struct vread_pool *pool, domid_t domid);
-/* The device is gone: ends all grants.  Pages live on for those who map them. */
+/* Ends all grants, when the device is gone.  The pages live on until vread_pool_destroy(). */
 void vread_pool_revoke(struct vread_pool *pool);
+/* The grant reference of the first directory page. */
 grant_ref_t vread_pool_directory(const struct vread_pool *pool);
-/* Maps pages from first on into all of vma, which is then neither writable nor can
- * ever be, and whose pages cannot be pinned beyond the life of the mapping. */
+/* Maps pages from first on into all of vma.  The mapping is read-only and can never become
+ * writable.  Nobody can pin its pages beyond its life. */
 int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_struct *vma);
 void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int pages);
 
-/* 0, or -ENOSPC: no such run is free. */
+/* Takes `pages` pages in a row.  0, or -ENOSPC: no such run is free. */
 int vread_pool_take(struct vread_pool *pool, enum vread_area area, unsigned int pages,
 		    unsigned int *ret_first);
 void vread_pool_give(struct vread_pool *pool, unsigned int first, unsigned int pages);
+/* Number of pages free for slices, and of all pages for slices. */
 unsigned int vread_pool_free_pages(struct vread_pool *pool);
 unsigned int vread_pool_slice_pages(const struct vread_pool *pool);
 void *vread_pool_address(const struct vread_pool *pool, unsigned int page);
 
-/* Writes to each page in use of all pools, without changing it.  With nothing else running. */
+/* Writes to each used page of all pools without changing its content.  Call it while nothing else
+ * runs; suspend.c says why. */
 void vread_pools_touch(void);
 
-/* What becomes of the connection; see "Quarantine". */
+/* Tell the pool about the connection; see "Quarantine". */
 void vread_pool_connected(struct vread_pool *pool);
 void vread_pool_disconnected(struct vread_pool *pool);
 void vread_pool_unmapped(struct vread_pool *pool);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handles, OPEN, STAT, PUBLISH, KEYS and CLOSE.
+ * Implements request.h: handles, and OPEN, STAT, PUBLISH, KEYS and CLOSE.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -19,7 +19,7 @@
 
 static void close_complete(struct vread_req *req, int status, const struct vread_response *rsp)
 {
-	/* Whatever the answer, nobody could do anything about it. */
+	/* The answer is ignored: nothing could be done about an error. */
 	kfree(container_of(req, struct vread_handle, req));
 }
 
@@ -36,7 +36,7 @@ int vread_handle_send_close(struct vread_handle *handle)
 	return vread_link_put(handle->dev, &handle->req, &wire, handle->generation);
 }
 
-/* Queues the CLOSE; the next vread_link_flush_closes() sends it. */
+/* The next vread_link_flush_closes() sends the CLOSE. */
 void vread_handle_want_close(struct vread_handle *handle)
 {
 	struct vread_device *dev = handle->dev;
@@ -79,15 +79,15 @@ static struct vread_handle *handle_create(struct vread_device *dev, u32 generati
 	return handle;
 }
 
-/* ---- calls: requests with a waiter ---- */
+/* ---- calls: requests that a thread waits for ---- */
 
-/* Held by the waiter and, once put on a ring, by the request. */
+/* The waiting thread holds a reference, and so does the request once it is on a ring. */
 struct vread_call {
 	struct vread_req req;
 	struct kref ref;
 	struct vread_device *dev;
-	struct vread_handle *handle; /* OPEN: the one to be; STAT: the one asked about */
-	u32 generation;              /* of the connection it is made on */
+	struct vread_handle *handle; /* a reference; OPEN: the new handle; STAT: its handle */
+	u32 generation;              /* of the connection that carries the call */
 	unsigned int first, pages;   /* control pages; none if pages is 0 */
 	wait_queue_head_t wq;
 	bool done;
@@ -175,7 +175,7 @@ static bool link_lost(struct vread_device *dev, u32 generation)
 	       READ_ONCE(dev->generation) != generation;
 }
 
-/* Waits for room on a ring, then for the answer. */
+/* Waits for room on a ring, then for the answer.  left: the jiffies left. */
 static int call_run(struct vread_call *call, struct vread_request *wire, long *left)
 {
 	struct vread_device *dev = call->dev;
@@ -198,7 +198,7 @@ static int call_run(struct vread_call *call, struct vread_request *wire, long *l
 
 	*left = vread_wait(call->wq, smp_load_acquire(&call->done), *left);
 	if (*left <= 0) {
-		vread_link_check(dev); /* in case only its event was lost */
+		vread_link_check(dev); /* the event of a backend's death may be lost */
 		if (!smp_load_acquire(&call->done))
 			return wait_error(*left);
 	}
@@ -238,7 +238,7 @@ static int take_control_pages(struct vread_call *call, unsigned int pages, long 
 	return ret;
 }
 
-/* Runs a request whose data a process brings. */
+/* Runs a request with open_data that lies in the memory of a process. */
 static int call_run_with_data(struct vread_call *call, struct vread_request *wire, u64 data,
 			      u32 length, u32 timeout_ms)
 {

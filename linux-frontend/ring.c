@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One queue: its ring, ids and event channel.
+ * Implements ring.h: one queue, with its ring, request ids and event channel.
  */
 #include <linux/errno.h>
 #include <linux/gfp.h>
@@ -23,7 +23,7 @@ void vread_queue_init(struct vread_queue *q, struct vread_device *dev, unsigned 
 	q->index = index;
 }
 
-/* Takes one response off the ring.  NULL, or what the backend did wrong. */
+/* Takes one response from the ring.  NULL, or a text that says what the backend did wrong. */
 static const char *take_response(struct vread_queue *q)
 {
 	struct vread_response rsp;
@@ -45,7 +45,8 @@ static const char *take_response(struct vread_queue *q)
 	return NULL;
 }
 
-/* Takes all responses.  Bounded: each one ends a request that was in flight. */
+/* Takes all responses from the ring.  The loop is bounded: each response ends a request that was in
+ * flight. */
 static const char *take_responses(struct vread_queue *q, unsigned int *ret_count)
 {
 	const char *wrong;
@@ -54,7 +55,7 @@ static const char *take_responses(struct vread_queue *q, unsigned int *ret_count
 
 	do {
 		prod = READ_ONCE(q->ring.sring->rsp_prod);
-		virt_rmb(); /* responses after the index that announces them */
+		virt_rmb(); /* read the responses after the index that announces them */
 		if (prod - q->ring.rsp_cons > RING_SIZE(&q->ring) - q->num_free)
 			return "rsp_prod runs ahead of the requests";
 		while (q->ring.rsp_cons != prod) {
@@ -83,7 +84,7 @@ static irqreturn_t queue_event(int irq, void *arg)
 	spin_unlock_irqrestore(&q->lock, flags);
 
 	if (wrong) {
-		/* No end of interrupt: the channel stays silent until it is closed. */
+		/* Without an end of interrupt the channel stays silent until it is closed. */
 		vread_link_fault(q->dev, q->index, wrong);
 		return IRQ_HANDLED;
 	}
@@ -109,7 +110,7 @@ static int alloc_ring(struct vread_queue *q, domid_t domid, unsigned int order)
 
 		gref = gnttab_grant_foreign_access(domid, xen_page_to_gfn(page), 0);
 		if (gref < 0) {
-			/* Never granted: an ordinary page, freed here. */
+			/* These pages were never granted: free them like ordinary pages. */
 			for (; n < pages; n++)
 				__free_page(virt_to_page((char *)q->sring + n * PAGE_SIZE));
 			return gref;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - one queue: a ring shared with the backend and its event channel.
+ * ring.h - one queue: a ring shared with the backend, and its event channel.  xenbus.c opens and
+ * closes queues.  link.c starts and stops them and puts requests on them.
  *
- * A queue is opened for one connection and closed after it.  In between it is
- * live from vread_queue_start() to vread_queue_stop(); every request put on a
- * live queue is completed exactly once, by its response or by stopping.
+ * A queue is opened for one connection and closed after it.  It is live from vread_queue_start() to
+ * vread_queue_stop().  Every request put on a live queue is completed exactly once: by its
+ * response, or by vread_queue_stop().
  *
- * Nothing read from the ring is believed: indexes are kept privately, responses are
- * copied once and checked.  A violation kills the queue; vread_link_fault() then
- * ends the connection.
+ * Nothing read from the ring is trusted.  Indexes are kept in private memory, and each response is
+ * copied once and checked.  After a violation the queue is dead, and vread_link_fault() ends the
+ * connection.
  */
 #ifndef VREAD_RING_H
 #define VREAD_RING_H
@@ -24,8 +25,8 @@ struct vread_device;
 struct xenbus_device;
 
 struct vread_req {
-	/* Called once, with the queue's lock held and interrupts off.  status is a
-	 * checked one; rsp is NULL unless a response came. */
+	/* Called once, with the queue's lock held and interrupts off.  status has been checked.
+	 * rsp: the response; NULL: the queue was stopped. */
 	void (*complete)(struct vread_req *req, int status, const struct vread_response *rsp);
 	u8 operation;
 	u32 max_status; /* largest status the response may carry */
@@ -35,12 +36,12 @@ struct vread_queue {
 	struct vread_device *dev;
 	unsigned int index;
 
-	/* Of one connection; constant while it lasts. */
+	/* Constant during a connection. */
 	struct vread_sring *sring;
 	unsigned int pages;
 	grant_ref_t gref[1U << VREAD_MAX_RING_PAGE_ORDER];
 	evtchn_port_t port;
-	unsigned int irq; /* 0: none */
+	unsigned int irq; /* 0: no handler is bound */
 	char irq_name[32];
 
 	spinlock_t lock;
@@ -52,16 +53,23 @@ struct vread_queue {
 	unsigned int num_free;
 };
 
+/* Process context: vread_queue_open(), vread_queue_unbind() and vread_queue_close().  The other
+ * functions: any context. */
 void vread_queue_init(struct vread_queue *q, struct vread_device *dev, unsigned int index);
+/* Allocates and grants a ring of 1 << order pages, and binds its event channel.  0 or negative
+ * errno. */
 int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigned int order);
-void vread_queue_unbind(struct vread_queue *q); /* no event handler runs after it */
+/* No event handler runs after this call. */
+void vread_queue_unbind(struct vread_queue *q);
+/* Also for a queue that is closed, or was opened only in part. */
 void vread_queue_close(struct vread_queue *q);
 
 void vread_queue_start(struct vread_queue *q, u32 generation);
+/* Completes all requests in flight with status. */
 void vread_queue_stop(struct vread_queue *q, int status);
 
-/* Puts a request; wire->id is filled in.  -EAGAIN: full; -ENOTCONN: not live, or not
- * in that generation. */
+/* Puts a request on the ring, and fills in wire->id.  0, -EAGAIN: the ring is full, or -ENOTCONN:
+ * the queue is not live, the backend died, or generation is another. */
 int vread_queue_put(struct vread_queue *q, struct vread_req *req, struct vread_request *wire,
 		    u32 generation);
 bool vread_queue_has_room(struct vread_queue *q);

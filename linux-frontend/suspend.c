@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a save or migration needs beyond what xenbus does for every device.
+ * Implements suspend.h: the parts of a save or migration that xenbus does not do for every device.
  *
- * Going.  A live migration sends pages while the guest runs, and again those it wrote to since.  What the
- * backend wrote into the pool does not count as written: Xen marks pages of a grant only when they are
- * unmapped.  So at the very last moment, when nothing else of the guest runs, each page
- * in use is written to here.  All that a process was told it has been given lies in the pool by then; what
- * comes later answers requests that will fail.
+ * Before.  A live migration sends pages while the guest runs, and sends the pages that were written
+ * since then again.  Pages of the pool that the backend wrote do not count as written: Xen marks
+ * granted pages only when they are unmapped.  So this file writes to each used page at the last
+ * moment, when nothing else of the guest runs.  All bytes that a process was told of are in the
+ * pool by then.  Bytes that come later answer requests that will fail.
  *
- * Coming.  A guest that wakes up where its devices have no nodes yet (the host has no vRead, or its toolstack
- * is late) keeps them as they were: xenbus does not call a driver for a device whose
- * backend it cannot find, and would never look again.  Its rings would take requests that nobody
- * answers.  Watches are set anew after a restore, and ours fires then: a device without nodes
- * is removed, as if it had been detached, and one that is made later is a new one.
+ * After.  A guest may wake up where its devices have no nodes: the host has no vRead, or its
+ * toolstack is late.  xenbus does not call a driver for a device whose backend it cannot find, and
+ * does not look again.  So the device would stay as it was, and its rings would take requests that
+ * nobody answers.  But all watches are set again after a restore, and the watch of this file then
+ * fires.  A device without nodes is removed, as if it had been detached.  A device that is attached
+ * later is a new one.
  */
 #include <linux/device.h>
 #include <linux/err.h>
@@ -26,7 +27,7 @@
 
 static struct xenbus_driver *vread_driver;
 
-/* On one CPU, with interrupts off: nothing holds the locks of what is looked at. */
+/* Runs on one CPU with interrupts off, so nothing changes the pools meanwhile. */
 static int going(void)
 {
 	vread_pools_touch();
@@ -39,11 +40,11 @@ static int is_orphan(struct device *dev, const void *unused)
 {
 	struct xenbus_device *xbdev = to_xenbus_device(dev);
 
-	/* Without otherend: its nodes came after xenbus had looked for them. */
+	/* otherend is missing if the nodes came after xenbus had looked for them. */
 	return !xbdev->otherend || !xenbus_exists(XBT_NIL, xbdev->nodename, "");
 }
 
-/* Has xenbus look at the nodes, if there are any: it does when one is written. */
+/* Makes xenbus look at the nodes, if there are any, by writing the state that is there. */
 static void have_probed(const char *nodename)
 {
 	unsigned int state;
@@ -52,7 +53,7 @@ static void have_probed(const char *nodename)
 		xenbus_printf(XBT_NIL, nodename, "state", "%u", state);
 }
 
-/* In the thread that xenbus itself adds and removes devices in. */
+/* Runs in the thread in which xenbus adds and removes devices. */
 static void nodes_changed(struct xenbus_watch *watch, const char *path, const char *token)
 {
 	struct device *dev;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state machine of vreadif.h, section 2, from the frontend's side.
+ * Implements xenbus.h: the frontend's side of the state machine in section 2 of vreadif.h.
  *
- * The xenstore watch only notes the backend's state and queues the device's work;
- * everything happens there, one step at a time, driven by what is true now rather than
- * by what happened (watches fire early, twice and late).  Removal and resume run
- * with the work cancelled.
+ * The xenstore watch only notes the backend's state and queues the device's work.  The work does
+ * one step at a time.  It looks at the present state and not at events, because watches fire
+ * early, twice and late.  Removal and resume run while the work is cancelled.
  *
- * A backend that breaks the protocol or offers nonsense is disconnected; after a few
- * times within a minute the device stays closed until its backend was quiet for one.
+ * A backend that breaks the protocol or makes an invalid offer is disconnected.  After
+ * MAX_FAILURES failures, each within a minute of the one before, the device stays closed.  Then
+ * only a backend that changes its state after a minute without a failure is connected again.
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
@@ -32,21 +32,21 @@
 
 #define MAX_FAILURES 8
 #define FAILURE_PERIOD (60 * HZ)
-#define SMALLEST_POOL_PAGES 256U /* not halved below that */
+#define SMALLEST_POOL_PAGES 256U /* a pool is not halved below this */
 #define CLOSE_TIMEOUT_MS 10000
 
-/* What a connection is made of. */
+/* The terms of a connection. */
 struct vread_terms {
 	u32 queues;
 	u32 ring_order;
 	u32 pool_pages;
-	u32 events; /* 1: the backend knows PUBLISH */
+	u32 events; /* the backend's feature-publish */
 	const char *role;
 };
 
 /* ---- reading the backend's offer ---- */
 
-/* A node of the backend directory: kfree() it.  ERR_PTR, -ENOENT if absent. */
+/* Reads a node of the backend directory; kfree() the result.  ERR_PTR; -ENOENT: no such node. */
 static char *read_offer(struct vread_device *dev, const char *node)
 {
 	char *text = xenbus_read(XBT_NIL, dev->otherend, node, NULL);
@@ -73,7 +73,7 @@ static int read_number(struct vread_device *dev, const char *node, u32 min, u32 
 	return err;
 }
 
-/* 0 where the node is absent. */
+/* *ret is 0 if the node does not exist. */
 static int read_feature(struct vread_device *dev, const char *node, u32 *ret)
 {
 	*ret = 0;
@@ -123,7 +123,7 @@ static unsigned int wanted_queues(void)
 	return vread_param_queues ? vread_param_queues : min(num_online_cpus(), 4U);
 }
 
-/* What we want, as far as the backend offers it. */
+/* Sets *terms to what this module wants, as far as the backend offers it. */
 static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 {
 	u32 wanted_pages = vread_param_pool_mib << (20 - PAGE_SHIFT);
@@ -167,7 +167,7 @@ static void close_queues(struct vread_device *dev)
 {
 	unsigned int n;
 
-	/* All handlers look at the alive byte in queue 0's ring. */
+	/* First unbind all handlers: they all read the alive byte in the ring of queue 0. */
 	for (n = 0; n < VREAD_MAX_QUEUES; n++)
 		vread_queue_unbind(&dev->queue[n]);
 	WRITE_ONCE(dev->alive, NULL);
@@ -175,7 +175,7 @@ static void close_queues(struct vread_device *dev)
 		vread_queue_close(&dev->queue[n]);
 }
 
-/* Smaller than wanted where the guest is short of grants or memory. */
+/* The pool is smaller than *pages if the guest is short of grants or memory; sets *pages. */
 static struct vread_pool *create_pool(struct vread_device *dev, u32 *pages)
 {
 	struct vread_pool *pool;
@@ -309,7 +309,7 @@ static void connect(struct vread_device *dev)
 
 	if (gave_up(dev))
 		return;
-	/* Only a backend that has nothing mapped gets to InitWait. */
+	/* A backend in InitWait has nothing mapped. */
 	if (dev->pool)
 		vread_pool_unmapped(dev->pool);
 	if (negotiate(dev, &terms) || prepare(dev, &terms)) {
@@ -367,8 +367,8 @@ static void begin_close(struct vread_device *dev)
 	xenbus_switch_state(dev->xbdev, XenbusStateClosing);
 }
 
-/* The backend closes.  The rings wait for its Closed, which says that they are unmapped:
- * then their pages are free at once. */
+/* The backend closes.  Its Closed says that it has unmapped the rings.  Their pages wait for that,
+ * because then they are free at once. */
 static void follow_close(struct vread_device *dev)
 {
 	if (dev->phase != VREAD_PHASE_IDLE) {
@@ -386,7 +386,7 @@ static void finish_close(struct vread_device *dev)
 		disconnect(dev, true);
 	else if (dev->pool)
 		vread_pool_unmapped(dev->pool);
-	/* Initialising stays: that is how a new frontend asks for a connection. */
+	/* Initialising stays: with this state a new frontend asks for a connection. */
 	if (!idle || dev->xbdev->state == XenbusStateClosing)
 		xenbus_frontend_closed(dev->xbdev);
 }
@@ -404,8 +404,8 @@ static void step(struct vread_device *dev)
 		if (dev->phase == VREAD_PHASE_OFFERED)
 			break;
 		if (dev->phase != VREAD_PHASE_IDLE)
-			finish_close(dev); /* its Closed was too short to be seen */
-		/* Closing: we refused the offer; the backend has yet to close. */
+			finish_close(dev); /* the backend was Closed too briefly to be seen */
+		/* Closing: this end refused the offer, and the backend has yet to close. */
 		if (dev->xbdev->state != XenbusStateClosing)
 			connect(dev);
 		break;
@@ -424,8 +424,8 @@ static void step(struct vread_device *dev)
 	}
 }
 
-/* insmod waits for devices below Connected (up to five minutes), which is no business
- * of ours: until it is over our state looks like Closed, in memory only. */
+/* insmod waits up to five minutes for devices whose state is below Connected.  This module must not
+ * delay insmod.  So until insmod is done, the state in memory, not in xenstore, is Closed. */
 static void hide_state(struct vread_device *dev)
 {
 	dev->state_hidden = true;
@@ -445,7 +445,7 @@ void vread_xenbus_work(struct work_struct *work)
 
 	wait_for_completion(&vread_registered);
 	if (READ_ONCE(dev->gone))
-		return; /* remove_device() is at work */
+		return; /* remove_device() is running */
 	show_state(dev);
 	step(dev);
 }
@@ -509,15 +509,16 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 	return 0;
 }
 
-/* Has the backend unmapped everything? */
+/* True if the backend has unmapped everything. */
 static bool backend_done(const struct vread_device *dev)
 {
-	/* Looked at first: a backend that closes in order says so before it unmaps. */
+	/* Read the alive byte before the state: a backend that closes in order changes its state
+	 * before it unmaps. */
 	bool died = dev->phase == VREAD_PHASE_CONNECTED && !vread_link_alive(dev);
 
 	switch (xenbus_read_driver_state(dev->otherend)) {
 	case XenbusStateInitWait:
-		return dev->phase != VREAD_PHASE_OFFERED; /* offered: it is about to map */
+		return dev->phase != VREAD_PHASE_OFFERED; /* offered: the backend is about to map */
 	case XenbusStateConnected:
 		return died;
 	case XenbusStateClosing:
@@ -527,7 +528,7 @@ static bool backend_done(const struct vread_device *dev)
 	}
 }
 
-/* Gives the backend a while to finish and unmap, so that our pages are free at once. */
+/* Gives the backend CLOSE_TIMEOUT_MS to finish and unmap, so that the pages are free at once. */
 static void close_gracefully(struct vread_device *dev)
 {
 	unsigned int waited, nap = 10;
@@ -555,7 +556,7 @@ static void remove_device(struct xenbus_device *xbdev)
 	if (dev->phase != VREAD_PHASE_IDLE)
 		close_gracefully(dev);
 	disconnect(dev, false);
-	/* A handler that ran until now may have queued it. */
+	/* An event handler that ran until now may have queued the work. */
 	cancel_work_sync(&dev->work);
 	if (dev->pool)
 		vread_pool_revoke(dev->pool);
@@ -570,8 +571,9 @@ static int remove_device_int(struct xenbus_device *xbdev)
 	return 0;
 }
 
-/* After a restore or migration: nothing we granted or bound exists any more, and the
- * backend may be another one.  The watch, set after us, starts the connection. */
+/* After a restore or migration, no grant or event channel of before exists any more, and the
+ * backend may be another one.  xenbus sets the watch after this call, and the watch starts the
+ * connection. */
 static int vread_resume(struct xenbus_device *xbdev)
 {
 	struct vread_device *dev = dev_get_drvdata(&xbdev->dev);
@@ -615,8 +617,8 @@ int vread_xenbus_register(void)
 
 	if (err)
 		return err;
-	/* Without an owner: xenbus would hold the module as long as a device exists, and
-	 * rmmod could never close one.  Open files hold it instead. */
+	/* Registered without an owner.  With one, xenbus would hold the module as long as a device
+	 * exists, and rmmod could never close a device.  Open files hold the module instead. */
 	err = __xenbus_register_frontend(&vread_driver, NULL, KBUILD_MODNAME);
 	if (err)
 		vread_suspend_unregister();

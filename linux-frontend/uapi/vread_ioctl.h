@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/vread - read HDFS blocks through the host.
+ * vread_ioctl.h - the system calls on /dev/vread, with which a process reads HDFS blocks through
+ * the host.  libvread and other programs in a guest include it; linux-frontend/chardev.c implements
+ * it.
  *
- * One open file is one client: it owns up to one slice of the device's pool,
- * its handles and its requests in flight; all vanish with it.  The slice is
- * mapped read-only with mmap(fd, offset 0); READs put bytes there.  All calls
- * are thread-safe.  Every call may fail with ENOTCONN while no backend is
- * connected; handles do not outlive a connection (see `generation`), the slice
- * and its mapping do.  When the device is gone for good, calls fail with ENODEV;
- * what was submitted can still be reaped, and the mapping stays readable.
+ * One open file is one client.  It has at most one slice of the device's pool, its handles and its
+ * requests in flight; all of them end with the open file.  The slice is mapped with mmap(), at
+ * offset 0, shared and read-only, and READs put bytes there.  The mapping can be copied from, but
+ * not written, executed, grown or pinned (vmsplice, O_DIRECT), because its pages may serve
+ * another process later.
  *
- * The mapping can be copied from, but not written, executed, grown or pinned
- * (vmsplice, O_DIRECT): its pages may serve another process later.
+ * Connections: a handle ends with its connection (see `generation`): it must still be closed, and
+ * all other calls on it fail with ENOTCONN.  The slice and its mapping stay.  When the device is
+ * gone for good, all calls except CLOSE and REAP fail with ENODEV, what was submitted can still be
+ * reaped, and the mapping stays readable.
  *
- * poll(): POLLIN completions can be reaped; POLLOUT a request can be
- * submitted; POLLERR no backend is connected.  POLLHUP the device is gone for good.
+ * poll(): POLLIN completions can be reaped; POLLOUT a READ can be submitted (needs a slice);
+ * POLLERR no backend is connected; POLLHUP the device is gone for good.
  *
- * Errors of requests (results, and errno of OPEN, STAT, PUBLISH and KEYS) are those of
- * vreadif.h.
+ * Units: lengths and offsets are in bytes, timeout_ms in milliseconds.  "in" members are set by the
+ * caller, "out" members by a call that succeeds.
+ *
+ * Errors: each ioctl fails with EFAULT if it cannot access the memory of the process, and with
+ * EINVAL if an "in" member is outside its range.  OPEN, STAT, SUBMIT, PUBLISH and KEYS fail with
+ * ENOTCONN while no backend is connected, or if it goes away meanwhile.  OPEN, STAT, PUBLISH and
+ * KEYS can fail with ENOMEM, with ETIME, with EINTR (the process is being killed), and with the
+ * errors of the backend, which vreadif.h lists.  ENOTTY: this driver does not know the request.
+ * The comments below name the other errors.
+ *
+ * mmap(): EACCES: writable or executable.  EINVAL: there is no slice, the offset is not 0, or the
+ * mapping is longer than the slice.
+ *
+ * Threads: all calls may be made on any thread at any time.
  */
 #ifndef _UAPI_VREAD_IOCTL_H
 #define _UAPI_VREAD_IOCTL_H
@@ -25,80 +39,87 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define VREAD_IOC_ABI 1
+#define VREAD_IOC_ABI 1 /* version of this interface */
 
-/* INFO: what this device is and how it is. */
+/* INFO: the device and its present state. */
 struct vread_ioc_info {
 	__u32 abi;             /* out: VREAD_IOC_ABI */
-	__u32 connected;       /* out: 1 while requests can be made */
+	__u32 connected;       /* out: 1 while a backend is connected, else 0 */
 	__u32 generation;      /* out: counts connections; 0 before the first */
-	__u32 max_in_flight;   /* out: READs one open file may have in flight or unreaped */
-	__u64 pool_bytes;      /* out: what there is for slices of all open files */
+	__u32 max_in_flight;   /* out: most READs of one open file, in flight or not yet reaped */
+	__u64 pool_bytes;      /* out: room for all slices; 0 before the first connection */
 	__u64 pool_free_bytes; /* out: not given to any slice */
-	__u64 slice_bytes;     /* out: this file's slice, 0 if none yet */
+	__u64 slice_bytes;     /* out: this file's slice; 0: none yet */
 	char role[16];         /* out: "client" or "datanode", NUL-terminated */
 };
 
 /*
- * SLICE: take a slice of the pool.  Once per open file (EBUSY afterwards).
- * bytes is rounded up to pages; ENOSPC if the pool has no such run free, EINVAL if 0.
+ * SLICE: takes a slice of the pool, filled with zeros.  EBUSY: this open file already has one.
+ * ENOSPC: the pool has no such run of pages free.  ENOTCONN: the device was never connected, so
+ * there is no pool.  ENOMEM; EINTR.
  */
 struct vread_ioc_slice {
-	__u64 bytes; /* in: wanted; out: given */
+	__u64 bytes; /* in: wanted, not 0; out: given, rounded up to pages of 4096 bytes */
 };
 
-/*
- * OPEN: find a block.  data is struct vread_open_data with its strings,
- * exactly as vreadif.h describes it.
- */
+/* OPEN: finds a block and opens it.  EMFILE: also if this open file has 4096 open handles. */
 struct vread_ioc_open {
-	__u64 data;           /* in: user address */
-	__u32 data_length;    /* in: bytes, at most 16384 */
-	__u32 timeout_ms;     /* in: 0: wait for ever; ETIME when it passes */
+	__u64 data;           /* in: user address of struct vread_open_data, see vreadif.h */
+	__u32 data_length;    /* in: bytes of data, with its strings and token, 8 .. 16384 */
+	__u32 timeout_ms;     /* in: 0: no limit; ETIME when it has passed */
 	__s64 block_id;       /* in */
-	__u64 genstamp;       /* in */
-	__u64 visible_length; /* in: bytes; 0: the replica's own */
+	__u64 genstamp;       /* in: the replica must have exactly this stamp */
+	__u64 visible_length; /* in: bytes, where reads end; 0: the replica's own length */
 	__u64 length;         /* out: bytes of the replica */
-	__u32 handle;         /* out: valid in this open file */
+	__u32 handle;         /* out: valid in this open file, never 0 */
 	__u32 flags;          /* out: VREAD_BLOCK_* */
 };
 
-/* STAT: is the handle's replica still the same, and how long is it now. */
+/* CLOSE takes a handle, as __u32, and never waits.  EBADF: no such handle. */
+
+/* STAT: checks that the handle's replica is still the same.  EBADF: no such handle. */
 struct vread_ioc_stat {
 	__u32 handle;     /* in */
-	__u32 timeout_ms; /* in */
-	__u64 length;     /* out */
+	__u32 timeout_ms; /* in: 0: no limit; ETIME when it has passed */
+	__u64 length;     /* out: bytes of the replica now */
 	__u64 genstamp;   /* out */
-	__u32 flags;      /* out */
-	__u32 reserved;
+	__u32 flags;      /* out: VREAD_BLOCK_* */
+	__u32 reserved;   /* in: 0 */
 };
 
-/* SUBMIT: READs to start.  Returns how many were taken, or an error if the
- * first was not (EAGAIN: ring full or max_in_flight reached; poll for POLLOUT).
+/*
+ * SUBMIT: starts READs, in order, and returns how many were started.  If the first could not be
+ * started, fails with its error.  EAGAIN: the rings are full, or max_in_flight is reached; poll for
+ * POLLOUT.  EBADF: no such handle.  EBUSY: another READ in flight uses a page of the range.
  */
 struct vread_ioc_read {
 	__u64 user_data;    /* in: returned with the completion */
 	__u64 offset;       /* in: bytes from the start of the block */
 	__u32 handle;       /* in */
-	__u32 length;       /* in: 1 .. 4 MiB */
-	__u32 slice_offset; /* in: bytes, page aligned; range inside the slice and
-			       used by no other READ in flight, else EINVAL, EBUSY */
+	__u32 length;       /* in: bytes, 1 .. 4 MiB */
+	__u32 slice_offset; /* in: where the bytes go; a multiple of 4096, range inside the slice */
 	__u32 reserved;     /* in: 0 */
 };
 
 struct vread_ioc_submit {
-	__u64 reads; /* in: user address of struct vread_ioc_read[count] */
-	__u32 count; /* in: 1 .. 256 */
-	__u32 reserved;
+	__u64 reads;    /* in: user address of struct vread_ioc_read[count] */
+	__u32 count;    /* in: 1 .. 256 */
+	__u32 reserved; /* in: 0 */
 };
 
-/* REAP: completions, in any order.  Waits until at least min_complete are there, no more
- * can come or the time has passed; returns how many were stored.  If none: ETIME, or
- * ENOTCONN, or with min_complete 0 just 0. */
+/*
+ * REAP: stores completions, in any order, and returns their number.  Waits until min_complete (at
+ * most max_in_flight) are there, no more can come, or the time has passed.  If there are none:
+ * returns 0 if min_complete is 0, else fails with ETIME, EINTR, or ENOTCONN (nothing is in flight
+ * and no backend is connected; ENODEV if the device is gone).
+ *
+ * The bytes of a READ begin at its slice_offset.  They stay there until another READ is submitted
+ * whose range overlaps, which is possible as soon as the first READ is done.
+ */
 struct vread_ioc_completion {
-	__u64 user_data;
-	__s32 result; /* bytes, or negative errno */
-	__u32 reserved;
+	__u64 user_data; /* out: of the READ */
+	__s32 result;    /* out: bytes, or negative errno of vreadif.h */
+	__u32 reserved;  /* out: 0 */
 };
 
 struct vread_ioc_reap {
@@ -106,18 +127,18 @@ struct vread_ioc_reap {
 	__u32 count;        /* in: 1 .. 256 */
 	__u32 min_complete; /* in: 0 (do not wait) .. count */
 	__u32 timeout_ms;   /* in: 0: no limit */
-	__u32 reserved;
+	__u32 reserved;     /* in: 0 */
 };
 
 /*
- * PUBLISH: an event of a datanode's own replica.  data as for OPEN, with exactly one
- * storage id and no token.  EOPNOTSUPP unless the device's role is datanode and the
- * backend takes events.  After ETIME or EINTR it may still be taken into account.
+ * PUBLISH: announces an event of one of a datanode's own replicas; see VREAD_OP_PUBLISH of
+ * vreadif.h.  EOPNOTSUPP: the device's role is not datanode, or the backend takes no events.  After
+ * ETIME or EINTR the backend may still take the event into account.
  */
 struct vread_ioc_publish {
-	__u64 data;        /* in: user address */
-	__u32 data_length; /* in: bytes, at most 16384 */
-	__u32 timeout_ms;  /* in: 0: wait for ever; ETIME when it passes */
+	__u64 data;        /* in: as for OPEN, with exactly one storage id and no token */
+	__u32 data_length; /* in: bytes, 8 .. 16384 */
+	__u32 timeout_ms;  /* in: 0: no limit; ETIME when it has passed */
 	__s64 block_id;    /* in */
 	__u64 genstamp;    /* in */
 	__u64 length;      /* in: bytes of the replica after the event */
@@ -126,14 +147,14 @@ struct vread_ioc_publish {
 };
 
 /*
- * KEYS: what block tokens are signed with; see VREAD_OP_KEYS of vreadif.h.  data as for PUBLISH,
- * with the keys where OPEN has its token.  EOPNOTSUPP and after ETIME or EINTR: as for PUBLISH.
+ * KEYS: replaces the keys that sign the block tokens of a pool; see VREAD_OP_KEYS of vreadif.h.
+ * EOPNOTSUPP, and after ETIME or EINTR: as for PUBLISH.
  */
 struct vread_ioc_keys {
-	__u64 data;        /* in: user address */
-	__u32 data_length; /* in: bytes, at most 16384 */
-	__u32 timeout_ms;  /* in: 0: wait for ever; ETIME when it passes */
-	__u32 tokens;      /* in: 0: not used, 1: required */
+	__u64 data;        /* in: as for PUBLISH, with the keys in place of the token */
+	__u32 data_length; /* in: bytes, 8 .. 16384 */
+	__u32 timeout_ms;  /* in: 0: no limit; ETIME when it has passed */
+	__u32 tokens;      /* in: 0: tokens are not used, 1: tokens are required */
 	__u32 reserved;    /* in: 0 */
 };
 
@@ -141,7 +162,7 @@ struct vread_ioc_keys {
 #define VREAD_IOC_INFO _IOR(VREAD_IOC_MAGIC, 0, struct vread_ioc_info)
 #define VREAD_IOC_SLICE _IOWR(VREAD_IOC_MAGIC, 1, struct vread_ioc_slice)
 #define VREAD_IOC_OPEN _IOWR(VREAD_IOC_MAGIC, 2, struct vread_ioc_open)
-#define VREAD_IOC_CLOSE _IOW(VREAD_IOC_MAGIC, 3, __u32) /* handle; never waits */
+#define VREAD_IOC_CLOSE _IOW(VREAD_IOC_MAGIC, 3, __u32)
 #define VREAD_IOC_STAT _IOWR(VREAD_IOC_MAGIC, 4, struct vread_ioc_stat)
 #define VREAD_IOC_SUBMIT _IOW(VREAD_IOC_MAGIC, 5, struct vread_ioc_submit)
 #define VREAD_IOC_REAP _IOWR(VREAD_IOC_MAGIC, 6, struct vread_ioc_reap)
