@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - see check.h: which directories there are, and which of them belong together.
+ * Implements check.h: finds the directories of devices, and which directories belong together.
  *
- * A device is looked at from its backend directory, whose path says which guest's it is
- * and so where its frontend directory ought to be: what the nodes say is held
- * against that, never followed.
+ * A device is checked from its backend directory.  The path of the backend directory names the
+ * guest, and so the path that the frontend directory must have.  The nodes that name directories
+ * and domains are compared with these paths, and never followed.
  */
 #include "check.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- for the other parts ------------------------------------------------------- */
 
-/* What a guest wrote reaches a terminal. */
+/* Texts of a guest reach a terminal. */
 static void make_printable(char *text)
 {
 	for (; *text; text++)
@@ -134,7 +134,7 @@ static void read_states(struct check *c)
 			c->state[in_backend] = 0;
 }
 
-/* What is no path or number at all is told with the other values. */
+/* False also if text is no path or number at all: check_nodes() reports such a value. */
 static bool differs(const char *text, const char *expected)
 {
 	unsigned number;
@@ -144,7 +144,7 @@ static bool differs(const char *text, const char *expected)
 	return strcmp(text, expected) != 0;
 }
 
-/* A node of one directory that must name the other, or its domain. */
+/* Checks a node of one directory that must name the other directory or its domain. */
 static void check_names(struct check *c, bool in_backend, const char *node, const char *expected)
 {
 	char *text = check_read(c, in_backend, node), path[2 * PATH_SIZE];
@@ -172,7 +172,8 @@ static void check_references(struct check *c)
 	check_names(c, false, VREAD_NODE_BACKEND_ID, domid);
 }
 
-/* vreadd removes it; unless it does not run, or the directory is none it would look at. */
+/* vreadd normally removes the directory of a dead domain.  It does not if it is not running, or if
+ * it does not watch that directory. */
 static void tell_dead_domain(struct check *c)
 {
 	char remedy[2 * PATH_SIZE];
@@ -237,7 +238,7 @@ static void end(const struct walk *w)
 		w->tree->end(w->tree->ctx);
 }
 
-/* Something of no device that is to be removed. */
+/* Reports a node that belongs to no device and must be removed. */
 static void tell_stray(struct walk *w, const char *path, const char *expected)
 {
 	struct check c = {.tree = w->tree};
@@ -270,7 +271,7 @@ static void check_backend(struct walk *w, unsigned domid, unsigned id)
 	w->problems += c.problems;
 }
 
-/* Those below backend/vread/DOMID. */
+/* Checks the devices below backend/vread/DOMID. */
 static void check_backends_of(struct walk *w, const char *root, const char *name)
 {
 	unsigned domid, id, count = 0;
@@ -317,7 +318,8 @@ static void check_backends(struct walk *w)
 	free(names);
 }
 
-/* Whether the backend is in another domain, a driver domain, and is there. */
+/* True if the backend is in another domain (a driver domain), and the backend directory exists
+ * there. */
 static bool served_elsewhere(struct check *c)
 {
 	unsigned domid;
@@ -330,7 +332,7 @@ static bool served_elsewhere(struct check *c)
 	return check_exists(&other, other.dir[true]);
 }
 
-/* One that has its backend was looked at with it. */
+/* A frontend directory with a backend directory was checked by check_backend(). */
 static void check_frontend(struct walk *w, unsigned domid, unsigned id)
 {
 	struct check c = device_of(w->tree, w->backend_domid, domid, id);

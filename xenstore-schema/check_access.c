@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* check_access.c - permissions of nodes; see check_parts.h. */
+/* Implements check_access() and check_parent_access() of check_parts.h: the permissions of nodes.
+ * check.c and check_nodes.c call them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check_parts.h"
 
-#define TOOLSTACK 0U /* dom0, which no permission binds */
+#define TOOLSTACK 0U /* dom0, to which permissions do not apply */
 
-/* As xenstore-chmod takes them: "n0 r7". */
+/* Prints permissions as xenstore-chmod takes them: "n0 r7". */
 static void print_permissions(const struct vread_permission *p, unsigned count, char *text,
 			      size_t size)
 {
@@ -39,7 +40,7 @@ static bool judge_listed(const struct vread_permission *p, unsigned reader, char
 	return false;
 }
 
-/* False, and what is wrong. */
+/* False: the permissions are wrong, and text says why. */
 static bool judge(const struct vread_permission *p, unsigned count, unsigned owner, unsigned reader,
 		  char text[TEXT_SIZE])
 {

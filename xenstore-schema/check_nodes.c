@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_nodes.c - the nodes of one directory against the generated table; see check_parts.h.
+ * Implements check_nodes() of check_parts.h: compares the nodes of one directory with the generated
+ * table.  check.c calls it.
  *
- * What a guest wrote counts only as far as it is a number in range: whatever it
- * names, no more nodes are looked for than the protocol has.
+ * A guest may write any number of queues and pages.  No more than MAX_INDEX of each are looked for.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@
 #include "check_parts.h"
 #include "vread-nodes.h"
 
-#define MAX_INDEX 16U /* queues, and pages of a ring, are fewer in every version */
+#define MAX_INDEX 16U /* no version has more queues, or more pages in a ring */
 
 /* ---- values ---------------------------------------------------------------- */
 
-/* Tokens joined by exactly one separator; no other white space. */
+/* True if text is tokens joined by exactly one separator, without other white space. */
 static bool well_separated(const char *text, char separator)
 {
 	char previous = separator;
@@ -42,7 +42,7 @@ static bool list_has(const char *list, char separator, const char *item)
 	return false;
 }
 
-/* "*", or names without it. */
+/* True if text is "*", or names other than "*", or empty. */
 static bool are_names(const char *text)
 {
 	if (!*text || !strcmp(text, "*"))
@@ -58,7 +58,7 @@ static bool is_one_of(const struct vread_node_spec *s, const char *text)
 	return false;
 }
 
-/* Whether a value is of its type, and how one would be. */
+/* True if text is a value of its type.  expected describes the values of the type. */
 static bool fits(const struct vread_node_spec *s, const char *text, char expected[TEXT_SIZE])
 {
 	unsigned value = 0;
@@ -97,7 +97,8 @@ static const char *backend_default(const char *node)
 	return NULL;
 }
 
-/* The node of the backend directory that bounds this one; absent, its default does. */
+/* True if text is within the limit that a node of the backend directory sets, or, if that node does
+ * not exist, the default of that node.  Otherwise expected describes the limit. */
 static bool within(const struct check *c, const struct vread_node_spec *s, const char *text,
 		   char expected[TEXT_SIZE])
 {
@@ -208,9 +209,9 @@ static void check_spec(struct check *c, const struct vread_node_spec *s)
 	}
 }
 
-/* ---- what else is there ------------------------------------------------------------ */
+/* ---- nodes that are there --------------------------------------------------------- */
 
-/* Does a name, as found, match a pattern such as "queue-<n>"? */
+/* True if name matches a pattern such as "queue-<n>". */
 static bool matches(const char *pattern, size_t length, const char *name)
 {
 	while (length) {

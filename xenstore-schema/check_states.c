@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_states.c - the states of a device's two ends, and what they say of each other; vreadif.h draws them. */
+/* Implements check_states() of check_parts.h: the states of a device's two ends, which vreadif.h
+ * draws.  check.c calls it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static const char *name_of(unsigned state)
 	return names[state];
 }
 
-/* States that one end never has. */
+/* False for states that this end never has. */
 static bool is_used(bool by_backend, unsigned state)
 {
 	switch (state) {
@@ -34,11 +35,11 @@ static bool is_used(bool by_backend, unsigned state)
 	}
 }
 
-/* Pairs that do not last: who has to move on.  Either is BACKEND or FRONTEND. */
+/* Pairs of states that must not last. */
 static const struct pair {
 	enum xenbus_state back, front;
-	enum vread_node_writer behind;
-	bool passing; /* there is a moment in which it is so */
+	enum vread_node_writer behind; /* the end that must change its state: BACKEND or FRONTEND */
+	bool passing;                  /* the pair is right for a moment */
 	const char *expected;
 } pairs[] = {
 #define BACKEND VREAD_WRITER_BACKEND
@@ -101,7 +102,7 @@ static void check_pair(struct check *c)
 				    name_of(c->state[false]));
 }
 
-/* A toolstack has asked for the end and did not wait for it, or nobody heard. */
+/* Reports a device that a toolstack asked to close and that is still there. */
 static void check_offline(struct check *c)
 {
 	char path[2 * PATH_SIZE], remedy[TEXT_SIZE];
@@ -119,7 +120,7 @@ static void check_offline(struct check *c)
 		    "is %s while online is 0", name_of(c->state[true]));
 }
 
-/* Why the backend closed it, in the backend's words. */
+/* Reports why the backend closed the device, in the backend's words. */
 static void check_refused(struct check *c)
 {
 	char node[128], path[2 * PATH_SIZE], *error;
@@ -147,7 +148,7 @@ void check_states(struct check *c)
 	bool used;
 
 	if (!c->state[true] || !c->state[false])
-		return; /* which was told */
+		return; /* check_nodes() has reported that */
 	used = check_used(c, true);
 	used = check_used(c, false) && used;
 	if (used)

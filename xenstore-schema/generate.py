@@ -52,7 +52,7 @@ def directory_format(path):
 
 
 def permissions(directory):
-    """As xenstore-chmod takes them."""
+    """The permissions of a directory, as xenstore-chmod takes them."""
     return f"n{DOMIDS[directory['owner']]} r{DOMIDS[directory['reader']]}"
 
 
@@ -133,7 +133,7 @@ def when_there(entry):
     elif entry["required"] == "never":
         text = f"Optional; default: {entry['default']}."
     else:
-        text = f"There from {entry['required']} on, until Closing."
+        text = f"There from {entry['required']} until Closing."
     if "at-most" in entry:
         text += f" At most the backend's {entry['at-most']}."
     return text
@@ -143,14 +143,14 @@ def paths_page(schema):
     out = [
         "# XenStore paths of vRead",
         "",
-        "Printed from vread.schema.json by `generate.py --paths`; edit that file. Notation as in",
-        "Xen's xenstore-paths: each path, its value, then who writes it. What the nodes mean to",
-        "each other, and the states, is in [vreadif.h](vreadif.h).",
+        "Printed from vread.schema.json by `generate.py --paths`; edit that file. The notation is",
+        "that of Xen's xenstore-paths: each path, its value, then who writes it.",
+        "[vreadif.h](vreadif.h) describes how the nodes work together, and the states.",
         "",
         "Writers: t toolstack, b backend, f frontend. A guest can write its whole frontend",
-        "directory, so the backend takes policy only from the backend directory, which belongs to",
-        "dom0 and which the guest may only read. All nodes of a directory have its permissions,",
-        "written as xenstore-chmod(1) takes them: n owns, r reads, and nobody else does either.",
+        "directory. So the backend takes policy only from the backend directory, which belongs to",
+        "the backend's domain and which the guest may only read. All nodes of a directory have its",
+        "permissions, written as for xenstore-chmod(1): n owns, r reads, others have no access.",
     ]
     for kind, directory in schema["directories"].items():
         out += ["", f"## {kind} directory", "", f"`{directory['path']}`"]
@@ -173,44 +173,50 @@ MAN_BEGIN = """\
 .Nm vread-xenstore
 .Nd xenstore nodes of vRead's devices
 .Sh DESCRIPTION
-A device of a guest is two directories in xenstore.
-The toolstack makes them
-.Pq Cm vread attach No in Xr vread 1 ;
-backend
+A device of a guest has two directories in xenstore.
+The toolstack makes both
+.Pq Cm vread attach No in Xr vread 1 .
+The backend
 .Pq Xr vreadd 8
-and frontend
+and the frontend
 .Pq Xr vread 4
 write their own state and what they offer each other.
-A guest can write its whole frontend directory, so what it may read is taken from the backend
-directory only, which belongs to dom0 and which the guest may only read.
+A guest can write its whole frontend directory.
+So the backend takes policy, such as the blocks that the guest may read, only from the backend
+directory.
+The backend directory belongs to the backend's domain, and the guest may only read it.
+.Pp
 .Ql vread xenstore check
-holds a live tree against what follows.
+compares a running system with this page.
+.Pp
 All nodes of a directory have its permissions, written as
 .Xr xenstore-chmod 1
-takes them: n owns, r reads, and nobody else does either.
-.Pp
-Each node is followed by its value and by who writes it.
+takes them: n owns, r reads.
+Other domains have no access.
+Each node below is followed by its value and by who writes it.
 """
 MAN_QUOTAS = """\
 .Sh QUOTAS
 .Xr xenstored 8
-counts nodes for the domain that owns them, so those of the frontend directory count for the
-guest, out of the 1000 it has unless configured otherwise
+counts a node for the domain that owns it.
+So the nodes of the frontend directory count for the guest.
+A guest may have 1000 nodes, unless xenstored is configured otherwise
 .Po Fl -entry-nb ;
 oxenstored:
 .Ql quota-maxentity
-.Pc :
-{usual} for 4 queues with rings of 2 pages, which is what
+.Pc .
+A device takes {usual} nodes with 4 queues and rings of 2 pages, which is the most that
 .Xr vread 4
-takes without parameters, {most} at most.
+uses without parameters, and {most} nodes at most.
 The guest's kernel holds one watch for a device, and one transaction while it connects.
-Where the quota is used up the guest's log says so, and the device stays closed.
+If the quota is used up, the guest's log says so and the device stays closed.
 .Pp
 The backend directory has at most {backend} nodes.
-It counts for the backend's domain; dom0 has no quotas.
+They count for the backend's domain; dom0 has no quotas.
 .Xr vreadd 8
-holds a watch for each device and a few of its own, and one transaction at a time, to read.
-The toolstack's part of a device is written in one transaction, so all of it is there or nothing.
+holds a watch for each device and a few others, and one transaction at a time.
+The toolstack writes its part of a device in one transaction, so either all of it is there or
+nothing.
 """
 MAN_END = """\
 .Sh SEE ALSO
@@ -226,13 +232,13 @@ def man_text(text):
 
 
 def man_sentences(text):
-    """A line each, as mdoc wants it."""
+    """The sentences of text, each on its own line, as mdoc needs them."""
     lines = text.replace(". ", ".\n").splitlines()
     return [f"\\&{line}" if line[0] in ".'" else line for line in lines]
 
 
 def count_nodes(schema, kind, queues=0, ring_pages=0):
-    """Of one directory, with those that are directories."""
+    """The number of nodes of a device's directory, including nodes that are directories."""
     names = [e["node"] for e in schema["nodes"] if e["dir"] == kind]
     ring = sum("<m>" in name for name in names)
     queue = sum("<n>" in name for name in names) - ring

@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vread-local.h - vreadif.h without a hypervisor: the "local port".
+ * vread-local.h - the protocol of vreadif.h without a hypervisor, the "local port".  libvread is
+ * the frontend, vreadd (xen-backend/port/local) the backend.
  *
- * A backend listens on a UNIX SOCK_SEQPACKET socket.  A frontend (libvread)
- * connects and sends one vread_local_hello; the backend answers with one
- * vread_local_welcome and, if its status is 0, file descriptors (SCM_RIGHTS) in this order:
+ *   frontend                                    backend
+ *
+ *   connects to a UNIX SOCK_SEQPACKET socket
+ *   vread_local_hello         ------------->    checks the hello
+ *                             <-------------    vread_local_welcome and, if status is 0,
+ *                                               file descriptors (SCM_RIGHTS)
+ *
+ * The descriptors come in this order:
  *
  *   pool      memfd, pool_pages pages
- *   rings     memfd, num_queues * (1 << ring_page_order) pages, queue by queue,
- *             each ring initialised, the alive byte of queue 0 already 1
- *   then for each queue: an eventfd the frontend writes (requests), an eventfd
- *   the backend writes (responses)
+ *   rings     memfd, num_queues * (1 << ring_page_order) pages, queue by queue;
+ *             each ring is initialised, and the alive byte of queue 0 is 1
+ *   then for each queue
+ *     eventfd that the frontend writes (requests)
+ *     eventfd that the backend writes (responses)
  *
- * The memfds are sealed against resizing.  From there on vreadif.h's sections 3 to 5
- * hold, without grants: the pool directory has no part in it.  Nothing more is sent; either
- * side closing its socket ends the connection, and the other side sees that.  On its
- * orderly or sudden end the backend clears nothing: a frontend watches the
- * socket as well as the ring.  On a protocol error the backend closes.
+ * The memfds are sealed against resizing.  The pool is filled with zeros.
+ *
+ * From then on sections 3 and 4 of vreadif.h and its operations hold, but without grants and
+ * without a pool directory.  Nothing more is sent on the socket.  The connection ends when either
+ * side closes its socket.  When the backend ends, it does not clear the alive byte, so a frontend
+ * must watch the socket as well as the ring.  After a protocol error the backend closes.
+ *
+ * All integers are in the byte order of the machine.
  */
 #ifndef VREAD_LOCAL_H
 #define VREAD_LOCAL_H
@@ -25,8 +35,9 @@
 
 #define VREAD_LOCAL_MAGIC 0x44525631u /* "1VRD" in memory */
 
+/* The backend ends a connection that does not send its hello within a few seconds. */
 struct vread_local_hello {
-	uint32_t magic;
+	uint32_t magic;           /* VREAD_LOCAL_MAGIC */
 	uint32_t version;         /* VREAD_PROTOCOL_VERSION */
 	uint32_t pool_pages;      /* VREAD_MIN_POOL_PAGES .. VREAD_MAX_POOL_PAGES */
 	uint16_t num_queues;      /* 1 .. VREAD_MAX_QUEUES */
@@ -35,22 +46,24 @@ struct vread_local_hello {
 };
 
 struct vread_local_welcome {
-	uint32_t magic;
-	uint32_t version;
+	uint32_t magic;           /* VREAD_LOCAL_MAGIC */
+	uint32_t version;         /* VREAD_PROTOCOL_VERSION of the backend */
 	int32_t status;           /* 0, or negative errno, see below */
-	uint32_t pool_pages;      /* as asked */
-	uint16_t num_queues;      /* as asked */
-	uint16_t ring_page_order; /* as asked */
+	uint32_t pool_pages;      /* as in the hello; this and the next two only if status is 0 */
+	uint16_t num_queues;      /* as in the hello */
+	uint16_t ring_page_order; /* as in the hello */
 	uint32_t reserved[3];     /* 0 */
 };
 
 /*
- *   EINVAL      malformed hello; repeating it is useless
- *   ENOMEM      out of memory or of file descriptors in the backend, or as many connections as it
+ * After a status that is not 0 the backend closes the connection:
+ *
+ *   EINVAL      malformed hello; do not repeat it
+ *   ENOMEM      the backend is out of memory or file descriptors, or has as many connections as it
  *               allows; retry later
- *   ENOSPC      fewer than pool_pages are free, or that is more than one connection may have: ask
- *               for less
- *   EPROTO      this version is not spoken here
+ *   ENOSPC      fewer than pool_pages are free, or pool_pages is more than one connection may have;
+ *               ask for less
+ *   EPROTO      the backend does not have this version
  */
 
 #endif

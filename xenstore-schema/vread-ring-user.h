@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Xen's ring macros want from user space: the barriers.  A program that
- * uses the ring includes this instead of vreadif.h; kernels bring their own.
+ * vread-ring-user.h - vreadif.h with the memory barriers that Xen's ring macros need.  Programs in
+ * user space include this header instead of vreadif.h.  Kernels have their own barriers.
  */
 #ifndef VREAD_RING_USER_H
 #define VREAD_RING_USER_H
@@ -10,7 +10,7 @@
 
 #include "vreadif.h"
 
-/* ring.h names old barriers when no interface version is set; these are ours. */
+/* Without an interface version, ring.h uses barriers of old names.  Replace them. */
 #undef xen_mb
 #undef xen_rmb
 #undef xen_wmb
