@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Group descriptors are read once and shared with later views (docs/architecture.md).  A file
+"""Group descriptors are read once and shared with later views (docs/live-filesystems.md).  A file
 system that grows, online or between two mounts, gets new ones, which must be read."""
 
 import subprocess

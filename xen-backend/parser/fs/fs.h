@@ -11,7 +11,7 @@
  * The owner may have the file system mounted and may write to the image all the time.  An answer,
  * "no such file" included, is valid only after fs_view_confirm() returned 0.  Then everything the
  * view told is one committed state of the file system.  Bytes read through an answer are valid
- * only if fs_basis_check(), called after the bytes were read, returns 0.  docs/architecture.md
+ * only if fs_basis_check(), called after the bytes were read, returns 0.  docs/live-filesystems.md
  * explains why these two checks are enough.
  *
  * A guest wrote everything that is read from the image, and the guest may be hostile.  The code
