@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which tests share a process when several run beside each other (pytest -n), and in which order.
+"""Puts tests in groups and in order.  The tests of a group share a process when several processes
+run tests (pytest -n).
 
-What costs minutes to start is started once: all tests that share an HDFS by the fixture `bed` are a
-group, one for each of its parameters; those of emulated Xen hosts are three
-(tests/xen/conftest.py).  Else a file is a group, since its tests share fixtures.  Those of a file
-marked `spread` share nothing and take seconds each, so each is a group of its own.  Groups begin in
-the order of their first tests: costly ones first, so that no process is left alone with one of them
-at the end, and those of single tests last.
+Everything that takes minutes to start is started once.  All tests that share an HDFS by the fixture
+`bed` are a group, one for each parameter of `bed`.  Tests on emulated Xen hosts are three groups
+(tests/xen/conftest.py).  Any other file is a group, because its tests share fixtures.  Tests of a
+file marked `spread` share nothing and take seconds each, so each test is a group.  Groups begin in
+the order of their first tests: costly groups first, so that no process is left with one of them at
+the end, and groups of single tests last.
 """
 
 from pathlib import Path
@@ -27,7 +28,7 @@ def pytest_addoption(parser):
 
 
 def _bed(item):
-    """The HDFS that the test shares with others, if it does."""
+    """The HDFS that the test shares with others, or None."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     return f"hadoop-{parameters['bed']}" if "bed" in parameters else None
 

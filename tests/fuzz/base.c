@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Places of a file system, and changes to them; see base.h. */
+/* Implements base.h: the places of a file system, and changes to them. */
 #include "base.h"
 
 #include <endian.h>
@@ -72,7 +72,7 @@ static void add_inodes(struct base *b)
 		if (inode.i_links_count == 0)
 			continue;
 		add_inode(b, number);
-		/* Those without blocks, and those with their content in the inode, fail. */
+		/* Fails for inodes without blocks, and for inodes that hold their content. */
 		(void)ext2fs_block_iterate3(b->fs, number, BLOCK_FLAG_READ_ONLY, NULL, add_block,
 					    &o);
 	}
@@ -112,7 +112,7 @@ static void fix_tree(struct base *b, ext2_ino_t inode, uint8_t *bytes)
 {
 	struct ext3_extent_header *header = (struct ext3_extent_header *)bytes;
 
-	/* The sum lies behind as many entries as the header says there is room for. */
+	/* The sum follows the entries that the header has room for. */
 	if (sizeof(*header) + header->eh_max * sizeof(struct ext3_extent) + 4 <= b->block_size)
 		(void)ext2fs_extent_block_csum_set(b->fs, inode, header);
 }
@@ -175,7 +175,7 @@ void base_fix_sums(struct base *b)
 
 enum { WRITE_BYTES, WRITE_NUMBER, WRITE_BIG_NUMBER, WRITE_CONTENT };
 
-/* Where room bytes may be written; offset is brought inside. */
+/* Returns where bytes may be written, and how many.  offset is wrapped into the block. */
 static uint8_t *place_bytes(struct base *b, struct place *p, uint32_t offset, uint32_t *room)
 {
 	offset %= b->block_size;
@@ -199,7 +199,7 @@ static void change_place(struct base *b, unsigned what, struct place *p, uint32_
 		length = sizeof(little);
 	else if (what == WRITE_CONTENT)
 		length = b->block_size;
-	/* All of the block, since its checksums are made anew later. */
+	/* Touches all of the block, because its checksums are computed again later. */
 	memory_touch(&b->memory, p->block * b->block_size, b->block_size);
 	memmove(to, from, length < room ? length : room);
 	p->changed = true;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The images fuzz targets change: made by mke2fs, debugfs and sfdisk, the same in every run, into
-build/fuzz/bases.
+"""Makes the images that fuzz targets change, in build/fuzz/bases, with mke2fs, debugfs and sfdisk.
+The images are the same in every run.  fuzz.mk calls this program.
 
-A journal full of transactions needs no kernel: debugfs makes the changes in a copy, and what
-differs is written into the journal of the original, as if its owner had committed it and not yet
-written it home.
+A journal full of transactions needs no kernel.  debugfs makes the changes in a copy, and the
+differences are written into the journal of the original, as if the owner had committed them and not
+yet written them to their places.
 """
 
 import os
@@ -55,7 +55,7 @@ class Bases:
         run("/sbin/debugfs", "-w", "-f", script, image)
 
     def content(self, data):
-        """A file with it, for debugfs to copy."""
+        """A file with the data, for debugfs to copy."""
         self.files += 1
         path = self.scratch / f"content{self.files}"
         path.write_bytes(data)
@@ -89,7 +89,7 @@ class Bases:
         ]
 
     def holes(self, name, size, pieces):
-        """A file of that many pieces with holes between them."""
+        """A file of `pieces` pieces with holes between them."""
         path = self.content(b"")
         with open(path, "r+b") as file:
             for i in range(pieces):
@@ -98,7 +98,7 @@ class Bases:
         return f"write {path} {CURRENT}/finalized/subdir0/subdir0/{name}"
 
     def commit(self, image, size, opening, transactions):
-        """Each transaction: commands, and blocks it revokes."""
+        """Each transaction: commands, and the blocks that it revokes."""
         home = image.read_bytes()
         after = self.scratch / "after"
         after.write_bytes(home)
@@ -145,7 +145,7 @@ def ext(bases):
         "mkdir /data/many",
         *[f"write {bases.content(b'x')} /data/many/a_file_with_a_long_name_{n}" for n in range(60)],
     )
-    # Which of them are indexed directories is e2fsck's to say; it exits 1 for what it changed.
+    # e2fsck decides which directories are indexed.  It exits 1 if it changed anything.
     subprocess.run(["/sbin/e2fsck", "-fyD", image], env=ENVIRONMENT, capture_output=True)
     plain = "none,filetype,sparse_super,large_file"
     image = bases.mke2fs("ext2-1k.img", 4, "-b", "1024", "-O", plain)
@@ -163,7 +163,8 @@ def ext(bases):
 
 
 def sectors(image, *ranges):
-    """Those worth changing, for fuzz_disk.c: (first, number) each, from the end if negative."""
+    """Lists the sectors to change, for fuzz_disk.c and fuzz_image.c: (first, count) each, from the
+    end if negative."""
     total = image.stat().st_size // SECTOR
     numbers = [first % total + n for first, count in ranges for n in range(count)]
     image.with_suffix(".sectors").write_text("".join(f"{n}\n" for n in numbers))
@@ -174,7 +175,7 @@ def number(data, at, size=8):
 
 
 def disk(image, label, lines, filesystem, at):
-    """A disk of 4 MiB with partitions by sfdisk; the file system is in the one at that sector."""
+    """A disk of 4 MiB, partitioned by sfdisk; the partition at sector `at` has the file system."""
     image.write_bytes(bytes(4 << 20))
     script = f"label: {label}\n" + (f"label-id: {UUID}\n" if label == "gpt" else "")
     run("/sbin/sfdisk", "-q", "--no-reread", image, input=(script + lines).encode())
@@ -184,7 +185,7 @@ def disk(image, label, lines, filesystem, at):
 
 
 def lvm(bases, filesystem):
-    """A bare physical volume; the file system is on a logical volume of its own size."""
+    """A bare physical volume; a logical volume of the file system's size holds the file system."""
     image = make_disk(bases.folder / "lvm.img", 8)
     with VolumeGroup("vg", [Physical(image)]) as group:
         group.create("data", 1)
@@ -222,7 +223,7 @@ def disks(bases):
 
 
 def qcow2_sectors(image):
-    """Of its header and its tables, and the first ones of what is compressed."""
+    """Lists the sectors of header and tables, and the first sectors of compressed clusters."""
     data = image.read_bytes()
     entries, l1 = number(data, 36, 4), number(data, 40)
     tables = [number(data, l1 + 8 * n) & (1 << 56) - 512 for n in range(entries)]
@@ -238,7 +239,7 @@ def qcow2_sectors(image):
 
 
 def images(bases):
-    """Disks in the formats of image_open(); the backing file is the one fuzz_image.c provides."""
+    """Disks in the formats of image_open(); fuzz_image.c provides their backing file."""
     content = bases.content(b"".join(bytes([n + 1]) * 4096 for n in range(64)) * 2)
     size = content.stat().st_size
     kinds = {
@@ -267,7 +268,7 @@ def images(bases):
 
 
 def xfs(bases):
-    """Only the kernel writes its log."""
+    """Only the kernel can write the log of an XFS, so a program mounts it."""
     kinds = {"xfs-4k.img": [], "xfs-1k.img": ["-b", "size=1024", "-n", "size=4096"]}
     for name, options in kinds.items():
         program = [sys.executable, "-m", "tests.fuzz.xfs_base"]

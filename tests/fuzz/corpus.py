@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Targets, and the inputs they begin with.
+"""The fuzz targets and their seeds: the inputs with which a target begins.
 
-Seeds are few and well-formed; what is interesting near them is for the fuzzer to find.
-build/fuzz/corpus keeps what it found, from run to run.
+Seeds are few and well-formed; the fuzzer finds interesting inputs near them.  build/fuzz/corpus
+keeps the inputs that the fuzzer found, from run to run.
 """
 
 import json
@@ -54,7 +54,7 @@ def layout():
 
 
 def wire(*values):
-    """As parser-protocol/wire.c writes them: numbers of 32 bits, or of 64 if a list says so."""
+    """Values as parser-protocol/wire.c writes them: numbers have 32 bits, in a list 64."""
     parts = []
     for value in values:
         if isinstance(value, int):
@@ -67,7 +67,7 @@ def wire(*values):
 
 
 def replies(question, *payloads, result=0):
-    """An input of fuzz_answer.c."""
+    """An input for fuzz_answer.c."""
     heads = [struct.pack("<BiH", 0, result, len(payload)) for payload in payloads]
     return bytes([question]) + b"".join(h + p for h, p in zip(heads, payloads, strict=True))
 
@@ -82,7 +82,7 @@ def basis_answer(clean, *watched, unsettled=(0, 0, 0, 0), packed=b"instance of i
 
 
 def found_layout(**different):
-    """In images of 1 MiB, the last of which is missing."""
+    """A layout in images of 1 MiB, the last of which is missing."""
     directory = {
         "path": "/dfs/data", "storage-id": "DS-1", "datanode-uuid": UUID, "cluster-id": "CID-1",
         "pools": [POOL],
@@ -121,7 +121,7 @@ def answer():
             yield replies(4, wire(1, 2, 512) + files + basis)
             yield replies(4, wire(0, 1, 512) + files + changed, changed, basis)
             yield replies(4, wire(0, 2, 4096) + files + asked, basis, asked)
-    # As many extents as fit.
+    # The largest number of extents that fits.
     many = file_answer(1 << 20, *((n * 1024, n * 2048, 1024) for n in range(120)))
     yield replies(4, wire(1, 2, 512) + many + meta + basis_answer(0))
 
@@ -176,7 +176,7 @@ def config():
 
 
 def lvm():
-    """As LVM wrote it, without its comments."""
+    """The metadata as LVM wrote it, without comments."""
     text = Metadata(BUILT / "bases/lvm.img").text().rstrip(b"\0")
     yield re.sub(rb"#.*", b"", text)
     for depth in (8, 9):
@@ -194,7 +194,7 @@ def control():
 
 
 def peer():
-    """Each message alone, and all of them one after the other."""
+    """Each message alone, and all messages one after the other."""
     bodies = {
         peer_wire.HELLO: peer_wire.hello_body(credits=32),
         peer_wire.STORAGES: b"".join(map(peer_wire.name, ("dn1", "DS-1", "dn2", "DS-2"))),
@@ -216,7 +216,7 @@ def peer():
 
 
 def rdma_wire():
-    """A word, and a message as it goes over a queue pair."""
+    """A word, and a message as sent over a queue pair."""
     read = struct.pack("<IIQ", 4097, 65536, 1 << 20) + struct.pack("<QII", 1 << 40, 0x1234, 5)
     messages = (
         peer_wire.HEADER.pack(16, peer_wire.READ, 0, 7) + read,
@@ -264,7 +264,7 @@ def image():
 def journal():
     tags = bytes(number for n in range(3) for number in (n, 0, 0x40 + n))
     transaction = bytes([0, 2, *tags, 1, 3, 1, 0, 1, 2, 2])
-    # As many tags, and revoked blocks, as a block holds.
+    # As many tags and revoked blocks as a block holds.
     full = bytes([0, 110, *tags, 3, 0, 7, 2, 1, 255, 0, *range(8), 2])
     for kind in (0, 1, 2, 4, 5, 6, 8, 12, 64, 0x83):
         for start in (1, 250):
@@ -300,7 +300,7 @@ def seeds(target):
 
 
 def write_seeds(target):
-    """The folder they are in."""
+    """Returns the folder of the seeds."""
     folder = BUILT / "seeds" / target
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(seeds(target)):
@@ -309,6 +309,6 @@ def write_seeds(target):
 
 
 def from_hex(path):
-    """An input as it is kept under regressions/: hexadecimal, '#' begins a comment."""
+    """An input as regressions/ keeps it: hexadecimal; '#' begins a comment."""
     lines = (line.split("#")[0] for line in path.read_text().splitlines())
     return bytes.fromhex("".join(lines))

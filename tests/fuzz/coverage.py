@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a target's corpus reaches: functions of our own, and how many of their edges.
+"""Lists which functions of xen-backend/ a target's corpus reaches, and how many of their edges.
 
 python -m tests.fuzz.coverage [TARGET ...]
 """
@@ -17,7 +17,7 @@ FUNCTION = re.compile(
 
 
 def functions(target):
-    """Of each file: (function, edges reached, edges)."""
+    """For each file: (function, edges reached, edges)."""
     corpus = BUILT / "corpus" / target
     corpus.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fuzz.h - what fuzz targets share.
+ * fuzz.h - shared by the fuzz targets.
  *
- * A target is a program with LLVMFuzzerTestOneInput(): libFuzzer calls it with
- * inputs it makes up, sanitizers watch memory and arithmetic, and the target
- * itself says with check() what must hold of every answer.
+ * A target is a program with LLVMFuzzerTestOneInput().  libFuzzer calls this function with inputs
+ * that it makes up.  Sanitizers watch memory and arithmetic.  The target itself checks with check()
+ * what must hold for every answer.
  */
 #ifndef VREAD_FUZZ_H
 #define VREAD_FUZZ_H
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* libFuzzer calls it once, before the first input. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* What is promised to callers: a finding if it does not hold. */
+/* Aborts if a promise to callers does not hold.  libFuzzer then reports the input. */
 #define check(condition)                                                                        \
 	do {                                                                                    \
 		if (!(condition)) {                                                             \
@@ -28,7 +28,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 		}                                                                               \
 	} while (0)
 
-/* An input, taken from its beginning; past its end there are zeros. */
+/* An input, read from its beginning.  After its end it reads as zeros. */
 struct bytes {
 	const uint8_t *at;
 	size_t left;
@@ -56,9 +56,9 @@ static inline uint32_t take32(struct bytes *b)
 	return low | (uint32_t)take16(b) << 16;
 }
 
-/* In memory of its own, free() it: sanitizers see reads past its end.  With a zero at the end: */
+/* Returns a copy with a zero at its end; free() it.  Sanitizers see reads past the copy's end. */
 char *text_of(const uint8_t *data, size_t size);
-/* Without: */
+/* The same without the zero. */
 uint8_t *bytes_of(const uint8_t *data, size_t size);
 
 #endif

@@ -1,11 +1,11 @@
-# Fuzzing: `make fuzz`, and what of it is in `make test` and `make check`; see docs/testing.md.
+# Fuzzing: `make fuzz`, and the fuzz tests of `make test` and `make check`; see docs/testing.md.
 
 SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_SHARED := $(filter-out tests/fuzz/fuzz_%.c,$(sort $(wildcard tests/fuzz/*.c)))
 FUZZ_BIN := $(FUZZ_TARGETS:%=build/fuzz/bin/%)
 
-# What libFuzzer is part of is clang.
+# libFuzzer is part of clang.
 ifeq ($(VARIANT),fuzz)
 CC := clang
 WARN += -Wno-unknown-warning-option

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a parser that its image has taken over may answer: parser-protocol/channel.c,
- * exchange.c, wire.c, answer.c, basis.c and the readers in client.c.  An answer that
- * is taken must keep what its question promises: extents inside the volume and ascending,
- * counts bounded, texts fit to be shown, layouts of what was asked for.
+ * Fuzzes what vreadd reads from a parser that a hostile image controls: channel.c, wire.c and
+ * answer.c of parser-protocol/, exchange.c, basis.c and client.c of datanode/.  An accepted answer
+ * must keep the promises of its question: extents ascend and lie inside the volume, counts are
+ * bounded, texts are printable, layouts fit the question.
  *
- * The input: which question, then answers, each: a byte that says what is wrong with
- * it, 4 for its result, 2 for the length of its payload, and that.  Unless that is what is
- * wrong, the payload is then made to end where its reader does, with zeros behind it if need be:
- * so a changed length, or count, does not turn all of it into nonsense.
+ * The input: one byte for the question, then answers.  An answer is one byte that says what is
+ * wrong with it, 4 bytes for its result, 2 for the length of its payload, and the payload.  Unless
+ * the first byte forbids it, the payload is made to end where its reader ends, padded with zeros.
+ * So a changed length or count does not turn all of the answer into nonsense.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +35,7 @@ enum { BAD_KIND = 1, BAD_LENGTH = 2, SHORT_HEADER = 4, ANY_END = 8 };
 static const char *const dirs[] = {"/dfs/data", "/dfs/more"};
 #define NUM_DIRS (sizeof(dirs) / sizeof(dirs[0]))
 
-/* What an operator's layout file says. */
+/* A layout file as an operator writes it. */
 #define UUID "11111111-2222-4333-8444-555555555555"
 #define FILESYSTEM(image)                                                                     \
 	"{\"image\": " image ", \"partition\": \"gpt:1\", \"offset\": 512, \"length\": 4096," \
@@ -48,7 +48,7 @@ static struct memory memory[2];
 static struct image *images[NUM_IMAGES];
 static struct volume *volume;
 
-/* Answers still to come. */
+/* The answers that have not been read yet. */
 static struct bytes answers;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -69,7 +69,7 @@ static void put(int fd, const void *bytes, size_t length)
 	check(send(fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length);
 }
 
-/* From the input, and zeros: their number, in memory of its own. */
+/* Takes a payload from the input, padded with zeros to MAX_PAYLOAD.  Returns its length. */
 static size_t take_payload(uint8_t **ret)
 {
 	size_t length = take16(&answers) % MAX_PAYLOAD;
@@ -84,7 +84,7 @@ static size_t take_payload(uint8_t **ret)
 	return length;
 }
 
-/* Where the reader ends, who may be asked more than once; length: not at all. */
+/* Returns where the reader of the payload ends; length if it fails.  May call the reader twice. */
 static size_t find_end(const struct parser_question *q, int result, const uint8_t *payload,
 		       size_t length)
 {
@@ -116,7 +116,7 @@ static void answer(int fd, const struct parser_question *q)
 	free(payload);
 }
 
-/* As in process.c, but with answers from the input instead of a process. */
+/* As in process.c, but the answers come from the input instead of a process. */
 int parser_ask(struct parser *p, const struct parser_question *q)
 {
 	(void)p;
@@ -137,7 +137,7 @@ int parser_ask(struct parser *p, const struct parser_question *q)
 	return -EBUSY;
 }
 
-/* Each parser that is started later is told it. */
+/* The real function keeps the layout for parsers that are started later. */
 void parser_remember_layout(struct parser *p, char *layout_text)
 {
 	struct image_layout *layout = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vread.conf(5), as a file: config_load().  The operator writes it, not a
- * guest; still every mistake is to be told and none to harm.
+ * Fuzzes config_load(), which reads vread.conf(5).  The operator writes the file, not a guest; but
+ * every mistake must be reported, and no mistake may do harm.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The control socket: control_start() and all that it does for a client.  The
- * input's first byte says in how many pieces the rest is sent.  The answer, if
- * there is one, is one line of JSON.
+ * Fuzzes the control socket: control_start() and everything it does for a client.  The first byte
+ * of the input says in how many pieces the rest is sent.  If there is an answer, it must be one
+ * line of JSON.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t n = in.left < each ? in.left : each;
 
 		if (send(fd, in.at, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-			break; /* it was dropped */
+			break; /* the connection was dropped */
 		in.at += n;
 		in.left -= n;
 		serve();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A datanode's disk with a partition table or without: discover(), and so
- * disk_examine(), disk_probe(), parser/disks/window.c, layout/lvm*.c and libblkid.  What is found is a
- * layout that is taken back (layout_parse()) and fits (layout_check_fit()).
+ * Fuzzes discover() on a datanode's disk with or without a partition table: disk_examine(),
+ * disk_probe(), window.c and lvm*.c of parser/disks/, and libblkid.  A layout that discover()
+ * returns must be accepted by layout_parse() and fit by layout_check_fit().
  *
- * The input: which disk, whether checksums of GPT and LVM stay wrong, then changes
- * (sectors.h).
+ * The input: one byte for the disk, one that says if checksums of GPT and LVM stay wrong, then
+ * changes (sectors.h).
  */
 #include <endian.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void put_sum(uint8_t *to, const uint8_t *data, size_t length)
 	memcpy(to, &sum, sizeof(sum));
 }
 
-/* Of one header and the entries it names, if they are inside the disk. */
+/* Corrects the sums of one header and of the entries it names, if they are inside the disk. */
 static void fix_gpt(struct memory *m, uint64_t offset)
 {
 	uint8_t *header = memory_touch(m, offset, SECTOR), *entries;
@@ -58,7 +58,7 @@ static void fix_gpt(struct memory *m, uint64_t offset)
 	put_sum(header + 16, header, 92);
 }
 
-/* LVM begins with another number, and inverts nothing. */
+/* LVM's CRC starts with another number and is not inverted. */
 static void put_lvm_sum(uint8_t *to, const uint8_t *data, size_t length)
 {
 	uint32_t sum = htole32(~crc32_gzip_refl(~0xf597a6cfU, data, length));
@@ -66,7 +66,7 @@ static void put_lvm_sum(uint8_t *to, const uint8_t *data, size_t length)
 	memcpy(to, &sum, sizeof(sum));
 }
 
-/* The label in the second sector, and the metadata's text and its header where LVM puts them. */
+/* Corrects the sums of the label in the second sector, of the metadata's text and its header. */
 static void fix_lvm(struct memory *m)
 {
 	uint8_t *label = memory_touch(m, SECTOR, SECTOR);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A datanode's ext2, ext3 or ext4, clean or with a journal full of
- * transactions, made to harm: from fs_new() through views, look-ups, listings,
- * extents and reads to a block's two files, with changes also while a
- * view is open and after it was confirmed.  So this reaches all of fs/ext4*.c,
- * fs/journal*.c, parser/fs/jbd2.c, parser/hdfs/data_dir.c and parser/hdfs/locate.c, and libext2fs
- * as they call it.
+ * Fuzzes the readers of ext2, ext3 and ext4, clean or with a journal full of transactions: from
+ * fs_new() through views, look-ups, listings, extents and reads to the two files of a block.  The
+ * file system also changes while a view is open and after the view was confirmed.  This reaches
+ * ext4*.c, journal*.c and jbd2.c of parser/fs/, data_dir.c and locate.c of parser/hdfs/, and
+ * libext2fs as they call it.
  *
- * The input: which file system, whether checksums stay wrong, then changes to it
+ * The input: one byte for the file system, one that says if checksums stay wrong, then changes
  * (base.h).
  */
 #include <errno.h>
@@ -24,7 +23,7 @@ static const char *const names[] = {"clean-4k.img",   "clean-1k.img",  "ext2-1k.
 #define NUM_BASES (sizeof(names) / sizeof(names[0]))
 static struct base bases[NUM_BASES];
 
-/* Nobody writes meanwhile, so that waiting for it is of no use. */
+/* Nobody writes at the same time, so waiting is useless. */
 int usleep(useconds_t us)
 {
 	(void)us;
@@ -85,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fs_state(fs, &reason) >= FS_REFUSED)
 		check(reason);
 	question(fs, b, in, sums);
-	question(fs, b, in, sums); /* with what was learned of the journal */
+	question(fs, b, in, sums); /* with what fs knows of the journal now */
 	fs_free(fs);
 	volume_free(volume);
 	base_restore(b);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a frontend offers before it is connected: nodes of xenstore
- * (xen_offer_parse()), pages of its pool's directory (xen_directory_parse()), the
- * hello of the local port (hello_parse()).  The input's first byte says which;
- * nodes are lines "name=value".
+ * Fuzzes what a frontend offers before it is connected: nodes of xenstore (xen_offer_parse()),
+ * pages of the pool's directory (xen_directory_parse()), the hello of the local port
+ * (hello_parse()).  The first byte of the input selects one.  Nodes are lines "name=value".
  */
 #include <errno.h>
 #include <string.h>

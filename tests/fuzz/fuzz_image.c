@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files in the formats of image_open() (disk/): headers, tables, compressed
- * clusters, a backing file, also changed by their owner between two reads.  What
- * is read byte by byte is what lies at the place image_map() tells.
+ * Fuzzes files in the formats of image_open() (disk/): headers, tables, compressed clusters, a
+ * backing file.  The files also change between two reads.  The bytes that image_read() returns must
+ * be those at the place that image_map() returns.
  *
- * The input: which file, whether checksums (of VHD) stay wrong, then changes
+ * The input: one byte for the file, one that says if checksums (of VHD) stay wrong, then changes
  * (sectors.h).
  */
 #include <endian.h>
@@ -15,7 +15,7 @@
 #include "disk/image.h"
 #include "sectors.h"
 
-#define BACKING_FD 900 /* the name of it is in the images, from bases.py */
+#define BACKING_FD 900 /* bases.py writes its path into the images */
 #define PIECE 8192U
 
 static const struct {
@@ -35,13 +35,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc, (void)argv;
 	for (unsigned i = 0; i < NUM_KINDS; i++)
 		sectors_load(&files[i], kinds[i].name);
-	memory_new(&backing, 256 * 1024 + 1000); /* shorter than what it backs */
+	memory_new(&backing, 256 * 1024 + 1000); /* shorter than the overlay */
 	memset(backing.bytes, 'b', backing.size);
 	check(dup2(backing.fd, BACKING_FD) == BACKING_FD);
 	return 0;
 }
 
-/* The complement of the sum of all other bytes, as 32 bits, big-endian. */
+/* Stores the complement of the sum of all other bytes: 32 bits, big-endian. */
 static void put_sum(struct memory *m, uint64_t offset, size_t length, size_t at)
 {
 	uint8_t *bytes = memory_touch(m, offset, length);
@@ -55,7 +55,7 @@ static void put_sum(struct memory *m, uint64_t offset, size_t length, size_t at)
 	memcpy(bytes + at, &sum, sizeof(sum));
 }
 
-/* A footer, and in dynamic files a copy of it and a header in front. */
+/* Corrects the footer and, in dynamic files, its copy and the header at the beginning. */
 static void fix_vhd(struct memory *m)
 {
 	put_sum(m, m->size - SECTOR, SECTOR, 64);

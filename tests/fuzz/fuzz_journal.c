@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A journal alone, put together by the input: superblocks of all kinds,
- * descriptors, copies, revokes and commit blocks in any order, some of them
- * written after the journal was loaded.  Reaches parser/fs/jbd2.c, parser/fs/journal_log.c,
- * parser/fs/journal.c and parser/fs/change_map.c.
+ * Fuzzes the readers of a jbd2 journal that the input describes: superblocks of all kinds,
+ * descriptors, copies, revokes and commit blocks in any order, some written after the journal was
+ * loaded.  This reaches jbd2.c, journal_log.c, journal.c and change_map.c of parser/fs/.
  *
- * What is read must be right: a replay of the log, simpler than the one under
- * test (replay()), says what each block holds.
+ * The bytes that are read must be right: replay(), which is simpler than the code under test, says
+ * what each block must hold.
  */
 #include <endian.h>
 #include <errno.h>
@@ -18,7 +17,7 @@
 #include "memory.h"
 
 #define BLOCK 1024U
-#define HOME_BLOCKS 64U /* of the file system, numbered from 0; the log is behind them */
+#define HOME_BLOCKS 64U /* of the file system, numbered from 0; the log follows */
 #define LOG_BLOCKS 256U
 #define MAGIC 0xc03b3998U
 #define UUID "11111111-2222-3333-4444-555555555555"
@@ -27,7 +26,7 @@ static struct memory memory;
 static struct volume *volume;
 static struct fs *fs;
 
-/* Nobody writes meanwhile, so that waiting for it is of no use. */
+/* Nobody writes at the same time, so waiting is useless. */
 int usleep(useconds_t us)
 {
 	(void)us;
@@ -101,7 +100,7 @@ struct tag {
 	uint8_t number, flags, content;
 };
 
-/* The next of the input, or, of a long row, the one after the last. */
+/* Returns the next tag of the input or, in a long row, the one that follows the last. */
 static struct tag next_tag(struct assembler *a, bool row, struct tag last)
 {
 	if (row)
@@ -109,7 +108,7 @@ static struct tag next_tag(struct assembler *a, bool row, struct tag last)
 	return (struct tag){take8(&a->in), take8(&a->in) & 0x1b, take8(&a->in)};
 }
 
-/* Tags, as many as there may be or more, and behind the descriptor their copies. */
+/* Adds tags, as many as fit or fewer, and after the descriptor their copies. */
 static void add_descriptor(struct assembler *a)
 {
 	uint8_t *block = begin_block(a, JBD2_DESCRIPTOR), *at = block + 12;
@@ -152,7 +151,7 @@ static void add_bytes(struct assembler *a)
 
 enum { DESCRIPTOR, REVOKES, COMMIT, BYTES, SEEK, ID, SUPER, END_OF_MOMENT };
 
-/* Until the moment ends. */
+/* Writes the log until the moment ends. */
 static void assemble(struct assembler *a)
 {
 	while (a->in.left) {
@@ -176,7 +175,7 @@ static void assemble(struct assembler *a)
 		case ID:
 			a->id += (uint32_t)(int8_t)take8(&a->in);
 			break;
-		case SUPER: /* a number of it: id, start, any */
+		case SUPER: /* changes one of its numbers: id, start, any */
 			put32(log_block(NULL, 0) + 4u * (take8(&a->in) % 64), take8(&a->in));
 			break;
 		case END_OF_MOMENT:
@@ -259,7 +258,7 @@ static void replay_revokes(const struct jbd2_super *s, const uint8_t *block, str
 			t->revoked[get32(block + at + size - 4)] = true;
 }
 
-/* Where the copies end. */
+/* Returns the position after the copies. */
 static uint32_t replay_tags(const struct jbd2_super *s, const uint8_t *block, uint32_t pos,
 			    struct pending *t)
 {
@@ -281,7 +280,7 @@ static uint32_t replay_tags(const struct jbd2_super *s, const uint8_t *block, ui
 	return pos;
 }
 
-/* The log holds whole transactions up to its end: journal_refresh() said so. */
+/* journal_refresh() succeeded, so the log holds whole transactions up to its end. */
 static void replay(const struct jbd2_super *s, struct expected *ret)
 {
 	struct pending t = {0};
@@ -321,7 +320,7 @@ static void check_block(const struct expected *e, unsigned n, const uint8_t *fou
 	check(!memcmp(right, found, BLOCK));
 }
 
-/* Reads all blocks, and compares them if right is not NULL. */
+/* Reads all blocks.  Compares them with right, unless right is NULL. */
 static void read_blocks(struct journal *j, const struct journal_mark *mark,
 			const struct expected *right)
 {
@@ -364,7 +363,7 @@ static bool load(struct journal *j)
 	return false;
 }
 
-/* One who sees the log for the first time. */
+/* Reads the log with a journal that has not seen it before. */
 static void see_fresh(void)
 {
 	struct journal *j = journal_new();
@@ -378,7 +377,7 @@ static void see_fresh(void)
 	check(j);
 	if (load(j)) {
 		r = journal_refresh(j, &mark, NULL, &idle, &reason);
-		check(r == 0 || r == -EAGAIN); /* all of a log that was loaded can be read */
+		check(r == 0 || r == -EAGAIN); /* a log that was loaded can be read everywhere */
 	}
 	if (r == 0) {
 		check(jbd2_super_parse(log_block(NULL, 0), BLOCK, &super, &reason) == 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A layout file's text: layout_parse().  What it takes it also writes
- * (layout_to_json()), and takes that again for the same.
+ * Fuzzes layout_parse(), which reads the text of a layout file.  An accepted layout must be written
+ * by layout_to_json(), and be the same when it is parsed again.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The text LVM2 keeps its metadata as, alone: lvm_text_parse().  What it says lies
- * inside the text, no deeper than it may.  fuzz_disk.c has it inside a disk.
+ * Fuzzes lvm_text_parse(), which reads the text of LVM2's metadata.  Names and strings must lie
+ * inside the text, and the depth is limited.  fuzz_disk.c fuzzes the text inside a disk.
  */
 #include <string.h>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What of a block's two files is told by their names and by the header of the
- * .meta: meta_parse(), meta_expected_length(), block_parse_data_name(),
- * block_parse_meta_name().  A name that is taken is the one HDFS writes for
- * those numbers.
+ * Fuzzes what the names of a block's two files and the header of its .meta file say: meta_parse(),
+ * meta_expected_length(), block_parse_data_name(), block_parse_meta_name().  An accepted name must
+ * be the name that HDFS writes for those numbers.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What another host sends: a stream of messages as stream.c takes them apart, each body given to
- * its decoder.  What was decoded is within bounds, and an OPEN is the same message again when it is
- * encoded.
+ * Fuzzes the messages of another host: a stream of messages, as peer/wire/stream.c splits it, with
+ * a decoder for each body.  Decoded values must be within bounds, and an OPEN must be the same
+ * message when it is encoded again.
  */
 #include <errno.h>
 #include <string.h>

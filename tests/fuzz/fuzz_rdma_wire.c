@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What another host sends over a queue pair: a word, and then a message as rdma/end.c hands it on.
- * What was taken apart is within bounds, and the same again when it is put together.
+ * Fuzzes what another host sends over a queue pair: a word, and a message as peer/rdma/end.c passes
+ * it on.  Decoded values must be within bounds, and be the same when they are encoded again.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A request off a ring and the variable part of OPEN and PUBLISH:
- * validate_request(), open_data_parse().  The input is pool_pages (4 bytes), one
- * request, and what is left is the variable part.
+ * Fuzzes validate_request() with a request of a ring, and open_data_parse() with the variable part
+ * of OPEN, PUBLISH and KEYS.  The input is pool_pages (4 bytes), one request, and the variable
+ * part.
  */
 #include <string.h>
 

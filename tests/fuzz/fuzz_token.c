@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A block token and a datanode's keys: token_parse(), token_judge(), token_parse_keys().  What is
- * signed is not reached by chance, so the rest of a token's judgement is asked of what was parsed.
+ * Fuzzes block tokens and a datanode's keys: token_parse(), token_judge(), token_parse_keys().  The
+ * fuzzer cannot guess a valid token for a given block.  So token_judge() is asked about the pool,
+ * the block and the time that the parsed token names.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A data directory's VERSION file, as a guest wrote it: data_version_parse().
+ * Fuzzes data_version_parse(), which reads a data directory's VERSION file, written by a guest.
  * Its values become parts of messages and of JSON.
  */
 #include <ctype.h>
@@ -19,7 +19,7 @@ static void check_value(const char *value)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = (char *)bytes_of(data, size); /* its length is its only end */
+	char *text = (char *)bytes_of(data, size); /* not terminated by a zero */
 	struct data_version version;
 	const char *reason = NULL;
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A datanode's XFS, whose owner has it mounted, made to harm: all of fs/xfs*.c, from
- * the superblock and the log's records to directories and trees of extents, with
- * changes also while a view is open.
+ * Fuzzes the readers of a mounted XFS: all of parser/fs/xfs*.c, from the superblock and the log's
+ * records to directories and extent trees.  The file system also changes while a view is open and
+ * after the view was confirmed.
  *
- * The input: which file system, whether checksums stay wrong, then changes: each
- * one byte that says when, what and how many, 2 for the place, 2 for the offset in it, and
- * up to 16 bytes.  Places are the sectors that hold metadata: those with its magic
- * numbers, and the records of the log from its tail on; or where in these something begins: a
- * name, a fork, the header of an operation in a record, 12 bytes before its region.  A region
- * can be made longer, too: what follows moves, into the zeros at the record's end.
+ * The input: one byte for the file system, one that says if checksums stay wrong, then changes.  A
+ * change is one byte for moment, kind and length, 2 bytes for the place, 2 for the offset in it,
+ * and up to 16 bytes.  Places are the sectors that hold metadata: sectors with a magic number of
+ * metadata, and the log's records from its tail on.  A change can also name a spot in them: the
+ * beginning of a name, of a fork, or of the header of an operation in a record, which is 12 bytes
+ * before the operation's region.  A region can also be made longer: the bytes after it move, into
+ * the zeros at the record's end.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,11 +33,11 @@
 #define AT_RECORD_SUM 32U
 #define SUMMED_FIRST 328U
 #define SUMMED_MORE 260U
-#define RECORD_STEP 32768U /* of a record, for which there is a header */
+#define RECORD_STEP 32768U /* bytes of a record for each of its headers */
 #define MAX_OPERATIONS 16384U
 #define OPERATION_BYTES 12U
 #define AT_OPERATION_LENGTH 4U
-/* Where headers keep the first 4 bytes of each sector. */
+/* The place in headers of the first 4 bytes of each sector. */
 #define AT_WORDS 44U
 #define AT_MORE_WORDS 4U
 #define WORD_BYTES 4U
@@ -50,21 +51,21 @@
 enum change_kind { CHANGE_PLACE, CHANGE_OPERATION, CHANGE_LENGTH, CHANGE_SPOT, NUM_CHANGES };
 
 struct place {
-	uint64_t offset; /* of what has the checksum */
-	uint32_t sector; /* of it */
+	uint64_t offset; /* of the structure that has the checksum */
+	uint32_t sector; /* of this place in the structure */
 	uint32_t size, sum_at;
-	uint32_t record; /* 1 + its number, if it is of the log */
+	uint32_t record; /* 0: not in the log; else 1 + the record's number */
 	bool changed;
 };
 
 struct operation {
-	uint32_t record; /* its number */
-	uint32_t at;     /* in what the record holds */
+	uint32_t record; /* number of the record */
+	uint32_t at;     /* in the record's content */
 };
 
-/* Where something begins in a structure. */
+/* The beginning of a part in a structure. */
 struct spot {
-	unsigned place; /* the number of the structure's first */
+	unsigned place; /* number of the structure's first place */
 	uint32_t at;
 };
 
@@ -83,7 +84,7 @@ static struct xfs_base {
 	struct spot spots[MAX_SPOTS];
 } bases[NUM_BASES];
 
-/* Nobody writes meanwhile, so that waiting for it is of no use. */
+/* Nobody writes at the same time, so waiting is useless. */
 int usleep(useconds_t us)
 {
 	(void)us;
@@ -104,8 +105,8 @@ static void add_spot(struct xfs_base *b, unsigned place, uint32_t at)
 		b->spots[b->num_spots++] = (struct spot){place, at};
 }
 
-/* The core, the fork, and the names if it is a small directory.  Most files have nothing in them,
- * which is not worth as many tries. */
+/* Adds the core, the fork, and the names of a small directory.  Skips empty files: there are many,
+ * and they are not worth as many tries. */
 static void add_inode_spots(struct xfs_base *b, unsigned place, const uint8_t *inode)
 {
 	const uint8_t *fork = inode + XFS_INODE_CORE_BYTES;
@@ -206,7 +207,7 @@ static void add_record(struct xfs_base *b, const struct xfs_record *r)
 							    false};
 }
 
-/* From the tail to the end. */
+/* Adds the log's records from the tail to the end. */
 static void add_log(struct xfs_base *b, struct fs *fs)
 {
 	uint8_t *data = malloc(XFS_RECORD_MAX_BYTES);
@@ -271,7 +272,7 @@ static void fix_structure(struct xfs_base *b, const struct place *p)
 	put_sum(bytes + p->sum_at, crc32_iscsi(bytes, (int)p->size, UINT32_MAX));
 }
 
-/* As it lies in the log, by what its header says now. */
+/* Corrects the sum of a record as it lies in the log, with the lengths that its header has now. */
 static void fix_record(struct xfs_base *b, const struct xfs_record *was)
 {
 	uint8_t *header = memory_touch(&b->memory, log_offset(b, was->at.sector), XFS_BASIC_BLOCK);
@@ -311,7 +312,7 @@ static void fix_sums(struct xfs_base *b)
 
 /* ---- changes ------------------------------------------------------------------ */
 
-/* A sector of a record begins with its cycle, and what belongs there is in the header. */
+/* True for a sector's cycle, with which sectors of a record begin.  The header has these bytes. */
 static bool is_cycle(const struct place *p, uint32_t offset)
 {
 	return p->record && offset < 4;
@@ -344,8 +345,8 @@ static void change_spot(struct xfs_base *b, const struct spot *s, uint32_t offse
 	p->changed = true;
 }
 
-/* One sector of what a record holds, to flat or from there, with the bytes whose place its cycle
- * takes. */
+/* Copies one sector of a record's content to flat, or back from flat.  The header holds the bytes
+ * whose place the cycle takes. */
 static void copy_sector(struct xfs_base *b, const struct xfs_record *r, uint32_t number,
 			uint8_t *flat, bool back)
 {
@@ -369,7 +370,7 @@ static void copy_sector(struct xfs_base *b, const struct xfs_record *r, uint32_t
 	}
 }
 
-/* Those sectors that hold [from, to). */
+/* Copies the sectors that hold [from, to). */
 static void copy_content(struct xfs_base *b, const struct xfs_record *r, uint32_t from, uint32_t to,
 			 uint8_t *flat, bool back)
 {
@@ -377,7 +378,7 @@ static void copy_content(struct xfs_base *b, const struct xfs_record *r, uint32_
 		copy_sector(b, r, i, flat + (size_t)i * XFS_BASIC_BLOCK, back);
 }
 
-/* more bytes at the end of a region, which are repetitions of those given. */
+/* Adds more bytes to the end of a region: repetitions of the given bytes. */
 static void lengthen(const struct xfs_record *r, uint8_t *flat, uint32_t at, uint32_t more,
 		     const uint8_t *bytes, uint32_t length)
 {
@@ -475,7 +476,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fs_state(fs, &reason) >= FS_REFUSED)
 		check(reason);
 	question(fs, b, in, sums);
-	question(fs, b, in, sums); /* with what was learned of the log */
+	question(fs, b, in, sums); /* with what fs knows of the log now */
 	fs_free(fs);
 	volume_free(volume);
 	memory_restore(&b->memory);

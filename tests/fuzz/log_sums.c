@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the superblock to the last transaction, as long as there are blocks
- * that belong to one; see log_sums.h.
+ * Implements log_sums.h.  Walks the log from the superblock to the last transaction, until a block
+ * belongs to no transaction.
  */
 #include "log_sums.h"
 
@@ -29,7 +29,7 @@ static void put32(uint8_t *to, uint32_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
-/* The sum lies at `at`, and is zero while it is made. */
+/* The sum lies at `at`, and counts as zero while it is computed. */
 static void put_sum(uint8_t *block, size_t length, size_t at, uint32_t seed)
 {
 	put32(block + at, 0);
@@ -69,7 +69,7 @@ static void fix_own_sum(const struct walk *w, uint8_t *block)
 		put_sum(block, w->super.block_size, w->super.block_size - 4, w->super.seed);
 }
 
-/* false: the ring is full. */
+/* False: the ring is full. */
 static bool fix_descriptor(struct walk *w, uint8_t *block)
 {
 	uint32_t copies = w->pos;
@@ -109,7 +109,7 @@ static bool begin(struct walk *w)
 	const char *reason;
 	struct jbd2_super any;
 
-	/* Whether it has a checksum is for the parser to say. */
+	/* The parser decides if the superblock has a checksum. */
 	if (jbd2_super_parse(super, w->log->block_size, &any, &reason) < 0)
 		put_sum(super, JBD2_SUPER_BYTES, AT_SUPER_SUM, UINT32_MAX);
 	if (jbd2_super_parse(super, w->log->block_size, &w->super, &reason) < 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * log_sums.h - a journal's checksums, made right after its bytes were changed.
+ * log_sums.h - corrects the checksums of a journal after a change of its bytes.  base.c and
+ * fuzz_journal.c call it.
  *
- * Without that nearly every input would end at the first checksum.
+ * Without correct checksums, nearly every input would end at the first checksum.
  */
 #ifndef VREAD_FUZZ_LOG_SUMS_H
 #define VREAD_FUZZ_LOG_SUMS_H
@@ -12,9 +13,9 @@
 struct log_bytes {
 	uint32_t block_size, num_blocks;
 	void *ctx;
-	/* Block n of the log, to be written. */
+	/* Returns block n of the log; the caller may write it. */
 	uint8_t *(*block)(void *ctx, uint32_t n);
-	/* Makes the checksums inside a copy of that block of the file system right; may be NULL. */
+	/* Corrects the checksums inside a copy of that block of the file system.  May be NULL. */
 	void (*fix_copy)(void *ctx, uint64_t block, uint8_t *bytes);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A memfd, which image_open() opens as any file, and a mapping of it; see
- * memory.h.  Writes through the mapping leave no trace in the file's times.
+ * Implements memory.h with a memfd, which image_open() opens like any file, and a mapping of it.
+ * Writes through the mapping do not change the file's times.
  */
 #include "memory.h"
 

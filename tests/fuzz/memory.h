@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memory.h - disk images in memory: loaded once, changed by an input, put back.
+ * memory.h - disk images in memory: loaded once, changed by each input, then restored.
  */
 #ifndef VREAD_FUZZ_MEMORY_H
 #define VREAD_FUZZ_MEMORY_H
@@ -13,7 +13,7 @@ struct memory_range {
 };
 
 struct memory {
-	uint8_t *bytes; /* what the image shows; to be written after memory_touch() only */
+	uint8_t *bytes; /* the image's content; write only after memory_touch() */
 	uint8_t *pristine;
 	size_t size;
 	int fd;
@@ -23,18 +23,18 @@ struct memory {
 	size_t num_touched;
 };
 
-/* The file build/fuzz/bases/NAME, or in the folder that FUZZ_BASES names; free() it. */
+/* Returns the path of the base NAME in build/fuzz/bases, or in the folder FUZZ_BASES; free() it. */
 char *memory_base_path(const char *name);
 
-/* An image of size zeros. */
+/* Makes an image of size bytes, all of them zero. */
 void memory_new(struct memory *m, size_t size);
-/* An image with the content of a base. */
+/* Makes an image with the content of a base. */
 void memory_load(struct memory *m, const char *name);
-/* Where length bytes at offset may be changed; NULL if they are outside. */
+/* Returns where length bytes at offset may be changed.  NULL: they are not inside the image. */
 uint8_t *memory_touch(struct memory *m, uint64_t offset, size_t length);
-/* All that was touched is as it was in the beginning. */
+/* Restores all touched bytes. */
 void memory_restore(struct memory *m);
-/* The file's times tell that it was written. */
+/* Changes the file's times, as a write does. */
 void memory_written(struct memory *m);
 
 #endif

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fuzzes targets one after the other; see docs/testing.md.
+"""Fuzzes targets one after the other, for `make fuzz`; see docs/testing.md.
 
     python -m tests.fuzz.run [--seconds N] [TARGET ...]
 
-build/fuzz/corpus/TARGET grows, an input that fails goes to build/fuzz/crashes, what libFuzzer says
-to build/fuzz/log, and build/fuzz/summary.json tells of each target's last run.
+build/fuzz/corpus/TARGET grows.  A failing input goes to build/fuzz/crashes, libFuzzer's output to
+build/fuzz/log.  build/fuzz/summary.json has the results of each target's last run.
 """
 
 import argparse
@@ -23,7 +23,7 @@ MEMORY_MIB = 2048
 
 
 def command(target, *arguments, crashes=None):
-    """A call of the target's program."""
+    """The command that runs the target's program."""
     dictionary = SOURCES / f"{target}.dict"
     return [
         str(BUILT / "bin" / target),
@@ -50,7 +50,7 @@ def environment():
 
 
 def numbers(log):
-    """What libFuzzer tells in the end."""
+    """The numbers that libFuzzer prints at its end."""
     progress = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", log)
     executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", log)
     coverage, features, corpus = map(int, progress[-1]) if progress else (0, 0, 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Changes to sectors; see sectors.h. */
+/* Implements sectors.h: changes to sectors. */
 #include "sectors.h"
 
 void sectors_load(struct sectors *s, const char *name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each fuzz target on all that was ever found with it, and on inputs that it makes up, as many and
-from the same seed each time."""
+"""Runs each fuzz target on its seeds, on all inputs that ever failed, and on inputs that the target
+makes up: the same number, from the same seed, in each run."""
 
 import subprocess
 
@@ -13,9 +13,9 @@ from tests.support.owner import needs_root
 pytestmark = needs_root  # for mounts, and loop devices
 
 RUNS = 4000
-# An input of these is a list of changes to an image, in which the target then looks for blocks.
+# An input of these targets is a list of changes to an image, which the target then reads.
 FEWER_RUNS = dict.fromkeys(("disk", "ext4", "image", "journal", "xfs"), 1000)
-# Without these the next input depends on addresses and on how long the last one took.
+# Without these options, the next input depends on addresses and on the time of the last one.
 SAME_EACH_TIME = ["-seed=1", "-use_cmp=0", "-entropic=0"]
 RUN_SECONDS = 300
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Inputs in memory of their own; see fuzz.h. */
+/* Copies of inputs, declared in fuzz.h. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every question there is, and what must hold of answers; see tour.h. */
+/* Implements tour.h: asks every question, and checks the answers. */
 #include "tour.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #define POOL "BP-1-127.0.0.1-1"
 #define MAX_DEPTH 8
 #define MAX_FILES 64
-#define MAX_NAMES 4096 /* told of, most of them files that are not looked at */
+#define MAX_NAMES 4096 /* listed; most of these files are not examined */
 
 static void check_file(struct fs *fs, const struct fs_file *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tour.h - through a view of a file system: what vreadd asks of one, and all
- * else that fs.h lets ask.
+ * tour.h - a tour of a view of a file system: all questions that vreadd asks, and all others that
+ * fs.h allows.  fuzz_ext4.c and fuzz_xfs.c call it.
  */
 #ifndef VREAD_FUZZ_TOUR_H
 #define VREAD_FUZZ_TOUR_H

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An XFS as it lies in its image while its owner has it mounted: for fuzz_xfs.c.
+"""Makes an XFS as it lies in its image while its owner has it mounted, for fuzz_xfs.c.
 
     unshare -m python -m tests.fuzz.xfs_base IMAGE OPTION ...
 
-No tool but the kernel writes XFS's log, so it is mounted, in a mount namespace that ends with this
-process, and copied while it is.  Times in it are of the moment; places are the same in every run.
+Only the kernel can write the log of an XFS.  So this program mounts the XFS, in a mount namespace
+that ends with the program, and copies the mounted image.  Times in the image are current.  Places
+are the same in every run.
 """
 
 import os
@@ -21,7 +22,7 @@ MIB = 20
 
 
 def shred(path, pieces):
-    """So many extents that they need a tree."""
+    """Writes a file of so many extents that they need a tree."""
     with open(path, "wb") as file:
         for i in range(pieces):
             file.seek(i * 16384)
@@ -43,7 +44,7 @@ def fill(root):
     (root / "many").mkdir()
     for i in range(200):
         (root / "many" / f"a_file_with_a_long_name_{i}").touch()
-    yield  # unmounted and mounted: what follows is in the log only
+    yield  # unmounted and mounted: later changes are only in the log
     directory.add(3, 5000)
     sync(folder)
     directory.add(4, 700, finalized=False)

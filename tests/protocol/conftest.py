@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Daemons for protocol tests, and their orderly end.
+"""Fixtures of the protocol tests: daemons, askers and fake peers, stopped in order after each test.
 
-The time of each stands still, so that no limit passes because the machine is slow.  What a test
-wants to be late is late when it sets the clock forward; what is to be done now and then is done
-while it waits by clock.until().
+The time of a daemon stands still, so no limit passes because the machine is slow.  A test lets a
+limit pass by advancing the clock.  clock.until() advances the clock while it waits, for actions
+that a daemon repeats from time to time.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ def image(tmp_path_factory):
 
 @pytest.fixture
 def clock(tmp_path_factory):
-    """That of all daemons and askers of a test that are started for it alone."""
+    """The clock of all daemons and askers that are started for one test."""
     return Clock(tmp_path_factory.mktemp("clock") / "clock")
 
 
 @pytest.fixture
 def start_daemon(tmp_path_factory, image, clock):
-    """start_daemon(local=..., variant=..., serving=IMAGE): ends in order, or the test fails."""
+    """start_daemon(local=..., variant=..., serving=IMAGE): the daemon must end in order."""
     daemons = []
 
     def start(folder=None, serving=None, **arguments):
@@ -49,8 +49,8 @@ def start_daemon(tmp_path_factory, image, clock):
 
 @pytest.fixture(scope="module")
 def daemon(request, tmp_path_factory, image):
-    """One vreadd for all tests of a module, with its LOCAL in [local]: what one test does must not
-    hurt the next.  It has a clock of its own, daemon.clock."""
+    """One vreadd for all tests of a module, with the module's LOCAL in [local].  No test may harm
+    the next.  The daemon has its own clock, daemon.clock."""
     local = getattr(request.module, "LOCAL", "")
     folder = tmp_path_factory.mktemp("d")
     running = Daemon(folder, image, local=local, clock=Clock(folder / "clock"))
@@ -69,7 +69,7 @@ def front(daemon):
 
 @pytest.fixture
 def block(image):
-    """The large block, opened as `handle(front)` wants it."""
+    """The large block, as open_block() takes it."""
     return image.blocks[0]
 
 
@@ -80,7 +80,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture
 def start_host(start_daemon, authority):
-    """start_host(): a vreadd named b that lets a read its datanode; its address."""
+    """start_host(): returns a vreadd named b, which lets a read its datanode, and its address."""
 
     def start(name="b", peers=None, address=None, keys=None, **arguments):
         address = address or free_address()
@@ -93,7 +93,7 @@ def start_host(start_daemon, authority):
 
 @pytest.fixture
 def start_asker(tmp_path_factory, authority, clock):
-    """start_asker(peers...): peerctl as host a; ends in order after the test."""
+    """start_asker(peers...): peerctl as host a.  It must end in order after the test."""
     askers = []
 
     def start(*peers, keys=None, files=None, ca=None, name="a", **arguments):
@@ -123,7 +123,7 @@ def fake_peer(authority):
 
 @pytest.fixture
 def edit():
-    """edit(daemon, old, new, ...): its configuration, which it does not know of yet."""
+    """edit(daemon, old, new, ...): changes the daemon's configuration file, without a reload."""
 
     def write(daemon, *changes):
         text = daemon.config.read_text()

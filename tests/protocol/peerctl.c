@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * peerctl: peer/peer.h behind a line protocol, as a host that asks others.
+ * peerctl: peer/peer.h behind a line protocol, as a host that asks others.  tests/support/peers.py
+ * runs it.
  *
  *   peerctl CONFIG [POOL-BYTES]
  *
- * then on stdin, one per line (TAG is any word; what has one is answered when its end is told,
- * whatever else is under way):
+ * then on stdin, one per line.  TAG is any word.  A command with a TAG is answered when it ends,
+ * whatever other commands are under way:
  *   policy DATANODES|* POOLS|*                        ("-" for none, commas between names)
  *   open TAG POOL ID GENSTAMP VISIBLE [STORAGE ...]   -> TAG ok HANDLE LENGTH GENSTAMP FLAGS
  *   read TAG HANDLE OFFSET PLACE LENGTH               -> TAG ok N
  *   stat TAG HANDLE                                   -> TAG ok LENGTH GENSTAMP FLAGS
  *   close HANDLE
  *   move STORAGE HOST|-                               -> move ok
- *   fill                                              the pool, with FILL
+ *   fill                                              fills the pool with FILL
  *   bytes PLACE LENGTH                                -> bytes ok N, then N bytes of the pool
- *   pool N                                            what is begun from now on is for the N-th pool:
- *                                                     all have the same memory; at first 0
+ *   pool N                                            uses the N-th pool from now on, at first 0;
+ *                                                     all pools have the same memory
  *   stop                                              peer_pool_stop() of that pool
  *   status                                            -> status ok JSON
- *   reload                                            CONFIG -> reload ok JSON, what was changed
+ *   reload                                            reads CONFIG -> reload ok JSON, the changes
  *
  * Failures: "TAG error ERRNO-NAME".
  */
@@ -46,12 +47,12 @@ static const char *config_path;
 static struct block_store *store;
 static struct peers *peers;
 static struct peer_pool *guests[POOLS];
-static unsigned current; /* of them */
+static unsigned current; /* index of the pool in use */
 static struct policy *policy;
 static uint8_t *memory;
 static size_t memory_length = 16U << 20;
 static struct peer_handle *handles[MAX_HANDLES];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of handles, stdout and these: */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of handles, stdout and the next two */
 static pthread_cond_t quiet = PTHREAD_COND_INITIALIZER;
 static unsigned under_way;
 
@@ -90,7 +91,7 @@ static void told(char *tag)
 		pthread_cond_signal(&quiet);
 }
 
-/* error: what beginning it returned. */
+/* error: returned when the operation was begun. */
 static void begun(char *tag, int error)
 {
 	if (!error)
@@ -344,7 +345,7 @@ static int start(const struct config *config)
 	return r;
 }
 
-/* As a session ends: first nothing is under way any more, then all is freed. */
+/* Stops as a session does: waits until no operation is under way, then frees everything. */
 static void stop(void)
 {
 	if (guests[POOLS - 1]) {

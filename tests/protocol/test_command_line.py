@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vreadd's options, exit statuses, and what it says of a bad configuration."""
+"""vreadd's options, its exit status, and its errors for a bad configuration."""
 
 import os
 import subprocess
@@ -57,7 +57,7 @@ def test_usage_errors(arguments, said):
 
 @pytest.mark.parametrize("variant", ["asan", "release"])
 def test_a_clock_that_cannot_be_read(tmp_path, variant):
-    """Rather than by another time than the one that was asked for it does not run at all."""
+    """vreadd does not run if VREAD_CLOCK names a file that it cannot read the time from."""
     short = tmp_path / "clock"
     short.write_bytes(bytes(7))
     for path, why in ((short, "No data available"), (tmp_path / "none", "No such file")):

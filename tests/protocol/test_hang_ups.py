@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients that hang up while a worker of theirs waits for a process that hangs.
+"""Clients that hang up while their worker waits for a process that hangs.
 
-vreadd sends such a worker signals until it ends.  It must end when what it waits for has had its
-time, as if nobody had hung up; everybody else is served again from then on at the latest.  The time
-passes while the signals come: several times faster than that of the machine, not at once.
+vreadd sends such a worker signals until the worker ends.  The worker must end at the time limit of
+its wait, as if nobody had hung up.  From then on at the latest, vreadd serves all other clients
+again.  While the signals come, time passes several times faster than real time, not at once.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ from tests.support.sockets import has_unread
 from tests.support.waiting import eventually
 from tools.vreadd import stop_process
 
-STEP = 0.5  # s of vreadd's time, with each question; there are some between two signals
+STEP = 0.5  # s of vreadd's time for each poll; several polls pass between two signals
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def clock(tmp_path):
 
 
 def connect_in_time(daemon):
-    """Another client; time passes until it is connected."""
+    """Connects another client; time passes until it is connected."""
     with ThreadPoolExecutor(1) as executor:
         other = executor.submit(daemon.front)
         daemon.clock.until(other.done, step=STEP, what="another client")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Frontends that break the rules: each loses its own connection, nobody else anything."""
+"""Frontends that break the protocol: each loses its own connection and harms nobody else."""
 
 import array
 import contextlib
@@ -26,12 +26,12 @@ from tests.support.localfront import PAGE, READ, STAT, hello, read_part, request
 SOON = 60  # s, however busy the machine is
 ROUNDS = 1500
 STORM = 500_000  # events
-SYS_WRITE = "1"  # the number of write(2)
+SYS_WRITE = "1"  # the number of the system call write(2)
 
 
 @pytest.fixture(scope="module")
 def neighbour(daemon):
-    """A frontend that was there before; it must read on whatever the others do."""
+    """A frontend that connected earlier; its reads must go on whatever the others do."""
     with daemon.front() as front:
         yield front
 
@@ -87,7 +87,7 @@ def test_descriptors_sent_with_a_hello_are_not_kept(daemon):
         rights = array.array("i", [0] * 50)
         s.sendmsg([hello(version=9)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         s.recv(100)
-    daemon.wait_until(lambda: daemon.fds() <= before)  # when it was counted it may have had more
+    daemon.wait_until(lambda: daemon.fds() <= before)  # more may have been counted
 
 
 def test_no_hello_at_all(daemon):
@@ -166,14 +166,14 @@ def test_one_broken_queue_silences_the_others(daemon):
         front.queues[1].push(request(STAT, 40))
         assert front.closed_within(SOON)
         front.queues[0].push(request(STAT, 0))
-        # Its workers have ended by then.
+        # When this is logged, the workers of the frontend have ended.
         daemon.wait_until(lambda: f"{name}: disconnected" in daemon.log(), SOON)
         assert front.queues[0].take() == []
 
 
 def flip(memory, slots, seed):
-    """Rewrites everything of the ring's entries but their ids, for ever: responses too, so that
-    only ids can be judged."""
+    """Rewrites all bytes of the ring's entries except the ids, for ever.  Responses are rewritten,
+    too, so a test can check only their ids."""
     random_source = random.Random(seed)
     entry, header = localfront.ENTRY, localfront.RING_HEADER
     while True:
@@ -206,7 +206,7 @@ def test_requests_rewritten_while_handled(daemon, image):
         finally:
             flipper.kill()
             flipper.join()
-        # The rewriting may have made a CLOSE of a READ.
+        # A rewritten READ may have become a CLOSE.
         handle = open_block(front, block)
         assert front.read(handle, 0, 100) == image.contents[block.id][:100]
 
@@ -243,7 +243,7 @@ def test_pool_rewritten_while_an_open_reads_it(daemon, image):
 
 
 def test_event_storm(daemon):
-    """Events without requests are slowed down, and requests among them still answered."""
+    """Events without requests are slowed down; requests among the events are still answered."""
     with daemon.front() as front:
         stop, enough = threading.Event(), threading.Event()
         own_cpu = []
@@ -262,7 +262,7 @@ def test_event_storm(daemon):
         thread.start()
         try:
             assert enough.wait(SOON)
-            # Who hurries after each of them uses about as much.
+            # A daemon that handled each event would use about as much CPU time as the storm.
             used = cpu_seconds(daemon) - before
             assert used < own_cpu[0] / 4
             assert front.stat(1).status == -errno.EBADF
@@ -272,7 +272,7 @@ def test_event_storm(daemon):
 
 
 def is_writing(daemon):
-    """Whether one of its threads waits in write(2)."""
+    """True if one of the daemon's threads waits in write(2)."""
     for task in Path(f"/proc/{daemon.process.pid}/task").iterdir():
         with contextlib.suppress(OSError):
             if (task / "syscall").read_text().split()[0] == SYS_WRITE:
@@ -281,7 +281,7 @@ def is_writing(daemon):
 
 
 def test_notification_made_to_block(daemon):
-    """A full counter on a descriptor the frontend made blocking holds up only its own worker."""
+    """The frontend makes a descriptor blocking and fills its counter: only its worker waits."""
     front = daemon.front()
     fd = front.queues[0].response_fd
     flags = fcntl.fcntl(fd, fcntl.F_GETFL)
@@ -295,7 +295,7 @@ def test_notification_made_to_block(daemon):
 
 
 def test_request_event_drained_by_the_frontend(daemon):
-    """The daemon never waits in a read of a descriptor it shares."""
+    """The daemon never waits for a read of a descriptor that it shares with a frontend."""
     with daemon.front() as front:
         fd = front.queues[0].request_fd
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_NONBLOCK)
@@ -332,7 +332,7 @@ def read_for_ever(path, block_id, genstamp, ready):
 def test_client_killed_in_mid_read(daemon, image):
     block = image.blocks[0]
     context = multiprocessing.get_context("fork")
-    # The neighbour: a device that is not told of any more has no files left, either.
+    # One device: the neighbour.  A device that the status does not list has closed its files.
     daemon.wait_until(lambda: len(daemon.status()["devices"]) == 1)
     fds, threads = daemon.fds(), daemon.threads()
     for _ in range(5):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The daemon's own life: start, limits, status, end, and that it gives everything back."""
+"""The life of the daemon: start, limits, status, end, and that it releases all resources."""
 
 import errno
 import json
@@ -17,7 +17,7 @@ from tests.support.daemon import STORAGE, binary, open_block
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import Refused
 
-LOOKS = 100  # in a row at which one that is busy for nothing is seen to run
+LOOKS = 100  # in a row, in which a daemon that spins would be seen running
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -105,20 +105,20 @@ def test_pool_limits(start_daemon):
         with pytest.raises(Refused) as refused:
             daemon.front(pool_pages=50)
         assert refused.value.errno == errno.ENOSPC
-        with daemon.front(pool_pages=48):  # and a page each for two rings
+        with daemon.front(pool_pages=48):  # plus one page for each of two rings
             pass
     daemon.wait_until(lambda: daemon.status()["ports"]["local"]["pages"] == 0)
     assert daemon.status()["ports"]["local"]["refused"] == 2
 
 
 def sleeps(daemon):
-    """Whether none of its threads runs, or is to."""
+    """True if all threads of the daemon sleep."""
     tasks = Path(f"/proc/{daemon.process.pid}/task").iterdir()
     return all(") S " in (task / "stat").read_text() for task in tasks)
 
 
 def test_out_of_file_descriptors(start_daemon):
-    """It refuses, says so, does not spin, and serves again when there are some."""
+    """The daemon refuses clients and does not spin; later, with descriptors, it serves again."""
     daemon = start_daemon(max_fds=40)
     fronts, refused = [], 0
     for _ in range(12):
@@ -129,7 +129,7 @@ def test_out_of_file_descriptors(start_daemon):
     assert fronts and refused
     assert fronts[0].stat(1).status == -errno.EBADF
 
-    def rests():  # what it has to do for those it refused may not be done yet
+    def rests():  # the daemon may still work for clients that it refused
         return all(sleeps(daemon) for _ in range(LOOKS))
 
     daemon.wait_until(rests)
@@ -155,7 +155,7 @@ def test_no_datanode_is_allowed_by_default(start_daemon, image):
     daemon.config.write_text(text)
     with open(daemon.log_path, "wb") as log:
         daemon.process = subprocess.Popen([binary(), "-c", daemon.config], stderr=log)
-    # Its socket is there before it listens.
+    # The socket exists before the daemon listens.
     daemon.wait_until(lambda: ": ready" in daemon.log())
     with daemon.front() as front:
         block = image.blocks[0]
@@ -270,7 +270,7 @@ def test_200_rounds_leave_nothing_behind(start_daemon, image):
     for _ in range(200):
         round_trip()
     daemon.wait_until(settled)
-    daemon.wait_until(lambda: daemon.fds() <= fds)  # it may be looking into the image just now
+    daemon.wait_until(lambda: daemon.fds() <= fds)  # it may have the image open at this moment
     assert daemon.memory_kib() < memory + 4096
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The confined processes that interpret images: what they are left with, and their ends."""
+"""The confined processes that interpret images: what they may still do, and how they end."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_is_confined(daemon):
 
 
 def test_what_is_installed_needs_no_more_than_it_may(tmp_path, image):
-    """Builds with sanitizers leave a parser more system calls, for their reports."""
+    """The release build of a parser works within its rights; sanitizers need more system calls."""
     daemon = Daemon(tmp_path, image, variant="release")
     try:
         with daemon.front() as front:
@@ -75,7 +75,7 @@ def test_vreadd_has_no_library_that_interprets():
 
 
 def test_its_end_is_seen_where_children_are_not_waited_for(tmp_path, image):
-    """As started by whoever ignores SIGCHLD, which a program inherits."""
+    """vreadd sees the end of a parser even if vreadd was started with SIGCHLD ignored."""
     daemon = Daemon(tmp_path, image, wrapper=["env", "--ignore-signal=CHLD"])
     try:
         os.kill(parser_of(daemon)["pid"], signal.SIGKILL)
@@ -94,7 +94,7 @@ def test_reads_go_on_when_it_is_killed(image, daemon):
         old = parser_of(daemon)["pid"]
         os.kill(old, signal.SIGKILL)
         assert front.read(handle, 0, 4096) == before
-        # That it is dead may be noticed later: until then it is said to run.
+        # vreadd may notice the death later; until then the status says running.
         daemon.wait_until(lambda: parser_of(daemon)["restarts"] == 1)
         daemon.wait_until(lambda: parser_of(daemon)["state"] == "running")
         status = parser_of(daemon)
@@ -107,7 +107,7 @@ def test_reads_go_on_when_it_is_killed(image, daemon):
 
 
 def test_one_that_hangs_is_seen_in_the_status(daemon, clock):
-    """vread waits longer for vreadd (tools/vread/control_client.c) than vreadd does for it."""
+    """vread waits longer for vreadd (tools/vread/control_client.c) than vreadd for a parser."""
     pid = parser_of(daemon)["pid"]
     stop_process(pid)
     command = [binary().with_name("vread"), "status", "--json", "--socket", daemon.control]
@@ -119,4 +119,4 @@ def test_one_that_hangs_is_seen_in_the_status(daemon, clock):
     (datanode,) = json.loads(out)["datanodes"]
     (filesystem,) = datanode["filesystems"]
     assert filesystem["state"].startswith("unreadable: ")
-    daemon.wait_until(lambda: "did not answer in time" in daemon.log())  # once it has ended
+    daemon.wait_until(lambda: "did not answer in time" in daemon.log())  # when it has ended

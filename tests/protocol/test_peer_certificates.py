@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Certificates in the course of time: renewed, revoked, expired, without a restart of anything."""
+"""Certificates that are renewed, revoked or expire, without a restart of any host."""
 
 import datetime
 import shutil
@@ -15,12 +15,12 @@ EXPIRED = {"start": "20200101000000Z", "end": "20200201000000Z"}
 
 @pytest.fixture
 def authority(tmp_path):
-    """One of the test's own, since it revokes."""
+    """An authority for one test, because the test revokes certificates."""
     return Authority(tmp_path)
 
 
 def put(files, at):
-    """In the place of others, the key first: between the two they do not belong together."""
+    """Replaces the files, the key first: for a moment key and certificate do not match."""
     for new, place in reversed(list(zip(files, at, strict=True))):
         made = place.with_suffix(".new")
         shutil.copy(new, made)
@@ -39,7 +39,7 @@ def can_open(asker, block):
 
 
 def fails_with(asker, block, text):
-    """Once the files were read, and a link tries again after its pause."""
+    """Waits until the files were read and a link failed after its pause."""
 
     def seen():
         return not can_open(asker, block) and text in (asker.peer("b")["last_error"] or "")
@@ -59,7 +59,7 @@ def test_a_host_that_asks_is_revoked(start_host, start_asker, image, authority, 
     authority.revoke(files[0])
     clock.until(lambda: "certificate revoked, while it was connected" in last_refused(host))
     fails_with(asker, image.blocks[0], "the other host refuses this one: certificate revoked")
-    # The one who asks is told before it is noted.
+    # The host that asks is told before the refusal is recorded.
     clock.until(lambda: last_refused(host).endswith(": certificate revoked"))
 
 
@@ -112,7 +112,7 @@ def test_renewed_where_it_answers(start_daemon, start_asker, image, authority, t
 
 
 def test_an_operator_need_not_wait(start_daemon, authority, tmp_path):
-    """Read by `vread reload`, at once, changed or not; what is wrong with them is its answer."""
+    """`vread reload` reads the files at once, changed or not, and reports their errors."""
     files = places(tmp_path / "own", authority.certificate("b"))
     host = start_daemon(extra=authority.host("b", files=files, listen=free_address()))
     assert "certificates were read again" not in host.log()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who is asked for what: announcements, moves by the operator, and many peers."""
+"""Which peer is asked for a storage: announcements, moves by the operator, and many peers."""
 
 import errno
 import json
@@ -60,7 +60,7 @@ def test_a_peer_announces_only_what_may_be_read(start_host, start_asker, image):
 
 
 def test_vreadd_learns_and_is_told(start_host, start_daemon, authority, clock):
-    """Two vreadds: one finds out what the other has, and its operator says otherwise."""
+    """Two vreadds: one learns which storages the other has, and its operator overrules this."""
     _, address = start_host()
     section = authority.host("a", answer_timeout=60000)
     one = start_daemon(extra=section + peer("b", address=address, datanodes="dn*"))
@@ -136,7 +136,7 @@ def resident_kib(process):
 
 
 def test_memory_of_configured_peers(start_host, start_asker, image):
-    """200 peers that are not in use: a few KiB each at most, as they are and after a read."""
+    """200 unused peers cost at most a few KiB each, at the start and after a read."""
     _, address = start_host()
 
     def used(others):
@@ -155,12 +155,12 @@ def test_memory_of_configured_peers(start_host, start_asker, image):
 
 
 def test_half_here_and_half_there(start_host, start_asker, image):
-    """Three processes: two hosts have the replicas, each is asked for its own."""
+    """Two hosts have the replicas, and the asker asks each host only for its own storages."""
     _, one = start_host(name="b")
     _, two = start_host(name="c")
     asker = start_asker(at(one, storages="dn1/DS-1"), peer("c", address=two, storages="dn1/DS-2"))
     assert read_all(asker, image.blocks[0]) == image.contents[image.blocks[0].id]
-    assert asker.error(asker.begin_open(image.blocks[0], ["DS-2"])) == "ENODEV"  # it has not
+    assert asker.error(asker.begin_open(image.blocks[0], ["DS-2"])) == "ENODEV"  # c lacks it
     counts = {p["name"]: p["asked"]["opens"] for p in asker.status()["peers"]}
     assert counts == {"b": 1, "c": 0}
 
@@ -190,7 +190,8 @@ def test_mistakes_keep_vreadd_from_starting(start_daemon, authority, change, exp
 
 
 def test_reads_take_the_new_way_after_a_move(start_host, start_asker, image):
-    """What is under way ends, though its answer comes, and later reads ask the other host alone."""
+    """A move ends the requests under way with EAGAIN, although their answers come.  Later reads
+    ask only the new host."""
     block = image.blocks[0]
     (old, old_address), (_, new_address) = start_host(name="b"), start_host(name="c")
     asker = start_asker(at(old_address), peer("c", address=new_address))
@@ -202,7 +203,7 @@ def test_reads_take_the_new_way_after_a_move(start_host, start_asker, image):
         opening = asker.begin_open(block)
         eventually(lambda: asker.peer("b")["under_way"] == 6)
         asker.move("DS-1", "c")
-        assert read_all(asker, block) == image.contents[block.id]  # nobody waits for the old one
+        assert read_all(asker, block) == image.contents[block.id]  # nobody waits for the old host
     finally:
         old.process.send_signal(signal.SIGCONT)
     assert {asker.error(tag) for tag in (*under_way, opening)} == {"EAGAIN"}
@@ -214,14 +215,14 @@ def test_reads_take_the_new_way_after_a_move(start_host, start_asker, image):
     assert asker.peer("b")["requests"] == 7
     eventually(
         lambda: old.status()["peers"]["peers"][0]["answered"]["open_handles"] == 1
-    )  # that of the OPEN under way was closed
+    )  # the handle of the OPEN under way was closed
 
 
 # ---- many peers, many storages -------------------------------------------------------------------
 
 
 def test_two_hundred_peers_after_use(authority, start_asker, image, clock):
-    """Each is asked once, and 200 connections stand; when they are idle nothing is left of them."""
+    """Each of 200 peers is asked once.  When all 200 connections are idle, they cost nothing."""
     names = [f"p{n}" for n in range(200)]
     files = authority.certificate("crowd", san=",DNS:".join(names))
 
@@ -259,7 +260,7 @@ def test_two_hundred_peers_after_use(authority, start_asker, image, clock):
 
 
 def test_a_peer_that_announces_too_much(authority, start_host, start_asker, image):
-    """It gets its share, and what another one has is found as ever."""
+    """The peer gets only its share, and the storages of another peer are found as usual."""
     _, address = start_host(name="c")
     count = 20_000
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Peers that are dead, hung, slow, liars, or not who they say: one fallback, in bounded time.
+"""Peers that are dead, hung, slow, lying, or not who they claim to be: an errno, in bounded time.
 
-Nothing here asserts seconds: what must end does, or the test does not.
+No test asserts seconds.  An operation that does not end keeps its test from ending.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ def test_hung_and_well_again(start_host, start_asker, image, clock):
     try:
         tags = [asker.begin_read(handle, 0, MIB), asker.begin("stat", handle)]
         opening = asker.begin_open(block)
-        eventually(lambda: asker.peer("b")["requests"] == 4)  # were sent
+        eventually(lambda: asker.peer("b")["requests"] == 4)  # all were sent
         clock.advance(LIMIT)
         assert [asker.error(tag) for tag in tags] == [ENDED] * 2
         assert asker.error(opening) == "ENODEV"
@@ -77,12 +77,12 @@ def test_pauses_between_attempts_grow(start_asker, image, clock):
     start = clock.ms
     for expected in range(1, 6):
         clock.until(lambda count=expected: tries() == count)
-        # A pause has 75 ms at least, and each is twice the one before.
+        # The first pause is at least 75 ms; each pause is twice the one before.
         assert 75 * (2 ** (expected - 1) - 1) <= clock.ms - start
 
 
 def test_restarted_while_idle(start_host, start_asker, image):
-    """The end of a connection nobody uses is no failure."""
+    """The end of a connection that nobody uses is no failure."""
     host, address = start_host()
     asker = start_asker(at(address))
     block = image.blocks[0]
@@ -110,7 +110,7 @@ def test_idle_links_are_closed(start_host, start_asker, image, clock):
     assert asker.peer("b")["failures"] == 0
 
 
-# ---- peers that do what they should not --------------------------------------------------------
+# ---- peers that break the protocol -------------------------------------------------------------
 
 
 def silent(fake, _):
@@ -119,7 +119,7 @@ def silent(fake, _):
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_half_open(fake_peer, start_asker, image, clock, plain):
-    """It accepts, or even authenticates, and says nothing."""
+    """A peer accepts, or even authenticates, and then sends nothing."""
     expected = "no connection within 60000 ms" if plain else "no hello within 60000 ms"
     with fake_peer(silent, plain=plain) as fake:
         asker = start_asker(at(fake.address))
@@ -139,7 +139,7 @@ def test_plain_text(fake_peer, start_asker, image):
 
 
 def answers(*messages, before=None):
-    """Says hello, and these to the first request; {id} is the request's."""
+    """Says hello and answers the first request with these messages, at offsets from its id."""
 
     def behave(fake, connection):
         wire.greet(connection)
@@ -195,7 +195,7 @@ def babble(_, connection):
 
 
 def test_lies_end_the_connection(authority, start_asker, image):
-    """A peer for each: all at once."""
+    """One peer for each lie, all at the same time."""
     liars = [(greets_with(body), complaint) for body, complaint in HELLOS.values()]
     liars += [(answers(message), complaint) for message, complaint in LIES.values()]
     liars += [(babble, "a malformed message header")]
@@ -238,7 +238,7 @@ def test_an_errno_that_is_none(fake_peer, start_asker, image):
 
 
 def reads(answer):
-    """Opens one block, and answers READs by answer(connection, id, length)."""
+    """Opens one block and answers READs with answer(fake, connection, id, length)."""
 
     def behave(fake, connection):
         wire.greet(connection)
@@ -301,7 +301,7 @@ def test_reads_answered_wrong(fake_peer, start_asker, image, clock, answer, expe
             eventually(lambda: asker.bytes(4096, 1) == b"x")
             clock.advance(LIMIT)
         assert asker.error(tag) == expected
-        # Whatever it sent, nothing is outside of the place, then or later.
+        # Whatever the peer sent, no byte outside the READ's place has changed.
         assert asker.bytes(0, 4096) == FILL * 4096
         assert asker.bytes(4096 + 100_000, MIB) == FILL * MIB
 
@@ -315,7 +315,7 @@ def test_an_answer_that_comes_twice_ends_the_connection(fake_peer, start_asker, 
 
 
 def test_a_stopped_pool_waits_for_nobody(fake_peer, start_asker, image):
-    """Its operations end at once, an answer would be a minute away; later bytes are dropped."""
+    """Operations of a stopped pool end at once, not after a minute; later bytes are dropped."""
     half, rest = threading.Event(), threading.Event()
 
     def keep(fake, connection, id_, length):
@@ -336,12 +336,12 @@ def test_a_stopped_pool_waits_for_nobody(fake_peer, start_asker, image):
         asker.send("fill")
         rest.set()
         asker.send("pool", 1)
-        asker.open(image.blocks[0])  # answered behind all of that
+        asker.open(image.blocks[0])  # answered after those bytes
         assert asker.bytes(0, MIB) == FILL * MIB
         assert asker.stop() == 0
 
 
-# ---- who it is ---------------------------------------------------------------------------------
+# ---- identity of peers -------------------------------------------------------------------------
 
 
 def refused_by_asker(start_asker, image, address):
@@ -449,7 +449,7 @@ def test_a_recorded_conversation_cannot_be_played_again(start_host, start_asker,
     def seen():
         return host.status()["peers"]["peers"][0]["answered"]
 
-    eventually(lambda: seen()["open_handles"] == 0)  # the host has noticed that it went
+    eventually(lambda: seen()["open_handles"] == 0)  # the host has noticed the asker's end
     answered = seen()
     assert answered["opens"] == 1
     ip, port = address.split(":")
@@ -462,7 +462,7 @@ def test_a_recorded_conversation_cannot_be_played_again(start_host, start_asker,
     assert seen() == {**answered, "connections": 0}
 
 
-# ---- the one who answers -----------------------------------------------------------------------
+# ---- the host that answers ---------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -502,12 +502,12 @@ def test_hostile_askers_are_cut_off(start_host, image, as_a):
     _, address = start_host()
     for messages in HOSTILE.values():
         with wire.connect(address, *as_a) as connection:
-            with contextlib.suppress(OSError):  # it may be faster
-                # At once: one by one they may be answered as fast as they are sent.
+            with contextlib.suppress(OSError):  # the host may close it first
+                # All at once: if sent one by one, each may be answered before the next is sent.
                 connection.tls.sendall(b"".join(wire.message(*m) for m in messages))
             assert connection.ended()
         with wire.connect(address, *as_a) as connection:
-            assert open_one(connection, image.blocks[0])  # others, and it itself, are served
+            assert open_one(connection, image.blocks[0])  # new connections of a are served
 
 
 def test_numbers_that_name_no_block(start_host, image, as_a):
@@ -522,7 +522,7 @@ def test_numbers_that_name_no_block(start_host, image, as_a):
 
 
 def test_who_does_not_take_its_answers_delays_nobody(start_host, start_asker, image, as_a):
-    """Four such connections ask for more than all buffers there are."""
+    """Two connections that read no answers ask for more than all buffers hold."""
     host, address = start_host(
         peers=peer("a", allow_datanodes="dn1") + peer("d", allow_datanodes="dn1")
     )

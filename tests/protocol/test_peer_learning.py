@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a host gets to know what others have: told of changes, and asking when it must."""
+"""How a host learns which storages others have: by announcements, and by asking when it must."""
 
 import os
 
@@ -15,7 +15,7 @@ BLOCK = 1073741900
 
 @pytest.fixture
 def later(tmp_path):
-    """A disk that is to be made later, how, and the block on it."""
+    """The path of a disk that does not exist yet, a function that makes it, and a block on it."""
     directory = DataDirectory(tmp_path / "later", storage="DS-2")
     block = directory.add(BLOCK, 50_000)
     place = tmp_path / "later.img"
@@ -28,7 +28,7 @@ def later(tmp_path):
 
 
 def test_storages_that_come_and_go_are_told(start_host, start_asker, later, clock):
-    """On the connection there is: a disk appears at the host that is asked, and goes."""
+    """A disk appears at the host that answers, and goes: both are told on the open connection."""
     disk, make, block = later
     _, address = start_host(
         peers=peer("a", allow_datanodes="*")
@@ -38,7 +38,7 @@ def test_storages_that_come_and_go_are_told(start_host, start_asker, later, cloc
     assert asker.error(asker.begin_open(block, ["DS-bait"])) == "ENODEV"  # it connects
     assert asker.peer("b")["storages"] == 2  # DS-bait, DS-1
 
-    def storages_once_looked():  # the host looks by itself, too, but less often
+    def storages_once_looked():  # the host also looks without an OPEN, but less often
         asker.error(asker.begin_open(block, ["DS-bait"]))
         return asker.peer("b")["storages"]
 
@@ -60,7 +60,7 @@ def test_a_wanted_storage_is_asked_of_those_who_were_not_heard(
     address = free_address()
     asker = start_asker(
         peer("b", address=address, datanodes="dn*"),
-        peer("c", address=free_address(), storages="dn1/DS-9"),  # may announce nothing
+        peer("c", address=free_address(), storages="dn1/DS-9"),  # it may announce nothing
         keys={"idle-timeout": 1},
     )
     block = image.blocks[0]
@@ -69,7 +69,7 @@ def test_a_wanted_storage_is_asked_of_those_who_were_not_heard(
         assert asker.error(asker.begin_open(block)) == "ENODEV"
         clock.advance(0.01)
     tries = asker.peer("b")["connects"]
-    # A pause has 75 ms at least, and each is twice the one before.
+    # The first pause is at least 75 ms; each pause is twice the one before.
     assert tries >= 1 and 75 * (2 ** (tries - 1) - 1) <= clock.ms - start
     assert not asker.peer("b")["heard"]
 
@@ -80,7 +80,7 @@ def test_a_wanted_storage_is_asked_of_those_who_were_not_heard(
 
 
 def test_who_was_heard_is_asked_only_for_what_he_has(start_host, start_asker, image, clock):
-    """Three hosts: two have told what they have; a read contacts one of them, or none."""
+    """Three hosts: two have announced their storages.  A read contacts one of the two, or none."""
     _, one = start_host(name="b")
     _, two = start_host(name="c", peers=peer("a", allow_datanodes="none"))
     asker = start_asker(

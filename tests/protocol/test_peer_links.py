@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One link, many guests: turns, deadlines of single requests, and what is cancelled."""
+"""One link, many guests: turns, deadlines of single requests, and cancelled requests."""
 
 import struct
 import threading
@@ -27,7 +27,8 @@ def silence(_connection, _id):
 
 
 class Slow:
-    """Opens blocks and answers STATs; keeps READs of offset 0, and answers CANCELs as told."""
+    """A peer that opens blocks and answers STATs.  It passes a READ of offset 0 to keep(), answers
+    other READs, and passes a CANCEL to cancel()."""
 
     def __init__(self, credits=32, cancel=failed, keep=silence):
         self.credits, self.cancel, self.keep = credits, cancel, keep
@@ -60,11 +61,11 @@ def is_served(asker, handle):
     return asker.error(asker.begin("stat", handle)) is None
 
 
-# ---- one that is overdue ---------------------------------------------------------------------
+# ---- overdue requests ------------------------------------------------------------------------
 
 
 def overdue(clock, asker, slow, handle, length=1000):
-    """A READ that is kept for so long that it is cancelled, while the peer answers others."""
+    """A READ is kept until it is cancelled, while the peer answers other requests."""
     count = len(slow.kept) + 1
     tag = asker.begin_read(handle, 0, length)
     eventually(lambda: len(slow.kept) == count)
@@ -101,7 +102,7 @@ def test_bytes_that_come_after_a_cancel_land_nowhere(fake_peer, start_asker, ima
         asker.send("fill")
         tag = overdue(clock, asker, slow, handle, MIB)
         assert asker.error(tag) == ENDED
-        assert is_served(asker, handle)  # what came before is there
+        assert is_served(asker, handle)  # all earlier answers have arrived
         assert asker.bytes(0, MIB) == FILL * MIB
         assert asker.peer("b")["failures"] == 0
 
@@ -121,7 +122,7 @@ def test_a_cancel_nobody_answers_ends_the_connection(fake_peer, start_asker, ima
 
 
 def test_a_cancelled_request_gives_its_credit_back(fake_peer, start_asker, image, clock):
-    slow = Slow(credits=2)  # of which STATs need one
+    slow = Slow(credits=2)  # STATs need one of them
     with fake_peer(slow) as fake:
         asker = start_asker(at(fake.address))
         handle = asker.open(image.blocks[0])[0]
@@ -132,7 +133,7 @@ def test_a_cancelled_request_gives_its_credit_back(fake_peer, start_asker, image
 
 
 def test_a_peer_is_not_blamed_for_what_is_sent_late(fake_peer, start_asker, image, clock):
-    """One credit, and answers that take a third of the time allowed: of five the last end alone."""
+    """One credit, and each answer takes a third of the limit: of five STATs only the last fail."""
 
     def behave(_, connection):
         wire.greet(connection, credits=1)
@@ -145,7 +146,7 @@ def test_a_peer_is_not_blamed_for_what_is_sent_late(fake_peer, start_asker, imag
                 assert may_answer.acquire(timeout=wire.PATIENCE)
                 connection.send(wire.STATED, id_, wire.opened_body(9 << 20, 1001, handle=0))
             elif kind == wire.CANCEL:
-                pass  # it was answered before
+                pass  # it was already answered
 
     asked, may_answer = threading.Semaphore(0), threading.Semaphore(0)
     with fake_peer(behave) as fake:
@@ -159,7 +160,7 @@ def test_a_peer_is_not_blamed_for_what_is_sent_late(fake_peer, start_asker, imag
             may_answer.release()
         errors = [asker.error(tag) for tag in tags]
         assert (errors[:2], errors[3:]) == ([None, None], [ENDED, ENDED])
-        may_answer.release(2)  # for what was cancelled, if it was sent, and for this
+        may_answer.release(2)  # for the cancelled STAT, if it was sent, and for this one
         assert is_served(asker, handle)
         assert asker.peer("b")["failures"] == 0
 
@@ -168,7 +169,7 @@ def test_a_peer_is_not_blamed_for_what_is_sent_late(fake_peer, start_asker, imag
 
 
 def test_guests_take_turns(fake_peer, start_asker, image):
-    """One asks for much, then another for little: it does not wait for all of that."""
+    """One guest asks for much, then another for little.  The second does not wait for all of it."""
     all_asked = threading.Event()
 
     def keep(connection, id_):
@@ -236,7 +237,7 @@ def test_opens_under_way_are_bounded_for_each_guest(fake_peer, start_asker, imag
         assert {asker.error(tag) for tag in tags[:128]} == {ENDED}
 
 
-# ---- what belongs to a connection that is over -------------------------------------------------
+# ---- handles of an ended connection ------------------------------------------------------------
 
 
 def test_handles_of_a_connection_that_is_over_make_no_new_one(
@@ -254,7 +255,7 @@ def test_handles_of_a_connection_that_is_over_make_no_new_one(
     assert (seen["state"], seen["connects"], seen["failures"]) == ("idle", 1, 0)
 
 
-# ---- the one who answers -----------------------------------------------------------------------
+# ---- the host that answers ---------------------------------------------------------------------
 
 
 def open_one(connection, image):
@@ -265,7 +266,7 @@ def open_one(connection, image):
 
 
 def test_cancelled_reads_are_answered_once(start_host, authority, image):
-    """Each of 31 by all its data, or by a failure, and then by nothing."""
+    """31 cancelled READs: each ends once, with all its data or with a failure."""
     host, address = start_host()
     files = authority.certificate("a"), authority.ca
     with wire.connect(address, *files) as connection:
@@ -275,7 +276,7 @@ def test_cancelled_reads_are_answered_once(start_host, authority, image):
             connection.send(wire.READ, id_, READ_BODY.pack(handle, 4 * MIB, 0))
         for id_ in ids:
             connection.send(wire.CANCEL, id_)
-        connection.send(wire.CANCEL, NOTHING)  # no harm
+        connection.send(wire.CANCEL, NOTHING)  # does no harm
         ended = {}
         while len(ended) < len(ids):
             kind, flags, id_, body = connection.receive()
@@ -293,7 +294,7 @@ def test_cancelled_reads_are_answered_once(start_host, authority, image):
 
 
 def test_cancelled_opens_leave_no_handle(start_host, authority, image):
-    """Cancelled before, while and after a worker is at it."""
+    """OPENs are cancelled before, while and after a worker handles them."""
     host, address = start_host()
     files = authority.certificate("a"), authority.ca
     block = image.blocks[0]
@@ -301,7 +302,7 @@ def test_cancelled_opens_leave_no_handle(start_host, authority, image):
     with wire.connect(address, *files) as connection:
         for id_ in range(1, 301):
             connection.send(wire.OPEN, id_, body)
-            for _ in range(id_ % 30):  # which takes about as long as an OPEN at most
+            for _ in range(id_ % 30):  # takes at most about as long as an OPEN
                 connection.send(wire.CANCEL, NOTHING)
             connection.send(wire.CANCEL, id_)
             kind, _, got, answer = connection.until(wire.OPENED, wire.FAILED)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The port where other hosts connect: who says nothing there, comes too often, or asks for a
-transport this host has not, costs little, and keeps nobody out."""
+"""The port where other hosts connect.  A client that sends nothing, connects too often, or asks for
+a transport that this host does not have costs little and keeps nobody out."""
 
 import contextlib
 import socket
@@ -34,7 +34,7 @@ def plain_connection(address):
 
 
 def test_strangers_are_bounded(start_host, start_asker, image):
-    """At any time, not only in the long run: the oldest goes when one too many has come."""
+    """At no time are there too many strangers: a new one replaces the oldest."""
     host, address = start_host()
     before = host.fds()
     with contextlib.ExitStack() as stack:
@@ -43,7 +43,7 @@ def test_strangers_are_bounded(start_host, start_asker, image):
         eventually(lambda: refusals(host)[0] == 100 - MAX_STRANGERS)
         assert "more than 32 others wait" in host.log()
         assert host.status()["peers"]["server"]["connections"] <= MAX_STRANGERS
-        assert host.fds() - before <= MAX_STRANGERS + 4  # it may be looking into the image just now
+        assert host.fds() - before <= MAX_STRANGERS + 4  # it may have the image open at this moment
         asker = start_asker(at(address))
         assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
 
@@ -51,7 +51,8 @@ def test_strangers_are_bounded(start_host, start_asker, image):
 @pytest.mark.parametrize("variant", ["asan", "release"])
 @pytest.mark.parametrize("hello", [True, False])
 def test_a_socket_that_a_child_still_has_is_heard_no_more(start_host, as_a, hello, variant):
-    """A parser has all of them until it runs its program: none names a connection that ended."""
+    """Until a parser runs its program, it has copies of all sockets of vreadd.  vreadd must get no
+    event of a connection that has ended."""
     host, address = start_host(variant=variant)
     with contextlib.ExitStack() as stack:
         with wire.connect(address, *as_a, hello=hello):
@@ -74,8 +75,8 @@ def test_a_known_host_that_says_nothing_is_a_stranger(start_host, as_a):
 
 
 def test_beginnings_that_go_on_for_ever(start_host, as_a, clock):
-    """Nothing, half a handshake, no hello, half a hello: each ends, while a host that has said
-    all of it stays."""
+    """No bytes, half a handshake, no hello, half a hello: each connection ends, but a host that
+    completed its hello stays connected."""
     host, address = start_host()
     with contextlib.ExitStack() as stack:
         good = stack.enter_context(wire.connect(address, *as_a))
@@ -98,7 +99,7 @@ def test_beginnings_that_go_on_for_ever(start_host, as_a, clock):
 
 
 def test_a_host_has_few_connections(start_host, as_a, image, clock):
-    """Those of before it was restarted go, also if they come all at once; the newest is served."""
+    """Of many connections of one host only the newest stay, even if all come at once."""
     host, address = start_host()
     block = image.blocks[0]
     opening = wire.open_body(POOL, block.id, block.genstamp, ["DS-1"])
@@ -115,7 +116,7 @@ def test_a_host_has_few_connections(start_host, as_a, image, clock):
 
 
 def test_a_transport_this_host_has_not(start_host, as_a):
-    """Who insists on RDMA is told that there is none, and is not served otherwise."""
+    """A host that accepts only RDMA is told that there is none, and is not served over TLS."""
     host, address = start_host()
     with wire.connect(address, *as_a, hello=False) as connection:
         connection.send(wire.HELLO, 0, wire.hello_body(transports=2))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A network that loses everything: nobody is told of an end, by a FIN or an RST.
+"""A network that loses all packets: no FIN and no RST tells a host of the end of a connection.
 
-Two network namespaces are joined by a wire whose ends have one hardware address: nobody asks
-for it.  Cut is the wire when one of them has another: what arrives is not for who gets it.
+A wire joins two network namespaces.  Both ends have the same hardware address, so no ARP is needed.
+To cut the wire, a test gives one end another address: then each end drops the packets it receives.
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.support.owner import needs_root
 from tests.support.peers import at, read_all, read_soon
 from tests.support.waiting import eventually
 
-# Root is for namespaces.  What they wait for is the kernel's own time.
+# Namespaces need root.  These tests wait for timers of the kernel, in real time.
 pytestmark = [needs_root, pytest.mark.thorough]
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -25,7 +25,7 @@ SOON = {"answer-timeout": 1000}
 LIMIT = 60  # s for an answer, as start_asker() configures
 WHOLE, CUT = "02:00:00:00:00:01", "02:00:00:00:00:02"
 TIME_WAIT, LISTENING = "06", "0A"
-KEEPALIVE = 30  # s: then a host looks whether who has said nothing since is still there
+KEEPALIVE = 30  # s of silence after which a host probes the other host
 
 
 class Namespace:
@@ -69,7 +69,7 @@ class Network:
         self.here.ip("link", "set", "wire", "address", WHOLE)
 
     def kill_unseen(self, dead, namespace):
-        """Its kernel tries for a moment to tell the other end, and gives up."""
+        """The dead process's kernel tries for a moment to tell the other host, and gives up."""
         self.cut()
         dead.kill()
         eventually(lambda: namespace.connections() == 0)
@@ -89,7 +89,7 @@ def network():
 
 @pytest.fixture
 def host(network, start_host):
-    """One that answers."""
+    """A host that answers."""
     return start_host(address=ADDRESS, wrapper=network.there.inside)[0]
 
 
@@ -100,7 +100,7 @@ def test_cut_while_reads_are_under_way(network, start_asker, image, clock):
     handle = asker.open(block)[0]
     network.cut()
     tags = [asker.begin_read(handle, n << 20, 1 << 20) for n in range(8)]
-    eventually(lambda: asker.peer("b")["requests"] == 9)  # were sent
+    eventually(lambda: asker.peer("b")["requests"] == 9)  # all were sent
     clock.advance(LIMIT)
     assert [asker.error(tag) for tag in tags] == ["EAGAIN"] * 8
     assert asker.peer("b")["state"] == "backing off"
@@ -110,7 +110,7 @@ def test_cut_while_reads_are_under_way(network, start_asker, image, clock):
 
 
 def test_the_other_end_is_gone_and_nobody_told(network, host, start_host, start_asker, image):
-    """As after a crash of the whole host: what was idle is found to be broken by its next use."""
+    """As after a crash of the whole host: the next use of an idle connection finds it broken."""
     asker = start_asker(at(ADDRESS), wrapper=network.here.inside)
     block = image.blocks[0]
     start = time.monotonic()
@@ -129,8 +129,8 @@ def answered(host):
 
 
 def test_who_asked_is_gone_and_nobody_told(network, host, start_asker, image):
-    """What is left of it at the other end hinders nobody."""
-    # The kernel forgets its connection the sooner, the shorter the time for an answer is.
+    """The connection that is left at the other end hinders nobody."""
+    # A shorter answer timeout makes the kernel drop the connection sooner.
     asker = start_asker(at(ADDRESS), keys=SOON, wrapper=network.here.inside)
     block = image.blocks[0]
     start = time.monotonic()

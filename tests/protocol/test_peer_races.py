@@ -25,7 +25,7 @@ SLOT = 1 << 20
 
 @pytest.fixture
 def sanitized(tmp_path, monkeypatch):
-    """(a folder with the programs, what they found so far)"""
+    """(a folder with the programs, a function that returns the reports so far)"""
     targets = [f"build/tsan/{name}" for name in PROGRAMS]
     subprocess.run(["make", "-C", REPOSITORY, "VARIANT=tsan", *targets], check=True)
     folder, reports = tmp_path / "bin", tmp_path / "reports"
@@ -33,14 +33,14 @@ def sanitized(tmp_path, monkeypatch):
     reports.mkdir()
     for name in PROGRAMS:
         shutil.copy(REPOSITORY / "build/tsan" / name, folder)
-    # What confines parsers does not let a sanitizer work.
+    # A sanitizer cannot work in the confinement of a parser.
     shutil.copy(REPOSITORY / "build/release/vread-parser", folder)
     monkeypatch.setenv("TSAN_OPTIONS", f"log_path={reports}/found exitcode=0")
     return folder, lambda: "\n".join(f.read_text() for f in sorted(reports.iterdir()))
 
 
 def read_and_cancel(asker, block):
-    """Sixteen reads at a time for each pool, which is stopped while they are under way."""
+    """In each pool, reads that end, then reads during which the pool is stopped."""
     for pool in range(POOLS):
         asker.send("pool", pool)
         handle = asker.open(block)[0]
@@ -54,7 +54,7 @@ def read_and_cancel(asker, block):
 
 
 def change_under_reads(asker, host, edit, address, block):
-    """Peers come, go and move on both sides, and what they may do changes."""
+    """Peers come, go and move on both sides, and their rights change."""
     here, there = at(address, datanodes="*"), at(address, storages="dn1/DS-7", datanodes="dn*")
     for wanted in (peer("c", datanodes="*", address=address) + here, "", there, here):
         handle = asker.open(block)[0] if asker.error(asker.begin_open(block)) is None else None
@@ -71,7 +71,7 @@ def change_under_reads(asker, host, edit, address, block):
 
 
 def come_and_go(address, files, authority, ended):
-    """Connections that ask for something and do not wait for it."""
+    """Opens connections and closes them at once."""
     while not ended.is_set():
         with contextlib.suppress(OSError, AssertionError), wire.connect(address, files, authority):
             pass
@@ -99,7 +99,7 @@ def test_no_races(sanitized, start_host, start_asker, authority, image, edit, cl
                 clock.until(lambda a=asker: a.peer("b")["state"] == "idle")
             change_under_reads(asker, host, edit, address, image.blocks[0])
             read_and_cancel(asker, image.blocks[0])
-            authority.revoke()  # nobody, but all are looked at again
+            authority.revoke()  # revokes nobody, but all certificates are checked again
             assert host.status()["peers"]["server"]["connections"] >= 1
             assert asker.stop() == 0
     finally:

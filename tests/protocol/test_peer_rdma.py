@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""RDMA configured where this host, the other one, or both have none.  Where both have it:
-tests/xen/pair."""
+"""RDMA is configured at one host or at both, and this host has no RDMA.  tests/xen/pair tests hosts
+that have RDMA."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients of one vreadd read blocks that another one has: all the way from libvread to an image on
-"the other host", over TLS, and half of a file here and half there."""
+"""Clients of one vreadd read blocks of another: the whole way from libvread to an image on "the
+other host", over TLS.  Files are also read half from this host and half from the other."""
 
 import contextlib
 import errno
@@ -60,7 +60,7 @@ def lib():
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory, here, there):
-    """hosts(...): vreadds (a, b); a's clients read dn-here of a itself, and dn-there of b."""
+    """hosts(...): vreadds (a, b); clients of a read dn-here at a itself and dn-there from b."""
     authority = Authority(tmp_path_factory.mktemp("authority"))
 
     @contextlib.contextmanager
@@ -251,7 +251,7 @@ def test_what_its_datanode_withdraws_is_not_read(lib, pair, connection, there):
 
 
 def test_an_image_two_hosts_see_is_read_by_each(lib, there, tmp_path):
-    """On NFS, say, or iSCSI: each reads it itself, and neither asks the other, which has it too."""
+    """An image on NFS or iSCSI: each host reads it itself and does not ask the other host."""
     authority, names = Authority(tmp_path), ("a", "b")
     addresses = {name: free_address() for name in names}
 
@@ -281,7 +281,7 @@ def test_an_image_two_hosts_see_is_read_by_each(lib, there, tmp_path):
 
 
 def test_a_hung_host_costs_its_own_reads(hosts, lib, here, there):
-    """One errno each; the connection, what is here, and later reads of there are as before."""
+    """One errno for each read; the connection, local reads and later remote reads work."""
     with (
         hosts(timeout_ms=500) as (a, b),
         vreadlib.Connection(lib, a.endpoint) as connection,
@@ -300,7 +300,7 @@ def test_a_hung_host_costs_its_own_reads(hosts, lib, here, there):
 
 
 def unless_down(call):
-    """What call() gives; None: the other host is down, or too slow."""
+    """Returns the result of call().  None: the other host is down, or too slow."""
     try:
         return call()
     except OSError as error:
@@ -309,12 +309,12 @@ def unless_down(call):
 
 
 def open_soon(connection, block):
-    """Also where the other host has little time to answer, and the machine is busy."""
+    """Opens a block, also if the other host has little time to answer on a busy machine."""
     return eventually(lambda: unless_down(lambda: open_block(connection, block)))
 
 
 def read_again(connection, block):
-    """Once the pause is over that a failed host is left alone for."""
+    """Reads the block after the pause in which a failed host is not asked."""
 
     def attempt():
         with open_block(connection, block) as file:
@@ -330,12 +330,12 @@ def test_a_host_that_dies_and_comes_back(hosts, lib, there):
             b.kill()
             expect(errno.EAGAIN, lambda: file.pread(10, 0))
             b.start()
-            expect(errno.EAGAIN, lambda: file.pread(10, 0))  # of what died
+            expect(errno.EAGAIN, lambda: file.pread(10, 0))  # a handle of the dead process
         read_again(connection, there.blocks[0])
 
 
 def test_a_client_goes_while_a_hung_host_is_asked(hosts, there):
-    """Nobody waits for the answer, least of all the control thread."""
+    """Nobody waits for the answer, above all not the control thread."""
     block = there.blocks[0]
     with hosts(timeout_ms=60_000) as (a, b):
         with LocalFront(a.endpoint, order=4) as front:
@@ -353,7 +353,7 @@ def test_a_client_goes_while_a_hung_host_is_asked(hosts, there):
 
 
 def test_more_than_the_peer_takes_at_a_time(pair, there):
-    """A ring full of reads of another host: each is answered once, and right."""
+    """A ring full of reads from another host: each read is answered once, with the right bytes."""
     block, content = there.blocks[0], there.blocks[0].content()
     with LocalFront(pair[0].endpoint, order=4, pool_pages=MANY) as front:
         handle = front.open(block.id, block.genstamp, POOL, [THERE]).handle

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""[peer NAME] sections that come, go and change while hosts read from each other."""
+"""[peer NAME] sections are added, removed and changed while hosts read from each other."""
 
 import signal
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ def answered(host):
 
 @pytest.fixture
 def stopped():
-    """stopped(daemon): it answers nothing until the test ends."""
+    """stopped(daemon): the daemon answers nothing until the test ends."""
     processes = []
 
     def stop(daemon):
@@ -81,13 +81,13 @@ def test_reads_of_a_removed_peer_fall_back(start_host, start_asker, image, stopp
     assert asker.error(asker.begin_open(block)) == "ENODEV"
     assert asker.reload() == []
     assert asker.reload(at(new)) == ["[peer b]: added"]
-    assert asker.error(asker.begin_read(handle, 0, 10)) == "EAGAIN"  # of a connection that is over
+    assert asker.error(asker.begin_read(handle, 0, 10)) == "EAGAIN"  # its connection is gone
     assert read_all(asker, block) == image.contents[block.id]
     assert asker.peer("b")["failures"] == 0
 
 
 def test_a_peer_at_another_address(start_host, start_asker, image, stopped):
-    """What waits for an answer ends; what is asked then, be it at once, goes to the new one."""
+    """Requests that wait for an answer end.  New requests, even at once, go to the new address."""
     block = image.blocks[0]
     (one, old), (two, new) = start_host(), start_host()
     asker = start_asker(at(old))
@@ -112,14 +112,14 @@ def test_a_peer_that_was_down_is_asked_at_its_new_address_at_once(
         assert asker.error(asker.begin_open(image.blocks[0])) == "ENODEV"
         return asker.peer("b")["failures"]
 
-    clock.until(lambda: failures() == 4)  # each time its pause grows
+    clock.until(lambda: failures() == 4)  # the pause grows each time
     _, address = start_host()
     assert asker.reload(at(address)) == ["[peer b]: changed"]
     assert read_all(asker, image.blocks[1]) == image.contents[image.blocks[1].id]
 
 
 def test_storages_come_and_go(start_host, start_asker, image):
-    """Nobody else notices: the connection stays."""
+    """A change of storages affects only their readers: the connection stays."""
     (_, address), (_, other) = start_host(), start_host(name="c")
     c = peer("c", address=other)
     asker = start_asker(at(address, storages="dn1/DS-1 dn1/DS-7"), c)
@@ -130,7 +130,7 @@ def test_storages_come_and_go(start_host, start_asker, image):
     assert asker.read(handle, 0, 100) == image.contents[block.id][:100]
     assert asker.error(asker.begin_read(shared, 0, 100)) == "EAGAIN"
     assert asker.error(asker.begin_open(block, ["DS-7"])) == "ENODEV"
-    assert asker.error(asker.begin_open(block, ["DS-8"])) == "ENODEV"  # b was asked, and has it not
+    assert asker.error(asker.begin_open(block, ["DS-8"])) == "ENODEV"  # b was asked, but lacks it
     moved = peer("c", address=other, storages="dn1/DS-1")
     assert asker.reload(at(address, storages="dn1/DS-8"), moved) == [
         "[peer b]: changed",
@@ -139,11 +139,11 @@ def test_storages_come_and_go(start_host, start_asker, image):
     assert asker.error(asker.begin_read(handle, 0, 100)) == "EAGAIN"
     assert read_all(asker, block) == image.contents[block.id]
     assert (asker.peer("b")["connects"], asker.peer("c")["asked"]["bytes"]) == (1, block.length)
-    asker.move("DS-1", "b")  # what the operator says last counts ...
+    asker.move("DS-1", "b")  # the operator's last command counts ...
     assert asker.reload(at(address, storages=""), moved) == ["[peer b]: changed"]
     assert asker.peer("b")["storages"] == 1
     assert asker.reload(moved) == ["[peer b]: removed"]
-    assert read_all(asker, block) == image.contents[block.id]  # ... as long as there is that peer
+    assert read_all(asker, block) == image.contents[block.id]  # ... as long as that peer exists
 
 
 def test_what_a_peer_may_announce_changes(start_host, start_asker, image):
@@ -177,7 +177,7 @@ def test_vreadd_learns_of_new_peers_by_itself(start_host, start_daemon, authorit
 
 
 def test_names_are_bounded(start_asker):
-    """However often a name comes and goes it takes one place; there are so many."""
+    """A name that comes and goes takes one place; the number of places is limited."""
     asker = start_asker()
     for _ in range(5):
         crowd = [peer(f"n{n}") for n in range(1024)]
@@ -196,7 +196,7 @@ def test_names_are_bounded(start_asker):
 
 @pytest.mark.parametrize("key", ["allow-datanodes = dn", "allow-pools = BP-"])
 def test_what_is_not_allowed_any_more_is_not_read(start_host, start_asker, image, edit, key):
-    """Under load: what is answered after the reload is not a byte of it."""
+    """Under load: no byte is answered after the reload."""
     host, address = start_host()
     asker = start_asker(at(address))
     block = image.blocks[0]
@@ -229,7 +229,7 @@ def test_rights_that_stay_are_not_touched(start_host, start_asker, image, edit):
     assert asker.read(handle, 0, MIB) == image.contents[block.id][:MIB]
     edit(host, "[peer a]\nallow-datanodes = dn1 dn2", "[peer a]\nallow-datanodes = dn2")
     changed(host, "[peer a]: changed")
-    eventually(lambda: asker.peer("b")["storages"] == 1)  # it is told so
+    eventually(lambda: asker.peer("b")["storages"] == 1)  # the asker is told
     edit(host, "[peer a]\nallow-datanodes = dn2", "[peer a]\nallow-datanodes = *")
     changed(host, "[peer a]: changed")
     eventually(lambda: asker.peer("b")["storages"] == 2)
@@ -250,7 +250,7 @@ def test_a_host_that_may_not_ask_any_more(start_host, start_asker, image, edit, 
     assert server["last_refused"].endswith("[peer a] is not configured any more")
     assert asker.error(asker.begin_read(handle, 0, 10)) == "EAGAIN"
 
-    def refused():  # a link that has not noticed yet fails first, and is not made again at once
+    def refused():  # a link that has not noticed fails first, and is made again later
         assert asker.error(asker.begin_open(block)) == "ENODEV"
         return "certificate names no [peer]" in host.log()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Blocks read from another host, over TLS: a vreadd that answers and peerctl that asks."""
+"""Reads of blocks from another host, over TLS: vreadd answers, peerctl asks."""
 
 import subprocess
 
@@ -88,9 +88,9 @@ def test_many_more_reads_than_credits(start_host, start_asker, image):
     ("there", "here", "expected"),
     [
         ("dn1", "dn1 *", None),
-        ("dn1", "dn2 *", "ENODEV"),  # the guest may not: nothing is sent
+        ("dn1", "dn2 *", "ENODEV"),  # the guest may not read it: nothing is sent
         ("dn1", "dn1 BP-other", "ENODEV"),
-        ("dn2", "dn1 *", "EACCES"),  # this host may not
+        ("dn2", "dn1 *", "EACCES"),  # this host may not read it
     ],
 )
 def test_policy_on_either_side(start_host, start_asker, image, there, here, expected):
@@ -153,7 +153,7 @@ def test_storages_move(start_host, start_asker, image):
     block = image.blocks[0]
     assert asker.error(asker.begin_open(block)) == "ENODEV"
     with pytest.raises(Failed, match="EINVAL"):
-        asker.move("DS-1", "b")  # nobody knows whose it is
+        asker.move("DS-1", "b")  # its datanode is unknown
     with pytest.raises(Failed, match="ENOENT"):
         asker.move("dn1/DS-1", "nobody")
     asker.move("dn1/DS-1", "b")
@@ -200,7 +200,7 @@ SUITES = ("TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
 
 @pytest.mark.parametrize("suite", [*SUITES, "TLS_AES_128_GCM_SHA256"])
 def test_who_asks_says_which_cipher(start_host, authority, suite):
-    """Either of the two, and no other; the host tells which of them it asks for first itself."""
+    """The asker chooses one of two ciphers and no other; the status shows the host's own choice."""
     host, address = start_host()
     certificate, key = authority.certificate("a")
     files = ("-cert", certificate, "-key", key, "-CAfile", authority.ca)
@@ -212,7 +212,7 @@ def test_who_asks_says_which_cipher(start_host, authority, suite):
 
 
 def test_one_worker_and_few_buffers(start_host, start_asker, image):
-    """As little as can be configured: it answers all the same, and everything is given back."""
+    """With the smallest configuration the host answers, and all buffers become free again."""
     host, address = start_host(keys={"workers": 1, "buffers": 8})
     asker = start_asker(at(address))
     assert host.threads() < start_host(keys={"workers": 5})[0].threads()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""PUBLISH: what a datanode withdraws is not answered any more until it is finalized again."""
+"""PUBLISH: a block that a datanode withdraws is not answered until it is finalized again."""
 
 import errno
 import time
@@ -24,7 +24,7 @@ from tests.support.localfront import (
 
 LOCAL = PUBLISHER  # of `daemon`
 WITHDRAWING = [APPEND, TRUNCATE, DELETE]
-MOST = 32768  # withdrawals a datanode may have
+MOST = 32768  # limit of withdrawals of a datanode
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def front(daemon, image):
 
 
 def publish(front, event, block, more=0, **arguments):
-    """Of the block with a generation stamp that is larger by more."""
+    """Publishes the event for the block, with its generation stamp plus more."""
     return front.publish(event, block.id, block.genstamp + more, POOL, STORAGE, **arguments)
 
 
@@ -257,8 +257,8 @@ def test_an_answer_is_zeroed(front, block):
 # ---- the moment ------------------------------------------------------------------
 
 ROUNDS = 200  # at least ...
-MEETINGS = 50  # ... and in so many PUBLISH comes between two READs
-PAGES = 65  # of a READ: long enough to be in the middle of
+MEETINGS = 50  # ... and PUBLISH must come between two READs in so many
+PAGES = 65  # of a READ, so that PUBLISH often comes during its I/O
 
 
 def read_requests(handle, count):
@@ -270,8 +270,8 @@ def read_requests(handle, count):
 
 
 def test_no_success_follows_the_answer(daemon, image):
-    """Looks at the rings themselves: once PUBLISH is answered on one of them, every READ of
-    the block answered later on the other is denied, those in the middle of their I/O included."""
+    """Watches the rings directly.  Once PUBLISH is answered on one ring, every READ of the block
+    that is answered later on the other ring fails, also if its I/O had begun."""
     block = image.blocks[0]
     data = open_data(POOL, [STORAGE])
     met = rounds = 0
@@ -291,7 +291,7 @@ def test_no_success_follows_the_answer(daemon, image):
             publisher.push(request(PUBLISH, pool_pages=1, part=event))
             while publisher.words[2] == answered:
                 pass
-            before = readers.words[2] - first  # READs answered by now, some perhaps earlier
+            before = readers.words[2] - first  # READs answered by now, before or after PUBLISH
             statuses = [r.status for r in front.responses(readers.entries)]
             assert set(statuses[before:]) <= {-errno.EAGAIN}, (rounds, before, statuses)
             assert len(front.responses(1, queue=1)) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A configuration read again under readers: what is applied, what is refused, what they notice."""
+"""Reload of the configuration under readers: what is applied, refused, and noticed by readers."""
 
 import errno
 import json
@@ -19,7 +19,7 @@ VREAD = REPOSITORY / "build" / "asan" / "vread"
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """The image of another datanode: the same blocks, other bytes."""
+    """The image of another datanode: the same blocks with other bytes."""
     return Image(tmp_path_factory.mktemp("other"))
 
 
@@ -61,7 +61,7 @@ def test_readers_of_what_stays_notice_nothing(start_daemon, edit, image, other):
 
 
 def test_a_datanode_with_a_file_of_its_own(start_daemon, edit, image, other, tmp_path):
-    """It comes and goes under a reader of another one; a mistake in its file changes nothing."""
+    """A datanode's file comes and goes while another is read; an error in it changes nothing."""
     daemon = start_daemon()
     own = tmp_path / "datanodes" / "dn2.conf"
     with daemon.front(pool_pages=1100) as front:
@@ -105,7 +105,7 @@ def test_readers_of_what_is_removed_fall_back(start_daemon, edit, image):
 
 
 def test_lists_count_for_what_is_open(start_daemon, edit, image):
-    """Rights are asked for with each read, of blocks that are open already, too."""
+    """Rights are checked for each read, also for blocks that are already open."""
     daemon = start_daemon()
     block = image.blocks[0]
     with daemon.front(pool_pages=1100) as front:
@@ -122,7 +122,7 @@ def test_lists_count_for_what_is_open(start_daemon, edit, image):
 
 
 def test_a_datanode_moves_to_another_image(start_daemon, edit, image, other):
-    """Its open blocks are answered EAGAIN; what is opened then is read there."""
+    """Open blocks of the datanode get EAGAIN; blocks opened later are read from the new image."""
     daemon = start_daemon()
     block = image.blocks[0]
     with daemon.front(pool_pages=1100) as front:

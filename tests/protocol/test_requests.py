@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every operation over the local port: right answers to right requests, the
-errors vreadif.h lists to wrong ones."""
+"""Every operation over the local port: right answers to valid requests, and the errors that
+vreadif.h lists to invalid requests."""
 
 import errno
 

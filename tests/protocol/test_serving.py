@@ -15,8 +15,9 @@ from tests.support.localfront import APPEND, FINALIZED, PAGE
 STEP = 1 << 20
 UNIT = 64 << 10
 DIRECT = "image-mode = direct\n"
-# Makes io_uring_setup(2) fail with EPERM for the program it becomes, as a container's seccomp does:
-# PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP with "number == 425 ? ERRNO | EPERM : ALLOW".
+# A program that makes io_uring_setup(2) fail with EPERM, as the seccomp filter of a container does,
+# and then runs another program: PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP with
+# "number == 425 ? ERRNO | EPERM : ALLOW".
 WITHOUT_IO_URING = """
 import ctypes, os, struct, sys
 code = b"".join(struct.pack("HBBI", *i) for i in (
@@ -35,7 +36,7 @@ def settings(**keys):
 
 @pytest.fixture(scope="session")
 def odirect(image):
-    """The image's file system can be read with O_DIRECT."""
+    """Skips the test if the image's file system has no O_DIRECT."""
     try:
         os.close(os.open(image.path, os.O_RDONLY | os.O_DIRECT))
     except OSError as error:
@@ -44,7 +45,7 @@ def odirect(image):
 
 @pytest.fixture
 def front(start_daemon):
-    """front(daemon): a client of its own."""
+    """front(daemon): a new client."""
     with contextlib.ExitStack() as clients:
         yield lambda daemon: clients.enter_context(daemon.front(pool_pages=1100))
 
@@ -76,7 +77,7 @@ def test_what_one_client_read_is_there_for_another(start_daemon, front, image):
     cache = cache_of(daemon)
     assert cache["size"] == 64 << 20
     assert block.length <= cache["used"] <= cache["size"]
-    assert cache["hits"] >= -(-block.length // STEP)  # all the second client asked for
+    assert cache["hits"] >= -(-block.length // STEP)  # all reads of the second client
 
 
 @pytest.mark.usefixtures("odirect")
@@ -153,14 +154,14 @@ def test_cold_images_are_read_right(start_daemon, front, image):
 
 @pytest.mark.usefixtures("odirect")
 def test_memory_of_many_clients_is_bounded(start_daemon, front, image):
-    """What a client costs: its worker's buffers and what is read ahead for it."""
+    """A client costs its worker's buffers and the bytes that are read ahead for it."""
     daemon = start_daemon(
         variant="release", local=settings(cache="4M", read_ahead="1M"), extra=DIRECT
     )
     block = image.blocks[0]
 
     def read_a_part(client):
-        handle = open_block(client, block)  # left in the middle of the block, on purpose
+        handle = open_block(client, block)  # never read to the end of the block, on purpose
         for at in range(0, 3 * STEP, STEP):
             client.read(handle, at, STEP)
 
@@ -169,9 +170,9 @@ def test_memory_of_many_clients_is_bounded(start_daemon, front, image):
     clients = [front(daemon) for _ in range(24)]
     for client in clients:
         read_a_part(client)
-    pool = 1100 * PAGE + PAGE  # each shares it with us, and the smaps count half of it here
+    pool = 1100 * PAGE + PAGE  # shared with this process, so smaps counts half of it
     own = (daemon.memory_kib() - before) * 1024 / len(clients) - pool / 2
-    assert own <= (1 << 20) + (1 << 20) + (512 << 10)  # a piece, the read-ahead, the rest
+    assert own <= (1 << 20) + (1 << 20) + (512 << 10)  # one piece, the read-ahead, other memory
     reading = daemon.status()["reading"]
     assert reading["disks"][0]["clients"] == len(clients) + 1
     assert reading["cache"]["used"] <= 4 << 20

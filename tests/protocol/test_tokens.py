@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Block tokens: where a datanode has given keys, or the operator wants it, only who has a valid one
-opens a block; on another host, too."""
+"""Block tokens.  If a datanode gave keys, or the operator requires tokens, a client needs a valid
+token to open a block, also a block of another host."""
 
 import contextlib
 import errno
@@ -35,7 +35,7 @@ SECRET = b"sEcReT-of-BLOCKS"
 
 @pytest.fixture
 def front(daemon):
-    """Of a host whose datanode has given KEY."""
+    """A frontend of a host whose datanode gave KEY."""
     with daemon.front() as connected:
         assert connected.keys(POOL, STORAGE, [KEY]) == 0
         yield connected
@@ -98,7 +98,7 @@ def test_the_largest(front, block, encoding):
 
 
 def test_who_may_not_read_learns_nothing(front, block):
-    """Whether there is such a block is not told, to whom no token was given for it."""
+    """Without a token for the block, a client does not learn whether the block exists."""
     assert front.open(4711, 1, POOL, [STORAGE]).status == -errno.EPERM
     assert front.open(4711, 1, POOL, [STORAGE], make_token(KEY, POOL, 4711)).status == -errno.ENOENT
     assert front.open(block.id, 1, POOL, [STORAGE]).status == -errno.EPERM
@@ -106,7 +106,7 @@ def test_who_may_not_read_learns_nothing(front, block):
 
 
 def test_open_blocks_stay_open(daemon, front, image, block):
-    """As HDFS's own streams do."""
+    """An open block stays readable after its token has expired, as in HDFS."""
     token = make_token(KEY, POOL, block.id, expiry=daemon.clock.ms + 10_000)
     response = front.open(block.id, block.genstamp, POOL, [STORAGE], token)
     assert response.status == 0
@@ -163,7 +163,7 @@ def test_off(start_daemon, block):
 
 
 def test_keys_are_for_that_datanode_alone(start_daemon, tmp_path, image, block):
-    """What opens dn2's replicas does not open dn1's, though pool and block are the same."""
+    """A token of dn2 does not open replicas of dn1, though pool and block are the same."""
     publisher = "publish-datanodes = dn1 dn2\n"
     daemon = start_daemon(local=publisher, extra=second_datanode(tmp_path, image))
     other = Key(KEY.id, b"of-dn2--")

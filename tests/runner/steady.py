@@ -2,8 +2,8 @@
 """Runs the tests several times on a busy machine and lists every test whose verdict ever differed;
 called by `make test-steady`.
 
-Each run has its modules in another order, which follows from the seed that is printed.  What the
-runs said is kept in a folder (build/steady): run-K.log and run-K.xml (JUnit's format), and under
+Each run has its modules in another order, which follows from the printed seed.  The output of the
+runs is kept in a folder (build/steady): run-K.log and run-K.xml (JUnit's format), and under
 differed/ the log of each test that differed.
 
 Exit status: 0 if all runs gave each test the same verdict and nothing failed, 1 if not, 2 for a
@@ -28,7 +28,7 @@ MISSING = "not run"
 
 @contextlib.contextmanager
 def busy_processes(count):
-    """As long as it lasts, `count` processes want a processor each."""
+    """Keeps `count` processes busy, each of which needs a processor."""
     processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
     try:
         yield
@@ -94,7 +94,7 @@ def keep_logs(folder, name, runs):
 
 
 def report(folder, runs):
-    """Prints what differed and what failed; whether there was neither."""
+    """Prints differing and failing tests.  Returns True if there were none."""
     differed, failed = differing(runs), failing(runs)
     for name, words in differed.items():
         print(f"steady: DIFFERED {name}: {', '.join(words)}; see {keep_logs(folder, name, runs)}")

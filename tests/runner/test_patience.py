@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A guard against what hangs strikes by the time that a machine had for it."""
+"""Tests tools/patience.py: a limit counts only the time in which threads had a processor."""
 
 import os
 
@@ -12,7 +12,7 @@ PROCESSORS = len(os.sched_getaffinity(0))
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """machine(seconds, wanting): so much time passes, while so many threads want a processor."""
+    """machine(seconds, wanting): so much time passes, while so many threads need a processor."""
     now, load = [1000.0], tmp_path / "loadavg"
     monkeypatch.setattr(patience, "LOAD", load)
     monkeypatch.setattr(patience.time, "monotonic", lambda: now[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the runner adds to pytest: orders that can be made again, times, and `make test-steady`."""
+"""Tests what tests/runner adds to pytest: repeatable orders, times, and `make test-steady`."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ def test_tests_of_a_module_keep_their_order():
 
 @pytest.fixture
 def run(tmp_path):
-    """run(test file's text, *arguments of pytest): steady's exit status and output, of two runs."""
+    """run(text of a test file, *arguments of pytest): status and output of two runs by steady."""
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "conftest.py").write_text(CONFTEST)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The three descriptions of the xenstore nodes say the same: vread.schema.json,
-the page printed from it, and the manual in vreadif.h."""
+"""The three descriptions of the xenstore nodes agree: vread.schema.json, the page printed from it,
+and the manual in vreadif.h."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def test_macros_cover_every_node(tmp_path):
 
 
 def test_nodes_a_device_takes_of_quotas():
-    """The manual's figures are those of a frontend's directory, written out."""
+    """The manual's figures equal the number of nodes of a frontend's directory, counted here."""
     for queues, pages in ((4, 2), (8, 16)):
         nodes = {"."}
         for node in SCHEMA["nodes"]:

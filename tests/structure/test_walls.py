@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may include whom in the backend, and what its programs are linked from.
+"""Which folders of the backend may include each other, and from which folders programs are linked.
 
-Each folder of xen-backend/ has a place in the table below.  A folder includes headers of those that
-the table lists beside it, and of no others.  The wall is between vreadd and vread-parser: code that
+Each folder of xen-backend/ has an entry in the table below.  A folder includes headers of the
+folders that its entry lists, and no others.  The wall is between vreadd and vread-parser: code that
 interprets what a guest wrote is in parser/, and runs confined.
 """
 
@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "provision": "base disk layout parser",
     VREADD: "base control",
 }
-# A program's folders, and "": what is not of the backend.
+# The folders from which each program is linked.
 LINKED = {
     "vreadd": set(MAY_INCLUDE) - {"parser", "provision"},
     "vread-parser": {"base", "disk", "layout", "parser", "parser-protocol"},
@@ -42,7 +42,7 @@ PRIVATE = re.compile(r"_private\.h|_impl\.h|/internal\.h")
 
 
 def inclusions(backend):
-    """(file, header) of each inclusion within the backend; both as seen from its folder."""
+    """(file, header) of each inclusion within the backend, both relative to its folder."""
     for source in sorted(backend.rglob("*.[ch]")):
         for header in re.findall(r'^#include "([\w-]+/[^"]+)"', source.read_text(), re.M):
             if (backend / header).is_file():
@@ -54,7 +54,7 @@ def folder(path):
 
 
 def mistakes(backend, table):
-    """What is not as the table has it, one line each."""
+    """Yields a line for each difference from the table."""
     used = set()
     for source, header in inclusions(backend):
         here, there = folder(source), folder(header)
@@ -74,13 +74,13 @@ def test_folders_include_only_what_they_may():
 
 
 def test_no_folder_is_above_itself():
-    """Raises CycleError."""
+    """static_order() raises a CycleError if a folder is above itself."""
     list(TopologicalSorter({f: a.split() for f, a in MAY_INCLUDE.items()}).static_order())
 
 
 @pytest.fixture
 def backend(tmp_path):
-    """Two folders, as a table of their own allows."""
+    """Two folders that follow their own table."""
     for name, text in {
         "base/log.h": "",
         "ring/ring.c": '#include <errno.h>\n#include "base/log.h"\n',
@@ -117,7 +117,7 @@ def test_what_is_not_is_told(backend, source, header, table, said):
 
 
 def linked(program):
-    """The folders of the backend that the program has code of, by its debugging information."""
+    """The folders of the backend with code in the program, by its debugging information."""
     command = ["readelf", "--debug-dump=info", "--dwarf-depth=1", program]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return {

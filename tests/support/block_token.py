@@ -23,7 +23,7 @@ MODES = {"READ": 1, "WRITE": 2, "COPY": 3, "REPLACE": 4}
 
 
 def soon(seconds=86400):
-    """In ms since 1970."""
+    """The time in `seconds` seconds, in ms since 1970."""
     return int((time.time() + seconds) * 1000)
 
 
@@ -97,7 +97,7 @@ ENCODINGS = [writable, protobuf]
 def make_token(
     key, pool, block_id, encoding=writable, expiry=None, modes=("READ",), storages=("DS-1",)
 ):
-    """As Token.write() writes it."""
+    """The token in the format of Token.write()."""
     expiry = soon() if expiry is None else expiry
     identifier = encoding(key.id, pool, block_id, expiry, modes, storages)
     parts = identifier, key.sign(identifier), b"HDFS_BLOCK_TOKEN", b"127.0.0.1:9866"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A clock that stands still until the test sets it forward.
+"""A clock that stands still until the test advances it.
 
 clock = Clock(tmp_path / "clock")
 daemon = Daemon(..., clock=clock)      # starts it with clock.environment
@@ -8,8 +8,8 @@ clock.until(lambda: "again" in daemon.log())
 
 A program that is started with VREAD_CLOCK=FILE takes its time from that file
 (xen-backend/base/clock.h).  The file holds one unsigned 64-bit number in native byte order:
-milliseconds since the epoch.  One clock may be given to any number of programs.  It begins an hour
-ahead, so that certificates made later are not from its future.
+milliseconds since the epoch.  Any number of programs may use one clock.  The clock starts an hour
+ahead of real time, so that certificates made later are already valid.
 """
 
 import ctypes
@@ -35,14 +35,14 @@ class Clock:
 
     @property
     def environment(self):
-        """The variable of a program that is to go by this clock."""
+        """The environment variable for a program that uses this clock."""
         return {"VREAD_CLOCK": str(self.path)}
 
     def advance(self, seconds):
         self._value.value += round(1000 * seconds)
 
     def until(self, condition, step=PAUSE, **arguments):
-        """As eventually(), but time passes: `step` seconds with each question."""
+        """As eventually(), but each false condition() advances the clock by `step` seconds."""
 
         def ask():
             value = condition()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real vreadd on a small image, for tests that speak the protocol to it.
+"""Starts a real vreadd on a small image, for tests that speak the protocol to vreadd.
 
 image = Image(tmp_path)
 daemon = Daemon(tmp_path, image, local="max-connections = 2\\n")
 with daemon.front() as front: ...
-assert daemon.stop() == 0      # a sanitizer's finding is another status
+assert daemon.stop() == 0      # not 0 if a sanitizer found an error
 """
 
 import errno
@@ -50,7 +50,7 @@ class Image:
 
 
 class Daemon:
-    """One vreadd; its log is kept, its end is checked."""
+    """One vreadd.  Its log is kept, and its exit status is checked."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Daemon:
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def memory_kib(self):
-        """Its own: what there is of files (libraries, say) depends on who else has them."""
+        """vreadd's own memory.  Pages of files, such as libraries, depend on other processes."""
         text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
         return sum(int(text.split(f"{kind}:")[1].split()[0]) for kind in ("Pss_Anon", "Pss_Shmem"))
 
@@ -137,7 +137,7 @@ class Daemon:
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
     def stop(self, number=signal.SIGTERM, seconds=120):
-        """Its exit status, once it has ended in order."""
+        """Ends vreadd in order.  Returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
@@ -160,7 +160,7 @@ def open_block(front, block, **arguments):
 
 
 def open_status(front, block, token=b"", storages=(STORAGE,)):
-    """What OPEN is answered; a handle is closed again."""
+    """Returns the status of an OPEN, and closes the handle."""
     response = front.open(block.id, block.genstamp, POOL, storages, token)
     if response.status == 0:
         front.close_handle(response.handle)
@@ -168,7 +168,7 @@ def open_status(front, block, token=b"", storages=(STORAGE,)):
 
 
 def second_datanode(folder, image):
-    """A datanode whose image shows the storage id `DS-2`: configuration lines."""
+    """Configuration lines of a datanode on the same image, with the storage id `DS-2`."""
     text = image.layout.read_text()
     assert STORAGE in text
     layout = folder / "second.json"

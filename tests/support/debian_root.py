@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A fresh Debian 12 with a systemd of its own, to install packages in.
+"""A fresh Debian 12 with its own systemd, in which tests install packages.
 
 with DebianRoot(folder) as root:
     root.copy(package, "/srv/")
     root.run("apt-get", "install", "-y", "/srv/package.deb")
 
-It is a folder made by debootstrap, whose systemd runs as the first process of a PID namespace, with
-its own mounts and control group; the network is this machine's, for apt. /sys and /proc/sys are
-there for reading only, so nothing of this machine is changed. All processes and mounts end with
-the one that made it; what debootstrap made is kept, packed, under build/packages.
+debootstrap makes the folder.  Its systemd runs as the first process of a PID namespace, with its
+own mounts and control group, but with this machine's network, for apt. /sys and /proc/sys are
+read-only, so this machine is not changed. All processes and mounts end with the process that
+started them. The result of debootstrap is kept, packed, under build/packages.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 REPOSITORY = Path(__file__).resolve().parents[2]
 CACHE = REPOSITORY / "build" / "packages"
 SUITE = "bookworm"
-# What the packages of a guest need to build a module is nothing of theirs, and large.
+# With all that a guest's packages need to build a module: large, and no part of the test.
 INCLUDED = ("systemd", "systemd-sysv", "ca-certificates", "dkms", "linux-headers-amd64")
 SOURCES = """\
 deb http://deb.debian.org/debian bookworm main
@@ -30,7 +30,7 @@ deb http://deb.debian.org/debian bookworm-updates main
 deb http://deb.debian.org/debian-security bookworm-security main
 """
 STARTED_WITHIN = 600  # on a busy machine
-# Its argument: the folder.
+# Argument: the folder.
 BOOT = """
 set -eu
 root=$1
@@ -52,7 +52,7 @@ exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
 
 
 def _packed():
-    """What debootstrap made, as a tar file; anew when what it is made of changes."""
+    """The result of debootstrap as a tar file, made again when suite or package list changes."""
     key = hashlib.sha256(repr((SUITE, INCLUDED)).encode()).hexdigest()[:12]
     packed = CACHE / f"{SUITE}-{key}.tar"
     if not packed.exists():
@@ -77,7 +77,7 @@ def _packed():
 
 
 def _cgroups():
-    """Where this machine's unified hierarchy of control groups is."""
+    """The mount point of this machine's unified control group hierarchy."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, path, kind, *_ = line.split()
         if kind == "cgroup2":
@@ -110,7 +110,7 @@ class DebianRoot:
     def _boot(self):
         self._cgroup.mkdir()
         namespaces = ["--mount", "--pid", "--fork", "--uts", "--ipc", "--cgroup"]
-        # Whoever ends this process ends them all.
+        # When this process ends, all of them end.
         command = ["setpriv", "--pdeathsig", "KILL"]
         command += ["unshare", *namespaces, "--kill-child", "sh", "-c", BOOT, "sh", self.path]
 
@@ -146,7 +146,7 @@ class DebianRoot:
         return [pid for path in lists for pid in path.read_text().split()]
 
     def run(self, *command, check=True, timeout=900, stdin=None):
-        """What it says, both of its outputs; an error if it fails."""
+        """Returns standard output and standard error of a command; raises an error if it fails."""
         enter = ["nsenter", "--target", self._init(), "--mount", "--pid", "--uts", "--ipc"]
         enter += ["--cgroup", "--root", "--wd"]
         environment = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"]
@@ -163,16 +163,16 @@ class DebianRoot:
         return text
 
     def output(self, *command):
-        """The bytes a command writes to its standard output."""
+        """Returns the bytes that a command writes to its standard output."""
         enter = ["nsenter", "--target", self._init(), "--mount", "--pid", "--root", "--wd"]
         return subprocess.run([*enter, *command], check=True, stdout=subprocess.PIPE).stdout
 
     def file(self, path):
-        """A file in it, as this machine sees it."""
+        """The path on this machine of a file in the Debian."""
         return self.path / path.lstrip("/")
 
     def files(self, *but_below):
-        """Paths of all there is on its disk."""
+        """The paths of everything on the Debian's disk, except below some folders."""
         found = set()
         for folder, folders, files in os.walk(self.path):
             inside = "/" + str(Path(folder).relative_to(self.path)).removeprefix(".")

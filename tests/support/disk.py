@@ -44,14 +44,14 @@ class Disk:
         self.layout.write_text(json.dumps(self.document))
 
     def inside(self, path, directory=0):
-        """The path in the file system of one in a data directory."""
+        """The path in the file system of a path in a data directory."""
         return f"{self.image.data_dirs[directory].path}/{path}"
 
     def meta_of(self, block):
         return self.inside(str(Path(block.path).with_name(block.meta.name)))
 
     def debugfs(self, *commands, write=True):
-        """Changes the file system behind everyone's back, as its owner would."""
+        """Changes the file system as its owner would; readers are not told."""
         script = self.path.with_name("debugfs.script")
         script.write_text("".join(command + "\n" for command in commands))
         device = f"{self.path}?offset={self.image.offset}"
@@ -80,21 +80,21 @@ class Disk:
 
     @contextlib.contextmanager
     def blockctl(self, **others):
-        """others: further datanodes by name, each a Disk."""
+        """others: other datanodes by name, each a Disk."""
         with blockctl(dn1=self, **others) as control:
             yield control
 
 
 @dataclass(frozen=True)
 class ByLayout:
-    """A datanode of any number of images, by a layout file."""
+    """A datanode with any number of images, described by a layout file."""
 
     images: tuple | list
     layout: Path
 
 
 def layout_found(path, images, dirs):
-    """A layout file of what is found without an appliance, which is what vread-provision finds."""
+    """Writes a layout file.  What vreadd finds by itself is also what vread-provision finds."""
     with blockctl(dn1=DataDirs(images, dirs)) as control:
         (status,) = control.status()
     for system in status["filesystems"]:
@@ -109,12 +109,12 @@ def layout_found(path, images, dirs):
 
 
 class BlockError(Exception):
-    """What block_open(), block_read() or block_stat() answered: the name of an errno."""
+    """The errno name that block_open(), block_read() or block_stat() returned."""
 
     def __init__(self, name, exposed=0):
         super().__init__(name)
         self.name = name
-        self.exposed = exposed  # bytes of the destination that were written to all the same
+        self.exposed = exposed  # bytes of the destination that were written in spite of the error
 
 
 def _argument(disk):
@@ -129,7 +129,7 @@ def _argument(disk):
 def blockctl(**disks):
     """disks: each a Disk, a ByLayout, or a DataDirs of tools.vreadd.
 
-    Its clock stands still: what takes too long hangs, and fails."""
+    Its clock stands still: an operation that is too slow hangs, and the test fails."""
     arguments = [f"{name}={_argument(disk)}" for name, disk in disks.items()]
     with tempfile.TemporaryFile("w+") as complaints, tempfile.NamedTemporaryFile() as file:
         clock = Clock(Path(file.name))
@@ -155,7 +155,7 @@ def blockctl(**disks):
 
 
 class Control:
-    """tests/image/blockctl.c's protocol."""
+    """Speaks the protocol of tests/image/blockctl.c."""
 
     def __init__(self, process, clock):
         self.process, self.clock = process, clock
@@ -190,7 +190,7 @@ class Control:
         return json.loads(self.ask("status"))
 
     def look(self):
-        """Looks for all data directories again, as vreadd does from time to time."""
+        """Searches all data directories again, as vreadd does from time to time."""
         self.ask("look")
 
     def datanodes_of(self, storage):

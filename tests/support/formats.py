@@ -21,21 +21,21 @@ def run(*command, **options):
 
 
 def qemu_io(path, kind, *commands):
-    """Writes to an image nobody uses: qemu-io(1)'s commands."""
+    """Runs commands of qemu-io(1) on an image that nobody uses."""
     words = [word for command in commands for word in ("-c", command)]
     out = run("qemu-io", "-t", "unsafe", "-f", kind, *words, path)
     assert "failed" not in out and "rror" not in out, out
 
 
 def as_raw(path, kind):
-    """What QEMU says the disk holds."""
+    """A raw file with the disk's content, as QEMU reads it."""
     raw = path.with_name(path.name + ".expected")
     run(*CONVERT, "-f", kind, "-O", "raw", path, raw)
     return raw
 
 
 def converted(kind, name, *options):
-    """Makes an image of that kind out of a raw one."""
+    """Returns a function that converts a raw image to that format."""
 
     def make(folder, raw):
         path = folder / f"disk.{name}"
@@ -50,7 +50,7 @@ def overlay(path, base, base_kind, *options):
     return path
 
 
-# Over what is there, beside it, and what was written and given back.
+# Writes over data, writes beside data, and discards.
 CHANGES = [
     "write -P 0x11 0 64k",
     "write -P 0x22 1000k 3000k",
@@ -63,7 +63,7 @@ CHANGES = [
 
 
 def changed(make, kind):
-    """What make() makes, written to afterwards."""
+    """As make(), but the image is then changed."""
 
     def make_changed(folder, raw):
         path = make(folder, raw)
@@ -74,7 +74,7 @@ def changed(make, kind):
 
 
 def backed(make_base, base_kind, *options):
-    """An overlay, changed, over what make_base() makes; named as beside it."""
+    """An overlay with changes over the image of make_base(), in the same folder."""
 
     def make(folder, raw):
         base = make_base(folder, raw)
@@ -86,7 +86,7 @@ def backed(make_base, base_kind, *options):
 
 
 def differences(folder, raw):
-    """What the raw disk has and an empty base has not."""
+    """An overlay that holds the differences between the raw disk and an empty base."""
     base = folder / "base.raw"
     run("qemu-img", "create", "-q", "-f", "raw", base, raw.stat().st_size)
     path = folder / "overlay.qcow2"
@@ -95,7 +95,7 @@ def differences(folder, raw):
 
 
 def chain(folder, raw):
-    """Five files, each with something of its own; the lowest is the shortest."""
+    """Five files, each with its own data; the lowest file is the shortest."""
     base = plain(folder, raw)
     run("qemu-img", "resize", "-q", "-f", "raw", "--shrink", base, "7340544")
     below, kind = base, "raw"
@@ -117,7 +117,7 @@ def with_snapshots(folder, raw):
 
 
 def grown(folder, raw):
-    """Its L1 table had to move."""
+    """An image whose L1 table had to move when the image grew."""
     path = converted("qcow2", "qcow2", "-o", "cluster_size=512")(folder, raw)
     run("qemu-img", "resize", "-q", path, "64M")
     qemu_io(path, "qcow2", "write -P 0x77 40M 100k")
@@ -138,7 +138,7 @@ def vpc(*options):
     return converted("vpc", "vhd", "-o", ",".join(options))
 
 
-# Name: what QEMU calls it, what vread.conf(5) calls it, and how one is made.
+# Name: QEMU's name, the name in vread.conf(5), and the function that makes an image.
 FORMATS = {
     "raw": ("raw", "raw", plain),
     "qcow2": ("qcow2", "qcow2", qcow2()),
@@ -164,7 +164,7 @@ FORMATS = {
 }  # fmt: skip
 
 
-# Those that hold just what the raw one does.
+# Formats whose images hold exactly the content of the raw disk.
 COPIES = {
     "raw": ("raw", plain),
     "qcow2": ("qcow2", qcow2()),
@@ -184,7 +184,7 @@ class ImageError(Exception):
 
 
 class ImageControl:
-    """tests/image/imagectl.c's protocol."""
+    """Speaks the protocol of tests/image/imagectl.c."""
 
     def __init__(self, spec, direct=False, environment=None):
         self.process = subprocess.Popen(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A whole HDFS with vRead beside it, on this machine: what the tests of tests/hdfs share.
+"""A whole HDFS with vRead beside it, on this machine, for the tests of tests/hdfs.
 
-Three datanodes with two data directories each, on live images.  A vreadd serves those of dn1 and
-dn2 over its local port; dn3 is on another host, as far as it knows.  Files have two replicas unless
-a test wants otherwise, so one of them at least is served.  One warm client JVM does the reading.
+There are three datanodes with two data directories each, on live images.  A vreadd serves those of
+dn1 and dn2 over its local port; for vreadd, dn3 is on another host.  Files have two replicas unless
+a test changes this, so at least one replica is served.  One warm client JVM does the reading.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
 
 
 def publishing_to(endpoint):
-    """What makes a datanode publish there, however slowly that answers on a busy machine."""
+    """Makes a datanode publish to the endpoint, with a long timeout for a busy machine."""
     return {
         "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
         "io.vread.endpoint": endpoint,
@@ -39,8 +39,8 @@ def publishing_to(endpoint):
 
 @dataclass(frozen=True)
 class Mode:
-    """One column of the matrix.  variant: which build of vreadd; with the sanitizers it also tells
-    at its end what it has leaked."""
+    """One column of the matrix.  variant: the build of vreadd; a build with sanitizers also reports
+    leaks at its end."""
 
     version: str
     tokens: bool
@@ -58,14 +58,14 @@ class Mode:
             "hadoop.security.key.provider.path": f"jceks://file{folder}/keys.jceks",
             "dfs.block.access.token.enable": str(self.tokens).lower(),
             "dfs.namenode.redundancy.interval.seconds": "1s",
-            # Of three datanodes none is spare: a pipeline goes on with those it has.
+            # With three datanodes none is spare: a pipeline continues with the datanodes left.
             "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
             "dfs.namenode.replication.considerLoad": "false",
             # A client that has tried every replica pauses before it tries them again.
             "dfs.client.retry.window.base": "50",
-            # On a busy machine it takes long until another NameNode is active.
+            # On a busy machine, the failover to another NameNode takes long.
             "dfs.client.failover.max.attempts": "100",
-            # A file's next block waits until the NameNode has heard of the last one.
+            # The next block of a file waits until the NameNode knows the last one.
             "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         }
         if self.tokens:
@@ -74,7 +74,7 @@ class Mode:
 
     @property
     def class_path(self):
-        """What the daemons need over Hadoop's own."""
+        """The daemons' class path beside Hadoop's own."""
         publisher = [JAR] if self.publisher else []
         return [*publisher, compiled()] if self.tokens else publisher
 
@@ -85,7 +85,7 @@ MODES = (
     Mode("3.3.6", tokens=False, publisher=True),
     Mode("3.5.0", tokens=True, publisher=True),
 )
-# Of a test in whose verdict neither the Hadoop version nor tokens have a part: the others are slow.
+# For a test whose result does not depend on Hadoop version or tokens: other modes are marked slow.
 ONE_COLUMN = pytest.mark.parametrize(
     "bed",
     [mode if mode is MODES[1] else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES],
@@ -106,7 +106,7 @@ class Bed:
 
     @contextlib.contextmanager
     def another_client(self, folder, properties=None, **options):
-        """A JVM of its own, which has never seen vRead work."""
+        """A new client JVM, which has never seen vRead work."""
         with HadoopClient(
             self.hdfs,
             self.properties() if properties is None else properties,
@@ -121,7 +121,7 @@ class Bed:
         return SERVED if self.mode.publisher else ()
 
     def wait_until_served(self, client=None):
-        """vreadd looks again for what a datanode has formatted when it is asked for it."""
+        """An OPEN makes vreadd look again for directories that a datanode has just formatted."""
         client = client or self.client
         eventually(
             lambda: "fallback.blocks" not in client.do("read", way="1m")["stats"],
@@ -129,16 +129,16 @@ class Bed:
         )
 
     def errors(self):
-        """What vreadd answered its clients but bytes, by reason."""
+        """Errors that vreadd answered its clients, by reason."""
         return self.vreadd.status()["totals"]["errors"]
 
     def health(self):
-        """What the NameNode thinks of datanodes and replicas."""
+        """The NameNode's counts of datanodes and replicas."""
         answer = self.client.do("health")
         return {name: answer[name] for name in ("live", "dead", "corrupt", "missing")}
 
     def reported_corrupt(self, block):
-        """Addresses of the datanodes whose replica of the block somebody reported."""
+        """Addresses of the datanodes whose replica of the block was reported as corrupt."""
         pattern = rf"reportBadBlocks for block: \S+:blk_{block.block_id}_\d+ on datanode: (\S+)"
         log = (self.hdfs.logs / "namenode.log").read_text(errors="replace")
         return set(re.findall(pattern, log))
@@ -146,7 +146,7 @@ class Bed:
 
 @functools.cache
 def _key_store():
-    """A key provider's file with the key "zone" in it, from before any NameNode opened it."""
+    """A key provider's file with the key "zone", made before any NameNode opens it."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["create", "zone", "-size", "128", "-provider", f"jceks://file{folder}/keys.jceks"]
         command = jvm.java_command(f"{archived_class_path()}/*", KEY_SHELL, words)
@@ -178,7 +178,7 @@ def hadoop_bed(mode, folder, kind=HdfsCluster):
 
 
 def _start(stack, mode, cluster, folder, served):
-    """The backend is there before the datanodes have formatted their directories."""
+    """Starts vreadd before the datanodes format their directories."""
     cluster.attach_disks()
     publish = served if mode.publisher else ()
     vreadd = Vreadd(cluster.served(*served), variant=mode.variant, publish=publish)
@@ -196,7 +196,7 @@ def _start(stack, mode, cluster, folder, served):
 
 @contextlib.contextmanager
 def torture_bed(folder, disk_mib, publisher, file_system, variant):
-    """One datanode on one small image, and nothing written yet."""
+    """One datanode on one small image, before anything is written."""
     mode = Mode(DEFAULT_VERSION, tokens=False, publisher=publisher, variant=variant)
     (folder / "keys.jceks").write_bytes(_key_store())
     cluster = HdfsCluster(
@@ -217,7 +217,7 @@ def torture_bed(folder, disk_mib, publisher, file_system, variant):
 
 
 def served(answer):
-    """All of it came through vRead.  (What lies between the test and HDFS may read ahead.)"""
+    """Asserts that all bytes came through vRead.  Layers between test and HDFS may read ahead."""
     assert answer["bytes"] > 0
     assert answer["stats"].get("vread.bytes", 0) >= answer["bytes"], answer
     assert "fallback.blocks" not in answer["stats"], answer
@@ -225,7 +225,7 @@ def served(answer):
 
 
 def by_tcp(answer, *reasons):
-    """None of it did, for one of those reasons."""
+    """Asserts that no byte came through vRead, for one of these reasons."""
     assert answer["bytes"] > 0
     assert "vread.bytes" not in answer["stats"], answer
     told = {name for name in answer["stats"] if name.startswith("fallback.reasons.")}

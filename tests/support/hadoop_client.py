@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A warm HDFS client JVM (tests/hdfs/java) that does what a test asks, by both ways of reading.
+"""A warm HDFS client JVM (tests/hdfs/java) that runs a test's commands, with and without vRead.
 
 with HadoopClient(cluster, vread_properties(daemon.endpoint), log=folder / "client.log") as client:
     client.do("write", file="/f", on=["dn1"])
@@ -32,11 +32,11 @@ LINT = "-Xlint:all,-classfile,-processing,-path,-serial"
 
 
 class ClientError(AssertionError):
-    """What the client was asked failed; with its stack trace."""
+    """The command failed in the client; with its stack trace."""
 
 
 def vread_properties(endpoint, **more):
-    """The configuration of a client that reads through vRead; timeout_ms=500 sets
+    """The configuration of a client that reads through vRead.  For example, timeout_ms=500 sets
     io.vread.timeout.ms."""
     properties = {
         "dfs.client.replica.accessor.builder.classes": BUILDER,
@@ -46,8 +46,8 @@ def vread_properties(endpoint, **more):
 
 
 def compiled():
-    """The folder of the client's classes, compiled against the oldest Hadoop: they work with all,
-    as the plug-in's do."""
+    """The folder of the client's classes.  They are compiled against the oldest Hadoop, so that
+    they work with all versions, as the plug-in's classes do."""
     sources = sorted(SOURCES.rglob("*.java"))
     jars = f"{hadoop_class_path(OLDEST)}/*:{mapreduce_class_path(OLDEST)}/*"
     digest = hashlib.sha256(OLDEST.encode())
@@ -68,9 +68,9 @@ def compiled():
 
 
 class HadoopClient:
-    """properties: of the client that reads through vRead, over the cluster's.  prefix: words
-    before the command, to run it as another user, say.  jar: the plug-in's, or another.
-    conf_dir: before the cluster's.  clock: of libvread's limits (tests/support/clock.py)."""
+    """properties: set over the cluster's, for reads through vRead.  prefix: words before the
+    command, for example to run it as another user.  jar: the plug-in's, or another.  conf_dir:
+    before the cluster's.  clock: for libvread's limits (tests/support/clock.py)."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class HadoopClient:
         return own
 
     def stop(self):
-        """In order: what is written at the end of a JVM is."""
+        """Ends the JVM in order, so that it writes its output."""
         if self._process:
             self._process.stdin.close()
             try:
@@ -151,7 +151,7 @@ class HadoopClient:
                 self._process = None
 
     def do(self, name, /, timeout=TIMEOUT, **arguments):
-        """The answer, once it is there; a ClientError if the scenario failed."""
+        """Waits for the answer and returns it; raises a ClientError if the command failed."""
         self.send(name, **arguments)
         return self.receive(name, timeout)
 
@@ -165,7 +165,7 @@ class HadoopClient:
         return bool(ready)
 
     def do_as_time_passes(self, name, /, **arguments):
-        """As do(), for what ends because limits of libvread are over."""
+        """As do(), for a command that ends when limits of libvread pass."""
         self.send(name, **arguments)
         self._clock.until(self.answered, step=1, seconds=TIMEOUT, what=f"an answer to {name}")
         return self.receive(name)
@@ -182,7 +182,7 @@ class HadoopClient:
         return answer
 
     def logged(self):
-        """All that Hadoop, and the plug-in in it, have said so far."""
+        """Everything that Hadoop and the plug-in have logged so far."""
         return self.log.read_text(errors="replace")
 
     def log_tail(self):
@@ -190,8 +190,8 @@ class HadoopClient:
 
 
 def another_user():
-    """Words that run a command as a user who may read everything and write nothing: a checkout
-    may lie in a folder of root's own."""
+    """Words that run a command as a user who may read all files and write none: a checkout may lie
+    in a folder that only root may read."""
     reading = "+dac_read_search"
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     return [*user, f"--inh-caps={reading}", f"--ambient-caps={reading}"]

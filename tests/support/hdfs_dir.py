@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode's data directory as HDFS would have written it, without HDFS.
+"""A datanode's data directory as HDFS would write it, made without HDFS.
 
     directory = DataDirectory(tmp_path / "data", pools=["BP-1-127.0.0.1-1"])
     block = directory.add(1073741825, 5_000_000)
-    block.data, block.meta      # files; block.content(), the bytes they were made with
+    block.data, block.meta      # files; block.content() returns the bytes of the data file
 
-Content follows from the block's id, so that a test compares without keeping it.  Checksums are
-ISA-L's, through ctypes: a gibibyte takes a second.
+The content is computed from the block's id, so a test need not keep it.  ISA-L computes the
+checksums, through ctypes: a gibibyte takes a second.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ def crc32c(address, length):
 
 
 def checksums(data, kind=CRC32C, chunk=512):
-    """The checksums of data, as a .meta file holds them behind its header."""
+    """The checksums of data, as a .meta file holds them after its header."""
     crc = {CRC32: crc32, CRC32C: crc32c}[kind]
     buffer = ctypes.create_string_buffer(data, len(data))
     base = ctypes.addressof(buffer)
@@ -58,7 +58,7 @@ class Block:
     id: int
     genstamp: int
     length: int
-    data: Path  # in the directory the image is made of
+    data: Path  # in the directory from which the image is made
     meta: Path
     path: str  # of data, inside the data directory
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that reach HDFS through libhdfs: a JVM inside a process that is not one.
+"""Runs programs that reach HDFS through libhdfs, that is, with a JVM in a process that is no JVM.
 
     programs = LibhdfsPrograms(cluster, vreadd, directory)
     got = programs.run([program, ...], vread=True, properties={...})
     got.content, got.statistics, got.log
 
-A program writes what it read to standard output, closes that, and waits for the end of its standard
-input: meanwhile the plug-in's statistics are looked at.  What it is told of HDFS and vRead is in
-configuration files on its class path.
+A program writes the bytes it read to standard output, closes standard output, and waits for the end
+of its standard input.  In the meantime the plug-in's statistics are read.  Configuration files on
+the class path tell the program about HDFS and vRead.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ RUN_TIMEOUT = 120
 @dataclass
 class Run:
     content: bytes
-    statistics: dict | None  # None: the plug-in was never there
+    statistics: dict | None  # None: the plug-in was not loaded
     log: str
 
 
@@ -42,7 +42,7 @@ class LibhdfsPrograms:
         self._directory = Path(directory)
 
     def run(self, command, vread, properties=None):
-        """The statistics are those that tell that all was read by vRead, as soon as they do."""
+        """Waits until the statistics show that vRead read all bytes, or the program ends."""
         folder = Path(tempfile.mkdtemp(dir=self._directory))
         environment = os.environ | self._environment(folder, vread, properties or {})
         with (
@@ -60,7 +60,7 @@ class LibhdfsPrograms:
         return Run(content, statistics, text)
 
     def opens(self):
-        """Blocks opened through vreadd so far."""
+        """How many blocks were opened through vreadd so far."""
         return self._vreadd.status()["totals"]["opens"]
 
     def _environment(self, folder, vread, properties):
@@ -71,7 +71,7 @@ class LibhdfsPrograms:
                 "io.vread.timeout.ms": 60_000,  # a busy machine is slow
                 "io.vread.statistics.file": folder / "statistics",
             }
-        # Hadoop takes the first of each name: ours, and the cluster's core-site.xml.
+        # Hadoop takes the first file of each name: ours, but the cluster's core-site.xml.
         config.write_site(folder / "conf", properties)
         (folder / "conf" / "core-site.xml").unlink()
         lib = hadoop_class_path(self._cluster.version)
@@ -88,8 +88,8 @@ class LibhdfsPrograms:
 
     @staticmethod
     def _statistics(process, folder, size):
-        """Those of all that was read, or of whatever was in the end; None: Hadoop says that it has
-        no plug-in, and there is no file."""
+        """The statistics of all bytes read, or the last ones before the program ended.  None:
+        Hadoop says that it has no plug-in, and there is no file."""
         found = None
 
         def are_final():
@@ -99,7 +99,7 @@ class LibhdfsPrograms:
             if not found:
                 not_loaded = NOT_LOADED in (folder / "log").read_text(errors="replace")
                 return not_loaded or process.poll() is not None
-            # Bytes by vRead are looked at first, and may be of a moment before.
+            # The plug-in takes the bytes of vRead first, so they may be a moment older.
             of_all = found["vread"]["bytes"] >= found["hdfs"]["bytes"] >= size
             return of_all or process.poll() is not None
 
@@ -108,7 +108,7 @@ class LibhdfsPrograms:
 
 
 def build_c_program(source, directory):
-    """A C program that uses libhdfs and JNI."""
+    """Compiles a C program that uses libhdfs and JNI."""
     home = java_home()
     jvm_dir, hdfs_dir = home / "lib" / "server", libhdfs_dir()
     program = Path(directory) / Path(source).stem
@@ -121,7 +121,7 @@ def build_c_program(source, directory):
 
 @contextlib.contextmanager
 def programs_on_a_live_image(directory, content, path):
-    """LibhdfsPrograms beside an HDFS that has the content in a file of three blocks and a bit."""
+    """LibhdfsPrograms with an HDFS that holds the content in a file of three blocks and a bit."""
     block_size = len(content) // 3 // 512 * 512
     local = Path(directory) / "local"
     local.write_bytes(content)

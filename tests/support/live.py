@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of images with an owner at work have in common: contents, errors, an owner that is
-busy, and all blocks vRead finds."""
+"""Shared by tests of images that their owner has mounted (tests/image): contents, errors, an owner
+that writes many blocks, and all blocks that vRead finds."""
 
 import random
 
@@ -29,7 +29,7 @@ def state(blocks):
 
 
 def churn(owner, seed, count):
-    """Blocks in every state a datanode leaves them in; those that are there at the end."""
+    """Makes blocks in every state that a datanode leaves.  Returns the blocks left at the end."""
     chance = random.Random(seed)
     there = []
     for n in range(count):

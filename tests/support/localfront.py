@@ -5,8 +5,8 @@
         block = front.open(block_id=7, genstamp=1001, pool_id="BP-1")
         data = front.read(block.handle, offset=0, length=65536)
 
-Everything the protocol lets a frontend write (requests, indexes, the pool) can
-also be written wrongly: see request(), push(), set_producer().
+A test can write wrong values wherever the protocol lets a frontend write: requests, indexes, the
+pool.  See request(), push(), set_producer().
 """
 
 import array
@@ -109,7 +109,7 @@ def open_data(pool_id, storage_ids=(), token=b""):
 
 
 class Queue:
-    """The front half of one ring; indexes are private until push()."""
+    """The frontend's half of one ring.  Indexes are private until push()."""
 
     def __init__(self, memory, request_fd, response_fd):
         self.memory = memory
@@ -137,13 +137,13 @@ class Queue:
             self.produced += 1
 
     def push(self, *requests):
-        """Puts requests on the ring, shows them and rings the bell."""
+        """Puts requests on the ring, shows them and notifies the backend."""
         self.put(*requests)
         self.set_producer(self.produced)
         self.notify()
 
     def take(self):
-        """What responses there are, without waiting."""
+        """Returns the responses that are on the ring, without waiting."""
         taken = []
         while True:
             while self.consumed != self.words[2]:
@@ -223,7 +223,7 @@ class LocalFront:
         return self.rings[ALIVE_OFFSET]
 
     def responses(self, count, queue=0):
-        """Waits for that many responses; Gone if the backend hangs up first."""
+        """Waits for `count` responses.  Raises Gone if the backend closes the connection first."""
         q = self.queues[queue]
         got = q.take()
         deadline = time.monotonic() + self.timeout
@@ -241,7 +241,7 @@ class LocalFront:
         return got
 
     def closed_within(self, seconds):
-        """Whether the backend hangs up in that time."""
+        """True if the backend closes the connection in that time."""
         ready, _, _ = select.select([self.socket], [], [], seconds)
         if not ready:
             return False
@@ -251,7 +251,7 @@ class LocalFront:
             return True
 
     def call(self, operation, queue=0, **fields):
-        """One request, its response."""
+        """Sends one request and returns its response."""
         request_id = self.next_id % self.queues[queue].entries
         self.next_id += 1
         self.queues[queue].push(request(operation, request_id=request_id, **fields))
@@ -293,14 +293,14 @@ class LocalFront:
         )
 
     def read(self, handle, offset, length, page=0, queue=0):
-        """Bytes; OSError for a negative status."""
+        """Returns the bytes.  Raises an OSError for a negative status."""
         response = self.read_response(handle, offset, length, page, queue=queue)
         if response.status < 0:
             raise OSError(-response.status, os.strerror(-response.status))
         return bytes(self.pool[page * PAGE : page * PAGE + response.status])
 
     def publish(self, event, block_id, genstamp, pool_id, storage_id, page=0, queue=0):
-        """The status."""
+        """Returns the status."""
         data = open_data(pool_id, [storage_id])
         return self.publish_raw(data, event, block_id, genstamp, page=page, queue=queue).status
 
@@ -311,7 +311,7 @@ class LocalFront:
         return self.call(PUBLISH, queue, pool_page=page, pool_pages=pages, part=part)
 
     def keys(self, pool_id, storage_id, keys, tokens=1, page=0):
-        """The status; keys as block_token.Key packs them."""
+        """Returns the status.  keys: of block_token.Key."""
         data = open_data(pool_id, [storage_id], b"".join(key.packed() for key in keys))
         return self.keys_raw(data, tokens, page)
 

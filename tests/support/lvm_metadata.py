@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""LVM2's metadata in a file, to be read and changed behind everyone's back.
+"""LVM2's metadata in a file, which tests read, and change without LVM.
 
 copy = Metadata(path)
-copy.replace(lambda text: text.replace(b"striped", b"thin"))     # with a checksum that is right
+copy.replace(lambda text: text.replace(b"striped", b"thin"))     # with a correct checksum
 """
 
 import struct
@@ -50,7 +50,7 @@ class Metadata:
         return (area[offset:] + area[SECTOR:])[:size]
 
     def replace(self, change, damage=False):
-        """Puts change(text) in the text's place; damage: with a checksum that is wrong."""
+        """Replaces the text by change(text).  damage: with a wrong checksum."""
         text = change(self.text().rstrip(b"\0")) + b"\0"
         assert len(text) <= self.size - SECTOR
         self._write(self.base + self.area + SECTOR, text)
@@ -63,7 +63,7 @@ class Metadata:
         self._write(self.base + self.area, header)
 
     def flip(self, offset):
-        """A bit of the area."""
+        """Flips a bit of the area."""
         at = self.base + self.area + offset
         self._write(at, bytes([self._read(at, 1)[0] ^ 1]))
 

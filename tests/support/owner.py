@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An owner at work: an ext4 in an image, mounted by this machine's kernel, and blocks written into
-it the way a datanode does.
+"""An owner at work: this machine's kernel mounts an ext4 in an image, and blocks are written into
+the ext4 as a datanode writes them.
 
     with Owner(tmp_path, "1k") as owner, owner.blockctl() as blocks:
-        block = owner.write(1, b"...")      # blk_1 and its .meta; in memory so far
+        block = owner.write(1, b"...")      # blk_1 and its .meta; only in memory so far
         owner.fsync(block)                  # committed
         blocks.open(block).read_all()
 """
@@ -24,7 +24,7 @@ from tests.support.hdfs_dir import POOL, DataDirectory, meta_bytes
 from tests.support.waiting import eventually
 from tools.vreadd import DataDirs
 
-# What mke2fs and mount are told.
+# Options of mke2fs and mount.
 VARIANTS = {
     "default": ([], ""),
     "1k": (["-b", "1024"], ""),
@@ -66,8 +66,8 @@ def fsync(path):
 
 
 def wait_until_unmounted(image):
-    """A mount namespace that another test made meanwhile has it mounted, too: until that ends, the
-    file system goes on as it was, and mounting it again gives the same one."""
+    """A mount namespace that another test made meanwhile may have the image mounted, too.  Until
+    that namespace ends, the file system stays mounted, and another mount gives the same one."""
     devices = ["losetup", "--noheadings", "--output", "AUTOCLEAR", "-j", image]
 
     def is_mounted():
@@ -77,10 +77,10 @@ def wait_until_unmounted(image):
 
 
 class Owner:
-    """variant: of VARIANTS, or such a pair.  fill: puts what is to be there from the start into
+    """variant: a name or a pair of VARIANTS.  fill: a function that writes the first content into
     a DataDirectory."""
 
-    # The journal commits when it is asked to; without this, five seconds after a change.
+    # The journal commits only on request; without this option, five seconds after a change.
     LATE = ("commit=600",)
 
     def __init__(self, folder, variant="default", mib=64, name="disk", fill=None):
@@ -123,7 +123,7 @@ class Owner:
 
     @contextlib.contextmanager
     def frozen(self):
-        """With everything at home, and nobody writing."""
+        """While frozen, all blocks are at their places and nobody writes."""
         subprocess.run(["fsfreeze", "--freeze", self.root], check=True)
         try:
             yield
@@ -131,7 +131,7 @@ class Owner:
             subprocess.run(["fsfreeze", "--unfreeze", self.root], check=True)
 
     def crash(self, name="crash.raw"):
-        """A copy of the image as it is, as if the machine had stopped here."""
+        """Returns a copy of the image as it is now, as if the machine had stopped."""
         copy = self.path.with_name(name)
         subprocess.run(["cp", "--sparse=always", self.path, copy], check=True)
         return copy
@@ -158,7 +158,7 @@ class Owner:
         return data.with_name(f"{data.name}_{block.genstamp}.meta")
 
     def places(self, block):
-        """The file system's blocks its data is in, as its owner has them."""
+        """The blocks of the file system that hold the data, as the owner sees them."""
         done = subprocess.run(
             ["/usr/sbin/filefrag", "-v", self.data(block)],
             capture_output=True,
@@ -169,7 +169,7 @@ class Owner:
         return {n for first, last in extents for n in range(int(first), int(last) + 1)}
 
     def fill_up(self, room):
-        """A file takes all space but so many bytes, or less: some of it may be for nobody."""
+        """A file takes all space but `room` bytes or less: some free space may be reserved."""
         free = os.statvfs(self.root)
         with open(self.root / "ballast", "wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, free.f_bfree * free.f_frsize - room)
@@ -182,13 +182,13 @@ class Owner:
         return block
 
     def fsync(self, block):
-        """As HDFS does when asked for it: both files and their directory."""
+        """As HDFS does on request: both files and their directory."""
         fsync(self.data(block))
         fsync(self.meta(block))
         fsync(self.data(block).parent)
 
     def sync(self):
-        """All of it, and no other file system: other tests count on what theirs has not written."""
+        """Writes this file system only: other tests need their data to stay unwritten."""
         descriptor = os.open(self.root, os.O_RDONLY)
         try:
             assert ctypes.CDLL(None).syncfs(descriptor) == 0
@@ -196,12 +196,12 @@ class Owner:
             os.close(descriptor)
 
     def mount_late(self):
-        """Mounted again, so that nothing is committed that nobody asks for."""
+        """Mounts again, so that nothing is committed without a request."""
         self.unmount()
         self.mount(*self.LATE)
 
     def commit(self):
-        """What was done to names gets into the journal."""
+        """Commits changes of names to the journal."""
         (self.root / "touched").touch()
         fsync(self.root / "touched")
         fsync(self.root)
@@ -211,7 +211,7 @@ class Owner:
         self.meta(block).unlink()
 
     def move(self, block, **changes):
-        """To what the block is with those changes, in place: finalized, genstamp."""
+        """Moves a block to where it belongs with these changes: finalized, genstamp."""
         moved = replace(block, **changes)
         self.data(moved).parent.mkdir(parents=True, exist_ok=True)
         self.meta(block).rename(self.meta(moved))
@@ -220,7 +220,7 @@ class Owner:
         return moved
 
     def _rewrite(self, block, content, kept):
-        """Both files in place, from the first chunk that is not whole on."""
+        """Writes both files in place, from the first incomplete chunk on."""
         start = kept // 512 * 512
         sums = meta_bytes(content)
         with open(self.data(block), "r+b") as file:
@@ -233,7 +233,7 @@ class Owner:
             file.write(sums[7 + 4 * (start // 512) :])
 
     def append(self, block, more):
-        """Under a new generation stamp."""
+        """Appends under a new generation stamp."""
         moved = self.move(block, genstamp=block.genstamp + 1)
         moved = replace(moved, content=block.content + more)
         self._rewrite(moved, moved.content, block.length)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The messages of xen-backend/peer/wire/message.h, for peers that do what they should not.
+"""The messages of xen-backend/peer/wire/message.h, for peers that break the protocol.
 
-with FakePeer(files, ca, behave) as fake:  # a host that answers, as behave(fake, connection) does
+with FakePeer(files, ca, behave) as fake:  # a host that answers: calls behave(fake, connection)
     Asker(..., peer("b", address=fake.address, ...))
 with connect(address, files, ca) as connection:  # a host that asks
     connection.send(OPEN, 1, open_body(...))
@@ -17,7 +17,7 @@ HELLO, STORAGES, OPEN, OPENED, READ, DATA, STAT, STATED, CLOSE, FAILED, CANCEL =
 MORE = 1
 MAGIC = 0x64526576
 HEADER = struct.Struct("<IHHQ")
-PATIENCE = 60  # s for what is to come, however busy the machine is
+PATIENCE = 60  # s to wait for data, however busy the machine is
 
 
 def hello_body(version=1, transports=1, credits=0, magic=MAGIC):
@@ -48,11 +48,11 @@ class Connection:
         self.tls = tls
 
     def send(self, *arguments, **keys):
-        """As message() makes it."""
+        """Sends the message of message()."""
         self.tls.sendall(message(*arguments, **keys))
 
     def receive(self):
-        """(type, flags, id, body); None: it has ended."""
+        """Returns (type, flags, id, body).  None: the connection has ended."""
         header = self.exactly(HEADER.size)
         if header is None:
             return None
@@ -65,7 +65,7 @@ class Connection:
             try:
                 piece = self.tls.recv(length - len(data))
             except TimeoutError:
-                raise  # nothing is no end
+                raise  # silence is no end
             except (OSError, ssl.SSLError):
                 return None
             if not piece:
@@ -80,7 +80,7 @@ class Connection:
         return None
 
     def ended(self):
-        """Whether the other side has closed it, whatever it said before."""
+        """Reads until the other side closes the connection.  Returns True."""
         while self.receive():
             pass
         return True
@@ -100,7 +100,7 @@ def context(server, files, ca, version=ssl.TLSVersion.TLSv1_3):
 @contextlib.contextmanager
 def connect(address, files, ca, hello=True, **arguments):
     """A connection to a vreadd, by default after both said hello."""
-    own = context(False, files, ca, **arguments)  # reads files: before the host waits for a hello
+    own = context(False, files, ca, **arguments)  # reads files: before the host waits for hello
     host, port = address.rsplit(":", 1)
     plain = socket.create_connection((host, int(port)), timeout=PATIENCE)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as vreadd does
@@ -114,7 +114,7 @@ def connect(address, files, ca, hello=True, **arguments):
 
 
 class FakePeer:
-    """Accepts and leaves each connection to behave(), on a thread; until the end of the with."""
+    """Accepts connections and calls behave() for each, on a thread, until the end of the with."""
 
     def __init__(self, files, ca, behave, plain=False, **arguments):
         self.context = context(True, files, ca, **arguments)

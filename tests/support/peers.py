@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hosts that read from each other, on this machine: one that asks (peerctl).
+"""Hosts on this machine that read from each other: here the host that asks (peerctl).
 
 authority = Authority(tmp_path)                           # of tools/peers.py
 peers = authority.host("b", listen="127.0.0.1:7867")
@@ -21,10 +21,10 @@ from tools.peers import peer
 
 
 class Ports:
-    """Ports nobody takes before they are listened at: the kernel gives none of these by itself, and
-    no other process here has the same ones."""
+    """Ports that stay free until a test listens there: the kernel assigns none of them by itself,
+    and each test process on this machine has different ones."""
 
-    FIRST, EACH, SHARES = 20000, 250, 48  # all below the range the kernel takes from
+    FIRST, EACH, SHARES = 20000, 250, 48  # all below the range from which the kernel assigns
 
     def __init__(self):
         self.owner = socket.socket(socket.AF_UNIX)  # its name is free again when the process ends
@@ -68,7 +68,7 @@ def read_all(asker, block, step=(1 << 20)):
 
 
 def read_soon(asker, block):
-    """As read_all(), once the pauses of its links have passed."""
+    """As read_all(), but waits until the pauses of the links are over."""
 
     def attempt():
         with contextlib.suppress(Failed):
@@ -78,11 +78,11 @@ def read_soon(asker, block):
 
 
 class Failed(Exception):
-    """An operation's errno, by its name."""
+    """An operation failed; the text is the errno's name."""
 
 
 class Asker:
-    """peerctl: its answers by tag, in whatever order they come."""
+    """peerctl.  Finds its answers by tag, in whatever order they come."""
 
     def __init__(self, folder, config, variant="asan", pool=16 << 20, wrapper=(), clock=None):
         self.clock = clock
@@ -118,7 +118,7 @@ class Asker:
         return tag
 
     def end(self, tag):
-        """The words of that answer."""
+        """Waits for the answer and returns its words.  Raises Failed for an error."""
         while tag not in self.answers:
             line = self.process.stdout.readline().decode()
             assert line.endswith("\n"), f"peerctl ended: {self.log()}"
@@ -130,7 +130,7 @@ class Asker:
         return rest
 
     def error(self, tag):
-        """The error that answer is; None: it succeeded."""
+        """Returns the error in the answer.  None: the operation succeeded."""
         try:
             self.end(tag)
         except Failed as failed:
@@ -141,7 +141,7 @@ class Asker:
         return self.begin("open", POOL, block.id, block.genstamp, visible, *storages)
 
     def open(self, block, storages=("DS-1",), visible=0):
-        """(handle, length, generation stamp, flags)"""
+        """Returns (handle, length, generation stamp, flags)."""
         return tuple(map(int, self.end(self.begin_open(block, storages, visible)).split()))
 
     def begin_read(self, handle, offset, length, place=0):
@@ -167,7 +167,7 @@ class Asker:
         return json.loads(self.end("status"))
 
     def reload(self, *peers):
-        """Its [peer NAME] sections are these from now on: what was changed."""
+        """Replaces the [peer NAME] sections.  Returns the changes."""
         self.config.write_text(self.own + "".join(peers))
         self.send("reload")
         return json.loads(self.end("reload"))
@@ -176,7 +176,7 @@ class Asker:
         return next(p for p in self.status()["peers"] if p["name"] == name)
 
     def stop(self, seconds=120):
-        """Its exit status."""
+        """Ends peerctl.  Returns its exit status."""
         if self.process.poll() is None:
             self.process.stdin.close()
         try:

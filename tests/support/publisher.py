@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A DataNode on a live image with the publisher in it, the vreadd it publishes to, and a warm
-client JVM that runs the commands of `hdfs dfs`."""
+"""A DataNode with the publisher on a live image, the vreadd that gets its events, and a warm client
+JVM that runs the commands of `hdfs dfs`; for the tests of the publisher in tests/hdfs."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ JAR = REPOSITORY / "build/java/vread-hdfs.jar"
 BLOCK_SIZE = 1 << 20
 FACTORY = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 EVENTS = ("finalized", "append", "truncate", "delete")
-# The longest there is: else an event that a busy machine holds up for a fifth of a second does not
+# The longest timeout: with the default, an event that a busy machine delays by 0.2 s does not
 # count.
 TIMEOUT = {"io.vread.publisher.timeout.ms": "10000"}
 
@@ -31,7 +31,7 @@ class PublisherBed:
 
     def __init__(self, folder, version=DEFAULT_VERSION, conf=None):
         self.folder = folder
-        self.endpoint = folder / "vread.sock"  # a link: each vreadd has a socket of its own
+        self.endpoint = folder / "vread.sock"  # a link, because each vreadd has its own socket
         self.cluster = HdfsCluster(
             folder / "cluster",
             version=version,
@@ -53,7 +53,7 @@ class PublisherBed:
             self.client.start()
             self.cluster.sync()
             self.start_vreadd()
-            # The directories were formatted a moment ago; vreadd looks again now and then.
+            # The directories have just been formatted; vreadd looks again from time to time.
             self.write("/first", 10)
             until(self.served, lambda: f"data directories: {self.vreadd.status()['datanodes']}")
         except BaseException:
@@ -94,7 +94,7 @@ class PublisherBed:
         self.fs("-appendToFile", local, path)
 
     def content(self, path):
-        """As the stock client reads it."""
+        """The content as the stock client reads it."""
         back = self.folder / "back"
         self.fs("-get", "-f", path, back)
         return back.read_bytes()
@@ -104,7 +104,7 @@ class PublisherBed:
         return bean | {"reasons": json.loads(bean["reasons"])}
 
     def counts(self):
-        """Of events, once those on their way have arrived."""
+        """Counts of events, when no event is pending."""
         until(lambda: self.bean()["pending"] == 0, lambda: f"end of {self.bean()}")
         bean = self.bean()
         return {event: bean[event] for event in EVENTS}
@@ -113,7 +113,7 @@ class PublisherBed:
         return {event: count - before[event] for event, count in self.counts().items()}
 
     def heard(self):
-        """The backend's own counts."""
+        """The counts of vreadd."""
         (datanode,) = self.vreadd.status()["datanodes"]
         return {event: datanode["published"][event] for event in EVENTS}
 
@@ -130,5 +130,5 @@ def publisher_warnings(cluster, datanode):
 
 
 def expected(**events):
-    """Counts of all events, those not named being none."""
+    """Counts of all events; events that are not named count 0."""
     return {event: events.get(event, 0) for event in EVENTS}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An owner whose disk is QEMU's: the ext4 lies in a qcow2 or VHD, which a qemu-storage-daemon has
-open for writing, as the QEMU of a domain would.  This machine's kernel mounts what it exports.
+open for writing, as the QEMU of a domain would.  This machine's kernel mounts the exported disk.
 
     with QemuOwner(tmp_path, "qcow2") as owner, owner.blockctl() as blocks: ...
 """
@@ -26,7 +26,7 @@ def whole(*options):
 
 
 def over_compressed(raw, path):
-    """As a cloud image is used: the first of everything is compressed, and in another file."""
+    """As cloud images are used: the first content is compressed and lies in a backing file."""
     base = path.with_name("base.qcow2")
     run(*CONVERT, "-f", "raw", "-O", "qcow2", "-c", raw, base)
     overlay(path, base.name, "qcow2")
@@ -36,7 +36,7 @@ def dynamic_vhd(raw, path):
     run(*CONVERT, "-f", "raw", "-O", "vpc", "-o", "force_size=on", raw, path)
 
 
-# Name: QEMU's driver, vread.conf(5)'s format, and how it is made of a raw one.
+# Name: QEMU's driver, the format in vread.conf(5), and the function that makes it from a raw image.
 KINDS = {
     "qcow2": ("qcow2", "qcow2", whole()),
     "qcow2-4k": ("qcow2", "qcow2", whole("-o", "cluster_size=4k")),

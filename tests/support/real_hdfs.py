@@ -24,7 +24,7 @@ LENGTHS = (0, 1, 511, 512, 513, 70_001, MIB, 2 * MIB + MIB // 2, 3 * MIB + 77)
 
 @dataclass(frozen=True)
 class RealBlock:
-    """As HDFS wrote it."""
+    """A block as HDFS wrote it."""
 
     pool: str
     id: int
@@ -71,7 +71,7 @@ def _make(kept):
 
 
 def blocks_of(directory):
-    """Those that are finalized."""
+    """The finalized blocks of the directory."""
     found = []
     for meta in Path(directory).glob("current/BP-*/current/finalized/**/*.meta"):
         name, genstamp = meta.stem.rsplit("_", 1)

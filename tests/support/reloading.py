@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A vreadd that reads its configuration again, and a reader that is under way meanwhile.
+"""A vreadd that reloads its configuration, and a reader that reads during the reload.
 
 reader = Reader(front, image)
-changed(daemon, "[datanode dn2]: added")       # what `vread reload` tells
+changed(daemon, "[datanode dn2]: added")       # the output of `vread reload`
 assert reader.has_gone_on(daemon)
 assert reader.stop() is None
 """
@@ -25,7 +25,7 @@ def changed(daemon, *expected, restart=()):
 
 
 class Reader(threading.Thread):
-    """Reads one handle from front to back until it is told to end; the first error ends it."""
+    """Reads one handle from front to back, again and again, until stop() or the first error."""
 
     def __init__(self, front, image):
         super().__init__()

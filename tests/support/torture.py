@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tortures under real HDFS (tests/hdfs/java, torture), wherever they run: what they need, and what
-their answers must say."""
+"""Tortures of vRead under real HDFS (tests/hdfs/java, torture), for tests/hdfs and tests/xen: their
+files and properties, and the check of their answers."""
 
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "hdfs" / "java" / "io" / "vread" / "check"
 PROGRAM = "io.vread.check.torture.Program"
 CLIENT_PROPERTIES = {
-    # Blocks behind those an open stream knows would be looked up by the file's name, whoever has
-    # that by then.
+    # An open stream looks up blocks that it does not know by the file's name, whichever file has
+    # that name by then.
     "dfs.client.read.prefetch.size": str(1 << 30),
     # On a busy machine the datanode may be late with its report of a block.
     "dfs.client.block.write.locateFollowingBlock.retries": "12",
@@ -26,7 +26,7 @@ NEVER = ("wrong", "unexpected_failures", "owner_failures")
 
 
 def program_sources():
-    """Of the torture as a program of its own."""
+    """The sources of the torture as a separate program."""
     return [
         *(SOURCES / "torture").glob("*.java"),
         SOURCES / "Args.java",
@@ -35,7 +35,7 @@ def program_sources():
 
 
 def check_sound(answer, changes=1):
-    """No wrong byte and no failed read; and it did what it is for."""
+    """Asserts that no byte was wrong, no read failed, and the torture did its work."""
     told = answer["complaints"]
     assert not {name: told[name] for name in NEVER if name in told}
     done = {name: answer.get(name, 0) for name in CHANGES}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""File systems in files, and disks put together of them."""
+"""File systems in files, and disks made of them."""
 
 import subprocess
 
@@ -31,7 +31,7 @@ def partitioned(path, label, *volumes):
 
 
 def debugfs(path, *commands, offset=0):
-    """Changes the file system behind everyone's back, as its owner would."""
+    """Changes the file system as its owner would; readers are not told."""
     script = path.with_name("debugfs.script")
     script.write_text("".join(command + "\n" for command in commands))
     done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Waiting for what must come to be, however busy the machine is.
+"""Waits for a condition, however busy the machine is.
 
 eventually(lambda: asker.peer("b")["state"] == "idle")
 """
@@ -8,13 +8,13 @@ import time
 
 from tools.patience import Patience
 
-PAUSE = 0.02  # s between questions
+PAUSE = 0.02  # s between calls of condition()
 
 
 def eventually(condition, seconds=120, what="it"):
-    """What condition() gives, once it is true; the test fails if that is not within seconds of a
-    machine that is not busy.
-    what (a text, or a function for one) says what did not come."""
+    """Returns the result of condition() as soon as it is true.  The test fails if this takes longer
+    than `seconds` seconds; on a busy machine, this limit is longer.
+    what (a text, or a function that returns one) names the condition in the error."""
     patience = Patience(seconds)
     while not (value := condition()):
         if patience.is_over():

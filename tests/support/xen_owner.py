@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A datanode domU's disk from inside: blocks that are written into its mounted file system as a
-datanode writes them, and made durable as one that publishes does."""
+"""The disk of a datanode domU from inside: blocks are written into its mounted file system as a
+datanode writes them, and synced as a datanode that publishes syncs them."""
 
 import io
 import itertools
@@ -9,19 +9,19 @@ import tarfile
 from tests.support.hdfs_dir import DataDirectory
 from tools.lab.rootfs import module_files
 
-# What a guest needs beyond what is in all of them to mount XFS; in the order of loading.
+# Modules that a guest needs to mount XFS and that not every guest has; in the order of loading.
 XFS_MODULES = ("libcrc32c", "xfs")
 
 IDS = itertools.count(10_000)  # one reader may see several disks
 
-XFS_GUEST_MIB = 256  # with these in memory, too
+XFS_GUEST_MIB = 256  # including these modules
 
-# GNU's, which syncs the files it is told; busybox's syncs everything.
+# GNU's sync, which syncs single files; busybox's syncs everything.
 SYNC_FILES = {"/usr/local/bin/sync-files": "/usr/bin/sync"}
 
 
 def xfs_files():
-    """For a guest that is to mount XFS after load_xfs()."""
+    """The files for a guest that mounts XFS after load_xfs()."""
     files = {path.stem: path for path in module_files(XFS_MODULES)}
     return {_module(name): files[name] for name in XFS_MODULES}
 
@@ -36,7 +36,7 @@ def _module(name):
 
 
 def unpack(guest, folder, base, files):
-    """Brings files of this machine, whose paths are relative to base, below a guest's folder."""
+    """Copies files of this machine, with paths relative to base, into a guest's folder."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for file in files:
@@ -45,21 +45,21 @@ def unpack(guest, folder, base, files):
 
 
 class DataDisk:
-    """A disk that a guest has mounted, with a data directory /data.  scratch: a folder here."""
+    """A disk that a guest has mounted, with a data directory /data.  scratch: a local folder."""
 
     def __init__(self, guest, mount_point, scratch, storage):
         self.guest, self.mount_point = guest, mount_point
         self._directory = DataDirectory(scratch, storage=storage)
 
     def format(self):
-        """The data directory a datanode makes at its first start."""
+        """Makes the data directory that a datanode makes at its first start."""
         unpack(self.guest, f"{self.mount_point}/data", self._directory.path, [
             self._directory.path / "current",
         ])  # fmt: skip
         self.guest.run("sync").check()
 
     def write(self, length):
-        """A new block, in memory so far."""
+        """Writes a new block, which is only in memory so far."""
         block = self._directory.add(next(IDS), length)
         files = [block.data, block.meta]
         unpack(self.guest, f"{self.mount_point}/data", self._directory.path, files)
@@ -68,7 +68,7 @@ class DataDisk:
         return block
 
     def sync(self, block):
-        """As the publisher does: both files, and their folder."""
+        """Syncs both files and their folder, as the publisher does."""
         data, meta = self._paths(block)
         self.guest.run(["sync-files", data, meta, data.rpartition("/")[0]]).check()
 
@@ -77,7 +77,7 @@ class DataDisk:
         self.guest.run("sync").check()
 
     def inode(self, block):
-        """The number of its data file's."""
+        """The inode number of the block's data file."""
         return int(self.guest.text(["stat", "-c", "%i", self._paths(block)[0]]))
 
     def _paths(self, block):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An owner whose file system is XFS; all else is as in owner.py."""
+"""An owner whose file system is XFS; everything else is as in owner.py."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.owner import Owner, wait_until_unmounted
 
-# What mkfs.xfs is told.  Only unsupported sizes are small enough for tests.
+# Options of mkfs.xfs.  Tests need sizes so small that mkfs.xfs does not support them.
 VARIANTS = {
     "default": [],
     "larger-log": ["-l", "size=10m"],
@@ -22,7 +22,7 @@ VARIANTS = {
     "large-sectors": ["-s", "size=4096"],
     "log-in-stripes": ["-d", "su=64k,sw=2"],
 }
-# Two are enough to work by: one with blocks as most have them, one with several to a page.
+# Two are enough for daily work: one with the usual block size, one with several blocks in a page.
 QUICK = ("default", "1k")
 PARAMS = [
     name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS
@@ -37,7 +37,7 @@ def make_xfs(path, options=(), mib=64):
 
 
 class XfsOwner(Owner):
-    LATE = ()  # thirty seconds are late enough
+    LATE = ()  # XFS writes after thirty seconds, which is late enough
 
     def __init__(self, folder, variant="default", mib=64, name="disk"):
         self.variant = variant
@@ -59,13 +59,13 @@ class XfsOwner(Owner):
             pytest.skip(f"no such mount here: {done.stderr.strip()}")
 
     def unmount(self):
-        # One that is shut down cannot be asked whether it is a mount point.
+        # os.path.ismount() does not work on a file system that was shut down.
         if f" {self.root} " in Path("/proc/mounts").read_text():
             subprocess.run(["umount", self.root], check=True, timeout=120)
             wait_until_unmounted(self.path)
 
     def crash(self, name="crash.raw"):
-        """From now on nothing is written, and it can be unmounted only."""
+        """From now on nothing is written.  The file system can only be unmounted."""
         subprocess.run(
             ["xfs_io", "-x", "-c", "shutdown", self.root], check=True, capture_output=True
         )

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* eventually.h - waiting for what another thread or process does, however busy the machine is. */
+/* eventually.h - waits until a condition holds, however busy the machine is; for unit tests. */
 #ifndef VREAD_TEST_EVENTUALLY_H
 #define VREAD_TEST_EVENTUALLY_H
 
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-/* Any thread.  Ends the program if it does not come within two minutes of real time. */
+/* Any thread.  Ends the program if the condition does not hold within 2 min of real time. */
 #define eventually(condition)                                                                    \
 	do {                                                                                     \
 		for (unsigned ms_ = 0; !(condition); ms_++) {                                    \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * own_clock.h - the time of a unit test: it stands still until the test sets it forward.
+ * own_clock.h - the clock of a unit test.  Its time stands still until the test advances it.
  *
- * Not thread-safe: own_clock_start() and own_clock_end() come before and after all threads.
+ * Call own_clock_start() before the first thread starts, own_clock_end() after the last has ended.
  */
 #ifndef VREAD_TEST_OWN_CLOCK_H
 #define VREAD_TEST_OWN_CLOCK_H
@@ -11,7 +11,7 @@
 
 static _Atomic uint64_t own_clock = 1000000; /* ms */
 
-/* What reads the time from now on gets the test's. */
+/* From now on base/clock.h reads the test's clock. */
 static inline void own_clock_start(void)
 {
 	clock_follow(&own_clock);
@@ -22,7 +22,7 @@ static inline void own_clock_advance(uint64_t ms)
 	atomic_fetch_add(&own_clock, ms);
 }
 
-/* The kernel's time counts again. */
+/* From now on base/clock.h reads the kernel's clock again. */
 static inline void own_clock_end(void)
 {
 	clock_follow(NULL);

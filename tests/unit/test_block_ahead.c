@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is fetched ahead of a reader: a block whose extents lie backwards in a real
- * file, so that the kernel's own read-ahead finds none of it.
+ * Tests read-ahead of a block (read/ahead.h) in a real file.  The block's extents lie in the file
+ * in reverse order, so that the kernel's own read-ahead fetches none of the block.
  */
 #include <endian.h>
 #include <errno.h>
@@ -51,8 +51,8 @@ static uint8_t content[SIZE];
 
 /* ---- the page cache ---- */
 
-/* Ours, for what is asked of the kernel with the intention not to wait: the kernel's own may forget, or not
- * fetch, whatever it likes. */
+/* Stands for the kernel's page cache, which may drop pages, or ignore advice, at any time.  The
+ * fakes below use it for advice and for reads that must not wait. */
 static bool in_memory[(SIZE + META_ROOM) / PAGE];
 
 static void set_in_memory(bool is)
@@ -85,7 +85,7 @@ ssize_t preadv2(int fd, const struct iovec *to, int count, off_t offset, int fla
 	return -1;
 }
 
-/* Pages of the image in [offset, offset + length). */
+/* How many pages of the image in [offset, offset + length) are in memory. */
 static unsigned fetched(uint64_t offset, size_t length)
 {
 	unsigned n = 0;
@@ -173,7 +173,7 @@ int handle_renew(struct block_handle *h, const struct block_replica *r)
 
 /* ---- the block ---- */
 
-/* Where piece i of the block is in the image. */
+/* The offset of piece i of the block in the image. */
 static uint64_t place(unsigned i)
 {
 	return (uint64_t)(PIECES - 1 - i) * PIECE;
@@ -233,7 +233,7 @@ static struct block_replica *find(bool finalized)
 	return replica_new(NULL, &fs, &key, &files, calloc(1, sizeof(struct parser_basis)));
 }
 
-/* Pages of the block in the kernel's own. */
+/* How many pages of the block are in the kernel's page cache. */
 static unsigned resident(void)
 {
 	unsigned char pages[SIZE / PAGE];
@@ -359,13 +359,13 @@ static void elsewhere_each_time(void **state)
 	assert_int_equal(fetched(0, SIZE), 0);
 }
 
-/* Not all of it: as far as it is known to be there, nothing is asked for. */
+/* As far as the block is known to be in memory, nothing is requested. */
 static void stops_where_it_is_in_memory(void **state)
 {
 	(void)state;
 	set_in_memory(true);
 	read_at(0, true);
-	read_at(REQUEST, false); /* asks, and learns that it need not */
+	read_at(REQUEST, false); /* requests the bytes, finds them in memory */
 	read_at(2 * REQUEST, false);
 	assert_int_equal(disks(), 0);
 }
@@ -391,7 +391,7 @@ static void direct_forward(void)
 
 static void direct_is_verified_and_kept(void **state)
 {
-	unsigned before = resident(); /* what the kernel had not forgotten */
+	unsigned before = resident(); /* pages that the kernel kept */
 
 	if (!*state)
 		skip();
@@ -422,14 +422,14 @@ static void changed_is_not_kept(void **state)
 		skip();
 	read_at(0, false);
 	read_at(REQUEST, false);
-	basis_error = -EAGAIN; /* while its bytes are on their way */
+	basis_error = -EAGAIN; /* while the bytes are being read */
 	read_at(2 * REQUEST, false);
 	read_at(3 * REQUEST, false);
 	basis_error = 0;
 	assert_false(is_kept(1));
 }
 
-/* It may have left the journal when it is verified: then it is not what was read. */
+/* The data may leave the journal before it is verified: then other bytes were read. */
 static void in_a_journal_is_not_read_ahead(void **state)
 {
 	if (!*state)
@@ -466,7 +466,7 @@ static void being_written_is_not_read_ahead(void **state)
 	assert_int_equal(disks(), 0);
 }
 
-/* A kernel or a limit that allows no io_uring. */
+/* io_uring cannot be used: here a limit allows no more descriptors. */
 static void no_queue_is_no_error(void **state)
 {
 	struct rlimit limit, none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* read/expose.h: both copies copy, and the cheaper one is found and found again. */
+/* Tests read/expose.h: both ways of copying are right, and the cheaper way is used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ static void test_many_copies_go_both_ways(void **state)
 		check(expose, 0, (size_t)i % 32, LARGEST - 16);
 }
 
-/* The ways of the next n copies, of which each costs what it does; how many streamed. */
+/* Makes n copies at these costs.  Returns how many of them were streamed. */
 static unsigned run(struct expose_pace *pace, unsigned n, unsigned plain, unsigned streamed)
 {
 	unsigned streams = 0;
@@ -121,7 +121,7 @@ static void test_it_follows_a_move(void **state)
 	(void)state;
 	run(&pace, 200, 3000, 6000);
 	assert_in_range(run(&pace, 640, 20000, 6000), 600, 640);
-	run(&pace, 2000, 3000, 6000); /* found out by the rare probes alone */
+	run(&pace, 2000, 3000, 6000); /* only rare probes show the change */
 	assert_in_range(run(&pace, 640, 3000, 6000), 10, 11);
 }
 
@@ -136,7 +136,7 @@ static void test_one_interruption_changes_nothing(void **state)
 	assert_in_range(run(&pace, 640, 3000, 6000), 10, 11);
 }
 
-/* A page's first use costs either way more than the copy. */
+/* The first use of a page costs more than the copy, in either way. */
 static void test_a_misleading_start(void **state)
 {
 	struct expose_pace near = {0}, far = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Withdrawals: generation stamps, age, number, and that an event waits for
- * answers judged before it.
+ * Tests withdrawals of blocks (datanode/published.h): by generation stamp, age and number, and
+ * that an event waits for answers that were judged before it.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -117,14 +117,14 @@ static void test_old_ones_are_forgotten(void **state)
 	take_in(*state, POOL, VREAD_PUBLISH_DELETE, 1, 900, START + 1);
 	assert_true(withdrawn_at(*state, 2, 1000, end - 1));
 	assert_false(withdrawn_at(*state, 2, 1000, end));
-	assert_true(withdrawn_at(*state, 1, 1000, end)); /* its last event is younger */
+	assert_true(withdrawn_at(*state, 1, 1000, end)); /* its last event is newer */
 	assert_false(withdrawn_at(*state, 1, 1000, end + 1));
 	assert_int_equal(count(*state, "withdrawn", end), 1);
 	assert_int_equal(count(*state, "withdrawn", end + 1), 0);
 	assert_int_equal(count(*state, "delete", end), 3);
 }
 
-/* Each event takes away as many as it could have added, and more. */
+/* Each event removes more expired withdrawals than it adds. */
 static void test_events_clear_away_the_old(void **state)
 {
 	for (int64_t id = 0; id < 100; id++)
@@ -149,7 +149,7 @@ static void test_the_oldest_make_room(void **state)
 }
 
 static atomic_bool taken;
-static atomic_int taker; /* its thread's number */
+static atomic_int taker; /* id of its thread */
 
 static void *take_on_a_thread(void *p)
 {
@@ -159,7 +159,7 @@ static void *take_on_a_thread(void *p)
 	return NULL;
 }
 
-/* Whether a thread waits for a lock. */
+/* True if the thread waits for a lock. */
 static bool waits(pid_t thread)
 {
 	char path[64], call[8] = "";
@@ -175,7 +175,7 @@ static bool waits(pid_t thread)
 	return atoi(call) == SYS_futex; /* "running" gives 0 */
 }
 
-/* As a worker does it that found the block not withdrawn and now answers. */
+/* A worker found the block not withdrawn and holds it while it answers. */
 static void test_an_event_waits_for_answers(void **state)
 {
 	pthread_t thread;
@@ -204,7 +204,7 @@ static void *hold_again_and_again(void *p)
 	return NULL;
 }
 
-/* Readers that never pause must not keep an event waiting: this test would not end. */
+/* Readers that never pause must not keep an event waiting, or this test would not end. */
 static void test_an_event_is_not_starved(void **state)
 {
 	pthread_t thread[4];

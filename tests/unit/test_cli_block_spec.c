@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks on the command line: what is accepted and what it means, and that no
- * typo is taken for another block.
+ * Tests block names on the command line: which are accepted, what they mean, and that a misspelt
+ * name never names another block.
  */
 #include <setjmp.h>
 #include <stdarg.h>

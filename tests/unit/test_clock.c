@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The clock of the daemon: waits end when their moment has come on it, be it the kernel's or a
- * test's, or when what they wait for happens.
+ * Tests base/clock.h: a wait ends when its time has come, on the kernel's clock or on a test's, or
+ * when the awaited event happens.
  *
- * Where a thread waits for a moment of the test's clock, it notes what that clock said when it woke.
+ * A thread that waits for a time of the test's clock notes that clock's time when it wakes.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -109,7 +109,7 @@ static void test_the_time_stands_still(void **state)
 	assert_true(clock_file_ms() > now + LIMIT);
 }
 
-/* A thread that waits in one of these ways until the moment has come, and when that was. */
+/* A thread that waits until a time in one of these ways, and the time at which it woke. */
 struct waiter {
 	enum { BY_POLL, BY_EPOLL, BY_COND, BY_TIMERFD, WAYS } way;
 	int fd;
@@ -166,7 +166,7 @@ static void test_a_limit_passes_when_the_test_says_so(void **state)
 			w.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 		assert_int_equal(pthread_create(&thread, NULL, wait_for_moment, &w), 0);
 		own_clock_advance(LIMIT - 1);
-		clock_rest_us(20000); /* if it woke too early, it has noted so by then */
+		clock_rest_us(20000); /* a wake that was too early is noted by then */
 		own_clock_advance(1);
 		pthread_join(thread, NULL);
 		assert_int_equal(w.woken, w.until);
@@ -225,7 +225,7 @@ static void *wait_until_happened(void *arg)
 	return NULL;
 }
 
-/* The waiter's slice of real time ends while the mutex is held, and then comes the signal. */
+/* The waiter's slice of real time ends while the mutex is held.  Then the signal comes. */
 static void test_a_signal_between_two_slices_is_not_lost(void **state)
 {
 	struct late l = {0};
@@ -260,7 +260,7 @@ static void on_time(void *timer)
 	*t = timer_free(*t);
 }
 
-/* Long enough for the loop to ask the clock a few times. */
+/* Runs the loop long enough that it reads the clock a few times. */
 static void run_a_while(sd_event *event)
 {
 	for (int i = 0; i < 4; i++)

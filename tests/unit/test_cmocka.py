@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every cmocka program, as built with the sanitizers, is a test; some also as what is installed."""
+"""Runs every cmocka program of this folder with the sanitizers, some also as installed."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build"
 NAMES = sorted(source.stem for source in HERE.glob("test_*.c"))
-# With sanitizers a parser may make more system calls, for their reports.
+# With sanitizers a parser may make more system calls, which their reports need.
 DIFFERENT_IF_SANITIZED = ["test_parser"]
 
 

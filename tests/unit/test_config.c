@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vread.conf: what is read out of it, and what is said about each mistake. */
+/* Tests the reader of vread.conf: the values read, and the error for each mistake. */
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -123,7 +123,7 @@ static void test_peers(void **state)
 	assert_string_equal(b->datanodes, "dn2* web?");
 	assert_string_equal(b->allow_datanodes, "dn1");
 	assert_string_equal(b->allow_pools, "BP-1");
-	assert_string_equal(c->peers.peers[1].allow_datanodes, ""); /* nothing unless said */
+	assert_string_equal(c->peers.peers[1].allow_datanodes, ""); /* by default nothing */
 	assert_string_equal(c->peers.peers[1].address, "");
 	config_free(c);
 }
@@ -206,7 +206,7 @@ static void test_everything_set(void **state)
 
 static const struct {
 	const char *text;
-	const char *expected; /* behind the file's name */
+	const char *expected; /* follows the file's name */
 } mistakes[] = {
 	{"[vreadd]\nlog-level = loud\n",
 	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
@@ -338,7 +338,7 @@ static const struct {
 	 "@:3: [xen] max-queues: 77: expected a number from 1 to 8\n"},
 };
 
-/* "@" stands for the file's name at the start of a further line. */
+/* expected: "@" at the start of a further line stands for the file's name. */
 static void check_errors(const char *errors, const char *expected)
 {
 	char *want = NULL;
@@ -372,7 +372,7 @@ static void test_mistakes(void **state)
 	}
 }
 
-/* libinih would cut the line and go on with its rest. */
+/* libinih would split the line and read its rest as another line. */
 static void test_lines_too_long(void **state)
 {
 	char text[600], *errors = NULL;
@@ -446,7 +446,7 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-/* behind: more lines. */
+/* behind: further lines of the configuration. */
 static int load_with_folder(const char *behind, struct config **ret, char **ret_errors)
 {
 	char text[600];
@@ -482,7 +482,7 @@ static void test_files_of_datanodes(void **state)
 	config_free(c);
 }
 
-/* What is in dn1.conf, and what is said of it behind its name. */
+/* The content of dn1.conf, and the error that follows its name. */
 static const struct {
 	const char *text, *expected;
 } wrong_files[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* VERSION files as HDFS writes them, and as nobody should. */
+/* Tests the parser of VERSION files: files as HDFS writes them, and wrong files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

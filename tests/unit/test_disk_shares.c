@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who may have how many bytes on their way from a disk. */
+/* Tests disk/shares.h: how many bytes each client may be reading ahead from a disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void one_gets_what_it_wants(void **state)
 	assert_int_equal(shares_window(*state, DISK, &a, 1ULL << 40), SHARES_MOST);
 }
 
-/* More streams get a client no more than another has. */
+/* A client with more streams gets no more than another client. */
 static void clients_are_equal_not_streams(void **state)
 {
 	for (unsigned i = 0; i < 7; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reading an image: bounds, the O_DIRECT bounce, and files that are no image. */
+/* Tests reads of an image: bounds, the bounce buffer of O_DIRECT, files that are no image. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 static char path[64];
 static uint8_t content[SIZE];
 
-/* In the working directory: a tmpfs has no O_DIRECT. */
+/* The file is in the working directory, because a tmpfs has no O_DIRECT. */
 static int make_image(void **state)
 {
 	int fd;

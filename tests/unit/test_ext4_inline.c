@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finding a small file's bytes in its inode, whatever a guest wrote there. */
+/* Tests ext4_inline_find(): finds a small file's bytes in its inode, whatever the guest wrote. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define EXTRA 32U
 #define FIRST (128U + EXTRA + 4U) /* entry */
 
-/* On the heap and of the exact size: the sanitizer sees what goes over its end. */
+/* The inode is on the heap with its exact size, so that the sanitizer sees reads past its end. */
 static uint8_t *inode_new(uint16_t extra)
 {
 	uint8_t *inode = calloc(1, INODE);
@@ -31,7 +31,7 @@ static uint8_t *inode_new(uint16_t extra)
 	return inode;
 }
 
-/* Returns where the next entry goes. */
+/* Returns the offset of the next entry. */
 static size_t add_entry(uint8_t *inode, size_t at, uint8_t index, const char *name, uint16_t value,
 			uint32_t length)
 {
@@ -121,7 +121,7 @@ static void test_value_in_another_inode(void **state)
 	free(inode);
 }
 
-/* Headers and entries anywhere, names of any length: nothing is read outside. */
+/* With headers and entries anywhere and names of any length, nothing outside is read. */
 static void test_any_bytes(void **state)
 {
 	struct ext4_inline d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The validators of the guest's kernel module, compiled for user space: numbers and
+ * Tests the checks of the guest's kernel module (linux-frontend/check.c) in user space: numbers and
  * lists from xenstore, READs of a process, responses of a backend.
  */
 #include <errno.h>
@@ -177,8 +177,8 @@ static void responses(void **state)
 	assert_non_null(vread_check_response(&r, VREAD_OP_READ, VREAD_MAX_READ));
 }
 
-/* Every error of the protocol passes; the kernel's private ones, and those only the
- * frontend may give, do not. */
+/* Every error of the protocol passes.  The kernel's private errors, and errors that only the
+ * frontend may return, become EIO. */
 static void errors(void **state)
 {
 	static const int listed[] = {EACCES,     EBADF,  EBADMSG, EBUSY,  EILSEQ, EINVAL,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Pure parts of reading file systems: superblocks, extents, stamps. */
+/* Tests functions of parser/fs/ that need no disk: superblocks, extents, stamps. */
 #include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -81,7 +81,7 @@ static void states(void **state)
 	(void)state;
 	assert_state(&sb, FS_CLEAN);
 	sb.s_state = 0;
-	assert_state(&sb, FS_REFUSED); /* no journal to go by */
+	assert_state(&sb, FS_REFUSED); /* no journal to read */
 	sb.s_state = htole16(EXT2_VALID_FS | EXT2_ERROR_FS);
 	assert_state(&sb, FS_REFUSED);
 
@@ -104,7 +104,7 @@ static void states(void **state)
 	assert_state(&sb, FS_REFUSED);
 }
 
-/* Freed blocks are reused too early for us. */
+/* Freed blocks are reused before the change is committed, too early for a reader. */
 static void writeback_is_refused(void **state)
 {
 	struct ext2_super_block sb = mounted_super();
@@ -149,7 +149,7 @@ static void super_is_refused(void **state)
 	REFUSED(s_desc_size, 0xffff);
 }
 
-/* Few blocks per group on a large disk: descriptors would fill the memory. */
+/* A large disk with few blocks per group: its descriptors would fill the memory. */
 static void descriptors_are_bounded(void **state)
 {
 	struct ext2_super_block sb = good_super();
@@ -170,17 +170,17 @@ static void extents_are_checked(void **state)
 	(void)state;
 	assert_int_equal(fs_file_add_extent(&fs, &f, 0, 4096, 4096), 0);
 	assert_int_equal(fs_file_add_extent(&fs, &f, 4096, 8192, 4096), 0);
-	assert_int_equal(f.num_extents, 1); /* neighbours are one */
+	assert_int_equal(f.num_extents, 1); /* neighbours are merged */
 	assert_int_equal(f.extents[0].physical, 4096);
 	assert_int_equal(f.extents[0].length, 8192);
 	assert_int_equal(fs_file_add_extent(&fs, &f, 8192, 0, 4096), 0);
 	assert_int_equal(fs_file_add_extent(&fs, &f, 16384, 65536, 4096), 0);
 	assert_int_equal(f.num_extents, 3);
 	assert_int_equal(fs_file_add_extent(&fs, &f, 16384, 0, 4096), -EIO);       /* overlaps */
-	assert_int_equal(fs_file_add_extent(&fs, &f, 0, 0, 4096), -EIO);           /* goes back */
+	assert_int_equal(fs_file_add_extent(&fs, &f, 0, 0, 4096), -EIO);           /* descends */
 	assert_int_equal(fs_file_add_extent(&fs, &f, 20480, 0, 0), -EIO);          /* empty */
 	assert_int_equal(fs_file_add_extent(&fs, &f, 20480, 1 << 20, 1), -EIO);    /* outside */
-	assert_int_equal(fs_file_add_extent(&fs, &f, 20480, 4096, 1 << 20), -EIO); /* reaches out */
+	assert_int_equal(fs_file_add_extent(&fs, &f, 20480, 4096, 1 << 20), -EIO); /* end outside */
 	assert_int_equal(fs_file_add_extent(&fs, &f, 20480, UINT64_MAX, 2), -EIO);
 	assert_int_equal(fs_file_add_extent(&fs, &f, UINT64_MAX, 0, 2), -EIO);
 	assert_int_equal(f.num_extents, 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What all formats share, under a format that makes mistakes: no read goes on for ever, or beyond
- * what was asked for. */
+/* Tests what all image formats share, with a format that makes mistakes: no read runs for ever or
+ * writes outside its buffer. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,9 +16,9 @@
 #define SIZE 65536U
 #define PATIENCE 60 /* seconds: a read that does not end kills the test */
 
-/* What the format says next. */
+/* What the format returns next. */
 static struct {
-	uint64_t length; /* of the run, or of what was unpacked */
+	uint64_t length; /* of the run or of the unpacked bytes */
 	int error;
 	unsigned asked;
 	bool zeros;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Journals made by hand: what committed, torn, revoked, escaped, wrapped and
- * hostile logs are taken for, with every kind of checksum.
+ * Tests the reader of jbd2 journals (parser/fs/) with journals made by hand: committed, torn,
+ * revoked, escaped, wrapped and hostile logs, with every kind of checksum.
  */
 #include <endian.h>
 #include <errno.h>
@@ -19,11 +19,11 @@
 #include "parser/fs/journal.h"
 
 #define SIZE 1024U
-#define LOG_AT 200U /* the disk's block that is the log's first */
+#define LOG_AT 200U /* the block of the disk where the log begins */
 #define LOG_BLOCKS 24U
 #define FIRST 1U
 #define MAGIC 0xc03b3998U
-#define TAIL 100U /* the first transaction */
+#define TAIL 100U /* id of the first transaction */
 
 enum sums { NO_SUMS, COMMIT_SUMS, SUMS_V2, SUMS_V3 };
 
@@ -135,7 +135,7 @@ static uint8_t *put_header(uint32_t kind)
 	return block;
 }
 
-/* What the copy of a block holds: its number and the transaction's, or the magic in front. */
+/* Fills a copy with a byte made of block and transaction; an escaped copy begins with the magic. */
 static void fill_copy(uint8_t *copy, uint64_t block, bool escaped)
 {
 	memset(copy, (int)(block * 31 + id), SIZE);
@@ -143,7 +143,7 @@ static void fill_copy(uint8_t *copy, uint64_t block, bool escaped)
 		put32(copy, MAGIC);
 }
 
-/* One descriptor block and its copies. */
+/* Writes one descriptor block and its copies. */
 static void put_copies(const uint64_t *blocks, size_t count, bool escaped)
 {
 	uint8_t *descriptor = put_header(1);
@@ -234,7 +234,7 @@ static struct journal_mark mark;
 static bool idle;
 static struct fs_watch watch;
 
-/* Whether what was watched when the journal was looked at last is what is there now. */
+/* True if the bytes that the last refresh watched are unchanged. */
 static bool watched_is_same(void)
 {
 	bool same = true;
@@ -245,7 +245,7 @@ static bool watched_is_same(void)
 	return same;
 }
 
-/* Whatever the journal holds: while the watched bytes are the same there is nothing to learn. */
+/* While the watched bytes are the same, a refresh must find nothing new, whatever the log holds. */
 static int refresh(void)
 {
 	struct journal_mark before = mark;
@@ -282,7 +282,7 @@ static void load(void)
 	assert_int_equal(refresh(), 0);
 }
 
-/* The transaction whose copy of the block is read; 0: what is at home. */
+/* Returns the transaction whose copy of the block is read.  0: the block is read from its place. */
 static uint32_t owner_of(uint64_t block)
 {
 	struct journal_copy copy;
@@ -398,7 +398,7 @@ static void wrapped_log(void **state)
 	(void)state;
 	pos = LOG_BLOCKS - 2;
 	put_super(TAIL, pos);
-	commit_copy(10); /* its commit block is the ring's first */
+	commit_copy(10); /* its commit block is the first block of the ring */
 	commit_copy(11);
 	load();
 	assert_int_equal(mark.id, TAIL + 2);
@@ -443,7 +443,7 @@ static void cached_until_changed(void **state)
 	assert_int_equal(owner_of(11), TAIL + 1);
 }
 
-/* The log's space was given to others between reading a copy and the end. */
+/* Between reading a copy and confirming it, the copy's space in the log was freed. */
 static void copy_that_left_the_log(void **state)
 {
 	struct journal_mark since;
@@ -460,7 +460,7 @@ static void copy_that_left_the_log(void **state)
 	assert_int_equal(mark.era, since.era);
 	assert_false(journal_confirm(journal, &since, &copy, 1));
 	meta_block_put(copy.content);
-	assert_int_equal(owner_of(10), 0); /* at home now */
+	assert_int_equal(owner_of(10), 0); /* now read from its place */
 }
 
 static void lost_thread_begins_anew(void **state)
@@ -504,7 +504,7 @@ static void emptied_and_filled_again(void **state)
 	assert_int_equal(owner_of(10), TAIL + 1);
 }
 
-/* That it is committed must not be denied. */
+/* A damaged transaction may be committed, so it must not be taken for the end of the log. */
 static void damage_is_never_the_end(void **state)
 {
 	uint8_t *commit;
@@ -542,7 +542,7 @@ static void descriptor_without_end(void **state)
 
 	(void)state;
 	descriptor = put_header(1);
-	memset(descriptor + 12, 0, SIZE - 12); /* tags of block 0, none the last */
+	memset(descriptor + 12, 0, SIZE - 12); /* tags of block 0, none marked as last */
 	assert_int_equal(load_of(LOG_BLOCKS * SIZE), 0);
 	assert_int_equal(refresh(), -EAGAIN);
 }

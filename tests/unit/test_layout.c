@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The layout's parser: what it takes, and what it says about what it does not. */
+/* Tests the parser of layouts: which layouts it accepts, and its error for each other layout. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static void good_one(void **state)
 	layout_free(l);
 }
 
-/* What is written is what was read. */
+/* A layout that was written is read back unchanged. */
 static void round_trip(void **state)
 {
 	struct image_layout *l, *again;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libvread over /dev/vread, without the device: ioctl() and poll() of this
- * program are those of a driver made up here, which refuses, delays, loses
- * its backend and gets another.  So is the time: it passes only where the
- * driver is slow, and while there is nothing to wait for.
+ * Tests libvread over /dev/vread without the device.  ioctl() and poll() of this program are a fake
+ * driver that refuses, delays, loses its backend and gets another.  The clock is faked too: time
+ * passes only where the driver is slow and while nothing is ready.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,27 +31,27 @@
 #define BLOCK_LENGTH 3000000ULL
 #define POOL_BYTES (1U << 20)
 
-/* The driver: one open file, one block whose byte n is n * 7. */
+/* The driver: one open file and one block, whose byte n is n * 7. */
 static struct {
 	int fd;
 	uint8_t *slice;
 	bool connected;
-	unsigned room; /* READs it takes before EAGAIN */
+	unsigned room; /* READs that it accepts before EAGAIN */
 	bool hold;     /* READs are not answered */
 	int read_error, open_error;
-	unsigned interrupts; /* so many OPENs are interrupted by a signal first */
+	unsigned interrupts; /* so many OPENs are first interrupted by a signal */
 	uint32_t open_timeout_ms;
 	struct vread_ioc_read reads[256];
-	unsigned num_reads; /* taken, not answered */
+	unsigned num_reads; /* accepted, not answered */
 	struct vread_ioc_completion done[256];
 	unsigned num_done;
 	unsigned opened, closed, submits, infos;
 	uint32_t abi, max_in_flight;
 	int publish_error;
 	unsigned published;
-	struct vread_ioc_publish publish; /* the last */
+	struct vread_ioc_publish publish; /* the last event */
 	uint8_t publish_data[64];
-	struct vread_ioc_keys keys; /* likewise */
+	struct vread_ioc_keys keys; /* the last keys */
 } driver;
 
 static uint64_t now_ns = 1000000000;
@@ -114,7 +113,7 @@ static int do_info(struct vread_ioc_info *info)
 
 #define UNTIL_SIGNAL_MS 20
 
-/* True if a signal ends a call that would have been answered later. */
+/* True if a signal interrupts a call that would have been answered later. */
 static bool interrupted(void)
 {
 	if (!driver.interrupts)
@@ -239,7 +238,7 @@ static short events(short wanted)
 	return (short)((ready & wanted) | (driver.connected ? 0 : POLLERR));
 }
 
-/* Of the driver's descriptor; others are the engine's, and asked of the kernel. */
+/* Fakes ppoll() for the driver's descriptor; asks the kernel about all other descriptors. */
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask)
 {
 	struct pollfd *volatile all = fds; /* glibc's declaration calls them write-only */
@@ -360,7 +359,7 @@ static void test_a_read_costs_few_calls(void **state)
 	vread_close(f);
 }
 
-/* EAGAIN is the driver's "later", not the reader's error. */
+/* EAGAIN of the driver means "later"; a reader must not get it. */
 static void test_waits_for_room_in_the_driver(void **state)
 {
 	struct vread_file *f = open_file();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * OPEN's variable part: byte for byte as vreadif.h draws it, and nothing that
- * the backend would refuse.
+ * Tests the variable part of OPEN: byte for byte as vreadif.h draws it, and nothing that the
+ * backend would refuse.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void test_refuses_bad_parts(void **state)
 	refuses(&(struct vread_block){.pool_id = "B", .token = long_name, .token_length = 8193});
 }
 
-/* Each part within its limit, all together too long. */
+/* Each part is within its limit, but the sum is too long. */
 static void test_refuses_too_much_together(void **state)
 {
 	static uint8_t token[8192];

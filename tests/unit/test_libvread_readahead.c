@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When a reader is sequential, how far ahead of it to fetch, and where chunks
- * are cut.
+ * Tests libvread's read-ahead: when a reader counts as sequential, how far ahead it fetches, and
+ * where chunks end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void test_seek_closes_it(void **state)
 	assert_int_equal(ra.window, 0);
 	readahead_note(&ra, 100010, 10);
 	assert_int_equal(ra.window, 128 * KIB);
-	readahead_note(&ra, 100010, 10); /* the same again is backwards */
+	readahead_note(&ra, 100010, 10); /* reading the same again is backwards */
 	assert_int_equal(ra.window, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The pages of a slice: no page is ever given twice, none is lost, and the
- * lowest that fits is taken.
+ * Tests the page allocator of a slice: no page is given twice, none is lost, and the lowest run
+ * that fits is taken.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void test_never_and_not_now(void **state)
 	assert_int_equal(first, 1);
 }
 
-/* Enough free pages, but no run of them. */
+/* Enough pages are free, but they are no run. */
 static void test_fragments(void **state)
 {
 	uint32_t first;
@@ -73,7 +73,7 @@ static void test_fragments(void **state)
 	assert_int_equal(first, 32);
 }
 
-/* Against a plain array of owners, over word boundaries and at full size. */
+/* Compares with a plain array of owners, across word boundaries and at full size. */
 static void random_walk(uint32_t pages, unsigned seed)
 {
 	static bool used[VREAD_MAX_POOL_PAGES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* base/log.c: entries of the journal and lines, with a journal of our own. */
+/* Tests base/log.c: journal entries and lines on stderr, with a fake journal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 static char entry[4096]; /* fields, each with a newline */
 static int journal_answer;
 
-/* Instead of libsystemd's. */
+/* Replaces the function of libsystemd. */
 int sd_journal_sendv(const struct iovec *fields, int count);
 int sd_journal_sendv(const struct iovec *fields, int count)
 {
@@ -35,7 +35,7 @@ int sd_journal_sendv(const struct iovec *fields, int count)
 
 static int log_file;
 
-/* stderr is a file that JOURNAL_STREAM names. */
+/* Makes stderr a file that JOURNAL_STREAM names. */
 static int become_journal(void **state)
 {
 	char stream[64], path[] = "/tmp/test-log-XXXXXX";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The .meta header's parser and the checksums, on bytes as HDFS writes them. */
+/* Tests the parser of .meta headers and the checksums, on bytes as HDFS writes them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,8 +47,8 @@ static void header_is_refused(void **state)
 		{0, 1, 3, 0, 0, 2, 0},             /* unknown type */
 		{0, 1, 0xff, 0, 0, 2, 0},          /* -1 */
 		{0, 1, 2, 0, 0, 0, 0},             /* 0 bytes per checksum */
-		{0, 1, 2, 0, 0, 0, 15},            /* below the least */
-		{0, 1, 2, 0, 0x10, 0, 1},          /* above the most */
+		{0, 1, 2, 0, 0, 0, 15},            /* below the minimum */
+		{0, 1, 2, 0, 0x10, 0, 1},          /* above the maximum */
 		{0, 1, 2, 0xff, 0xff, 0xff, 0xff}, /* -1 */
 	};
 	struct meta_header h = {.chunk = 77};
@@ -110,7 +110,7 @@ static void checksums_are_the_known_ones(void **state)
 	assert_false(checksum_verify(&h, data, 9, crc32));
 }
 
-/* The vectors of RFC 3720, appendix B.4, and a short last chunk. */
+/* Uses the vectors of RFC 3720, appendix B.4, and a short last chunk. */
 static void every_chunk_counts(void **state)
 {
 	static const uint8_t sums[] = {0x8a, 0x91, 0x36, 0xaa, 0x62, 0xa8,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a parser may not do, and what vreadd makes of one that answers nonsense, not at
- * all, or dies.  Fake parsers are this very program, under other names.
+ * Tests what a parser cannot do, and what vreadd does with a parser that answers nonsense, does not
+ * answer, or dies.  This program runs again under other names as the fake parsers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static void try_kill(void)
 	kill(getppid(), 0);
 }
 
-/* What is left of a process that confines itself and calls fn: its status. */
+/* Runs a process that confines itself and calls fn.  Returns its wait status. */
 static int status_of(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -148,7 +148,7 @@ static void *run_confined(void *arg)
 	return NULL;
 }
 
-/* As status_of(), of a process in which another thread than the first calls fn. */
+/* As status_of(), but fn is called on a second thread, which started before the confinement. */
 static int status_in_thread(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -173,7 +173,7 @@ static int status_in_thread(void (*fn)(void))
 	return status;
 }
 
-/* In small pieces: large ones are given back one by one anyway. */
+/* Frees small pieces: the C library gives each large piece back at once anyway. */
 static void give_memory_back(void)
 {
 	static void *piece[4000];
@@ -192,7 +192,7 @@ static void confined_can_give_memory_back(void **state)
 }
 
 #ifdef __x86_64__
-/* getpid() as a program of 32 bits calls it. */
+/* Calls getpid() as a 32-bit program does. */
 static void call_as_i386(void)
 {
 	long result = 20;
@@ -206,7 +206,7 @@ static void calls_of_other_processors_end_the_process(void **state)
 
 	(void)state;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
-		skip(); /* this kernel knows no such calls */
+		skip(); /* this kernel has no 32-bit calls */
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGSYS);
 }
@@ -234,7 +234,7 @@ static bool is(const char *kind, const char *wanted)
 	return !strcmp(kind, wanted);
 }
 
-/* Beside a fake: "late" gets ready once it is there. */
+/* A file beside a fake.  The fake "late" becomes ready when the file exists. */
 static const char *go_file(const char *program)
 {
 	static char path[256];
@@ -243,7 +243,7 @@ static const char *go_file(const char *program)
 	return path;
 }
 
-/* Before anything is asked. */
+/* What a fake does before the first question. */
 static void begin_badly(const char *kind)
 {
 	static char bytes[1 << 16];
@@ -267,7 +267,7 @@ static void begin_badly(const char *kind)
 		say(&c, PARSER_DISCOVER, -ENOENT, -1);
 }
 
-/* In the place of an answer to the first question that is not part of its setting up. */
+/* Answers the first question after the setup wrongly. */
 static void answer_badly(struct channel *c, const char *kind, uint32_t asked)
 {
 	struct channel other = {.fd = PARSER_FIRST_FD + 1};
@@ -293,7 +293,7 @@ static void answer_badly(struct channel *c, const char *kind, uint32_t asked)
 	say(c, asked, 0, -1);
 }
 
-/* Those that answer well, but for one thing. */
+/* Answers of the fakes that behave well except in one point. */
 static bool answer_well(struct channel *c, const char *kind, uint32_t asked, unsigned *states)
 {
 	int fd = is(kind, "descriptors") ? 0 : -1;
@@ -313,7 +313,7 @@ static bool answer_well(struct channel *c, const char *kind, uint32_t asked, uns
 	return true;
 }
 
-/* Says yes to all that is told first. */
+/* Answers the questions of the setup with success. */
 static void serve_fake(const char *kind, int number)
 {
 	struct channel c = {.fd = PARSER_FIRST_FD + number};
@@ -360,7 +360,7 @@ static int fake(const char *kind)
 static char *folder;
 static struct image *image;
 
-/* One of these, under its name, until stop_fake(). */
+/* Starts a fake of this kind.  stop_fake() ends it. */
 static struct parser *start_fake(const char *kind)
 {
 	struct parser_settings settings = {.answer_ms = ANSWER_MS};
@@ -439,12 +439,12 @@ static void nonsense_is_refused(void **state)
 	(void)state;
 	assert_away("nonsense", "it answered nonsense");
 	assert_away("twice", "it could not be set up: Bad message");
-	assert_away("early", "Bad message"); /* with what came first, or behind it */
+	assert_away("early", "Bad message"); /* noticed with READY or later */
 	assert_away("filling", "Bad message");
 	assert_away("unready", "it did not get ready: Bad message");
 }
 
-/* That a guest's client would take for something else. */
+/* A guest's client would take such an error for another one. */
 static void unknown_errors_are_refused(void **state)
 {
 	struct parser *p = start_fake("strange");
@@ -472,7 +472,7 @@ static void *find(void *arg)
 	return NULL;
 }
 
-/* How long it takes to be started is no part of how long it may take to answer. */
+/* The time that a parser needs to start does not count as time to answer. */
 static void one_that_starts_late_is_waited_for(void **state)
 {
 	struct finder f = {start_fake("late"), NULL, 0};
@@ -532,7 +532,7 @@ static void one_that_dies_is_away(void **state)
 	assert_away("dying", "killed by SIGKILL");
 	assert_away("ending", "it ended with status 0");
 	assert_away("closing", "killed by SIGKILL");
-	assert_away("hoarding", "killed by SIGKILL"); /* one socket is still open somewhere */
+	assert_away("hoarding", "killed by SIGKILL"); /* one of its sockets stays open */
 }
 
 struct asker {
@@ -554,12 +554,12 @@ static void *ask_on(void *arg)
 		else
 			a->away++;
 		free(reason);
-		own_clock_advance(1); /* it is started again after pauses */
+		own_clock_advance(1); /* restarts come after pauses */
 	}
 	return NULL;
 }
 
-/* More askers than channels, and a parser that dies under them again and again. */
+/* There are more askers than channels, and the parser dies again and again. */
 static void everybody_is_answered(void **state)
 {
 	struct parser *p = start_fake("flaky");
@@ -594,7 +594,7 @@ static void ends_at_any_moment(void **state)
 	}
 }
 
-/* Run last: all that was started was also waited for. */
+/* Must run last: vreadd has waited for every process that it started. */
 static void nothing_is_left(void **state)
 {
 	(void)state;
@@ -636,7 +636,7 @@ static void one_that_is_silent_is_ended(void **state)
 	(void)state;
 	eventually(status_says(p, "state", "running"));
 	assert_int_equal(pthread_create(&thread, NULL, ask_state, p), 0);
-	/* When exactly it is asked is not seen from here. */
+	/* This thread cannot see when exactly the question is asked. */
 	eventually((own_clock_advance(ANSWER_MS / 10),
 		    status_says(p, "last-end", "it did not answer in time")));
 	pthread_join(thread, NULL);
@@ -645,13 +645,13 @@ static void one_that_is_silent_is_ended(void **state)
 
 /* ---- slow ones ---------------------------------------------------------------------- */
 
-#define SLOW_LIMIT_MS 50U /* of which each step takes one */
+#define SLOW_LIMIT_MS 50U /* each step of a slow peer takes 1 ms */
 #define LARGE (4U << 20)
 
 static void *read_slowly(void *arg)
 {
 	int fd = *(int *)arg;
-	char bytes[256]; /* so little that one call of the sender's cannot send all meanwhile */
+	char bytes[256]; /* small, so that the sender needs many calls */
 
 	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
 		own_clock_advance(1);
@@ -709,7 +709,7 @@ static void who_is_slow_is_not_waited_for(void **state)
 
 struct signaller {
 	pthread_t thread, target;
-	int socket; /* shut down after many signals: then the limit did not hold */
+	int socket; /* shut down after MANY_SIGNALS, if the limit did not hold */
 	atomic_bool over;
 };
 
@@ -721,7 +721,7 @@ static void take_signal(int number)
 	signals_taken++;
 }
 
-/* The next one once the last was taken, so that whoever waits ran in between. */
+/* Sends the next signal when the last one was handled, so that the waiting thread ran between. */
 static void *send_signals(void *arg)
 {
 	struct signaller *s = arg;
@@ -737,7 +737,7 @@ static void *send_signals(void *arg)
 	return NULL;
 }
 
-/* What waiting on a channel gives under signals, all of which come sooner than the limit. */
+/* Returns the result of a wait on a channel while signals come more often than the limit. */
 static int under_signals(int (*wait)(struct channel *c))
 {
 	struct signaller s = {.target = pthread_self()};
@@ -775,7 +775,7 @@ static int receive_nothing(struct channel *c)
 	return channel_receive(c, &header, &in, NULL);
 }
 
-/* As queue_join() sends them to who waits for a parser. */
+/* queue_join() sends such signals to a thread that waits for a parser. */
 static void signals_do_not_put_a_limit_off(void **state)
 {
 	struct sigaction action = {.sa_handler = take_signal}, old;

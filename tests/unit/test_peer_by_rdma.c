@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a link asks of RDMA: how long READs wait for a queue pair, how long packets may go
- * unacknowledged, and whether RDMA rests after it failed.  rdma_ask() here only notes the choice.
+ * Tests a link's choices for RDMA (peer/asking/): how long READs wait for a queue pair, how long
+ * packets may stay unacknowledged, and the pause after RDMA failed.  rdma_ask() here only records
+ * the choice.
  */
 #include <errno.h>
 #include <setjmp.h>

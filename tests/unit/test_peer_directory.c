@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which peer has which storage, and whose word counts. */
+/* Tests peer/directory.h: which peer has which storage, and which source is believed. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,8 +57,8 @@ static void what_is_announced_no_more_is_nowhere(void **state)
 	directory_end_announcement(d, 1, 8);
 	assert_int_equal(where(d, "DS-1"), DIRECTORY_NOWHERE);
 	assert_int_equal(where(d, "DS-2"), 1);
-	assert_int_equal(where(d, "DS-3"), 2); /* another's */
-	assert_int_equal(where(d, "DS-4"), 1); /* an operator's */
+	assert_int_equal(where(d, "DS-3"), 2); /* another peer's */
+	assert_int_equal(where(d, "DS-4"), 1); /* configured by an operator */
 	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 9), 0);
 	assert_int_equal(where(d, "DS-1"), 1);
 	directory_free(d);
@@ -87,7 +87,7 @@ static void a_configuration_takes_the_place_of_another(void **state)
 	assert_int_equal(where(d, "DS-2"), 2);
 	assert_int_equal(where(d, "DS-3"), 1);
 	assert_int_equal(where(d, "DS-4"), 1);
-	assert_int_equal(directory_announce(d, "DS-1", "dn1", 3, 1), 0); /* it may, again */
+	assert_int_equal(directory_announce(d, "DS-1", "dn1", 3, 1), 0); /* it may announce again */
 	directory_free(d);
 }
 
@@ -130,7 +130,7 @@ static void bounded(void **state)
 	directory_free(d);
 }
 
-/* One that announces without end leaves room for what others announce, and costs no more. */
+/* A peer that announces without end leaves room for other peers, and takes no more memory. */
 static void a_peer_has_a_share(void **state)
 {
 	struct directory *d = directory_new(PEERS);
@@ -142,7 +142,7 @@ static void a_peer_has_a_share(void **state)
 		assert_int_equal(directory_announce(d, text, "dn1", 3, i),
 				 i < DIRECTORY_MAX_EACH ? 0 : -ENOSPC);
 	}
-	directory_end_announcement(d, 3, 0); /* what it takes back is not given back */
+	directory_end_announcement(d, 3, 0); /* storages taken back still count */
 	assert_int_equal(directory_announce(d, "DS-other", "dn1", 3, 1), -ENOSPC);
 	assert_int_equal(directory_announce(d, "DS-0", "dn1", 3, 1), 0);
 	for (unsigned i = 1; i < 2 * DIRECTORY_MAX_NAMES_EACH; i++) {
@@ -156,7 +156,7 @@ static void a_peer_has_a_share(void **state)
 	directory_free(d);
 }
 
-/* A peer that calls its datanode something else each time. */
+/* A peer gives its datanode a new name each time. */
 static void names_are_bounded(void **state)
 {
 	struct directory *d = directory_new(PEERS);
@@ -166,7 +166,7 @@ static void names_are_bounded(void **state)
 	(void)state;
 	for (unsigned i = 0; i < DIRECTORY_MAX_DATANODES; i++) {
 		snprintf(name, sizeof(name), "dn%u", i);
-		peer += i && i % DIRECTORY_MAX_NAMES_EACH == 0; /* each has a share of them */
+		peer += i && i % DIRECTORY_MAX_NAMES_EACH == 0; /* each peer has a share */
 		assert_int_equal(directory_announce(d, "DS-1", name, peer, i + 1), 0);
 	}
 	peer++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages between hosts: what goes out comes back, and what nobody should send is refused. */
+/* Tests peer/wire/message.h: messages are read back unchanged, and wrong messages are refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 static uint8_t out[MESSAGE_MAX];
 
-/* The header of the message of that size at out, whose body it covers. */
+/* Returns the header of the message of that size at out.  The header must cover the body. */
 static struct message_header header(size_t size)
 {
 	struct message_header h;
@@ -42,13 +42,13 @@ static void hello(void **state)
 	assert_int_equal(message_get_hello(out + MESSAGE_HEADER, h.length, &got), -EPROTO);
 }
 
-/* The largest there can be fits, and each of its prefixes is refused. */
+/* The largest OPEN fits, and each of its prefixes is refused. */
 static void largest_open(void **state)
 {
 	static struct message_open m, got;
 	static char pool[VREAD_MAX_POOL_ID + 2], storage[VREAD_MAX_STORAGE_ID + 2];
 	static uint8_t token[VREAD_MAX_TOKEN];
-	/* What an OPEN of a guest with as much has room for. */
+	/* The space that the OPEN of a guest has for a token beside names of maximum length. */
 	const uint16_t token_length = VREAD_MAX_OPEN_DATA - sizeof(struct vread_open_data) -
 				      VREAD_MAX_POOL_ID -
 				      VREAD_MAX_STORAGES * (VREAD_MAX_STORAGE_ID + 1);
@@ -82,7 +82,7 @@ static void largest_open(void **state)
 		assert_int_equal(message_get_open(out + MESSAGE_HEADER, length, &got), -EPROTO);
 	m.token_length = VREAD_MAX_TOKEN + 1;
 	assert_int_equal(message_put_open(out, 1, &m), 0);
-	m.token_length = VREAD_MAX_TOKEN; /* as long as may be, but not beside all the rest */
+	m.token_length = VREAD_MAX_TOKEN; /* allowed alone, but too long beside the names */
 	assert_int_equal(message_put_open(out, 1, &m), 0);
 	m.token_length = token_length;
 	storage[VREAD_MAX_STORAGE_ID] = 's';
@@ -119,7 +119,7 @@ static size_t put_name(uint8_t *at, unsigned length)
 	return 1 + length;
 }
 
-/* An OPEN's body with names of these lengths, and without a token. */
+/* Parses the body of an OPEN with names of these lengths and without a token. */
 static int get_open_of(unsigned pool, unsigned storage)
 {
 	static struct message_open got;
@@ -219,12 +219,12 @@ static void answers(void **state)
 	h = header(message_put_failed(out, 5, -ENOENT));
 	assert_int_equal(message_get_failed(out + MESSAGE_HEADER, h.length, &error), 0);
 	assert_int_equal(error, -ENOENT);
-	message_put_failed(out, 5, -EXDEV); /* not in vreadif.h */
+	message_put_failed(out, 5, -EXDEV); /* no error that a peer may send */
 	assert_int_equal(message_get_failed(out + MESSAGE_HEADER, h.length, &error), 0);
 	assert_int_equal(error, -EIO);
 	message_put_failed(out, 5, 0);
 	assert_int_equal(message_get_failed(out + MESSAGE_HEADER, h.length, &error), 0);
-	assert_int_equal(error, -EIO); /* a failure is none that succeeded */
+	assert_int_equal(error, -EIO); /* FAILED cannot mean success */
 	h = header(message_put_cancel(out, 5));
 	assert_int_equal(h.type, MESSAGE_CANCEL);
 	assert_int_equal(h.id, 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When an asker dials, and which way READs go meanwhile. */
+/* Tests peer/rdma/dial.h: when an asker dials, and which way READs go in the meantime. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Both ends of a queue pair prove that they have the secret, and nobody else can. */
+/* Tests peer/rdma/proof.h: both ends of a queue pair prove the secret, and nobody else can. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 static const struct rdma_secret secret = {.name = "name of a link", .key = "key of a link"};
 
-/* What passes between an asker and an answerer. */
+/* What an asker and an answerer exchange. */
 struct talk {
 	struct rdma_meeting asker, answerer;
 	uint8_t hello[ROOM];
@@ -99,7 +99,7 @@ static void test_the_answerers_proof_is_not_the_askers(void **state)
 	assert_int_equal(check(&t), -EPROTO);
 }
 
-/* All that one talk carried, said again in another. */
+/* Repeats the messages of one connection in another. */
 static void test_replay(void **state)
 {
 	struct talk first, again;
@@ -110,10 +110,10 @@ static void test_replay(void **state)
 	assert_int_equal(take_welcome(&first), 0);
 
 	again = first;
-	say_welcome(&again, &secret); /* the asker is the one who repeats */
+	say_welcome(&again, &secret); /* the asker repeats its messages */
 	assert_int_equal(check(&again), -EPROTO);
 
-	say_hello(&again, &secret); /* the answerer is */
+	say_hello(&again, &secret); /* the answerer repeats its messages */
 	again.welcome = first.welcome;
 	assert_int_equal(take_welcome(&again), -EPROTO);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What passes over a queue pair: all of it comes back, and nothing else is taken. */
+/* Tests peer/rdma/wire.h: valid messages and words are read back, and all others are refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Allow-lists: what they allow, and which texts are no lists. */
+/* Tests allow-lists: what they allow, and which texts are no valid lists. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Xen port against a world made of fakes (fakexen/): every transition
- * vreadif.h draws, every fault a guest or a toolstack can make, and that no
- * page stays mapped, no handle open and no watch set behind any of them.
+ * Tests the Xen port on fakes (fakexen/): every transition that vreadif.h draws, and every fault of
+ * a guest or a toolstack.  After each test no page may be mapped and no handle or transaction open.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -41,10 +40,10 @@ struct world {
 	struct xen_port *port;
 	struct port_events events;
 	unsigned connects, disconnects; /* stub sessions */
-	bool refuse;                    /* connected() says no */
+	bool refuse;                    /* connected() refuses */
 	struct port_conn *conn;
 	bool policy_allowed_dn1;
-	bool removed_meanwhile; /* the device, while its session ends */
+	bool removed_meanwhile; /* the device is removed while its session ends */
 };
 
 static char states[256];   /* the backend's states in the order written */
@@ -78,7 +77,7 @@ static void disconnected(void *ctx, void *session)
 	struct world *w = session;
 
 	assert_ptr_equal(ctx, session);
-	/* A worker could still have been writing: everything is mapped yet. */
+	/* A worker could still write, so everything must still be mapped. */
 	memset(w->conn->pool, 1, (size_t)w->conn->pool_pages * VREAD_PAGE_SIZE);
 	w->disconnects++;
 	w->conn = NULL;
@@ -86,14 +85,14 @@ static void disconnected(void *ctx, void *session)
 		fake_remove(DEVICE);
 }
 
-/* Lets everything happen that has been set off. */
+/* Handles all pending events. */
 static void pump(struct world *w)
 {
 	while (sd_event_run(w->event, 0) > 0)
 		;
 }
 
-/* Long enough for a timer to see that its time has come. */
+/* Runs the loop long enough that a timer sees that its time has come. */
 static void run_a_while(struct world *w)
 {
 	for (int i = 0; i < 4; i++)
@@ -130,7 +129,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* What must hold after every test, whatever it was about. */
+/* Checks what must hold after every test. */
 static int tear_down(void **state)
 {
 	struct world *w = *state;
@@ -185,7 +184,7 @@ static void write_directory(unsigned pool_pages)
 	}
 }
 
-/* Everything an honest frontend writes before Initialised. */
+/* Writes everything that an honest frontend writes before Initialised. */
 static void offer(unsigned queues, unsigned order, unsigned pool_pages)
 {
 	unsigned ref = RING_REF;
@@ -278,7 +277,7 @@ static void assert_offered(const char *queues, const char *pool_pages)
 	assert_string_equal(fake_read(DEVICE "/max-pool-pages"), pool_pages);
 }
 
-/* The smaller of what the toolstack allows a device and what is configured. */
+/* The backend offers the smaller of the toolstack's limit for the device and the configuration. */
 static void test_limits_of_one_device(void **state)
 {
 	struct world *w = *state;
@@ -305,7 +304,7 @@ static void test_limits_above_what_is_configured(void **state)
 	assert_offered("4", "4096");
 }
 
-/* What was offered is kept to, whatever is configured meanwhile; the next offer is another. */
+/* A new configuration changes the next offer, not the current one. */
 static void test_limits_that_are_configured_anew(void **state)
 {
 	struct xen_settings fewer = {1, 2, 16};
@@ -323,7 +322,7 @@ static void test_limits_that_are_configured_anew(void **state)
 	assert_offered("1", "16");
 }
 
-/* Detached, and attached with another limit: the pool is as large as that one says. */
+/* Detaches, and attaches with another limit: the pool has the size of the new limit. */
 static void test_a_pool_resized_by_attaching_anew(void **state)
 {
 	static const char *const limits[] = {"1024", "64", "4096"};
@@ -375,7 +374,7 @@ static void test_limits_that_are_none(void **state)
 	}
 }
 
-/* It is told once, however often it is looked at, and over when it is put right. */
+/* A wrong limit is reported once, however often it is read.  A right limit ends the error. */
 static void test_a_wrong_limit_put_right(void **state)
 {
 	struct world *w = *state;
@@ -427,7 +426,7 @@ static void test_connects(void **state)
 	assert_null(fake_read(ERROR_NODE));
 }
 
-/* What a device may publish for is what its backend directory says, and only there. */
+/* The backend directory alone says for which datanodes a device may publish. */
 static void test_a_datanode_may_publish(void **state)
 {
 	struct world *w = *state;
@@ -478,7 +477,7 @@ static void test_status_tells(void **state)
 	json_decref(devices);
 }
 
-/* A real session behind the port: requests in at the ring, answers out. */
+/* With a real session behind the port, requests on the ring are answered. */
 static void test_requests_are_answered(void **state)
 {
 	struct world *w = *state;
@@ -513,7 +512,7 @@ static void test_requests_are_answered(void **state)
 	}
 	assert_true(fake_notified(EVENT_PORT) > 0);
 
-	/* Now it breaks the ring, and the worker's word reaches the state machine. */
+	/* The frontend breaks the ring; the worker reports this to the state machine. */
 	ring.sring->req_prod += 1000;
 	fake_event(EVENT_PORT);
 	eventually((pump(w), strcmp(fake_read(DEVICE "/state"), "6") == 0));
@@ -591,7 +590,7 @@ static void test_absurd_numbers(void **state)
 		assert_int_equal(w->connects, 0);
 		assert_int_equal(fake_map_calls(), 0);
 		front_state(w, "6");
-		assert_state("6"); /* until it goes to Initialising */
+		assert_state("6"); /* until the frontend goes to Initialising */
 	}
 }
 
@@ -756,7 +755,7 @@ static void test_directory_looping(void **state)
 	offer(1, 0, 4096);
 	directory_page(1)->gref_next_page = DIRECTORY_REF;
 	refuse_directory(w, "the chain goes on");
-	assert_int_equal(fake_map_calls(), 5); /* and not one more than the pool needs */
+	assert_int_equal(fake_map_calls(), 5); /* no more than the pool needs */
 }
 
 static void test_directory_with_reference_0(void **state)
@@ -805,7 +804,7 @@ static void test_one_bad_page_of_a_ring(void **state)
 	refuse_directory(w, "cannot map the 2 pages of ring 2");
 }
 
-/* Directory, pool, three rings, alive: each in turn fails, nothing stays. */
+/* Each map call fails once: directory, pool, three rings, alive byte.  Nothing stays mapped. */
 static void test_every_map_call_failing(void **state)
 {
 	for (unsigned n = 1; n <= 6; n++) {
@@ -884,7 +883,7 @@ static void test_frontend_closes(void **state)
 	assert_string_equal(states, "24562");
 }
 
-/* Whatever the frontend's state becomes, one teardown, in order. */
+/* Whatever state the frontend goes to, there is one teardown, in order. */
 static void test_teardown_by_any_frontend_state(void **state)
 {
 	static const char *const ends[] = {"5", "6", "1", "2", "0", "7", "8", "99", "", "4x", NULL};
@@ -1004,7 +1003,7 @@ static void test_directory_removed_in_each_state(void **state)
 
 /* ---- restart of the backend ------------------------------------------------------------------ */
 
-/* It never maps what was offered to its predecessor. */
+/* The backend never maps what the frontend offered to the previous backend. */
 static void test_recovery_from_each_state(void **state)
 {
 	static const struct {
@@ -1028,7 +1027,7 @@ static void test_recovery_from_each_state(void **state)
 		start_port(w);
 		assert_string_equal(states, cases[i].states);
 		assert_int_equal(fake_map_calls(), 0);
-		/* And then the frontend, which stayed, comes back. */
+		/* Then the frontend, which kept running, reconnects. */
 		front_state(w, "6");
 		assert_state("2");
 		front_state(w, "3");
@@ -1086,7 +1085,7 @@ static void test_watches_early_twice_and_late(void **state)
 	assert_null(fake_read(DEVICE "/state"));
 }
 
-/* A toolstack in a hurry removes what the backend is closing. */
+/* The toolstack removes the device while the backend closes it. */
 static void test_a_device_removed_while_it_closes_stays_away(void **state)
 {
 	struct world *w = *state;
@@ -1115,7 +1114,7 @@ static void test_transactions_are_repeated(void **state)
 	assert_state("4");
 }
 
-/* Nodes appear one by one: nothing is done before there is enough. */
+/* The toolstack writes the nodes one by one: nothing is done before all needed nodes exist. */
 static void test_toolstack_slow_in_writing(void **state)
 {
 	struct world *w = *state;
@@ -1245,7 +1244,7 @@ static void test_leftovers_of_a_domain_that_died_before_the_start(void **state)
 	assert_string_equal(states, "");
 }
 
-/* Attached, and the domain gone, while nobody ran here: as far as the toolstack had come with it. */
+/* The device was attached and its domain ended while no backend ran.  Some nodes may be missing. */
 static void test_leftovers_nobody_ever_saw(void **state)
 {
 	static const char *const missing[] = {NULL, "state", "frontend", "online"};
@@ -1269,7 +1268,7 @@ static void test_leftovers_nobody_ever_saw(void **state)
 	}
 }
 
-/* It was no device as long as the domain lived, and does not outlive it. */
+/* An incomplete device is no device, and is removed when its domain ends. */
 static void test_half_a_device_of_a_domain_that_goes(void **state)
 {
 	struct world *w = *state;
@@ -1316,7 +1315,7 @@ static void test_domid_reused_with_a_new_device(void **state)
 	struct world *w = *state;
 
 	connect_one(w);
-	/* Everything at once, as a slow daemon would see it. */
+	/* All changes come at once, as for a slow daemon. */
 	fake_write("/vm/bbbb", "/local/domain/7/vm");
 	fake_write("1", FRONT "/state");
 	fake_write("1", DEVICE "/state");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* qcow2: heads that lie, tables that lead nowhere, and files their owners change. */
+/* Tests the qcow2 reader: false headers, false tables, and files that their owners change. */
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #define L2_AT (3U * CLUSTER)
 #define DATA_AT (4U * CLUSTER)
 #define TABLE_SPAN (CLUSTER / 8 * CLUSTER) /* bytes of the disk behind one L2 table */
-#define MOVES 50000U                       /* of a cluster, in a file of 25 MiB */
+#define MOVES 50000U                       /* of a cluster, through a file of 25 MiB */
 #define DISK (2U * TABLE_SPAN)
 
 static char path[64], spec[80];
@@ -41,7 +41,7 @@ static void put64(uint8_t *at, uint64_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
-/* A disk of two L2 tables, in clusters of 512 bytes. */
+/* A header of a disk with two L2 tables and clusters of 512 bytes. */
 static void make_head(uint8_t head[CLUSTER], uint32_t version)
 {
 	memset(head, 0, CLUSTER);
@@ -80,7 +80,7 @@ static void write64(uint64_t offset, uint64_t value)
 	write_at(offset, bytes, sizeof(bytes));
 }
 
-/* Whose first cluster has 'A's, whose second 'B's, before them: the rest is not there. */
+/* The disk's first cluster holds 'A's, the second 'B's.  In the file 'B's come first. */
 static int make_file(void **state)
 {
 	uint8_t head[CLUSTER], data[2 * CLUSTER];
@@ -150,7 +150,7 @@ static void expect_bytes(struct image *img, uint64_t offset, size_t length, uint
 
 static const char *parse(const uint8_t *head, size_t length, struct qcow2_header *ret)
 {
-	uint8_t *exact = malloc(length); /* not one byte more: the sanitizer sees to that */
+	uint8_t *exact = malloc(length); /* the sanitizer sees reads past this size */
 	const char *reason;
 
 	memcpy(exact, head, length);
@@ -263,7 +263,7 @@ static void wrong_extensions(void **state)
 	expect_reason(head, "name is damaged");
 }
 
-/* Whatever the bytes, nothing outside of them is read, and what was accepted lies within. */
+/* Whatever the bytes are, no byte outside is read, and an accepted header lies within them. */
 static void any_bytes(void **state)
 {
 	uint8_t head[CLUSTER];
@@ -313,8 +313,8 @@ static void read_in_pieces(void **state)
 static void entries_that_lead_nowhere(void **state)
 {
 	static const uint64_t places[] = {
-		UINT64_C(1) << 40,          /* behind the end */
-		UINT64_C(0xfffffffffffe00), /* as far as can be said */
+		UINT64_C(1) << 40,          /* after the end of the file */
+		UINT64_C(0xfffffffffffe00), /* the largest possible place */
 	};
 	struct image *img = opened();
 	uint8_t buf[CLUSTER];
@@ -355,7 +355,7 @@ static void larger_clusters_are_aligned(void **state)
 	image_close(img);
 }
 
-/* Tables that are each other, themselves, or noise: an answer or EIO, and soon. */
+/* Tables that point to each other, to themselves or anywhere: data or EIO, and soon. */
 static void tables_of_anything(void **state)
 {
 	struct image *img = opened();
@@ -384,7 +384,7 @@ static void tables_of_anything(void **state)
 	image_close(img);
 }
 
-/* The longest disk with the smallest clusters: a look is bounded, and goes on later. */
+/* The longest disk with the smallest clusters: one call looks at a bounded number of tables. */
 static void endless(void **state)
 {
 	uint64_t entries = (32U << 20) / 8, size = entries * TABLE_SPAN;
@@ -423,7 +423,7 @@ static void written_meanwhile(void **state)
 	write64(19 * CLUSTER, 20 * CLUSTER);        /* a second L2 table */
 	write64(L1_AT + 8, 19 * CLUSTER);
 	expect_bytes(img, TABLE_SPAN, CLUSTER, 'C');
-	write64(30 * CLUSTER, 19 * CLUSTER); /* another L1 table, the other way round */
+	write64(30 * CLUSTER, 19 * CLUSTER); /* another L1 table, in reverse order */
 	write64(30 * CLUSTER + 8, L2_AT);
 	write64(40, 30 * CLUSTER);
 	expect_bytes(img, 0, CLUSTER, 'C');
@@ -436,8 +436,8 @@ static void written_meanwhile(void **state)
 
 static atomic_bool moved_enough, was_read;
 
-/* Gives the first cluster one place after the other, and the one it had to somebody else; again, if
- * nobody has come to read it meanwhile. */
+/* Moves the first cluster from place to place and gives each old place to another cluster.
+ * Repeats this until the first cluster was read at least once. */
 static void *move_on(void *arg)
 {
 	uint8_t ours[CLUSTER], theirs[CLUSTER];
@@ -548,7 +548,7 @@ static void backed_by_what_is_not_read(void **state)
 	refused_naming(-ENOENT, "/nonexistent/base", "No such file");
 }
 
-/* Its guest may have written that it is a qcow2 itself. */
+/* Without a format in the header, the guest could make a raw base look like a qcow2. */
 static void backed_by_what_is_not_said(void **state)
 {
 	uint8_t head[CLUSTER];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The handle table: numbers, references, exhaustion, and closing on one thread
- * while others read.  To close is to count here.
+ * Tests the table of handles (read/handles.h): numbers, references, a full table, and closing on
+ * one thread while others read.  The close function only counts.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -111,7 +111,7 @@ static void test_full(void **state)
 	free(numbers);
 }
 
-/* A slot's numbers come round only after all of its uses. */
+/* A number comes again only after its slot was used many times. */
 static void test_numbers_are_not_used_again_soon(void **state)
 {
 	uint32_t first, n = 0;

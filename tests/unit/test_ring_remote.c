@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests that other hosts answer, from the ring to peer.h and back: whole
- * sessions with a frontend played by the test, peers under its control
- * (fakepeers/), and one made-up block that is here.
+ * Tests requests that other hosts answer, from the ring to peer.h and back, in whole sessions.  The
+ * test plays the frontend, controls the peers (fakepeers/), and fakes one local block.
  */
 #include <errno.h>
 #include <poll.h>
@@ -39,16 +38,16 @@ struct block_handle {
 
 static struct {
 	struct block_handle handle;
-	int open_error; /* of storages that are not here */
+	int open_error; /* for storages of other hosts */
 	atomic_uint opens, closes, held;
-	atomic_uint looks; /* for what should be here and is not */
+	atomic_uint looks; /* block_open() calls that missed a local block */
 	atomic_bool withdrawn;
-	atomic_bool slow;     /* reads take until ... */
-	atomic_uint let_pass; /* ... one of these is taken */
+	atomic_bool slow;     /* a read ends only when ... */
+	atomic_uint let_pass; /* ... it can take one of these */
 	atomic_uint reading;
 } here;
 
-/* As the store does for what it misses. */
+/* Counts the searches of the store for a block that it should have. */
 static int look_again(bool elsewhere)
 {
 	here.looks += !elsewhere;
@@ -260,7 +259,7 @@ static void put(unsigned q, struct vread_request r, uint16_t id)
 	ring->req_prod_pvt++;
 }
 
-/* Shows what was put, all at once. */
+/* Shows all requests that were put, at once. */
 static void show(unsigned q)
 {
 	vread_front_ring_t *ring = &device.front[q].ring;
@@ -277,7 +276,7 @@ static void ask(unsigned q, struct vread_request r, uint16_t id)
 	show(q);
 }
 
-/* The next response of queue q; false: none came in that time. */
+/* Gets the next response of queue q.  False: none came in time. */
 static bool next_within(unsigned q, int timeout_ms, struct vread_response *ret)
 {
 	struct front *f = &device.front[q];
@@ -313,7 +312,7 @@ static void assert_silence(unsigned q)
 	assert_false(next_within(q, NOBODY_ANSWERS_MS, &r));
 }
 
-/* Every page of the pool may be a READ's; an OPEN's data is in the last. */
+/* Returns an OPEN.  Its data is in the pool's last page, so that READs can use all other pages. */
 static struct vread_request open_of_all(const char *const *storages, uint16_t count)
 {
 	struct vread_open_data header = {.pool_id_length = 4, .num_storages = count};
@@ -466,7 +465,7 @@ static void test_nobody_is_asked_without_reason(void **state)
 	assert_int_equal(fake_counts().begun, 0);
 }
 
-/* Without its storages nobody knows whom to ask; without peers there is nobody. */
+/* Without storage ids nobody knows which host to ask; without peers there is no host to ask. */
 static void test_storages_must_be_named(void **state)
 {
 	(void)state;
@@ -482,7 +481,7 @@ static void test_storages_must_be_named(void **state)
 	assert_status(answer(open_of(NULL), 1), 1, -ENOENT);
 }
 
-/* Whatever is wrong with the replica here: another may be read. */
+/* Whatever is wrong with the local replica, another host's replica may be read. */
 static void test_a_replica_here_that_cannot_be_read(void **state)
 {
 	static const int errors[] = {-ENODEV, -ENOENT, -EACCES, -EEXIST, -EBUSY, -EIO, -ERANGE};
@@ -499,11 +498,11 @@ static void test_a_replica_here_that_cannot_be_read(void **state)
 	assert_status(next(0), 1, -EAGAIN);
 	ask(0, open_of(FAKE_STORAGE), 1);
 	fake_wait(1);
-	fake_end(0, -ENODEV); /* gone: what is wrong here tells more */
+	fake_end(0, -ENODEV); /* the peer has none: the local error says more */
 	assert_status(next(0), 1, -ENOENT);
 }
 
-/* Its datanode took it back while it was opened: another host is asked as if it had not been here. */
+/* The datanode withdraws the block during the OPEN: ask other hosts, as for a remote block. */
 static void test_withdrawn_while_it_is_opened(void **state)
 {
 	static const char *const both[] = {"DS-here", FAKE_STORAGE};
@@ -544,7 +543,7 @@ static void test_errors_of_peers_are_answers(void **state)
 	assert_int_equal(remote_count("reads"), 0);
 }
 
-/* Such an answer is not waited for, and leaves no reference. */
+/* A request that a peer refuses at once leaves no reference. */
 static void test_refused_at_once(void **state)
 {
 	uint32_t handle = open_there();
@@ -569,7 +568,7 @@ static void test_without_peers_all_is_as_before(void **state)
 	assert_int_equal(answer(read_of(open_here(), 0, 1), 2).status, VREAD_PAGE_SIZE);
 }
 
-/* A pool no peer can write to costs the remote blocks, not the device. */
+/* A pool that no peer can write to costs the device its remote blocks, not the local ones. */
 static void test_a_pool_that_cannot_be_used(void **state)
 {
 	(void)state;
@@ -594,7 +593,7 @@ static void test_answers_leave_as_they_come(void **state)
 	for (uint16_t id = 0; id < 4; id++)
 		ask(0, read_of(there, id * 100000U, id), id);
 	fake_wait(4);
-	assert_status(answer(read_of(local, 0, 5), 9), 9, VREAD_PAGE_SIZE); /* passes them */
+	assert_status(answer(read_of(local, 0, 5), 9), 9, VREAD_PAGE_SIZE); /* overtakes them */
 	fake_end(2, 0);
 	assert_status(next(0), 2, VREAD_PAGE_SIZE);
 	fake_end(2, -EIO); /* the last */
@@ -609,7 +608,7 @@ static void test_answers_leave_as_they_come(void **state)
 		assert_int_equal(device.conn.pool[id * VREAD_PAGE_SIZE], fake_byte(id * 100000U));
 }
 
-/* What has come meanwhile does not wait for all that is to be read here. */
+/* A remote answer does not wait until all local reads are done. */
 static void test_answers_go_between_reads_of_what_is_here(void **state)
 {
 	uint32_t there = open_there(), local = open_here();
@@ -662,7 +661,7 @@ static void test_an_id_used_again_before_its_answer(void **state)
 	assert_silence(0);
 }
 
-/* One too many while others have no answer: more than the ring can hold. */
+/* All slots have an unanswered request: one more is beyond the ring. */
 static void test_more_than_the_ring_holds(void **state)
 {
 	uint32_t handle = open_there();
@@ -703,12 +702,12 @@ static void ask_large(uint32_t handle, uint16_t count)
 		struct vread_request r = read_of(handle, id, 0);
 
 		r.pool_pages = POOL_PAGES;
-		r.u.read.length = 3U << 20; /* two, and a little room */
+		r.u.read.length = 3U << 20; /* two fit, and a small one beside them */
 		ask(0, r, id);
 	}
 }
 
-/* Of large ones two at a time: the link is there for other guests, too. */
+/* Two large READs run at a time, because other guests use the link, too. */
 static void test_large_reads_take_turns(void **state)
 {
 	uint32_t handle = open_there();
@@ -723,7 +722,7 @@ static void test_large_reads_take_turns(void **state)
 		fake_end(0, 0);
 		assert_int_equal(next(0).id, id);
 	}
-	fake_wait(3); /* for the small one there is room */
+	fake_wait(3); /* the small one fits beside them */
 	fake_end(2, 0);
 	assert_status(next(0), 5, VREAD_PAGE_SIZE);
 	fake_end(1, 0);
@@ -768,7 +767,7 @@ static void test_a_session_ends_with_reads_that_wait(void **state)
 	assert_silence(0);
 }
 
-/* There was room when they were begun. */
+/* There was room for both handles when the OPENs began. */
 static void test_too_many_handles_at_the_end(void **state)
 {
 	struct vread_response first, second;
@@ -817,7 +816,7 @@ static void *end_late(void *arg)
 	return NULL;
 }
 
-/* Answers that were too near to be stopped; an OPEN's handle belongs to nobody any more. */
+/* The answers were too near to be stopped.  The handle of the OPEN then belongs to nobody. */
 static void test_a_session_ends_after_its_requests(void **state)
 {
 	uint32_t handle = open_there();
@@ -842,7 +841,7 @@ static void test_a_session_ends_after_its_requests(void **state)
 
 static atomic_bool no_more;
 
-/* A peer that ends what is under way in no order, now and then with an error. */
+/* A peer that ends operations in random order, sometimes with an error. */
 static void *busy_peer(void *arg)
 {
 	unsigned seed = 1;
@@ -865,7 +864,7 @@ struct storm {
 	uint32_t there, here;
 };
 
-/* Keeps its ring full; every id is answered once for each time it was used. */
+/* Keeps its ring full.  Each request gets one response with its id. */
 static void *storm(void *arg)
 {
 	const struct storm *s = arg;

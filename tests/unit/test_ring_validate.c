@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pure judges of requests and of OPEN's data, field by field. */
+/* Tests the checks of requests and of OPEN's data (ring/validate.h, ring/open_data.h). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static void test_unknown_operations(void **state)
 	}
 }
 
-/* Bytes of a request that mean something to an operation; the rest must be 0. */
+/* Marks the bytes of a request that the operation uses.  All other bytes must be 0. */
 static void used_bytes(uint8_t operation, uint8_t used[64])
 {
 	memset(used, 0, 64);
@@ -223,7 +223,7 @@ static void test_open_data(void **state)
 	free(d);
 }
 
-/* Every length but the right one is wrong; heap copies show reads beyond it. */
+/* Only the right length is accepted.  Copies on the heap show reads past their end. */
 static void test_open_data_of_every_other_length(void **state)
 {
 	struct open_data *d = calloc(1, sizeof(*d));
@@ -242,7 +242,7 @@ static void test_open_data_of_every_other_length(void **state)
 	free(d);
 }
 
-/* No byte pattern may lead outside: ASan watches. */
+/* No bytes make the parser read outside; AddressSanitizer checks this. */
 static void test_open_data_of_noise(void **state)
 {
 	struct open_data *d = calloc(1, sizeof(*d));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The xenstore validator against a made-up tree: a good device has no problem,
- * and each single mistake is reported at the node that has it, in words.
- * Also the sizes of what crosses the ring, which compilers must agree on.
+ * Tests the validator of xenstore nodes on a made-up tree: a good device has no problem, and each
+ * single mistake is reported at its node, in words.  Also checks the sizes of all structures on the
+ * ring, on which compilers must agree.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,14 +32,14 @@ _Static_assert(offsetof(struct vread_sring, pvt) == VREAD_RING_ALIVE_OFFSET, "al
 struct node {
 	char path[128];
 	char value[128];
-	const char *permissions; /* "n0 r7"; NULL: those of where it is */
+	const char *permissions; /* "n0 r7"; NULL: the usual ones at this path */
 };
 
 struct tree {
 	struct node nodes[MAX_NODES];
 	unsigned count;
 	char problems[4096];
-	char remedy[1024]; /* of the last */
+	char remedy[1024]; /* of the last problem */
 	bool passing;
 };
 
@@ -71,7 +71,7 @@ static void drop(struct tree *t, const char *path)
 	*n = t->nodes[--t->count];
 }
 
-/* As in xenstore there is a directory where something is below it. */
+/* As in xenstore, a directory exists if a node is below it. */
 static bool is_directory(struct tree *t, const char *path)
 {
 	size_t length = strlen(path);
@@ -89,7 +89,7 @@ static char *tree_read(void *ctx, const char *path)
 	return n ? strdup(n->value) : is_directory(ctx, path) ? strdup("") : NULL;
 }
 
-/* Direct children, each once, in one allocation as the header asks. */
+/* Lists direct children, each once, in one allocation, as check.h asks. */
 static char **tree_list(void *ctx, const char *path, unsigned *ret_count)
 {
 	struct tree *t = ctx;
@@ -209,7 +209,7 @@ static void good_trees_have_no_problem(void **state)
 	connected_device(&t);
 	assert_int_equal(check(&t), 0);
 
-	/* A device just created has no nodes of either end yet. */
+	/* A new device has no nodes of either end yet. */
 	memset(&t, 0, sizeof(t));
 	put(&t, BACK "/frontend", FRONT);
 	put(&t, BACK "/frontend-id", "7");
@@ -344,7 +344,7 @@ static void wrong_permissions_are_named(void **state)
 	}
 }
 
-/* dom0 may do everything anyway, and an owner has no use for an entry of its own. */
+/* An entry for dom0 or for the owner changes nothing: both may do everything anyway. */
 static void permissions_that_say_nothing_new(void **state)
 {
 	struct tree t;
@@ -447,7 +447,7 @@ static void a_device_without_its_frontend(void **state)
 			    FRONT ": is missing; the frontend directory of this device\n");
 }
 
-/* Another domain may serve it: that is not looked into, only whether it is there. */
+/* Another domain may serve the device: only the existence of its backend is checked. */
 static void a_driver_domains_device(void **state)
 {
 	struct tree t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reads by io_uring: right bytes, and every way in which they fail. */
+/* Tests reads by io_uring (disk/source_queue.h): correct bytes, and every way to fail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static void several_at_a_time(void **state)
 	assert_int_equal(add(0, BLOCK, NULL), 0); /* there is room again */
 }
 
-/* Nobody has to call start: who waits does not wait in vain. */
+/* source_queue_wait() starts the reads, if nobody has called source_queue_start(). */
 static void not_started(void **state)
 {
 	int error = -1;
@@ -111,7 +111,7 @@ static void refused(void **state)
 	source_close(buffered);
 }
 
-/* A device that fails, or an image that was cut: short is as bad as an error. */
+/* A device failed or an image was cut: a short read is an error. */
 static void short_reads(void **state)
 {
 	int error = 0;

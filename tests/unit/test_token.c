@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Block tokens: those Hadoop 3.4.3 wrote (BlockTokenIdentifier, Token.write()) in both encodings are
- * understood and judged; what differs in anything that counts, and what nobody should write, is not
- * taken.  And what a datanode's keys do.
+ * Tests block tokens.  Tokens that Hadoop 3.4.3 wrote (BlockTokenIdentifier, Token.write()) in both
+ * encodings are accepted; altered and malformed tokens are refused.  Also tests a datanode's keys.
  */
 #include <errno.h>
 #include <openssl/evp.h>
@@ -37,7 +36,7 @@ struct vector {
 	const char *hex;
 };
 
-/* Of user alice, for READ and COPY, with two storages; Writable first, then protobuf. */
+/* Tokens of user alice for READ and COPY with two storages; Writable first, then protobuf. */
 static const struct vector vectors[] = {
 	{VREAD_KEY_HMAC_SHA1, KEY_ID, BLOCK,
 	 "5f8a01a3185c50008d12d68700000005616c6963650000001c42502d312d3132372e302e302e312d313730303"
@@ -179,7 +178,7 @@ static void other_keys(void **state)
 	}
 }
 
-/* Each bit of identifier and password counts; kind and service are not signed, by Hadoop either. */
+/* Each bit of identifier and password counts.  Kind and service are not signed, as in Hadoop. */
 static void every_bit_counts(void **state)
 {
 	(void)state;
@@ -210,7 +209,7 @@ static void cut_short_or_longer(void **state)
 		struct block_token t;
 
 		for (size_t length = 0; length < n; length++) {
-			/* Of its own, so that a sanitizer sees what is read behind it. */
+			/* A copy of exact size: a sanitizer sees reads past its end. */
 			uint8_t *copy = malloc(length ? length : 1);
 
 			memcpy(copy, raw, length);
@@ -246,7 +245,7 @@ static void put_counted(struct text *t, const void *bytes, size_t length)
 	put(t, bytes, length);
 }
 
-/* How a token with that identifier, rightly signed, is judged. */
+/* Returns the verdict on a token with that identifier and a correct signature. */
 static enum token_verdict judge(const struct text *identifier)
 {
 	static const char name[] = "HDFS_BLOCK_TOKEN";
@@ -263,7 +262,7 @@ static enum token_verdict judge(const struct text *identifier)
 	return token_judge(token.byte, token.length, &keys, POOL, BLOCK, NOW);
 }
 
-/* The identifier of a vector; *t's length is up to the end of its block id. */
+/* Stores the identifier of a vector in *t. */
 static void take_identifier(unsigned which, struct text *t)
 {
 	uint8_t raw[512];
@@ -279,7 +278,7 @@ static void take_identifier(unsigned which, struct text *t)
 #define WRITABLE 0U
 #define PROTOBUF 3U
 
-/* Where the modes begin: behind the block's id. */
+/* Returns the offset of mark in the identifier. */
 static size_t modes_of(const struct text *t, const char *mark, size_t length)
 {
 	const uint8_t *at = memmem(t->byte, t->length, mark, length);
@@ -502,7 +501,7 @@ static void bad_keys(void **state)
 
 /* ---- a datanode's ---------------------------------------------------------------------- */
 
-/* The first vector has expired in 2027: one of an hour from now. */
+/* Writes a token that expires in an hour: the vectors expire in 2027.  Returns its length. */
 static size_t fresh_token(uint8_t *out)
 {
 	static const char user[] = "\0\0\0\x05"
@@ -542,7 +541,7 @@ static void modes(void **state)
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
 	assert_int_equal(tokens_check(t, "BP-2", BLOCK, NULL, 0),
-			 0); /* of which nothing is known */
+			 0); /* nothing is known of this pool */
 	assert_int_equal(tokens_take(t, POOL, true, &none), 0);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), -EPERM);
 	assert_int_equal(tokens_take(t, POOL, false, &none), 0);
@@ -573,7 +572,7 @@ static void pools_are_bounded(void **state)
 	tokens_put(t);
 }
 
-/* No key is in it. */
+/* The status holds no key. */
 static void status(void **state)
 {
 	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID);

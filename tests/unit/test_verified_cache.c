@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the verified cache keeps, gives out and forgets. */
+/* Tests read/verified_cache.h: what the cache keeps, returns and drops. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define SIZE (4U * UNIT + 100)
 
 static const char dir_a, dir_b;
-static int check_error; /* of what replicas rest on */
+static int check_error; /* the result of every check of a replica */
 static struct verified_cache *cache;
 static uint8_t dst[SIZE];
 
@@ -49,7 +49,7 @@ static struct block_replica *make(int64_t id)
 	return make_of(NULL, &dir_a, id, 1001, SIZE, true);
 }
 
-/* Bytes that tell the block and where they are. */
+/* A byte that depends on the block and on its offset. */
 static uint8_t byte_at(int64_t id, uint64_t offset)
 {
 	return (uint8_t)(id * 31 + (int64_t)(offset / UNIT * 7 + offset));
@@ -119,19 +119,19 @@ static void whole_units_only(void **state)
 	struct block_replica *r = make(1);
 
 	(void)state;
-	add(r, 1, 3 * UNIT); /* units 1 and 2 whole */
+	add(r, 1, 3 * UNIT); /* all of units 1 and 2 */
 	assert_missing(r, 0, 1);
 	assert_read(r, UNIT, 2 * UNIT);
 	assert_read(r, UNIT + 5, UNIT);
 	assert_missing(r, UNIT, 2 * UNIT + 1);
-	add(r, 3 * UNIT, UNIT + 100); /* the block's end may be short */
+	add(r, 3 * UNIT, UNIT + 100); /* the last unit may be short */
 	assert_read(r, 3 * UNIT + 9, UNIT + 91);
 	assert_missing(r, 4 * UNIT, 101);
 	assert_missing(r, UINT64_MAX, 2);
 	replica_put(r);
 }
 
-/* One client's replica object is not another's, what names them is. */
+/* Clients have different replica objects, but share the bytes of replicas of the same name. */
 static void shared_by_name(void **state)
 {
 	struct block_replica *r = make(1), *again = make(1);
@@ -192,14 +192,14 @@ static void bounded_and_oldest_go_first(void **state)
 		assert_true(used() <= MOST);
 		assert_read(r, 0, SIZE);
 		replica_put(r);
-		assert_read(first, 0, SIZE); /* keeps it young */
+		assert_read(first, 0, SIZE); /* makes it the newest */
 	}
 	first->key.id = 1;
 	assert_missing(first, 0, UNIT);
 	replica_put(first);
 }
 
-/* One whose list of units alone would be too large. */
+/* For a huge block, the list of units alone would be too large. */
 static void huge_blocks_are_not_kept(void **state)
 {
 	struct block_replica *r = make_of(NULL, &dir_a, 1, 1001, 1ULL << 40, true);
@@ -227,7 +227,7 @@ static void one_block_is_forgotten(void **state)
 	replica_put(other);
 }
 
-/* Its directory's address may soon be another's. */
+/* The address of its directory may soon be that of another directory. */
 static void no_longer_served_is_forgotten(void **state)
 {
 	struct served *v = calloc(1, sizeof(*v));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* VHD: footers and headers that lie, tables that lead nowhere, and files their owners change. */
+/* Tests the VHD reader: false footers, headers and tables, and files that their owners change. */
 #include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -16,12 +16,12 @@
 #include "disk/vhd_header.h"
 
 #define SECTOR VHD_SECTOR
-#define BLOCK 8192U /* 16 sectors: two bytes of bitmap, in a sector of their own */
+#define BLOCK 8192U /* 16 sectors: two bytes of bitmap, in a separate sector */
 #define BLOCKS 4U
 #define DISK (BLOCKS * BLOCK)
 #define HEADER_AT 512U
 #define TABLE_AT 1536U
-#define BLOCK_AT 2048U /* of the one block that is there, its bitmap first */
+#define BLOCK_AT 2048U /* the only block in the file, its bitmap first */
 #define END_AT (BLOCK_AT + SECTOR + BLOCK)
 
 enum { FIXED = 2, DYNAMIC = 3, DIFFERENCING = 4 };
@@ -92,7 +92,7 @@ static void write_footer(uint64_t offset, uint32_t type)
 	write_at(offset, raw, sizeof(raw));
 }
 
-/* Its second block is there: 'A's, but sector 2 and the last 7 were never written. */
+/* The second block is in the file: 'A's, but sector 2 and the last 7 were never written. */
 static int make_dynamic(void **state)
 {
 	uint8_t header[VHD_HEADER_BYTES], block[BLOCK];
@@ -260,7 +260,7 @@ static void fixed(void **state)
 	image_close(img);
 }
 
-/* Its guest may write the footer of another disk where a dynamic file has one. */
+/* A guest may write a footer into the first sector, where a dynamic file has a copy. */
 static void fixed_with_a_forged_beginning(void **state)
 {
 	uint8_t forged[VHD_FOOTER_BYTES], sector[VHD_FOOTER_BYTES];
@@ -322,11 +322,11 @@ static void written_meanwhile(void **state)
 	(void)state;
 	expect_bytes(img, 3 * BLOCK, BLOCK, 0);
 	memset(block, 'C', sizeof(block));
-	write_at(END_AT + SECTOR, block, sizeof(block)); /* over the footer at the end */
+	write_at(END_AT + SECTOR, block, sizeof(block)); /* overwrites the footer at the end */
 	write_at(END_AT, "\xff\xff", 2);
 	write32(TABLE_AT + 4 * 3, END_AT / SECTOR);
 	expect_bytes(img, 3 * BLOCK, BLOCK, 'C');
-	again = opened(); /* by the copy at the beginning */
+	again = opened(); /* from the copy at the beginning */
 	expect_bytes(again, 3 * BLOCK, BLOCK, 'C');
 	assert_true(image_is_same(img, again));
 	image_close(again);
@@ -350,7 +350,7 @@ static void blocks_that_lead_nowhere(void **state)
 	image_close(img);
 }
 
-/* Blocks that are each other, the table or the header: an answer or EIO. */
+/* Blocks that overlap each other, the table or the header: data or EIO. */
 static void tables_of_anything(void **state)
 {
 	struct image *img = opened();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Volumes made of pieces of two images: which byte lies where, and what is refused. */
+/* Tests volumes made of pieces of two images: which byte lies where, and what is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 static char path[2][32];
 static struct image *image[2];
 
-/* Of byte `at` of image n. */
+/* The byte at offset `at` of image n. */
 static uint8_t content(unsigned n, uint64_t at)
 {
 	return (uint8_t)(at * 7 + at / 251 + n * 101);
@@ -71,7 +71,7 @@ static void range(void **state)
 	assert_int_equal(volume_new_range(image[1], 0, 0, &v), -EINVAL);
 }
 
-/* Two stripes over both images, then the beginning of the first one's rest. */
+/* First two stripes over both images, then a linear part at the beginning of the first image. */
 static const struct volume_stripe striped[] = {{NULL, 8192}, {NULL, 4096}}, linear[] = {{NULL, 0}};
 
 static struct volume *two_segments(void)
@@ -171,7 +171,7 @@ static void changes(void **state)
 	volume_free(v);
 }
 
-/* What is on the other image than the volume tells, too. */
+/* Guards detect a change also on the image that the volume does not use. */
 static void guards(void **state)
 {
 	struct volume_guard guard[] = {{image[0], 512, {0}}, {image[1], SIZE - 512, {0}}};

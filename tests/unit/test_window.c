@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What libblkid is shown of a volume: the right bytes in the right places, and never many. */
+/* Tests the part of a volume that libblkid sees: right bytes, right places, never much memory. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static void shows_beginning_and_end(void **state)
 	close(fd);
 }
 
-/* A list of sectors all over the disk is its guest's to write. */
+/* The guest can write a list of sectors all over the disk. */
 static void never_takes_much_memory(void **state)
 {
 	int fd = window_open(disk), r = 0;

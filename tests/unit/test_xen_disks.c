@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which virtual disk an image is, and how it is to be read then: xenstore is a fake
- * (fakexen/), files are real, and so are loop devices where there is somebody to make them.
+ * Tests which virtual disk an image belongs to, and how it must be read then.  xenstore is a fake
+ * (fakexen/), files are real, and loop devices too, where this process may create them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* As a toolstack and its hotplug script leave it. */
+/* Leaves the nodes as a toolstack and its hotplug script do. */
 static void attach(const char *directory, const char *params, const char *device, const char *mode)
 {
 	fake_write(params, BACKEND "%s/params", directory);
@@ -175,7 +175,7 @@ static void test_two_writers(void **state)
 	attach("qdisk/5/51712", image, NULL, "w");
 	assert_string_equal(usage_of(image).warning, "");
 	attach("vbd3/6/51712", image, NULL, "w!");
-	/* One of them goes past the cache, so all is read so. */
+	/* One of the writers bypasses the page cache, so the image is read with O_DIRECT. */
 	assert_int_equal(usage_of(image).mode, SOURCE_DIRECT);
 	assert_string_equal(usage_of(image).warning,
 			    "domains 5 and 6 both have it for writing: detach it from one of them, "
@@ -186,7 +186,7 @@ static void test_what_is_no_disk(void **state)
 {
 	(void)state;
 	attach("vbd/5/51712", image, "nonsense", "w");
-	assert_int_equal(usage_of(image).owner, 5); /* by its path */
+	assert_int_equal(usage_of(image).owner, 5); /* found by its path */
 	fake_remove(BACKEND "vbd");
 	attach("vbd/x/51712", image, NULL, "w");
 	attach("vbd/5/-1", image, NULL, "w");

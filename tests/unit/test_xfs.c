@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * XFS's superblock and log made by hand: what whole, torn, wrapped, interleaved and
- * hostile logs are taken for, and what is laid over what is at home.
+ * Tests the reader of XFS superblocks and logs with logs made by hand: whole, torn, wrapped,
+ * interleaved and hostile logs, and how the log's content is laid over the blocks on disk.
  */
 #include <endian.h>
 #include <errno.h>
@@ -139,7 +139,7 @@ static uint8_t *sector_at(struct xfs_place p)
 	return disk + super.log_offset + (size_t)p.sector * 512;
 }
 
-/* What was collected, as one record at head; returns where it begins. */
+/* Writes the collected operations as one record at head.  Returns where the record begins. */
 static struct xfs_place flush(void)
 {
 	uint32_t sectors = ((uint32_t)payload_length + 511) / 512;
@@ -186,7 +186,7 @@ static void unmount_record(void)
 	flush();
 }
 
-/* A log that was round once, and was unmounted. */
+/* Makes a log that was written round once and then unmounted. */
 static void make_log(void)
 {
 	make_super();
@@ -210,7 +210,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* An inode of that size, with one extent, changed whole or in its core only. */
+/* Logs an inode of that size with one extent: all of the inode, or its core only. */
 static void inode_item(uint32_t id, uint64_t size, bool with_extents)
 {
 	uint8_t format[56] = {0}, core[176] = {0}, extent[16];
@@ -354,7 +354,7 @@ static void torn_record_is_not_there_yet(void **state)
 	third = xfs_place_after(&super, at, 3);
 	put32(sector_at(third), 6);
 	assert_int_equal(read_record(at, &r), XFS_FOUND_NOTHING);
-	/* All sectors are of this round: neither there nor not. */
+	/* All sectors are of this round, but the sum is wrong: the record may be there or not. */
 	put32(sector_at(third), 7);
 	sector_at(third)[100] ^= 1;
 	assert_int_equal(read_record(at, &r), -EAGAIN);
@@ -410,7 +410,7 @@ static void hostile_records_are_refused(void **state)
 static struct xfs_log *watched;
 static struct xfs_now last_seen;
 
-/* Whether the bytes that were watched, if any, are what they were. */
+/* True if bytes are watched and all of them are unchanged. */
 static bool nothing_happened(void)
 {
 	bool same = watch.count > 0;
@@ -421,7 +421,7 @@ static bool nothing_happened(void)
 	return same;
 }
 
-/* Whatever the log holds: while the watched bytes are the same there is nothing to learn. */
+/* While the watched bytes are the same, a refresh must find nothing new, whatever the log holds. */
 static struct xfs_now refresh(struct xfs_log *l)
 {
 	bool same = l == watched && nothing_happened();
@@ -485,7 +485,7 @@ static void committed_is_seen_and_nothing_else(void **state)
 	assert_true(unchanged(l, &before));
 	assert_int_equal(size_read(l), 2);
 	begin(10);
-	begin(11); /* between each other */
+	begin(11); /* interleaved */
 	inode_item(11, 4, false);
 	inode_item(10, 3, true);
 	operation(10, 2, NULL, 0);
@@ -498,7 +498,7 @@ static void committed_is_seen_and_nothing_else(void **state)
 	operation(11, 2, NULL, 0);
 	flush();
 	refresh(l);
-	assert_int_equal(size_read(l), 4); /* its extents are those at home */
+	assert_int_equal(size_read(l), 4); /* the extents come from the inode on disk */
 	xfs_log_free(l);
 }
 
@@ -535,7 +535,7 @@ static void what_home_lacks_is_not_guessed(void **state)
 	(void)state;
 	refresh(l);
 	begin(9);
-	inode_item(9, 2, false); /* one extent, which is nowhere */
+	inode_item(9, 2, false); /* its one extent is neither logged nor on disk */
 	operation(9, 2, NULL, 0);
 	flush();
 	refresh(l);
@@ -556,7 +556,7 @@ static void other_logs_begin_a_new_era(void **state)
 	flush();
 	before = refresh(l);
 	assert_true(nothing_happened());
-	/* As xfs_repair -L leaves it: what is at home counts. */
+	/* As after xfs_repair -L: only the blocks on disk count. */
 	make_log();
 	assert_false(nothing_happened());
 	make_home_inode(7);
@@ -564,7 +564,7 @@ static void other_logs_begin_a_new_era(void **state)
 	assert_int_not_equal(now.mark.era, before.mark.era);
 	assert_false(unchanged(l, &before));
 	assert_int_equal(size_read(l), 7);
-	/* Repaired while it is not mounted. */
+	/* The file system was repaired while it was not mounted. */
 	before = now;
 	put64(disk + 144, 99);
 	seal_super();
@@ -583,7 +583,7 @@ static void begun_in_the_middle_of_a_checkpoint(void **state)
 	flush();
 	begin(10);
 	operation(10, 2, NULL, 0);
-	tail = head; /* as if nothing were left to be written home */
+	tail = head; /* as if all blocks were written to their places */
 	flush();
 	operation(9, 2, NULL, 0);
 	flush();
@@ -592,8 +592,8 @@ static void begun_in_the_middle_of_a_checkpoint(void **state)
 	xfs_log_free(l);
 }
 
-/* A writer that commits, leaves a commit for later, writes home, is seen in the middle of
- * writing, unmounts, or does nothing at all. */
+/* A writer that commits, delays a commit, writes blocks to their places, is observed during a
+ * write, unmounts, or does nothing. */
 struct writer {
 	uint64_t begun, committed; /* sizes of the inode */
 	uint32_t id;               /* of the open checkpoint; 0: none */
@@ -624,7 +624,7 @@ static void write_home_and_unmount(struct writer *w)
 	w->idle = true;
 }
 
-/* Looks while sectors of what is flushed now are still as they were: its header, or others. */
+/* Refreshes while a sector of the new record still has its old content: the header or another. */
 static void flush_in_two(struct xfs_log *l, bool header_first)
 {
 	uint8_t before[512];
@@ -640,7 +640,7 @@ static void flush_in_two(struct xfs_log *l, bool header_first)
 	memcpy(sector_at(late), after, sizeof(after));
 }
 
-/* Whoever looks for the first time finds the same. */
+/* Returns the size that a new reader of the log finds. */
 static uint64_t size_found_anew(void)
 {
 	struct xfs_log *l = xfs_log_new();
@@ -675,7 +675,7 @@ static void one_step(struct xfs_log *l, struct writer *w, unsigned kind)
 		write_items(w, kind == 3);
 		flush_in_two(l, w->begun & 1);
 		break;
-	case 5: /* all is home: the log's tail moves with the next record */
+	case 5: /* all is in place: the next record moves the log's tail */
 		make_home_inode(w->committed);
 		if (!w->id)
 			tail = head;
@@ -707,7 +707,7 @@ static void watched_bytes_tell_of_every_commit(void **state)
 		assert_int_equal(size_read(l), w.committed);
 		assert_int_equal(size_found_anew(), w.committed);
 	}
-	assert_true(head.cycle > 7); /* it went round */
+	assert_true(head.cycle > 7); /* the log wrapped */
 	assert_true(without_asking > 1000);
 	xfs_log_free(l);
 }
@@ -763,7 +763,7 @@ static int take_buffer(uint16_t flags, uint32_t map, const uint8_t *data, uint32
 	flags = htole16(flags);
 	memcpy(format + 4, &flags, 2);
 	format[6] = 16; /* two blocks */
-	format[8] = 80; /* from the tenth */
+	format[8] = 80; /* from block 10 */
 	format[16] = 2;
 	map = htole32(map);
 	memcpy(format + 24, &map, 4); /* of the second block */
@@ -789,7 +789,7 @@ static void buffers_are_laid_over_blocks(void **state)
 	assert_int_equal(take_buffer(2, 0, NULL, 0, &count), 0); /* freed */
 	assert_int_equal(count, 2);
 	assert_null(last_item);
-	/* More, and less, than its map says; and no map at all. */
+	/* More or less data than the map says; no map at all. */
 	assert_int_equal(take_buffer(11 << 11, 2, data, 256, &count), -EOPNOTSUPP);
 	assert_int_equal(take_buffer(11 << 11, 10, data, 128, &count), -EOPNOTSUPP);
 	assert_int_equal(take_buffer(11 << 11, 6, data, 127, &count), -EOPNOTSUPP);

@@ -145,7 +145,7 @@ static void finish(const struct operation *o, int error)
 		o->looked(o->ctx, error, error ? NULL : info(5));
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static struct operation take(unsigned index)
 {
 	struct operation o = fake.under_way[index];

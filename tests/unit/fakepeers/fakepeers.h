@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fakepeers.h - other hosts under a test's control: what peer.h promises, and
- * no network.
+ * fakepeers.h - a fake of peer.h without a network, for test_ring_remote.c.  The test controls the
+ * other hosts.
  *
- * One block, "remote", lies on the storage "DS-there" and is of FAKE_BLOCK_BYTES; byte i of
- * it is fake_byte(i).  An operation that was begun is noted, oldest first, and
- * ends when the test says so: in any order, late, with any result, or only because
- * its pool is stopped.
+ * There is one block.  It lies on the storage FAKE_STORAGE and has FAKE_BLOCK_BYTES bytes; byte i
+ * is fake_byte(i).  Every operation that begins is queued, oldest first.  An operation ends when
+ * the test calls fake_end(), in any order, late and with any result, or when its pool is stopped.
  */
 #ifndef VREAD_FAKEPEERS_H
 #define VREAD_FAKEPEERS_H
@@ -20,25 +19,25 @@
 
 struct peers;
 
-/* Anything but NULL: it is never looked into. */
+/* Pass this to functions of peer.h.  The fake never dereferences it. */
 extern struct peers *const fake_peers;
 
 struct fake_counts {
 	unsigned begun, ended;
 	unsigned opened, closed; /* handles */
-	unsigned pools, stops;   /* of pools: now, and how often */
+	unsigned pools, stops;   /* existing pools; calls of peer_pool_stop() */
 };
 
 void fake_reset(void);
 struct fake_counts fake_counts(void);
 unsigned fake_under_way(void);
-/* Waits until as many are under way. */
+/* Waits until at least count operations are under way. */
 void fake_wait(unsigned count);
-/* Ends the index-th oldest: its result if 0, or that error.  A READ's bytes are put first. */
+/* Ends the index-th oldest operation with error.  0: success, a READ first gets its bytes. */
 void fake_end(unsigned index, int error);
-/* What is begun from now on is refused so; 0: no more. */
+/* Operations that begin from now on are refused with error.  0: none is refused. */
 void fake_refuse(int error);
-/* From now on a stop ends nothing: the peer is about to answer. */
+/* From now on peer_pool_stop() ends no operation, as if the peer were about to answer. */
 void fake_ignore_stop(void);
 
 static inline uint8_t fake_byte(uint64_t offset)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * evtchn.c - libxenevtchn: a channel is a guest's port and a flag.
+ * evtchn.c - a fake of libxenevtchn.  A channel is the guest's port and two flags.
  *
- * As in the kernel's driver, taking an event masks its channel, and events on
- * a masked channel wait; a fresh binding has one event pending.
+ * As in the kernel's driver, reading an event masks its channel, and an event on a masked channel
+ * waits until the channel is unmasked.  A new binding has one pending event.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ unsigned fake_evtchn_handles(void)
 	return handles;
 }
 
-/* The last channel bound to that port. */
+/* Returns the channel that was bound to that port last. */
 static struct channel *find(uint32_t remote_port)
 {
 	for (unsigned i = num_channels; i-- > 0;)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gnttab.c - libxengnttab on a memfd: reference n is page n of it.
+ * gnttab.c - a fake of libxengnttab on a memfd.  Reference n is page n of the memfd.
  *
- * Mappings are real, so touching one after its end is a fault, and what one
- * side writes the other sees.
+ * Mappings are real: an access after unmapping faults, and each side sees what the other writes.
  */
 #include <errno.h>
 #include <stdio.h>

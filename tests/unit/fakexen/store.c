@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store.c - libxenstore on a list of paths.
+ * store.c - a fake of libxenstore.  The store is a list of paths.
  *
- * A directory exists as long as something below it does.  Watch events queue
- * up behind an eventfd until the program takes them, as libxenstore's do.
- * Transactions see the tree as it is, and what is written in them is there at once: the program writes
- * the same again when one is to be repeated.
+ * A directory exists while a node below it exists.  As in libxenstore, watch events are queued, and
+ * an eventfd is readable until the program has read them.
+ *
+ * A transaction reads the current tree, and its writes take effect at once.  A transaction that
+ * fails undoes nothing: the program writes the same values when it repeats the transaction.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -61,7 +62,7 @@ static void die(const char *what)
 	abort();
 }
 
-/* "below" or the same */
+/* True if path is directory or lies below it. */
 static bool is_in(const char *directory, const char *path)
 {
 	size_t n = strlen(directory);
@@ -77,7 +78,7 @@ static void enqueue(const char *path, const char *token)
 	eventfd_write(event_fd, 1);
 }
 
-/* A removal is seen by watches below it as well. */
+/* A removal also fires the watches below the removed path. */
 static void fire(const char *path, bool removal)
 {
 	for (unsigned i = 0; i < num_watches; i++) {
@@ -131,7 +132,7 @@ static bool drop(const char *path)
 	return found;
 }
 
-/* As the end of a connection does. */
+/* Does what the end of a connection does. */
 static void drop_watches(void)
 {
 	for (unsigned i = 0; i < num_watches; i++) {
@@ -326,7 +327,7 @@ char **xs_directory(struct xs_handle *h, xs_transaction_t t, const char *path, u
 	(void)h, (void)t;
 	if (!alive())
 		return NULL;
-	/* As in the library: pointers and text in one piece of memory. */
+	/* As in libxenstore: pointers and text are in one allocation. */
 	names = calloc(1, MAX_NODES * (sizeof(char *) + sizeof(child)));
 	text = (char *)(names + MAX_NODES);
 	*count = 0;
@@ -366,7 +367,7 @@ bool xs_watch(struct xs_handle *h, const char *path, const char *token)
 	return true;
 }
 
-/* Events already queued stay: late events are what a program must bear. */
+/* Queued events of the watch stay queued: programs must handle late events. */
 bool xs_unwatch(struct xs_handle *h, const char *path, const char *token)
 {
 	(void)h;
