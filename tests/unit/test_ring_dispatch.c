@@ -222,7 +222,8 @@ static struct vread_response answer(struct vread_request r, bool withdraw_meanwh
 		block.withdrawn = true;
 	dispatch_seal(&device.dispatch, &device.scratch, &r, &response);
 	/* here it would be put on the ring */
-	assert_int_equal(block.holds - block.releases, device.scratch.reading.handle.object ? 1 : 0);
+	assert_int_equal(block.holds - block.releases,
+			 device.scratch.reading.handle.object ? 1 : 0);
 	dispatch_unseal(&device.scratch);
 	assert_int_equal(block.holds, block.releases);
 	assert_int_equal(response.id, 3);
