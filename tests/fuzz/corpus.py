@@ -142,7 +142,7 @@ def meta():
 def request():
     header = struct.pack("<I", 4096)
     variable = struct.pack("<4H", len(POOL), 1, 5, 0)
-    for operation in range(6):
+    for operation in range(7):
         yield header + bytes([operation]) + bytes(15) + struct.pack("<4I", 0, 16, 0, 64) + bytes(48)
     for start in (0, 4, 68):
         yield header + bytes(start) + variable + POOL.encode() + b"\x04DS-1token"

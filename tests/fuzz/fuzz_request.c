@@ -27,6 +27,11 @@ static void check_request(const struct vread_request *r, uint32_t pool_pages)
 	case VREAD_OP_PUBLISH:
 		check(r->u.publish.data_length <= room);
 		break;
+	case VREAD_OP_KEYS:
+		check(r->u.keys.data_length <= room &&
+		      r->u.keys.data_length <= VREAD_MAX_OPEN_DATA);
+		check(r->u.keys.tokens <= 1);
+		break;
 	default:
 		break;
 	}

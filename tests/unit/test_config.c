@@ -19,6 +19,8 @@
 	"a path that starts with /, or one of the formats raw, qcow2 or vhd, a colon and a path"
 
 #define SECTIONS "expected [vreadd], [xen], [local], [peers], [datanode NAME] or [peer NAME]"
+#define NAME_EXPECTED \
+	"expected a name of 1 to 63 letters, digits, '.', '_' and '-', the first no '.'\n"
 #define PEERS "[peers]\nname = a\ncertificate = /c\nkey = /k\nca = /a\n"
 #define AN_ADDRESS "expected IP:PORT, the IP a number, or [IP]:PORT for IPv6\n"
 #define A_STORAGE "expected storages as DATANODE/STORAGE-ID, separated by blanks\n"
@@ -101,7 +103,7 @@ static void test_peers(void **state)
 					   "crl = /r\nworkers = 64\nbuffers = 8\n"
 					   "[peer b]\naddress = 192.0.2.1:7867\n"
 					   "storages = dn2/DS-1 dn2/DS-2\nstorages = dn3/DS-3\n"
-					   "datanodes = dn2* web?\nallow-datanodes = dn1\n"
+					   "datanodes = dn2*\tweb?\nallow-datanodes = dn1\n"
 					   "allow-pools = BP-1\n"
 					   "[peer c]\n");
 	const struct peer_config *b = &c->peers.peers[0];
@@ -294,10 +296,8 @@ static const struct {
 	 ":3: [datanode dn1] data-dirs: /a /b /a/: expected each path once\n"},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\ndata-dirs = /b\n",
 	 ":4: [datanode dn1] data-dirs: /b: expected once, it is set above already\n"},
-	{"[datanode a/b]\nimage = /x\n",
-	 ":1: [datanode a/b]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
-	{"[datanode ..]\nimage = /x\n",
-	 ":1: [datanode ..]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
+	{"[datanode a/b]\nimage = /x\n", ":1: [datanode a/b]: " NAME_EXPECTED},
+	{"[datanode ..]\nimage = /x\n", ":1: [datanode ..]: " NAME_EXPECTED},
 	{"[datanode a]\nimage = /x\nlayout = /l\n[datanode a]\nimage = /y\n",
 	 ":4: [datanode a]: expected each name once, it is at line 1 too\n"},
 	{"[datanode a]\nimagee = /x\nimage = /y\nlayout = /l\n",
@@ -325,8 +325,7 @@ static const struct {
 	 ":8: [peer b] storages: a/b/c: " A_STORAGE},
 	{PEERS "[peer b]\n[peer B]\n",
 	 ":7: [peer B]: expected each name once, it is at line 6 too\n"},
-	{PEERS "[peer b c]\n",
-	 ":6: [peer b c]: expected a name of 1 to 63 letters, digits, '.', '_', '-'\n"},
+	{PEERS "[peer b c]\n", ":6: [peer b c]: " NAME_EXPECTED},
 	{PEERS "answer-timeout = 99\n",
 	 ":6: [peers] answer-timeout: 99: expected a number from 100 to 60000\n"},
 	{PEERS "workers = 0\n", ":6: [peers] workers: 0: expected a number from 1 to 64\n"},
@@ -389,6 +388,23 @@ static void test_lines_too_long(void **state)
 	c = load_good(text);
 	assert_int_equal(strlen(c->local.allow_datanodes), 179);
 	config_free(c);
+}
+
+static void test_too_many_lines(void **state)
+{
+	static char text[100001];
+	struct config *c = NULL;
+	char *errors = NULL;
+
+	(void)state;
+	memset(text, '\n', sizeof(text));
+	assert_int_equal(load_bytes(text, sizeof(text) - 1, &c, &errors), 0);
+	config_free(c);
+	c = NULL;
+	assert_int_equal(load_bytes(text, sizeof(text), &c, &errors), -EINVAL);
+	assert_null(c);
+	check_errors(errors, ":100000: more lines follow: expected at most 100000\n");
+	free(errors);
 }
 
 static void test_bytes_that_are_no_text(void **state)
@@ -578,6 +594,7 @@ int main(void)
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_lines_too_long),
+		cmocka_unit_test(test_too_many_lines),
 		cmocka_unit_test(test_bytes_that_are_no_text),
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test_setup_teardown(test_files_of_datanodes, make_folder, NULL),

@@ -24,6 +24,7 @@
 #include "provision/progress.h"
 
 #define MAX_HINTS 64
+#define MAX_NAME 63 /* bytes, as vread.conf(5) takes it */
 #define LAYOUT_DIR "/var/lib/vread/layouts"
 
 struct options {
@@ -73,7 +74,7 @@ static int usage_error(const char *text)
 
 static bool valid_name(const char *name)
 {
-	return name[0] && name[0] != '.' && strlen(name) <= 64 &&
+	return name[0] && name[0] != '.' && strlen(name) <= MAX_NAME &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
 		       strlen(name);
 }
@@ -98,8 +99,9 @@ static int take_option(struct options *o, int option)
 	case 'n':
 		o->datanode = optarg;
 		return valid_name(optarg) ? -1
-					  : usage_error("--datanode: expected a name of letters, "
-							"digits, '.', '_' and '-'");
+					  : usage_error("--datanode: expected a name of at most 63 "
+							"letters, digits, '.', '_' and '-', the "
+							"first no '.'");
 	case 'd':
 		return add_hint(o, optarg);
 	case 's':

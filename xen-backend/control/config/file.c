@@ -52,7 +52,12 @@ static char *read_line(char *str, int num, void *stream)
 	ssize_t length = getline(&line, &capacity, l->file);
 	char *text = line;
 
-	if (length < 0 || l->line >= MAX_FILE_LINES) {
+	if (length >= 0 && l->line >= MAX_FILE_LINES) {
+		config_report(l, NULL, NULL, NULL, "more lines follow: expected at most %u",
+			      MAX_FILE_LINES);
+		length = -1;
+	}
+	if (length < 0) {
 		free(line);
 		return NULL;
 	}

@@ -102,7 +102,9 @@ static bool begin_named(struct config_loader *l, enum config_section section, co
 	if (config_name_valid(name))
 		return true;
 	config_report(l, l->section_name, NULL, NULL,
-		      "expected a name of 1 to %u letters, digits, '.', '_', '-'", CONFIG_MAX_NAME);
+		      "expected a name of 1 to %u letters, digits, '.', '_' and '-', the first no "
+		      "'.'",
+		      CONFIG_MAX_NAME);
 	return false;
 }
 

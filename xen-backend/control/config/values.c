@@ -298,6 +298,14 @@ static bool storage_valid(const char *text, size_t length)
 	       !memchr(slash + 1, '/', length - datanode - 1);
 }
 
+/* Lists are separated by spaces or tabs in vread.conf, and by spaces everywhere else. */
+static void tabs_to_spaces(char *list)
+{
+	for (; *list; list++)
+		if (*list == '\t')
+			*list = ' ';
+}
+
 /* Adds storages to the field. */
 const char *value_storages(const char *value, void *field, const struct config_key *k)
 {
@@ -313,9 +321,7 @@ const char *value_storages(const char *value, void *field, const struct config_k
 	}
 	if (asprintf(&longer, "%s %s", *all, value) < 0)
 		return "more memory";
-	for (char *c = longer; *c; c++)
-		if (*c == '\t')
-			*c = ' ';
+	tabs_to_spaces(longer);
 	free(*all);
 	*all = longer;
 	return NULL;
@@ -323,6 +329,10 @@ const char *value_storages(const char *value, void *field, const struct config_k
 
 const char *value_patterns(const char *value, void *field, const struct config_key *k)
 {
+	const char *wrong = set_string(value, field);
+
 	(void)k;
-	return set_string(value, field);
+	if (!wrong)
+		tabs_to_spaces(*(char **)field);
+	return wrong;
 }
