@@ -2,7 +2,7 @@
 /*
  * Fuzzes the readers of a jbd2 journal that the input describes: superblocks of all kinds,
  * descriptors, copies, revokes and commit blocks in any order, some written after the journal was
- * loaded.  This reaches jbd2.c, journal_log.c, journal.c and change_map.c of parser/fs/.
+ * loaded.  This reaches jbd2.c, journal_log.c and journal.c of parser/fs/.
  *
  * The bytes that are read must be right: replay(), which is simpler than the code under test, says
  * what each block must hold.

@@ -20,9 +20,6 @@
 #include "parser/fs/ext4.h"
 #include "parser/fs/journal.h"
 
-#define READ_BUCKETS 256U
-#define NO_READ UINT32_MAX
-
 struct ext4_live {
 	struct journal *journal;
 	/* Held while the place of the journal is found, across I/O.  That happens once per mount,
@@ -38,8 +35,7 @@ struct ext4_reads {
 	bool lost; /* a read failed with -EAGAIN, which libext2fs cannot return */
 	uint32_t count, capacity;
 	struct journal_copy *copies;
-	uint32_t *chain; /* index of the next copy in the same bucket */
-	uint32_t bucket[READ_BUCKETS];
+	struct table index; /* struct fs_read by block: where in copies */
 };
 
 struct ext4_live *ext4_live_new(void)
@@ -176,42 +172,32 @@ static int refresh(struct fs *fs, struct journal_mark *ret, struct fs_watch *wat
 
 /* ---- a view's reads ---------------------------------------------------------- */
 
-static uint32_t *bucket_of(struct ext4_reads *reads, uint64_t block)
+static struct meta_block *find_read(const struct ext4_reads *reads, uint64_t block)
 {
-	return &reads->bucket[(block * UINT64_C(0x9e3779b97f4a7c15) >> 32) % READ_BUCKETS];
-}
+	const struct fs_read *read = table_find(&reads->index, block);
 
-static struct meta_block *find_read(struct ext4_reads *reads, uint64_t block)
-{
-	uint32_t i = *bucket_of(reads, block);
-
-	while (i != NO_READ && reads->copies[i].content->block != block)
-		i = reads->chain[i];
-	return i == NO_READ ? NULL : reads->copies[i].content;
+	return read ? reads->copies[read->at].content : NULL;
 }
 
 static int add_read(struct ext4_reads *reads, const struct journal_copy *copy)
 {
-	uint32_t *bucket = bucket_of(reads, copy->content->block);
+	struct fs_read *read;
 
 	if (reads->count == reads->capacity) {
 		uint32_t capacity = reads->capacity ? 2 * reads->capacity : 32;
 		struct journal_copy *copies =
 			reallocarray(reads->copies, capacity, sizeof(*copies));
-		uint32_t *chain;
 
 		if (!copies)
 			return -ENOMEM;
 		reads->copies = copies;
-		chain = reallocarray(reads->chain, capacity, sizeof(*chain));
-		if (!chain)
-			return -ENOMEM;
-		reads->chain = chain;
 		reads->capacity = capacity;
 	}
-	reads->copies[reads->count] = *copy;
-	reads->chain[reads->count] = *bucket;
-	*bucket = reads->count++;
+	read = table_put(&reads->index, copy->content->block);
+	if (!read)
+		return -ENOMEM;
+	read->at = reads->count;
+	reads->copies[reads->count++] = *copy;
 	return 0;
 }
 
@@ -272,7 +258,7 @@ void ext4_reads_free(struct ext4_reads *reads)
 	for (uint32_t i = 0; i < reads->count; i++)
 		meta_block_put(reads->copies[i].content);
 	free(reads->copies);
-	free(reads->chain);
+	table_clear(&reads->index);
 	free(reads);
 }
 
@@ -305,8 +291,7 @@ int ext4_live_begin(struct ext4_view *v, const char **ret_reason)
 	v->reads = calloc(1, sizeof(*v->reads));
 	if (!v->reads)
 		return -ENOMEM;
-	for (unsigned i = 0; i < READ_BUCKETS; i++)
-		v->reads->bucket[i] = NO_READ;
+	v->reads->index = TABLE_OF(struct fs_read);
 	v->view.live = true;
 	r = refresh(fs, &v->reads->mark, NULL, ret_reason);
 	return r < 0 ? r : take_committed_super(v, ret_reason);

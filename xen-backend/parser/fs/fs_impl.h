@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "parser/fs/fs.h"
 
 struct fs_reader; /* the state a reader keeps for one struct fs */
@@ -21,6 +22,12 @@ struct fs_reader; /* the state a reader keeps for one struct fs */
 struct fs_stamp {
 	uint64_t changes; /* the value of volume_changes() */
 	uint8_t super[FS_SUPER_BYTES];
+};
+
+/* Where a view keeps what it has read of a block; in a table by the block's number or key. */
+struct fs_read {
+	uint64_t tag; /* the table's */
+	uint32_t at;  /* index in the view's array */
 };
 
 /* One piece of memory without pointers, because fs_basis_pack() sends a basis out of the process

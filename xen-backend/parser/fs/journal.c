@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "parser/fs/change_map.h"
+#include "base/table.h"
 #include "parser/fs/fs_impl.h"
 #include "parser/fs/journal.h"
 
@@ -22,6 +22,16 @@
 /* Changes that are remembered after their transactions left the log.  As long as a change is
  * remembered, journal_unchanged() can tell that a replica need not be located again. */
 #define MAX_REMEMBERED (256U << 10)
+
+/* The newest committed transaction that holds a copy of a block or revoked the block; in a table by
+ * the block's number. */
+struct change {
+	uint64_t tag; /* the table's */
+	uint32_t id;  /* the transaction */
+	uint32_t pos; /* block of the log that holds the copy; 0: revoked, no copy counts */
+	uint32_t sum; /* sum and escaped: as in struct jbd2_tag */
+	bool escaped;
+};
 
 /* The place of the log.  Never modified, only replaced; freed when the last reader is done. */
 struct shared_log {
@@ -36,7 +46,7 @@ struct journal {
 	uint32_t head; /* where transaction now.id will begin; 0: unknown, the log is empty */
 	uint32_t tail; /* transactions older than it may have left the log */
 	uint32_t known_since; /* changes by transactions older than this one are forgotten */
-	struct change_map changes;
+	struct table changes;
 	struct meta_cache cache;
 };
 
@@ -51,8 +61,10 @@ struct journal *journal_new(void)
 {
 	struct journal *j = calloc(1, sizeof(*j));
 
-	if (j)
-		pthread_mutex_init(&j->lock, NULL);
+	if (!j)
+		return NULL;
+	j->changes = TABLE_OF(struct change);
+	pthread_mutex_init(&j->lock, NULL);
 	return j;
 }
 
@@ -77,7 +89,7 @@ void journal_free(struct journal *j)
 static void begin_era(struct journal *j)
 {
 	j->now.era++;
-	change_map_clear(&j->changes);
+	table_clear(&j->changes);
 	meta_cache_clear(&j->cache);
 }
 
@@ -143,37 +155,58 @@ static bool snapshot_current(const struct journal *j, const struct snapshot *s)
 	       j->head == s->head && j->tail == s->tail;
 }
 
+static bool learn_copy(struct journal *j, uint32_t id, const struct journal_tag *tag)
+{
+	struct change *c = table_put(&j->changes, tag->tag.block);
+
+	if (!c)
+		return false;
+	c->id = id;
+	c->pos = tag->pos;
+	c->sum = tag->tag.sum;
+	c->escaped = tag->tag.escaped;
+	meta_cache_drop(&j->cache, tag->tag.block);
+	return true;
+}
+
+/* A block without a known copy is read from home anyway. */
+static void learn_revoked(struct journal *j, uint32_t id, uint64_t block)
+{
+	struct change *c = table_find(&j->changes, block);
+
+	if (c) {
+		c->id = id;
+		c->pos = 0;
+	}
+	meta_cache_drop(&j->cache, block);
+}
+
 /* Under the lock.  Returns false if out of memory.  The caller must then begin a new era: a change
  * that is not recorded would look like no change. */
 static bool learn(struct journal *j, const struct journal_transaction *t)
 {
 	bool ok = true;
 
-	for (size_t i = 0; i < t->num_tags && ok; i++) {
-		const struct journal_tag *tag = &t->tags[i];
-		struct change c = {tag->tag.block,   t->id, tag->pos, tag->tag.sum,
-				   tag->tag.escaped, true};
-
-		ok = change_map_put(&j->changes, &c);
-		meta_cache_drop(&j->cache, c.block);
-	}
-	for (size_t i = 0; i < t->num_revoked && ok; i++) {
-		struct change c = {.block = t->revoked[i], .id = t->id};
-
-		/* A block without a known copy is read from home anyway. */
-		if (change_map_find(&j->changes, c.block))
-			ok = change_map_put(&j->changes, &c);
-		meta_cache_drop(&j->cache, c.block);
-	}
+	for (size_t i = 0; i < t->num_tags && ok; i++)
+		ok = learn_copy(j, t->id, &t->tags[i]);
+	for (size_t i = 0; i < t->num_revoked && ok; i++)
+		learn_revoked(j, t->id, t->revoked[i]);
 	j->now.id = t->id + 1;
 	j->head = t->next;
 	return ok;
 }
 
+static bool is_older(void *record, void *tail)
+{
+	const struct change *c = record;
+
+	return jbd2_before(c->id, *(const uint32_t *)tail);
+}
+
 /* Under the lock. */
 static void forget_old(struct journal *j)
 {
-	if (j->changes.count > MAX_REMEMBERED && change_map_forget(&j->changes, j->tail))
+	if (j->changes.count > MAX_REMEMBERED && table_remove(&j->changes, is_older, &j->tail))
 		j->known_since = j->tail;
 }
 
@@ -336,9 +369,10 @@ static bool is_in_log(const struct journal *j, const struct change *c)
 	return c && c->pos && !jbd2_before(c->id, j->tail);
 }
 
-static int read_copy(const struct journal_log *log, const struct change *c, uint8_t *ret)
+static int read_copy(const struct journal_log *log, uint64_t block, const struct change *c,
+		     uint8_t *ret)
 {
-	struct jbd2_tag tag = {c->block, c->sum, c->escaped};
+	struct jbd2_tag tag = {block, c->sum, c->escaped};
 	int r = journal_log_block(log, c->pos, ret);
 
 	if (r < 0)
@@ -361,7 +395,7 @@ int journal_read(struct journal *j, struct fs *fs, uint64_t block, uint32_t bloc
 
 	pthread_mutex_lock(&j->lock);
 	copy.content = meta_cache_find(&j->cache, block);
-	found = change_map_find(&j->changes, block);
+	found = table_find(&j->changes, block);
 	if (!copy.content && j->log && is_in_log(j, found)) {
 		change = *found;
 		log = j->log;
@@ -381,7 +415,7 @@ int journal_read(struct journal *j, struct fs *fs, uint64_t block, uint32_t bloc
 	if (log) {
 		copy.id = change.id;
 		r = log->log.super.block_size == block_size
-			    ? read_copy(&log->log, &change, copy.content->data)
+			    ? read_copy(&log->log, block, &change, copy.content->data)
 			    : -EAGAIN;
 		log_put(log);
 	} else {
@@ -398,7 +432,7 @@ int journal_read(struct journal *j, struct fs *fs, uint64_t block, uint32_t bloc
 /* Under the lock. */
 static bool unchanged(const struct journal *j, const struct journal_mark *since, uint64_t block)
 {
-	const struct change *c = change_map_find(&j->changes, block);
+	const struct change *c = table_find(&j->changes, block);
 
 	return !c || jbd2_before(c->id, since->id);
 }
@@ -448,7 +482,7 @@ bool journal_covers(struct journal *j, uint64_t offset, uint64_t length)
 		uint64_t last = (offset + length - 1) / size;
 
 		for (uint64_t b = offset / size; b <= last && !covers; b++)
-			covers = is_in_log(j, change_map_find(&j->changes, b));
+			covers = is_in_log(j, table_find(&j->changes, b));
 	}
 	pthread_mutex_unlock(&j->lock);
 	return covers;

@@ -21,8 +21,6 @@
 #include "parser/fs/fs_impl.h"
 #include "parser/fs/xfs_log.h"
 
-#define XFS_READ_BUCKETS 256U
-
 extern const struct fs_ops xfs_ops;
 
 struct xfs_view {
@@ -33,8 +31,7 @@ struct xfs_view {
 	bool lost;            /* a read failed with -EAGAIN: the owner was writing */
 	uint32_t count, capacity;
 	struct meta_block **reads; /* everything the view has read */
-	uint32_t *chain;           /* index of the next read in the same bucket */
-	uint32_t bucket[XFS_READ_BUCKETS];
+	struct table index;        /* struct fs_read by key: where in reads */
 };
 
 /* Opens a view; v->view.fs and v->log must be set.  0, or an error as xfs_log_refresh(). */

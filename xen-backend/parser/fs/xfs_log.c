@@ -80,6 +80,7 @@ struct xfs_log *xfs_log_new(void)
 		free(l);
 		return NULL;
 	}
+	l->overlay = XFS_OVERLAY_EMPTY;
 	pthread_mutex_init(&l->learning, NULL);
 	pthread_mutex_init(&l->lock, NULL);
 	return l;
@@ -172,10 +173,10 @@ static int learn_change(void *ctx, uint64_t key, uint8_t *item, uint32_t size)
 {
 	struct lesson *lesson = ctx;
 	struct xfs_log *l = lesson->log;
-	struct xfs_change c = {key, l->now.mark.id, lesson->at, size, item, true};
+	struct xfs_change c = {0, l->now.mark.id, lesson->at, size, item};
 
 	meta_cache_drop(&l->cache, key);
-	return xfs_overlay_put(&l->overlay, &c) ? 0 : -ENOMEM;
+	return xfs_overlay_put(&l->overlay, key, &c) ? 0 : -ENOMEM;
 }
 
 static int learn_item(void *ctx, const struct xfs_region *regions, unsigned count)
@@ -215,7 +216,7 @@ static const struct xfs_checkpoint_ops lessons = {learn_item, learn_commit, lear
 /* Under the lock. */
 static int tidy(struct xfs_log *l)
 {
-	if (l->overlay.bytes <= l->tidy_bytes && l->overlay.count <= l->tidy_count)
+	if (l->overlay.bytes <= l->tidy_bytes && l->overlay.changes.count <= l->tidy_count)
 		return 0;
 	if (!xfs_overlay_forget(&l->overlay, l->tail))
 		return -ENOMEM;
@@ -223,7 +224,7 @@ static int tidy(struct xfs_log *l)
 	if (l->overlay.bytes > OVERLAY_BYTES)
 		return -EOPNOTSUPP;
 	l->tidy_bytes = OVERLAY_TIDY_BYTES + 2 * l->overlay.bytes;
-	l->tidy_count = OVERLAY_TIDY_COUNT + 2 * l->overlay.count;
+	l->tidy_count = OVERLAY_TIDY_COUNT + 2 * l->overlay.changes.count;
 	return 0;
 }
 
@@ -571,14 +572,14 @@ static int read_new(struct fs *fs, const struct xfs_super *s, const struct xfs_c
 	uint32_t size;
 	int r = -EAGAIN;
 
-	if (!xfs_key_place(s, c->key, &offset, &size))
+	if (!xfs_key_place(s, content->block, &offset, &size))
 		return -EIO;
 	for (unsigned i = 0; i < WRITER_TRIES && r == -EAGAIN; i++) {
 		if (i)
 			clock_rest_us(WRITER_US);
 		r = volume_read(fs->volume, offset, content->data, size);
 		if (r == 0)
-			r = lay_over(s, c->key, c, content->data);
+			r = lay_over(s, content->block, c, content->data);
 	}
 	if (r < 0)
 		return r;
@@ -592,7 +593,7 @@ static int copy_change(const struct xfs_log *l, uint64_t key, struct xfs_change 
 {
 	const struct xfs_change *c = xfs_overlay_find(&l->overlay, key);
 
-	*ret = (struct xfs_change){.key = key};
+	*ret = (struct xfs_change){0};
 	if (!c || !c->item)
 		return 0;
 	*ret = *c;

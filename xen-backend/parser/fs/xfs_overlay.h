@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xfs_overlay.h - a hash table from an inode or block to its newest log item; private to fs/.
+ * xfs_overlay.h - the newest log item of each inode and block; private to fs/.
  * xfs_log.c calls it.
  *
  * "Home" is the own place of an inode or block in the file system, as opposed to the log.  A log
@@ -10,6 +10,7 @@
 #ifndef VREAD_FS_XFS_OVERLAY_H
 #define VREAD_FS_XFS_OVERLAY_H
 
+#include "base/table.h"
 #include "parser/fs/xfs_record.h"
 
 /* A key is an inode's number with this bit set, or a block's place in the volume, counted in
@@ -17,24 +18,25 @@
 #define XFS_KEY_INODE (UINT64_C(1) << 63)
 
 struct xfs_change {
-	uint64_t key;
+	uint64_t tag;        /* the table's */
 	uint32_t id;         /* number of the checkpoint, as in struct xfs_mark */
 	struct xfs_place at; /* place of the record with the checkpoint's COMMIT */
 	uint32_t size;
 	uint8_t *item; /* as in xfs_item.h; NULL: the bytes at home are current */
-	bool used;     /* false: the slot is free */
 };
 
 struct xfs_overlay {
-	struct xfs_change *slots;
-	size_t capacity, count, bytes;
+	struct table changes; /* struct xfs_change by key */
+	size_t bytes;         /* of all items */
 };
+
+/* An empty overlay; needs no memory yet. */
+#define XFS_OVERLAY_EMPTY ((struct xfs_overlay){.changes = TABLE_OF(struct xfs_change)})
 
 /* NULL: no change of key is known.  The result is valid until the overlay changes. */
 const struct xfs_change *xfs_overlay_find(const struct xfs_overlay *o, uint64_t key);
-/* Adds *c, or replaces the change of c->key with *c.  Takes over c->item in any case.  false: out
- * of memory. */
-bool xfs_overlay_put(struct xfs_overlay *o, const struct xfs_change *c);
+/* Sets the change of key to *c.  Takes over c->item in any case.  false: out of memory. */
+bool xfs_overlay_put(struct xfs_overlay *o, uint64_t key, const struct xfs_change *c);
 /* Removes and frees changes that were committed before tail, which are all home.  false: out of
  * memory, nothing changed. */
 bool xfs_overlay_forget(struct xfs_overlay *o, struct xfs_place tail);

@@ -18,7 +18,6 @@
 
 #include "parser/fs/xfs.h"
 
-#define NO_READ UINT32_MAX
 /* Bytes of metadata that one view may read.  The budget is enough for directories with a hundred
  * thousand entries and for the extent tree of a badly fragmented file.  A view that needs more is
  * following a loop in the metadata. */
@@ -33,8 +32,7 @@ int xfs_view_begin(struct xfs_view *v, const char **ret_reason)
 		return r;
 	v->view.live = true;
 	v->budget = VIEW_BUDGET;
-	for (unsigned i = 0; i < XFS_READ_BUCKETS; i++)
-		v->bucket[i] = NO_READ;
+	v->index = TABLE_OF(struct fs_read);
 	return 0;
 }
 
@@ -43,49 +41,40 @@ void xfs_view_end(struct xfs_view *v)
 	for (uint32_t i = 0; i < v->count; i++)
 		meta_block_put(v->reads[i]);
 	free(v->reads);
-	free(v->chain);
-}
-
-static uint32_t *bucket_of(struct xfs_view *v, uint64_t key)
-{
-	return &v->bucket[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % XFS_READ_BUCKETS];
+	table_clear(&v->index);
 }
 
 static int add_read(struct xfs_view *v, struct meta_block *m)
 {
-	uint32_t *bucket = bucket_of(v, m->block);
+	struct fs_read *read;
 
 	if (v->count == v->capacity) {
 		uint32_t capacity = v->capacity ? 2 * v->capacity : 32;
 		struct meta_block **reads = reallocarray(v->reads, capacity, sizeof(*reads));
-		uint32_t *chain;
 
 		if (!reads)
 			return -ENOMEM;
 		v->reads = reads;
-		chain = reallocarray(v->chain, capacity, sizeof(*chain));
-		if (!chain)
-			return -ENOMEM;
-		v->chain = chain;
 		v->capacity = capacity;
 	}
-	v->reads[v->count] = m;
-	v->chain[v->count] = *bucket;
-	*bucket = v->count++;
+	read = table_put(&v->index, m->block);
+	if (!read)
+		return -ENOMEM;
+	read->at = v->count;
+	v->reads[v->count++] = m;
 	return 0;
 }
 
 int xfs_view_read(struct xfs_view *v, uint64_t key, const struct meta_block **ret)
 {
+	const struct fs_read *known = table_find(&v->index, key);
 	struct meta_block *m;
 	uint64_t offset;
-	uint32_t i = *bucket_of(v, key), size;
+	uint32_t size;
 	int r;
 
-	while (i != NO_READ && v->reads[i]->block != key)
-		i = v->chain[i];
-	if (i != NO_READ) {
-		*ret = v->reads[i];
+	if (known) {
+		*ret = v->reads[known->at];
 		return 0;
 	}
 	if (!xfs_key_place(&v->since.super, key, &offset, &size) || size > v->budget)
