@@ -67,7 +67,7 @@ static const char *written(void)
 static void lines_without_fields(void **state)
 {
 	(void)state;
-	log_warn("datanode %s: not there", "dn1");
+	log_datanode(LOG_LEVEL_WARN, "dn1", "not there");
 	assert_string_equal(written(), "<4>datanode dn1: not there\n");
 	assert_string_equal(entry, "");
 }
@@ -76,18 +76,19 @@ static void fields_of_what_is_named(void **state)
 {
 	(void)state;
 	log_use_journal();
-	log_error("datanode %s: refused: %s", "dn1", "a\nb");
+	log_datanode(LOG_LEVEL_ERROR, "dn1", "refused: %s", "a\nb");
 	assert_string_equal(entry, "MESSAGE=datanode dn1: refused: a?b\nPRIORITY=3\n"
 				   "SYSLOG_IDENTIFIER=vreadd\nVREAD_DATANODE=dn1\n");
-	log_warn("peer %s, from %s: gone", "host-b", "192.0.2.1:7");
+	log_peer(LOG_LEVEL_WARN, "host-b", "from %s: gone", "192.0.2.1:7");
 	assert_non_null(strstr(entry, "\nVREAD_PEER=host-b\n"));
-	log_info("%s: removed", "xen:7/0");
+	log_device(LOG_LEVEL_INFO, "xen:7/0", "removed");
 	assert_non_null(strstr(entry, "PRIORITY=6\n"));
+	assert_non_null(strstr(entry, "MESSAGE=xen:7/0: removed\n"));
 	assert_non_null(strstr(entry, "\nVREAD_DOMID=7\nVREAD_DEVICE=xen:7/0\n"));
-	log_info("%s: disconnected", "local:12");
+	log_device(LOG_LEVEL_INFO, "local:12", "disconnected");
 	assert_non_null(strstr(entry, "\nVREAD_DEVICE=local:12\n"));
 	assert_null(strstr(entry, "VREAD_DOMID"));
-	log_info("stopping: datanode dn1: x");
+	log_info("datanode dn1: %s", "x");
 	assert_null(strstr(entry, "VREAD_"));
 	assert_string_equal(written(), "");
 }
@@ -100,7 +101,7 @@ static void events_have_an_id(void **state)
 	for (unsigned e = 0; e < LOG_EVENTS; e++) {
 		const char *id;
 
-		log_event((enum log_event)e, LOG_LEVEL_WARN, "peer b: x");
+		log_event((enum log_event)e, LOG_LEVEL_WARN, "b", "x");
 		id = strstr(entry, "\nMESSAGE_ID=");
 		assert_non_null(id);
 		snprintf(seen[e], sizeof(seen[e]), "%s", id + 12);
@@ -108,7 +109,7 @@ static void events_have_an_id(void **state)
 		for (unsigned other = 0; other < e; other++)
 			assert_string_not_equal(seen[e], seen[other]);
 	}
-	log_warn("peer b: x");
+	log_peer(LOG_LEVEL_WARN, "b", "x");
 	assert_null(strstr(entry, "MESSAGE_ID"));
 }
 
@@ -120,9 +121,12 @@ static void long_lines_and_errno(void **state)
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	errno = ENOENT;
-	log_error("datanode %s: %m", text);
+	log_datanode(LOG_LEVEL_ERROR, "dn1", "%s: %m", text);
 	assert_int_equal(errno, ENOENT);
 	assert_true(strlen(entry) < 2300);
+	log_datanode(LOG_LEVEL_ERROR, text, "%m");
+	assert_true(strlen(entry) < 700);
+	assert_non_null(strstr(entry, "xx: No such file or directory\n"));
 	log_error("cannot: %m");
 	assert_non_null(strstr(entry, "MESSAGE=cannot: No such file or directory\n"));
 }
@@ -131,7 +135,7 @@ static void a_journal_that_takes_nothing(void **state)
 {
 	(void)state;
 	journal_answer = -ENOENT;
-	log_warn("datanode dn1: x");
+	log_datanode(LOG_LEVEL_WARN, "dn1", "x");
 	assert_string_equal(written(), "<4>datanode dn1: x\n");
 	journal_answer = 0;
 }

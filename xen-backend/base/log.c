@@ -25,14 +25,38 @@
 #define MAX_LINE 2048U
 #define MAX_FIELDS 8
 
-static const char *const message_ids[LOG_EVENTS] = {
-	[LOG_EVENT_READY] = "6a25eaf8e3514bfcb2452b58a29004f3",
-	[LOG_EVENT_DATANODE_REFUSED] = "05e92e3160704b718c76938ab6a803ef",
-	[LOG_EVENT_DATANODE_MISSING] = "fec302f2d8c74d80828d9abf25eed7b8",
-	[LOG_EVENT_PARSER_RESTARTED] = "ad9e6cfef4fb4b438cbc018fc93f2197",
-	[LOG_EVENT_DEVICE_CONNECTED] = "6aebf6d58fc9449cb59008926f12a4a6",
-	[LOG_EVENT_DEVICE_REFUSED] = "d086335d9a5c431486e6f3cf5b88e3dd",
-	[LOG_EVENT_PEER_FAILED] = "8f0d2e4216464435b38ba06f6ce2502c",
+/* What a line is about. */
+enum subject { NOTHING, DATANODE, PEER, DEVICE };
+
+static const struct {
+	const char *label; /* in front of the subject's name */
+	const char *field; /* of the journal */
+} subjects[] = {
+	[NOTHING] = {"", NULL},
+	[DATANODE] = {"datanode ", "VREAD_DATANODE"},
+	[PEER] = {"peer ", "VREAD_PEER"},
+	[DEVICE] = {"", "VREAD_DEVICE"},
+};
+
+static const struct {
+	const char *message_id;
+	enum subject subject;
+} events[LOG_EVENTS] = {
+	[LOG_EVENT_READY] = {"6a25eaf8e3514bfcb2452b58a29004f3", NOTHING},
+	[LOG_EVENT_DATANODE_REFUSED] = {"05e92e3160704b718c76938ab6a803ef", DATANODE},
+	[LOG_EVENT_DATANODE_MISSING] = {"fec302f2d8c74d80828d9abf25eed7b8", DATANODE},
+	[LOG_EVENT_PARSER_RESTARTED] = {"ad9e6cfef4fb4b438cbc018fc93f2197", DATANODE},
+	[LOG_EVENT_DEVICE_CONNECTED] = {"6aebf6d58fc9449cb59008926f12a4a6", DEVICE},
+	[LOG_EVENT_DEVICE_REFUSED] = {"d086335d9a5c431486e6f3cf5b88e3dd", DEVICE},
+	[LOG_EVENT_PEER_FAILED] = {"8f0d2e4216464435b38ba06f6ce2502c", PEER},
+};
+
+/* Where a line belongs. */
+struct heading {
+	enum log_level level;
+	enum log_event event; /* LOG_EVENTS: none */
+	enum subject subject;
+	const char *name; /* of the subject */
 };
 
 static _Atomic(const char *) program;
@@ -114,40 +138,29 @@ static void add_field(struct entry *e, const char *name, const char *value, size
 	e->fields[e->count++] = (struct iovec){text, (size_t)n};
 }
 
-/* Adds the object that the message names first, up to ":", "," or a space, as a field. */
-static void add_object(struct entry *e, const char *message)
+static void add_subject(struct entry *e, enum subject subject, const char *name)
 {
-	static const char *const kinds[][2] = {{"datanode ", "VREAD_DATANODE"},
-					       {"peer ", "VREAD_PEER"}};
-
-	for (size_t i = 0; i < 2; i++) {
-		size_t n = strlen(kinds[i][0]);
-
-		if (!strncmp(message, kinds[i][0], n))
-			add_field(e, kinds[i][1], message + n, strcspn(message + n, ":, "));
-	}
-	if (!strncmp(message, "xen:", 4))
-		add_field(e, "VREAD_DOMID", message + 4, strspn(message + 4, "0123456789"));
-	if (!strncmp(message, "xen:", 4) || !strncmp(message, "local:", 6))
-		add_field(e, "VREAD_DEVICE", message,
-			  strcspn(message, ":") + 1 +
-				  strspn(strchr(message, ':') + 1, "0123456789/"));
+	if (subject == NOTHING)
+		return;
+	if (subject == DEVICE && !strncmp(name, "xen:", 4))
+		add_field(e, "VREAD_DOMID", name + 4, strspn(name + 4, "0123456789"));
+	add_field(e, subjects[subject].field, name, strlen(name));
 }
 
 /* line is "MESSAGE=" and the message.  Returns false if the journal did not take the entry. */
-static bool send_entry(enum log_level level, enum log_event event, char *line, size_t length)
+static bool send_entry(const struct heading *h, char *line, size_t length)
 {
 	const char *name = atomic_load(&program);
 	struct entry e = {.count = 0};
 
 	e.fields[e.count++] = (struct iovec){line, length};
-	add_field(&e, "PRIORITY", &priority[level], 1);
+	add_field(&e, "PRIORITY", &priority[h->level], 1);
 	if (!name)
 		name = program_invocation_short_name;
 	add_field(&e, "SYSLOG_IDENTIFIER", name, strlen(name));
-	if (event != LOG_EVENTS)
-		add_field(&e, "MESSAGE_ID", message_ids[event], 32);
-	add_object(&e, line + strlen("MESSAGE="));
+	if (h->event != LOG_EVENTS)
+		add_field(&e, "MESSAGE_ID", events[h->event].message_id, 32);
+	add_subject(&e, h->subject, h->name);
 	return sd_journal_sendv(e.fields, e.count) == 0;
 }
 
@@ -172,7 +185,18 @@ static void write_plain(enum log_level level, char *line, size_t length)
 	write_line(line + start, length - start);
 }
 
-static void log_line(enum log_level level, enum log_event event, const char *format, va_list args)
+/* Writes the beginning of a line: "MESSAGE=" or a prefix, and the subject. */
+static size_t begin_line(char line[MAX_LINE], const struct heading *h, bool entry)
+{
+	int n = entry ? snprintf(line, MAX_LINE, "MESSAGE=") : prefix(line, MAX_LINE, h->level);
+
+	if (h->subject != NOTHING)
+		n += snprintf(line + n, MAX_LINE - (size_t)n,
+			      "%s%.255s: ", subjects[h->subject].label, h->name);
+	return (size_t)n;
+}
+
+static void log_line(const struct heading *h, const char *format, va_list args)
 {
 	int saved_errno = errno;
 	char line[MAX_LINE];
@@ -180,37 +204,36 @@ static void log_line(enum log_level level, enum log_event event, const char *for
 	size_t start, length;
 	int n;
 
-	if ((int)level > atomic_load(&threshold))
+	if ((int)h->level > atomic_load(&threshold))
 		return;
 	pthread_once(&once, find_destination);
 
 	entry = to_journal && atomic_load(&with_fields);
-	start = (size_t)(entry ? snprintf(line, sizeof(line), "MESSAGE=")
-			       : prefix(line, sizeof(line), level));
+	start = begin_line(line, h, entry);
 	errno = saved_errno; /* for %m */
 	n = vsnprintf(line + start, sizeof(line) - start - 1, format, args);
 	if (n < 0)
 		n = 0;
 	if ((size_t)n > sizeof(line) - start - 2)
 		n = (int)(sizeof(line) - start - 2);
-	defuse(line + start, (size_t)n);
+	defuse(line, start + (size_t)n);
 	length = start + (size_t)n;
 	line[length] = '\0';
 	if (!entry)
 		write_line(line, length);
-	else if (!send_entry(level, event, line, length))
-		write_plain(level, line, length);
+	else if (!send_entry(h, line, length))
+		write_plain(h->level, line, length);
 	errno = saved_errno;
 }
 
-#define DEFINE_LOG(name, level)                            \
-	void name(const char *format, ...)                 \
-	{                                                  \
-		va_list args;                              \
-                                                           \
-		va_start(args, format);                    \
-		log_line(level, LOG_EVENTS, format, args); \
-		va_end(args);                              \
+#define DEFINE_LOG(name, level)                                                              \
+	void name(const char *format, ...)                                                   \
+	{                                                                                    \
+		va_list args;                                                                \
+                                                                                             \
+		va_start(args, format);                                                      \
+		log_line(&(struct heading){level, LOG_EVENTS, NOTHING, NULL}, format, args); \
+		va_end(args);                                                                \
 	}
 
 DEFINE_LOG(log_error, LOG_LEVEL_ERROR)
@@ -218,11 +241,27 @@ DEFINE_LOG(log_warn, LOG_LEVEL_WARN)
 DEFINE_LOG(log_info, LOG_LEVEL_INFO)
 DEFINE_LOG(log_debug, LOG_LEVEL_DEBUG)
 
-void log_event(enum log_event event, enum log_level level, const char *format, ...)
+#define DEFINE_LOG_ABOUT(name, subject)                                                       \
+	void name(enum log_level level, const char *subject_name, const char *format, ...)    \
+	{                                                                                     \
+		va_list args;                                                                 \
+                                                                                              \
+		va_start(args, format);                                                       \
+		log_line(&(struct heading){level, LOG_EVENTS, subject, subject_name}, format, \
+			 args);                                                               \
+		va_end(args);                                                                 \
+	}
+
+DEFINE_LOG_ABOUT(log_datanode, DATANODE)
+DEFINE_LOG_ABOUT(log_peer, PEER)
+DEFINE_LOG_ABOUT(log_device, DEVICE)
+
+void log_event(enum log_event event, enum log_level level, const char *name, const char *format,
+	       ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	log_line(level, event, format, args);
+	log_line(&(struct heading){level, event, events[event].subject, name}, format, args);
 	va_end(args);
 }

@@ -3,9 +3,9 @@
  * log.h - one line of text per event, on stderr.  All of vreadd calls it, and `vread blocks`.
  *
  * Stderr is the systemd journal if $JOURNAL_STREAM names it.  Then lines start with sd-daemon(3)'s
- * "<priority>".  After log_use_journal() lines become journal entries with fields instead.  The
- * object that a line names first ("datanode dn1: ...", "peer host-b: ...", "xen:7/0: ...")  becomes
- * the field VREAD_DATANODE, VREAD_PEER, or VREAD_DEVICE and VREAD_DOMID.  Events have a MESSAGE_ID.
+ * "<priority>".  After log_use_journal() lines become journal entries with fields instead: the
+ * datanode, peer or device that a line is about is in VREAD_DATANODE, VREAD_PEER, or VREAD_DEVICE
+ * and VREAD_DOMID.  Events have a MESSAGE_ID.
  *
  * If stderr is not the journal, lines start with the program's name and, except for information,
  * the level.
@@ -45,7 +45,18 @@ void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_event(enum log_event event, enum log_level level, const char *format, ...)
+
+/* Lines about a datanode, a peer or a device.  The line begins with the subject: "datanode dn1: ",
+ * "peer host-b: " or "xen:7/0: ".  Of a name at most 255 bytes are shown. */
+void log_datanode(enum log_level level, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void log_peer(enum log_level level, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void log_device(enum log_level level, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* name: of the event's subject; NULL for LOG_EVENT_READY. */
+void log_event(enum log_event event, enum log_level level, const char *name, const char *format,
+	       ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -385,7 +385,7 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 		r = keep_watchdog(d.event);
 	if (!r) {
 		tell_systemd(&d);
-		log_event(LOG_EVENT_READY, LOG_LEVEL_INFO, "vreadd " VREAD_VERSION ": ready");
+		log_event(LOG_EVENT_READY, LOG_LEVEL_INFO, NULL, "vreadd " VREAD_VERSION ": ready");
 		r = sd_event_loop(d.event);
 	}
 	sd_notify(0, "STOPPING=1\nSTATUS=Closing devices");

@@ -47,12 +47,11 @@ static void add(struct datanodes *d, const struct config_datanode *n)
 	if (!err)
 		registry_set_tokens(block_store_registry(d->store), n->name, n->tokens);
 	if (!err && n->layout)
-		log_info("datanode %s: serving %s%s", n->name, n->images.path[0],
-			 n->images.count > 1 ? " and others" : "");
+		log_datanode(LOG_LEVEL_INFO, n->name, "serving %s%s", n->images.path[0],
+			     n->images.count > 1 ? " and others" : "");
 	if (!err)
 		return;
-	log_event(LOG_EVENT_DATANODE_REFUSED, LOG_LEVEL_ERROR, "datanode %s: refused: %s", n->name,
-		  text);
+	log_event(LOG_EVENT_DATANODE_REFUSED, LOG_LEVEL_ERROR, n->name, "refused: %s", text);
 	json_array_append_new(d->refused, json_pack("{s:s, s:o, s:s*, s:s, s:s}", "datanode",
 						    n->name, "images", images_as_json(n), "layout",
 						    n->layout, "state", "refused", "error", text));

@@ -61,8 +61,9 @@ static int walk_path(struct walk *w, const char *path)
 static void warn_unreadable(struct walk *w, const char *dir, const char *pool)
 {
 	if (w->unreadable)
-		log_warn("datanode %s: %u block folders of pool %s in %s cannot be listed: %s",
-			 w->listing.datanode, w->unreadable, pool, dir, strerror(-w->last_error));
+		log_datanode(LOG_LEVEL_WARN, w->listing.datanode,
+			     "%u block folders of pool %s in %s cannot be listed: %s",
+			     w->unreadable, pool, dir, strerror(-w->last_error));
 	w->unreadable = 0;
 }
 
@@ -93,8 +94,9 @@ static bool is_refused(const struct walk *w, const struct layout_filesystem *lfs
 	bool refused = parser_fs_state(w->fs, &reason) == FS_REFUSED;
 
 	if (refused)
-		log_warn("datanode %s: %s: %s; its blocks are not listed", w->listing.datanode,
-			 layout_place(lfs, place), reason ? reason : "out of memory");
+		log_datanode(LOG_LEVEL_WARN, w->listing.datanode,
+			     "%s: %s; its blocks are not listed", layout_place(lfs, place),
+			     reason ? reason : "out of memory");
 	free(reason);
 	return refused;
 }

@@ -53,8 +53,9 @@ static int add_filesystem(struct served *v, unsigned i, const struct parser_stat
 				  "image %s, %s: the %s file system cannot be read: %s", path,
 				  layout_place(lfs, place), lfs->type, reason);
 	if (state == FS_REFUSED)
-		log_info("datanode %s: image %s, %s: %s; reads are refused while that is so",
-			 v->datanode->name, path, layout_place(lfs, place), reason);
+		log_datanode(LOG_LEVEL_INFO, v->datanode->name,
+			     "image %s, %s: %s; reads are refused while that is so", path,
+			     layout_place(lfs, place), reason);
 	return 0;
 }
 

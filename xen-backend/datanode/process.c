@@ -411,8 +411,8 @@ static void *keep(void *arg)
 		end = clock_ms();
 		if (end - start >= STABLE_MS)
 			rest = 0;
-		log_event(LOG_EVENT_PARSER_RESTARTED, LOG_LEVEL_WARN,
-			  "datanode %s: the parser of its images is started again%s: %s", p->name,
+		log_event(LOG_EVENT_PARSER_RESTARTED, LOG_LEVEL_WARN, p->name,
+			  "the parser of its images is started again%s: %s",
 			  rest ? " after a pause" : "", p->last_end);
 		p->state = rest ? STATE_WAITING : STATE_STARTING;
 		pthread_cond_broadcast(&p->changed);

@@ -61,14 +61,14 @@ static void log_change(const struct served *v)
 
 		layout_place(lfs, place);
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
-			log_info("datanode %s: serving %s, %s, %s: storage %s, %u pools",
-				 v->datanode->name, v->datanode->images[lfs->image], place,
-				 lfs->data_dirs[k].path, lfs->data_dirs[k].storage_id,
-				 lfs->data_dirs[k].num_pools);
+			log_datanode(LOG_LEVEL_INFO, v->datanode->name,
+				     "serving %s, %s, %s: storage %s, %u pools",
+				     v->datanode->images[lfs->image], place, lfs->data_dirs[k].path,
+				     lfs->data_dirs[k].storage_id, lfs->data_dirs[k].num_pools);
 	}
 	if (v->missing)
-		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN,
-			  "datanode %s: not served yet: %s", v->datanode->name, v->missing);
+		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN, v->datanode->name,
+			  "not served yet: %s", v->missing);
 }
 
 static struct served *load(struct datanode *dn)
@@ -76,7 +76,7 @@ static struct served *load(struct datanode *dn)
 	struct served *v = (dn->layout_path ? load_by_layout_again : load_by_data_dirs)(dn);
 
 	if (!v)
-		log_warn("datanode %s: cannot be looked into: out of memory", dn->name);
+		log_datanode(LOG_LEVEL_WARN, dn->name, "cannot be looked into: out of memory");
 	return v;
 }
 
@@ -114,8 +114,8 @@ int refresh_first(struct datanode *dn, char **ret_error)
 	dn->looked = clock_ms();
 	dn->took = dn->looked - start;
 	if (r == 0 && dn->served->missing)
-		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN,
-			  "datanode %s: not served yet: %s", dn->name, dn->served->missing);
+		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN, dn->name,
+			  "not served yet: %s", dn->served->missing);
 	return r;
 }
 
@@ -127,8 +127,8 @@ void refresh_look(struct datanode *dn)
 	look(dn);
 	dn->looked = clock_ms();
 	dn->took = dn->looked - start;
-	log_debug("datanode %s: looked into %s%s in %" PRIu64 " ms", dn->name, dn->images[0],
-		  dn->num_images > 1 ? " and others" : "", dn->took);
+	log_datanode(LOG_LEVEL_DEBUG, dn->name, "looked into %s%s in %" PRIu64 " ms", dn->images[0],
+		     dn->num_images > 1 ? " and others" : "", dn->took);
 }
 
 /* ---- the thread, which alone changes what is served from now on -------------- */

@@ -16,10 +16,10 @@ static void tell(const struct datanode *dn, const char *image, const struct imag
 		 const struct image_usage *is)
 {
 	if (is->because[0] && strcmp(was->because, is->because))
-		log_info("datanode %s: image %s: %s%s", dn->name, image, is->because,
-			 ways[is->mode]);
+		log_datanode(LOG_LEVEL_INFO, dn->name, "image %s: %s%s", image, is->because,
+			     ways[is->mode]);
 	if (is->warning[0] && strcmp(was->warning, is->warning))
-		log_warn("datanode %s: image %s: %s", dn->name, image, is->warning);
+		log_datanode(LOG_LEVEL_WARN, dn->name, "image %s: %s", image, is->warning);
 }
 
 bool usage_update(struct datanode *dn)

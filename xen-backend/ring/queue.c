@@ -61,7 +61,7 @@ static bool wait_for(struct queue *q, struct pollfd *fds, unsigned count, int ti
 	while (clock_rest_poll(fds, count, timeout_ms) < 0) {
 		if (errno == EINTR)
 			continue;
-		log_error("%s: queue %u: poll: %m", q->conn->name, q->index);
+		log_device(LOG_LEVEL_ERROR, q->conn->name, "queue %u: poll: %m", q->index);
 		broken(q, "cannot wait for events");
 		return false;
 	}
@@ -219,8 +219,8 @@ static bool serve_event(struct queue *q, unsigned *spurious)
 	int n, err = q->conn->ops->event_take(q->conn, q->index);
 
 	if (err) {
-		log_error("%s: queue %u: event channel: %s", q->conn->name, q->index,
-			  strerror(-err));
+		log_device(LOG_LEVEL_ERROR, q->conn->name, "queue %u: event channel: %s", q->index,
+			   strerror(-err));
 		broken(q, "event channel is broken");
 		return false;
 	}

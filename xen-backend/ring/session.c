@@ -77,8 +77,9 @@ static void use_peers(struct session *s, struct peers *peers)
 				&d->peer_pool);
 
 	if (err)
-		log_warn("%s: its pool cannot be used by peers, no other host is read for it: %s",
-			 d->conn->name, strerror(-err));
+		log_device(LOG_LEVEL_WARN, d->conn->name,
+			   "its pool cannot be used by peers, no other host is read for it: %s",
+			   strerror(-err));
 	else
 		d->peers = peers;
 }
@@ -131,8 +132,8 @@ static void *connected(void *ctx, struct port_conn *conn, int *ret_errno)
 		int err = queue_start(&s->queue[i], &s->shared, i);
 
 		if (err) {
-			log_error("%s: cannot start the worker of queue %u: %s", conn->name, i,
-				  strerror(-err));
+			log_device(LOG_LEVEL_ERROR, conn->name,
+				   "cannot start the worker of queue %u: %s", i, strerror(-err));
 			halt(s);
 			session_free(s);
 			*ret_errno = -err;

@@ -66,7 +66,7 @@ static int advance(struct conn *c)
 		conn_flush(c);
 		conn_update_events(c);
 	} else if (r != -ESHUTDOWN && c->have_hello) {
-		log_warn("peer %s, from %s: %s", c->client->name, c->address,
+		log_peer(LOG_LEVEL_WARN, c->client->name, "from %s: %s", c->address,
 			 c->transport->error[0] ? c->transport->error : strerror(-r));
 	} else if (r != -ESHUTDOWN) {
 		conn_refuse(c, "%s", c->transport->error[0] ? c->transport->error : strerror(-r));

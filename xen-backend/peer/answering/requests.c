@@ -75,7 +75,7 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	/* The oldest connection may be this one. */
 	if (connections > MAX_EACH)
 		server_oldest(s, c->client)->ends = true;
-	log_debug("peer %s: connected from %s", c->client->name, c->address);
+	log_peer(LOG_LEVEL_DEBUG, c->client->name, "connected from %s", c->address);
 	return conn_announce(c);
 }
 

@@ -218,8 +218,7 @@ static void fail_all(struct link *l, int why)
 	chain = failed ? back_off(l) : let_go(l, why);
 	pthread_mutex_unlock(&l->lock);
 	if (failed)
-		log_event(LOG_EVENT_PEER_FAILED, LOG_LEVEL_WARN, "peer %s: %s", l->settings.name,
-			  l->error);
+		log_event(LOG_EVENT_PEER_FAILED, LOG_LEVEL_WARN, l->settings.name, "%s", l->error);
 	for (unsigned i = 0; i < l->credits; i++)
 		if (l->slots[i].id)
 			link_settle(l, &l->slots[i], -ENOTCONN, NULL);

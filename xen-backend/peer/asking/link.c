@@ -22,7 +22,8 @@ static void wake(struct link *l)
 	uint64_t one = 1;
 
 	if (l->wake >= 0 && write(l->wake, &one, sizeof(one)) < 0)
-		log_warn("peer %s: cannot wake its thread: %s", l->settings.name, strerror(errno));
+		log_peer(LOG_LEVEL_WARN, l->settings.name, "cannot wake its thread: %s",
+			 strerror(errno));
 }
 
 /* With the lock. */

@@ -207,7 +207,7 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *u
 	if (n > 0 && !c->session && take_hello(c, message, (size_t)n))
 		return 0;
 	if (n > 0 && c->session)
-		log_warn("%s: closed: data after the hello", c->conn.name);
+		log_device(LOG_LEVEL_WARN, c->conn.name, "closed: data after the hello");
 	local_conn_end(c);
 	return 0;
 }
@@ -256,7 +256,7 @@ void local_conn_start(struct local_port *port, int fd)
 	port->conns = c;
 	port->num_waiting++;
 	if (watch_socket(c) < 0) {
-		log_error("%s: out of memory", c->conn.name);
+		log_device(LOG_LEVEL_ERROR, c->conn.name, "out of memory");
 		local_conn_end(c);
 	}
 }
@@ -280,7 +280,7 @@ void local_conn_end(struct local_conn *c)
 	if (c->session) {
 		port->events.disconnected(port->events.ctx, c->session);
 		port->num_connected--;
-		log_info("%s: disconnected, %u pages freed", c->conn.name, c->pages);
+		log_device(LOG_LEVEL_INFO, c->conn.name, "disconnected, %u pages freed", c->pages);
 	} else {
 		port->num_waiting--;
 	}

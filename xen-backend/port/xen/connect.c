@@ -206,5 +206,5 @@ void xen_disconnect(struct xen_device *d)
 	d->conn.num_queues = 0;
 	d->conn.pool_pages = 0;
 	if (connected)
-		log_info("%s: disconnected, %u pages unmapped", d->conn.name, pages);
+		log_device(LOG_LEVEL_INFO, d->conn.name, "disconnected, %u pages unmapped", pages);
 }

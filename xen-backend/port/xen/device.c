@@ -89,10 +89,11 @@ static int change_state(struct xen_device *d, enum xenbus_state state, bool offe
 	int r = store_change(d->port->xs, write_change, &c);
 
 	if (r && r != -ENOENT)
-		log_error("%s: cannot write state %s: %s%s", d->conn.name, xen_state_name(state),
-			  strerror(-r),
-			  r == -ENOSPC ? ": xenstored's quota for this domain is used up" : "");
-	log_debug("%s: %s -> %s", d->conn.name, xen_state_name(d->state), xen_state_name(state));
+		log_device(LOG_LEVEL_ERROR, d->conn.name, "cannot write state %s: %s%s",
+			   xen_state_name(state), strerror(-r),
+			   r == -ENOSPC ? ": xenstored's quota for this domain is used up" : "");
+	log_device(LOG_LEVEL_DEBUG, d->conn.name, "%s -> %s", xen_state_name(d->state),
+		   xen_state_name(state));
 	return r;
 }
 
@@ -150,7 +151,7 @@ static void refuse(struct xen_device *d, int err, const char *text)
 	snprintf(told, sizeof(told), "%d %s", -err, text);
 	if (closed && strcmp(told, d->last_error) == 0)
 		return; /* already refused for the same reason */
-	log_event(LOG_EVENT_DEVICE_REFUSED, LOG_LEVEL_WARN, "%s: refused: %s", d->conn.name, text);
+	log_event(LOG_EVENT_DEVICE_REFUSED, LOG_LEVEL_WARN, d->conn.name, "refused: %s", text);
 	report(d, err, text);
 	d->refused = true;
 	if (!closed)
@@ -229,10 +230,9 @@ static void connect_frontend(struct xen_device *d)
 		return;
 	}
 	clear_report(d);
-	log_event(LOG_EVENT_DEVICE_CONNECTED, LOG_LEVEL_INFO,
-		  "%s: connected: %u queues of %u pages, %u pool pages, role %s", d->conn.name,
-		  d->conn.num_queues, d->map.ring_pages, d->conn.pool_pages,
-		  xen_role_name(policy_role(d->policy)));
+	log_event(LOG_EVENT_DEVICE_CONNECTED, LOG_LEVEL_INFO, d->conn.name,
+		  "connected: %u queues of %u pages, %u pool pages, role %s", d->conn.num_queues,
+		  d->map.ring_pages, d->conn.pool_pages, xen_role_name(policy_role(d->policy)));
 	set_state(d, XenbusStateConnected);
 }
 
@@ -250,8 +250,9 @@ static void in_connected(struct xen_device *d, const struct view *v)
 {
 	if (v->online && (v->front == XenbusStateInitialised || v->front == XenbusStateConnected))
 		return;
-	log_info("%s: closing: %s is %s", d->conn.name, v->online ? "frontend" : "device",
-		 v->online ? xen_state_name(v->front) : "offline");
+	log_device(LOG_LEVEL_INFO, d->conn.name, "closing: %s is %s",
+		   v->online ? "frontend" : "device",
+		   v->online ? xen_state_name(v->front) : "offline");
 	to_closed(d);
 }
 
@@ -277,8 +278,9 @@ static void adopt(struct xen_device *d, const struct view *v)
 		d->state = XenbusStateClosed;
 		return;
 	default:
-		log_info("%s: left %s by a predecessor: closing it, the frontend will reconnect",
-			 d->conn.name, xen_state_name(v->own));
+		log_device(LOG_LEVEL_INFO, d->conn.name,
+			   "left %s by a predecessor: closing it, the frontend will reconnect",
+			   xen_state_name(v->own));
 		to_closed(d);
 	}
 }
@@ -289,10 +291,10 @@ static void follow_toolstack(struct xen_device *d, const struct view *v)
 	if (v->own == d->state || d->state == XenbusStateUnknown)
 		return;
 	if (v->own == XenbusStateClosing && d->state != XenbusStateClosed) {
-		log_info("%s: the toolstack asks to close", d->conn.name);
+		log_device(LOG_LEVEL_INFO, d->conn.name, "the toolstack asks to close");
 		to_closed(d);
 	} else if (v->own == XenbusStateInitialising) {
-		log_info("%s: set up anew by the toolstack", d->conn.name);
+		log_device(LOG_LEVEL_INFO, d->conn.name, "set up anew by the toolstack");
 		xen_disconnect(d);
 		d->state = XenbusStateInitialising;
 		d->refused = false;
@@ -326,7 +328,8 @@ static void remove_all(struct xen_device *d)
 {
 	struct xs_handle *xs = d->port->xs;
 
-	log_info("%s: domain %u is gone: removing its backend directory", d->conn.name, d->domid);
+	log_device(LOG_LEVEL_INFO, d->conn.name,
+		   "domain %u is gone: removing its backend directory", d->domid);
 	xen_disconnect(d);
 	clear_report(d);
 	store_remove(xs, "%s", d->backend_path);
@@ -389,7 +392,7 @@ static bool check_domain(struct xen_device *d, const struct view *v)
 		remove_all(d);
 		return false;
 	}
-	log_info("%s: domain %u is a new one", d->conn.name, d->domid);
+	log_device(LOG_LEVEL_INFO, d->conn.name, "domain %u is a new one", d->domid);
 	xen_disconnect(d);
 	d->state = XenbusStateUnknown;
 	d->refused = false;
@@ -416,11 +419,12 @@ static int read_frontend_path(struct xen_device *d)
 		if (xs_watch(d->port->xs, path, token))
 			return 0;
 		r = -errno;
-		log_error("%s: cannot watch %s: %s", d->conn.name, path, strerror(-r));
+		log_device(LOG_LEVEL_ERROR, d->conn.name, "cannot watch %s: %s", path,
+			   strerror(-r));
 	} else {
 		r = -EINVAL;
-		log_error("%s: frontend: %s: expected a path below %s", d->conn.name,
-			  d->frontend_path, prefix);
+		log_device(LOG_LEVEL_ERROR, d->conn.name, "frontend: %s: expected a path below %s",
+			   d->frontend_path, prefix);
 	}
 	free(d->frontend_path);
 	d->frontend_path = NULL;
@@ -483,12 +487,12 @@ static void cannot_look(struct xen_device *d, int err)
 		remove_all(d);
 	} else if (err == -ENOENT) {
 		if (d->state != XenbusStateUnknown)
-			log_info("%s: removed", d->conn.name);
+			log_device(LOG_LEVEL_INFO, d->conn.name, "removed");
 		xen_disconnect(d);
 		clear_report(d);
 		d->gone = true;
 	} else {
-		log_debug("%s: cannot look at it: %s", d->conn.name, strerror(-err));
+		log_device(LOG_LEVEL_DEBUG, d->conn.name, "cannot look at it: %s", strerror(-err));
 	}
 }
 
