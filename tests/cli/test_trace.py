@@ -77,7 +77,7 @@ def test_stages(fresh, served, lib):  # noqa: F811
     with reading(lib, vreadd, block) as f:
         assert len(f.pread(4096, 0)) == 4096
     again = vreadd.ask("trace", seconds=0, after=after)["records"]
-    assert set(again[1]["stages"]) == {"read", "check"}  # not verified a second time
+    assert set(again[1]["stages"]) == {"read", "verify", "check", "copy"}  # each read is verified
     assert [r["status"] for r in records if r["operation"] == "open"][-1] == -2  # ENOENT
 
 
