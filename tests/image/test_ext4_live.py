@@ -7,12 +7,12 @@ import subprocess
 import pytest
 
 from tests.support.live import churn, content, listed, refused, state
-from tests.support.owner import VARIANTS, Owner, needs_root
+from tests.support.owner import Owner, needs_root, variants
 
 pytestmark = needs_root
 
 
-@pytest.fixture(params=VARIANTS)
+@pytest.fixture(params=variants())
 def owner(request, tmp_path):
     with Owner(tmp_path, request.param) as owner:
         yield owner

@@ -10,7 +10,7 @@ mounted with late commits (mount_late).
 import pytest
 
 from tests.support.live import content, refused, state
-from tests.support.owner import VARIANTS, Owner, needs_root
+from tests.support.owner import Owner, needs_root, variants
 from tests.support.xfs_owner import PARAMS, XfsOwner
 
 pytestmark = needs_root
@@ -18,10 +18,10 @@ pytestmark = needs_root
 
 def kinds():
     """Yields a parameter (owner's class, kind) for each kind.  Marks such as slow are kept."""
-    yield from (pytest.param((Owner, name), id=f"ext4-{name}") for name in VARIANTS)
-    for kind in PARAMS:
-        name, marks = (kind, ()) if isinstance(kind, str) else (kind.values[0], kind.marks)
-        yield pytest.param((XfsOwner, name), id=f"xfs-{name}", marks=marks)
+    for make, label, params in ((Owner, "ext4", variants()), (XfsOwner, "xfs", PARAMS)):
+        for kind in params:
+            name, marks = (kind, ()) if isinstance(kind, str) else (kind.values[0], kind.marks)
+            yield pytest.param((make, name), id=f"{label}-{name}", marks=marks)
 
 
 @pytest.fixture(params=kinds())

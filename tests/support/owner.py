@@ -41,7 +41,15 @@ VARIANTS = {
     "orphan-file": (["-O", "orphan_file"], ""),
     "meta-bg": (["-b", "1024", "-O", "meta_bg,^resize_inode"], ""),
 }
+# make check has one of each block size, of both kinds of checksums, and without the journal's own.
+QUICK = ("default", "1k", "64bit-no-checksums", "commit-checksums", "ext3")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+
+
+def variants():
+    """Parameters of a fixture: the names of VARIANTS, those outside QUICK marked as thorough."""
+    for name in VARIANTS:
+        yield pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough)
 
 
 @dataclass(frozen=True)

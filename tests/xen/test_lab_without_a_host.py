@@ -19,6 +19,7 @@ def test_hosts_of_one_name_keep_apart():
     first.release()
 
 
+@pytest.mark.thorough
 def test_missing_disk_is_said(tmp_path):
     missing = tmp_path / "missing.raw"
     with pytest.raises(LabError, match="(?s)missing.raw.*No such file"):
