@@ -179,6 +179,7 @@ def test_finds_what_is_known_to_be_there(tmp_path):
             assert control.open(block).read_all() == block.content()
 
 
+@pytest.mark.slow
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
 def test_summary_of_a_mixed_disk(tmp_path):

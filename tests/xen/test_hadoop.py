@@ -4,6 +4,9 @@ come by vRead while files change, vreadd dies, and the datanode's domU ends and 
 
 The datanode's disk is mounted in its domU all the time and never frozen.  The host is restored from
 a state with NameNode, DataNode and client up.  Making that state, once, takes minutes.
+
+`make test` runs the main path alone.  What else happens to files and to vreadd, tests/hdfs shows
+with stock Hadoop natively, and tests/xen/shared with a real device.
 """
 
 import hashlib
@@ -174,6 +177,7 @@ def test_read_right_after_a_truncation(reads, change, file, content):
     reads.check_by_vread(file, content[:PART])
 
 
+@pytest.mark.slow
 def test_another_file_in_the_place_of_a_deleted_one(shell, reads, change, file, content):
     """A file is deleted, and another file takes its name; no read may get the old bytes.  The
     DataNode's events go through its domU's module, before the client's read does."""
@@ -187,6 +191,7 @@ def test_another_file_in_the_place_of_a_deleted_one(shell, reads, change, file, 
     reads.check_by_vread(file, content[:PART])
 
 
+@pytest.mark.slow
 def test_backend_killed_and_restarted_under_a_reader(hdfs, reads, file, content):
     """vreadd is killed and restarted under a reader; all bytes must be right, and come by vRead
     again.  The plug-in learns of both from /dev/vread.  The test takes more than a minute: a JVM

@@ -2,7 +2,8 @@
 """Tests of hosts that are restored instead of booted (tools/lab/states.py).
 
 Only an emulated host shows that a restored machine goes on from the saved one: its guests, their
-programs, its disks, its clock.  The tests of which folder a host is restored from need no host.
+programs, its disks, its clock.  `make test` sees that in tests/xen/test_hadoop.py, which restores
+its host.  The tests of which folder a host is restored from need no host.
 """
 
 import os
@@ -86,6 +87,7 @@ def disk_of(host):
 
 
 @pytest.mark.xen
+@pytest.mark.slow
 def test_goes_on_as_it_was_saved(restored, prepared):
     """The restored host must have its guest with the running program, and the saved disk."""
     assert prepared == ["test-restored-original"]
@@ -97,6 +99,7 @@ def test_goes_on_as_it_was_saved(restored, prepared):
 
 
 @pytest.mark.xen
+@pytest.mark.slow
 def test_has_its_own_name_files_and_logs(restored):
     assert restored.text("hostname") == "test-restored\n"
     for machine in (restored, restored.guests["one"]):
@@ -107,6 +110,7 @@ def test_has_its_own_name_files_and_logs(restored):
 
 
 @pytest.mark.xen
+@pytest.mark.slow
 def test_makes_and_ends_guests(restored):
     with restored.create_guest("two", vifs=["10.77.0.12"]) as guest:
         guest.run("ping -c 1 10.77.0.11").check()
@@ -117,6 +121,7 @@ def test_makes_and_ends_guests(restored):
 
 
 @pytest.mark.xen
+@pytest.mark.slow
 def test_another_host_of_the_state(start, restored, prepared):
     """A second host of the state must not see the first host's changes, and its clock must show the
     time of its own start."""
