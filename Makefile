@@ -54,7 +54,8 @@ LOAD ?= 2
 TESTS ?= tests
 .PHONY: test-steady
 test-steady: builds ## `make test` N times (5) beside LOAD busy processes (2), in other orders; lists what differed
-	@$(PY) -m tests.runner.steady --runs $(N) --load $(LOAD) $(if $(SEED),--seed $(SEED)) -- \
+	@$(PY) -m tests.runner.steady --runs $(N) --load $(LOAD) $(if $(SEED),--seed $(SEED)) \
+		$(if $(RESUME),--resume) -- \
 		--dist loadgroup --no-loadscope-reorder -n $(TEST_PROCESSES) -m 'not slow' $(TESTS)
 
 .PHONY: check

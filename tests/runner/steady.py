@@ -4,7 +4,7 @@ called by `make test-steady`.
 
 Each run has its modules in another order, which follows from the printed seed.  The output of the
 runs is kept in a folder (build/steady): run-K.log and run-K.xml (JUnit's format), and under
-differed/ the log of each test that differed.
+differed/ the log of each test that differed.  series.json is what --resume goes on from.
 
 Exit status: 0 if all runs gave each test the same verdict and nothing failed, 1 if not, 2 for a
 wrong command line.
@@ -12,6 +12,8 @@ wrong command line.
 
 import argparse
 import contextlib
+import hashlib
+import json
 import random
 import re
 import shutil
@@ -105,6 +107,60 @@ def report(folder, runs):
     return not differed and not failed
 
 
+def tested_tree():
+    """Names the tree that is tested: its commit, and what was changed since.  "": not in git."""
+    commands = (["git", "rev-parse", "HEAD"], ["git", "diff", "HEAD"])
+    done = [subprocess.run(command, capture_output=True) for command in commands]
+    if any(d.returncode for d in done):
+        return ""
+    return hashlib.sha256(b"".join(d.stdout for d in done)).hexdigest()
+
+
+class Series:
+    """The runs of one tree, in a folder.  `series.json` there says what they are runs of, and the
+    exit status of each that has ended, so that an interrupted series can be resumed."""
+
+    def __init__(self, folder, load, arguments):
+        self.folder = folder
+        self.of = {"load": load, "pytest": arguments, "tree": tested_tree()}
+        self.seed, self.statuses, self.runs = 0, [], []
+
+    def begin(self, seed):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.seed = seed
+
+    def resume(self):
+        """Reads the runs that have ended.  Exits if they are of another tree or otherwise made."""
+        try:
+            kept = json.loads((self.folder / "series.json").read_text())
+        except FileNotFoundError:
+            raise SystemExit(f"steady: {self.folder}: no series to resume") from None
+        changed = [key for key, value in self.of.items() if kept[key] != value]
+        if changed:
+            raise SystemExit(
+                f"steady: {self.folder}: its runs have another {', '.join(changed)}:"
+                " begin a new series"
+            )
+        self.seed, self.statuses = kept["seed"], kept["statuses"]
+        numbers = range(1, len(self.statuses) + 1)
+        self.runs = [verdicts(self.folder / f"run-{number}.xml") for number in numbers]
+
+    def run(self):
+        """Makes the next run; returns what to print of it."""
+        number, began = len(self.runs) + 1, time.monotonic()
+        seed = self.seed + number - 1
+        told, status = run_tests(self.folder, number, seed, self.of["pytest"])
+        self.runs.append(told)
+        self.statuses.append(status)
+        kept = self.of | {"seed": self.seed, "statuses": self.statuses}
+        (self.folder / "series.json").write_text(json.dumps(kept))
+        words = [verdict for verdict, _ in told.values()]
+        counts = ", ".join(f"{words.count(w)} {w}" for w in sorted(set(words)))
+        minutes = (time.monotonic() - began) / 60
+        return f"run {number}, seed {seed}: {counts} in {minutes:.1f} min, status {status}"
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="steady", description="Runs the tests several times and compares their verdicts."
@@ -113,30 +169,24 @@ def main():
     parser.add_argument("-l", "--load", type=int, default=2, help="busy processes beside them (2)")
     parser.add_argument("-s", "--seed", type=int, help="of the first run's order (any)")
     parser.add_argument("-o", "--folder", type=Path, default=FOLDER, help=f"logs ({FOLDER})")
+    parser.add_argument(
+        "-r", "--resume", action="store_true", help="go on after the last run that ended"
+    )
     parser.add_argument("pytest", nargs="*", help="arguments of pytest, behind a --")
     arguments = parser.parse_args()
     if arguments.runs < 1 or arguments.load < 0:
         parser.error("expected at least 1 run and no negative load")
-    first = random.randrange(1_000_000) if arguments.seed is None else arguments.seed
-    folder = arguments.folder
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    runs, succeeded = [], True
+    series = Series(arguments.folder, arguments.load, arguments.pytest)
+    if arguments.resume:
+        series.resume()
+    else:
+        any_seed = random.randrange(1_000_000)
+        series.begin(any_seed if arguments.seed is None else arguments.seed)
     with busy_processes(arguments.load):
-        for number in range(1, arguments.runs + 1):
-            seed, began = first + number - 1, time.monotonic()
-            told, status = run_tests(folder, number, seed, arguments.pytest)
-            succeeded &= status == 0
-            words = [verdict for verdict, _ in told.values()]
-            counts = ", ".join(f"{words.count(w)} {w}" for w in sorted(set(words)))
-            minutes = (time.monotonic() - began) / 60
-            print(
-                f"steady: run {number} of {arguments.runs}, seed {seed}: {counts}"
-                f" in {minutes:.1f} min, status {status}",
-                flush=True,
-            )
-            runs.append(told)
-    return 0 if report(folder, runs) and succeeded else 1
+        while len(series.runs) < arguments.runs:
+            print(f"steady: {series.run()}", flush=True)
+    agree = report(series.folder, series.runs)
+    return 0 if agree and not any(series.statuses) else 1
 
 
 if __name__ == "__main__":

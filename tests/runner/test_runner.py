@@ -41,15 +41,24 @@ def test_tests_of_a_module_keep_their_order():
 
 @pytest.fixture
 def run(tmp_path):
-    """run(text of a test file, *arguments of pytest): status and output of two runs by steady."""
+    """run(text of a test file, *arguments of pytest, steady=its options): status and output."""
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "conftest.py").write_text(CONFTEST)
 
-    def make(text, *arguments):
+    def make(text, *arguments, steady=("--runs=2", "--seed=3")):
         (folder / "test_made.py").write_text(text)
-        logs = ["--runs=2", "--load=1", "--seed=3", f"--folder={tmp_path / 'logs'}"]
-        command = [sys.executable, STEADY, *logs, "--", "-c", "/dev/null", f"--rootdir={folder}"]
+        logs = ["--load=1", f"--folder={tmp_path / 'logs'}"]
+        command = [
+            sys.executable,
+            STEADY,
+            *steady,
+            *logs,
+            "--",
+            "-c",
+            "/dev/null",
+            f"--rootdir={folder}",
+        ]
         command += ["-o", f"pythonpath={REPOSITORY}", "-p", "no:cacheprovider", folder, *arguments]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
@@ -61,7 +70,7 @@ def run(tmp_path):
 def test_runs_that_agree(run):
     status, output = run("def test_it(): pass\n")
     assert status == 0, output
-    assert "run 1 of 2, seed 3: 1 passed" in output
+    assert "run 1, seed 3: 1 passed" in output
     assert "2 runs, 1 tests with the same verdict, 0 differed" in output
 
 
@@ -81,6 +90,33 @@ def test_a_test_that_differs_is_listed_with_its_log(run, tmp_path):
     assert "1 tests with the same verdict, 1 differed" in output
     (log,) = (tmp_path / "logs" / "differed").iterdir()
     assert "the second time" in log.read_text()
+
+
+@pytest.mark.thorough
+def test_an_interrupted_series_is_resumed(run, tmp_path):
+    """The first run fails and the second one passes: the resumed series must know of both."""
+    text = (
+        "from pathlib import Path\n"
+        "def test_it():\n"
+        f"    seen = Path({str(tmp_path / 'seen')!r})\n"
+        "    assert seen.exists() or seen.touch()\n"
+    )
+    status, output = run(text, steady=("--runs=1", "--seed=3"))
+    assert status == 1, output
+    status, output = run(text, steady=("--runs=2", "--resume"))
+    assert status == 1, output
+    assert "run 1," not in output and "run 2, seed 4: 1 passed" in output
+    assert "test_it: failure, passed" in output
+
+
+@pytest.mark.thorough
+def test_only_the_same_series_is_resumed(run):
+    text = "def test_it(): pass\n"
+    status, output = run(text, steady=("--runs=1", "--resume"))
+    assert status == 1 and "no series to resume" in output
+    run(text, steady=("--runs=1",))
+    status, output = run(text, "-q", steady=("--runs=2", "--resume"))
+    assert status == 1 and "its runs have another pytest: begin a new series" in output
 
 
 @pytest.mark.thorough
