@@ -3,7 +3,7 @@
 run tests (pytest -n).
 
 Everything that takes minutes to start is started once.  All tests that share an HDFS by the fixture
-`bed` are a group, one for each parameter of `bed`.  Tests on emulated Xen hosts are three groups
+`bed` are a group, one for each parameter of `bed`.  Tests on emulated Xen hosts are a few groups
 (tests/xen/conftest.py).  Any other file is a group, because its tests share fixtures.  Tests of a
 file marked `spread` share nothing and take seconds each, so each test is a group.  Groups begin in
 the order of their first tests: costly groups first, so that no process is left with one of them at
