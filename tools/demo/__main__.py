@@ -43,7 +43,7 @@ def _run(options, say):
     blocks = -(-options.mib // options.block_mib)
     host = XenHost(
         "demo",
-        **hadoop_state.arguments(options.mib),
+        **hadoop_state.arguments(options.mib, cpus=2),
         files=product.dom0_files(VARIANT),
         guest_files=product.guest_files(VARIANT),
         progress=say,

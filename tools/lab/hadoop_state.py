@@ -29,7 +29,6 @@ from .qemu import Disk
 from .states import State
 
 SOURCE_MIB = 64
-CPUS = 1  # in make test two more hosts are emulated beside this one, on two processors
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
 # A restored host's clocks jump to now: keys and tokens made in the state must still be valid.
 YEAR = str(365 * 24 * 60)
@@ -41,15 +40,16 @@ PROPERTIES = {
 WARMING = ("-put /opt/hadoop/class-path /warm", "-cat /warm", "-rm -skipTrash /warm")
 
 
-def arguments(source_mib: int = SOURCE_MIB) -> dict:
+def arguments(source_mib: int = SOURCE_MIB, cpus: int = 1) -> dict:
     """Arguments of XenHost().  The last disk, behind those of HDFS, has noise: source_mib, or
-    SOURCE_MIB if that is more."""
+    SOURCE_MIB if that is more.  cpus: 1 where other hosts are emulated beside this one, as in make
+    test; with 2 the JVMs of a host that is alone start beside each other."""
     return {
         "memory_mib": hadoop.HOST_MIB,
         "dom0_mib": hadoop.DOM0_MIB,
         "disks": disks(source_mib),
-        "cpus": CPUS,
-        "state": STATE,
+        "cpus": cpus,
+        "state": State(f"hdfs-{cpus}", _prepare, _inputs),
     }
 
 
@@ -97,6 +97,3 @@ def _inputs() -> Iterator[bytes]:
     for path in (*modules, config.__file__, LAB / "root" / "hdfs", LAB / "root" / "java"):
         with open(path, "rb") as file:
             yield file.read()
-
-
-STATE = State("hdfs", _prepare, _inputs)
