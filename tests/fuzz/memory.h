@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * memory.h - disk images in memory: loaded once, changed by each input, then restored.
+ * fuzz_answer.c, fuzz_journal.c and fuzz_xfs.c call it.
  */
 #ifndef VREAD_FUZZ_MEMORY_H
 #define VREAD_FUZZ_MEMORY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent.c - runs the controller's commands inside an emulated machine.
+ * agent.c - runs the commands of the controller (tools/lab/agents.py) inside an emulated machine.
  *
  *   lab-agent port /dev/vport0p1    in dom0
  *   lab-agent vchan data/lab        in a guest
