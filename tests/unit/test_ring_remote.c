@@ -788,6 +788,16 @@ static void test_too_many_handles_at_the_end(void **state)
 	assert_int_equal(fake_counts().closed, 1);
 }
 
+static void test_no_host_is_asked_if_no_handle_is_left(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < HANDLES_MAX; i++)
+		open_here();
+	ask(0, open_of(FAKE_STORAGE), 1);
+	assert_status(next(0), 1, -EMFILE);
+	assert_int_equal(fake_under_way(), 0);
+}
+
 /* ---- ends of sessions -------------------------------------------------------------------- */
 
 static void test_a_hung_peer_holds_up_no_end(void **state)
@@ -939,6 +949,7 @@ int main(void)
 		TEST(test_waiting_reads_that_cannot_be_begun),
 		TEST(test_a_session_ends_with_reads_that_wait),
 		TEST(test_too_many_handles_at_the_end),
+		TEST(test_no_host_is_asked_if_no_handle_is_left),
 		TEST(test_a_hung_peer_holds_up_no_end),
 		TEST(test_a_session_ends_after_its_requests),
 		TEST(test_storm),
