@@ -12,10 +12,9 @@ import errno
 
 import pytest
 
-from tests.hdfs.test_hadoop_tokens import SOON, known
 from tests.libvread import vreadlib
 from tests.support.daemon import REPOSITORY
-from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, publishing_to, served
+from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, SOON, known, publishing_to, served
 from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
 from tests.support.peers import free_address
 from tests.support.waiting import eventually

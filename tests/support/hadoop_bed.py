@@ -25,6 +25,7 @@ from tools.vreadd import Vreadd
 SERVED = ("dn1", "dn2")
 BLOCK_SIZE = 1 << 20
 PATIENCE = {"timeout_ms": 60_000, "backoff_ms": 200}
+SOON = 180  # s; a publisher that cannot reach vreadd tries again within half a minute
 KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
 
 
@@ -35,6 +36,11 @@ def publishing_to(endpoint):
         "io.vread.endpoint": endpoint,
         "io.vread.publisher.timeout.ms": "10000",
     }
+
+
+def known(tokens):
+    """True if vreadd has keys of a datanode; tokens: that part of vreadd's status."""
+    return any(pool["required"] and pool["keys"] >= 2 for pool in tokens["pools"])
 
 
 @dataclass(frozen=True)

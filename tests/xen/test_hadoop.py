@@ -157,7 +157,7 @@ def test_what_was_written_is_read_through_vread(hdfs, reads, file, content):
 def test_read_right_after_an_append(reads, change, file, content):
     """A file is appended to and read at once; the read must have the new bytes.  The append passes
     the datanode domU's kernel and blkback.  `make test` instead runs
-    tests/hdfs/test_hadoop_changes.py."""
+    tests/hdfs/matrix/test_changes.py."""
     change(f"-appendToFile /run/part {file}", 2)()
     published = change(f"-appendToFile /run/part {file}", 2)  # from the middle of a block
     longer = content + content[:PART] * 2
@@ -170,7 +170,7 @@ def test_read_right_after_an_append(reads, change, file, content):
 def test_read_right_after_a_truncation(reads, change, file, content):
     """A file is truncated and read at once; the read must end at the new length.  The truncation
     passes the datanode domU's kernel and blkback.  `make test` instead runs
-    tests/hdfs/test_hadoop_changes.py."""
+    tests/hdfs/matrix/test_changes.py."""
     published = change(f"-truncate -w {PART} {file}", 1)
     reads.check(file, content[:PART])
     published()

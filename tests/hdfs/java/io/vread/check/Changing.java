@@ -20,7 +20,7 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 
 /**
- * Scenarios in which files change between reads, and under open streams. test_hadoop_changes.py
+ * Scenarios in which files change between reads, and under open streams. matrix/test_changes.py
  * asks for them.
  *
  * <p>The client "by" reads, the stock client writes. block() is the size of the cluster's blocks:

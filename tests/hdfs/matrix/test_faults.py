@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.hdfs.test_hadoop_tokens import SOON, known
 from tests.support.clock import Clock
-from tests.support.hadoop_bed import ONE_COLUMN, by_tcp, served
+from tests.support.hadoop_bed import ONE_COLUMN, SOON, by_tcp, known, served
 from tests.support.hadoop_client import JAR, ClientError, another_user
 from tests.support.waiting import eventually
 

@@ -8,12 +8,10 @@ import pytest
 
 from tests.libvread import vreadlib
 from tests.support.daemon import REPOSITORY
-from tests.support.hadoop_bed import SERVED, served
+from tests.support.hadoop_bed import SERVED, SOON, known, served
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
-
-SOON = 180  # s; a publisher that cannot reach vreadd tries again within half a minute
 
 
 @pytest.fixture
@@ -27,10 +25,6 @@ def tokens(bed):
 
     eventually(lambda: all(known(tokens()[name]) for name in SERVED), SOON)
     return tokens
-
-
-def known(of_datanode):
-    return any(pool["required"] and pool["keys"] >= 2 for pool in of_datanode["pools"])
 
 
 def total(tokens, verdict):
