@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements checksum.h: CRCs by ISA-L, or by tables where tables are faster. read.c calls it.
+ * Implements checksum.h: CRCs by ISA-L, and by tables on QEMU's emulated processor. read.c calls it.
  *
- * The first use measures which of the two is faster. cpuid cannot tell: an emulated processor has
- * ISA-L's instructions, but executes them slowly.
+ * The emulated processor has ISA-L's instructions, but executes them bit by bit (crc_table.h).
  *
  * crc32_gzip_refl() inverts before and after by itself. crc32_iscsi() leaves both inversions to its
  * caller.
  */
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <endian.h>
 #include <isa-l/crc.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "read/checksum.h"
 #include "read/crc_table.h"
 
-#define TRIAL_BYTES (16U << 10)
-#define TRIAL_CHUNK 512U
-#define TRIALS 5
+#define CPUID_NAME 0x80000002U /* the first 16 bytes of the processor's name */
 
 typedef uint32_t crc_function(const uint8_t *data, uint32_t length);
 
@@ -48,42 +46,29 @@ static uint32_t table_crc32c(const uint8_t *data, uint32_t length)
 	return crc_table_sum(&crc32c_table, data, length);
 }
 
-/* Returns the shortest of a few runs, in nanoseconds. */
-static uint64_t trial(crc_function *crc, const uint8_t *data)
+#ifdef __x86_64__
+/* Tells if the processor is emulated by QEMU, by the name in cpuid. */
+static bool is_emulated(void)
 {
-	uint64_t best = UINT64_MAX;
+	static const char emulated[] = "QEMU TCG";
+	uint32_t name[4];
 
-	for (int i = 0; i < TRIALS; i++) {
-		uint64_t begun = clock_measure_ns(), ns;
-
-		for (uint32_t at = 0; at < TRIAL_BYTES; at += TRIAL_CHUNK) {
-			volatile uint32_t sum = crc(data + at, TRIAL_CHUNK);
-
-			(void)sum;
-		}
-		ns = clock_measure_ns() - begun;
-		if (ns < best)
-			best = ns;
-	}
-	return best;
+	return __get_cpuid(CPUID_NAME, &name[0], &name[1], &name[2], &name[3]) &&
+	       !memcmp(name, emulated, sizeof(emulated) - 1);
 }
-
-static crc_function *faster(const char *name, crc_function *isal, crc_function *table)
+#else
+static bool is_emulated(void)
 {
-	static uint8_t data[TRIAL_BYTES];
-	uint64_t by_isal = trial(isal, data), by_table = trial(table, data);
-
-	log_debug("checksums: %s of 16 KiB: ISA-L %llu ns, tables %llu ns", name,
-		  (unsigned long long)by_isal, (unsigned long long)by_table);
-	return by_table < by_isal ? table : isal;
+	return false;
 }
+#endif
 
 static void choose(void)
 {
 	crc_table_init(&crc32_table, CRC32_POLYNOMIAL);
 	crc_table_init(&crc32c_table, CRC32C_POLYNOMIAL);
-	crc32 = faster("CRC32", isal_crc32, table_crc32);
-	crc32c = faster("CRC32C", isal_crc32c, table_crc32c);
+	crc32 = is_emulated() ? table_crc32 : isal_crc32;
+	crc32c = is_emulated() ? table_crc32c : isal_crc32c;
 }
 
 bool checksum_verify(const struct meta_header *h, const uint8_t *data, size_t length,

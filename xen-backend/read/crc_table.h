@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * crc_table.h - CRCs by tables, eight bytes at a time. checksum.c uses these functions where they
- * are faster than ISA-L.
+ * crc_table.h - CRCs by tables, eight bytes at a time. checksum.c uses these functions on emulated
+ * processors.
  *
  * ISA-L's instructions are slow on emulated processors. Emulators execute carry-less multiplication
  * and crc32 bit by bit, several times slower than tables (measured under QEMU 7.2's TCG: 60 against
