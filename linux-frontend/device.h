@@ -65,15 +65,10 @@ struct vread_device {
 	struct list_head files;
 };
 
+/* A device without name, node, work or pool, with one reference.  NULL: no memory. */
 struct vread_device *vread_device_create(void);
+/* Gives up a reference. */
 void vread_device_put(struct vread_device *dev);
-
-/* The module's parameters; main.c describes and checks them. */
-extern unsigned int vread_param_queues;
-extern unsigned int vread_param_ring_order;
-extern unsigned int vread_param_pool_mib;
-/* Completed when insmod no longer looks at the states of the devices. */
-extern struct completion vread_registered;
 
 /* The prefix, "vread" or "vread1", names both the module and the device. */
 #define vread_info(dev, fmt, ...) printk(KERN_INFO "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * xen-vreadfront: the frontend of vRead in a guest's kernel.  This file has the module's
- * parameters, and creates and frees devices.
+ * parameters, and registers the driver when the kernel loads the module.
  *
  * The host finds HDFS blocks in the disk images of datanode guests, and writes their verified
  * bytes into a pool of pages that this guest shares with the host.  Processes map their slice of
@@ -10,6 +10,7 @@
  *
  *   xenbus.c   states in xenstore, negotiation, resume, removal
  *   suspend.c  save and migration, beyond what xenbus does
+ *   device.c   the struct of a device, which the files above share
  *   link.c     all queues together: up, down, dead
  *   ring.c     one queue: ring, ids, event channel
  *   pool.c     the shared pages, slices, quarantine
@@ -20,62 +21,24 @@
  */
 #define pr_fmt(fmt) "vread: " fmt
 
-#include <linux/completion.h>
 #include <linux/init.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <xen/platform_pci.h>
 #include <xen/xen.h>
 
-#include "device.h"
+#include "vreadif.h"
 #include "xenbus.h"
 
-unsigned int vread_param_queues;
-module_param_named(queues, vread_param_queues, uint, 0444);
+static struct vread_params params = {.ring_order = 1, .pool_mib = 16};
+
+module_param_named(queues, params.queues, uint, 0444);
 MODULE_PARM_DESC(queues, "Queues per device, 1 to 8; 0 (default): one per CPU, at most 4");
 
-unsigned int vread_param_ring_order = 1;
-module_param_named(ring_order, vread_param_ring_order, uint, 0444);
+module_param_named(ring_order, params.ring_order, uint, 0444);
 MODULE_PARM_DESC(ring_order, "log2 of the pages of each ring, 0 to 4; default 1 (64 requests)");
 
-unsigned int vread_param_pool_mib = 16;
-module_param_named(pool_mib, vread_param_pool_mib, uint, 0444);
+module_param_named(pool_mib, params.pool_mib, uint, 0444);
 MODULE_PARM_DESC(pool_mib, "MiB of memory shared with the host, 1 to 128; default 16");
-
-DECLARE_COMPLETION(vread_registered);
-
-struct vread_device *vread_device_create(void)
-{
-	struct vread_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
-	unsigned int n;
-
-	if (!dev)
-		return NULL;
-	kref_init(&dev->ref);
-	INIT_WORK(&dev->work, vread_xenbus_work);
-	dev->role = "client";
-	init_waitqueue_head(&dev->wq);
-	spin_lock_init(&dev->lock);
-	INIT_LIST_HEAD(&dev->closes);
-	INIT_LIST_HEAD(&dev->files);
-	for (n = 0; n < VREAD_MAX_QUEUES; n++)
-		vread_queue_init(&dev->queue[n], dev, n);
-	return dev;
-}
-
-static void device_release(struct kref *ref)
-{
-	struct vread_device *dev = container_of(ref, struct vread_device, ref);
-
-	vread_pool_destroy(dev->pool);
-	kfree(dev->otherend);
-	kfree(dev);
-}
-
-void vread_device_put(struct vread_device *dev)
-{
-	kref_put(&dev->ref, device_release);
-}
 
 static bool param_ok(const char *name, unsigned int value, unsigned int min, unsigned int max)
 {
@@ -87,17 +50,13 @@ static bool param_ok(const char *name, unsigned int value, unsigned int min, uns
 
 static int __init vread_init(void)
 {
-	int ret;
-
 	if (!xen_domain() || !xen_has_pv_devices())
 		return -ENODEV;
-	if (!param_ok("queues", vread_param_queues, 0, VREAD_MAX_QUEUES) ||
-	    !param_ok("ring_order", vread_param_ring_order, 0, VREAD_MAX_RING_PAGE_ORDER) ||
-	    !param_ok("pool_mib", vread_param_pool_mib, 1, 128))
+	if (!param_ok("queues", params.queues, 0, VREAD_MAX_QUEUES) ||
+	    !param_ok("ring_order", params.ring_order, 0, VREAD_MAX_RING_PAGE_ORDER) ||
+	    !param_ok("pool_mib", params.pool_mib, 1, 128))
 		return -EINVAL;
-	ret = vread_xenbus_register();
-	complete_all(&vread_registered);
-	return ret;
+	return vread_xenbus_register(&params);
 }
 module_init(vread_init);
 

@@ -35,6 +35,10 @@
 #define SMALLEST_POOL_PAGES 256U /* a pool is not halved below this */
 #define CLOSE_TIMEOUT_MS 10000
 
+static const struct vread_params *params;
+/* Completed when insmod no longer looks at the states of the devices. */
+static DECLARE_COMPLETION(registered);
+
 /* The terms of a connection. */
 struct vread_terms {
 	u32 queues;
@@ -120,13 +124,13 @@ static int read_role(struct vread_device *dev, const char **ret)
 
 static unsigned int wanted_queues(void)
 {
-	return vread_param_queues ? vread_param_queues : min(num_online_cpus(), 4U);
+	return params->queues ? params->queues : min(num_online_cpus(), 4U);
 }
 
 /* Sets *terms to what this module wants, as far as the backend offers it. */
 static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 {
-	u32 wanted_pages = vread_param_pool_mib << (20 - PAGE_SHIFT);
+	u32 wanted_pages = params->pool_mib << (20 - PAGE_SHIFT);
 	int err;
 
 	err = read_versions(dev);
@@ -146,7 +150,7 @@ static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 		return err;
 
 	terms->queues = min(terms->queues, wanted_queues());
-	terms->ring_order = min(terms->ring_order, vread_param_ring_order);
+	terms->ring_order = min(terms->ring_order, params->ring_order);
 	if (!dev->pool) {
 		terms->pool_pages = min(terms->pool_pages, wanted_pages);
 	} else if (terms->pool_pages < dev->pool->pages) {
@@ -439,11 +443,12 @@ static void show_state(struct vread_device *dev)
 	dev->state_hidden = false;
 }
 
-void vread_xenbus_work(struct work_struct *work)
+/* Brings the device into the phase that the backend's state and the link require. */
+static void device_work(struct work_struct *work)
 {
 	struct vread_device *dev = container_of(work, struct vread_device, work);
 
-	wait_for_completion(&vread_registered);
+	wait_for_completion(&registered);
 	if (READ_ONCE(dev->gone))
 		return; /* remove_device() is running */
 	show_state(dev);
@@ -494,6 +499,7 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 	dev = vread_device_create();
 	if (!dev)
 		return -ENOMEM;
+	INIT_WORK(&dev->work, device_work);
 	dev->xbdev = xbdev;
 	dev->otherend = kstrdup(xbdev->otherend, GFP_KERNEL);
 	err = dev->otherend ? name_device(dev, xbdev->nodename) : -ENOMEM;
@@ -611,17 +617,19 @@ static struct xenbus_driver vread_driver = {
 	.otherend_changed = backend_changed,
 };
 
-int vread_xenbus_register(void)
+int vread_xenbus_register(const struct vread_params *module_params)
 {
 	int err = vread_suspend_register(&vread_driver);
 
 	if (err)
 		return err;
+	params = module_params;
 	/* Registered without an owner.  With one, xenbus would hold the module as long as a device
 	 * exists, and rmmod could never close a device.  Open files hold the module instead. */
 	err = __xenbus_register_frontend(&vread_driver, NULL, KBUILD_MODNAME);
 	if (err)
 		vread_suspend_unregister();
+	complete_all(&registered);
 	return err;
 }
 

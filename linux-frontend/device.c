@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Implements device.h: creates and frees a device.  xenbus.c creates it; the last of its holders
+ * frees it.
+ */
+#include <linux/slab.h>
+
+#include "device.h"
+
+struct vread_device *vread_device_create(void)
+{
+	struct vread_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	unsigned int n;
+
+	if (!dev)
+		return NULL;
+	kref_init(&dev->ref);
+	dev->role = "client";
+	init_waitqueue_head(&dev->wq);
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->closes);
+	INIT_LIST_HEAD(&dev->files);
+	for (n = 0; n < VREAD_MAX_QUEUES; n++)
+		vread_queue_init(&dev->queue[n], dev, n);
+	return dev;
+}
+
+static void device_release(struct kref *ref)
+{
+	struct vread_device *dev = container_of(ref, struct vread_device, ref);
+
+	vread_pool_destroy(dev->pool);
+	kfree(dev->otherend);
+	kfree(dev);
+}
+
+void vread_device_put(struct vread_device *dev)
+{
+	kref_put(&dev->ref, device_release);
+}
