@@ -1,64 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements /dev/vread: the system calls that vread_ioctl.h describes, with a check of everything
+ * Implements chardev.h: the system calls that vread_ioctl.h describes, with a check of everything
  * that a process passes.
  */
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "chardev.h"
+#include "file.h"
 #include "link.h"
 #include "request.h"
-
-/* ---- handles of a file ---- */
-
-struct vread_handle *vread_file_handle(struct vread_file *file, u32 number)
-{
-	struct vread_handle *handle;
-
-	xa_lock(&file->handles);
-	handle = xa_load(&file->handles, number);
-	if (handle)
-		kref_get(&handle->ref);
-	xa_unlock(&file->handles);
-	return handle;
-}
-
-/* Takes over the caller's reference, but only on success.  0, or -EMFILE or -ENOMEM. */
-static int add_handle(struct vread_file *file, struct vread_handle *handle, u32 *ret_number)
-{
-	int ret = -EMFILE;
-
-	xa_lock(&file->handles);
-	if (file->num_handles < VREAD_FILE_HANDLES)
-		ret = __xa_alloc_cyclic(&file->handles, ret_number, handle, XA_LIMIT(1, U32_MAX),
-					&file->next_handle, GFP_KERNEL_ACCOUNT);
-	if (ret >= 0)
-		file->num_handles++;
-	xa_unlock(&file->handles);
-	return ret < 0 ? ret : 0;
-}
-
-static int close_handle(struct vread_file *file, u32 number)
-{
-	struct vread_handle *handle;
-
-	xa_lock(&file->handles);
-	handle = __xa_erase(&file->handles, number);
-	if (handle)
-		file->num_handles--;
-	xa_unlock(&file->handles);
-	if (!handle)
-		return -EBADF;
-	vread_handle_put(handle);
-	vread_link_flush_closes(file->dev);
-	return 0;
-}
 
 /* ---- ioctls ---- */
 
@@ -106,14 +61,14 @@ static long ioc_open(struct vread_file *file, void __user *arg)
 	ret = vread_open_block(file->dev, &open, &handle);
 	if (ret)
 		return ret;
-	ret = add_handle(file, handle, &open.handle);
+	ret = vread_file_add_handle(file, handle, &open.handle);
 	if (ret) {
 		vread_handle_put(handle);
 		vread_link_flush_closes(file->dev);
 		return ret;
 	}
 	if (copy_to_user(arg, &open, sizeof(open))) {
-		close_handle(file, open.handle);
+		vread_file_close_handle(file, open.handle);
 		return -EFAULT;
 	}
 	return 0;
@@ -125,7 +80,7 @@ static long ioc_close(struct vread_file *file, void __user *arg)
 
 	if (copy_from_user(&number, arg, sizeof(number)))
 		return -EFAULT;
-	return close_handle(file, number);
+	return vread_file_close_handle(file, number);
 }
 
 static long ioc_stat(struct vread_file *file, void __user *arg)
@@ -281,41 +236,17 @@ static int vread_open(struct inode *inode, struct file *filp)
 {
 	/* The device stays during this call: misc_deregister() waits for open calls. */
 	struct vread_device *dev = container_of(filp->private_data, struct vread_device, misc);
-	struct vread_file *file;
+	struct vread_file *file = vread_file_create(dev);
 
-	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
-	kref_init(&file->ref);
-	kref_get(&dev->ref);
-	file->dev = dev;
-	xa_init_flags(&file->handles, XA_FLAGS_ALLOC1);
-	mutex_init(&file->slice_mutex);
-	spin_lock_init(&file->lock);
-	INIT_LIST_HEAD(&file->idle);
-	INIT_LIST_HEAD(&file->done);
-	init_waitqueue_head(&file->wq);
-	spin_lock_irq(&dev->lock);
-	list_add_tail(&file->node, &dev->files);
-	spin_unlock_irq(&dev->lock);
 	filp->private_data = file;
 	return stream_open(inode, filp);
 }
 
 static int vread_release(struct inode *inode, struct file *filp)
 {
-	struct vread_file *file = filp->private_data;
-	struct vread_device *dev = file->dev;
-	struct vread_handle *handle;
-	unsigned long number;
-
-	spin_lock_irq(&dev->lock);
-	list_del(&file->node);
-	spin_unlock_irq(&dev->lock);
-	xa_for_each(&file->handles, number, handle) vread_handle_put(handle);
-	xa_destroy(&file->handles);
-	vread_link_flush_closes(dev);
-	vread_file_put(file);
+	vread_file_close(filp->private_data);
 	return 0;
 }
 

@@ -1,81 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chardev.h - /dev/vread and its open files.  chardev.c implements the node, io.c the READs of an
- * open file.  xenbus.c registers the node; link.c wakes the open files.
+ * chardev.h - the system calls of /dev/vread.  xenbus.c makes the device node of them.
  */
 #ifndef VREAD_CHARDEV_H
 #define VREAD_CHARDEV_H
 
 #include <linux/fs.h>
-#include <linux/kref.h>
-#include <linux/list.h>
-#include <linux/mutex.h>
-#include <linux/spinlock.h>
-#include <linux/wait.h>
-#include <linux/xarray.h>
-
-#include "device.h"
-#include "vread_ioctl.h"
-
-#define VREAD_FILE_READS 64U     /* READs of one open file, in flight or not yet reaped */
-#define VREAD_FILE_HANDLES 4096U /* open handles of one open file */
-
-struct vread_file;
-
-/* One READ: idle, in flight, or done and waiting to be reaped. */
-struct vread_read {
-	struct vread_req req;
-	struct list_head node;
-	struct vread_file *file;     /* a reference while in flight */
-	struct vread_handle *handle; /* a reference while in flight */
-	u64 user_data;
-	unsigned int page, pages; /* of the slice */
-	s32 result;
-};
-
-/* One open file.  After the file is closed, the struct lives on while READs are in flight.  Its
- * slice goes back to the pool when the struct is freed. */
-struct vread_file {
-	struct kref ref;
-	struct vread_device *dev;
-	struct list_head node; /* of dev->files, while open */
-
-	struct xarray handles; /* its lock also protects next_handle and num_handles */
-	u32 next_handle;
-	unsigned int num_handles;
-
-	/* Held while the slice is taken.  The four pointers and numbers that follow are constant
-	 * once slice_pages is not 0. */
-	struct mutex slice_mutex;
-	struct vread_read *reads;
-	unsigned long *busy; /* a bit for each slice page: a READ in flight uses it; under lock */
-	unsigned int slice_first;
-	unsigned int slice_pages;
-
-	spinlock_t lock; /* protects the bits of busy, and the members up to num_done */
-	struct list_head idle;
-	struct list_head done;
-	unsigned int num_in_flight;
-	unsigned int num_done;
-	wait_queue_head_t wq; /* woken when a READ is done or the link changed */
-};
 
 extern const struct file_operations vread_fops;
-
-/* io.c.  Process context; errors as vread_ioctl.h says. */
-
-/* SLICE: takes *bytes, rounded up to pages, and sets *bytes to the size of the slice. */
-int vread_file_take_slice(struct vread_file *file, u64 *bytes);
-/* Starts one READ of a SUBMIT. */
-int vread_file_submit(struct vread_file *file, const struct vread_ioc_read *args);
-/* REAP: waits, stores completions and returns their number. */
-int vread_file_reap(struct vread_file *file, const struct vread_ioc_reap *args);
-/* True if a READ could probably be submitted now. */
-bool vread_file_can_submit(struct vread_file *file);
-/* Gives up a reference.  Any context. */
-void vread_file_put(struct vread_file *file);
-
-/* chardev.c: the handle with that number, with a reference.  NULL: no such handle. */
-struct vread_handle *vread_file_handle(struct vread_file *file, u32 number);
 
 #endif

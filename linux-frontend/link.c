@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
-#include "chardev.h"
+#include "file.h"
 #include "link.h"
 #include "request.h"
 

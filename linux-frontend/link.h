@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * link.h - the queues of a device as one link to its backend.  xenbus.c takes the link up and
- * down.  ring.c reports to it.  request.c, io.c and chardev.c put requests on it.
+ * down.  ring.c reports to it.  request.c, file.c and chardev.c put requests on it.
  *
  * The link is up from vread_link_up() to vread_link_down().  Each vread_link_up() begins a new
  * generation.  Any function may be called in any context unless its comment says otherwise.

@@ -15,7 +15,7 @@
  *   ring.c     one queue: ring, ids, event channel
  *   pool.c     the shared pages, slices, quarantine
  *   request.c  handles; OPEN, STAT, PUBLISH, KEYS and CLOSE
- *   io.c       the slice and READs of an open file
+ *   file.c     an open file: its handles, slice and READs
  *   chardev.c  the device node
  *   check.c    checks of values from outside; also compiled by unit tests
  */

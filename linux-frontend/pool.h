@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pool.h - the pages that a device shares with its backend.  xenbus.c creates the pool.  io.c and
+ * pool.h - the pages that a device shares with its backend.  xenbus.c creates the pool.  file.c and
  * request.c take pages of it, chardev.c maps slices into processes.
  *
  * The pages are allocated zeroed, granted once, and kept until the device and all its open files

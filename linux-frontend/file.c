@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements the slice of an open file and its READs (SLICE, SUBMIT and REAP).  chardev.c calls
- * these functions.
+ * Implements file.h: the handles of an open file, its slice and its READs.
  *
  * The memory for all READs is allocated together with the slice, so submitting and completing
  * allocate nothing.  A page of the slice belongs to at most one READ in flight.
@@ -13,11 +12,34 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "chardev.h"
 #include "check.h"
 #include "compat.h"
+#include "file.h"
 #include "link.h"
 #include "request.h"
+
+/* ---- life ---- */
+
+struct vread_file *vread_file_create(struct vread_device *dev)
+{
+	struct vread_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+
+	if (!file)
+		return NULL;
+	kref_init(&file->ref);
+	kref_get(&dev->ref);
+	file->dev = dev;
+	xa_init_flags(&file->handles, XA_FLAGS_ALLOC1);
+	mutex_init(&file->slice_mutex);
+	spin_lock_init(&file->lock);
+	INIT_LIST_HEAD(&file->idle);
+	INIT_LIST_HEAD(&file->done);
+	init_waitqueue_head(&file->wq);
+	spin_lock_irq(&dev->lock);
+	list_add_tail(&file->node, &dev->files);
+	spin_unlock_irq(&dev->lock);
+	return file;
+}
 
 static void file_release(struct kref *ref)
 {
@@ -34,9 +56,69 @@ static void file_release(struct kref *ref)
 	vread_device_put(dev);
 }
 
-void vread_file_put(struct vread_file *file)
+/* Any context. */
+static void file_put(struct vread_file *file)
 {
 	kref_put(&file->ref, file_release);
+}
+
+void vread_file_close(struct vread_file *file)
+{
+	struct vread_device *dev = file->dev;
+	struct vread_handle *handle;
+	unsigned long number;
+
+	spin_lock_irq(&dev->lock);
+	list_del(&file->node);
+	spin_unlock_irq(&dev->lock);
+	xa_for_each(&file->handles, number, handle) vread_handle_put(handle);
+	xa_destroy(&file->handles);
+	vread_link_flush_closes(dev);
+	file_put(file);
+}
+
+/* ---- handles ---- */
+
+struct vread_handle *vread_file_handle(struct vread_file *file, u32 number)
+{
+	struct vread_handle *handle;
+
+	xa_lock(&file->handles);
+	handle = xa_load(&file->handles, number);
+	if (handle)
+		kref_get(&handle->ref);
+	xa_unlock(&file->handles);
+	return handle;
+}
+
+int vread_file_add_handle(struct vread_file *file, struct vread_handle *handle, u32 *ret_number)
+{
+	int ret = -EMFILE;
+
+	xa_lock(&file->handles);
+	if (file->num_handles < VREAD_FILE_HANDLES)
+		ret = __xa_alloc_cyclic(&file->handles, ret_number, handle, XA_LIMIT(1, U32_MAX),
+					&file->next_handle, GFP_KERNEL_ACCOUNT);
+	if (ret >= 0)
+		file->num_handles++;
+	xa_unlock(&file->handles);
+	return ret < 0 ? ret : 0;
+}
+
+int vread_file_close_handle(struct vread_file *file, u32 number)
+{
+	struct vread_handle *handle;
+
+	xa_lock(&file->handles);
+	handle = __xa_erase(&file->handles, number);
+	if (handle)
+		file->num_handles--;
+	xa_unlock(&file->handles);
+	if (!handle)
+		return -EBADF;
+	vread_handle_put(handle);
+	vread_link_flush_closes(file->dev);
+	return 0;
 }
 
 /* ---- slice ---- */
@@ -110,7 +192,7 @@ static void read_complete(struct vread_req *req, int status, const struct vread_
 
 	wake_up_all(&file->wq);
 	vread_handle_put(handle);
-	vread_file_put(file);
+	file_put(file);
 }
 
 /* Reserves a READ and its pages.  0, -EBUSY: a page is in use, or -EAGAIN: no READ is idle. */
@@ -180,7 +262,7 @@ static int start_read(struct vread_file *file, struct vread_handle *handle,
 	if (ret) {
 		untake_read(file, read);
 		vread_handle_put(handle);
-		vread_file_put(file);
+		file_put(file);
 	}
 	return ret;
 }
