@@ -37,8 +37,8 @@ struct vread_device {
 	struct miscdevice misc;
 	struct vread_pool *pool; /* NULL before the first connection, then constant */
 
-	/* Used by xenbus.c in process context by one thread at a time: the work, or remove and
-	 * resume while no work runs. */
+	/* Used by xenbus.c, and by vread_link_open(), in process context by one thread at a time:
+	 * the work, or remove and resume while no work runs. */
 	struct xenbus_device *xbdev;
 	char *otherend; /* a copy, because kernels differ in how long xbdev's lives */
 	enum vread_phase phase;

@@ -6,8 +6,11 @@
  * queue.  Completions run under a queue lock and may take the other locks.
  */
 #include <linux/errno.h>
+#include <linux/interrupt.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <xen/events.h>
+#include <xen/xenbus.h>
 
 #include "file.h"
 #include "link.h"
@@ -32,6 +35,77 @@ void vread_link_wake_all(struct vread_device *dev)
 	spin_unlock_irqrestore(&dev->lock, flags);
 }
 
+/* ---- events ---- */
+
+/* The backend broke the protocol. */
+static void fault(struct vread_device *dev, unsigned int queue, const char *what)
+{
+	if (!xchg(&dev->faulty, true))
+		vread_err(dev, "backend broke the protocol on queue %u: %s; disconnecting", queue,
+			  what);
+	queue_work(system_long_wq, &dev->work);
+}
+
+/* Responses made room. */
+static void progress(struct vread_device *dev)
+{
+	vread_link_flush_closes(dev);
+	if (wq_has_sleeper(&dev->wq))
+		wake_up_all(&dev->wq);
+}
+
+static irqreturn_t queue_event(int irq, void *arg)
+{
+	struct vread_queue *q = arg;
+	unsigned int count = 0;
+	const char *wrong;
+
+	wrong = vread_queue_take(q, &count);
+	if (wrong) {
+		/* Without an end of interrupt the channel stays silent until it is closed. */
+		fault(q->dev, q->index, wrong);
+		return IRQ_HANDLED;
+	}
+	if (count)
+		progress(q->dev);
+	if (vread_link_check(q->dev))
+		count++;
+	xen_irq_lateeoi(irq, count ? 0 : XEN_EOI_FLAG_SPURIOUS);
+	return IRQ_HANDLED;
+}
+
+/* ---- open, close, up and down ---- */
+
+int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int ring_order)
+{
+	unsigned int n;
+	int err;
+
+	for (n = 0; n < queues; n++) {
+		err = vread_queue_open(&dev->queue[n], dev->xbdev, ring_order, queue_event);
+		if (err) {
+			xenbus_dev_fatal(dev->xbdev, err, "making queue %u", n);
+			vread_link_close(dev);
+			return err;
+		}
+	}
+	WRITE_ONCE(dev->num_queues, queues);
+	WRITE_ONCE(dev->alive, (const u8 *)dev->queue[0].sring + VREAD_RING_ALIVE_OFFSET);
+	return 0;
+}
+
+void vread_link_close(struct vread_device *dev)
+{
+	unsigned int n;
+
+	/* First unbind all handlers: they all read the alive byte in the ring of queue 0. */
+	for (n = 0; n < VREAD_MAX_QUEUES; n++)
+		vread_queue_unbind(&dev->queue[n]);
+	WRITE_ONCE(dev->alive, NULL);
+	for (n = 0; n < VREAD_MAX_QUEUES; n++)
+		vread_queue_close(&dev->queue[n]);
+}
+
 void vread_link_up(struct vread_device *dev)
 {
 	u32 generation = dev->generation + 1;
@@ -45,7 +119,7 @@ void vread_link_up(struct vread_device *dev)
 	spin_unlock_irqrestore(&dev->lock, flags);
 	/* Queue 0 last: once queue 0 is live, the death of the backend stops all queues. */
 	for (n = dev->num_queues; n--;)
-		vread_queue_start(&dev->queue[n], generation);
+		vread_queue_start(&dev->queue[n], generation, dev->alive);
 	vread_link_wake_all(dev);
 }
 
@@ -93,20 +167,7 @@ bool vread_link_check(struct vread_device *dev)
 	return true;
 }
 
-void vread_link_fault(struct vread_device *dev, unsigned int queue, const char *what)
-{
-	if (!xchg(&dev->faulty, true))
-		vread_err(dev, "backend broke the protocol on queue %u: %s; disconnecting", queue,
-			  what);
-	queue_work(system_long_wq, &dev->work);
-}
-
-void vread_link_progress(struct vread_device *dev)
-{
-	vread_link_flush_closes(dev);
-	if (wq_has_sleeper(&dev->wq))
-		wake_up_all(&dev->wq);
-}
+/* ---- requests ---- */
 
 int vread_link_put(struct vread_device *dev, struct vread_req *req, struct vread_request *wire,
 		   u32 generation)

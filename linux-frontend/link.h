@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * link.h - the queues of a device as one link to its backend.  xenbus.c takes the link up and
- * down.  ring.c reports to it.  request.c, file.c and chardev.c put requests on it.
+ * link.h - the queues of a device as one link to its backend.  xenbus.c opens the link, and takes
+ * it up and down.  request.c, file.c and chardev.c put requests on it.
  *
- * The link is up from vread_link_up() to vread_link_down().  Each vread_link_up() begins a new
- * generation.  Any function may be called in any context unless its comment says otherwise.
+ * The link has queues from vread_link_open() to vread_link_close().  It is up from vread_link_up()
+ * to vread_link_down().  Each vread_link_up() begins a new generation.  Any function may be called
+ * in any context unless its comment says otherwise.
  */
 #ifndef VREAD_LINK_H
 #define VREAD_LINK_H
 
 #include "device.h"
 
-/* Process context only. */
+/* The next three functions: process context only. */
+
+/* Opens queues.  0, or negative errno, which it has reported to xenbus. */
+int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int ring_order);
+/* Closes all queues.  The link must be down. */
+void vread_link_close(struct vread_device *dev);
 void vread_link_up(struct vread_device *dev);
 /* Completes every request with -ENOTCONN and takes no more.  unmapped: the backend can no longer
  * write to the pool. */
@@ -22,11 +28,6 @@ void vread_link_down(struct vread_device *dev, bool unmapped);
 bool vread_link_alive(const struct vread_device *dev);
 /* Takes the link down if the backend died.  True: this call took the link down. */
 bool vread_link_check(struct vread_device *dev);
-
-/* Called by ring.c when the backend broke the protocol.  what: a static text. */
-void vread_link_fault(struct vread_device *dev, unsigned int queue, const char *what);
-/* Called by ring.c when responses made room. */
-void vread_link_progress(struct vread_device *dev);
 
 /* Puts a request on one of the queues.  0, -EAGAIN: all queues are full, or -ENOTCONN: the link is
  * down or has another generation. */

@@ -11,7 +11,7 @@
  *   xenbus.c   states in xenstore, negotiation, resume, removal
  *   suspend.c  save and migration, beyond what xenbus does
  *   device.c   the struct of a device, which the files above share
- *   link.c     all queues together: up, down, dead
+ *   link.c     all queues together: up, down, dead, their events
  *   ring.c     one queue: ring, ids, event channel
  *   pool.c     the shared pages, slices, quarantine
  *   request.c  handles; OPEN, STAT, PUBLISH, KEYS and CLOSE

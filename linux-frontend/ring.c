@@ -4,7 +4,6 @@
  */
 #include <linux/errno.h>
 #include <linux/gfp.h>
-#include <linux/interrupt.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <xen/events.h>
@@ -13,7 +12,6 @@
 
 #include "check.h"
 #include "compat.h"
-#include "link.h"
 #include "ring.h"
 
 void vread_queue_init(struct vread_queue *q, struct vread_device *dev, unsigned int index)
@@ -69,31 +67,18 @@ static const char *take_responses(struct vread_queue *q, unsigned int *ret_count
 	return NULL;
 }
 
-static irqreturn_t queue_event(int irq, void *arg)
+const char *vread_queue_take(struct vread_queue *q, unsigned int *count)
 {
-	struct vread_queue *q = arg;
 	const char *wrong = NULL;
-	unsigned int count = 0;
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
 	if (q->live)
-		wrong = take_responses(q, &count);
+		wrong = take_responses(q, count);
 	if (wrong)
 		q->live = false;
 	spin_unlock_irqrestore(&q->lock, flags);
-
-	if (wrong) {
-		/* Without an end of interrupt the channel stays silent until it is closed. */
-		vread_link_fault(q->dev, q->index, wrong);
-		return IRQ_HANDLED;
-	}
-	if (count)
-		vread_link_progress(q->dev);
-	if (vread_link_check(q->dev))
-		count++;
-	xen_irq_lateeoi(irq, count ? 0 : XEN_EOI_FLAG_SPURIOUS);
-	return IRQ_HANDLED;
+	return wrong;
 }
 
 static int alloc_ring(struct vread_queue *q, domid_t domid, unsigned int order)
@@ -135,7 +120,7 @@ static int alloc_ids(struct vread_queue *q)
 	return 0;
 }
 
-static int bind_events(struct vread_queue *q, struct xenbus_device *xbdev)
+static int bind_events(struct vread_queue *q, struct xenbus_device *xbdev, irq_handler_t handler)
 {
 	int ret;
 
@@ -143,7 +128,7 @@ static int bind_events(struct vread_queue *q, struct xenbus_device *xbdev)
 	if (ret)
 		return ret;
 	snprintf(q->irq_name, sizeof(q->irq_name), "%s-q%u", dev_name(&xbdev->dev), q->index);
-	ret = bind_evtchn_to_irqhandler_lateeoi(q->port, queue_event, 0, q->irq_name, q);
+	ret = bind_evtchn_to_irqhandler_lateeoi(q->port, handler, 0, q->irq_name, q);
 	if (ret < 0) {
 		xenbus_free_evtchn(xbdev, q->port);
 		return ret;
@@ -152,7 +137,8 @@ static int bind_events(struct vread_queue *q, struct xenbus_device *xbdev)
 	return 0;
 }
 
-int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigned int order)
+int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigned int order,
+		     irq_handler_t handler)
 {
 	int ret;
 
@@ -160,7 +146,7 @@ int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigne
 	if (!ret)
 		ret = alloc_ids(q);
 	if (!ret)
-		ret = bind_events(q, xbdev);
+		ret = bind_events(q, xbdev, handler);
 	if (ret)
 		vread_queue_close(q);
 	return ret;
@@ -189,12 +175,13 @@ void vread_queue_close(struct vread_queue *q)
 	q->free_id = NULL;
 }
 
-void vread_queue_start(struct vread_queue *q, u32 generation)
+void vread_queue_start(struct vread_queue *q, u32 generation, const u8 *alive)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
 	q->generation = generation;
+	q->alive = alive;
 	q->live = true;
 	spin_unlock_irqrestore(&q->lock, flags);
 }
@@ -223,7 +210,7 @@ int vread_queue_put(struct vread_queue *q, struct vread_req *req, struct vread_r
 	int ret = 0, notify;
 
 	spin_lock_irqsave(&q->lock, flags);
-	if (!q->live || q->generation != generation || !vread_link_alive(q->dev)) {
+	if (!q->live || q->generation != generation || !READ_ONCE(*q->alive)) {
 		ret = -ENOTCONN;
 	} else if (!q->num_free) {
 		ret = -EAGAIN;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - one queue: a ring shared with the backend, and its event channel.  xenbus.c opens and
- * closes queues.  link.c starts and stops them and puts requests on them.
+ * ring.h - one queue: a ring shared with the backend, and its event channel.  device.c initializes
+ * queues.  link.c opens, starts, stops and closes them, puts requests on them and handles their
+ * events.
  *
  * A queue is opened for one connection and closed after it.  It is live from vread_queue_start() to
  * vread_queue_stop().  Every request put on a live queue is completed exactly once: by its
  * response, or by vread_queue_stop().
  *
  * Nothing read from the ring is trusted.  Indexes are kept in private memory, and each response is
- * copied once and checked.  After a violation the queue is dead, and vread_link_fault() ends the
- * connection.
+ * copied once and checked.  After a violation the queue is dead, and link.c ends the connection.
  */
 #ifndef VREAD_RING_H
 #define VREAD_RING_H
 
+#include <linux/interrupt.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <xen/grant_table.h>
@@ -47,6 +48,7 @@ struct vread_queue {
 	spinlock_t lock;
 	bool live;
 	u32 generation;
+	const u8 *alive; /* the alive byte, while live */
 	struct vread_front_ring ring;
 	struct vread_req **pending; /* by id; NULL: not in flight */
 	u16 *free_id;
@@ -56,15 +58,17 @@ struct vread_queue {
 /* Process context: vread_queue_open(), vread_queue_unbind() and vread_queue_close().  The other
  * functions: any context. */
 void vread_queue_init(struct vread_queue *q, struct vread_device *dev, unsigned int index);
-/* Allocates and grants a ring of 1 << order pages, and binds its event channel.  0 or negative
- * errno. */
-int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigned int order);
+/* Allocates and grants a ring of 1 << order pages, and binds its event channel.  handler gets q as
+ * its argument.  0 or negative errno. */
+int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigned int order,
+		     irq_handler_t handler);
 /* No event handler runs after this call. */
 void vread_queue_unbind(struct vread_queue *q);
 /* Also for a queue that is closed, or was opened only in part. */
 void vread_queue_close(struct vread_queue *q);
 
-void vread_queue_start(struct vread_queue *q, u32 generation);
+/* alive: the alive byte, which must stay readable until vread_queue_stop(). */
+void vread_queue_start(struct vread_queue *q, u32 generation, const u8 *alive);
 /* Completes all requests in flight with status. */
 void vread_queue_stop(struct vread_queue *q, int status);
 
@@ -73,5 +77,8 @@ void vread_queue_stop(struct vread_queue *q, int status);
 int vread_queue_put(struct vread_queue *q, struct vread_req *req, struct vread_request *wire,
 		    u32 generation);
 bool vread_queue_has_room(struct vread_queue *q);
+/* Completes the requests of all responses on the ring, and adds their number to *count.  NULL, or a
+ * static text that says what the backend did wrong: then the queue is dead. */
+const char *vread_queue_take(struct vread_queue *q, unsigned int *count);
 
 #endif

@@ -167,18 +167,6 @@ static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 
 /* ---- connecting ---- */
 
-static void close_queues(struct vread_device *dev)
-{
-	unsigned int n;
-
-	/* First unbind all handlers: they all read the alive byte in the ring of queue 0. */
-	for (n = 0; n < VREAD_MAX_QUEUES; n++)
-		vread_queue_unbind(&dev->queue[n]);
-	WRITE_ONCE(dev->alive, NULL);
-	for (n = 0; n < VREAD_MAX_QUEUES; n++)
-		vread_queue_close(&dev->queue[n]);
-}
-
 /* The pool is smaller than *pages if the guest is short of grants or memory; sets *pages. */
 static struct vread_pool *create_pool(struct vread_device *dev, u32 *pages)
 {
@@ -201,7 +189,6 @@ static struct vread_pool *create_pool(struct vread_device *dev, u32 *pages)
 static int prepare(struct vread_device *dev, struct vread_terms *terms)
 {
 	struct vread_pool *pool;
-	unsigned int n;
 	int err;
 
 	if (!dev->pool) {
@@ -210,18 +197,11 @@ static int prepare(struct vread_device *dev, struct vread_terms *terms)
 			return PTR_ERR(pool);
 		smp_store_release(&dev->pool, pool);
 	}
-	for (n = 0; n < terms->queues; n++) {
-		err = vread_queue_open(&dev->queue[n], dev->xbdev, terms->ring_order);
-		if (err) {
-			xenbus_dev_fatal(dev->xbdev, err, "making queue %u", n);
-			close_queues(dev);
-			return err;
-		}
-	}
+	err = vread_link_open(dev, terms->queues, terms->ring_order);
+	if (err)
+		return err;
 	WRITE_ONCE(dev->role, terms->role);
 	WRITE_ONCE(dev->takes_events, terms->events && !strcmp(terms->role, "datanode"));
-	WRITE_ONCE(dev->num_queues, terms->queues);
-	WRITE_ONCE(dev->alive, (const u8 *)dev->queue[0].sring + VREAD_RING_ALIVE_OFFSET);
 	return 0;
 }
 
@@ -321,7 +301,7 @@ static void connect(struct vread_device *dev)
 		return;
 	}
 	if (publish(dev, &terms)) {
-		close_queues(dev);
+		vread_link_close(dev);
 		count_failure(dev);
 		return;
 	}
@@ -358,7 +338,7 @@ static void take_down(struct vread_device *dev, bool unmapped)
 static void disconnect(struct vread_device *dev, bool unmapped)
 {
 	take_down(dev, unmapped);
-	close_queues(dev);
+	vread_link_close(dev);
 	dev->phase = VREAD_PHASE_IDLE;
 	WRITE_ONCE(dev->faulty, false);
 }
