@@ -207,7 +207,7 @@ static __poll_t vread_poll(struct file *filp, poll_table *wait)
 	struct vread_device *dev = file->dev;
 	__poll_t mask = 0;
 
-	poll_wait(filp, &file->wq, wait);
+	poll_wait(filp, &file->waiter.wq, wait);
 	poll_wait(filp, &dev->wq, wait);
 	if (!list_empty_careful(&file->done))
 		mask |= EPOLLIN | EPOLLRDNORM;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements device.h: creates and frees a device.  xenbus.c creates it; the last of its holders
- * frees it.
+ * Implements device.h: creates a device, and frees it when nobody holds it any more.
  */
 #include <linux/slab.h>
 
@@ -19,7 +18,7 @@ struct vread_device *vread_device_create(void)
 	init_waitqueue_head(&dev->wq);
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->closes);
-	INIT_LIST_HEAD(&dev->files);
+	INIT_LIST_HEAD(&dev->waiters);
 	for (n = 0; n < VREAD_MAX_QUEUES; n++)
 		vread_queue_init(&dev->queue[n], dev, n);
 	return dev;

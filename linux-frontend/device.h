@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * device.h - one vread device.  All files of the module use it.
+ * device.h - one vread device.  xenbus.c creates it.  link.c, request.c, file.c and chardev.c share
+ * its struct.
  *
  * Its xenbus binding and every open file hold a reference.  The last reference is given up in
  * process context, which frees the device.
@@ -29,6 +30,12 @@ enum vread_phase {
 	VREAD_PHASE_OFFERED,   /* rings offered: Initialised */
 	VREAD_PHASE_CONNECTED, /* Connected; the link may be down because the backend died */
 	VREAD_PHASE_CLOSING,   /* link down; the backend has not unmapped the rings yet */
+};
+
+/* The wait queue of an open file. */
+struct vread_waiter {
+	struct list_head node; /* of dev->waiters, while the file is open */
+	wait_queue_head_t wq;  /* woken when a READ is done or the link changed */
 };
 
 struct vread_device {
@@ -62,7 +69,7 @@ struct vread_device {
 	bool up;
 	u32 generation;
 	struct list_head closes; /* handles to be closed at the backend */
-	struct list_head files;
+	struct list_head waiters;
 };
 
 /* A device without name, node, work or pool, with one reference.  NULL: no memory. */

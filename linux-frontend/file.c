@@ -16,7 +16,6 @@
 #include "compat.h"
 #include "file.h"
 #include "link.h"
-#include "request.h"
 
 /* ---- life ---- */
 
@@ -34,9 +33,9 @@ struct vread_file *vread_file_create(struct vread_device *dev)
 	spin_lock_init(&file->lock);
 	INIT_LIST_HEAD(&file->idle);
 	INIT_LIST_HEAD(&file->done);
-	init_waitqueue_head(&file->wq);
+	init_waitqueue_head(&file->waiter.wq);
 	spin_lock_irq(&dev->lock);
-	list_add_tail(&file->node, &dev->files);
+	list_add_tail(&file->waiter.node, &dev->waiters);
 	spin_unlock_irq(&dev->lock);
 	return file;
 }
@@ -69,7 +68,7 @@ void vread_file_close(struct vread_file *file)
 	unsigned long number;
 
 	spin_lock_irq(&dev->lock);
-	list_del(&file->node);
+	list_del(&file->waiter.node);
 	spin_unlock_irq(&dev->lock);
 	xa_for_each(&file->handles, number, handle) vread_handle_put(handle);
 	xa_destroy(&file->handles);
@@ -190,7 +189,7 @@ static void read_complete(struct vread_req *req, int status, const struct vread_
 	file->num_done++;
 	spin_unlock_irqrestore(&file->lock, flags);
 
-	wake_up_all(&file->wq);
+	wake_up_all(&file->waiter.wq);
 	vread_handle_put(handle);
 	file_put(file);
 }
@@ -357,8 +356,8 @@ static int store_completions(struct vread_file *file, const struct vread_ioc_rea
 		if (!stored)
 			return n ? (int)n : -EFAULT;
 	}
-	if (n && wq_has_sleeper(&file->wq))
-		wake_up_all(&file->wq); /* threads that poll for room to submit */
+	if (n && wq_has_sleeper(&file->waiter.wq))
+		wake_up_all(&file->waiter.wq); /* threads that poll for room to submit */
 	return n;
 }
 
@@ -374,7 +373,7 @@ int vread_file_reap(struct vread_file *file, const struct vread_ioc_reap *args)
 	if (args->timeout_ms)
 		left = msecs_to_jiffies(args->timeout_ms);
 	do {
-		left = vread_wait(file->wq, reap_ready(file, want), left);
+		left = vread_wait(file->waiter.wq, reap_ready(file, want), left);
 		if (!left)
 			vread_link_check(dev); /* the event of a backend's death may be lost */
 		ret = store_completions(file, args);

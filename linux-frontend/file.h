@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * file.h - one open file of /dev/vread: its handles, its slice of the pool and its READs.
- * chardev.c calls these functions for system calls.  link.c wakes the open files.
+ * chardev.c calls these functions for system calls.
  *
  * Process context; errors as vread_ioctl.h says.
  */
@@ -12,7 +12,6 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "device.h"
@@ -39,7 +38,7 @@ struct vread_read {
 struct vread_file {
 	struct kref ref;
 	struct vread_device *dev;
-	struct list_head node; /* of dev->files, while open */
+	struct vread_waiter waiter;
 
 	struct xarray handles; /* its lock also protects next_handle and num_handles */
 	u32 next_handle;
@@ -58,7 +57,6 @@ struct vread_file {
 	struct list_head done;
 	unsigned int num_in_flight;
 	unsigned int num_done;
-	wait_queue_head_t wq; /* woken when a READ is done or the link changed */
 };
 
 /* A file without handles and slice.  NULL: no memory. */

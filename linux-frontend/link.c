@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements link.h: takes all queues of a device up and down together.
+ * Implements link.h: takes all queues of a device up and down together, and closes handles.
  *
  * Lock order: queue lock; then one of device lock, file lock and pool lock; then the lock of a wait
  * queue.  Completions run under a queue lock and may take the other locks.
@@ -12,9 +12,7 @@
 #include <xen/events.h>
 #include <xen/xenbus.h>
 
-#include "file.h"
 #include "link.h"
-#include "request.h"
 
 bool vread_link_alive(const struct vread_device *dev)
 {
@@ -25,13 +23,13 @@ bool vread_link_alive(const struct vread_device *dev)
 
 void vread_link_wake_all(struct vread_device *dev)
 {
-	struct vread_file *file;
+	struct vread_waiter *waiter;
 	unsigned long flags;
 
 	wake_up_all(&dev->wq);
 	spin_lock_irqsave(&dev->lock, flags);
-	list_for_each_entry (file, &dev->files, node)
-		wake_up_all(&file->wq);
+	list_for_each_entry (waiter, &dev->waiters, node)
+		wake_up_all(&waiter->wq);
 	spin_unlock_irqrestore(&dev->lock, flags);
 }
 
@@ -196,6 +194,71 @@ bool vread_link_has_room(struct vread_device *dev)
 	return false;
 }
 
+/* ---- handles ---- */
+
+struct vread_handle *vread_handle_create(struct vread_device *dev, u32 generation)
+{
+	struct vread_handle *handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
+
+	if (!handle)
+		return NULL;
+	kref_init(&handle->ref);
+	handle->dev = dev;
+	handle->generation = generation;
+	return handle;
+}
+
+static void close_complete(struct vread_req *req, int status, const struct vread_response *rsp)
+{
+	/* The answer is ignored: nothing could be done about an error. */
+	kfree(container_of(req, struct vread_handle, req));
+}
+
+/* Sends the CLOSE.  0, or as vread_link_put(): the handle stays the caller's. */
+static int send_close(struct vread_handle *handle)
+{
+	struct vread_request wire = {
+		.operation = VREAD_OP_CLOSE,
+		.handle = handle->backend,
+	};
+
+	handle->req.operation = VREAD_OP_CLOSE;
+	handle->req.max_status = 0;
+	handle->req.complete = close_complete;
+	return vread_link_put(handle->dev, &handle->req, &wire, handle->generation);
+}
+
+/* Queues the CLOSE, or frees the handle if its connection is gone.  Takes over the handle. */
+static void want_close(struct vread_handle *handle)
+{
+	struct vread_device *dev = handle->dev;
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&dev->lock, flags);
+	wanted = dev->up && handle->generation == dev->generation;
+	if (wanted)
+		list_add_tail(&handle->node, &dev->closes);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	if (!wanted)
+		kfree(handle);
+}
+
+static void handle_release(struct kref *ref)
+{
+	struct vread_handle *handle = container_of(ref, struct vread_handle, ref);
+
+	if (handle->open)
+		want_close(handle);
+	else
+		kfree(handle);
+}
+
+void vread_handle_put(struct vread_handle *handle)
+{
+	kref_put(&handle->ref, handle_release);
+}
+
 static struct vread_handle *next_close(struct vread_device *dev)
 {
 	struct vread_handle *handle;
@@ -214,10 +277,10 @@ void vread_link_flush_closes(struct vread_device *dev)
 	struct vread_handle *handle;
 
 	while ((handle = next_close(dev))) {
-		int ret = vread_handle_send_close(handle);
+		int ret = send_close(handle);
 
 		if (ret == -EAGAIN) {
-			vread_handle_want_close(handle);
+			want_close(handle);
 			/* A full ring has responses to come, and their event flushes again.  But
 			 * if they came before the handle was back on the list, there is room now:
 			 * try again. */

@@ -1,16 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * link.h - the queues of a device as one link to its backend.  xenbus.c opens the link, and takes
- * it up and down.  request.c, file.c and chardev.c put requests on it.
+ * it up and down.  request.c, file.c and chardev.c put requests on it, and hold handles.
  *
  * The link has queues from vread_link_open() to vread_link_close().  It is up from vread_link_up()
  * to vread_link_down().  Each vread_link_up() begins a new generation.  Any function may be called
  * in any context unless its comment says otherwise.
+ *
+ * A handle is an open block at the backend, and belongs to one generation.  The table of the open
+ * file and every request that names a handle hold a reference to it.  When the last reference is
+ * given up, a CLOSE is sent to the backend, and nobody waits for its answer.
  */
 #ifndef VREAD_LINK_H
 #define VREAD_LINK_H
 
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/types.h>
+
 #include "device.h"
+
+struct vread_handle {
+	struct kref ref;
+	struct vread_device *dev;
+	u32 backend;    /* the backend's number of the handle */
+	u32 generation; /* of the connection that the handle belongs to */
+	bool open;      /* the backend has opened the handle */
+
+	struct vread_req req; /* the CLOSE of this handle */
+	struct list_head node;
+};
 
 /* The next three functions: process context only. */
 
@@ -34,8 +53,14 @@ bool vread_link_check(struct vread_device *dev);
 int vread_link_put(struct vread_device *dev, struct vread_req *req, struct vread_request *wire,
 		   u32 generation);
 bool vread_link_has_room(struct vread_device *dev);
+
+/* A handle that is not open yet, with one reference.  NULL: no memory.  Process context only. */
+struct vread_handle *vread_handle_create(struct vread_device *dev, u32 generation);
+/* Gives up a reference.  The next vread_link_flush_closes() sends the CLOSE. */
+void vread_handle_put(struct vread_handle *handle);
 /* Sends the CLOSEs of handles that nobody holds any more, as far as there is room. */
 void vread_link_flush_closes(struct vread_device *dev);
+
 /* Wakes all threads that wait for the link or for READs of an open file. */
 void vread_link_wake_all(struct vread_device *dev);
 

@@ -11,10 +11,10 @@
  *   xenbus.c   states in xenstore, negotiation, resume, removal
  *   suspend.c  save and migration, beyond what xenbus does
  *   device.c   the struct of a device, which the files above share
- *   link.c     all queues together: up, down, dead, their events
+ *   link.c     all queues together: up, down, dead; handles and CLOSE
  *   ring.c     one queue: ring, ids, event channel
  *   pool.c     the shared pages, slices, quarantine
- *   request.c  handles; OPEN, STAT, PUBLISH, KEYS and CLOSE
+ *   request.c  requests that a thread waits for: OPEN, STAT, PUBLISH and KEYS
  *   file.c     an open file: its handles, slice and READs
  *   chardev.c  the device node
  *   check.c    checks of values from outside; also compiled by unit tests

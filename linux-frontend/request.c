@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements request.h: handles, and OPEN, STAT, PUBLISH, KEYS and CLOSE.
+ * Implements request.h: OPEN, STAT, PUBLISH and KEYS.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -15,73 +15,10 @@
 #include "link.h"
 #include "request.h"
 
-/* ---- handles ---- */
+/* ---- calls ---- */
 
-static void close_complete(struct vread_req *req, int status, const struct vread_response *rsp)
-{
-	/* The answer is ignored: nothing could be done about an error. */
-	kfree(container_of(req, struct vread_handle, req));
-}
-
-int vread_handle_send_close(struct vread_handle *handle)
-{
-	struct vread_request wire = {
-		.operation = VREAD_OP_CLOSE,
-		.handle = handle->backend,
-	};
-
-	handle->req.operation = VREAD_OP_CLOSE;
-	handle->req.max_status = 0;
-	handle->req.complete = close_complete;
-	return vread_link_put(handle->dev, &handle->req, &wire, handle->generation);
-}
-
-/* The next vread_link_flush_closes() sends the CLOSE. */
-void vread_handle_want_close(struct vread_handle *handle)
-{
-	struct vread_device *dev = handle->dev;
-	unsigned long flags;
-	bool wanted;
-
-	spin_lock_irqsave(&dev->lock, flags);
-	wanted = dev->up && handle->generation == dev->generation;
-	if (wanted)
-		list_add_tail(&handle->node, &dev->closes);
-	spin_unlock_irqrestore(&dev->lock, flags);
-	if (!wanted)
-		kfree(handle);
-}
-
-static void handle_release(struct kref *ref)
-{
-	struct vread_handle *handle = container_of(ref, struct vread_handle, ref);
-
-	if (handle->open)
-		vread_handle_want_close(handle);
-	else
-		kfree(handle);
-}
-
-void vread_handle_put(struct vread_handle *handle)
-{
-	kref_put(&handle->ref, handle_release);
-}
-
-static struct vread_handle *handle_create(struct vread_device *dev, u32 generation)
-{
-	struct vread_handle *handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
-
-	if (!handle)
-		return NULL;
-	kref_init(&handle->ref);
-	handle->dev = dev;
-	handle->generation = generation;
-	return handle;
-}
-
-/* ---- calls: requests that a thread waits for ---- */
-
-/* The waiting thread holds a reference, and so does the request once it is on a ring. */
+/* A request that a thread waits for.  The thread holds a reference, and so does the request once it
+ * is on a ring. */
 struct vread_call {
 	struct vread_req req;
 	struct kref ref;
@@ -285,7 +222,7 @@ int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
 		return -EINVAL;
 	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
 		return -ENOTCONN;
-	handle = handle_create(dev, READ_ONCE(dev->generation));
+	handle = vread_handle_create(dev, READ_ONCE(dev->generation));
 	call = handle ? handle_call_create(handle, VREAD_OP_OPEN) : NULL;
 	if (!call)
 		return -ENOMEM;
