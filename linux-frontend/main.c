@@ -8,15 +8,17 @@
  * the pool through /dev/vread.  vreadif.h describes the protocol, uapi/vread_ioctl.h the system
  * calls.
  *
+ * The other files.  Each calls only files below it in this list:
+ *
  *   xenbus.c   states in xenstore, negotiation, resume, removal
  *   suspend.c  save and migration, beyond what xenbus does
- *   device.c   the struct of a device, which the files above share
+ *   chardev.c  the device node
+ *   file.c     an open file: its handles, slice and READs
+ *   request.c  requests that a thread waits for: OPEN, STAT, PUBLISH and KEYS
  *   link.c     all queues together: up, down, dead; handles and CLOSE
+ *   device.c   the struct of a device, which the files above share
  *   ring.c     one queue: ring, ids, event channel
  *   pool.c     the shared pages, slices, quarantine
- *   request.c  requests that a thread waits for: OPEN, STAT, PUBLISH and KEYS
- *   file.c     an open file: its handles, slice and READs
- *   chardev.c  the device node
  *   check.c    checks of values from outside; also compiled by unit tests
  */
 #define pr_fmt(fmt) "vread: " fmt
