@@ -6,7 +6,7 @@
 
 #include "device.h"
 
-struct vread_device *vread_device_create(void)
+struct vread_device *vread_device_create(work_func_t work)
 {
 	struct vread_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	unsigned int n;
@@ -14,6 +14,7 @@ struct vread_device *vread_device_create(void)
 	if (!dev)
 		return NULL;
 	kref_init(&dev->ref);
+	INIT_WORK(&dev->work, work);
 	dev->role = "client";
 	init_waitqueue_head(&dev->wq);
 	spin_lock_init(&dev->lock);
@@ -28,6 +29,8 @@ static void device_release(struct kref *ref)
 {
 	struct vread_device *dev = container_of(ref, struct vread_device, ref);
 
+	/* An open file may have queued the work after the device was removed. */
+	cancel_work_sync(&dev->work);
 	vread_pool_destroy(dev->pool);
 	kfree(dev->otherend);
 	kfree(dev);

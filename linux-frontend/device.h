@@ -72,8 +72,9 @@ struct vread_device {
 	struct list_head waiters;
 };
 
-/* A device without name, node, work or pool, with one reference.  NULL: no memory. */
-struct vread_device *vread_device_create(void);
+/* A device without name, node or pool, with one reference.  work: does dev->work.  NULL: no
+ * memory. */
+struct vread_device *vread_device_create(work_func_t work);
 /* Gives up a reference. */
 void vread_device_put(struct vread_device *dev);
 

@@ -375,7 +375,7 @@ int vread_file_reap(struct vread_file *file, const struct vread_ioc_reap *args)
 	do {
 		left = vread_wait(file->waiter.wq, reap_ready(file, want), left);
 		if (!left)
-			vread_link_check(dev); /* the event of a backend's death may be lost */
+			vread_link_recheck(dev); /* the event of a backend's death may be lost */
 		ret = store_completions(file, args);
 		/* No completion, but time is left: another thread took them. */
 	} while (!ret && left > 0 && READ_ONCE(dev->up) && !READ_ONCE(dev->gone));

@@ -146,7 +146,8 @@ void vread_link_down(struct vread_device *dev, bool unmapped)
 	vread_link_wake_all(dev);
 }
 
-bool vread_link_check(struct vread_device *dev)
+/* Tells if the backend died under a live link.  stop: the queue takes no more from now on. */
+static bool has_died(struct vread_device *dev, bool stop)
 {
 	struct vread_queue *q = &dev->queue[0];
 	unsigned long flags;
@@ -154,15 +155,27 @@ bool vread_link_check(struct vread_device *dev)
 
 	spin_lock_irqsave(&q->lock, flags);
 	died = q->live && !vread_link_alive(dev);
-	if (died)
-		q->live = false; /* so that only one caller takes the link down */
+	if (died && stop)
+		q->live = false;
 	spin_unlock_irqrestore(&q->lock, flags);
-	if (!died)
+	return died;
+}
+
+bool vread_link_check(struct vread_device *dev)
+{
+	/* The first caller that stops the queue takes the link down. */
+	if (!has_died(dev, true))
 		return false;
 
 	vread_info(dev, "the backend went away; waiting for it to come back");
 	vread_link_down(dev, true);
 	return true;
+}
+
+void vread_link_recheck(struct vread_device *dev)
+{
+	if (has_died(dev, false))
+		queue_work(system_long_wq, &dev->work);
 }
 
 /* ---- requests ---- */

@@ -135,7 +135,7 @@ static int call_run(struct vread_call *call, struct vread_request *wire, long *l
 
 	*left = vread_wait(call->wq, smp_load_acquire(&call->done), *left);
 	if (*left <= 0) {
-		vread_link_check(dev); /* the event of a backend's death may be lost */
+		vread_link_recheck(dev); /* the event of a backend's death may be lost */
 		if (!smp_load_acquire(&call->done))
 			return wait_error(*left);
 	}

@@ -382,6 +382,9 @@ static void step(struct vread_device *dev)
 	if (READ_ONCE(dev->faulty) &&
 	    (dev->phase == VREAD_PHASE_OFFERED || dev->phase == VREAD_PHASE_CONNECTED))
 		begin_close(dev);
+	/* The event of a backend's death may be lost. */
+	if (dev->phase == VREAD_PHASE_CONNECTED)
+		vread_link_check(dev);
 
 	switch (READ_ONCE(dev->backend_state)) {
 	case XenbusStateInitWait:
@@ -476,10 +479,9 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 	struct vread_device *dev;
 	int err;
 
-	dev = vread_device_create();
+	dev = vread_device_create(device_work);
 	if (!dev)
 		return -ENOMEM;
-	INIT_WORK(&dev->work, device_work);
 	dev->xbdev = xbdev;
 	dev->otherend = kstrdup(xbdev->otherend, GFP_KERNEL);
 	err = dev->otherend ? name_device(dev, xbdev->nodename) : -ENOMEM;

@@ -141,7 +141,9 @@ static void answer(struct back *b, const struct vread_request *req)
 	struct vread_response rsp = honest(req);
 	bool opening = req->operation == VREAD_OP_OPEN, reading = req->operation == VREAD_OP_READ;
 
-	if (is(b, "silent") || (reading && is(b, "silent-reads")) ||
+	if (is(b, "silent-death"))
+		b->page[VREAD_RING_ALIVE_OFFSET] = 0;
+	if (is(b, "silent") || is(b, "silent-death") || (reading && is(b, "silent-reads")) ||
 	    (opening && is(b, "silent-opens")))
 		return;
 	if (opening && is(b, "private-errno"))
@@ -185,7 +187,8 @@ static void take_requests(struct back *b)
 	} while (more);
 	RING_PUSH_RESPONSES_AND_CHECK_NOTIFY(&b->ring, notify);
 	(void)notify;
-	xenevtchn_notify(b->evtchn, (evtchn_port_t)b->port);
+	if (b->page[VREAD_RING_ALIVE_OFFSET])
+		xenevtchn_notify(b->evtchn, (evtchn_port_t)b->port);
 }
 
 /* ---- life ---- */

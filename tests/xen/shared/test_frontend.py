@@ -253,6 +253,18 @@ def test_an_answer_that_does_not_come(guest, store, module, attack, times, said)
     assert backend.kill("TERM") == "closing"
 
 
+def test_a_death_without_an_event(guest, store, module):
+    """The backend dies during an OPEN, and its event is lost.  The OPEN ends with its time limit;
+    then the module must see the death and refuse calls at once.  The alive byte is in a page that
+    the backend's domain has mapped."""
+    backend = Backend(store, guest, "silent-death")
+    assert holder(guest, "read", SPEC, "1000") == ["open ETIME"]
+    eventually(lambda: "the backend went away" in guest.dmesg(), what="the module's word")
+    assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
+    assert backend.kill("TERM") == "closing"
+    store.wait_states(guest, CLOSED, CLOSED)
+
+
 def test_who_waits_for_ever_can_be_killed(guest, store, module):
     """A process waits for an OPEN without a time limit; SIGKILL must end it.  The process waits in
     the kernel, where the signal must reach it."""
