@@ -141,7 +141,8 @@ LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
 JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
 CLI_SRC := $(sort $(wildcard tools/cli/*.c tools/toolstack/*.c))
 VREAD_SRC := $(sort $(wildcard tools/vread/*.c tools/vread/doctor/*.c))
-XL_VREAD_SRC := $(sort $(wildcard tools/xl-vread/*.c))
+XL_VREAD_SRC := $(sort $(shell find tools/xl-vread -name '*.c'))
+DOCTOR_SRC := $(addprefix tools/xl-vread/,vreadd/control_client.c xs_tree.c)
 PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -201,8 +202,8 @@ libs_with = $(LIBS) $(shell pkg-config --libs $(1))
 $(eval $(call program,vreadd,xen-backend/vreadd.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,vread-parser,xen-backend/parser/main.c,$(PARSER),$$(LIBS)))
 $(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))
-$(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a $(BACKEND),$$(LIBS)))
-$(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC) tools/vread/control_client.c,$(BACKEND),$$(call libs_with,xlutil)))
+$(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC) $(DOCTOR_SRC),libvread.a $(BACKEND),$$(LIBS)))
+$(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC),$(BACKEND),$$(call libs_with,xlutil)))
 $(eval $(call program,imagebench,tools/bench/imagebench.c))
 $(eval $(call program,blockstream,tools/bench/blockstream.c))
 $(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))
@@ -272,7 +273,7 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 	[ -e $(DESTDIR)/etc/vread/vread.conf ] || \
 		install -D -m 644 -t $(DESTDIR)/etc/vread xen-backend/control/vread.conf
 	install -D -m 644 -t $(DESTDIR)/lib/systemd/system xen-backend/control/vreadd.service \
-		tools/xl-vread/xl-vread.service tools/vread/vread-metrics.service tools/vread/vread-metrics.timer
+		$(addprefix tools/xl-vread/,xl-vread.service vread-metrics.service vread-metrics.timer)
 	for page in $(MAN_PAGES); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
 	for call in $(LIBVREAD_CALLS); do ln -sf libvread.3 $(DESTDIR)$(MANDIR)/man3/$$call.3; done
 	linux-frontend/build.sh --sources $(DESTDIR)/usr/src/vread-$(VERSION)

@@ -176,7 +176,7 @@ class Vreadd:
         return self._log.read_text(errors="replace")[-4000:]
 
     def status(self):
-        """The document of `vread status --json`, with the time limit of ask()."""
+        """The document of `xl-vread status --json`, with the time limit of ask()."""
         return self.ask("status")
 
     def ask(self, command, **request):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - the validator: checks a xenstore tree against vread.schema.json.  `vread xenstore
+ * check.h - the validator: checks a xenstore tree against vread.schema.json.  `xl-vread xenstore
  * check` calls it for a live xenstored, unit tests for made-up trees.
  *
  * The validator reads the tree through callbacks.  It changes nothing and keeps no state.

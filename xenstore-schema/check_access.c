@@ -69,7 +69,7 @@ static void cannot_tell(struct check *c, const char *path)
 	check_found(c,
 		    (struct vread_problem){.path = path,
 					   .expected = "permissions",
-					   .remedy = "vread xenstore check, as root in dom0",
+					   .remedy = "xl-vread xenstore check, as root in dom0",
 					   .passing = true},
 		    "has none that can be read");
 }

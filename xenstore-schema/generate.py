@@ -186,7 +186,7 @@ So the backend takes policy, such as the blocks that the guest may read, only fr
 directory.
 The backend directory belongs to the backend's domain, and the guest may only read it.
 .Pp
-.Ql vread xenstore check
+.Ql xl-vread xenstore check
 compares a running system with this page.
 .Pp
 All nodes of a directory have its permissions, written as

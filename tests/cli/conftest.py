@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fixtures of the command-line tools' tests: the sanitized vread, vreadd and a small xenstored."""
+"""Fixtures of the command-line tools' tests: the sanitized vread and xl-vread, vreadd
+and a small xenstored."""
 
 import os
 import subprocess
@@ -11,20 +12,31 @@ from tests.libvread import vreadlib
 from tests.libvread.conftest import BUILD, endpoint, served, vreadd  # noqa: F401
 
 VREAD = BUILD / "asan/vread"
+XL_VREAD = BUILD / "asan/xl-vread"
 
 
-@pytest.fixture
-def vread():
+def runner(program, environment):
     def run(*words, env=None, stdin=None):
         return subprocess.run(
-            [VREAD, *[str(word) for word in words]],
+            [program, *[str(word) for word in words]],
             capture_output=True,
-            env=vread_environment() | (env or {}),
+            env=environment | (env or {}),
             input=stdin,
             timeout=120,
         )
 
     return run
+
+
+@pytest.fixture
+def vread():
+    return runner(VREAD, vread_environment())
+
+
+@pytest.fixture
+def xl_vread(tmp_path):
+    """Its records of domains are in a folder of the test."""
+    return runner(XL_VREAD, clean_environment() | {"VREAD_DOMAINS": str(tmp_path / "domains")})
 
 
 def clean_environment():

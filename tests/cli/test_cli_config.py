@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread config check: it must report every mistake of a vread.conf with its place, warnings, and
+"""xl-vread config check: it must report every mistake of a vread.conf with its place, warnings, and
 the right exit code."""
 
 import json
@@ -34,14 +34,14 @@ def lines(done):
     return done.stdout.decode().splitlines()
 
 
-def test_the_example_is_right(vread):
-    done = vread("config", "check", EXAMPLE)
+def test_the_example_is_right(xl_vread):
+    done = xl_vread("config", "check", EXAMPLE)
     assert (done.returncode, lines(done)) == (0, [f"{EXAMPLE}: ok"])
 
 
-def test_every_mistake_is_told(vread, conf):
+def test_every_mistake_is_told(xl_vread, conf):
     path = conf(WRONG)
-    done = vread("config", "check", path)
+    done = xl_vread("config", "check", path)
     assert done.returncode == 1
     assert lines(done) == [
         f"{path}:2: error: [vreadd] log-levle: info: unknown key: expected one of log-level, "
@@ -52,9 +52,9 @@ def test_every_mistake_is_told(vread, conf):
     ]
 
 
-def test_mistakes_as_json(vread, conf):
+def test_mistakes_as_json(xl_vread, conf):
     path = conf(WRONG)
-    done = vread("config", "check", "--json", path)
+    done = xl_vread("config", "check", "--json", path)
     assert done.returncode == 1
     told = json.loads(done.stdout)
     assert (told["file"], told["ok"], told["warnings"]) == (str(path), False, [])
@@ -70,14 +70,14 @@ def test_mistakes_as_json(vread, conf):
     assert told["errors"][2]["key"] is None
 
 
-def test_what_is_no_text_is_told_too(vread, conf):
-    done = vread("config", "check", "--json", conf(b"[xen]\nenabled = n\xff\n"))
+def test_what_is_no_text_is_told_too(xl_vread, conf):
+    done = xl_vread("config", "check", "--json", conf(b"[xen]\nenabled = n\xff\n"))
     assert json.loads(done.stdout)["errors"][0]["value"] == "n?"
 
 
-def test_no_file(vread, tmp_path):
+def test_no_file(xl_vread, tmp_path):
     path = tmp_path / "gone.conf"
-    done = vread("config", "check", path)
+    done = xl_vread("config", "check", path)
     assert done.returncode == 1
     assert lines(done) == [
         f"{path}: error: No such file or directory: expected a readable file, see vread.conf(5)",
@@ -85,13 +85,13 @@ def test_no_file(vread, tmp_path):
     ]
 
 
-def test_warnings(vread, conf, tmp_path):
+def test_warnings(xl_vread, conf, tmp_path):
     path = conf(
         f"[local]\nsocket = {tmp_path}/s\nallow-datanodes = dn1 db2\npublish-datanodes = *\n"
         f"[datanode dn1]\nimage = qcow2:{tmp_path}/gone.img\nlayout = {tmp_path}/gone.json\n"
         "[datanode db1]\nimage = /dev/null\ndata-dirs = /a\n"
     )
-    done = vread("config", "check", path)
+    done = xl_vread("config", "check", path)
     missing = "cannot be opened now: No such file or directory"
     assert lines(done) == [
         f"{path}:1: warning: [local] allow-datanodes: dn1 db2: there is no [datanode db2]; "
@@ -105,7 +105,7 @@ def test_warnings(vread, conf, tmp_path):
     assert done.returncode == 0
 
 
-def test_files_of_datanodes_are_checked_too(vread, conf, tmp_path):
+def test_files_of_datanodes_are_checked_too(xl_vread, conf, tmp_path):
     own = tmp_path / "datanodes" / "dn2.conf"
     own.parent.mkdir()
     path = conf(
@@ -113,7 +113,7 @@ def test_files_of_datanodes_are_checked_too(vread, conf, tmp_path):
         "[datanode dn1]\nimage = /dev/null\ndata-dirs = /a\n"
     )
     own.write_text("[datanode dn2]\nimage = /nonexistent\ndata-dirs = /a\n")
-    done = vread("config", "check", path)
+    done = xl_vread("config", "check", path)
     assert (done.returncode, lines(done)) == (
         0,
         [
@@ -124,7 +124,7 @@ def test_files_of_datanodes_are_checked_too(vread, conf, tmp_path):
     )
     own.write_text("[datanode dn2]\nimage = x\ndata-dirs = /a\n")
     own.with_name("dn1.conf").write_text("[datanode dn1]\nimage = /x\ndata-dirs = /a\n")
-    done = vread("config", "check", path)
+    done = xl_vread("config", "check", path)
     assert done.returncode == 1
     assert lines(done) == [
         f"{own.with_name('dn1.conf')}:1: error: [datanode dn1]: expected each name once, it is at "
@@ -135,22 +135,22 @@ def test_files_of_datanodes_are_checked_too(vread, conf, tmp_path):
     ]
 
 
-def test_nothing_to_serve(vread, conf):
-    done = vread("config", "check", conf("[xen]\nenabled = no\n"))
+def test_nothing_to_serve(xl_vread, conf):
+    done = xl_vread("config", "check", conf("[xen]\nenabled = no\n"))
     assert "warning: nothing to serve: [xen] is off" in lines(done)[0]
 
 
-def test_certificates(vread, conf, tmp_path):
+def test_certificates(xl_vread, conf, tmp_path):
     authority = Authority(tmp_path)
     good = authority.host("a", listen="127.0.0.1:7")
     (_, key), (_, other) = authority.certificate("a"), authority.certificate("b")
-    assert len(lines(vread("config", "check", conf(good)))) == 1
+    assert len(lines(xl_vread("config", "check", conf(good)))) == 1
     for text, said in (
         (good.replace("name = a", "name = z"), "expected one for the name z"),
         (good.replace(".pem\nkey", ".gone\nkey"), "expected a readable file with a certificate"),
         (good.replace(str(key), str(other)), f"key: {other}: "),
     ):
-        done = vread("config", "check", path := conf(text))
+        done = xl_vread("config", "check", path := conf(text))
         assert done.returncode == 0
         assert lines(done)[0].startswith(f"{path}:1: warning: [peers] ")
         assert said in lines(done)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The mode in which vreadd reads images, as vread status shows it: chosen by the owner's disk in
+"""The mode in which vreadd reads images, as xl-vread status shows it: chosen by the owner's disk in
 xenstore or by the configuration, with warnings for combinations that cannot work."""
 
 from types import SimpleNamespace
@@ -53,13 +53,13 @@ def with_data_dirs(image):
 
 
 @pytest.mark.parametrize("form", [lambda image: image, with_data_dirs], ids=["layout", "data dirs"])
-def test_mode_follows_the_disk(start, xenstored, image, form, vread):
+def test_mode_follows_the_disk(start, xenstored, image, form, xl_vread):
     daemon = start(form(image))
     wait_shown(daemon, mode="buffered", because="no domain has it for writing")
     attach(xenstored, image, direct_io_safe="1")
     because = "qdisk 51712 of domain 7, written by qemu with O_DIRECT"
     wait_shown(daemon, mode="direct", because=because, owner=7)
-    text = vread("status", "--socket", daemon.control).stdout.decode().splitlines()
+    text = xl_vread("status", "--socket", daemon.control).stdout.decode().splitlines()
     assert f"    read direct: {because}" in text
     xenstored.remove("/local/domain/0/backend/qdisk/7")
     wait_shown(daemon, mode="buffered", because="no domain has it for writing")
@@ -110,7 +110,7 @@ def test_nothing_is_said_without_xen(tmp_path, image):
 
 
 @needs_root
-def test_mounted_here_too(start, xenstored, tmp_path, vread):
+def test_mounted_here_too(start, xenstored, tmp_path, xl_vread):
     with Owner(tmp_path) as owner:
         daemon = start(SimpleNamespace(path=owner.path, data_dirs=["/data"]))
         wait_shown(
@@ -118,6 +118,6 @@ def test_mounted_here_too(start, xenstored, tmp_path, vread):
             warning=f"mounted in this domain too, at {owner.root}: unmount it, or its file system "
             "will be destroyed",
         )
-        text = vread("status", "--socket", daemon.control).stdout.decode()
+        text = xl_vread("status", "--socket", daemon.control).stdout.decode()
         assert "WARNING: mounted in this domain too" in text
         assert daemon.stop() == 0

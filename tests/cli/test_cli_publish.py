@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread publish against a real vreadd, and the events in vread status."""
+"""vread publish against a real vreadd, and the events in xl-vread status."""
 
 import pytest
 
@@ -68,9 +68,9 @@ def test_nobody_there(vread):
     assert done.returncode == 3
 
 
-def test_status_tells(publish, publishing, vread, served):
+def test_status_tells(publish, publishing, xl_vread, served):
     assert publish("delete", spec(served[1]["chunk"])).returncode == 0
-    table = vread("status", "--socket", publishing.control_socket).stdout.decode()
+    table = xl_vread("status", "--socket", publishing.control_socket).stdout.decode()
     assert publish("finalized", spec(served[1]["chunk"])).returncode == 0
     (line,) = [line for line in table.splitlines() if "published:" in line]
     assert line.endswith("withdrawn now 1")

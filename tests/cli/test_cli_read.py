@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread cat and stat against a real vreadd, vread blocks and inspect against images."""
+"""vread cat and stat against a real vreadd, xl-vread blocks and inspect against images."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from tests.cli.conftest import BUILD, VREAD, clean_environment, vread_environment
+from tests.cli.conftest import BUILD, VREAD, XL_VREAD, clean_environment, vread_environment
 from tests.libvread.backend import READ, Backend
 from tests.libvread.vreadlib import clock
 from tests.libvread.waits import sleeps_in
@@ -278,8 +278,8 @@ def image(served, request):
     return ["--image", image, request.param, layout if request.param == "--layout" else DATA_DIR]
 
 
-def test_list_of_an_image(vread, image, blocks):
-    done = vread("blocks", *image)
+def test_list_of_an_image(xl_vread, image, blocks):
+    done = xl_vread("blocks", *image)
     assert (done.returncode, done.stderr) == (0, b"")
     header, *lines = done.stdout.decode().splitlines()
     assert header.split() == ["LENGTH", "STATE", "BLOCK"]
@@ -289,35 +289,35 @@ def test_list_of_an_image(vread, image, blocks):
     assert sorted(line.split() for line in lines) == sorted(expected)
 
 
-def test_listed_blocks_are_what_cat_reads(vread, vreadd, image, blocks):
-    listed = vread("blocks", "--specs", *image).stdout
+def test_listed_blocks_are_what_cat_reads(vread, xl_vread, vreadd, image, blocks):
+    listed = xl_vread("blocks", "--specs", *image).stdout
     done = vread("cat", "--endpoint", vreadd.endpoint, "--blocks-from", "-", stdin=listed)
     by_spec = {spec(block): block.content() for block in blocks}
     assert done.stdout == b"".join(by_spec[line] for line in listed.decode().split())
     assert len(listed.split()) == len(blocks)
 
 
-def test_list_as_json_and_by_pool(vread, image, blocks):
-    entries = json.loads(vread("blocks", "--json", *image).stdout)
+def test_list_as_json_and_by_pool(xl_vread, image, blocks):
+    entries = json.loads(xl_vread("blocks", "--json", *image).stdout)
     assert {entry["id"]: entry["length"] for entry in entries} == {b.id: b.length for b in blocks}
     assert {entry["storage"] for entry in entries} == {"DS-1"}
-    assert json.loads(vread("blocks", "--json", "--pool", "BP-9", *image).stdout) == []
+    assert json.loads(xl_vread("blocks", "--json", "--pool", "BP-9", *image).stdout) == []
 
 
-def test_list_of_a_configuration(vread, served, blocks, tmp_path):
+def test_list_of_a_configuration(xl_vread, served, blocks, tmp_path):
     image, layout = served[0]["dn1"]
     config = tmp_path / "vread.conf"
     good = f"[datanode dn1]\nimage = {image}\nlayout = {layout}\n"
     bad = f"[datanode dn2]\nimage = {tmp_path}/missing\nlayout = {layout}\n"
     config.write_text(good.replace(f"layout = {layout}", f"data-dirs = {DATA_DIR} /not-there"))
-    done = vread("blocks", "--specs", "--config", config)
+    done = xl_vread("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (0, len(blocks)), done.stderr
     assert b"no data directory /not-there" in done.stderr
     config.write_text(good)
-    done = vread("blocks", "--specs", "--config", config)
+    done = xl_vread("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (0, len(blocks)), done.stderr
     config.write_text(bad + good)
-    done = vread("blocks", "--specs", "--config", config)
+    done = xl_vread("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (1, len(blocks))
     assert b"missing" in done.stderr
 
@@ -331,7 +331,7 @@ def test_folder_with_many_blocks(tmp_path, variant):
     assert len({block.data.parent for block in blocks}) == 1
     image = make_datanode_image([directory.path], tmp_path / "dn.raw").path
     words = [
-        BUILD / variant / "vread",
+        BUILD / variant / "xl-vread",
         "blocks",
         "--specs",
         "--image",
@@ -345,7 +345,7 @@ def test_folder_with_many_blocks(tmp_path, variant):
 
 
 @pytest.mark.parametrize("broken", ["image", "layout", "config"])
-def test_list_of_what_is_not_there(vread, served, tmp_path, broken):
+def test_list_of_what_is_not_there(xl_vread, served, tmp_path, broken):
     image, layout = served[0]["dn1"]
     missing = tmp_path / "missing"
     words = {
@@ -353,7 +353,7 @@ def test_list_of_what_is_not_there(vread, served, tmp_path, broken):
         "layout": ["--image", image, "--layout", missing],
         "config": ["--config", missing],
     }[broken]
-    done = vread("blocks", *words)
+    done = xl_vread("blocks", *words)
     assert (done.returncode, done.stdout) == (1, b"")
     assert str(missing) in done.stderr.decode()
 
@@ -362,10 +362,10 @@ def test_list_of_what_is_not_there(vread, served, tmp_path, broken):
 
 
 def test_inspect_runs_vread_provision_beside_it(tmp_path):
-    """`vread inspect` must run the vread-provision beside it with the right arguments, and pass on
-    its exit code."""
-    copy = tmp_path / "vread"
-    copy.write_bytes(VREAD.read_bytes())
+    """`xl-vread inspect` must run the vread-provision beside it with the right arguments, and
+    pass on its exit code."""
+    copy = tmp_path / "xl-vread"
+    copy.write_bytes(XL_VREAD.read_bytes())
     copy.chmod(0o755)
     other = tmp_path / "vread-provision"
     other.write_text('#!/bin/sh\necho "$#" "$@"\nexit 7\n')
@@ -375,14 +375,12 @@ def test_inspect_runs_vread_provision_beside_it(tmp_path):
 
 
 def test_inspect_without_vread_provision(tmp_path):
-    copy = tmp_path / "vread"
-    copy.write_bytes(VREAD.read_bytes())
+    copy = tmp_path / "xl-vread"
+    copy.write_bytes(XL_VREAD.read_bytes())
     copy.chmod(0o755)
     done = subprocess.run(
         [copy, "inspect", "x"], capture_output=True, timeout=60, env={"PATH": str(tmp_path)}
     )
-    if os.path.exists("/usr/libexec/vread/vread-provision"):
-        pytest.skip("vread-provision is installed on this machine")
     assert done.returncode == 1
     assert b"vread-provision: cannot run it" in done.stderr
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread status: with a real vreadd, with unusual answers, and without vreadd."""
+"""xl-vread status: with a real vreadd, with unusual answers, and without vreadd."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ from tests.libvread.conftest import lib  # noqa: F401
 from tests.support.waiting import eventually
 
 
-def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
+def test_of_a_real_daemon(xl_vread, vreadd, served, lib):  # noqa: F811
     block = served[1]["large"]
     eventually(lambda: not vreadd.status()["devices"])  # connections of other tests have ended
     with (
@@ -20,10 +20,12 @@ def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
         connection.open(block.pool, block.id, block.genstamp) as f,
     ):
         f.pread(1 << 20, 0)
-        done = vread("status", "--socket", vreadd.control_socket)
+        done = xl_vread("status", "--socket", vreadd.control_socket)
         assert (done.returncode, done.stderr) == (0, b"")
         text = done.stdout.decode()
-        document = json.loads(vread("status", "--json", "--socket", vreadd.control_socket).stdout)
+        document = json.loads(
+            xl_vread("status", "--json", "--socket", vreadd.control_socket).stdout
+        )
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("vreadd ")
@@ -188,8 +190,8 @@ FULL = {
 }
 
 
-def test_everything_it_can_show(vread, daemon):
-    done = vread("status", "--socket", daemon(json.dumps(FULL).encode() + b"\n"))
+def test_everything_it_can_show(xl_vread, daemon):
+    done = xl_vread("status", "--socket", daemon(json.dumps(FULL).encode() + b"\n"))
     assert (done.returncode, done.stderr) == (0, b"")
     lines = done.stdout.decode().splitlines()
     assert max(map(len, lines)) <= 80
@@ -250,8 +252,8 @@ def test_everything_it_can_show(vread, daemon):
         {"version": 3, "pid": "x", "uptime_seconds": -5},
     ],
 )
-def test_unexpected_members_are_no_reason_to_fail(vread, daemon, answer):
-    done = vread("status", "--socket", daemon(json.dumps(answer).encode() + b"\n"))
+def test_unexpected_members_are_no_reason_to_fail(xl_vread, daemon, answer):
+    done = xl_vread("status", "--socket", daemon(json.dumps(answer).encode() + b"\n"))
     assert (done.returncode, done.stderr) == (0, b"")
     assert max(map(len, done.stdout.decode().splitlines())) <= 80
 
@@ -266,25 +268,25 @@ def test_unexpected_members_are_no_reason_to_fail(vread, daemon, answer):
         (b'{"error": "unknown command"}\n', "unknown command"),
     ],
 )
-def test_bad_answers(vread, daemon, answer, text):
-    done = vread("status", "--socket", daemon(answer))
+def test_bad_answers(xl_vread, daemon, answer, text):
+    done = xl_vread("status", "--socket", daemon(answer))
     assert (done.returncode, done.stdout) == (1, b"")
     assert text in done.stderr.decode()
 
 
-def test_no_daemon(vread, endpoint):
-    done = vread("status", "--socket", endpoint)
+def test_no_daemon(xl_vread, endpoint):
+    done = xl_vread("status", "--socket", endpoint)
     assert (done.returncode, done.stdout) == (3, b"")
     assert f"{endpoint}: not there; is vreadd running" in done.stderr.decode()
     left = socket.socket(socket.AF_UNIX)
     left.bind(endpoint)
     left.close()
-    done = vread("status", "--json", "--socket", endpoint)
+    done = xl_vread("status", "--json", "--socket", endpoint)
     assert (done.returncode, done.stdout) == (3, b"")
     assert b"vreadd is not running; start it" in done.stderr
 
 
-def test_path_too_long(vread):
-    done = vread("status", "--socket", "/" + "x" * 200)
+def test_path_too_long(xl_vread):
+    done = xl_vread("status", "--socket", "/" + "x" * 200)
     assert done.returncode == 1
     assert b"File name too long" in done.stderr

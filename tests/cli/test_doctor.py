@@ -449,7 +449,7 @@ def test_image_moved(findings, start, tmp_path, root):
     failed = findings(daemon).failed
     assert failed[f"{root}{path}: No such file or directory"] == (
         "put the image of datanode dn1 there, or correct image in [datanode dn1] of "
-        "vread.conf and run vread reload"
+        "vread.conf and run xl-vread reload"
     )
     shutil.copy(away, path)
     ((text, remedy),) = findings(daemon).failed.items()
@@ -521,7 +521,7 @@ def test_a_datanode_that_vreadd_does_not_know_yet(findings, running, image, tmp_
     more = f"[datanode dn7]\nimage = {image.path}\nlayout = {image.layout}\n"
     config = put(tmp_path / "vread.conf", running.config.read_text() + more)
     assert findings(running, config=config).failed == {
-        "dn7: is in vread.conf, but vreadd does not know it yet": "vread reload"
+        "dn7: is in vread.conf, but vreadd does not know it yet": "xl-vread reload"
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread metrics: the output, as Prometheus' own parser reads it, must match vreadd's status."""
+"""xl-vread metrics: the output, as Prometheus' own parser reads it, must match vreadd's status."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def samples(text):
     }
 
 
-def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
+def test_of_a_real_daemon(xl_vread, vreadd, served, lib):  # noqa: F811
     block = served[1]["large"]
     eventually(lambda: not vreadd.status()["devices"])  # connections of other tests have ended
     with (
@@ -35,7 +35,7 @@ def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
         connection.open(block.pool, block.id, block.genstamp) as f,
     ):
         f.pread(1 << 20, 0)
-        done = vread("metrics", "--socket", vreadd.control_socket)
+        done = xl_vread("metrics", "--socket", vreadd.control_socket)
         status = vreadd.status()
     assert (done.returncode, done.stderr) == (0, b"")
     found = samples(done.stdout.decode())
@@ -50,10 +50,10 @@ def test_of_a_real_daemon(vread, vreadd, served, lib):  # noqa: F811
     assert found["vread_datanode_served", "datanode=dn1"] == 1
 
 
-def test_everything(vread, daemon):  # noqa: F811
+def test_everything(xl_vread, daemon):  # noqa: F811
     odd = {"name": 'a"b\\c\nd', "state": "Closed", "counters": {"errors": {"EIO": 3}}}
     document = {**FULL, "devices": [*FULL["devices"], odd]}
-    done = vread("metrics", "--socket", daemon(json.dumps(document).encode() + b"\n"))
+    done = xl_vread("metrics", "--socket", daemon(json.dumps(document).encode() + b"\n"))
     found = samples(done.stdout.decode())
     assert found["vread_device_errors_total", 'device=a"b\\c\nd', "error=EIO"] == 3
     assert found["vread_device_errors_total", "device=xen:7/0", "error=EIO"] == 2
@@ -70,17 +70,17 @@ def test_everything(vread, daemon):  # noqa: F811
 
 
 @pytest.mark.parametrize("answer", [{}, {"totals": 5, "devices": {}, "peers": {"peers": [3]}}])
-def test_unexpected_members_are_left_out(vread, daemon, answer):  # noqa: F811
-    done = vread("metrics", "--socket", daemon(json.dumps(answer).encode() + b"\n"))
+def test_unexpected_members_are_left_out(xl_vread, daemon, answer):  # noqa: F811
+    done = xl_vread("metrics", "--socket", daemon(json.dumps(answer).encode() + b"\n"))
     assert (done.returncode, done.stderr) == (0, b"")
     assert samples(done.stdout.decode())["vread_up",] == 1
 
 
-def test_a_file_is_replaced_whole(vread, vreadd, tmp_path):
+def test_a_file_is_replaced_whole(xl_vread, vreadd, tmp_path):
     file = tmp_path / "vread.prom"
     file.write_text("old")
     with open(file) as before:
-        done = vread("metrics", "--socket", vreadd.control_socket, "--output", file)
+        done = xl_vread("metrics", "--socket", vreadd.control_socket, "--output", file)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
         assert before.read() == "old"
     assert samples(file.read_text())["vread_up",] == 1
@@ -88,16 +88,16 @@ def test_a_file_is_replaced_whole(vread, vreadd, tmp_path):
     assert os.listdir(tmp_path) == ["vread.prom"]
 
 
-def test_no_daemon_is_told_to_prometheus_too(vread, endpoint, tmp_path):
+def test_no_daemon_is_told_to_prometheus_too(xl_vread, endpoint, tmp_path):
     file = tmp_path / "vread.prom"
-    done = vread("metrics", "--socket", endpoint, "--output", file)
+    done = xl_vread("metrics", "--socket", endpoint, "--output", file)
     assert done.returncode == 3
     assert b"not there; is vreadd running" in done.stderr
     assert samples(file.read_text()) == {("vread_up",): 0}
 
 
-def test_a_file_that_cannot_be_written(vread, vreadd, tmp_path):
+def test_a_file_that_cannot_be_written(xl_vread, vreadd, tmp_path):
     file = tmp_path / "none" / "vread.prom"
-    done = vread("metrics", "--socket", vreadd.control_socket, "--output", file)
+    done = xl_vread("metrics", "--socket", vreadd.control_socket, "--output", file)
     assert done.returncode == 1
     assert f"{file}: cannot be written: No such file or directory" in done.stderr.decode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread top: rates computed from two status documents, and the screen as a terminal shows it."""
+"""xl-vread top: rates computed from two status documents, and the screen as a terminal shows it."""
 
 import contextlib
 import copy
@@ -19,7 +19,7 @@ import threading
 import pyte
 import pytest
 
-from tests.cli.conftest import VREAD
+from tests.cli.conftest import XL_VREAD
 from tests.cli.test_cli_status import FULL
 from tests.support.waiting import eventually
 
@@ -104,9 +104,9 @@ def size(number, unit):
     return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB"].index(unit)
 
 
-def test_rates(vread, daemon, endpoint):
+def test_rates(xl_vread, daemon, endpoint):
     daemon(BEFORE, later(BEFORE), later(BEFORE))
-    done = vread("top", "--batch", "-n", "2", "-d", "0.1", "--socket", endpoint)
+    done = xl_vread("top", "--batch", "-n", "2", "-d", "0.1", "--socket", endpoint)
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()
     assert max(map(len, text.splitlines())) <= 80
@@ -126,44 +126,44 @@ def test_rates(vread, daemon, endpoint):
     assert row(lines, "dn1").split()[1:6] == ["served", "5", "clean,", "live,", "refused,"]
 
 
-def test_one_device_on_its_way(vread, daemon, endpoint):
+def test_one_device_on_its_way(xl_vread, daemon, endpoint):
     """The longest name of a state must fit, and one device must be "1 device", not plural."""
     device = {**BEFORE["devices"][0], "state": "Initialising"}
     daemon({**BEFORE, "devices": [device], "datanodes": FULL["datanodes"][:1]})
-    done = vread("top", "--batch", "-n", "1", "--socket", endpoint)
+    done = xl_vread("top", "--batch", "-n", "1", "--socket", endpoint)
     lines = done.stdout.decode().splitlines()
     assert lines[0].endswith(", 1 device, 1 datanode")
     assert row(lines, "xen:7/0").split()[:3] == ["xen:7/0", "client", "Initialising"]
     assert max(map(len, lines)) <= 80
 
 
-def test_another_vreadd_counts_anew(vread, daemon, endpoint):
+def test_another_vreadd_counts_anew(xl_vread, daemon, endpoint):
     daemon(BEFORE, {**later(BEFORE), "pid": 13})
-    done = vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint)
+    done = xl_vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint)
     assert b"per second: - from here, - from other hosts, - reads, - opens" in done.stdout
 
 
 @pytest.mark.parametrize("odd", [{}, {"devices": [3, {"counters": 5}], "peers": {"peers": [[]]}}])
-def test_unexpected_members_are_no_reason_to_fail(vread, daemon, endpoint, odd):
+def test_unexpected_members_are_no_reason_to_fail(xl_vread, daemon, endpoint, odd):
     daemon(odd)
-    done = vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint)
+    done = xl_vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_no_daemon(vread, endpoint):
-    done = vread("top", "-b", "--socket", endpoint)
+def test_no_daemon(xl_vread, endpoint):
+    done = xl_vread("top", "-b", "--socket", endpoint)
     assert (done.returncode, done.stdout) == (3, b"")
     assert b"not there; is vreadd running" in done.stderr
 
 
-def test_no_terminal(vread, endpoint):
-    done = vread("top", "--socket", endpoint, stdin=b"")
+def test_no_terminal(xl_vread, endpoint):
+    done = xl_vread("top", "--socket", endpoint, stdin=b"")
     assert done.returncode == 1
     assert b"standard input: is no terminal; use --batch" in done.stderr
 
 
 class Terminal:
-    """Runs vread top on a terminal of that size, and keeps what the terminal shows."""
+    """Runs xl-vread top on a terminal of that size, and keeps what the terminal shows."""
 
     def __init__(self, endpoint, rows, columns):
         self.master, slave = pty.openpty()
@@ -171,7 +171,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
-        command = [VREAD, "top", "-d", "0.2", "--socket", endpoint]
+        command = [XL_VREAD, "top", "-d", "0.2", "--socket", endpoint]
         self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
 

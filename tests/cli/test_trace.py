@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread trace: it must show the stages of each request, and vreadd must record nothing when no
+"""xl-vread trace: it must show the stages of each request, and vreadd must record nothing when no
 trace runs.
 
 vreadd's clock stands still, so a trace ends only when it is told to, or when the test advances the
@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from tests.cli.conftest import VREAD
+from tests.cli.conftest import XL_VREAD
 from tests.libvread import vreadlib
 from tests.libvread.conftest import lib  # noqa: F401
 from tests.libvread.vreadlib import clock
@@ -118,7 +118,7 @@ def test_only_the_last_are_kept(vreadd, served, lib):  # noqa: F811
 
 def test_the_command(vreadd, served, lib):  # noqa: F811
     wait_until_unused(vreadd)
-    command = [VREAD, "trace", "-n", "5", "--seconds", "3600", "--socket", vreadd.control_socket]
+    command = [XL_VREAD, "trace", "-n", "5", "--seconds", "3600", "--socket", vreadd.control_socket]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     header = run.stdout.readline()
     assert header.split() == ["DEVICE", "WHAT", "us", *STAGES, "rest"]
@@ -135,8 +135,8 @@ def test_the_command(vreadd, served, lib):  # noqa: F811
         assert abs(total - sum(parts)) <= len(parts)  # each part is rounded down
 
 
-def test_of_another_device_only(vread, vreadd, served, lib):  # noqa: F811
-    done = vread(
+def test_of_another_device_only(xl_vread, vreadd, served, lib):  # noqa: F811
+    done = xl_vread(
         "trace", "--seconds", "1", "--device", "xen:9/0", "--socket", vreadd.control_socket
     )
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1)
@@ -151,7 +151,7 @@ def test_requests_that_make_no_sense(vreadd, request_):
     }
 
 
-def test_no_daemon(vread, tmp_path):
-    done = vread("trace", "--socket", tmp_path / "none")
+def test_no_daemon(xl_vread, tmp_path):
+    done = xl_vread("trace", "--socket", tmp_path / "none")
     assert (done.returncode, done.stdout) == (3, b"")
     assert os.fsencode(str(tmp_path)) in done.stderr

@@ -40,7 +40,7 @@ def run(vread, xenstored):
     return lambda *words: vread(*words, env={"XENSTORED_PATH": xenstored.path})
 
 
-def test_a_device_with_limits(vreadd, run, vread, xenstored):
+def test_a_device_with_limits(vreadd, run, xl_vread, xenstored):
     control = vreadd()
     xenstored.conflicts = 2  # the next two commits fail, of vread or of vreadd
     attached = run("attach", "7", "--allow-datanodes", "dn1", "--pool-size", "4M")
@@ -50,7 +50,7 @@ def test_a_device_with_limits(vreadd, run, vread, xenstored):
     assert xenstored.value(f"{BACK}/max-pool-pages") == "1024"
     checked = run("xenstore", "check")
     assert (checked.returncode, checked.stdout) == (0, b"1 device, 0 problems\n")
-    status = json.loads(vread("status", "--json", "--socket", control).stdout)
+    status = json.loads(xl_vread("status", "--json", "--socket", control).stdout)
     (device,) = status["devices"]
     assert (device["state"], device["max_queues"], device["max_pool_pages"]) == (
         "InitWait",

@@ -107,15 +107,16 @@ def test_reads_go_on_when_it_is_killed(image, daemon):
 
 
 def test_one_that_hangs_is_seen_in_the_status(daemon, clock):
-    """vread waits longer for vreadd (tools/vread/control_client.c) than vreadd for a parser."""
+    """xl-vread waits longer for vreadd (tools/xl-vread/vreadd/control_client.c) than vreadd for a
+    parser."""
     pid = parser_of(daemon)["pid"]
     stop_process(pid)
-    command = [binary().with_name("vread"), "status", "--json", "--socket", daemon.control]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as vread:
+    command = [binary().with_name("xl-vread"), "status", "--json", "--socket", daemon.control]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asking:
         eventually(lambda: has_unread(pid), what="the question for the status")
         clock.advance(ANSWER_LIMIT)
-        out, err = vread.communicate(timeout=120)
-    assert (vread.returncode, err) == (0, b"")
+        out, err = asking.communicate(timeout=120)
+    assert (asking.returncode, err) == (0, b"")
     (datanode,) = json.loads(out)["datanodes"]
     (filesystem,) = datanode["filesystems"]
     assert filesystem["state"].startswith("unreadable: ")

@@ -112,7 +112,7 @@ def test_renewed_where_it_answers(start_daemon, start_asker, image, authority, t
 
 
 def test_an_operator_need_not_wait(start_daemon, authority, tmp_path):
-    """`vread reload` reads the files at once, changed or not, and reports their errors."""
+    """`xl-vread reload` reads the files at once, changed or not, and reports their errors."""
     files = places(tmp_path / "own", authority.certificate("b"))
     host = start_daemon(extra=authority.host("b", files=files, listen=free_address()))
     assert "certificates were read again" not in host.log()

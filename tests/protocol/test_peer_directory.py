@@ -89,21 +89,21 @@ def test_the_operators_command_and_view(start_host, start_daemon, authority, ima
     _, address = start_host()
     one = start_daemon(extra=authority.host("a") + peer("b", address=address))
 
-    def vread(command, *arguments):
-        program = REPOSITORY / "build" / "asan" / "vread"
+    def xl_vread(command, *arguments):
+        program = REPOSITORY / "build" / "asan" / "xl-vread"
         return subprocess.run(
             [program, command, "--socket", one.control, *arguments], capture_output=True, text=True
         )
 
-    done = vread("datanode", "move", "dn2/DS-2", "b")
+    done = xl_vread("datanode", "move", "dn2/DS-2", "b")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    shown = vread("status").stdout
+    shown = xl_vread("status").stdout
     assert "PEER" in shown
     row = next(line.split() for line in shown.splitlines() if line.startswith("b "))
     assert row[:4] == ["b", "idle", "-", "1"]
-    assert vread("datanode", "move", "DS-2", "-").returncode == 0
+    assert xl_vread("datanode", "move", "DS-2", "-").returncode == 0
     assert one.status()["peers"]["peers"][0]["storages"] == 0
-    done = vread("datanode", "move", "DS-2", "nobody")
+    done = xl_vread("datanode", "move", "DS-2", "nobody")
     assert done.returncode == 1
     assert "nobody: no such peer: expected a [peer NAME] of" in done.stderr
 

@@ -14,7 +14,7 @@ from tests.support.hdfs_dir import POOL
 from tests.support.localfront import APPEND
 from tests.support.reloading import PIECE, Reader, changed, reload
 
-VREAD = REPOSITORY / "build" / "asan" / "vread"
+XL_VREAD = REPOSITORY / "build" / "asan" / "xl-vread"
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def test_the_command(start_daemon, edit):
 
     def run(*words):
         done = subprocess.run(
-            [VREAD, "reload", "--socket", daemon.control, *words],
+            [XL_VREAD, "reload", "--socket", daemon.control, *words],
             capture_output=True,
             text=True,
             timeout=60,
@@ -243,11 +243,13 @@ def test_the_command(start_daemon, edit):
     assert out == (
         f"{daemon.config}:3: error: [vreadd] log-level: loud: expected error, warn, info or debug\n"
     )
-    assert error == "vread reload: refused: vreadd goes on as before; see `vread config check`\n"
+    assert (
+        error == "xl-vread reload: refused: vreadd goes on as before; see `xl-vread config check`\n"
+    )
     code, out, _ = run("--json")
     assert (code, json.loads(out)["result"]) == (1, "refused")
     done = subprocess.run(
-        [VREAD, "status", "--socket", daemon.control], capture_output=True, text=True, timeout=60
+        [XL_VREAD, "status", "--socket", daemon.control], capture_output=True, text=True, timeout=60
     )
     assert "s ago: refused\n    line 3: log-level: expected error, warn" in done.stdout
     daemon.stop()

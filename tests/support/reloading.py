@@ -2,7 +2,7 @@
 """A vreadd that reloads its configuration, and a reader that reads during the reload.
 
 reader = Reader(front, image)
-changed(daemon, "[datanode dn2]: added")       # the output of `vread reload`
+changed(daemon, "[datanode dn2]: added")       # the output of `xl-vread reload`
 assert reader.has_gone_on(daemon)
 assert reader.stop() is None
 """

@@ -106,8 +106,8 @@ def test_the_summary_names_what_is_there(provisioned, demo):
 
 
 def test_vread_inspect_hands_over_to_it(host):
-    """`vread inspect` must start vread-provision; both are installed in a dom0."""
-    answer = host.run("vread inspect /dev/no-such-disk")
+    """`xl-vread inspect` must start vread-provision; both are installed in a dom0."""
+    answer = host.run("xl-vread inspect /dev/no-such-disk")
     assert answer.rc == 66
     assert answer.stderr.startswith(b"vread-provision: ")
 

@@ -139,7 +139,7 @@ def _tell_of_vread(cluster, vreadd):
     java = "java -Dhadoop.root.logger=INFO,console"
     shell = f"{java} -cp '{class_path}' org.apache.hadoop.fs.FsShell"
     print(f"read with    {shell} {words} -cat PATH")
-    status = REPOSITORY / "build" / "release" / "vread"
+    status = REPOSITORY / "build" / "release" / "xl-vread"
     print(f"look at it   {status} status --socket {vreadd.control_socket}")
 
 

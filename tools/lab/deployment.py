@@ -87,7 +87,7 @@ class Backend:
         )
 
     def _ask(self, *options: str) -> list[str]:
-        return ["vread", "status", "--socket", self._control, *options]
+        return ["xl-vread", "status", "--socket", self._control, *options]
 
     def _configure(self) -> None:
         lines = ["[vreadd]", f"control-socket = {self._control}", "[xen]", f"enabled = {self._xen}"]
@@ -135,7 +135,7 @@ class Backend:
         return self._answer()
 
     def _answer(self, *options: str) -> str:
-        """Repeats `vread status`, whose time limit is too short for a busy host."""
+        """Repeats `xl-vread status`, whose time limit is too short for a busy host."""
         patience = Patience(READY_TIMEOUT)
         while (answer := self.host.run(self._ask(*options))).rc and self.running():
             if patience.is_over():

@@ -44,7 +44,7 @@ class Services(Backend):
 
     def reload(self) -> None:
         """Reloads the configuration, as `systemctl reload vreadd` does."""
-        self.host.run(["vread", "reload"]).check()
+        self.host.run(["xl-vread", "reload"]).check()
 
     def _configure(self) -> None:
         """Does nothing: the configuration is the package's, with later changes by the test."""

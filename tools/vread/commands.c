@@ -7,25 +7,9 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-	&command_status,
-	&command_top,
-	&command_trace,
-	&command_metrics,
-	&command_doctor,
-	&command_inspect,
-	&command_blocks,
-	&command_stat,
-	&command_cat,
-	&command_publish,
-	&command_datanode,
-	&command_attach,
-	&command_detach,
-	&command_xenstore,
-	&command_config,
-	&command_reload,
-	&command_version,
-	&command_help,
-	NULL,
+	&command_stat,    &command_cat,    &command_publish,
+	&command_doctor,  &command_attach, &command_detach,
+	&command_version, &command_help,   NULL,
 };
 
 /* Makes "vread --endpoint PATH COMMAND" mean "vread COMMAND --endpoint PATH".  Returns how many

@@ -5,9 +5,7 @@
 
 #include "cli/cli.h"
 
-extern const struct command command_status, command_inspect, command_blocks, command_stat,
-	command_cat, command_publish, command_datanode, command_attach, command_detach,
-	command_xenstore, command_config, command_reload, command_doctor, command_metrics,
-	command_top, command_trace;
+extern const struct command command_stat, command_cat, command_publish, command_attach,
+	command_detach, command_doctor;
 
 #endif

@@ -74,7 +74,8 @@ static int add(struct specs *s, const char *text)
 	return r;
 }
 
-/* Writes the record, and has vreadd serve the domain's disks if the last device of s asks for it. */
+/* Writes the record, and has vreadd serve the domain's disks if the last device of s asks for it.
+ */
 static int keep(const struct domain *domain, const struct specs *s)
 {
 	int r = record_write(domain, s);

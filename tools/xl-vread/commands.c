@@ -3,18 +3,38 @@
 #include "commands.h"
 
 static const struct command *const commands[] = {
-	&command_create,  &command_check,
-	&command_attach,  &command_detach,
-	&command_list,    &command_reboot,
-	&command_restore, &command_migrate,
-	&command_receive, &command_watch,
-	&command_turbo,   &command_version,
-	&command_help,    NULL,
+	/* xl's domains */
+	&command_create,
+	&command_check,
+	&command_attach,
+	&command_detach,
+	&command_list,
+	&command_reboot,
+	&command_restore,
+	&command_migrate,
+	&command_receive,
+	&command_watch,
+	&command_turbo,
+	/* vreadd */
+	&command_status,
+	&command_top,
+	&command_trace,
+	&command_metrics,
+	&command_config,
+	&command_reload,
+	&command_datanode,
+	/* what vreadd works on */
+	&command_inspect,
+	&command_blocks,
+	&command_xenstore,
+	&command_version,
+	&command_help,
+	NULL,
 };
 
 const struct program program = {
 	.name = "xl-vread",
-	.summary = "Gives xl's domains the vread devices their configuration asks for (in dom0).",
+	.summary = "Gives xl's domains their vread devices, and looks after vreadd (in dom0).",
 	.manual = "xl-vread(8)",
 	.commands = commands,
 };

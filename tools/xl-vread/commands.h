@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* commands.h - the commands of xl-vread(8), each in a file of its own.  commands.c lists them. */
+/* commands.h - the commands of xl-vread(8), each in a file of its own: those about vreadd itself in
+ * vreadd/, the others here.  commands.c lists them. */
 #ifndef XL_VREAD_COMMANDS_H
 #define XL_VREAD_COMMANDS_H
 
@@ -15,6 +16,8 @@ int take_paused_and_wait(int argc, char **argv, bool *paused, unsigned *wait);
 
 extern const struct command command_create, command_check, command_attach, command_detach,
 	command_list, command_reboot, command_restore, command_migrate, command_receive,
-	command_watch, command_turbo;
+	command_watch, command_turbo, command_status, command_top, command_trace, command_metrics,
+	command_config, command_reload, command_datanode, command_inspect, command_blocks,
+	command_xenstore;
 
 #endif

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "domains.h"
 #include "xl_lines.h"
-
-#define MAX_DOMID 32751
 
 /* ---- sets of CPUs ---------------------------------------------------------------- */
 

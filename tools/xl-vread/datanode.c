@@ -14,13 +14,14 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "config_path.h"
 #include "control/config.h"
 #include "datanode_file.h"
 #include "disks.h"
 #include "layout/layout.h"
 #include "record.h"
 #include "search.h"
-#include "vread/control_client.h"
+#include "vreadd/control_client.h"
 
 bool datanode_concerns(const struct specs *s)
 {
@@ -31,13 +32,6 @@ bool datanode_concerns(const struct specs *s)
 }
 
 /* ---- vreadd's configuration ------------------------------------------------------------ */
-
-static const char *config_path(void)
-{
-	const char *named = getenv("VREAD_CONFIG");
-
-	return named && *named ? named : CONFIG_DEFAULT_PATH;
-}
 
 static int load(struct config **ret)
 {
@@ -485,7 +479,7 @@ int datanode_list(struct xs_handle *xs)
 		return r == -ENOENT ? CLI_OK
 				    : cli_error(CLI_FAILED,
 						"%s: has mistakes, so datanodes are not listed: "
-						"see vread config check",
+						"see xl-vread config check",
 						config_path());
 	}
 	r = list(xs, config);

@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 
 #define ROOT "/local/domain"
-#define MAX_DOMID 32751
 #define UUID_CHARACTERS "0123456789abcdefABCDEF-"
 
 static bool read_node(struct xs_handle *xs, unsigned domid, const char *node, char *ret,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <xenstore.h>
 
+#define MAX_DOMID 32751 /* DOMID_FIRST_RESERVED - 1 */
 #define DOMAIN_NAME 256
 #define DOMAIN_UUID 37
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * log.h - one line of text per event, on stderr.  All of vreadd calls it, and `vread blocks`.
+ * log.h - one line of text per event, on stderr.  All of vreadd calls it, and `xl-vread blocks`.
  *
  * Stderr is the systemd journal if $JOURNAL_STREAM names it.  Then lines start with sd-daemon(3)'s
  * "<priority>".  After log_use_journal() lines become journal entries with fields instead: the

@@ -2,7 +2,7 @@
 /*
  * config_warn.c - warnings about a valid configuration that is probably not what its author meant.
  *
- * Called by `vread config check`.
+ * Called by `xl-vread config check`.
  */
 #include "control/config_warn.h"
 

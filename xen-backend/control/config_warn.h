@@ -2,7 +2,7 @@
 /*
  * config_warn.h - warnings about a valid configuration that is probably not what its author meant.
  *
- * Called by `vread config check` (tools/vread/config.c).
+ * Called by `xl-vread config check` (tools/xl-vread/vreadd/config.c).
  *
  * Warnings are about names that name nothing, and about files that are missing or that this process
  * may not read.  These things are outside the configuration file, and may be in order by the time

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * list.h - lists every block replica in the images of a registry. `vread blocks` calls it
- * (tools/vread/blocks.c). It reads names, inodes and .meta headers, not data.
+ * list.h - lists every block replica in the images of a registry. `xl-vread blocks` calls it
+ * (tools/xl-vread/blocks.c). It reads names, inodes and .meta headers, not data.
  */
 #ifndef VREAD_DATANODE_LIST_H
 #define VREAD_DATANODE_LIST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * registry.h - the list of datanodes whose images this host serves. control/ fills and changes
- * it from the configuration; read/, peer/ and `vread blocks` ask it.
+ * it from the configuration; read/, peer/ and `xl-vread blocks` ask it.
  *
  * The list is filled before the first block is opened. It may change later. A reader of
  * something that is no longer served, or is now served from elsewhere, gets -EAGAIN; other

@@ -75,7 +75,7 @@ def test_status_and_nodes(publisher, backend):
     assert backend.host.text(["xenstore-read", node]).strip() == "datanode"
     node = f"{backend.backend_path(publisher)}/feature-publish"
     assert backend.host.text(["xenstore-read", node]).strip() == "1"
-    check = backend.host.run("vread xenstore check")
+    check = backend.host.run("xl-vread xenstore check")
     assert check.rc == 0, check.stdout
     assert "published: finalized" in backend.status_text()
 

@@ -23,10 +23,10 @@ def test_every_block_of_the_file(client, demo, backend):
 
 
 def test_states_and_nodes_are_as_the_schema_says(client, backend):
-    """`vread xenstore check` must find no problem, and status must show the device.  The nodes are
-    those of the kernel's xenbus and of xenstored, which native tests imitate."""
+    """`xl-vread xenstore check` must find no problem, and status must show the device.  The nodes
+    are those of the kernel's xenbus and of xenstored, which native tests imitate."""
     assert backend.states(client) == ("4", "4")
-    check = backend.host.run("vread xenstore check")
+    check = backend.host.run("xl-vread xenstore check")
     assert check.rc == 0, check.stdout
     assert b", 0 problems" in check.stdout
     device = backend.device(client)

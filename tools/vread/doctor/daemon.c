@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../control_client.h"
-#include "../text.h"
+#include "xl-vread/vreadd/control_client.h"
+#include "cli/text.h"
 #include "base/version.h"
 #include "checks.h"
 
@@ -19,10 +19,11 @@ static void tell_mistakes(struct doctor *d, char *errors)
 
 	for (char *line; (line = strsep(&rest, "\n"));)
 		if (*line)
-			doctor_fail(d, "configuration",
-				    "correct it (see vread.conf(5)), then run vread reload: vreadd "
-				    "goes on with the old one until then",
-				    "%s", line);
+			doctor_fail(
+				d, "configuration",
+				"correct it (see vread.conf(5)), then run xl-vread reload: vreadd "
+				"goes on with the old one until then",
+				"%s", line);
 }
 
 void check_config(struct doctor *d)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../text.h"
+#include "cli/text.h"
 #include "checks.h"
 #include "disk/image.h"
 
@@ -58,7 +58,7 @@ static void check_image(struct doctor *d, const struct config_datanode *n, unsig
 	doctor_path(d, file, path);
 	snprintf(remedy, sizeof(remedy),
 		 "put the image of datanode %.64s there, or correct image in [datanode %.64s] of "
-		 "vread.conf and run vread reload",
+		 "vread.conf and run xl-vread reload",
 		 n->name, n->name);
 	if (stat(path, &st) < 0)
 		doctor_fail(d, path, remedy, "%s", strerror(errno));
@@ -111,7 +111,7 @@ static void layout_remedy(const json_t *datanode, char remedy[1024])
 	else
 		snprintf(remedy, 1024,
 			 "has the datanode formatted its directory? is data-dirs the path inside "
-			 "the file system? `vread inspect IMAGE` tells what is there");
+			 "the file system? `xl-vread inspect IMAGE` tells what is there");
 }
 
 static void check_filesystem(struct doctor *d, const char *datanode, const json_t *fs)
@@ -189,7 +189,7 @@ void check_datanodes(struct doctor *d)
 	}
 	for (size_t n = 0; d->status && d->config && n < d->config->num_datanodes; n++)
 		if (!status_of(d, d->config->datanodes[n].name))
-			doctor_fail(d, d->config->datanodes[n].name, "vread reload",
+			doctor_fail(d, d->config->datanodes[n].name, "xl-vread reload",
 				    "is in vread.conf, but vreadd does not know it yet");
 }
 

@@ -7,8 +7,8 @@
 #include <xen/io/xenbus.h>
 
 #include "cli/cli.h"
-#include "../text.h"
-#include "../xs_tree.h"
+#include "cli/text.h"
+#include "xl-vread/xs_tree.h"
 #include "checks.h"
 #include "vread-nodes.h"
 

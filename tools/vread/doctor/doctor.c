@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../commands.h"
-#include "../text.h"
+#include "cli/text.h"
 #include "checks.h"
 
 /* In the order of the chain: later checks rely on the results of earlier ones. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text.h"
+#include "cli/text.h"
 #include "checks.h"
 
 #define BUILDERS "dfs.client.replica.accessor.builder.classes"

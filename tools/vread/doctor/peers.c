@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../text.h"
+#include "cli/text.h"
 #include "checks.h"
 #include "peer/wire/address.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inspect.c - `vread inspect`: runs vread-provision on an image.  The operator runs it in dom0.
+ * inspect.c - `xl-vread inspect`: runs vread-provision on an image.  The operator runs it in dom0.
  *
  * vread-provision is a program of its own, so that no other program has to load libguestfs.
  */
@@ -14,7 +14,6 @@
 #include "commands.h"
 
 #define PROVISION "vread-provision"
-#define LIBEXEC "/usr/libexec/vread/" PROVISION
 
 /* Writes the path of vread-provision in the folder of this program: both lie there in a build tree,
  * or if they were installed together.  False: the folder is not known. */
@@ -47,11 +46,9 @@ static int run_inspect(int argc, char **argv)
 	fflush(stdout);
 	if (beside(path, sizeof(path)))
 		execv(path, arguments);
-	execv(LIBEXEC, arguments);
 	execvp(PROVISION, arguments);
 	return cli_error(CLI_FAILED,
-			 PROVISION ": cannot run it (%m); it belongs beside vread, in " LIBEXEC
-				   " or in PATH");
+			 PROVISION ": cannot run it (%m); it belongs beside xl-vread, or in PATH");
 }
 
 const struct command command_inspect = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* status.c - `vread status`: prints what vreadd serves, to whom, and how much.  The operator runs
- * it in dom0. */
+/* status.c - `xl-vread status`: prints what vreadd serves, to whom, and how much.  The operator
+ * runs it in dom0. */
 #include <getopt.h>
 #include <stdio.h>
 
-#include "commands.h"
+#include "../commands.h"
 #include "control_client.h"
 #include "status_text.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "cli/text.h"
 
 /* Prints nothing if the configuration was never reloaded. */
 static void print_reload(FILE *out, const json_t *reload, const char *config)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config.c - `vread config check`: reports mistakes in a configuration before vreadd loads it.  The
- * operator runs it. */
+/* config.c - `xl-vread config check`: reports mistakes in a configuration before vreadd loads it.
+ * The operator runs it. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "commands.h"
+#include "../commands.h"
+#include "../config_path.h"
 #include "control/config.h"
 #include "control/config_warn.h"
 
@@ -96,7 +97,7 @@ static int run_config(int argc, char **argv)
 		return cli_usage("expected: check [FILE]");
 	if (argc - optind > 2)
 		return cli_usage("%s: one FILE at most", argv[optind + 2]);
-	return check(optind + 1 < argc ? argv[optind + 1] : CONFIG_DEFAULT_PATH, json);
+	return check(optind + 1 < argc ? argv[optind + 1] : config_path(), json);
 }
 
 const struct command command_config = {
@@ -106,5 +107,5 @@ const struct command command_config = {
 	.summary = "Checks a configuration of vreadd",
 	.options = "  --json   an object: file, ok, errors and warnings\n"
 		   "\n"
-		   "FILE is " CONFIG_DEFAULT_PATH " by default.\n",
+		   "FILE is $VREAD_CONFIG by default, else " CONFIG_DEFAULT_PATH ".\n",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* blocks.c - `vread blocks`: lists the replicas in datanode images, without vreadd.  The operator
- * runs it in dom0. */
+/* blocks.c - `xl-vread blocks`: lists the replicas in datanode images, without vreadd.  The
+ * operator runs it in dom0. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,6 +13,7 @@
 #include "datanode/registry.h"
 #include "read/store.h"
 #include "commands.h"
+#include "config_path.h"
 #include "control/config.h"
 #include "layout/layout.h"
 
@@ -185,7 +186,7 @@ static int check_source(struct options *o)
 	if (o->image && o->config)
 		return cli_usage("either --config or --image, not both");
 	if (!o->config)
-		o->config = CONFIG_DEFAULT_PATH;
+		o->config = config_path();
 	return CLI_OK;
 }
 
@@ -238,7 +239,7 @@ static int run_blocks(int argc, char **argv)
 {
 	struct options o = {0};
 
-	log_set_name("vread blocks");
+	log_set_name("xl-vread blocks");
 	log_set_level(LOG_LEVEL_WARN);
 	return parse(&o, argc, argv) ?: list(&o);
 }
@@ -248,12 +249,12 @@ const struct command command_blocks = {
 	.run = run_blocks,
 	.synopsis = "[--image IMAGE --data-dir DIR | --config FILE] [...]",
 	.summary = "Lists the blocks in datanode images, without vreadd",
-	.options =
-		"  --image IMAGE     a datanode's disk image, and\n"
-		"  --data-dir DIR    a data directory inside it (may be given again), or\n"
-		"  --layout LAYOUT   the layout vread-provision wrote for it; or instead\n"
-		"  --config FILE     datanodes of vread.conf(5) (default " CONFIG_DEFAULT_PATH ")\n"
-		"  --pool POOL       only this block pool\n"
-		"  --specs           only readable blocks, one per line, for --blocks-from\n"
-		"  --json            as JSON\n",
+	.options = "  --image IMAGE     a datanode's disk image, and\n"
+		   "  --data-dir DIR    a data directory inside it (may be given again), or\n"
+		   "  --layout LAYOUT   the layout vread-provision wrote for it; or instead\n"
+		   "  --config FILE     datanodes of vread.conf(5) (default $VREAD_CONFIG, else\n"
+		   "                    " CONFIG_DEFAULT_PATH ")\n"
+		   "  --pool POOL       only this block pool\n"
+		   "  --specs           only readable blocks, one per line, for --blocks-from\n"
+		   "  --json            as JSON\n",
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * metrics.c - `vread metrics`: prints the status document in Prometheus' text format, for the
+ * metrics.c - `xl-vread metrics`: prints the status document in Prometheus' text format, for the
  * textfile collector of node_exporter.  vread-metrics.service runs it.
  *
  * Tables say which member of the document becomes which metric.  A missing member gives no sample,
@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "../commands.h"
 #include "control_client.h"
-#include "text.h"
+#include "cli/text.h"
 
 struct metric {
 	const char *name, *type, *help;

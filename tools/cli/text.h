@@ -2,7 +2,7 @@
 /*
  * text.h - helpers of the commands that print tables: members of a document that may be missing or
  * of another type, sizes for people, and lines that fit a terminal.  Called by the commands of
- * vread(1), among them `vread doctor`.
+ * vread(1) and xl-vread(8), and by doctor/.
  */
 #ifndef VREAD_CLI_TEXT_H
 #define VREAD_CLI_TEXT_H

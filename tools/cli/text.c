@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* text.c - implements text.h: members of documents, sizes, and lines for 80 columns. */
-#include "text.h"
+#include "cli/text.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xs_tree.h - lists the vread devices of a live xenstore, and checks their nodes against the
- * schema.  Called by `vread xenstore check` and `vread doctor`.
+ * schema.  Called by `xl-vread xenstore check` and `xl-vread doctor`.
  */
 #ifndef VREAD_XS_TREE_H
 #define VREAD_XS_TREE_H
@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <xenstore.h>
 
-#define XS_MAX_DOMID 32751
 #define XS_ANY_DOMID 65535U
 
 /* The id of the domain this runs in: 0 in dom0, another id in a driver domain. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "cli/text.h"
 
 /* Two documents of the same vreadd process.  before: NULL if there is no earlier document. */
 struct interval {

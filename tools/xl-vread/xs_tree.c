@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "cli/cli.h"
+#include "domains.h"
 #include "vread-nodes.h"
 
 #define LOOKS 3
@@ -105,7 +106,7 @@ unsigned xs_own_domid(struct xs_handle *xs)
 	unsigned long long number = 0;
 
 	if (text)
-		cli_number(text, 0, XS_MAX_DOMID, &number);
+		cli_number(text, 0, MAX_DOMID, &number);
 	free(text);
 	return (unsigned)number;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * control_client.h - asks vreadd over its control socket (xen-backend/control/control.h).  Called
- * by the commands of vread(1) and by xl-vread(8).
+ * by the commands of this folder, by doctor/ and by datanode.c.
  */
 #ifndef VREAD_CONTROL_CLIENT_H
 #define VREAD_CONTROL_CLIENT_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* datanode.c - `vread datanode move`: tells vreadd which other host has a storage from now on.
+/* move.c - `xl-vread datanode move`: tells vreadd which other host has a storage from now on.
  * The operator or a script runs it in dom0. */
 #include <getopt.h>
 #include <string.h>
 
-#include "commands.h"
+#include "../commands.h"
 #include "control_client.h"
 
 static int move(const char *socket, const char *storage, const char *host)

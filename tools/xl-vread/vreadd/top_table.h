@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* top_table.h - prints the tables of `vread top`: rates, computed from two status documents.
+/* top_table.h - prints the tables of `xl-vread top`: rates, computed from two status documents.
  * Called by top.c. */
 #ifndef VREAD_TOP_TABLE_H
 #define VREAD_TOP_TABLE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * top.c - `vread top`: shows again and again what vreadd does at present.  The operator runs it in
- * dom0.
+ * top.c - `xl-vread top`: shows again and again what vreadd does at present.  The operator runs it
+ * in dom0.
  *
  * On a terminal each round redraws the screen, cut to its size, until q is pressed.  If vreadd goes
  * away, the rounds go on until vreadd is back.  With --batch tables are printed one after the
@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "../commands.h"
 #include "control_client.h"
-#include "text.h"
+#include "cli/text.h"
 #include "top_table.h"
 
 #define ENTER "\033[?1049h\033[?25l" /* alternate screen, no cursor */
@@ -151,7 +151,8 @@ static void draw_text(const char *text)
 		text += n + 1;
 	}
 	if (shown < lines)
-		printf(CLEAR_LINE "... %u more lines: make the window higher, or see vread status",
+		printf(CLEAR_LINE
+		       "... %u more lines: make the window higher, or see xl-vread status",
 		       lines - shown);
 	fputs(REST_OF_SCREEN, stdout);
 	fflush(stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * trace.c - `vread trace`: shows where vreadd spends the time of single requests.  The operator
+ * trace.c - `xl-vread trace`: shows where vreadd spends the time of single requests.  The operator
  * runs it in dom0.
  *
  * vreadd traces for LASTING seconds after each question, and this command asks again and again.  So
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "commands.h"
+#include "../commands.h"
 #include "control_client.h"
-#include "text.h"
+#include "cli/text.h"
 
 #define LASTING 5 /* seconds of tracing after a question */
 #define PAUSE_MS 100
@@ -153,6 +153,6 @@ const struct command command_trace = {
 	.options =
 		"  -n, --count N    end after so many requests (default 20)\n"
 		"  --seconds S      end after so many seconds (default 10)\n"
-		"  --device NAME    of one device only, as vread status names it\n"
+		"  --device NAME    of one device only, as xl-vread status names it\n"
 		"  --socket PATH    vreadd's control socket (default " CONTROL_DEFAULT_SOCKET ")\n",
 };

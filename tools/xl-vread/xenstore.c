@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xenstore.c - `vread xenstore check`: compares the live xenstore tree with the schema.  The
+ * xenstore.c - `xl-vread xenstore check`: compares the live xenstore tree with the schema.  The
  * operator runs it in the backend's domain (dom0): only there can every node be read.
  *
  * Each problem is two lines; the second line says what to do.  The exit code is for scripts.
@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "commands.h"
-#include "text.h"
+#include "domains.h"
+#include "cli/text.h"
 #include "vread-nodes.h"
 #include "xs_tree.h"
 
@@ -56,7 +57,7 @@ static int check(struct xs_handle *xs, unsigned domid, bool json)
 	if (domid != XS_ANY_DOMID && !devices && !found)
 		return cli_error(CLI_FAILED,
 				 "/local/domain/%u/backend/" VREAD_DEVICE_TYPE
-				 "/%u: no vread device; attach one with `vread attach`",
+				 "/%u: no vread device; attach one with `xl-vread attach`",
 				 xs_own_domid(xs), domid);
 	return found ? CLI_FAILED : CLI_OK;
 }
@@ -81,8 +82,7 @@ static int run_xenstore(int argc, char **argv)
 		return cli_usage("expected: check [DOMID]");
 	if (argc - optind > 2)
 		return cli_usage("%s: one DOMID at most", argv[optind + 2]);
-	if (argc - optind == 2 &&
-	    cli_take_number("domain id", argv[optind + 1], XS_MAX_DOMID, &domid))
+	if (argc - optind == 2 && cli_take_number("domain id", argv[optind + 1], MAX_DOMID, &domid))
 		return CLI_USAGE;
 	xs = xs_open(0);
 	if (!xs)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reload.c - `vread reload`: makes vreadd read its configuration again, and prints what changed.
+/* reload.c - `xl-vread reload`: makes vreadd read its configuration again, and prints what changed.
  * The operator runs it in dom0. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "commands.h"
+#include "../commands.h"
 #include "control/config.h"
 #include "control_client.h"
 
@@ -25,7 +25,8 @@ static int tell_refused(const json_t *answer)
 	json_array_foreach(json_object_get(answer, "problems"), i, problem)
 		config_problem_print(stdout, problem, "error: ");
 	fflush(stdout);
-	return cli_error(CLI_FAILED, "refused: vreadd goes on as before; see `vread config check`");
+	return cli_error(CLI_FAILED,
+			 "refused: vreadd goes on as before; see `xl-vread config check`");
 }
 
 static int tell(const json_t *answer)
