@@ -121,7 +121,7 @@ static struct check device_of(const struct vread_schema_tree *tree, unsigned bac
 	snprintf(c.dir[true], PATH_SIZE, VREAD_BACKEND_DIRECTORY, backend_domid, domid, id);
 	snprintf(c.dir[false], PATH_SIZE, VREAD_FRONTEND_DIRECTORY, domid, id);
 	snprintf(c.renew, sizeof(c.renew),
-		 "vread detach %u --id %u --force, then attach it anew with what it may read",
+		 "xl-vread detach %u --id %u --force, then attach it anew with what it may read",
 		 domid, id);
 	return c;
 }

@@ -111,7 +111,7 @@ static void check_offline(struct check *c)
 	if (!check_read_uint(c, true, VREAD_NODE_ONLINE, &online) || online)
 		return;
 	state_path(c, true, path);
-	snprintf(remedy, sizeof(remedy), "vread detach %u --id %u --force", c->domid, c->id);
+	snprintf(remedy, sizeof(remedy), "xl-vread detach %u --id %u --force", c->domid, c->id);
 	check_found(c,
 		    (struct vread_problem){.path = path,
 					   .expected = "that the device is removed",

@@ -175,7 +175,7 @@ MAN_BEGIN = """\
 .Sh DESCRIPTION
 A device of a guest has two directories in xenstore.
 The toolstack makes both
-.Pq Cm vread attach No in Xr vread 1 .
+.Pq Cm attach No in Xr xl-vread 8 .
 The backend
 .Pq Xr vreadd 8
 and the frontend

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread attach, detach and xenstore check.  attach and detach must write the nodes that libxl would
-write, in one transaction; xenstore check must name every wrong node."""
+"""xl-vread attach --temporary, detach and xenstore check.  attach and detach must write the nodes
+that libxl would write, in one transaction; xenstore check must name every wrong node.  Records of
+domains are tested by test_xl_vread.py."""
 
 import json
 
@@ -13,9 +14,20 @@ DOM0 = ("n0", "r7")
 
 
 @pytest.fixture
-def run(vread, xenstored):
+def run(xl_vread, xenstored):
     def call(*words):
-        return vread(*words, env={"XENSTORED_PATH": xenstored.path})
+        return xl_vread(*words, env={"XENSTORED_PATH": xenstored.path})
+
+    return call
+
+
+@pytest.fixture
+def attach(run):
+    """attach(*options, device=, domain=): gives a domain a device.  The domain has neither a name
+    nor a UUID, so it has no record."""
+
+    def call(*options, device="datanodes=dn1", domain="7"):
+        return run("attach", "--temporary", *options, domain, device)
 
     return call
 
@@ -29,8 +41,8 @@ def tree(store, root):
     }
 
 
-def test_attach(run, xenstored):
-    done = run("attach", "7", "--allow-datanodes", "dn1 dn2")
+def test_attach(attach, xenstored):
+    done = attach(device="datanodes=dn1 dn2")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert tree(xenstored, FRONT) == {
         "backend": (BACK, GUEST),
@@ -53,9 +65,8 @@ def test_attach(run, xenstored):
     assert xenstored.nodes["/local/domain/0/backend/vread/7"].perms == ("n0",)
 
 
-def test_attach_with_everything(run, xenstored):
-    words = ["--id", "3", "--role", "datanode", "--allow-datanodes", "*", "--allow-pools", "BP-1"]
-    assert run("attach", "7", *words).returncode == 0
+def test_attach_with_everything(attach, xenstored):
+    assert attach(device="id=3,role=datanode,datanodes=*,pools=BP-1").returncode == 0
     back = BACK[:-1] + "3"
     assert xenstored.value(f"{back}/role") == "datanode"
     assert xenstored.value(f"{back}/allow-datanodes") == "*"
@@ -63,52 +74,61 @@ def test_attach_with_everything(run, xenstored):
     assert xenstored.value(FRONT[:-1] + "3/backend") == back
 
 
-def test_attach_with_limits(run, xenstored):
-    assert run("attach", "7", "--queues", "2", "--pool-size", "4M").returncode == 0
+def test_attach_with_limits(attach, xenstored):
+    assert attach(device="datanodes=dn1,queues=2,pool-size=4M").returncode == 0
     assert tree(xenstored, BACK)["limit-queues"] == ("2", DOM0)
     assert tree(xenstored, BACK)["limit-pool-pages"] == ("1024", DOM0)
-    assert run("attach", "7", "--id", "1", "--pool-size", "65536").returncode == 0
+    assert attach(device="datanodes=dn1,id=1,pool-size=65536").returncode == 0
     assert xenstored.value(f"{BACK[:-1]}1/limit-pool-pages") == "16"
 
 
 @pytest.mark.parametrize(
-    "option, value, expected",
+    "key, value, expected",
     [
-        ("--queues", "0", "a number from 1 to 8"),
-        ("--queues", "9", "a number from 1 to 8"),
-        ("--pool-size", "4m", "a size like 4M, from 64K to 128M, in pages of 4K"),
-        ("--pool-size", "60K", "a size like 4M, from 64K to 128M, in pages of 4K"),
-        ("--pool-size", "129M", "a size like 4M, from 64K to 128M, in pages of 4K"),
-        ("--pool-size", "1048577", "a size like 4M, from 64K to 128M, in pages of 4K"),
+        ("queues", "0", "a number from 1 to 8"),
+        ("queues", "9", "a number from 1 to 8"),
+        ("pool-size", "4m", "a size like 4M, from 64K to 128M, in pages of 4K"),
+        ("pool-size", "60K", "a size like 4M, from 64K to 128M, in pages of 4K"),
+        ("pool-size", "129M", "a size like 4M, from 64K to 128M, in pages of 4K"),
+        ("pool-size", "1048577", "a size like 4M, from 64K to 128M, in pages of 4K"),
     ],
 )
-def test_limits_that_are_none(run, xenstored, option, value, expected):
-    done = run("attach", "7", option, value)
+def test_limits_that_are_none(attach, xenstored, key, value, expected):
+    done = attach(device=f"datanodes=dn1,{key}={value}")
     assert done.returncode == 2
-    assert f"vread attach: {option} {value}: expected {expected}\n" in done.stderr.decode()
+    assert f": {key}={value}: expected {expected}\n" in done.stderr.decode()
     assert BACK not in xenstored.nodes
 
 
-def test_nothing_is_allowed_unless_said(run, xenstored):
-    assert run("attach", "7").returncode == 0
-    assert xenstored.value(f"{BACK}/allow-datanodes") == ""
+def test_nothing_is_allowed_unless_said(attach, xenstored):
+    done = attach(device="role=client")
+    assert done.returncode == 2
+    assert b"expected datanodes=: names out of vread.conf" in done.stderr
+    assert BACK not in xenstored.nodes
 
 
-def test_nobody_sees_half_a_device(run, xenstored):
+def test_disks_of_a_datanode_need_a_record(attach, xenstored):
+    done = attach(device="role=datanode,datanodes=dn1,data-dirs=/dfs/data")
+    assert done.returncode == 2
+    assert b"data-dirs does not go with --temporary" in done.stderr
+    assert BACK not in xenstored.nodes
+
+
+def test_nobody_sees_half_a_device(run, attach, xenstored):
     seen = []
     xenstored.on_change = lambda store, path: seen.append(
         (BACK in store.nodes, FRONT in store.nodes)
     )
-    assert run("attach", "7").returncode == 0
+    assert attach().returncode == 0
     assert set(seen) == {(True, True)}
     seen.clear()
     assert run("detach", "7").returncode == 0
     assert (True, False) not in seen and (False, True) not in seen
 
 
-def test_transactions_are_repeated(run, xenstored):
+def test_transactions_are_repeated(attach, xenstored):
     xenstored.conflicts = 3
-    assert run("attach", "7").returncode == 0
+    assert attach().returncode == 0
     assert xenstored.conflicts == 0
     assert xenstored.value(f"{BACK}/state") == "1"
 
@@ -122,18 +142,18 @@ def test_transactions_are_repeated(run, xenstored):
     ],
 )
 @pytest.mark.parametrize("change", [1, 2, 4, 7, 13])
-def test_a_quota_that_is_used_up_leaves_nothing_half_made(run, xenstored, change, error, text):
+def test_a_quota_that_is_used_up_leaves_nothing_half_made(attach, xenstored, change, error, text):
     before = dict(xenstored.nodes)
     xenstored.refusal = (change, error)
-    done = run("attach", "7", "--allow-datanodes", "dn1")
+    done = attach()
     assert (done.returncode, xenstored.refusal) == (1, None)
-    assert f"vread attach: {BACK}: cannot create: {text}" in done.stderr.decode()
+    assert f"xl-vread attach: {BACK}: cannot create: {text}" in done.stderr.decode()
     assert xenstored.nodes == before
-    assert run("attach", "7", "--allow-datanodes", "dn1").returncode == 0
+    assert attach().returncode == 0
 
 
-def test_a_detach_that_is_refused_changes_nothing(run, xenstored):
-    assert run("attach", "7").returncode == 0
+def test_a_detach_that_is_refused_changes_nothing(run, attach, xenstored):
+    assert attach().returncode == 0
     before = {path: node.value for path, node in xenstored.nodes.items()}
     xenstored.refusal = (2, "ENOSPC")
     done = run("detach", "7")
@@ -142,49 +162,49 @@ def test_a_detach_that_is_refused_changes_nothing(run, xenstored):
     assert {path: node.value for path, node in xenstored.nodes.items()} == before
 
 
-def test_attach_twice(run, xenstored):
-    assert run("attach", "7").returncode == 0
+def test_attach_twice(attach, xenstored):
+    assert attach().returncode == 0
     xenstored.put(f"{BACK}/state", "4")
-    done = run("attach", "7", "--allow-datanodes", "*")
+    done = attach(device="datanodes=*")
     assert done.returncode == 1
-    assert b"has device 0 already; 'vread detach 7 --id 0' removes it" in done.stderr
+    assert b"has device 0 already; 'xl-vread detach 7 --id 0' removes it" in done.stderr
     assert xenstored.value(f"{BACK}/state") == "4"
-    assert xenstored.value(f"{BACK}/allow-datanodes") == ""
-    assert run("attach", "7", "--id", "1").returncode == 0
+    assert xenstored.value(f"{BACK}/allow-datanodes") == "dn1"
+    assert attach(device="id=1,datanodes=dn1").returncode == 0
 
 
-def test_no_such_domain(run, xenstored):
+def test_no_such_domain(attach, xenstored):
     before = dict(xenstored.nodes)
-    done = run("attach", "8")
+    done = attach(domain="8")
     assert done.returncode == 1
     assert b"domain 8: not there" in done.stderr
     assert xenstored.nodes == before
 
 
-def test_attach_and_wait(run, xenstored):
+def test_attach_and_wait(attach, xenstored):
     def backend(store, path):
         if store.value(f"{BACK}/state") == "1":
             store.put(f"{BACK}/state", "2")
             store.put(f"{BACK}/state", "4")
 
     xenstored.on_change = backend
-    assert run("attach", "7", "--wait", "20").returncode == 0
+    assert attach("--wait", "20").returncode == 0
     assert xenstored.value(f"{BACK}/state") == "4"
 
 
-def test_attach_and_wait_in_vain(run, xenstored):
-    done = run("attach", "7", "--wait", "1")
+def test_attach_and_wait_in_vain(attach, xenstored):
+    done = attach("--wait", "1")
     assert done.returncode == 1
     assert b"not connected within 1 s (state 1)" in done.stderr
 
 
-def connected(run, store):
-    assert run("attach", "7").returncode == 0
+def connected(attach, store):
+    assert attach().returncode == 0
     store.put(f"{FRONT}/state", "4")
     store.put(f"{BACK}/state", "4")
 
 
-def test_detach_of_a_connected_device(run, xenstored):
+def test_detach_of_a_connected_device(run, attach, xenstored):
     seen = []
 
     def backend(store, path):
@@ -192,7 +212,7 @@ def test_detach_of_a_connected_device(run, xenstored):
             seen.append(store.value(f"{BACK}/online"))
             store.put(f"{BACK}/state", "6")
 
-    connected(run, xenstored)
+    connected(attach, xenstored)
     xenstored.on_change = backend
     done = run("detach", "7")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -201,27 +221,27 @@ def test_detach_of_a_connected_device(run, xenstored):
     assert "/local/domain/7/device" in xenstored.nodes
 
 
-def test_detach_leaves_other_devices(run, xenstored):
-    assert run("attach", "7").returncode == 0
-    assert run("attach", "7", "--id", "1").returncode == 0
+def test_detach_leaves_other_devices(run, attach, xenstored):
+    assert attach().returncode == 0
+    assert attach(device="id=1,datanodes=dn1").returncode == 0
     assert run("detach", "7").returncode == 0
     assert BACK not in xenstored.nodes and FRONT not in xenstored.nodes
     assert BACK[:-1] + "1" in xenstored.nodes and FRONT[:-1] + "1" in xenstored.nodes
 
 
-def test_detach_when_the_backend_removes_it_itself(run, xenstored):
+def test_detach_when_the_backend_removes_it_itself(run, attach, xenstored):
     def backend(store, path):
         if path == f"{BACK}/state" and store.value(path) == "5":
             store.remove("/local/domain/0/backend/vread/7")
 
-    connected(run, xenstored)
+    connected(attach, xenstored)
     xenstored.on_change = backend
     assert run("detach", "7").returncode == 0
     assert not [path for path in xenstored.nodes if "vread/7" in path or "device/vread" in path]
 
 
-def test_detach_of_a_stuck_backend(run, xenstored):
-    connected(run, xenstored)
+def test_detach_of_a_stuck_backend(run, attach, xenstored):
+    connected(attach, xenstored)
     done = run("detach", "7", "--wait", "1")
     assert done.returncode == 1
     assert b"not closed within 1 s; is vreadd running? --force removes" in done.stderr
@@ -230,15 +250,22 @@ def test_detach_of_a_stuck_backend(run, xenstored):
     assert BACK not in xenstored.nodes and FRONT not in xenstored.nodes
 
 
+def test_detach_of_what_a_domain_left(run, attach, xenstored):
+    assert attach().returncode == 0
+    xenstored.remove("/local/domain/7")
+    assert run("detach", "7", "--force", "--wait", "0").returncode == 0
+    assert BACK not in xenstored.nodes
+
+
 def test_detach_of_nothing(run, xenstored):
     done = run("detach", "7")
     assert done.returncode == 1
     assert b"domain 7 has no vread device 0" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["attach", "detach"])
-def test_no_xenstore(vread, command, tmp_path):
-    done = vread(command, "7", env={"XENSTORED_PATH": str(tmp_path / "none")})
+@pytest.mark.parametrize("words", [["attach", "7", "datanodes=dn1"], ["detach", "7"]])
+def test_no_xenstore(xl_vread, words, tmp_path):
+    done = xl_vread(*words, env={"XENSTORED_PATH": str(tmp_path / "none")})
     assert done.returncode == 3
     assert b"xenstore: cannot connect" in done.stderr
 
@@ -246,16 +273,16 @@ def test_no_xenstore(vread, command, tmp_path):
 # ---- xenstore check ------------------------------------------------------------------------
 
 
-def test_a_fresh_device_has_no_problem(run, xenstored):
-    run("attach", "7", "--allow-datanodes", "dn1")
+def test_a_fresh_device_has_no_problem(run, attach, xenstored):
+    attach()
     done = run("xenstore", "check")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"1 device, 0 problems\n", b"")
     assert run("xenstore", "check", "7").returncode == 0
 
 
-def test_every_wrong_node_is_named(run, xenstored):
-    run("attach", "7", "--allow-datanodes", "dn1")
-    run("attach", "7", "--id", "1")
+def test_every_wrong_node_is_named(run, attach, xenstored):
+    attach()
+    attach(device="id=1,datanodes=dn1")
     xenstored.put(f"{BACK}/online", "yes")
     xenstored.put(f"{BACK}/allow-datanodes", "dn1", ("n0", "b7"))
     xenstored.put(f"{FRONT}/colour", "red")
@@ -263,7 +290,7 @@ def test_every_wrong_node_is_named(run, xenstored):
     done = run("xenstore", "check")
     assert done.returncode == 1
     lines = done.stdout.decode().splitlines()
-    attach_anew = "    vread detach 7 --id 0 --force, then attach it anew with what it may read"
+    attach_anew = "    xl-vread detach 7 --id 0 --force, then attach it anew with what it may read"
     for line, remedy in (
         (f'{BACK}/online: is "yes", expected a number from 0 to 1', attach_anew),
         (
@@ -355,9 +382,9 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("mistake", SPOILT)
-def test_mistakes_seeded(run, xenstored, mistake):
+def test_mistakes_seeded(run, attach, xenstored, mistake):
     spoil, path, found, expected = SPOILT[mistake]
-    assert run("attach", "7", "--allow-datanodes", "dn1").returncode == 0
+    assert attach().returncode == 0
     spoil(xenstored)
     before = dict(xenstored.nodes)
     done = run("xenstore", "check", "--json")
@@ -372,9 +399,9 @@ def test_mistakes_seeded(run, xenstored, mistake):
     assert xenstored.nodes == before
 
 
-def test_what_only_passes_is_no_problem(run, xenstored):
+def test_what_only_passes_is_no_problem(run, attach, xenstored):
     """A device changes its state between two looks of the check.  No problem may be reported."""
-    assert run("attach", "7").returncode == 0
+    assert attach().returncode == 0
     xenstored.put(f"{FRONT}/state", "4")
     xenstored.put(f"{BACK}/state", "6")
     looks = 0
@@ -391,8 +418,8 @@ def test_what_only_passes_is_no_problem(run, xenstored):
     assert looks >= 2
 
 
-def test_as_json(run, xenstored):
-    run("attach", "7")
+def test_as_json(run, attach, xenstored):
+    attach()
     done = run("xenstore", "check", "--json", "7")
     assert done.returncode == 0
     assert json.loads(done.stdout) == {"devices": 1, "ok": True, "problems": []}
@@ -403,14 +430,14 @@ def test_as_json(run, xenstored):
         "device": "xen:7/0",
         "found": 'is "2"',
         "expected": "a number from 0 to 1",
-        "remedy": "vread detach 7 --id 0 --force, then attach it anew with what it may read",
+        "remedy": "xl-vread detach 7 --id 0 --force, then attach it anew with what it may read",
     }
 
 
-def test_other_guests_are_left_out(run, xenstored):
+def test_other_guests_are_left_out(run, attach, xenstored):
     xenstored.put("/local/domain/8", "")
-    run("attach", "7")
-    run("attach", "8")
+    attach()
+    attach(domain="8")
     xenstored.put(f"{BACK}/online", "2")
     xenstored.put("/local/domain/7/device/vread/5/state", "1")
     assert run("xenstore", "check", "8").returncode == 0
@@ -440,7 +467,7 @@ def test_bad_command_lines_of_xenstore(run, words, said):
     assert said in done.stderr.decode()
 
 
-def test_without_xenstore(vread, tmp_path):
-    done = vread("xenstore", "check", env={"XENSTORED_PATH": str(tmp_path / "none")})
+def test_without_xenstore(xl_vread, tmp_path):
+    done = xl_vread("xenstore", "check", env={"XENSTORED_PATH": str(tmp_path / "none")})
     assert done.returncode == 3
     assert b"xenstore cannot be reached" in done.stderr

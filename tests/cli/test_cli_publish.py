@@ -60,7 +60,7 @@ def test_each_is_tried(publish, cat, served):
 def test_not_a_publisher(vread, vreadd, served):
     done = vread(*("publish", "--endpoint", vreadd.endpoint, "delete"), spec(served[1]["chunk"]))
     assert done.returncode == 1
-    assert b"needs role datanode (vread attach), on the local port publish-" in done.stderr
+    assert b"needs role=datanode (xl-vread attach), on the local port publish-" in done.stderr
 
 
 def test_nobody_there(vread):

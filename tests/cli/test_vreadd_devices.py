@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vreadd and vread at one xenstore: a device is offered, detached, and cleaned up."""
+"""vreadd and xl-vread at one xenstore: a device is offered, detached, and cleaned up."""
 
 import json
 import subprocess
@@ -11,6 +11,7 @@ from tests.libvread.conftest import BUILD
 from tests.support.waiting import eventually
 
 BACK = "/local/domain/0/backend/vread/7/0"
+ATTACH = ["attach", "--temporary"]
 
 
 @pytest.fixture
@@ -36,21 +37,21 @@ def vreadd(xenstored, tmp_path):
 
 
 @pytest.fixture
-def run(vread, xenstored):
-    return lambda *words: vread(*words, env={"XENSTORED_PATH": xenstored.path})
+def run(xl_vread, xenstored):
+    return lambda *words: xl_vread(*words, env={"XENSTORED_PATH": xenstored.path})
 
 
-def test_a_device_with_limits(vreadd, run, xl_vread, xenstored):
+def test_a_device_with_limits(vreadd, run, xenstored):
     control = vreadd()
-    xenstored.conflicts = 2  # the next two commits fail, of vread or of vreadd
-    attached = run("attach", "7", "--allow-datanodes", "dn1", "--pool-size", "4M")
+    xenstored.conflicts = 2  # the next two commits fail, of xl-vread or of vreadd
+    attached = run(*ATTACH, "7", "datanodes=dn1,pool-size=4M")
     assert attached.returncode == 0, attached.stderr
     eventually(lambda: xenstored.value(f"{BACK}/state") == "2")
     assert xenstored.value(f"{BACK}/max-queues") == "4"
     assert xenstored.value(f"{BACK}/max-pool-pages") == "1024"
     checked = run("xenstore", "check")
     assert (checked.returncode, checked.stdout) == (0, b"1 device, 0 problems\n")
-    status = json.loads(xl_vread("status", "--json", "--socket", control).stdout)
+    status = json.loads(run("status", "--json", "--socket", control).stdout)
     (device,) = status["devices"]
     assert (device["state"], device["max_queues"], device["max_pool_pages"]) == (
         "InitWait",
@@ -66,7 +67,7 @@ def telling(text, what):
 
 
 def test_a_limit_that_is_none_is_told(vreadd, run, xenstored):
-    assert run("attach", "7", "--allow-datanodes", "dn1").returncode == 0
+    assert run(*ATTACH, "7", "datanodes=dn1").returncode == 0
     xenstored.put(f"{BACK}/limit-queues", "many")
     vreadd()
     reason = f'{BACK}/state: is Closed, because of: 22 backend limit-queues: "many": '
@@ -75,7 +76,7 @@ def test_a_limit_that_is_none_is_told(vreadd, run, xenstored):
 
 
 def test_what_domains_left_while_it_did_not_run(vreadd, run, xenstored):
-    assert run("attach", "7").returncode == 0
+    assert run(*ATTACH, "7", "datanodes=dn1").returncode == 0
     xenstored.put(f"{BACK[:-1]}1/online", "1")  # a device that was never completed
     xenstored.remove("/local/domain/7")
     assert run("xenstore", "check").stdout.endswith(b"2 devices, 2 problems\n")

@@ -371,6 +371,15 @@ def test_no_such_domain(host):
     )
 
 
+def test_a_temporary_device(host):
+    """attach --temporary leaves the domain's record as it is."""
+    host.add_domain()
+    host.keep("datanodes=dn1")
+    assert host.run("attach", "--temporary", "web", "datanodes=dn2").returncode == 0
+    assert host.store.value(f"{BACK}/0/allow-datanodes") == "dn2"
+    assert (host.records / UUID).read_text() == "datanodes=dn1\n"
+
+
 def test_list(host):
     host.add_domain()
     host.run("attach", "web", "datanodes=dn1 dn2")

@@ -420,7 +420,7 @@ static void a_device_going_offline_or_refused(void **state)
 	put(&t, BACK "/online", "0");
 	assert_int_equal(check(&t), 1);
 	assert_non_null(strstr(t.problems, BACK "/state: is Connected while online is 0; "));
-	assert_string_equal(t.remedy, "vread detach 7 --id 0 --force");
+	assert_string_equal(t.remedy, "xl-vread detach 7 --id 0 --force");
 	connected_device(&t);
 	put(&t, BACK "/state", "6");
 	put(&t, FRONT "/state", "6");

@@ -40,7 +40,7 @@ def test_on_and_off(host):
     and as before afterwards.  They are those of the real Xen."""
     config = ['cpus="0"', "cpu_weight=512", 'on_reboot="restart"']
     with host.create_guest("reader", config=config) as guest:
-        host.run(["vread", "attach", str(guest.domid), "--allow-datanodes", "*"]).check()
+        host.run(["xl-vread", "attach", "--temporary", "reader", "datanodes=*"]).check()
         before, kept = pools(host), settings(host, "reader")
         assert before == ({"Pool-0": "0,1"}, {"Domain-0": "Pool-0", "reader": "Pool-0"})
         assert kept == (["512", "0"], ["0", "/", "all"])

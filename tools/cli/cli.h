@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cli.h - the frame that vread(1) and xl-vread(8) share: table of commands, help, errors, numbers.
- * Called by tools/vread, tools/xl-vread and tools/toolstack.
+ * Called by tools/vread and tools/xl-vread.
  *
  * Each command is one file with one entry point.  The program's commands.c holds the table.
  * Errors go to stderr as "PROGRAM COMMAND: object: what is wrong and what to do".

@@ -158,8 +158,9 @@ class Backend:
     # ---- devices -----------------------------------------------------------
 
     def attach(self, guest: Guest, allow: str = "*", role: str = "client") -> None:
-        options = ["--role", role, "--allow-datanodes", allow]
-        self.host.run(["vread", "attach", str(guest.domid), *options]).check()
+        """Gives the guest device 0 until it reboots."""
+        device = f"role={role},datanodes={allow}"
+        self.host.run(["xl-vread", "attach", "--temporary", str(guest.domid), device]).check()
 
     def published(self, datanode: str) -> dict[str, int]:
         """How many events of each kind the datanode has published, and blocks withdrawn now."""

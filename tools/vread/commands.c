@@ -7,9 +7,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-	&command_stat,    &command_cat,    &command_publish,
-	&command_doctor,  &command_attach, &command_detach,
-	&command_version, &command_help,   NULL,
+	&command_stat, &command_cat, &command_publish, &command_doctor, &command_version,
+	&command_help, NULL,
 };
 
 /* Makes "vread --endpoint PATH COMMAND" mean "vread COMMAND --endpoint PATH".  Returns how many

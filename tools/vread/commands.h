@@ -5,7 +5,6 @@
 
 #include "cli/cli.h"
 
-extern const struct command command_stat, command_cat, command_publish, command_attach,
-	command_detach, command_doctor;
+extern const struct command command_stat, command_cat, command_publish, command_doctor;
 
 #endif

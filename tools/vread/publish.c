@@ -59,7 +59,7 @@ static int publish_blocks(struct vread *v, unsigned event, const struct block_li
 		if (r == -EOPNOTSUPP)
 			return cli_error(
 				CLI_FAILED,
-				"this device takes no events: it needs role datanode (vread "
+				"this device takes no events: it needs role=datanode (xl-vread "
 				"attach), on the local port publish-datanodes (vread.conf)");
 		if (r)
 			code = reader_failed(&blocks->specs[i], r);

@@ -3,7 +3,9 @@
  * attach.c - `xl-vread attach` and `detach`: give a running domain a device, or take one away.  The
  * operator runs them in dom0.
  *
- * The change goes into the domain's record, so that it lasts when the domain reboots.
+ * The change goes into the domain's record, so that it lasts when the domain reboots.  With
+ * --temporary `attach` writes no record.  A domain without a name and a UUID in xenstore has no
+ * record: other toolstacks may make such domains, and a domain that is gone may have left a device.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,11 +19,11 @@
 #include "toolstack/attach.h"
 #include "toolstack/device.h"
 
-enum { OPTION_ID = 1000, OPTION_WAIT, OPTION_FORCE };
+enum { OPTION_ID = 1000, OPTION_WAIT, OPTION_FORCE, OPTION_TEMPORARY };
 
 struct options {
 	unsigned id, wait;
-	bool force;
+	bool force, temporary;
 };
 
 static int take_option(struct options *o, int option, const char *value)
@@ -33,6 +35,9 @@ static int take_option(struct options *o, int option, const char *value)
 		return cli_take_number("--wait", value, MAX_WAIT, &o->wait);
 	case OPTION_FORCE:
 		o->force = true;
+		return CLI_OK;
+	case OPTION_TEMPORARY:
+		o->temporary = true;
 		return CLI_OK;
 	default:
 		return cli_bad_option();
@@ -48,7 +53,8 @@ static int parse(struct options *o, const struct option *options, int argc, char
 	return r;
 }
 
-static int find(const char *name, struct domain *ret)
+/* any_number: a number need not be that of a domain with a name and a UUID. */
+static int find(const char *name_or_domid, bool any_number, struct domain *ret)
 {
 	struct xs_handle *xs = xs_open(0);
 	int r;
@@ -56,7 +62,8 @@ static int find(const char *name, struct domain *ret)
 	if (!xs)
 		return cli_error(CLI_NO_PEER,
 				 "xenstore: cannot connect (%m); this works in dom0, as root");
-	r = domain_find(xs, name, ret);
+	r = any_number ? domain_find_number(xs, name_or_domid, ret)
+		       : domain_find(xs, name_or_domid, ret);
 	xs_close(xs);
 	return r;
 }
@@ -104,23 +111,47 @@ static int equip(struct xs_device *d, const struct domain *domain, struct specs 
 	return r;
 }
 
-static int attach(const struct domain *domain, const char *text, unsigned wait)
+/* Makes the last device of s.  s: the domain's record with one more device, or, if temporary, that
+ * device alone. */
+static int make(const struct domain *domain, struct specs *s, const struct options *o)
 {
-	struct specs s;
+	const struct spec *added = &s->spec[s->count - 1];
 	struct xs_device d;
-	int r = record_read(domain, &s);
+	int r = xs_device_init(&d, domain->domid, added->id);
 
-	if (!r)
-		r = add(&s, text) ?: datanode_check(&s);
-	if (r) {
-		specs_free(&s);
+	if (r)
 		return r;
-	}
-	r = xs_device_init(&d, domain->domid, s.spec[s.count - 1].id);
-	if (!r) {
-		r = datanode_settle(d.xs, domain, &s) ?: equip(&d, domain, &s, wait);
-		xs_device_done(&d);
-	}
+	if (o->temporary)
+		r = device_attach(&d, &added->policy) ?: device_await(&d, o->wait);
+	else
+		r = datanode_settle(d.xs, domain, s) ?: equip(&d, domain, s, o->wait);
+	xs_device_done(&d);
+	return r;
+}
+
+static int attach(const struct domain *domain, const char *text, const struct options *o)
+{
+	struct specs s = {0};
+	int r = o->temporary ? CLI_OK : record_read(domain, &s);
+
+	r = r ?: add(&s, text);
+	if (!r && !o->temporary)
+		r = datanode_check(&s);
+	r = r ?: make(domain, &s, o);
+	specs_free(&s);
+	return r;
+}
+
+/* Checks a device before the domain is looked for. */
+static int check(const char *text, bool temporary)
+{
+	struct specs s = {0};
+	int r = add(&s, text);
+
+	if (!r && temporary && s.spec[0].data_dirs)
+		r = cli_usage("'%s': data-dirs does not go with --temporary: the domain's record "
+			      "has the disks of a datanode",
+			      text);
 	specs_free(&s);
 	return r;
 }
@@ -128,6 +159,7 @@ static int attach(const struct domain *domain, const char *text, unsigned wait)
 static int run_attach(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{"temporary", no_argument, NULL, OPTION_TEMPORARY},
 		{"wait", required_argument, NULL, OPTION_WAIT},
 		{NULL, 0, NULL, 0},
 	};
@@ -139,9 +171,8 @@ static int run_attach(int argc, char **argv)
 		r = cli_usage("expected a domain and a device as in vread = [ \"...\" ], not %d "
 			      "arguments",
 			      argc - optind);
-	if (!r)
-		r = find(argv[optind], &d);
-	return r ?: attach(&d, argv[optind + 1], o.wait);
+	r = r ?: check(argv[optind + 1], o.temporary) ?: find(argv[optind], o.temporary, &d);
+	return r ?: attach(&d, argv[optind + 1], &o);
 }
 
 /* ---- detach ------------------------------------------------------------------------ */
@@ -149,8 +180,8 @@ static int run_attach(int argc, char **argv)
 static int detach(const struct domain *domain, const struct options *o)
 {
 	struct xs_device d;
-	struct specs s;
-	int r = record_read(domain, &s);
+	struct specs s = {0};
+	int r = *domain->uuid ? record_read(domain, &s) : CLI_OK;
 
 	/* The record first, or `watch` would make the device again. */
 	if (!r && specs_remove(&s, o->id))
@@ -180,8 +211,7 @@ static int run_detach(int argc, char **argv)
 
 	if (!r && argc - optind != 1)
 		r = cli_usage("expected one domain, not %d arguments", argc - optind);
-	if (!r)
-		r = find(argv[optind], &d);
+	r = r ?: find(argv[optind], true, &d);
 	return r ?: detach(&d, &o);
 }
 
@@ -190,7 +220,12 @@ const struct command command_attach = {
 	.run = run_attach,
 	.synopsis = "[OPTION...] DOMAIN DEVICE",
 	.summary = "Gives a running domain one more device",
-	.options = "  --wait SECONDS   until it is connected (default: do not wait)\n",
+	.options = "  DOMAIN           its name or id\n"
+		   "  DEVICE           as in vread = [ ... ] of its configuration:\n"
+		   "                   datanodes=NAMES[,role=datanode][,pools=IDS][,queues=N]\n"
+		   "                   [,pool-size=SIZE][,data-dirs=PATHS][,disks=NAMES][,id=N]\n"
+		   "  --temporary      not in the domain's record: gone when the domain reboots\n"
+		   "  --wait SECONDS   until it is connected (default: do not wait)\n",
 };
 
 const struct command command_detach = {
@@ -198,7 +233,8 @@ const struct command command_detach = {
 	.run = run_detach,
 	.synopsis = "[OPTION...] DOMAIN",
 	.summary = "Takes a device from a domain, for good",
-	.options = "  --id N           number of the device (default 0)\n"
+	.options = "  DOMAIN           its name or id\n"
+		   "  --id N           number of the device (default 0)\n"
 		   "  --wait SECONDS   how long to wait until it is closed (default 10)\n"
 		   "  --force          remove it even if it did not close\n",
 };

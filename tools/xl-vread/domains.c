@@ -130,13 +130,29 @@ bool domain_find_next(struct xs_handle *xs, const struct domain *old, struct dom
 	return found;
 }
 
-int domain_find(struct xs_handle *xs, const char *name_or_domid, struct domain *ret)
+static bool exists(struct xs_handle *xs, const char *name_or_domid, struct domain *ret)
 {
 	unsigned long long domid;
 
 	if (cli_number(name_or_domid, 1, MAX_DOMID, &domid) && domain_get(xs, (unsigned)domid, ret))
-		return CLI_OK;
-	if (find(xs, has_name, name_or_domid, ret))
+		return true;
+	return find(xs, has_name, name_or_domid, ret);
+}
+
+int domain_find(struct xs_handle *xs, const char *name_or_domid, struct domain *ret)
+{
+	if (exists(xs, name_or_domid, ret))
 		return CLI_OK;
 	return cli_error(CLI_FAILED, "domain %s: not there (see xl list)", name_or_domid);
+}
+
+int domain_find_number(struct xs_handle *xs, const char *name_or_domid, struct domain *ret)
+{
+	unsigned long long domid;
+
+	if (!cli_number(name_or_domid, 0, MAX_DOMID, &domid))
+		return domain_find(xs, name_or_domid, ret);
+	if (!exists(xs, name_or_domid, ret))
+		*ret = (struct domain){.domid = (unsigned)domid};
+	return CLI_OK;
 }

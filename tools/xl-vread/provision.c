@@ -3,11 +3,11 @@
 #include "provision.h"
 
 #include <errno.h>
-#include <xen/io/xenbus.h>
 
 #include "cli/cli.h"
 #include "datanode.h"
 #include "record.h"
+#include "toolstack/attach.h"
 
 /* Makes one device.  If the device exists, another process was quicker, `watch` or a command that
  * makes the domain, and this is no failure. */
@@ -63,11 +63,7 @@ static int wait_connected(const struct domain *domain, const struct spec *s, uns
 
 	if (r)
 		return r;
-	if (xs_device_wait(&d, XenbusStateConnected, false, seconds))
-		r = cli_error(CLI_FAILED,
-			      "%s: not connected within %u s (state %u); is vreadd running here "
-			      "and xen-vreadfront loaded in the guest?",
-			      d.backend, seconds, xs_device_state(&d));
+	r = device_await(&d, seconds);
 	xs_device_done(&d);
 	return r;
 }

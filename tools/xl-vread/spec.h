@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spec.h - reads and writes descriptions of devices: the entries of `vread = [ ... ]` in a domain's
- * configuration, and the lines of a record.  Called by the commands of xl-vread(8) and by record.c.
- * For example:
+ * configuration, the argument of `xl-vread attach`, and the lines of a record.  Called by the
+ * commands of xl-vread(8) and by record.c.  For example:
  *
  *     "datanodes=dn1 dn2"
  *     "role=datanode, datanodes=dn1, pools=BP-1-192.0.2.1-1, id=1"
  *     "datanodes=dn1, queues=2, pool-size=4M"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc"
  *
- * Most keys and values are those of the options of `vread attach`.  data-dirs and disks make the
- * domain a datanode (datanode.h).
+ * data-dirs and disks make the domain a datanode (datanode.h).
  */
 #ifndef XL_VREAD_SPEC_H
 #define XL_VREAD_SPEC_H

@@ -128,7 +128,7 @@ def test_device_detached_under_a_reader(client, backend):
     """The device is detached through xenbus while a reader reads; the reader must end.
     `make test` instead runs test_life.py."""
     reader = start_reader(backend, client)
-    backend.host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
+    backend.host.run(["xl-vread", "detach", str(client.domid), "--wait", "120"]).check()
     reader.wait(SOON)
     backend.wait_states(client, "", "")
     eventually(lambda: backend.device(client) is None, what="device gone from status")

@@ -53,7 +53,7 @@ def guest(store, vread_holder, until_module_ends):
 
 @pytest.fixture
 def module(guest, store):
-    """Loads the module.  The backend directory is as `vread attach` left it."""
+    """Loads the module.  The backend directory is as `xl-vread attach` left it."""
     guest.run("dmesg -c >/dev/null")
     write(store, guest, "state", "1")
     for node, value in OFFER.items():
@@ -382,7 +382,7 @@ def test_device_removed_under_an_open_file(guest, store, module):
     Backend(store, guest, "none")
     user = guest.popen(["vread_holder", "hold", SPEC])
     user.wait_output("holding", SOON)
-    store.host.run(["vread", "detach", str(guest.domid), "--wait", "120"]).check()
+    store.host.run(["xl-vread", "detach", str(guest.domid), "--wait", "120"]).check()
     said = user.wait(SOON).stdout.decode().splitlines()
     assert said[-5:] == [
         "hangup",
@@ -398,10 +398,11 @@ def test_device_removed_under_an_open_file(guest, store, module):
 
 @contextlib.contextmanager
 def a_second_device(store, guest):
-    store.host.run(["vread", "attach", str(guest.domid), "--id", "1"]).check()
+    device = ["--temporary", str(guest.domid), "id=1,datanodes=*"]
+    store.host.run(["xl-vread", "attach", *device]).check()
     eventually(lambda: guest.run("test -c /dev/vread1").rc == 0, what="/dev/vread1")
     yield
-    store.host.run(["vread", "detach", str(guest.domid), "--id", "1", "--force"]).check()
+    store.host.run(["xl-vread", "detach", str(guest.domid), "--id", "1", "--force"]).check()
     eventually(lambda: guest.run("test -e /dev/vread1").rc != 0, what="/dev/vread1 gone")
 
 

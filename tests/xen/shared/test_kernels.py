@@ -56,7 +56,7 @@ def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
     """Detach, attach, unload and load must each work, and a read afterwards.  xenbus differs
     between the kernels."""
     host = backend.host
-    host.run(["vread", "detach", str(client.domid), "--wait", "120"]).check()
+    host.run(["xl-vread", "detach", str(client.domid), "--wait", "120"]).check()
     assert backend.states(client) == ("", "")
     gone = client.run(["vread", "cat", demo.blocks[0].spec()])
     assert (gone.rc, gone.stdout) == (3, b"")

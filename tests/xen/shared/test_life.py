@@ -82,11 +82,11 @@ def test_detached_and_attached_with_a_smaller_pool(client, backend, reader):
     """The device is detached under a reader and attached with a pool of 4 MiB; the pool must have
     this size.  The module must take back all granted pages and grant fewer."""
     host = backend.host
-    host.run(["vread", "detach", str(client.domid), "--wait", "120"], RESTORE_TIMEOUT).check()
+    host.run(["xl-vread", "detach", str(client.domid), "--wait", "120"], RESTORE_TIMEOUT).check()
     assert backend.states(client) == ("", "")
     reader.went_other_way()
-    options = ["--allow-datanodes", "dn1", "--pool-size", "4M", "--wait", "120"]
-    host.run(["vread", "attach", str(client.domid), *options], RESTORE_TIMEOUT).check()
+    device = [str(client.domid), "datanodes=dn1,pool-size=4M"]
+    host.run(["xl-vread", "attach", "--wait", "120", *device], RESTORE_TIMEOUT).check()
     path = f"{backend.frontend_path(client)}/pool-pages"
     assert host.text(["xenstore-read", path]).strip() == "1024"
 

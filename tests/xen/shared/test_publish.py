@@ -21,8 +21,7 @@ def make_publisher(backend, until_module_ends):
 
     def make(name, datanodes):
         guest = until_module_ends(backend.host.create_guest(name))
-        command = ["vread", "attach", str(guest.domid), "--role", "datanode"]
-        backend.host.run([*command, "--allow-datanodes", datanodes]).check()
+        backend.attach(guest, datanodes, role="datanode")
         deployment.load_frontend(guest)
         backend.wait_connected(guest)
         return guest

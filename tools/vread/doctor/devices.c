@@ -85,7 +85,7 @@ static void check_state(struct doctor *d, const char *backend_dir, const char *n
 			    "closed: %.400s", last_error(d, name));
 		break;
 	default:
-		doctor_fail(d, name, "vread detach --force, then attach it anew",
+		doctor_fail(d, name, "xl-vread detach --force, then attach it anew",
 			    "has no state that means anything");
 	}
 }
@@ -157,7 +157,7 @@ static void check_policy(struct doctor *d, const char *backend_dir, const char *
 
 	sscanf(name, "xen:%u/", &domid);
 	snprintf(remedy, sizeof(remedy),
-		 "vread detach %u; vread attach %u --allow-datanodes 'NAME ...'", domid, domid);
+		 "xl-vread detach %u; xl-vread attach %u 'datanodes=NAME ...'", domid, domid);
 	if (!list || !*list)
 		doctor_fail(d, name, remedy, "no datanode is allowed: it can read nothing");
 	else if (strcmp(list, "*") && d->config)
@@ -206,7 +206,7 @@ void check_devices(struct doctor *d)
 	l.problems = problems = xs_check(d->xs, XS_ANY_DOMID, &devices);
 	tell_problems(d, problems);
 	if (!xs_each_device(d->xs, look_at, &l))
-		doctor_warn(d, "devices", "vread attach DOMAIN --allow-datanodes 'NAME ...'",
+		doctor_warn(d, "devices", "xl-vread attach DOMAIN 'datanodes=NAME ...'",
 			    "no guest has a vread device");
 	json_decref(problems);
 }

@@ -21,11 +21,9 @@
 #include "vread-nodes.h"
 
 #define FRONTEND "device/" VREAD_DEVICE_TYPE "/0" /* below the guest's own directory */
-#define CHANGE_DEVICE                                                                            \
-	"in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with the datanode in "          \
-	"datanodes=, and in "                                                                    \
-	"vread = [ ... ] of its configuration; or without xl-vread: vread detach, vread attach " \
-	"with it in --allow-datanodes"
+#define CHANGE_DEVICE                                                                   \
+	"in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with the datanode in " \
+	"datanodes=, and in vread = [ ... ] of its configuration"
 
 /* True if the endpoint is a socket.  If there is no such file, its path decides. */
 static bool is_socket(const struct doctor *d)
@@ -142,16 +140,14 @@ void check_device(struct doctor *d)
 	}
 	backend = backend_dir(d);
 	if (!backend) {
-		doctor_fail(d, FRONTEND,
-			    "in dom0: xl-vread attach DOMAIN 'datanodes=NAME ...', or without "
-			    "xl-vread: vread attach DOMAIN --allow-datanodes 'NAME ...'",
+		doctor_fail(d, FRONTEND, "in dom0: xl-vread attach DOMAIN 'datanodes=NAME ...'",
 			    "this guest has no vread device");
 		return;
 	}
 	d->has_device = true;
 	text = doctor_node(d, backend, VREAD_NODE_STATE);
 	if (!text || !cli_number(text, 1, 8, &state))
-		doctor_fail(d, FRONTEND, "in dom0: vread detach --force and attach it anew",
+		doctor_fail(d, FRONTEND, "in dom0: xl-vread detach --force, and attach it anew",
 			    "its backend has no state");
 	else if (state != XenbusStateConnected)
 		wrong_state(d, state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * device.h - creates, watches and removes the two xenstore directories of a vread device, as a
- * toolstack does.  Called by attach.c and by the commands of vread(1) and xl-vread(8).
+ * toolstack does.  Called by attach.c and by the commands of xl-vread(8).
  *
  * The directories get the permissions that libxl gives.  Both are created in one transaction, and
  * removed in one.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * limits.h - reads the limits of a device, as an operator writes them.  Called by `vread attach`
- * and by xl-vread/spec.c.
+ * limits.h - reads the limits of a device, as an operator writes them.  Called by spec.c.
  *
  * Both functions return NULL and set the value, or return what was expected (static text).
  */

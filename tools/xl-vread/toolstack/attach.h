@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * attach.h - gives a running domain a device, or takes a device away.  Called by `attach` and
- * `detach` of vread(1) and xl-vread(8).
+ * attach.h - gives a running domain a device, or takes a device away.  Called by `xl-vread attach`
+ * and `detach`, and by provision.c.
  *
  * On failure each function prints for the operator what is wrong and what to do.  Each
  * returns an exit code of cli.h.

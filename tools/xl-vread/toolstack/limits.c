@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* limits.c - implements limits.h.  Called by `vread attach` and by xl-vread/spec.c. */
-#include "toolstack/limits.h"
+/* limits.c - implements limits.h.  Called by spec.c. */
+#include "limits.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* attach.c - implements attach.h.  Called by `attach` and `detach` of vread(1) and xl-vread(8). */
-#include "toolstack/attach.h"
+/* attach.c - implements attach.h.  Called by `xl-vread attach` and `detach`, and
+ * by provision.c. */
+#include "attach.h"
 
 #include <errno.h>
 #include <xen/io/xenbus.h>
 
 #include "cli/cli.h"
-#include "toolstack/device.h"
+#include "device.h"
 
 int device_attach(struct xs_device *d, const struct xs_device_policy *policy)
 {
@@ -16,9 +17,9 @@ int device_attach(struct xs_device *d, const struct xs_device_policy *policy)
 		return cli_error(CLI_FAILED, "domain %u: not there (see xl list)", d->domid);
 	if (r == -EEXIST)
 		return cli_error(CLI_FAILED,
-				 "domain %u has device %u already; '%s detach %u --id %u' "
+				 "domain %u has device %u already; 'xl-vread detach %u --id %u' "
 				 "removes it",
-				 d->domid, d->id, program.name, d->domid, d->id);
+				 d->domid, d->id, d->domid, d->id);
 	if (r)
 		return cli_error(CLI_FAILED, "%s: cannot create: %s", d->backend,
 				 xs_device_error(r));

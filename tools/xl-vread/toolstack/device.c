@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* device.c - implements device.h: creates and removes the xenstore directories of a device. */
-#include "toolstack/device.h"
+#include "device.h"
 
 #include <errno.h>
 #include <stdio.h>
