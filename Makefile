@@ -111,7 +111,7 @@ build/.setup: packages.txt tests/requirements.txt tools/setup/install-packages.s
 	@touch $@
 
 # ---- C ---------------------------------------------------------------------
-PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing libseccomp openssl librdmacm libibverbs expat
+PKGS := xenstore xengnttab xenevtchn xentoolcore ext2fs com_err blkid uuid libisal inih jansson libsystemd zlib libzstd liburing libseccomp openssl librdmacm libibverbs
 CC ?= gcc
 PREFIX ?= /usr
 LIBEXECDIR ?= $(PREFIX)/libexec/vread
@@ -128,6 +128,8 @@ CPPFLAGS = -Ixenstore-schema -Ibuild/generated -Ilinux-frontend/uapi -Ihdfs-nati
 LDFLAGS = -pthread $(filter -fsanitize=%,$(SAN_$(VARIANT))) $(LDSEC_$(VARIANT)) $(EXTRA_LDFLAGS)
 # --as-needed: vreadd loads no library that parses guests' file systems, because it calls none.
 LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PKGS))
+# A guest's command needs none of the backend's libraries.
+VREAD_LIBS = -Wl,--as-needed $(shell pkg-config --libs xenstore jansson expat)
 
 GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 
@@ -139,10 +141,9 @@ PARSER_SRC := $(filter-out xen-backend/parser/main.c,$(call sources,parser))
 BACKEND_SRC := $(call sources,port ring policy read control datanode peer)
 LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))
 JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
-CLI_SRC := $(sort $(wildcard tools/cli/*.c))
+CLI_SRC := $(sort $(wildcard tools/cli/*.c tools/cli/doctor/*.c))
 VREAD_SRC := $(sort $(wildcard tools/vread/*.c tools/vread/doctor/*.c))
 XL_VREAD_SRC := $(sort $(shell find tools/xl-vread -name '*.c'))
-DOCTOR_SRC := $(addprefix tools/xl-vread/,vreadd/control_client.c xs_tree.c)
 PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -202,7 +203,7 @@ libs_with = $(LIBS) $(shell pkg-config --libs $(1))
 $(eval $(call program,vreadd,xen-backend/vreadd.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,vread-parser,xen-backend/parser/main.c,$(PARSER),$$(LIBS)))
 $(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))
-$(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC) $(DOCTOR_SRC),libvread.a $(BACKEND),$$(LIBS)))
+$(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a,$$(VREAD_LIBS)))
 $(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC),$(BACKEND),$$(call libs_with,xlutil)))
 $(eval $(call program,imagebench,tools/bench/imagebench.c))
 $(eval $(call program,blockstream,tools/bench/blockstream.c))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread doctor: each part that a read needs is broken once; the doctor must name the part, and what
-to do about it."""
+"""vread doctor and xl-vread doctor: each part that a read needs is broken once; the doctor of that
+part must name the part, and what to do about it."""
 
 import json
 import os
@@ -150,8 +150,7 @@ def test_datanode_not_allowed(guest, xenstored):
         "device/vread/0: datanode dn3 is not allowed; allowed are: dn1 dn2"
     ] == (
         "in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with the datanode in datanodes=, "
-        "and in vread = [ ... ] of its configuration; or without xl-vread: vread detach, "
-        "vread attach with it in --allow-datanodes"
+        "and in vread = [ ... ] of its configuration"
     )
     assert "device/vread/0: allowed datanodes: dn1 dn2" in Findings(guest("--datanode", "dn2")).ok
     xenstored.put(f"{BACK}/allow-datanodes", "")
@@ -179,25 +178,35 @@ def test_no_device(guest, xenstored):
     xenstored.remove(FRONT)
     failed = Findings(guest()).failed
     assert failed["device/vread/0: this guest has no vread device"] == (
-        "in dom0: xl-vread attach DOMAIN 'datanodes=NAME ...', or without xl-vread: "
-        "vread attach DOMAIN --allow-datanodes 'NAME ...'"
+        "in dom0: xl-vread attach DOMAIN 'datanodes=NAME ...'"
     )
 
 
 def test_no_guest_of_xen(guest, root):
     shutil.rmtree(root / "sys/hypervisor")
-    found = Findings(guest("--role", "domU"))
+    shutil.rmtree(root / "proc/xen")
+    found = Findings(guest())
     assert "/sys/hypervisor/type: this is no guest of Xen" in found.failed
 
 
+def test_in_dom0(guest, root, vread, vreadd):
+    """Only a reader at a local port of vreadd can be checked there."""
+    put(root / "proc/xen/capabilities", "control_d")
+    done = guest()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"vread doctor: this is dom0: use 'xl-vread doctor' here" in done.stderr
+    found = Findings(guest("--endpoint", vreadd.endpoint))
+    assert f"{vreadd.endpoint}: the backend answers" in found.ok
+
+
 def test_of_a_real_backend(vread, vreadd):
-    found = Findings(vread("doctor", "--json", "--role", "domU", "--endpoint", vreadd.endpoint))
+    found = Findings(vread("doctor", "--json", "--endpoint", vreadd.endpoint))
     assert f"{vreadd.endpoint}: the backend answers" in found.ok
     assert (found.failed, found.code) == ({}, 0)
 
 
 def test_nobody_at_the_endpoint(vread, endpoint):
-    found = Findings(vread("doctor", "--json", "--role", "domU", "--endpoint", endpoint))
+    found = Findings(vread("doctor", "--json", "--endpoint", endpoint))
     assert list(found.failed) == [f"{endpoint}: No such file or directory"]
 
 
@@ -220,7 +229,7 @@ def hadoop(tmp_path, vread, vreadd):
             for name, value in properties.items()
         )
         put(tmp_path / "conf/hdfs-site.xml", text or f"<configuration>{site}</configuration>")
-        words = ["--role", "domU", "--endpoint", vreadd.endpoint, "--json"]
+        words = ["--endpoint", vreadd.endpoint, "--json"]
         words += ["--hadoop-conf", tmp_path / "conf"]
         if class_path:
             words += ["--class-path", class_path]
@@ -363,7 +372,7 @@ def ended(daemon):
 
 
 @pytest.fixture
-def host(root, vread, xenstored):
+def host(root, xl_vread, xenstored):
     """host(daemon, *words): runs the doctor in a dom0 with that vreadd."""
     put(root / "proc/xen/capabilities", "control_d")
     for name in ("gntdev", "evtchn", "privcmd", "xenbus"):
@@ -373,7 +382,7 @@ def host(root, vread, xenstored):
 
     def doctor(daemon, *words, config=None):
         options = ["--config", config or daemon.config, "--socket", daemon.control]
-        return vread(
+        return xl_vread(
             *("doctor", "--root", root, *options, *words), env={"XENSTORED_PATH": xenstored.path}
         )
 
@@ -386,7 +395,7 @@ def findings(host):
 
 
 def attach(store, **nodes):
-    """Writes the nodes of a device as vread attach does; `nodes` are changes."""
+    """Writes the nodes of a device as xl-vread attach does; `nodes` are changes."""
     dom0, guest = ("n0", "r7"), ("n7", "r0")
     store.put(BACK, "", dom0)
     store.put(FRONT, "", guest)
@@ -525,10 +534,20 @@ def test_a_datanode_that_vreadd_does_not_know_yet(findings, running, image, tmp_
     }
 
 
-def test_no_daemon(vread, running, tmp_path):
+def test_in_a_guest(xl_vread, host, running, root):
+    """A driver domain may run vreadd, too: its configuration is named."""
+    put(root / "proc/xen/capabilities", "")
+    done = xl_vread("doctor", "--root", root)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"xl-vread doctor: this is a guest: use 'vread doctor' here" in done.stderr
+    found = Findings(host(running, "--json"))
+    assert "/proc/xen/capabilities: this is not dom0" in found.failed
+
+
+def test_no_daemon(xl_vread, running, tmp_path):
     nobody = tmp_path / "control.sock"
-    options = ["--role", "dom0", "--config", running.config, "--socket", nobody]
-    found = Findings(vread("doctor", "--json", *options))
+    options = ["--config", running.config, "--socket", nobody]
+    found = Findings(xl_vread("doctor", "--json", *options))
     text = f"vreadd: {nobody}: not there; is vreadd running, with this control-socket?"
     assert found.failed[text] == "systemctl start vreadd; if it ends at once: journalctl -u vreadd"
 
@@ -548,13 +567,13 @@ def test_devices(findings, running, xenstored):
     failed = findings(running).failed
     assert "xen:7/0: closed: vreadd does not know the device" in failed
     assert failed[f'{BACK}/online: is "yes", expected a number from 0 to 1'] == (
-        "vread detach 7 --id 0 --force, then attach it anew with what it may read"
+        "xl-vread detach 7 --id 0 --force, then attach it anew with what it may read"
     )
     assert "xen:7/0: allows datanode dn9, which vread.conf does not name" in failed
     xenstored.put(f"{BACK}/allow-datanodes", "")
     failed = findings(running).failed
     assert failed["xen:7/0: no datanode is allowed: it can read nothing"] == (
-        "vread detach 7; vread attach 7 --allow-datanodes 'NAME ...'"
+        "xl-vread detach 7; xl-vread attach 7 'datanodes=NAME ...'"
     )
 
 

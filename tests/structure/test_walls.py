@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which folders of the backend may include each other, and from which folders programs are linked.
+"""Which folders of the backend may include each other, what the command for guests may include, and
+from which folders programs are linked.
 
 Each folder of xen-backend/ has an entry in the table below.  A folder includes headers of the
 folders that its entry lists, and no others.  The wall is between vreadd and vread-parser: code that
 interprets what a guest wrote is in parser/, and runs confined.
+
+Another wall is between dom0 and guests: `vread`, the command for guests, has no code of the backend
+and needs none of its libraries.
 """
 
 import re
@@ -33,10 +37,23 @@ MAY_INCLUDE = {
     "provision": "base disk layout parser",
     VREADD: "base control",
 }
-# The folders from which each program is linked.
+# The folders of the backend from which each program is linked.
 LINKED = {
     "vreadd": set(MAY_INCLUDE) - {"parser", "provision"},
     "vread-parser": {"base", "disk", "layout", "parser", "parser-protocol"},
+}
+# The folders from which vread is linked, and the libraries that it loads.
+OF_GUESTS = {"hdfs-native/libvread", "tools/cli", "tools/vread"}
+LIBRARIES_OF_GUESTS = {"libc", "libexpat", "libjansson", "libxenstore"}
+SANITIZERS = {"libasan", "libubsan"}  # of the variant asan
+# What the code of vread may include out of the folders of others: headers of numbers and names, for
+# which no code is linked.
+HEADERS_OF_GUESTS = {
+    "base/version.h",
+    "vread-local.h",
+    "vread-nodes.h",
+    "vread-ring-user.h",
+    "vread_ioctl.h",
 }
 PRIVATE = re.compile(r"_private\.h|_impl\.h|/internal\.h")
 
@@ -116,13 +133,28 @@ def test_what_is_not_is_told(backend, source, header, table, said):
     assert said in found
 
 
+def readelf(program, *options):
+    command = ["readelf", *options, program]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def sources(program):
+    """The source files with code in the program, by its debugging information."""
+    told = readelf(program, "--debug-dump=info", "--dwarf-depth=1")
+    return set(re.findall(r"DW_AT_name .*: (\S+\.c)$", told, re.M))
+
+
 def linked(program):
-    """The folders of the backend with code in the program, by its debugging information."""
-    command = ["readelf", "--debug-dump=info", "--dwarf-depth=1", program]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    """The folders of the backend with code in the program."""
+    backend = f"{BACKEND.name}/"
     return {
-        folder(path) for path in re.findall(r"DW_AT_name .*: xen-backend/(\S+\.c)$", told, re.M)
+        folder(path.removeprefix(backend)) for path in sources(program) if path.startswith(backend)
     }
+
+
+def libraries(program):
+    """The libraries that the program itself names, without their versions."""
+    return set(re.findall(r"\(NEEDED\).*\[(\w+)[.\w-]*\]", readelf(program, "--dynamic")))
 
 
 @pytest.mark.parametrize("variant", ["release", "asan"])
@@ -130,3 +162,23 @@ def linked(program):
 def test_programs_have_no_code_from_behind_the_wall(variant, program):
     found = linked(REPOSITORY / "build" / variant / program)
     assert found and found <= LINKED[program]
+
+
+@pytest.mark.parametrize("variant", ["release", "asan"])
+def test_the_command_for_guests_has_nothing_of_the_backend(variant):
+    program = REPOSITORY / "build" / variant / "vread"
+    assert {"/".join(path.split("/")[:2]) for path in sources(program)} == OF_GUESTS
+    assert libraries(program) - SANITIZERS == LIBRARIES_OF_GUESTS
+
+
+def test_the_command_for_guests_includes_nothing_of_the_backend():
+    """Its own folders have the headers that it includes, but for those of HEADERS_OF_GUESTS."""
+    folders = [REPOSITORY / folder for folder in OF_GUESTS]
+    others = set()
+    for source in (path for folder in folders for path in folder.rglob("*.[ch]")):
+        searched = [source.parent, REPOSITORY / "tools", REPOSITORY / "hdfs-native/libvread"]
+        for header in re.findall(r'^#include "([^"]+)"', source.read_text(), re.M):
+            paths = {(place / header).resolve() for place in searched}
+            if not any(p.is_file() and p.is_relative_to(f) for p in paths for f in folders):
+                others.add(header)
+    assert others == HEADERS_OF_GUESTS

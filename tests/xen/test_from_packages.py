@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A host installed only from the packages.  xl-vread makes a datanode and a client from the files
 that docs/install.md prints, and a user of the client reads a block.  The slow tests do the same
-with stock HDFS, and break everything that vread doctor checks, one at a time.
+with stock HDFS, and break everything that vread doctor and xl-vread doctor check, one at a time.
 
 In the domains' files the tests replace only kernel, initial root, disks and memory.  The roots of
 dom0 and guests hold the contents of the .deb files, and the libraries that their Depends names.
@@ -28,6 +28,7 @@ from tests.support.xen_owner import DataDisk
 from tools.lab import hadoop
 from tools.lab.deployment import READ_TIMEOUT_MS
 from tools.lab.hadoop_guests import DATA_DEVICE, DATA_PARTITION
+from tools.lab.host import XenHost
 from tools.lab.installed import CONFIG, JAR, InstalledHdfs, Services
 from tools.lab.packages import Packages
 from tools.peers import Authority, installed_host, peer
@@ -204,15 +205,16 @@ def test_status_shows_it(services, hdfs):
     shown(services.status_text(), hdfs.client, hdfs.datanode)
 
 
-# ---- vread doctor --------------------------------------------------------------------------
+# ---- vread doctor and xl-vread doctor -------------------------------------------------------
 
 
 def failures(machine, *words, env=()):
     """{(check, what it found): remedy} of the doctor's failures.  Repeats while vreadd does not
     answer: the doctor waits only a few seconds, too little on a busy machine."""
+    program = "xl-vread" if isinstance(machine, XenHost) else "vread"
 
     def told():
-        done = machine.run(["env", *env, "vread", "doctor", "--json", *words], JAVA_SECONDS)
+        done = machine.run(["env", *env, program, "doctor", "--json", *words], JAVA_SECONDS)
         found = {
             (f["check"], f"{f['object']}: {f['found']}"): f["remedy"]
             for f in json.loads(done.stdout)["findings"]

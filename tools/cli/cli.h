@@ -33,6 +33,7 @@ struct program {
 	const char *name;
 	const char *summary;                   /* a sentence, printed above the list of commands */
 	const char *manual;                    /* "vread(1)" */
+	const char *elsewhere;                 /* where else a command may be, for errors */
 	const struct command *const *commands; /* NULL-terminated */
 	/* Takes options in front of the command.  Returns how many arguments they were, or -1 if
 	 * an option is wrong.  NULL: the program has no such options. */

@@ -39,7 +39,7 @@ static int run_help(int argc, char **argv)
 	}
 	c = find_command(argv[1]);
 	if (!c)
-		return cli_usage("%s: no such command", argv[1]);
+		return cli_usage("%s: no such command; %s", argv[1], program.elsewhere);
 	print_help(c);
 	return CLI_OK;
 }

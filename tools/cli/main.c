@@ -119,6 +119,6 @@ int main(int argc, char **argv)
 	}
 	c = find_command(alias(argv[1]));
 	if (!c)
-		return cli_usage("%s: no such command", argv[1]);
+		return cli_usage("%s: no such command; %s", argv[1], program.elsewhere);
 	return run(c, argc - 1, argv + 1);
 }

@@ -29,8 +29,9 @@ static int take_endpoint(int argc, char **argv)
 
 const struct program program = {
 	.name = "vread",
-	.summary = "Reads HDFS blocks through the host, and looks after vreadd.",
+	.summary = "Reads HDFS blocks through the host.  xl-vread is the command for dom0.",
 	.manual = "vread(1)",
+	.elsewhere = "xl-vread has the commands for dom0",
 	.commands = commands,
 	.take_options = take_endpoint,
 	.wrong_option = "--endpoint PATH",

@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
 	&command_metrics,
 	&command_config,
 	&command_reload,
+	&command_doctor,
 	&command_datanode,
 	/* what vreadd works on */
 	&command_inspect,
@@ -36,5 +37,6 @@ const struct program program = {
 	.name = "xl-vread",
 	.summary = "Gives xl's domains their vread devices, and looks after vreadd (in dom0).",
 	.manual = "xl-vread(8)",
+	.elsewhere = "vread has the commands for guests",
 	.commands = commands,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* commands.h - the commands of xl-vread(8), each in a file of its own: those about vreadd itself in
- * vreadd/, the others here.  commands.c lists them. */
+ * vreadd/, doctor in doctor/, the others here.  commands.c lists them. */
 #ifndef XL_VREAD_COMMANDS_H
 #define XL_VREAD_COMMANDS_H
 
@@ -18,6 +18,6 @@ extern const struct command command_create, command_check, command_attach, comma
 	command_list, command_reboot, command_restore, command_migrate, command_receive,
 	command_watch, command_turbo, command_status, command_top, command_trace, command_metrics,
 	command_config, command_reload, command_datanode, command_inspect, command_blocks,
-	command_xenstore;
+	command_xenstore, command_doctor;
 
 #endif

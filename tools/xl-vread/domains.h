@@ -21,8 +21,8 @@ struct domain {
 bool domain_get(struct xs_handle *xs, unsigned domid, struct domain *ret);
 /* CLI_OK, or an exit code of cli.h after printing that there is no such domain. */
 int domain_find(struct xs_handle *xs, const char *name_or_domid, struct domain *ret);
-/* The same, but takes any number.  If no domain with a name and a UUID has that number, *ret has the
- * domid only, and an empty UUID. */
+/* The same, but takes any number.  If no domain with a name and a UUID has that number, *ret has
+ * only the domid, and an empty UUID. */
 int domain_find_number(struct xs_handle *xs, const char *name_or_domid, struct domain *ret);
 /* False: no domain has that UUID now. */
 bool domain_find_uuid(struct xs_handle *xs, const char *uuid, struct domain *ret);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* backend.c - checks of `vread doctor` in a guest: whether the backend answers, and whether module
- * and library speak the same version.  Called by doctor.c. */
+/* backend.c - checks of `vread doctor`: whether the backend answers, and whether module and library
+ * speak the same version.  Called by doctor.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,20 +24,20 @@ static void tell_info(struct doctor *d, const char *node, const struct vread_ioc
 			    "the module speaks version %u, libvread version %u", info->abi,
 			    VREAD_IOC_ABI);
 	else if (!info->connected)
-		doctor_fail(d, node, "does vreadd run in dom0? `vread doctor` there tells more",
+		doctor_fail(d, node, "does vreadd run in dom0? `xl-vread doctor` there tells more",
 			    "the module has no connection to its backend");
 	else
 		doctor_ok(d, node, "version %u, connected, %" PRIu64 " of %" PRIu64 " KiB free",
 			  info->abi, (uint64_t)info->pool_free_bytes >> 10,
 			  (uint64_t)info->pool_bytes >> 10);
-	d->is_datanode = !strncmp(info->role, "datanode", sizeof(info->role));
+	d->facts->is_datanode = !strncmp(info->role, "datanode", sizeof(info->role));
 }
 
 void check_protocol(struct doctor *d)
 {
 	struct vread_ioc_info info = {0};
 	char path[PATH_MAX];
-	const char *node = doctor_endpoint(d, path);
+	const char *node = endpoint_path(d, path);
 	struct stat st;
 	int fd;
 
@@ -62,7 +62,7 @@ void check_protocol(struct doctor *d)
 static void tell_no_answer(struct doctor *d, const char *node, int error)
 {
 	if (error == -ENOTCONN || error == -ETIME)
-		doctor_fail(d, node, "does vreadd run in dom0? `vread doctor` there tells more",
+		doctor_fail(d, node, "does vreadd run in dom0? `xl-vread doctor` there tells more",
 			    "the backend does not answer: %s", vread_strerror(error));
 	else if (error == -EACCES)
 		doctor_skip(d, node, "cannot be opened by who runs this");
@@ -78,12 +78,12 @@ static void tell_no_answer(struct doctor *d, const char *node, int error)
 void check_answer(struct doctor *d)
 {
 	char path[PATH_MAX];
-	const char *node = doctor_endpoint(d, path);
+	const char *node = endpoint_path(d, path);
 	const struct vread_options options = {.endpoint = node, .pool_bytes = POOL_BYTES};
 	struct vread *v;
 	int r;
 
-	if (!d->node_usable) {
+	if (!d->facts->node_usable) {
 		doctor_skip(d, node, "cannot be used");
 		return;
 	}

@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* checks.h - the checks of `vread doctor`.  doctor.c has their order, and calls them in dom0 or in
- * a guest. */
+/* checks.h - the checks of `vread doctor`, and what they share.  doctor.c has their order, and
+ * calls them. */
 #ifndef VREAD_DOCTOR_CHECKS_H
 #define VREAD_DOCTOR_CHECKS_H
 
-#include "doctor.h"
+#include "cli/doctor/doctor.h"
 
-/* host.c: what vreadd needs in dom0 */
-void check_xen(struct doctor *d);
-void check_xen_nodes(struct doctor *d);
-void check_xenstore(struct doctor *d);
-void check_rdma(struct doctor *d);
+struct facts {
+	/* Options; NULL: not given. */
+	const char *endpoint, *user, *hadoop_conf, *class_path, *datanode;
 
-/* daemon.c: vreadd itself */
-void check_config(struct doctor *d);
-void check_daemon(struct doctor *d);
-void check_ports(struct doctor *d);
+	/* What checks found, for later checks. */
+	int xs_error;            /* errno of the attempt to open xenstore */
+	bool no_xen;             /* no hypervisor, or none is needed */
+	bool no_module;          /* the guest's module is not loaded */
+	bool has_device;         /* the guest has a vread device */
+	bool node_usable;        /* the user may open the endpoint */
+	bool is_datanode;        /* the device's role */
+	char conf_dir[PATH_MAX]; /* of Hadoop; "": there is none */
+};
 
-/* datanodes.c: images and their contents */
-void check_images(struct doctor *d);
-void check_datanodes(struct doctor *d);
-void check_parsers(struct doctor *d);
-void check_provision(struct doctor *d);
-
-/* peers.c: other hosts */
-void check_certificates(struct doctor *d);
-void check_peers(struct doctor *d);
-
-/* devices.c: guests' devices, in xenstore */
-void check_devices(struct doctor *d);
+/* The path of vread's endpoint: of --endpoint or VREAD_ENDPOINT, else /dev/vread under root. */
+const char *endpoint_path(const struct doctor *d, char buf[PATH_MAX]);
+/* True if the endpoint is a socket.  If there is no such file, its path decides. */
+bool endpoint_is_socket(const struct doctor *d);
 
 /* guest.c: module, device, node and rights of a guest */
 void check_guest(struct doctor *d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * guest.c - checks of `vread doctor` in a guest: the module, the device, its node, and the allowed
+ * guest.c - checks of `vread doctor`: the module, the device, its node, and the allowed
  * datanodes.  Called by doctor.c.
  *
  * If the endpoint is a UNIX socket (a local port), only the node is checked: module, device and Xen
@@ -25,34 +25,38 @@
 	"in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with the datanode in " \
 	"datanodes=, and in vread = [ ... ] of its configuration"
 
-/* True if the endpoint is a socket.  If there is no such file, its path decides. */
-static bool is_socket(const struct doctor *d)
+const char *endpoint_path(const struct doctor *d, char buf[PATH_MAX])
+{
+	return d->facts->endpoint ?: doctor_path(d, "/dev/vread", buf);
+}
+
+bool endpoint_is_socket(const struct doctor *d)
 {
 	char buf[PATH_MAX];
 	struct stat st;
 
-	if (stat(doctor_endpoint(d, buf), &st) == 0)
+	if (stat(endpoint_path(d, buf), &st) == 0)
 		return S_ISSOCK(st.st_mode);
-	return d->endpoint && strncmp(d->endpoint, "/dev/", 5) != 0;
+	return d->facts->endpoint && strncmp(d->facts->endpoint, "/dev/", 5) != 0;
 }
 
 void check_guest(struct doctor *d)
 {
 	char type[DOCTOR_LINE];
 
-	d->no_xen = true;
-	if (is_socket(d)) {
+	d->facts->no_xen = true;
+	if (endpoint_is_socket(d)) {
 		doctor_skip(d, "/sys/hypervisor/type", "the endpoint is a socket");
 	} else if (!doctor_read_line(d, "/sys/hypervisor/type", type) || strcmp(type, "xen")) {
 		doctor_fail(d, "/sys/hypervisor/type",
-			    "vRead's device is for guests of Xen; on a host use --role dom0",
+			    "vRead's device is for guests of Xen; on a host use `xl-vread doctor`",
 			    "this is no guest of Xen");
 	} else {
 		doctor_ok(d, "/sys/hypervisor/type", "a guest of Xen");
-		d->no_xen = false;
+		d->facts->no_xen = false;
 	}
-	d->xs = d->no_xen ? NULL : xs_open(0);
-	d->xs_error = errno;
+	d->xs = d->facts->no_xen ? NULL : xs_open(0);
+	d->facts->xs_error = errno;
 }
 
 /* ---- the module ------------------------------------------------------------------------ */
@@ -75,7 +79,7 @@ void check_module(struct doctor *d)
 {
 	char release[DOCTOR_LINE], folder[PATH_MAX], path[PATH_MAX], remedy[512];
 
-	if (d->no_xen) {
+	if (d->facts->no_xen) {
 		doctor_skip(d, "xen-vreadfront", "no Xen here, or none is needed");
 		return;
 	}
@@ -83,8 +87,9 @@ void check_module(struct doctor *d)
 		doctor_ok(d, "xen-vreadfront", "loaded");
 		return;
 	}
-	d->no_module = true;
-	doctor_kernel(d, release);
+	d->facts->no_module = true;
+	if (!doctor_read_line(d, "/proc/sys/kernel/osrelease", release))
+		release[0] = '\0';
 	snprintf(folder, sizeof(folder), "/lib/modules/%s", release);
 	module_found[0] = '\0';
 	if (nftw(doctor_path(d, folder, path), look_for_module, 16, FTW_PHYS) == 1) {
@@ -106,12 +111,12 @@ void check_module(struct doctor *d)
 static void wrong_state(struct doctor *d, unsigned long long state)
 {
 	if (state == XenbusStateInitialising)
-		doctor_fail(d, FRONTEND, "in dom0: systemctl start vreadd, then `vread doctor`",
+		doctor_fail(d, FRONTEND, "in dom0: systemctl start vreadd, then `xl-vread doctor`",
 			    "its backend has not begun (Initialising): vreadd does not run there");
 	else if (state == XenbusStateClosing || state == XenbusStateClosed)
 		doctor_fail(d, FRONTEND,
-			    "modprobe -r xen-vreadfront and modprobe it again; `vread doctor` in "
-			    "dom0 tells why it was closed",
+			    "modprobe -r xen-vreadfront and modprobe it again; `xl-vread doctor` "
+			    "in dom0 tells why it was closed",
 			    "its backend has closed it");
 	else
 		doctor_fail(d, FRONTEND, "modprobe xen-vreadfront; dmesg tells if that fails",
@@ -129,13 +134,13 @@ void check_device(struct doctor *d)
 	char *backend, *text;
 	unsigned long long state = 0;
 
-	if (d->no_xen) {
+	if (d->facts->no_xen) {
 		doctor_skip(d, FRONTEND, "no Xen here, or none is needed");
 		return;
 	}
 	if (!d->xs) {
 		doctor_skip(d, FRONTEND, "xenstore cannot be asked (%s); run this as root",
-			    strerror(d->xs_error));
+			    strerror(d->facts->xs_error));
 		return;
 	}
 	backend = backend_dir(d);
@@ -144,7 +149,7 @@ void check_device(struct doctor *d)
 			    "this guest has no vread device");
 		return;
 	}
-	d->has_device = true;
+	d->facts->has_device = true;
 	text = doctor_node(d, backend, VREAD_NODE_STATE);
 	if (!text || !cli_number(text, 1, 8, &state))
 		doctor_fail(d, FRONTEND, "in dom0: xl-vread detach --force, and attach it anew",
@@ -217,33 +222,35 @@ static void tell_forbidden(struct doctor *d, const char *node, const struct pers
 void check_node(struct doctor *d)
 {
 	char path[PATH_MAX];
-	const char *node = doctor_endpoint(d, path);
+	const char *node = endpoint_path(d, path);
 	struct person who;
 	struct stat st;
 
-	if (stat(node, &st) < 0 && !is_socket(d) && (d->no_xen || d->no_module)) {
+	if (stat(node, &st) < 0 && !endpoint_is_socket(d) &&
+	    (d->facts->no_xen || d->facts->no_module)) {
 		doctor_skip(d, node, "the module that makes it is not loaded");
 		return;
 	}
 	if (stat(node, &st) < 0) {
 		doctor_fail(d, node,
-			    d->endpoint ? "correct --endpoint, VREAD_ENDPOINT or io.vread.endpoint"
-					: "the module makes it once the guest has a device",
+			    d->facts->endpoint
+				    ? "correct --endpoint, VREAD_ENDPOINT or io.vread.endpoint"
+				    : "the module makes it once the guest has a device",
 			    "%s", strerror(errno));
 		return;
 	}
-	if (!find_person(d->user, &who)) {
+	if (!find_person(d->facts->user, &who)) {
 		doctor_fail(d, node, "name a user of this system with --user",
-			    "there is no user %.64s", d->user);
+			    "there is no user %.64s", d->facts->user);
 		return;
 	}
 	if (!may_use(&who, &st)) {
 		tell_forbidden(d, node, &who, &st);
 		return;
 	}
-	d->node_usable = true;
+	d->facts->node_usable = true;
 	doctor_ok(d, node, "user %.64s may read and write it%s", who.name,
-		  who.uid || d->user ? "" : "; name another with --user");
+		  who.uid || d->facts->user ? "" : "; name another with --user");
 }
 
 /* ---- what dom0 allows ----------------------------------------------------------------------- */
@@ -264,21 +271,21 @@ static bool has_word(const char *list, const char *word)
 
 void check_allowed(struct doctor *d)
 {
-	char *backend = d->has_device ? backend_dir(d) : NULL;
+	char *backend = d->facts->has_device ? backend_dir(d) : NULL;
 	char *list = backend ? doctor_node(d, backend, VREAD_NODE_ALLOW_DATANODES) : NULL;
 	char *role = backend ? doctor_node(d, backend, VREAD_NODE_ROLE) : NULL;
 
 	if (role && !strcmp(role, "datanode"))
-		d->is_datanode = true;
+		d->facts->is_datanode = true;
 	if (!backend)
 		doctor_skip(d, FRONTEND, "xenstore tells of no device");
 	else if (!list || !*list)
 		doctor_fail(d, FRONTEND, CHANGE_DEVICE,
 			    "no datanode is allowed: every open gets EACCES");
-	else if (d->datanode && strcmp(list, "*") && !has_word(list, d->datanode))
+	else if (d->facts->datanode && strcmp(list, "*") && !has_word(list, d->facts->datanode))
 		doctor_fail(d, FRONTEND, CHANGE_DEVICE,
-			    "datanode %.64s is not allowed; allowed are: %.400s", d->datanode,
-			    list);
+			    "datanode %.64s is not allowed; allowed are: %.400s",
+			    d->facts->datanode, list);
 	else
 		doctor_ok(d, FRONTEND, "allowed datanodes: %.400s", list);
 	free(role);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hadoop.c - check of `vread doctor` in a guest: whether Hadoop's configuration names vRead, for
+/* hadoop.c - check of `vread doctor`: whether Hadoop's configuration names vRead, for
  * clients or for the datanode.  Called by doctor.c. */
 #include <errno.h>
 #include <expat.h>
@@ -66,7 +66,7 @@ static bool read_site(struct doctor *d, const char *file, json_t *properties)
 	bool ok = true;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", d->conf_dir, file);
+	snprintf(path, sizeof(path), "%s/%s", d->facts->conf_dir, file);
 	f = fopen(path, "re");
 	if (!f)
 		return true;
@@ -95,23 +95,23 @@ static bool find_conf_dir(struct doctor *d)
 {
 	static const char *const usual[] = {"/etc/hadoop/conf", "/etc/hadoop",
 					    "/opt/hadoop/etc/hadoop"};
-	const char *said = d->hadoop_conf ?: getenv("HADOOP_CONF_DIR");
+	const char *said = d->facts->hadoop_conf ?: getenv("HADOOP_CONF_DIR");
 	const char *home = getenv("HADOOP_HOME");
 	char path[PATH_MAX];
 
 	if (said) {
-		snprintf(d->conf_dir, sizeof(d->conf_dir), "%s", said);
+		snprintf(d->facts->conf_dir, sizeof(d->facts->conf_dir), "%s", said);
 		return true;
 	}
 	if (home) {
-		snprintf(d->conf_dir, sizeof(d->conf_dir), "%s/etc/hadoop", home);
+		snprintf(d->facts->conf_dir, sizeof(d->facts->conf_dir), "%s/etc/hadoop", home);
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
 		snprintf(path, sizeof(path), "%s/hdfs-site.xml", usual[i]);
 		if (!doctor_exists(d, path))
 			continue;
-		doctor_path(d, usual[i], d->conf_dir);
+		doctor_path(d, usual[i], d->facts->conf_dir);
 		return true;
 	}
 	return false;
@@ -131,7 +131,7 @@ static void check_property(struct doctor *d, const json_t *properties, const cha
 	const char *value = json_string_value(json_object_get(properties, name));
 	char object[PATH_MAX + 32], remedy[512];
 
-	snprintf(object, sizeof(object), "%s/hdfs-site.xml", d->conf_dir);
+	snprintf(object, sizeof(object), "%s/hdfs-site.xml", d->facts->conf_dir);
 	snprintf(remedy, sizeof(remedy), "set %s to %s (see docs/hadoop.md)", name, class);
 	if (!value)
 		doctor_fail(d, object, remedy, "does not set %s", name);
@@ -151,7 +151,7 @@ static void check_switches(struct doctor *d, const json_t *properties)
 	if (!strcmp(enabled, "false"))
 		doctor_warn(d, "io.vread.enabled", "remove it, or set it to true",
 			    "is false: everything is read by TCP");
-	checked = doctor_endpoint(d, path);
+	checked = endpoint_path(d, path);
 	if (endpoint && strcmp(endpoint, checked))
 		doctor_warn(d, "io.vread.endpoint", "check that one: vread doctor --endpoint PATH",
 			    "is %.300s, but %.300s was checked here", endpoint, checked);
@@ -167,17 +167,18 @@ void check_hadoop(struct doctor *d)
 			    "no configuration of Hadoop here; --hadoop-conf names one");
 		return;
 	}
-	if (stat(d->conf_dir, &st) < 0) {
-		doctor_fail(d, d->conf_dir, "correct --hadoop-conf, HADOOP_CONF_DIR or HADOOP_HOME",
-			    "%s", strerror(errno));
-		d->conf_dir[0] = '\0';
+	if (stat(d->facts->conf_dir, &st) < 0) {
+		doctor_fail(d, d->facts->conf_dir,
+			    "correct --hadoop-conf, HADOOP_CONF_DIR or HADOOP_HOME", "%s",
+			    strerror(errno));
+		d->facts->conf_dir[0] = '\0';
 		return;
 	}
 	properties = json_object();
 	if (read_site(d, "core-site.xml", properties) &&
 	    read_site(d, "hdfs-site.xml", properties)) {
-		check_property(d, properties, d->is_datanode ? FACTORIES : BUILDERS,
-			       d->is_datanode ? FACTORY : BUILDER);
+		check_property(d, properties, d->facts->is_datanode ? FACTORIES : BUILDERS,
+			       d->facts->is_datanode ? FACTORY : BUILDER);
 		check_switches(d, properties);
 	}
 	json_decref(properties);

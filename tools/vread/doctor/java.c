@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * java.c - check of `vread doctor` in a guest: whether Hadoop's class path has vread-hdfs.jar of
+ * java.c - check of `vread doctor`: whether Hadoop's class path has vread-hdfs.jar of
  * this release.  Called by doctor.c.
  *
  * A JVM is started with Hadoop's class path and loads a class of the jar.  So the check sees the
@@ -29,15 +29,15 @@ static char *class_path(struct doctor *d)
 	char program[PATH_MAX] = "hadoop", *out = NULL;
 	int r;
 
-	if (d->class_path)
-		return strdup(d->class_path);
+	if (d->facts->class_path)
+		return strdup(d->facts->class_path);
 	if (d->root[0]) {
 		doctor_skip(d, "class path", "is not asked for under --root; give --class-path");
 		return NULL;
 	}
 	if (home)
 		snprintf(program, sizeof(program), "%s/bin/hadoop", home);
-	setenv("HADOOP_CONF_DIR", d->conf_dir, 1);
+	setenv("HADOOP_CONF_DIR", d->facts->conf_dir, 1);
 	r = doctor_run((char *[]){program, "classpath", NULL}, &out);
 	if (r) {
 		free(out);
@@ -115,7 +115,7 @@ void check_java(struct doctor *d)
 	char program[PATH_MAX] = "java", *path, *out = NULL;
 	int r;
 
-	if (!d->conf_dir[0]) {
+	if (!d->facts->conf_dir[0]) {
 		doctor_skip(d, "java", "no configuration of Hadoop here");
 		return;
 	}

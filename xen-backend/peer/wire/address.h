@@ -2,7 +2,7 @@
 /*
  * address.h - parses and prints IP:PORT and [IP]:PORT.
  *
- * Called by peer/, by the configuration (control/config/values.c) and by `vread doctor`.
+ * Called by peer/, by the configuration (control/config/values.c) and by `xl-vread doctor`.
  *
  * Only numeric addresses are accepted.  A name would need a name server, and no read may wait for
  * one.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* daemon.c - checks of `vread doctor` in dom0: vreadd's configuration, whether vreadd runs, and the
- * state of its ports.  Called by doctor.c. */
+/* daemon.c - checks of `xl-vread doctor`: vreadd's configuration, whether vreadd runs, and the state
+ * of its ports.  Called by doctor.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "xl-vread/vreadd/control_client.h"
+#include "../vreadd/control_client.h"
 #include "cli/text.h"
 #include "base/version.h"
 #include "checks.h"
@@ -30,12 +30,12 @@ void check_config(struct doctor *d)
 {
 	char path[PATH_MAX], *errors = NULL, none[] = "out of memory";
 	json_t *problems = NULL;
-	const char *used = d->config_path ?: doctor_path(d, CONFIG_DEFAULT_PATH, path);
+	const char *used = d->facts->config_path ?: doctor_path(d, CONFIG_DEFAULT_PATH, path);
 
-	if (config_load(used, &d->config, &problems) == 0) {
-		doctor_ok(d, used, "valid, %zu datanodes, %zu peers", d->config->num_datanodes,
-			  d->config->peers.num_peers);
-		if (!d->config->num_datanodes && !d->config->peers.num_peers)
+	if (config_load(used, &d->facts->config, &problems) == 0) {
+		doctor_ok(d, used, "valid, %zu datanodes, %zu peers",
+			  d->facts->config->num_datanodes, d->facts->config->peers.num_peers);
+		if (!d->facts->config->num_datanodes && !d->facts->config->peers.num_peers)
 			doctor_warn(d, used, "add a section [datanode NAME] for each datanode here",
 				    "names neither datanodes nor peers: nothing can be read");
 	} else {
@@ -49,10 +49,10 @@ void check_config(struct doctor *d)
 /* The control socket: of --socket, else as configured, else the default. */
 static const char *socket_path(const struct doctor *d, char buf[PATH_MAX])
 {
-	if (d->socket)
-		return d->socket;
-	if (d->config && d->config->control_socket[0])
-		return doctor_path(d, d->config->control_socket, buf);
+	if (d->facts->socket)
+		return d->facts->socket;
+	if (d->facts->config && d->facts->config->control_socket[0])
+		return doctor_path(d, d->facts->config->control_socket, buf);
 	return doctor_path(d, CONTROL_DEFAULT_SOCKET, buf);
 }
 
@@ -61,26 +61,27 @@ void check_daemon(struct doctor *d)
 	char path[PATH_MAX], *error = NULL;
 	const char *socket = socket_path(d, path), *version;
 
-	if (!d->socket && d->config && !d->config->control_socket[0]) {
+	if (!d->facts->socket && d->facts->config && !d->facts->config->control_socket[0]) {
 		doctor_skip(d, "vreadd",
 			    "control-socket is empty in vread.conf: it cannot be asked");
 		return;
 	}
-	if (control_try(socket, json_pack("{s:s}", "command", "status"), &d->status, &error)) {
+	if (control_try(socket, json_pack("{s:s}", "command", "status"), &d->facts->status,
+			&error)) {
 		doctor_fail(d, "vreadd",
 			    "systemctl start vreadd; if it ends at once: journalctl -u vreadd",
 			    "%s", error ?: "out of memory");
 		free(error);
 		return;
 	}
-	version = text_member(d->status, "version");
+	version = text_member(d->facts->status, "version");
 	if (strcmp(version, VREAD_VERSION))
 		doctor_fail(d, "vreadd",
 			    "install both of one release, then systemctl restart vreadd",
-			    "runs version %.32s, but this is vread " VREAD_VERSION, version);
+			    "runs version %.32s, but this is xl-vread " VREAD_VERSION, version);
 	else
 		doctor_ok(d, "vreadd", "runs, version %s, pid %" PRId64, version,
-			  text_number(d->status, "pid"));
+			  text_number(d->facts->status, "pid"));
 }
 
 static void check_port(struct doctor *d, const char *name, const json_t *port)
@@ -94,7 +95,7 @@ static void check_port(struct doctor *d, const char *name, const json_t *port)
 		doctor_skip(d, object, "is off");
 	else if (!strcmp(state, "on"))
 		doctor_ok(d, object, "is on");
-	else if (d->no_xen)
+	else if (d->facts->no_xen)
 		doctor_skip(d, object, "%.64s: no Xen here", state);
 	else
 		doctor_fail(
@@ -108,11 +109,11 @@ void check_ports(struct doctor *d)
 	const char *name;
 	json_t *port;
 
-	if (!d->status) {
+	if (!d->facts->status) {
 		doctor_skip(d, "ports", "vreadd does not answer");
 		return;
 	}
-	json_object_foreach(json_object_get(d->status, "ports"), name, port)
+	json_object_foreach(json_object_get(d->facts->status, "ports"), name, port)
 	{
 		check_port(d, name, port);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * peers.c - checks of `vread doctor` in dom0: the certificates of this host, and whether other
- * hosts answer.  Called by doctor.c.
+ * peers.c - checks of `xl-vread doctor`: the certificates of this host, and whether other hosts
+ * answer.  Called by doctor.c.
  *
  * A peer that was not asked yet is idle, which does not say whether it can be reached.  So the
  * check connects to the port of each peer that is not up.  Nothing is sent.
@@ -54,12 +54,12 @@ static void check_certificate(struct doctor *d, const char *configured, const ch
 
 void check_certificates(struct doctor *d)
 {
-	if (!d->config || !d->config->peers.line) {
+	if (!d->facts->config || !d->facts->config->peers.line) {
 		doctor_skip(d, "certificates", "no other hosts are configured");
 		return;
 	}
-	check_certificate(d, d->config->peers.certificate, "of this host");
-	check_certificate(d, d->config->peers.ca, "of the authority");
+	check_certificate(d, d->facts->config->peers.certificate, "of this host");
+	check_certificate(d, d->facts->config->peers.ca, "of the authority");
 }
 
 /* ---- peers ---------------------------------------------------------------------------------- */
@@ -113,18 +113,19 @@ static void check_peer(struct doctor *d, const json_t *peer)
 			"the hosts?",
 			"peer down: %.64s: %s", address, strerror(-r));
 	else if (!strcmp(state, "backing off"))
-		doctor_fail(d, name,
-			    "`vread doctor` there; names in certificates are those of [peer NAME], "
-			    "of one authority",
-			    "its port answers, but the last connection failed: %.400s",
-			    error ?: "no reason was told");
+		doctor_fail(
+			d, name,
+			"`xl-vread doctor` there; names in certificates are those of [peer NAME], "
+			"of one authority",
+			"its port answers, but the last connection failed: %.400s",
+			error ?: "no reason was told");
 	else
 		doctor_ok(d, name, "%.32s, its port answers", state);
 }
 
 void check_peers(struct doctor *d)
 {
-	const json_t *peers = json_object_get(d->status, "peers");
+	const json_t *peers = json_object_get(d->facts->status, "peers");
 	const char *refused = json_string_value(
 		json_object_get(json_object_get(peers, "server"), "last_refused"));
 	json_t *peer;
@@ -132,7 +133,8 @@ void check_peers(struct doctor *d)
 
 	if (!json_is_object(peers)) {
 		doctor_skip(d, "peers",
-			    d->status ? "no other hosts are configured" : "vreadd does not answer");
+			    d->facts->status ? "no other hosts are configured"
+					     : "vreadd does not answer");
 		return;
 	}
 	json_array_foreach(json_object_get(peers, "peers"), i, peer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * datanodes.c - checks of `vread doctor` in dom0: the datanodes' images, their contents, their
- * parsers, and libguestfs.  Called by doctor.c.
+ * datanodes.c - checks of `xl-vread doctor`: the datanodes' images, their contents, their parsers,
+ * and libguestfs.  Called by doctor.c.
  *
  * The images are checked at their paths, not only in vreadd's status.  vreadd has files open, and
  * only the path shows that another file is there now.
@@ -24,7 +24,7 @@ static const json_t *status_of(const struct doctor *d, const char *datanode)
 	json_t *entry;
 	size_t i;
 
-	json_array_foreach(json_object_get(d->status, "datanodes"), i, entry)
+	json_array_foreach(json_object_get(d->facts->status, "datanodes"), i, entry)
 	{
 		if (!strcmp(text_member(entry, "datanode"), datanode))
 			return entry;
@@ -80,14 +80,14 @@ static void check_image(struct doctor *d, const struct config_datanode *n, unsig
 
 void check_images(struct doctor *d)
 {
-	if (!d->config || !d->config->num_datanodes) {
+	if (!d->facts->config || !d->facts->config->num_datanodes) {
 		doctor_skip(d, "images",
-			    d->config ? "no datanodes are configured here"
-				      : "there is no valid configuration");
+			    d->facts->config ? "no datanodes are configured here"
+					     : "there is no valid configuration");
 		return;
 	}
-	for (size_t i = 0; i < d->config->num_datanodes; i++) {
-		const struct config_datanode *n = &d->config->datanodes[i];
+	for (size_t i = 0; i < d->facts->config->num_datanodes; i++) {
+		const struct config_datanode *n = &d->facts->config->datanodes[i];
 		const json_t *images = json_object_get(status_of(d, n->name), "images");
 
 		for (unsigned j = 0; j < n->images.count; j++)
@@ -176,20 +176,21 @@ static void check_datanode(struct doctor *d, const json_t *datanode)
 
 void check_datanodes(struct doctor *d)
 {
-	const json_t *datanodes = json_object_get(d->status, "datanodes");
+	const json_t *datanodes = json_object_get(d->facts->status, "datanodes");
 	json_t *entry;
 	size_t i;
 
 	if (!json_array_size(datanodes))
 		doctor_skip(d, "datanodes",
-			    d->status ? "vreadd serves none" : "vreadd does not answer");
+			    d->facts->status ? "vreadd serves none" : "vreadd does not answer");
 	json_array_foreach(datanodes, i, entry)
 	{
 		check_datanode(d, entry);
 	}
-	for (size_t n = 0; d->status && d->config && n < d->config->num_datanodes; n++)
-		if (!status_of(d, d->config->datanodes[n].name))
-			doctor_fail(d, d->config->datanodes[n].name, "xl-vread reload",
+	for (size_t n = 0;
+	     d->facts->status && d->facts->config && n < d->facts->config->num_datanodes; n++)
+		if (!status_of(d, d->facts->config->datanodes[n].name))
+			doctor_fail(d, d->facts->config->datanodes[n].name, "xl-vread reload",
 				    "is in vread.conf, but vreadd does not know it yet");
 }
 
@@ -201,7 +202,7 @@ void check_parsers(struct doctor *d)
 	json_t *entry;
 	size_t i;
 
-	json_array_foreach(json_object_get(d->status, "datanodes"), i, entry)
+	json_array_foreach(json_object_get(d->facts->status, "datanodes"), i, entry)
 	{
 		const json_t *parser = json_object_get(entry, "parser");
 		const char *state = text_member(parser, "state");
@@ -234,8 +235,8 @@ void check_parsers(struct doctor *d)
 
 static bool layouts_are_used(const struct doctor *d)
 {
-	for (size_t i = 0; d->config && i < d->config->num_datanodes; i++)
-		if (d->config->datanodes[i].layout)
+	for (size_t i = 0; d->facts->config && i < d->facts->config->num_datanodes; i++)
+		if (d->facts->config->datanodes[i].layout)
 			return true;
 	return false;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* host.c - checks of `vread doctor` in dom0: the hypervisor, its device nodes, xenstored and RDMA
+/* host.c - checks of `xl-vread doctor`: the hypervisor, its device nodes, xenstored and RDMA
  * adapters.  Called by doctor.c. */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ void check_xen(struct doctor *d)
 	char type[DOCTOR_LINE], major[DOCTOR_LINE], minor[DOCTOR_LINE], caps[DOCTOR_LINE];
 
 	if (!doctor_read_line(d, "/sys/hypervisor/type", type) || strcmp(type, "xen")) {
-		d->no_xen = true;
+		d->facts->no_xen = true;
 		doctor_warn(d, "/sys/hypervisor/type",
 			    "boot this machine under Xen; without, vreadd serves programs of this "
 			    "machine only ([local] of vread.conf)",
@@ -55,7 +55,7 @@ void check_xen_nodes(struct doctor *d)
 	char path[PATH_MAX], remedy[DOCTOR_LINE];
 
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
-		if (d->no_xen) {
+		if (d->facts->no_xen) {
 			doctor_skip(d, nodes[i].path, "no Xen here");
 		} else if (!doctor_exists(d, nodes[i].path)) {
 			snprintf(remedy, sizeof(remedy), "modprobe %s", nodes[i].module);
@@ -70,7 +70,7 @@ void check_xen_nodes(struct doctor *d)
 
 void check_xenstore(struct doctor *d)
 {
-	if (d->no_xen && !getenv("XENSTORED_PATH")) {
+	if (d->facts->no_xen && !getenv("XENSTORED_PATH")) {
 		doctor_skip(d, "xenstored", "no Xen here");
 		return;
 	}
@@ -105,8 +105,8 @@ void check_rdma(struct doctor *d)
 	char path[PATH_MAX];
 	unsigned n;
 
-	if (!d->config || !d->config->peers.line ||
-	    !(d->config->peers.transports & MESSAGE_TRANSPORT_RDMA)) {
+	if (!d->facts->config || !d->facts->config->peers.line ||
+	    !(d->facts->config->peers.transports & MESSAGE_TRANSPORT_RDMA)) {
 		doctor_skip(d, adapters, "RDMA is not configured");
 		return;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* devices.c - checks of `vread doctor` in dom0: guests' devices in xenstore, with their nodes,
- * their states and their allowed datanodes.  Called by doctor.c. */
+/* devices.c - checks of `xl-vread doctor`: guests' devices in xenstore, with their nodes, their
+ * states and their allowed datanodes.  Called by doctor.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "xl-vread/xs_tree.h"
+#include "../xs_tree.h"
 #include "checks.h"
 #include "vread-nodes.h"
 
@@ -46,7 +46,7 @@ static const char *last_error(const struct doctor *d, const char *name)
 	json_t *device;
 	size_t i;
 
-	json_array_foreach(json_object_get(d->status, "devices"), i, device)
+	json_array_foreach(json_object_get(d->facts->status, "devices"), i, device)
 	{
 		const char *error = json_string_value(json_object_get(device, "last_error"));
 
@@ -141,7 +141,7 @@ static void check_names(struct doctor *d, const char *name, char *list)
 	char *rest = list;
 
 	for (char *datanode; (datanode = strsep(&rest, " "));)
-		if (*datanode && !is_known(d->config, datanode))
+		if (*datanode && !is_known(d->facts->config, datanode))
 			doctor_fail(
 				d, name,
 				"correct allow-datanodes (detach, attach), or add [datanode NAME] "
@@ -160,7 +160,7 @@ static void check_policy(struct doctor *d, const char *backend_dir, const char *
 		 "xl-vread detach %u; xl-vread attach %u 'datanodes=NAME ...'", domid, domid);
 	if (!list || !*list)
 		doctor_fail(d, name, remedy, "no datanode is allowed: it can read nothing");
-	else if (strcmp(list, "*") && d->config)
+	else if (strcmp(list, "*") && d->facts->config)
 		check_names(d, name, list);
 	free(list);
 }

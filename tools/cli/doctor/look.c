@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* look.c - implements the section "looking" of doctor.h: files, xenstore nodes and programs.
- * Called by the checks. */
+ * Called by report.c and by the checks. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "doctor.h"
+#include "cli/doctor/doctor.h"
 
 #define RUN_MS 120000              /* a JVM on a busy machine */
 #define RUN_MOST ((size_t)1 << 20) /* bytes of output */
@@ -45,17 +46,6 @@ bool doctor_read_line(const struct doctor *d, const char *path, char line[DOCTOR
 	return ok;
 }
 
-void doctor_kernel(const struct doctor *d, char release[DOCTOR_LINE])
-{
-	if (!doctor_read_line(d, "/proc/sys/kernel/osrelease", release))
-		release[0] = '\0';
-}
-
-const char *doctor_endpoint(const struct doctor *d, char buf[PATH_MAX])
-{
-	return d->endpoint ?: doctor_path(d, "/dev/vread", buf);
-}
-
 char *doctor_node(const struct doctor *d, const char *directory, const char *node)
 {
 	char path[PATH_MAX];
@@ -83,18 +73,37 @@ static int spawn(char *const argv[], int output, pid_t *ret)
 	return -r;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Waits until fd can be read.  False: not before the deadline. */
+static bool await(int fd, int64_t deadline)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int64_t left;
+	int r = -1;
+
+	while (r < 0 && (left = deadline - now_ms()) > 0)
+		r = poll(&p, 1, (int)left);
+	return r > 0;
+}
+
 /* Reads up to the end of file.  Bytes beyond RUN_MOST are dropped.  0 or -ETIME. */
 static int collect(int fd, char *text)
 {
-	uint64_t deadline = clock_ms() + RUN_MS;
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int64_t deadline = now_ms() + RUN_MS;
 	size_t used = 0;
 
 	for (;;) {
 		char piece[4096];
 		ssize_t n;
 
-		if (clock_ms() >= deadline || clock_poll(&p, 1, deadline) == 0)
+		if (!await(fd, deadline))
 			return -ETIME;
 		n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* checks.h - the checks of `xl-vread doctor`, and what they share.  doctor.c has their order, and
+ * calls them. */
+#ifndef XL_VREAD_DOCTOR_CHECKS_H
+#define XL_VREAD_DOCTOR_CHECKS_H
+
+#include "cli/doctor/doctor.h"
+#include "control/config.h"
+
+struct facts {
+	/* Options; NULL: not given. */
+	const char *config_path, *socket;
+
+	/* What checks found, for later checks. */
+	struct config *config; /* NULL: there is no valid configuration */
+	json_t *status;        /* of vreadd; NULL: vreadd does not answer */
+	bool no_xen;           /* no hypervisor */
+};
+
+/* host.c: what vreadd needs in dom0 */
+void check_xen(struct doctor *d);
+void check_xen_nodes(struct doctor *d);
+void check_xenstore(struct doctor *d);
+void check_rdma(struct doctor *d);
+
+/* daemon.c: vreadd itself */
+void check_config(struct doctor *d);
+void check_daemon(struct doctor *d);
+void check_ports(struct doctor *d);
+
+/* datanodes.c: images and their contents */
+void check_images(struct doctor *d);
+void check_datanodes(struct doctor *d);
+void check_parsers(struct doctor *d);
+void check_provision(struct doctor *d);
+
+/* peers.c: other hosts */
+void check_certificates(struct doctor *d);
+void check_peers(struct doctor *d);
+
+/* devices.c: guests' devices, in xenstore */
+void check_devices(struct doctor *d);
+
+#endif
