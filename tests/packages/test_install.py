@@ -12,7 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 SERVICES = {  # unit: greatest exposure that it may have, by `systemd-analyze security`, 0 to 10
     REPOSITORY / "xen-backend/control/vreadd.service": 3.0,
-    REPOSITORY / "tools/vread/vread-metrics.service": 1.5,
+    REPOSITORY / "tools/xl-vread/vread-metrics.service": 1.5,
 }
 
 

@@ -157,6 +157,8 @@ def test_what_is_in_them(packages):
             "usr/libexec/vread/vread-parser",
             "usr/sbin/vread-provision",
             "usr/sbin/vreadd",
+            "usr/sbin/xl-vread",
+            "usr/share/man/man8/xl-vread.8.gz",
             "usr/share/man/man5/vread.conf.5.gz",
             "usr/share/man/man8/vreadd.8.gz",
             "usr/share/doc/vread-backend/install.md.gz",
@@ -183,6 +185,9 @@ def test_what_is_in_them(packages):
         assert wanted <= files[name], name
     assert "libguestfs0" not in field(packages["vread-backend"], "Depends")
     assert "libguestfs0" in field(packages["vread-backend"], "Recommends")
+    for library in ("libxen", "libssl", "libibverbs"):
+        assert library in field(packages["vread-backend"], "Depends")
+    assert "libssl" not in field(packages["vread-tools"], "Depends")
     for depends in ("dkms", "adduser"):
         assert depends in field(packages["vread-frontend-dkms"], "Depends")
 
@@ -191,7 +196,8 @@ def test_install(root, packages):
     install(root, packages.values())
     assert root.run("dpkg", "--audit") == ""
     version = field(packages["vread-tools"], "Version")
-    assert root.run("vread", "version").split() == ["vread", version]
+    for program in ("vread", "xl-vread"):
+        assert root.run(program, "version").split() == [program, version]
     assert root.run("vreadd", "--version").split() == ["vreadd", version]
     assert root.run("systemctl", "is-enabled", "vreadd").strip() == "enabled"
     assert "vread:" in root.run("getent", "group", "vread")

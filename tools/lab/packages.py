@@ -42,7 +42,7 @@ class Packages:
         return self._unpacked(package) / path.lstrip("/")
 
     def dom0(self) -> Tree:
-        return self._installed((BACKEND, TOOLS))
+        return self._installed((BACKEND,))
 
     def guest(self, users: Iterable[str] = ()) -> Tree:
         """For each guest, with these users in the group vread, as after `adduser`."""
