@@ -220,10 +220,10 @@ nothing.
 """
 MAN_END = """\
 .Sh SEE ALSO
-.Xr vread 1 ,
 .Xr xenstore 1 ,
 .Xr vread 4 ,
-.Xr vreadd 8
+.Xr vreadd 8 ,
+.Xr xl-vread 8
 """
 
 

@@ -2,7 +2,7 @@
 /*
  * control.h - the control socket, which answers status requests and takes commands.
  *
- * control/daemon.c starts and stops the socket.  The clients are the commands of vread(1).
+ * control/daemon.c starts and stops the socket.  The clients are commands of xl-vread(8).
  *
  * A UNIX stream socket, mode 0600.  A client sends one line, a JSON object of
  * at most CONTROL_MAX_REQUEST bytes; the daemon answers with one line, a JSON
