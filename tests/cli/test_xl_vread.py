@@ -27,6 +27,7 @@ echo "$*" >>"$XL_LOG"
 case $1 in
 create)
     [ -z "$XL_FAILS" ] || exit 3
+    [ -z "$XL_MAKES_NO_NODES" ] || exit 0
     xenstore-write /local/domain/{DOMID}/name web /local/domain/{DOMID}/vm /vm/{UUID} ;;
 destroy)
     xenstore-rm /local/domain/{DOMID} ;;
@@ -133,6 +134,18 @@ def test_what_xl_cannot_create(host):
         "xl-vread create: xl create failed: exit code 3\n",
     )
     assert host.record() is None
+
+
+def test_a_domain_that_is_not_in_xenstore_is_ended(host):
+    """xl leaves the domain paused: nobody would let it run."""
+    config = host.config('vread = [ "datanodes=dn1" ]')
+    done = host.run("create", config, XL_MAKES_NO_NODES="1")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "xl-vread create: domain web: not there (see xl list)",
+        "xl-vread create: domain web was ended again",
+    ]
+    assert host.xl_calls() == [f"create -p {config}", "destroy web"]
 
 
 def test_a_domain_that_cannot_have_its_devices_is_ended(host):

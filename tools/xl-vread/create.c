@@ -107,13 +107,17 @@ static void end(const struct domain *d)
 
 static int make(struct xs_handle *xs, const struct options *o, struct domain_config *c)
 {
+	const char *destroy[] = {"destroy", c->name, NULL};
 	struct domain d;
 	int r = xl_create(o);
 
-	if (!r)
-		r = domain_find(xs, c->name, &d);
 	if (r)
 		return r;
+	r = domain_find(xs, c->name, &d);
+	if (r) {
+		xl_command(destroy, "xl destroy");
+		return cli_error(r, "domain %s was ended again", c->name);
+	}
 	r = equip(xs, o, &d, &c->devices);
 	if (r) {
 		end(&d);

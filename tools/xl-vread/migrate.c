@@ -115,13 +115,15 @@ static int start(struct remote *ret, const struct options *o)
 	close(from[1]);
 	ret->to = fdopen(to[1], "w");
 	ret->from = fdopen(from[0], "r");
-	return r;
+	return r ?: (ret->to && ret->from ? 0 : -ENOMEM);
 }
 
 static void end(struct remote *remote)
 {
-	fclose(remote->to);
-	fclose(remote->from);
+	if (remote->to)
+		fclose(remote->to);
+	if (remote->from)
+		fclose(remote->from);
 	while (remote->pid > 0 && waitpid(remote->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
@@ -248,7 +250,7 @@ static int migrate(const struct options *o, const struct domain *d)
 			      o->host);
 	else
 		r = move(o, d, &remote);
-	if (remote.to)
+	if (remote.to || remote.from)
 		end(&remote);
 	specs_free(&s);
 	return r;

@@ -65,7 +65,7 @@ static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 				 path);
 	if (has_word(list, path))
 		return CLI_OK;
-	if (used + strlen(path) + 1 > SPEC_MAX_DATA_DIRS)
+	if (used + (used > 0) + strlen(path) > SPEC_MAX_DATA_DIRS)
 		return cli_error(
 			CLI_FAILED,
 			"data-dirs=auto: the paths of all have more than %d characters; "
