@@ -544,6 +544,19 @@ def test_in_a_guest(xl_vread, host, running, root):
     assert "/proc/xen/capabilities: this is not dom0" in found.failed
 
 
+def test_without_xenfs(xl_vread, root):
+    """Nothing is mounted at /proc/xen, in dom0 and in a guest."""
+    features = root / "sys/hypervisor/properties/features"
+    put(features, "00002f15")
+    found = Findings(xl_vread("doctor", "--json", "--root", root))
+    said = "/proc/xen/capabilities: cannot be read: No such file or directory"
+    assert found.failed[said] == "mount -t xenfs xenfs /proc/xen"
+    put(features, "00002705")
+    done = xl_vread("doctor", "--root", root)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"this is a guest" in done.stderr
+
+
 def test_no_daemon(xl_vread, running, tmp_path):
     nobody = tmp_path / "control.sock"
     options = ["--config", running.config, "--socket", nobody]

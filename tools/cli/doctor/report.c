@@ -4,7 +4,9 @@
 #include "cli/doctor/doctor.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <xen/features.h>
 
 #include "cli/cli.h"
 #include "cli/text.h"
@@ -36,9 +38,12 @@ enum doctor_domain doctor_domain(const struct doctor *d)
 
 	if (doctor_read_line(d, "/proc/xen/capabilities", line))
 		return strstr(line, "control_d") ? DOCTOR_DOM0 : DOCTOR_DOMU;
-	if (doctor_read_line(d, "/sys/hypervisor/type", line) && !strcmp(line, "xen"))
+	if (!doctor_read_line(d, "/sys/hypervisor/type", line) || strcmp(line, "xen"))
+		return DOCTOR_NO_XEN;
+	/* xenfs is not mounted, as in many guests. */
+	if (!doctor_read_line(d, "/sys/hypervisor/properties/features", line))
 		return DOCTOR_DOMU;
-	return DOCTOR_NO_XEN;
+	return strtoul(line, NULL, 16) & 1UL << XENFEAT_dom0 ? DOCTOR_DOM0 : DOCTOR_DOMU;
 }
 
 /* ---- printing --------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * guest.c - checks of `vread doctor`: the module, the device, its node, and the allowed
- * datanodes.  Called by doctor.c.
+ * guest.c - checks of `vread doctor`: the module, the device, its node, and the allowed datanodes.
+ * Called by doctor.c.
  *
  * If the endpoint is a UNIX socket (a local port), only the node is checked: module, device and Xen
  * are not needed then.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * java.c - check of `vread doctor`: whether Hadoop's class path has vread-hdfs.jar of
- * this release.  Called by doctor.c.
+ * java.c - check of `vread doctor`: whether Hadoop's class path has vread-hdfs.jar of this release.
+ * Called by doctor.c.
  *
  * A JVM is started with Hadoop's class path and loads a class of the jar.  So the check sees the
  * jar that Hadoop would load, and not only a file somewhere.
