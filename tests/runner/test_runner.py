@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.runner.order import shuffle_modules
+from tests.runner.timing import Times, slowest
 
 REPOSITORY = Path(__file__).parents[2]
 STEADY = REPOSITORY / "tests" / "runner" / "steady.py"
@@ -148,8 +149,18 @@ def test_wrong_command_lines(tmp_path):
 
 @pytest.mark.thorough
 def test_times_are_listed_by_test_and_by_part(run, tmp_path):
-    run("def test_slow(): sum(range(10**6))\ndef test_quick(): pass\n", "--times=1")
+    run("def test_one(): pass\ndef test_two(): pass\n", "--times=2")
     log = (tmp_path / "logs" / "run-1.log").read_text()
-    table = log.partition("slowest 1 tests")[2]
-    assert "test_slow" in table and "test_quick" not in table
+    table = log.partition("slowest 2 tests")[2]
+    assert "test_one" in table and "test_two" in table
     assert "native         2 tests" in table
+
+
+def test_the_slowest_test_is_listed_first():
+    seconds = {"quick": 1.0, "slow": 61.0, "between": 2.0}
+    tests = {name: Times("native", documented=False) for name in seconds}
+    for name, times in tests.items():
+        times.phases["call"] = seconds[name]
+    table = list(slowest(tests, 2))[1:]
+    assert [line.split()[4] for line in table] == ["slow", "between"]
+    assert ["no docstring" in line for line in table] == [True, False]

@@ -41,7 +41,7 @@ def pytest_terminal_summary(terminalreporter, config):
     if config.getoption("times"):
         tests = _times(terminalreporter)
         terminalreporter.section(f"slowest {config.getoption('times')} tests")
-        for line in _slowest(tests, config.getoption("times")):
+        for line in slowest(tests, config.getoption("times")):
             terminalreporter.write_line(line)
         terminalreporter.section("time by part")
         for line in _by_part(tests):
@@ -63,10 +63,10 @@ def _times(terminalreporter):
     return tests
 
 
-def _slowest(tests, count):
+def slowest(tests, count):
+    """The lines of a table.  tests: {node id: Times}."""
     yield "   total   set-up     test      end"
-    slowest = sorted(tests, key=lambda name: -tests[name].total)[:count]
-    for name in slowest:
+    for name in sorted(tests, key=lambda name: -tests[name].total)[:count]:
         times = tests[name]
         numbers = (times.total, *(times.phases[p] for p in ("setup", "call", "teardown")))
         note = ""
