@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/random.h>
 
 #include "vreadif.h"
@@ -24,7 +25,7 @@
 
 struct withdrawal {
 	struct withdrawal *chain; /* next in its bucket */
-	struct withdrawal *older, *newer;
+	TAILQ_ENTRY(withdrawal) age;
 	int64_t block_id;
 	uint64_t genstamp; /* the highest one that is withdrawn */
 	time_t since;      /* time of the last event */
@@ -36,7 +37,7 @@ struct published {
 	pthread_rwlock_t lock;
 	uint64_t multiplier; /* of the hash; odd, and unknown to those who choose block ids */
 	struct withdrawal *bucket[BUCKETS];
-	struct withdrawal *oldest, *newest;
+	TAILQ_HEAD(, withdrawal) by_age; /* the oldest first */
 	unsigned count;
 	uint64_t events[EVENTS];
 };
@@ -49,6 +50,7 @@ struct published *published_new(void)
 	if (!p)
 		return NULL;
 	atomic_init(&p->references, 1);
+	TAILQ_INIT(&p->by_age);
 	if (getrandom(&p->multiplier, sizeof(p->multiplier), GRND_NONBLOCK) < 0)
 		p->multiplier = UINT64_C(0x9e3779b97f4a7c15);
 	p->multiplier |= 1;
@@ -74,33 +76,21 @@ static struct withdrawal **find(struct published *p, const char *pool_id, int64_
 	return w;
 }
 
-static void list_remove(struct published *p, struct withdrawal *w)
-{
-	*(w->older ? &w->older->newer : &p->oldest) = w->newer;
-	*(w->newer ? &w->newer->older : &p->newest) = w->older;
-}
-
-static void list_push(struct published *p, struct withdrawal *w)
-{
-	w->newer = NULL;
-	w->older = p->newest;
-	*(p->newest ? &p->newest->newer : &p->oldest) = w;
-	p->newest = w;
-}
-
 static void forget(struct published *p, struct withdrawal **place)
 {
 	struct withdrawal *w = *place;
 
 	*place = w->chain;
-	list_remove(p, w);
+	TAILQ_REMOVE(&p->by_age, w, age);
 	p->count--;
 	free(w);
 }
 
 static void forget_oldest(struct published *p)
 {
-	forget(p, find(p, p->oldest->pool_id, p->oldest->block_id));
+	const struct withdrawal *oldest = TAILQ_FIRST(&p->by_age);
+
+	forget(p, find(p, oldest->pool_id, oldest->block_id));
 }
 
 struct published *published_get(struct published *p)
@@ -113,7 +103,7 @@ void published_put(struct published *p)
 {
 	if (!p || atomic_fetch_sub(&p->references, 1) != 1)
 		return;
-	while (p->oldest)
+	while (!TAILQ_EMPTY(&p->by_age))
 		forget_oldest(p);
 	pthread_rwlock_destroy(&p->lock);
 	free(p);
@@ -124,11 +114,16 @@ static bool outdated(const struct withdrawal *w, time_t now)
 	return now - w->since >= PUBLISHED_MAX_AGE;
 }
 
+static bool oldest_is_outdated(const struct published *p, time_t now)
+{
+	return !TAILQ_EMPTY(&p->by_age) && outdated(TAILQ_FIRST(&p->by_age), now);
+}
+
 /* Forgets at most two outdated withdrawals. That is more than an event adds, so no single event
  * pays for many. */
 static void forget_outdated(struct published *p, time_t now)
 {
-	for (int i = 0; i < 2 && p->oldest && outdated(p->oldest, now); i++)
+	for (int i = 0; i < 2 && oldest_is_outdated(p, now); i++)
 		forget_oldest(p);
 }
 
@@ -148,7 +143,7 @@ static struct withdrawal *withdraw(struct published *p, const struct published_e
 	struct withdrawal **place = find(p, e->pool_id, e->block_id), *w = *place;
 
 	if (w) {
-		list_remove(p, w);
+		TAILQ_REMOVE(&p->by_age, w, age);
 	} else {
 		w = fresh;
 		fresh = NULL;
@@ -158,7 +153,7 @@ static struct withdrawal *withdraw(struct published *p, const struct published_e
 	if (e->genstamp > w->genstamp)
 		w->genstamp = e->genstamp;
 	w->since = now;
-	list_push(p, w);
+	TAILQ_INSERT_TAIL(&p->by_age, w, age);
 	if (p->count > PUBLISHED_MAX)
 		forget_oldest(p);
 	return fresh;
@@ -221,7 +216,7 @@ json_t *published_json(struct published *p, time_t now)
 	unsigned withdrawn;
 
 	pthread_rwlock_wrlock(&p->lock);
-	while (p->oldest && outdated(p->oldest, now))
+	while (oldest_is_outdated(p, now))
 		forget_oldest(p);
 	memcpy(events, p->events, sizeof(events));
 	withdrawn = p->count;

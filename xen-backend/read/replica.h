@@ -13,6 +13,7 @@
 #define VREAD_READ_REPLICA_H
 
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include "parser-protocol/blocks.h"
 #include "datanode/served.h"
@@ -38,7 +39,8 @@ struct block_replica {
 	bool direct; /* the bytes are read with O_DIRECT */
 
 	/* Used by replica_cache.c, under its lock. */
-	struct block_replica *newer, *older, *chain;
+	struct block_replica *chain;
+	TAILQ_ENTRY(block_replica) use;
 };
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements replica_cache.h: a hash table with a list from the newest to the oldest replica.
+ * Implements replica_cache.h: a hash table, and a list from the least to the most recently used
+ * replica.
  * find.c and store.c call it.
  *
  * The lock is never held across I/O. So callers check the replicas they find.
@@ -18,7 +19,7 @@
 struct replica_cache {
 	pthread_mutex_t lock;
 	struct block_replica *bucket[BUCKETS];
-	struct block_replica *newest, *oldest;
+	TAILQ_HEAD(, block_replica) by_use;
 	unsigned count;
 	size_t bytes;
 };
@@ -40,23 +41,11 @@ struct replica_cache *replica_cache_new(void)
 {
 	struct replica_cache *c = calloc(1, sizeof(*c));
 
-	if (c)
-		pthread_mutex_init(&c->lock, NULL);
+	if (!c)
+		return NULL;
+	pthread_mutex_init(&c->lock, NULL);
+	TAILQ_INIT(&c->by_use);
 	return c;
-}
-
-static void list_remove(struct replica_cache *c, struct block_replica *r)
-{
-	*(r->newer ? &r->newer->older : &c->newest) = r->older;
-	*(r->older ? &r->older->newer : &c->oldest) = r->newer;
-}
-
-static void list_push(struct replica_cache *c, struct block_replica *r)
-{
-	r->newer = NULL;
-	r->older = c->newest;
-	*(c->newest ? &c->newest->newer : &c->oldest) = r;
-	c->newest = r;
 }
 
 static void forget(struct replica_cache *c, struct block_replica *r)
@@ -66,7 +55,7 @@ static void forget(struct replica_cache *c, struct block_replica *r)
 	while (*p != r)
 		p = &(*p)->chain;
 	*p = r->chain;
-	list_remove(c, r);
+	TAILQ_REMOVE(&c->by_use, r, use);
 	c->count--;
 	c->bytes -= replica_weight(r);
 	replica_put(r);
@@ -76,8 +65,8 @@ void replica_cache_free(struct replica_cache *c)
 {
 	if (!c)
 		return;
-	while (c->oldest)
-		forget(c, c->oldest);
+	while (!TAILQ_EMPTY(&c->by_use))
+		forget(c, TAILQ_FIRST(&c->by_use));
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -98,8 +87,8 @@ struct block_replica *replica_cache_find(struct replica_cache *c, const struct r
 	pthread_mutex_lock(&c->lock);
 	r = look_up(c, key);
 	if (r) {
-		list_remove(c, r);
-		list_push(c, r);
+		TAILQ_REMOVE(&c->by_use, r, use);
+		TAILQ_INSERT_TAIL(&c->by_use, r, use);
 		replica_get(r);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -120,12 +109,13 @@ void replica_cache_add(struct replica_cache *c, struct block_replica *r)
 	other = look_up(c, &r->key);
 	if (other)
 		forget(c, other);
-	while (c->count >= MAX_REPLICAS || (c->oldest && c->bytes + replica_weight(r) > MAX_BYTES))
-		forget(c, c->oldest);
+	while (c->count >= MAX_REPLICAS ||
+	       (c->count > 0 && c->bytes + replica_weight(r) > MAX_BYTES))
+		forget(c, TAILQ_FIRST(&c->by_use));
 	bucket = bucket_of(c, &r->key);
 	r->chain = *bucket;
 	*bucket = replica_get(r);
-	list_push(c, r);
+	TAILQ_INSERT_TAIL(&c->by_use, r, use);
 	c->count++;
 	c->bytes += replica_weight(r);
 	pthread_mutex_unlock(&c->lock);
@@ -133,11 +123,11 @@ void replica_cache_add(struct replica_cache *c, struct block_replica *r)
 
 void replica_cache_forget(struct replica_cache *c, const struct served *v)
 {
-	struct block_replica *r, *newer;
+	struct block_replica *r, *next;
 
 	pthread_mutex_lock(&c->lock);
-	for (r = c->oldest; r; r = newer) {
-		newer = r->newer;
+	for (r = TAILQ_FIRST(&c->by_use); r; r = next) {
+		next = TAILQ_NEXT(r, use);
 		if (r->served == v)
 			forget(c, r);
 	}

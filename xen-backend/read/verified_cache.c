@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements verified_cache.h: a hash table of blocks, each with its units, and a list of units
- * from the newest to the oldest. The other files of read/ call it.
+ * Implements verified_cache.h: a hash table of blocks, each with its units, and a list from the
+ * least to the most recently used unit. The other files of read/ call it.
  *
  * The lock is held to find and to link units. The lock is not held while bytes are copied or a
  * replica is checked: a user of a unit holds a reference, and the bytes of a unit never change.
@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "read/expose.h"
 
@@ -34,7 +35,7 @@ struct unit {
 	unsigned length;
 	struct cached_block *block;
 	uint64_t index;
-	struct unit *newer, *older;
+	TAILQ_ENTRY(unit) use;
 	struct slab *slab;
 	const uint8_t *data; /* in the slab */
 };
@@ -52,7 +53,7 @@ struct cached_block {
 struct verified_cache {
 	pthread_mutex_t lock;
 	struct cached_block *bucket[BUCKETS];
-	struct unit *newest, *oldest;
+	TAILQ_HEAD(, unit) by_use;
 	size_t most, used;
 	uint64_t hits, misses;
 };
@@ -64,6 +65,7 @@ struct verified_cache *verified_cache_new(size_t most)
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
+	TAILQ_INIT(&c->by_use);
 	c->most = most;
 	return c;
 }
@@ -136,20 +138,6 @@ static struct cached_block *add_block(struct verified_cache *c, const struct blo
 
 /* ---- units ------------------------------------------------------------------------ */
 
-static void unlink_unit(struct verified_cache *c, struct unit *u)
-{
-	*(u->newer ? &u->newer->older : &c->newest) = u->older;
-	*(u->older ? &u->older->newer : &c->oldest) = u->newer;
-}
-
-static void link_newest(struct verified_cache *c, struct unit *u)
-{
-	u->newer = NULL;
-	u->older = c->newest;
-	*(c->newest ? &c->newest->newer : &c->oldest) = u;
-	c->newest = u;
-}
-
 static void put_slab(struct verified_cache *c, struct slab *slab)
 {
 	if (--slab->references)
@@ -174,7 +162,7 @@ static void drop_unit(struct verified_cache *c, struct unit *u)
 {
 	struct cached_block *b = u->block;
 
-	unlink_unit(c, u);
+	TAILQ_REMOVE(&c->by_use, u, use);
 	b->units[u->index] = NULL;
 	b->count--;
 	put_unit(c, u);
@@ -184,8 +172,8 @@ static void drop_unit(struct verified_cache *c, struct unit *u)
 
 static void make_room(struct verified_cache *c)
 {
-	while (c->oldest && c->used > c->most)
-		drop_unit(c, c->oldest);
+	while (!TAILQ_EMPTY(&c->by_use) && c->used > c->most)
+		drop_unit(c, TAILQ_FIRST(&c->by_use));
 }
 
 /* Called under the lock. Takes over memory. NULL: out of memory. */
@@ -234,7 +222,7 @@ static void insert(struct verified_cache *c, struct block_replica *r, struct uni
 	b->units[u->index] = u;
 	b->count++;
 	u->block = b;
-	link_newest(c, u);
+	TAILQ_INSERT_TAIL(&c->by_use, u, use);
 	make_room(c);
 }
 
@@ -324,8 +312,8 @@ static unsigned pick(struct verified_cache *c, const struct block_replica *r, ui
 		struct unit *u = b->units[i];
 
 		u->references++;
-		unlink_unit(c, u);
-		link_newest(c, u);
+		TAILQ_REMOVE(&c->by_use, u, use);
+		TAILQ_INSERT_TAIL(&c->by_use, u, use);
 		ret[n++] = u;
 	}
 	return n;
@@ -433,8 +421,8 @@ void verified_cache_free(struct verified_cache *c)
 {
 	if (!c)
 		return;
-	while (c->oldest)
-		drop_unit(c, c->oldest);
+	while (!TAILQ_EMPTY(&c->by_use))
+		drop_unit(c, TAILQ_FIRST(&c->by_use));
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -64,6 +64,7 @@ struct journal *journal_new(void)
 	if (!j)
 		return NULL;
 	j->changes = TABLE_OF(struct change);
+	meta_cache_init(&j->cache);
 	pthread_mutex_init(&j->lock, NULL);
 	return j;
 }

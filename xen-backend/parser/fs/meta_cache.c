@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An LRU cache of metadata blocks; see meta_cache.h.  journal.c and xfs_log.c call these functions.
- * The cache is a hash table, and a list from the most to the least recently used block.
+ * The cache is a hash table, and a list from the least to the most recently used block.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ struct meta_block *meta_block_new(uint64_t block, size_t size)
 		return NULL;
 	atomic_init(&m->references, 1);
 	m->block = block;
-	m->chain = m->newer = m->older = NULL;
+	m->chain = NULL;
 	return m;
 }
 
@@ -43,18 +43,10 @@ static struct meta_block **link_of(struct meta_cache *c, uint64_t block)
 	return p;
 }
 
-static void list_remove(struct meta_cache *c, struct meta_block *m)
+void meta_cache_init(struct meta_cache *c)
 {
-	*(m->newer ? &m->newer->older : &c->newest) = m->older;
-	*(m->older ? &m->older->newer : &c->oldest) = m->newer;
-}
-
-static void list_push(struct meta_cache *c, struct meta_block *m)
-{
-	m->newer = NULL;
-	m->older = c->newest;
-	*(c->newest ? &c->newest->newer : &c->oldest) = m;
-	c->newest = m;
+	*c = (struct meta_cache){0};
+	TAILQ_INIT(&c->by_use);
 }
 
 struct meta_block *meta_cache_find(struct meta_cache *c, uint64_t block)
@@ -63,8 +55,8 @@ struct meta_block *meta_cache_find(struct meta_cache *c, uint64_t block)
 
 	if (!m)
 		return NULL;
-	list_remove(c, m);
-	list_push(c, m);
+	TAILQ_REMOVE(&c->by_use, m, use);
+	TAILQ_INSERT_TAIL(&c->by_use, m, use);
 	return meta_block_get(m);
 }
 
@@ -75,7 +67,7 @@ void meta_cache_drop(struct meta_cache *c, uint64_t block)
 	if (!m)
 		return;
 	*p = m->chain;
-	list_remove(c, m);
+	TAILQ_REMOVE(&c->by_use, m, use);
 	c->count--;
 	meta_block_put(m);
 }
@@ -88,14 +80,14 @@ void meta_cache_add(struct meta_cache *c, struct meta_block *m, size_t block_siz
 		return;
 	m->chain = NULL;
 	*p = meta_block_get(m);
-	list_push(c, m);
+	TAILQ_INSERT_TAIL(&c->by_use, m, use);
 	c->count++;
 	if (c->count > META_CACHE_BYTES / block_size)
-		meta_cache_drop(c, c->oldest->block);
+		meta_cache_drop(c, TAILQ_FIRST(&c->by_use)->block);
 }
 
 void meta_cache_clear(struct meta_cache *c)
 {
-	while (c->oldest)
-		meta_cache_drop(c, c->oldest->block);
+	while (!TAILQ_EMPTY(&c->by_use))
+		meta_cache_drop(c, TAILQ_FIRST(&c->by_use)->block);
 }

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #define META_CACHE_BYTES (32U << 20)
 #define META_CACHE_BUCKETS 8192U
@@ -21,8 +22,12 @@
 /* The cache and views share a block.  The data does not change once it has been read. */
 struct meta_block {
 	atomic_uint references;
-	uint64_t block;                           /* number; for XFS a key (xfs_overlay.h) */
-	struct meta_block *chain, *newer, *older; /* private to the cache */
+	uint64_t block; /* number; for XFS a key (xfs_overlay.h) */
+
+	/* private to the cache */
+	struct meta_block *chain;
+	TAILQ_ENTRY(meta_block) use;
+
 	uint8_t data[];
 };
 
@@ -33,16 +38,17 @@ void meta_block_put(struct meta_block *m); /* NULL is ignored */
 
 struct meta_cache {
 	struct meta_block *bucket[META_CACHE_BUCKETS];
-	struct meta_block *newest, *oldest;
+	TAILQ_HEAD(, meta_block) by_use; /* the least recently used block first */
 	size_t count;
 };
 
+void meta_cache_init(struct meta_cache *c);
 /* Returns a new reference, or NULL if the block is not in the cache. */
 struct meta_block *meta_cache_find(struct meta_cache *c, uint64_t block);
 /* Adds m, unless the cache has that block, and takes a reference of its own.  block_size is the
  * same in all calls; the cache keeps at most META_CACHE_BYTES / block_size blocks. */
 void meta_cache_add(struct meta_cache *c, struct meta_block *m, size_t block_size);
 void meta_cache_drop(struct meta_cache *c, uint64_t block);
-void meta_cache_clear(struct meta_cache *c);
+void meta_cache_clear(struct meta_cache *c); /* drops all blocks */
 
 #endif

@@ -81,6 +81,7 @@ struct xfs_log *xfs_log_new(void)
 		return NULL;
 	}
 	l->overlay = XFS_OVERLAY_EMPTY;
+	meta_cache_init(&l->cache);
 	pthread_mutex_init(&l->learning, NULL);
 	pthread_mutex_init(&l->lock, NULL);
 	return l;
