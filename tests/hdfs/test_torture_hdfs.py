@@ -10,7 +10,9 @@ import json
 import pytest
 
 from tests.support.hadoop_bed import torture_bed
+from tests.support.hadoop_client import compiled
 from tests.support.torture import check_sound
+from tools.hdfs import jvm
 
 pytestmark = pytest.mark.hadoop
 
@@ -32,6 +34,11 @@ def torture(bed, extent):
     }
     print(json.dumps(answer, indent=1))
     check_sound(answer, extent["changes"])
+
+
+def test_the_ledger_knows_when_a_path_is_steady():
+    """A failed read of a steady path is a complaint, so the ledger must not call others steady."""
+    jvm.run([jvm.program(), "-cp", str(compiled()), "io.vread.check.torture.LedgerTest"], "ledger")
 
 
 @pytest.mark.parametrize(("publisher", "file_system"), [(False, "ext4"), (True, "xfs")])

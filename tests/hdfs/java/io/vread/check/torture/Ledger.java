@@ -70,8 +70,11 @@ final class Ledger {
     return serial;
   }
 
+  /** Adds a path that no file has. */
   synchronized void add(String path) {
-    names.put(path, new ArrayList<>());
+    List<Holding> none = new ArrayList<>();
+    none.add(new Holding(null, now()));
+    names.put(path, none);
     paths.add(path);
   }
 
