@@ -56,7 +56,7 @@ static bool has_word(const char *list, const char *word)
 
 static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 {
-	size_t used = strlen(list);
+	size_t used = strlen(list), room = SPEC_MAX_DATA_DIRS + 1 - used;
 
 	if (!spec_data_dir_valid(path))
 		return cli_error(CLI_FAILED,
@@ -65,14 +65,12 @@ static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 				 path);
 	if (has_word(list, path))
 		return CLI_OK;
-	if (used + (used > 0) + strlen(path) > SPEC_MAX_DATA_DIRS)
-		return cli_error(
-			CLI_FAILED,
-			"data-dirs=auto: the paths of all have more than %d characters; "
-			"use a layout of vread-provision(8) and a section in vread.conf(5)",
-			SPEC_MAX_DATA_DIRS);
-	sprintf(list + used, "%s%s", used ? " " : "", path);
-	return CLI_OK;
+	if ((size_t)snprintf(list + used, room, "%s%s", used ? " " : "", path) < room)
+		return CLI_OK;
+	return cli_error(CLI_FAILED,
+			 "data-dirs=auto: the paths of all have more than %d characters; "
+			 "use a layout of vread-provision(8) and a section in vread.conf(5)",
+			 SPEC_MAX_DATA_DIRS);
 }
 
 static int collect(const char *layout_file, char **ret)
