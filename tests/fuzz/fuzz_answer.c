@@ -213,9 +213,9 @@ static void check_file(const struct parser_fs *fs, const struct fs_file *f)
 	check_extents(f);
 	if (f->content)
 		check(f->num_extents == 0 && f->size <= MAX_CONTENT && f->mapped == f->size);
-	check(parser_read(fs, f, 0, buf, length) == 0);
-	check(parser_read(fs, f, f->mapped - length, buf, length) == 0);
-	check(parser_read(fs, f, f->mapped, buf, 1) == -ENODATA);
+	check(fs_file_read_at(fs->volume, f, 0, buf, length) == 0);
+	check(fs_file_read_at(fs->volume, f, f->mapped - length, buf, length) == 0);
+	check(fs_file_read_at(fs->volume, f, f->mapped, buf, 1) == -ENODATA);
 }
 
 static void check_basis(struct parser_basis *b)

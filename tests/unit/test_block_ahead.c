@@ -123,10 +123,10 @@ void parser_basis_free(struct parser_basis *b)
 	free(b);
 }
 
-int parser_read(const struct parser_fs *fs, const struct fs_file *f, uint64_t offset, void *buf,
-		size_t length)
+int fs_file_read_at(struct volume *v, const struct fs_file *f, uint64_t offset, void *buf,
+		    size_t length)
 {
-	(void)fs, (void)f, (void)offset, (void)buf, (void)length;
+	(void)v, (void)f, (void)offset, (void)buf, (void)length;
 	fail_msg("nothing is read that way ahead");
 	return -EIO;
 }

@@ -102,12 +102,12 @@ static void owner_replaces_block(void)
 	memset(data, 'x', sizeof(data));
 }
 
-int parser_read(const struct parser_fs *fs, const struct fs_file *f, uint64_t offset, void *buf,
-		size_t length)
+int fs_file_read_at(struct volume *volume, const struct fs_file *f, uint64_t offset, void *buf,
+		    size_t length)
 {
 	bool is_meta = f->size == sizeof(sums);
 
-	(void)fs;
+	(void)volume;
 	if (!is_meta) {
 		data_reads++;
 		if (data_reads == change_before_read)
@@ -150,6 +150,13 @@ void block_files_clear(struct block_files *f)
 	memset(f, 0, sizeof(*f));
 }
 
+/* The bytes of the file are not in an image. */
+bool volume_is_direct(const struct volume *v)
+{
+	assert_null(v);
+	return false;
+}
+
 /* The replica belongs to no struct served. */
 struct served *served_get(struct served *v)
 {
@@ -165,6 +172,7 @@ void served_put(struct served *v)
 
 static struct block_replica *find(void)
 {
+	static const struct parser_fs fs;
 	struct replica_key key = {NULL, "BP-1", 1, 1001};
 	struct block_files files = {
 		.data.size = LENGTH,
@@ -173,7 +181,7 @@ static struct block_replica *find(void)
 		.finalized = true,
 	};
 
-	return replica_new(NULL, NULL, &key, &files, basis_now());
+	return replica_new(NULL, &fs, &key, &files, basis_now());
 }
 
 struct block_replica *handle_replica(struct block_handle *h)

@@ -441,12 +441,6 @@ int parser_check(const struct parser_fs *fs, struct parser_basis *b,
 	return settle(fs, r);
 }
 
-int parser_read(const struct parser_fs *fs, const struct fs_file *f, uint64_t offset, void *buf,
-		size_t length)
-{
-	return fs_file_read_at(fs->volume, f, offset, buf, length);
-}
-
 /* ---- listing ----------------------------------------------------------------------- */
 
 struct folder_question {

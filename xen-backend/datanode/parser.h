@@ -98,10 +98,6 @@ bool parser_basis_is_clean(const struct parser_basis *b);
 size_t parser_basis_weight(const struct parser_basis *b); /* bytes of memory, about */
 void parser_basis_free(struct parser_basis *b);           /* NULL is ignored */
 
-/* As fs_file_read(), but vreadd itself reads the bytes. */
-int parser_read(const struct parser_fs *fs, const struct fs_file *f, uint64_t offset, void *buf,
-		size_t length);
-
 /* As folder_list() (parser/hdfs/folder.h): `*ret` is to be freed. */
 struct folder_block;
 int parser_list(const struct parser_fs *fs, const char *path, bool finalized,

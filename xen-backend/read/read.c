@@ -85,10 +85,11 @@ static int load_piece(struct block_replica *r, struct piece *p)
 	p->sums = scratch_get(SCRATCH_SUMS, sums);
 	if (!p->data || !p->sums)
 		return -ENOMEM;
-	error = parser_read(r->fs, &f->data, p->start, p->data, length);
+	error = fs_file_read_at(r->fs->volume, &f->data, p->start, p->data, length);
 	if (error < 0)
 		return error;
-	error = parser_read(r->fs, &f->meta, META_HEADER_BYTES + first * 4, p->sums, sums);
+	error = fs_file_read_at(r->fs->volume, &f->meta, META_HEADER_BYTES + first * 4, p->sums,
+				sums);
 	return error == -ENODATA ? -EILSEQ : error;
 }
 
