@@ -248,7 +248,13 @@ def but_for_java(hdfs):
 def has_node(services, client):
     """Waits until the client's device is connected, and udev has given the node to the group."""
     services.wait_connected(client)
-    client.run("udevadm settle").check()
+    of_group(client)
+
+
+def of_group(client):
+    """Waits for the node's group and mode.  `udevadm settle` fails if udevd hangs up on it."""
+    said = f'test "$(stat -c %G:%a {NODE})" = vread:660'
+    eventually(lambda: client.run(said).rc == 0, HEALTHY_SECONDS, "the node of the group vread")
 
 
 @of_hdfs
@@ -283,7 +289,8 @@ def test_wrong_permission(hdfs):
     said = f"{NODE}: user {USER} may not read and write it (mode 0600, group root)"
     remedy = but_for_java(hdfs)["node", said]
     assert remedy.endswith(f"; udevadm trigger {NODE}")
-    client.run(f"udevadm trigger {NODE} && udevadm settle").check()
+    client.run(f"udevadm trigger {NODE}").check()
+    of_group(client)
     client.run("sed -i.as-was 's/^\\(vread:.*:\\).*/\\1/' /etc/group").check()
     said = f"{NODE}: user {USER} may not read and write it (mode 0660, group vread)"
     remedy = but_for_java(hdfs)["node", said]
