@@ -71,6 +71,7 @@ def daemon(endpoint):
 
     yield start
     for one in daemons:
+        one.listener.shutdown(socket.SHUT_RDWR)  # ends accept(); close() would not
         one.listener.close()
 
 
