@@ -132,7 +132,7 @@ def test_backing_format_not_said(raw, tmp_path):
     path.write_bytes(data)
     name, text = refusal(f"qcow2:{path}")
     command = text[text.index("qemu-img rebase") :]
-    assert name == "EMEDIUMTYPE" and "which format its backing file" in text
+    assert name == "EMEDIUMTYPE" and "the format of its backing file" in text
     subprocess.run(command.split(), check=True)
     with ImageControl(f"qcow2:{path}") as image:
         assert image.read(0, 100) == raw.read_bytes()[:100]
@@ -155,7 +155,7 @@ def test_base_of_a_guest_that_names_a_file(raw, tmp_path):
 @pytest.mark.parametrize(
     "kind, options, said",
     [
-        ("qcow2", ["-o", "data_file=/DIR/data,data_file_raw=on"], "in another file"),
+        ("qcow2", ["-o", "data_file=/DIR/data,data_file_raw=on"], "external data file"),
         (
             "qcow2",
             [
@@ -167,7 +167,7 @@ def test_base_of_a_guest_that_names_a_file(raw, tmp_path):
             "encrypted",
         ),
         ("qcow2", ["-o", "extended_l2=on"], "subclusters"),
-        ("vmdk", [], "no qcow2 file"),
+        ("vmdk", [], "not a qcow2 file"),
     ],
 )
 def test_not_read(kind, options, said, tmp_path):

@@ -136,7 +136,7 @@ def test_no_io_uring_is_told_and_survived(start_daemon, front, image):
         handle = open_block(client, block)
         assert read_all(client, handle, block, UNIT) == image.contents[block.id]
     assert daemon.status()["reading"]["io_uring"] == "Operation not permitted"
-    assert daemon.log().count("io_uring is not to be had (Operation not permitted)") == 1
+    assert daemon.log().count("io_uring is not available (Operation not permitted)") == 1
 
 
 def test_cold_images_are_read_right(start_daemon, front, image):

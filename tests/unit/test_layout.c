@@ -144,7 +144,7 @@ static void wrong_root(void **state)
 	refused("{\"layout-version\":2,\"images\":[{\"size\":1}],\"filesystems\":{}}",
 		"filesystems is {}; expected an array of at most 64");
 	refused("{\"layout-version\":2,\"images\":[{\"size\":1}],\"filesystems\":[],\"x\":0}",
-		"x is 0; expected no such key");
+		"x is 0; expected no key of this name");
 }
 
 static void wrong_filesystem(void **state)
@@ -170,7 +170,7 @@ static void wrong_filesystem(void **state)
 	refused(HEAD FS_HEAD "\"type\":\"ntfs\",\"uuid\":" UUID ",\"data-dirs\":[]}]}",
 		"filesystems[0].type is \"ntfs\"; expected one of ext2");
 	refused(HEAD "{\"image\":1,\"partition\":\"gpt:1\"}]}",
-		"filesystems[0].image is 1; expected the number of one of the images");
+		"filesystems[0].image is 1; expected the index of an image");
 	refused(HEAD FS_HEAD "\"type\":\"ext4\",\"uuid\":\"no\",\"data-dirs\":[]}]}",
 		"filesystems[0].uuid is \"no\"; expected the file system's UUID");
 	refused(HEAD FS_HEAD "\"type\":\"ext4\",\"uuid\":" UUID "}]}",
@@ -186,7 +186,7 @@ static void wrong_logical_volume(void **state)
 	refused(NAMED("\"vg/\""), "filesystems[0].volume is \"vg/\"");
 	refused(NAMED("\"vg/a/b\""), "filesystems[0].volume is \"vg/a/b\"");
 	refused(HEAD "{\"volume\":\"vg/a\",\"partition\":\"none\"}]}",
-		"filesystems[0].partition is \"none\"; expected no such key");
+		"filesystems[0].partition is \"none\"; expected no key of this name");
 	refused(HEAD "{\"volume\":\"vg/a\"}]}", "filesystems[0].segments is missing");
 	refused(LV(""), "filesystems[0].segments is []; expected at least one");
 	refused(LV("1"), "filesystems[0].segments[0] is 1; expected an object");
@@ -194,17 +194,19 @@ static void wrong_logical_volume(void **state)
 	refused(LV("{\"length\":512,\"stripes\":[]}"), "stripes is []; expected at least one");
 	refused(LV("{\"length\":512,\"stripes\":[2]}"), "segments[0].stripes[0] is 2");
 	refused(LV("{\"length\":0,\"stripes\":[{\"image\":0,\"offset\":0}]}"),
-		"segments[0].length is 0; expected bytes that fill each stripe");
+		"segments[0].length is 0; expected a multiple of stripe-size times");
 	refused(LV("{\"length\":512,\"stripes\":[{\"image\":2,\"offset\":0}]}"),
-		"segments[0].stripes[0].image is 2; expected the number of one of the images");
+		"segments[0].stripes[0].image is 2; expected the index of an image");
 	refused(LV("{\"length\":512,\"stripes\":[{\"image\":0,\"offset\":1}]}"),
 		"segments[0].stripes[0].offset is 1");
 	refused(LV("{\"length\":512,\"stripes\":[{\"image\":0,\"offset\":0},{}]}"),
 		"segments[0].stripe-size is missing");
 	refused(LV(STRIPED("8388608", "512")),
 		"stripes[1].offset is 512; expected a stripe inside");
-	refused(LV(STRIPED("8388609", "0")), "length is 8388609; expected bytes that fill");
-	refused(LV(STRIPED("196608", "0")), "length is 196608; expected bytes that fill");
+	refused(LV(STRIPED("8388609", "0")),
+		"length is 8388609; expected a multiple of stripe-size times");
+	refused(LV(STRIPED("196608", "0")),
+		"length is 196608; expected a multiple of stripe-size times");
 }
 
 static void wrong_data_dir(void **state)

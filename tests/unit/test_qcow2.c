@@ -196,7 +196,7 @@ static void wrong_numbers(void **state)
 		uint64_t value;
 		const char *said;
 	} wrong[] = {
-		{0, 4, 0x51464900, "no qcow2 file"},
+		{0, 4, 0x51464900, "not a qcow2 file"},
 		{4, 4, 1, "version"},
 		{4, 4, 4, "version"},
 		{8, 8, CLUSTER, "name"},
@@ -205,25 +205,25 @@ static void wrong_numbers(void **state)
 		{20, 4, 22, "cluster size"},
 		{20, 4, UINT32_MAX, "cluster size"},
 		{24, 8, 0, "empty"},
-		{24, 8, UINT64_MAX, "size is impossible"},
-		{24, 8, DISK + 1, "L1 table's length"},
-		{24, 8, UINT64_C(1) << 60, "L1 table's length"},
+		{24, 8, UINT64_MAX, "disk is invalid"},
+		{24, 8, DISK + 1, "length of its L1 table"},
+		{24, 8, UINT64_C(1) << 60, "length of its L1 table"},
 		{32, 4, 1, "encrypted"},
 		{32, 4, 2, "encrypted"},
-		{36, 4, 1, "L1 table's length"},
-		{36, 4, UINT32_MAX, "L1 table's length"},
-		{40, 8, 0, "impossible place"},
-		{40, 8, L1_AT + 8, "impossible place"},
-		{40, 8, UINT64_MAX - CLUSTER + 1, "impossible place"},
+		{36, 4, 1, "length of its L1 table"},
+		{36, 4, UINT32_MAX, "length of its L1 table"},
+		{40, 8, 0, "invalid offset"},
+		{40, 8, L1_AT + 8, "invalid offset"},
+		{40, 8, UINT64_MAX - CLUSTER + 1, "invalid offset"},
 		{72, 8, 2, "corrupt"},
-		{72, 8, 4, "another file"},
-		{72, 8, 8, "compressed in a way"},
+		{72, 8, 4, "external data file"},
+		{72, 8, 8, "compression type"},
 		{72, 8, 16, "subclusters"},
-		{72, 8, 32, "not known"},
-		{72, 8, UINT64_C(1) << 63, "not known"},
-		{100, 4, 0, "impossible length"},
-		{100, 4, 107, "impossible length"},
-		{100, 4, UINT32_MAX & ~7U, "impossible length"},
+		{72, 8, 32, "not support"},
+		{72, 8, UINT64_C(1) << 63, "not support"},
+		{100, 4, 0, "invalid length"},
+		{100, 4, 107, "invalid length"},
+		{100, 4, UINT32_MAX & ~7U, "invalid length"},
 	};
 	uint8_t head[CLUSTER];
 
@@ -248,19 +248,19 @@ static void wrong_extensions(void **state)
 		make_head(head, 3);
 		put32(head + 104, 0x12345678);
 		put32(head + 108, lengths[i]);
-		expect_reason(head, "extensions are longer");
+		expect_reason(head, "extensions are too long");
 	}
 	make_head(head, 3);
 	set_backing(head, "base", "a-format-with-a-name-of-32-bytes");
-	expect_reason(head, "no name");
+	expect_reason(head, "format name of its backing file");
 	make_head(head, 3);
 	set_backing(head, "base", "raw");
 	head[162] = '\0';
-	expect_reason(head, "name is damaged");
+	expect_reason(head, "name of its backing file is damaged");
 	make_head(head, 3);
 	set_backing(head, "base", "raw");
 	put32(head + 16, QCOW2_MAX_NAME + 1);
-	expect_reason(head, "name is damaged");
+	expect_reason(head, "name of its backing file is damaged");
 }
 
 /* Whatever the bytes are, no byte outside is read, and an accepted header lies within them. */
@@ -541,9 +541,9 @@ static void backed_by_what_is_not_read(void **state)
 	write_backing("base.vmdk", "vmdk");
 	refused(-EMEDIUMTYPE, "format vmdk");
 	write_backing("nbd://host/disk", "raw");
-	refused(-EMEDIUMTYPE, "no plain path");
+	refused(-EMEDIUMTYPE, "expected the path of a file");
 	write_backing("json:{\"driver\": \"raw\"}", "raw");
-	refused(-EMEDIUMTYPE, "no plain path");
+	refused(-EMEDIUMTYPE, "expected the path of a file");
 	write_backing("/nonexistent/base", "raw");
 	refused_naming(-ENOENT, "/nonexistent/base", "No such file");
 }
@@ -585,7 +585,7 @@ static void backed_by_too_many(void **state)
 		close(fd);
 	}
 	write_backing(name[0], "qcow2");
-	refused(-ELOOP, "back each other");
+	refused(-ELOOP, "has more than 32 files");
 	write_backing(name[20], "qcow2");
 	img = opened();
 	expect_bytes(img, 0, CLUSTER, 'A');

@@ -175,15 +175,15 @@ static void wrong_footers(void **state)
 		uint64_t value;
 		const char *said;
 	} wrong[] = {
-		{0, 4, 0, "no VHD file"},
+		{0, 4, 0, "not a VHD file"},
 		{60, 4, DIFFERENCING, "differencing"},
 		{60, 4, 0, "type"},
 		{60, 4, 5, "type"},
 		{48, 8, 0, "empty"},
-		{48, 8, 513, "size is impossible"},
-		{48, 8, UINT64_MAX, "size is impossible"},
-		{16, 8, UINT64_MAX, "impossible place"},
-		{16, 8, INT64_MAX, "impossible place"},
+		{48, 8, 513, "disk is invalid"},
+		{48, 8, UINT64_MAX, "disk is invalid"},
+		{16, 8, UINT64_MAX, "invalid offset"},
+		{16, 8, INT64_MAX, "invalid offset"},
 	};
 	uint8_t raw[VHD_FOOTER_BYTES];
 	struct vhd_footer f;
@@ -215,7 +215,7 @@ static void wrong_headers(void **state)
 		const char *said;
 	} wrong[] = {
 		{0, 4, 0, "damaged"},
-		{16, 8, UINT64_MAX, "impossible place"},
+		{16, 8, UINT64_MAX, "invalid offset"},
 		{28, 4, BLOCKS - 1, "too short"},
 		{28, 4, 0, "too short"},
 		{32, 4, 0, "block size"},
@@ -282,7 +282,7 @@ static void fixed_and_cut(void **state)
 	assert_int_equal(ftruncate(file, DISK), 0);
 	refused("truncated");
 	write_footer(0, FIXED);
-	refused("lost its footer");
+	refused("footer is missing");
 	assert_int_equal(ftruncate(file, 0), 0);
 	write_footer(DISK - SECTOR, FIXED);
 	refused("shorter than its disk");
@@ -398,7 +398,7 @@ static void table_is_outside(void **state)
 	put32(header + 28, UINT32_MAX);
 	put_sum(header, sizeof(header), 36);
 	write_at(HEADER_AT, header, sizeof(header));
-	refused("block table is outside");
+	refused("block table lies outside");
 }
 
 int main(void)

@@ -53,7 +53,7 @@ int unix_listen(const char *path, int type, mode_t mode)
 	int fd, r;
 
 	if (strlen(path) >= sizeof(address.sun_path)) {
-		log_error("%s: the path of a socket has at most 107 bytes", path);
+		log_error("socket %s: the path is too long; expected at most 107 bytes", path);
 		return -ENAMETOOLONG;
 	}
 	strcpy(address.sun_path, path);

@@ -76,13 +76,14 @@ static int check_chain(const struct image *img, char **ret_error)
 	for (const struct image *a = img->above; a; a = a->above, layers++) {
 		if (a->known.dev == img->known.dev && a->known.ino == img->known.ino)
 			return error_text(ret_error, -ELOOP,
-					  "image %s is its own backing file, by way of %s",
+					  "image %s is its own backing file, through %s",
 					  image_path(img), image_path(img->above));
 		if (layers == MAX_LAYERS)
-			return error_text(ret_error, -ELOOP,
-					  "image %s: more than %u files back each other; "
-					  "shorten the chain: qemu-img rebase or commit",
-					  image_path(img), MAX_LAYERS);
+			return error_text(
+				ret_error, -ELOOP,
+				"image %s: its chain of backing files has more than %u files; "
+				"shorten the chain with qemu-img rebase or qemu-img commit",
+				image_path(img), MAX_LAYERS);
 	}
 	return 0;
 }
@@ -118,8 +119,8 @@ int image_open(const char *spec, enum source_mode mode, struct image **ret, char
 	const struct image_format *format = split(spec, &path);
 
 	if (!format)
-		return error_text(ret_error, -EINVAL, "image %s: expected one of the formats %s",
-				  spec, image_format_names());
+		return error_text(ret_error, -EINVAL, "image %s: unknown format; expected %s", spec,
+				  image_format_names());
 	return image_open_layer(format, path, mode, NULL, ret, ret_error);
 }
 
@@ -143,14 +144,14 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 	int r;
 
 	if (!f || (f->ops != &image_raw && f->ops != &image_qcow2))
-		return error_text(ret_error, -EMEDIUMTYPE,
-				  "image %s: its backing file %s has format %s, which is not "
-				  "read here (raw and qcow2 are)",
-				  image_path(img), name, format);
+		return error_text(
+			ret_error, -EMEDIUMTYPE,
+			"image %s: its backing file %s has format %s; expected raw or qcow2",
+			image_path(img), name, format);
 	if (name[strcspn(name, ":/")] == ':')
 		return error_text(ret_error, -EMEDIUMTYPE,
-				  "image %s: its backing file %s is no plain path", image_path(img),
-				  name);
+				  "image %s: its backing file is %s; expected the path of a file",
+				  image_path(img), name);
 	path = path_beside(image_path(img), name);
 	if (!path)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", image_path(img));

@@ -24,7 +24,7 @@ static int open_header(struct image *img, struct qcow2 *q, char **ret_error)
 		return error_text(ret_error, -EIO, "image %s cannot be read", image_path(img));
 	reason = qcow2_header_parse(q->head, length, &q->header);
 	if (!reason && h->l1_offset + 8 * (uint64_t)h->l1_entries > file)
-		reason = "its L1 table is outside of it: it is truncated";
+		reason = "its L1 table lies outside the file: the image is truncated";
 	if (reason)
 		return error_text(ret_error, -EMEDIUMTYPE, "image %s: %s", image_path(img), reason);
 	img->size = h->size;
@@ -38,11 +38,11 @@ static int open_backing(struct image *img, const struct qcow2_header *h, char **
 	if (!h->backing[0])
 		return 0;
 	if (!h->backing_format[0])
-		return error_text(
-			ret_error, -EMEDIUMTYPE,
-			"image %s does not say which format its backing file %s has; if it is "
-			"raw, say so while nobody uses it: qemu-img rebase -u -F raw -b %s %s",
-			image_path(img), h->backing, h->backing, image_path(img));
+		return error_text(ret_error, -EMEDIUMTYPE,
+				  "image %s does not name the format of its backing file %s; if "
+				  "the format is raw, set it while no domain uses the image: "
+				  "qemu-img rebase -u -F raw -b %s %s",
+				  image_path(img), h->backing, h->backing, image_path(img));
 	return image_open_backing(img, h->backing, h->backing_format, ret_error);
 }
 

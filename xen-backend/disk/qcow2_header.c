@@ -48,19 +48,20 @@ enum {
 static const char *check_features(uint64_t features)
 {
 	if (features & CORRUPT)
-		return "it is marked corrupt; repair it while nobody uses it: qemu-img check -r "
+		return "it is marked corrupt; repair it while no domain uses it: qemu-img check -r "
 		       "all";
 	if (features & EXTERNAL_DATA)
-		return "its data are in another file, which is not read here; convert it: "
+		return "its data are in an external data file, which vRead does not support; "
+		       "convert the image: "
 		       "qemu-img convert -O qcow2";
 	/* An extended L2 entry has two words.  An entry that is read while the owner writes it may
 	 * be half old and half new, and then show zeros. */
 	if (features & EXTENDED_L2)
-		return "it has subclusters (extended_l2), which cannot be read beside its owner; "
-		       "convert it: qemu-img convert -O qcow2";
+		return "it has subclusters (extended_l2), which cannot be read while the owner "
+		       "writes; convert the image: qemu-img convert -O qcow2";
 	if (features & ~(uint64_t)KNOWN)
-		return "it uses features of qcow2 that are not known here; convert it: qemu-img "
-		       "convert -O qcow2";
+		return "it uses qcow2 features that vRead does not support; convert the image: "
+		       "qemu-img convert -O qcow2";
 	return NULL;
 }
 
@@ -74,10 +75,11 @@ static const char *parse_features(const uint8_t *head, size_t length, uint32_t *
 	if (error)
 		return error;
 	if (bytes < V3_BYTES || bytes % 8 || bytes > length)
-		return "its header has an impossible length";
+		return "its header has an invalid length";
 	if (features & COMPRESSION) {
 		if (bytes <= AT_COMPRESSION || head[AT_COMPRESSION] > 1)
-			return "it is compressed in a way that is not known here; convert it: "
+			return "it uses a compression type that vRead does not support; convert "
+			       "the image: "
 			       "qemu-img convert -O qcow2";
 		h->zstd = head[AT_COMPRESSION] == 1;
 	}
@@ -90,17 +92,17 @@ static const char *check_geometry(const struct qcow2_header *h)
 	uint64_t table; /* bytes of the disk that one L2 table maps */
 
 	if (h->cluster_bits < MIN_CLUSTER_BITS || h->cluster_bits > MAX_CLUSTER_BITS)
-		return "its cluster size is impossible";
+		return "its cluster size is invalid";
 	if (h->size == 0)
 		return "its disk is empty (0 bytes)";
 	if (h->size > MAX_SIZE)
-		return "its disk's size is impossible";
+		return "the size of its disk is invalid";
 	table = UINT64_C(1) << (2 * h->cluster_bits - 3);
 	if (h->l1_entries < (h->size + table - 1) / table || h->l1_entries > MAX_L1_BYTES / 8)
-		return "its L1 table's length does not fit its disk's size";
+		return "the length of its L1 table does not fit the size of its disk";
 	if (h->l1_offset == 0 || h->l1_offset & ((UINT64_C(1) << h->cluster_bits) - 1) ||
 	    h->l1_offset > INT64_MAX)
-		return "its L1 table is at an impossible place";
+		return "its L1 table is at an invalid offset";
 	return NULL;
 }
 
@@ -114,10 +116,10 @@ static const char *parse_extensions(const uint8_t *head, size_t length, size_t a
 		if (type == EXTENSION_END)
 			break;
 		if (at > length || bytes > length - at)
-			return "its header extensions are longer than its head";
+			return "its header extensions are too long";
 		if (type == EXTENSION_BACKING_FORMAT) {
 			if (bytes >= sizeof(h->backing_format) || memchr(head + at, '\0', bytes))
-				return "its backing file's format is no name";
+				return "the format name of its backing file is invalid";
 			memcpy(h->backing_format, head + at, bytes);
 			h->backing_format[bytes] = '\0';
 		}
@@ -137,7 +139,7 @@ static const char *parse_backing(const uint8_t *head, size_t length, struct qcow
 		return NULL;
 	if (bytes == 0 || bytes > QCOW2_MAX_NAME || offset > length || bytes > length - offset ||
 	    memchr(head + offset, '\0', bytes))
-		return "its backing file's name is damaged";
+		return "the name of its backing file is damaged";
 	memcpy(h->backing, head + offset, bytes);
 	h->backing[bytes] = '\0';
 	if (h->head_bytes < offset + bytes)
@@ -164,12 +166,12 @@ const char *qcow2_header_parse(const uint8_t *head, size_t length, struct qcow2_
 
 	memset(ret, 0, sizeof(*ret));
 	if (length < V2_BYTES || memcmp(head, MAGIC, 4))
-		return "it is no qcow2 file";
+		return "it is not a qcow2 file";
 	ret->version = get32(head + AT_VERSION);
 	if (ret->version != 2 && ret->version != 3)
-		return "it has a version of qcow2 that is not known here";
+		return "its qcow2 version is not supported; expected 2 or 3";
 	if (ret->version == 3 && length < V3_BYTES)
-		return "it is cut off";
+		return "its header is truncated";
 	if (get32(head + AT_CRYPT))
 		return "it is encrypted";
 	ret->cluster_bits = get32(head + AT_CLUSTER_BITS);

@@ -95,7 +95,7 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 	s->direct = mode == SOURCE_DIRECT || (mode == SOURCE_AUTO && s->block_device);
 	r = measure(s, &st);
 	if (r < 0)
-		return error_text(ret_error, r, "image %s: cannot tell its size: %s", s->path,
+		return error_text(ret_error, r, "image %s: cannot find out its size: %s", s->path,
 				  strerror(-r));
 	if (s->size == 0)
 		return error_text(ret_error, -ENODATA, "image %s is empty (0 bytes)", s->path);

@@ -43,8 +43,8 @@ bool source_queue_works(const char **ret_why)
 static void note_refusal(int error)
 {
 	if (atomic_exchange(&refused, error) == 0)
-		log_warn("io_uring is not to be had (%s): images read with O_DIRECT are read one "
-			 "request at a time, and not ahead",
+		log_warn("io_uring is not available (%s): images read with O_DIRECT are read one "
+			 "request at a time, without read-ahead",
 			 strerrordesc_np(error));
 }
 

@@ -43,18 +43,18 @@ static const char *find_footer(struct image *img, struct vhd_footer *ret)
 	const char *reason;
 
 	if (size < VHD_FOOTER_BYTES || read_footer(img, size - VHD_FOOTER_BYTES, raw) < 0)
-		return "it is no VHD file, or is truncated";
+		return "it is not a VHD file, or it is truncated";
 	if (vhd_is_footer(raw)) {
 		reason = vhd_footer_parse(raw, ret);
 		if (!reason && !ret->dynamic && ret->size > size - VHD_FOOTER_BYTES)
-			reason = "it is shorter than its disk: it is truncated";
+			reason = "it is shorter than its disk: the image is truncated";
 		return reason;
 	}
 	if (read_footer(img, 0, raw) < 0)
 		return "it cannot be read";
 	reason = vhd_footer_parse(raw, ret);
 	if (!reason && !ret->dynamic)
-		reason = "it has lost its footer: it is truncated";
+		reason = "its footer is missing: the image is truncated";
 	return reason;
 }
 
@@ -64,7 +64,7 @@ static const char *read_header(struct image *img, const struct vhd_footer *foote
 	uint8_t raw[VHD_HEADER_BYTES];
 
 	if (source_read(img->source, footer->header_offset, raw, sizeof(raw)) < 0)
-		return "its header is outside of it: it is truncated";
+		return "its header lies outside the file: the image is truncated";
 	return vhd_header_parse(raw, footer->size, ret);
 }
 
@@ -81,7 +81,7 @@ static int vhd_open(struct image *img, char **ret_error)
 		reason = read_header(img, &v->footer, &v->header);
 		if (!reason && v->header.table_offset + 4 * (uint64_t)v->header.blocks >
 				       source_size(img->source))
-			reason = "its block table is outside of it: it is truncated";
+			reason = "its block table lies outside the file: the image is truncated";
 	}
 	if (reason)
 		return error_text(ret_error, -EMEDIUMTYPE, "image %s: %s", image_path(img), reason);

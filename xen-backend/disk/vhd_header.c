@@ -45,22 +45,23 @@ const char *vhd_footer_parse(const uint8_t raw[VHD_FOOTER_BYTES], struct vhd_foo
 	uint32_t type = get32(raw + AT_FOOTER_TYPE);
 
 	if (!vhd_is_footer(raw))
-		return "it is no VHD file, or is truncated";
+		return "it is not a VHD file, or it is truncated";
 	if (!sum_is_right(raw, VHD_FOOTER_BYTES, AT_FOOTER_SUM))
 		return "its footer is damaged: the checksum is wrong";
 	if (type == TYPE_DIFFERENCING)
-		return "it is a differencing VHD, which is not read here; merge it with its parent";
+		return "it is a differencing VHD, which vRead does not support; merge it with its "
+		       "parent";
 	if (type != TYPE_FIXED && type != TYPE_DYNAMIC)
-		return "it is a VHD of a type that is not known here";
+		return "its VHD type is not supported; expected fixed or dynamic";
 	ret->dynamic = type == TYPE_DYNAMIC;
 	ret->size = get64(raw + AT_FOOTER_SIZE);
 	ret->header_offset = get64(raw + AT_FOOTER_HEADER);
 	if (ret->size == 0)
 		return "its disk is empty (0 bytes)";
 	if (ret->size > MAX_SIZE || ret->size % VHD_SECTOR)
-		return "its disk's size is impossible";
+		return "the size of its disk is invalid";
 	if (ret->dynamic && ret->header_offset > INT64_MAX - VHD_HEADER_BYTES)
-		return "its header is at an impossible place";
+		return "its header is at an invalid offset";
 	return NULL;
 }
 
@@ -76,11 +77,11 @@ const char *vhd_header_parse(const uint8_t raw[VHD_HEADER_BYTES], uint64_t disk_
 	ret->block_bytes = get32(raw + AT_HEADER_BLOCK_BYTES);
 	if (ret->block_bytes < MIN_BLOCK_BYTES || ret->block_bytes > MAX_BLOCK_BYTES ||
 	    ret->block_bytes & (ret->block_bytes - 1))
-		return "its block size is impossible";
+		return "its block size is invalid";
 	if ((disk_size + ret->block_bytes - 1) / ret->block_bytes > ret->blocks)
-		return "its block table is too short for its disk's size";
+		return "its block table is too short for the size of its disk";
 	if (ret->table_offset > INT64_MAX - 4 * (uint64_t)UINT32_MAX)
-		return "its block table is at an impossible place";
+		return "its block table is at an invalid offset";
 	sectors = ret->block_bytes / VHD_SECTOR;
 	ret->bitmap_bytes = (sectors / 8 + VHD_SECTOR - 1) / VHD_SECTOR * VHD_SECTOR;
 	return NULL;

@@ -40,13 +40,13 @@ static int parse_range(struct strict *p, const json_t *object, const struct imag
 		return r;
 	if (image >= layout->num_images)
 		return strict_expected(p, "image", json_object_get(object, "image"),
-				       "the number of one of the images, from 0");
+				       "the index of an image, from 0");
 	fs->image = (unsigned)image;
 	image_size = layout->image_sizes[image];
 	if ((r = strict_bytes(p, object, "offset", &fs->offset)) < 0 ||
 	    (r = strict_bytes(p, object, "length", &fs->length)) < 0)
 		return r;
-	snprintf(what, sizeof(what), "offset + length inside the image of %llu bytes",
+	snprintf(what, sizeof(what), "a length that ends inside the image of %llu bytes",
 		 (unsigned long long)image_size);
 	if (fs->offset % 512 || (fs->table == LAYOUT_NONE && fs->offset != 0))
 		return strict_expected(p, "offset", json_object_get(object, "offset"),
@@ -72,7 +72,7 @@ static int parse_stripe(struct strict *p, const json_t *object, const struct ima
 		return r;
 	if (image >= layout->num_images)
 		return strict_expected(p, "image", json_object_get(object, "image"),
-				       "the number of one of the images");
+				       "the index of an image, from 0");
 	ret->image = (unsigned)image;
 	size = layout->image_sizes[image];
 	snprintf(what, sizeof(what), "a stripe inside the image of %llu bytes",
@@ -100,7 +100,7 @@ static int parse_stripes(struct strict *p, const json_t *object, const struct im
 	    (s->num_stripes > 1 &&
 	     (s->stripe_size == 0 || s->length / s->num_stripes % s->stripe_size)))
 		return strict_expected(p, "length", json_object_get(object, "length"),
-				       "bytes that fill each stripe");
+				       "a multiple of stripe-size times the number of stripes");
 	s->stripes = calloc(s->num_stripes, sizeof(*s->stripes));
 	if (!s->stripes)
 		return strict_out_of_memory(p);
@@ -150,8 +150,9 @@ static int parse_segments(struct strict *p, const json_t *object, const struct i
 		if (r < 0)
 			return r;
 		if (__builtin_add_overflow(fs->length, fs->segments[i].length, &fs->length))
-			return strict_expected(p, "length", json_object_get(object, "length"),
-					       "a length that can be added to those before it");
+			return strict_expected(
+				p, "length", json_object_get(object, "length"),
+				"a length that does not overflow the sum of all segments");
 	}
 	fs->image = fs->segments[0].stripes[0].image;
 	p->where[base] = '\0';

@@ -43,7 +43,8 @@ int strict_keys(struct strict *p, const json_t *object, const char *const *keys)
 		while (keys[i] && strcmp(keys[i], key))
 			i++;
 		if (!keys[i])
-			return strict_expected(p, key, value, "no such key (misspelt?)");
+			return strict_expected(p, key, value,
+					       "no key of this name; check the spelling");
 	}
 	return 0;
 }
@@ -55,7 +56,7 @@ int strict_array(struct strict *p, const json_t *parent, const char *key, unsign
 	char what[48];
 
 	if (!json_is_array(value) || json_array_size(value) > max) {
-		snprintf(what, sizeof(what), "an array of at most %u", max);
+		snprintf(what, sizeof(what), "an array of at most %u elements", max);
 		return strict_expected(p, key, value, what);
 	}
 	*ret = value;
