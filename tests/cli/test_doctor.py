@@ -474,8 +474,8 @@ def test_stale_layout(findings, start, tmp_path):
     size = os.path.getsize(image.path)
     os.truncate(image.path, size + (1 << 20))
     assert findings(start(image)).failed == {
-        f"dn1: refused: layout {image.layout} is for an image of {size} bytes, and {image.path} "
-        f"has {size + (1 << 20)}: it was grown or is another one; run vread-provision again": (
+        f"dn1: refused: layout {image.layout} is for an image of {size} bytes, but {image.path} "
+        f"has {size + (1 << 20)}: the image was grown or replaced; run vread-provision again": (
             f"make the layout anew: vread-provision {image.path} -o {image.layout}; "
             "vreadd picks it up"
         )

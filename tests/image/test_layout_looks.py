@@ -86,7 +86,7 @@ def test_disk_of_another_size(datanode, disks):
     does not count as missing."""
     with open(disks[1].path, "r+b") as disk:
         disk.truncate(20 << 20)
-    with pytest.raises(BlockError, match="was truncated or is another one"), blockctl(dn1=datanode):
+    with pytest.raises(BlockError, match="was truncated or replaced"), blockctl(dn1=datanode):
         pass
 
 

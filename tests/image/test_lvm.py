@@ -227,7 +227,7 @@ def test_layout_file(tmp_path, content):
         assert "is stale: logical volume vg/data lies elsewhere now" in said
         assert "run vread-provision again" in said
         group.run("lvrename", "vg/data", "vg/other")
-        assert "logical volume vg/data is not there any more" in refused_layout(by_layout)
+        assert "logical volume vg/data does not exist any more" in refused_layout(by_layout)
         group.run("lvrename", "vg/other", "vg/data")
         group.run("vgexport", "vg")
         said = refused_layout(by_layout)
@@ -320,20 +320,32 @@ def test_disk_that_was_away(tmp_path, content, linear):
 CHANGES = {
     "type": ((b'"striped"', b'"thin"'), "it is of type thin"),
     "status": ((b'"VISIBLE"]', b'"VISIBLE", "PVMOVE"]'), "it has the status PVMOVE"),
-    "stripe on a volume": ((b'\n"pv0", 0', b'\n"pvmove0", 0'), "lies on pvmove0, which is no phys"),
-    "behind the end": ((b"extent_count = 24", b"extent_count = 48"), "not inside its physical vol"),
-    "far behind": ((b"extent_count = 24", b"extent_count = 18014398509481984"), "of no sense"),
-    "start": ((b"start_extent = 0", b"start_extent = 1"), "of no sense"),
-    "no stripes": ((b"stripe_count = 1", b"stripe_count = 0"), "of no sense"),
-    "many stripes": ((b"stripe_count = 1", b"stripe_count = 24"), "of no sense"),
+    "stripe on a volume": (
+        (b'\n"pv0", 0', b'\n"pvmove0", 0'),
+        "lies on pvmove0, which is not a phys",
+    ),
+    "behind the end": (
+        (b"extent_count = 24", b"extent_count = 48"),
+        "lies outside its physical vol",
+    ),
+    "far behind": (
+        (b"extent_count = 24", b"extent_count = 18014398509481984"),
+        "invalid start, length",
+    ),
+    "start": ((b"start_extent = 0", b"start_extent = 1"), "invalid start, length"),
+    "no stripes": ((b"stripe_count = 1", b"stripe_count = 0"), "invalid start, length"),
+    "many stripes": ((b"stripe_count = 1", b"stripe_count = 24"), "invalid start, length"),
     "stripes missing": (
         (b"stripe_count = 1", b"stripe_count = 2\nstripe_size = 8"),
-        "list of stripes makes no sense",
+        "list of stripes is invalid",
     ),
-    "count": ((b"segment_count = 1", b"segment_count = 2"), "fewer segments than are counted"),
+    "count": (
+        (b"segment_count = 1", b"segment_count = 2"),
+        "fewer segments than its segment_count",
+    ),
     "more": ((b"segment_count = 1", b"segment_count = 99999"), "more than 4096"),
-    "pe_start": ((b"pe_start = 2048", b"pe_start = 92048"), "not inside its physical volume"),
-    "overflow": ((b"pe_start = 2048", b"pe_start = 18446744073709551615"), "not inside its phys"),
+    "pe_start": ((b"pe_start = 2048", b"pe_start = 92048"), "lies outside its physical volume"),
+    "overflow": ((b"pe_start = 2048", b"pe_start = 18446744073709551615"), "lies outside its phys"),
     "missing flag": ((b"flags = []\ndev_size", b'flags = ["MISSING"]\ndev_size'), "as missing"),
     "partial": ((b'"RESIZEABLE"', b'"PARTIAL"'), "its volume group is partial"),
 }
@@ -409,7 +421,7 @@ def test_one_copy_of_the_metadata_is_enough(linear, content):
             read_all(control, content.blocks)
     first.replace(lambda text: text, damage=True)
     assert "the whole disk of" in why_not(*linear)
-    assert "cannot be read: its metadata fails its checksum" in why_not(*linear)
+    assert "cannot be read: its metadata has a wrong checksum" in why_not(*linear)
 
 
 def test_damaged_areas(linear):
@@ -422,13 +434,13 @@ def test_damaged_areas(linear):
         metadata.flip(200)
         if disk == linear[0]:
             continue
-        assert "its metadata area's header fails its checksum" in said()
+        assert "the header of its metadata area has a wrong checksum" in said()
         metadata.flip(200)
         for place in ((0x7FFFFFFFFFFFFFFF, 100), (512, 1 << 40), (100, 100), (512, 0)):
             metadata.point_to(*place, crc=0)
-            assert "its metadata has a place or a length of no sense" in said()
+            assert "its metadata has an invalid offset or length" in said()
         metadata.point_to(600, 100, crc=1)
-        assert "its metadata fails its checksum" in said()
+        assert "its metadata has a wrong checksum" in said()
         metadata.point_to(0, 0, crc=0)
         assert "is a physical volume of LVM whose group is not known" in said()
         assert good != metadata.header()
@@ -436,13 +448,13 @@ def test_damaged_areas(linear):
 
 NONSENSE = {
     b"": "does not describe a volume group",
-    b"vg {": "a section has no end",
-    b"vg { } }": "a section ends that did not begin",
+    b"vg {": "a section is not closed",
+    b"vg { } }": "a section ends that was not opened",
     b"vg " * 3: "a name is followed by neither",
     b"vg { id = }": "a value is missing",
-    b'vg { id = "': "a string has no end",
-    b"vg { id = [ 1, [ 2 ] ] }": "a list is in a list",
-    b"vg { id = [ 1 2 ] }": "a list has no end",
+    b'vg { id = "': "a string is not terminated",
+    b"vg { id = [ 1, [ 2 ] ] }": "a list contains a list",
+    b"vg { id = [ 1 2 ] }": "a list is not closed",
     b"vg { = 1 }": "a name is missing",
     b"vg " + b"{ a " * 200: "nested too deep",
     b"vg { seqno = 1 }": "does not describe a volume group",

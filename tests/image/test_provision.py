@@ -94,7 +94,7 @@ def test_not_a_disk(tmp_path):
 def test_other_formats(tmp_path, kind):
     image = tmp_path / f"disk.{kind}"
     subprocess.run(["qemu-img", "create", "-q", "-f", kind, image, "8M"], check=True)
-    refused(DATA, "convert it: qemu-img convert -O raw", image)
+    refused(DATA, "convert the image: qemu-img convert -O raw", image)
 
 
 @pytest.mark.parametrize("table", ["gpt", "mbr", "none"])

@@ -380,8 +380,8 @@ def test_peer_down_and_stale_layout(host, configured, tmp_path):
     down = ("peers", f"b: peer down: {NOBODY}: Connection refused")
     stale = (
         "datanodes",
-        f"{OTHER}: refused: layout {OTHER_LAYOUT} is for an image of {size} bytes, and "
-        f"{OTHER_IMAGE} has {size + MIB}: it was grown or is another one; "
+        f"{OTHER}: refused: layout {OTHER_LAYOUT} is for an image of {size} bytes, but "
+        f"{OTHER_IMAGE} has {size + MIB}: the image was grown or replaced; "
         "run vread-provision again",
     )
     program = "/usr/sbin/vread-provision"

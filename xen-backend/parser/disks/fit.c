@@ -75,7 +75,7 @@ static int check_logical(const struct fit *f, const struct layout_filesystem *lf
 	if (now && !now->problem && layout_same_place(lfs, &now->at))
 		return 0;
 	if (!now)
-		what = "is not there any more";
+		what = "does not exist any more";
 	else if (now->problem)
 		what = now->problem;
 	return error_text(f->ret_error, -ESTALE,
@@ -148,8 +148,8 @@ static int check_size(const struct fit *f, unsigned i)
 	if (!f->images[i] || size == expected)
 		return 0;
 	return error_text(f->ret_error, -ESTALE,
-			  "layout %s is for an image of %llu bytes, and %s has %llu: it was "
-			  "%s or is another one; run vread-provision again",
+			  "layout %s is for an image of %llu bytes, but %s has %llu: the image was "
+			  "%s or replaced; run vread-provision again",
 			  f->layout_path, (unsigned long long)expected, image_path(f->images[i]),
 			  (unsigned long long)size, size < expected ? "truncated" : "grown");
 }
@@ -170,7 +170,7 @@ int layout_check_fit(struct image *const *images, unsigned num_images, struct im
 
 	if (num_images != layout->num_images)
 		return error_text(ret_error, -ESTALE,
-				  "layout %s is for %u images, and the configuration names %u; run "
+				  "layout %s is for %u images, but the configuration names %u; run "
 				  "vread-provision again",
 				  layout_path, layout->num_images, num_images);
 	for (unsigned i = 0; r == 0 && i < num_images; i++)

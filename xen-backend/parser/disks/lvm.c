@@ -77,10 +77,9 @@ static int find_physical(const struct finder *f, struct candidate *c, struct lvm
 	while (n && !(n->kind == LVM_SECTION && lvm_same_span(n->name, name)))
 		n = n->next;
 	if (!n)
-		return refuse(c,
-			      "it lies on %.*s, which is no physical volume (it is being moved?)",
-			      (int)(name.length < LVM_MAX_NAME ? name.length : LVM_MAX_NAME),
-			      name.at);
+		return refuse(
+			c, "it lies on %.*s, which is not a physical volume (it is being moved?)",
+			(int)(name.length < LVM_MAX_NAME ? name.length : LVM_MAX_NAME), name.at);
 	if (!lvm_take_uuid(n, uuid))
 		return refuse(c, "a physical volume of its group has no UUID");
 	if (lvm_has_flag(n, "flags", "MISSING") || lvm_has_flag(n, "status", "MISSING"))
@@ -124,15 +123,15 @@ static int add_stripes(const struct finder *f, struct candidate *c, const struct
 		int r;
 
 		if (!n || n->kind != LVM_STRING || !n->next || n->next->kind != LVM_NUMBER)
-			return refuse(c, "a segment's list of stripes makes no sense");
+			return refuse(c, "a segment's list of stripes is invalid");
 		r = find_physical(f, c, n->string, &pv, &at);
 		if (r < 0)
 			return r;
 		if (!place_extents(c, pv, at, n->next->number, count, &s->stripes[i]))
-			return refuse(c, "a segment is not inside its physical volume");
+			return refuse(c, "a segment lies outside its physical volume");
 		n = n->next->next;
 	}
-	return n ? refuse(c, "a segment's list of stripes makes no sense") : 0;
+	return n ? refuse(c, "a segment's list of stripes is invalid") : 0;
 }
 
 static bool segment_numbers(const struct candidate *c, const struct lvm_node *segment,
@@ -161,7 +160,7 @@ static int add_segment(const struct finder *f, struct candidate *c, const struct
 	uint64_t start = 0, count = 0;
 
 	if (!type)
-		return refuse(c, "a segment of it has no type");
+		return refuse(c, "one of its segments has no type");
 	if (!lvm_span_is(type->string, "striped") && !lvm_span_is(type->string, "linear"))
 		return refuse(c, "it is of type %.*s",
 			      (int)(type->string.length < 32 ? type->string.length : 32),
@@ -169,7 +168,7 @@ static int add_segment(const struct finder *f, struct candidate *c, const struct
 	if (!lvm_number(segment, "start_extent", &start) || start != *extents ||
 	    !lvm_number(segment, "extent_count", &count) ||
 	    __builtin_add_overflow(start, count, extents) || !segment_numbers(c, segment, count, s))
-		return refuse(c, "a segment has a place, a length or stripes of no sense");
+		return refuse(c, "a segment has an invalid start, length or number of stripes");
 	s->stripes = calloc(s->num_stripes, sizeof(*s->stripes));
 	if (!s->stripes)
 		return -ENOMEM;
@@ -196,11 +195,11 @@ static int add_segments(const struct finder *f, struct candidate *c)
 		if (!is_segment(n))
 			continue;
 		r = c->volume->num_segments == told
-			    ? refuse(c, "it has more segments than are counted")
+			    ? refuse(c, "it has more segments than its segment_count")
 			    : add_segment(f, c, n, &extents);
 	}
 	if (r == 0 && c->volume->num_segments != told)
-		r = refuse(c, "it has fewer segments than are counted");
+		r = refuse(c, "it has fewer segments than its segment_count");
 	return r;
 }
 
@@ -294,7 +293,7 @@ static int add_guards(const struct finder *f, struct candidate *c)
 		if (any ? v->uses[i] : !strcmp(f->groups.members[i].group, c->group->uuid))
 			r = layout_guards_add_all(&v->guards, &f->groups.physical[i].guards);
 	if (r == -E2BIG)
-		return refuse(c, "more than %u copies of its group's metadata say where it lies",
+		return refuse(c, "its place depends on more than %u copies of its group's metadata",
 			      VOLUME_MAX_GUARDS);
 	return r;
 }

@@ -99,7 +99,7 @@ static int read_group(struct lvm_groups *all, struct volume *pv, const struct lv
 	int r = lvm_metadata_read(pv, area, ret_header, &ret->raw, &ret->length, ret_reason);
 
 	if (r == 0 && ret->length > MAX_TEXT_BYTES - all->text_bytes) {
-		*ret_reason = "there is more metadata of LVM than is looked at";
+		*ret_reason = "the LVM metadata of all images together is too long";
 		return -EINVAL;
 	}
 	if (r == 0)

@@ -152,11 +152,11 @@ static int read_area_header(struct volume *pv, const struct lvm_area *area,
 		return invalid(ret_reason, "its metadata area cannot be read");
 	memcpy(ret, raw, sizeof(*ret));
 	if (le32toh(ret->crc) != lvm_crc(raw + covered, SECTOR - covered))
-		return invalid(ret_reason, "its metadata area's header fails its checksum");
+		return invalid(ret_reason, "the header of its metadata area has a wrong checksum");
 	if (memcmp(ret->magic, AREA_MAGIC, sizeof(ret->magic)) ||
 	    le32toh(ret->version) != AREA_VERSION || le64toh(ret->start) != area->offset ||
 	    le64toh(ret->size) > area->size || le64toh(ret->size) <= SECTOR)
-		return invalid(ret_reason, "its metadata area's header makes no sense");
+		return invalid(ret_reason, "the header of its metadata area is invalid");
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int read_text(struct volume *pv, const struct lvm_area *area, const struc
 
 	if (offset < SECTOR || offset >= area->size || size == 0 || size > area->size - SECTOR ||
 	    size > LVM_TEXT_MAX_BYTES)
-		return invalid(ret_reason, "its metadata has a place or a length of no sense");
+		return invalid(ret_reason, "its metadata has an invalid offset or length");
 	text = malloc((size_t)size);
 	if (!text) {
 		*ret_reason = "out of memory";
@@ -191,7 +191,7 @@ static int read_text(struct volume *pv, const struct lvm_area *area, const struc
 	if (read_circular(pv, area, offset, text, (size_t)size) < 0 ||
 	    lvm_crc(text, (size_t)size) != le32toh(place->crc)) {
 		free(text);
-		return invalid(ret_reason, "its metadata fails its checksum");
+		return invalid(ret_reason, "its metadata has a wrong checksum");
 	}
 	*ret_text = text;
 	*ret_length = (size_t)size;

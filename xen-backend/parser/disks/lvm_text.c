@@ -107,7 +107,7 @@ static int parse_string(struct parser *p, struct lvm_node *node)
 	while (p->at < p->end && *p->at != '"')
 		p->at += *p->at == '\\' && p->end - p->at > 1 ? 2 : 1;
 	if (p->at >= p->end)
-		return invalid(p, "a string has no end");
+		return invalid(p, "a string is not terminated");
 	node->kind = LVM_STRING;
 	node->string = (struct lvm_span){start, (size_t)(p->at++ - start)};
 	return 0;
@@ -143,14 +143,14 @@ static int parse_list(struct parser *p, struct lvm_node *list)
 		int r = add_node(p, &tail, &node);
 
 		if (r == 0)
-			r = peek(p) == '[' ? invalid(p, "a list is in a list")
+			r = peek(p) == '[' ? invalid(p, "a list contains a list")
 					   : parse_value(p, node);
 		if (r < 0)
 			return r;
 		if (peek(p) == ',')
 			p->at++;
 		else if (peek(p) != ']')
-			return invalid(p, "a list has no end");
+			return invalid(p, "a list is not closed");
 	}
 	p->at++;
 	return 0;
@@ -175,13 +175,13 @@ static int parse_section(struct parser *p, struct lvm_node *section)
 	int r;
 
 	if (++p->depth > LVM_TEXT_MAX_DEPTH)
-		return invalid(p, "its sections are nested too deep");
+		return invalid(p, "its sections are nested too deeply");
 	p->at++;
 	r = parse_items(p, section);
 	if (r < 0)
 		return r;
 	if (peek(p) != '}')
-		return invalid(p, "a section has no end");
+		return invalid(p, "a section is not closed");
 	p->at++;
 	p->depth--;
 	return 0;
@@ -230,7 +230,7 @@ int lvm_text_parse(const char *text, size_t length, struct lvm_text **ret, const
 		r = length > LVM_TEXT_MAX_BYTES ? invalid(&p, "it is too long")
 						: parse_items(&p, p.t->root);
 	if (r == 0 && p.at < p.end)
-		r = invalid(&p, "a section ends that did not begin");
+		r = invalid(&p, "a section ends that was not opened");
 	if (r < 0) {
 		lvm_text_free(p.t);
 		*ret_reason = r == -ENOMEM ? "out of memory" : p.reason;

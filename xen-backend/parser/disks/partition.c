@@ -253,9 +253,9 @@ int disk_examine(struct image *img, struct disk *ret, char **ret_error)
 	if (container)
 		return error_text(
 			ret_error, -EMEDIUMTYPE,
-			"image %s looks like a %s file but is configured as %s; if that is "
-			"the format its domain uses, name it before the path (one of %s), "
-			"or convert it: qemu-img convert -O raw IMAGE RAW-IMAGE",
+			"image %s looks like a %s file but is configured as %s; if its domain uses "
+			"that format, name the format before the path (one of %s), or convert the "
+			"image: qemu-img convert -O raw IMAGE RAW-IMAGE",
 			image_path(img), container, image_format(img), image_format_names());
 	if (gpt > image_size(img))
 		return truncated(img, "its GPT", gpt, ret_error);

@@ -156,7 +156,7 @@ static int add_guards(struct finder *f, const struct lvm_volume *from, struct fo
 		if (from->uses[i])
 			r = layout_guards_add_all(&v->at.guards,
 						  &f->found->list[f->member[i]].at.guards);
-	if (r == -E2BIG && (v->problem = strdup("too much says where it lies")))
+	if (r == -E2BIG && (v->problem = strdup("its place depends on too many sectors")))
 		r = 0;
 	return r;
 }
