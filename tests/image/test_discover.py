@@ -120,8 +120,8 @@ def test_several_file_systems(tmp_path):
     assert missing == (
         f"image {image}: no data directory /data1: partition gpt:1 (ext4): {NOT_THERE}; "
         f"partition gpt:2 (ext3): {NOT_THERE}; partition gpt:3 (ext4): {NOT_THERE}. Check the "
-        "path inside the file system; if the datanode has not formatted it yet, nothing needs to "
-        "be done"
+        "path inside the file system; if the datanode has not formatted the directory yet, "
+        "nothing needs to be done"
     )
 
 
@@ -157,10 +157,10 @@ def test_other_volumes(tmp_path):
     volumes = [make_swap(tmp_path / "swap"), empty, make_ext(tmp_path / "fs")]
     image = partitioned(tmp_path / "disk", "gpt", *volumes)
     assert why_not(image).startswith(
-        f"image {image}: no data directory {DIR}: partition gpt:1 holds what is not read here: "
-        f"swap; partition gpt:2 is empty; partition gpt:3 (ext4): {NOT_THERE}. "
+        f"image {image}: no data directory {DIR}: partition gpt:1 has a type that vRead does "
+        f"not read: swap; partition gpt:2 is empty; partition gpt:3 (ext4): {NOT_THERE}. "
     )
-    assert "the whole disk holds what is not read here: swap" in why_not(tmp_path / "swap")
+    assert "the whole disk has a type that vRead does not read: swap" in why_not(tmp_path / "swap")
     assert f"the whole disk (ext4): {NOT_THERE}" in why_not(tmp_path / "fs")
 
 

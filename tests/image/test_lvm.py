@@ -442,7 +442,7 @@ def test_damaged_areas(linear):
         metadata.point_to(600, 100, crc=1)
         assert "its metadata has a wrong checksum" in said()
         metadata.point_to(0, 0, crc=0)
-        assert "is a physical volume of LVM whose group is not known" in said()
+        assert "is a physical volume of an unknown volume group" in said()
         assert good != metadata.header()
 
 

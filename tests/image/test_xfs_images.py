@@ -227,8 +227,8 @@ def test_log_goes_round(plain):
 REFUSED = {
     "version-4": (["-m", "crc=0"], (), "version 4"),
     "needs-repair": ([], ("sb 0", "write -d features_incompat 0x1b"), "run xfs_repair"),
-    "unknown-feature": ([], ("sb 0", "write -d features_incompat 0x10000b"), "does not know"),
-    "unknown-in-log": ([], ("sb 0", "write -d features_log_incompat 0x80"), "does not know"),
+    "unknown-feature": ([], ("sb 0", "write -d features_incompat 0x10000b"), "does not support"),
+    "unknown-in-log": ([], ("sb 0", "write -d features_log_incompat 0x80"), "does not support"),
     "other-log": ([], ("sb 0", "write -d logstart 0"), "on another device"),
 }
 

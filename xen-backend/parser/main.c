@@ -75,8 +75,7 @@ int main(void)
 	int log, r;
 
 	if (!was_started_by_vreadd()) {
-		fputs("vread-parser: it is started by vreadd(8), and of no use by itself\n",
-		      stderr);
+		fputs("vread-parser is started by vreadd(8); do not start it by hand\n", stderr);
 		return EXIT_FAILURE;
 	}
 	log = silence();
@@ -94,7 +93,7 @@ int main(void)
 
 		r = -pthread_create(&thread, NULL, run, (void *)i);
 		if (r < 0)
-			fail(log, "cannot make a thread", r);
+			fail(log, "cannot start a thread", r);
 	}
 	pthread_barrier_wait(&started);
 	r = sandbox_filter(&what);

@@ -98,11 +98,11 @@ int sandbox_drop_rights(const char **ret_what)
 		return failed(ret_what, "cannot set its limits");
 	if (!become_nobody())
 		return failed(ret_what,
-			      "cannot give up root (CAP_SETUID and CAP_SETGID are needed)");
+			      "cannot drop root privileges (CAP_SETUID and CAP_SETGID are needed)");
 	/* These follow the change of user, which resets the first two. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, SANITIZED) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return failed(ret_what, "cannot give up privileges");
+		return failed(ret_what, "cannot drop privileges");
 	if (getppid() != parent)
 		return failed(ret_what, "vreadd has ended");
 	return 0;

@@ -126,7 +126,7 @@ static void open_filesystem(struct question *q, unsigned i)
 {
 	const struct layout_filesystem *lfs = &own.layout->filesystems[i];
 	enum fs_state state = FS_UNREADABLE;
-	const char *reason = "its place or its UUID makes no sense";
+	const char *reason = "its place or its UUID is invalid";
 	int r = layout_volume(own.images, lfs, &own.volumes[i]);
 
 	if (r == 0)
@@ -222,7 +222,7 @@ static int answer_state(struct question *q)
 {
 	struct fs *fs = get_fs(q);
 	enum fs_state state = FS_UNREADABLE;
-	const char *reason = "its place or its UUID makes no sense";
+	const char *reason = "its place or its UUID is invalid";
 
 	if (fs)
 		state = fs_state(fs, &reason);

@@ -38,7 +38,7 @@ static const char *open_reason(errcode_t error)
 		return "its superblock's checksum is wrong";
 	case EXT2_ET_UNSUPP_FEATURE:
 	case EXT2_ET_RO_UNSUPP_FEATURE:
-		return "it has ext4 features this version of libext2fs does not know";
+		return "it has ext4 features that this version of libext2fs does not support";
 	case EXT2_ET_SHORT_READ:
 		return "its metadata could not be read: the image is truncated or damaged";
 	default:

@@ -109,17 +109,16 @@ bool ext4_super_parse(const uint8_t raw[FS_SUPER_BYTES], uint64_t length, struct
 	if (incompat & EXT4_FEATURE_INCOMPAT_64BIT)
 		s.blocks |= (uint64_t)le32toh(sb.s_blocks_count_hi) << 32;
 	if (s.blocks < 8 || s.blocks <= le32toh(sb.s_first_data_block))
-		return wrong(ret_reason, "its superblock names an impossible number of blocks");
+		return wrong(ret_reason, "its superblock names an invalid number of blocks");
 	if (s.blocks > length / s.block_size)
-		return wrong(ret_reason,
-			     "it is longer than the room it has: the image is truncated");
+		return wrong(ret_reason, "it is longer than its volume: the image is truncated");
 	s.inode_size = le32toh(sb.s_rev_level) == EXT2_GOOD_OLD_REV ? EXT2_GOOD_OLD_INODE_SIZE
 								    : le16toh(sb.s_inode_size);
 	if (s.inode_size < EXT2_GOOD_OLD_INODE_SIZE || s.inode_size > s.block_size ||
 	    (s.inode_size & (s.inode_size - 1)))
-		return wrong(ret_reason, "its superblock names an impossible inode size");
+		return wrong(ret_reason, "its superblock names an invalid inode size");
 	if (le32toh(sb.s_inodes_per_group) == 0 || !measure_groups(&sb, &s))
-		return wrong(ret_reason, "its superblock names impossible block groups");
+		return wrong(ret_reason, "its superblock names invalid block groups");
 	memcpy(s.uuid, sb.s_uuid, sizeof(s.uuid));
 	s.journal_inode = le32toh(sb.s_journal_inum);
 	s.state = state_of(&sb, &s.refusal);

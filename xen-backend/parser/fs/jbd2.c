@@ -89,14 +89,15 @@ static int check_features(const uint8_t *raw, const char **ret_reason)
 	uint32_t incompat = get32(raw + AT_INCOMPAT);
 
 	if ((incompat & ~(uint32_t)INCOMPAT_KNOWN) || get32(raw + AT_RO_COMPAT))
-		return refuse(-EBUSY, "its journal has features unknown here", ret_reason);
+		return refuse(-EBUSY, "its journal has features that vRead does not support",
+			      ret_reason);
 	if (incompat & INCOMPAT_ASYNC_COMMIT)
 		return refuse(-EBUSY, "it is mounted with journal_async_commit", ret_reason);
 	if ((incompat & INCOMPAT_CSUM_V2) && (incompat & INCOMPAT_CSUM_V3))
-		return refuse(-EIO, "its journal's checksums are of two kinds", ret_reason);
+		return refuse(-EIO, "its journal has checksums of two versions", ret_reason);
 	if ((incompat & (INCOMPAT_CSUM_V2 | INCOMPAT_CSUM_V3)) &&
 	    raw[AT_CHECKSUM_TYPE] != CHECKSUM_CRC32C)
-		return refuse(-EIO, "its journal's checksums are of an unknown kind", ret_reason);
+		return refuse(-EIO, "its journal has checksums of an unknown type", ret_reason);
 	return 0;
 }
 
@@ -145,12 +146,13 @@ int jbd2_super_parse(const uint8_t raw[JBD2_SUPER_BYTES], uint32_t block_size,
 	s.tail = get32(raw + AT_SEQUENCE);
 	s.tail_pos = get32(raw + AT_START);
 	if (get32(raw + AT_BLOCK_SIZE) != block_size)
-		return refuse(-EIO, "its journal's blocks are not the file system's", ret_reason);
+		return refuse(-EIO, "its journal and the file system have different block sizes",
+			      ret_reason);
 	if (length > JBD2_MAX_BLOCKS)
 		return refuse(-EBUSY, "its journal is too large", ret_reason);
 	if (s.first == 0 || s.first >= s.end || s.end - s.first < 8 ||
 	    (s.tail_pos && (s.tail_pos < s.first || s.tail_pos >= s.end)))
-		return refuse(-EIO, "its journal's superblock has impossible numbers", ret_reason);
+		return refuse(-EIO, "its journal's superblock has invalid numbers", ret_reason);
 	*ret = s;
 	return 0;
 }

@@ -60,8 +60,7 @@ struct snapshot {
 	uint8_t raw_super[XFS_SUPER_BYTES];
 };
 
-static const char not_known[] =
-	"its log holds what this version does not know, or more than is kept";
+static const char not_known[] = "its log has items that vRead does not support, or too many items";
 
 /* Seconds of a clock that never goes back. */
 static time_t now(void)

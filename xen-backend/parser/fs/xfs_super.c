@@ -113,9 +113,9 @@ static int features(const uint8_t *raw, const char **ret_reason)
 	if (incompat & INCOMPAT_NEEDS_REPAIR)
 		*ret_reason = "it is being repaired, or needs to be: run xfs_repair";
 	else if ((incompat & ~INCOMPAT_KNOWN) || !(incompat & INCOMPAT_FTYPE))
-		*ret_reason = "it has XFS features this version does not know";
+		*ret_reason = "it has XFS features that vRead does not support";
 	else if (xfs_get32(raw + AT_LOG_INCOMPAT) & ~LOG_INCOMPAT_KNOWN)
-		*ret_reason = "its log has XFS features this version does not know";
+		*ret_reason = "its log has XFS features that vRead does not support";
 	else if (xfs_get64(raw + AT_LOG_START) == 0)
 		*ret_reason = "its log is on another device, which is not followed";
 	else
@@ -132,7 +132,7 @@ static int check_kind(const uint8_t *raw, uint32_t raw_length, struct xfs_super 
 	*ret_reason = "it is an XFS without checksums (version 4), which cannot be followed";
 	if ((xfs_get16(raw + AT_VERSION) & VERSION_BITS) != VERSION_WITH_SUMS)
 		return -EOPNOTSUPP;
-	*ret_reason = "its superblock has a sector size that makes no sense";
+	*ret_reason = "its superblock has an invalid sector size";
 	ret->sector_size = xfs_get16(raw + AT_SECTOR_SIZE);
 	if (!is_power(ret->sector_size) || ret->sector_size < XFS_SUPER_BYTES ||
 	    ret->sector_size > XFS_MAX_SECTOR)
@@ -140,7 +140,7 @@ static int check_kind(const uint8_t *raw, uint32_t raw_length, struct xfs_super 
 	*ret_reason = "its superblock's checksum is wrong";
 	if (raw_length < ret->sector_size || !xfs_sum_right(raw, ret->sector_size, AT_SUM))
 		return -EIO;
-	*ret_reason = "its making was not finished";
+	*ret_reason = "mkfs.xfs did not finish";
 	return raw[AT_IN_PROGRESS] ? -EIO : 0;
 }
 
@@ -155,10 +155,10 @@ int xfs_super_parse(const uint8_t *raw, uint32_t raw_length, uint64_t length, st
 		r = features(raw, ret_reason);
 	if (r < 0)
 		return r;
-	*ret_reason = "its superblock has sizes of blocks or inodes that make no sense";
+	*ret_reason = "its superblock has an invalid size of blocks or inodes";
 	if (!sizes_valid(raw, &s))
 		return -EIO;
-	*ret_reason = "its superblock has allocation groups that make no sense";
+	*ret_reason = "its superblock has invalid allocation groups";
 	if (!groups_valid(raw, &s))
 		return -EIO;
 	*ret_reason = "its log does not lie in the image: it is truncated or damaged";

@@ -33,7 +33,8 @@ static int version_error(const char **ret_reason, int error)
 			    "its current/VERSION is still in its file system's journal "
 			    "(data=journal)");
 	case -EBUSY:
-		return fail(ret_reason, error, "in use in a way that cannot be read");
+		return fail(ret_reason, error,
+			    "its file system is in use in a way that cannot be read");
 	case -ENOMEM:
 		return fail(ret_reason, error, "out of memory");
 	default:
@@ -74,7 +75,7 @@ static int read_version(struct fs *fs, struct fs_view *view, uint64_t current,
 	if (r == 0)
 		r = read_small(fs, view, inode, &text, &length);
 	if (r == -EFBIG)
-		r = fail(ret_reason, -EINVAL, "its current/VERSION is too long for one");
+		r = fail(ret_reason, -EINVAL, "its current/VERSION is too long");
 	else if (r < 0)
 		r = version_error(ret_reason, r);
 	else

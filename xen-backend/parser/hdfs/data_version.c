@@ -82,7 +82,7 @@ int data_version_parse(const char *text, size_t length, struct data_version *ret
 	struct data_version v = {0};
 
 	if (length > DATA_VERSION_MAX_BYTES)
-		return invalid(ret_reason, "too long for a VERSION file");
+		return invalid(ret_reason, "the VERSION file is too long");
 	while (length > 0) {
 		const char *newline = memchr(text, '\n', length);
 		size_t line = newline ? (size_t)(newline - text) : length;

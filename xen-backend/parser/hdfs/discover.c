@@ -149,7 +149,7 @@ static int take_answers(struct search *s, struct layout_filesystem *volume, stru
 static int search_filesystem(struct search *s, struct layout_filesystem *volume)
 {
 	struct answer *answers = calloc(s->num_wanted, sizeof(*answers));
-	const char *reason = "its place or its UUID makes no sense";
+	const char *reason = "its place or its UUID is invalid";
 	struct volume *place = NULL;
 	struct fs *fs = NULL;
 	int r = answers ? layout_volume(s->images, volume, &place) : -ENOMEM;
@@ -191,11 +191,11 @@ static bool note_other(struct search *s, const struct found_volume *v)
 	else if (v->group)
 		note_volume(s, &v->at, "belongs to volume group ", v->group);
 	else if (!strcmp(v->at.type, VOLUMES_LVM_MEMBER))
-		note_volume(s, &v->at, "is a physical volume of LVM whose group is not known", "");
+		note_volume(s, &v->at, "is a physical volume of an unknown volume group", "");
 	else if (!v->at.type[0])
 		note_volume(s, &v->at, "is empty", "");
 	else if (!layout_type_valid(v->at.type))
-		note_volume(s, &v->at, "holds what is not read here: ", v->at.type);
+		note_volume(s, &v->at, "has a type that vRead does not read: ", v->at.type);
 	else
 		return false;
 	return true;
@@ -274,8 +274,8 @@ static void print_missing(FILE *out, const struct search *s)
 		fprintf(out, ": no data directory %s: %s. ", w->path,
 			w->note[0] ? w->note : "its partition table is empty");
 	}
-	fputs("Check the path inside the file system; if the datanode has not formatted it yet, "
-	      "nothing needs to be done",
+	fputs("Check the path inside the file system; if the datanode has not formatted the "
+	      "directory yet, nothing needs to be done",
 	      out);
 }
 
@@ -331,8 +331,7 @@ static int search_images(struct search *s, char **ret_missing)
 	for (unsigned i = 0; i < s->volumes.count && r == 0; i++)
 		r = search_volume(s, &s->volumes.list[i]);
 	for (unsigned i = 0; s->volumes.cut && i < s->num_wanted; i++)
-		add_note(&s->wanted[i],
-			 "there are so many logical volumes that some were left out");
+		add_note(&s->wanted[i], "there are too many logical volumes; some were left out");
 	if (r == 0)
 		r = tell_missing(s, ret_missing);
 	return r >= 0 && !any_used(s) ? first_error(s) : r;
