@@ -437,11 +437,11 @@ static void assert_away(const char *kind, const char *why)
 static void nonsense_is_refused(void **state)
 {
 	(void)state;
-	assert_away("nonsense", "it answered nonsense");
+	assert_away("nonsense", "its answer was malformed");
 	assert_away("twice", "it could not be set up: Bad message");
 	assert_away("early", "Bad message"); /* noticed with READY or later */
 	assert_away("filling", "Bad message");
-	assert_away("unready", "it did not get ready: Bad message");
+	assert_away("unready", "it did not report that it is ready: Bad message");
 }
 
 /* A guest's client would take such an error for another one. */
@@ -453,7 +453,7 @@ static void unknown_errors_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(parser_fs_state(&fs, &reason), FS_UNREADABLE);
-	assert_non_null(strstr(reason, "it answered nonsense"));
+	assert_non_null(strstr(reason, "its answer was malformed"));
 	free(reason);
 	stop_fake(p, "strange");
 }

@@ -44,7 +44,7 @@ static int add_filesystem(struct served *v, unsigned i, const struct parser_stat
 	int r = layout_volume(v->images, lfs, &v->volumes[i]);
 
 	if (r < 0)
-		reason = r == -ENOMEM ? "out of memory" : "it is not inside its image";
+		reason = r == -ENOMEM ? "out of memory" : "it lies outside its image";
 	else if (state == FS_UNREADABLE)
 		r = -EIO;
 	v->fs[i] = (struct parser_fs){v->parser, i, v->volumes[i]};
@@ -54,7 +54,7 @@ static int add_filesystem(struct served *v, unsigned i, const struct parser_stat
 				  layout_place(lfs, place), lfs->type, reason);
 	if (state == FS_REFUSED)
 		log_datanode(LOG_LEVEL_INFO, v->datanode->name,
-			     "image %s, %s: %s; reads are refused while that is so", path,
+			     "image %s, %s: %s; reads are refused until that changes", path,
 			     layout_place(lfs, place), reason);
 	return 0;
 }
@@ -129,7 +129,7 @@ static int check_count(const struct served *v, char **ret_error)
 	if (v->layout->num_images == dn->num_images)
 		return 0;
 	return error_text(ret_error, -ESTALE,
-			  "layout %s is for %u images, and the configuration names %u; run "
+			  "layout %s is for %u images, but the configuration names %u; run "
 			  "vread-provision again",
 			  dn->layout_path, v->layout->num_images, dn->num_images);
 }

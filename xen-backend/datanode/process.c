@@ -278,7 +278,7 @@ static int await_ready(struct parser *p)
 	r = channel_receive(c, &header, &in, NULL);
 	if (r == 0 && (header.kind != PARSER_READY || header.result != 0 || header.length != 0))
 		r = -EBADMSG;
-	return r < 0 ? fail(p, r, "it did not get ready") : 0;
+	return r < 0 ? fail(p, r, "it did not report that it is ready") : 0;
 }
 
 static int tell(struct parser *p)
@@ -463,7 +463,7 @@ static void condemn(struct parser *p, int error)
 	if (!is_gone(error) && !p->verdict[0])
 		snprintf(p->verdict, sizeof(p->verdict), "%s",
 			 error == -ETIMEDOUT ? "it did not answer in time"
-			 : error == -EBADMSG ? "it answered nonsense"
+			 : error == -EBADMSG ? "its answer was malformed"
 					     : strerror(-error));
 	kill_process(p);
 }

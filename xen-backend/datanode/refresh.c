@@ -76,7 +76,8 @@ static struct served *load(struct datanode *dn)
 	struct served *v = (dn->layout_path ? load_by_layout_again : load_by_data_dirs)(dn);
 
 	if (!v)
-		log_datanode(LOG_LEVEL_WARN, dn->name, "cannot be looked into: out of memory");
+		log_datanode(LOG_LEVEL_WARN, dn->name,
+			     "cannot look into its images: out of memory");
 	return v;
 }
 

@@ -250,7 +250,7 @@ int registry_replace(struct registry *s, const char *datanode, struct registry_t
 	if (old)
 		datanode_get(old);
 	if (set_places(dn, layout_path, dirs))
-		dn->served = load_nothing(dn, "it was not looked into yet");
+		dn->served = load_nothing(dn, "vreadd has not looked into its images yet");
 	if (dn->served)
 		tokens_set_mode(dn->tokens, tokens);
 	if (!dn->served || change_roster(s, old, dn)) {
