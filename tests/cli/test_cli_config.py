@@ -146,7 +146,7 @@ def test_certificates(xl_vread, conf, tmp_path):
     (_, key), (_, other) = authority.certificate("a"), authority.certificate("b")
     assert len(lines(xl_vread("config", "check", conf(good)))) == 1
     for text, said in (
-        (good.replace("name = a", "name = z"), "expected one for the name z"),
+        (good.replace("name = a", "name = z"), "expected a certificate for z"),
         (good.replace(".pem\nkey", ".gone\nkey"), "expected a readable file with a certificate"),
         (good.replace(str(key), str(other)), f"key: {other}: "),
     ):

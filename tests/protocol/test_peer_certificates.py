@@ -58,7 +58,7 @@ def test_a_host_that_asks_is_revoked(start_host, start_asker, image, authority, 
     assert can_open(asker, image.blocks[0])
     authority.revoke(files[0])
     clock.until(lambda: "certificate revoked, while it was connected" in last_refused(host))
-    fails_with(asker, image.blocks[0], "the other host refuses this one: certificate revoked")
+    fails_with(asker, image.blocks[0], "the other host refuses this host: certificate revoked")
     # The host that asks is told before the refusal is recorded.
     clock.until(lambda: last_refused(host).endswith(": certificate revoked"))
 
@@ -81,7 +81,7 @@ def test_a_list_that_is_nobodys_lets_nobody_in(
     other = Authority(tmp_path, "other").revoke()
     host, address = start_host(keys={"crl": other})
     asker = start_asker(at(address))
-    fails_with(asker, image.blocks[0], "the other host refuses this one")
+    fails_with(asker, image.blocks[0], "the other host refuses this host")
     clock.until(lambda: "unable to get certificate CRL" in last_refused(host))
 
 
@@ -89,7 +89,7 @@ def test_renewed_where_it_asks(start_host, start_asker, image, authority, tmp_pa
     host, address = start_host()
     files = places(tmp_path / "own", authority.certificate("a", **EXPIRED))
     asker = start_asker(at(address), files=files)
-    fails_with(asker, image.blocks[0], "the other host refuses this one: certificate expired")
+    fails_with(asker, image.blocks[0], "the other host refuses this host: certificate expired")
     clock.until(lambda: "certificate has expired" in last_refused(host))
     put(authority.certificate("a"), files)
     clock.until(lambda: can_open(asker, image.blocks[0]))
@@ -105,7 +105,7 @@ def test_renewed_where_it_answers(start_daemon, start_asker, image, authority, t
     clock.until(lambda: can_open(asker, image.blocks[0]))
 
     files[0].write_text("half of a certifica")
-    clock.until(lambda: "until then those read before are used" in host.log())
+    clock.until(lambda: "the certificates read before stay in use" in host.log())
     assert f"[peers] certificate: {files[0]}: " in host.log()
     other = start_asker(at(address))
     assert can_open(other, image.blocks[0])
@@ -135,4 +135,4 @@ def test_expired_while_connected(start_host, start_asker, image, authority, cloc
     clock.advance(10)
     text = "certificate has expired, while it was connected"
     clock.until(lambda: text in last_refused(host))
-    fails_with(asker, image.blocks[0], "the other host refuses this one: certificate expired")
+    fails_with(asker, image.blocks[0], "the other host refuses this host: certificate expired")

@@ -168,7 +168,7 @@ def test_half_here_and_half_there(start_host, start_asker, image):
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"name": "z"}, "expected one for the name z"),
+        ({"name": "z"}, "expected a certificate for z"),
         ({"certificate": "/nowhere.pem"}, "certificate: /nowhere.pem: "),
         ({"key": "/nowhere.key"}, "key: /nowhere.key: "),
         ({"ca": "/nowhere.ca"}, "ca: /nowhere.ca: "),

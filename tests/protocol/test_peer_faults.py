@@ -120,7 +120,7 @@ def silent(fake, _):
 @pytest.mark.parametrize("plain", [True, False])
 def test_half_open(fake_peer, start_asker, image, clock, plain):
     """A peer accepts, or even authenticates, and then sends nothing."""
-    expected = "no connection within 60000 ms" if plain else "no hello within 60000 ms"
+    expected = "no connection within 60000 ms" if plain else "no HELLO within 60000 ms"
     with fake_peer(silent, plain=plain) as fake:
         asker = start_asker(at(fake.address))
         tag = asker.begin_open(image.blocks[0])
@@ -152,15 +152,21 @@ def answers(*messages, before=None):
 
 
 HELLOS = {
-    "magic": (wire.hello_body(magic=1, credits=3), "a hello that is none"),
-    "version": (wire.hello_body(version=9, credits=3), "it speaks version 9, this host 1"),
-    "no credits": (wire.hello_body(credits=0), "a hello that answers nothing"),
-    "too many credits": (wire.hello_body(credits=1 << 20), "a hello that is none"),
+    "magic": (wire.hello_body(magic=1, credits=3), "a malformed HELLO"),
+    "version": (
+        wire.hello_body(version=9, credits=3),
+        "it has version 9 of the protocol, this host has 1: update",
+    ),
+    "no credits": (wire.hello_body(credits=0), "a HELLO that does not match"),
+    "too many credits": (wire.hello_body(credits=1 << 20), "a malformed HELLO"),
     "no transport": (
         wire.hello_body(transports=0, credits=3),
-        "transports are none of this host's",
+        "no transport in common with this host",
     ),
-    "a transport nobody offered": (wire.hello_body(transports=4, credits=3), "answers nothing"),
+    "a transport nobody offered": (
+        wire.hello_body(transports=4, credits=3),
+        "a HELLO that does not match",
+    ),
 }
 
 
@@ -173,18 +179,24 @@ def greets_with(body):
 
 
 LIES = {
-    "an id never given": ((wire.OPENED, 1 << 20, wire.opened_body(9, 1)), "to nothing"),
-    "an id beyond the credits": ((wire.OPENED, 600, wire.opened_body(9, 1)), "to nothing"),
+    "an id never given": (
+        (wire.OPENED, 1 << 20, wire.opened_body(9, 1)),
+        "an answer to no request",
+    ),
+    "an id beyond the credits": (
+        (wire.OPENED, 600, wire.opened_body(9, 1)),
+        "an answer to no request",
+    ),
     "data for an open": ((wire.DATA, 0, b"x" * 100), "more data than"),
-    "data nobody asked for": ((wire.DATA, 1 << 20, b"x" * 100), "data nobody asked for"),
-    "a stat's answer": ((wire.STATED, 0, wire.opened_body(9, 1)), "to nothing"),
-    "a question": ((wire.READ, 0, struct.pack("<IIQ", 1, 1, 0)), "which only asks"),
+    "data nobody asked for": ((wire.DATA, 1 << 20, b"x" * 100), "data without a request"),
+    "a stat's answer": ((wire.STATED, 0, wire.opened_body(9, 1)), "an answer to no request"),
+    "a question": ((wire.READ, 0, struct.pack("<IIQ", 1, 1, 0)), "which is a request"),
     "no such type": ((77, 0, b""), "a malformed message header"),
     "an unknown flag": ((wire.OPENED, 0, wire.opened_body(9, 1), 2), "a malformed message header"),
     "too short": ((wire.OPENED, 0, b"x" * 20), "a malformed message header"),
     "too long": ((wire.STORAGES, 0, b"", 0, 1 << 30), "a malformed message header"),
-    "names that are none": ((wire.STORAGES, 0, b"\x03a/b\x01c"), "a list of storages that is none"),
-    "a second hello": ((wire.HELLO, 0, wire.hello_body(credits=9)), "a hello that is none"),
+    "names that are none": ((wire.STORAGES, 0, b"\x03a/b\x01c"), "a malformed list of storages"),
+    "a second hello": ((wire.HELLO, 0, wire.hello_body(credits=9)), "a malformed HELLO"),
 }
 
 
@@ -311,7 +323,7 @@ def test_an_answer_that_comes_twice_ends_the_connection(fake_peer, start_asker, 
         asker = start_asker(at(fake.address))
         handle = asker.open(image.blocks[0])[0]
         assert asker.read(handle, 0, 100) == b"x" * 100
-        assert last_error(asker) == "data nobody asked for"
+        assert last_error(asker) == "data without a request"
 
 
 def test_a_stopped_pool_waits_for_nobody(fake_peer, start_asker, image):

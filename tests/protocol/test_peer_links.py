@@ -118,7 +118,7 @@ def test_a_cancel_nobody_answers_ends_the_connection(fake_peer, start_asker, ima
         assert is_served(asker, handle)
         clock.advance(LIMIT - 1)
         eventually(lambda: asker.peer("b")["failures"] == 1)
-        assert "does not say that it has stopped" in asker.peer("b")["last_error"]
+        assert "no answer to a CANCEL" in asker.peer("b")["last_error"]
 
 
 def test_a_cancelled_request_gives_its_credit_back(fake_peer, start_asker, image, clock):

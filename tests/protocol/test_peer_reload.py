@@ -186,7 +186,7 @@ def test_names_are_bounded(start_asker):
     for first in range(1024, 4096, 1024):
         assert len(asker.reload(*(peer(f"n{n}") for n in range(first, first + 1024)))) >= 1024
     (told,) = asker.reload(*(peer(f"n{n}") for n in range(3072, 4095)), peer("more"))[1:]
-    expected = "not added: there were too many names since vreadd was started: restart it"
+    expected = "not added: there were too many names since vreadd was started; restart vreadd"
     assert told == f"[peer more]: {expected}"
     assert len(asker.status()["peers"]) == 1023
 

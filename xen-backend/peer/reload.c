@@ -168,7 +168,8 @@ static int take_out(struct peer *peer)
 static void note(json_t *changes, const char *name, const char *done, int error)
 {
 	if (error == -ENOSPC)
-		done = "not added: there were too many names since vreadd was started: restart it";
+		done = "not added: there were too many names since vreadd was started; restart "
+		       "vreadd";
 	else if (error)
 		done = "out of memory: nothing was changed";
 	json_array_append_new(changes, json_sprintf("[peer %s]: %s", name, done));

@@ -47,8 +47,8 @@ static int set_peer_configured(struct peer *peer, char **ret_error)
 		r = set_configured(peer, at, length);
 		if (r)
 			return error_text(ret_error, r,
-					  "[peer %s] storages: %.*s: expected DATANODE/STORAGE, "
-					  "and at most %u of them in all",
+					  "[peer %s] storages: %.*s: expected DATANODE/STORAGE, at "
+					  "most %u of them in all",
 					  peer->config.name, (int)length, at, DIRECTORY_MAX);
 		at += length;
 	}

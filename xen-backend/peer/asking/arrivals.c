@@ -20,18 +20,19 @@ static int take_hello(struct link *l, const struct message_header *h, const uint
 	struct message_hello m;
 
 	if (l->have_hello || message_get_hello(body, h->length, &m))
-		return link_failed(l, -EPROTO, "a hello that is none");
+		return link_failed(l, -EPROTO, "a malformed HELLO");
 	if (m.version != MESSAGE_VERSION)
 		return link_failed(l, -EPROTO,
-				   "it speaks version %u, this host %u: update one of them",
+				   "it has version %u of the protocol, this host has %u: update "
+				   "the older host",
 				   m.version, MESSAGE_VERSION);
 	if (m.transports == 0)
-		return link_failed(
-			l, -EPROTO,
-			"its transports are none of this host's: see [peers] transports");
+		return link_failed(l, -EPROTO,
+				   "it has no transport in common with this host: compare [peers] "
+				   "transports of both");
 	if (m.credits == 0 || (m.transports & (m.transports - 1)) ||
 	    !(m.transports & l->asked_transports))
-		return link_failed(l, -EPROTO, "a hello that answers nothing that was asked");
+		return link_failed(l, -EPROTO, "a HELLO that does not match this host's HELLO");
 	l->slots = calloc(m.credits, sizeof(*l->slots));
 	if (!l->slots)
 		return link_failed(l, -ENOMEM, "out of memory");
@@ -53,7 +54,7 @@ static int take_storages(struct link *l, const struct message_header *h, const u
 
 	while (at < h->length) {
 		if (message_get_storage(body, h->length, &at, &s))
-			return link_failed(l, -EPROTO, "a list of storages that is none");
+			return link_failed(l, -EPROTO, "a malformed list of storages");
 		l->settings.storages(l->settings.ctx, &s, 1);
 	}
 	if (!(h->flags & MESSAGE_MORE))
@@ -77,7 +78,7 @@ static int take_answer(struct link *l, const struct message_header *h, const uin
 	int error;
 
 	if (!s || (r && h->type != MESSAGE_FAILED && h->type != r->answer))
-		return link_failed(l, -EPROTO, "an answer to nothing that was asked");
+		return link_failed(l, -EPROTO, "an answer to no request");
 	if (!s->given_up)
 		l->heard = clock_ms();
 	if (h->type == MESSAGE_FAILED) {
@@ -106,7 +107,7 @@ static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *
 	if (h->type == MESSAGE_HELLO)
 		return take_hello(l, h, body);
 	if (!l->have_hello)
-		return link_failed(l, -EPROTO, "something else than a hello");
+		return link_failed(l, -EPROTO, "a message before HELLO");
 	switch (h->type) {
 	case MESSAGE_STORAGES:
 		return take_storages(l, h, body);
@@ -116,7 +117,7 @@ static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *
 	case MESSAGE_FAILED:
 		return take_answer(l, h, body);
 	default:
-		return link_failed(l, -EPROTO, "a message of type %u, which only asks", h->type);
+		return link_failed(l, -EPROTO, "a message of type %u, which is a request", h->type);
 	}
 }
 
@@ -128,7 +129,7 @@ static int on_place(void *ctx, const struct message_header *h, uint8_t **ret_pla
 
 	*ret_place = NULL;
 	if (!s)
-		return link_failed(l, -EPROTO, "data nobody asked for");
+		return link_failed(l, -EPROTO, "data without a request");
 	if (!r)
 		return 0; /* the request has ended early: the bytes are dropped */
 	if (r->answer != MESSAGE_DATA || h->length > r->room - r->placed)

@@ -74,7 +74,7 @@ void link_note_way(struct link *l)
 	if (strcmp(why, l->rdma_error)) {
 		snprintf(l->rdma_error, sizeof(l->rdma_error), "%s", why);
 		snprintf(l->last_error, sizeof(l->last_error), "%s", why);
-		log_peer(LOG_LEVEL_WARN, l->settings.name, "%s: reads go by TLS", why);
+		log_peer(LOG_LEVEL_WARN, l->settings.name, "%s: reads use TLS", why);
 	}
 	pthread_mutex_unlock(&l->lock);
 }

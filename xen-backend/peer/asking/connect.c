@@ -48,7 +48,7 @@ static int connect_socket(struct link *l, uint64_t deadline)
 	socklen_t size = sizeof(error);
 
 	if (fd < 0)
-		return link_failed(l, -errno, "no socket: %s", strerror(errno));
+		return link_failed(l, -errno, "cannot create a socket: %s", strerror(errno));
 	socket_set_options(fd, 10 * l->settings.answer_timeout);
 	if (connect(fd, (const struct sockaddr *)&a->socket, a->length) < 0) {
 		if (errno == EINPROGRESS) {
@@ -116,7 +116,7 @@ int link_open_connection(struct link *l, uint64_t deadline)
 	}
 	set_state(l, LINK_AUTHENTICATED);
 	if (tls_export(tls, RDMA_SECRET_LABEL, (uint8_t *)&l->secret, sizeof(l->secret))) {
-		r = link_failed(l, -EIO, "no secret: %s", tls_error(tls));
+		r = link_failed(l, -EIO, "cannot derive the secret of RDMA: %s", tls_error(tls));
 		tls_free(tls);
 		return r;
 	}

@@ -141,7 +141,7 @@ static int serve(struct link *l, uint64_t hello_deadline)
 		if (!r)
 			r = check_peer(l);
 		if (!r && !l->have_hello && clock_ms() >= hello_deadline)
-			r = link_failed(l, -ETIMEDOUT, "no hello within %u ms",
+			r = link_failed(l, -ETIMEDOUT, "no HELLO within %u ms",
 					l->settings.answer_timeout);
 		if (r)
 			return r;

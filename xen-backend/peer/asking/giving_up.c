@@ -110,8 +110,7 @@ static int end_slow(struct link *l, struct link_slot *s, struct link_request **c
 		return link_failed(l, -ETIMEDOUT, "no answer within %u ms",
 				   l->settings.answer_timeout);
 	if (s->given_up)
-		return link_failed(l, -ETIMEDOUT,
-				   "it does not say that it has stopped what was cancelled");
+		return link_failed(l, -ETIMEDOUT, "no answer to a CANCEL");
 	return give_up(l, s, -ETIMEDOUT, chain);
 }
 

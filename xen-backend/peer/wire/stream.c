@@ -113,7 +113,7 @@ static int take_header(struct stream *s)
 		return 0;
 	r = s->transport.user->place(s->transport.ctx, &s->header, &s->place);
 	s->dropped = !s->place;
-	return r ? failed(s, r, "data nobody asked for") : 0;
+	return r ? failed(s, r, "data without a request") : 0;
 }
 
 static int take_message(struct stream *s)

@@ -120,7 +120,7 @@ static int refused_by_peer(struct tls *t)
 {
 	int alert = ERR_GET_REASON(ERR_peek_last_error()) - SSL_AD_REASON_OFFSET;
 
-	snprintf(t->error, sizeof(t->error), "the other host refuses this one: %s",
+	snprintf(t->error, sizeof(t->error), "the other host refuses this host: %s",
 		 SSL_alert_desc_string_long(alert));
 	return -EACCES;
 }

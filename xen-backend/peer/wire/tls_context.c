@@ -123,8 +123,8 @@ static int set_up(SSL_CTX *ssl, const struct peers_config *c, char **ret_error)
 	r = load_files(ssl, c, ret_error);
 	if (!r && !tls_certificate_is_for(SSL_CTX_get0_certificate(ssl), c->name))
 		r = error_text(ret_error, -EINVAL,
-			       "[peers] certificate: %s: expected one for the name %s, which "
-			       "[peers] name says is this host's",
+			       "[peers] certificate: %s: expected a certificate for %s, the name "
+			       "in [peers] name",
 			       c->certificate, c->name);
 	return r;
 }
@@ -194,7 +194,7 @@ static void read_if_changed(struct tls_context *c)
 	if (memcmp(now, c->files, sizeof(now)) == 0)
 		return;
 	if (read_again(c, &error))
-		log_error("%s; until then those read before are used",
+		log_error("%s; the certificates read before stay in use",
 			  error ? error : "[peers]: out of memory");
 	free(error);
 }
