@@ -39,9 +39,8 @@ static int shake_hands(struct conn *c)
 		return r;
 	c->client = server_find_client(c->server, tls);
 	if (!c->client) {
-		conn_refuse(
-			c,
-			"its certificate names no [peer] of this host's configuration, or several");
+		conn_refuse(c, "its certificate names no [peer] of this host's vread.conf, or more "
+			       "than one");
 		return -EACCES;
 	}
 	if (tls_export(tls, RDMA_SECRET_LABEL, (uint8_t *)&c->secret, sizeof(c->secret)))
@@ -103,7 +102,7 @@ static void on_accept(struct peer_server *s)
 	if (++s->num_strangers > SERVER_MAX_STRANGERS) {
 		struct conn *oldest = server_oldest(s, NULL);
 
-		conn_refuse(oldest, "no hello yet, and more than %u others wait to say it",
+		conn_refuse(oldest, "no HELLO yet, and more than %u connections have sent none",
 			    SERVER_MAX_STRANGERS);
 		conn_close(oldest);
 	}
@@ -167,9 +166,9 @@ static void on_tick(struct peer_server *s)
 	for (struct conn *c = s->conns, *next; c; c = next) {
 		next = c->next;
 		if (is_stuck(c, now))
-			conn_refuse(c, c->have_hello
-					       ? "it takes no answers, or has too many connections"
-					       : "no hello");
+			conn_refuse(c, c->have_hello ? "it does not take its answers, or it has "
+						       "too many connections"
+						     : "no HELLO in time");
 		else if (is_still_accepted(c))
 			continue;
 		conn_close(c);

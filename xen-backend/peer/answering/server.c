@@ -32,10 +32,10 @@ static int listen_at(struct peer_server *s, const char *text, char **ret_error)
 	if (s->listener < 0 ||
 	    bind(s->listener, (struct sockaddr *)&s->address.socket, s->address.length) < 0 ||
 	    listen(s->listener, SOMAXCONN) < 0)
-		return error_text(ret_error, -errno,
-				  "[peers] listen: %s: %s: expected an address of this host and a "
-				  "port nobody listens at",
-				  text, strerror(errno));
+		return error_text(
+			ret_error, -errno,
+			"[peers] listen: %s: %s: expected an address of this host and a free port",
+			text, strerror(errno));
 	return 0;
 }
 

@@ -32,7 +32,8 @@ static int post_bytes(struct rdma_transport *t, struct rdma_slot *s, const struc
 	int r = 0;
 
 	if (h->length > s->length - s->written)
-		return rdma_transport_failed(t, -EINVAL, "an answer with more than was asked for");
+		return rdma_transport_failed(t, -EINVAL,
+					     "an answer with more bytes than the READ asked for");
 	if (h->length)
 		r = rdma_key_of(rdma_end_device(t->end), RDMA_ANSWERS, from, h->length, &key);
 	if (r)

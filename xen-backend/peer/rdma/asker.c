@@ -84,7 +84,7 @@ int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
 	/* The READ asks for the most bytes there may be.  The word tells how many there are. */
 	r = t->transport.user->place(t->transport.ctx, &data, &place);
 	if (r)
-		return rdma_transport_failed(t, r, "a READ nobody waits for");
+		return rdma_transport_failed(t, r, "a READ without a request");
 	*s = (struct rdma_slot){.id = h->id, .length = m.length, .place = place};
 	if (place)
 		return post_to(t, s, o);
@@ -102,7 +102,7 @@ int rdma_asker_on_word(void *ctx, uint32_t word)
 	rdma_get_word(word, &slot, &h.length);
 	s = slot < t->credits ? &t->slots[slot] : NULL;
 	if (t->side != RDMA_ASKS || !s || !s->used || h.length > s->length)
-		return rdma_transport_failed(t, -EPROTO, "data nobody asked for");
+		return rdma_transport_failed(t, -EPROTO, "data without a request");
 	h.id = s->id;
 	if (s->bounce >= 0 && !s->forgotten)
 		memcpy(s->place, rdma_bounce_at(&t->bounce, s->bounce), h.length);
@@ -117,7 +117,7 @@ int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *
 	struct rdma_slot *s = rdma_transport_find(t, h->id);
 
 	if (!s)
-		return rdma_transport_failed(t, -EPROTO, "an answer to nothing that was asked");
+		return rdma_transport_failed(t, -EPROTO, "an answer to no request");
 	free_target(t, s);
 	return rdma_transport_hand_on(t, h, body);
 }

@@ -17,7 +17,7 @@ static int take_received(struct rdma_end *e, const struct ibv_wc *done)
 	if (e->state == END_PROVING && done->opcode == IBV_WC_RECV)
 		r = rdma_end_take_proof(e, data, done->byte_len);
 	else if (e->state != END_UP)
-		r = rdma_end_failed(e, -EPROTO, "something else than a proof");
+		r = rdma_end_failed(e, -EPROTO, "a message before the proof");
 	else if (done->opcode == IBV_WC_RECV)
 		r = e->user->message(e->ctx, data, done->byte_len);
 	else

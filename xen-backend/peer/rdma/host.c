@@ -154,7 +154,7 @@ void rdma_memory_free(struct rdma_memory *m)
 		r = m->regions[i] ? ibv_dereg_mr(m->regions[i]) : 0;
 		/* The device could still write to this memory when it belongs to somebody else. */
 		if (r) {
-			log_error("memory cannot be taken back from %s: %s",
+			log_error("cannot deregister memory from adapter %s: %s",
 				  ibv_get_device_name(m->rdma->devices[i].context->device),
 				  strerror(r));
 			abort();
@@ -187,7 +187,7 @@ static int register_with(struct rdma_memory *m, unsigned i)
 	m->regions[i] = ibv_reg_mr(d->domains[m->side], m->base, m->length, access);
 	if (!m->regions[i]) {
 		m->errors[i] = errno ? -errno : -EIO;
-		log_warn("%s cannot reach %zu bytes of memory: %s",
+		log_warn("adapter %s cannot register %zu bytes of memory: %s",
 			 ibv_get_device_name(d->context->device), m->length,
 			 strerror(-m->errors[i]));
 	}

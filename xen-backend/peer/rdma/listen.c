@@ -58,7 +58,7 @@ static int listen_at(struct rdma_listener *l, const struct sockaddr *address, ch
 	if (rdma_create_id(l->channel, &l->id, l, RDMA_PS_TCP))
 		return error_text(ret_error, -errno, "rdma_create_id: %s", strerror(errno));
 	if (rdma_bind_addr(l->id, (struct sockaddr *)address))
-		return error_text(ret_error, -errno, "no RDMA device has that address: %s",
+		return error_text(ret_error, -errno, "no RDMA adapter has that address: %s",
 				  strerror(errno));
 	if (rdma_listen(l->id, BACKLOG))
 		return error_text(ret_error, -errno, "rdma_listen: %s", strerror(errno));

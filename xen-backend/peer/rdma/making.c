@@ -81,7 +81,7 @@ static void take_dialled(struct rdma_transport *t)
 		return;
 	drop_end(t);
 	if (rdma_end_accept(&settings, id, &m, &t->end, error))
-		log_warn("rdma: whoever dialled cannot be answered: %s", error);
+		log_warn("rdma: cannot answer the dialling host: %s", error);
 }
 
 static void stop_awaiting(struct rdma_transport *t)

@@ -126,7 +126,7 @@ static int on_connected(struct rdma_end *e, const struct rdma_conn_param *said)
 	if (e->side == RDMA_ANSWERS)
 		return 0; /* the asker's proof comes as the first message */
 	if (e->state != END_CONNECTING)
-		return rdma_end_failed(e, -EPROTO, "connected unasked");
+		return rdma_end_failed(e, -EPROTO, "connected without being asked");
 	return take_welcome(e, said);
 }
 
