@@ -55,14 +55,14 @@ def with_data_dirs(image):
 @pytest.mark.parametrize("form", [lambda image: image, with_data_dirs], ids=["layout", "data dirs"])
 def test_mode_follows_the_disk(start, xenstored, image, form, xl_vread):
     daemon = start(form(image))
-    wait_shown(daemon, mode="buffered", because="no domain has it for writing")
+    wait_shown(daemon, mode="buffered", because="no domain can write to it")
     attach(xenstored, image, direct_io_safe="1")
     because = "qdisk 51712 of domain 7, written by qemu with O_DIRECT"
     wait_shown(daemon, mode="direct", because=because, owner=7)
     text = xl_vread("status", "--socket", daemon.control).stdout.decode().splitlines()
     assert f"    read direct: {because}" in text
     xenstored.remove("/local/domain/0/backend/qdisk/7")
-    wait_shown(daemon, mode="buffered", because="no domain has it for writing")
+    wait_shown(daemon, mode="buffered", because="no domain can write to it")
     assert "owner" not in shown(daemon)
 
 

@@ -102,7 +102,7 @@ def test_no_hello_at_all(daemon):
         before = daemon.clock.ms
         daemon.clock.until(closed, step=0.5)
         assert daemon.clock.ms - before >= 5000
-        assert "closed: no hello within 5 s" in daemon.log()
+        assert "closed: no HELLO within 5 s" in daemon.log()
 
 
 def test_data_after_the_hello(daemon):

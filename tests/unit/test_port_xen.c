@@ -732,7 +732,7 @@ static void test_directory_too_long(void **state)
 	start_port(w);
 	offer(1, 0, 2100);
 	directory_page(2)->gref_next_page = DIRECTORY_REF + 3;
-	refuse_directory(w, "the chain goes on");
+	refuse_directory(w, "the chain continues");
 }
 
 static void test_directory_of_one_full_page_goes_on(void **state)
@@ -743,7 +743,7 @@ static void test_directory_of_one_full_page_goes_on(void **state)
 	start_port(w);
 	offer(1, 0, 1023);
 	directory_page(0)->gref_next_page = DIRECTORY_REF + 1;
-	refuse_directory(w, "the chain goes on");
+	refuse_directory(w, "the chain continues");
 }
 
 static void test_directory_looping(void **state)
@@ -754,7 +754,7 @@ static void test_directory_looping(void **state)
 	start_port(w);
 	offer(1, 0, 4096);
 	directory_page(1)->gref_next_page = DIRECTORY_REF;
-	refuse_directory(w, "the chain goes on");
+	refuse_directory(w, "the chain continues");
 	assert_int_equal(fake_map_calls(), 5); /* no more than the pool needs */
 }
 

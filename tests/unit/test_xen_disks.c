@@ -107,7 +107,7 @@ static void expect(const char *path, enum source_mode mode, int64_t owner, const
 static void test_nobody(void **state)
 {
 	(void)state;
-	expect(image, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain has it for writing");
+	expect(image, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain can write to it");
 	expect("/nonexistent", SOURCE_AUTO, IMAGE_NO_OWNER, "");
 	expect(folder, SOURCE_AUTO, IMAGE_NO_OWNER, "");
 }
@@ -131,7 +131,7 @@ static void test_qemu(void **state)
 	attach("qdisk/5/51712", params, NULL, "w");
 	expect(image, SOURCE_BUFFERED, 5,
 	       "qdisk 51712 of domain 5, written by qemu through the page cache");
-	expect(other, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain has it for writing");
+	expect(other, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain can write to it");
 	fake_write("0", BACKEND "qdisk/5/51712/direct-io-safe");
 	run_events();
 	assert_int_equal(usage_of(image).mode, SOURCE_BUFFERED);
@@ -166,7 +166,7 @@ static void test_a_reader_says_nothing(void **state)
 {
 	(void)state;
 	attach("qdisk/5/51712", image, NULL, "r");
-	expect(image, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain has it for writing");
+	expect(image, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain can write to it");
 }
 
 static void test_two_writers(void **state)
@@ -178,8 +178,8 @@ static void test_two_writers(void **state)
 	/* One of the writers bypasses the page cache, so the image is read with O_DIRECT. */
 	assert_int_equal(usage_of(image).mode, SOURCE_DIRECT);
 	assert_string_equal(usage_of(image).warning,
-			    "domains 5 and 6 both have it for writing: detach it from one of them, "
-			    "or its file system will be destroyed");
+			    "domains 5 and 6 can both write to it: detach it from one of them, or "
+			    "its file system will be destroyed");
 }
 
 static void test_what_is_no_disk(void **state)
@@ -195,7 +195,7 @@ static void test_what_is_no_disk(void **state)
 	attach("vbd/7/51712", image, NULL, "");
 	fake_write("", BACKEND "qdisk/8/1");
 	run_events();
-	expect(image, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain has it for writing");
+	expect(image, SOURCE_AUTO, IMAGE_NO_OWNER, "no domain can write to it");
 }
 
 static void test_changes_are_told(void **state)

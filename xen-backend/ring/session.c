@@ -77,9 +77,10 @@ static void use_peers(struct session *s, struct peers *peers)
 				&d->peer_pool);
 
 	if (err)
-		log_device(LOG_LEVEL_WARN, d->conn->name,
-			   "its pool cannot be used by peers, no other host is read for it: %s",
-			   strerror(-err));
+		log_device(
+			LOG_LEVEL_WARN, d->conn->name,
+			"peers cannot use its pool, so vreadd reads from no other host for it: %s",
+			strerror(-err));
 	else
 		d->peers = peers;
 }

@@ -21,7 +21,7 @@ LENGTH = 300_000
 PATIENCE = "60000"  # ms
 NAMES = ("device", "file", "direct")
 FOLDERS = {"device": "/mnt/xvdb", "file": "/mnt/xvdc", "direct": "/mnt/xvdd"}
-NOBODY = "no domain has it for writing"
+NOBODY = "no domain can write to it"
 SOON = 150.0
 
 

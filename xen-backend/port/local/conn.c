@@ -122,16 +122,16 @@ static int admit(struct local_conn *c, const struct vread_local_hello *hello,
 	int r;
 
 	if (port->num_connected >= port->settings.max_connections) {
-		*ret_reason = "max-connections reached";
+		*ret_reason = "max-connections is reached";
 		return -ENOMEM;
 	}
 	if (pages > port->settings.max_total_pool_pages - port->pages) {
-		*ret_reason = "max-total-pool-pages reached";
+		*ret_reason = "max-total-pool-pages is reached";
 		return -ENOSPC;
 	}
 	r = share_create(&c->share, hello);
 	if (r) {
-		*ret_reason = "cannot make the shared memory";
+		*ret_reason = "cannot create the shared memory";
 		return -ENOMEM;
 	}
 	c->pages = pages;
@@ -207,7 +207,7 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *u
 	if (n > 0 && !c->session && take_hello(c, message, (size_t)n))
 		return 0;
 	if (n > 0 && c->session)
-		log_device(LOG_LEVEL_WARN, c->conn.name, "closed: data after the hello");
+		log_device(LOG_LEVEL_WARN, c->conn.name, "closed: data after HELLO");
 	local_conn_end(c);
 	return 0;
 }
@@ -216,7 +216,7 @@ static void on_deadline(void *conn)
 {
 	struct local_conn *c = conn;
 
-	log_warn("%s (pid %d): closed: no hello within %d s", c->conn.name, (int)c->pid,
+	log_warn("%s (pid %d): closed: no HELLO within %d s", c->conn.name, (int)c->pid,
 		 HELLO_SECONDS);
 	c->port->num_refused++;
 	local_conn_end(c);

@@ -15,7 +15,7 @@ int hello_parse(const void *message, size_t length, uint32_t max_pool_pages,
 	struct vread_local_hello h;
 
 	if (length != sizeof(h)) {
-		*ret_reason = "the message has not the size of a hello";
+		*ret_reason = "the message does not have the size of HELLO";
 		return -EINVAL;
 	}
 	memcpy(&h, message, sizeof(h));
@@ -23,7 +23,7 @@ int hello_parse(const void *message, size_t length, uint32_t max_pool_pages,
 	if (h.magic != VREAD_LOCAL_MAGIC)
 		*ret_reason = "wrong magic";
 	else if (h.version != VREAD_PROTOCOL_VERSION)
-		*ret_reason = "protocol version not spoken here";
+		*ret_reason = "unsupported protocol version";
 	else if (h.reserved[0] | h.reserved[1] | h.reserved[2] | h.reserved[3])
 		*ret_reason = "reserved fields are not zero";
 	else if (h.num_queues < 1 || h.num_queues > VREAD_MAX_QUEUES)

@@ -213,7 +213,7 @@ static void publish(struct xen_device *d)
 	r = change_state(d, XenbusStateInitWait, true);
 	if (r) {
 		if (r != -ENOENT)
-			report(d, r, "what is offered cannot be written to xenstore");
+			report(d, r, "cannot write the backend's limits and features to xenstore");
 		return;
 	}
 	d->refused = false;
@@ -279,7 +279,8 @@ static void adopt(struct xen_device *d, const struct view *v)
 		return;
 	default:
 		log_device(LOG_LEVEL_INFO, d->conn.name,
-			   "left %s by a predecessor: closing it, the frontend will reconnect",
+			   "left in state %s by an earlier vreadd: closing; the frontend will "
+			   "reconnect",
 			   xen_state_name(v->own));
 		to_closed(d);
 	}
@@ -291,10 +292,11 @@ static void follow_toolstack(struct xen_device *d, const struct view *v)
 	if (v->own == d->state || d->state == XenbusStateUnknown)
 		return;
 	if (v->own == XenbusStateClosing && d->state != XenbusStateClosed) {
-		log_device(LOG_LEVEL_INFO, d->conn.name, "the toolstack asks to close");
+		log_device(LOG_LEVEL_INFO, d->conn.name, "the toolstack closes the device");
 		to_closed(d);
 	} else if (v->own == XenbusStateInitialising) {
-		log_device(LOG_LEVEL_INFO, d->conn.name, "set up anew by the toolstack");
+		log_device(LOG_LEVEL_INFO, d->conn.name,
+			   "the toolstack has set up the device again");
 		xen_disconnect(d);
 		d->state = XenbusStateInitialising;
 		d->refused = false;
@@ -392,7 +394,7 @@ static bool check_domain(struct xen_device *d, const struct view *v)
 		remove_all(d);
 		return false;
 	}
-	log_device(LOG_LEVEL_INFO, d->conn.name, "domain %u is a new one", d->domid);
+	log_device(LOG_LEVEL_INFO, d->conn.name, "domain %u is another domain now", d->domid);
 	xen_disconnect(d);
 	d->state = XenbusStateUnknown;
 	d->refused = false;
@@ -492,7 +494,8 @@ static void cannot_look(struct xen_device *d, int err)
 		clear_report(d);
 		d->gone = true;
 	} else {
-		log_device(LOG_LEVEL_DEBUG, d->conn.name, "cannot look at it: %s", strerror(-err));
+		log_device(LOG_LEVEL_DEBUG, d->conn.name, "cannot read its nodes: %s",
+			   strerror(-err));
 	}
 }
 

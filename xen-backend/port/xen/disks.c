@@ -205,8 +205,8 @@ static void add_writer(struct image_usage *u, const struct vdisk *disk, const st
 
 	if (u->owner != IMAGE_NO_OWNER && u->owner != disk->domid && !u->warning[0])
 		snprintf(u->warning, sizeof(u->warning),
-			 "domains %u and %u both have it for writing: detach it from one of them, "
-			 "or its file system will be destroyed",
+			 "domains %u and %u can both write to it: detach it from one of them, or "
+			 "its file system will be destroyed",
 			 (unsigned)u->owner, disk->domid);
 	if (u->mode != SOURCE_AUTO && !(direct && u->mode == SOURCE_BUFFERED))
 		return;
@@ -235,7 +235,7 @@ void xen_disks_usage(struct xen_disks *d, const char *path, struct image_usage *
 	*ret = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
 	if (!backing_of_path(path, &image))
 		return;
-	snprintf(ret->because, sizeof(ret->because), "no domain has it for writing");
+	snprintf(ret->because, sizeof(ret->because), "no domain can write to it");
 	pthread_mutex_lock(&d->lock);
 	if (atomic_exchange(&d->stale, false))
 		read_all(d);

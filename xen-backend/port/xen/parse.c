@@ -117,9 +117,9 @@ const char *xen_directory_parse(const struct vread_pool_directory *page, uint32_
 	uint32_t here = pages_left < VREAD_DIRECTORY_REFS ? pages_left : VREAD_DIRECTORY_REFS;
 
 	if (pages_left > here && !page->gref_next_page)
-		return "the chain ends before every pool page is listed";
+		return "the chain ends before all pool pages are listed";
 	if (pages_left == here && page->gref_next_page)
-		return "the chain goes on after every pool page is listed";
+		return "the chain continues after all pool pages are listed";
 	for (uint32_t i = 0; i < here; i++) {
 		if (!page->gref[i])
 			return "a pool page has grant reference 0";

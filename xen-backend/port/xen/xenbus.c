@@ -172,7 +172,8 @@ static int on_watch_fd(sd_event_source *source, int fd, uint32_t events, void *u
 		free(event);
 	}
 	if (errno != EAGAIN) {
-		log_error("xenstored does not answer any more: %m; restart vreadd when it does");
+		log_error("xenstored does not answer any more: %m; restart vreadd when xenstored "
+			  "answers again");
 		p->failed = true;
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 		return sd_event_exit(p->event, -EIO);
