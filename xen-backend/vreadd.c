@@ -22,7 +22,7 @@ static const char usage[] =
 	"\n"
 	"  -c, --config FILE   configuration (default " CONFIG_DEFAULT_PATH ")\n"
 	"      --check-config  check the configuration, images and layouts, and exit\n"
-	"      --foreground    stay in the foreground (always so; for scripts that say it)\n"
+	"      --foreground    stay in the foreground (always; for scripts that set it)\n"
 	"      --log-level L   error, warn, info or debug; overrides the configuration\n"
 	"  -h, --help          this text\n"
 	"      --version       version\n"

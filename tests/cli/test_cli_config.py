@@ -92,14 +92,14 @@ def test_warnings(xl_vread, conf, tmp_path):
         "[datanode db1]\nimage = /dev/null\ndata-dirs = /a\n"
     )
     done = xl_vread("config", "check", path)
-    missing = "cannot be opened now: No such file or directory"
+    missing = "cannot be opened: No such file or directory"
     assert lines(done) == [
         f"{path}:1: warning: [local] allow-datanodes: dn1 db2: there is no [datanode db2]; "
         "did you mean db1?",
-        f"{path}:5: warning: [datanode dn1] image: qcow2:{tmp_path}/gone.img: {missing}: it is "
-        "served as soon as it can be; check the path",
-        f"{path}:5: warning: [datanode dn1] layout: {tmp_path}/gone.json: {missing}: run "
-        "vread-provision, which writes it",
+        f"{path}:5: warning: [datanode dn1] image: qcow2:{tmp_path}/gone.img: {missing}: "
+        "check the path; vreadd serves the image when it can be opened",
+        f"{path}:5: warning: [datanode dn1] layout: {tmp_path}/gone.json: {missing}: "
+        "write the layout with vread-provision",
         f"{path}: 3 warnings",
     ]
     assert done.returncode == 0
@@ -117,8 +117,8 @@ def test_files_of_datanodes_are_checked_too(xl_vread, conf, tmp_path):
     assert (done.returncode, lines(done)) == (
         0,
         [
-            f"{own}:1: warning: [datanode dn2] image: /nonexistent: cannot be opened now: No such "
-            "file or directory: it is served as soon as it can be; check the path",
+            f"{own}:1: warning: [datanode dn2] image: /nonexistent: cannot be opened: No such "
+            "file or directory: check the path; vreadd serves the image when it can be opened",
             f"{path}: 1 warning",
         ],
     )
@@ -154,4 +154,4 @@ def test_certificates(xl_vread, conf, tmp_path):
         assert done.returncode == 0
         assert lines(done)[0].startswith(f"{path}:1: warning: [peers] ")
         assert said in lines(done)[0]
-        assert lines(done)[0].endswith("; vreadd does not start so")
+        assert lines(done)[0].endswith("; vreadd does not start with this configuration")

@@ -84,8 +84,8 @@ def test_forced(start, xenstored, image):
     daemon = start(image, "image-mode = buffered\n")
     wait_shown(daemon, mode="buffered", because="set by image-mode", owner=7)
     assert shown(daemon)["warning"] == (
-        "image-mode = buffered, but it is qdisk 51712 of domain 7, written by qemu with O_DIRECT: "
-        "those writes go past the page cache, and reads will be stale; remove image-mode"
+        "image-mode = buffered, but the image is qdisk 51712 of domain 7, written by qemu with "
+        "O_DIRECT: these writes bypass the page cache, so reads will be stale; remove image-mode"
     )
     daemon.wait_until(lambda: "reads will be stale" in daemon.log())
 

@@ -78,7 +78,7 @@ def test_vreadd_learns_and_is_told(start_host, start_daemon, authority, clock):
     assert move(storage="DS-1", host="b") == {}
     assert storages() == 1
     assert "no such peer: expected a [peer NAME]" in move(storage="DS-1", host="nobody")["error"]
-    assert "it is not known whose storage" in move(storage="DS-7", host="b")["error"]
+    assert "the datanode of this storage is not known" in move(storage="DS-7", host="b")["error"]
     assert move(storage="dn7/DS-7", host="b") == {}
     assert storages() == 2
     assert 'expected a string "storage"' in move(storage=1, host="b")["error"]

@@ -202,7 +202,7 @@ static void test_everything_set(void **state)
 #define DATA_DIRS                                                                                \
 	"expected a line data-dirs = /dfs/data (directories inside the image) or layout = FILE " \
 	"(of vread-provision)\n"
-#define INSIDE "expected paths inside the image that start with / and go through no \"..\"\n"
+#define INSIDE "expected paths inside the image that start with / and contain no \"..\"\n"
 
 #define SIZE_UP_TO "expected bytes, or a number and K, M or G, from 0M to "
 
@@ -318,7 +318,8 @@ static const struct {
 	 ":7: [peer b] address: 192.0.2.1:0: " AN_ADDRESS},
 	{PEERS "[peer b]\naddress = ::1:7\n", ":7: [peer b] address: ::1:7: " AN_ADDRESS},
 	{PEERS "[peer b]\nstorages = dn1/DS-1\n",
-	 ":6: [peer b]: no address: expected a line address = IP:PORT, where it is asked\n"},
+	 ":6: [peer b]: no address: expected a line address = IP:PORT, where this host asks the "
+	 "peer\n"},
 	{PEERS "[peer b]\naddress = 192.0.2.1:7\nstorages = DS-1\n",
 	 ":8: [peer b] storages: DS-1: " A_STORAGE},
 	{PEERS "[peer b]\naddress = 192.0.2.1:7\nstorages = a/b/c\n",
@@ -403,7 +404,7 @@ static void test_too_many_lines(void **state)
 	c = NULL;
 	assert_int_equal(load_bytes(text, sizeof(text), &c, &errors), -EINVAL);
 	assert_null(c);
-	check_errors(errors, ":100000: more lines follow: expected at most 100000\n");
+	check_errors(errors, ":100000: the file has more lines: expected at most 100000\n");
 	free(errors);
 }
 
@@ -503,10 +504,10 @@ static const struct {
 	const char *text, *expected;
 } wrong_files[] = {
 	{"", ": expected a section [datanode dn1]\n"},
-	{"[datanode dn2]\n" DN1, ":1: [datanode dn2]: expected nothing but [datanode dn1], after "
-				 "which the file is named\n"},
+	{"[datanode dn2]\n" DN1, ":1: [datanode dn2]: expected only the section [datanode dn1], "
+				 "because of the file's name\n"},
 	{"[datanode dn1]\n" DN1 "[local]\nallow-datanodes = *\n",
-	 ":4: [local]: expected nothing but [datanode dn1], after which the file is named\n"},
+	 ":4: [local]: expected only the section [datanode dn1], because of the file's name\n"},
 	{"[datanode dn1]\n" DN1 "[datanode dn1]\n",
 	 ":4: [datanode dn1]: expected each name once, it is at line 1 too\n"},
 	{"[datanode dn1]\nimage = x\ndata-dirs = /d\n",

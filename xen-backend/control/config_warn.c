@@ -59,13 +59,13 @@ static void warn_of_files(struct warner *w, const struct config_datanode *d, con
 
 		if (r)
 			warn(w, d->line, section, "image", d->images.path[i],
-			     "cannot be opened now: %s: it is served as soon as it can be; check "
-			     "the path",
+			     "cannot be opened: %s: check the path; vreadd serves the image when "
+			     "it can be opened",
 			     strerror(-r));
 	}
 	if (d->layout && can_read(d->layout))
 		warn(w, d->line, section, "layout", d->layout,
-		     "cannot be opened now: %s: run vread-provision, which writes it",
+		     "cannot be opened: %s: write the layout with vread-provision",
 		     strerror(errno));
 }
 
@@ -77,7 +77,8 @@ static void warn_of_certificates(struct warner *w)
 	if (!w->config->peers.line)
 		return;
 	if (tls_context_new(&w->config->peers, &tls, &error))
-		warn(w, w->config->peers.line, NULL, NULL, NULL, "%s; vreadd does not start so",
+		warn(w, w->config->peers.line, NULL, NULL, NULL,
+		     "%s; vreadd does not start with this configuration",
 		     error ? error : "out of memory");
 	free(error);
 	tls_context_free(tls);
@@ -117,7 +118,7 @@ json_t *config_warnings(const struct config *c, const char *path)
 	if (c->xen.enabled == CONFIG_NO && !c->local.socket[0] && !c->peers.listen[0])
 		warn(&w, 0, NULL, NULL, NULL,
 		     "nothing to serve: [xen] is off, and neither a socket in [local] nor listen "
-		     "in [peers] is set; vreadd does not start so");
+		     "in [peers] is set; vreadd does not start with this configuration");
 	/* With [peers] a name may be a datanode of another host. */
 	if (c->local.socket[0] && !c->peers.line)
 		warn_of_names(&w, "allow-datanodes", c->local.allow_datanodes);

@@ -140,7 +140,7 @@ static int move(void *ctx, const char *storage, const char *host, char **ret_err
 				  host ? host : "null", d->config_path);
 	if (r == -EINVAL)
 		return error_text(ret_error, r,
-				  "%s: it is not known whose storage this is: expected "
+				  "%s: the datanode of this storage is not known: expected "
 				  "DATANODE/STORAGE-ID",
 				  storage);
 	return r ? error_text(ret_error, r, "%s: %s", storage, strerror(-r)) : 0;

@@ -82,11 +82,10 @@ static enum source_mode configured_mode(struct datanodes *d, const char *datanod
 static void force(struct image_usage *u, enum source_mode mode)
 {
 	if (mode == SOURCE_BUFFERED && u->mode == SOURCE_DIRECT)
-		snprintf(
-			u->warning, sizeof(u->warning),
-			"image-mode = buffered, but it is %s: those writes go past the page cache, "
-			"and reads will be stale; remove image-mode",
-			u->because);
+		snprintf(u->warning, sizeof(u->warning),
+			 "image-mode = buffered, but the image is %s: these writes bypass the page "
+			 "cache, so reads will be stale; remove image-mode",
+			 u->because);
 	snprintf(u->because, sizeof(u->because), "set by image-mode");
 	u->mode = mode;
 }

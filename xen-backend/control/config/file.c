@@ -53,7 +53,7 @@ static char *read_line(char *str, int num, void *stream)
 	char *text = line;
 
 	if (length >= 0 && l->line >= MAX_FILE_LINES) {
-		config_report(l, NULL, NULL, NULL, "more lines follow: expected at most %u",
+		config_report(l, NULL, NULL, NULL, "the file has more lines: expected at most %u",
 			      MAX_FILE_LINES);
 		length = -1;
 	}
@@ -91,7 +91,8 @@ static int parse(struct config_loader *l)
 	const struct peers_config *peers = &l->config->peers;
 
 	if (ini_parse_stream(read_line, l, config_key_see, l) < 0 || ferror(l->file)) {
-		config_report(l, NULL, NULL, NULL, "cannot read on: %s", strerror(errno));
+		config_report(l, NULL, NULL, NULL, "cannot read the next line: %s",
+			      strerror(errno));
 		return -EIO;
 	}
 	config_section_end(l);

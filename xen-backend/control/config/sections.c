@@ -72,7 +72,8 @@ static void end_peer(struct config_loader *l)
 	l->line = last_peer(l)->line;
 	if (!was_set(l, "address") && (was_set(l, "storages") || was_set(l, "datanodes")))
 		config_report(l, l->section_name, NULL, NULL,
-			      "no address: expected a line address = IP:PORT, where it is asked");
+			      "no address: expected a line address = IP:PORT, where this host asks "
+			      "the peer");
 }
 
 void config_section_end(struct config_loader *l)
@@ -229,7 +230,7 @@ static bool begin_only(struct config_loader *l, const char *name)
 	l->section = SECTION_NONE;
 	l->section_bad = true;
 	config_report(l, name, NULL, NULL,
-		      "expected nothing but [%s], after which the file is named", l->only);
+		      "expected only the section [%s], because of the file's name", l->only);
 	return false;
 }
 

@@ -180,7 +180,7 @@ static const char *add_path(struct config_paths *paths, char *path)
 	if (!path)
 		error = "more memory";
 	else if (!layout_path_valid(path))
-		error = "paths inside the image that start with / and go through no \"..\"";
+		error = "paths inside the image that start with / and contain no \"..\"";
 	for (unsigned i = 0; !error && i < paths->count; i++)
 		if (!strcmp(paths->path[i], path))
 			error = "each path once";
