@@ -54,8 +54,8 @@ def test_help_and_version():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "which image?"),
-        (["a.raw"] * 65, "more than 64 images"),
+        ([], "no image: expected"),
+        (["a.raw"] * 65, "too many images"),
         (["--data-dir", "dfs/data", "a.raw"], "--data-dir: expected an absolute path"),
         (["--data-dir", "/dfs/../data", "a.raw"], "--data-dir: expected an absolute path"),
         (["--datanode", "a/b", "a.raw"], "--datanode: expected a name"),
@@ -281,7 +281,7 @@ def test_no_data_directory(tmp_path):
     layout = tmp_path / "layout.json"
     done = provision("--output", layout, "--data-dir", "/name", "--data-dir", "/broken", image)
     assert done.returncode == DATA
-    assert "/broken/current/VERSION is passed over: a value is empty" in done.stderr
+    assert "/broken/current/VERSION is skipped: a value is empty" in done.stderr
     assert f"image {image}: no datanode's data directory where --data-dir says" in done.stderr
     assert "no data directory of a datanode" in done.stderr
     assert not layout.exists()

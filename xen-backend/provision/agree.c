@@ -25,12 +25,11 @@ static int disagree(char **ret_error, const struct layout_filesystem *about, con
 {
 	char place[LAYOUT_MAX_PLACE];
 
-	return error_text(
-		ret_error, -EBADMSG,
-		"%s: libguestfs and vRead do not agree on its %s: %s, or %s.  Run it "
-		"again while nobody changes partitions or volumes; if that does not help, "
-		"report it with this text",
-		layout_place(about, place), what, said, own);
+	return error_text(ret_error, -EBADMSG,
+			  "%s: libguestfs and vRead disagree about its %s: %s and %s.  Run "
+			  "vread-provision again while nobody changes partitions or volumes; if "
+			  "the error stays, report it with this text",
+			  layout_place(about, place), what, said, own);
 }
 
 static const struct found_volume *find_own(const struct volumes *own,

@@ -103,9 +103,8 @@ guestfs_h *appliance_start(struct image *const *images, unsigned num_images, cha
 		const char *said = guestfs_last_error(g);
 
 		error_text(ret_error, -EIO,
-			   "libguestfs's appliance did not start: %s. "
-			   "libguestfs-test-tool shows why; "
-			   "LIBGUESTFS_BACKEND_SETTINGS=force_tcg does without KVM",
+			   "libguestfs's appliance did not start: %s. libguestfs-test-tool shows "
+			   "why; LIBGUESTFS_BACKEND_SETTINGS=force_tcg starts it without KVM",
 			   said ? said : "no reason given");
 		guestfs_close(g);
 		return NULL;

@@ -55,7 +55,7 @@ static const char *obstacle_of(const char *type)
 		return "a physical volume of LVM";
 	if (!strcmp(type, "btrfs") || !strcmp(type, "linux_raid_member") ||
 	    !strcmp(type, "zfs_member"))
-		return "not read by vRead: its bytes do not lie where one file says they do";
+		return "not read by vRead: one image does not tell where its bytes are";
 	return "no file system vRead can read";
 }
 
@@ -272,7 +272,7 @@ static int inspect_logical(struct inspector *in, const char *device)
 	v->fs.length = size > 0 ? (uint64_t)size : 0;
 	r = layout_lv_name_valid(v->fs.volume) ? locate_logical(in, v) : -EINVAL;
 	if (r == -EINVAL)
-		v->obstacle = "of no valid name";
+		v->obstacle = "its name is invalid";
 	return r < 0 && r != -EINVAL ? r : fill_volume(in, v, device);
 }
 

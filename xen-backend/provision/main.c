@@ -40,20 +40,20 @@ struct options {
 
 static const char usage_text[] =
 	"Usage: vread-provision [OPTION]... [FORMAT:]IMAGE...\n"
-	"Finds the datanode's data directories in the images of its disks, or block\n"
-	"devices, and prints the layout vreadd reads them by (JSON), or writes it where\n"
-	"--output says.  Images are named as in vread.conf, in the same order.\n"
+	"Finds a datanode's data directories in the images of its disks, or in block\n"
+	"devices. Prints the layout (JSON) that vreadd needs to read them, or writes the\n"
+	"layout to a file. Name the images as in vread.conf, and in the same order.\n"
 	"\n"
 	"  -o, --output LAYOUT   write the layout to this file\n"
 	"  -n, --datanode NAME   write it to " LAYOUT_DIR "/NAME.json\n"
-	"                        and show the lines vread.conf needs\n"
-	"  -d, --data-dir DIR    look at this directory of the image only (repeatable)\n"
-	"  -s, --summary         print what the image holds for a reader, not for vreadd\n"
+	"                        and print the lines for vread.conf\n"
+	"  -d, --data-dir DIR    search only this directory of the image (repeatable)\n"
+	"  -s, --summary         print a summary of the images for people\n"
 	"  -q, --quiet           no progress, only warnings and errors\n"
 	"  -h, --help            this text\n"
 	"  -V, --version         the version\n"
 	"\n"
-	"Exit status: 0 done, 64 usage, 65 the image is not one vRead can read or has\n"
+	"Exit status: 0 done, 64 usage, 65 vRead cannot read the image, or it has\n"
 	"no data directory, 66 the image cannot be opened, 69 libguestfs failed,\n"
 	"70 libguestfs and vRead disagree, 73 the layout cannot be written.\n"
 	"See vread-provision(8).\n";
@@ -143,9 +143,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 	if (status >= 0)
 		return status;
 	if (optind == argc)
-		return usage_error("which image?");
+		return usage_error("no image: expected at least one IMAGE");
 	if (argc - optind > (int)LAYOUT_MAX_IMAGES)
-		return usage_error("more than 64 images");
+		return usage_error("too many images: expected at most 64");
 	o->images = argv + optind;
 	o->num_images = (unsigned)(argc - optind);
 	return -1;

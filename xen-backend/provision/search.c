@@ -157,7 +157,7 @@ static int look_at(struct search *s, const char *path)
 	r = data_version_parse(text, length, &version, &reason);
 	free(text);
 	if (r < 0) {
-		progress_warn("%s: %s/current/VERSION is passed over: %s", s->where, path, reason);
+		progress_warn("%s: %s/current/VERSION is skipped: %s", s->where, path, reason);
 		return 0;
 	}
 	if (!version.is_datanode)
