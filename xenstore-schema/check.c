@@ -121,7 +121,7 @@ static struct check device_of(const struct vread_schema_tree *tree, unsigned bac
 	snprintf(c.dir[true], PATH_SIZE, VREAD_BACKEND_DIRECTORY, backend_domid, domid, id);
 	snprintf(c.dir[false], PATH_SIZE, VREAD_FRONTEND_DIRECTORY, domid, id);
 	snprintf(c.renew, sizeof(c.renew),
-		 "xl-vread detach %u --id %u --force, then attach it anew with what it may read",
+		 "xl-vread detach %u --id %u --force, then attach it again with what it may read",
 		 domid, id);
 	return c;
 }
@@ -340,7 +340,7 @@ static void check_frontend(struct walk *w, unsigned domid, unsigned id)
 
 	begin(w);
 	if (!check_exists(&c, c.dir[true]) && !served_elsewhere(&c)) {
-		snprintf(remedy, sizeof(remedy), "xenstore-rm %s, then attach the device anew",
+		snprintf(remedy, sizeof(remedy), "xenstore-rm %s, then attach the device again",
 			 c.dir[false]);
 		check_found(&c,
 			    (struct vread_problem){.path = c.dir[false],

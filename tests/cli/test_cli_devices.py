@@ -290,7 +290,7 @@ def test_every_wrong_node_is_named(run, attach, xenstored):
     done = run("xenstore", "check")
     assert done.returncode == 1
     lines = done.stdout.decode().splitlines()
-    attach_anew = "    xl-vread detach 7 --id 0 --force, then attach it anew with what it may read"
+    attach_anew = "    xl-vread detach 7 --id 0 --force, then attach it again with what it may read"
     for line, remedy in (
         (f'{BACK}/online: is "yes", expected a number from 0 to 1', attach_anew),
         (
@@ -430,7 +430,7 @@ def test_as_json(run, attach, xenstored):
         "device": "xen:7/0",
         "found": 'is "2"',
         "expected": "a number from 0 to 1",
-        "remedy": "xl-vread detach 7 --id 0 --force, then attach it anew with what it may read",
+        "remedy": "xl-vread detach 7 --id 0 --force, then attach it again with what it may read",
     }
 
 

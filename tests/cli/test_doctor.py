@@ -476,8 +476,8 @@ def test_stale_layout(findings, start, tmp_path):
     assert findings(start(image)).failed == {
         f"dn1: refused: layout {image.layout} is for an image of {size} bytes, but {image.path} "
         f"has {size + (1 << 20)}: the image was grown or replaced; run vread-provision again": (
-            f"make the layout anew: vread-provision {image.path} -o {image.layout}; "
-            "vreadd picks it up"
+            f"write the layout again: vread-provision {image.path} -o {image.layout}; "
+            "vreadd picks up the new file"
         )
     }
 
@@ -568,7 +568,7 @@ def test_no_daemon(xl_vread, running, tmp_path):
 def test_devices(findings, running, xenstored):
     attach(xenstored)
     found = findings(running)
-    assert "xen:7/0: its nodes are as they should be" in found.ok
+    assert "xen:7/0: its nodes are valid" in found.ok
     assert found.failed == {
         "xen:7/0: stuck in Initialising: vreadd has not seen it": (
             "systemctl restart vreadd; it picks devices up by itself"
@@ -580,7 +580,7 @@ def test_devices(findings, running, xenstored):
     failed = findings(running).failed
     assert "xen:7/0: closed: vreadd does not know the device" in failed
     assert failed[f'{BACK}/online: is "yes", expected a number from 0 to 1'] == (
-        "xl-vread detach 7 --id 0 --force, then attach it anew with what it may read"
+        "xl-vread detach 7 --id 0 --force, then attach it again with what it may read"
     )
     assert "xen:7/0: allows datanode dn9, which vread.conf does not name" in failed
     xenstored.put(f"{BACK}/allow-datanodes", "")
@@ -595,7 +595,7 @@ def test_a_device_open_to_others(findings, running, xenstored):
     xenstored.put(f"{BACK}/allow-datanodes", "dn1", ("n0", "b7"))
     xenstored.put("/local/domain/7/device/vread/3/state", "1", ("n7", "r0"))
     found = findings(running)
-    assert "xen:7/0: its nodes are as they should be" not in found.ok
+    assert "xen:7/0: its nodes are valid" not in found.ok
     assert (
         found.failed[
             f"{BACK}/allow-datanodes: has permissions n0 b7, so domain 7 may read and write it,"

@@ -389,6 +389,6 @@ def test_peer_down_and_stale_layout(host, configured, tmp_path):
     failed = failures(host)
     assert failed.keys() == {down, stale, guestfs}
     assert failed[down].startswith("does vreadd run there, with listen in [peers]?")
-    again = f"{OTHER_IMAGE} -o {OTHER_LAYOUT}; vreadd picks it up"
-    assert failed[stale] == f"make the layout anew: vread-provision {again}"
+    again = f"{OTHER_IMAGE} -o {OTHER_LAYOUT}; vreadd picks up the new file"
+    assert failed[stale] == f"write the layout again: vread-provision {again}"
     assert failed[guestfs].startswith("install libguestfs0; ")

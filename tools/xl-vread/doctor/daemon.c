@@ -19,11 +19,10 @@ static void tell_mistakes(struct doctor *d, char *errors)
 
 	for (char *line; (line = strsep(&rest, "\n"));)
 		if (*line)
-			doctor_fail(
-				d, "configuration",
-				"correct it (see vread.conf(5)), then run xl-vread reload: vreadd "
-				"goes on with the old one until then",
-				"%s", line);
+			doctor_fail(d, "configuration",
+				    "correct it (see vread.conf(5)), then run xl-vread reload: "
+				    "vreadd uses the old configuration until then",
+				    "%s", line);
 }
 
 void check_config(struct doctor *d)
@@ -63,7 +62,7 @@ void check_daemon(struct doctor *d)
 
 	if (!d->facts->socket && d->facts->config && !d->facts->config->control_socket[0]) {
 		doctor_skip(d, "vreadd",
-			    "control-socket is empty in vread.conf: it cannot be asked");
+			    "control-socket is empty in vread.conf: vreadd cannot be asked");
 		return;
 	}
 	if (control_try(socket, json_pack("{s:s}", "command", "status"), &d->facts->status,

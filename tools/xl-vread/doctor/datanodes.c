@@ -103,15 +103,15 @@ static void layout_remedy(const json_t *datanode, char remedy[1024])
 
 	if (layout)
 		snprintf(remedy, 1024,
-			 "make the layout anew: vread-provision %.256s -o %.256s; vreadd picks it "
-			 "up",
+			 "write the layout again: vread-provision %.256s -o %.256s; vreadd picks "
+			 "up the new file",
 			 text_member(json_array_get(json_object_get(datanode, "images"), 0),
 				     "image"),
 			 layout);
 	else
 		snprintf(remedy, 1024,
 			 "has the datanode formatted its directory? is data-dirs the path inside "
-			 "the file system? `xl-vread inspect IMAGE` tells what is there");
+			 "the file system? `xl-vread inspect IMAGE` shows what is there");
 }
 
 static void check_filesystem(struct doctor *d, const char *datanode, const json_t *fs)
@@ -129,7 +129,8 @@ static void check_filesystem(struct doctor *d, const char *datanode, const json_
 			"it or mount it otherwise",
 			"%.256s", state);
 	else if (!strncmp(state, "unreadable", 10))
-		doctor_fail(d, object, "is the disk well? journalctl -u vreadd; fsck in the guest",
+		doctor_fail(d, object,
+			    "is the disk healthy? journalctl -u vreadd; fsck in the guest",
 			    "%.256s", state);
 	else
 		doctor_ok(d, object, "%.256s", state);
@@ -163,9 +164,9 @@ static void check_datanode(struct doctor *d, const json_t *datanode)
 	if (error || strcmp(state, "served"))
 		doctor_fail(d, name, remedy, "%.16s: %s%.700s", state,
 			    stale ? "its layout does not fit: " : "",
-			    error ?: missing ?: "nothing was found yet");
+			    error ?: missing ?: "vreadd has found nothing yet");
 	else if (missing)
-		doctor_fail(d, name, remedy, "not all is served: %.800s", missing);
+		doctor_fail(d, name, remedy, "not everything is served: %.800s", missing);
 	else
 		doctor_ok(d, name, "%.16s, %u storages", state, count_storages(datanode));
 	json_array_foreach(json_object_get(datanode, "filesystems"), i, fs)
@@ -261,10 +262,10 @@ void check_provision(struct doctor *d)
 	free(out);
 	if (r)
 		doctor_fail(d, path,
-			    "install libguestfs0; `libguestfs-test-tool` tells whether its "
+			    "install libguestfs0; `libguestfs-test-tool` checks whether its "
 			    "appliance boots",
 			    "does not start: %s",
 			    r < 0 ? strerror(-r) : "are its libraries installed?");
 	else
-		doctor_ok(d, path, "starts; whether libguestfs boots tells libguestfs-test-tool");
+		doctor_ok(d, path, "starts; libguestfs-test-tool checks whether libguestfs boots");
 }

@@ -51,7 +51,7 @@ static const char *last_error(const struct doctor *d, const char *name)
 		const char *error = json_string_value(json_object_get(device, "last_error"));
 
 		if (!strcmp(text_member(device, "name"), name))
-			return error ?: "no reason was told";
+			return error ?: "no reason was given";
 	}
 	return "vreadd does not know the device";
 }
@@ -85,8 +85,8 @@ static void check_state(struct doctor *d, const char *backend_dir, const char *n
 			    "closed: %.400s", last_error(d, name));
 		break;
 	default:
-		doctor_fail(d, name, "xl-vread detach --force, then attach it anew",
-			    "has no state that means anything");
+		doctor_fail(d, name, "xl-vread detach --force, then attach it again",
+			    "has an invalid state");
 	}
 }
 
@@ -188,7 +188,7 @@ static void look_at(void *ctx, const char *backend_dir)
 
 	device_name(backend_dir, name);
 	if (!has_problem(l->problems, name))
-		doctor_ok(l->d, name, "its nodes are as they should be");
+		doctor_ok(l->d, name, "its nodes are valid");
 	check_state(l->d, backend_dir, name);
 	check_policy(l->d, backend_dir, name);
 }

@@ -77,7 +77,7 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.run = run_doctor,
 	.synopsis = "[-v] [--json] [OPTION...]",
-	.summary = "Checks what serving needs in dom0, and says what to do",
+	.summary = "Checks what vreadd needs in dom0, and says what to do",
 	.options = DOCTOR_OPTIONS_HELP
 	"  --config FILE       of vreadd (default $VREAD_CONFIG, else\n"
 	"                      " CONFIG_DEFAULT_PATH ")\n"

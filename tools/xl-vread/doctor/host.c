@@ -18,8 +18,8 @@ void check_xen(struct doctor *d)
 	if (!doctor_read_line(d, "/sys/hypervisor/type", type) || strcmp(type, "xen")) {
 		d->facts->no_xen = true;
 		doctor_warn(d, "/sys/hypervisor/type",
-			    "boot this machine under Xen; without, vreadd serves programs of this "
-			    "machine only ([local] of vread.conf)",
+			    "boot this machine under Xen; without Xen vreadd serves only programs "
+			    "of this machine ([local] of vread.conf)",
 			    "no Xen here");
 		return;
 	}
@@ -61,7 +61,7 @@ void check_xen_nodes(struct doctor *d)
 			snprintf(remedy, sizeof(remedy), "modprobe %s", nodes[i].module);
 			doctor_fail(d, nodes[i].path, remedy, "is missing");
 		} else if (access(doctor_path(d, nodes[i].path, path), R_OK | W_OK) < 0) {
-			doctor_skip(d, nodes[i].path, "is there; run this as root to know more");
+			doctor_skip(d, nodes[i].path, "exists; run this as root to check more");
 		} else {
 			doctor_ok(d, nodes[i].path, "is there");
 		}

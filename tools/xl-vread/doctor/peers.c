@@ -38,13 +38,13 @@ static void check_certificate(struct doctor *d, const char *configured, const ch
 		doctor_fail(d, path, "a certificate begins with -----BEGIN CERTIFICATE-----",
 			    "%s: is no certificate in PEM", what);
 	else if (!ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(x)))
-		doctor_fail(d, path, "make it anew", "%s: has no readable date", what);
+		doctor_fail(d, path, "issue a new one", "%s: has no readable date", what);
 	else if (days < 0 || seconds < 0)
-		doctor_fail(d, path, "make it anew, and restart vreadd",
+		doctor_fail(d, path, "issue a new one, and restart vreadd",
 			    "%s: expired %d days ago; no peer trusts it", what, -days);
 	else if (days < SOON_DAYS)
-		doctor_warn(d, path, "make it anew, and restart vreadd", "%s: expires in %d days",
-			    what, days);
+		doctor_warn(d, path, "issue a new one, and restart vreadd",
+			    "%s: expires in %d days", what, days);
 	else
 		doctor_ok(d, path, "%s: valid for %d days", what, days);
 	X509_free(x);
@@ -118,7 +118,7 @@ static void check_peer(struct doctor *d, const json_t *peer)
 			"`xl-vread doctor` there; names in certificates are those of [peer NAME], "
 			"of one authority",
 			"its port answers, but the last connection failed: %.400s",
-			error ?: "no reason was told");
+			error ?: "no reason was given");
 	else
 		doctor_ok(d, name, "%.32s, its port answers", state);
 }
@@ -143,7 +143,7 @@ void check_peers(struct doctor *d)
 	}
 	if (refused)
 		doctor_warn(d, "listen",
-			    "a host that shall ask needs a section [peer NAME] here, and a "
+			    "a host that asks this host needs a section [peer NAME] here, and a "
 			    "certificate of that name",
 			    "refused last: %.400s", refused);
 }
