@@ -182,7 +182,7 @@ def test_what_fails_is_put_back(host, step):
     assert done.stdout == ""
     assert f"xl-vread turbo: xl {step.split()[0]}" in done.stderr
     assert "failed: exit code 1\n" in done.stderr
-    assert done.stderr.endswith("xl-vread turbo: all is as it was\n")
+    assert done.stderr.endswith("xl-vread turbo: everything is restored\n")
     assert host.is_as(before)
 
 
@@ -213,7 +213,7 @@ def test_off_is_begun_and_ended_later(host, how, step):
     done = host.turbo("off")
     if how == "fails":
         assert done.returncode == 1
-        assert "not all is as it was; run it again" in done.stderr
+        assert "not everything is restored; correct the error" in done.stderr
     else:
         assert done.returncode == -signal.SIGKILL
     host.write(**QUIET)
@@ -227,12 +227,12 @@ def test_half_done_is_told(host):
     status = host.turbo("status")
     assert status.returncode == 1
     assert status.stderr == (
-        f"xl-vread turbo: half done: there is {host.state}, but no pool vread-turbo; "
-        "'xl-vread turbo off' puts back what was changed\n"
+        f"xl-vread turbo: half done: {host.state} exists, but not pool vread-turbo; "
+        "'xl-vread turbo off' restores what was changed\n"
     )
     again = host.turbo("on")
     assert again.returncode == 1
-    assert "of one that was not ended; 'xl-vread turbo off' first" in again.stderr
+    assert "turbo was not switched off; run 'xl-vread turbo off' first" in again.stderr
 
 
 # ---- mistakes
@@ -285,7 +285,7 @@ def test_its_own_pool_has_another_scheduler(host):
     host.write(pools=[{"name": "Pool-0", "scheduler": "credit2", "cpus": [0, 1, 2, 3]}])
     assert refused(host, "on") == (
         "domain client: its pool Pool-0 has scheduler credit2, and a domain that reboots out of one"
-        " with credit cannot be made there; boot Xen with sched=credit (see docs/tuning.md)"
+        " with credit cannot be created there; boot Xen with sched=credit (see docs/tuning.md)"
     )
 
 
@@ -296,7 +296,7 @@ def test_dom0(host, name):
 
 def test_nobody_has_a_device(host):
     host.store.remove("/local/domain/0/backend/vread/3")
-    assert refused(host, "on").startswith("no domain has a vread device; say which")
+    assert refused(host, "on").startswith("no domain has a vread device; name the domains")
 
 
 def test_a_pool_of_that_name(host):
@@ -304,13 +304,13 @@ def test_a_pool_of_that_name(host):
     host.write(pools=[{"name": "Pool-0", "scheduler": "credit", "cpus": [0, 1, 2]}, pool])
     for verb in ("on", "off", "status"):
         text = refused(host, verb)
-        assert text.startswith(f"pool vread-turbo is there, and no {host.state} says")
+        assert text.startswith(f"pool vread-turbo exists, but no {host.state} says")
 
 
 def test_cpus_that_xl_does_not_take(host):
     text = refused(host, "on", "--cpus", "0,2")
     assert "CPUs 0,2: xl did not take them out of Pool-0" in text
-    assert text.endswith("all is as it was")
+    assert text.endswith("everything is restored")
 
 
 def test_a_xen_without_credit(host):
@@ -332,7 +332,7 @@ def test_other_cpus_while_it_is_on(host):
     before = host.read()
     done = host.turbo("on", "--cpus", "1")
     assert done.returncode == 1
-    assert "--cpus: it is on; 'xl-vread turbo off' before it gets others" in done.stderr
+    assert "--cpus: turbo is on; run 'xl-vread turbo off' first" in done.stderr
     assert host.read() == before
 
 

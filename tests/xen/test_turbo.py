@@ -80,5 +80,5 @@ def test_what_xl_refuses_is_put_back(host):
         failed = host.run("xl-vread turbo on --cpus 0 other", timeout=120)
         assert failed.rc == 1
         assert b"CPUs 0: xl did not take them out of Pool-0" in failed.stderr
-        assert failed.stderr.endswith(b"xl-vread turbo: all is as it was\n")
+        assert failed.stderr.endswith(b"xl-vread turbo: everything is restored\n")
         assert pools(host) == before

@@ -182,7 +182,7 @@ int pool_get_slice(const char *name, unsigned *ret_ms, unsigned *ret_us)
 	snprintf(command, sizeof(command), "xl sched-credit -s -p %s", name);
 	r = xl_lines(command, 0, take_slice, found);
 	if (!r && !found[0])
-		r = cli_error(CLI_FAILED, "%s: told of no time slice", command);
+		r = cli_error(CLI_FAILED, "%s: expected a time slice in its output", command);
 	*ret_ms = found[0];
 	*ret_us = found[1];
 	return r;

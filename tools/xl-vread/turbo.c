@@ -68,11 +68,13 @@ static const struct pool *turbo_pool(const struct turbo *t)
 
 static int not_ours(void)
 {
-	return cli_error(CLI_FAILED,
-			 "pool " POOL " is there, and no %s says what it was made of; move its "
-			 "domains (xl cpupool-migrate), destroy it (xl cpupool-destroy) and give "
-			 "its CPUs to " POOL_0 " (xl cpupool-cpu-add)",
-			 turbo_state_path());
+	return cli_error(
+		CLI_FAILED,
+		"pool " POOL
+		" exists, but no %s says which CPUs and domains it took; move its domains (xl "
+		"cpupool-migrate), destroy it (xl cpupool-destroy) and give its CPUs to " POOL_0
+		" (xl cpupool-cpu-add)",
+		turbo_state_path());
 }
 
 /* ---- off ------------------------------------------------------------------------- */
@@ -173,7 +175,8 @@ static int turbo_off(struct turbo *t)
 	if (!t->kept)
 		return turbo_pool(t) ? not_ours() : CLI_OK;
 	r = put_back(t);
-	return r ? cli_error(r, "not all is as it was; run it again when that is seen to") : r;
+	return r ? cli_error(r, "not everything is restored; correct the error, then run it again")
+		 : r;
 }
 
 /* ---- status ---------------------------------------------------------------------- */
@@ -197,8 +200,8 @@ static int turbo_status(struct turbo *t)
 
 	if (!pool && t->kept)
 		return cli_error(CLI_FAILED,
-				 "half done: there is %s, but no pool " POOL
-				 "; 'xl-vread turbo off' puts back what was changed",
+				 "half done: %s exists, but not pool " POOL
+				 "; 'xl-vread turbo off' restores what was changed",
 				 turbo_state_path());
 	if (!pool) {
 		printf("turbo is off\n");
@@ -249,10 +252,10 @@ static int all_with_devices(struct turbo *t, struct chosen *ret)
 	for (int i = 0; i < count; i++)
 		if (has_device(t->xs, &ret->domain[i]))
 			ret->domain[ret->count++] = ret->domain[i];
-	return ret->count ? CLI_OK
-			  : cli_error(CLI_FAILED,
-				      "no domain has a vread device; say which domains are to run "
-				      "there");
+	return ret->count
+		       ? CLI_OK
+		       : cli_error(CLI_FAILED,
+				   "no domain has a vread device; name the domains for the pool");
 }
 
 static int choose_domains(struct turbo *t, const struct wish *w, struct chosen *ret)
@@ -357,8 +360,8 @@ static int check_pins(const struct turbo *t, const struct cpus *taken)
 	if (!r && *p.cpus)
 		r = cli_error(CLI_FAILED,
 			      "domain %s: pinned to CPUs %s, of which " POOL_0
-			      " would have none left, and it could not reboot; take other CPUs "
-			      "(--cpus), or pin it elsewhere",
+			      " would have none left, so the domain could not reboot; take other "
+			      "CPUs (--cpus), or pin it to others",
 			      p.name, p.cpus);
 	return r;
 }
@@ -379,7 +382,7 @@ static int make_pool(struct turbo *t, const struct cpus *cpus)
 		cpus_text(cpus, list);
 		return cli_error(CLI_FAILED,
 				 "CPUs %s: xl did not take them out of " POOL_0
-				 "; others may do, or fewer (--cpus)",
+				 "; try other or fewer CPUs (--cpus)",
 				 list);
 	}
 	r = pool_create(POOL, cpus);
@@ -387,7 +390,7 @@ static int make_pool(struct turbo *t, const struct cpus *cpus)
 	if (r)
 		return r;
 	if (!turbo_pool(t))
-		return cli_error(CLI_FAILED, "pool " POOL ": xl did not make it");
+		return cli_error(CLI_FAILED, "pool " POOL ": xl did not create it");
 	if (strcmp(turbo_pool(t)->scheduler, CREDIT) != 0)
 		return cli_error(CLI_FAILED,
 				 "pool " POOL " got scheduler %s, which has no time slice; this "
@@ -405,15 +408,16 @@ static int keep_domain(struct turbo *t, const struct domain *d)
 	const struct pool *from = pool ? pools_find(&t->pools, pool) : NULL;
 
 	if (!from)
-		return cli_error(CLI_FAILED, "domain %s: xl list does not tell its pool", d->name);
+		return cli_error(CLI_FAILED, "domain %s: xl list does not show its pool", d->name);
 	if (strcmp(pool, POOL) == 0)
 		return CLI_OK;
 	if (strcmp(from->scheduler, CREDIT) != 0)
 		return cli_error(
 			CLI_FAILED,
 			"domain %s: its pool %s has scheduler %s, and a domain that reboots "
-			"out of one with " CREDIT " cannot be made there; boot Xen with "
-			"sched=" CREDIT " (see docs/tuning.md)",
+			"out of one with " CREDIT
+			" cannot be created there; boot Xen with sched=" CREDIT
+			" (see docs/tuning.md)",
 			d->name, pool, from->scheduler);
 	return turbo_state_keep(&t->state, d, from);
 }
@@ -454,9 +458,9 @@ static int move_in(const struct turbo *t, const struct chosen *c)
 static void undo(struct turbo *t)
 {
 	if (read_again(t) || put_back(t))
-		cli_error(CLI_FAILED, "'xl-vread turbo off' is to put back what was changed");
+		cli_error(CLI_FAILED, "run 'xl-vread turbo off' to restore what was changed");
 	else
-		cli_error(CLI_FAILED, "all is as it was");
+		cli_error(CLI_FAILED, "everything is restored");
 }
 
 static int set_up(struct turbo *t, const struct wish *w, const struct chosen *c)
@@ -491,13 +495,12 @@ static int turbo_on(struct turbo *t, const struct wish *w)
 	if (turbo_pool(t) && !t->kept)
 		return not_ours();
 	if (t->kept && !turbo_pool(t))
-		return cli_error(CLI_FAILED,
-				 "%s is there, of one that was not ended; "
-				 "'xl-vread turbo off' first",
-				 turbo_state_path());
+		return cli_error(
+			CLI_FAILED,
+			"%s exists: turbo was not switched off; run 'xl-vread turbo off' first",
+			turbo_state_path());
 	if (t->kept && cpus_count(&w->cpus))
-		return cli_error(CLI_FAILED,
-				 "--cpus: it is on; 'xl-vread turbo off' before it gets others");
+		return cli_error(CLI_FAILED, "--cpus: turbo is on; run 'xl-vread turbo off' first");
 	r = choose_domains(t, w, &chosen);
 	r = r ?: set_up(t, w, &chosen);
 	free(chosen.domain);
@@ -586,6 +589,6 @@ const struct command command_turbo = {
 	.synopsis = "on [OPTION...] [DOMAIN...] | off | status",
 	.summary = "Gives domains CPUs of their own with a short time slice",
 	.options = "  --cpus LIST      of Pool-0, as in 2-3,6 (default: its last one)\n"
-		   "  --slice MS       a domain computes at most at a stretch (default 1)\n"
-		   "  --rate-limit US  it computes at least, 0: no limit (default 100)\n",
+		   "  --slice MS       a domain runs at most so long at a time (default 1)\n"
+		   "  --rate-limit US  a domain runs at least so long, 0: no limit (default 100)\n",
 };

@@ -161,7 +161,7 @@ static bool put(FILE *file, const struct turbo_state *s)
 	char list[CPUS_TEXT];
 
 	cpus_text(&s->cpus, list);
-	fprintf(file, "# What 'xl-vread turbo off' puts back.\ncpus %s\n", list);
+	fprintf(file, "# What 'xl-vread turbo off' restores.\ncpus %s\n", list);
 	for (unsigned i = 0; i < s->num_domains; i++) {
 		const struct turbo_domain *d = &s->domain[i];
 
