@@ -278,7 +278,7 @@ def test_bad_answers(xl_vread, daemon, answer, text):
 def test_no_daemon(xl_vread, endpoint):
     done = xl_vread("status", "--socket", endpoint)
     assert (done.returncode, done.stdout) == (3, b"")
-    assert f"{endpoint}: not there; is vreadd running" in done.stderr.decode()
+    assert f"{endpoint}: no such socket; is vreadd running" in done.stderr.decode()
     left = socket.socket(socket.AF_UNIX)
     left.bind(endpoint)
     left.close()

@@ -561,7 +561,7 @@ def test_no_daemon(xl_vread, running, tmp_path):
     nobody = tmp_path / "control.sock"
     options = ["--config", running.config, "--socket", nobody]
     found = Findings(xl_vread("doctor", "--json", *options))
-    text = f"vreadd: {nobody}: not there; is vreadd running, with this control-socket?"
+    text = f"vreadd: {nobody}: no such socket; is vreadd running, with this control-socket?"
     assert found.failed[text] == "systemctl start vreadd; if it ends at once: journalctl -u vreadd"
 
 

@@ -92,7 +92,7 @@ def test_no_daemon_is_told_to_prometheus_too(xl_vread, endpoint, tmp_path):
     file = tmp_path / "vread.prom"
     done = xl_vread("metrics", "--socket", endpoint, "--output", file)
     assert done.returncode == 3
-    assert b"not there; is vreadd running" in done.stderr
+    assert b"no such socket; is vreadd running" in done.stderr
     assert samples(file.read_text()) == {("vread_up",): 0}
 
 

@@ -153,13 +153,13 @@ def test_unexpected_members_are_no_reason_to_fail(xl_vread, daemon, endpoint, od
 def test_no_daemon(xl_vread, endpoint):
     done = xl_vread("top", "-b", "--socket", endpoint)
     assert (done.returncode, done.stdout) == (3, b"")
-    assert b"not there; is vreadd running" in done.stderr
+    assert b"no such socket; is vreadd running" in done.stderr
 
 
 def test_no_terminal(xl_vread, endpoint):
     done = xl_vread("top", "--socket", endpoint, stdin=b"")
     assert done.returncode == 1
-    assert b"standard input: is no terminal; use --batch" in done.stderr
+    assert b"standard input: not a terminal; use --batch" in done.stderr
 
 
 class Terminal:
@@ -232,7 +232,7 @@ def test_a_smaller_terminal(daemon, terminal):
     document = {**BEFORE, "devices": [{"name": f"xen:{n}/0"} for n in range(100)]}
     daemon(document)
     shown = terminal(rows=12, columns=60)
-    more = r"\.\.\. \d+ more lines: make the window higher"
+    more = r"\.\.\. \d+ more lines: enlarge the window"
     lines = shown.until(lambda lines: re.match(more, lines[10]))
     assert row(lines, "DEVICE").rstrip().endswith("READS/s")
     shown.screen.resize(30, 80)

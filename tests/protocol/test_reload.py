@@ -244,7 +244,8 @@ def test_the_command(start_daemon, edit):
         f"{daemon.config}:3: error: [vreadd] log-level: loud: expected error, warn, info or debug\n"
     )
     assert (
-        error == "xl-vread reload: refused: vreadd goes on as before; see `xl-vread config check`\n"
+        error == "xl-vread reload: refused: vreadd keeps its old configuration; "
+        "see `xl-vread config check`\n"
     )
     code, out, _ = run("--json")
     assert (code, json.loads(out)["result"]) == (1, "refused")

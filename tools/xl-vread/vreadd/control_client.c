@@ -87,7 +87,8 @@ static int no_daemon(const char *path, int error, char **ret_error)
 	switch (error) {
 	case -ENOENT:
 		error_text(ret_error, error,
-			   "%s: not there; is vreadd running, with this control-socket?", path);
+			   "%s: no such socket; is vreadd running, with this control-socket?",
+			   path);
 		return CLI_NO_PEER;
 	case -ECONNREFUSED:
 		error_text(ret_error, error, "%s: vreadd is not running; start it", path);

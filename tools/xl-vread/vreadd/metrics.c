@@ -67,7 +67,7 @@ static const struct metric of_datanodes[] = {
 	 "tokens.valid"},
 	{"vread_datanode_tokens_refused_total", COUNTER, "Opens refused for their block token.",
 	 "tokens.refused{reason}"},
-	{"vread_datanode_parser_restarts_total", COUNTER, "Starts anew of its vread-parser.",
+	{"vread_datanode_parser_restarts_total", COUNTER, "Restarts of its vread-parser.",
 	 "parser.restarts"},
 };
 

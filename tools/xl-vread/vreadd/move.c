@@ -48,7 +48,7 @@ const struct command command_datanode = {
 	.name = "datanode",
 	.run = run_datanode,
 	.synopsis = "[--socket PATH] move STORAGE HOST",
-	.summary = "Says on which other host a datanode's storage is from now on",
+	.summary = "Sets which other host has a datanode's storage",
 	.options =
 		"  STORAGE         its id, or DATANODE/ID if vreadd does not know whose it is\n"
 		"  HOST            name of a [peer NAME] of vread.conf(5); -: on no other host\n"

@@ -25,8 +25,9 @@ static int tell_refused(const json_t *answer)
 	json_array_foreach(json_object_get(answer, "problems"), i, problem)
 		config_problem_print(stdout, problem, "error: ");
 	fflush(stdout);
-	return cli_error(CLI_FAILED,
-			 "refused: vreadd goes on as before; see `xl-vread config check`");
+	return cli_error(
+		CLI_FAILED,
+		"refused: vreadd keeps its old configuration; see `xl-vread config check`");
 }
 
 static int tell(const json_t *answer)

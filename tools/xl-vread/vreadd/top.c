@@ -151,8 +151,7 @@ static void draw_text(const char *text)
 		text += n + 1;
 	}
 	if (shown < lines)
-		printf(CLEAR_LINE
-		       "... %u more lines: make the window higher, or see xl-vread status",
+		printf(CLEAR_LINE "... %u more lines: enlarge the window, or see xl-vread status",
 		       lines - shown);
 	fputs(REST_OF_SCREEN, stdout);
 	fflush(stdout);
@@ -200,7 +199,7 @@ static int run_screen(struct top *t)
 	struct termios before, raw;
 
 	if (tcgetattr(STDIN_FILENO, &before) < 0)
-		return cli_error(CLI_FAILED, "standard input: is no terminal; use --batch");
+		return cli_error(CLI_FAILED, "standard input: not a terminal; use --batch");
 	raw = before;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
@@ -275,7 +274,7 @@ const struct command command_top = {
 	.name = "top",
 	.run = run_top,
 	.synopsis = "[-b] [-n ROUNDS] [-d SECONDS] [--socket PATH]",
-	.summary = "Shows what vreadd does just now; q ends it",
+	.summary = "Shows what vreadd does at the moment; q quits",
 	.options = "  -b, --batch        tables one after the other, for files and pipes\n"
 		   "  -n, --rounds N     end after so many\n"
 		   "  -d, --delay S      seconds between them (default 2)\n"

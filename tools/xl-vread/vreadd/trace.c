@@ -109,7 +109,7 @@ static int follow(struct tracer *t)
 		json_decref(answer);
 	}
 	if (t->lost)
-		printf("%llu more were too many to keep\n", t->lost);
+		printf("%llu more requests were not kept\n", t->lost);
 	if (!r && !ask(t, 0, &answer))
 		json_decref(answer);
 	return r;
