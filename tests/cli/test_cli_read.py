@@ -72,7 +72,7 @@ def test_part_of_a_block(vread, vreadd, blocks, options, start, end):
 def test_offset_behind_the_end(vread, vreadd, blocks):
     done = vread("cat", "--endpoint", vreadd.endpoint, "--offset", 9_000_002, spec(blocks[0]))
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"--offset 9000002 lies behind its end" in done.stderr
+    assert b"--offset 9000002 is beyond its end" in done.stderr
 
 
 def test_stats(vread, vreadd, blocks):
@@ -180,7 +180,7 @@ def test_backend_dies_in_the_middle(vread, endpoint):
 def test_no_backend(vread, tmp_path):
     done = vread("cat", "--endpoint", tmp_path / "nothing", "p/blk_1_1")
     assert done.returncode == 3
-    assert b"nothing: not there; in a guest load xen-vreadfront" in done.stderr
+    assert b"nothing: no such device or socket; in a guest load xen-vreadfront" in done.stderr
     done = vread("cat", "--endpoint", "/dev/null", "p/blk_1_1")
     assert done.returncode == 1
     assert b"/dev/null: neither a vread device nor a socket" in done.stderr

@@ -48,7 +48,7 @@ WRONG = {
         (["cat", "--timeout", "1s", "p/blk_1_1"], "--timeout 1s: expected milliseconds"),
         (["cat", "--offset", "1k", "p/blk_1_1"], "--offset 1k: expected bytes"),
         (["cat", "--length", "", "p/blk_1_1"], "--length : expected bytes"),
-        (["cat", "--offset", "1", "p/blk_1_1", "p/blk_2_1"], "go with one block, not 2"),
+        (["cat", "--offset", "1", "p/blk_1_1", "p/blk_2_1"], "expected one block, not 2"),
     ],
     "xl-vread": [
         (["cat"], "cat: no such command; vread has the commands for guests"),

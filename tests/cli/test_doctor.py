@@ -108,12 +108,12 @@ def test_module_missing(guest, root):
         f"xen-vreadfront: not loaded, and there is no module for this kernel, {KERNEL}"
     ] == (
         f"apt install vread-frontend-dkms linux-headers-{KERNEL}, then modprobe xen-vreadfront; "
-        "`dkms status` tells if it was not built"
+        "`dkms status` shows whether it was built"
     )
     file = put(root / f"lib/modules/{KERNEL}/updates/dkms/xen-vreadfront.ko.xz")
     failed = Findings(guest()).failed
     assert failed[f"xen-vreadfront: not loaded; its file is there: {file}"] == (
-        "modprobe xen-vreadfront; dmesg tells if that fails"
+        "modprobe xen-vreadfront; if that fails, see dmesg"
     )
 
 
@@ -131,14 +131,14 @@ def test_wrong_permission(guest, root):
     failed = Findings(guest("--user", "nobody")).failed
     text = f"{node}: user nobody may not read and write it (mode 0600, group root)"
     assert failed[text] == (
-        "is /lib/udev/rules.d/60-vread.rules installed? it gives it to group vread; "
+        "is /lib/udev/rules.d/60-vread.rules installed? it gives the device to group vread; "
         f"udevadm trigger {node}"
     )
     os.chown(node, 0, 12)
     node.chmod(0o660)
     failed = Findings(guest("--user", "nobody")).failed
     text = f"{node}: user nobody may not read and write it (mode 0660, group man)"
-    assert failed[text] == "usermod -aG man nobody, then start its processes anew"
+    assert failed[text] == "usermod -aG man nobody, then restart its processes"
     found = Findings(guest("--user", "root"))
     assert f"{node}: user root may read and write it" in found.ok
     failed = Findings(guest("--user", "nobody-at-all")).failed
@@ -163,7 +163,7 @@ def test_datanode_not_allowed(guest, xenstored):
 @pytest.mark.parametrize(
     ("state", "text"),
     [
-        ("1", "its backend has not begun (Initialising): vreadd does not run there"),
+        ("1", "its backend has not started (Initialising): vreadd does not run there"),
         ("2", "its backend waits for this guest (state 2)"),
         ("6", "its backend has closed it"),
         ("x", "its backend has no state"),
@@ -186,7 +186,7 @@ def test_no_guest_of_xen(guest, root):
     shutil.rmtree(root / "sys/hypervisor")
     shutil.rmtree(root / "proc/xen")
     found = Findings(guest())
-    assert "/sys/hypervisor/type: this is no guest of Xen" in found.failed
+    assert "/sys/hypervisor/type: this is not a guest of Xen" in found.failed
 
 
 def test_in_dom0(guest, root, vread, vreadd):
@@ -288,7 +288,7 @@ def test_missing_jar(hadoop, tmp_path):
     assert failed == {"vread-hdfs.jar: is not on Hadoop's class path": remedy}
     gone = tmp_path / "vread-hdfs.jar"
     failed = hadoop(CLIENT, class_path=f"{tmp_path}/other:{gone}").failed
-    assert failed == {f"{gone}: is on Hadoop's class path, but not there": remedy}
+    assert failed == {f"{gone}: is on Hadoop's class path, but does not exist": remedy}
 
 
 def test_a_jar_of_another_release(hadoop, tmp_path):

@@ -274,7 +274,7 @@ def test_module_missing(services, hdfs):
     ko = KO.format(client.text("uname -r").strip())
     said = ("module", f"xen-vreadfront: not loaded; its file is there: {ko}")
     remedy = but_for_java(hdfs)[said]
-    assert remedy == "modprobe xen-vreadfront; dmesg tells if that fails"
+    assert remedy == "modprobe xen-vreadfront; if that fails, see dmesg"
     client.run(remedy.split(";")[0]).check()
     has_node(services, client)
     assert but_for_java(hdfs) == {}
@@ -294,7 +294,7 @@ def test_wrong_permission(hdfs):
     client.run("sed -i.as-was 's/^\\(vread:.*:\\).*/\\1/' /etc/group").check()
     said = f"{NODE}: user {USER} may not read and write it (mode 0660, group vread)"
     remedy = but_for_java(hdfs)["node", said]
-    assert remedy == f"usermod -aG vread {USER}, then start its processes anew"
+    assert remedy == f"usermod -aG vread {USER}, then restart its processes"
     client.run("mv /etc/group.as-was /etc/group").check()
     assert but_for_java(hdfs) == {}
 
@@ -326,7 +326,7 @@ def test_missing_jar(hdfs):
     domU."""
     client = hdfs.client
     client.run(f"mv {JAR} {JAR}.away").check()
-    remedy = in_guest(hdfs)["java", f"{JAR}: is on Hadoop's class path, but not there"]
+    remedy = in_guest(hdfs)["java", f"{JAR}: is on Hadoop's class path, but does not exist"]
     assert remedy.startswith("install vread-hdfs, and set HADOOP_CLASSPATH=")
     client.run(f"mv {JAR}.away {JAR}").check()
     assert in_guest(hdfs) == {}

@@ -24,7 +24,8 @@ void print_help(const struct command *c)
 	printf("usage: %s COMMAND [ARGUMENT...]\n\n%s\n\n", program.name, program.summary);
 	for (const struct command *const *p = program.commands; *p; p++)
 		printf("  %-9s %s\n", (*p)->name, (*p)->summary);
-	printf("\n'%s help COMMAND' tells more, %s all.\n", program.name, program.manual);
+	printf("\n'%s help COMMAND' explains a command; see also %s.\n", program.name,
+	       program.manual);
 }
 
 static int run_help(int argc, char **argv)
@@ -56,7 +57,7 @@ const struct command command_help = {
 	.name = "help",
 	.run = run_help,
 	.synopsis = "[COMMAND]",
-	.summary = "Explains a command, or lists them",
+	.summary = "Explains a command, or lists all commands",
 	.options = "",
 };
 

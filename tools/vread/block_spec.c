@@ -65,16 +65,16 @@ const char *block_spec_parse(const char *text, struct block_spec *ret)
 	if (!take_word(&p, "/", VREAD_MAX_POOL_ID, spec.pool) || *p++ != '/')
 		return "expected a block pool id, then '/'";
 	if (strncmp(p, "blk_", 4))
-		return "expected 'blk_' behind the '/'";
+		return "expected 'blk_' after the '/'";
 	p += 4;
 	if (!take_block_id(&p, &spec.block_id) || *p++ != '_')
 		return "expected a block id (64 bits, decimal), then '_'";
 	if (!take_number(&p, "@:", UINT64_MAX, &spec.genstamp))
 		return "expected a generation stamp (64 bits, decimal)";
 	if (*p == '@' && (p++, !take_word(&p, ":", VREAD_MAX_STORAGE_ID, spec.storage)))
-		return "expected a storage id of at most 127 characters behind '@'";
+		return "expected a storage id of at most 127 characters after '@'";
 	if (*p == ':' && (p++, !take_number(&p, "", INT64_MAX, &spec.length) || !spec.length))
-		return "expected a length in bytes, at least 1, behind ':'";
+		return "expected a length in bytes, at least 1, after ':'";
 	if (*p)
 		return "unexpected text at the end";
 	*ret = spec;

@@ -174,7 +174,7 @@ static int finish_oldest(struct cat *c)
 
 	if (r)
 		return r == -ERANGE && !p->completion.file && c->offset
-			       ? cli_error(CLI_FAILED, "%s: --offset %llu lies behind its end",
+			       ? cli_error(CLI_FAILED, "%s: --offset %llu is beyond its end",
 					   p->spec->text, (unsigned long long)c->offset)
 			       : reader_failed(p->spec, r);
 	code = write_out(p->completion.data, (size_t)p->completion.result);
@@ -275,7 +275,8 @@ static int parse(struct cat *c, struct reader_options *o, int argc, char **argv)
 	}
 	r = r ?: reader_arguments(o, argc, argv);
 	if (!r && range && o->blocks.count > 1)
-		r = cli_usage("--offset and --length go with one block, not %zu", o->blocks.count);
+		r = cli_usage("--offset and --length: expected one block, not %zu",
+			      o->blocks.count);
 	if (!r && isatty(STDOUT_FILENO))
 		r = cli_usage("standard output is a terminal; redirect it to a file or a pipe");
 	return r;
@@ -305,6 +306,6 @@ const struct command command_cat = {
 	.summary = "Writes blocks to standard output, one after the other",
 	.options = READER_OPTIONS_HELP
 	"  --offset BYTES       start there (with one block)\n"
-	"  --length BYTES       stop after so many (with one block)\n"
+	"  --length BYTES       stop after this many (with one block)\n"
 	"  --stats              bytes, seconds, MB/s and CPU seconds to standard error\n",
 };

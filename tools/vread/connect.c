@@ -68,8 +68,8 @@ int reader_connect(const struct reader_options *o, size_t least, struct vread **
 		return 0;
 	case -ENOENT:
 		return cli_error(CLI_NO_PEER,
-				 "%s: not there; in a guest load xen-vreadfront, elsewhere name "
-				 "the socket of vreadd's local port with --endpoint",
+				 "%s: no such device or socket; in a guest load xen-vreadfront, "
+				 "elsewhere name the socket of vreadd's local port with --endpoint",
 				 name);
 	case -ENOTCONN:
 		return cli_error(CLI_NO_PEER, "%s: no backend answers; is vreadd running?", name);
@@ -78,9 +78,10 @@ int reader_connect(const struct reader_options *o, size_t least, struct vread **
 	case -EACCES:
 		return cli_error(CLI_FAILED, "%s: permission denied", name);
 	case -ENOSPC:
-		return cli_error(CLI_FAILED,
-				 "%s: %zu bytes of its pool are not free; other processes hold it",
-				 name, least);
+		return cli_error(
+			CLI_FAILED,
+			"%s: %zu bytes of its pool are not free; other processes hold them", name,
+			least);
 	case -EINVAL:
 		return cli_error(CLI_FAILED, "%s: neither a vread device nor a socket", name);
 	default:

@@ -108,7 +108,7 @@ const struct command command_publish = {
 	.name = "publish",
 	.run = run_publish,
 	.synopsis = "[OPTION...] EVENT POOL/blk_ID_GS@STORAGE[:LENGTH]...",
-	.summary = "Tells the backend what happens to a datanode's blocks",
+	.summary = "Sends the backend an event of a datanode's blocks",
 	.options = "  EVENT                finalized, append, truncate or "
 		   "delete\n" READER_OPTIONS_HELP,
 };

@@ -109,6 +109,6 @@ const struct command command_stat = {
 	.name = "stat",
 	.run = run_stat,
 	.synopsis = "[OPTION...] POOL/blk_ID_GS[@STORAGE][:LENGTH]...",
-	.summary = "Tells length and state of blocks",
+	.summary = "Shows length and state of blocks",
 	.options = READER_OPTIONS_HELP "  --json               as JSON\n",
 };

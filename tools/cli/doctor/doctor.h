@@ -51,9 +51,9 @@ enum { DOCTOR_ROOT = 1000, DOCTOR_JSON, DOCTOR_VERBOSE = 'v' };
 	{                                                                                         \
 		"verbose", no_argument, NULL, DOCTOR_VERBOSE                                      \
 	}
-#define DOCTOR_OPTIONS_HELP                                                  \
-	"  -v, --verbose       also what is fine, and what does not apply\n" \
-	"  --json              as JSON\n"                                    \
+#define DOCTOR_OPTIONS_HELP                                                \
+	"  -v, --verbose       also what is ok, and what does not apply\n" \
+	"  --json              as JSON\n"                                  \
 	"  --root DIR          look for /dev, /etc, /lib, /proc, /sys ... under DIR\n"
 /* Takes one of DOCTOR_OPTIONS.  CLI_OK, or CLI_USAGE after printing what is wrong. */
 int doctor_option(struct doctor *d, int option, const char *value);

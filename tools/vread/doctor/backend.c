@@ -20,7 +20,7 @@ static void tell_info(struct doctor *d, const char *node, const struct vread_ioc
 	if (info->abi != VREAD_IOC_ABI)
 		doctor_fail(d, node,
 			    "install module (vread-frontend-dkms) and library (libvread1) of one "
-			    "release, then load the module anew",
+			    "release, then load the module again",
 			    "the module speaks version %u, libvread version %u", info->abi,
 			    VREAD_IOC_ABI);
 	else if (!info->connected)
@@ -42,17 +42,17 @@ void check_protocol(struct doctor *d)
 	int fd;
 
 	if (stat(node, &st) < 0 || !S_ISCHR(st.st_mode)) {
-		doctor_skip(d, node, "is no device");
+		doctor_skip(d, node, "is not a device");
 		return;
 	}
 	fd = open(node, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		doctor_skip(d, node, "cannot be opened by who runs this: %s", strerror(errno));
+		doctor_skip(d, node, "this user cannot open it: %s", strerror(errno));
 	else if (ioctl(fd, VREAD_IOC_INFO, &info) < 0)
 		doctor_fail(
 			d, node,
 			"is another driver's device in its place? is the module of this release?",
-			"does not answer as vRead's device does: %s", strerror(errno));
+			"does not answer like vRead's device: %s", strerror(errno));
 	else
 		tell_info(d, node, &info);
 	if (fd >= 0)
@@ -65,10 +65,10 @@ static void tell_no_answer(struct doctor *d, const char *node, int error)
 		doctor_fail(d, node, "does vreadd run in dom0? `xl-vread doctor` there tells more",
 			    "the backend does not answer: %s", vread_strerror(error));
 	else if (error == -EACCES)
-		doctor_skip(d, node, "cannot be opened by who runs this");
+		doctor_skip(d, node, "this user cannot open it");
 	else if (error == -ENOSPC)
 		doctor_warn(d, node,
-			    "smaller io.vread.pool.bytes, or more pool-pages for the device",
+			    "decrease io.vread.pool.bytes, or increase pool-pages of the device",
 			    "other processes hold all of its pool");
 	else
 		doctor_fail(d, node, "install vreadd, module and library of one release",

@@ -76,11 +76,11 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.run = run_doctor,
 	.synopsis = "[-v] [--json] [OPTION...]",
-	.summary = "Checks what reading needs in this guest, and says what to do",
+	.summary = "Checks what readers need in this guest, and says what to do",
 	.options = DOCTOR_OPTIONS_HELP
 	"  --endpoint PATH     device or socket (default $VREAD_ENDPOINT or /dev/vread)\n"
-	"  --user NAME         who shall read (default: whoever runs this)\n"
-	"  --datanode NAME     a datanode this guest shall read\n"
+	"  --user NAME         the user who reads (default: this user)\n"
+	"  --datanode NAME     a datanode that this guest reads\n"
 	"  --hadoop-conf DIR   (default $HADOOP_CONF_DIR, then where Hadoop has it)\n"
 	"  --class-path PATH   Hadoop's (default: as `hadoop classpath` says)\n"
 	"\n"

@@ -50,7 +50,7 @@ void check_guest(struct doctor *d)
 	} else if (!doctor_read_line(d, "/sys/hypervisor/type", type) || strcmp(type, "xen")) {
 		doctor_fail(d, "/sys/hypervisor/type",
 			    "vRead's device is for guests of Xen; on a host use `xl-vread doctor`",
-			    "this is no guest of Xen");
+			    "this is not a guest of Xen");
 	} else {
 		doctor_ok(d, "/sys/hypervisor/type", "a guest of Xen");
 		d->facts->no_xen = false;
@@ -94,13 +94,13 @@ void check_module(struct doctor *d)
 	module_found[0] = '\0';
 	if (nftw(doctor_path(d, folder, path), look_for_module, 16, FTW_PHYS) == 1) {
 		doctor_fail(d, "xen-vreadfront",
-			    "modprobe xen-vreadfront; dmesg tells if that fails",
+			    "modprobe xen-vreadfront; if that fails, see dmesg",
 			    "not loaded; its file is there: %.400s", module_found);
 		return;
 	}
 	snprintf(remedy, sizeof(remedy),
 		 "apt install vread-frontend-dkms linux-headers-%.200s, then modprobe "
-		 "xen-vreadfront; `dkms status` tells if it was not built",
+		 "xen-vreadfront; `dkms status` shows whether it was built",
 		 release);
 	doctor_fail(d, "xen-vreadfront", remedy,
 		    "not loaded, and there is no module for this kernel, %.200s", release);
@@ -111,15 +111,16 @@ void check_module(struct doctor *d)
 static void wrong_state(struct doctor *d, unsigned long long state)
 {
 	if (state == XenbusStateInitialising)
-		doctor_fail(d, FRONTEND, "in dom0: systemctl start vreadd, then `xl-vread doctor`",
-			    "its backend has not begun (Initialising): vreadd does not run there");
+		doctor_fail(
+			d, FRONTEND, "in dom0: systemctl start vreadd, then `xl-vread doctor`",
+			"its backend has not started (Initialising): vreadd does not run there");
 	else if (state == XenbusStateClosing || state == XenbusStateClosed)
 		doctor_fail(d, FRONTEND,
 			    "modprobe -r xen-vreadfront and modprobe it again; `xl-vread doctor` "
 			    "in dom0 tells why it was closed",
 			    "its backend has closed it");
 	else
-		doctor_fail(d, FRONTEND, "modprobe xen-vreadfront; dmesg tells if that fails",
+		doctor_fail(d, FRONTEND, "modprobe xen-vreadfront; if that fails, see dmesg",
 			    "its backend waits for this guest (state %llu)", state);
 }
 
@@ -139,7 +140,7 @@ void check_device(struct doctor *d)
 		return;
 	}
 	if (!d->xs) {
-		doctor_skip(d, FRONTEND, "xenstore cannot be asked (%s); run this as root",
+		doctor_skip(d, FRONTEND, "cannot read xenstore (%s); run this as root",
 			    strerror(d->facts->xs_error));
 		return;
 	}
@@ -152,7 +153,7 @@ void check_device(struct doctor *d)
 	d->facts->has_device = true;
 	text = doctor_node(d, backend, VREAD_NODE_STATE);
 	if (!text || !cli_number(text, 1, 8, &state))
-		doctor_fail(d, FRONTEND, "in dom0: xl-vread detach --force, and attach it anew",
+		doctor_fail(d, FRONTEND, "in dom0: xl-vread detach --force, and attach it again",
 			    "its backend has no state");
 	else if (state != XenbusStateConnected)
 		wrong_state(d, state);
@@ -207,13 +208,11 @@ static void tell_forbidden(struct doctor *d, const char *node, const struct pers
 		snprintf(group, sizeof(group), "%.48s", g->gr_name);
 	if (st->st_gid && (st->st_mode & 0060) == 0060)
 		snprintf(remedy, sizeof(remedy),
-			 "usermod -aG %.64s %.64s, then start its processes anew", group,
-			 who->name);
+			 "usermod -aG %.64s %.64s, then restart its processes", group, who->name);
 	else
 		snprintf(remedy, sizeof(remedy),
-			 "is /lib/udev/rules.d/60-vread.rules installed? it gives it to group "
-			 "vread; "
-			 "udevadm trigger %.200s",
+			 "is /lib/udev/rules.d/60-vread.rules installed? it gives the device to "
+			 "group vread; udevadm trigger %.200s",
 			 node);
 	doctor_fail(d, node, remedy, "user %.64s may not read and write it (mode %04o, group %s)",
 		    who->name, (unsigned)st->st_mode & 07777, group);
@@ -278,7 +277,7 @@ void check_allowed(struct doctor *d)
 	if (role && !strcmp(role, "datanode"))
 		d->facts->is_datanode = true;
 	if (!backend)
-		doctor_skip(d, FRONTEND, "xenstore tells of no device");
+		doctor_skip(d, FRONTEND, "xenstore has no device");
 	else if (!list || !*list)
 		doctor_fail(d, FRONTEND, CHANGE_DEVICE,
 			    "no datanode is allowed: every open gets EACCES");

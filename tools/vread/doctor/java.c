@@ -32,7 +32,7 @@ static char *class_path(struct doctor *d)
 	if (d->facts->class_path)
 		return strdup(d->facts->class_path);
 	if (d->root[0]) {
-		doctor_skip(d, "class path", "is not asked for under --root; give --class-path");
+		doctor_skip(d, "class path", "is not read under --root; give --class-path");
 		return NULL;
 	}
 	if (home)
@@ -68,7 +68,7 @@ static void tell_no_jar(struct doctor *d, const char *path)
 
 	find_missing_jar(path, jar);
 	if (jar[0])
-		doctor_fail(d, jar, install_jar, "is on Hadoop's class path, but not there");
+		doctor_fail(d, jar, install_jar, "is on Hadoop's class path, but does not exist");
 	else
 		doctor_fail(d, "vread-hdfs.jar", install_jar, "is not on Hadoop's class path");
 }
