@@ -103,14 +103,14 @@ def test_limits_that_are_none(attach, xenstored, key, value, expected):
 def test_nothing_is_allowed_unless_said(attach, xenstored):
     done = attach(device="role=client")
     assert done.returncode == 2
-    assert b"expected datanodes=: names out of vread.conf" in done.stderr
+    assert b"expected datanodes=: names of vread.conf" in done.stderr
     assert BACK not in xenstored.nodes
 
 
 def test_disks_of_a_datanode_need_a_record(attach, xenstored):
     done = attach(device="role=datanode,datanodes=dn1,data-dirs=/dfs/data")
     assert done.returncode == 2
-    assert b"data-dirs does not go with --temporary" in done.stderr
+    assert b"data-dirs is not possible with --temporary" in done.stderr
     assert BACK not in xenstored.nodes
 
 
@@ -177,7 +177,7 @@ def test_no_such_domain(attach, xenstored):
     before = dict(xenstored.nodes)
     done = attach(domain="8")
     assert done.returncode == 1
-    assert b"domain 8: not there" in done.stderr
+    assert b"domain 8: no such domain" in done.stderr
     assert xenstored.nodes == before
 
 

@@ -382,7 +382,7 @@ def test_inspect_without_vread_provision(tmp_path):
         [copy, "inspect", "x"], capture_output=True, timeout=60, env={"PATH": str(tmp_path)}
     )
     assert done.returncode == 1
-    assert b"vread-provision: cannot run it" in done.stderr
+    assert b"vread-provision: cannot run (" in done.stderr
 
 
 def test_two_at_once(vread, vreadd, blocks):

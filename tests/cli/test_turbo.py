@@ -276,7 +276,7 @@ def test_a_domain_that_could_not_reboot(host, number):
 
 
 def test_no_such_domain(host):
-    assert refused(host, "on", "nobody") == "domain nobody: not there (see xl list)"
+    assert refused(host, "on", "nobody") == "domain nobody: no such domain (see xl list)"
 
 
 def test_its_own_pool_has_another_scheduler(host):

@@ -136,7 +136,7 @@ def test_a_domain_whose_record_is_spoilt_stays_paused(host):
 )
 def test_what_is_no_saved_domain(host, wrong):
     path = host.saved(**wrong)
-    text = f"xl-vread restore: {path}: not a file of 'xl save' that tells which domain it is\n"
+    text = f"xl-vread restore: {path}: expected a file of 'xl save' with the UUID of its domain\n"
     assert said(host.run("restore", path)) == (1, "", text)
     assert host.xl_calls() == []
 
@@ -202,7 +202,7 @@ def test_what_xl_cannot_migrate_stays_as_it_is(host):
     done = host.migrate(XL_FAILS="1")
     assert done.returncode == 1
     assert "xl-vread migrate: xl migrate failed: exit code 3\n" in done.stderr
-    assert "domain web: xl-vread migrate ended before it came\n" in done.stderr
+    assert "domain web: xl-vread migrate ended before the domain arrived\n" in done.stderr
     assert (host.records / UUID).exists()
     assert host.record_there() is None
 
@@ -242,7 +242,7 @@ def test_a_stopped_domain_that_does_not_arrive_runs_on(host, how):
     host.keep("datanodes=dn1")
     done = host.migrate_stopped(**how)
     assert done.returncode == 1
-    assert "xl-vread migrate: domain web runs on here\n" in done.stderr
+    assert "xl-vread migrate: domain web keeps running here\n" in done.stderr
     assert host.xl_calls()[-1] == f"unpause {DOMID}"
     assert (host.records / UUID).exists()
     assert host.record_there() is None
@@ -252,10 +252,16 @@ RECEIVED = [
     (b"", "expected a domain's UUID on standard input; this is for xl-vread migrate"),
     (b"../../../../etc/passwd\nweb\n\n", "expected a domain's UUID on standard input"),
     (f"{UUID}\n".encode(), "expected a domain's name on standard input"),
-    (f"{UUID}\nweb\n{DEVICE}\n".encode(), "domain web: its devices did not come whole"),
+    (
+        f"{UUID}\nweb\n{DEVICE}\n".encode(),
+        "domain web: the list of its devices did not arrive completely",
+    ),
     (f"{UUID}\nweb\nrole=x\n\n".encode(), "'role=x': role=x: expected client or datanode"),
-    (f"{UUID}\nweb\n{DEVICE}\n\n".encode(), "domain web: xl-vread migrate ended before it came"),
-    (f"{UUID}\nweb\n{DEVICE}\n\nmoved\n".encode(), f"no domain of UUID {UUID} came here"),
+    (
+        f"{UUID}\nweb\n{DEVICE}\n\n".encode(),
+        "domain web: xl-vread migrate ended before the domain arrived",
+    ),
+    (f"{UUID}\nweb\n{DEVICE}\n\nmoved\n".encode(), f"no domain with UUID {UUID} arrived here"),
 ]
 
 
@@ -271,14 +277,14 @@ def test_what_receive_is_told(host, sent, text):
 
 COMMAND_LINES = [
     (["restore"], "expected a file that 'xl save' wrote"),
-    (["restore", "a", "b"], "b: unexpected argument; options of xl go behind --"),
-    (["restore", "-p", "--wait", "1", "a"], "--paused, --wait: a domain that does not run"),
+    (["restore", "a", "b"], "b: unexpected argument; options of xl follow --"),
+    (["restore", "-p", "--wait", "1", "a"], "--paused and --wait: expected only one of them"),
     (["reboot"], "expected one domain, not 0 arguments"),
     (["reboot", "--wait", "x", "web"], "--wait x: expected"),
-    (["migrate", "web"], "expected a domain and a host; options of xl go behind --"),
-    (["migrate", "web", "there", "x"], "expected a domain and a host; options of xl go behind --"),
-    (["migrate", "-s", "", "web", "there"], "-s: expected a command as ssh is one"),
-    (["migrate", "--stop", "a", "b", "--", "-C"], "--stop: there are no options of xl migrate"),
+    (["migrate", "web"], "expected a domain and a host; options of xl follow --"),
+    (["migrate", "web", "there", "x"], "expected a domain and a host; options of xl follow --"),
+    (["migrate", "-s", "", "web", "there"], "-s: expected a command that is called like ssh"),
+    (["migrate", "--stop", "a", "b", "--", "-C"], "--stop: expected no options of xl"),
     (["receive", "x"], "x: unexpected argument"),
 ]
 

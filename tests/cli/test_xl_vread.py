@@ -142,8 +142,8 @@ def test_a_domain_that_is_not_in_xenstore_is_ended(host):
     done = host.run("create", config, XL_MAKES_NO_NODES="1")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "xl-vread create: domain web: not there (see xl list)",
-        "xl-vread create: domain web was ended again",
+        "xl-vread create: domain web: no such domain (see xl list)",
+        "xl-vread create: domain web was destroyed again",
     ]
     assert host.xl_calls() == [f"create -p {config}", "destroy web"]
 
@@ -154,7 +154,7 @@ def test_a_domain_that_cannot_have_its_devices_is_ended(host):
     done = host.run("create", config, VREAD_DOMAINS=str(host.folder / "file"))
     assert done.returncode == 1
     assert "cannot lock: Not a directory" in done.stderr
-    assert done.stderr.endswith("xl-vread create: domain web was ended again\n")
+    assert done.stderr.endswith("xl-vread create: domain web was destroyed again\n")
     assert host.xl_calls()[-1] == f"destroy {DOMID}"
 
 
@@ -196,7 +196,7 @@ WRONG = [
     ),
     (
         "role=client",
-        "expected datanodes=: names out of vread.conf separated by one space, or *",
+        "expected datanodes=: names of vread.conf separated by one space, or *",
     ),
     ("datanodes=a,datanodes=b", "datanodes: given twice"),
     ("datanodes=a,role=server", "role=server: expected client or datanode"),
@@ -206,7 +206,7 @@ WRONG = [
         "pool-size=1T: expected a size like 4M, from 64K to 128M, in pages of 4K",
     ),
     ("datanodes=a,id=256", "id=256: expected a number from 0 to 255"),
-    ("datanodes=b,id=7", "id=7: another device has it"),
+    ("datanodes=b,id=7", "id=7: another device has this id"),
 ]
 
 
@@ -252,7 +252,7 @@ def test_what_is_no_configuration(host):
     done = host.run("check", config)
     assert done.returncode == 1
     assert f"{config}:2: config parsing error near" in done.stderr
-    assert done.stderr.endswith(f"{config}: expected a configuration as xl.cfg(5) has it\n")
+    assert done.stderr.endswith(f"{config}: expected a configuration as in xl.cfg(5)\n")
 
 
 def test_no_such_file(host):
@@ -293,9 +293,9 @@ def test_check_tells_what_it_understood(host):
 COMMAND_LINES = [
     (["create"], "expected a domain's configuration file"),
     (["create", "--", "-q"], "expected a domain's configuration file"),
-    (["create", "a.cfg", "b.cfg"], "b.cfg: expected KEY=VALUE, or xl's options behind --"),
+    (["create", "a.cfg", "b.cfg"], "b.cfg: expected KEY=VALUE, or xl's options after --"),
     (["create", "--wait", "x", "a.cfg"], "--wait x: expected a number from 0 to 86400"),
-    (["create", "-p", "--wait", "1", "a"], "--paused, --wait: a domain that does not run"),
+    (["create", "-p", "--wait", "1", "a"], "--paused and --wait: expected only one of them"),
     (["attach", "web"], "expected a domain and a device as in vread"),
     (["detach"], "expected one domain, not 0 arguments"),
     (["detach", "--id", "256", "web"], "--id 256: expected a number from 0 to 255"),
@@ -380,7 +380,7 @@ def test_no_such_domain(host):
     done = host.run("attach", "web", "datanodes=dn1")
     assert (done.returncode, done.stderr) == (
         1,
-        "xl-vread attach: domain web: not there (see xl list)\n",
+        "xl-vread attach: domain web: no such domain (see xl list)\n",
     )
 
 

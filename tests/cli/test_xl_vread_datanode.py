@@ -131,7 +131,8 @@ def test_images(host, daemon, kind, params, nodes, image):
 
 
 ODD = (
-    "blanks, ';' and control characters cannot stand in vreadd's configuration: rename it, or make"
+    "blanks, ';' and control characters are not allowed in vreadd's configuration: "
+    "rename it, or make"
 )
 NO_PATH = "expected a file or a block device of this host, by its path"
 BAD_DISKS = [
@@ -153,7 +154,7 @@ def test_disks_that_cannot_be_served(host, daemon, kind, params, text):
     done = host.create()
     assert done.returncode == 1
     assert f"xl-vread create: domain web: disk xvdb: {text}" in done.stderr
-    assert done.stderr.endswith("xl-vread create: domain web was ended again\n")
+    assert done.stderr.endswith("xl-vread create: domain web was destroyed again\n")
     assert host.xl_calls()[-1] == f"destroy {DOMID}"
     assert (host.file(), host.record(), daemon.requests) == (None, None, [])
 
@@ -184,7 +185,9 @@ def test_which_disks(host, daemon):
 def test_a_disk_that_is_not_there(host, daemon):
     host.add_disk("xvdb", "/b")
     done = host.create(f"{LINE},disks=xvdb xvdc")
-    assert "domain web: disk xvdc: dom0 serves none of that name; see xl block-list" in done.stderr
+    assert (
+        "domain web: disk xvdc: dom0 serves no disk of that name; see xl block-list" in done.stderr
+    )
     assert (done.returncode, host.file()) == (1, None)
 
 
@@ -250,7 +253,10 @@ def test_a_directory_with_a_hostile_name(host, daemon, provision):
     provision.write_text(text)
     host.add_disk("xvdb", "/b")
     done = host.create(AUTO)
-    assert "data-dirs=auto: the disks have one at '/dfs ;x', which cannot stand" in done.stderr
+    assert (
+        "data-dirs=auto: the disks have a data directory '/dfs ;x', a name that is not allowed"
+        in done.stderr
+    )
     assert (done.returncode, host.file()) == (1, None)
 
 
@@ -288,8 +294,8 @@ def test_a_datanode_that_is_in_vread_conf_too(host, command):
     done = host.run(command, host.config(f'vread = [ "{LINE}" ]'))
     assert (done.returncode, host.xl_calls()) == (1, [])
     assert done.stderr == (
-        f"xl-vread {command}: {host.vread_conf}:4: [datanode dn1] is there already: remove it, or "
-        "data-dirs from the domain's configuration\n"
+        f"xl-vread {command}: {host.vread_conf}:4: [datanode dn1] exists already: "
+        "remove it, or data-dirs from the domain's configuration\n"
     )
 
 
@@ -298,21 +304,23 @@ def test_a_vread_conf_that_is_wrong(host):
     done = host.create()
     assert (done.returncode, host.xl_calls()) == (1, [])
     assert f"{host.vread_conf}:5: [local] mode: 7: expected four octal digits" in done.stderr
-    assert f"{host.vread_conf}: correct it first: disks of datanodes are added" in done.stderr
+    assert (
+        f"{host.vread_conf}: correct the mistakes first: the disks of datanodes add" in done.stderr
+    )
 
 
 def test_no_folder_for_them(host):
     host.vread_conf.write_text("[vreadd]\ndatanode-files =\n")
     done = host.create()
     assert (done.returncode, host.xl_calls()) == (1, [])
-    assert f"{host.vread_conf}: datanode-files is empty: expected a folder" in done.stderr
+    assert f"{host.vread_conf}: datanode-files is empty: expected the folder" in done.stderr
 
 
 def test_without_vreadd_it_is_written_all_the_same(host):
     host.add_disk("xvdb", "/b")
     done = host.create()
     assert done.returncode == 0
-    assert done.stderr.endswith(f"; the datanode's disks are looked at when vreadd starts\n{NOW}")
+    assert done.stderr.endswith(f"; vreadd reads the datanode's disks when it starts\n{NOW}")
     assert host.file() == section("raw:/b")
     assert host.xl_calls()[-1] == f"unpause {DOMID}"
 
@@ -350,7 +358,10 @@ def test_a_datanode_that_another_domain_is(host, daemon):
     (host.files / "dn1.conf").write_text(text)
     host.add_domain(12, name="first", uuid=OTHER)
     done = host.create()
-    assert "datanode dn1: is domain first (12) already: each needs a name of its own" in done.stderr
+    assert (
+        "datanode dn1: domain first (12) has this name already: each datanode needs its own"
+        in done.stderr
+    )
     assert (done.returncode, host.file()) == (1, text.splitlines())
     host.store.remove("/local/domain/12")
     assert host.create().returncode == 0  # the other domain is gone, this one takes its place

@@ -149,8 +149,8 @@ static int check(const char *text, bool temporary)
 	int r = add(&s, text);
 
 	if (!r && temporary && s.spec[0].data_dirs)
-		r = cli_usage("'%s': data-dirs does not go with --temporary: the domain's record "
-			      "has the disks of a datanode",
+		r = cli_usage("'%s': data-dirs is not possible with --temporary: the disks of a "
+			      "datanode are in the domain's record",
 			      text);
 	specs_free(&s);
 	return r;
@@ -219,12 +219,12 @@ const struct command command_attach = {
 	.name = "attach",
 	.run = run_attach,
 	.synopsis = "[OPTION...] DOMAIN DEVICE",
-	.summary = "Gives a running domain one more device",
+	.summary = "Attaches a device to a running domain",
 	.options = "  DOMAIN           its name or id\n"
 		   "  DEVICE           as in vread = [ ... ] of its configuration:\n"
 		   "                   datanodes=NAMES[,role=datanode][,pools=IDS][,queues=N]\n"
 		   "                   [,pool-size=SIZE][,data-dirs=PATHS][,disks=NAMES][,id=N]\n"
-		   "  --temporary      not in the domain's record: gone when the domain reboots\n"
+		   "  --temporary      not in the domain's record: lost when the domain reboots\n"
 		   "  --wait SECONDS   until it is connected (default: do not wait)\n",
 };
 
@@ -232,7 +232,7 @@ const struct command command_detach = {
 	.name = "detach",
 	.run = run_detach,
 	.synopsis = "[OPTION...] DOMAIN",
-	.summary = "Takes a device from a domain, for good",
+	.summary = "Detaches a device from a domain, also after a reboot",
 	.options = "  DOMAIN           its name or id\n"
 		   "  --id N           number of the device (default 0)\n"
 		   "  --wait SECONDS   how long to wait until it is closed (default 10)\n"

@@ -180,11 +180,11 @@ static int add_data_dir(struct options *o, const char *path)
 static int check_source(struct options *o)
 {
 	if (!o->image && (o->layout || o->num_data_dirs))
-		return cli_usage("--layout and --data-dir say what is in an --image");
+		return cli_usage("--layout and --data-dir: expected --image, too");
 	if (o->image && !o->layout == !o->num_data_dirs)
-		return cli_usage("--image goes with either --layout or --data-dir");
+		return cli_usage("--image: expected either --layout or --data-dir, too");
 	if (o->image && o->config)
-		return cli_usage("either --config or --image, not both");
+		return cli_usage("--config and --image: expected only one of them");
 	if (!o->config)
 		o->config = config_path();
 	return CLI_OK;

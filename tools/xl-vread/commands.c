@@ -35,7 +35,7 @@ static const struct command *const commands[] = {
 
 const struct program program = {
 	.name = "xl-vread",
-	.summary = "Gives xl's domains their vread devices, and looks after vreadd (in dom0).",
+	.summary = "Attaches vread devices to xl's domains, and manages vreadd (in dom0).",
 	.manual = "xl-vread(8)",
 	.elsewhere = "vread has the commands for guests",
 	.commands = commands,

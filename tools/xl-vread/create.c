@@ -41,7 +41,7 @@ static int take_words(struct options *o, int argc, char **argv, int at)
 	o->lines = argv + at;
 	while (at < argc && strcmp(argv[at], "--") != 0) {
 		if (!strchr(argv[at], '='))
-			return cli_usage("%s: expected KEY=VALUE, or xl's options behind --",
+			return cli_usage("%s: expected KEY=VALUE, or xl's options after --",
 					 argv[at]);
 		o->num_lines++;
 		at++;
@@ -116,12 +116,12 @@ static int make(struct xs_handle *xs, const struct options *o, struct domain_con
 	r = domain_find(xs, c->name, &d);
 	if (r) {
 		xl_command(destroy, "xl destroy");
-		return cli_error(r, "domain %s was ended again", c->name);
+		return cli_error(r, "domain %s was destroyed again", c->name);
 	}
 	r = equip(xs, o, &d, &c->devices);
 	if (r) {
 		end(&d);
-		return cli_error(r, "domain %s was ended again", d.name);
+		return cli_error(r, "domain %s was destroyed again", d.name);
 	}
 	return o->wait ? provision_wait(&d, &c->devices, o->wait) : CLI_OK;
 }
@@ -146,7 +146,8 @@ static int run_create(int argc, char **argv)
 	int r = parse(&o, argc, argv);
 
 	if (!r && o.paused && o.wait)
-		r = cli_usage("--paused, --wait: a domain that does not run connects to nothing");
+		r = cli_usage("--paused and --wait: expected only one of them, a paused domain "
+			      "does not connect");
 	if (!r)
 		r = domain_config_read(o.path, o.lines, o.num_lines, &c);
 	if (r)
@@ -203,6 +204,6 @@ const struct command command_check = {
 	.name = "check",
 	.run = run_check,
 	.synopsis = "CONFIG [KEY=VALUE...]",
-	.summary = "Tells what a domain's configuration says of vread",
+	.summary = "Shows the vread devices in a domain's configuration",
 	.options = "",
 };

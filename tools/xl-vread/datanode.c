@@ -42,15 +42,16 @@ static int load(struct config **ret)
 		json_array_foreach(problems, i, problem) config_problem_print(stderr, problem, "");
 		json_decref(problems);
 		return cli_error(CLI_FAILED,
-				 "%s: correct it first: disks of datanodes are added to it",
+				 "%s: correct the mistakes first: the disks of datanodes add to "
+				 "this configuration",
 				 config_path());
 	}
 	if ((*ret)->datanode_files[0])
 		return CLI_OK;
 	config_free(*ret);
 	return cli_error(CLI_FAILED,
-			 "%s: datanode-files is empty: expected a folder, where datanodes of "
-			 "domains are kept",
+			 "%s: datanode-files is empty: expected the folder of the datanodes that "
+			 "xl-vread keeps",
 			 config_path());
 }
 
@@ -61,7 +62,7 @@ static int check_name(const struct config *c, const char *name)
 		if (strcmp(c->datanodes[i].name, name) == 0 &&
 		    strcmp(c->datanodes[i].file, config_path()) == 0)
 			return cli_error(CLI_FAILED,
-					 "%s:%u: [datanode %s] is there already: remove it, or "
+					 "%s:%u: [datanode %s] exists already: remove it, or "
 					 "data-dirs from the domain's configuration",
 					 config_path(), c->datanodes[i].line, name);
 	return CLI_OK;
@@ -114,7 +115,7 @@ static int reload(const struct config *c)
 		return CLI_OK;
 	}
 	if (control_try(c->control_socket, request, &answer, &error)) {
-		fprintf(stderr, "%s; the datanode's disks are looked at when vreadd starts\n",
+		fprintf(stderr, "%s; vreadd reads the datanode's disks when it starts\n",
 			error ?: "out of memory");
 		free(error);
 		return CLI_OK;
@@ -166,7 +167,7 @@ static int add_named(const struct domain *d, const struct disks *disks, char *na
 static int no_such_disk(const struct domain *d, const char *name)
 {
 	return cli_error(CLI_FAILED,
-			 "domain %s: disk %s: dom0 serves none of that name; see xl block-list",
+			 "domain %s: disk %s: dom0 serves no disk of that name; see xl block-list",
 			 d->name, name);
 }
 
@@ -264,8 +265,8 @@ static int check_owner(struct xs_handle *xs, const struct domain *d, const struc
 				 f->path);
 	if (strcmp(owner, d->uuid) != 0 && domain_find_uuid(xs, owner, &other))
 		return cli_error(CLI_FAILED,
-				 "datanode %s: is domain %s (%u) already: each needs a name of "
-				 "its own",
+				 "datanode %s: domain %s (%u) has this name already: each datanode "
+				 "needs its own",
 				 name, other.name, other.domid);
 	return CLI_OK;
 }

@@ -73,7 +73,7 @@ static void set_image(struct disk *d, const char *params, const char *format, co
 		refuse(d, params, "expected a file or a block device of this host, by its path");
 	else if (!fits_value(path))
 		refuse(d, params,
-		       "blanks, ';' and control characters cannot stand in vreadd's "
+		       "blanks, ';' and control characters are not allowed in vreadd's "
 		       "configuration: rename it, or make a link to it");
 	else
 		d->image = image;

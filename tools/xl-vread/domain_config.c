@@ -109,7 +109,7 @@ int domain_config_read(const char *path, char *const *lines, int num_lines,
 	if (!parsed)
 		r = cli_error(CLI_FAILED, "out of memory");
 	else if (xlu_cfg_readdata(parsed, text, (int)length)) /* it has printed why */
-		r = cli_error(CLI_FAILED, "%s: expected a configuration as xl.cfg(5) has it", path);
+		r = cli_error(CLI_FAILED, "%s: expected a configuration as in xl.cfg(5)", path);
 	else
 		r = take_parsed(path, parsed, ret);
 	if (parsed)

@@ -143,7 +143,7 @@ int domain_find(struct xs_handle *xs, const char *name_or_domid, struct domain *
 {
 	if (exists(xs, name_or_domid, ret))
 		return CLI_OK;
-	return cli_error(CLI_FAILED, "domain %s: not there (see xl list)", name_or_domid);
+	return cli_error(CLI_FAILED, "domain %s: no such domain (see xl list)", name_or_domid);
 }
 
 int domain_find_number(struct xs_handle *xs, const char *name_or_domid, struct domain *ret)

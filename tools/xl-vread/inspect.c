@@ -48,13 +48,13 @@ static int run_inspect(int argc, char **argv)
 		execv(path, arguments);
 	execvp(PROVISION, arguments);
 	return cli_error(CLI_FAILED,
-			 PROVISION ": cannot run it (%m); it belongs beside xl-vread, or in PATH");
+			 PROVISION ": cannot run (%m); install it beside xl-vread, or in PATH");
 }
 
 const struct command command_inspect = {
 	.name = "inspect",
 	.run = run_inspect,
 	.synopsis = "IMAGE",
-	.summary = "Tells what vRead finds in a datanode's disk image",
+	.summary = "Shows what vRead finds in a datanode's disk image",
 	.options = "",
 };

@@ -62,13 +62,14 @@ static int parse(struct options *o, int argc, char **argv)
 	if (r)
 		return r;
 	if (!*o->shell)
-		return cli_usage("-s: expected a command as ssh is one");
+		return cli_usage("-s: expected a command that is called like ssh");
 	if (argc - optind < 2 || (argc - optind > 2 && strcmp(argv[optind + 2], "--") != 0))
-		return cli_usage("expected a domain and a host; options of xl go behind --");
+		return cli_usage("expected a domain and a host; options of xl follow --");
 	o->domain = argv[optind];
 	o->host = argv[optind + 1];
 	if (o->stop && argc - optind > 2)
-		return cli_usage("--stop: there are no options of xl migrate");
+		return cli_usage(
+			"--stop: expected no options of xl, because xl migrate does not run");
 	if (argc - optind > 2) {
 		o->of_xl = argv + optind + 3;
 		o->num_of_xl = argc - optind - 3;
@@ -218,7 +219,7 @@ static int move_stopped(const struct options *o, const struct domain *d, struct 
 	if (!r)
 		return xl_domain("destroy", d->domid);
 	xl_domain("unpause", d->domid);
-	return cli_error(r, "domain %s runs on here", d->name);
+	return cli_error(r, "domain %s keeps running here", d->name);
 }
 
 static int move(const struct options *o, const struct domain *d, struct remote *remote)

@@ -110,7 +110,7 @@ const struct command command_reboot = {
 	.name = "reboot",
 	.run = run_reboot,
 	.synopsis = "[OPTION...] DOMAIN",
-	.summary = "Reboots a domain, and gives it its devices again",
+	.summary = "Reboots a domain, and attaches its devices again",
 	.options =
 		"  --wait SECONDS   until they are connected (default: until the domain is back)\n",
 };

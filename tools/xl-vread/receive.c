@@ -67,7 +67,10 @@ static int take_domain(struct domain *d, struct specs *s)
 			return CLI_OK;
 		r = take_device(s, line);
 	}
-	return r ?: cli_error(CLI_FAILED, "domain %s: its devices did not come whole", d->name);
+	return r
+		       ?: cli_error(CLI_FAILED,
+				    "domain %s: the list of its devices did not arrive completely",
+				    d->name);
 }
 
 static bool told(const char *expected)
@@ -85,18 +88,17 @@ static int take_over(struct xs_handle *xs, const char *uuid)
 	int r;
 
 	if (!domain_find_uuid(xs, uuid, &d))
-		return cli_error(CLI_FAILED, "no domain of UUID %s came here", uuid);
+		return cli_error(CLI_FAILED, "no domain with UUID %s arrived here", uuid);
 	r = provision_recorded(&d, &s);
 	specs_free(&s);
 	if (r)
 		return cli_error(r, "domain %s (%u) was left paused", d.name, d.domid);
 	answer(REMOTE_EQUIPPED);
 	if (!told(REMOTE_GO))
-		return cli_error(
-			CLI_FAILED,
-			"domain %s (%u) was left paused: whether it still is where it came "
-			"from is not known",
-			d.name, d.domid);
+		return cli_error(CLI_FAILED,
+				 "domain %s (%u) was left paused: perhaps it still runs on the "
+				 "host that sent it",
+				 d.name, d.domid);
 	r = xl_domain("unpause", d.domid);
 	if (!r)
 		answer(REMOTE_DONE);
@@ -116,7 +118,8 @@ static int receive(struct xs_handle *xs, const struct domain *d, const struct sp
 		return r;
 	answer(REMOTE_READY);
 	if (!told(REMOTE_MOVED))
-		r = cli_error(CLI_FAILED, "domain %s: xl-vread migrate ended before it came",
+		r = cli_error(CLI_FAILED,
+			      "domain %s: xl-vread migrate ended before the domain arrived",
 			      d->name);
 	else
 		r = take_over(xs, d->uuid);

@@ -34,15 +34,14 @@ static int parse(struct options *o, int argc, char **argv)
 		return cli_usage("expected a file that 'xl save' wrote");
 	o->path = argv[optind++];
 	if (optind < argc && strcmp(argv[optind], "--") != 0)
-		return cli_usage("%s: unexpected argument; options of xl go behind --",
-				 argv[optind]);
+		return cli_usage("%s: unexpected argument; options of xl follow --", argv[optind]);
 	if (optind < argc) {
 		o->of_xl = argv + optind + 1;
 		o->num_of_xl = argc - optind - 1;
 	}
 	if (o->paused && o->wait)
-		return cli_usage(
-			"--paused, --wait: a domain that does not run connects to nothing");
+		return cli_usage("--paused and --wait: expected only one of them, a paused domain "
+				 "does not connect");
 	return CLI_OK;
 }
 

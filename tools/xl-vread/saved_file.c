@@ -72,5 +72,6 @@ int saved_file_uuid(const char *path, char ret[DOMAIN_UUID])
 	free(text);
 	return found ? CLI_OK
 		     : cli_error(CLI_FAILED,
-				 "%s: not a file of 'xl save' that tells which domain it is", path);
+				 "%s: expected a file of 'xl save' with the UUID of its domain",
+				 path);
 }

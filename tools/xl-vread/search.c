@@ -59,18 +59,20 @@ static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 	size_t used = strlen(list), room = SPEC_MAX_DATA_DIRS + 1 - used;
 
 	if (!spec_data_dir_valid(path))
-		return cli_error(CLI_FAILED,
-				 "data-dirs=auto: the disks have one at '%s', which cannot stand "
-				 "in vreadd's configuration: rename it there",
-				 path);
+		return cli_error(
+			CLI_FAILED,
+			"data-dirs=auto: the disks have a data directory '%s', a name that is not "
+			"allowed in vreadd's configuration: rename it in the guest",
+			path);
 	if (has_word(list, path))
 		return CLI_OK;
 	if ((size_t)snprintf(list + used, room, "%s%s", used ? " " : "", path) < room)
 		return CLI_OK;
-	return cli_error(CLI_FAILED,
-			 "data-dirs=auto: the paths of all have more than %d characters; "
-			 "use a layout of vread-provision(8) and a section in vread.conf(5)",
-			 SPEC_MAX_DATA_DIRS);
+	return cli_error(
+		CLI_FAILED,
+		"data-dirs=auto: the paths of all data directories have more than %d characters; "
+		"use a layout of vread-provision(8) and a section in vread.conf(5)",
+		SPEC_MAX_DATA_DIRS);
 }
 
 static int collect(const char *layout_file, char **ret)
@@ -89,7 +91,8 @@ static int collect(const char *layout_file, char **ret)
 			r = add_path(layout->filesystems[i].data_dirs[j].path, list);
 	layout_free(layout);
 	if (!r && !list[0])
-		r = cli_error(CLI_FAILED, "data-dirs=auto: the disks have none; " NAME_THEM);
+		r = cli_error(CLI_FAILED,
+			      "data-dirs=auto: the disks have no data directory; " NAME_THEM);
 	if (r)
 		return r;
 	*ret = strdup(list);

@@ -108,7 +108,7 @@ static int set_id(const struct specs *s, const char *value, unsigned *ret, char 
 		return error_text(ret_error, -EINVAL, "id=%s: expected a number from 0 to %u",
 				  value, MAX_ID);
 	if (is_taken(s, (unsigned)id))
-		return error_text(ret_error, -EINVAL, "id=%s: another device has it", value);
+		return error_text(ret_error, -EINVAL, "id=%s: another device has this id", value);
 	*ret = (unsigned)id;
 	return 0;
 }
@@ -123,9 +123,9 @@ static int check_policy(const struct xs_device_policy *p, char **ret_error)
 		return error_text(ret_error, -EINVAL, "role=%s: expected client or datanode",
 				  p->role);
 	if (!*p->allow_datanodes)
-		return error_text(ret_error, -EINVAL,
-				  "expected datanodes=: names out of vread.conf separated by one "
-				  "space, or *");
+		return error_text(
+			ret_error, -EINVAL,
+			"expected datanodes=: names of vread.conf separated by one space, or *");
 	if (strlen(p->allow_datanodes) > MAX_LIST || strlen(p->allow_pools) > MAX_LIST)
 		return error_text(ret_error, -EINVAL, "expected lists of at most %u characters",
 				  MAX_LIST);
@@ -176,7 +176,7 @@ static int check_data_dir(const char *path, char **ret_error)
 		return 0;
 	return error_text(ret_error, -EINVAL,
 			  "data-dirs: '%s': expected paths inside the disks' file systems that "
-			  "start with /, go through no \"..\" and have no ';', or auto alone",
+			  "start with /, contain no \"..\" and have no ';', or auto alone",
 			  path);
 }
 

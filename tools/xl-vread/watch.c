@@ -157,6 +157,6 @@ const struct command command_watch = {
 	.name = "watch",
 	.run = run_watch,
 	.synopsis = "",
-	.summary = "Gives domains their devices as they appear; a service",
+	.summary = "Attaches devices to new domains; run as a service",
 	.options = "",
 };

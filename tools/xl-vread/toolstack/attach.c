@@ -14,7 +14,7 @@ int device_attach(struct xs_device *d, const struct xs_device_policy *policy)
 	int r = xs_device_create(d, policy);
 
 	if (r == -ESRCH)
-		return cli_error(CLI_FAILED, "domain %u: not there (see xl list)", d->domid);
+		return cli_error(CLI_FAILED, "domain %u: no such domain (see xl list)", d->domid);
 	if (r == -EEXIST)
 		return cli_error(CLI_FAILED,
 				 "domain %u has device %u already; 'xl-vread detach %u --id %u' "
@@ -51,7 +51,7 @@ int device_detach(struct xs_device *d, unsigned wait, bool force)
 	    xs_device_wait(d, XenbusStateClosed, true, wait) && !force)
 		return cli_error(CLI_FAILED,
 				 "%s: not closed within %u s; is vreadd running? --force removes "
-				 "the device all the same",
+				 "the device anyway",
 				 d->backend, wait);
 	r = xs_device_remove(d);
 	if (r)
