@@ -114,7 +114,7 @@ const char *vread_check_response(const struct vread_response *rsp, unsigned int 
 	if (rsp->reserved)
 		return "reserved byte is not 0";
 	if (rsp->status > 0 && (uint32_t)rsp->status > max_status)
-		return "status exceeds what was asked";
+		return "status is larger than the request";
 	return NULL;
 }
 

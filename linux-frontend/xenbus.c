@@ -156,7 +156,7 @@ static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 	} else if (terms->pool_pages < dev->pool->pages) {
 		xenbus_dev_fatal(dev->xbdev, -ENOSPC,
 				 "%s/max-pool-pages is %u: the pool already has %u pages; load the "
-				 "module anew",
+				 "module again",
 				 dev->otherend, terms->pool_pages, dev->pool->pages);
 		return -ENOSPC;
 	} else {
@@ -580,8 +580,8 @@ static int vread_resume(struct xenbus_device *xbdev)
 	if (dev->pool)
 		err = vread_pool_regrant(dev->pool, xbdev->otherend_id);
 	if (err)
-		vread_err(dev, "sharing the pool with domain %d anew failed: %d",
-			  xbdev->otherend_id, err);
+		vread_err(dev, "cannot share the pool with domain %d again: %d", xbdev->otherend_id,
+			  err);
 	return err;
 }
 
