@@ -18,15 +18,15 @@ const char *vread_strerror(int error)
 	case EBADMSG:
 		return "data does not match its checksum";
 	case EBUSY:
-		return "the datanode's file system is in use in a way that cannot be read along "
-		       "with";
+		return "the datanode's file system is in use in a way that vRead cannot read";
 	case ECONNREFUSED:
 	case ENOTCONN:
-		return "no backend, or it went away";
+		return "no backend, or the backend has ended";
 	case EEXIST:
-		return "the block is there with another generation stamp";
+		return "the block exists with another generation stamp";
 	case EXDEV:
-		return "not there, but perhaps on another host: say which storages have a replica";
+		return "the block is not on this host: name the storages of its replicas to read "
+		       "it from others";
 	case EILSEQ:
 		return "the block's .meta file is missing, truncated or malformed";
 	case EINVAL:
@@ -38,9 +38,9 @@ const char *vread_strerror(int error)
 	case ENODATA:
 		return "a hole or an unwritten extent where data should be";
 	case ENODEV:
-		return "no image served there holds that pool or those storages";
+		return "no served image has that pool or those storages";
 	case ENOENT:
-		return "no such block there, or no such endpoint";
+		return "no such block, or no such endpoint";
 	case ENOMEM:
 		return "out of memory";
 	case ENOSPC:
@@ -50,7 +50,7 @@ const char *vread_strerror(int error)
 	case EPERM:
 		return "a block token is required and is missing, expired or wrong";
 	case EPROTO:
-		return "the other end does not speak this version of the protocol";
+		return "the other end does not support this version of the protocol";
 	case ERANGE:
 		return "the replica is shorter than the visible length";
 	case ESRCH:

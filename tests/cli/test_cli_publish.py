@@ -52,7 +52,7 @@ def test_each_is_tried(publish, cat, served):
     block = served[1]["chunk"]
     done = publish("delete", spec(block, "DS-9"), spec(block))
     assert done.returncode == 1
-    assert done.stderr.decode().startswith(f"vread publish: {spec(block, 'DS-9')}: no image")
+    assert done.stderr.decode().startswith(f"vread publish: {spec(block, 'DS-9')}: no served image")
     assert cat(spec(block)).returncode == 1
     assert publish("finalized", spec(block)).returncode == 0
 

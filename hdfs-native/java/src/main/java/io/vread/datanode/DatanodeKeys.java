@@ -114,7 +114,7 @@ final class DatanodeKeys implements KeySource {
         }
       }
     } catch (ReflectiveOperationException | RuntimeException e) {
-      complain("this Hadoop keeps its block keys elsewhere");
+      complain("this version of Hadoop keeps its block keys elsewhere");
       byId.clear();
     }
     List<BlockKeys.Key> keys = new ArrayList<>(byId.values());

@@ -149,7 +149,7 @@ final class Link {
       complained = true;
       LOG.warn(
           "vread: blocks are not published, the datanode works as without vread: {}; "
-              + "trying on every {} to {} s",
+              + "next attempts every {} to {} s",
           why,
           settings.backoffMs() / 1000.0,
           Settings.MAX_BACKOFF_MS / 1000);

@@ -99,8 +99,8 @@ final class PublishingDataset implements InvocationHandler {
     if (location.getStorageType() == StorageType.RAM_DISK) {
       throw new IOException(
           location
-              + ": the datanode has to be restarted for its first RAM_DISK (its vRead publisher "
-              + "cannot be used with one and is off then)");
+              + ": restart the datanode for its first RAM_DISK (vRead's publisher does not "
+              + "support RAM_DISK, and is off after the restart)");
     }
   }
 

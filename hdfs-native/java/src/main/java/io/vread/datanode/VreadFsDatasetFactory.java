@@ -40,7 +40,7 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
       return false;
     }
     if (hasRamDisk(stock)) {
-      LOG.warn("vread: blocks are not published: that cannot be done on a datanode with RAM_DISK");
+      LOG.warn("vread: blocks are not published: not supported on a datanode with RAM_DISK");
       return false;
     }
     return NativeLibrary.load(settings.libraryPath()).usable(); // load() logs why not
