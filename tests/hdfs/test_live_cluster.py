@@ -118,7 +118,7 @@ def test_sync_brings_what_was_written_into_the_image(tmp_path):
     [
         ({"table": "apm"}, "partition table 'apm': expected one of gpt, mbr, none"),
         ({"mib": 8}, "image of 8 MiB: expected at least 64"),
-        ({"kind": "xfs"}, "XFS behind a partition table 'gpt': only none is made"),
+        ({"kind": "xfs"}, "XFS with partition table 'gpt': expected none"),
     ],
 )
 def test_bad_wishes(tmp_path, change, message):

@@ -110,7 +110,10 @@ class _Bench:
 
     def __init__(self, data, folder):
         if len(data.blocks) < READERS:
-            raise BenchError(f"{len(data.blocks)} blocks for {READERS} readers: smaller ones")
+            raise BenchError(
+                f"{len(data.blocks)} blocks: expected at least {READERS}, one for each reader; "
+                "use a smaller --block-mib"
+            )
         self.data = data
         self.blocks = data.blocks_file.read_text()
         self.extents = extent_list(data, data.blocks)

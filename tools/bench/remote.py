@@ -272,7 +272,7 @@ def _cipher_mb_s(log):
     """MB/s of the faster of the two ciphers, as vreadd measured when it started."""
     found = TRIED.search(log)
     if not found:
-        raise BenchError("vreadd's log does not tell how fast its ciphers are")
+        raise BenchError("vreadd's log does not have the speed of its ciphers")
     return round(RECORD / min(map(int, found.groups())) * 1e3, 1)
 
 

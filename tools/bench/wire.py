@@ -51,7 +51,7 @@ class WireBench:
                 return self._rdma(size // MESSAGE, measure)
             except ZeroDivisionError:
                 continue
-        raise BenchError(f"ib_write_bw told a rate of 0 in {TRIES} runs")
+        raise BenchError(f"ib_write_bw reported a rate of 0 in {TRIES} runs")
 
     def _rdma(self, count, measure):
         command = f"ib_write_bw -d rxe0 -x 1 -F -p {RDMA_PORT} -s {MESSAGE} -n {count}"
@@ -77,4 +77,4 @@ class WireBench:
                 # bytes, iterations, peak and average in MiB/s
                 size = MESSAGE * count
                 return {"bytes": size, "seconds": size / MIB / float(words[3])}
-        raise BenchError(f"{command}: no bandwidth in what it said:\n{said}")
+        raise BenchError(f"{command}: no bandwidth in its output:\n{said}")

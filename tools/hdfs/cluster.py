@@ -76,9 +76,11 @@ class HdfsCluster:
         if block_size <= 0 or block_size % 512:
             raise HdfsError(f"block size {block_size}: expected a multiple of 512 (the checksum's)")
         if data_dirs < 1:
-            raise HdfsError(f"{data_dirs} data directories: at least one is needed")
+            raise HdfsError(f"{data_dirs} data directories: expected at least 1")
         if not 1 <= replication <= datanodes:
-            raise HdfsError(f"replication {replication} on {datanodes} datanodes")
+            raise HdfsError(
+                f"replication {replication}: expected 1 to {datanodes}, the number of datanodes"
+            )
         self.directory = Path(directory).resolve()
         self.version = version
         self.block_size = block_size
@@ -208,7 +210,7 @@ class HdfsCluster:
         """Starts a stopped or killed datanode.  Returns when the NameNode knows it again."""
         datanode = self.datanode(name)
         if datanode.running:
-            raise HdfsError(f"{name} runs already")
+            raise HdfsError(f"{name} is running already")
         for attempt in range(1, BIND_ATTEMPTS + 1):
             datanode.configure(datanode.ports, self._common)
             self._start_datanode(datanode)

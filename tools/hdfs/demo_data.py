@@ -111,7 +111,7 @@ def provision(data):
     except subprocess.TimeoutExpired as error:
         raise HdfsError(f"vread-provision: no end after {PROVISION_TIMEOUT} s") from error
     if code.returncode != 0:
-        raise HdfsError(f"vread-provision failed (exit {code.returncode}); its words are above")
+        raise HdfsError(f"vread-provision failed (exit {code.returncode}); see its output above")
     fresh.rename(data.layout)
     stamp.write_text(key)
 

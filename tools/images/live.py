@@ -35,7 +35,7 @@ class LiveDisk:
 
     def __init__(self, path, mount_point, table="gpt", mib=1024, features=None, kind="ext4"):
         if kind == "xfs" and table != "none":
-            raise ImageError(f"XFS behind a partition table {table!r}: only none is made")
+            raise ImageError(f"XFS with partition table {table!r}: expected none")
         if table not in TABLES:
             raise ImageError(f"partition table {table!r}: expected one of {', '.join(TABLES)}")
         if mib < 64:

@@ -57,7 +57,7 @@ class MountSpace:
         self._keeper.stdin.flush()
         if self._keeper.stdout.readline() != b"\n":
             self.close()
-            raise ImageError(f"{' '.join(keep)}: no mount namespace of our own")
+            raise ImageError(f"{' '.join(keep)}: cannot create a mount namespace")
 
     def close(self):
         """Mounts that are left vanish when the last process in the namespace has ended."""
