@@ -127,8 +127,8 @@ def test_files_of_datanodes_are_checked_too(xl_vread, conf, tmp_path):
     done = xl_vread("config", "check", path)
     assert done.returncode == 1
     assert lines(done) == [
-        f"{own.with_name('dn1.conf')}:1: error: [datanode dn1]: expected each name once, it is at "
-        f"{path}:3 too: remove one of them",
+        f"{own.with_name('dn1.conf')}:1: error: [datanode dn1]: expected each name once; "
+        f"{path}:3 has the same name: remove one of them",
         f"{own}:2: error: [datanode dn2] image: x: expected a path that starts with /, or one of "
         "the formats raw, qcow2 or vhd, a colon and a path",
         f"{path}: 2 errors",

@@ -216,7 +216,7 @@ static const struct {
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
 	 "control-socket, datanode-files, read-ahead, cache; did you mean log-level?\n"},
 	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
-	 ":4: [vreadd] read-ahead: 0: expected once, it is set above already\n"},
+	 ":4: [vreadd] read-ahead: 0: expected once; the key is set above already\n"},
 	{"[vreadd]\nread-ahead = 65M\n", ":2: [vreadd] read-ahead: 65M: " SIZE_UP_TO "64M\n"},
 	{"[vreadd]\ncache = 1025G\n", ":2: [vreadd] cache: 1025G: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\ncache = 99999999999999999999\n",
@@ -252,9 +252,9 @@ static const struct {
 	{"[xen]\nmax-pool-pages = 15\n",
 	 ":2: [xen] max-pool-pages: 15: expected a number from 16 to 32768\n"},
 	{"[xen]\nmax-queues = 1\nmax-queues = 1\n",
-	 ":3: [xen] max-queues: 1: expected once, it is set above already\n"},
+	 ":3: [xen] max-queues: 1: expected once; the key is set above already\n"},
 	{"[xen]\nmax-queues = 1\n[local]\n[xen]\nmax-queues = 1\n",
-	 ":5: [xen] max-queues: 1: expected once, it is set above already\n"},
+	 ":5: [xen] max-queues: 1: expected once; the key is set above already\n"},
 	{"[local]\nmode = 600\n",
 	 ":2: [local] mode: 600: expected four octal digits, the first 0, for example 0600\n"},
 	{"[local]\nmode = 0888\n",
@@ -295,11 +295,11 @@ static const struct {
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a /b /a/\n",
 	 ":3: [datanode dn1] data-dirs: /a /b /a/: expected each path once\n"},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\ndata-dirs = /b\n",
-	 ":4: [datanode dn1] data-dirs: /b: expected once, it is set above already\n"},
+	 ":4: [datanode dn1] data-dirs: /b: expected once; the key is set above already\n"},
 	{"[datanode a/b]\nimage = /x\n", ":1: [datanode a/b]: " NAME_EXPECTED},
 	{"[datanode ..]\nimage = /x\n", ":1: [datanode ..]: " NAME_EXPECTED},
 	{"[datanode a]\nimage = /x\nlayout = /l\n[datanode a]\nimage = /y\n",
-	 ":4: [datanode a]: expected each name once, it is at line 1 too\n"},
+	 ":4: [datanode a]: expected each name once; line 1 has the same name\n"},
 	{"[datanode a]\nimagee = /x\nimage = /y\nlayout = /l\n",
 	 ":2: [datanode a] imagee: /x: unknown key: expected one of image, image-mode, data-dirs, "
 	 "tokens, "
@@ -325,7 +325,7 @@ static const struct {
 	{PEERS "[peer b]\naddress = 192.0.2.1:7\nstorages = a/b/c\n",
 	 ":8: [peer b] storages: a/b/c: " A_STORAGE},
 	{PEERS "[peer b]\n[peer B]\n",
-	 ":7: [peer B]: expected each name once, it is at line 6 too\n"},
+	 ":7: [peer B]: expected each name once; line 6 has the same name\n"},
 	{PEERS "[peer b c]\n", ":6: [peer b c]: " NAME_EXPECTED},
 	{PEERS "answer-timeout = 99\n",
 	 ":6: [peers] answer-timeout: 99: expected a number from 100 to 60000\n"},
@@ -509,7 +509,7 @@ static const struct {
 	{"[datanode dn1]\n" DN1 "[local]\nallow-datanodes = *\n",
 	 ":4: [local]: expected only the section [datanode dn1], because of the file's name\n"},
 	{"[datanode dn1]\n" DN1 "[datanode dn1]\n",
-	 ":4: [datanode dn1]: expected each name once, it is at line 1 too\n"},
+	 ":4: [datanode dn1]: expected each name once; line 1 has the same name\n"},
 	{"[datanode dn1]\nimage = x\ndata-dirs = /d\n",
 	 ":2: [datanode dn1] image: x: expected " A_DISK "\n"},
 };
@@ -542,8 +542,8 @@ static void test_a_datanode_in_both(void **state)
 	put_file("dn1.conf", "[datanode dn1]\n" DN1);
 	assert_int_equal(load_with_folder("[datanode dn1]\n" DN1, &c, &errors), -EINVAL);
 	snprintf(expected, sizeof(expected),
-		 "%s:1: [datanode dn1]: expected each name once, it is at %s:3 too: remove one of "
-		 "them\n",
+		 "%s:1: [datanode dn1]: expected each name once; %s:3 has the same name: remove "
+		 "one of them\n",
 		 file, path);
 	assert_string_equal(errors, expected);
 	free(errors);

@@ -111,7 +111,7 @@ int config_key_see(void *user, const char *section, const char *name, const char
 			continue;
 		if (l->seen & 1ULL << i && !k->repeatable) {
 			config_report(l, l->section_name, name, value,
-				      "expected once, it is set above already");
+				      "expected once; the key is set above already");
 			return 1;
 		}
 		l->seen |= 1ULL << i;

@@ -121,12 +121,13 @@ static bool datanode_seen(struct config_loader *l, const char *name)
 			continue;
 		if (strcmp(d->file, l->path) == 0)
 			config_report(l, l->section_name, NULL, NULL,
-				      "expected each name once, it is at line %u too", d->line);
+				      "expected each name once; line %u has the same name",
+				      d->line);
 		else
-			config_report(
-				l, l->section_name, NULL, NULL,
-				"expected each name once, it is at %s:%u too: remove one of them",
-				d->file, d->line);
+			config_report(l, l->section_name, NULL, NULL,
+				      "expected each name once; %s:%u has the same name: remove "
+				      "one of them",
+				      d->file, d->line);
 		return true;
 	}
 	return false;
@@ -195,7 +196,7 @@ static void begin_peer(struct config_loader *l, const char *name)
 	for (size_t i = 0; i < c->num_peers; i++)
 		if (strcasecmp(c->peers[i].name, name) == 0) {
 			config_report(l, l->section_name, NULL, NULL,
-				      "expected each name once, it is at line %u too",
+				      "expected each name once; line %u has the same name",
 				      c->peers[i].line);
 			return;
 		}
