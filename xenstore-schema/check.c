@@ -181,10 +181,10 @@ static void tell_dead_domain(struct check *c)
 	snprintf(remedy, sizeof(remedy), "is vreadd running? else: xenstore-rm %s", c->dir[true]);
 	check_found(c,
 		    (struct vread_problem){.path = c->dir[true],
-					   .expected = "a domain that is there",
+					   .expected = "a domain that exists",
 					   .remedy = remedy,
 					   .passing = true},
-		    "is of domain %u, which is gone", c->domid);
+		    "belongs to domain %u, which does not exist", c->domid);
 }
 
 static void tell_no_frontend(struct check *c)

@@ -114,8 +114,7 @@ static bool within(const struct check *c, const struct vread_node_spec *s, const
 		snprintf(expected, TEXT_SIZE, "at most %.20s, the backend's %s", limit, other);
 	} else if (limit && s->one_of) {
 		ok = list_has(limit, ',', text);
-		snprintf(expected, TEXT_SIZE, "one out of \"%.60s\", the backend's %s", limit,
-			 other);
+		snprintf(expected, TEXT_SIZE, "one of \"%.60s\", the backend's %s", limit, other);
 	} else if (limit) {
 		ok = strcmp(limit, text) == 0;
 		snprintf(expected, TEXT_SIZE, "\"%.60s\", the backend's %s", limit, other);

@@ -133,12 +133,11 @@ static void check_refused(struct check *c)
 		return;
 	state_path(c, true, path);
 	check_found(c,
-		    (struct vread_problem){
-			    .path = path,
-			    .expected = "Connected",
-			    .remedy = "put right what the error names, detach the device and "
-				      "attach it anew",
-			    .passing = true},
+		    (struct vread_problem){.path = path,
+					   .expected = "Connected",
+					   .remedy = "correct what the error names, then detach "
+						     "the device and attach it again",
+					   .passing = true},
 		    "is %s, because of: %.200s", name_of(c->state[true]), error);
 	free(error);
 }

@@ -352,7 +352,7 @@ SPOILT = {
     ),
     "no domain": (
         lambda store: store.remove("/local/domain/7"),
-        *(BACK, "is of domain 7, which is gone", "a domain that is there"),
+        *(BACK, "belongs to domain 7, which does not exist", "a domain that exists"),
     ),
     "backend elsewhere": (
         lambda store: store.put(f"{FRONT}/backend", "/local/domain/5/backend/vread/7/0"),

@@ -246,7 +246,7 @@ static void every_mistake_is_named(void **state)
 		 FRONT "/role: is \"datanode\"; \"client\", the backend's role\n"},
 		{FRONT "/role", "root", FRONT "/role: is \"root\"; client or datanode\n"},
 		{BACK "/versions", "2,3",
-		 FRONT "/version: is \"1\"; one out of \"2,3\", the backend's versions\n"},
+		 FRONT "/version: is \"1\"; one of \"2,3\", the backend's versions\n"},
 		{BACK "/state", "9", BACK "/state: is \"9\"; a xenbus state, 1 to 8\n"},
 		{BACK "/allow-datanodes", "dn1  dn2",
 		 BACK "/allow-datanodes: is \"dn1  dn2\"; names separated by one space, or *\n"},
@@ -284,8 +284,8 @@ static void every_mistake_is_named(void **state)
 		 "/local/domain/0/backend/vread/me: belongs to no device; "
 		 "backend/vread/DOMID/ID\n"},
 		{"/local/domain/0/backend/vread/8/0/state", "4",
-		 "/local/domain/0/backend/vread/8/0: is of domain 8, which is gone; a domain that "
-		 "is there\n"},
+		 "/local/domain/0/backend/vread/8/0: belongs to domain 8, which does not exist; a "
+		 "domain that exists\n"},
 		{"/local/domain/7/device/vread/1/state", "1",
 		 "/local/domain/7/device/vread/1: has no backend directory; "
 		 "/local/domain/0/backend/vread/7/1\n"},

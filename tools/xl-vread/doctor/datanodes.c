@@ -220,11 +220,11 @@ void check_parsers(struct doctor *d)
 				"its vread-parser is %.32s%s%.400s", state, end ? ": " : "",
 				end ?: "");
 		else if (end)
-			doctor_warn(
-				d, text_member(entry, "datanode"),
-				"journalctl -u vreadd tells when; if it goes on, fsck in the guest",
-				"its vread-parser ended %" PRId64 " times, last: %.400s",
-				text_number(parser, "restarts"), end);
+			doctor_warn(d, text_member(entry, "datanode"),
+				    "journalctl -u vreadd shows when; if it continues, run fsck in "
+				    "the guest",
+				    "its vread-parser ended %" PRId64 " times, last: %.400s",
+				    text_number(parser, "restarts"), end);
 		else
 			doctor_ok(d, text_member(entry, "datanode"), "its vread-parser runs");
 	}
