@@ -9,13 +9,15 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "disk/image.h"
 #include "sectors.h"
 
-#define BACKING_FD 900 /* bases.py writes its path into the images */
+#define BACKING_FD 900
+#define BACKING_PATH "/proc/self/fd/900" /* bases.py writes it into the images */
 #define PIECE 8192U
 
 static const struct {
@@ -37,8 +39,17 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		sectors_load(&files[i], kinds[i].name);
 	memory_new(&backing, 256 * 1024 + 1000); /* shorter than the overlay */
 	memset(backing.bytes, 'b', backing.size);
-	check(dup2(backing.fd, BACKING_FD) == BACKING_FD);
 	return 0;
+}
+
+/* Gives the backing file as vreadd gives it to a parser.  The image of the input before may have
+ * left it, or taken and closed it. */
+static void give_backing(void)
+{
+	if (fcntl(BACKING_FD, F_GETFD) >= 0)
+		return;
+	check(dup2(backing.fd, BACKING_FD) == BACKING_FD);
+	check(source_give(BACKING_PATH, BACKING_FD) == 0);
 }
 
 /* Stores the complement of the sum of all other bytes: 32 bits, big-endian. */
@@ -114,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	snprintf(spec, sizeof(spec), "%s:%s", kinds[which].format, files[which].memory.path);
 	change(which, in, sums, 0);
+	give_backing();
 	if (image_open(spec, SOURCE_BUFFERED, &img, &error) == 0) {
 		check(image_size(img));
 		read_all_over(img);

@@ -3,7 +3,7 @@
  * imagectl - vreadd's image layer behind a line protocol. Tests compare its reads with the writes
  * of other programs, also while these write. tests/support/formats.py runs it.
  *
- *   imagectl [--direct] IMAGE      as vread.conf(5) names it
+ *   imagectl [--direct] [--backing-folder FOLDER] IMAGE      as vread.conf(5) names it
  *
  * Prints "ok SIZE FORMAT LAYERS" or "error ERRNO-NAME TEXT". Commands on stdin, one a line:
  *   read OFFSET LENGTH   -> ok LENGTH, then the bytes
@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,6 +31,8 @@
 
 static const char *spec;
 static enum source_mode mode = SOURCE_AUTO;
+static const char *folder;
+static struct image_folders folders = {&folder, 0};
 static struct image *img;
 static uint8_t buffer[MAX_LENGTH];
 
@@ -66,7 +69,7 @@ static void do_same(void)
 {
 	struct image *again;
 	char *error = NULL;
-	int r = image_open(spec, mode, &again, &error);
+	int r = image_open_within(spec, mode, &folders, &again, &error);
 
 	if (r < 0) {
 		fail(r, error);
@@ -151,6 +154,29 @@ static void run(char *line)
 	fflush(stdout);
 }
 
+static bool parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"direct", no_argument, NULL, 'd'},
+		{"backing-folder", required_argument, NULL, 'b'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'd') {
+			mode = SOURCE_DIRECT;
+		} else if (option == 'b') {
+			folder = optarg;
+			folders.count = 1;
+		} else {
+			return false;
+		}
+	}
+	spec = argv[optind];
+	return optind == argc - 1;
+}
+
 int main(int argc, char **argv)
 {
 	static char line[8192];
@@ -158,12 +184,9 @@ int main(int argc, char **argv)
 	char *error = NULL;
 	int r;
 
-	if (argc == 3 && !strcmp(argv[1], "--direct"))
-		mode = SOURCE_DIRECT;
-	else if (argc != 2)
+	if (!parse(argc, argv))
 		return 2;
-	spec = argv[argc - 1];
-	r = image_open(spec, mode, &img, &error);
+	r = image_open_within(spec, mode, &folders, &img, &error);
 	if (r < 0) {
 		fail(r, error);
 		free(error);

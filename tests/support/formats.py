@@ -186,9 +186,12 @@ class ImageError(Exception):
 class ImageControl:
     """Speaks the protocol of tests/image/imagectl.c."""
 
-    def __init__(self, spec, direct=False, environment=None):
+    def __init__(self, spec, direct=False, folder=None, environment=None):
+        options = ["--direct"] if direct else []
+        if folder:
+            options += ["--backing-folder", str(folder)]
         self.process = subprocess.Popen(
-            [built("imagectl"), *(["--direct"] if direct else []), str(spec)],
+            [built("imagectl"), *options, str(spec)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
         )  # fmt: skip
         try:

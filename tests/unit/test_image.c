@@ -66,7 +66,8 @@ static int open_image(void **state)
 	(void)state;
 	assert_int_equal(ftruncate(fd, SIZE), 0);
 	close(fd);
-	assert_int_equal(image_open_layer(&format, path, SOURCE_AUTO, NULL, &image, &error), 0);
+	assert_int_equal(image_open_layer(&format, path, SOURCE_AUTO, NULL, NULL, &image, &error),
+			 0);
 	alarm(PATIENCE);
 	return 0;
 }

@@ -595,6 +595,36 @@ static void backed_by_too_many(void **state)
 		unlink(name[i]);
 }
 
+static void give(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(source_give(name, fd), 0);
+}
+
+/* A parser is given the files that vreadd found.  If the image names another file since then, the
+ * parser must not open that file.  This test is the last one: its process opens no named file any
+ * more. */
+static void a_parser_opens_no_backing_file(void **state)
+{
+	char base[sizeof(path) + 8];
+	int fd;
+
+	(void)state;
+	snprintf(base, sizeof(base), "%s.base", path);
+	fd = open(base, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(fd, CLUSTER), 0);
+	close(fd);
+	write_backing(strrchr(base, '/') + 1, "raw");
+	give(path);
+	refused_naming(-ESTALE, base, "and did not before");
+	give(path);
+	give(base);
+	image_close(opened());
+	unlink(base);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -617,6 +647,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(backed_by_what_is_not_read, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(backed_by_what_is_not_said, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(backed_by_too_many, make_file, remove_file),
+		cmocka_unit_test_setup_teardown(a_parser_opens_no_backing_file, make_file,
+						remove_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 #include "disk/image_impl.h"
+#include "disk/naming.h"
+#include "disk/source_impl.h"
 
 #define ATTEMPTS 8 /* to read a run that moves meanwhile */
 #define MAX_LAYERS 32
@@ -56,9 +58,20 @@ const char *image_format_names(void)
 
 /* ---- opening ----------------------------------------------------------------- */
 
+/* Opens the file of img, which the image above names. */
+static int open_named(struct image *img, const char *path, char **ret_error)
+{
+	struct naming naming = {.image = image_path(img->above), .folders = img->folders};
+
+	for (const struct image *a = img->above; a; a = a->above)
+		naming.top = image_path(a);
+	return source_open_named(path, img->mode, &naming, &img->source, ret_error);
+}
+
 static int open_format(struct image *img, const char *path, char **ret_error)
 {
-	int r = source_open(path, img->mode, &img->source, ret_error);
+	int r = img->above ? open_named(img, path, ret_error)
+			   : source_open(path, img->mode, &img->source, ret_error);
 
 	if (r < 0)
 		return r;
@@ -89,7 +102,8 @@ static int check_chain(const struct image *img, char **ret_error)
 }
 
 int image_open_layer(const struct image_format *format, const char *path, enum source_mode mode,
-		     struct image *above, struct image **ret, char **ret_error)
+		     const struct image_folders *folders, struct image *above, struct image **ret,
+		     char **ret_error)
 {
 	struct image *img = calloc(1, sizeof(*img));
 	int r;
@@ -100,6 +114,7 @@ int image_open_layer(const struct image_format *format, const char *path, enum s
 	img->format = format;
 	img->mode = mode;
 	img->above = above;
+	img->folders = folders;
 	r = open_format(img, path, ret_error);
 	if (r == 0)
 		r = check_chain(img, ret_error);
@@ -109,11 +124,20 @@ int image_open_layer(const struct image_format *format, const char *path, enum s
 		image_close(img);
 		return r;
 	}
+	img->folders = NULL;
 	*ret = img;
 	return 0;
 }
 
 int image_open(const char *spec, enum source_mode mode, struct image **ret, char **ret_error)
+{
+	static const struct image_folders none;
+
+	return image_open_within(spec, mode, &none, ret, ret_error);
+}
+
+int image_open_within(const char *spec, enum source_mode mode, const struct image_folders *folders,
+		      struct image **ret, char **ret_error)
 {
 	const char *path;
 	const struct image_format *format = split(spec, &path);
@@ -121,7 +145,7 @@ int image_open(const char *spec, enum source_mode mode, struct image **ret, char
 	if (!format)
 		return error_text(ret_error, -EINVAL, "image %s: unknown format; expected %s", spec,
 				  image_format_names());
-	return image_open_layer(format, path, mode, NULL, ret, ret_error);
+	return image_open_layer(format, path, mode, folders, NULL, ret, ret_error);
 }
 
 /* Returns the path of name, which is relative to the folder of file; free() it. */
@@ -155,7 +179,7 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 	path = path_beside(image_path(img), name);
 	if (!path)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", image_path(img));
-	r = image_open_layer(f, path, img->mode, img, &img->backing, ret_error);
+	r = image_open_layer(f, path, img->mode, img->folders, img, &img->backing, ret_error);
 	free(path);
 	return r;
 }

@@ -8,6 +8,10 @@
  * qcow2 header that names any file of this host as its backing file.  If the operator names no
  * format, the image is raw.
  *
+ * An image may name another file, its backing file.  The file is opened only if it lies, behind all
+ * symbolic links, below the folder of the image that the operator named, or below another folder
+ * that the operator allows (disk/naming.h).
+ *
  * Threads: any number may read.  Errors of reading: -EIO (also outside the disk); -EAGAIN: the
  * owner moved the bytes during the read, ask again; -ENOMEM.
  */
@@ -36,9 +40,23 @@ const char *image_spec_split(const char *spec, const char **ret_path);
 /* Returns "raw, qcow2 or vhd", for messages. */
 const char *image_format_names(void);
 
-/* Opens the image of a spec, as image_spec_split() takes it.  Returns 0, or negative errno with
- * *ret_error (free() it) saying what is wrong with the image. */
+/* Folders below which files may lie that an image names, block devices among them.  A path may also
+ * be one such file or device itself. */
+struct image_folders {
+	const char *const *path;
+	unsigned count;
+};
+#define IMAGE_MAX_FOLDERS 64U
+/* True if path may be such a folder: absolute, without "..", and not the root folder. */
+bool image_folder_valid(const char *path);
+
+/* Opens the image of a spec, as image_spec_split() takes it.  Files that the image names must be
+ * regular files below the folder of the image.  Returns 0, or negative errno with *ret_error
+ * (free() it) saying what is wrong with the image. */
 int image_open(const char *spec, enum source_mode mode, struct image **ret, char **ret_error);
+/* The same, but files that the image names may also be below one of the folders. */
+int image_open_within(const char *spec, enum source_mode mode, const struct image_folders *folders,
+		      struct image **ret, char **ret_error);
 void image_close(struct image *img); /* NULL is ignored */
 
 /* Calls cb for each file of the image: first the file that was named, then the backing files.  If

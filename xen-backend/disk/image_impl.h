@@ -43,6 +43,7 @@ struct image {
 	void *state;
 	struct image *backing; /* holds the bytes that are not in this file; NULL: none */
 	struct image *above;   /* the image that this one backs; NULL: none */
+	const struct image_folders *folders; /* for files that it names; only while it is opened */
 
 	pthread_mutex_t lock; /* protects the two below */
 	struct source_identity known;
@@ -50,9 +51,10 @@ struct image {
 };
 
 /* Opens one file in a format.  above is the image that the file backs, or NULL.  Returns as
- * image_open() does. */
+ * image_open_within() does. */
 int image_open_layer(const struct image_format *format, const char *path, enum source_mode mode,
-		     struct image *above, struct image **ret, char **ret_error);
+		     const struct image_folders *folders, struct image *above, struct image **ret,
+		     char **ret_error);
 /* Opens img->backing.  name and format come from the file of img; name is relative to the folder of
  * that file.  Returns as image_open() does. */
 int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error);

@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/scratch.h"
+#include "disk/naming.h"
 #include "disk/source_impl.h"
 
 #define BOUNCE_BYTES (256U << 10)
@@ -112,6 +113,7 @@ static struct given {
 	int fd;
 } given[SOURCE_MAX_GIVEN];
 static unsigned num_given;
+static bool only_given; /* this process may not open files */
 
 int source_give(const char *path, int fd)
 {
@@ -120,6 +122,7 @@ int source_give(const char *path, int fd)
 	if (!copy)
 		return num_given < SOURCE_MAX_GIVEN ? -ENOMEM : -ENOSPC;
 	given[num_given++] = (struct given){copy, fd};
+	only_given = true;
 	return 0;
 }
 
@@ -137,7 +140,30 @@ static int take_given(const char *path)
 	return -1;
 }
 
-int source_open(const char *path, enum source_mode mode, struct source **ret, char **ret_error)
+/* Opens a file that the operator named.  O_NONBLOCK: a FIFO or tape at path must not hang the
+ * daemon. */
+static int open_path(const char *path, char **ret_error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd >= 0)
+		return fd;
+	return error_text(ret_error, -errno, "image %s: %s%s", path, strerror(errno),
+			  errno == ENOENT ? "; check the path" : "");
+}
+
+static int open_named(const char *path, const struct naming *naming, char **ret_error)
+{
+	if (only_given)
+		return error_text(ret_error, -ESTALE,
+				  "image %s names %s as its backing file, and did not before",
+				  naming->image, path);
+	return naming_open(naming, path, ret_error);
+}
+
+/* naming: NULL if the operator named the file. */
+static int open_source(const char *path, enum source_mode mode, const struct naming *naming,
+		       struct source **ret, char **ret_error)
 {
 	struct source *s = calloc(1, sizeof(*s));
 	bool was_given;
@@ -149,13 +175,9 @@ int source_open(const char *path, enum source_mode mode, struct source **ret, ch
 	}
 	s->fd = take_given(path);
 	was_given = s->fd >= 0;
-	if (!was_given) /* O_NONBLOCK: a FIFO or tape at path must not hang the daemon. */
-		s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (s->fd < 0)
-		r = error_text(ret_error, -errno, "image %s: %s%s", path, strerror(errno),
-			       errno == ENOENT ? "; check the path" : "");
-	else
-		r = check(s, mode, ret_error);
+	if (!was_given)
+		s->fd = naming ? open_named(path, naming, ret_error) : open_path(path, ret_error);
+	r = s->fd < 0 ? s->fd : check(s, mode, ret_error);
 	if (r == 0 && !was_given) /* a process that is given files may open none */
 		s->kernel_ahead = kernel_ahead(s->disk);
 	if (r < 0) {
@@ -164,6 +186,17 @@ int source_open(const char *path, enum source_mode mode, struct source **ret, ch
 	}
 	*ret = s;
 	return 0;
+}
+
+int source_open(const char *path, enum source_mode mode, struct source **ret, char **ret_error)
+{
+	return open_source(path, mode, NULL, ret, ret_error);
+}
+
+int source_open_named(const char *path, enum source_mode mode, const struct naming *naming,
+		      struct source **ret, char **ret_error)
+{
+	return open_source(path, mode, naming, ret, ret_error);
 }
 
 void source_close(struct source *s)
