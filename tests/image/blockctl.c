@@ -247,24 +247,27 @@ static int add_by_layout(const char *name, char *images, char **ret_error)
 {
 	const char *list[LAYOUT_MAX_IMAGES];
 	char *layout = strrchr(images, ':');
+	struct registry_disks disks = {0};
 
 	if (!layout)
 		return -EINVAL;
 	*layout++ = '\0';
-	return registry_add(block_store_registry(store), name, split_images(images, list), layout,
-			    ret_error);
+	disks.images = split_images(images, list);
+	return registry_add(block_store_registry(store), name, &disks, layout, ret_error);
 }
 
 static int add_by_data_dirs(const char *name, char *images, char **ret_error)
 {
 	const char *dirs[LAYOUT_MAX_DATA_DIRS], *list[LAYOUT_MAX_IMAGES];
+	struct registry_disks disks = {0};
 	unsigned n = 0;
 	char *dir;
 
 	strtok(images, ",");
 	while (n < LAYOUT_MAX_DATA_DIRS && (dir = strtok(NULL, ",")))
 		dirs[n++] = dir;
-	return registry_add_data_dirs(block_store_registry(store), name, split_images(images, list),
+	disks.images = split_images(images, list);
+	return registry_add_data_dirs(block_store_registry(store), name, &disks,
 				      (struct registry_texts){dirs, n}, ret_error);
 }
 

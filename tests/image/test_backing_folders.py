@@ -5,10 +5,12 @@ allows.  Whoever writes the image must not choose files of the host."""
 import contextlib
 import os
 import stat
+import subprocess
 import threading
 
 import pytest
 
+from tests.support.disk import built
 from tests.support.formats import ImageControl, ImageError, run
 
 KIB = 1 << 10
@@ -237,3 +239,26 @@ def test_file_that_changes_places(folder, elsewhere):
         finally:
             done.set()
             thread.join()
+
+
+def output(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", [["vread-provision"], ["xl-vread", "inspect"]])
+def test_provisioning(command, folder, elsewhere):
+    """The plain file holds no disk, which is found out only if the file may be opened."""
+    image = f"qcow2:{names(folder / 'a.qcow2', plain(elsewhere / 'secret'))}"
+    command = [built(command[0]), *command[1:]]
+    code, said = output(*command, image)
+    assert code == 66 and "outside of the allowed folders" in said
+    code, said = output(*command, "--backing-folder", elsewhere, image)
+    assert code == 65 and "outside" not in said
+
+
+def test_blocks_of_an_image(folder, elsewhere):
+    image = f"qcow2:{names(folder / 'a.qcow2', plain(elsewhere / 'secret'))}"
+    command = [built("xl-vread"), "blocks", "--image", image, "--data-dir", "/dfs/data"]
+    assert "outside of the allowed folders" in output(*command)[1]
+    assert "outside" not in output(*command, "--backing-folder", elsewhere)[1]

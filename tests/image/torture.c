@@ -128,14 +128,14 @@ static void *read_blocks(void *arg)
 static void serve(const char *image)
 {
 	static const char *const dirs[] = {"/data"};
+	const struct registry_disks disks = {.images = {&image, 1}};
 	const char *problem;
 	char *error;
 
 	store = block_store_new();
 	policy = policy_new(POLICY_CLIENT, "*", "*", &problem);
 	if (!store || !policy ||
-	    registry_add_data_dirs(block_store_registry(store), "dn",
-				   (struct registry_texts){&image, 1},
+	    registry_add_data_dirs(block_store_registry(store), "dn", &disks,
 				   (struct registry_texts){dirs, 1}, &error) < 0)
 		die("serving the image");
 }

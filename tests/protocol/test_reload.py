@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -257,3 +258,31 @@ def test_the_command(start_daemon, edit):
     code, out, error = run()
     assert (code, out) == (3, "")
     assert "is vreadd running" in error
+
+
+def test_folder_of_backing_files_that_is_taken_away(start_daemon, edit, image, tmp_path):
+    """The image names a file of another folder.  It is served as long as the folder is allowed."""
+    overlay = tmp_path / "overlays" / "dn1.qcow2"
+    overlay.parent.mkdir()
+    command = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", image.path, overlay]
+    subprocess.run(command, check=True)
+    daemon = start_daemon(extra=f"backing-folders = {Path(image.path).parent}\n")
+    edit(daemon, f"image = {image.path}\nlayout", f"image = qcow2:{overlay}\nlayout")
+    edit(daemon, f"layout = {image.layout}", "data-dirs = /dfs/data")
+    changed(daemon, "[datanode dn1]: changed")
+    wait_served(daemon, "dn1")
+    with daemon.front(pool_pages=1100) as front:
+        reader = Reader(front, image)
+        assert reader.has_gone_on(daemon)
+        edit(daemon, "backing-folders", "#backing-folders")
+        changed(daemon, "[datanode dn1]: changed")
+        reader.join(120)
+        assert reader.stop() in (-errno.EAGAIN, -errno.ENOENT, -errno.ENODEV)
+    daemon.wait_until(lambda: "outside" in (datanode(daemon, "dn1").get("missing") or ""), 60)
+    now = datanode(daemon, "dn1")
+    assert f"image {overlay} names {image.path} as its backing file" in now["missing"]
+    assert f"allowed folders ({overlay.parent})" in now["missing"]
+    assert now["state"] == "waiting" and not now.get("filesystems")
+    edit(daemon, "#backing-folders", "backing-folders")
+    changed(daemon, "[datanode dn1]: changed")
+    wait_served(daemon, "dn1")

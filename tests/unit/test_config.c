@@ -161,6 +161,8 @@ static void test_everything_set(void **state)
 				     "max-total-pool-pages = 200\n"
 				     "[datanode dn.2]\n"
 				     "image = /img/b.raw\n"
+				     "backing-folders = /srv/bases  /srv/more\n"
+				     "backing-folders = /opt/...\n"
 				     "data-dirs = /data/1/dfs  /data2/ /");
 
 	(void)state;
@@ -186,6 +188,11 @@ static void test_everything_set(void **state)
 	assert_string_equal(c->datanodes[0].images.path[0], "/img/a b.raw");
 	assert_string_equal(c->datanodes[0].layout, "/img/a.json");
 	assert_int_equal(c->datanodes[0].data_dirs.count, 0);
+	assert_int_equal(c->datanodes[0].backing_folders.count, 0);
+	assert_int_equal(c->datanodes[1].backing_folders.count, 3);
+	assert_string_equal(c->datanodes[1].backing_folders.path[0], "/srv/bases");
+	assert_string_equal(c->datanodes[1].backing_folders.path[1], "/srv/more");
+	assert_string_equal(c->datanodes[1].backing_folders.path[2], "/opt/...");
 	assert_int_equal(c->datanodes[0].image_mode, SOURCE_DIRECT);
 	assert_int_equal(c->datanodes[1].image_mode, SOURCE_AUTO);
 	assert_int_equal(c->datanodes[0].tokens, TOKENS_REQUIRED);
@@ -202,6 +209,9 @@ static void test_everything_set(void **state)
 #define DATA_DIRS                                                                                \
 	"expected a line data-dirs = /dfs/data (directories inside the image) or layout = FILE " \
 	"(of vread-provision)\n"
+#define FOLDERS                                                                              \
+	"expected paths of this host that start with /, go through no \"..\" and are not / " \
+	"itself\n"
 #define INSIDE "expected paths inside the image that start with / and contain no \"..\"\n"
 
 #define SIZE_UP_TO "expected bytes, or a number and K, M or G, from 0M to "
@@ -272,6 +282,23 @@ static const struct {
 	 ":5: [datanode dn1] image: /a: expected each image once\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = /a\nimage-mode = cached\n",
 	 ":4: [datanode dn1] image-mode: cached: expected auto, buffered or direct\n"},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders =\n",
+	 ":4: [datanode dn1] backing-folders: : expected at least one folder of this host, for "
+	 "example /srv/bases\n"},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders = srv\n",
+	 ":4: [datanode dn1] backing-folders: srv: " FOLDERS},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders = /srv /\n",
+	 ":4: [datanode dn1] backing-folders: /srv /: " FOLDERS},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders = //.\n",
+	 ":4: [datanode dn1] backing-folders: //.: " FOLDERS},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders = /srv/../etc\n",
+	 ":4: [datanode dn1] backing-folders: /srv/../etc: " FOLDERS},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders = /srv/..\n",
+	 ":4: [datanode dn1] backing-folders: /srv/..: " FOLDERS},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders = nbd:/srv\n",
+	 ":4: [datanode dn1] backing-folders: nbd:/srv: " FOLDERS},
+	{"[datanode dn1]\nlayout = /l\nimage = /a\nbacking-folders = /s\nbacking-folders = /s\n",
+	 ":5: [datanode dn1] backing-folders: /s: expected each folder once\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = /a\ntokens = on\n",
 	 ":4: [datanode dn1] tokens: on: expected auto, required or off\n"},
 	{"[datanode dn1]\nlayout = /l\nimage = zip:/a\n",
@@ -301,9 +328,8 @@ static const struct {
 	{"[datanode a]\nimage = /x\nlayout = /l\n[datanode a]\nimage = /y\n",
 	 ":4: [datanode a]: expected each name once; line 1 has the same name\n"},
 	{"[datanode a]\nimagee = /x\nimage = /y\nlayout = /l\n",
-	 ":2: [datanode a] imagee: /x: unknown key: expected one of image, image-mode, data-dirs, "
-	 "tokens, "
-	 "layout; did you mean image?\n"},
+	 ":2: [datanode a] imagee: /x: unknown key: expected one of image, "
+	 "backing-folders, image-mode, data-dirs, tokens, layout; did you mean image?\n"},
 	{"[peers]\nname = a\ncertificate = /c\n",
 	 ":1: [peers]: no key: expected a line key = /path/to/file.pem\n"
 	 "@:1: [peers]: no ca: expected a line ca = /path/to/file.pem\n"},

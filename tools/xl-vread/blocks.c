@@ -15,11 +15,14 @@
 #include "commands.h"
 #include "config_path.h"
 #include "control/config.h"
+#include "disk/image.h"
 #include "layout/layout.h"
 
 enum format { FORMAT_TEXT, FORMAT_SPECS, FORMAT_JSON };
 
 struct options {
+	const char *folders[IMAGE_MAX_FOLDERS];
+	unsigned num_folders;
 	const char *image, *layout, *config, *pool;
 	const char *data_dirs[LAYOUT_MAX_DATA_DIRS];
 	unsigned num_data_dirs;
@@ -97,16 +100,16 @@ static int print_all(struct block_store *store, const struct options *o)
 }
 
 /* layout: NULL if data_dirs are given. */
-static int add(struct block_store *store, const char *name, struct registry_texts images,
+static int add(struct block_store *store, const char *name, const struct registry_disks *disks,
 	       const char *layout, struct registry_texts data_dirs)
 {
 	char *error = NULL;
 	int r;
 
 	if (layout)
-		r = registry_add(block_store_registry(store), name, images, layout, &error);
+		r = registry_add(block_store_registry(store), name, disks, layout, &error);
 	else
-		r = registry_add_data_dirs(block_store_registry(store), name, images, data_dirs,
+		r = registry_add_data_dirs(block_store_registry(store), name, disks, data_dirs,
 					   &error);
 	if (!r)
 		return CLI_OK;
@@ -137,10 +140,10 @@ static int add_configured(struct block_store *store, const char *path, bool *ret
 	}
 	for (size_t i = 0; i < config->num_datanodes; i++) {
 		const struct config_datanode *dn = &config->datanodes[i];
+		const struct registry_disks disks = {configured(&dn->images),
+						     configured(&dn->backing_folders)};
 
-		code = add(store, dn->name, configured(&dn->images), dn->layout,
-			   configured(&dn->data_dirs))
-			       ?: code;
+		code = add(store, dn->name, &disks, dn->layout, configured(&dn->data_dirs)) ?: code;
 	}
 	*ret_some = true;
 	config_free(config);
@@ -149,6 +152,7 @@ static int add_configured(struct block_store *store, const char *path, bool *ret
 
 static int list(const struct options *o)
 {
+	const struct registry_disks disks = {{&o->image, 1}, {o->folders, o->num_folders}};
 	struct block_store *store = block_store_new();
 	bool some = false;
 	int code;
@@ -156,7 +160,7 @@ static int list(const struct options *o)
 	if (!store)
 		return cli_error(CLI_FAILED, "out of memory");
 	if (o->image)
-		code = add(store, "image", (struct registry_texts){&o->image, 1}, o->layout,
+		code = add(store, "image", &disks, o->layout,
 			   (struct registry_texts){o->data_dirs, o->num_data_dirs});
 	else
 		code = add_configured(store, o->config, &some);
@@ -176,11 +180,26 @@ static int add_data_dir(struct options *o, const char *path)
 	return CLI_OK;
 }
 
+static int add_folder(struct options *o, const char *path)
+{
+	if (!image_folder_valid(path))
+		return cli_usage("--backing-folder %s: expected an absolute path without .., "
+				 "and not / itself",
+				 path);
+	if (o->num_folders == IMAGE_MAX_FOLDERS)
+		return cli_usage("--backing-folder: expected at most %u", IMAGE_MAX_FOLDERS);
+	o->folders[o->num_folders++] = path;
+	return CLI_OK;
+}
+
 /* Checks that the options name either one image or a configuration. */
 static int check_source(struct options *o)
 {
 	if (!o->image && (o->layout || o->num_data_dirs))
 		return cli_usage("--layout and --data-dir: expected --image, too");
+	if (!o->image && o->num_folders)
+		return cli_usage("--backing-folder: expected --image, too; for a configured image use "
+				 "the key backing-folders of vread.conf(5)");
 	if (o->image && !o->layout == !o->num_data_dirs)
 		return cli_usage("--image: expected either --layout or --data-dir, too");
 	if (o->image && o->config)
@@ -196,6 +215,7 @@ static int parse(struct options *o, int argc, char **argv)
 		{"image", required_argument, NULL, 'i'},
 		{"layout", required_argument, NULL, 'l'},
 		{"data-dir", required_argument, NULL, 'd'},
+		{"backing-folder", required_argument, NULL, 'b'},
 		{"config", required_argument, NULL, 'c'},
 		{"pool", required_argument, NULL, 'p'},
 		{"specs", no_argument, NULL, 's'},
@@ -214,6 +234,10 @@ static int parse(struct options *o, int argc, char **argv)
 			break;
 		case 'd':
 			if (add_data_dir(o, optarg))
+				return CLI_USAGE;
+			break;
+		case 'b':
+			if (add_folder(o, optarg))
 				return CLI_USAGE;
 			break;
 		case 'c':
@@ -252,6 +276,9 @@ const struct command command_blocks = {
 	.options = "  --image IMAGE     a datanode's disk image, and\n"
 		   "  --data-dir DIR    a data directory inside it (may be given again), or\n"
 		   "  --layout LAYOUT   the layout vread-provision wrote for it; or instead\n"
+		   "  --backing-folder DIR\n"
+		   "                    a folder of this host below which files may lie that the\n"
+		   "                    image names (may be given again)\n"
 		   "  --config FILE     datanodes of vread.conf(5) (default $VREAD_CONFIG, else\n"
 		   "                    " CONFIG_DEFAULT_PATH ")\n"
 		   "  --pool POOL       only this block pool\n"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "disk/image.h"
 
 #define PROVISION "vread-provision"
 
@@ -34,15 +35,27 @@ static bool beside(char *buf, size_t room)
 
 static int run_inspect(int argc, char **argv)
 {
-	static const struct option options[] = {{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"backing-folder", required_argument, NULL, 'b'},
+		{NULL, 0, NULL, 0},
+	};
+	char *arguments[4 + 2 * IMAGE_MAX_FOLDERS] = {PROVISION, "--summary"};
 	char path[PATH_MAX];
-	char *arguments[] = {PROVISION, "--summary", NULL, NULL};
+	unsigned n = 2;
+	int c;
 
-	if (getopt_long(argc, argv, "", options, NULL) != -1)
-		return cli_bad_option();
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c != 'b')
+			return cli_bad_option();
+		if (n == 2 + 2 * IMAGE_MAX_FOLDERS)
+			return cli_usage("--backing-folder: expected at most %u",
+					 IMAGE_MAX_FOLDERS);
+		arguments[n++] = "--backing-folder";
+		arguments[n++] = optarg;
+	}
 	if (argc - optind != 1)
 		return cli_usage("expected one image, not %d", argc - optind);
-	arguments[2] = argv[optind];
+	arguments[n] = argv[optind];
 	fflush(stdout);
 	if (beside(path, sizeof(path)))
 		execv(path, arguments);
@@ -54,7 +67,9 @@ static int run_inspect(int argc, char **argv)
 const struct command command_inspect = {
 	.name = "inspect",
 	.run = run_inspect,
-	.synopsis = "IMAGE",
+	.synopsis = "[--backing-folder DIR]... IMAGE",
 	.summary = "Shows what vRead finds in a datanode's disk image",
-	.options = "",
+	.options = "  --backing-folder DIR\n"
+		   "                    a folder of this host below which files may lie that the\n"
+		   "                    image names (may be given again)\n",
 };

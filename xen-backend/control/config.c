@@ -98,6 +98,7 @@ void config_free(struct config *c)
 		free(c->datanodes[i].name);
 		free(c->datanodes[i].file);
 		config_paths_free(&c->datanodes[i].images);
+		config_paths_free(&c->datanodes[i].backing_folders);
 		free(c->datanodes[i].layout);
 		config_paths_free(&c->datanodes[i].data_dirs);
 	}

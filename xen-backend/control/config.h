@@ -32,7 +32,7 @@
 
 enum config_enabled { CONFIG_NO, CONFIG_YES, CONFIG_AUTO };
 
-/* Paths of data directories on a datanode's disks, or of the disks' images. */
+/* Paths of data directories on a datanode's disks, of the disks' images, or of folders. */
 struct config_paths {
 	char **path;
 	unsigned count;
@@ -41,7 +41,8 @@ struct config_paths {
 /* Either layout or data_dirs is set. */
 struct config_datanode {
 	char *name;
-	struct config_paths images; /* as image_open() takes them */
+	struct config_paths images;          /* as image_open_within() takes them */
+	struct config_paths backing_folders; /* for files that images name */
 	enum source_mode image_mode;
 	enum tokens_mode tokens;
 	char *layout; /* NULL: none */

@@ -20,13 +20,19 @@ static struct registry_texts texts(const struct config_paths *paths)
 	return (struct registry_texts){(const char *const *)paths->path, paths->count};
 }
 
+static struct registry_disks disks_of(const struct config_datanode *n)
+{
+	return (struct registry_disks){texts(&n->images), texts(&n->backing_folders)};
+}
+
 static int add_to_store(struct block_store *s, const struct config_datanode *n, char **ret_error)
 {
-	struct registry_texts images = texts(&n->images), dirs = texts(&n->data_dirs);
+	struct registry_disks disks = disks_of(n);
 
 	if (n->layout)
-		return registry_add(block_store_registry(s), n->name, images, n->layout, ret_error);
-	return registry_add_data_dirs(block_store_registry(s), n->name, images, dirs, ret_error);
+		return registry_add(block_store_registry(s), n->name, &disks, n->layout, ret_error);
+	return registry_add_data_dirs(block_store_registry(s), n->name, &disks,
+				      texts(&n->data_dirs), ret_error);
 }
 
 static json_t *images_as_json(const struct config_datanode *n)
@@ -141,12 +147,14 @@ static bool same_paths(const struct config_paths *a, const struct config_paths *
 	return true;
 }
 
-/* True if both are served from the same images, layout and data directories. */
+/* True if both are served from the same images, layout and data directories.  With other folders for
+ * backing files the images may be others. */
 static bool same_places(const struct config_datanode *a, const struct config_datanode *b)
 {
 	if (!a->layout != !b->layout || (a->layout && strcmp(a->layout, b->layout) != 0))
 		return false;
-	return same_paths(&a->images, &b->images) && same_paths(&a->data_dirs, &b->data_dirs);
+	return same_paths(&a->images, &b->images) && same_paths(&a->data_dirs, &b->data_dirs) &&
+	       same_paths(&a->backing_folders, &b->backing_folders);
 }
 
 static bool was_refused(const struct datanodes *d, const char *name)
@@ -170,10 +178,11 @@ static void replace(struct datanodes *d, const struct config_datanode *old,
 		    const struct config_datanode *n, json_t *changes)
 {
 	const char *done = old ? "changed" : "added";
+	struct registry_disks disks = disks_of(n);
 
 	if (old && same_places(old, n))
 		done = "tried again";
-	if (registry_replace(block_store_registry(d->store), n->name, texts(&n->images), n->layout,
+	if (registry_replace(block_store_registry(d->store), n->name, &disks, n->layout,
 			     texts(&n->data_dirs), n->tokens))
 		done = "out of memory: nothing was changed";
 	note(changes, n->name, done);

@@ -18,7 +18,7 @@ static void free_texts(char **texts, unsigned count)
 
 bool registry_copy_texts(struct registry_texts from, char ***ret, unsigned *ret_count)
 {
-	*ret = calloc(from.count, sizeof(**ret));
+	*ret = calloc(from.count + 1, sizeof(**ret));
 	for (*ret_count = 0; *ret && *ret_count < from.count; ++*ret_count) {
 		char *copy = strdup(from.text[*ret_count]);
 
@@ -44,14 +44,15 @@ void datanode_put(struct datanode *dn)
 	tokens_put(dn->tokens);
 	free_texts(dn->data_dirs, dn->num_data_dirs);
 	free_texts(dn->images, dn->num_images);
+	free_texts(dn->folders, dn->num_folders);
 	free(dn->usage);
 	free(dn->layout_path);
 	free(dn->name);
 	free(dn);
 }
 
-struct datanode *datanode_new(struct registry *r, const char *name, struct registry_texts images,
-			      const struct datanode *old)
+struct datanode *datanode_new(struct registry *r, const char *name,
+			      const struct registry_disks *disks, const struct datanode *old)
 {
 	struct datanode *dn = calloc(1, sizeof(*dn));
 
@@ -63,9 +64,10 @@ struct datanode *datanode_new(struct registry *r, const char *name, struct regis
 	dn->name = strdup(name);
 	dn->published = old ? published_get(old->published) : published_new();
 	dn->tokens = old ? tokens_get(old->tokens) : tokens_new();
-	dn->usage = calloc(images.count, sizeof(*dn->usage));
+	dn->usage = calloc(disks->images.count, sizeof(*dn->usage));
 	if (dn->name && dn->published && dn->tokens && dn->usage &&
-	    registry_copy_texts(images, &dn->images, &dn->num_images))
+	    registry_copy_texts(disks->images, &dn->images, &dn->num_images) &&
+	    registry_copy_texts(disks->folders, &dn->folders, &dn->num_folders))
 		return dn;
 	datanode_put(dn);
 	return NULL;

@@ -22,8 +22,10 @@ struct datanode {
 	atomic_uint references; /* held by rosters, and by each `served` of this datanode */
 	struct registry *registry;
 	char *name;
-	char **images; /* specs for image_open() */
+	char **images; /* specs for image_open_within() */
 	unsigned num_images;
+	char **folders; /* for files that the images name */
+	unsigned num_folders;
 	char *layout_path; /* NULL: use data_dirs instead */
 	char **data_dirs;
 	unsigned num_data_dirs;
@@ -53,8 +55,8 @@ struct registry {
 
 /* Makes a datanode that takes the place of `old`, or a new one if `old` is NULL. Returns the
  * caller's reference, or NULL if out of memory. */
-struct datanode *datanode_new(struct registry *r, const char *name, struct registry_texts images,
-			      const struct datanode *old);
+struct datanode *datanode_new(struct registry *r, const char *name,
+			      const struct registry_disks *disks, const struct datanode *old);
 /* Copies `from`. Returns false if out of memory; then `*ret` holds the `*ret_count` texts copied
  * so far. */
 bool registry_copy_texts(struct registry_texts from, char ***ret, unsigned *ret_count);

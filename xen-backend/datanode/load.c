@@ -101,6 +101,7 @@ static char *join_sentences(char *a, char *b)
 static int open_some_images(struct served *v, char **ret_error)
 {
 	struct datanode *dn = v->datanode;
+	const struct image_folders folders = {(const char *const *)dn->folders, dn->num_folders};
 	unsigned opened = 0;
 	int last = 0;
 
@@ -110,7 +111,8 @@ static int open_some_images(struct served *v, char **ret_error)
 		return out_of_memory(dn, ret_error);
 	for (unsigned i = 0; i < dn->num_images; i++) {
 		char *error = NULL;
-		int r = image_open(dn->images[i], usage_mode(dn, i), &v->images[i], &error);
+		int r = image_open_within(dn->images[i], usage_mode(dn, i), &folders, &v->images[i],
+					  &error);
 
 		if (r == 0)
 			opened++;

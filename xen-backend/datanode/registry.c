@@ -172,13 +172,13 @@ static int out_of_memory(const char *datanode, char **ret_error)
 	return error_text(ret_error, -ENOMEM, "datanode %s: out of memory", datanode);
 }
 
-static int begin_add(struct registry *s, const char *datanode, struct registry_texts images,
+static int begin_add(struct registry *s, const char *datanode, const struct registry_disks *disks,
 		     struct datanode **ret, char **ret_error)
 {
 	*ret_error = NULL;
 	if (find_datanode(s, datanode))
 		return error_text(ret_error, -EEXIST, "datanode %s is named twice", datanode);
-	*ret = datanode_new(s, datanode, images, NULL);
+	*ret = datanode_new(s, datanode, disks, NULL);
 	return *ret ? 0 : out_of_memory(datanode, ret_error);
 }
 
@@ -195,11 +195,11 @@ static int end_add(struct registry *s, struct datanode *dn, char **ret_error)
 	return r;
 }
 
-int registry_add(struct registry *s, const char *datanode, struct registry_texts images,
+int registry_add(struct registry *s, const char *datanode, const struct registry_disks *disks,
 		 const char *layout_path, char **ret_error)
 {
 	struct datanode *dn = NULL;
-	int r = begin_add(s, datanode, images, &dn, ret_error);
+	int r = begin_add(s, datanode, disks, &dn, ret_error);
 
 	if (r < 0)
 		return r;
@@ -214,11 +214,12 @@ int registry_add(struct registry *s, const char *datanode, struct registry_texts
 	return r;
 }
 
-int registry_add_data_dirs(struct registry *s, const char *datanode, struct registry_texts images,
-			   struct registry_texts dirs, char **ret_error)
+int registry_add_data_dirs(struct registry *s, const char *datanode,
+			   const struct registry_disks *disks, struct registry_texts dirs,
+			   char **ret_error)
 {
 	struct datanode *dn = NULL;
-	int r = begin_add(s, datanode, images, &dn, ret_error);
+	int r = begin_add(s, datanode, disks, &dn, ret_error);
 
 	if (r < 0)
 		return r;
@@ -239,11 +240,11 @@ static bool set_places(struct datanode *dn, const char *layout_path, struct regi
 	return registry_copy_texts(dirs, &dn->data_dirs, &dn->num_data_dirs);
 }
 
-int registry_replace(struct registry *s, const char *datanode, struct registry_texts images,
+int registry_replace(struct registry *s, const char *datanode, const struct registry_disks *disks,
 		     const char *layout_path, struct registry_texts dirs, enum tokens_mode tokens)
 {
 	struct datanode *old = find_datanode(s, datanode);
-	struct datanode *dn = datanode_new(s, datanode, images, old);
+	struct datanode *dn = datanode_new(s, datanode, disks, old);
 
 	if (!dn)
 		return -ENOMEM;

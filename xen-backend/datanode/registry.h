@@ -47,26 +47,33 @@ void registry_set_usage(struct registry *r, image_usage_fn *fn, void *ctx);
  * change are opened again soon. Any thread. */
 void registry_usage_changed(struct registry *r);
 
-/* A list of texts, at least one. They need not outlive the call. */
+/* A list of texts, at least one unless a comment says more. They need not outlive the call. */
 struct registry_texts {
 	const char *const *text;
 	unsigned count;
 };
 
-/* Adds one datanode, by its layout file. Only before registry_start(). `images` are its disks,
- * specs for image_open(). Returns 0, or negative errno with `*ret_error` (free() it). */
-int registry_add(struct registry *r, const char *datanode, struct registry_texts images,
+/* The disks of a datanode. */
+struct registry_disks {
+	struct registry_texts images;  /* specs for image_open_within() */
+	struct registry_texts folders; /* for files that the images name; may be none */
+};
+
+/* Adds one datanode, by its layout file. Only before registry_start(). Returns 0, or negative errno
+ * with `*ret_error` (free() it). */
+int registry_add(struct registry *r, const char *datanode, const struct registry_disks *disks,
 		 const char *layout_path, char **ret_error);
 /* The same, by its data directories. Each of `dirs` is valid by layout_path_valid() and listed
  * once. */
-int registry_add_data_dirs(struct registry *r, const char *datanode, struct registry_texts images,
-			   struct registry_texts dirs, char **ret_error);
+int registry_add_data_dirs(struct registry *r, const char *datanode,
+			   const struct registry_disks *disks, struct registry_texts dirs,
+			   char **ret_error);
 
 /* Serves a datanode, in the place of the one of that name if there is one; events and keys taken
  * for that one then count for the new one, too. The images are looked into soon, on the
  * registry's thread. If `layout_path` is NULL, `dirs` are used. Only for the control thread,
  * after registry_start(). Returns 0, or -ENOMEM: then nothing has changed. */
-int registry_replace(struct registry *r, const char *datanode, struct registry_texts images,
+int registry_replace(struct registry *r, const char *datanode, const struct registry_disks *disks,
 		     const char *layout_path, struct registry_texts dirs, enum tokens_mode tokens);
 /* Stops serving a datanode. Only for the control thread. Returns 0, -ENOENT or -ENOMEM. */
 int registry_remove(struct registry *r, const char *datanode);

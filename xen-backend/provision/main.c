@@ -28,8 +28,10 @@
 #define LAYOUT_DIR "/var/lib/vread/layouts"
 
 struct options {
-	char **images; /* as image_open() takes them */
+	char **images; /* as image_open_within() takes them */
 	unsigned num_images;
+	const char *folders[IMAGE_MAX_FOLDERS];
+	unsigned num_folders;
 	const char *output;
 	const char *datanode;
 	const char *hints[MAX_HINTS];
@@ -48,6 +50,9 @@ static const char usage_text[] =
 	"  -n, --datanode NAME   write it to " LAYOUT_DIR "/NAME.json\n"
 	"                        and print the lines for vread.conf\n"
 	"  -d, --data-dir DIR    search only this directory of the image (repeatable)\n"
+	"  -b, --backing-folder DIR\n"
+	"                        a folder of this host below which files may lie that\n"
+	"                        the images name (repeatable)\n"
 	"  -s, --summary         print a summary of the images for people\n"
 	"  -q, --quiet           no progress, only warnings and errors\n"
 	"  -h, --help            this text\n"
@@ -90,6 +95,17 @@ static int add_hint(struct options *o, const char *path)
 	return -1;
 }
 
+static int add_folder(struct options *o, const char *path)
+{
+	if (!image_folder_valid(path))
+		return usage_error("--backing-folder: expected an absolute path of this host, "
+				   "without .., and not / itself");
+	if (o->num_folders == IMAGE_MAX_FOLDERS)
+		return usage_error("--backing-folder: given more than 64 times");
+	o->folders[o->num_folders++] = path;
+	return -1;
+}
+
 static int take_option(struct options *o, int option)
 {
 	switch (option) {
@@ -104,6 +120,8 @@ static int take_option(struct options *o, int option)
 							"first no '.'");
 	case 'd':
 		return add_hint(o, optarg);
+	case 'b':
+		return add_folder(o, optarg);
 	case 's':
 		o->summary = true;
 		return -1;
@@ -129,6 +147,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{"output", required_argument, NULL, 'o'},
 		{"datanode", required_argument, NULL, 'n'},
 		{"data-dir", required_argument, NULL, 'd'},
+		{"backing-folder", required_argument, NULL, 'b'},
 		{"summary", no_argument, NULL, 's'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
@@ -138,7 +157,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	int option, status = -1;
 
 	while (status < 0 &&
-	       (option = getopt_long(argc, argv, "o:n:d:sqhV", long_options, NULL)) != -1)
+	       (option = getopt_long(argc, argv, "o:n:d:b:sqhV", long_options, NULL)) != -1)
 		status = take_option(o, option);
 	if (status >= 0)
 		return status;
@@ -215,6 +234,8 @@ static void show_configuration(const struct options *o)
 	fprintf(stderr, "For vread.conf:\n[datanode %s]\n", o->datanode);
 	for (unsigned i = 0; i < o->num_images; i++)
 		fprintf(stderr, "image = %s\n", o->images[i]);
+	for (unsigned i = 0; i < o->num_folders; i++)
+		fprintf(stderr, "backing-folders = %s\n", o->folders[i]);
 	fprintf(stderr, "layout = %s\n", o->output);
 }
 
@@ -307,12 +328,13 @@ static int provision(const struct options *o, struct image *const *images)
 
 static int open_and_provision(const struct options *o)
 {
+	const struct image_folders folders = {o->folders, o->num_folders};
 	struct image *images[LAYOUT_MAX_IMAGES] = {NULL};
 	char *error = NULL;
 	int r = 0, status;
 
 	for (unsigned i = 0; i < o->num_images && r == 0; i++)
-		r = image_open(o->images[i], SOURCE_AUTO, &images[i], &error);
+		r = image_open_within(o->images[i], SOURCE_AUTO, &folders, &images[i], &error);
 	status = r < 0 ? complain(status_of_open(r), error) : provision(o, images);
 	for (unsigned i = 0; i < o->num_images; i++)
 		image_close(images[i]);

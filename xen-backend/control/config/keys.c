@@ -12,6 +12,7 @@
 
 #include "control/config/values.h"
 #include "control/nearest.h"
+#include "disk/image.h"
 #include "layout/layout.h"
 #include "vread-ring-user.h"
 
@@ -46,6 +47,8 @@ const struct config_key config_keys[] = {
 	{SECTION_LOCAL, "max-total-pool-pages", value_limit, IN_CONFIG(local.max_total_pool_pages),
 	 VREAD_MIN_POOL_PAGES, 1U << 28, false},
 	{SECTION_DATANODE, "image", value_image, IN_DATANODE(images), 0, LAYOUT_MAX_IMAGES, true},
+	{SECTION_DATANODE, "backing-folders", value_backing_folders, IN_DATANODE(backing_folders),
+	 0, IMAGE_MAX_FOLDERS, true},
 	{SECTION_DATANODE, "image-mode", value_image_mode, IN_DATANODE(image_mode), 0, 0, false},
 	{SECTION_DATANODE, "data-dirs", value_data_dirs, IN_DATANODE(data_dirs), 0,
 	 LAYOUT_MAX_DATA_DIRS, false},

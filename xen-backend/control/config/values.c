@@ -191,13 +191,35 @@ static const char *add_path(struct config_paths *paths, char *path)
 	return error;
 }
 
+/* Adds a copy of the first length bytes of path.  NULL, or what was expected. */
+static const char *grow_paths(struct config_paths *paths, const char *path, size_t length)
+{
+	char **grown = reallocarray(paths->path, paths->count + 1, sizeof(*grown));
+
+	if (!grown)
+		return "more memory";
+	paths->path = grown;
+	paths->path[paths->count] = strndup(path, length);
+	if (!paths->path[paths->count])
+		return "more memory";
+	paths->count++;
+	return NULL;
+}
+
+static bool has_path(const struct config_paths *paths, const char *path, size_t length)
+{
+	for (unsigned i = 0; i < paths->count; i++)
+		if (strlen(paths->path[i]) == length && !memcmp(paths->path[i], path, length))
+			return true;
+	return false;
+}
+
 /* Adds an image to the field. */
 const char *value_image(const char *value, void *field, const struct config_key *k)
 {
 	struct config_paths *images = field;
 	static char expected[160];
 	const char *path;
-	char **grown;
 
 	if (!image_spec_split(value, &path) || path[0] != '/') {
 		snprintf(expected, sizeof(expected),
@@ -207,18 +229,40 @@ const char *value_image(const char *value, void *field, const struct config_key 
 	}
 	if (images->count == k->max)
 		return "fewer images";
-	for (unsigned i = 0; i < images->count; i++)
-		if (!strcmp(images->path[i], value))
-			return "each image once";
-	grown = reallocarray(images->path, images->count + 1, sizeof(*grown));
-	if (!grown)
-		return "more memory";
-	images->path = grown;
-	images->path[images->count] = strdup(value);
-	if (!images->path[images->count])
-		return "more memory";
-	images->count++;
-	return NULL;
+	if (has_path(images, value, strlen(value)))
+		return "each image once";
+	return grow_paths(images, value, strlen(value));
+}
+
+static const char *add_folder(struct config_paths *folders, const char *path, size_t length,
+			      const struct config_key *k)
+{
+	const char *error;
+
+	if (folders->count == k->max)
+		return "fewer folders";
+	if (has_path(folders, path, length))
+		return "each folder once";
+	error = grow_paths(folders, path, length);
+	if (error || image_folder_valid(folders->path[folders->count - 1]))
+		return error;
+	return "paths of this host that start with /, go through no \"..\" and are not / itself";
+}
+
+/* Adds folders to the field. */
+const char *value_backing_folders(const char *value, void *field, const struct config_key *k)
+{
+	const char *error = NULL;
+
+	if (!*value)
+		return "at least one folder of this host, for example /srv/bases";
+	while (!error && *(value += strspn(value, " \t"))) {
+		size_t length = strcspn(value, " \t");
+
+		error = add_folder(field, value, length, k);
+		value += length;
+	}
+	return error;
 }
 
 const char *value_data_dirs(const char *value, void *field, const struct config_key *k)
