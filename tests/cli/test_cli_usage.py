@@ -71,7 +71,7 @@ WRONG = {
         (["inspect", "a", "b"], "expected one image, not 2"),
         (["inspect", "--fast", "a"], "unrecognized option '--fast'"),
         (["inspect", *["--backing-folder", "/srv"] * 65, "a"], "expected at most 64"),
-        (["blocks", "--backing-folder", "/srv"], "--backing-folder goes with an --image"),
+        (["blocks", "--backing-folder", "/srv"], "--backing-folder: expected --image, too"),
         (["blocks", "--backing-folder", "srv"], "--backing-folder srv: expected an absolute path"),
         (["blocks", "x"], "x: unexpected argument"),
         (["blocks", "--image", "x"], "--image: expected either --layout or --data-dir"),

@@ -192,7 +192,8 @@ WRONG = [
     ("dn1", "'dn1': expected KEY=VALUE"),
     (
         "datanode=dn1",
-        "datanode: expected role, datanodes, pools, queues, pool-size, data-dirs, disks or id",
+        "datanode: expected role, datanodes, pools, queues, pool-size, data-dirs, disks, "
+        "backing-folders or id",
     ),
     (
         "role=client",

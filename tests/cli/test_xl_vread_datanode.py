@@ -58,12 +58,13 @@ class DatanodeHost(Host):
         return self.run("create", self.config(f'vread = [ "{line}" ]'), **environment)
 
 
-def section(*images, dirs="/dfs/data", uuid=UUID):
+def section(*images, dirs="/dfs/data", folders=None, uuid=UUID):
     return [
         f"# Disks of domain {uuid}, kept by xl-vread(8): what is changed here is lost.",
         "[datanode dn1]",
         *(f"image = {image}" for image in images),
         f"data-dirs = {dirs}",
+        *([f"backing-folders = {folders}"] if folders else []),
     ]
 
 
@@ -224,6 +225,17 @@ def test_directories_that_are_found(host, daemon, provision):
     assert "data-dirs=/dfs/data," in host.record()[0]  # so it need not look again
 
 
+def test_folders_of_backing_files(host, daemon, provision):
+    """The search, the section and the record have them."""
+    host.add_disk("xvdb", "qcow2:/b", kind="qdisk")
+    done = host.create(f"{AUTO},backing-folders=/srv/bases /opt")
+    assert done.returncode == 0
+    searched = "/layout.json --backing-folder /srv/bases --backing-folder /opt qcow2:/b\n"
+    assert done.stderr.endswith(searched + NOW)
+    assert host.file() == section("qcow2:/b", folders="/srv/bases /opt")
+    assert host.record()[0].endswith(",disks=xvdb,backing-folders=/srv/bases /opt")
+
+
 @pytest.mark.appliance
 @pytest.mark.slow
 @pytest.mark.timeout(900)
@@ -278,6 +290,13 @@ WRONG = [
     (LINE + "x" * 180, "data-dirs: expected at most 180 characters; more fit into a layout"),
     (f"{LINE},disks=../x", "disks: '../x': expected names as in the domain's disk = [ ... ]"),
     ("datanodes=dn1,disks=xvdb", "disks: expected data-dirs, too"),
+    ("datanodes=dn1,backing-folders=/srv", "backing-folders: expected data-dirs, too"),
+    (f"{LINE},backing-folders=", "backing-folders: expected 1 to 170 characters"),
+    (f"{LINE},backing-folders=/{'x' * 170}", "backing-folders: expected 1 to 170 characters"),
+    (f"{LINE},backing-folders=/srv /", "backing-folders: '/': expected paths of dom0 that"),
+    (f"{LINE},backing-folders=srv", "backing-folders: 'srv': expected paths of dom0 that"),
+    (f"{LINE},backing-folders=/a/../b", "backing-folders: '/a/../b': expected paths of dom0"),
+    (f"{LINE},backing-folders=/a;b", "backing-folders: '/a;b': expected paths of dom0 that"),
 ]
 
 

@@ -223,7 +223,8 @@ const struct command command_attach = {
 	.options = "  DOMAIN           its name or id\n"
 		   "  DEVICE           as in vread = [ ... ] of its configuration:\n"
 		   "                   datanodes=NAMES[,role=datanode][,pools=IDS][,queues=N]\n"
-		   "                   [,pool-size=SIZE][,data-dirs=PATHS][,disks=NAMES][,id=N]\n"
+		   "                   [,pool-size=SIZE][,data-dirs=PATHS][,disks=NAMES]\n"
+		   "                   [,backing-folders=DIRS][,id=N]\n"
 		   "  --temporary      not in the domain's record: lost when the domain reboots\n"
 		   "  --wait SECONDS   until it is connected (default: do not wait)\n",
 };

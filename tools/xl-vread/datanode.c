@@ -212,7 +212,7 @@ static int settle_on(const struct domain *d, const struct disks *disks, struct s
 	if (!r && images.missing)
 		r = no_such_disk(d, images.missing);
 	if (!r && strcmp(s->data_dirs, SPEC_DATA_DIRS_AUTO) == 0)
-		r = search_data_dirs(images.image, images.count, &dirs);
+		r = search_data_dirs(images.image, images.count, s->backing_folders, &dirs);
 	if (!r && spec_settle(s, dirs ?: s->data_dirs, names))
 		r = cli_error(CLI_FAILED, "out of memory");
 	free(dirs);
@@ -284,8 +284,7 @@ static int wanted_text(const struct domain *d, const struct disks *disks, const 
 		return cli_error(CLI_FAILED, "out of memory");
 	r = add_named(d, disks, names, &images);
 	if (!r && !images.missing)
-		r = datanode_file_text(d->uuid, s->policy.allow_datanodes, images.image,
-				       images.count, s->data_dirs, ret);
+		r = datanode_file_text(d->uuid, s, images.image, images.count, ret);
 	free(names);
 	return r;
 }

@@ -157,8 +157,8 @@ static int put_line(FILE *out, const char *key, const char *value)
 	return CLI_OK;
 }
 
-int datanode_file_text(const char *uuid, const char *name, const char *const *images, unsigned num,
-		       const char *data_dirs, char **ret)
+int datanode_file_text(const char *uuid, const struct spec *s, const char *const *images,
+		       unsigned num, char **ret)
 {
 	char *text = NULL;
 	size_t size;
@@ -167,11 +167,13 @@ int datanode_file_text(const char *uuid, const char *name, const char *const *im
 
 	if (!out)
 		return cli_error(CLI_FAILED, "out of memory");
-	fprintf(out, OWNER "%s" OWNER_END "[datanode %s]\n", uuid, name);
+	fprintf(out, OWNER "%s" OWNER_END "[datanode %s]\n", uuid, s->policy.allow_datanodes);
 	for (unsigned i = 0; i < num && !r; i++)
 		r = put_line(out, "image", images[i]);
 	if (!r)
-		r = put_line(out, "data-dirs", data_dirs);
+		r = put_line(out, "data-dirs", s->data_dirs);
+	if (!r && s->backing_folders)
+		r = put_line(out, "backing-folders", s->backing_folders);
 	if (fclose(out) && !r)
 		r = cli_error(CLI_FAILED, "out of memory");
 	if (r)

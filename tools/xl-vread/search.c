@@ -8,6 +8,7 @@
  */
 #include "search.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,19 +23,38 @@
 
 #define NAME_THEM "name them in the domain's configuration: data-dirs=/dfs/data"
 
-static int provision(const char *const *images, unsigned num, const char *layout)
+/* folders: separated by blanks; is cut into words. */
+static int run_provision(const char *const *images, unsigned num, char *folders, const char *layout)
 {
-	const char **words = calloc(num + 4, sizeof(*words));
+	const char **words = calloc(num + 4 + 2 * strlen(folders), sizeof(*words));
+	unsigned n = 0;
+	char *folder;
 	int r;
 
 	if (!words)
-		return cli_error(CLI_FAILED, "out of memory");
-	words[0] = "vread-provision";
-	words[1] = "-o";
-	words[2] = layout;
-	memcpy(words + 3, images, num * sizeof(*images));
+		return -ENOMEM;
+	words[n++] = "vread-provision";
+	words[n++] = "-o";
+	words[n++] = layout;
+	while ((folder = strsep(&folders, " \t"))) {
+		if (!*folder)
+			continue;
+		words[n++] = "--backing-folder";
+		words[n++] = folder;
+	}
+	memcpy(words + n, images, num * sizeof(*images));
 	r = run_program(words);
 	free(words);
+	return r;
+}
+
+static int provision(const char *const *images, unsigned num, const char *folders,
+		     const char *layout)
+{
+	char *copy = strdup(folders ?: "");
+	int r = copy ? run_provision(images, num, copy, layout) : -ENOMEM;
+
+	free(copy);
 	if (r < 0)
 		return cli_error(CLI_FAILED, "vread-provision: cannot run: %s; " NAME_THEM,
 				 strerror(-r));
@@ -99,7 +119,7 @@ static int collect(const char *layout_file, char **ret)
 	return *ret ? CLI_OK : cli_error(CLI_FAILED, "out of memory");
 }
 
-int search_data_dirs(const char *const *images, unsigned num, char **ret)
+int search_data_dirs(const char *const *images, unsigned num, const char *folders, char **ret)
 {
 	char folder[] = P_tmpdir "/xl-vread-XXXXXX", layout[PATH_MAX];
 	int r;
@@ -107,7 +127,7 @@ int search_data_dirs(const char *const *images, unsigned num, char **ret)
 	if (!mkdtemp(folder))
 		return cli_error(CLI_FAILED, "%s: cannot create: %m", folder);
 	snprintf(layout, sizeof(layout), "%s/layout.json", folder);
-	r = provision(images, num, layout) ?: collect(layout, ret);
+	r = provision(images, num, folders, layout) ?: collect(layout, ret);
 	unlink(layout);
 	rmdir(folder);
 	return r;

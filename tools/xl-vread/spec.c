@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "control/config.h"
+#include "disk/image.h"
 #include "layout/layout.h"
 #include "policy/policy.h"
 #include "toolstack/limits.h"
@@ -28,11 +29,13 @@ enum {
 	KEY_POOL_SIZE,
 	KEY_DATA_DIRS,
 	KEY_DISKS,
+	KEY_BACKING_FOLDERS,
 	KEY_ID,
 	NUM_KEYS
 };
-static const char *const keys[NUM_KEYS] = {"role",      "datanodes", "pools", "queues",
-					   "pool-size", "data-dirs", "disks", "id"};
+static const char *const keys[NUM_KEYS] = {"role",   "datanodes",       "pools",
+					   "queues", "pool-size",       "data-dirs",
+					   "disks",  "backing-folders", "id"};
 
 static char *trimmed(char *text)
 {
@@ -180,6 +183,33 @@ static int check_data_dir(const char *path, char **ret_error)
 			  path);
 }
 
+static int check_folder(const char *path, char **ret_error)
+{
+	if (image_folder_valid(path) && !strpbrk(path, ";"))
+		return 0;
+	return error_text(ret_error, -EINVAL,
+			  "backing-folders: '%s': expected paths of dom0 that start with /, go "
+			  "through no \"..\", have no ';' and are not / itself",
+			  path);
+}
+
+/* Checks backing_folders. */
+static int check_folders(const struct spec *s, char **ret_error)
+{
+	const char *folders = s->backing_folders;
+
+	if (!folders)
+		return 0;
+	if (!s->data_dirs)
+		return error_text(ret_error, -EINVAL, "backing-folders: expected data-dirs, too");
+	if (!*folders || strlen(folders) > SPEC_MAX_FOLDERS)
+		return error_text(ret_error, -EINVAL,
+				  "backing-folders: expected 1 to %d characters; more fit into a "
+				  "section in vread.conf(5)",
+				  SPEC_MAX_FOLDERS);
+	return check_words(folders, check_folder, ret_error);
+}
+
 static int check_disk(const char *name, char **ret_error)
 {
 	if (strspn(name, DISK_CHARACTERS) == strlen(name))
@@ -245,17 +275,20 @@ static int parse(const struct specs *s, struct spec *ret, char **ret_error)
 		.allow_pools = values[KEY_POOLS] ?: "*",
 	};
 	if (!copy_value(values[KEY_DATA_DIRS], &ret->data_dirs) ||
-	    !copy_value(values[KEY_DISKS], &ret->disks))
+	    !copy_value(values[KEY_DISKS], &ret->disks) ||
+	    !copy_value(values[KEY_BACKING_FOLDERS], &ret->backing_folders))
 		return -ENOMEM;
 	return set_limits(values, &ret->policy, ret_error)
 		?: check_policy(&ret->policy, ret_error)
-		?: check_disks(ret, ret_error);
+		?: check_disks(ret, ret_error)
+		?: check_folders(ret, ret_error);
 }
 
 static void free_spec(struct spec *s)
 {
 	free(s->data_dirs);
 	free(s->disks);
+	free(s->backing_folders);
 	free(s->text);
 }
 
@@ -324,9 +357,10 @@ char *spec_text(const struct spec *s)
 	if (p->limit_pool_pages)
 		snprintf(size, sizeof(size), ",pool-size=%uK",
 			 p->limit_pool_pages * (VREAD_PAGE_SIZE >> 10));
-	n = asprintf(&text, "id=%u,role=%s,datanodes=%s,pools=%s%s%s%s%s%s%s", s->id, p->role,
+	n = asprintf(&text, "id=%u,role=%s,datanodes=%s,pools=%s%s%s%s%s%s%s%s%s", s->id, p->role,
 		     p->allow_datanodes, p->allow_pools, queues, size,
 		     s->data_dirs ? ",data-dirs=" : "", s->data_dirs ?: "",
-		     s->disks ? ",disks=" : "", s->disks ?: "");
+		     s->disks ? ",disks=" : "", s->disks ?: "",
+		     s->backing_folders ? ",backing-folders=" : "", s->backing_folders ?: "");
 	return n < 0 ? NULL : text;
 }

@@ -9,6 +9,8 @@
  *     "datanodes=dn1, queues=2, pool-size=4M"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc"
  *
+ *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, backing-folders=/srv/bases"
+ *
  * data-dirs and disks make the domain a datanode (datanode.h).
  */
 #ifndef XL_VREAD_SPEC_H
@@ -20,12 +22,14 @@
 #define SPEC_DATA_DIRS_AUTO "auto"
 #define SPEC_MAX_DATA_DIRS 180 /* characters; a line of vread.conf(5) holds them */
 #define SPEC_MAX_DISKS 512
+#define SPEC_MAX_FOLDERS 170 /* as SPEC_MAX_DATA_DIRS */
 
 struct spec {
 	unsigned id;
 	struct xs_device_policy policy; /* its strings point into text */
 	char *data_dirs;                /* paths, separated by blanks, or "auto"; NULL: not given */
 	char *disks; /* names, separated by blanks; NULL: all that the guest may write to */
+	char *backing_folders; /* of dom0, separated by blanks; NULL: not given */
 	char *text;
 };
 
