@@ -9,7 +9,14 @@ import threading
 
 import pytest
 
-from tests.cli.conftest import BUILD, VREAD, XL_VREAD, clean_environment, vread_environment
+from tests.cli.conftest import (
+    BUILD,
+    VREAD,
+    XL_VREAD,
+    clean_environment,
+    runner,
+    vread_environment,
+)
 from tests.libvread.backend import READ, Backend
 from tests.libvread.vreadlib import clock
 from tests.libvread.waits import sleeps_in
@@ -272,14 +279,20 @@ def test_stat_goes_on_behind_an_error(vread, vreadd, blocks):
 # ---- blocks --------------------------------------------------------------------
 
 
+@pytest.fixture(params=["asan", pytest.param("release", marks=pytest.mark.thorough)])
+def lister(request):
+    """xl-vread with the parser of its build: the two parsers make different system calls."""
+    return runner(BUILD / request.param / "xl-vread", clean_environment())
+
+
 @pytest.fixture(params=["--layout", "--data-dir"])
 def image(served, request):
     image, layout = served[0]["dn1"]
     return ["--image", image, request.param, layout if request.param == "--layout" else DATA_DIR]
 
 
-def test_list_of_an_image(xl_vread, image, blocks):
-    done = xl_vread("blocks", *image)
+def test_list_of_an_image(lister, image, blocks):
+    done = lister("blocks", *image)
     assert (done.returncode, done.stderr) == (0, b"")
     header, *lines = done.stdout.decode().splitlines()
     assert header.split() == ["LENGTH", "STATE", "BLOCK"]
@@ -289,35 +302,35 @@ def test_list_of_an_image(xl_vread, image, blocks):
     assert sorted(line.split() for line in lines) == sorted(expected)
 
 
-def test_listed_blocks_are_what_cat_reads(vread, xl_vread, vreadd, image, blocks):
-    listed = xl_vread("blocks", "--specs", *image).stdout
+def test_listed_blocks_are_what_cat_reads(vread, lister, vreadd, image, blocks):
+    listed = lister("blocks", "--specs", *image).stdout
     done = vread("cat", "--endpoint", vreadd.endpoint, "--blocks-from", "-", stdin=listed)
     by_spec = {spec(block): block.content() for block in blocks}
     assert done.stdout == b"".join(by_spec[line] for line in listed.decode().split())
     assert len(listed.split()) == len(blocks)
 
 
-def test_list_as_json_and_by_pool(xl_vread, image, blocks):
-    entries = json.loads(xl_vread("blocks", "--json", *image).stdout)
+def test_list_as_json_and_by_pool(lister, image, blocks):
+    entries = json.loads(lister("blocks", "--json", *image).stdout)
     assert {entry["id"]: entry["length"] for entry in entries} == {b.id: b.length for b in blocks}
     assert {entry["storage"] for entry in entries} == {"DS-1"}
-    assert json.loads(xl_vread("blocks", "--json", "--pool", "BP-9", *image).stdout) == []
+    assert json.loads(lister("blocks", "--json", "--pool", "BP-9", *image).stdout) == []
 
 
-def test_list_of_a_configuration(xl_vread, served, blocks, tmp_path):
+def test_list_of_a_configuration(lister, served, blocks, tmp_path):
     image, layout = served[0]["dn1"]
     config = tmp_path / "vread.conf"
     good = f"[datanode dn1]\nimage = {image}\nlayout = {layout}\n"
     bad = f"[datanode dn2]\nimage = {tmp_path}/missing\nlayout = {layout}\n"
     config.write_text(good.replace(f"layout = {layout}", f"data-dirs = {DATA_DIR} /not-there"))
-    done = xl_vread("blocks", "--specs", "--config", config)
+    done = lister("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (0, len(blocks)), done.stderr
     assert b"no data directory /not-there" in done.stderr
     config.write_text(good)
-    done = xl_vread("blocks", "--specs", "--config", config)
+    done = lister("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (0, len(blocks)), done.stderr
     config.write_text(bad + good)
-    done = xl_vread("blocks", "--specs", "--config", config)
+    done = lister("blocks", "--specs", "--config", config)
     assert (done.returncode, len(done.stdout.split())) == (1, len(blocks))
     assert b"missing" in done.stderr
 
@@ -345,7 +358,7 @@ def test_folder_with_many_blocks(tmp_path, variant):
 
 
 @pytest.mark.parametrize("broken", ["image", "layout", "config"])
-def test_list_of_what_is_not_there(xl_vread, served, tmp_path, broken):
+def test_list_of_what_is_not_there(lister, served, tmp_path, broken):
     image, layout = served[0]["dn1"]
     missing = tmp_path / "missing"
     words = {
@@ -353,7 +366,7 @@ def test_list_of_what_is_not_there(xl_vread, served, tmp_path, broken):
         "layout": ["--image", image, "--layout", missing],
         "config": ["--config", missing],
     }[broken]
-    done = xl_vread("blocks", *words)
+    done = lister("blocks", *words)
     assert (done.returncode, done.stdout) == (1, b"")
     assert str(missing) in done.stderr.decode()
 

@@ -15,7 +15,7 @@ from tests.support.disk import BlockError
 from tests.support.hdfs_dir import DataDirectory
 from tests.support.owner import Owner, needs_root
 
-pytestmark = needs_root
+pytestmark = [needs_root, pytest.mark.usefixtures("both_builds")]
 MIB = 1 << 20
 LENGTHS = (0, 1, 59, 60, 61, 140, 511, 513, 5000, 300_001, 700_007)
 OLD = ["-O", "^64bit,^metadata_csum"]

@@ -21,6 +21,8 @@ from tests.support.formats import (
 from tests.support.hdfs_dir import DataDirectory
 from tools.vreadd import DataDirs
 
+pytestmark = pytest.mark.usefixtures("both_builds")
+
 MIB = 1 << 20
 SIZE = 12 * MIB
 

@@ -12,6 +12,8 @@ import pytest
 from tests.support.disk import BlockError, Disk
 from tests.support.hdfs_dir import DataDirectory
 
+pytestmark = pytest.mark.usefixtures("both_builds")
+
 KIB = 1024
 
 

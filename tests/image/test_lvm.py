@@ -17,7 +17,7 @@ from tests.support.volumes import MIB, make_ext
 from tools.images import Physical, VolumeGroup, make_disk
 from tools.vreadd import DataDirs
 
-pytestmark = [needs_root, pytest.mark.spread]
+pytestmark = [needs_root, pytest.mark.spread, pytest.mark.usefixtures("both_builds")]
 
 DIR = "/dfs/data"
 
