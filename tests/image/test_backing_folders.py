@@ -114,6 +114,15 @@ def test_link_that_leads_outside(kind, folder, elsewhere):
     assert name == "EACCES" and f"(it is at {secret})" in text
 
 
+def test_link_to_a_place_that_cannot_be_shown(folder, tmp_path):
+    """The error does not show a path that could command the operator's terminal."""
+    other = tmp_path / "\x1b[31m\n"
+    other.mkdir()
+    (folder / "link").symlink_to(plain(other / "secret"))
+    name, text = refusal(names(folder / "a.qcow2", "link"))
+    assert name == "EACCES" and "outside of the allowed folders" in text and "\x1b" not in text
+
+
 def test_chain_whose_last_file_is_outside(folder, elsewhere):
     secret = plain(elsewhere / "secret")
     names(folder / "low.qcow2", secret)

@@ -251,6 +251,8 @@ static void wrong_extensions(void **state)
 		expect_reason(head, "extensions are too long");
 	}
 	make_head(head, 3);
+	set_backing(head, "base", "ra\x1bw");
+	expect_reason(head, "format is no name");
 	set_backing(head, "base", "a-format-with-a-name-of-32-bytes");
 	expect_reason(head, "format name of its backing file");
 	make_head(head, 3);
@@ -264,6 +266,44 @@ static void wrong_extensions(void **state)
 }
 
 /* Whatever the bytes are, no byte outside is read, and an accepted header lies within them. */
+/* Names are shown to the operator, and written to the log. */
+static void names_that_cannot_be_shown(void **state)
+{
+	static const char *const wrong[] = {
+		"a\nb",
+		"a\x1b[31m",
+		"\x7f",
+		"\xff",
+		"a\xc3",
+		"\xc3(",
+		"\xc0\xaf",
+		"\xe0\x80\xaf",
+		"\xc2\x9b",
+		"\xed\xa0\x80",
+		"\xf4\x90\x80\x80",
+		"\xe2\x80\xa8",
+		"\xf8\x88\x80\x80\x80",
+	};
+	static const char *const right[] = {"gr\xc3\xb6\xc3\x9f"
+					    "e",
+					    "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+	uint8_t head[CLUSTER];
+	struct qcow2_header h;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		make_head(head, 3);
+		set_backing(head, wrong[i], "raw");
+		expect_reason(head, "control characters");
+	}
+	for (unsigned i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		make_head(head, 3);
+		set_backing(head, right[i], "raw");
+		assert_null(parse(head, CLUSTER, &h));
+		assert_string_equal(h.backing, right[i]);
+	}
+}
+
 static void any_bytes(void **state)
 {
 	uint8_t head[CLUSTER];
@@ -631,6 +671,7 @@ int main(void)
 		cmocka_unit_test(right_heads),
 		cmocka_unit_test(wrong_numbers),
 		cmocka_unit_test(wrong_extensions),
+		cmocka_unit_test(names_that_cannot_be_shown),
 		cmocka_unit_test(any_bytes),
 		cmocka_unit_test_setup_teardown(read_in_pieces, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(entries_that_lead_nowhere, make_file, remove_file),

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 
 #define WHAT_TO_DO                                                                                 \
 	"if you trust whoever writes the image, allow the folder: key backing-folders in "         \
@@ -144,7 +145,7 @@ bool image_folder_valid(const char *path)
 static int outside(const struct naming *n, const char *path, const char *place, char **ret_error)
 {
 	char *folders = folders_text(n);
-	bool elsewhere = strcmp(path, place) != 0;
+	bool elsewhere = strcmp(path, place) != 0 && printable(place);
 
 	error_text(ret_error, -EACCES,
 		   "image %s names %s as its backing file%s%s%s, outside of the allowed folders "

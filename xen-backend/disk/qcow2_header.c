@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/printable.h"
 #include "disk/big_endian.h"
 
 #define MAGIC "QFI\xfb"
@@ -122,6 +123,8 @@ static const char *parse_extensions(const uint8_t *head, size_t length, size_t a
 				return "the format name of its backing file is invalid";
 			memcpy(h->backing_format, head + at, bytes);
 			h->backing_format[bytes] = '\0';
+			if (!printable(h->backing_format))
+				return "its backing file's format is no name";
 		}
 		at += (bytes + 7) & ~7U;
 	}
@@ -142,6 +145,8 @@ static const char *parse_backing(const uint8_t *head, size_t length, struct qcow
 		return "the name of its backing file is damaged";
 	memcpy(h->backing, head + offset, bytes);
 	h->backing[bytes] = '\0';
+	if (!printable(h->backing))
+		return "its backing file's name is not UTF-8, or has control characters";
 	if (h->head_bytes < offset + bytes)
 		h->head_bytes = (uint32_t)offset + bytes;
 	return NULL;
