@@ -196,6 +196,7 @@ class Vreadd:
 
     def _config(self):
         text = f"[vreadd]\ncontrol-socket = {self.control_socket}\n"
+        text += f"token-files = {self._directory / 'tokens'}\n"
         text += "[xen]\nenabled = no\n"
         text += f"[local]\nsocket = {self.endpoint}\nallow-datanodes = {' '.join(self.allow)}\n"
         if self.publish:

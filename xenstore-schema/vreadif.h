@@ -317,8 +317,14 @@
  *   one of the keys; without keys, no token is right.  If u.keys.tokens is 0, an
  *   OPEN needs no token, and there must be no keys.  The backend's configuration
  *   may overrule both.
+ *   A datanode that uses tokens sends u.keys.tokens 1 on each connection, with
+ *   the keys that it has, or with none.  The backend remembers the 1 for all pools
+ *   of the datanode, also beyond its own end: HDFS uses tokens in all pools or in
+ *   none.  A later u.keys.tokens 0 is answered EPERM and changes nothing.  Only
+ *   the backend's configuration switches tokens off.
  *   A backend keeps keys in memory only, and has none when it starts.  A backend
  *   that does not know KEYS answers EOPNOTSUPP.
+ *   The sender wipes the pages of its pool that held keys, after the response.
  */
 #define VREAD_OP_OPEN 1
 #define VREAD_OP_READ 2
@@ -371,7 +377,8 @@
  *   ERANGE      the replica is shorter than visible_length
  *   ESRCH       (reserved for the frontend: no such device)
  *   ETIME       (frontend only) no answer within the caller's time limit
- *   EPERM       a block token is required and is missing, expired or wrong
+ *   EPERM       a block token is required and is missing, expired or wrong; KEYS:
+ *               tokens were on, and a datanode cannot switch them off
  *   EAGAIN      the replica changed since it was opened, is being written now, or
  *               was withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp

@@ -229,7 +229,8 @@ struct vread_signing_key {
  * with one of the keys; without keys no token is right.  tokens 0, with count 0: no token is
  * needed.  The backend's configuration may overrule both.  The library wipes its copies of keys.
  * keys may be NULL if count is 0; count: at most 64.
- * Errors: as vread_publish(), and -EMFILE: the backend has keys of too many pools.
+ * Errors: as vread_publish(), -EMFILE: the backend has keys of too many pools, and -EPERM: tokens is
+ * 0 and was 1 before.  Only the backend's operator switches tokens off.
  */
 int vread_publish_keys(struct vread *v, const char *pool_id, const char *storage_id, int tokens,
 		       const struct vread_signing_key *keys, size_t count);

@@ -196,23 +196,30 @@ def test_a_storage_that_comes_later(lib, served, tmp_path):
 # ---- keys of block tokens --------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def with_tokens(served):
+    """A vreadd of its own: a datanode that has given keys cannot take them back."""
+    with Vreadd(served[0], variant="asan", publish=["dn1"]) as daemon:
+        yield daemon
+
+
 @pytest.fixture
-def keys(publisher, block):
-    """publish_keys(keys, tokens=1): publishes keys of the block's pool.  The end of the test
-    removes them."""
+def keys(lib, with_tokens, served):
+    """publish_keys(keys, tokens=1): publishes keys of the block's pool."""
+    block = served[1]["chunk"]
+    with vreadlib.Connection(lib, with_tokens.endpoint) as publisher:
 
-    def publish_keys(keys, tokens=1, storage="DS-1"):
-        publisher.publish_keys(block.pool, storage, keys, tokens)
+        def publish_keys(keys, tokens=1, storage="DS-1"):
+            publisher.publish_keys(block.pool, storage, keys, tokens)
 
-    yield publish_keys
-    publish_keys([], tokens=0)
+        yield publish_keys
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_only_with_a_token(keys, connection_to, block, encoding):
+def test_only_with_a_token(keys, lib, with_tokens, block, encoding):
     mine, other = Key(-7, b"\0secret", SHA512), Key(8, bytes(range(64)))
     keys([mine, other])
-    with connection_to() as reader:
+    with vreadlib.Connection(lib, with_tokens.endpoint) as reader:
         assert error_of(open_block, reader, block) == errno.EPERM
         for key in (mine, other):
             token = make_token(key, block.pool, block.id, encoding)
@@ -223,8 +230,8 @@ def test_only_with_a_token(keys, connection_to, block, encoding):
         token = make_token(mine, block.pool, block.id, encoding)
         arguments = block.pool, block.id, block.genstamp, block.length, ["DS-1"], token
         assert error_of(reader.open, *arguments) == errno.EPERM
-        keys([], tokens=0)
-        open_block(reader, block).close()
+        assert error_of(keys, [], 0) == errno.EPERM, "only the operator switches tokens off"
+        assert error_of(open_block, reader, block) == errno.EPERM
 
 
 @pytest.mark.parametrize(
@@ -241,8 +248,10 @@ def test_only_with_a_token(keys, connection_to, block, encoding):
         pytest.param(([Key(1)], 1, ""), id="no storage"),
     ],
 )
-def test_bad_keys(keys, connection_to, block, bad):
-    assert error_of(keys, *bad) == errno.EINVAL
+def test_bad_keys(publisher, connection_to, block, bad):
+    keys, tokens, storage = (*bad, *(1, "DS-1")[len(bad) - 1 :])
+    arguments = block.pool, storage, keys, tokens
+    assert error_of(publisher.publish_keys, *arguments) == errno.EINVAL
     with connection_to() as reader:
         open_block(reader, block).close()
 

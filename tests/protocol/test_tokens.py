@@ -4,6 +4,8 @@ token to open a block, also a block of another host."""
 
 import contextlib
 import errno
+import json
+import subprocess
 
 import pytest
 
@@ -19,10 +21,11 @@ from tests.support.block_token import (
     soon,
     writable,
 )
-from tests.support.daemon import PUBLISHER, STORAGE, open_status, second_datanode
+from tests.support.daemon import PUBLISHER, STORAGE, binary, open_status, second_datanode
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import KEYS, PAGE, LocalFront, keys_part, open_data
 from tests.support.peers import free_address
+from tests.support.reloading import changed, reload
 from tools.images import make_datanode_image, write_layout
 from tools.peers import Authority, peer
 from tools.vreadd import Vreadd
@@ -39,7 +42,6 @@ def front(daemon):
     with daemon.front() as connected:
         assert connected.keys(POOL, STORAGE, [KEY]) == 0
         yield connected
-        assert connected.keys(POOL, STORAGE, [], tokens=0) == 0
 
 
 def tokens_of(daemon, datanode="dn1"):
@@ -135,10 +137,33 @@ def test_as_soon_as_the_datanode_says_so(start_daemon, block):
         assert open_status(front, block, token) == -errno.EPERM
         assert front.keys(POOL, STORAGE, []) == 0
         assert open_status(front, block) == -errno.EPERM
+        assert open_status(front, block, token) == -errno.EPERM, "there is no key"
+
+
+def test_off_until_the_datanode_says_otherwise(start_daemon, block):
+    daemon = start_daemon(local=PUBLISHER)
+    with daemon.front() as front:
         assert front.keys(POOL, STORAGE, [], tokens=0) == 0
         assert open_status(front, block) == 0
+        assert tokens_of(daemon)["required"] is False
         assert front.keys("BP-other", STORAGE, [KEY]) == 0
-        assert open_status(front, block) == 0
+        assert open_status(front, block) == -errno.EPERM, "HDFS has tokens in all pools or in none"
+
+
+def test_a_datanode_cannot_switch_them_off(start_daemon, block):
+    """Whoever may publish for a datanode must not be able to open its blocks to everybody."""
+    daemon = start_daemon(local=PUBLISHER)
+    token = make_token(KEY, POOL, block.id)
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        for pool in (POOL, "BP-other"):
+            assert front.keys(pool, STORAGE, [], tokens=0) == -errno.EPERM
+        assert open_status(front, block) == -errno.EPERM
+        assert open_status(front, block, token) == 0, "the keys are as before"
+        assert tokens_of(daemon)["says-off"] is True
+        assert daemon.log().count("say tokens = off in vread.conf") == 1
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert "says-off" not in tokens_of(daemon)
 
 
 def test_required(start_daemon, block):
@@ -146,10 +171,10 @@ def test_required(start_daemon, block):
     token = make_token(KEY, POOL, block.id)
     with daemon.front() as front:
         assert open_status(front, block, token) == -errno.EPERM, "nothing is known to judge it by"
-        assert front.keys(POOL, STORAGE, [KEY]) == 0
-        assert open_status(front, block, token) == 0
         assert front.keys(POOL, STORAGE, [], tokens=0) == 0
         assert open_status(front, block) == -errno.EPERM, "whatever the datanode says"
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert open_status(front, block, token) == 0
         assert tokens_of(daemon)["mode"] == "required"
 
 
@@ -175,15 +200,163 @@ def test_keys_are_for_that_datanode_alone(start_daemon, tmp_path, image, block):
         assert tokens_of(daemon, "dn2")["pools"][0]["keys"] == 1
 
 
-def test_a_restart_forgets(start_daemon, block):
+# ---- what is remembered ---------------------------------------------------------------------
+
+
+def start_again(start_daemon, daemon, **arguments):
+    assert daemon.stop() == 0
+    return start_daemon(folder=daemon.folder, local=PUBLISHER, **arguments)
+
+
+@pytest.fixture
+def remembering(start_daemon):
+    """A vreadd that was told a datanode's keys."""
     daemon = start_daemon(local=PUBLISHER)
     with daemon.front() as front:
         assert front.keys(POOL, STORAGE, [KEY]) == 0
-    assert daemon.stop() == 0
-    daemon = start_daemon(folder=daemon.folder, local=PUBLISHER)
+    return daemon
+
+
+def test_a_start_without_publisher(start_daemon, remembering, block):
+    """vreadd forgets the keys when it ends, but not that there were some."""
+    token = make_token(KEY, POOL, block.id)
+    daemon = start_again(start_daemon, remembering)
     with daemon.front() as front:
         assert tokens_of(daemon)["pools"] == []
+        assert tokens_of(daemon)["required"] is True
+        assert open_status(front, block) == -errno.EPERM
+        assert open_status(front, block, token) == -errno.EPERM, "there is no key yet"
+        assert front.keys(POOL, STORAGE, [], tokens=0) == -errno.EPERM
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert open_status(front, block, token) == 0
+
+
+def test_a_kill_after_the_first_keys(start_daemon, remembering, block):
+    remembering.kill()
+    daemon = start_daemon(folder=remembering.folder, local=PUBLISHER)
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.EPERM
+
+
+def test_expired_keys(daemon, front, block):
+    key = Key(2, expiry=daemon.clock.ms + 10_000)
+    token = make_token(key, POOL, block.id)
+    assert front.keys(POOL, STORAGE, [key]) == 0
+    assert open_status(front, block, token) == 0
+    daemon.clock.advance(11)
+    assert open_status(front, block, token) == -errno.EPERM
+    assert open_status(front, block) == -errno.EPERM
+    (pool,) = [p for p in tokens_of(daemon)["pools"] if p["pool"] == POOL]
+    assert "until" not in pool
+
+
+def test_the_memory_has_no_key(start_daemon):
+    daemon = start_daemon(local=PUBLISHER)
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [Key(1, SECRET)]) == 0
+    (path,) = daemon.token_files.iterdir()
+    assert path.name == "dn1.json"
+    found = json.loads(path.read_text())
+    assert found == {"datanode": "dn1", "tokens": "on", "since": tokens_of(daemon)["since"]}
+
+
+DAMAGES = {"empty": b"", "cut": b"{", "zeroes": b"\0" * 80, "off": b'{"tokens": "off"}'}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file(start_daemon, remembering, block, damage):
+    (path,) = remembering.token_files.iterdir()
+    path.write_bytes(damage)
+    daemon = start_again(start_daemon, remembering)
+    problem = f"{path}: damaged: expected a file of vreadd that says that datanode dn1 uses block"
+    assert problem in daemon.log()
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.EPERM
+        assert problem in tokens_of(daemon)["problem"]
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert "problem" not in tokens_of(daemon), "the file was written anew"
+
+
+def test_a_damaged_file_is_of_one_datanode(start_daemon, tmp_path, image, edit, block):
+    """dn2 shows the same block on a storage of its own, and was never known to use tokens."""
+    folder = tmp_path / "vreadd"
+    (folder / "tokens").mkdir(parents=True)
+    (folder / "tokens" / "dn1.json").write_bytes(b"")
+    daemon = start_daemon(folder=folder, extra=second_datanode(tmp_path, image))
+    edit(daemon, "allow-datanodes = dn1", "allow-datanodes = dn1 dn2")
+    reload(daemon)
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.EPERM
+        assert open_status(front, block, storages=["DS-2"]) == 0
+
+
+def test_off_by_the_operator(start_daemon, remembering, edit, block):
+    """`tokens = off` counts at once, and what was remembered is forgotten."""
+    daemon = start_again(start_daemon, remembering)
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.EPERM
+        edit(daemon, "[datanode dn1]", "[datanode dn1]\ntokens = off")
+        changed(daemon, "[datanode dn1]: tokens changed")
         assert open_status(front, block) == 0
+        assert list(daemon.token_files.iterdir()) == []
+        edit(daemon, "tokens = off\n", "")
+        changed(daemon, "[datanode dn1]: tokens changed")
+        assert open_status(front, block) == 0
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert open_status(front, block) == -errno.EPERM
+    daemon = start_again(start_daemon, daemon, extra="tokens = off\n")
+    with daemon.front() as front:
+        assert open_status(front, block) == 0
+        assert list(daemon.token_files.iterdir()) == []
+
+
+def test_auto_again_while_the_datanode_says_on(start_daemon, remembering, edit, block):
+    with remembering.front() as front:
+        for mode, status in (("off", 0), ("auto", -errno.EPERM)):
+            edit(remembering, "[datanode dn1]", f"[datanode dn1]\ntokens = {mode}")
+            changed(remembering, "[datanode dn1]: tokens changed")
+            assert open_status(front, block) == status
+            edit(remembering, f"tokens = {mode}\n", "")
+    daemon = start_again(start_daemon, remembering)
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.EPERM
+
+
+def test_a_datanode_that_comes_back(start_daemon, tmp_path, image, edit):
+    """A section that is removed and added again, as when a domain is, has its memory."""
+    section = second_datanode(tmp_path, image)
+    daemon = start_daemon(local="publish-datanodes = dn2\n", extra=section)
+    with daemon.front() as front:
+        assert front.keys(POOL, "DS-2", [KEY]) == 0
+        for old, new in ((section, ""), ("[datanode dn1]", f"{section}[datanode dn1]")):
+            edit(daemon, old, new)
+            reload(daemon)
+        assert tokens_of(daemon, "dn2")["pools"] == []
+        assert tokens_of(daemon, "dn2")["required"] is True
+
+
+def test_a_check_changes_nothing(start_daemon, remembering):
+    assert remembering.stop() == 0
+    before = [path.read_bytes() for path in remembering.token_files.iterdir()]
+    text = remembering.config.read_text()
+    remembering.config.write_text(f"{text}tokens = off\n")
+    command = [binary(), "--check-config", "-c", remembering.config]
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    assert [path.read_bytes() for path in remembering.token_files.iterdir()] == before != []
+
+
+def test_no_folder(start_daemon, tmp_path, block):
+    """If the memory cannot be written, tokens are required all the same, and the operator hears of
+    it."""
+    (tmp_path / "tokens").touch()
+    daemon = start_daemon(folder=tmp_path, local=PUBLISHER)
+    with daemon.front() as front:
+        assert open_status(front, block) == -errno.EPERM
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert open_status(front, block, make_token(KEY, POOL, block.id)) == 0
+        problem = f"{daemon.token_files}/dn1.json: cannot write: Not a directory"
+        assert tokens_of(daemon)["problem"] == problem
+        assert problem in daemon.log()
 
 
 def test_status_and_log_have_no_key(start_daemon, block):
@@ -194,7 +367,9 @@ def test_status_and_log_have_no_key(start_daemon, block):
         assert open_status(front, block) == -errno.EPERM
         assert open_status(front, block, make_token(keys[0], POOL, block.id)) == 0
         (pool,) = tokens_of(daemon)["pools"]
-        assert pool == {"pool": POOL, "required": True, "keys": 2, "expiry": keys[1].expiry}
+        newest = keys[1].expiry
+        expected = {"required": True, "keys": 2, "expiry": newest, "until": newest}
+        assert pool == {"pool": POOL} | expected
         assert tokens_of(daemon)["valid"] == 1
         assert tokens_of(daemon)["refused"] == {"missing": 1}
         (device,) = daemon.status()["devices"]
@@ -225,6 +400,8 @@ def test_the_storage_of_another_datanode(start_daemon, tmp_path, image):
 def test_pools_are_bounded(start_daemon):
     daemon = start_daemon(local=PUBLISHER)
     with daemon.front() as front:
+        for n in range(100, 200):
+            assert front.keys(f"BP-{n}", STORAGE, [], tokens=0) == 0, "not one of them is kept"
         for n in range(16):
             assert front.keys(f"BP-{n}", STORAGE, [KEY]) == 0
         assert front.keys("BP-more", STORAGE, [KEY]) == -errno.EMFILE

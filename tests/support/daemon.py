@@ -68,10 +68,12 @@ class Daemon:
         self.folder = folder
         self.socket = folder / "local.sock"
         self.control = folder / "control.sock"
+        self.token_files = folder / "tokens"
         self.log_path = folder / "log"
         self.config = folder / "vread.conf"
         self.config.write_text(
             f"[vreadd]\ncontrol-socket = {self.control}\nlog-level = debug\n"
+            f"token-files = {self.token_files}\n"
             f"[xen]\nenabled = {xen}\n"
             f"[local]\nsocket = {self.socket}\nallow-datanodes = dn1\n{local}"
             f"[datanode dn1]\nimage = {image.path}\n{self._where(image)}\n{extra}"

@@ -530,7 +530,7 @@ static size_t fresh_token(uint8_t *out)
 static void modes(void **state)
 {
 	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID), none = {0};
-	struct tokens *t = tokens_new();
+	struct tokens *t = tokens_new("dn1", NULL);
 	uint8_t token[512];
 	size_t n = fresh_token(token);
 
@@ -541,11 +541,9 @@ static void modes(void **state)
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
 	assert_int_equal(tokens_check(t, "BP-2", BLOCK, NULL, 0),
-			 0); /* nothing is known of this pool */
+			 -EPERM); /* HDFS uses tokens in all pools or in none */
 	assert_int_equal(tokens_take(t, POOL, true, &none), 0);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), -EPERM);
-	assert_int_equal(tokens_take(t, POOL, false, &none), 0);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
 	tokens_set_mode(t, TOKENS_REQUIRED);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), -EPERM);
 	assert_int_equal(tokens_check(t, "BP-2", BLOCK, token, n), -EPERM);
@@ -556,10 +554,71 @@ static void modes(void **state)
 	tokens_put(t);
 }
 
+/* A datanode that said that tokens are on cannot say that they are off.  The keys stay. */
+static void off_is_refused(void **state)
+{
+	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID), none = {0};
+	struct tokens *t = tokens_new("dn1", NULL);
+	uint8_t token[512];
+	size_t n = fresh_token(token);
+
+	(void)state;
+	keys.key[1].expiry = INT64_MAX;
+	assert_int_equal(tokens_take(t, POOL, false, &none), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(tokens_take(t, POOL, false, &none), -EPERM);
+	assert_int_equal(tokens_take(t, "BP-2", false, &none), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
+	tokens_set_mode(t, TOKENS_REQUIRED);
+	assert_int_equal(tokens_take(t, POOL, false, &none), -EPERM);
+	tokens_put(t);
+}
+
+/* What the datanode said last while the operator said off counts when the operator says auto. */
+static void off_and_auto_again(void **state)
+{
+	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID), none = {0};
+	struct tokens *t = tokens_new("dn1", NULL);
+
+	(void)state;
+	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	tokens_set_mode(t, TOKENS_OFF);
+	tokens_set_mode(t, TOKENS_AUTO);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
+	tokens_set_mode(t, TOKENS_OFF);
+	assert_int_equal(tokens_take(t, POOL, false, &none), 0);
+	tokens_set_mode(t, TOKENS_AUTO);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	tokens_put(t);
+}
+
+/* A list that is full does not keep the datanode from saying that tokens are on. */
+static void full_of_pools(void **state)
+{
+	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID), none = {0};
+	struct tokens *t = tokens_new("dn1", NULL);
+	char pool[16];
+
+	(void)state;
+	tokens_set_mode(t, TOKENS_OFF);
+	for (unsigned i = 0; i < TOKENS_MAX_POOLS; i++) {
+		snprintf(pool, sizeof(pool), "BP-%u", i);
+		assert_int_equal(tokens_take(t, pool, true, &keys), 0);
+		assert_int_equal(tokens_take(t, pool, false, &none), 0);
+	}
+	tokens_set_mode(t, TOKENS_AUTO);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	assert_int_equal(tokens_take(t, POOL, true, &keys), -EMFILE);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
+	tokens_put(t);
+}
+
 static void pools_are_bounded(void **state)
 {
 	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID);
-	struct tokens *t = tokens_new();
+	struct tokens *t = tokens_new("dn1", NULL);
 	char pool[16];
 
 	(void)state;
@@ -568,7 +627,7 @@ static void pools_are_bounded(void **state)
 		assert_int_equal(tokens_take(t, pool, true, &keys), 0);
 	}
 	assert_int_equal(tokens_take(t, "BP-more", true, &keys), -EMFILE);
-	assert_int_equal(tokens_take(t, "BP-0", false, &keys), 0);
+	assert_int_equal(tokens_take(t, "BP-0", true, &keys), 0);
 	tokens_put(t);
 }
 
@@ -576,7 +635,7 @@ static void pools_are_bounded(void **state)
 static void status(void **state)
 {
 	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID);
-	struct tokens *t = tokens_new();
+	struct tokens *t = tokens_new("dn1", NULL);
 	uint8_t token[512];
 	size_t n = fresh_token(token);
 	json_t *o;
@@ -590,10 +649,13 @@ static void status(void **state)
 	tokens_check(t, POOL, BLOCK + 1, token, n);
 	tokens_check(t, POOL, BLOCK + 2, token, n);
 	o = tokens_status(t);
+	assert_true(json_integer_value(json_object_get(o, "since")) > 0);
+	json_object_del(o, "since");
 	text = json_dumps(o, JSON_COMPACT);
 	assert_string_equal(text,
-			    "{\"mode\":\"auto\",\"pools\":[{\"pool\":\"" POOL
-			    "\",\"required\":true,\"keys\":2,\"expiry\":1152921504606846976}],"
+			    "{\"mode\":\"auto\",\"required\":true,\"seen\":true,\"pools\":[{"
+			    "\"pool\":\"" POOL "\",\"required\":true,\"keys\":2,"
+			    "\"expiry\":1152921504606846976,\"until\":1152921504606846976}],"
 			    "\"valid\":1,\"refused\":{\"missing\":1,\"of-another-block\":2}}");
 	free(text);
 	json_decref(o);
@@ -616,6 +678,9 @@ int main(void)
 		cmocka_unit_test(keys_as_they_come),
 		cmocka_unit_test(bad_keys),
 		cmocka_unit_test(modes),
+		cmocka_unit_test(off_is_refused),
+		cmocka_unit_test(off_and_auto_again),
+		cmocka_unit_test(full_of_pools),
 		cmocka_unit_test(pools_are_bounded),
 		cmocka_unit_test(status),
 	};

@@ -719,8 +719,8 @@ static void check_keys_as_datanode(int fd)
 	a = (struct vread_ioc_keys){.data = (uintptr_t)block.data,
 				    .data_length = block.data_length,
 				    .timeout_ms = TIMEOUT_MS};
-	expect(keys_with(fd, a), 0, "KEYS: tokens are not used");
-	expect(open_with(fd, open_args()), 0, "OPEN without a token after that");
+	expect(keys_with(fd, a), -EPERM, "KEYS: tokens are not used, after they were");
+	expect(open_with(fd, open_args()), -EPERM, "OPEN without a token after that");
 }
 
 static void check_publish_as_datanode(int fd, const char *storage)

@@ -62,6 +62,7 @@ static struct config *config_default(void)
 	c->log_level = LOG_LEVEL_INFO;
 	c->control_socket = strdup("/run/vread/control.sock");
 	c->datanode_files = strdup("/var/lib/vread/datanodes");
+	c->token_files = strdup("/var/lib/vread/tokens");
 	c->read_ahead = 8U << 20;
 	c->cache = 64U << 20;
 	c->xen.enabled = CONFIG_AUTO;
@@ -76,8 +77,9 @@ static struct config *config_default(void)
 	c->local.max_connections = 64;
 	c->local.max_pool_pages = VREAD_MAX_POOL_PAGES;
 	c->local.max_total_pool_pages = 8 * VREAD_MAX_POOL_PAGES;
-	if (peers_default(&c->peers) && c->control_socket && c->datanode_files && c->local.socket &&
-	    c->local.allow_datanodes && c->local.allow_pools && c->local.publish_datanodes)
+	if (peers_default(&c->peers) && c->control_socket && c->datanode_files && c->token_files &&
+	    c->local.socket && c->local.allow_datanodes && c->local.allow_pools &&
+	    c->local.publish_datanodes)
 		return c;
 	config_free(c);
 	return NULL;
@@ -89,6 +91,7 @@ void config_free(struct config *c)
 		return;
 	free(c->control_socket);
 	free(c->datanode_files);
+	free(c->token_files);
 	free(c->local.socket);
 	free(c->local.allow_datanodes);
 	free(c->local.allow_pools);

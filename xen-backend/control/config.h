@@ -55,6 +55,7 @@ struct config {
 	enum log_level log_level;
 	char *control_socket; /* "": none */
 	char *datanode_files; /* folder of datanodes' own files; "": none */
+	char *token_files;    /* folder of policy/token_memory.h; "": none */
 	size_t read_ahead;    /* bytes per client; 0: none */
 	size_t cache;         /* bytes, for images read with O_DIRECT; 0: none */
 	struct {

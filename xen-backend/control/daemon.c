@@ -288,7 +288,7 @@ static int start_datanodes(struct daemon *d)
 		r = xen_disks_start(&d->disks, d->event, disks_changed, d);
 	if (r && r != -ENODEV)
 		return r;
-	return datanodes_open(&d->datanodes, d->config, d->disks);
+	return datanodes_open(&d->datanodes, d->config, d->disks, true);
 }
 
 static int start_peers(struct daemon *d)
@@ -399,7 +399,7 @@ unsigned daemon_check_datanodes(const struct config *config)
 	struct datanodes d;
 	unsigned refused;
 
-	if (datanodes_open(&d, config, NULL)) {
+	if (datanodes_open(&d, config, NULL, false)) {
 		log_error("out of memory");
 		return 1;
 	}

@@ -108,14 +108,18 @@ static void usage_of(void *ctx, const char *datanode, const char *path, struct i
 		force(ret, mode);
 }
 
-int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks)
+int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks,
+		   bool serving)
 {
+	const char *token_files = serving ? config->token_files : "";
+
 	pthread_mutex_init(&d->lock, NULL);
 	d->config = config;
 	d->disks = disks;
 	d->store = block_store_new();
 	d->refused = json_array();
-	if (!d->store || !d->refused || block_store_set_cache(d->store, config->cache) < 0) {
+	if (!d->store || !d->refused || block_store_set_cache(d->store, config->cache) < 0 ||
+	    registry_set_token_files(block_store_registry(d->store), token_files) < 0) {
 		datanodes_close(d);
 		return -ENOMEM;
 	}

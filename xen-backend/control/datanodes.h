@@ -23,10 +23,12 @@ struct datanodes {
 	json_t *refused; /* array of the refused datanodes' objects (control.h) */
 };
 
-/* Serves all usable datanodes.  An unusable datanode is logged and added to d->refused.  d, config
+/* Opens all usable datanodes.  An unusable datanode is logged and added to d->refused.  d, config
  * and disks must stay valid until datanodes_close(); config until datanodes_reload(), if that is
- * earlier.  0 or -ENOMEM. */
-int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks);
+ * earlier.  serving: what vreadd remembers on disk is read and written (policy/token_memory.h).  0
+ * or -ENOMEM. */
+int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks,
+		   bool serving);
 void datanodes_close(struct datanodes *d);
 /* Replaces the configuration; changes only what differs.  Adds a text for each change to changes,
  * an array. */

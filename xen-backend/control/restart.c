@@ -20,6 +20,7 @@ static const struct {
 } fixed[] = {
 	{"[vreadd] control-socket", TEXT_AT(control_socket)},
 	{"[vreadd] cache", AT(cache)},
+	{"[vreadd] token-files", TEXT_AT(token_files)},
 	{"[xen] enabled", AT(xen.enabled)},
 	{"[local] socket", TEXT_AT(local.socket)},
 	{"[local] mode", AT(local.mode)},

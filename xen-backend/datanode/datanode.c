@@ -63,7 +63,7 @@ struct datanode *datanode_new(struct registry *r, const char *name,
 	dn->registry = r;
 	dn->name = strdup(name);
 	dn->published = old ? published_get(old->published) : published_new();
-	dn->tokens = old ? tokens_get(old->tokens) : tokens_new();
+	dn->tokens = old ? tokens_get(old->tokens) : tokens_new(name, r->token_files);
 	dn->usage = calloc(disks->images.count, sizeof(*dn->usage));
 	if (dn->name && dn->published && dn->tokens && dn->usage &&
 	    registry_copy_texts(disks->images, &dn->images, &dn->num_images) &&

@@ -51,6 +51,7 @@ struct registry {
 	struct refresher *refresher; /* NULL: not started */
 	image_usage_fn *usage;       /* NULL: the kind of a file decides how it is read */
 	void *usage_ctx;
+	char *token_files; /* NULL: none */
 };
 
 /* Makes a datanode that takes the place of `old`, or a new one if `old` is NULL. Returns the

@@ -138,6 +138,7 @@ void registry_free(struct registry *s)
 		retire(s->roster->datanode[i]);
 	roster_put(s->roster);
 	pthread_mutex_destroy(&s->lock);
+	free(s->token_files);
 	free(s);
 }
 
@@ -147,6 +148,13 @@ void registry_set_tokens(struct registry *s, const char *datanode, enum tokens_m
 
 	if (dn)
 		tokens_set_mode(dn->tokens, mode);
+}
+
+int registry_set_token_files(struct registry *s, const char *folder)
+{
+	free(s->token_files);
+	s->token_files = strdup(folder);
+	return s->token_files ? 0 : -ENOMEM;
 }
 
 int registry_start(struct registry *s)

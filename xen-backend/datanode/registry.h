@@ -47,6 +47,11 @@ void registry_set_usage(struct registry *r, image_usage_fn *fn, void *ctx);
  * change are opened again soon. Any thread. */
 void registry_usage_changed(struct registry *r);
 
+/* Sets the folder in which is remembered which datanodes use block tokens
+ * (policy/token_memory.h); default: none. Call this before the first datanode is added. Returns 0
+ * or -ENOMEM. */
+int registry_set_token_files(struct registry *r, const char *folder);
+
 /* A list of texts, at least one unless a comment says more. They need not outlive the call. */
 struct registry_texts {
 	const char *const *text;
@@ -79,7 +84,7 @@ int registry_replace(struct registry *r, const char *datanode, const struct regi
 int registry_remove(struct registry *r, const char *datanode);
 
 /* Sets whether blocks of that datanode are opened only with a block token; the default is AUTO.
- * Applies to blocks that are opened from now on. */
+ * Applies to blocks that are opened from now on. OFF also forgets that the datanode uses tokens. */
 void registry_set_tokens(struct registry *r, const char *datanode, enum tokens_mode mode);
 
 /* Starts the thread that looks into images again. Call it after the last datanode was added.
@@ -111,8 +116,8 @@ int registry_each_storage(struct registry *r, registry_storage_fn *fn, void *ctx
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON"
  *   parser         the process that interprets the images: as parser_status()
- *   tokens         how block tokens are asked for, the keys there are, and the results of checks
- *                  (policy/tokens.h)
+ *   tokens         how block tokens are asked for, the keys there are, and the results of checks:
+ *                  tokens_status() (policy/tokens.h)
  *   published      events taken, and blocks withdrawn now (published.h)
  */
 json_t *registry_status(struct registry *r);

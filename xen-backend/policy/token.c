@@ -274,6 +274,7 @@ static const struct token_key *find_key(const struct token_keys *keys, int32_t i
 	return NULL;
 }
 
+/* Writes the key to its place: no copy is left on the stack. */
 static bool take_key(struct cursor *c, struct token_key *ret)
 {
 	struct vread_key header;
@@ -301,13 +302,14 @@ static bool take_key(struct cursor *c, struct token_key *ret)
 int token_parse_keys(const void *raw, size_t length, struct token_keys *ret)
 {
 	struct cursor c = {raw, length, false};
-	struct token_key key;
 
 	ret->count = 0;
 	while (c.left) {
-		if (ret->count == VREAD_MAX_KEYS || !take_key(&c, &key) || find_key(ret, key.id))
+		struct token_key *key = &ret->key[ret->count];
+
+		if (ret->count == VREAD_MAX_KEYS || !take_key(&c, key) || find_key(ret, key->id))
 			return -EINVAL;
-		ret->key[ret->count++] = key;
+		ret->count++;
 	}
 	return 0;
 }

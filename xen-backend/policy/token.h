@@ -47,7 +47,8 @@ struct token_keys {
 
 /* Parses a token of length bytes.  Returns 0 or -EINVAL; *ret is only valid with 0. */
 int token_parse(const void *raw, size_t length, struct block_token *ret);
-/* Parses the keys of a KEYS request, which follow the storage id.  Returns 0 or -EINVAL. */
+/* Parses the keys of a KEYS request, which follow the storage id.  Returns 0 or -EINVAL.  *ret may
+ * hold keys in both cases, and no other memory does: the caller wipes *ret. */
 int token_parse_keys(const void *raw, size_t length, struct token_keys *ret);
 
 /* The result of judging a token.  Only TOKEN_VALID lets a block be opened. */

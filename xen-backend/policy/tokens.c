@@ -5,6 +5,9 @@
  *
  * The pools are a short list under a lock.  A check holds the lock for reading while it computes
  * one HMAC, which takes a microsecond or two.  So keys are never copied.
+ *
+ * The file is written without that lock: a check waits for no disk.  Whoever changes `seen` calls
+ * settle() afterwards, which makes the file what `seen` is by then.
  */
 #include "policy/tokens.h"
 
@@ -16,7 +19,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "policy/token.h"
+#include "policy/token_memory.h"
 
 struct pool {
 	char *id;
@@ -24,16 +29,82 @@ struct pool {
 	struct token_keys keys;
 };
 
+/* What is known of the file. */
+enum file { FILE_ABSENT, FILE_PRESENT, FILE_UNKNOWN };
+
 struct tokens {
 	atomic_uint references;
-	_Atomic enum tokens_mode mode;
-	pthread_rwlock_t lock; /* protects the pools */
+	char *datanode, *folder;
+	pthread_rwlock_t lock; /* protects the next six */
+	enum tokens_mode mode;
+	bool seen;     /* the datanode said that tokens are on */
+	int64_t since; /* of seen; ms since 1970, 0: unknown */
+	bool says_off; /* and was refused */
 	struct pool *pool[TOKENS_MAX_POOLS];
 	unsigned num_pools;
+	pthread_mutex_t file_lock; /* protects the next two; taken before lock */
+	enum file file;
+	char *problem; /* with the file; NULL: none */
 	_Atomic uint64_t verdict[TOKEN_VERDICTS];
 };
 
-struct tokens *tokens_new(void)
+/* ---- the memory on disk ----------------------------------------------------------------- */
+
+static bool has_memory(const struct tokens *t)
+{
+	return t->folder && t->folder[0];
+}
+
+/* Notes the result of a call of token_memory.h.  Takes over error.  Logs each problem once. */
+static void note_problem(struct tokens *t, char *error)
+{
+	if (error && (!t->problem || strcmp(error, t->problem) != 0))
+		log_datanode(LOG_LEVEL_ERROR, t->datanode, "its block tokens: %s", error);
+	free(t->problem);
+	t->problem = error;
+}
+
+static void recall(struct tokens *t)
+{
+	char *error = NULL;
+	int r = token_memory_read(t->folder, t->datanode, &t->since, &error);
+
+	t->seen = r != 0;
+	t->file = r < 0 ? FILE_UNKNOWN : r ? FILE_PRESENT : FILE_ABSENT;
+	note_problem(t, error);
+	if (r < 0)
+		log_datanode(LOG_LEVEL_ERROR, t->datanode,
+			     "block tokens are required, as if they had been on before; if HDFS "
+			     "does not use them, say tokens = off in vread.conf");
+}
+
+/* Makes the file what `seen` is. */
+static void settle(struct tokens *t)
+{
+	char *error = NULL;
+	int64_t since;
+	bool seen;
+	int r;
+
+	if (!has_memory(t))
+		return;
+	pthread_mutex_lock(&t->file_lock);
+	pthread_rwlock_rdlock(&t->lock);
+	seen = t->seen;
+	since = t->since;
+	pthread_rwlock_unlock(&t->lock);
+	if (t->file != (seen ? FILE_PRESENT : FILE_ABSENT)) {
+		r = seen ? token_memory_write(t->folder, t->datanode, since, &error)
+			 : token_memory_remove(t->folder, t->datanode, &error);
+		t->file = r ? FILE_UNKNOWN : seen ? FILE_PRESENT : FILE_ABSENT;
+		note_problem(t, error);
+	}
+	pthread_mutex_unlock(&t->file_lock);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------ */
+
+struct tokens *tokens_new(const char *datanode, const char *folder)
 {
 	struct tokens *t = calloc(1, sizeof(*t));
 
@@ -41,6 +112,15 @@ struct tokens *tokens_new(void)
 		return NULL;
 	atomic_init(&t->references, 1);
 	pthread_rwlock_init(&t->lock, NULL);
+	pthread_mutex_init(&t->file_lock, NULL);
+	t->datanode = strdup(datanode);
+	t->folder = strdup(folder ?: "");
+	if (!t->datanode || !t->folder) {
+		tokens_put(t);
+		return NULL;
+	}
+	if (has_memory(t))
+		recall(t);
 	return t;
 }
 
@@ -65,13 +145,50 @@ void tokens_put(struct tokens *t)
 		return;
 	for (unsigned i = 0; i < t->num_pools; i++)
 		pool_free(t->pool[i]);
+	pthread_mutex_destroy(&t->file_lock);
 	pthread_rwlock_destroy(&t->lock);
+	free(t->problem);
+	free(t->folder);
+	free(t->datanode);
 	free(t);
 }
 
+/* ---- what the operator and the datanode say ---------------------------------------------- */
+
+/* Call it with the lock held for writing. */
+static void set_seen(struct tokens *t, bool seen)
+{
+	if (seen && !t->seen)
+		t->since = (int64_t)clock_wall_ms();
+	t->seen = seen;
+	t->says_off = false;
+}
+
+static bool any_on(const struct tokens *t)
+{
+	for (unsigned i = 0; i < t->num_pools; i++)
+		if (t->pool[i]->on)
+			return true;
+	return false;
+}
+
+/* While the mode is off the datanode's words count for its pools only.  So what it said last
+ * decides when the mode is another again. */
 void tokens_set_mode(struct tokens *t, enum tokens_mode mode)
 {
-	atomic_store(&t->mode, mode);
+	bool was_seen, changed;
+
+	pthread_rwlock_wrlock(&t->lock);
+	was_seen = t->seen;
+	if (mode == TOKENS_OFF)
+		set_seen(t, false);
+	else if (t->mode == TOKENS_OFF)
+		set_seen(t, any_on(t));
+	t->mode = mode;
+	changed = t->seen != was_seen;
+	pthread_rwlock_unlock(&t->lock);
+	if (changed) /* else a damaged file stays, for the operator to see */
+		settle(t);
 }
 
 static struct pool *find(const struct tokens *t, const char *pool_id)
@@ -97,30 +214,56 @@ static int add(struct tokens *t, const char *pool_id, struct pool **ret)
 	return 0;
 }
 
-int tokens_take(struct tokens *t, const char *pool_id, bool on, const struct token_keys *keys)
+/* Refuses the word "off" from a datanode whose tokens were on.  Call it with the lock held for
+ * writing. */
+static int refuse_off(struct tokens *t)
 {
-	struct pool *p;
+	if (!t->says_off)
+		log_datanode(
+			LOG_LEVEL_WARN, t->datanode,
+			"says that block tokens are off; they were on, so they stay required; if "
+			"HDFS uses them no longer, say tokens = off in vread.conf");
+	t->says_off = true;
+	return -EPERM;
+}
+
+static int take(struct tokens *t, const char *pool_id, bool on, const struct token_keys *keys)
+{
+	struct pool *p = find(t, pool_id);
 	int err = 0;
 
-	pthread_rwlock_wrlock(&t->lock);
-	p = find(t, pool_id);
-	if (!p)
+	if (!on && t->seen)
+		return refuse_off(t);
+	if (on && t->mode != TOKENS_OFF)
+		set_seen(t, true); /* also if there is no room for the keys */
+	if (!p && on)
 		err = add(t, pool_id, &p);
-	if (!err) {
-		OPENSSL_cleanse(&p->keys, sizeof(p->keys));
-		p->on = on;
-		if (on)
-			p->keys = *keys;
-	}
+	if (!p)
+		return err;
+	OPENSSL_cleanse(&p->keys, sizeof(p->keys));
+	p->on = on;
+	if (on)
+		p->keys = *keys;
+	return 0;
+}
+
+int tokens_take(struct tokens *t, const char *pool_id, bool on, const struct token_keys *keys)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&t->lock);
+	err = take(t, pool_id, on, keys);
 	pthread_rwlock_unlock(&t->lock);
+	if (on)
+		settle(t);
 	return err;
 }
 
-static bool is_required(const struct tokens *t, const struct pool *p)
-{
-	enum tokens_mode mode = atomic_load(&t->mode);
+/* ---- checks ------------------------------------------------------------------------------ */
 
-	return mode == TOKENS_REQUIRED || (mode == TOKENS_AUTO && p && p->on);
+static bool is_required(const struct tokens *t)
+{
+	return t->mode == TOKENS_REQUIRED || (t->mode == TOKENS_AUTO && t->seen);
 }
 
 int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const void *token,
@@ -133,7 +276,7 @@ int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const 
 
 	pthread_rwlock_rdlock(&t->lock);
 	p = find(t, pool_id);
-	required = is_required(t, p);
+	required = is_required(t);
 	/* The time is that of Hadoop's Time.now().  So the clocks of this host and the NameNode
 	 * must agree, as a datanode's and a NameNode's must. */
 	if (required)
@@ -145,6 +288,8 @@ int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const 
 	return verdict == TOKEN_VALID ? 0 : -EPERM;
 }
 
+/* ---- status ------------------------------------------------------------------------------ */
+
 static json_t *count(struct tokens *t, enum token_verdict v)
 {
 	return json_integer((json_int_t)atomic_load_explicit(&t->verdict[v], memory_order_relaxed));
@@ -152,8 +297,8 @@ static json_t *count(struct tokens *t, enum token_verdict v)
 
 static json_t *pool_status(const struct tokens *t, const struct pool *p)
 {
-	json_t *o = json_pack("{s:s, s:b, s:i}", "pool", p->id, "required", is_required(t, p),
-			      "keys", (int)p->keys.count);
+	json_t *o = json_pack("{s:s, s:b, s:i}", "pool", p->id, "required", is_required(t), "keys",
+			      (int)p->keys.count);
 	int64_t newest = 0;
 
 	for (unsigned i = 0; i < p->keys.count; i++)
@@ -161,21 +306,43 @@ static json_t *pool_status(const struct tokens *t, const struct pool *p)
 			newest = p->keys.key[i].expiry;
 	if (newest)
 		json_object_set_new(o, "expiry", json_integer(newest));
+	if (newest >= (int64_t)clock_wall_ms())
+		json_object_set_new(o, "until", json_integer(newest));
+	return o;
+}
+
+/* What the operator and the datanode said. */
+static json_t *words_status(struct tokens *t)
+{
+	static const char *const modes[] = {"auto", "required", "off"};
+	json_t *pools = json_array(), *o;
+
+	pthread_rwlock_rdlock(&t->lock);
+	o = json_pack("{s:s, s:b, s:b}", "mode", modes[t->mode], "required", is_required(t), "seen",
+		      t->seen);
+	if (t->seen && t->since)
+		json_object_set_new(o, "since", json_integer(t->since));
+	if (t->says_off)
+		json_object_set_new(o, "says-off", json_true());
+	for (unsigned i = 0; i < t->num_pools; i++)
+		json_array_append_new(pools, pool_status(t, t->pool[i]));
+	pthread_rwlock_unlock(&t->lock);
+	json_object_set_new(o, "pools", pools);
 	return o;
 }
 
 json_t *tokens_status(struct tokens *t)
 {
-	static const char *const modes[] = {"auto", "required", "off"};
-	json_t *pools = json_array(), *refused = json_object();
+	json_t *o = words_status(t), *refused = json_object();
 
-	pthread_rwlock_rdlock(&t->lock);
-	for (unsigned i = 0; i < t->num_pools; i++)
-		json_array_append_new(pools, pool_status(t, t->pool[i]));
-	pthread_rwlock_unlock(&t->lock);
+	pthread_mutex_lock(&t->file_lock);
+	if (t->problem)
+		json_object_set_new(o, "problem", json_string(t->problem));
+	pthread_mutex_unlock(&t->file_lock);
+	json_object_set_new(o, "valid", count(t, TOKEN_VALID));
 	for (int v = TOKEN_VALID + 1; v < TOKEN_VERDICTS; v++)
 		if (atomic_load(&t->verdict[v]))
 			json_object_set_new(refused, token_verdict_name(v), count(t, v));
-	return json_pack("{s:s, s:o, s:o, s:o}", "mode", modes[atomic_load(&t->mode)], "pools",
-			 pools, "valid", count(t, TOKEN_VALID), "refused", refused);
+	json_object_set_new(o, "refused", refused);
+	return o;
 }

@@ -4,6 +4,12 @@
  * them, and counts of the verdicts.  datanode/ holds one struct tokens per datanode; read/ checks
  * each OPEN and takes new keys.
  *
+ * Who says "tokens are on" (KEYS) is believed, and this is remembered, also on disk
+ * (policy/token_memory.h).  Who later says "tokens are off" is not: whoever may publish for the
+ * datanode could otherwise open its blocks to everybody.  Only the operator's TOKENS_OFF does that,
+ * and forgets.  HDFS uses tokens in all pools of a datanode or in none, so one word about one pool
+ * counts for all.
+ *
  * Keys come from the datanode itself (KEYS) and are used for its own replicas only.  So a datanode
  * can use keys only to let its own replicas be read.  Keys are held in the memory of this process
  * only, and are wiped.
@@ -18,8 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TOKENS_AUTO: tokens are required in a pool from when the datanode says so until it says
- * otherwise. */
+/* TOKENS_AUTO: tokens are required from when the datanode first says that they are on. */
 enum tokens_mode { TOKENS_AUTO, TOKENS_REQUIRED, TOKENS_OFF };
 
 #define TOKENS_MAX_POOLS 16U
@@ -27,14 +32,19 @@ enum tokens_mode { TOKENS_AUTO, TOKENS_REQUIRED, TOKENS_OFF };
 struct token_keys;
 struct tokens;
 
-struct tokens *tokens_new(void); /* mode TOKENS_AUTO; NULL: out of memory */
+/* Makes the tokens of a datanode, in mode TOKENS_AUTO.  folder: of token_memory.h; NULL or "":
+ * nothing is remembered on disk.  If what is remembered cannot be read, this is logged, and tokens
+ * are required.  NULL: out of memory. */
+struct tokens *tokens_new(const char *datanode, const char *folder);
 struct tokens *tokens_get(struct tokens *t);
 void tokens_put(struct tokens *t); /* NULL is ignored */
-/* The mode counts for checks from now on. */
+/* The mode counts for checks from now on.  TOKENS_OFF forgets that tokens were on. */
 void tokens_set_mode(struct tokens *t, enum tokens_mode mode);
 
-/* Turns the tokens of a pool on or off.  If they are on, only a token signed with one of keys is
- * right.  The keys of before are wiped.  Returns 0, -ENOMEM, or -EMFILE: too many pools. */
+/* Takes the datanode's word about a pool: tokens are on, and only those signed with one of keys are
+ * right; or they are off.  The keys of before are wiped.  Returns when `on` is remembered on disk,
+ * or was logged not to be.  Returns 0, -ENOMEM, -EMFILE: too many pools, or -EPERM, and nothing has
+ * changed: tokens were on, and only the operator switches them off. */
 int tokens_take(struct tokens *t, const char *pool_id, bool on, const struct token_keys *keys);
 
 /* Checks whether the block may be opened with the token (length 0: no token).  Returns 0 or
@@ -42,8 +52,21 @@ int tokens_take(struct tokens *t, const char *pool_id, bool on, const struct tok
 int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const void *token,
 		 size_t length);
 
-/* {"mode", "pools": [{"pool", "required", "keys", "expiry": ms of the newest key}], "valid": OPENs,
- * "refused": {reason: OPENs}}.  Returns a new reference. */
+/*
+ * Returns a new reference:
+ *
+ *   mode       "auto", "required" or "off": as configured
+ *   required   whether a token is required now
+ *   seen       whether the datanode said that tokens are on, since the operator last said `off`
+ *   since      when it first did, ms since 1970; absent: never, or unknown
+ *   says-off   true: the datanode said that tokens are off, and was refused; else absent
+ *   problem    why the memory on disk cannot be read or written; absent: all is well
+ *   pools      objects, for each pool of which the datanode spoke: pool; required; keys, their
+ *              number; expiry, of the newest key, and until, the same if that key is still valid
+ *              (both ms since 1970; absent: there is none)
+ *   valid      OPENs with a valid token
+ *   refused    {reason: OPENs}
+ */
 json_t *tokens_status(struct tokens *t);
 
 #endif

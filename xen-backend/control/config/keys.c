@@ -24,6 +24,7 @@ const struct config_key config_keys[] = {
 	{SECTION_VREADD, "log-level", value_log_level, IN_CONFIG(log_level), 0, 0, false},
 	{SECTION_VREADD, "control-socket", value_socket, IN_CONFIG(control_socket), 0, 0, false},
 	{SECTION_VREADD, "datanode-files", value_folder, IN_CONFIG(datanode_files), 0, 0, false},
+	{SECTION_VREADD, "token-files", value_folder, IN_CONFIG(token_files), 0, 0, false},
 	{SECTION_VREADD, "read-ahead", value_size, IN_CONFIG(read_ahead), 0, 64, false},
 	{SECTION_VREADD, "cache", value_size, IN_CONFIG(cache), 0, 1U << 20, false},
 	{SECTION_XEN, "enabled", value_enabled, IN_CONFIG(xen.enabled), 0, 0, false},
