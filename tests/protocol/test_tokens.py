@@ -502,3 +502,77 @@ def test_a_token_is_checked_where_the_data_is(tmp_path, there):
         (datanode_status,) = b.status()["datanodes"]
         assert datanode_status["tokens"]["valid"] == 2
         assert datanode_status["tokens"]["refused"]["expired"] == len(ENCODINGS)
+
+
+# ---- rules that are weaker elsewhere ---------------------------------------------------------
+
+
+@pytest.fixture
+def replica(tmp_path, image):
+    """replica(storage): (image, layout) of a datanode with the blocks of `image`."""
+
+    def make(storage):
+        layout = tmp_path / f"{storage}.json"
+        layout.write_text(image.layout.read_text().replace(STORAGE, storage))
+        return image.path, layout
+
+    return make
+
+
+@contextlib.contextmanager
+def asking(authority, hosts, datanodes):
+    """Hosts b, c ...: {name: datanodes}.  Yields {name: Vreadd} of these and of a, which serves
+    `datanodes` and may ask all of them."""
+    addresses = {name: free_address() for name in hosts}
+    asks = authority.host("a", answer_timeout=60000)
+    running = {}
+    with contextlib.ExitStack() as stack:
+        for name, served in hosts.items():
+            sections = authority.host(name, listen=addresses[name])
+            sections += peer("a", allow_datanodes=" ".join(served))
+            daemon = Vreadd(served, "asan", tuple(served), sections=sections)
+            running[name] = stack.enter_context(daemon)
+            storages = " ".join(f"{dn}/DS-{dn}" for dn in served)
+            asks += peer(name, address=addresses[name], storages=storages)
+        daemon = Vreadd(datanodes, "asan", tuple(datanodes), sections=asks)
+        running["a"] = stack.enter_context(daemon)
+        yield running
+
+
+def test_what_is_refused_here_is_not_asked_elsewhere(tmp_path, replica, block):
+    """Host b has the block, too, and requires no tokens.  It would overrule this host."""
+    both = ("DS-dn1", "DS-dn2")
+    token = make_token(KEY, POOL, block.id)
+    hosts = {"b": {"dn2": replica("DS-dn2")}}
+    with (
+        asking(Authority(tmp_path), hosts, {"dn1": replica("DS-dn1")}) as running,
+        LocalFront(running["a"].endpoint) as front,
+    ):
+        assert open_status(front, block, storages=("DS-dn2",)) == 0, "b has it"
+        assert open_status(front, block, storages=both) == 0
+        assert front.keys(POOL, "DS-dn1", [KEY]) == 0
+        for storages in (both, both[::-1]):
+            assert open_status(front, block, storages=storages) == -errno.EPERM
+            assert open_status(front, block, b"junk", storages) == -errno.EPERM
+            assert open_status(front, block, token, storages) == 0
+        assert open_status(front, block, storages=()) == -errno.EXDEV, "no storage of here is named"
+        assert open_status(front, block, storages=("DS-dn2",)) == 0, "which b decides alone"
+
+
+def test_what_a_peer_refuses_is_not_asked_at_the_next(tmp_path, replica, block):
+    hosts = {"b": {"dn2": replica("DS-dn2")}, "c": {"dn3": replica("DS-dn3")}}
+    token = make_token(KEY, POOL, block.id)
+    both = ("DS-dn2", "DS-dn3")
+    with (
+        asking(Authority(tmp_path), hosts, {}) as running,
+        LocalFront(running["b"].endpoint) as datanode,
+        LocalFront(running["a"].endpoint) as front,
+    ):
+        assert datanode.keys(POOL, "DS-dn2", [KEY]) == 0
+        for storage in both:
+            open_status(front, block, storages=(storage,))  # connects: a link that is down is last
+        assert open_status(front, block, storages=both) == -errno.EPERM
+        assert open_status(front, block, token, both) == 0
+        assert datanode.keys(POOL, "DS-dn2", []) == 0
+        assert open_status(front, block, token, both) == -errno.EPERM
+        assert open_status(front, block, storages=("DS-dn3",)) == 0

@@ -5,7 +5,7 @@
  * ring/ calls peer_open() and peers_have() for its guests.
  *
  * An OPEN goes to the peers that have one of the storages, one after the other, until a peer has
- * the block or the time is up.  Peers with a link that is down come last.
+ * the block, refuses the block token, or the time is up.  Peers with a link that is down come last.
  */
 #include "peer/peers_private.h"
 
@@ -181,7 +181,8 @@ static void on_opened(struct link_request *r, int error, const struct message_bl
 	}
 	if (error != -ENOTCONN && error != -ETIMEDOUT && error != -ENODEV)
 		o->error = error;
-	error = ask_next(o);
+	if (error != -EPERM) /* else the next peer, with weaker rules, would overrule this one */
+		error = ask_next(o);
 	if (error)
 		finish_open(o, error, NULL, NULL);
 }

@@ -25,7 +25,7 @@ struct search {
 
 /*
  * Ranks errors by how much they say about the block. An error of a block that was found ranks above
- * an error of a block that was not found.
+ * an error of a block that was not found. A refused token ranks highest.
  */
 static int telling(int error)
 {
@@ -36,14 +36,14 @@ static int telling(int error)
 		return 1;
 	case -ENOENT:
 		return 2;
-	case -EPERM: /* the block may exist: nobody looked for it */
-		return 3;
 	case -EBUSY: /* the file system could not be searched */
-		return 4;
+		return 3;
 	case -EEXIST:
-		return 5;
+		return 4;
+	case -EPERM: /* a token was refused: callers ask no other host */
+		return 6;
 	default:
-		return error ? 6 : 0;
+		return error ? 5 : 0;
 	}
 }
 
