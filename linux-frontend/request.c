@@ -32,11 +32,23 @@ struct vread_call {
 	struct vread_response rsp;
 };
 
+/* Keys that sign block tokens must not stay in pages that the backend can read at any time. */
+static void wipe_pages(const struct vread_call *call)
+{
+	unsigned int n;
+
+	for (n = 0; n < call->pages; n++)
+		memzero_explicit(vread_pool_address(call->dev->pool, call->first + n),
+				 VREAD_PAGE_SIZE);
+}
+
 static void call_release(struct kref *ref)
 {
 	struct vread_call *call = container_of(ref, struct vread_call, ref);
 
 	if (call->pages) {
+		if (call->req.operation == VREAD_OP_KEYS)
+			wipe_pages(call);
 		vread_pool_give(call->dev->pool, call->first, call->pages);
 		wake_up_all(&call->dev->wq);
 	}

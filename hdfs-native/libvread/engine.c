@@ -128,8 +128,12 @@ static uint64_t give_up_at(const struct engine *e, uint64_t deadline)
 
 /* ---- completions --------------------------------------------------------- */
 
+/* Before the pages of a request are used again.  Keys of block tokens are wiped first: the backend
+ * can read the slice at any time. */
 static void give_pages(struct engine *e, struct request *r)
 {
+	if (r->op.slice_length && r->op.kind == VREAD_OP_KEYS && e->transport->ops->wipe)
+		e->transport->ops->wipe(e->transport, r->op.slice_offset, r->op.slice_length);
 	if (r->op.slice_length)
 		slice_give(&e->slice, r->op.slice_offset / VREAD_PAGE_SIZE,
 			   r->op.slice_length / VREAD_PAGE_SIZE);

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -351,6 +352,11 @@ static void local_destroy(struct transport *t, bool shared)
 	free(l);
 }
 
+static void local_wipe(struct transport *t, uint32_t slice_offset, uint32_t slice_length)
+{
+	explicit_bzero(local(t)->pool + slice_offset, slice_length);
+}
+
 static const struct transport_ops local_ops = {
 	.start = local_start,
 	.flush = local_flush,
@@ -358,6 +364,7 @@ static const struct transport_ops local_ops = {
 	.ready = local_ready,
 	.arm = local_arm,
 	.wait = local_wait,
+	.wipe = local_wipe,
 	.watch = local_watch,
 	.alive = local_alive,
 	.destroy = local_destroy,

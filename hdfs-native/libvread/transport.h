@@ -84,6 +84,9 @@ struct transport_ops {
 	 * batch is at most the number in flight.  batch is only a hint that saves events: wait()
 	 * may return with fewer completions. */
 	void (*wait)(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline);
+	/* Overwrites a range of the slice with zeros.  NULL: the slice never holds data of OPEN,
+	 * PUBLISH and KEYS. */
+	void (*wipe)(struct transport *t, uint32_t slice_offset, uint32_t slice_length);
 	/* Adds the descriptors that wake wait() to an epoll.  0 or negative errno. */
 	int (*watch)(struct transport *t, int epoll_fd);
 	/* True if there is a backend. */

@@ -148,6 +148,7 @@ struct vread_ioc_publish {
 
 /*
  * KEYS: replaces the keys that sign the block tokens of a pool; see VREAD_OP_KEYS of vreadif.h.
+ * The driver wipes its own copy of the keys after the backend's answer.
  * EOPNOTSUPP, and after ETIME or EINTR: as for PUBLISH.
  */
 struct vread_ioc_keys {

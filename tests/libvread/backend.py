@@ -17,7 +17,7 @@ import threading
 
 MAGIC = 0x44525631
 PAGE = 4096
-OPEN, READ, CLOSE, STAT = 1, 2, 3, 4
+OPEN, READ, CLOSE, STAT, KEYS = 1, 2, 3, 4, 6
 
 # struct vread_local_hello, _welcome; vread_request and its unions; vread_response
 HELLO = struct.Struct("<IIIHH16x")
@@ -270,6 +270,8 @@ class Backend:
         elif request.op == CLOSE:
             found = self.open_handles.pop(request.handle, None)
             channel.respond(request, 0 if found else -errno.EBADF)
+        elif request.op == KEYS:
+            channel.respond(request, 0)
         elif request.op == STAT:
             key = self.open_handles[request.handle]
             if key not in self.blocks:

@@ -17,6 +17,7 @@ import pytest
 from tests.libvread import vreadlib
 from tests.libvread.backend import (
     CLOSE,
+    KEYS,
     MAGIC,
     OPEN,
     PAGE,
@@ -28,6 +29,7 @@ from tests.libvread.backend import (
 )
 from tests.libvread.vreadlib import clock
 from tests.libvread.waits import Call
+from tests.support.block_token import Key
 from tests.support.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]
@@ -427,6 +429,39 @@ def test_slice_full_of_late_reads(lib, backend):
         assert len(held.requests) == 4
         held.let_go()
         assert f.pread(200_000, 7) == CONTENT[7:200_007]
+
+
+SECRET = b"sEcReT-of-BLOCKS"
+
+
+def keys_in_the_pool(backend):
+    return SECRET in bytes(backend.channels[0].pool)
+
+
+@pytest.mark.parametrize("status", [0, -errno.EPERM])
+def test_keys_are_wiped_after_the_answer(backend, connection, status):
+    """A backend has the pool mapped for its whole life."""
+    seen = []
+
+    def answer(channel, request):
+        seen.append(keys_in_the_pool(backend))
+        channel.respond(request, status)
+
+    backend.on_request = answer
+    call = Call(lambda: connection.publish_keys("BP-1", "DS-1", [Key(1, SECRET)]))
+    assert (call.error(), seen) == (-status, [True])
+    assert not keys_in_the_pool(backend)
+
+
+def test_keys_are_wiped_after_a_late_answer(lib, backend):
+    with vreadlib.Connection(lib, backend.path) as c:
+        held = Held(backend, KEYS)
+        held.expect_timeout(lambda: c.publish_keys("BP-1", "DS-1", [Key(1, SECRET)]))
+        assert keys_in_the_pool(backend), "the backend may be reading them"
+        held.let_go()
+        with open_file(c) as f:
+            assert f.pread(10, 0) == CONTENT[:10]
+        assert not keys_in_the_pool(backend)
 
 
 def test_close_with_reads_in_flight(lib, backend):
