@@ -111,9 +111,13 @@ FULL = {
             },
             "tokens": {
                 "mode": "auto",
+                "required": True,
+                "seen": True,
+                "says-off": True,
+                "problem": "/tokens/dn1.json: cannot write: " + "disk full: " * 50,
                 "pools": [
-                    {"pool": "BP-1", "required": True, "keys": 3, "expiry": 1},
-                    {"pool": "BP-2", "required": False, "keys": 0},
+                    {"pool": "BP-1", "required": True, "keys": 3, "expiry": 1, "until": 1},
+                    {"pool": "BP-2", "required": True, "keys": 0},
                 ],
                 "valid": 7,
                 "refused": {"expired": 2, "missing": 2**62},
@@ -202,7 +206,9 @@ def test_everything_it_can_show(xl_vread, daemon):
         f"published: finalized {2**62}, append 2, truncate",
         "    configured in /var/lib/vread/datanodes/dn1.conf",
         "delete 4, withdrawn now 5",
-        "block tokens: required in BP-1, 3 keys",
+        "block tokens: on, without keys of BP-2: no block of it is opened",
+        "WARNING: the datanode says that block tokens are off; they were on and",
+        "WARNING: /tokens/dn1.json: cannot write: disk full: disk full",
         f"block tokens: valid 7, expired 2, missing {2**62}",
         "xen:7/0     Connected    datanode",
         "xen:9/0     Initialising client",
@@ -232,6 +238,28 @@ def test_everything_it_can_show(xl_vread, daemon):
         assert part in text, part
 
 
+UNTIL = 1_800_000_000_000  # ms
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        ({"mode": "off", "required": False, "pools": []}, "off by the operator (tokens = off)"),
+        ({"mode": "auto", "required": False}, "off: the datanode never sent keys"),
+        ({"mode": "auto", "required": True}, "on, without keys: no block is opened"),
+        (
+            {"required": True, "pools": [{"until": UNTIL + 1}, {"until": UNTIL}]},
+            "on, keys until 2027-01-15 08:00:00",
+        ),
+    ],
+)
+def test_tokens_of_a_datanode(xl_vread, daemon, tokens, said):
+    answer = {"datanodes": [{"datanode": "dn1", "tokens": tokens}]}
+    status = daemon(json.dumps(answer).encode() + b"\n")
+    done = xl_vread("status", "--socket", status, env={"TZ": "UTC"})
+    assert f"    block tokens: {said}\n" in done.stdout.decode()
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -245,6 +273,10 @@ def test_everything_it_can_show(xl_vread, daemon):
             "datanodes": [
                 {"tokens": 5},
                 {"tokens": {"pools": [3, {"required": True}], "refused": 1}},
+                {"tokens": {"required": True, "pools": 5, "problem": 7, "says-off": "x"}},
+                {"tokens": {"required": True, "pools": [3, {"until": 2**62}]}},
+                {"tokens": {"required": True, "pools": [{"until": 2**62}]}},
+                {"tokens": {"required": False, "mode": 5}},
             ]
         },
         {"datanodes": [{"tokens": {"valid": "x", "refused": {"a" * 999: 1, "b": "c", "d": 2}}}]},

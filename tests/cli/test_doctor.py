@@ -2,6 +2,7 @@
 """vread doctor and xl-vread doctor: each part that a read needs is broken once; the doctor of that
 part must name the part, and what to do about it."""
 
+import errno
 import json
 import os
 import shutil
@@ -13,7 +14,9 @@ from zipfile import ZipFile
 import pytest
 
 from tests.libvread.conftest import BUILD
-from tests.support.daemon import Daemon, Image
+from tests.support.block_token import Key
+from tests.support.daemon import PUBLISHER, STORAGE, Daemon, Image
+from tests.support.hdfs_dir import POOL
 from tools.peers import Authority, peer
 
 KERNEL = "6.1.0-44-amd64"
@@ -350,12 +353,12 @@ def running(tmp_path_factory, image):
 
 @pytest.fixture
 def start(tmp_path, image):
-    """start(extra=...): starts a vreadd for this test."""
+    """start(extra=...): starts a vreadd for this test, in tmp_path / "vreadd"."""
     daemons = []
 
     def run(image=image, **arguments):
         folder = tmp_path / "vreadd"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         daemons.append(Daemon(folder, image, **arguments))
         return daemons[-1]
 
@@ -383,7 +386,8 @@ def host(root, xl_vread, xenstored):
     def doctor(daemon, *words, config=None):
         options = ["--config", config or daemon.config, "--socket", daemon.control]
         return xl_vread(
-            *("doctor", "--root", root, *options, *words), env={"XENSTORED_PATH": xenstored.path}
+            *("doctor", "--root", root, *options, *words),
+            env={"XENSTORED_PATH": xenstored.path, "TZ": "UTC"},
         )
 
     return doctor
@@ -421,6 +425,7 @@ def test_a_host_as_it_should_be(host, findings, running, image, root):
     assert f"{root}{image.path}: datanode dn1, read buffered" in found.ok
     assert "dn1: served, 1 storages" in found.ok
     assert "dn1: its vread-parser runs" in found.ok
+    assert "dn1: block tokens off: the datanode never sent keys" in found.ok
 
 
 def test_everything_fits_a_terminal(host, running, xenstored):
@@ -428,6 +433,51 @@ def test_everything_fits_a_terminal(host, running, xenstored):
     lines = host(running, "-v").stdout.decode().splitlines()
     assert max(map(len, lines)) <= 80
     assert "ok       xenstored: answers" in lines
+
+
+OFF = (
+    "say tokens = off in its section of vread.conf and xl-vread reload, or tokens=off in the "
+    "vread line of its domain"
+)
+
+
+def test_block_tokens(findings, start, image):
+    daemon = start(image, local=PUBLISHER)
+    key = Key(1, expiry=2_000_000_000_000)
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [key]) == 0
+        assert "dn1: block tokens on, keys until 2033-05-18 03:33:20" in findings(daemon).ok
+        assert front.keys(POOL, STORAGE, [], tokens=0) == -errno.EPERM
+        assert findings(daemon).of("warning").pop(
+            "dn1: the datanode says that block tokens are off; they were on and stay on"
+        ) == (
+            f"if you have switched them off in Hadoop: {OFF}; if not, find out who else publishes "
+            "for it"
+        )
+        assert front.keys(POOL, STORAGE, []) == 0
+    found = f"dn1: block tokens on, without keys of {POOL}: no block of it is opened"
+    remedy = (
+        "does the datanode run, with a publisher and a device of role datanode? if HDFS uses "
+        f"block tokens no longer: {OFF}"
+    )
+    assert findings(daemon).failed == {found: remedy}
+
+
+def test_block_tokens_after_a_start(findings, start, image, tmp_path):
+    """vreadd has no keys yet, and what it remembered is damaged."""
+    folder = tmp_path / "vreadd"
+    put(folder / "tokens" / "dn1.json")
+    failed = findings(start(image)).failed
+    assert failed.keys() == {
+        "dn1: block tokens on, without keys: no block is opened",
+        f"dn1: {folder}/tokens/dn1.json: damaged: expected a file of vreadd that says that "
+        "datanode dn1 uses block tokens",
+    }
+
+
+def test_block_tokens_off(findings, start, image):
+    daemon = start(image, extra="tokens = off\n")
+    assert "dn1: block tokens off by the operator (tokens = off)" in findings(daemon).ok
 
 
 def test_no_provisioner(findings, running, root):

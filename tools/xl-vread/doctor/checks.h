@@ -34,6 +34,9 @@ void check_datanodes(struct doctor *d);
 void check_parsers(struct doctor *d);
 void check_provision(struct doctor *d);
 
+/* tokens.c: block tokens of the datanodes */
+void check_tokens(struct doctor *d);
+
 /* peers.c: other hosts */
 void check_certificates(struct doctor *d);
 void check_peers(struct doctor *d);

@@ -18,6 +18,7 @@ static const struct doctor_check checks[] = {
 	{"images", check_images},
 	{"datanodes", check_datanodes},
 	{"parsers", check_parsers},
+	{"block tokens", check_tokens},
 	{"libguestfs", check_provision},
 	{"certificates", check_certificates},
 	{"peers", check_peers},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/text.h"
+#include "tokens_text.h"
 
 /* Prints nothing if the configuration was never reloaded. */
 static void print_reload(FILE *out, const json_t *reload, const char *config)
@@ -142,23 +143,35 @@ static void print_published(FILE *out, const json_t *published)
 		text_wrap(out, 4, line);
 }
 
-/* Prints the pools that require block tokens, and how many tokens were valid and refused.  Prints
- * nothing if no pool requires tokens and no token was checked. */
-static void print_tokens(FILE *out, const json_t *tokens)
+/* Prints whether block tokens are on, and what is wrong about them. */
+static void print_tokens_state(FILE *out, const json_t *tokens)
 {
-	const json_t *pools = json_object_get(tokens, "pools"), *pool, *count;
-	char line[512];
-	size_t i, used;
-	const char *reason;
+	const char *problem = json_string_value(json_object_get(tokens, "problem"));
+	char text[TOKENS_TEXT], line[512];
 
-	json_array_foreach(pools, i, pool)
-	{
-		if (!json_is_true(json_object_get(pool, "required")))
-			continue;
-		snprintf(line, sizeof(line), "block tokens: required in %s, %" PRId64 " keys",
-			 text_member(pool, "pool"), text_number(pool, "keys"));
+	if (tokens_text(tokens, text) != TOKENS_UNTOLD) {
+		snprintf(line, sizeof(line), "block tokens: %s", text);
 		text_wrap(out, 4, line);
 	}
+	if (json_is_true(json_object_get(tokens, "says-off")))
+		text_wrap(out, 4,
+			  "WARNING: the datanode says that block tokens are off; they were on and "
+			  "stay on");
+	if (problem) {
+		snprintf(line, sizeof(line), "WARNING: %.450s", problem);
+		text_wrap(out, 4, line);
+	}
+}
+
+/* Prints how many tokens were valid and refused.  Prints nothing if no token was checked. */
+static void print_tokens(FILE *out, const json_t *tokens)
+{
+	const json_t *count;
+	char line[512];
+	size_t used;
+	const char *reason;
+
+	print_tokens_state(out, tokens);
 	used = (size_t)snprintf(line, sizeof(line), "block tokens: valid %" PRId64,
 				text_number(tokens, "valid"));
 	json_object_foreach((json_t *)json_object_get(tokens, "refused"), reason, count)
