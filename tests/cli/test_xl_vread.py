@@ -193,7 +193,7 @@ WRONG = [
     (
         "datanode=dn1",
         "datanode: expected role, datanodes, pools, queues, pool-size, data-dirs, disks, "
-        "backing-folders or id",
+        "backing-folders, tokens or id",
     ),
     (
         "role=client",

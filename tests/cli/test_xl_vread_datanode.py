@@ -106,6 +106,26 @@ def test_one_line_and_it_is_served(host, served, lib):  # noqa: F811
         assert (host.file(), vreadd.status()["datanodes"]) == (None, [])
 
 
+@pytest.mark.parametrize("tokens", ["auto", "required", "off"])
+def test_tokens(host, served, tokens):  # noqa: F811
+    """One word in the domain's line, and vreadd has it.  It outlives a reboot of the domain."""
+    (image, _), _ = served[0]["dn1"], served[1]["odd"]
+    files = f"[vreadd]\ndatanode-files = {host.files}\n"
+    with Vreadd({}, variant="asan", sections=files) as vreadd:
+        host.use(vreadd.status()["config"])
+        host.add_disk("xvda", f"aio:{image}", kind="qdisk")
+        assert host.create(f"{LINE}, tokens={tokens}").returncode == 0
+        assert host.file() == [*section(f"raw:{image}"), f"tokens = {tokens}"]
+        assert host.record()[0].endswith(f",disks=xvda,tokens={tokens}")
+        (datanode,) = vreadd.status()["datanodes"]
+        assert datanode["tokens"]["mode"] == tokens
+        assert datanode["tokens"]["required"] is (tokens == "required")
+        assert host.create().returncode == 0
+        assert host.file() == section(f"raw:{image}")
+        (datanode,) = vreadd.status()["datanodes"]
+        assert datanode["tokens"]["mode"] == "auto"
+
+
 # ---- its disks
 
 
@@ -297,6 +317,10 @@ WRONG = [
     (f"{LINE},backing-folders=srv", "backing-folders: 'srv': expected paths of dom0 that"),
     (f"{LINE},backing-folders=/a/../b", "backing-folders: '/a/../b': expected paths of dom0"),
     (f"{LINE},backing-folders=/a;b", "backing-folders: '/a;b': expected paths of dom0 that"),
+    (f"{LINE},tokens=yes", "tokens=yes: expected auto, required or off"),
+    (f"{LINE},tokens=", "tokens=: expected auto, required or off"),
+    (f"{LINE},tokens=off,tokens=off", "tokens: given twice"),
+    ("role=datanode,datanodes=dn1,tokens=required", "tokens: expected data-dirs, too; a datanode"),
 ]
 
 

@@ -224,7 +224,7 @@ const struct command command_attach = {
 		   "  DEVICE           as in vread = [ ... ] of its configuration:\n"
 		   "                   datanodes=NAMES[,role=datanode][,pools=IDS][,queues=N]\n"
 		   "                   [,pool-size=SIZE][,data-dirs=PATHS][,disks=NAMES]\n"
-		   "                   [,backing-folders=DIRS][,id=N]\n"
+		   "                   [,backing-folders=DIRS][,tokens=MODE][,id=N]\n"
 		   "  --temporary      not in the domain's record: lost when the domain reboots\n"
 		   "  --wait SECONDS   until it is connected (default: do not wait)\n",
 };

@@ -174,6 +174,8 @@ int datanode_file_text(const char *uuid, const struct spec *s, const char *const
 		r = put_line(out, "data-dirs", s->data_dirs);
 	if (!r && s->backing_folders)
 		r = put_line(out, "backing-folders", s->backing_folders);
+	if (!r && s->tokens)
+		r = put_line(out, "tokens", s->tokens);
 	if (fclose(out) && !r)
 		r = cli_error(CLI_FAILED, "out of memory");
 	if (r)

@@ -30,12 +30,13 @@ enum {
 	KEY_DATA_DIRS,
 	KEY_DISKS,
 	KEY_BACKING_FOLDERS,
+	KEY_TOKENS,
 	KEY_ID,
 	NUM_KEYS
 };
-static const char *const keys[NUM_KEYS] = {"role",   "datanodes",       "pools",
-					   "queues", "pool-size",       "data-dirs",
-					   "disks",  "backing-folders", "id"};
+static const char *const keys[NUM_KEYS] = {"role",      "datanodes", "pools", "queues",
+					   "pool-size", "data-dirs", "disks", "backing-folders",
+					   "tokens",    "id"};
 
 static char *trimmed(char *text)
 {
@@ -220,6 +221,19 @@ static int check_disk(const char *name, char **ret_error)
 			  name);
 }
 
+static int check_tokens(const struct spec *s, char **ret_error)
+{
+	if (!s->tokens)
+		return 0;
+	if (strcmp(s->tokens, "auto") && strcmp(s->tokens, "required") && strcmp(s->tokens, "off"))
+		return error_text(ret_error, -EINVAL, "tokens=%s: expected auto, required or off",
+				  s->tokens);
+	return s->data_dirs ? 0
+			    : error_text(ret_error, -EINVAL,
+					 "tokens: expected data-dirs, too; a datanode with a "
+					 "section in vread.conf(5) has the key there");
+}
+
 /* Checks data_dirs and disks. */
 static int check_disks(const struct spec *s, char **ret_error)
 {
@@ -274,12 +288,14 @@ static int parse(const struct specs *s, struct spec *ret, char **ret_error)
 		.allow_datanodes = values[KEY_DATANODES] ?: "",
 		.allow_pools = values[KEY_POOLS] ?: "*",
 	};
+	ret->tokens = values[KEY_TOKENS];
 	if (!copy_value(values[KEY_DATA_DIRS], &ret->data_dirs) ||
 	    !copy_value(values[KEY_DISKS], &ret->disks) ||
 	    !copy_value(values[KEY_BACKING_FOLDERS], &ret->backing_folders))
 		return -ENOMEM;
 	return set_limits(values, &ret->policy, ret_error)
 		?: check_policy(&ret->policy, ret_error)
+		?: check_tokens(ret, ret_error)
 		?: check_disks(ret, ret_error)
 		?: check_folders(ret, ret_error);
 }
@@ -357,10 +373,11 @@ char *spec_text(const struct spec *s)
 	if (p->limit_pool_pages)
 		snprintf(size, sizeof(size), ",pool-size=%uK",
 			 p->limit_pool_pages * (VREAD_PAGE_SIZE >> 10));
-	n = asprintf(&text, "id=%u,role=%s,datanodes=%s,pools=%s%s%s%s%s%s%s%s%s", s->id, p->role,
-		     p->allow_datanodes, p->allow_pools, queues, size,
+	n = asprintf(&text, "id=%u,role=%s,datanodes=%s,pools=%s%s%s%s%s%s%s%s%s%s%s", s->id,
+		     p->role, p->allow_datanodes, p->allow_pools, queues, size,
 		     s->data_dirs ? ",data-dirs=" : "", s->data_dirs ?: "",
 		     s->disks ? ",disks=" : "", s->disks ?: "",
-		     s->backing_folders ? ",backing-folders=" : "", s->backing_folders ?: "");
+		     s->backing_folders ? ",backing-folders=" : "", s->backing_folders ?: "",
+		     s->tokens ? ",tokens=" : "", s->tokens ?: "");
 	return n < 0 ? NULL : text;
 }

@@ -7,11 +7,11 @@
  *     "datanodes=dn1 dn2"
  *     "role=datanode, datanodes=dn1, pools=BP-1-192.0.2.1-1, id=1"
  *     "datanodes=dn1, queues=2, pool-size=4M"
- *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc"
- *
+ *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc, tokens=required"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, backing-folders=/srv/bases"
  *
- * data-dirs and disks make the domain a datanode (datanode.h).
+ * data-dirs and disks make the domain a datanode (datanode.h); backing-folders and tokens go into its
+ * section of vreadd's configuration.
  */
 #ifndef XL_VREAD_SPEC_H
 #define XL_VREAD_SPEC_H
@@ -30,6 +30,7 @@ struct spec {
 	char *data_dirs;                /* paths, separated by blanks, or "auto"; NULL: not given */
 	char *disks; /* names, separated by blanks; NULL: all that the guest may write to */
 	char *backing_folders; /* of dom0, separated by blanks; NULL: not given */
+	const char *tokens;    /* as in vread.conf(5), points into text; NULL: not given */
 	char *text;
 };
 
