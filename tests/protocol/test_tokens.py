@@ -162,9 +162,10 @@ def test_a_datanode_cannot_switch_them_off(start_daemon, block):
         assert open_status(front, block) == -errno.EPERM
         assert open_status(front, block, token) == 0, "the keys are as before"
         assert tokens_of(daemon)["says-off"] is True
-        assert daemon.log().count("say tokens = off in vread.conf") == 1
         assert front.keys(POOL, STORAGE, [KEY]) == 0
         assert "says-off" not in tokens_of(daemon)
+        assert front.keys(POOL, STORAGE, [], tokens=0) == -errno.EPERM
+        assert daemon.log().count("say tokens = off in vread.conf") == 1
 
 
 def test_required(start_daemon, block):

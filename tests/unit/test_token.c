@@ -612,6 +612,10 @@ static void full_of_pools(void **state)
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
 	assert_int_equal(tokens_take(t, POOL, true, &keys), -EMFILE);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
+	tokens_set_mode(t, TOKENS_OFF);
+	assert_int_equal(tokens_take(t, POOL, true, &keys), -EMFILE);
+	tokens_set_mode(t, TOKENS_AUTO);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	tokens_put(t);
 }
 

@@ -35,13 +35,15 @@ enum file { FILE_ABSENT, FILE_PRESENT, FILE_UNKNOWN };
 struct tokens {
 	atomic_uint references;
 	char *datanode, *folder;
-	pthread_rwlock_t lock; /* protects the next six */
+	pthread_rwlock_t lock; /* protects the next eight */
 	enum tokens_mode mode;
 	bool seen;     /* the datanode said that tokens are on */
 	int64_t since; /* of seen; ms since 1970, 0: unknown */
 	bool says_off; /* and was refused */
+	bool told;     /* says_off was logged; once, so that a datanode cannot fill the log */
 	struct pool *pool[TOKENS_MAX_POOLS];
 	unsigned num_pools;
+	bool no_room;              /* for a pool with tokens, since the operator last said off */
 	pthread_mutex_t file_lock; /* protects the next two; taken before lock */
 	enum file file;
 	char *problem; /* with the file; NULL: none */
@@ -166,6 +168,8 @@ static void set_seen(struct tokens *t, bool seen)
 
 static bool any_on(const struct tokens *t)
 {
+	if (t->no_room)
+		return true;
 	for (unsigned i = 0; i < t->num_pools; i++)
 		if (t->pool[i]->on)
 			return true;
@@ -180,10 +184,12 @@ void tokens_set_mode(struct tokens *t, enum tokens_mode mode)
 
 	pthread_rwlock_wrlock(&t->lock);
 	was_seen = t->seen;
-	if (mode == TOKENS_OFF)
+	if (mode == TOKENS_OFF) {
 		set_seen(t, false);
-	else if (t->mode == TOKENS_OFF)
+		t->no_room = false;
+	} else if (t->mode == TOKENS_OFF) {
 		set_seen(t, any_on(t));
+	}
 	t->mode = mode;
 	changed = t->seen != was_seen;
 	pthread_rwlock_unlock(&t->lock);
@@ -218,12 +224,12 @@ static int add(struct tokens *t, const char *pool_id, struct pool **ret)
  * writing. */
 static int refuse_off(struct tokens *t)
 {
-	if (!t->says_off)
+	if (!t->told)
 		log_datanode(
 			LOG_LEVEL_WARN, t->datanode,
 			"says that block tokens are off; they were on, so they stay required; if "
 			"HDFS uses them no longer, say tokens = off in vread.conf");
-	t->says_off = true;
+	t->says_off = t->told = true;
 	return -EPERM;
 }
 
@@ -238,8 +244,10 @@ static int take(struct tokens *t, const char *pool_id, bool on, const struct tok
 		set_seen(t, true); /* also if there is no room for the keys */
 	if (!p && on)
 		err = add(t, pool_id, &p);
-	if (!p)
+	if (!p) {
+		t->no_room |= err != 0;
 		return err;
+	}
 	OPENSSL_cleanse(&p->keys, sizeof(p->keys));
 	p->on = on;
 	if (on)

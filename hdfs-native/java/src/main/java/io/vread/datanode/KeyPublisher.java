@@ -11,9 +11,11 @@ import org.slf4j.LoggerFactory;
  * Tells the backend for each block pool whether the pool uses tokens, and which keys sign them. The
  * publisher's thread calls {@link #tellWhatChanged} in each round of its loop.
  *
- * <p>A new connection is told everything, later only what changed. If the backend does not know the
+ * <p>A new connection is told everything, later only what changed. So a backend hears of tokens on
+ * each connection, if the pool uses any, also without a key. If the backend does not know the
  * datanode's storage yet (ENODEV), it is told again in the next round. After any other error
- * (EOPNOTSUPP, EACCES) the same keys are not sent again on this connection.
+ * (EOPNOTSUPP, EACCES, and EPERM: the pool used tokens before) the same keys are not sent again on
+ * this connection.
  */
 final class KeyPublisher {
   private static final Logger LOG = LoggerFactory.getLogger(KeyPublisher.class);
