@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The file of the record of owners.h: a strict parser, and a writer that replaces the file whole.
+ * registry.c and refresh.c call the functions.
+ *
+ * The file is text. The first line is "vread-storages 1 COUNT". COUNT lines follow, each
+ * "STORAGE DATANODE", or "STORAGE DATANODE DATANODE" for a contested storage. The count shows that
+ * the end of the file is not missing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "datanode/owners_private.h"
+#include "layout/layout.h"
+
+#define HEADER "vread-storages 1 "
+#define MAX_STORAGE 127U
+#define MAX_LINE (MAX_STORAGE + 2 * (OWNERS_MAX_NAME + 1) + 1)
+#define MAX_BYTES (sizeof(HEADER) + 16 + (size_t)OWNERS_MAX * MAX_LINE)
+
+/* ---- parsing ------------------------------------------------------------------ */
+
+static int malformed(char **ret_error, unsigned line, const char *expected)
+{
+	return error_text(ret_error, -EINVAL, "line %u: expected %s", line, expected);
+}
+
+/* Takes the next word of a line. Words are separated by one space. NULL: none, or a space too
+ * many. */
+static char *take_word(char **rest)
+{
+	char *word = strsep(rest, " ");
+
+	return word && *word ? word : NULL;
+}
+
+static int parse_line(char *text, unsigned line, struct owned_table *t, char **ret_error)
+{
+	char *rest = text;
+	const char *storage = take_word(&rest), *owner = take_word(&rest), *rival = NULL;
+	bool has_rival = rest != NULL;
+	struct owned *e;
+
+	if (has_rival)
+		rival = take_word(&rest);
+	if (!storage || !layout_storage_id_valid(storage) || !owner || !owners_name_valid(owner) ||
+	    rest || (has_rival && (!rival || !owners_name_valid(rival) || !strcmp(owner, rival))))
+		return malformed(ret_error, line, "STORAGE DATANODE, or STORAGE and two DATANODEs");
+	if (owned_find(t, storage))
+		return malformed(ret_error, line, "each storage once");
+	e = owned_add(t, storage, owner);
+	if (!e)
+		return -ENOMEM;
+	if (rival)
+		strncpy(e->rival, rival, OWNERS_MAX_NAME);
+	return 0;
+}
+
+/* Takes the next line of a text, without its newline. NULL: there is no whole line. */
+static char *take_line(char **rest)
+{
+	char *line = *rest, *newline = strchr(line, '\n');
+
+	if (!newline)
+		return NULL;
+	*newline = '\0';
+	*rest = newline + 1;
+	return line;
+}
+
+static int parse(char *text, struct owned_table *ret, char **ret_error)
+{
+	char *rest = text, *line = take_line(&rest);
+	uint32_t count;
+	int r = 0;
+
+	if (!line || strncmp(line, HEADER, strlen(HEADER)) ||
+	    !parse_number(line + strlen(HEADER), 0, OWNERS_MAX, &count))
+		return malformed(ret_error, 1,
+				 "\"" HEADER "\" and the number of lines that follow");
+	for (unsigned i = 0; i < count && !r; i++) {
+		line = take_line(&rest);
+		r = line ? parse_line(line, i + 2, ret, ret_error)
+			 : malformed(ret_error, i + 2, "another line, as the first line says");
+	}
+	if (!r && *rest)
+		r = malformed(ret_error, count + 2, "the end of the file, as the first line says");
+	return r;
+}
+
+int owners_parse(const char *text, size_t length, struct owned_table *ret, char **ret_error)
+{
+	char *copy;
+	int r;
+
+	if (strlen(text) != length)
+		return error_text(ret_error, -EINVAL, "it has a byte 0");
+	copy = strdup(text);
+	r = copy ? parse(copy, ret, ret_error) : -ENOMEM;
+	free(copy);
+	if (r)
+		owned_clear(ret);
+	return r;
+}
+
+/* ---- reading -------------------------------------------------------------------- */
+
+/* Reads a whole file into `*ret` (free() it, also on failure). */
+static int read_whole(int fd, char **ret, size_t *ret_length)
+{
+	struct stat st;
+	size_t got = 0;
+	ssize_t n = 1;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if ((size_t)st.st_size > MAX_BYTES)
+		return -EFBIG;
+	*ret = calloc(1, (size_t)st.st_size + 1);
+	if (!*ret)
+		return -ENOMEM;
+	while (n > 0 && got < (size_t)st.st_size) {
+		n = read(fd, *ret + got, (size_t)st.st_size - got);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		got += n > 0 ? (size_t)n : 0;
+		n = n < 0 ? 1 : n;
+	}
+	*ret_length = got;
+	return 0;
+}
+
+static int read_record(const char *path, struct owned_table *ret, char **ret_error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r;
+	char *text = NULL;
+	size_t length = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : error_text(ret_error, -errno, "%m");
+	r = read_whole(fd, &text, &length);
+	close(fd);
+	if (!r)
+		r = owners_parse(text, length, ret, ret_error);
+	else
+		error_text(ret_error, r, "%s",
+			   r == -EINVAL ? "it is not a regular file" : strerror(-r));
+	free(text);
+	return r;
+}
+
+/* With the lock. Takes over `why`. */
+static void set_problem(struct owners *o, char *why)
+{
+	free(o->problem);
+	o->problem = why;
+	if (why)
+		log_error("%s", why);
+}
+
+/* With the lock. */
+static void load(struct owners *o)
+{
+	struct owned_table found = {0};
+	char *error = NULL, *why = NULL;
+	int r = read_record(o->path, &found, &error);
+
+	o->damaged = r != 0;
+	if (r)
+		error_text(&why, r,
+			   "the record of storages %s cannot be used: %s. A storage that two "
+			   "datanodes show is served from neither; correct or remove the file, and "
+			   "run xl-vread reload",
+			   o->path, error ? error : strerror(-r));
+	set_problem(o, why);
+	free(error);
+	if (r)
+		return;
+	owned_clear(&o->table);
+	o->table = found;
+	o->changed = false;
+}
+
+int owners_keep_in(struct owners *o, const char *path)
+{
+	pthread_mutex_lock(&o->lock);
+	o->path = strdup(path);
+	if (o->path)
+		load(o);
+	pthread_mutex_unlock(&o->lock);
+	return o->path ? 0 : -ENOMEM;
+}
+
+bool owners_read_again(struct owners *o)
+{
+	bool was_damaged, is_good;
+
+	pthread_mutex_lock(&o->lock);
+	was_damaged = o->damaged;
+	if (was_damaged)
+		load(o);
+	is_good = !o->damaged;
+	pthread_mutex_unlock(&o->lock);
+	return was_damaged && is_good;
+}
+
+/* ---- writing ---------------------------------------------------------------------- */
+
+/* A storage that another datanode may have shown first is not the record's business yet. */
+static bool is_written(const struct owned *e)
+{
+	return !e->unsure;
+}
+
+static void put_lines(FILE *out, const struct owned_table *t)
+{
+	for (unsigned i = 0; i < OWNERS_BUCKETS; i++)
+		for (const struct owned *e = t->buckets[i]; e; e = e->next)
+			if (is_written(e))
+				fprintf(out, "%s %s%s%s\n", e->storage, e->owner,
+					e->rival[0] ? " " : "", e->rival);
+}
+
+char *owners_text(const struct owned_table *t)
+{
+	char *text = NULL;
+	size_t size, count = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (unsigned i = 0; i < OWNERS_BUCKETS; i++)
+		for (const struct owned *e = t->buckets[i]; e; e = e->next)
+			count += is_written(e);
+	fprintf(out, HEADER "%zu\n", count);
+	put_lines(out, t);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int put_whole(int fd, const char *text)
+{
+	while (*text) {
+		ssize_t n = write(fd, text, strlen(text));
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		text += n > 0 ? n : 0;
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+/* Makes a rename in the folder of the file survive a crash. */
+static int sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, r;
+
+	r = fd >= 0 && fsync(fd) == 0 ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	free(folder);
+	return r;
+}
+
+static int replace(const char *path, const char *text)
+{
+	char *fresh;
+	int fd, r;
+
+	if (asprintf(&fresh, "%s.new", path) < 0)
+		return -ENOMEM;
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	r = fd < 0 ? -errno : put_whole(fd, text);
+	if (fd >= 0 && close(fd) && !r)
+		r = -errno;
+	if (!r && rename(fresh, path) < 0)
+		r = -errno;
+	if (r && fd >= 0)
+		unlink(fresh);
+	free(fresh);
+	return r ? r : sync_folder(path);
+}
+
+/* With the lock. The text to write, or NULL: nothing has changed, or there is no file. */
+static char *text_to_write(struct owners *o)
+{
+	char *text = o->path && !o->damaged && o->changed ? owners_text(&o->table) : NULL;
+
+	if (text)
+		o->changed = false;
+	return text;
+}
+
+/* The result of writing. A problem is logged once, until the record could be written again. */
+static void note_written(struct owners *o, int r)
+{
+	char *why = NULL;
+
+	pthread_mutex_lock(&o->lock);
+	if (r)
+		o->changed = true;
+	if (r && !o->problem) {
+		error_text(&why, r,
+			   "the record of storages %s cannot be written: %s. After a restart a "
+			   "storage that two datanodes show is served from neither",
+			   o->path, strerror(-r));
+		set_problem(o, why);
+	} else if (!r && !o->damaged) {
+		set_problem(o, NULL);
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
+void owners_save(struct owners *o)
+{
+	char *text;
+
+	pthread_mutex_lock(&o->lock);
+	text = text_to_write(o);
+	pthread_mutex_unlock(&o->lock);
+	if (text)
+		note_written(o, replace(o->path, text));
+	free(text);
+}
+
+json_t *owners_status(struct owners *o)
+{
+	json_t *status;
+
+	pthread_mutex_lock(&o->lock);
+	status = json_pack("{s:s?, s:I, s:s?}", "file", o->path, "storages",
+			   (json_int_t)o->table.count, "problem", o->problem);
+	pthread_mutex_unlock(&o->lock);
+	return status;
+}
