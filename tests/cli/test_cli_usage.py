@@ -82,8 +82,8 @@ WRONG = {
         (["blocks", "--data-dir", "/a/.."], "--data-dir /a/..: expected an absolute path"),
         (["blocks", *["--data-dir", "/a"] * 65], "--data-dir: expected at most 64"),
         (["blocks", "--image", "x", "--layout", "y", "--config", "z"], "expected only one of them"),
-        (["datanode"], "expected: move STORAGE HOST"),
-        (["datanode", "copy", "a", "b"], "expected: move STORAGE HOST"),
+        (["datanode"], "expected: move STORAGE HOST, or give STORAGE DATANODE"),
+        (["datanode", "copy", "a", "b"], "expected: move STORAGE HOST, or give STORAGE DATANODE"),
         (
             ["datanode", "move", "a"],
             "move: expected a storage's id and a host's name, or - for none",

@@ -174,7 +174,8 @@ def test_the_storage_of_another_datanode(start_daemon, tmp_path, image, block):
 
 
 def test_of_two_that_show_one_storage_only_its_own(start_daemon, image, block):
-    extra = f"[datanode dn2]\nimage = {image.path}\nlayout = {image.layout}\n"
+    second = f"[datanode dn2]\nimage = {image.path}\nlayout = {image.layout}\n"
+    extra = f"storages = {STORAGE}\n{second}"
     daemon = start_daemon(local=PUBLISHER, extra=extra)
     with daemon.front() as front:
         assert publish(front, DELETE, block) == 0

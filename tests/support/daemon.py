@@ -63,6 +63,7 @@ class Daemon:
         max_fds=None,
         xen="no",
         clock=None,
+        allow="dn1",
     ):
         self.clock = clock
         self.folder = folder
@@ -70,12 +71,14 @@ class Daemon:
         self.control = folder / "control.sock"
         self.token_files = folder / "tokens"
         self.log_path = folder / "log"
+        self.record = folder / "storages"
         self.config = folder / "vread.conf"
         self.config.write_text(
             f"[vreadd]\ncontrol-socket = {self.control}\nlog-level = debug\n"
             f"token-files = {self.token_files}\n"
+            f"storage-record = {self.record}\n"
             f"[xen]\nenabled = {xen}\n"
-            f"[local]\nsocket = {self.socket}\nallow-datanodes = dn1\n{local}"
+            f"[local]\nsocket = {self.socket}\nallow-datanodes = {allow}\n{local}"
             f"[datanode dn1]\nimage = {image.path}\n{self._where(image)}\n{extra}"
         )
         self.killed = False

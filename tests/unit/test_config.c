@@ -164,7 +164,9 @@ static void test_everything_set(void **state)
 				     "image = /img/b.raw\n"
 				     "backing-folders = /srv/bases  /srv/more\n"
 				     "backing-folders = /opt/...\n"
-				     "data-dirs = /data/1/dfs  /data2/ /");
+				     "data-dirs = /data/1/dfs  /data2/ /\n"
+				     "storages = DS-1\t DS-2\n"
+				     "storages = DS-3");
 
 	(void)state;
 	assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
@@ -199,6 +201,8 @@ static void test_everything_set(void **state)
 	assert_int_equal(c->datanodes[0].tokens, TOKENS_REQUIRED);
 	assert_int_equal(c->datanodes[1].tokens, TOKENS_AUTO);
 	assert_null(c->datanodes[1].layout);
+	assert_null(c->datanodes[0].storages);
+	assert_string_equal(c->datanodes[1].storages, " DS-1 DS-2 DS-3");
 	assert_int_equal(c->datanodes[1].data_dirs.count, 3);
 	assert_string_equal(c->datanodes[1].data_dirs.path[0], "/data/1/dfs");
 	assert_string_equal(c->datanodes[1].data_dirs.path[1], "/data2");
@@ -225,7 +229,7 @@ static const struct {
 	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
-	 "control-socket, datanode-files, token-files, read-ahead, cache; did you mean "
+	 "control-socket, datanode-files, token-files, storage-record, read-ahead, cache; did you mean "
 	 "log-level?\n"},
 	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
 	 ":4: [vreadd] read-ahead: 0: expected once; the key is set above already\n"},
@@ -238,7 +242,7 @@ static const struct {
 	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\nimage = /x\n", ":2: [vreadd] image: /x: unknown key: expected one of "
 				   "log-level, control-socket, datanode-files, token-files, "
-				   "read-ahead, cache\n"},
+				   "storage-record, read-ahead, cache\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
 	 ":2: [vreadd] control-socket: run/c.sock: expected a path that starts with / of at most "
 	 "107 bytes, "
@@ -331,7 +335,24 @@ static const struct {
 	 ":4: [datanode a]: expected each name once; line 1 has the same name\n"},
 	{"[datanode a]\nimagee = /x\nimage = /y\nlayout = /l\n",
 	 ":2: [datanode a] imagee: /x: unknown key: expected one of image, "
-	 "backing-folders, image-mode, data-dirs, tokens, layout; did you mean image?\n"},
+	 "backing-folders, image-mode, data-dirs, tokens, storages, layout; did you mean image?\n"},
+	{"[datanode a]\nimage = /x\nlayout = /l\nstorages = DS-1 DS\x7f\n",
+	 ":4: [datanode a] storages: DS-1 DS\x7f: expected ids of storages (DS-...), separated by "
+	 "blanks\n"},
+	{"[datanode a]\nimage = /x\nlayout = /l\nstorages =\n",
+	 ":4: [datanode a] storages: : expected ids of storages (DS-...), separated by blanks\n"},
+	{"[datanode a]\nimage = /x\nlayout = /l\nstorages = DS-1\nstorages = DS-2 DS-1\n",
+	 ":5: [datanode a] storages: DS-2 DS-1: expected each storage once\n"},
+	{"[datanode a]\nimage = /x\nlayout = /l\nstorages = DS-1 DS-2\n"
+	 "[datanode b]\nimage = /x\nlayout = /l\nstorages = DS-2\n",
+	 ":5: [datanode b] storages: DS-2: expected each storage in one section, it is in "
+	 "[datanode a] too\n"},
+	{"[vreadd]\nstorage-record = here\n",
+	 ":2: [vreadd] storage-record: here: expected a file's path that starts with /, or "
+	 "nothing\n"},
+	{"[vreadd]\nstorage-record = /here/\n",
+	 ":2: [vreadd] storage-record: /here/: expected a file's path that starts with /, or "
+	 "nothing\n"},
 	{"[peers]\nname = a\ncertificate = /c\n",
 	 ":1: [peers]: no key: expected a line key = /path/to/file.pem\n"
 	 "@:1: [peers]: no ca: expected a line ca = /path/to/file.pem\n"},

@@ -23,6 +23,7 @@ enum log_event {
 	LOG_EVENT_READY,
 	LOG_EVENT_DATANODE_REFUSED,
 	LOG_EVENT_DATANODE_MISSING, /* a part of the datanode is not served */
+	LOG_EVENT_STORAGE_REFUSED,  /* a storage belongs to another datanode */
 	LOG_EVENT_PARSER_RESTARTED,
 	LOG_EVENT_DEVICE_CONNECTED,
 	LOG_EVENT_DEVICE_REFUSED,

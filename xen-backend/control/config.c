@@ -53,6 +53,18 @@ static void free_peers(struct peers_config *p)
 	free(p->peers);
 }
 
+/* A file in the folder that systemd has made for vreadd's state. "": not started by systemd. */
+static char *default_record(void)
+{
+	const char *folder = getenv("STATE_DIRECTORY");
+	char *path;
+
+	if (!folder || folder[0] != '/')
+		return strdup("");
+	return asprintf(&path, "%.*s/storages", (int)strcspn(folder, ":"), folder) < 0 ? NULL
+										       : path;
+}
+
 static struct config *config_default(void)
 {
 	struct config *c = calloc(1, sizeof(*c));
@@ -63,6 +75,7 @@ static struct config *config_default(void)
 	c->control_socket = strdup("/run/vread/control.sock");
 	c->datanode_files = strdup("/var/lib/vread/datanodes");
 	c->token_files = strdup("/var/lib/vread/tokens");
+	c->storage_record = default_record();
 	c->read_ahead = 8U << 20;
 	c->cache = 64U << 20;
 	c->xen.enabled = CONFIG_AUTO;
@@ -78,8 +91,8 @@ static struct config *config_default(void)
 	c->local.max_pool_pages = VREAD_MAX_POOL_PAGES;
 	c->local.max_total_pool_pages = 8 * VREAD_MAX_POOL_PAGES;
 	if (peers_default(&c->peers) && c->control_socket && c->datanode_files && c->token_files &&
-	    c->local.socket && c->local.allow_datanodes && c->local.allow_pools &&
-	    c->local.publish_datanodes)
+	    c->storage_record && c->local.socket && c->local.allow_datanodes &&
+	    c->local.allow_pools && c->local.publish_datanodes)
 		return c;
 	config_free(c);
 	return NULL;
@@ -92,6 +105,7 @@ void config_free(struct config *c)
 	free(c->control_socket);
 	free(c->datanode_files);
 	free(c->token_files);
+	free(c->storage_record);
 	free(c->local.socket);
 	free(c->local.allow_datanodes);
 	free(c->local.allow_pools);
@@ -103,6 +117,7 @@ void config_free(struct config *c)
 		config_paths_free(&c->datanodes[i].images);
 		config_paths_free(&c->datanodes[i].backing_folders);
 		free(c->datanodes[i].layout);
+		free(c->datanodes[i].storages);
 		config_paths_free(&c->datanodes[i].data_dirs);
 	}
 	free(c->datanodes);

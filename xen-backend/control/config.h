@@ -45,7 +45,8 @@ struct config_datanode {
 	struct config_paths backing_folders; /* for files that images name */
 	enum source_mode image_mode;
 	enum tokens_mode tokens;
-	char *layout; /* NULL: none */
+	char *layout;   /* NULL: none */
+	char *storages; /* pinned to it, ids with a space before each; NULL: none */
 	struct config_paths data_dirs;
 	char *file;    /* the file that holds the section */
 	unsigned line; /* line of the section */
@@ -56,6 +57,7 @@ struct config {
 	char *control_socket; /* "": none */
 	char *datanode_files; /* folder of datanodes' own files; "": none */
 	char *token_files;    /* folder of policy/token_memory.h; "": none */
+	char *storage_record; /* file of the storages' owners; "": none */
 	size_t read_ahead;    /* bytes per client; 0: none */
 	size_t cache;         /* bytes, for images read with O_DIRECT; 0: none */
 	struct {

@@ -58,21 +58,42 @@ static void client_free(struct client *c)
 	free(c);
 }
 
+/* The answer to a command that returned r. */
+static json_t *done(int r, char *error)
+{
+	json_t *reply =
+		r ? json_pack("{s:s}", "error", error ? error : "out of memory") : json_object();
+
+	free(error);
+	return reply;
+}
+
+static json_t *give(struct control *control, const json_t *o)
+{
+	const char *storage = json_string_value(json_object_get(o, "storage"));
+	const char *datanode = json_string_value(json_object_get(o, "datanode"));
+	char *error = NULL;
+	int r;
+
+	if (!storage || !datanode)
+		return json_pack("{s:s}", "error",
+				 "expected a string \"storage\" and a string \"datanode\"");
+	r = control->commands->give(control->ctx, storage, datanode, &error);
+	return done(r, error);
+}
+
 static json_t *move(struct control *control, const json_t *o)
 {
 	const char *storage = json_string_value(json_object_get(o, "storage"));
 	const json_t *host = json_object_get(o, "host");
 	char *error = NULL;
-	json_t *reply;
+	int r;
 
 	if (!storage || (!json_is_string(host) && !json_is_null(host)))
 		return json_pack("{s:s}", "error",
 				 "expected a string \"storage\", and \"host\", a string or null");
-	if (control->commands->move(control->ctx, storage, json_string_value(host), &error) == 0)
-		return json_object();
-	reply = json_pack("{s:s}", "error", error ? error : "out of memory");
-	free(error);
-	return reply;
+	r = control->commands->move(control->ctx, storage, json_string_value(host), &error);
+	return done(r, error);
 }
 
 static json_t *answer(struct control *control, const char *request, size_t length)
@@ -89,6 +110,8 @@ static json_t *answer(struct control *control, const char *request, size_t lengt
 		reply = control->commands->status(control->ctx);
 	else if (strcmp(command, "move") == 0)
 		reply = move(control, o);
+	else if (strcmp(command, "give") == 0)
+		reply = give(control, o);
 	else if (strcmp(command, "trace") == 0)
 		reply = tracing_answer(o);
 	else if (strcmp(command, "reload") == 0)
@@ -96,7 +119,8 @@ static json_t *answer(struct control *control, const char *request, size_t lengt
 	else
 		reply = json_pack(
 			"{s:s}", "error",
-			"unknown command: expected \"status\", \"move\", \"trace\" or \"reload\"");
+			"unknown command: expected \"status\", \"move\", \"give\", \"trace\" or "
+			"\"reload\"");
 	json_decref(o);
 	return reply;
 }

@@ -23,6 +23,7 @@
  *                    datanode an object with "datanode", "images", "layout",
  *                    "state": "refused" and "error"; each object has "file",
  *                    the file that holds the datanode's section
+ *   storage_record   object: whose the storages are, as owners_status()
  *   ports            object: for each port (local, xen) an object with
  *                    "state": "off" | "on" | "unavailable", and the port's own
  *                    members (socket, connections, refused, last_error ...)
@@ -66,6 +67,10 @@
  * DATANODE/STORAGE-ID.  It must be given so if this host does not know the storage's datanode.
  * Answered with {}.
  *
+ *   {"command": "give", "storage": "DS-1", "datanode": "NAME"}
+ *
+ * records that the storage belongs to that datanode of this host.  Answered with {}.
+ *
  *   {"command": "trace", "seconds": 5, "after": 17}
  *
  * traces requests of guests for that many seconds from now on, 0 to 60; without "seconds" nothing
@@ -106,6 +111,9 @@ struct control_commands {
 	/* Sets the peer that has the storage.  host NULL: no peer has it.  0, or negative errno
 	 * with *ret_error (free() it). */
 	int (*move)(void *ctx, const char *storage, const char *host, char **ret_error);
+	/* Records that the storage belongs to the datanode.  0, or negative errno with *ret_error
+	 * (free() it). */
+	int (*give)(void *ctx, const char *storage, const char *datanode, char **ret_error);
 	/* Reads the configuration again.  The answer; a new reference. */
 	json_t *(*reload)(void *ctx);
 };

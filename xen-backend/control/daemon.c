@@ -120,10 +120,11 @@ static json_t *status(void *ctx)
 {
 	const struct daemon *d = ctx;
 
-	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
+	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
 			 VREAD_VERSION, "pid", (int)getpid(), "uptime_seconds",
 			 (json_int_t)(now() - d->started), "config", d->config_path, "reload",
-			 reload_status(d), "datanodes", datanodes_status(&d->datanodes), "ports",
+			 reload_status(d), "datanodes", datanodes_status(&d->datanodes),
+			 "storage_record", datanodes_record_status(&d->datanodes), "ports",
 			 ports_status(d), "devices", devices_status(d), "totals",
 			 session_server_totals(d->sessions), "reading",
 			 block_store_reading_status(d->datanodes.store), "peers",
@@ -143,6 +144,28 @@ static int move(void *ctx, const char *storage, const char *host, char **ret_err
 				  "%s: the datanode of this storage is not known: expected "
 				  "DATANODE/STORAGE-ID",
 				  storage);
+	return r ? error_text(ret_error, r, "%s: %s", storage, strerror(-r)) : 0;
+}
+
+static int give(void *ctx, const char *storage, const char *datanode, char **ret_error)
+{
+	struct daemon *d = ctx;
+	int r = datanodes_give(&d->datanodes, storage, datanode);
+
+	if (r == -ENOENT)
+		return error_text(ret_error, r,
+				  "%s: no such datanode: expected a [datanode NAME] of %s",
+				  datanode, d->config_path);
+	if (r == -EPERM)
+		return error_text(ret_error, r,
+				  "%s: the configuration says whose this storage is: correct "
+				  "storages in %s",
+				  storage, d->config_path);
+	if (r == -EINVAL)
+		return error_text(ret_error, r, "%s: expected a storage's id (DS-...)", storage);
+	if (r == 0)
+		log_datanode(LOG_LEVEL_INFO, datanode, "storage %s is its own from now on",
+			     storage);
 	return r ? error_text(ret_error, r, "%s: %s", storage, strerror(-r)) : 0;
 }
 
@@ -197,7 +220,10 @@ static json_t *reload(void *ctx)
 	return json_incref(d->last_reload);
 }
 
-static const struct control_commands commands = {.status = status, .move = move, .reload = reload};
+static const struct control_commands commands = {.status = status,
+						 .move = move,
+						 .give = give,
+						 .reload = reload};
 
 /* ---- parts ------------------------------------------------------------------------ */
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "datanode/owners.h"
 #include "datanode/registry.h"
 #include "read/store.h"
 #include "port/xen/disks.h"
@@ -108,6 +109,51 @@ static void usage_of(void *ctx, const char *datanode, const char *path, struct i
 		force(ret, mode);
 }
 
+/* ---- whose storages are --------------------------------------------------------- */
+
+/* Tells the registry the names and pins of a configuration. Returns 0 or -ENOMEM. */
+static int begin_change(struct datanodes *d, const struct config *c)
+{
+	struct owners_pins *all = calloc(c->num_datanodes + 1, sizeof(*all));
+	int r = all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; all && i < c->num_datanodes; i++)
+		all[i] = (struct owners_pins){
+			.name = c->datanodes[i].name,
+			.storages = c->datanodes[i].storages ? c->datanodes[i].storages : "",
+		};
+	if (!r)
+		r = registry_change(block_store_registry(d->store), all, c->num_datanodes);
+	free(all);
+	return r;
+}
+
+int datanodes_give(struct datanodes *d, const char *storage_id, const char *datanode)
+{
+	return registry_give(block_store_registry(d->store), storage_id, datanode);
+}
+
+json_t *datanodes_record_status(const struct datanodes *d)
+{
+	return registry_record_status(block_store_registry(d->store));
+}
+
+/* ---- opening ------------------------------------------------------------------ */
+
+/* Judges storages from now on. */
+static int keep_owners(struct datanodes *d)
+{
+	const char *path = d->config->storage_record;
+	int r = 0;
+
+	if (path[0])
+		r = registry_keep_record(block_store_registry(d->store), path);
+	else
+		log_warn("no storage-record in [vreadd]: which datanode showed a storage first is "
+			 "forgotten when vreadd ends");
+	return r ? r : begin_change(d, d->config);
+}
+
 int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks,
 		   bool serving)
 {
@@ -125,8 +171,14 @@ int datanodes_open(struct datanodes *d, const struct config *config, struct xen_
 	}
 	block_store_set_read_ahead(d->store, config->read_ahead);
 	registry_set_usage(block_store_registry(d->store), usage_of, d);
+	if (serving && keep_owners(d)) {
+		datanodes_close(d);
+		return -ENOMEM;
+	}
 	for (size_t i = 0; i < config->num_datanodes; i++)
 		add(d, &config->datanodes[i]);
+	if (serving)
+		registry_changed(block_store_registry(d->store));
 	return 0;
 }
 
@@ -149,6 +201,11 @@ static bool same_paths(const struct config_paths *a, const struct config_paths *
 		if (strcmp(a->path[i], b->path[i]) != 0)
 			return false;
 	return true;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
 }
 
 /* True if both are served from the same images, layout and data directories.  With other folders for
@@ -200,6 +257,8 @@ static void adjust(struct datanodes *d, const struct config_datanode *old,
 		registry_set_tokens(block_store_registry(d->store), n->name, n->tokens);
 		note(changes, n->name, "tokens changed");
 	}
+	if (!same_text(old->storages, n->storages))
+		note(changes, n->name, "storages changed");
 	if (old->image_mode != n->image_mode) {
 		registry_usage_changed(block_store_registry(d->store));
 		note(changes, n->name, "image-mode changed");
@@ -228,6 +287,9 @@ void datanodes_reload(struct datanodes *d, const struct config *config, json_t *
 	pthread_mutex_lock(&d->lock);
 	d->config = config;
 	pthread_mutex_unlock(&d->lock);
+	if (begin_change(d, config))
+		json_array_append_new(changes, json_string("out of memory: the owners of storages "
+							   "stay as they were"));
 	if (old->read_ahead != config->read_ahead) {
 		block_store_set_read_ahead(d->store, config->read_ahead);
 		json_array_append_new(changes, json_string("[vreadd]: read-ahead changed"));
@@ -242,6 +304,7 @@ void datanodes_reload(struct datanodes *d, const struct config *config, json_t *
 			adjust(d, was, n, changes);
 	}
 	json_array_clear(d->refused);
+	registry_changed(block_store_registry(d->store));
 }
 
 static void tell_file(const struct datanodes *d, json_t *entry)

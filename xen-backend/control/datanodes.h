@@ -25,14 +25,18 @@ struct datanodes {
 
 /* Opens all usable datanodes.  An unusable datanode is logged and added to d->refused.  d, config
  * and disks must stay valid until datanodes_close(); config until datanodes_reload(), if that is
- * earlier.  serving: what vreadd remembers on disk is read and written (policy/token_memory.h).  0
- * or -ENOMEM. */
+ * earlier.  serving: storages are judged, and what vreadd remembers on disk is read and written.  0 or
+ * -ENOMEM. */
 int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks,
 		   bool serving);
 void datanodes_close(struct datanodes *d);
 /* Replaces the configuration; changes only what differs.  Adds a text for each change to changes,
  * an array. */
 void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes);
+/* Says that the storage belongs to the datanode.  Returns as registry_give(). */
+int datanodes_give(struct datanodes *d, const char *storage_id, const char *datanode);
+/* New reference: the record of storages, as registry_record_status(). */
+json_t *datanodes_record_status(const struct datanodes *d);
 /* New reference: an array of the served datanodes, then the refused ones. */
 json_t *datanodes_status(const struct datanodes *d);
 

@@ -19,6 +19,7 @@ static const struct {
 	size_t offset, size;
 } fixed[] = {
 	{"[vreadd] control-socket", TEXT_AT(control_socket)},
+	{"[vreadd] storage-record", TEXT_AT(storage_record)},
 	{"[vreadd] cache", AT(cache)},
 	{"[vreadd] token-files", TEXT_AT(token_files)},
 	{"[xen] enabled", AT(xen.enabled)},

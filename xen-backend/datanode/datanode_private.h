@@ -39,6 +39,7 @@ struct datanode {
 
 	/* The rest belongs to refresh.c. */
 	atomic_bool wanted; /* a request missed something: look soon */
+	atomic_bool anew;   /* whose its storages are has changed: look at once */
 	bool doubted;       /* the last look found less than is served */
 	uint64_t looked;    /* ms: when the last look ended ... */
 	uint64_t took;      /* ... and how long it took */
@@ -52,6 +53,9 @@ struct registry {
 	image_usage_fn *usage;       /* NULL: the kind of a file decides how it is read */
 	void *usage_ctx;
 	char *token_files; /* NULL: none */
+	struct owners *owners; /* of storages */
+	atomic_bool judges;    /* registry_change() was called: storages are judged */
+	atomic_bool changing;  /* between registry_change() and registry_changed() */
 };
 
 /* Makes a datanode that takes the place of `old`, or a new one if `old` is NULL. Returns the
@@ -65,7 +69,10 @@ struct datanode *datanode_get(struct datanode *dn);
 void datanode_put(struct datanode *dn); /* NULL is ignored */
 /* Replaces what the datanode serves by `v` and tells the registry's listener to forget what was
  * found through the previous one. If the datanode was removed, `v` itself is given up. Takes
- * over `v`. */
+ * over `v`, which may be NULL. */
 void datanode_serve(struct datanode *dn, struct served *v);
+/* Serves nothing from each datanode that serves a storage of another, until the datanode was looked
+ * into again. Any thread. */
+void registry_drop_lost(struct registry *r);
 
 #endif

@@ -269,7 +269,8 @@ bool served_equal(const struct served *a, const struct served *b)
 {
 	json_t *x = layout_to_json(a->layout), *y = layout_to_json(b->layout);
 	bool equal = x && y && json_equal(x, y) && same_guards(a->layout, b->layout) &&
-		     same_images(a, b) && same_text(a->missing, b->missing);
+		     same_images(a, b) && same_text(a->missing, b->missing) &&
+		     (a->refused == b->refused || json_equal(a->refused, b->refused));
 
 	json_decref(x);
 	json_decref(y);

@@ -22,8 +22,8 @@ struct served *load_by_data_dirs(struct datanode *dn);
 /* Makes a `served` that holds nothing but the reason. Returns NULL if out of memory. */
 struct served *load_nothing(struct datanode *dn, const char *reason);
 
-/* True if both are of the same images, read in the same way, with the same layout, guards and
- * missing parts. */
+/* True if both are of the same images, read in the same way, with the same layout, guards,
+ * missing parts and refused storages. */
 bool served_equal(const struct served *a, const struct served *b);
 
 #endif

@@ -13,7 +13,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "datanode/claims.h"
 #include "datanode/load.h"
+#include "datanode/owners.h"
 #include "datanode/usage.h"
 
 #define WANTED_INTERVAL_MS 1000U
@@ -27,17 +29,19 @@
 
 struct refresher {
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards stop and usage; held so that no wake-up is lost */
+	pthread_mutex_t lock; /* guards the rest; held so that no wake-up is lost */
 	pthread_cond_t wake;
 	bool stop;
-	bool usage; /* the usage of images is to be asked for again */
+	bool usage;  /* the usage of images is to be asked for again */
+	bool settle; /* whose storages are, or the roster, has changed */
 };
 
 /* ---- one look ------------------------------------------------------------- */
 
-static unsigned num_found(const struct served *v)
+/* A storage that belongs to another datanode was found, too. */
+static size_t num_found(const struct served *v)
 {
-	unsigned n = 0;
+	size_t n = json_array_size(v->refused);
 
 	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
 		n += v->layout->filesystems[i].num_data_dirs;
@@ -69,6 +73,7 @@ static void log_change(const struct served *v)
 	if (v->missing)
 		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN, v->datanode->name,
 			  "not served yet: %s", v->missing);
+	claims_log(v);
 }
 
 static struct served *load(struct datanode *dn)
@@ -78,6 +83,8 @@ static struct served *load(struct datanode *dn)
 	if (!v)
 		log_datanode(LOG_LEVEL_WARN, dn->name,
 			     "cannot look into its images: out of memory");
+	else
+		claims_judge(v);
 	return v;
 }
 
@@ -114,10 +121,14 @@ int refresh_first(struct datanode *dn, char **ret_error)
 
 	dn->looked = clock_ms();
 	dn->took = dn->looked - start;
-	if (r == 0 && dn->served->missing)
+	if (r)
+		return r;
+	claims_judge(dn->served);
+	if (dn->served->missing)
 		log_event(LOG_EVENT_DATANODE_MISSING, LOG_LEVEL_WARN, dn->name,
 			  "not served yet: %s", dn->served->missing);
-	return r;
+	claims_log(dn->served);
+	return 0;
 }
 
 void refresh_look(struct datanode *dn)
@@ -125,6 +136,7 @@ void refresh_look(struct datanode *dn)
 	uint64_t start = clock_ms();
 
 	atomic_store(&dn->wanted, false);
+	atomic_store(&dn->anew, false);
 	look(dn);
 	dn->looked = clock_ms();
 	dn->took = dn->looked - start;
@@ -134,6 +146,12 @@ void refresh_look(struct datanode *dn)
 
 /* ---- the thread, which alone changes what is served from now on -------------- */
 
+/* True if nobody has looked into the datanode yet, or since its storages' owners changed. */
+static bool is_new(struct datanode *dn)
+{
+	return !dn->looked || atomic_load(&dn->anew);
+}
+
 static uint64_t due(struct datanode *dn)
 {
 	bool wanted = atomic_load(&dn->wanted);
@@ -142,7 +160,7 @@ static uint64_t due(struct datanode *dn)
 	uint64_t rest = dn->took * (wanted ? WANTED_DUTY : DUTY);
 
 	served_put(v);
-	if (!dn->looked) /* nobody has looked into it yet */
+	if (is_new(dn))
 		return 0;
 	if (wanted)
 		interval = WANTED_INTERVAL_MS;
@@ -190,6 +208,25 @@ static void look_at_usage(struct registry *s)
 	roster_put(all);
 }
 
+static bool any_new(struct registry *s)
+{
+	struct roster *all = registry_roster(s);
+	bool any = false;
+
+	for (unsigned i = 0; i < all->count; i++)
+		any |= is_new(all->datanode[i]);
+	roster_put(all);
+	return any;
+}
+
+void refresh_settle(struct registry *s)
+{
+	registry_drop_lost(s);
+	if (!atomic_load(&s->changing) && !any_new(s))
+		owners_settle(s->owners);
+	owners_save(s->owners);
+}
+
 static void *run(void *arg)
 {
 	struct registry *s = arg;
@@ -200,19 +237,20 @@ static void *run(void *arg)
 	while (!r->stop) {
 		uint64_t when;
 		struct datanode *dn = first_due(s, &when);
-		bool usage = r->usage, is_due = dn && when <= clock_ms();
+		bool usage = r->usage, settle = r->settle, is_due = dn && when <= clock_ms();
 
-		if (!usage && !is_due) {
+		if (!usage && !settle && !is_due) {
 			datanode_put(dn);
 			sleep_until(r, when);
 			continue;
 		}
-		r->usage = false;
+		r->usage = r->settle = false;
 		pthread_mutex_unlock(&r->lock);
 		if (usage)
 			look_at_usage(s);
-		else
+		else if (is_due)
 			refresh_look(dn);
+		refresh_settle(s);
 		datanode_put(dn);
 		pthread_mutex_lock(&r->lock);
 	}
@@ -240,8 +278,14 @@ void datanode_look_soon(struct datanode *dn)
 
 void refresh_new(struct registry *s)
 {
-	if (s->refresher)
-		wake(s->refresher);
+	struct refresher *r = s->refresher;
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->settle = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
 }
 
 void refresh_usage(struct registry *s)

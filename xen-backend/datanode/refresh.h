@@ -17,8 +17,12 @@
 int refresher_start(struct registry *s);
 void refresher_stop(struct registry *s); /* does nothing if it was not started */
 
-/* Tells the thread that the roster has a datanode that nobody has looked into yet. */
+/* Tells the thread that the roster has a datanode that nobody has looked into yet, or that the
+ * owners of storages have changed. */
 void refresh_new(struct registry *s);
+/* Draws the conclusions from a look or a change: nobody serves what belongs to another, and the
+ * record of owners is written. For the same callers as refresh_look(). */
+void refresh_settle(struct registry *s);
 
 /* Tells the thread that the writers of images may have changed, and so how images are to be
  * read. Any thread. */

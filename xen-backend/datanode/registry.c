@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datanode/claims.h"
 #include "datanode/datanode_private.h"
 #include "datanode/load.h"
+#include "datanode/owners.h"
 #include "datanode/refresh.h"
 #include "datanode/usage.h"
 #include "base/error.h"
@@ -99,7 +101,8 @@ struct registry *registry_new(const struct registry_listener *listener)
 	pthread_mutex_init(&s->lock, NULL);
 	s->listener = *listener;
 	s->roster = roster_new(0);
-	if (!s->roster) {
+	s->owners = owners_new();
+	if (!s->roster || !s->owners) {
 		registry_free(s);
 		return NULL;
 	}
@@ -137,6 +140,7 @@ void registry_free(struct registry *s)
 	for (unsigned i = 0; s->roster && i < s->roster->count; i++)
 		retire(s->roster->datanode[i]);
 	roster_put(s->roster);
+	owners_free(s->owners);
 	pthread_mutex_destroy(&s->lock);
 	free(s->token_files);
 	free(s);
@@ -288,6 +292,104 @@ int registry_remove(struct registry *s, const char *datanode)
 		retire(dn);
 	datanode_put(dn);
 	return r;
+}
+
+/* ---- whose storages are --------------------------------------------------------- */
+
+int registry_keep_record(struct registry *s, const char *path)
+{
+	return owners_keep_in(s->owners, path);
+}
+
+static bool is_any(const struct served *v)
+{
+	(void)v;
+	return true;
+}
+
+static bool has_refused(const struct served *v)
+{
+	return json_array_size(v->refused) > 0;
+}
+
+/* Has the datanodes looked into again for whose `served` which() is true. */
+static void look_at_all(struct registry *s, bool (*which)(const struct served *v))
+{
+	struct roster *all = registry_roster(s);
+
+	for (unsigned i = 0; i < all->count; i++) {
+		struct served *v = datanode_served(all->datanode[i]);
+
+		if (v && which(v))
+			atomic_store(&all->datanode[i]->anew, true);
+		served_put(v);
+	}
+	roster_put(all);
+}
+
+int registry_change(struct registry *s, const struct owners_pins *all, size_t count)
+{
+	int r = owners_configure(s->owners, all, count);
+
+	if (r)
+		return r;
+	atomic_store(&s->changing, true);
+	owners_unsettle(s->owners);
+	if (atomic_exchange(&s->judges, true) && owners_read_again(s->owners))
+		look_at_all(s, is_any);
+	return 0;
+}
+
+void registry_drop_lost(struct registry *s)
+{
+	struct roster *all = registry_roster(s);
+
+	for (unsigned i = 0; i < all->count; i++) {
+		struct datanode *dn = all->datanode[i];
+		struct served *v = datanode_served(dn);
+
+		if (v && !claims_hold(v)) {
+			datanode_serve(dn, load_nothing(dn, "one of its storages is not its own, "
+							    "so it is looked into again"));
+			atomic_store(&dn->anew, true);
+		}
+		served_put(v);
+	}
+	roster_put(all);
+}
+
+/* Before registry_start() there is no other thread, and the images are looked into here. */
+static void look_at_changed(struct registry *s)
+{
+	for (unsigned i = 0; i < s->roster->count; i++)
+		if (atomic_load(&s->roster->datanode[i]->anew))
+			refresh_look(s->roster->datanode[i]);
+	refresh_settle(s);
+}
+
+void registry_changed(struct registry *s)
+{
+	atomic_store(&s->changing, false);
+	registry_drop_lost(s);
+	look_at_all(s, has_refused); /* the reason may be gone */
+	if (s->refresher)
+		refresh_new(s);
+	else
+		look_at_changed(s);
+}
+
+int registry_give(struct registry *s, const char *storage_id, const char *datanode)
+{
+	int r = owners_give(s->owners, storage_id, datanode);
+
+	if (r == 0)
+		registry_changed(s);
+	return r;
+}
+
+json_t *registry_record_status(struct registry *s)
+{
+	return owners_status(s->owners);
 }
 
 /* ---- what is served ------------------------------------------------------------ */

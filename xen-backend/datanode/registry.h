@@ -26,6 +26,7 @@
 #include "policy/tokens.h"
 
 struct datanode;
+struct owners_pins; /* datanode/owners.h */
 struct registry;
 struct served;
 
@@ -87,12 +88,28 @@ int registry_remove(struct registry *r, const char *datanode);
  * Applies to blocks that are opened from now on. OFF also forgets that the datanode uses tokens. */
 void registry_set_tokens(struct registry *r, const char *datanode, enum tokens_mode mode);
 
+/* Whose storages are (owners.h). A storage that belongs to another datanode is not served, and the
+ * status says so. Without these calls everything is served that an image shows.
+ *
+ * Keeps the record of storages in that file from now on. Only before the first registry_change().
+ * Returns 0 or -ENOMEM. */
+int registry_keep_record(struct registry *r, const char *path);
+/* Begins a change of the list: `all` are the names and pins of the new configuration. Datanodes are
+ * added, replaced and removed between these calls. Returns 0, or -ENOMEM: then nothing has
+ * changed. Only for the control thread, as the next two. */
+int registry_change(struct registry *r, const struct owners_pins *all, size_t count);
+/* Ends a change. What a datanode serves and lost by the change is not served from now on. */
+void registry_changed(struct registry *r);
+/* Says that the storage belongs to that datanode from now on. Returns as owners_give(). */
+int registry_give(struct registry *r, const char *storage_id, const char *datanode);
+/* The record; a new reference: as owners_status(). */
+json_t *registry_record_status(struct registry *r);
+
 /* Starts the thread that looks into images again. Call it after the last datanode was added.
  * Returns 0 or negative errno. */
 int registry_start(struct registry *r);
 
-/* Calls `fn` for each datanode that has the storage now, as long as `fn` returns 0. A guest
- * writes the id of its storage, so several datanodes may claim one. Returns the value of `fn` if
+/* Calls `fn` for each datanode that serves the storage now, as long as `fn` returns 0. Returns the value of `fn` if
  * that is not 0, else the number of calls. If no datanode has the storage, images are looked
  * into soon to find it. */
 typedef int registry_datanode_fn(void *ctx, struct datanode *dn);
@@ -113,6 +130,11 @@ int registry_each_storage(struct registry *r, registry_storage_fn *fn, void *ctx
  *                  mode, device and inode (numbers of its file) and, if there are files below it,
  *                  backing: the nearest first, each with image and format.  Of its usage, if there
  *                  is any: because, owner (a domain), warning
+ *   refused-storages  objects, of storages that an image shows and that are not served:
+ *                  storage-id, path, because ("pinned", "recorded" or "contested": it is another's;
+ *                  "twice": two directories show it; "full": there is no room to record it),
+ *                  owner (the other; absent for "twice" and "full"), problem and remedy (texts);
+ *                  absent: none
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON"
  *   parser         the process that interprets the images: as parser_status()

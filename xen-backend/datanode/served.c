@@ -29,6 +29,7 @@ void served_put(struct served *v)
 	free(v->images);
 	layout_free(v->layout);
 	free(v->missing);
+	json_decref(v->refused);
 	datanode_put(v->datanode);
 	free(v);
 }

@@ -125,6 +125,8 @@ static json_t *datanode_status(struct datanode *dn, struct served *v)
 		json_object_set_new(status, "data-dirs", data_dirs_status(dn));
 	if (v->parser)
 		json_object_set_new(status, "parser", parser_status(v->parser));
+	if (json_array_size(v->refused))
+		json_object_set_new(status, "refused-storages", json_deep_copy(v->refused));
 	if (v->missing)
 		json_object_set_new(status, "missing", json_string(v->missing));
 	return status;

@@ -17,6 +17,7 @@ static const struct doctor_check checks[] = {
 	{"ports", check_ports},
 	{"images", check_images},
 	{"datanodes", check_datanodes},
+	{"storages", check_storages},
 	{"parsers", check_parsers},
 	{"block tokens", check_tokens},
 	{"libguestfs", check_provision},

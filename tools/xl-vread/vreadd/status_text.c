@@ -107,6 +107,23 @@ static void print_filesystem(FILE *out, const json_t *filesystem)
 	}
 }
 
+/* Prints the storages that belong to another datanode. */
+static void print_refused(FILE *out, const json_t *refused)
+{
+	char line[TEXT_WIDTH * 12];
+	json_t *storage;
+	size_t i;
+
+	json_array_foreach(refused, i, storage)
+	{
+		snprintf(line, sizeof(line),
+			 "storage %.127s in %.128s is not served: %.300s; %.300s",
+			 text_member(storage, "storage-id"), text_member(storage, "path"),
+			 text_member(storage, "problem"), text_member(storage, "remedy"));
+		text_wrap(out, 4, line);
+	}
+}
+
 /* Prints the datanode's layout, and what of its configuration is not served. */
 static void print_source(FILE *out, const json_t *datanode)
 {
@@ -120,6 +137,7 @@ static void print_source(FILE *out, const json_t *datanode)
 	}
 	if (json_is_string(missing))
 		text_wrap(out, 4, json_string_value(missing));
+	print_refused(out, json_object_get(datanode, "refused-storages"));
 }
 
 /* Prints how many events the datanode published.  Prints nothing if there were none. */

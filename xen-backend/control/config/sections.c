@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "control/config/keys.h"
+#include "control/config/values.h"
 #include "control/nearest.h"
 
 #define MAX_DATANODES 1024U
@@ -37,6 +38,38 @@ static bool was_set(const struct config_loader *l, const char *name)
 	return false;
 }
 
+/* Returns the other datanode that the storage is pinned to, or NULL. */
+static const struct config_datanode *pinned_to_other(struct config_loader *l, const char *id,
+						     size_t length)
+{
+	for (size_t i = 0; i + 1 < l->config->num_datanodes; i++) {
+		const struct config_datanode *n = &l->config->datanodes[i];
+
+		if (n->storages && config_list_has(n->storages, id, length))
+			return n;
+	}
+	return NULL;
+}
+
+static void check_pins(struct config_loader *l)
+{
+	const char *at = last_datanode(l)->storages;
+
+	while (at && *(at += strspn(at, " "))) {
+		size_t length = strcspn(at, " ");
+		const struct config_datanode *other = pinned_to_other(l, at, length);
+		char id[256];
+
+		snprintf(id, sizeof(id), "%.*s", (int)length, at);
+		if (other)
+			config_report(l, l->section_name, "storages", id,
+				      "expected each storage in one section, it is in [datanode "
+				      "%s] too",
+				      other->name);
+		at += length;
+	}
+}
+
 static void end_datanode(struct config_loader *l)
 {
 	l->line = last_datanode(l)->line;
@@ -52,6 +85,7 @@ static void end_datanode(struct config_loader *l)
 		config_report(l, l->section_name, NULL, NULL,
 			      "both data-dirs and layout: expected one of them; a layout "
 			      "names the directories itself");
+	check_pins(l);
 }
 
 static void end_peers(struct config_loader *l)

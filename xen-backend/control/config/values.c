@@ -161,6 +161,17 @@ const char *value_folder(const char *value, void *field, const struct config_key
 	return set_string(value, field);
 }
 
+/* An empty value: no file. */
+const char *value_file(const char *value, void *field, const struct config_key *k)
+{
+	size_t length = strlen(value);
+
+	(void)k;
+	if (length && (value[0] != '/' || value[length - 1] == '/'))
+		return "a file's path that starts with /, or nothing";
+	return set_string(value, field);
+}
+
 void config_paths_free(struct config_paths *paths)
 {
 	for (unsigned i = 0; i < paths->count; i++)
@@ -369,6 +380,48 @@ const char *value_storages(const char *value, void *field, const struct config_k
 	free(*all);
 	*all = longer;
 	return NULL;
+}
+
+bool config_list_has(const char *list, const char *text, size_t length)
+{
+	for (const char *at = list; *(at += strspn(at, " ")); at += strcspn(at, " "))
+		if (strcspn(at, " ") == length && !memcmp(at, text, length))
+			return true;
+	return false;
+}
+
+/* Adds one id to the list. */
+static const char *add_id(char **list, const char *id, size_t length)
+{
+	char *longer, *copy = strndup(id, length);
+	bool valid = copy && layout_storage_id_valid(copy);
+
+	free(copy);
+	if (!valid)
+		return "ids of storages (DS-...), separated by blanks";
+	if (*list && config_list_has(*list, id, length))
+		return "each storage once";
+	if (asprintf(&longer, "%s %.*s", *list ? *list : "", (int)length, id) < 0)
+		return "more memory";
+	free(*list);
+	*list = longer;
+	return NULL;
+}
+
+/* Adds ids of storages to the field. */
+const char *value_storage_ids(const char *value, void *field, const struct config_key *k)
+{
+	const char *error = NULL;
+	bool any = false;
+
+	(void)k;
+	for (const char *at = value; !error && *(at += strspn(at, " \t")); any = true) {
+		size_t length = strcspn(at, " \t");
+
+		error = add_id(field, at, length);
+		at += length;
+	}
+	return any ? error : "ids of storages (DS-...), separated by blanks";
 }
 
 const char *value_patterns(const char *value, void *field, const struct config_key *k)

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whose a storage is: a guest writes any storage id into its image, and its bytes are never served
+as those of another datanode.
+
+`honest` and `thief` are images with the same storage, block and stamp, and with other bytes.
+"""
+
+import errno
+import json
+import subprocess
+
+import pytest
+
+from tests.support.block_token import Key, make_token
+from tests.support.daemon import REPOSITORY, STORAGE
+from tests.support.hdfs_dir import POOL, DataDirectory, meta_bytes
+from tests.support.localfront import DELETE
+from tests.support.reloading import changed, reload
+from tools.images import make_datanode_image
+
+BLOCK, STAMP, LENGTH = 1073741825, 1001, 70_000
+XL_VREAD = REPOSITORY / "build" / "asan" / "xl-vread"
+
+
+class Shown:
+    """The image of a datanode, with one block that repeats the image's name."""
+
+    data_dirs = ("/dfs/data",)
+
+    def __init__(self, folder, name, storage=STORAGE, **options):
+        directory = DataDirectory(folder / name, storage=storage, datanode=name, **options)
+        block = directory.add(BLOCK, LENGTH)
+        self.content = (name.encode() * LENGTH)[:LENGTH]
+        block.data.write_bytes(self.content)
+        block.meta.write_bytes(meta_bytes(self.content))
+        self.path = make_datanode_image([directory.path], folder / f"{name}.img", free_mib=24).path
+
+    def section(self, name, storages=""):
+        pins = f"storages = {storages}\n" if storages else ""
+        return f"[datanode {name}]\nimage = {self.path}\ndata-dirs = /dfs/data\n{pins}"
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    return Shown(tmp_path_factory.mktemp("honest"), "honest")
+
+
+@pytest.fixture(scope="module")
+def thief(tmp_path_factory):
+    return Shown(tmp_path_factory.mktemp("thief"), "thief")
+
+
+@pytest.fixture
+def folder(tmp_path_factory):
+    """Of the daemon, also of one that is started in the place of another."""
+    return tmp_path_factory.mktemp("d")
+
+
+@pytest.fixture
+def record(folder):
+    return folder / "storages"
+
+
+@pytest.fixture
+def start(start_daemon, folder):
+    """start(dn1, sections): a vreadd that serves the image dn1 as dn1, and the sections."""
+
+    def begin(dn1, sections="", pins="", **options):
+        pins = f"storages = {pins}\n" if pins else ""
+        extra = pins + sections
+        return start_daemon(folder, serving=dn1, extra=extra, allow="*", **options)
+
+    return begin
+
+
+def datanode(daemon, name):
+    return {d["datanode"]: d for d in daemon.status()["datanodes"]}[name]
+
+
+def refused(daemon, name):
+    return [s["because"] for s in datanode(daemon, name).get("refused-storages", [])]
+
+
+def shows(daemon, name):
+    found = datanode(daemon, name).get("filesystems", [])
+    return [d["storage-id"] for system in found for d in system["data-dirs"]]
+
+
+def read(daemon, storages=(STORAGE,), token=b""):
+    """The bytes of the block, or the error of its OPEN."""
+    with daemon.front() as front:
+        response = front.open(BLOCK, STAMP, POOL, storages, token)
+        if response.status:
+            return errno.errorcode[-response.status]
+        return front.read(response.handle, 0, LENGTH)
+
+
+def add(daemon, section):
+    with open(daemon.config, "a") as config:
+        config.write(section)
+
+
+def xl_vread(daemon, *arguments):
+    command, *others = arguments
+    return subprocess.run(
+        [XL_VREAD, command, "--socket", daemon.control, *others], capture_output=True, text=True
+    )
+
+
+# ---- the record ------------------------------------------------------------------------------
+
+
+def test_a_newcomer_gets_nothing_of_another(start, honest, thief, record):
+    daemon = start(honest)
+    add(daemon, thief.section("dn2"))
+    changed(daemon, "[datanode dn2]: added")
+    daemon.wait_until(lambda: refused(daemon, "dn2"))
+    (told,) = datanode(daemon, "dn2")["refused-storages"]
+    assert (told["storage-id"], told["because"], told["owner"]) == (STORAGE, "recorded", "dn1")
+    assert told["problem"] == "datanode dn1 showed it first"
+    assert f"run xl-vread datanode give {STORAGE} dn2" in told["remedy"]
+    assert (
+        f"error: datanode dn2: storage {STORAGE} in /dfs/data is not served: {told['problem']}; "
+        f"{told['remedy']}\n"
+    ) in daemon.log()
+    shown = xl_vread(daemon, "status").stdout
+    assert f"storage {STORAGE} in /dfs/data is not served: datanode dn1 showed it first" in shown
+    doctor = xl_vread(daemon, "doctor", "--json", "--config", daemon.config)
+    (found,) = [f for f in json.loads(doctor.stdout)["findings"] if f["check"] == "storages"]
+    assert (found["result"], found["object"]) == ("failed", "dn2")
+    assert (found["found"], found["remedy"]) == (
+        f"storage {STORAGE} is not served: {told['problem']}",
+        told["remedy"],
+    )
+    assert (shows(daemon, "dn1"), shows(daemon, "dn2")) == ([STORAGE], [])
+    assert read(daemon) == read(daemon, ()) == honest.content
+    assert record.read_text() == f"vread-storages 1 1\n{STORAGE} dn1\n"
+
+
+def test_the_record_outlives_a_restart(start, honest, thief, record, tmp_path):
+    """The thief has become the first in the configuration, and takes nothing."""
+    other = Shown(tmp_path, "other", storage="DS-7")
+    daemon = start(other, honest.section("dn2"))
+    assert "DS-7 dn1\n" in record.read_text()
+    assert daemon.stop() == 0
+    daemon = start(thief, honest.section("dn2"))
+    assert refused(daemon, "dn1") == ["recorded"]
+    assert read(daemon) == read(daemon, ()) == honest.content
+
+
+def test_nobody_knows_who_was_first(start, honest, thief, record):
+    """Two datanodes show a storage when vreadd starts for the first time: it serves neither, also
+    after a restart, until the operator has said whose it is."""
+    for _ in range(2):
+        daemon = start(thief, honest.section("dn2"))
+        assert refused(daemon, "dn1") == refused(daemon, "dn2") == ["contested"]
+        assert read(daemon) == read(daemon, ()) == "ENODEV"
+        assert record.read_text() == f"vread-storages 1 1\n{STORAGE} dn1 dn2\n"
+        assert "dn1 shows it too" in daemon.log() and "dn2 shows it too" in daemon.log()
+        assert daemon.stop() == 0
+    daemon = start(thief, honest.section("dn2"))
+    assert xl_vread(daemon, "datanode", "give", STORAGE, "dn2").stderr == ""
+    daemon.wait_until(lambda: shows(daemon, "dn2"))
+    assert read(daemon) == honest.content
+    daemon.wait_until(lambda: refused(daemon, "dn1") == ["recorded"])
+    assert record.read_text() == f"vread-storages 1 1\n{STORAGE} dn2\n"
+
+
+def test_two_that_are_added_together(start, honest, thief, tmp_path):
+    other = Shown(tmp_path, "other", storage="DS-7")
+    daemon = start(other)
+    add(daemon, thief.section("dn2") + honest.section("dn3"))
+    changed(daemon, "[datanode dn2]: added", "[datanode dn3]: added")
+    daemon.wait_until(lambda: refused(daemon, "dn2") == refused(daemon, "dn3") == ["contested"])
+    assert read(daemon) == "ENODEV"
+    assert shows(daemon, "dn1") == ["DS-7"]
+
+
+def test_a_disk_that_moves(start, edit, honest, thief):
+    """The datanode that had the storage is configured no more: another one may have it."""
+    daemon = start(honest, thief.section("dn2"), pins=STORAGE)
+    assert read(daemon) == honest.content
+    own = f"[datanode dn1]\nimage = {honest.path}\ndata-dirs = /dfs/data\nstorages = {STORAGE}\n"
+    edit(daemon, own, "")
+    changed(daemon, "[datanode dn1]: removed")
+    daemon.wait_until(lambda: shows(daemon, "dn2"))
+    assert read(daemon) == thief.content
+    add(daemon, honest.section("dn1"))  # it comes back, and is now the second
+    changed(daemon, "[datanode dn1]: added")
+    daemon.wait_until(lambda: refused(daemon, "dn1") == ["recorded"])
+    assert read(daemon) == thief.content
+
+
+def test_a_withdrawal_counts_for_the_owner_alone(start, honest, thief):
+    daemon = start(honest, thief.section("dn2"), pins=STORAGE, local="publish-datanodes = dn2\n")
+    with daemon.front() as front:
+        event = DELETE, BLOCK, STAMP, POOL, STORAGE
+        assert front.publish(*event) == -errno.EACCES
+    assert read(daemon) == honest.content
+
+
+# ---- the operator's word -----------------------------------------------------------------------
+
+
+def test_pins_change_with_a_reload(start, edit, honest, thief):
+    daemon = start(thief, honest.section("dn2", STORAGE))
+    assert read(daemon) == read(daemon, ()) == honest.content
+    assert refused(daemon, "dn1") == ["pinned"]
+    with daemon.front() as front:
+        handle = front.open(BLOCK, STAMP, POOL, [STORAGE]).handle
+        pin = f"storages = {STORAGE}\n"
+        edit(daemon, pin, "")
+        add(daemon, thief.section("dn3", STORAGE))
+        changed(daemon, "[datanode dn2]: storages changed", "[datanode dn3]: added")
+        assert front.read_response(handle, 0, 10).status == -errno.EAGAIN  # at once
+    daemon.wait_until(lambda: shows(daemon, "dn3"))
+    assert read(daemon) == thief.content
+    daemon.wait_until(lambda: refused(daemon, "dn2") == ["pinned"])
+
+
+def test_mistakes_of_give(start, honest):
+    daemon = start(honest, pins=STORAGE)
+
+    def give(**keys):
+        return json.loads(daemon.ask(json.dumps({"command": "give", **keys}).encode() + b"\n"))
+
+    assert give(storage=STORAGE, datanode="dn1") == {}
+    assert "dn9: no such datanode" in give(storage=STORAGE, datanode="dn9")["error"]
+    assert "expected a storage's id" in give(storage="DS 1", datanode="dn1")["error"]
+    assert 'expected a string "storage"' in give(storage=STORAGE)["error"]
+    add(daemon, honest.section("dn2"))
+    assert reload(daemon)["result"] == "applied"
+    told = xl_vread(daemon, "datanode", "give", STORAGE, "dn2")
+    assert told.returncode == 1
+    assert f"{STORAGE}: the configuration says whose this storage is" in told.stderr
+
+
+# ---- a damaged record ----------------------------------------------------------------------------
+
+
+def test_a_damaged_record(start, honest, thief, record, tmp_path):
+    """What two datanodes show is served from neither.  The rest is served."""
+    other = Shown(tmp_path, "other", storage="DS-7")
+    record.write_text(f"vread-storages 1 2\n{STORAGE} dn2\n")
+    daemon = start(thief, honest.section("dn2") + other.section("dn3"))
+    assert "line 3: expected another line" in daemon.log()
+    assert refused(daemon, "dn1") == refused(daemon, "dn2") == ["contested"]
+    assert read(daemon) == "ENODEV"
+    assert read(daemon, ["DS-7"]) == other.content
+    problem = daemon.status()["storage_record"]["problem"]
+    assert f"the record of storages {record} cannot be used: line 3" in problem
+    assert record.read_text() == f"vread-storages 1 2\n{STORAGE} dn2\n"
+
+    record.write_text(f"vread-storages 1 1\n{STORAGE} dn2\n")
+    changed(daemon)
+    daemon.wait_until(lambda: shows(daemon, "dn2"))
+    assert read(daemon) == honest.content
+    assert daemon.status()["storage_record"]["problem"] is None
+    daemon.wait_until(lambda: "DS-7 dn3\n" in record.read_text())
+
+
+# ---- twice ---------------------------------------------------------------------------------------
+
+
+def test_a_storage_twice_in_one_datanode(start, tmp_path):
+    folders = []
+    for number in range(3):
+        folder = DataDirectory(tmp_path / f"d{number}", storage=f"DS-{number // 2}")
+        folder.add(BLOCK + number, LENGTH)
+        folders.append(folder.path)
+    made = make_datanode_image(folders, tmp_path / "twice.img", free_mib=24)
+    paths = [directory.path for directory in made.data_dirs]
+    twice = Shown(tmp_path, "twice-not-used")
+    twice.path, twice.data_dirs = made.path, paths
+    daemon = start(twice)
+    assert refused(daemon, "dn1") == ["twice", "twice"]
+    assert shows(daemon, "dn1") == ["DS-1"]
+    assert daemon.log().count("two data directories of this datanode show it") == 2
+
+
+# ---- tokens --------------------------------------------------------------------------------------
+
+
+def test_a_token_is_judged_by_the_keys_of_whose_bytes_are_served(start, honest, tmp_path):
+    """Both datanodes have the block.  A token of one opens the bytes of that one alone."""
+    other = Shown(tmp_path, "other", storage="DS-2")
+    daemon = start(honest, other.section("dn2"), local="publish-datanodes = dn1 dn2\n")
+    keys = Key(1, b"of-dn1--"), Key(1, b"of-dn2--")
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, keys[:1]) == 0
+        assert front.keys(POOL, "DS-2", keys[1:]) == 0
+        one, two = (make_token(key, POOL, BLOCK) for key in keys)
+        assert read(daemon, (), one) == honest.content
+        assert read(daemon, (), two) == other.content
+        assert read(daemon, ["DS-2"], one) == read(daemon, [STORAGE], two) == "EPERM"

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * claims.h - judges the storages that a datanode's images show. refresh.c calls claims_judge() for
+ * each new `served`, before anybody reads through it; registry.c asks whether a judgement still
+ * holds.
+ */
+#ifndef VREAD_DATANODE_CLAIMS_H
+#define VREAD_DATANODE_CLAIMS_H
+
+#include "datanode/datanode_private.h"
+
+/* Takes out of the layout of `v` every data directory whose storage does not belong to the datanode
+ * (owners.h), or that shares its storage id with another directory of the datanode. v->refused says
+ * which and why. Does nothing until registry_change() was called. */
+void claims_judge(struct served *v);
+
+/* True if all storages that `v` serves still belong to the datanode. */
+bool claims_hold(const struct served *v);
+
+/* Logs an error for each storage that was refused. */
+void claims_log(const struct served *v);
+
+#endif
