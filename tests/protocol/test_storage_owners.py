@@ -8,6 +8,7 @@ as those of another datanode.
 import errno
 import json
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,8 +16,10 @@ from tests.support.block_token import Key, make_token
 from tests.support.daemon import REPOSITORY, STORAGE
 from tests.support.hdfs_dir import POOL, DataDirectory, meta_bytes
 from tests.support.localfront import DELETE
+from tests.support.peers import read_all
 from tests.support.reloading import changed, reload
 from tools.images import make_datanode_image
+from tools.peers import peer
 
 BLOCK, STAMP, LENGTH = 1073741825, 1001, 70_000
 XL_VREAD = REPOSITORY / "build" / "asan" / "xl-vread"
@@ -293,3 +296,55 @@ def test_a_token_is_judged_by_the_keys_of_whose_bytes_are_served(start, honest, 
         assert read(daemon, (), one) == honest.content
         assert read(daemon, (), two) == other.content
         assert read(daemon, ["DS-2"], one) == read(daemon, [STORAGE], two) == "EPERM"
+
+
+# ---- other hosts ------------------------------------------------------------------------------
+
+
+def announcing(daemon):
+    """What each peer announces of others' storages."""
+    return {p["name"]: p.get("conflicts", []) for p in daemon.status()["peers"]["peers"]}
+
+
+def test_the_first_host_to_announce_has_it(start_host, start_asker, honest, thief, clock):
+    """Three hosts: b has the storage, c says so, too.  When b has it no more, c has."""
+    b, one = start_host(name="b", serving=honest, allow="*")
+    _, two = start_host(name="c", serving=thief)
+    block = SimpleNamespace(id=BLOCK, genstamp=STAMP)
+    asker = start_asker(
+        peer("b", address=one, storages="dn1/DS-b", datanodes="dn*"),
+        peer("c", address=two, storages="dn1/DS-c", datanodes="*"),
+    )
+    for bait in ("DS-b", "DS-c"):  # it connects, one after the other
+        assert asker.error(asker.begin_open(block, [bait])) == "ENODEV"
+    assert asker.peer("c")["announcements_refused"] >= 1
+    assert asker.peer("c")["conflicts"] == [{"storage": STORAGE, "has": "peer b"}]
+    assert "conflicts" not in asker.peer("b")
+    assert read_all(asker, block) == honest.content
+
+    text = b.config.read_text()
+    first = text.index("[datanode dn1]")
+    rest = text.index("[peers]")
+    b.config.write_text(text[:first] + text[rest:])
+    assert reload(b)["changes"] == ["[datanode dn1]: removed"]
+    clock.until(lambda: "conflicts" not in asker.peer("c"))
+    assert read_all(asker, block) == thief.content
+
+
+def test_no_host_announces_what_this_one_shows(start, start_host, authority, honest, thief, clock):
+    """The block is only at the other host: it is not asked for by a storage of this host."""
+    _, address = start_host(serving=thief)
+    section = authority.host("a", answer_timeout=60000)
+    section += peer("b", address=address, datanodes="dn*")
+    daemon = start(honest, section, local="publish-datanodes = dn1\n")
+    clock.until(lambda: announcing(daemon)["b"])
+    assert announcing(daemon)["b"] == [{"storage": STORAGE, "has": "datanode dn1"}]
+    assert f"announces storage {STORAGE}, which datanode dn1" in xl_vread(daemon, "status").stdout
+    doctor = xl_vread(daemon, "doctor", "--json", "--config", daemon.config)
+    (found,) = [f for f in json.loads(doctor.stdout)["findings"] if f["check"] == "storages"]
+    assert (found["result"], found["object"]) == ("failed", "b")
+    assert found["found"] == f"it announces storage {STORAGE}, which datanode dn1 has"
+    with daemon.front() as front:
+        assert front.publish(DELETE, BLOCK, STAMP, POOL, STORAGE) == 0
+    assert read(daemon) == "ENOENT"
+    assert daemon.status()["peers"]["peers"][0]["asked"]["opens"] == 0

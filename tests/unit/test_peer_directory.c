@@ -28,10 +28,12 @@ static void better_sources_count(void **state)
 	(void)state;
 	assert_null(directory_find(d, "DS-1"));
 	assert_int_equal(directory_set(d, "DS-1", "dn1", 1, DIRECTORY_ANNOUNCED), 0);
-	assert_int_equal(directory_set(d, "DS-1", "dn9", 2, DIRECTORY_ANNOUNCED), 0);
-	assert_int_equal(where(d, "DS-1"), 2);
+	assert_true(directory_is_announced(directory_find(d, "DS-1")));
+	assert_int_equal(directory_set(d, "DS-1", "dn9", 1, DIRECTORY_ANNOUNCED), 0);
+	assert_int_equal(where(d, "DS-1"), 1);
 	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn9");
 	assert_int_equal(directory_set(d, "DS-1", "dn1", 3, DIRECTORY_CONFIGURED), 0);
+	assert_false(directory_is_announced(directory_find(d, "DS-1")));
 	assert_int_equal(directory_set(d, "DS-1", "dn2", 4, DIRECTORY_ANNOUNCED), -EPERM);
 	assert_int_equal(where(d, "DS-1"), 3);
 	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn1");
@@ -112,6 +114,79 @@ static void what_is_forgotten_may_come_again(void **state)
 	directory_free(d);
 }
 
+static void count_rivals(void *ctx, const char *storage_id, int rival, int peer)
+{
+	int *seen = ctx;
+
+	assert_string_equal(storage_id, "DS-1");
+	seen[0]++;
+	seen[1] = rival;
+	seen[2] = peer;
+}
+
+static void check_rival(struct directory *d, int count, int rival, int peer)
+{
+	int seen[3] = {0};
+
+	directory_each_rival(d, count_rivals, seen);
+	assert_int_equal(seen[0], count);
+	assert_int_equal(seen[1], rival);
+	assert_int_equal(seen[2], peer);
+}
+
+static void the_first_to_announce_has_it(void **state)
+{
+	struct directory *d = directory_new(PEERS);
+
+	(void)state;
+	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 1), 0);
+	check_rival(d, 0, 0, 0);
+	assert_int_equal(directory_announce(d, "DS-1", "dn2", 2, 7), -EEXIST);
+	assert_int_equal(directory_announce(d, "DS-1", "dn3", 3, 7), -EEXIST);
+	assert_int_equal(where(d, "DS-1"), 1);
+	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn1");
+	check_rival(d, 1, 2, 1);
+	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 2), 0); /* its next list */
+	directory_end_announcement(d, 1, 2);
+	assert_int_equal(where(d, "DS-1"), 1);
+	directory_end_announcement(d, 2, 7);
+	directory_end_announcement(d, 1, 3); /* withdrawn */
+	assert_int_equal(where(d, "DS-1"), 2);
+	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn2");
+	check_rival(d, 0, 0, 0);
+	directory_end_announcement(d, 2, 7); /* the list has it */
+	assert_int_equal(where(d, "DS-1"), 2);
+	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 4), -EEXIST);
+	directory_free(d);
+}
+
+static void rivals_go(void **state)
+{
+	struct directory *d = directory_new(PEERS);
+
+	(void)state;
+	directory_announce(d, "DS-1", "dn1", 1, 1);
+	directory_announce(d, "DS-1", "dn2", 2, 7);
+	directory_end_announcement(d, 2, 8); /* withdrawn */
+	check_rival(d, 0, 0, 0);
+	directory_announce(d, "DS-1", "dn2", 2, 9);
+	directory_keep_announced(d, 2, not_of_dn2, d);
+	check_rival(d, 0, 0, 0);
+	directory_announce(d, "DS-1", "dn3", 2, 9);
+	directory_forget(d, 2);
+	check_rival(d, 0, 0, 0);
+	directory_announce(d, "DS-1", "dn3", 2, 9);
+	assert_int_equal(directory_set(d, "DS-1", "dn1", 1, DIRECTORY_MOVED), 0);
+	check_rival(d, 0, 0, 0); /* the operator has said whose it is */
+	directory_forget(d, 1);
+	assert_int_equal(where(d, "DS-1"), DIRECTORY_NOWHERE);
+	directory_announce(d, "DS-1", "dn1", 1, 1);
+	directory_announce(d, "DS-1", "dn2", 2, 9);
+	directory_forget(d, 1);
+	assert_int_equal(where(d, "DS-1"), 2);
+	directory_free(d);
+}
+
 static void bounded(void **state)
 {
 	struct directory *d = directory_new(PEERS);
@@ -161,13 +236,14 @@ static void names_are_bounded(void **state)
 {
 	struct directory *d = directory_new(PEERS);
 	int peer = 0;
-	char name[32];
+	char name[32], id[32];
 
 	(void)state;
 	for (unsigned i = 0; i < DIRECTORY_MAX_DATANODES; i++) {
 		snprintf(name, sizeof(name), "dn%u", i);
 		peer += i && i % DIRECTORY_MAX_NAMES_EACH == 0; /* each peer has a share */
-		assert_int_equal(directory_announce(d, "DS-1", name, peer, i + 1), 0);
+		snprintf(id, sizeof(id), "DS-peer-%d", peer);
+		assert_int_equal(directory_announce(d, id, name, peer, i + 1), 0);
 	}
 	peer++;
 	assert_int_equal(directory_announce(d, "DS-1", "one more", peer, 9999), -ENOSPC);
@@ -200,6 +276,8 @@ int main(void)
 		cmocka_unit_test(what_is_announced_no_more_is_nowhere),
 		cmocka_unit_test(a_configuration_takes_the_place_of_another),
 		cmocka_unit_test(what_is_forgotten_may_come_again),
+		cmocka_unit_test(the_first_to_announce_has_it),
+		cmocka_unit_test(rivals_go),
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(names_are_bounded),
 		cmocka_unit_test(a_peer_has_a_share),

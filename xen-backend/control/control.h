@@ -58,6 +58,9 @@
  *       asked            the peer's answers to this host: opens, reads, bytes, errors, open_handles
  *       storages         number of storages known to be on the peer
  *       announced, announcements_refused    storages that the peer announced, counted each time
+ *       conflicts        objects, the first 16 of the storages that the peer announces and does not
+ *                        have: storage, has (of another: "peer NAME" or "datanode NAME"); absent:
+ *                        none
  *       heard            true if the peer has announced all its storages at least once
  *       answered         this host's answers to the peer: opens, reads, bytes, errors, connections
  *

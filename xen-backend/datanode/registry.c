@@ -465,6 +465,34 @@ int registry_find_storage(struct registry *s, const char *storage_id, registry_d
 	return r ? r : found;
 }
 
+static bool has_refused_storage(const struct served *v, const char *storage_id)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(v->refused, i, o)
+	{
+		if (!strcmp(json_string_value(json_object_get(o, "storage-id")), storage_id))
+			return true;
+	}
+	return false;
+}
+
+bool registry_shows(struct registry *s, const char *storage_id)
+{
+	struct roster *all = registry_roster(s);
+	bool found = false;
+
+	for (unsigned i = 0; !found && i < all->count; i++) {
+		struct served *v = datanode_served(all->datanode[i]);
+
+		found = v && (has_storage(v, storage_id) || has_refused_storage(v, storage_id));
+		served_put(v);
+	}
+	roster_put(all);
+	return found;
+}
+
 static int each_storage(const struct served *v, const char *datanode, registry_storage_fn *fn,
 			void *ctx)
 {

@@ -115,6 +115,8 @@ int registry_start(struct registry *r);
 typedef int registry_datanode_fn(void *ctx, struct datanode *dn);
 int registry_find_storage(struct registry *r, const char *storage_id, registry_datanode_fn *fn,
 			  void *ctx);
+/* True if an image of a datanode shows the storage now, also if the storage is not served. */
+bool registry_shows(struct registry *r, const char *storage_id);
 /* Calls `fn` for each storage there is now, as long as `fn` returns 0. Returns the last value of
  * `fn`, 0 if there is no storage. */
 typedef int registry_storage_fn(void *ctx, const char *datanode, const char *storage_id);

@@ -19,8 +19,12 @@ struct directory_entry {
 	struct directory_entry *next;
 	_Atomic int peer;
 	_Atomic(const char *) datanode; /* points into directory.names */
-	enum directory_source source;   /* with the lock */
-	uint64_t list;                  /* the list that set it last; with the lock */
+	_Atomic enum directory_source source;
+	uint64_t list; /* the list that set it last; with the lock, as the rest */
+	/* Another peer that announces the storage, and has it when this one withdraws it. */
+	int rival; /* DIRECTORY_NOWHERE: none */
+	const char *rival_datanode;
+	uint64_t rival_list;
 	char storage[];
 };
 
@@ -138,7 +142,11 @@ static int add(struct directory *d, const char *storage_id, struct share *share,
 	e = malloc(sizeof(*e) + size);
 	if (!e)
 		return -ENOMEM;
-	*e = (struct directory_entry){.next = *bucket, .peer = DIRECTORY_NOWHERE};
+	*e = (struct directory_entry){
+		.next = *bucket,
+		.peer = DIRECTORY_NOWHERE,
+		.rival = DIRECTORY_NOWHERE,
+	};
 	memcpy(e->storage, storage_id, size);
 	*bucket = e;
 	d->count++;
@@ -146,6 +154,35 @@ static int add(struct directory *d, const char *storage_id, struct share *share,
 		share->storages++;
 	*ret = e;
 	return 0;
+}
+
+/* With the lock.  The peer announces a storage that another has.  The first rival stays. */
+static void note_rival(struct directory_entry *e, int peer, const char *name, uint64_t list)
+{
+	if (e->rival != DIRECTORY_NOWHERE && e->rival != peer)
+		return;
+	e->rival = peer;
+	e->rival_datanode = name;
+	e->rival_list = list;
+}
+
+/* With the lock.  The peer has withdrawn the storage, or has lost it. */
+static void release(struct directory_entry *e)
+{
+	if (e->rival != DIRECTORY_NOWHERE) {
+		e->list = e->rival_list;
+		atomic_store(&e->datanode, e->rival_datanode);
+	}
+	atomic_store(&e->peer, e->rival);
+	e->rival = DIRECTORY_NOWHERE;
+}
+
+/* With the lock.  True if the storage is announced by another peer, which came first. */
+static bool is_of_another(const struct directory_entry *e, int peer)
+{
+	int has = atomic_load(&e->peer);
+
+	return e->source == DIRECTORY_ANNOUNCED && has != DIRECTORY_NOWHERE && has != peer;
 }
 
 static int set(struct directory *d, const char *storage_id, const char *datanode, int peer,
@@ -163,6 +200,12 @@ static int set(struct directory *d, const char *storage_id, const char *datanode
 		r = add(d, storage_id, share, &e);
 	if (r)
 		return r;
+	if (source == DIRECTORY_ANNOUNCED && is_of_another(e, peer)) {
+		note_rival(e, peer, name, list);
+		return -EEXIST;
+	}
+	if (source != DIRECTORY_ANNOUNCED || e->rival == peer)
+		e->rival = DIRECTORY_NOWHERE;
 	e->source = source;
 	e->list = list;
 	atomic_store(&e->datanode, name);
@@ -207,10 +250,13 @@ void directory_end_announcement(struct directory *d, int peer, uint64_t list)
 {
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
-		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next) {
+			if (e->rival == peer && e->rival_list != list)
+				e->rival = DIRECTORY_NOWHERE;
 			if (e->source == DIRECTORY_ANNOUNCED && e->list != list &&
 			    atomic_load(&e->peer) == peer)
-				atomic_store(&e->peer, DIRECTORY_NOWHERE);
+				release(e);
+		}
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -218,7 +264,7 @@ void directory_end_announcement(struct directory *d, int peer, uint64_t list)
 static void forget(struct directory_entry *e)
 {
 	e->source = DIRECTORY_ANNOUNCED;
-	atomic_store(&e->peer, DIRECTORY_NOWHERE);
+	release(e);
 }
 
 void directory_end_configuration(struct directory *d, uint64_t list)
@@ -235,9 +281,12 @@ void directory_forget(struct directory *d, int peer)
 {
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
-		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next) {
+			if (e->rival == peer)
+				e->rival = DIRECTORY_NOWHERE;
 			if (atomic_load(&e->peer) == peer)
 				forget(e);
+		}
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -246,10 +295,13 @@ void directory_keep_announced(struct directory *d, int peer,
 {
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
-		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next) {
+			if (e->rival == peer && !may(ctx, e->rival_datanode))
+				e->rival = DIRECTORY_NOWHERE;
 			if (e->source == DIRECTORY_ANNOUNCED && atomic_load(&e->peer) == peer &&
 			    !may(ctx, atomic_load(&e->datanode)))
 				forget(e);
+		}
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -266,6 +318,21 @@ struct directory_entry *directory_find(struct directory *d, const char *storage_
 int directory_peer(const struct directory_entry *e)
 {
 	return atomic_load(&e->peer);
+}
+
+bool directory_is_announced(const struct directory_entry *e)
+{
+	return atomic_load(&e->source) == DIRECTORY_ANNOUNCED;
+}
+
+void directory_each_rival(struct directory *d, directory_rival_fn *fn, void *ctx)
+{
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (const struct directory_entry *e = d->buckets[i]; e; e = e->next)
+			if (e->rival != DIRECTORY_NOWHERE)
+				fn(ctx, e->storage, e->rival, atomic_load(&e->peer));
+	pthread_mutex_unlock(&d->lock);
 }
 
 const char *directory_datanode(const struct directory_entry *e)

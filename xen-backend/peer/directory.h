@@ -6,7 +6,8 @@
  * storages.c, learning.c and reload.c to record where storages are.
  *
  * There are three sources.  The operator's last word counts most, then the configuration, then the
- * announcement of a peer.  Each storage is kept with the name of its datanode; policies use the
+ * announcement of a peer.  Of two peers that announce a storage, the first one has it until it
+ * withdraws the storage; then the other one has it.  Each storage is kept with the name of its datanode; policies use the
  * same name.
  *
  * The number of entries is bounded, and an entry is not freed before the directory.  Each peer can
@@ -42,11 +43,12 @@ void directory_free(struct directory *d);
 int directory_set(struct directory *d, const char *storage_id, const char *datanode, int peer,
 		  enum directory_source source);
 /* Records that the peer announced the storage in that list.  list: a number that no other list of
- * this peer has.  Returns as directory_set(); -ENOSPC also if the peer's share is used up. */
+ * this peer has.  Returns as directory_set(); -ENOSPC also if the peer's share is used up; -EEXIST:
+ * another peer announced the storage first, and still has it. */
 int directory_announce(struct directory *d, const char *storage_id, const char *datanode, int peer,
 		       uint64_t list);
 /* Ends a list.  Storages that the peer announced in earlier lists, and not in this one, are on no
- * peer from now on. */
+ * peer from now on, or on the peer that announced them after this one. */
 void directory_end_announcement(struct directory *d, int peer, uint64_t list);
 /* Records that the configuration puts the storage on that peer.  list: a number that no other
  * configuration has.  Returns as directory_set(). */
@@ -65,6 +67,12 @@ void directory_keep_announced(struct directory *d, int peer,
 struct directory_entry *directory_find(struct directory *d, const char *storage_id);
 /* The number of the peer that has the storage now, or DIRECTORY_NOWHERE. */
 int directory_peer(const struct directory_entry *e);
+/* False: the configuration or the operator says where the storage is. */
+bool directory_is_announced(const struct directory_entry *e);
+/* Calls fn() for each storage that two peers announce.  rival: the peer that was not the first, and
+ * may be one of several.  fn() must not use the directory. */
+typedef void directory_rival_fn(void *ctx, const char *storage_id, int rival, int peer);
+void directory_each_rival(struct directory *d, directory_rival_fn *fn, void *ctx);
 const char *directory_datanode(const struct directory_entry *e);
 const char *directory_storage(const struct directory_entry *e);
 /* The number of storages that are on the peer now. */

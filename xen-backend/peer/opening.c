@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "datanode/registry.h"
 #include "policy/policy.h"
+#include "read/store.h"
 #include "vreadif.h"
 
 #define MAX_OPENS 128U /* OPENs under way for one pool */
@@ -187,6 +189,19 @@ static void on_opened(struct link_request *r, int error, const struct message_bl
 		finish_open(o, error, NULL, NULL);
 }
 
+/* Returns the entry of a storage that a peer has, or NULL.  What peers announce does not count for a
+ * storage that a datanode of this host shows. */
+static struct directory_entry *find_entry(struct peers *p, const char *storage_id)
+{
+	struct directory_entry *e = directory_find(p->directory, storage_id);
+
+	if (!e || directory_peer(e) == DIRECTORY_NOWHERE)
+		return NULL;
+	if (directory_is_announced(e) && registry_shows(block_store_registry(p->store), storage_id))
+		return NULL;
+	return e;
+}
+
 /* Finds the storages that are on peers and that the policy allows to read.  False: none of the
  * name's storages is on a peer. */
 static bool find_places(struct opening *o, const struct policy *policy,
@@ -196,7 +211,7 @@ static bool find_places(struct opening *o, const struct policy *policy,
 	bool known = false;
 
 	for (unsigned i = 0; i < name->num_storages; i++) {
-		struct directory_entry *e = directory_find(p->directory, name->storage_ids[i]);
+		struct directory_entry *e = find_entry(p, name->storage_ids[i]);
 		int number = e ? directory_peer(e) : DIRECTORY_NOWHERE;
 
 		known = known || number != DIRECTORY_NOWHERE;
@@ -211,12 +226,9 @@ static bool find_places(struct opening *o, const struct policy *policy,
 
 bool peers_have(struct peers *p, const struct block_name *name)
 {
-	for (unsigned i = 0; i < name->num_storages; i++) {
-		struct directory_entry *e = directory_find(p->directory, name->storage_ids[i]);
-
-		if (!e || directory_peer(e) == DIRECTORY_NOWHERE)
+	for (unsigned i = 0; i < name->num_storages; i++)
+		if (!find_entry(p, name->storage_ids[i]))
 			return false;
-	}
 	return name->num_storages > 0;
 }
 

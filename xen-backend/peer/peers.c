@@ -128,11 +128,14 @@ static json_t *peer_status(struct peer *peer)
 
 json_t *peers_status(struct peers *p)
 {
-	json_t *o = json_object(), *all = json_array();
+	json_t *o = json_object(), *all = json_array(), *each[PEERS_MAX_EVER] = {0};
 
 	for (size_t i = 0; i < p->num_peers; i++)
-		if (!p->peers[i]->removed)
-			json_array_append_new(all, peer_status(p->peers[i]));
+		if (!p->peers[i]->removed) {
+			each[i] = peer_status(p->peers[i]);
+			json_array_append_new(all, each[i]);
+		}
+	peers_tell_conflicts(p, each);
 	json_object_set_new(o, "server", p->server ? peer_server_status(p->server) : json_null());
 	json_object_set_new(o, "cipher", p->tls ? json_string(tls_suite_first()) : json_null());
 	json_object_set_new(o, "peers", all);

@@ -10,6 +10,7 @@
  *   learning.c  storages announced by the peers
  *   opening.c   OPEN: asks one peer after the other
  *   handle.c    READ, STAT and CLOSE of blocks that are open on a peer
+ *   conflicts.c storages that a peer announces and another one, or this host, has
  *   pool.c      guests' pools, which the bytes go to
  *   request.c   makes requests and gives them to the link of a peer
  */
@@ -110,6 +111,12 @@ bool peer_handle_is_current(const struct peer_handle *h);
  * those that only earlier sections named.  0, or the first error with *ret_error (free() it; it may
  * be NULL). */
 int peers_set_configured(struct peers *p, char **ret_error);
+
+/* ---- conflicts.c ---- */
+
+/* Adds "conflicts" to the objects of peers that announce storages of others.  all: the objects, by
+ * the number of the peer; NULL: the peer was removed. */
+void peers_tell_conflicts(struct peers *p, json_t *const *all);
 
 /* ---- reload.c ---- */
 

@@ -38,6 +38,23 @@ static unsigned check_record(struct doctor *d, const json_t *record)
 	return problem || !file;
 }
 
+static unsigned check_announced(struct doctor *d, const json_t *peer)
+{
+	const json_t *conflicts = json_object_get(peer, "conflicts");
+	json_t *conflict;
+	size_t i;
+
+	json_array_foreach(conflicts, i, conflict)
+	{
+		doctor_fail(d, text_member(peer, "name"),
+			    "`xl-vread doctor` there; if the storage is on that host, run xl-vread "
+			    "datanode move STORAGE HOST here",
+			    "it announces storage %.127s, which %.80s has",
+			    text_member(conflict, "storage"), text_member(conflict, "has"));
+	}
+	return (unsigned)json_array_size(conflicts);
+}
+
 void check_storages(struct doctor *d)
 {
 	const json_t *record = json_object_get(d->facts->status, "storage_record");
@@ -53,6 +70,11 @@ void check_storages(struct doctor *d)
 	json_array_foreach(json_object_get(d->facts->status, "datanodes"), i, entry)
 	{
 		problems += check_refused(d, entry);
+	}
+	json_array_foreach(json_object_get(json_object_get(d->facts->status, "peers"), "peers"), i,
+			   entry)
+	{
+		problems += check_announced(d, entry);
 	}
 	if (!problems)
 		doctor_ok(d, text_member(record, "file"), "%" PRId64 " storages, each of one",

@@ -350,6 +350,21 @@ static void print_device(FILE *out, const json_t *device)
 		text_wrap(out, 4, error);
 }
 
+/* Prints the storages that the peer announces and another has. */
+static void print_conflicts(FILE *out, const json_t *conflicts)
+{
+	char line[TEXT_WIDTH * 4];
+	json_t *conflict;
+	size_t i;
+
+	json_array_foreach(conflicts, i, conflict)
+	{
+		snprintf(line, sizeof(line), "announces storage %.127s, which %.80s has",
+			 text_member(conflict, "storage"), text_member(conflict, "has"));
+		text_wrap(out, 4, line);
+	}
+}
+
 static void print_peer(FILE *out, const json_t *peer)
 {
 	const json_t *asked = json_object_get(peer, "asked");
@@ -368,6 +383,7 @@ static void print_peer(FILE *out, const json_t *peer)
 			text_size(text_number(peer, "bounced"), bounced));
 	if (error)
 		text_wrap(out, 4, error);
+	print_conflicts(out, json_object_get(peer, "conflicts"));
 }
 
 /* Prints nothing if no other hosts are configured. */
