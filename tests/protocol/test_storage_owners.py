@@ -221,6 +221,17 @@ def test_pins_change_with_a_reload(start, edit, honest, thief):
     daemon.wait_until(lambda: refused(daemon, "dn2") == ["pinned"])
 
 
+def test_a_datanode_with_pins_has_no_others(start, edit, honest):
+    """For example none of another host, which no datanode of this host has shown."""
+    daemon = start(honest, pins="DS-5")
+    assert refused(daemon, "dn1") == ["unlisted"]
+    assert read(daemon) == read(daemon, ()) == "ENODEV"
+    edit(daemon, "storages = DS-5", f"storages = DS-5 {STORAGE}")
+    changed(daemon, "[datanode dn1]: storages changed")
+    daemon.wait_until(lambda: shows(daemon, "dn1"))
+    assert read(daemon) == honest.content
+
+
 def test_mistakes_of_give(start, honest):
     daemon = start(honest, pins=STORAGE)
 

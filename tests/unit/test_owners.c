@@ -147,15 +147,21 @@ static void who_is_not_configured_has_nothing(void **state)
 	owners_free(o);
 }
 
-static void a_name_of_a_peer_reserves(void **state)
+static void who_has_pins_has_no_others(void **state)
 {
-	const struct owners_pins all[] = {{"dn1", ""}, {"peer b", " DS-1"}};
-	struct owners *o = owners_new();
+	struct owners *o = new_owners();
 
 	(void)state;
-	assert_int_equal(owners_configure(o, all, 2), 0);
-	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_PINNED);
-	assert_string_equal(other, "peer b");
+	owners_settle(o);
+	show(o, "dn1", "DS-2");
+	configure(o, " DS-1", "", "");
+	assert_int_equal(show(o, "dn1", "DS-2"), OWNERS_UNLISTED);
+	assert_string_equal(other, "");
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	assert_int_equal(owners_give(o, "DS-2", "dn1"), -EPERM);
+	assert_int_equal(owners_give(o, "DS-1", "dn1"), 0);
+	assert_int_equal(show(o, "dn2", "DS-2"), OWNERS_ITS); /* the record of dn1 gives way */
+	assert_int_equal(owners_give(o, "DS-2", "dn3"), 0);
 	owners_free(o);
 }
 
@@ -367,7 +373,7 @@ int main(void)
 		cmocka_unit_test(a_contest_ends_with_one_of_the_two),
 		cmocka_unit_test(a_pin_counts_more_than_the_record),
 		cmocka_unit_test(who_is_not_configured_has_nothing),
-		cmocka_unit_test(a_name_of_a_peer_reserves),
+		cmocka_unit_test(who_has_pins_has_no_others),
 		cmocka_unit_test(each_has_room_for_itself),
 		cmocka_unit_test_teardown(the_record_outlives_us, remove_file),
 		cmocka_unit_test_teardown(a_contest_is_recorded, remove_file),

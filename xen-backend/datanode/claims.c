@@ -22,12 +22,6 @@ struct claim {
 
 /* ---- the reason, for the operator --------------------------------------------------- */
 
-/* A name with a space is a peer's: "peer host-b" (owners.h). */
-static const char *kind_of(const char *owner)
-{
-	return strchr(owner, ' ') ? "" : "datanode ";
-}
-
 struct texts {
 	char *problem, *remedy;
 };
@@ -37,10 +31,13 @@ static void set_texts(const struct claim *c, struct texts *t)
 	const char *storage = c->dir->storage_id, *dn = c->datanode;
 
 	if (!strcmp(c->why, "pinned")) {
-		error_text(&t->problem, 0, "the configuration pins it to %s%s", kind_of(c->other),
+		error_text(&t->problem, 0, "the configuration pins it to datanode %s", c->other);
+		error_text(&t->remedy, 0,
+			   "if its disk has moved here, correct storages in [datanode %s]",
 			   c->other);
-		error_text(&t->remedy, 0, "if it is here now, correct storages in [%s%s]",
-			   kind_of(c->other), c->other);
+	} else if (!strcmp(c->why, "unlisted")) {
+		error_text(&t->problem, 0, "storages in [datanode %s] does not name it", dn);
+		error_text(&t->remedy, 0, "add it there if it is the datanode's own");
 	} else if (!strcmp(c->why, "recorded")) {
 		error_text(&t->problem, 0, "datanode %s showed it first", c->other);
 		error_text(&t->remedy, 0,
@@ -95,6 +92,7 @@ static void judge(const struct served *v, struct claim *c)
 	static const char *const names[] = {
 		[OWNERS_ITS] = NULL,
 		[OWNERS_PINNED] = "pinned",
+		[OWNERS_UNLISTED] = "unlisted",
 		[OWNERS_RECORDED] = "recorded",
 		[OWNERS_CONTESTED] = "contested",
 		[OWNERS_FULL] = "full",

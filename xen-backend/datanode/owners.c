@@ -88,10 +88,10 @@ struct owners *owners_new(void)
 	return o;
 }
 
-static void free_names(char **names, size_t count)
+static void free_names(struct owners_name *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		free(names[i]);
+		free(names[i].name);
 	free(names);
 }
 
@@ -112,12 +112,35 @@ void owners_free(struct owners *o)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(((const struct owners_name *)a)->name, ((const struct owners_name *)b)->name);
+}
+
+static const struct owners_name *find_name(const struct owners *o, const char *name)
+{
+	const struct owners_name key = {.name = (char *)name};
+
+	return bsearch(&key, o->names, o->num_names, sizeof(*o->names), by_name);
 }
 
 static bool is_configured(const struct owners *o, const char *name)
 {
-	return bsearch(&name, o->names, o->num_names, sizeof(*o->names), by_name);
+	return find_name(o, name);
+}
+
+/* True if storages are pinned to the datanode. */
+static bool lists(const struct owners *o, const char *datanode)
+{
+	const struct owners_name *n = find_name(o, datanode);
+
+	return n && n->lists;
+}
+
+/* True if the datanode may have storages that are not pinned. */
+static bool may_have(const struct owners *o, const char *datanode)
+{
+	const struct owners_name *n = find_name(o, datanode);
+
+	return n && !n->lists;
 }
 
 static bool add_pins(struct owned_table *t, const struct owners_pins *p)
@@ -142,11 +165,13 @@ static bool add_pins(struct owned_table *t, const struct owners_pins *p)
 int owners_configure(struct owners *o, const struct owners_pins *all, size_t count)
 {
 	struct owned_table pins = {0};
-	char **names = calloc(count + 1, sizeof(*names));
+	struct owners_name *names = calloc(count + 1, sizeof(*names));
 	bool good = names != NULL;
 
-	for (size_t i = 0; good && i < count; i++)
-		good = add_pins(&pins, &all[i]) && (names[i] = strdup(all[i].name));
+	for (size_t i = 0; good && i < count; i++) {
+		names[i] = (struct owners_name){strdup(all[i].name), all[i].storages[0]};
+		good = names[i].name && add_pins(&pins, &all[i]);
+	}
 	if (!good) {
 		owned_clear(&pins);
 		free_names(names, names ? count : 0);
@@ -195,17 +220,18 @@ static void set_owner(struct owners *o, struct owned *e, const char *datanode, b
 	o->changed = true;
 }
 
-/* Those of a record who are configured no more have no say in it. */
+/* Whose a storage is that is not pinned. Those of a record who are configured no more, or have only
+ * pinned storages, have no say in it. */
 static const char *owner_of(const struct owners *o, const struct owned *e)
 {
-	if (is_configured(o, e->owner))
+	if (may_have(o, e->owner))
 		return e->owner;
-	return e->rival[0] && is_configured(o, e->rival) ? e->rival : NULL;
+	return e->rival[0] && may_have(o, e->rival) ? e->rival : NULL;
 }
 
 static bool is_contested(const struct owners *o, const struct owned *e)
 {
-	return e->rival[0] && is_configured(o, e->owner) && is_configured(o, e->rival);
+	return e->rival[0] && may_have(o, e->owner) && may_have(o, e->rival);
 }
 
 /* `e`: the record of the storage, or NULL. The result FULL is left to record(). */
@@ -216,15 +242,18 @@ static enum owners_verdict judge(const struct owners *o, const struct owned *e,
 	const struct owned *pin = owned_find(&o->pins, storage_id);
 	const char *owner = e ? owner_of(o, e) : NULL;
 
-	*ret_other = pin ? pin->owner : owner ? owner : "";
+	*ret_other = pin ? pin->owner : "";
 	if (pin)
 		return strcmp(pin->owner, datanode) ? OWNERS_PINNED : OWNERS_ITS;
+	if (lists(o, datanode))
+		return OWNERS_UNLISTED;
 	if (e && is_contested(o, e)) {
 		*ret_other = strcmp(e->owner, datanode) ? e->owner : e->rival;
 		return OWNERS_CONTESTED;
 	}
 	if (!owner || !strcmp(owner, datanode))
 		return OWNERS_ITS;
+	*ret_other = owner;
 	return e->unsure ? OWNERS_CONTESTED : OWNERS_RECORDED;
 }
 
@@ -344,7 +373,7 @@ static int give(struct owners *o, const char *storage_id, const char *datanode)
 
 	if (!is_configured(o, datanode) || !owners_name_valid(datanode))
 		return -ENOENT;
-	if (pin && strcmp(pin->owner, datanode))
+	if (pin ? strcmp(pin->owner, datanode) != 0 : lists(o, datanode))
 		return -EPERM;
 	if (!e)
 		e = add(o, datanode, storage_id);

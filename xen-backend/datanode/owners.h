@@ -5,7 +5,7 @@
  *
  * A guest writes the storage id into its image, so an image proves nothing. A storage belongs to
  *
- *   1. the datanode that the configuration pins it to, else
+ *   1. the datanode that the configuration pins it to (which has no others then), else
  *   2. the datanode that was the first to show it. The record on disk keeps that.
  *
  * The record of a datanode that is not configured any more gives way to the next datanode that
@@ -28,21 +28,21 @@
 
 #define OWNERS_MAX 65536U
 #define OWNERS_MAX_EACH 256U
-#define OWNERS_MAX_NAME 71U /* bytes of a name */
+#define OWNERS_MAX_NAME 63U /* bytes of a name */
 
 struct owners;
 
 enum owners_verdict {
 	OWNERS_ITS,       /* the storage belongs to the datanode that was asked about */
 	OWNERS_PINNED,    /* the configuration pins it to another */
+	OWNERS_UNLISTED,  /* storages are pinned to this datanode, and this one is not */
 	OWNERS_RECORDED,  /* another configured datanode showed it before */
 	OWNERS_CONTESTED, /* nobody can tell who showed it first */
 	OWNERS_FULL,      /* there is no room to record it */
 };
 
-/* A name of the configuration and the storages that are pinned to it, separated by spaces. A name
- * that no datanode can have (it has a space) reserves storages that no datanode of this host may
- * show. */
+/* A datanode of the configuration, and the storages that are pinned to it, separated by spaces. ""
+ * pins none. */
 struct owners_pins {
 	const char *name;
 	const char *storages;
@@ -69,7 +69,7 @@ enum owners_verdict owners_show(struct owners *o, const char *datanode, const ch
 enum owners_verdict owners_judge(struct owners *o, const char *datanode, const char *storage_id);
 
 /* Records, as the operator's word, that the storage belongs to the datanode. Returns 0; -ENOENT: no
- * such datanode is configured; -EPERM: the configuration pins the storage to another; -EINVAL: not
+ * such datanode is configured; -EPERM: the configuration says otherwise; -EINVAL: not
  * a storage id; -ENOSPC or -ENOMEM. */
 int owners_give(struct owners *o, const char *storage_id, const char *datanode);
 

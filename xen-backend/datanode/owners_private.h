@@ -26,10 +26,15 @@ struct owned_table {
 	size_t count;
 };
 
+struct owners_name {
+	char *name;
+	bool lists; /* storages are pinned to it */
+};
+
 struct owners {
 	pthread_mutex_t lock;           /* guards the rest */
 	struct owned_table table, pins; /* of a pin only the owner counts */
-	char **names;                   /* sorted */
+	struct owners_name *names;      /* sorted */
 	size_t num_names;
 	uint64_t look;
 	bool unsettled;

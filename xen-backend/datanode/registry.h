@@ -134,8 +134,8 @@ int registry_each_storage(struct registry *r, registry_storage_fn *fn, void *ctx
  *                  is any: because, owner (a domain), warning
  *   refused-storages  objects, of storages that an image shows and that are not served:
  *                  storage-id, path, because ("pinned", "recorded" or "contested": it is another's;
- *                  "twice": two directories show it; "full": there is no room to record it),
- *                  owner (the other; absent for "twice" and "full"), problem and remedy (texts);
+ *                  "unlisted": others are pinned to this datanode; "twice": two directories show it; "full": there is no room to record it),
+ *                  owner (the other; absent for the others), problem and remedy (texts);
  *                  absent: none
  *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON"
