@@ -382,8 +382,9 @@
  *   EAGAIN      the replica changed since it was opened, is being written now, or
  *               was withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp
- *   EXDEV       the block cannot be read here, but perhaps on another host; open it
- *               again with the ids of the storages that have a replica
+ *   EXDEV       the block cannot be read here, but perhaps on another host; or
+ *               datanodes of different clusters show its pool; open it again with
+ *               the ids of the storages that have a replica
  *
  * After any error the caller can read the block by other means.  After EAGAIN,
  * EEXIST, ENOTCONN and EXDEV a new OPEN may succeed.

@@ -359,3 +359,30 @@ def test_no_host_announces_what_this_one_shows(start, start_host, authority, hon
         assert front.publish(DELETE, BLOCK, STAMP, POOL, STORAGE) == 0
     assert read(daemon) == "ENOENT"
     assert daemon.status()["peers"]["peers"][0]["asked"]["opens"] == 0
+
+
+# ---- pools ------------------------------------------------------------------------------------
+
+
+def test_a_pool_of_two_clusters_is_read_by_storages_only(start, edit, honest, tmp_path):
+    """Clones of a cluster have the same pool.  Storage ids say which of them is meant."""
+    clone = Shown(tmp_path, "clone", storage="DS-2", cluster="CID-clone")
+    daemon = start(clone, honest.section("dn2"))
+    assert read(daemon, ()) == "EXDEV"
+    assert read(daemon, [STORAGE]) == honest.content
+    assert read(daemon, ["DS-2"]) == clone.content
+    assert daemon.status()["reading"]["ambiguous"] == 1
+    assert f"pool {POOL} is shown by datanodes of different clusters" in daemon.log()
+    doctor = xl_vread(daemon, "doctor", "--json", "--config", daemon.config)
+    (found,) = [f for f in json.loads(doctor.stdout)["findings"] if f["check"] == "storages"]
+    assert (found["result"], found["object"]) == ("warning", "pools")
+    edit(daemon, "allow-datanodes = *", "allow-datanodes = dn2")  # who reads one cluster only
+    changed(daemon, "[local]: lists changed")
+    assert read(daemon, ()) == honest.content
+
+
+def test_a_pool_of_one_cluster_is_read_from_any(start, honest, tmp_path):
+    other = Shown(tmp_path, "other", storage="DS-2")
+    daemon = start(other, honest.section("dn2"))
+    assert read(daemon, ()) == other.content
+    assert daemon.status()["reading"]["ambiguous"] == 0

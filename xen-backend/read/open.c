@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "read/find.h"
+#include "read/pools.h"
 #include "read/read_private.h"
 #include "policy/policy.h"
 #include "policy/tokens.h"
@@ -196,6 +198,21 @@ static void look_again(struct search *s, const struct policy *p, struct roster *
 	}
 }
 
+/* A pool that two clusters show is opened only by storages. The reader can ask its NameNode. */
+static int check_pool(struct search *s, const struct policy *p, const struct roster *all,
+		      const struct block_handle *h)
+{
+	const char *pool = s->name->pool_id;
+
+	if (s->name->num_storages || !pool_is_ambiguous(all, p, h->replica->key.dir, pool))
+		return 0;
+	if (atomic_fetch_add(&s->store->ambiguous, 1) == 0)
+		log_warn("pool %s is shown by datanodes of different clusters: its blocks are read "
+			 "only by clients that name storages; are these clusters copies?",
+			 pool);
+	return -EXDEV;
+}
+
 static int search_roster(struct search *s, const struct policy *p, struct roster *all,
 			 struct block_handle *h)
 {
@@ -207,7 +224,7 @@ static int search_roster(struct search *s, const struct policy *p, struct roster
 
 		any_allowed |= allowed;
 		if (search_datanode(s, dn, allowed, h))
-			return 0;
+			return check_pool(s, p, all, h);
 	}
 	look_again(s, p, all);
 	if (s->error)

@@ -21,6 +21,7 @@ struct block_store {
 	struct registry *registry;
 	struct replica_cache *cache;
 	struct ahead_shared ahead;
+	_Atomic uint64_t ambiguous; /* OPENs of pools that two clusters show (pools.h) */
 };
 
 struct block_handle {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements pools.h: compares the cluster of a directory with the clusters of all directories that
+ * list the same pool.
+ */
+#include "read/pools.h"
+
+#include <string.h>
+
+#include "datanode/served.h"
+
+static bool lists_pool(const struct layout_data_dir *d, const char *pool)
+{
+	for (unsigned i = 0; i < d->num_pools; i++)
+		if (!strcmp(d->pools[i], pool))
+			return true;
+	return false;
+}
+
+static bool differs(const struct layout_data_dir *a, const struct layout_data_dir *b,
+		    const char *pool)
+{
+	return lists_pool(b, pool) && strcmp(a->cluster_id, b->cluster_id) != 0;
+}
+
+static bool shows_another(const struct image_layout *l, const struct layout_data_dir *found,
+			  const char *pool)
+{
+	for (unsigned i = 0; i < l->num_filesystems; i++)
+		for (unsigned k = 0; k < l->filesystems[i].num_data_dirs; k++)
+			if (differs(found, &l->filesystems[i].data_dirs[k], pool))
+				return true;
+	return false;
+}
+
+bool pool_is_ambiguous(const struct roster *all, const struct policy *p,
+		       const struct layout_data_dir *found, const char *pool)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < all->count && !is; i++) {
+		struct served *v = NULL;
+
+		if (policy_allows_datanode(p, datanode_name(all->datanode[i])))
+			v = datanode_served(all->datanode[i]);
+		is = v && shows_another(v->layout, found, pool);
+		served_put(v);
+	}
+	return is;
+}
