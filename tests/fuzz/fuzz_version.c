@@ -30,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_value(version.datanode_uuid);
 		check_value(version.cluster_id);
 		check(!version.is_datanode || (version.storage_id[0] && version.cluster_id[0]));
+		check(version.namespace_id <= INT32_MAX);
 		(void)layout_storage_id_valid(version.storage_id);
 	}
 	free(text);

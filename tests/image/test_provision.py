@@ -162,7 +162,9 @@ def test_finds_what_is_known_to_be_there(tmp_path):
         images.append(Disk(tmp_path / table, directories, **options))
         (system,) = images[-1].document["filesystems"]
         for directory in system["data-dirs"]:
-            directory["pools"] = [pool for pool in directory["pools"] if pool != "BP-no-pool"]
+            pools = dict(zip(directory["pools"], directory["namespace-ids"], strict=True))
+            del pools["BP-no-pool"]
+            directory |= {"pools": list(pools), "namespace-ids": list(pools.values())}
         known.append(system | {"image": number})
     paths = [image.path for image in images]
     made = tmp_path / "new" / "folder" / "layout.json"

@@ -364,9 +364,10 @@ def test_no_host_announces_what_this_one_shows(start, start_host, authority, hon
 # ---- pools ------------------------------------------------------------------------------------
 
 
-def test_a_pool_of_two_clusters_is_read_by_storages_only(start, edit, honest, tmp_path):
+@pytest.mark.parametrize("what", [{"cluster": "CID-clone"}, {"namespace": 2}])
+def test_a_pool_of_two_clusters_is_read_by_storages_only(start, edit, honest, tmp_path, what):
     """Clones of a cluster have the same pool.  Storage ids say which of them is meant."""
-    clone = Shown(tmp_path, "clone", storage="DS-2", cluster="CID-clone")
+    clone = Shown(tmp_path, "clone", storage="DS-2", **what)
     daemon = start(clone, honest.section("dn2"))
     assert read(daemon, ()) == "EXDEV"
     assert read(daemon, [STORAGE]) == honest.content

@@ -67,7 +67,15 @@ class Block:
 
 
 class DataDirectory:
-    def __init__(self, path, pools=(POOL,), storage="DS-1", datanode="dn-1", cluster="CID-1"):
+    def __init__(
+        self,
+        path,
+        pools=(POOL,),
+        storage="DS-1",
+        datanode="dn-1",
+        cluster="CID-1",
+        namespace=1,
+    ):
         self.path = Path(path)
         self.storage = storage
         self.pools = tuple(pools)
@@ -83,7 +91,7 @@ class DataDirectory:
                 (self.path / "current" / pool / "current" / folder).mkdir(parents=True)
             self._version(
                 f"current/{pool}/current",
-                {"namespaceID": 1, "cTime": 0, "blockpoolID": pool, "layoutVersion": -57},
+                {"namespaceID": namespace, "cTime": 0, "blockpoolID": pool, "layoutVersion": -57},
             )
 
     def _version(self, folder, values):

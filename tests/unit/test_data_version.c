@@ -49,6 +49,21 @@ static void spaces_and_line_ends(void **state)
 	assert_true(v.is_datanode);
 }
 
+static void namespaces(void **state)
+{
+	struct data_version v;
+
+	(void)state;
+	assert_int_equal(parse("namespaceID=2147483647\nblockpoolID=BP-1\n", &v), 0);
+	assert_int_equal(v.namespace_id, 2147483647);
+	assert_int_equal(parse("namespaceID=2147483648\n", &v), 0);
+	assert_int_equal(v.namespace_id, 0);
+	assert_int_equal(parse("namespaceID=-1\n", &v), 0);
+	assert_int_equal(v.namespace_id, 0);
+	assert_int_equal(parse("namespaceID=\n", &v), 0);
+	assert_int_equal(v.namespace_id, 0);
+}
+
 static void others_are_not_datanodes(void **state)
 {
 	struct data_version v = {.is_datanode = true};
@@ -82,9 +97,8 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_hdfs_writes_it),
-		cmocka_unit_test(spaces_and_line_ends),
-		cmocka_unit_test(others_are_not_datanodes),
+		cmocka_unit_test(as_hdfs_writes_it), cmocka_unit_test(spaces_and_line_ends),
+		cmocka_unit_test(namespaces),        cmocka_unit_test(others_are_not_datanodes),
 		cmocka_unit_test(refused),
 	};
 

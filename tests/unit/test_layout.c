@@ -14,7 +14,9 @@
 
 #define UUID "\"7617e2d8-789d-440f-82cf-a3ceeed3fa97\""
 #define DIR_HEAD "{\"path\":\"/dfs/data\",\"storage-id\":\"DS-1\",\"datanode-uuid\":\"dn\","
-#define DIR DIR_HEAD "\"cluster-id\":\"CID-1\",\"pools\":[\"BP-1\",\"BP-2\"]}"
+#define DIR                                                                \
+	DIR_HEAD "\"cluster-id\":\"CID-1\",\"pools\":[\"BP-1\",\"BP-2\"]," \
+		 "\"namespace-ids\":[7,0]}"
 #define FS_HEAD "{\"image\":0,\"partition\":\"gpt:2\",\"offset\":1048576,\"length\":4194304,"
 #define FS FS_HEAD "\"type\":\"ext4\",\"uuid\":" UUID ",\"data-dirs\":[" DIR "]}"
 #define HEAD "{\"layout-version\":2,\"images\":[{\"size\":10485760}],\"filesystems\":["
@@ -38,6 +40,7 @@ static void good_one(void **state)
 	assert_string_equal(l->filesystems[0].data_dirs[0].path, "/dfs/data");
 	assert_int_equal(l->filesystems[0].data_dirs[0].num_pools, 2);
 	assert_string_equal(l->filesystems[0].data_dirs[0].pools[1], "BP-2");
+	assert_int_equal(l->filesystems[0].data_dirs[0].namespaces[0], 7);
 	layout_free(l);
 }
 
@@ -228,6 +231,13 @@ static void wrong_data_dir(void **state)
 		"data-dirs[1].pools[1] is \"../x\"");
 	refused(IN_DIR("\"/a\"", "\"DS\"", "[\"..\"]"), "data-dirs[1].pools[0] is \"..\"");
 	refused(IN_DIR("\"/a\"", "\"DS\"", "[1]"), "data-dirs[1].pools[0] is 1");
+	refused(IN_DIR("\"/a\"", "\"DS\"", "[\"BP-1\"],\"namespace-ids\":[]"),
+		"data-dirs[1].namespace-ids is []; expected a number from 0 to 2147483647 for "
+		"each");
+	refused(IN_DIR("\"/a\"", "\"DS\"", "[\"BP-1\"],\"namespace-ids\":[2147483648]"),
+		"data-dirs[1].namespace-ids is");
+	refused(IN_DIR("\"/a\"", "\"DS\"", "[\"BP-1\"],\"namespace-ids\":[\"1\"]"),
+		"data-dirs[1].namespace-ids is");
 }
 
 static void too_many(void **state)

@@ -49,7 +49,8 @@ class DatanodeImage:
     @staticmethod
     def from_facts(facts):
         data_dirs = tuple(
-            DataDir(**known | {"pools": tuple(known["pools"])}) for known in facts["data_dirs"]
+            DataDir(**{k: tuple(v) if isinstance(v, list) else v for k, v in known.items()})
+            for known in facts["data_dirs"]
         )
         return DatanodeImage(**facts | {"data_dirs": data_dirs})
 

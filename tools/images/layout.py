@@ -19,20 +19,29 @@ class DataDir:
     datanode_uuid: str
     cluster_id: str
     pools: tuple
+    namespaces: tuple = ()  # of each pool, 0: not known; or empty
 
     @staticmethod
     def of(source, path):
         """Reads the directory `source`, which is or will be `path` in the image."""
         current = Path(source) / "current"
-        version = dict(
-            line.split("=", 1)
-            for line in (current / "VERSION").read_text().splitlines()
-            if "=" in line and not line.startswith("#")
-        )
+        version = _values(current)
         pools = tuple(sorted(entry.name for entry in current.glob("BP-*") if entry.is_dir()))
         return DataDir(
-            path, version["storageID"], version["datanodeUuid"], version["clusterID"], pools
+            path,
+            version["storageID"],
+            version["datanodeUuid"],
+            version["clusterID"],
+            pools,
+            tuple(int(_values(current / pool / "current").get("namespaceID", 0)) for pool in pools),
         )
+
+
+def _values(folder):
+    """What the VERSION file of the folder says; nothing without a file."""
+    file = folder / "VERSION"
+    lines = file.read_text().splitlines() if file.exists() else []
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
 def layout_of(image):
@@ -45,6 +54,7 @@ def layout_of(image):
             "datanode-uuid": data_dir.datanode_uuid,
             "cluster-id": data_dir.cluster_id,
             "pools": list(data_dir.pools),
+            **({"namespace-ids": list(data_dir.namespaces)} if data_dir.namespaces else {}),
         }
         for data_dir in image.data_dirs
     ]

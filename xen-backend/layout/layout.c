@@ -163,6 +163,7 @@ void layout_data_dir_clear(struct layout_data_dir *d)
 	for (unsigned i = 0; i < d->num_pools; i++)
 		free(d->pools[i]);
 	free(d->pools);
+	free(d->namespaces);
 	free(d->path);
 	free(d->storage_id);
 	free(d->datanode_uuid);
@@ -198,13 +199,16 @@ void layout_free(struct image_layout *layout)
 
 static json_t *data_dir_to_json(const struct layout_data_dir *d)
 {
-	json_t *pools = json_array();
+	json_t *pools = json_array(), *namespaces = d->namespaces ? json_array() : NULL;
 
-	for (unsigned i = 0; i < d->num_pools; i++)
+	for (unsigned i = 0; i < d->num_pools; i++) {
 		json_array_append_new(pools, json_string(d->pools[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:o}", "path", d->path, "storage-id", d->storage_id,
-			 "datanode-uuid", d->datanode_uuid, "cluster-id", d->cluster_id, "pools",
-			 pools);
+		if (namespaces)
+			json_array_append_new(namespaces, json_integer(d->namespaces[i]));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o*}", "path", d->path, "storage-id",
+			 d->storage_id, "datanode-uuid", d->datanode_uuid, "cluster-id",
+			 d->cluster_id, "pools", pools, "namespace-ids", namespaces);
 }
 
 static json_t *segment_to_json(const struct layout_segment *segment)

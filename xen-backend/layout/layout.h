@@ -13,7 +13,10 @@
  *       "offset": BYTES, "length": BYTES, "type": "ext4", "uuid": UUID,
  *       "data-dirs": [
  *         {"path": "/dfs/data", "storage-id": "DS-...", "datanode-uuid": UUID,
- *          "cluster-id": "CID-...", "pools": ["BP-..."]}]}]}
+ *          "cluster-id": "CID-...", "pools": ["BP-..."],
+ *          "namespace-ids": [NUMBER]}]}]}
+ *
+ * namespace-ids may be missing.  It has a number for each pool; 0: not known.
  *
  * A file system on a logical volume of LVM has, instead of the first four members,
  *
@@ -66,6 +69,7 @@ struct layout_data_dir {
 	char *datanode_uuid;
 	char *cluster_id;
 	char **pools;
+	uint32_t *namespaces; /* of each pool, 0: not known; NULL: none is known */
 	unsigned num_pools;
 };
 

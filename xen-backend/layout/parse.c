@@ -46,10 +46,34 @@ static int parse_pools(struct strict *p, const json_t *object, struct layout_dat
 	return 0;
 }
 
+static int parse_namespaces(struct strict *p, const json_t *object, struct layout_data_dir *d)
+{
+	static const char what[] = "a number from 0 to 2147483647 for each pool";
+	json_t *array = json_object_get(object, "namespace-ids");
+
+	if (!array)
+		return 0;
+	if (!json_is_array(array) || json_array_size(array) != d->num_pools)
+		return strict_expected(p, "namespace-ids", array, what);
+	d->namespaces = calloc(d->num_pools + 1, sizeof(*d->namespaces));
+	if (!d->namespaces)
+		return strict_out_of_memory(p);
+	for (unsigned i = 0; i < d->num_pools; i++) {
+		const json_t *id = json_array_get(array, i);
+
+		if (!json_is_integer(id) || json_integer_value(id) < 0 ||
+		    json_integer_value(id) > INT32_MAX)
+			return strict_expected(p, "namespace-ids", array, what);
+		d->namespaces[i] = (uint32_t)json_integer_value(id);
+	}
+	return 0;
+}
+
 static int parse_data_dir(struct strict *p, const json_t *object, struct layout_data_dir *d)
 {
 	static const char *const keys[] = {"path",       "storage-id", "datanode-uuid",
-					   "cluster-id", "pools",      NULL};
+					   "cluster-id", "pools",      "namespace-ids",
+					   NULL};
 	int r;
 
 	if (!json_is_object(object))
@@ -63,7 +87,7 @@ static int parse_data_dir(struct strict *p, const json_t *object, struct layout_
 				  &d->datanode_uuid)) < 0 ||
 	       (r = strict_string(p, object, "cluster-id", layout_id_valid,
 				  "a cluster id (CID-...)", &d->cluster_id)) < 0 ||
-	       (r = parse_pools(p, object, d)) < 0);
+	       (r = parse_pools(p, object, d)) < 0 || (r = parse_namespaces(p, object, d)) < 0);
 	return r;
 }
 

@@ -81,13 +81,32 @@ static char *read_version(guestfs_h *g, const char *directory, size_t *ret_lengt
 	return text;
 }
 
-static int add_pool(struct layout_data_dir *d, const char *name)
+/* The namespace id in DIRECTORY/current/VERSION of a pool.  0: not known. */
+static uint32_t namespace_of(guestfs_h *g, const char *directory)
+{
+	struct data_version version;
+	const char *reason;
+	size_t length = 0;
+	char *text = read_version(g, directory, &length);
+	int r = text ? data_version_parse(text, length, &version, &reason) : -ENOENT;
+
+	free(text);
+	return r == 0 ? version.namespace_id : 0;
+}
+
+static int add_pool(struct layout_data_dir *d, const char *name, uint32_t namespace_id)
 {
 	char **grown = reallocarray(d->pools, d->num_pools + 1, sizeof(*grown));
+	uint32_t *ids;
 
 	if (!grown)
 		return -ENOMEM;
 	d->pools = grown;
+	ids = reallocarray(d->namespaces, d->num_pools + 1, sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	d->namespaces = ids;
+	ids[d->num_pools] = namespace_id;
 	d->pools[d->num_pools] = strdup(name);
 	if (!d->pools[d->num_pools])
 		return -ENOMEM;
@@ -108,7 +127,7 @@ static int find_pools(struct search *s, struct layout_data_dir *d)
 
 		if (pool && !strncmp(names[i], "BP-", 3) &&
 		    is_file(s->g, pool, "current/VERSION") > 0 && d->num_pools < LAYOUT_MAX_POOLS)
-			r = add_pool(d, names[i]);
+			r = add_pool(d, names[i], namespace_of(s->g, pool));
 		free(pool);
 	}
 	appliance_free_list(names);

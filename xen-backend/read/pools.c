@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements pools.h: compares the cluster of a directory with the clusters of all directories that
- * list the same pool.
+ * Implements pools.h: compares the cluster and namespace of a directory with those of all directories
+ * that list the same pool.
  */
 #include "read/pools.h"
 
@@ -9,18 +9,28 @@
 
 #include "datanode/served.h"
 
-static bool lists_pool(const struct layout_data_dir *d, const char *pool)
+/* True if the directory lists the pool.  ret_namespace: 0 if it is not known. */
+static bool lists_pool(const struct layout_data_dir *d, const char *pool, uint32_t *ret_namespace)
 {
+	*ret_namespace = 0;
 	for (unsigned i = 0; i < d->num_pools; i++)
-		if (!strcmp(d->pools[i], pool))
+		if (!strcmp(d->pools[i], pool)) {
+			*ret_namespace = d->namespaces ? d->namespaces[i] : 0;
 			return true;
+		}
 	return false;
 }
 
 static bool differs(const struct layout_data_dir *a, const struct layout_data_dir *b,
 		    const char *pool)
 {
-	return lists_pool(b, pool) && strcmp(a->cluster_id, b->cluster_id) != 0;
+	uint32_t of_a, of_b;
+
+	(void)lists_pool(a, pool,
+			 &of_a); /* a pool that is newer than the last look is not listed */
+	if (!lists_pool(b, pool, &of_b))
+		return false;
+	return strcmp(a->cluster_id, b->cluster_id) != 0 || (of_a && of_b && of_a != of_b);
 }
 
 static bool shows_another(const struct image_layout *l, const struct layout_data_dir *found,

@@ -13,8 +13,8 @@
 #include "policy/policy.h"
 
 /*
- * True if a datanode that the caller may read shows the pool of another cluster than the directory
- * `found` does: clusters that were cloned, or a guest that lies. Then nobody can say whose blocks
+ * True if a datanode that the caller may read shows the pool under another cluster or namespace id
+ * than the directory `found` does: clusters that were cloned, or a guest that lies. Then nobody can say whose blocks
  * the caller wants, unless the request names storages. Datanodes of one cluster have the same bytes
  * in replicas of one block and stamp.
  */

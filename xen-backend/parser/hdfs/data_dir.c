@@ -107,8 +107,24 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Returns the namespace id in the VERSION file of a pool; 0: not known. */
+static uint32_t namespace_of(struct fs *fs, struct fs_view *view, uint64_t inode)
+{
+	struct data_version version;
+	const char *reason;
+	char *text = NULL;
+	size_t length = 0;
+	int r = read_small(fs, view, inode, &text, &length);
+
+	if (r == 0)
+		r = data_version_parse(text, length, &version, &reason);
+	free(text);
+	return r == 0 ? version.namespace_id : 0;
+}
+
 /* Drops pools without a VERSION file: HDFS has not finished making them. */
-static void drop_unfinished(struct fs_view *view, uint64_t current, struct layout_data_dir *d)
+static void drop_unfinished(struct fs *fs, struct fs_view *view, uint64_t current,
+			    struct layout_data_dir *d)
 {
 	unsigned kept = 0;
 
@@ -118,23 +134,27 @@ static void drop_unfinished(struct fs_view *view, uint64_t current, struct layou
 
 		if (r == 0)
 			r = fs_view_lookup(view, inode, "current/VERSION", &inode);
-		if (r == 0)
-			d->pools[kept++] = d->pools[i];
-		else
+		if (r == 0) {
+			d->pools[kept] = d->pools[i];
+			d->namespaces[kept++] = namespace_of(fs, view, inode);
+		} else {
 			free(d->pools[i]);
+		}
 	}
 	d->num_pools = kept;
 }
 
 /* Blocks are found without this list; it serves only listings and the choice of an error. So a
  * listing that ends early is no reason to refuse the directory. */
-static int find_pools(struct fs_view *view, uint64_t current, struct layout_data_dir *d)
+static int find_pools(struct fs *fs, struct fs_view *view, uint64_t current,
+		      struct layout_data_dir *d)
 {
 	d->pools = calloc(LAYOUT_MAX_POOLS, sizeof(*d->pools));
-	if (!d->pools || fs_view_list(view, current, collect_pool, d) == -ENOMEM)
+	d->namespaces = calloc(LAYOUT_MAX_POOLS, sizeof(*d->namespaces));
+	if (!d->pools || !d->namespaces || fs_view_list(view, current, collect_pool, d) == -ENOMEM)
 		return -ENOMEM;
-	drop_unfinished(view, current, d);
 	qsort(d->pools, d->num_pools, sizeof(*d->pools), by_name);
+	drop_unfinished(fs, view, current, d);
 	return 0;
 }
 
@@ -158,7 +178,7 @@ int data_dir_read(struct fs *fs, struct fs_view *view, const char *path,
 	d.datanode_uuid = strdup(version.datanode_uuid);
 	d.cluster_id = strdup(version.cluster_id);
 	if (!d.path || !d.storage_id || !d.datanode_uuid || !d.cluster_id ||
-	    find_pools(view, current, &d) < 0) {
+	    find_pools(fs, view, current, &d) < 0) {
 		layout_data_dir_clear(&d);
 		return fail(ret_reason, -ENOMEM, "out of memory");
 	}

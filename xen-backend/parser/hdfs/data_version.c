@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "parser/hdfs/data_version.h"
 
 static bool unescape(const char *from, size_t length, char to[DATA_VERSION_MAX_VALUE])
@@ -62,6 +63,12 @@ static bool parse_line(const char *line, size_t length, struct data_version *v)
 		return unescape(value, value_length, v->datanode_uuid);
 	if (key_is(key, key_length, "clusterID"))
 		return unescape(value, value_length, v->cluster_id);
+	if (key_is(key, key_length, "namespaceID")) {
+		if (!unescape(value, value_length, type) ||
+		    !parse_number(type, 1, INT32_MAX, &v->namespace_id))
+			v->namespace_id = 0;
+		return true;
+	}
 	if (key_is(key, key_length, "storageType")) {
 		if (!unescape(value, value_length, type))
 			return false;
