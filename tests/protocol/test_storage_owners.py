@@ -166,6 +166,7 @@ def test_nobody_knows_who_was_first(start, honest, thief, record):
     daemon.wait_until(lambda: shows(daemon, "dn2"))
     assert read(daemon) == honest.content
     daemon.wait_until(lambda: refused(daemon, "dn1") == ["recorded"])
+    assert daemon.stop() == 0
     assert record.read_text() == f"vread-storages 1 1\n{STORAGE} dn2\n"
 
 

@@ -57,7 +57,8 @@ class Services(Backend):
         said = dict(re.findall(r"^(\w+)=(.*)$", text, re.M))
         folders = [f"/var/lib/{said['StateDirectory']}"]
         folders += [f"/run/{said['RuntimeDirectory']}"] if "RuntimeDirectory" in said else []
-        return f"mkdir -p {' '.join(folders)}; exec {said['ExecStart']}"
+        state = f"STATE_DIRECTORY={folders[0]}"
+        return f"mkdir -p {' '.join(folders)}; exec env {state} {said['ExecStart']}"
 
 
 class InstalledHdfs(hadoop.Hdfs):

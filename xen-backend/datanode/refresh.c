@@ -144,7 +144,7 @@ void refresh_look(struct datanode *dn)
 		     dn->num_images > 1 ? " and others" : "", dn->took);
 }
 
-/* ---- the thread, which alone changes what is served from now on -------------- */
+/* ---- the thread, which alone serves something new from now on ------------------ */
 
 /* True if nobody has looked into the datanode yet, or since its storages' owners changed. */
 static bool is_new(struct datanode *dn)

@@ -137,6 +137,8 @@ void registry_free(struct registry *s)
 	if (!s)
 		return;
 	refresher_stop(s);
+	if (s->owners)
+		owners_save(s->owners);
 	for (unsigned i = 0; s->roster && i < s->roster->count; i++)
 		retire(s->roster->datanode[i]);
 	roster_put(s->roster);
