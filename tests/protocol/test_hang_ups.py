@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients that hang up while their worker waits for a process that hangs.
+"""Clients that hang up while a parser or a disk that their worker waits for hangs.
 
-vreadd sends such a worker signals until the worker ends.  The worker must end at the time limit of
-its wait, as if nobody had hung up.  From then on at the latest, vreadd serves all other clients
-again.  While the signals come, time passes several times faster than real time, not at once.
+The time stands still in these tests (tests/support/clock.py).  So if vreadd waited for the worker,
+for the parser or for the disk with a time limit, it would wait for ever, and the test would fail.
+The other clients, the status, a reload and the end of vreadd must not wait.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.support.clock import Clock
-from tests.support.daemon import STORAGE, Daemon, Image, open_status
+from tests.support.daemon import (
+    STORAGE,
+    Daemon,
+    Image,
+    open_block,
+    open_status,
+    second_datanode,
+)
 from tests.support.hdfs_dir import POOL
-from tests.support.localfront import OPEN, open_data, open_part, request
+from tests.support.localfront import OPEN, READ, open_data, open_part, read_part, request
 from tests.support.sockets import has_unread
 from tests.support.waiting import eventually
 from tools.vreadd import stop_process
 
-STEP = 0.5  # s of vreadd's time for each poll; several polls pass between two signals
+PAGES = 64  # of a pool
 
 
 @pytest.fixture
@@ -31,16 +42,114 @@ def clock(tmp_path):
     return Clock(tmp_path / "clock")
 
 
-def connect_in_time(daemon):
-    """Connects another client; time passes until it is connected."""
-    with ThreadPoolExecutor(1) as executor:
-        other = executor.submit(daemon.front)
-        daemon.clock.until(other.done, step=STEP, what="another client")
-    return other.result()
+class HangingDisk:
+    """Reads of one image wait between hang() and answer()."""
+
+    def __init__(self, folder, image):
+        self.gate, self.log = folder / "gate", folder / "hung-reads"
+        library = folder / "hanging_disk.so"
+        source = Path(__file__).with_name("hanging_disk.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        self.wrapper = [
+            "env",
+            f"LD_PRELOAD={library}",
+            "ASAN_OPTIONS=verify_asan_link_order=0",
+            f"HANGING_DISK_GATE={self.gate}",
+            f"HANGING_DISK_IMAGE={image.path}",
+            f"HANGING_DISK_LOG={self.log}",
+        ]
+
+    def hang(self):
+        os.mkfifo(self.gate)
+
+    def reads(self):
+        """How many reads have begun to wait."""
+        return len(self.log.read_bytes()) if self.log.exists() else 0
+
+    def answer(self):
+        open_gate = os.open(self.gate, os.O_RDWR)
+        self.gate.unlink()
+        return open_gate  # reads that are on their way to the FIFO get through while this is open
+
+
+@pytest.fixture
+def disk(tmp_path, image):
+    return HangingDisk(tmp_path, image)
 
 
 def parser_of(daemon):
     return daemon.status()["datanodes"][0]["parser"]
+
+
+def devices(daemon):
+    """The states of all devices by name."""
+    return {device["name"]: device["state"] for device in daemon.status()["devices"]}
+
+
+def hang_up_while_reading(daemon, disk, block):
+    """A client begins to read and hangs up.  Returns the name of its device."""
+    with daemon.front() as front:
+        handle = open_block(front, block)
+        (name,) = devices(daemon)
+        disk.hang()
+        front.queues[0].push(request(READ, handle=handle, pool_pages=1, part=read_part(0, 4096)))
+        eventually(disk.reads, what="the worker's read")
+    return name
+
+
+@pytest.mark.parametrize("variant", ["asan", "release"])
+def test_disk_hangs(tmp_path, image, clock, disk, variant):
+    """Until the disk answers, the client's device is there and uses its pages.  Others do not
+    wait."""
+    block = image.blocks[0]
+    daemon = Daemon(
+        tmp_path,
+        image,
+        variant=variant,
+        wrapper=disk.wrapper,
+        extra=second_datanode(tmp_path, image),
+        clock=clock,
+        allow="dn1 dn2",
+    )
+    try:
+        threads = daemon.threads()
+        name = hang_up_while_reading(daemon, disk, block)
+        eventually(lambda: devices(daemon) == {name: "Closing"}, what="the device closes")
+        pages = daemon.status()["ports"]["local"]["pages"]
+        assert pages > PAGES
+        with daemon.front() as other:
+            assert open_status(other, block, storages=["DS-2"]) == 0
+            assert sorted(devices(daemon).values()) == ["Closing", "Connected"]
+            assert json.loads(daemon.ask(b'{"command": "reload"}\n'))["result"] == "applied"
+        eventually(lambda: devices(daemon) == {name: "Closing"}, what="the other one is closed")
+        clock.advance(10.1)
+        daemon.wait_until(lambda: "closing it takes more than 10 s" in daemon.log())
+        gate = disk.answer()
+        eventually(lambda: not devices(daemon), what="the device is closed")
+        os.close(gate)
+        assert daemon.status()["ports"]["local"]["pages"] == 0
+        eventually(lambda: daemon.threads() == threads, what="its threads end")
+        with daemon.front() as front:
+            data = front.read(open_block(front, block), 0, 4096)
+        assert data == image.contents[block.id][:4096]
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
+def test_vreadd_stops_while_a_disk_hangs(tmp_path, image, clock, disk):
+    daemon = Daemon(tmp_path, image, wrapper=disk.wrapper, clock=clock)
+    try:
+        hang_up_while_reading(daemon, disk, image.blocks[0])
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.wait_until(lambda: "stopping" in daemon.log())
+        clock.until(lambda: daemon.process.poll() is not None, step=1, what="vreadd's end")
+        assert daemon.process.returncode == 0
+        assert "1 devices did not close within 10 s" in daemon.log()
+        assert not daemon.socket.exists()
+        assert not daemon.control.exists()
+    finally:
+        daemon.kill()
 
 
 def test_parser_hangs(tmp_path, image, clock):
@@ -55,7 +164,8 @@ def test_parser_hangs(tmp_path, image, clock):
             part = open_part(block.id, block.genstamp, len(data))
             front.queues[0].push(request(OPEN, pool_pages=1, part=part))
             eventually(lambda: has_unread(parser), what="the worker's question")
-        with connect_in_time(daemon) as other:
+        with daemon.front() as other:
+            clock.advance(10.1)
             why = "it did not answer in time"
             daemon.wait_until(lambda: parser_of(daemon).get("last-end") == why)
             assert open_status(other, block) == 0

@@ -10,6 +10,7 @@ assert daemon.stop() == 0      # not 0 if a sanitizer found an error
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -173,12 +174,13 @@ def open_status(front, block, token=b"", storages=(STORAGE,)):
 
 
 def second_datanode(folder, image):
-    """Configuration lines of a datanode on the same image, with the storage id `DS-2`."""
+    """Configuration lines of a datanode on a copy of the image, with the storage id `DS-2`."""
     text = image.layout.read_text()
     assert STORAGE in text
-    layout = folder / "second.json"
+    layout, path = folder / "second.json", folder / "second.img"
     layout.write_text(text.replace(STORAGE, "DS-2"))
-    return f"[datanode dn2]\nimage = {image.path}\nlayout = {layout}\n"
+    shutil.copyfile(image.path, path)
+    return f"[datanode dn2]\nimage = {path}\nlayout = {layout}\n"
 
 
 def cpu_seconds(daemon):

@@ -43,7 +43,8 @@ struct world {
 	bool refuse;                    /* connected() refuses */
 	struct port_conn *conn;
 	bool policy_allowed_dn1;
-	bool removed_meanwhile; /* the device is removed while its session ends */
+	bool hung; /* sessions do not end, because a disk hangs */
+	struct port_conn *ending;
 };
 
 static char states[256];   /* the backend's states in the order written */
@@ -58,7 +59,7 @@ static void on_write(const char *path, const char *value)
 		mapped_closed = true;
 }
 
-static void *connected(void *ctx, struct port_conn *conn, int *ret_errno)
+static void *session_begin(void *ctx, struct port_conn *conn, int *ret_errno)
 {
 	struct world *w = ctx;
 
@@ -72,24 +73,38 @@ static void *connected(void *ctx, struct port_conn *conn, int *ret_errno)
 	return w;
 }
 
-static void disconnected(void *ctx, void *session)
+static void session_end(void *ctx, void *session)
 {
 	struct world *w = session;
 
 	assert_ptr_equal(ctx, session);
-	/* A worker could still write, so everything must still be mapped. */
-	memset(w->conn->pool, 1, (size_t)w->conn->pool_pages * VREAD_PAGE_SIZE);
+	assert_null(w->ending);
 	w->disconnects++;
+	w->ending = w->conn;
 	w->conn = NULL;
-	if (w->removed_meanwhile)
-		fake_remove(DEVICE);
+}
+
+/* Lets the session that is to end, if there is one, end.  Returns false if there is none. */
+static bool end_session(struct world *w)
+{
+	struct port_conn *conn = w->ending;
+
+	if (!conn || w->hung)
+		return false;
+	/* A worker could have written until now, so everything must still be mapped. */
+	memset(conn->pool, 1, (size_t)conn->pool_pages * VREAD_PAGE_SIZE);
+	w->ending = NULL;
+	conn->ops->ended(conn);
+	return true;
 }
 
 /* Handles all pending events. */
 static void pump(struct world *w)
 {
-	while (sd_event_run(w->event, 0) > 0)
-		;
+	do
+		while (sd_event_run(w->event, 0) > 0)
+			;
+	while (end_session(w));
 }
 
 /* Runs the loop long enough that a timer sees that its time has come. */
@@ -109,7 +124,10 @@ static void start_port(struct world *w)
 
 static void stop_port(struct world *w)
 {
-	xen_port_stop(w->port);
+	xen_port_close(w->port);
+	w->hung = false;
+	end_session(w);
+	xen_port_free(w->port);
 	w->port = NULL;
 }
 
@@ -124,7 +142,7 @@ static int set_up(void **state)
 	states[0] = '\0';
 	mapped_closed = false;
 	sd_event_new(&w->event);
-	w->events = (struct port_events){connected, disconnected, w};
+	w->events = (struct port_events){session_begin, session_end, w};
 	*state = w;
 	return 0;
 }
@@ -134,7 +152,7 @@ static int tear_down(void **state)
 {
 	struct world *w = *state;
 
-	xen_port_stop(w->port);
+	stop_port(w);
 	assert_int_equal(fake_mapped(), 0);
 	assert_int_equal(fake_gnttab_handles(), 0);
 	assert_int_equal(fake_evtchn_handles(), 0);
@@ -482,7 +500,7 @@ static void test_requests_are_answered(void **state)
 {
 	struct world *w = *state;
 	struct block_store *store = block_store_new();
-	struct session_server *server = session_server_new(store, NULL);
+	struct session_server *server = session_server_new(store, NULL, w->event);
 	vread_sring_t *sring = (vread_sring_t *)fake_page(RING_REF);
 	vread_front_ring_t ring;
 
@@ -1001,6 +1019,122 @@ static void test_directory_removed_in_each_state(void **state)
 	}
 }
 
+/* ---- sessions that cannot end, because a disk hangs ------------------------------------------ */
+
+static void connect_hung(struct world *w)
+{
+	connect_one(w);
+	w->hung = true;
+	front_state(w, "5");
+	assert_state("5");
+	assert_int_equal(w->disconnects, 1);
+}
+
+/* Nothing is unmapped or closed, however often the guest changes its mind, until the session ends. */
+static void test_a_hung_session_is_closed_when_it_ends(void **state)
+{
+	static const char *const front[] = {"6", "1", "3", "4", "5", "6"};
+	struct world *w = *state;
+
+	connect_hung(w);
+	for (unsigned i = 0; i < sizeof(front) / sizeof(front[0]); i++)
+		front_state(w, front[i]);
+	assert_string_equal(states, "245");
+	assert_int_equal(fake_mapped(), 16 + 1 + 1);
+	w->hung = false;
+	pump(w);
+	assert_int_equal(fake_mapped(), 0);
+	assert_string_equal(states, "24562");
+	assert_int_equal(w->disconnects, 1);
+}
+
+static void test_a_hung_session_keeps_no_other_device_waiting(void **state)
+{
+	struct world *w = *state;
+
+	connect_hung(w);
+	fake_introduce(8);
+	fake_write("1", "/local/domain/8/device/vread/0/state");
+	fake_write("/local/domain/8/device/vread/0", BACK "/8/0/frontend");
+	fake_write("1", BACK "/8/0/state");
+	pump(w);
+	assert_string_equal(fake_read(BACK "/8/0/state"), "2");
+	assert_state("5");
+}
+
+static void test_the_domain_of_a_hung_session_is_destroyed(void **state)
+{
+	struct world *w = *state;
+
+	connect_hung(w);
+	fake_remove("/local/domain/7");
+	fake_release(7);
+	pump(w);
+	assert_state("5");
+	assert_int_equal(fake_mapped(), 16 + 1 + 1);
+	w->hung = false;
+	pump(w);
+	assert_int_equal(fake_mapped(), 0);
+	assert_null(fake_read(DEVICE "/frontend"));
+	assert_int_equal(fake_watches(), BASE_WATCHES);
+}
+
+static void test_the_domid_of_a_hung_session_is_reused(void **state)
+{
+	struct world *w = *state;
+
+	connect_hung(w);
+	fake_write("/vm/bbbb", "/local/domain/7/vm");
+	fake_write("1", FRONT "/state");
+	fake_write("1", DEVICE "/state");
+	pump(w);
+	assert_state("1");
+	w->hung = false;
+	pump(w);
+	assert_state("2");
+	assert_int_equal(fake_mapped(), 0);
+}
+
+static void test_the_toolstack_sets_up_a_hung_session_anew(void **state)
+{
+	struct world *w = *state;
+
+	connect_hung(w);
+	fake_write("1", FRONT "/state");
+	fake_write("1", DEVICE "/state");
+	pump(w);
+	assert_state("1");
+	w->hung = false;
+	pump(w);
+	assert_state("2");
+}
+
+/* A worker of a session that ends can still report that the frontend broke the protocol. */
+static void test_a_hung_session_fails(void **state)
+{
+	struct world *w = *state;
+	struct port_conn *conn;
+
+	connect_hung(w);
+	conn = w->ending;
+	(conn->ops->fail)(conn, "too late"); /* fail() is a macro of cmocka */
+	pump(w);
+	assert_null(fake_read(ERROR_NODE));
+	w->hung = false;
+	pump(w);
+	assert_string_equal(states, "2456");
+}
+
+static void test_the_backend_stops_with_a_hung_session(void **state)
+{
+	struct world *w = *state;
+
+	connect_hung(w);
+	stop_port(w);
+	assert_string_equal(states, "2456");
+	assert_int_equal(w->disconnects, 1);
+}
+
 /* ---- restart of the backend ------------------------------------------------------------------ */
 
 /* The backend never maps what the frontend offered to the previous backend. */
@@ -1091,8 +1225,12 @@ static void test_a_device_removed_while_it_closes_stays_away(void **state)
 	struct world *w = *state;
 
 	connect_one(w);
-	w->removed_meanwhile = true;
+	w->hung = true;
 	fake_write("0", DEVICE "/online");
+	pump(w);
+	assert_state("5");
+	fake_remove(DEVICE);
+	w->hung = false;
 	pump(w);
 	assert_int_equal(w->disconnects, 1);
 	assert_null(fake_read(DEVICE "/state"));
@@ -1393,6 +1531,13 @@ int main(void)
 		TEST(test_toolstack_detaches),
 		TEST(test_toolstack_asks_with_state_alone),
 		TEST(test_directory_removed_in_each_state),
+		TEST(test_a_hung_session_is_closed_when_it_ends),
+		TEST(test_a_hung_session_keeps_no_other_device_waiting),
+		TEST(test_the_domain_of_a_hung_session_is_destroyed),
+		TEST(test_the_domid_of_a_hung_session_is_reused),
+		TEST(test_the_toolstack_sets_up_a_hung_session_anew),
+		TEST(test_a_hung_session_fails),
+		TEST(test_the_backend_stops_with_a_hung_session),
 		TEST(test_recovery_from_each_state),
 		TEST(test_offer_made_to_an_init_wait_of_a_dead_predecessor),
 		TEST(test_watches_early_twice_and_late),

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "read/block.h"
+#include "base/clock.h"
 #include "eventually.h"
 #include "fakepeers/fakepeers.h"
 #include "policy/policy.h"
@@ -127,6 +128,7 @@ struct front {
 static struct {
 	struct port_conn conn;
 	struct policy *policy;
+	sd_event *event;
 	struct session_server *server;
 	struct port_events events;
 	void *session;
@@ -165,7 +167,13 @@ static void broke(struct port_conn *c, const char *reason)
 	device.failure = reason;
 }
 
-static const struct port_conn_ops ops = {event_fd, event_take, event_rearm, notify, broke};
+static void ended(struct port_conn *c)
+{
+	(void)c;
+	device.session = NULL;
+}
+
+static const struct port_conn_ops ops = {event_fd, event_take, event_rearm, notify, broke, ended};
 
 static void fresh_rings(void)
 {
@@ -181,18 +189,19 @@ static void connect_with(struct peers *peers)
 {
 	int error = 0;
 
-	device.server = session_server_new(NULL, peers);
+	device.server = session_server_new(NULL, peers, device.event);
 	assert_non_null(device.server);
 	device.events = session_server_events(device.server);
-	device.session = device.events.connected(device.events.ctx, &device.conn, &error);
+	device.session = device.events.connect(device.events.ctx, &device.conn, &error);
 	assert_non_null(device.session);
 }
 
 static void disconnect(void)
 {
 	if (device.session)
-		device.events.disconnected(device.events.ctx, device.session);
-	device.session = NULL;
+		device.events.disconnect(device.events.ctx, device.session);
+	assert_int_equal(session_server_wait(device.server, CLOCK_NEVER), 0);
+	assert_null(device.session);
 }
 
 static int set_up(void **state)
@@ -204,6 +213,7 @@ static int set_up(void **state)
 	memset(&here, 0, sizeof(here));
 	memset(&device, 0, sizeof(device));
 	here.open_error = -ENODEV;
+	sd_event_new(&device.event);
 	device.policy = policy_new(POLICY_CLIENT, "*", "*", &error);
 	device.conn = (struct port_conn){
 		.ops = &ops,
@@ -232,6 +242,7 @@ static int tear_down(void **state)
 	(void)state;
 	disconnect();
 	session_server_free(device.server);
+	sd_event_unref(device.event);
 	c = fake_counts();
 	assert_int_equal(c.begun, c.ended);
 	assert_int_equal(c.opened, c.closed);

@@ -9,7 +9,8 @@
  * threads of their links and of their server.
  *
  * Parts start from the inside out (blocks, peers, sessions, control socket, ports) and stop in the
- * opposite order.  So when a frontend can connect, all parts behind it are running.
+ * opposite order, the control socket first.  So when a frontend can connect, all parts behind it
+ * are running.
  *
  * A new configuration is read completely before anything is changed.  Settings that can change
  * while guests read are changed at once.  For all other settings the answer says that they need a
@@ -43,6 +44,8 @@
 #include "port/xen/disks.h"
 #include "port/xen/xen.h"
 #include "ring/session.h"
+
+#define STOP_MS 10000U /* how long the end of vreadd waits for the end of its devices */
 
 struct daemon {
 	const struct config *config; /* from the start */
@@ -348,7 +351,7 @@ static int start(struct daemon *d)
 	r = start_peers(d);
 	if (r)
 		return r;
-	d->sessions = session_server_new(d->datanodes.store, d->peers);
+	d->sessions = session_server_new(d->datanodes.store, d->peers, d->event);
 	if (!d->sessions)
 		return -ENOMEM;
 	events = session_server_events(d->sessions);
@@ -367,11 +370,30 @@ static int start(struct daemon *d)
 	return r;
 }
 
+/* Ends the sessions of all devices.  Returns false if some do not end: a disk hangs. */
+static bool close_devices(struct daemon *d)
+{
+	unsigned left;
+
+	xen_port_close(d->xen);
+	local_port_close(d->local);
+	if (!d->sessions)
+		return true;
+	left = session_server_wait(d->sessions, clock_ms() + STOP_MS);
+	if (left)
+		log_warn("stopping: %u devices did not close within %u s, because a read of a disk "
+			 "image hangs: ending without them",
+			 left, STOP_MS / 1000);
+	return !left;
+}
+
 static void stop(struct daemon *d)
 {
-	xen_port_stop(d->xen);
-	local_port_stop(d->local);
 	control_stop(d->control);
+	if (!close_devices(d))
+		_exit(EXIT_SUCCESS); /* workers still use everything that would be freed now */
+	xen_port_free(d->xen);
+	local_port_free(d->local);
 	session_server_free(d->sessions);
 	peers_free(d->peers);
 	datanodes_close(&d->datanodes);

@@ -8,15 +8,17 @@
  * Xen or a UNIX socket is below it.
  *
  * Life of a connection, all on the control thread:
- *   port -> port_events.connected()     everything is mapped; the session
- *                                       starts its workers
- *   port -> port_events.disconnected()  the session stops its workers and
- *                                       touches nothing of the port_conn after it
- *                                       returns; only then does the port unmap
+ *   port -> port_events.connect()     everything is mapped; the session starts its workers
+ *   port -> port_events.disconnect()  the session tells its workers to stop, and does not wait
+ *   session -> port_conn.ops->ended() no worker runs any more; nothing touches the port_conn and
+ *                                     its pages from now on. Only now may the port unmap.
  *
- * Between the two calls, workers (any thread) use port_conn's ops. A worker that finds the frontend
- * breaking the protocol calls fail() and stops. The port then closes the device from the control
- * thread.
+ * A worker whose disk hangs ends when the disk answers. Until then the pages of its device stay
+ * mapped, and the control thread does not wait.
+ *
+ * Between connect() and ended(), workers (any thread) use port_conn's other ops. A worker that finds
+ * the frontend breaking the protocol calls fail() and stops. The port then closes the device from
+ * the control thread.
  */
 #ifndef VREAD_PORT_H
 #define VREAD_PORT_H
@@ -54,6 +56,11 @@ struct port_conn_ops {
 	 * static string. Does not wait.
 	 */
 	void (*fail)(struct port_conn *c, const char *reason);
+	/*
+	 * The session has ended, and is freed. Called once, by the event loop, some time after
+	 * port_events.disconnect() and never inside that call.
+	 */
+	void (*ended)(struct port_conn *c);
 };
 
 struct port_conn {
@@ -68,8 +75,9 @@ struct port_conn {
 
 struct port_events {
 	/* Returns the session, or NULL with *ret_errno set: the port then refuses the frontend. */
-	void *(*connected)(void *ctx, struct port_conn *c, int *ret_errno);
-	void (*disconnected)(void *ctx, void *session);
+	void *(*connect)(void *ctx, struct port_conn *c, int *ret_errno);
+	/* Begins the end of a session; ended() follows. Call it once for each session. */
+	void (*disconnect)(void *ctx, void *session);
 	void *ctx;
 };
 

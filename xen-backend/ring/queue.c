@@ -240,6 +240,8 @@ static void *worker(void *arg)
 	unsigned spurious = 0;
 	bool event;
 
+	pthread_mutex_lock(&q->shared->starting);
+	pthread_mutex_unlock(&q->shared->starting);
 	while (wait_for_work(q, &event)) {
 		if (!answer_remote(q))
 			break;

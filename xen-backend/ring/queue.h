@@ -9,6 +9,7 @@
 #ifndef VREAD_QUEUE_H
 #define VREAD_QUEUE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "ring/dispatch.h"
@@ -18,13 +19,18 @@ struct queue_shared {
 	struct dispatch dispatch;
 	atomic_bool halt; /* stopping, or the protocol was broken */
 	int halt_fd;      /* eventfd, readable once halt is set */
+	/* Locked while the workers are started. A worker begins to work when it is free. */
+	pthread_mutex_t starting;
 };
 
 struct queue;
 
 /* Starts the worker of queue `index`; 0 or negative errno. */
 int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index);
-/* Waits for the worker to end and frees q. shared->halt must be set before the call. */
+/*
+ * Waits for the worker to end, and frees q. shared->halt must be set before the call. The wait has
+ * no limit: the worker may be in a read of a disk that hangs.
+ */
 void queue_join(struct queue *q);
 
 #endif

@@ -1,36 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Implements session.h: starts the workers of each connection, ends them, and adds up counters. The
- * ports call connected() and disconnected(), control/daemon.c calls the rest.
+ * ports call connect() and disconnect(), control/daemon.c calls the rest.
  *
- * disconnected() returns only when every worker has ended, every block of the device is closed, and
- * no bytes from a peer can arrive in its pool. After that the port may unmap the pool.
+ * A worker may hang in a read of a disk for as long as the disk likes. So the control thread does
+ * not wait for workers. Each session has another thread, its ender, which sleeps until
+ * disconnect(). The ender then waits for the workers, closes every block of the device, and takes
+ * the pool away from peers. It reports the end to the event loop, which tells the port.
+ *
+ *   control thread            ender                     worker
+ *     disconnect()
+ *       halt; wakes the ender
+ *     (serves others)         waits for each worker     ends; or hangs, and ends later
+ *                             frees handles, peer pool
+ *     take_ended() <--------- ended_fd
+ *       port_conn.ops->ended(): the port unmaps
  */
 #include "ring/session.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/timer.h"
 #include "peer/peer.h"
 #include "read/handles.h"
 #include "ring/queue.h"
+
+#define OVERDUE_MS 10000U /* an end that takes longer is worth a line in the log */
 
 struct session {
 	struct session_server *server;
 	struct session *next;
 	struct queue_shared shared;
 	struct queue *queue[VREAD_MAX_QUEUES];
+	pthread_t ender;
+	sem_t end; /* posted by disconnect() */
+	bool ending, given_up;
+	struct timer *overdue;      /* running while the session ends */
+	struct session *next_ended; /* guarded by the server's lock */
 };
 
 struct session_server {
 	struct block_store *store;
 	struct peers *peers; /* NULL: none */
+	sd_event *event;
 	struct session *sessions;
 	struct counters past; /* of sessions that have ended */
+
+	int ended_fd; /* eventfd: there is something in `ended` */
+	sd_event_source *ended_io;
+	pthread_mutex_t lock; /* guards the list of the sessions that enders have ended */
+	struct session *ended;
 };
 
 static void nothing(int sig)
@@ -38,33 +65,116 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-struct session_server *session_server_new(struct block_store *store, struct peers *peers)
-{
-	struct session_server *s = calloc(1, sizeof(*s));
-	struct sigaction action = {.sa_handler = nothing}; /* no SA_RESTART: see queue_join() */
+/* ---- the end of a session ------------------------------------------------------------ */
 
-	if (!s)
-		return NULL;
-	s->store = store;
-	s->peers = peers;
-	sigaction(SIGURG, &action, NULL);
-	return s;
+/* Frees what the workers used. They must have ended. */
+static void release(struct session *s)
+{
+	struct dispatch *d = &s->shared.dispatch;
+
+	handles_free(d->reader.handles);
+	if (d->peers)
+		peer_pool_free(d->peer_pool);
 }
 
-void session_server_free(struct session_server *s)
+static void report_end(struct session *s)
 {
-	free(s);
+	struct session_server *server = s->server;
+
+	pthread_mutex_lock(&server->lock);
+	s->next_ended = server->ended;
+	server->ended = s;
+	pthread_mutex_unlock(&server->lock);
+	eventfd_write(server->ended_fd, 1);
+}
+
+static void *end(void *session)
+{
+	struct session *s = session;
+
+	while (sem_wait(&s->end) < 0)
+		; /* a signal */
+	for (unsigned i = 0; i < VREAD_MAX_QUEUES; i++)
+		if (s->queue[i])
+			queue_join(s->queue[i]);
+	release(s);
+	if (!s->given_up)
+		report_end(s);
+	return NULL;
+}
+
+/* Tells the workers to stop, and the ender to wait for them. */
+static void halt(struct session *s)
+{
+	atomic_store(&s->shared.halt, true);
+	eventfd_write(s->shared.halt_fd, 1);
+	if (s->shared.dispatch.peers)
+		peer_pool_stop(s->shared.dispatch.peer_pool);
+	sem_post(&s->end);
 }
 
 static void session_free(struct session *s)
 {
-	handles_free(s->shared.dispatch.reader.handles);
-	if (s->shared.dispatch.peers)
-		peer_pool_free(s->shared.dispatch.peer_pool);
+	timer_free(s->overdue);
 	if (s->shared.halt_fd >= 0)
 		close(s->shared.halt_fd);
+	pthread_mutex_destroy(&s->shared.starting);
+	sem_destroy(&s->end);
 	free(s);
 }
+
+static void on_overdue(void *session)
+{
+	const struct session *s = session;
+
+	log_device(LOG_LEVEL_WARN, s->shared.dispatch.conn->name,
+		   "closing it takes more than %u s: a read of a disk image or a parser hangs. Its "
+		   "pages stay mapped until that ends. Check the host's disks.",
+		   OVERDUE_MS / 1000);
+}
+
+static void disconnect(void *ctx, void *session)
+{
+	struct session *s = session;
+
+	(void)ctx;
+	s->ending = true;
+	timer_start(&s->overdue, s->server->event, OVERDUE_MS, on_overdue, s);
+	halt(s);
+}
+
+static void take_one(struct session_server *server, struct session *s)
+{
+	struct port_conn *conn = s->shared.dispatch.conn;
+	struct session **link = &server->sessions;
+
+	pthread_join(s->ender, NULL);
+	while (*link != s)
+		link = &(*link)->next;
+	*link = s->next;
+	counters_add(&server->past, &s->shared.dispatch.counters);
+	session_free(s);
+	conn->ops->ended(conn);
+}
+
+/* Takes the sessions that have ended off the list, and tells their ports. */
+static void take_ended(struct session_server *server)
+{
+	struct session *s, *next;
+	eventfd_t count;
+
+	eventfd_read(server->ended_fd, &count);
+	pthread_mutex_lock(&server->lock);
+	s = server->ended;
+	server->ended = NULL;
+	pthread_mutex_unlock(&server->lock);
+	for (; s; s = next) {
+		next = s->next_ended;
+		take_one(server, s);
+	}
+}
+
+/* ---- the beginning of a session ------------------------------------------------------- */
 
 /*
  * Gives the session's pool to peers. If that fails, the device reads only blocks of this host, as
@@ -92,6 +202,8 @@ static struct session *session_new(struct session_server *server, struct port_co
 	if (!s)
 		return NULL;
 	s->server = server;
+	sem_init(&s->end, 0, 0);
+	pthread_mutex_init(&s->shared.starting, NULL);
 	s->shared.dispatch.conn = conn;
 	s->shared.dispatch.reader = (struct reader){
 		.store = server->store,
@@ -100,7 +212,9 @@ static struct session *session_new(struct session_server *server, struct port_co
 		.client = s,
 	};
 	s->shared.halt_fd = eventfd(0, EFD_CLOEXEC);
-	if (!s->shared.dispatch.reader.handles || s->shared.halt_fd < 0) {
+	if (!s->shared.dispatch.reader.handles || s->shared.halt_fd < 0 ||
+	    pthread_create(&s->ender, NULL, end, s)) {
+		handles_free(s->shared.dispatch.reader.handles);
 		session_free(s);
 		return NULL;
 	}
@@ -109,61 +223,112 @@ static struct session *session_new(struct session_server *server, struct port_co
 	return s;
 }
 
-static void halt(struct session *s)
+static int start_queues(struct session *s)
 {
-	atomic_store(&s->shared.halt, true);
-	eventfd_write(s->shared.halt_fd, 1);
-	if (s->shared.dispatch.peers)
-		peer_pool_stop(s->shared.dispatch.peer_pool);
-	for (unsigned i = 0; i < VREAD_MAX_QUEUES; i++)
-		if (s->queue[i])
-			queue_join(s->queue[i]);
+	const struct port_conn *conn = s->shared.dispatch.conn;
+	int err = 0;
+
+	for (unsigned i = 0; i < conn->num_queues && !err; i++) {
+		err = queue_start(&s->queue[i], &s->shared, i);
+		if (err)
+			log_device(LOG_LEVEL_ERROR, conn->name,
+				   "cannot start the worker of queue %u: %s", i, strerror(-err));
+	}
+	return err;
 }
 
-static void *connected(void *ctx, struct port_conn *conn, int *ret_errno)
+/* Ends a session whose workers have not begun to work, so that nothing can make them hang. */
+static void give_up(struct session *s)
+{
+	s->given_up = true;
+	halt(s);
+	pthread_mutex_unlock(&s->shared.starting);
+	pthread_join(s->ender, NULL);
+	session_free(s);
+}
+
+static void *begin(void *ctx, struct port_conn *conn, int *ret_errno)
 {
 	struct session_server *server = ctx;
 	struct session *s = session_new(server, conn);
+	int err;
 
 	if (!s) {
 		*ret_errno = ENOMEM;
 		return NULL;
 	}
-	for (unsigned i = 0; i < conn->num_queues; i++) {
-		int err = queue_start(&s->queue[i], &s->shared, i);
-
-		if (err) {
-			log_device(LOG_LEVEL_ERROR, conn->name,
-				   "cannot start the worker of queue %u: %s", i, strerror(-err));
-			halt(s);
-			session_free(s);
-			*ret_errno = -err;
-			return NULL;
-		}
+	pthread_mutex_lock(&s->shared.starting);
+	err = start_queues(s);
+	if (err) {
+		give_up(s);
+		*ret_errno = -err;
+		return NULL;
 	}
+	pthread_mutex_unlock(&s->shared.starting);
 	s->next = server->sessions;
 	server->sessions = s;
 	return s;
 }
 
-static void disconnected(void *ctx, void *session)
-{
-	struct session_server *server = ctx;
-	struct session *s = session, **link = &server->sessions;
+/* ---- the server ----------------------------------------------------------------------- */
 
-	halt(s);
-	while (*link != s)
-		link = &(*link)->next;
-	*link = s->next;
-	counters_add(&server->past, &s->shared.dispatch.counters);
-	session_free(s);
+static int on_ended(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)source, (void)fd, (void)events;
+	take_ended(userdata);
+	return 0;
+}
+
+struct session_server *session_server_new(struct block_store *store, struct peers *peers,
+					  sd_event *event)
+{
+	struct session_server *s = calloc(1, sizeof(*s));
+	struct sigaction action = {.sa_handler = nothing}; /* no SA_RESTART: see queue_join() */
+
+	if (!s)
+		return NULL;
+	s->store = store;
+	s->peers = peers;
+	s->event = event;
+	pthread_mutex_init(&s->lock, NULL);
+	s->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->ended_fd < 0 ||
+	    sd_event_add_io(event, &s->ended_io, s->ended_fd, EPOLLIN, on_ended, s) < 0) {
+		session_server_free(s);
+		return NULL;
+	}
+	sigaction(SIGURG, &action, NULL);
+	return s;
+}
+
+unsigned session_server_wait(struct session_server *s, uint64_t until)
+{
+	struct pollfd ended = {.fd = s->ended_fd, .events = POLLIN};
+	unsigned left = 0;
+
+	while (s->sessions && clock_poll(&ended, 1, until) > 0)
+		take_ended(s);
+	for (struct session *session = s->sessions; session; session = session->next)
+		left++;
+	return left;
+}
+
+void session_server_free(struct session_server *s)
+{
+	if (!s)
+		return;
+	sd_event_source_disable_unref(s->ended_io);
+	if (s->ended_fd >= 0)
+		close(s->ended_fd);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
 }
 
 struct port_events session_server_events(struct session_server *s)
 {
 	return (struct port_events){
-		.connected = connected,
-		.disconnected = disconnected,
+		.connect = begin,
+		.disconnect = disconnect,
 		.ctx = s,
 	};
 }
@@ -174,7 +339,7 @@ json_t *session_server_device(struct session_server *server, const char *conn_na
 		struct dispatch *d = &s->shared.dispatch;
 		json_t *o;
 
-		if (strcmp(d->conn->name, conn_name) != 0)
+		if (s->ending || strcmp(d->conn->name, conn_name) != 0)
 			continue;
 		o = counters_json(&d->counters);
 		json_object_set_new(o, "open_handles",

@@ -72,12 +72,15 @@ static void fail(struct port_conn *conn, const char *reason)
 	eventfd_write(c->port->failed_fd, 1);
 }
 
+static void ended(struct port_conn *conn);
+
 const struct port_conn_ops local_conn_ops = {
 	.event_fd = event_fd,
 	.event_take = event_take,
 	.event_rearm = event_rearm,
 	.notify = notify,
 	.fail = fail,
+	.ended = ended,
 };
 
 /* ---- hello and welcome --------------------------------------------------------- */
@@ -153,7 +156,7 @@ static int begin_session(struct local_conn *c, const char **ret_reason)
 	struct local_port *port = c->port;
 	int err = ENOMEM;
 
-	c->session = port->events.connected(port->events.ctx, &c->conn, &err);
+	c->session = port->events.connect(port->events.ctx, &c->conn, &err);
 	if (!c->session) {
 		*ret_reason = "cannot start a session";
 		return -err;
@@ -270,22 +273,38 @@ static void forget(struct local_conn *c)
 	*link = c->next;
 }
 
+static void local_conn_free(struct local_conn *c)
+{
+	forget(c);
+	share_destroy(&c->share);
+	c->port->pages -= c->pages;
+	free(c);
+}
+
+static void ended(struct port_conn *conn)
+{
+	struct local_conn *c = conn_of(conn);
+
+	c->port->num_connected--;
+	log_device(LOG_LEVEL_INFO, c->conn.name, "disconnected, %u pages freed", c->pages);
+	local_conn_free(c);
+}
+
 void local_conn_end(struct local_conn *c)
 {
 	struct local_port *port = c->port;
 
-	forget(c);
-	sd_event_source_disable_unref(c->io);
-	timer_free(c->deadline);
+	if (c->ending)
+		return;
+	c->io = sd_event_source_disable_unref(c->io);
+	c->deadline = timer_free(c->deadline);
+	close(c->fd);
+	c->fd = -1;
 	if (c->session) {
-		port->events.disconnected(port->events.ctx, c->session);
-		port->num_connected--;
-		log_device(LOG_LEVEL_INFO, c->conn.name, "disconnected, %u pages freed", c->pages);
+		c->ending = true;
+		port->events.disconnect(port->events.ctx, c->session);
 	} else {
 		port->num_waiting--;
+		local_conn_free(c);
 	}
-	share_destroy(&c->share);
-	port->pages -= c->pages;
-	close(c->fd);
-	free(c);
 }

@@ -16,7 +16,7 @@ struct local_conn {
 	struct port_conn conn;
 	struct local_port *port;
 	struct local_conn *next;
-	int fd;
+	int fd; /* -1: closed, because the connection is ending */
 	sd_event_source *io;
 	struct timer *deadline;
 	pid_t pid;
@@ -24,6 +24,7 @@ struct local_conn {
 	uint32_t pages; /* counted in port->pages; 0 before the hello */
 	struct share share;
 	void *session; /* NULL before the hello */
+	bool ending;   /* the session ends; then the connection is freed */
 	_Atomic(const char *) failure;
 };
 
@@ -46,7 +47,10 @@ struct local_port {
 
 /* Starts a connection. Takes over fd, an accepted socket. */
 void local_conn_start(struct local_port *port, int fd);
-/* Ends the connection in any state and frees c. */
+/*
+ * Ends the connection. Frees c at once if it has no session, else when the session has ended. Until
+ * then its memory is in use and counts for the limits of the port.
+ */
 void local_conn_end(struct local_conn *c);
 
 extern const struct port_conn_ops local_conn_ops;

@@ -47,7 +47,7 @@ static int on_failed(sd_event_source *source, int fd, uint32_t events, void *use
 		const char *reason = atomic_load(&c->failure);
 
 		next = c->next;
-		if (!reason)
+		if (!reason || c->ending)
 			continue;
 		p->num_failed++;
 		snprintf(p->last_error, sizeof(p->last_error), "%s: protocol error: %s",
@@ -92,7 +92,7 @@ int local_port_start(struct local_port **ret, sd_event *event,
 	p->spare_fd = unix_spare_fd();
 	r = start(p);
 	if (r) {
-		local_port_stop(p);
+		local_port_free(p);
 		return r;
 	}
 	log_info("%s: listening for local frontends", p->path);
@@ -107,18 +107,28 @@ void local_port_set_limits(struct local_port *p, const struct local_settings *se
 	p->settings.max_total_pool_pages = settings->max_total_pool_pages;
 }
 
-void local_port_stop(struct local_port *p)
+void local_port_close(struct local_port *p)
+{
+	struct local_conn *next;
+
+	if (!p || p->fd < 0)
+		return;
+	p->io = sd_event_source_disable_unref(p->io);
+	close(p->fd);
+	p->fd = -1;
+	unlink(p->path);
+	for (struct local_conn *c = p->conns; c; c = next) {
+		next = c->next;
+		local_conn_end(c);
+	}
+}
+
+void local_port_free(struct local_port *p)
 {
 	if (!p)
 		return;
-	while (p->conns)
-		local_conn_end(p->conns);
-	sd_event_source_disable_unref(p->io);
+	local_port_close(p);
 	sd_event_source_disable_unref(p->failed_io);
-	if (p->fd >= 0) {
-		close(p->fd);
-		unlink(p->path);
-	}
 	if (p->failed_fd >= 0)
 		close(p->failed_fd);
 	if (p->spare_fd >= 0)
@@ -138,6 +148,13 @@ json_t *local_port_status(const struct local_port *p)
 			 p->last_error[0] ? p->last_error : NULL);
 }
 
+static const char *state_name(const struct local_conn *c)
+{
+	if (c->ending)
+		return "Closing";
+	return c->session ? "Connected" : "Initialising";
+}
+
 json_t *local_port_devices(const struct local_port *p)
 {
 	json_t *devices = json_array();
@@ -148,8 +165,7 @@ json_t *local_port_devices(const struct local_port *p)
 		json_array_append_new(
 			devices,
 			json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:n}", "port",
-				  "local", "name", c->conn.name, "state",
-				  c->session ? "Connected" : "Initialising", "role",
+				  "local", "name", c->conn.name, "state", state_name(c), "role",
 				  policy_role(c->conn.policy) == POLICY_CLIENT ? "client"
 									       : "datanode",
 				  "num_queues", (int)c->conn.num_queues, "ring_pages",

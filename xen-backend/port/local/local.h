@@ -32,8 +32,10 @@ int local_port_start(struct local_port **ret, sd_event *event,
  * change.
  */
 void local_port_set_limits(struct local_port *p, const struct local_settings *settings);
-/* Ends every connection and removes the socket.  NULL is ignored. */
-void local_port_stop(struct local_port *p);
+/* Removes the socket and begins the end of every connection.  NULL is ignored. */
+void local_port_close(struct local_port *p);
+/* Every session must have ended (ring/session.h).  NULL is ignored. */
+void local_port_free(struct local_port *p);
 
 /* New references, for the status document. */
 json_t *local_port_status(const struct local_port *p);

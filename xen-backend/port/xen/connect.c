@@ -54,12 +54,23 @@ static void fail(struct port_conn *conn, const char *reason)
 	eventfd_write(d->port->failed_fd, 1);
 }
 
+static void ended(struct port_conn *conn)
+{
+	struct xen_device *d = device_of(conn);
+
+	d->session = NULL;
+	d->ending = false;
+	d->ended = true;
+	xen_device_ended(d);
+}
+
 static const struct port_conn_ops conn_ops = {
 	.event_fd = event_fd,
 	.event_take = event_take,
 	.event_rearm = event_rearm,
 	.notify = notify,
 	.fail = fail,
+	.ended = ended,
 };
 
 /* ---- policy and offer -------------------------------------------------------- */
@@ -164,7 +175,7 @@ static int start_session(struct xen_device *d, const struct xen_offer *o, char *
 		d->conn.queue[q].ring_bytes = d->map.ring_pages * VREAD_PAGE_SIZE;
 	}
 	atomic_store(&d->failure, NULL);
-	d->session = events->connected(events->ctx, &d->conn, &err);
+	d->session = events->connect(events->ctx, &d->conn, &err);
 	if (d->session)
 		return 0;
 	snprintf(error, XEN_ERROR_SIZE, "cannot start a session: %s", strerror(err));
@@ -191,20 +202,24 @@ int xen_connect(struct xen_device *d, char error[XEN_ERROR_SIZE])
 	return r;
 }
 
-void xen_disconnect(struct xen_device *d)
+bool xen_disconnect(struct xen_device *d)
 {
-	bool connected = d->session != NULL;
 	uint32_t pages;
 
+	if (d->session && !d->ending) {
+		d->ending = true;
+		d->port->events.disconnect(d->port->events.ctx, d->session);
+	}
 	if (d->session)
-		d->port->events.disconnected(d->port->events.ctx, d->session);
-	d->session = NULL;
+		return false;
 	pages = xen_map_destroy(&d->map);
 	xen_events_close(&d->events);
 	policy_free(d->policy);
 	d->policy = NULL;
 	d->conn.num_queues = 0;
 	d->conn.pool_pages = 0;
-	if (connected)
+	if (d->ended)
 		log_device(LOG_LEVEL_INFO, d->conn.name, "disconnected, %u pages unmapped", pages);
+	d->ended = false;
+	return true;
 }

@@ -13,7 +13,11 @@
  * with a text in error; then nothing is mapped, bound or running.
  */
 int xen_connect(struct xen_device *d, char error[XEN_ERROR_SIZE]);
-/* Ends the session, then unmaps and unbinds. Allowed when there is nothing to end. */
-void xen_disconnect(struct xen_device *d);
+/*
+ * Unmaps and unbinds everything, and returns true. If a session is running, it cannot be done yet:
+ * begins the end of the session if that was not begun, and returns false; xen_device_update() is
+ * called for the device when the session has ended. Allowed when there is nothing to end.
+ */
+bool xen_disconnect(struct xen_device *d);
 
 #endif

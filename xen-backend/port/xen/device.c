@@ -4,8 +4,9 @@
  * calls it.
  *
  * The backend rests in one of four states: Initialising (nothing published), InitWait, Connected,
- * Closed. Closing is only passed through on the way to Closed. Everything is unmapped between
- * Closing and Closed.
+ * Closed. Closing is passed through on the way to Closed: everything is unmapped in between, which
+ * may have to wait for the end of the session. Until then the device is not updated. Then it is
+ * updated once more, and what was begun before goes on, because each step can be repeated.
  */
 #include "port/xen/device.h"
 
@@ -129,9 +130,10 @@ static void clear_report(struct xen_device *d)
 
 static void to_closed(struct xen_device *d)
 {
-	set_state(d, XenbusStateClosing);
-	xen_disconnect(d);
-	set_state(d, XenbusStateClosed);
+	if (d->state != XenbusStateClosing)
+		set_state(d, XenbusStateClosing);
+	if (xen_disconnect(d))
+		set_state(d, XenbusStateClosed);
 }
 
 static void on_retry(void *device)
@@ -295,9 +297,10 @@ static void follow_toolstack(struct xen_device *d, const struct view *v)
 		log_device(LOG_LEVEL_INFO, d->conn.name, "the toolstack closes the device");
 		to_closed(d);
 	} else if (v->own == XenbusStateInitialising) {
+		if (!xen_disconnect(d))
+			return;
 		log_device(LOG_LEVEL_INFO, d->conn.name,
 			   "the toolstack has set up the device again");
-		xen_disconnect(d);
 		d->state = XenbusStateInitialising;
 		d->refused = false;
 	}
@@ -307,6 +310,8 @@ static void step(struct xen_device *d, const struct view *v)
 {
 	if (d->state == XenbusStateUnknown)
 		adopt(d, v);
+	if (d->state == XenbusStateClosing)
+		to_closed(d);
 	if (d->state == XenbusStateInitialising && v->online)
 		publish(d);
 	switch (d->state) {
@@ -330,9 +335,10 @@ static void remove_all(struct xen_device *d)
 {
 	struct xs_handle *xs = d->port->xs;
 
+	if (!xen_disconnect(d))
+		return;
 	log_device(LOG_LEVEL_INFO, d->conn.name,
 		   "domain %u is gone: removing its backend directory", d->domid);
-	xen_disconnect(d);
 	clear_report(d);
 	store_remove(xs, "%s", d->backend_path);
 	store_remove_if_empty(xs, "/local/domain/%u/backend/vread/%u", d->port->domid, d->domid);
@@ -361,8 +367,8 @@ static bool domain_is_gone(const struct xen_device *d)
 }
 
 /*
- * True if the domid now belongs to another domain: a domid can be reused. The vm node names the
- * domain's unique id. Only the toolstack writes that node.
+ * True if the domid now belongs to another domain than at the first look: a domid can be reused.
+ * The vm node names the domain's unique id. Only the toolstack writes that node.
  */
 static bool domain_changed(struct xen_device *d)
 {
@@ -372,9 +378,22 @@ static bool domain_changed(struct xen_device *d)
 	if (store_read(d->port->xs, XBT_NULL, &vm, "/local/domain/%u/vm", d->domid))
 		return false;
 	changed = d->vm && strcmp(d->vm, vm) != 0;
-	free(d->vm);
-	d->vm = vm;
+	if (d->vm)
+		free(vm);
+	else
+		d->vm = vm;
 	return changed;
+}
+
+/* Goes on with another domain of the same domid. */
+static void adopt_domain(struct xen_device *d)
+{
+	log_device(LOG_LEVEL_INFO, d->conn.name, "domain %u is another domain now", d->domid);
+	free(d->vm);
+	d->vm = NULL;
+	domain_changed(d); /* remembers the vm node */
+	d->state = XenbusStateUnknown;
+	d->refused = false;
 }
 
 /* True if the state machine is to run. Sets d->gone if the domain is gone. */
@@ -394,10 +413,9 @@ static bool check_domain(struct xen_device *d, const struct view *v)
 		remove_all(d);
 		return false;
 	}
-	log_device(LOG_LEVEL_INFO, d->conn.name, "domain %u is another domain now", d->domid);
-	xen_disconnect(d);
-	d->state = XenbusStateUnknown;
-	d->refused = false;
+	if (!xen_disconnect(d))
+		return false;
+	adopt_domain(d);
 	return true;
 }
 
@@ -488,9 +506,10 @@ static void cannot_look(struct xen_device *d, int err)
 	if (path_exists(d->port->xs, d->backend_path) && domain_is_gone(d)) {
 		remove_all(d);
 	} else if (err == -ENOENT) {
+		if (!xen_disconnect(d))
+			return;
 		if (d->state != XenbusStateUnknown)
 			log_device(LOG_LEVEL_INFO, d->conn.name, "removed");
-		xen_disconnect(d);
 		clear_report(d);
 		d->gone = true;
 	} else {
@@ -502,9 +521,12 @@ static void cannot_look(struct xen_device *d, int err)
 void xen_device_update(struct xen_device *d)
 {
 	struct view v;
-	int r = look(d, &v);
+	int r;
 
 	d->dirty = false;
+	if (d->ending)
+		return;
+	r = look(d, &v);
 	if (r) {
 		cannot_look(d, r);
 		return;
@@ -527,6 +549,16 @@ void xen_device_shutdown(struct xen_device *d)
 {
 	if (d->state == XenbusStateConnected)
 		to_closed(d);
+}
+
+void xen_device_ended(struct xen_device *d)
+{
+	if (d->port->closing) {
+		to_closed(d);
+		return;
+	}
+	d->dirty = true;
+	xen_port_update(d->port);
 }
 
 struct xen_device *xen_device_new(struct xen_port *port, uint32_t domid, uint32_t id)

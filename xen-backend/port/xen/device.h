@@ -35,6 +35,8 @@ struct xen_device {
 	struct xen_map map;
 	struct xen_events events;
 	void *session; /* NULL unless connected */
+	bool ending;   /* the session ends: nothing is done with the device until it has ended */
+	bool ended;    /* the session has ended, and nothing is unmapped yet */
 	_Atomic(const char *) failure;
 	char last_error[XEN_ERROR_SIZE + 32];
 };
@@ -48,7 +50,8 @@ struct xen_port {
 	sd_event_source *watch_io, *failed_io;
 	int failed_fd; /* eventfd: a worker has set the failure of a device */
 	struct xen_device *devices;
-	bool failed; /* xenstored is gone */
+	bool failed;  /* xenstored is gone */
+	bool closing; /* the backend ends: a closed device stays closed */
 };
 
 /* NULL: out of memory (logged). */
@@ -60,6 +63,8 @@ void xen_device_update(struct xen_device *d);
 void xen_device_fail(struct xen_device *d, const char *reason);
 /* Orderly end of the backend: a connected device goes to Closing, then Closed. */
 void xen_device_shutdown(struct xen_device *d);
+/* Goes on with the device after its session has ended. */
+void xen_device_ended(struct xen_device *d);
 
 /* Updates every dirty device of the port, and frees those that are gone. */
 void xen_port_update(struct xen_port *port);

@@ -26,8 +26,13 @@ int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_sett
 		   const struct port_events *events);
 /* Sets the limits for devices that are offered something from now on. */
 void xen_port_set_limits(struct xen_port *p, const struct xen_settings *settings);
-/* Closes every device (states Closing, Closed), so that frontends know at once. */
-void xen_port_stop(struct xen_port *p);
+/*
+ * Begins to close every device: state Closing now, so that frontends know at once, and Closed when
+ * its session has ended.  NULL is ignored.
+ */
+void xen_port_close(struct xen_port *p);
+/* Every session must have ended (ring/session.h).  NULL is ignored. */
+void xen_port_free(struct xen_port *p);
 
 /* New references, for the status document. */
 json_t *xen_port_status(const struct xen_port *p);

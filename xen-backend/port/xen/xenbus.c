@@ -193,7 +193,7 @@ static int on_failed(sd_event_source *source, int fd, uint32_t events, void *use
 	for (struct xen_device *d = p->devices; d; d = d->next) {
 		const char *reason = atomic_load(&d->failure);
 
-		if (reason && d->session)
+		if (reason && d->session && !d->ending)
 			xen_device_fail(d, reason);
 	}
 	return 0;
@@ -264,7 +264,7 @@ int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_sett
 	p->failed_fd = -1;
 	r = start(p);
 	if (r) {
-		xen_port_stop(p);
+		xen_port_free(p);
 		return r;
 	}
 	log_info("xen: watching backend/vread of domain %u", p->domid);
@@ -272,7 +272,16 @@ int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_sett
 	return 0;
 }
 
-void xen_port_stop(struct xen_port *p)
+void xen_port_close(struct xen_port *p)
+{
+	if (!p)
+		return;
+	p->closing = true;
+	for (struct xen_device *d = p->devices; d; d = d->next)
+		xen_device_shutdown(d);
+}
+
+void xen_port_free(struct xen_port *p)
 {
 	if (!p)
 		return;
@@ -280,7 +289,6 @@ void xen_port_stop(struct xen_port *p)
 		struct xen_device *d = p->devices;
 
 		p->devices = d->next;
-		xen_device_shutdown(d);
 		xen_device_free(d);
 	}
 	sd_event_source_disable_unref(p->watch_io);
