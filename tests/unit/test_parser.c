@@ -9,6 +9,7 @@
 #include <libgen.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -31,6 +33,16 @@
 #include "parser/sandbox.h"
 
 #define ANSWER_MS 1000U
+
+/* The C library's waitid(), except that no process ends for the caller while `unkillable` is set:
+ * as if the process were in a read of a disk that hangs. */
+static atomic_bool unkillable;
+int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	while (atomic_load(&unkillable))
+		usleep(1000);
+	return (int)syscall(SYS_waitid, type, id, info, options, NULL);
+}
 
 /* ---- the sandbox ------------------------------------------------------------ */
 
@@ -375,13 +387,34 @@ static struct parser *start_fake(const char *kind)
 	return p;
 }
 
-static void stop_fake(struct parser *p, const char *kind)
+static void post(void *sem)
+{
+	sem_post(sem);
+}
+
+static void end_parser(struct parser *p)
+{
+	sem_t ended;
+
+	sem_init(&ended, 0, 0);
+	parser_free(p, post, &ended);
+	while (sem_wait(&ended) < 0)
+		;
+	sem_destroy(&ended);
+}
+
+static void remove_fake(const char *kind)
 {
 	char program[256];
 
-	parser_free(p);
 	snprintf(program, sizeof(program), "%s/%s", folder, kind);
 	unlink(program);
+}
+
+static void stop_fake(struct parser *p, const char *kind)
+{
+	end_parser(p);
+	remove_fake(kind);
 }
 
 static int look_for(struct parser *p, char **ret_missing)
@@ -594,6 +627,24 @@ static void ends_at_any_moment(void **state)
 	}
 }
 
+static void one_that_cannot_be_killed_keeps_nobody_waiting(void **state)
+{
+	struct parser *p = start_fake("silent");
+	sem_t ended;
+
+	(void)state;
+	eventually(status_says(p, "state", "running"));
+	sem_init(&ended, 0, 0);
+	atomic_store(&unkillable, true);
+	parser_free(p, post, &ended);
+	assert_int_equal(sem_trywait(&ended), -1);
+	atomic_store(&unkillable, false);
+	while (sem_wait(&ended) < 0)
+		;
+	sem_destroy(&ended);
+	remove_fake("silent");
+}
+
 /* Must run last: vreadd has waited for every process that it started. */
 static void nothing_is_left(void **state)
 {
@@ -615,7 +666,7 @@ static void one_that_cannot_be_run_is_away(void **state)
 	assert_int_equal(parser_fs_state(&fs, &reason), FS_UNREADABLE);
 	assert_non_null(strstr(reason, "/nonexistent: No such file"));
 	free(reason);
-	parser_free(p);
+	end_parser(p);
 }
 
 static void *ask_state(void *arg)
@@ -838,6 +889,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ends_at_any_moment),
 		cmocka_unit_test(who_is_slow_is_not_waited_for),
 		cmocka_unit_test(signals_do_not_put_a_limit_off),
+		cmocka_unit_test(one_that_cannot_be_killed_keeps_nobody_waiting),
 		cmocka_unit_test(nothing_is_left),
 	};
 	const char *name = basename(argv[0]);

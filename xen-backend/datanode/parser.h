@@ -17,7 +17,7 @@
  * A conclusion about a file system is worth something only while its volume lies where it was
  * found. volume_check() tests that after everything else.
  *
- * Threads: any; parser_free() must be the last call. Errors: as in fs.h; -EBUSY as above;
+ * Threads: any; parser_free() must be the last call, and no other call may be under way. Errors: as in fs.h; -EBUSY as above;
  * questions about blocks also -ESTALE: the volume may lie elsewhere now, look into its images
  * again.
  */
@@ -49,12 +49,15 @@ struct parser_settings {
 	unsigned answer_ms;  /* time limit of an answer; 0: PARSER_ANSWER_MS */
 };
 
-/* Makes a parser for `images`, which must outlive the parser. `name` is the datanode's, for the
+/* Makes a parser for `images`, which must stay open until the parser has ended. `name` is the datanode's, for the
  * log. `settings` may be NULL. The process is started, but not waited for. Returns 0, -ENOMEM,
  * or -EAGAIN if no thread can be made. */
 int parser_new(const char *name, struct image *const *images, unsigned num_images,
 	       const struct parser_settings *settings, struct parser **ret);
-void parser_free(struct parser *p); /* NULL is ignored */
+/* Kills the process and does not wait for its end: a process in a read of a disk that hangs ends
+ * when the disk answers. When the process has ended, and nothing uses the images any more, calls
+ * `ended` on a thread of its own. If `p` is NULL, calls `ended` at once. */
+void parser_free(struct parser *p, void (*ended)(void *ctx), void *ctx);
 
 /* Returns a new reference: {"state": "running", "starting" or "waiting", "pid", "questions": how
  * many were asked, "restarts", "last-end": why the process ended last}. "pid" is there only

@@ -6,7 +6,8 @@
  * Each parser has a thread, its keeper. The keeper starts the process, waits for its end, and
  * starts it again. A thread that asks takes one of the channels and does everything else itself.
  * If the answer does not come or is nonsense, the asking thread kills the process, and the
- * keeper does the rest. The kernel also kills the process when the keeper's thread ends.
+ * keeper does the rest. The kernel also kills the process when the keeper's thread ends. The keeper
+ * outlives parser_free() if the process cannot be killed at once.
  */
 #include "datanode/process.h"
 
@@ -45,12 +46,13 @@ struct parser {
 	unsigned num_images;
 	char *program;
 	unsigned answer_ms;
-	pthread_t keeper;
 
 	pthread_mutex_t lock; /* guards everything below */
 	pthread_cond_t changed;
 	enum state state;
 	bool stop;
+	void (*ended)(void *ctx); /* what the keeper calls as its last act, once it must stop */
+	void *ended_ctx;
 	uint64_t incarnation;
 	pid_t pid; /* 0: no process; else valid until the keeper reaps it */
 	struct channel channels[PARSER_CHANNELS];
@@ -391,11 +393,24 @@ static void run_once(struct parser *p)
 	await_end(p);
 }
 
+static void release(struct parser *p)
+{
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	free(p->layout_text);
+	free(p->program);
+	free(p->name);
+	free(p);
+}
+
 static void *keep(void *arg)
 {
 	struct parser *p = arg;
+	void (*ended)(void *ctx);
+	void *ended_ctx;
 	uint64_t rest = 0;
 
+	pthread_detach(pthread_self());
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
 		uint64_t start = clock_ms(), end;
@@ -422,7 +437,11 @@ static void *keep(void *arg)
 		if (rest > LONGEST_REST_MS)
 			rest = LONGEST_REST_MS;
 	}
+	ended = p->ended;
+	ended_ctx = p->ended_ctx;
 	pthread_mutex_unlock(&p->lock);
+	release(p);
+	ended(ended_ctx);
 	return NULL;
 }
 
@@ -556,20 +575,11 @@ static void init_lock(struct parser *p)
 	pthread_cond_init(&p->changed, NULL);
 }
 
-static void release(struct parser *p)
-{
-	pthread_cond_destroy(&p->changed);
-	pthread_mutex_destroy(&p->lock);
-	free(p->layout_text);
-	free(p->program);
-	free(p->name);
-	free(p);
-}
-
 int parser_new(const char *name, struct image *const *images, unsigned num_images,
 	       const struct parser_settings *settings, struct parser **ret)
 {
 	struct parser *p = calloc(1, sizeof(*p));
+	pthread_t keeper;
 	int r;
 
 	if (!p)
@@ -582,7 +592,7 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	p->program = settings && settings->program ? strdup(settings->program) : find_program();
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = -1;
-	r = p->name && p->program ? -pthread_create(&p->keeper, NULL, keep, p) : -ENOMEM;
+	r = p->name && p->program ? -pthread_create(&keeper, NULL, keep, p) : -ENOMEM;
 	if (r < 0) {
 		release(p);
 		return r;
@@ -591,15 +601,17 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	return 0;
 }
 
-void parser_free(struct parser *p)
+void parser_free(struct parser *p, void (*ended)(void *ctx), void *ctx)
 {
-	if (!p)
+	if (!p) {
+		ended(ctx);
 		return;
+	}
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
+	p->ended = ended;
+	p->ended_ctx = ctx;
 	kill_process(p);
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
-	pthread_join(p->keeper, NULL);
-	release(p);
 }

@@ -15,11 +15,11 @@ struct served *served_get(struct served *v)
 	return v;
 }
 
-void served_put(struct served *v)
+/* The parser has ended, so nothing uses the images any more. */
+static void served_free(void *served)
 {
-	if (!v || atomic_fetch_sub(&v->references, 1) != 1)
-		return;
-	parser_free(v->parser);
+	struct served *v = served;
+
 	for (unsigned i = 0; v->volumes && i < v->layout->num_filesystems; i++)
 		volume_free(v->volumes[i]);
 	for (unsigned i = 0; v->images && i < v->datanode->num_images; i++)
@@ -32,4 +32,10 @@ void served_put(struct served *v)
 	json_decref(v->refused);
 	datanode_put(v->datanode);
 	free(v);
+}
+
+void served_put(struct served *v)
+{
+	if (v && atomic_fetch_sub(&v->references, 1) == 1)
+		parser_free(v->parser, served_free, v);
 }

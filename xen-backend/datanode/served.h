@@ -5,8 +5,8 @@
  *
  * A `served` never changes once it is made. When the images hold something else, another takes
  * its place (registry.h). A search or a replica that found something through it holds a
- * reference, so that its file systems and paths stay valid. The last reference closes the
- * images.
+ * reference, so that its file systems and paths stay valid. When the
+ * last reference is put, the images are closed as soon as the parser has ended; nobody waits for it.
  */
 #ifndef VREAD_DATANODE_SERVED_H
 #define VREAD_DATANODE_SERVED_H
