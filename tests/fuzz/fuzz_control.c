@@ -17,9 +17,27 @@ static sd_event *event;
 static struct control *control;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-static json_t *status(void *ctx)
+/* Every other status is known at once. */
+static uint64_t asked, known;
+
+static uint64_t ask(void *ctx)
 {
 	(void)ctx;
+	if (++asked % 2)
+		known = asked;
+	return asked;
+}
+
+static bool is_known(void *ctx, uint64_t question)
+{
+	(void)ctx;
+	return question <= known;
+}
+
+static json_t *status(void *ctx, uint64_t question)
+{
+	(void)ctx;
+	check(question && question <= asked);
 	return json_pack("{s:s}", "version", "fuzz");
 }
 
@@ -36,7 +54,13 @@ static json_t *reload(void *ctx)
 	return json_pack("{s:b}", "done", 1);
 }
 
-static const struct control_commands commands = {.status = status, .move = move, .reload = reload};
+static const struct control_commands commands = {
+	.ask = ask,
+	.is_known = is_known,
+	.status = status,
+	.move = move,
+	.reload = reload,
+};
 
 static void stop(void)
 {
@@ -99,6 +123,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		in.left -= n;
 		serve();
 	}
+	known = asked;
+	control_heard(control);
+	serve();
 	read_answer(fd);
 	close(fd);
 	serve();

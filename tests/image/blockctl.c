@@ -21,9 +21,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -202,6 +204,18 @@ static void do_storage(const char *id)
 	putchar('\n');
 }
 
+static void do_status(void)
+{
+	struct registry *r = block_store_registry(store);
+	uint64_t question = registry_ask_states(r);
+	struct pollfd answer = {.fd = registry_states_fd(r), .events = POLLIN};
+	eventfd_t count;
+
+	while (!registry_states_known(r, question) && poll(&answer, 1, -1) >= 0)
+		eventfd_read(answer.fd, &count);
+	print_json(registry_status(r, question));
+}
+
 static void run(char *line)
 {
 	char *word[80];
@@ -223,7 +237,7 @@ static void run(char *line)
 	} else if (n == 1 && !strcmp(word[0], "list"))
 		do_list();
 	else if (n == 1 && !strcmp(word[0], "status"))
-		print_json(registry_status(block_store_registry(store)));
+		do_status();
 	else if (n == 1 && !strcmp(word[0], "look"))
 		do_look();
 	else if (n == 2 && !strcmp(word[0], "storage"))

@@ -23,13 +23,15 @@
 #include "control/tracing.h"
 
 #define MAX_CLIENTS 16
-#define CLIENT_SECONDS 30 /* for the request and its answer; an answer may wait for a parser */
+#define CLIENT_SECONDS 30 /* for the request, and for taking its answer */
 
 struct client {
 	struct control *control;
 	int fd;
 	sd_event_source *io;
 	struct timer *timer;
+	struct timer *patience; /* running while a status waits for answers */
+	uint64_t question;      /* what it waits for; 0: nothing */
 	char request[CONTROL_MAX_REQUEST];
 	size_t request_length;
 	char *reply; /* NULL while reading */
@@ -53,10 +55,89 @@ static void client_free(struct client *c)
 			c->control->clients[i] = NULL;
 	sd_event_source_disable_unref(c->io);
 	timer_free(c->timer);
+	timer_free(c->patience);
 	close(c->fd);
 	free(c->reply);
 	free(c);
 }
+
+/* ---- replies -------------------------------------------------------------------------- */
+
+/* Makes the text of a reply: one line.  Takes over reply.  False: out of memory. */
+static bool make_text(struct client *c, json_t *reply)
+{
+	char *text = json_dumps(reply, JSON_COMPACT);
+
+	json_decref(reply);
+	if (!text)
+		return false;
+	c->reply_length = strlen(text) + 1;
+	c->reply = realloc(text, c->reply_length);
+	if (!c->reply) {
+		free(text);
+		return false;
+	}
+	c->reply[c->reply_length - 1] = '\n';
+	return true;
+}
+
+/* True: call again when the socket is ready; false: the client can be freed. */
+static bool client_write(struct client *c)
+{
+	while (c->reply_sent < c->reply_length) {
+		ssize_t n = send(c->fd, c->reply + c->reply_sent, c->reply_length - c->reply_sent,
+				 MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN &&
+			       sd_event_source_set_io_events(c->io, EPOLLOUT) >= 0;
+		c->reply_sent += (size_t)n;
+	}
+	return false;
+}
+
+/* ---- a status, which may wait a moment ------------------------------------------------ */
+
+static void end_status(struct client *c)
+{
+	struct control *control = c->control;
+	json_t *status = control->commands->status(control->ctx, c->question);
+
+	c->question = 0;
+	c->patience = timer_free(c->patience);
+	if (!make_text(c, status) || !client_write(c))
+		client_free(c);
+}
+
+static void on_impatience(void *client)
+{
+	end_status(client);
+}
+
+/* Returns the status; NULL: end_status() answers the client. */
+static json_t *begin_status(struct client *c)
+{
+	struct control *control = c->control;
+	uint64_t question = control->commands->ask(control->ctx);
+
+	if (control->commands->is_known(control->ctx, question) ||
+	    timer_start(&c->patience, control->event, CONTROL_STATUS_MS, on_impatience, c) < 0)
+		return control->commands->status(control->ctx, question);
+	c->question = question;
+	return NULL;
+}
+
+void control_heard(struct control *control)
+{
+	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
+		struct client *c = control->clients[i];
+
+		if (c && c->question && control->commands->is_known(control->ctx, c->question))
+			end_status(c);
+	}
+}
+
+/* ---- requests ------------------------------------------------------------------------- */
 
 /* The answer to a command that returned r. */
 static json_t *done(int r, char *error)
@@ -96,67 +177,42 @@ static json_t *move(struct control *control, const json_t *o)
 	return done(r, error);
 }
 
-static json_t *answer(struct control *control, const char *request, size_t length)
+/* The answer to request o, NULL if it is not JSON; a new reference.  NULL: the answer comes later. */
+static json_t *answer(struct client *c, const json_t *o, const json_error_t *error)
 {
-	json_error_t error;
-	json_t *o = json_loadb(request, length, 0, &error), *reply;
+	struct control *control = c->control;
 	const char *command = json_string_value(json_object_get(o, "command"));
 
 	if (!o)
-		reply = json_pack("{s:s+}", "error", "the request is not JSON: ", error.text);
-	else if (!command)
-		reply = json_pack("{s:s}", "error", "expected an object with a string \"command\"");
-	else if (strcmp(command, "status") == 0)
-		reply = control->commands->status(control->ctx);
-	else if (strcmp(command, "move") == 0)
-		reply = move(control, o);
-	else if (strcmp(command, "give") == 0)
-		reply = give(control, o);
-	else if (strcmp(command, "trace") == 0)
-		reply = tracing_answer(o);
-	else if (strcmp(command, "reload") == 0)
-		reply = control->commands->reload(control->ctx);
-	else
-		reply = json_pack(
-			"{s:s}", "error",
-			"unknown command: expected \"status\", \"move\", \"give\", \"trace\" or "
-			"\"reload\"");
-	json_decref(o);
-	return reply;
+		return json_pack("{s:s+}", "error", "the request is not JSON: ", error->text);
+	if (!command)
+		return json_pack("{s:s}", "error", "expected an object with a string \"command\"");
+	if (strcmp(command, "status") == 0)
+		return begin_status(c);
+	if (strcmp(command, "move") == 0)
+		return move(control, o);
+	if (strcmp(command, "give") == 0)
+		return give(control, o);
+	if (strcmp(command, "trace") == 0)
+		return tracing_answer(o);
+	if (strcmp(command, "reload") == 0)
+		return control->commands->reload(control->ctx);
+	return json_pack("{s:s}", "error",
+			 "unknown command: expected \"status\", \"move\", \"give\", \"trace\" or "
+			 "\"reload\"");
 }
 
-/* Makes the reply to the request of length bytes: one line.  False: out of memory. */
-static bool make_reply(struct client *c, size_t length)
+/* Takes a request of length bytes.  True, false: as client_write(). */
+static bool take_request(struct client *c, size_t length)
 {
-	json_t *o = answer(c->control, c->request, length);
-	char *text = json_dumps(o, JSON_COMPACT);
+	json_error_t error;
+	json_t *request = json_loadb(c->request, length, 0, &error);
+	json_t *reply = answer(c, request, &error);
 
-	json_decref(o);
-	if (!text)
-		return false;
-	c->reply_length = strlen(text) + 1;
-	c->reply = realloc(text, c->reply_length);
-	if (!c->reply) {
-		free(text);
-		return false;
-	}
-	c->reply[c->reply_length - 1] = '\n';
-	return true;
-}
-
-/* True: call again when the socket is ready; false: the client can be freed. */
-static bool client_write(struct client *c)
-{
-	while (c->reply_sent < c->reply_length) {
-		ssize_t n = send(c->fd, c->reply + c->reply_sent, c->reply_length - c->reply_sent,
-				 MSG_NOSIGNAL);
-
-		if (n < 0)
-			return errno == EAGAIN &&
-			       sd_event_source_set_io_events(c->io, EPOLLOUT) >= 0;
-		c->reply_sent += (size_t)n;
-	}
-	return false;
+	json_decref(request);
+	if (reply)
+		return make_text(c, reply) && client_write(c);
+	return c->question && sd_event_source_set_io_events(c->io, 0) >= 0;
 }
 
 static bool client_read(struct client *c)
@@ -172,7 +228,7 @@ static bool client_read(struct client *c)
 	c->request_length += (size_t)n;
 	newline = memchr(c->request, '\n', c->request_length);
 	if (newline)
-		return make_reply(c, (size_t)(newline - c->request)) && client_write(c);
+		return take_request(c, (size_t)(newline - c->request));
 	if (c->request_length < sizeof(c->request))
 		return true;
 	log_warn("%s: a request longer than %u bytes was dropped", c->control->path,

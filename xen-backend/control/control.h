@@ -10,7 +10,7 @@
  *
  *   {"command": "status"}
  *
- * is answered with the status document:
+ * is answered with the status document, within CONTROL_STATUS_MS whatever a disk or a parser does:
  *
  *   version          string
  *   pid              number
@@ -102,15 +102,23 @@
 #define VREAD_CONTROL_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <systemd/sd-event.h>
 
 #define CONTROL_MAX_REQUEST 4096U
+#define CONTROL_STATUS_MS 700U /* how long a status waits for what it shows of the moment */
 
 struct control;
 
 struct control_commands {
-	/* The status document; a new reference. */
-	json_t *(*status)(void *ctx);
+	/* Asks for what the status shows of the moment.  Returns the number of this question.  Does
+	 * not wait. */
+	uint64_t (*ask)(void *ctx);
+	/* True if everything is known that the question was about. */
+	bool (*is_known)(void *ctx, uint64_t question);
+	/* The status document, with the answers to that question so far; a new reference. */
+	json_t *(*status)(void *ctx, uint64_t question);
 	/* Sets the peer that has the storage.  host NULL: no peer has it.  0, or negative errno
 	 * with *ret_error (free() it). */
 	int (*move)(void *ctx, const char *storage, const char *host, char **ret_error);
@@ -125,6 +133,8 @@ struct control_commands {
  * control_stop(). */
 int control_start(struct control **ret, sd_event *event, const char *path,
 		  const struct control_commands *commands, void *ctx);
+/* Answers the clients whose status is known by now.  Call it after an answer to a question. */
+void control_heard(struct control *c);
 /* Closes everything and removes the socket.  NULL is ignored. */
 void control_stop(struct control *c);
 

@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -56,6 +57,7 @@ struct daemon {
 	time_t reload_time;
 	time_t started;
 	sd_event *event;
+	sd_event_source *answers; /* of the datanodes, for a status */
 	struct xen_disks *disks;
 	struct datanodes datanodes;
 	struct peers *peers; /* NULL: no peers are configured */
@@ -119,14 +121,40 @@ static json_t *reload_status(const struct daemon *d)
 	return o;
 }
 
-static json_t *status(void *ctx)
+static uint64_t ask(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	return registry_ask_states(block_store_registry(d->datanodes.store));
+}
+
+static bool is_known(void *ctx, uint64_t question)
+{
+	struct daemon *d = ctx;
+
+	return registry_states_known(block_store_registry(d->datanodes.store), question);
+}
+
+static int on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct daemon *d = userdata;
+	eventfd_t count;
+
+	(void)source, (void)events;
+	eventfd_read(fd, &count);
+	if (d->control)
+		control_heard(d->control);
+	return 0;
+}
+
+static json_t *status(void *ctx, uint64_t question)
 {
 	const struct daemon *d = ctx;
 
 	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
 			 VREAD_VERSION, "pid", (int)getpid(), "uptime_seconds",
 			 (json_int_t)(now() - d->started), "config", d->config_path, "reload",
-			 reload_status(d), "datanodes", datanodes_status(&d->datanodes),
+			 reload_status(d), "datanodes", datanodes_status(&d->datanodes, question),
 			 "storage_record", datanodes_record_status(&d->datanodes), "ports",
 			 ports_status(d), "devices", devices_status(d), "totals",
 			 session_server_totals(d->sessions), "reading",
@@ -223,10 +251,14 @@ static json_t *reload(void *ctx)
 	return json_incref(d->last_reload);
 }
 
-static const struct control_commands commands = {.status = status,
-						 .move = move,
-						 .give = give,
-						 .reload = reload};
+static const struct control_commands commands = {
+	.ask = ask,
+	.is_known = is_known,
+	.status = status,
+	.move = move,
+	.give = give,
+	.reload = reload,
+};
 
 /* ---- parts ------------------------------------------------------------------------ */
 
@@ -317,7 +349,13 @@ static int start_datanodes(struct daemon *d)
 		r = xen_disks_start(&d->disks, d->event, disks_changed, d);
 	if (r && r != -ENODEV)
 		return r;
-	return datanodes_open(&d->datanodes, d->config, d->disks, true);
+	r = datanodes_open(&d->datanodes, d->config, d->disks, true);
+	if (r)
+		return r;
+	r = sd_event_add_io(d->event, &d->answers,
+			    registry_states_fd(block_store_registry(d->datanodes.store)), EPOLLIN,
+			    on_answer, d);
+	return r < 0 ? r : 0;
 }
 
 static int start_peers(struct daemon *d)
@@ -390,12 +428,14 @@ static bool close_devices(struct daemon *d)
 static void stop(struct daemon *d)
 {
 	control_stop(d->control);
+	d->control = NULL;
 	if (!close_devices(d))
 		_exit(EXIT_SUCCESS); /* workers still use everything that would be freed now */
 	xen_port_free(d->xen);
 	local_port_free(d->local);
 	session_server_free(d->sessions);
 	peers_free(d->peers);
+	sd_event_source_disable_unref(d->answers);
 	datanodes_close(&d->datanodes);
 	xen_disks_stop(d->disks);
 	policy_free(d->local_policy);

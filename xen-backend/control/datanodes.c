@@ -316,9 +316,9 @@ static void tell_file(const struct datanodes *d, json_t *entry)
 		json_object_set_new(entry, "file", json_string(n->file));
 }
 
-json_t *datanodes_status(const struct datanodes *d)
+json_t *datanodes_status(const struct datanodes *d, uint64_t question)
 {
-	json_t *all = registry_status(block_store_registry(d->store)), *entry;
+	json_t *all = registry_status(block_store_registry(d->store), question), *entry;
 	size_t i;
 
 	if (all)

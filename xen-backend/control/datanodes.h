@@ -37,7 +37,8 @@ void datanodes_reload(struct datanodes *d, const struct config *config, json_t *
 int datanodes_give(struct datanodes *d, const char *storage_id, const char *datanode);
 /* New reference: the record of storages, as registry_record_status(). */
 json_t *datanodes_record_status(const struct datanodes *d);
-/* New reference: an array of the served datanodes, then the refused ones. */
-json_t *datanodes_status(const struct datanodes *d);
+/* New reference: an array of the served datanodes, then the refused ones.  question: of
+ * registry_ask_states(). */
+json_t *datanodes_status(const struct datanodes *d, uint64_t question);
 
 #endif

@@ -56,6 +56,8 @@ struct registry {
 	struct owners *owners; /* of storages */
 	atomic_bool judges;    /* registry_change() was called: storages are judged */
 	atomic_bool changing;  /* between registry_change() and registry_changed() */
+	struct states_bell *bell;
+	uint64_t states_asked; /* the last question for states */
 };
 
 /* Makes a datanode that takes the place of `old`, or a new one if `old` is NULL. Returns the

@@ -12,6 +12,7 @@
 #include "datanode/load.h"
 #include "datanode/owners.h"
 #include "datanode/refresh.h"
+#include "datanode/states.h"
 #include "datanode/usage.h"
 #include "base/error.h"
 
@@ -102,7 +103,8 @@ struct registry *registry_new(const struct registry_listener *listener)
 	s->listener = *listener;
 	s->roster = roster_new(0);
 	s->owners = owners_new();
-	if (!s->roster || !s->owners) {
+	s->bell = states_bell_new();
+	if (!s->roster || !s->owners || !s->bell) {
 		registry_free(s);
 		return NULL;
 	}
@@ -143,6 +145,7 @@ void registry_free(struct registry *s)
 		retire(s->roster->datanode[i]);
 	roster_put(s->roster);
 	owners_free(s->owners);
+	states_bell_put(s->bell);
 	pthread_mutex_destroy(&s->lock);
 	free(s->token_files);
 	free(s);
@@ -523,4 +526,44 @@ int registry_each_storage(struct registry *s, registry_storage_fn *fn, void *ctx
 	}
 	roster_put(all);
 	return r;
+}
+
+/* ---- states of file systems ------------------------------------------------------ */
+
+uint64_t registry_ask_states(struct registry *s)
+{
+	struct roster *all = registry_roster(s);
+
+	s->states_asked++;
+	for (unsigned i = 0; i < all->count; i++) {
+		struct served *v = datanode_served(all->datanode[i]);
+
+		if (v)
+			states_ask(v, s->bell, s->states_asked);
+		served_put(v);
+	}
+	roster_put(all);
+	return s->states_asked;
+}
+
+bool registry_states_known(struct registry *s, uint64_t question)
+{
+	struct roster *all = registry_roster(s);
+	bool known = true;
+
+	for (unsigned i = 0; i < all->count && known; i++) {
+		struct served *v = datanode_served(all->datanode[i]);
+
+		known = !v || states_known(v, question);
+		if (!known) /* v may have become what is served after the question */
+			states_ask(v, s->bell, question);
+		served_put(v);
+	}
+	roster_put(all);
+	return known;
+}
+
+int registry_states_fd(const struct registry *s)
+{
+	return states_bell_fd(s->bell);
 }

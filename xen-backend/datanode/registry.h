@@ -122,6 +122,16 @@ bool registry_shows(struct registry *r, const char *storage_id);
 typedef int registry_storage_fn(void *ctx, const char *datanode, const char *storage_id);
 int registry_each_storage(struct registry *r, registry_storage_fn *fn, void *ctx);
 
+/* Asks all datanodes for the states of their file systems, for registry_status(). Returns the number
+ * of this question. Does not wait: whether a parser answers depends on what a guest wrote. Only for
+ * one thread. */
+uint64_t registry_ask_states(struct registry *r);
+/* True if every datanode has answered that question. */
+bool registry_states_known(struct registry *r, uint64_t question);
+/* A descriptor that is readable after another datanode has answered; an eventfd, to be read by the
+ * caller. */
+int registry_states_fd(const struct registry *r);
+
 /*
  * Returns a new reference: an array for the status document, with one object for each datanode:
  *
@@ -137,13 +147,14 @@ int registry_each_storage(struct registry *r, registry_storage_fn *fn, void *ctx
  *                  "unlisted": others are pinned to this datanode; "twice": two directories show it; "full": there is no room to record it),
  *                  owner (the other; absent for the others), problem and remedy (texts);
  *                  absent: none
- *   filesystems    as in a layout (layout.h), each with its "state" as of now: "clean",
- *                  "live", "refused: REASON" or "unreadable: REASON"
+ *   filesystems    as in a layout (layout.h), each with its "state" as of the question: "clean",
+ *                  "live", "refused: REASON" or "unreadable: REASON", or "unknown: REASON" if the
+ *                  parser has not answered yet
  *   parser         the process that interprets the images: as parser_status()
  *   tokens         how block tokens are asked for, the keys there are, and the results of checks:
  *                  tokens_status() (policy/tokens.h)
  *   published      events taken, and blocks withdrawn now (published.h)
  */
-json_t *registry_status(struct registry *r);
+json_t *registry_status(struct registry *r, uint64_t question);
 
 #endif

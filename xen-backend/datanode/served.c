@@ -30,6 +30,7 @@ static void served_free(void *served)
 	layout_free(v->layout);
 	free(v->missing);
 	json_decref(v->refused);
+	json_decref(v->states.texts);
 	datanode_put(v->datanode);
 	free(v);
 }

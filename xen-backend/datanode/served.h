@@ -3,7 +3,7 @@
  * served.h - what one datanode's images were found to hold at one moment. load.c makes it; read/
  * finds and reads blocks through it.
  *
- * A `served` never changes once it is made. When the images hold something else, another takes
+ * A `served` never changes once it is made, but for what its parser said last. When the images hold something else, another takes
  * its place (registry.h). A search or a replica that found something through it holds a
  * reference, so that its file systems and paths stay valid. When the
  * last reference is put, the images are closed as soon as the parser has ended; nobody waits for it.
@@ -21,6 +21,15 @@
 
 struct datanode;
 
+/* What the parser said of the file systems, for the status; see states.h. Guarded by the lock of
+ * the datanode. */
+struct served_states {
+	json_t *texts;     /* one for each file system; NULL: nothing was said yet */
+	uint64_t answered; /* the question that they answer; 0: none */
+	uint64_t asked;    /* the last question */
+	bool asking;       /* a thread asks */
+};
+
 struct served {
 	atomic_uint references;
 	atomic_bool retired;         /* the datanode no longer serves this */
@@ -33,6 +42,7 @@ struct served {
 	struct parser *parser;       /* answers for fs; NULL: not started */
 	char *missing;               /* what is not served, and why; NULL: nothing */
 	json_t *refused;             /* storages of others, not in layout (registry_status()) */
+	struct served_states states;
 };
 
 struct served *served_get(struct served *v); /* NULL: returns NULL */

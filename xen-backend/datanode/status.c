@@ -7,27 +7,24 @@
 
 #include "base/clock.h"
 #include "datanode/datanode_private.h"
-
-static json_t *filesystem_state(const struct parser_fs *fs)
-{
-	static const char *const names[] = {"clean", "live", "refused", "unreadable"};
-	char *reason;
-	enum fs_state state = parser_fs_state(fs, &reason);
-	json_t *text = reason && reason[0] ? json_sprintf("%s: %s", names[state], reason)
-					   : json_string(names[state]);
-
-	free(reason);
-	return text;
-}
+#include "datanode/states.h"
 
 /* Returns the file systems in the form of a layout, each with its state. */
-static json_t *filesystems_status(const struct served *v)
+static json_t *filesystems_status(struct served *v, uint64_t number)
 {
-	json_t *layout = layout_to_json(v->layout);
-	json_t *array = json_incref(json_object_get(layout, "filesystems"));
+	json_t *layout = layout_to_json(v->layout), *states = states_answer(v, number);
+	json_t *array = json_incref(json_object_get(layout, "filesystems")), *entry;
+	size_t i;
 
-	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
-		json_object_set_new(json_array_get(array, i), "state", filesystem_state(&v->fs[i]));
+	json_array_foreach(array, i, entry)
+	{
+		json_t *state = json_array_get(states, i);
+
+		json_object_set_new(entry, "state",
+				    state ? json_incref(state)
+					  : json_string("unknown: its parser does not answer"));
+	}
+	json_decref(states);
 	json_decref(layout);
 	return array;
 }
@@ -110,12 +107,12 @@ static json_t *images_status(struct datanode *dn, const struct served *v)
 	return array;
 }
 
-static json_t *datanode_status(struct datanode *dn, struct served *v)
+static json_t *datanode_status(struct datanode *dn, struct served *v, uint64_t number)
 {
 	const char *state = v->layout->num_filesystems || !v->missing ? "served" : "waiting";
 	json_t *status = json_pack("{s:s, s:o, s:s, s:o?, s:o?, s:o?}", "datanode", dn->name,
 				   "images", images_status(dn, v), "state", state, "filesystems",
-				   filesystems_status(v), "published",
+				   filesystems_status(v, number), "published",
 				   published_json(dn->published, (time_t)(clock_ms() / 1000)),
 				   "tokens", tokens_status(dn->tokens));
 
@@ -132,17 +129,16 @@ static json_t *datanode_status(struct datanode *dn, struct served *v)
 	return status;
 }
 
-json_t *registry_status(struct registry *s)
+json_t *registry_status(struct registry *s, uint64_t number)
 {
 	json_t *array = json_array();
-
 	struct roster *all = registry_roster(s);
 
 	for (unsigned i = 0; i < all->count; i++) {
 		struct served *v = datanode_served(all->datanode[i]);
 
 		if (v)
-			json_array_append_new(array, datanode_status(all->datanode[i], v));
+			json_array_append_new(array, datanode_status(all->datanode[i], v, number));
 		served_put(v);
 	}
 	roster_put(all);

@@ -132,6 +132,10 @@ static void check_filesystem(struct doctor *d, const char *datanode, const json_
 		doctor_fail(d, object,
 			    "is the disk healthy? journalctl -u vreadd; fsck in the guest",
 			    "%.256s", state);
+	else if (!strncmp(state, "unknown", 7))
+		doctor_fail(d, object,
+			    "is the disk well? journalctl -u vreadd; blocks on it are read by TCP",
+			    "%.256s", state);
 	else
 		doctor_ok(d, object, "%.256s", state);
 }
