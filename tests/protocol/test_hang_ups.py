@@ -6,6 +6,7 @@ for the parser or for the disk with a time limit, it would wait for ever, and th
 The other clients, the status, a reload and the end of vreadd must not wait.
 """
 
+import errno
 import json
 import os
 import signal
@@ -169,6 +170,31 @@ def test_parser_hangs(tmp_path, image, clock):
             why = "it did not answer in time"
             daemon.wait_until(lambda: parser_of(daemon).get("last-end") == why)
             assert open_status(other, block) == 0
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
+def test_a_parser_that_hangs_delays_no_block_of_another_datanode(tmp_path, image, clock):
+    """An OPEN that names no storage goes to every datanode, to the silent one last."""
+    block = image.blocks[0]
+    extra = second_datanode(tmp_path, image)
+    daemon = Daemon(tmp_path, image, extra=extra, clock=clock, allow="dn1 dn2")
+    try:
+        parser = parser_of(daemon)["pid"]  # of dn1, which is asked first while it answers
+        stop_process(parser)
+        with daemon.front() as first, daemon.front() as second:
+            data = open_data(POOL)
+            first.pool[: len(data)] = data
+            part = open_part(block.id, block.genstamp, len(data))
+            first.queues[0].push(request(OPEN, pool_pages=1, part=part))
+            eventually(lambda: has_unread(parser), what="the first worker's question")
+            clock.advance(0.3)
+            assert open_status(second, block, storages=()) == 0
+            assert "did not answer in time" not in daemon.log()
+            clock.advance(10)
+            (response,) = first.responses(1)
+            assert response.status == -errno.EBUSY  # the time of the OPEN is over
         assert daemon.stop() == 0
     finally:
         daemon.kill()

@@ -25,6 +25,7 @@
 #define VREAD_PARSER_PARSER_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "disk/volume.h"
 #include "layout/layout.h"
@@ -58,6 +59,10 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
  * when the disk answers. When the process has ended, and nothing uses the images any more, calls
  * `ended` on a thread of its own. If `p` is NULL, calls `ended` at once. */
 void parser_free(struct parser *p, void (*ended)(void *ctx), void *ctx);
+
+/* True if a question would probably wait: the process is not running, or an answer has taken, or is
+ * taking, more than 0.2 s. Never waits. */
+bool parser_is_slow(struct parser *p);
 
 /* Returns a new reference: {"state": "running", "starting" or "waiting", "pid", "questions": how
  * many were asked, "restarts", "last-end": why the process ended last}. "pid" is there only

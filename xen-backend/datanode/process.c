@@ -33,6 +33,7 @@
 #define LONG_ANSWER_MS 120000U /* limit of an answer about all partitions and directories */
 #define START_MS 60000U        /* limit of a start, on a very busy host */
 #define PATIENCE_MS 10000U     /* how long a question about one block waits for a start */
+#define SLOW_MS 200U           /* an answer that takes longer is slow */
 #define STABLE_MS 10000U       /* a process that ran so long is restarted at once */
 #define FIRST_REST_MS 100U
 #define LONGEST_REST_MS 10000U
@@ -57,6 +58,8 @@ struct parser {
 	pid_t pid; /* 0: no process; else valid until the keeper reaps it */
 	struct channel channels[PARSER_CHANNELS];
 	bool busy[PARSER_CHANNELS];
+	uint64_t asked[PARSER_CHANNELS]; /* ms: when a busy channel was taken */
+	bool last_was_slow;
 	char *layout_text; /* NULL: none yet */
 	unsigned restarts;
 	uint64_t questions;
@@ -453,6 +456,7 @@ static struct channel *idle_channel(struct parser *p)
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		if (!p->busy[i]) {
 			p->busy[i] = true;
+			p->asked[i] = clock_ms();
 			return &p->channels[i];
 		}
 	return NULL;
@@ -495,9 +499,23 @@ static void give_back(struct parser *p, struct channel *c, uint64_t incarnation,
 		if (p->state == STATE_RUNNING)
 			p->state = STATE_STARTING;
 	}
+	p->last_was_slow = clock_ms() - p->asked[c - p->channels] > SLOW_MS;
 	p->busy[c - p->channels] = false;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
+}
+
+bool parser_is_slow(struct parser *p)
+{
+	uint64_t now = clock_ms();
+	bool slow;
+
+	pthread_mutex_lock(&p->lock);
+	slow = p->state != STATE_RUNNING || p->last_was_slow;
+	for (unsigned i = 0; i < PARSER_CHANNELS && !slow; i++)
+		slow = p->busy[i] && now - p->asked[i] > SLOW_MS;
+	pthread_mutex_unlock(&p->lock);
+	return slow;
 }
 
 int parser_ask(struct parser *p, const struct parser_question *q)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "read/find.h"
 #include "read/pools.h"
@@ -15,14 +16,21 @@
 #include "policy/tokens.h"
 #include "vreadif.h"
 
+/*
+ * A search asks no further datanode after this time. Datanodes whose parser is slow are asked last,
+ * so that an image that makes its parser slow delays only blocks that nobody else has.
+ */
+#define SEARCH_MS 10000U
+
 /* The state of one search for a block. */
 struct search {
 	struct block_store *store;
 	const struct block_name *name;
 	struct served *served;       /* of the datanode being searched */
 	struct published *published; /* of the datanode being searched */
-	int right; /* right of the caller to read the block there: 0, -EACCES or -EPERM */
-	int error; /* the error that says most about the block so far */
+	int right;      /* right of the caller to read the block there: 0, -EACCES or -EPERM */
+	int error;      /* the error that says most about the block so far */
+	uint64_t until; /* ms: the end of the search */
 };
 
 /*
@@ -159,21 +167,33 @@ static int right_to_read(const struct search *s, struct datanode *dn, bool allow
 			    n->token_length);
 }
 
+static bool search_served(struct search *s, struct datanode *dn, bool allowed,
+			  struct block_handle *h)
+{
+	const struct image_layout *layout = s->served->layout;
+	bool found = false;
+
+	s->published = datanode_published(dn);
+	s->right = right_to_read(s, dn, allowed);
+	for (unsigned i = 0; i < layout->num_filesystems && !found; i++) {
+		if (clock_ms() < s->until)
+			found = search_filesystem(s, &layout->filesystems[i], &s->served->fs[i], h);
+		else
+			remember(s, -EBUSY);
+	}
+	look_if_moved(s->served);
+	return found;
+}
+
 static bool search_datanode(struct search *s, struct datanode *dn, bool allowed,
 			    struct block_handle *h)
 {
-	const struct image_layout *layout;
-	bool found = false;
+	bool found;
 
 	s->served = datanode_served(dn);
 	if (!s->served)
 		return false;
-	s->published = datanode_published(dn);
-	s->right = right_to_read(s, dn, allowed);
-	layout = s->served->layout;
-	for (unsigned i = 0; i < layout->num_filesystems && !found; i++)
-		found = search_filesystem(s, &layout->filesystems[i], &s->served->fs[i], h);
-	look_if_moved(s->served);
+	found = search_served(s, dn, allowed, h);
 	served_put(s->served);
 	s->served = NULL;
 	return found;
@@ -213,19 +233,43 @@ static int check_pool(struct search *s, const struct policy *p, const struct ros
 	return -EXDEV;
 }
 
+static bool is_slow(struct datanode *dn)
+{
+	struct served *v = datanode_served(dn);
+	bool slow = v && v->parser && parser_is_slow(v->parser);
+
+	served_put(v);
+	return slow;
+}
+
+/* Returns the datanodes of the roster, the slow ones last (free() it). NULL: out of memory. */
+static struct datanode **slow_last(const struct roster *all)
+{
+	struct datanode **order = calloc(all->count + 1, sizeof(struct datanode *));
+	unsigned first = 0, last = all->count;
+
+	for (unsigned i = 0; order && i < all->count; i++)
+		order[is_slow(all->datanode[i]) ? --last : first++] = all->datanode[i];
+	return order;
+}
+
 static int search_roster(struct search *s, const struct policy *p, struct roster *all,
 			 struct block_handle *h)
 {
-	bool any_allowed = false;
+	struct datanode **order = slow_last(all);
+	bool any_allowed = false, found = false;
 
-	for (unsigned i = 0; i < all->count; i++) {
-		struct datanode *dn = all->datanode[i];
-		bool allowed = policy_allows_datanode(p, datanode_name(dn));
+	if (!order)
+		return -ENOMEM;
+	for (unsigned i = 0; i < all->count && !found; i++) {
+		bool allowed = policy_allows_datanode(p, datanode_name(order[i]));
 
 		any_allowed |= allowed;
-		if (search_datanode(s, dn, allowed, h))
-			return check_pool(s, p, all, h);
+		found = search_datanode(s, order[i], allowed, h);
 	}
+	free(order);
+	if (found)
+		return check_pool(s, p, all, h);
 	look_again(s, p, all);
 	if (s->error)
 		return s->error;
@@ -253,7 +297,7 @@ static void fill_info(const struct block_replica *r, struct block_info *ret)
 int block_open(struct block_store *store, const struct policy *p, const struct block_name *name,
 	       struct block_handle **ret, struct block_info *ret_info)
 {
-	struct search s = {.store = store, .name = name};
+	struct search s = {.store = store, .name = name, .until = clock_ms() + SEARCH_MS};
 	struct block_handle *h;
 	int r;
 
