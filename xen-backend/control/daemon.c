@@ -28,6 +28,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -39,14 +40,13 @@
 #include "control/port_settings.h"
 #include "control/reload.h"
 #include "control/restart.h"
+#include "control/stop_limit.h"
 #include "peer/peer.h"
 #include "policy/policy.h"
 #include "port/local/local.h"
 #include "port/xen/disks.h"
 #include "port/xen/xen.h"
 #include "ring/session.h"
-
-#define STOP_MS 10000U /* how long the end of vreadd waits for the end of its devices */
 
 struct daemon {
 	const struct config *config; /* from the start */
@@ -408,32 +408,26 @@ static int start(struct daemon *d)
 	return r;
 }
 
-/* Ends the sessions of all devices.  Returns false if some do not end: a disk hangs. */
-static bool close_devices(struct daemon *d)
+/* Ends the sessions of all devices. */
+static void close_devices(struct daemon *d)
 {
-	unsigned left;
-
 	xen_port_close(d->xen);
 	local_port_close(d->local);
-	if (!d->sessions)
-		return true;
-	left = session_server_wait(d->sessions, clock_ms() + STOP_MS);
-	if (left)
-		log_warn("stopping: %u devices did not close within %u s, because a read of a disk "
-			 "image hangs: ending without them",
-			 left, STOP_MS / 1000);
-	return !left;
+	if (d->sessions)
+		session_server_wait(d->sessions);
+	xen_port_free(d->xen);
+	local_port_free(d->local);
+	session_server_free(d->sessions);
 }
 
 static void stop(struct daemon *d)
 {
+	struct stop_limit limit;
+
+	stop_limit_begin(&limit);
 	control_stop(d->control);
 	d->control = NULL;
-	if (!close_devices(d))
-		_exit(EXIT_SUCCESS); /* workers still use everything that would be freed now */
-	xen_port_free(d->xen);
-	local_port_free(d->local);
-	session_server_free(d->sessions);
+	close_devices(d);
 	peers_free(d->peers);
 	sd_event_source_disable_unref(d->answers);
 	datanodes_close(&d->datanodes);
@@ -441,6 +435,8 @@ static void stop(struct daemon *d)
 	policy_free(d->local_policy);
 	json_decref(d->last_reload);
 	config_free(d->reloaded);
+	background_wait();
+	stop_limit_end(&limit);
 }
 
 /* If systemd asks for a watchdog, the event loop tells systemd regularly that it runs. */

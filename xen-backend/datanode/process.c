@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -406,14 +407,13 @@ static void release(struct parser *p)
 	free(p);
 }
 
-static void *keep(void *arg)
+static void keep(void *arg)
 {
 	struct parser *p = arg;
 	void (*ended)(void *ctx);
 	void *ended_ctx;
 	uint64_t rest = 0;
 
-	pthread_detach(pthread_self());
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
 		uint64_t start = clock_ms(), end;
@@ -445,7 +445,6 @@ static void *keep(void *arg)
 	pthread_mutex_unlock(&p->lock);
 	release(p);
 	ended(ended_ctx);
-	return NULL;
 }
 
 /* ---- asking ---------------------------------------------------------------------------- */
@@ -597,7 +596,6 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	       const struct parser_settings *settings, struct parser **ret)
 {
 	struct parser *p = calloc(1, sizeof(*p));
-	pthread_t keeper;
 	int r;
 
 	if (!p)
@@ -610,7 +608,7 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	p->program = settings && settings->program ? strdup(settings->program) : find_program();
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = -1;
-	r = p->name && p->program ? -pthread_create(&keeper, NULL, keep, p) : -ENOMEM;
+	r = p->name && p->program ? background_start(keep, p) : -ENOMEM;
 	if (r < 0) {
 		release(p);
 		return r;

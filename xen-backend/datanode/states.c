@@ -4,10 +4,11 @@
  */
 #include "datanode/states.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "base/background.h"
 
 struct states_bell {
 	atomic_uint references;
@@ -92,11 +93,10 @@ static uint64_t keep(struct served *v, json_t *states, uint64_t number)
 	return next;
 }
 
-static void *ask(void *arg)
+static void ask(void *arg)
 {
 	struct question *q = arg;
 
-	pthread_detach(pthread_self());
 	while (q->number) {
 		q->number = keep(q->served, ask_all(q->served), q->number);
 		eventfd_write(q->bell->fd, 1);
@@ -104,7 +104,6 @@ static void *ask(void *arg)
 	served_put(q->served);
 	states_bell_put(q->bell);
 	free(q);
-	return NULL;
 }
 
 /* Returns true if a thread must be started. */
@@ -124,14 +123,13 @@ static bool note_question(struct served *v, uint64_t number)
 void states_ask(struct served *v, struct states_bell *bell, uint64_t number)
 {
 	struct question *q;
-	pthread_t thread;
 
 	if (!note_question(v, number))
 		return;
 	q = malloc(sizeof(*q));
 	if (q) {
 		*q = (struct question){served_get(v), bell_get(bell), number};
-		if (!pthread_create(&thread, NULL, ask, q))
+		if (!background_start(ask, q))
 			return;
 		served_put(q->served);
 		states_bell_put(q->bell);

@@ -25,11 +25,10 @@ struct session_server;
 struct session_server *session_server_new(struct block_store *store, struct peers *peers,
 					  sd_event *event);
 /*
- * Waits for the end of every session, until the moment `until` (base/clock.h). The ports must have
- * called disconnect() for all of them. Returns the number of sessions that have not ended: their
- * workers still use store, peers and the pages of their devices.
+ * Waits for the end of every session, which may take as long as a disk hangs. The ports must have
+ * called disconnect() for all of them.
  */
-unsigned session_server_wait(struct session_server *s, uint64_t until);
+void session_server_wait(struct session_server *s);
 /* Every session must have ended. NULL is ignored. */
 void session_server_free(struct session_server *s);
 
