@@ -207,12 +207,12 @@ class Vreadd:
 
     def _wait_for_socket(self):
         patience = Patience(START_TIMEOUT)
-        while not self._listens():
+        while not self._listens() or not self._has_looked():
             if self._process.poll() is not None:
                 code = self._process.returncode
                 raise VreaddError(f"vreadd ended with {code} at its start:\n{self.log()}")
             if patience.is_over():
-                raise VreaddError(f"vreadd: no socket within {START_TIMEOUT} s:\n{self.log()}")
+                raise VreaddError(f"vreadd: not up within {START_TIMEOUT} s:\n{self.log()}")
             time.sleep(0.02)
 
     def _listens(self):
@@ -223,6 +223,10 @@ class Vreadd:
             except OSError:
                 return False
         return True
+
+    def _has_looked(self):
+        """vreadd listens before it looks into images."""
+        return not self.datanodes or "every datanode was looked into" in self.log()
 
     def _remove(self):
         if self._directory:

@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "control/config.h"
 #include "control/daemon.h"
+#include "control/datanodes.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -128,7 +129,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	log_set_level(o.log_level >= 0 ? (enum log_level)o.log_level : config->log_level);
 	if (o.check_only) {
-		r = daemon_check_datanodes(config) ? -1 : 0;
+		r = datanodes_check(config) ? -1 : 0;
 		if (!r)
 			printf("%s: ok\n", o.config_path);
 	} else {

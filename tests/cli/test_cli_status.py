@@ -141,9 +141,9 @@ FULL = {
         {
             "datanode": "dn2",
             "images": [{"image": "/" + "x" * 200 + ".raw"}],
-            "state": "refused",
+            "state": "waiting",
             "layout": "/var/lib/vread/layouts/dn2.json",
-            "error": "it is encrypted, and " + "that cannot be read " * 10,
+            "missing": "it is encrypted, and " + "that cannot be read " * 10,
         },
         {
             "datanode": "dn3",

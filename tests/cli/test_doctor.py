@@ -524,7 +524,8 @@ def test_stale_layout(findings, start, tmp_path):
     size = os.path.getsize(image.path)
     os.truncate(image.path, size + (1 << 20))
     assert findings(start(image)).failed == {
-        f"dn1: refused: layout {image.layout} is for an image of {size} bytes, but {image.path} "
+        "dn1: waiting: its layout does not fit: "
+        f"layout {image.layout} is for an image of {size} bytes, but {image.path} "
         f"has {size + (1 << 20)}: the image was grown or replaced; run vread-provision again": (
             f"write the layout again: vread-provision {image.path} -o {image.layout}; "
             "vreadd picks up the new file"

@@ -9,6 +9,7 @@ The other clients, the status, a reload and the end of vreadd must not wait.
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.support.daemon import (
     STORAGE,
     Daemon,
     Image,
+    binary,
     open_block,
     open_status,
     second_datanode,
@@ -196,5 +198,43 @@ def test_a_parser_that_hangs_delays_no_block_of_another_datanode(tmp_path, image
             (response,) = first.responses(1)
             assert response.status == -errno.EBUSY  # the time of the OPEN is over
         assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
+def test_a_parser_that_is_silent_from_the_start(tmp_path, image, clock):
+    """Readiness, the other datanode and the end of vreadd do not wait for the first look."""
+    extra, block = second_datanode(tmp_path, image), image.blocks[0]
+    program = tmp_path / "programs" / "vreadd"
+    program.parent.mkdir()
+    shutil.copy(binary(), program)
+    turn = tmp_path / "turn"  # who removes it is silent
+    turn.mkdir()
+    parser = program.with_name("vread-parser")
+    real = binary().with_name("vread-parser")
+    parser.write_text(f"#!/bin/sh\nrmdir {turn} 2>&- && exec sleep 3600\nexec {real}\n")
+    parser.chmod(0o755)
+    daemon = Daemon(
+        tmp_path,
+        image,
+        extra=extra,
+        clock=clock,
+        allow="dn1 dn2",
+        program=program,
+        looked=False,
+    )
+    try:
+        states = {"dn1": None, "dn2": None}
+
+        def one_is_served():
+            states.update({dn["datanode"]: dn["state"] for dn in daemon.status()["datanodes"]})
+            return sorted(states.values()) == ["served", "waiting"]
+
+        daemon.wait_until(one_is_served)
+        storage = STORAGE if states["dn1"] == "served" else "DS-2"
+        with daemon.front() as front:
+            assert open_status(front, block, storages=[storage]) == 0
+        assert daemon.stop() == 0
+        assert "stopping takes" not in daemon.log()
     finally:
         daemon.kill()

@@ -40,7 +40,7 @@ def test_systemd_is_told(start_daemon, tmp_path, monkeypatch):
         daemon = start_daemon(
             extra="[datanode gone]\nimage = /nonexistent\nlayout = /nonexistent\n"
         )
-        assert notified.recv(1000) == b"READY=1\nSTATUS=Serving 1 of 2 datanodes"
+        assert notified.recv(1000) == b"READY=1\nSTATUS=2 datanodes are configured"
         assert daemon.stop() == 0
         assert notified.recv(1000).startswith(b"STOPPING=1")
 
@@ -167,11 +167,11 @@ def test_a_bad_datanode_does_not_keep_the_others_from_serving(start_daemon, imag
     daemon = start_daemon(extra=extra)
     with daemon.front() as front:
         open_block(front, image.blocks[0])
-    served, refused = daemon.status()["datanodes"]
-    assert (served["datanode"], refused["datanode"]) == ("dn1", "gone")
-    assert refused["state"] == "refused"
-    assert "/nonexistent/disk.img" in refused["error"]
-    assert "datanode gone: refused" in daemon.log()
+    served, gone = daemon.status()["datanodes"]
+    assert (served["datanode"], gone["datanode"]) == ("dn1", "gone")
+    assert (served["state"], gone["state"]) == ("served", "waiting")
+    assert "/nonexistent/disk.img" in gone["missing"]
+    assert "datanode gone: not served yet" in daemon.log()
 
 
 # ---- control socket ------------------------------------------------------------------

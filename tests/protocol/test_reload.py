@@ -212,12 +212,12 @@ def test_by_signal_and_systemd_is_told(start_daemon, edit, tmp_path, monkeypatch
         daemon = start_daemon(
             extra="[datanode gone]\nimage = /nonexistent\nlayout = /nonexistent\n"
         )
-        assert notified.recv(1000) == b"READY=1\nSTATUS=Serving 1 of 2 datanodes"
+        assert notified.recv(1000) == b"READY=1\nSTATUS=2 datanodes are configured"
         for text, result in (("log-level = warn", "applied"), ("log-level = loud", "refused")):
             edit(daemon, "log-level = ", f"{text}\n#")
             daemon.process.send_signal(signal.SIGHUP)
             assert notified.recv(1000).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
-            assert notified.recv(1000) == b"READY=1\nSTATUS=Serving 2 of 2 datanodes"
+            assert notified.recv(1000) == b"READY=1\nSTATUS=2 datanodes are configured"
             assert daemon.status()["reload"]["result"] == result
         assert datanode(daemon, "gone")["state"] == "waiting"
 

@@ -25,6 +25,7 @@ from tools.images.layout import write_layout
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STORAGE = "DS-1"
+LOOKED = "every datanode was looked into"
 PUBLISHER = "publish-datanodes = dn1\n"  # in [local]
 SIZES = {  # block id: bytes
     1073741825: 9 * 1024 * 1024 + 333,
@@ -65,6 +66,8 @@ class Daemon:
         xen="no",
         clock=None,
         allow="dn1",
+        program=None,
+        looked=True,
     ):
         self.clock = clock
         self.folder = folder
@@ -83,7 +86,7 @@ class Daemon:
             f"[datanode dn1]\nimage = {image.path}\n{self._where(image)}\n{extra}"
         )
         self.killed = False
-        command = [*wrapper, binary(variant), "-c", self.config]
+        command = [*wrapper, program or binary(variant), "-c", self.config]
         if max_fds:
             command = ["prlimit", f"--nofile={max_fds}:{max_fds}", *command]
         with open(self.log_path, "wb") as log:
@@ -94,7 +97,8 @@ class Daemon:
                 env=os.environ | (clock.environment if clock else {}),
             )
         try:
-            self.wait_until(lambda: ": ready" in self.log(), 240)
+            said = [": ready", LOOKED] if looked else [": ready"]
+            self.wait_until(lambda: all(text in self.log() for text in said), 240)
         except BaseException:
             self.kill()
             raise

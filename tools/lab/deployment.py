@@ -25,6 +25,7 @@ from .product import MODULE
 LOG = "/var/log/vreadd.log"
 BLOCKS = "/blocks.txt"
 READY_TIMEOUT = 150.0
+NOT_LOOKED = "it was not looked into yet"  # vreadd answers before it looks into images
 CONNECT_TIMEOUT = 150.0
 STOP_TIMEOUT = 120.0
 DIGEST_TIMEOUT = 300.0
@@ -70,7 +71,7 @@ class Backend:
         self.pid = 0
 
     def start(self) -> None:
-        """Configures and starts it; returns when it answers on its control socket."""
+        """Configures and starts it; returns when it answers and has looked into its images."""
         self._configure()
         self._process = self.host.popen(f"{self._command()} >>{self._log} 2>&1")
         patience = Patience(READY_TIMEOUT)
@@ -79,6 +80,10 @@ class Backend:
                 raise LabError(f"vreadd did not come up:\n{self.log()}")
             time.sleep(0.3)
         self.pid = self.status()["pid"]
+        while any(dn.get("missing") == NOT_LOOKED for dn in self.status()["datanodes"]):
+            if not self._process.running or patience.is_over():
+                raise LabError(f"vreadd did not look into its images:\n{self.log()}")
+            time.sleep(0.3)
 
     def _command(self) -> str:
         return (

@@ -19,10 +19,8 @@
  *   reload           null, or the answer to the last reload, with
  *                    "seconds_ago"
  *   datanodes        array: the object of registry_status() for each datanode
- *                    ("datanode", "images", "state" ...); and for each refused
- *                    datanode an object with "datanode", "images", "layout",
- *                    "state": "refused" and "error"; each object has "file",
- *                    the file that holds the datanode's section
+ *                    ("datanode", "images", "state" ...), and "file", the file
+ *                    that holds the datanode's section
  *   storage_record   object: whose the storages are, as owners_status()
  *   ports            object: for each port (local, xen) an object with
  *                    "state": "off" | "on" | "unavailable", and the port's own

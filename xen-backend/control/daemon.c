@@ -8,6 +8,8 @@
  * sessions have workers, the store has a thread that looks into images again, and peers have the
  * threads of their links and of their server.
  *
+ * Readiness is told before anything that a guest wrote is looked at.
+ *
  * Parts start from the inside out (blocks, peers, sessions, control socket, ports) and stop in the
  * opposite order, the control socket first.  So when a frontend can connect, all parts behind it
  * are running.
@@ -206,8 +208,7 @@ static void tell_systemd(const struct daemon *d)
 {
 	const struct config *c = d->reloaded ? d->reloaded : d->config;
 
-	sd_notifyf(0, "READY=1\nSTATUS=Serving %zu of %zu datanodes",
-		   c->num_datanodes - json_array_size(d->datanodes.refused), c->num_datanodes);
+	sd_notifyf(0, "READY=1\nSTATUS=%zu datanodes are configured", c->num_datanodes);
 }
 
 /* Applies c, and takes it over.  New reference: the answer to "reload". */
@@ -349,7 +350,7 @@ static int start_datanodes(struct daemon *d)
 		r = xen_disks_start(&d->disks, d->event, disks_changed, d);
 	if (r && r != -ENODEV)
 		return r;
-	r = datanodes_open(&d->datanodes, d->config, d->disks, true);
+	r = datanodes_open(&d->datanodes, d->config, d->disks);
 	if (r)
 		return r;
 	r = sd_event_add_io(d->event, &d->answers,
@@ -476,18 +477,4 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 	stop(&d);
 	sd_event_unref(d.event);
 	return r;
-}
-
-unsigned daemon_check_datanodes(const struct config *config)
-{
-	struct datanodes d;
-	unsigned refused;
-
-	if (datanodes_open(&d, config, NULL, false)) {
-		log_error("out of memory");
-		return 1;
-	}
-	refused = (unsigned)json_array_size(d.refused);
-	datanodes_close(&d);
-	return refused;
 }

@@ -14,8 +14,4 @@
  * else something failed (logged). */
 int daemon_run(const struct config *config, const char *config_path, int log_level);
 
-/* Tries each datanode's image and layout without serving anything.  Returns how
- * many datanodes are unusable (each is logged). */
-unsigned daemon_check_datanodes(const struct config *config);
-
 #endif

@@ -26,43 +26,13 @@ static struct registry_disks disks_of(const struct config_datanode *n)
 	return (struct registry_disks){texts(&n->images), texts(&n->backing_folders)};
 }
 
-static int add_to_store(struct block_store *s, const struct config_datanode *n, char **ret_error)
+/* Serves n from now on. */
+static int serve(struct datanodes *d, const struct config_datanode *n)
 {
 	struct registry_disks disks = disks_of(n);
 
-	if (n->layout)
-		return registry_add(block_store_registry(s), n->name, &disks, n->layout, ret_error);
-	return registry_add_data_dirs(block_store_registry(s), n->name, &disks,
-				      texts(&n->data_dirs), ret_error);
-}
-
-static json_t *images_as_json(const struct config_datanode *n)
-{
-	json_t *array = json_array();
-
-	for (unsigned i = 0; i < n->images.count; i++)
-		json_array_append_new(array, json_pack("{s:s}", "image", n->images.path[i]));
-	return array;
-}
-
-static void add(struct datanodes *d, const struct config_datanode *n)
-{
-	char *error = NULL;
-	int err = add_to_store(d->store, n, &error);
-	const char *text = error ? error : strerror(-err);
-
-	if (!err)
-		registry_set_tokens(block_store_registry(d->store), n->name, n->tokens);
-	if (!err && n->layout)
-		log_datanode(LOG_LEVEL_INFO, n->name, "serving %s%s", n->images.path[0],
-			     n->images.count > 1 ? " and others" : "");
-	if (!err)
-		return;
-	log_event(LOG_EVENT_DATANODE_REFUSED, LOG_LEVEL_ERROR, n->name, "refused: %s", text);
-	json_array_append_new(d->refused, json_pack("{s:s, s:o, s:s*, s:s, s:s}", "datanode",
-						    n->name, "images", images_as_json(n), "layout",
-						    n->layout, "state", "refused", "error", text));
-	free(error);
+	return registry_replace(block_store_registry(d->store), n->name, &disks, n->layout,
+				texts(&n->data_dirs), n->tokens);
 }
 
 static const struct config_datanode *find(const struct config *c, const char *name)
@@ -154,41 +124,78 @@ static int keep_owners(struct datanodes *d)
 	return r ? r : begin_change(d, d->config);
 }
 
-int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks,
-		   bool serving)
+static int serve_all(struct datanodes *d)
 {
-	const char *token_files = serving ? config->token_files : "";
+	const struct config *c = d->config;
+	int r = keep_owners(d);
+
+	for (size_t i = 0; i < c->num_datanodes && !r; i++)
+		r = serve(d, &c->datanodes[i]);
+	if (!r)
+		registry_changed(block_store_registry(d->store));
+	return r;
+}
+
+int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks)
+{
+	int r;
 
 	pthread_mutex_init(&d->lock, NULL);
 	d->config = config;
 	d->disks = disks;
 	d->store = block_store_new();
-	d->refused = json_array();
-	if (!d->store || !d->refused || block_store_set_cache(d->store, config->cache) < 0 ||
-	    registry_set_token_files(block_store_registry(d->store), token_files) < 0) {
-		datanodes_close(d);
-		return -ENOMEM;
+	r = d->store ? block_store_set_cache(d->store, config->cache) : -ENOMEM;
+	if (!r)
+		r = registry_set_token_files(block_store_registry(d->store), config->token_files);
+	if (!r) {
+		block_store_set_read_ahead(d->store, config->read_ahead);
+		registry_set_usage(block_store_registry(d->store), usage_of, d);
+		r = serve_all(d);
 	}
-	block_store_set_read_ahead(d->store, config->read_ahead);
-	registry_set_usage(block_store_registry(d->store), usage_of, d);
-	if (serving && keep_owners(d)) {
+	if (r)
 		datanodes_close(d);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < config->num_datanodes; i++)
-		add(d, &config->datanodes[i]);
-	if (serving)
-		registry_changed(block_store_registry(d->store));
-	return 0;
+	return r;
 }
 
 void datanodes_close(struct datanodes *d)
 {
 	if (d->store)
 		block_store_free(d->store);
-	json_decref(d->refused);
 	pthread_mutex_destroy(&d->lock);
 	*d = (struct datanodes){0};
+}
+
+/* ---- checking ------------------------------------------------------------------ */
+
+static int check(struct registry *r, const struct config_datanode *n, char **ret_error)
+{
+	struct registry_disks disks = disks_of(n);
+
+	if (n->layout)
+		return registry_add(r, n->name, &disks, n->layout, ret_error);
+	return registry_add_data_dirs(r, n->name, &disks, texts(&n->data_dirs), ret_error);
+}
+
+unsigned datanodes_check(const struct config *config)
+{
+	struct block_store *store = block_store_new();
+	unsigned refused = 0;
+
+	for (size_t i = 0; store && i < config->num_datanodes; i++) {
+		const struct config_datanode *n = &config->datanodes[i];
+		char *error = NULL;
+		int r = check(block_store_registry(store), n, &error);
+
+		if (r)
+			log_event(LOG_EVENT_DATANODE_REFUSED, LOG_LEVEL_ERROR, n->name,
+				  "refused: %s", error ? error : strerror(-r));
+		refused += r != 0;
+		free(error);
+	}
+	if (!store)
+		log_error("out of memory");
+	block_store_free(store);
+	return store ? refused : 1;
 }
 
 /* ---- reloading --------------------------------------------------------------- */
@@ -218,17 +225,6 @@ static bool same_places(const struct config_datanode *a, const struct config_dat
 	       same_paths(&a->backing_folders, &b->backing_folders);
 }
 
-static bool was_refused(const struct datanodes *d, const char *name)
-{
-	const json_t *entry;
-	size_t i;
-
-	json_array_foreach(d->refused, i,
-			   entry) if (!strcmp(json_string_value(json_object_get(entry, "datanode")),
-					      name)) return true;
-	return false;
-}
-
 static void note(json_t *changes, const char *datanode, const char *what)
 {
 	json_array_append_new(changes, json_sprintf("[datanode %s]: %s", datanode, what));
@@ -239,14 +235,8 @@ static void replace(struct datanodes *d, const struct config_datanode *old,
 		    const struct config_datanode *n, json_t *changes)
 {
 	const char *done = old ? "changed" : "added";
-	struct registry_disks disks = disks_of(n);
 
-	if (old && same_places(old, n))
-		done = "tried again";
-	if (registry_replace(block_store_registry(d->store), n->name, &disks, n->layout,
-			     texts(&n->data_dirs), n->tokens))
-		done = "out of memory: nothing was changed";
-	note(changes, n->name, done);
+	note(changes, n->name, serve(d, n) ? "out of memory: nothing was changed" : done);
 }
 
 /* Changes the settings of a datanode that is served from the same places as before. */
@@ -298,12 +288,11 @@ void datanodes_reload(struct datanodes *d, const struct config *config, json_t *
 	for (size_t i = 0; i < config->num_datanodes; i++) {
 		const struct config_datanode *n = &config->datanodes[i], *was = find(old, n->name);
 
-		if (!was || was_refused(d, n->name) || !same_places(was, n))
+		if (!was || !same_places(was, n))
 			replace(d, was, n, changes);
 		else
 			adjust(d, was, n, changes);
 	}
-	json_array_clear(d->refused);
 	registry_changed(block_store_registry(d->store));
 }
 
@@ -321,8 +310,6 @@ json_t *datanodes_status(const struct datanodes *d, uint64_t question)
 	json_t *all = registry_status(block_store_registry(d->store), question), *entry;
 	size_t i;
 
-	if (all)
-		json_array_extend(all, d->refused);
 	json_array_foreach(all, i, entry) tell_file(d, entry);
 	return all;
 }

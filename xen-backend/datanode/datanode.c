@@ -39,6 +39,8 @@ void datanode_put(struct datanode *dn)
 {
 	if (!dn || atomic_fetch_sub(&dn->references, 1) != 1)
 		return;
+	pthread_cond_destroy(&dn->first_look);
+	pthread_cond_destroy(&dn->wake);
 	pthread_mutex_destroy(&dn->lock);
 	published_put(dn->published);
 	tokens_put(dn->tokens);
@@ -60,6 +62,8 @@ struct datanode *datanode_new(struct registry *r, const char *name,
 		return NULL;
 	atomic_init(&dn->references, 1);
 	pthread_mutex_init(&dn->lock, NULL);
+	pthread_cond_init(&dn->wake, NULL);
+	pthread_cond_init(&dn->first_look, NULL);
 	dn->registry = r;
 	dn->name = strdup(name);
 	dn->published = old ? published_get(old->published) : published_new();

@@ -47,5 +47,9 @@ bool datanode_is_complete(struct datanode *dn);
 /* Call this when a request missed something that the datanode might have by now. The datanode's
  * images are looked into soon, on another thread. Never waits for I/O. */
 void datanode_look_soon(struct datanode *dn);
+/* Call this when a request missed something. If nobody has looked into the datanode's images yet,
+ * waits until somebody has, or until the datanode has been served for 3 s. Returns true if it is
+ * worth to try again. */
+bool datanode_await_first_look(struct datanode *dn);
 
 #endif

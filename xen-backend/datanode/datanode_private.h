@@ -32,27 +32,39 @@ struct datanode {
 	struct published *published; /* shared with datanodes of this name before and after it */
 	struct tokens *tokens;       /* shared likewise */
 
-	pthread_mutex_t lock; /* guards the next three; held only to copy or change them */
-	bool removed;         /* nothing is served any more, nor will be */
+	pthread_mutex_t
+		lock; /* guards all up to the next comment; held only to copy or change it */
+	pthread_cond_t wake, first_look;
+	bool removed; /* nothing is served any more, nor will be */
+	bool seen;    /* somebody has looked into it */
 	struct served *served;
+	struct parser *looking;    /* a question about all images is asked of it; NULL: none */
 	struct image_usage *usage; /* one per image, as of the last usage_update() */
+	bool usage_changed;        /* the usage of its images is to be asked for again */
+	uint64_t added;            /* ms: when its looker was started; 0: it has none */
 
-	/* The rest belongs to refresh.c. */
-	atomic_bool wanted; /* a request missed something: look soon */
-	atomic_bool anew;   /* whose its storages are has changed: look at once */
-	bool doubted;       /* the last look found less than is served */
-	uint64_t looked;    /* ms: when the last look ended ... */
-	uint64_t took;      /* ... and how long it took */
+	/* The rest belongs to the datanode's looker; others set what is atomic. */
+	atomic_bool wanted;      /* a request missed something: look soon */
+	atomic_bool anew;        /* whose its storages are has changed: look at once */
+	bool doubted;            /* the last look found less than is served */
+	_Atomic uint64_t looked; /* ms: when the last look ended; 0: there was none */
+	uint64_t took;           /* ms: how long it took */
 };
 
 struct registry {
 	struct registry_listener listener;
-	pthread_mutex_t lock; /* guards the pointer roster; held only to copy or change it */
+	pthread_mutex_t lock; /* guards the next three; held only to copy or change them */
 	struct roster *roster;
-	struct refresher *refresher; /* NULL: not started */
-	image_usage_fn *usage;       /* NULL: the kind of a file decides how it is read */
+	unsigned lookers; /* that have not ended */
+	unsigned unseen;  /* datanodes with a looker that nobody has looked into */
+	pthread_cond_t looker_ended;
+	bool started;            /* datanodes get lookers; for the control thread */
+	atomic_bool settle;      /* refresh_settle() is to be called */
+	pthread_mutex_t judging; /* held while storages are judged, and served by that judgement */
+	pthread_mutex_t saving;  /* held while the record of owners is written */
+	image_usage_fn *usage;   /* NULL: the kind of a file decides how it is read */
 	void *usage_ctx;
-	char *token_files; /* NULL: none */
+	char *token_files;     /* NULL: none */
 	struct owners *owners; /* of storages */
 	atomic_bool judges;    /* registry_change() was called: storages are judged */
 	atomic_bool changing;  /* between registry_change() and registry_changed() */

@@ -136,6 +136,47 @@ static int check_count(const struct served *v, char **ret_error)
 			  dn->layout_path, v->layout->num_images, dn->num_images);
 }
 
+/* While a long question is asked, the datanode may be removed, and then nobody needs the answer. */
+static void begin_question(struct served *v)
+{
+	struct datanode *dn = v->datanode;
+
+	pthread_mutex_lock(&dn->lock);
+	dn->looking = v->parser;
+	if (dn->removed)
+		parser_abandon(v->parser);
+	pthread_mutex_unlock(&dn->lock);
+}
+
+static void end_question(struct served *v)
+{
+	pthread_mutex_lock(&v->datanode->lock);
+	v->datanode->looking = NULL;
+	pthread_mutex_unlock(&v->datanode->lock);
+}
+
+static int use_layout(struct served *v, struct parser_states *states, char **ret_error)
+{
+	int r;
+
+	begin_question(v);
+	r = parser_use(v->parser, v->layout, v->datanode->layout_path, states, ret_error);
+	end_question(v);
+	return r;
+}
+
+static int discover(struct served *v, struct parser_states *states, char **ret_missing)
+{
+	const struct datanode *dn = v->datanode;
+	int r;
+
+	begin_question(v);
+	r = parser_discover(v->parser, (const char *const *)dn->data_dirs, dn->num_data_dirs,
+			    &v->layout, states, ret_missing);
+	end_question(v);
+	return r;
+}
+
 int load_by_layout(struct datanode *dn, struct served **ret, char **ret_error)
 {
 	struct served *v = served_new(dn);
@@ -156,7 +197,7 @@ int load_by_layout(struct datanode *dn, struct served **ret, char **ret_error)
 	if (r == 0)
 		r = start_parser(v, ret_error);
 	if (r == 0)
-		r = parser_use(v->parser, v->layout, dn->layout_path, &states, ret_error);
+		r = use_layout(v, &states, ret_error);
 	if (r == 0)
 		r = add_filesystems(v, &states, ret_error);
 	parser_states_clear(&states);
@@ -186,7 +227,7 @@ static struct served *serve_nothing(struct datanode *dn, char *reason)
 	return NULL;
 }
 
-static int look_into_images(struct datanode *dn, struct served *v, char **ret_error)
+static int look_into_images(struct served *v, char **ret_error)
 {
 	struct parser_states states = {0};
 	char *unopened = NULL, *missing = NULL;
@@ -195,8 +236,7 @@ static int look_into_images(struct datanode *dn, struct served *v, char **ret_er
 	if (r == 0)
 		r = start_parser(v, &missing);
 	if (r == 0)
-		r = parser_discover(v->parser, (const char *const *)dn->data_dirs,
-				    dn->num_data_dirs, &v->layout, &states, &missing);
+		r = discover(v, &states, &missing);
 	missing = join_sentences(unopened, missing);
 	if (r < 0) {
 		*ret_error = missing;
@@ -218,7 +258,7 @@ struct served *load_by_data_dirs(struct datanode *dn)
 	struct served *v = served_new(dn);
 	char *error = NULL;
 
-	if (!v || look_into_images(dn, v, &error) == 0)
+	if (!v || look_into_images(v, &error) == 0)
 		return v;
 	served_put(v);
 	return serve_nothing(dn, error);

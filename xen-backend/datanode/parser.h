@@ -60,6 +60,9 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
  * `ended` on a thread of its own. If `p` is NULL, calls `ended` at once. */
 void parser_free(struct parser *p, void (*ended)(void *ctx), void *ctx);
 
+/* Kills the process for good: every question, those too that are being asked, fails with -EBUSY. */
+void parser_abandon(struct parser *p);
+
 /* True if a question would probably wait: the process is not running, or an answer has taken, or is
  * taking, more than 0.2 s. Never waits. */
 bool parser_is_slow(struct parser *p);

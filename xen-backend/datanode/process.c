@@ -52,6 +52,7 @@ struct parser {
 	pthread_mutex_t lock; /* guards everything below */
 	pthread_cond_t changed;
 	enum state state;
+	bool abandoned; /* nobody is to wait for an answer */
 	bool stop;
 	void (*ended)(void *ctx); /* what the keeper calls as its last act, once it must stop */
 	void *ended_ctx;
@@ -193,7 +194,7 @@ static int start_process(struct parser *p)
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = ours[i];
 	p->pid = pid;
-	if (p->stop)
+	if (p->stop || p->abandoned)
 		kill_process(p);
 	pthread_mutex_unlock(&p->lock);
 	return 0;
@@ -386,7 +387,7 @@ static void run_once(struct parser *p)
 	}
 	told = await_ready(p) == 0 && tell(p) == 0;
 	pthread_mutex_lock(&p->lock);
-	if (told && !p->stop) {
+	if (told && !p->stop && !p->abandoned) {
 		p->state = STATE_RUNNING;
 		p->incarnation++;
 	} else {
@@ -423,6 +424,8 @@ static void keep(void *arg)
 		pthread_mutex_unlock(&p->lock);
 		run_once(p);
 		pthread_mutex_lock(&p->lock);
+		while (p->abandoned && !p->stop)
+			pthread_cond_wait(&p->changed, &p->lock);
 		if (p->stop)
 			break;
 		p->restarts++;
@@ -467,7 +470,7 @@ static struct channel *take_channel(struct parser *p, bool patient, uint64_t *re
 	struct channel *c = NULL;
 
 	pthread_mutex_lock(&p->lock);
-	for (bool in_time = true; !c && in_time && p->state != STATE_WAITING;) {
+	for (bool in_time = true; !c && in_time && !p->abandoned && p->state != STATE_WAITING;) {
 		if (p->state == STATE_RUNNING)
 			c = idle_channel(p);
 		if (!c)
@@ -500,6 +503,15 @@ static void give_back(struct parser *p, struct channel *c, uint64_t incarnation,
 	}
 	p->last_was_slow = clock_ms() - p->asked[c - p->channels] > SLOW_MS;
 	p->busy[c - p->channels] = false;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void parser_abandon(struct parser *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->abandoned = true;
+	kill_process(p);
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 }

@@ -10,6 +10,7 @@
 #include "datanode/claims.h"
 #include "datanode/datanode_private.h"
 #include "datanode/load.h"
+#include "datanode/looker.h"
 #include "datanode/owners.h"
 #include "datanode/refresh.h"
 #include "datanode/states.h"
@@ -100,6 +101,9 @@ struct registry *registry_new(const struct registry_listener *listener)
 	if (!s)
 		return NULL;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->judging, NULL);
+	pthread_mutex_init(&s->saving, NULL);
+	pthread_cond_init(&s->looker_ended, NULL);
 	s->listener = *listener;
 	s->roster = roster_new(0);
 	s->owners = owners_new();
@@ -130,6 +134,9 @@ static void retire(struct datanode *dn)
 	dn->removed = true;
 	old = dn->served;
 	dn->served = NULL;
+	if (dn->looking)
+		parser_abandon(dn->looking);
+	pthread_cond_signal(&dn->wake);
 	pthread_mutex_unlock(&dn->lock);
 	forget_served(dn->registry, old);
 }
@@ -138,14 +145,17 @@ void registry_free(struct registry *s)
 {
 	if (!s)
 		return;
-	refresher_stop(s);
-	if (s->owners)
-		owners_save(s->owners);
 	for (unsigned i = 0; s->roster && i < s->roster->count; i++)
 		retire(s->roster->datanode[i]);
+	lookers_wait(s);
+	if (s->owners)
+		owners_save(s->owners);
 	roster_put(s->roster);
 	owners_free(s->owners);
 	states_bell_put(s->bell);
+	pthread_cond_destroy(&s->looker_ended);
+	pthread_mutex_destroy(&s->saving);
+	pthread_mutex_destroy(&s->judging);
 	pthread_mutex_destroy(&s->lock);
 	free(s->token_files);
 	free(s);
@@ -168,7 +178,12 @@ int registry_set_token_files(struct registry *s, const char *folder)
 
 int registry_start(struct registry *s)
 {
-	return refresher_start(s);
+	int r = 0;
+
+	s->started = true;
+	for (unsigned i = 0; i < s->roster->count && !r; i++)
+		r = looker_start(s->roster->datanode[i]);
+	return r;
 }
 
 void registry_set_usage(struct registry *s, image_usage_fn *fn, void *ctx)
@@ -179,7 +194,7 @@ void registry_set_usage(struct registry *s, image_usage_fn *fn, void *ctx)
 
 void registry_usage_changed(struct registry *s)
 {
-	refresh_usage(s);
+	lookers_usage(s);
 }
 
 /* ---- adding ------------------------------------------------------------------ */
@@ -280,8 +295,7 @@ int registry_replace(struct registry *s, const char *datanode, const struct regi
 	if (old)
 		retire(old);
 	datanode_put(old);
-	refresh_new(s);
-	return 0;
+	return s->started ? looker_start(dn) : 0;
 }
 
 int registry_remove(struct registry *s, const char *datanode)
@@ -363,24 +377,14 @@ void registry_drop_lost(struct registry *s)
 	roster_put(all);
 }
 
-/* Before registry_start() there is no other thread, and the images are looked into here. */
-static void look_at_changed(struct registry *s)
-{
-	for (unsigned i = 0; i < s->roster->count; i++)
-		if (atomic_load(&s->roster->datanode[i]->anew))
-			refresh_look(s->roster->datanode[i]);
-	refresh_settle(s);
-}
-
 void registry_changed(struct registry *s)
 {
 	atomic_store(&s->changing, false);
+	pthread_mutex_lock(&s->judging);
 	registry_drop_lost(s);
+	pthread_mutex_unlock(&s->judging);
 	look_at_all(s, has_refused); /* the reason may be gone */
-	if (s->refresher)
-		refresh_new(s);
-	else
-		look_at_changed(s);
+	lookers_settle(s);
 }
 
 int registry_give(struct registry *s, const char *storage_id, const char *datanode)
@@ -496,6 +500,17 @@ bool registry_shows(struct registry *s, const char *storage_id)
 	}
 	roster_put(all);
 	return found;
+}
+
+bool registry_await_first_looks(struct registry *s)
+{
+	struct roster *all = registry_roster(s);
+	bool any = false;
+
+	for (unsigned i = 0; i < all->count; i++)
+		any |= datanode_await_first_look(all->datanode[i]);
+	roster_put(all);
+	return any;
 }
 
 static int each_storage(const struct served *v, const char *datanode, registry_storage_fn *fn,

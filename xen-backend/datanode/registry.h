@@ -21,6 +21,7 @@
 #define VREAD_DATANODE_REGISTRY_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "disk/usage.h"
 #include "policy/tokens.h"
@@ -76,9 +77,10 @@ int registry_add_data_dirs(struct registry *r, const char *datanode,
 			   char **ret_error);
 
 /* Serves a datanode, in the place of the one of that name if there is one; events and keys taken
- * for that one then count for the new one, too. The images are looked into soon, on the
- * registry's thread. If `layout_path` is NULL, `dirs` are used. Only for the control thread,
- * after registry_start(). Returns 0, or -ENOMEM: then nothing has changed. */
+ * for that one then count for the new one, too. The images are looked into on a thread of the
+ * datanode's, at once or when registry_start() is called. If `layout_path` is NULL, `dirs` are used.
+ * Only for the control thread. Returns 0; -ENOMEM: nothing has changed; -EAGAIN: there is no thread,
+ * and nothing is served of the datanode. */
 int registry_replace(struct registry *r, const char *datanode, const struct registry_disks *disks,
 		     const char *layout_path, struct registry_texts dirs, enum tokens_mode tokens);
 /* Stops serving a datanode. Only for the control thread. Returns 0, -ENOENT or -ENOMEM. */
@@ -105,8 +107,8 @@ int registry_give(struct registry *r, const char *storage_id, const char *datano
 /* The record; a new reference: as owners_status(). */
 json_t *registry_record_status(struct registry *r);
 
-/* Starts the thread that looks into images again. Call it after the last datanode was added.
- * Returns 0 or negative errno. */
+/* Starts the threads that look into images, and does not wait for them: what an image holds may make
+ * a look slow. Call it once. Returns 0 or negative errno. */
 int registry_start(struct registry *r);
 
 /* Calls `fn` for each datanode that serves the storage now, as long as `fn` returns 0. Returns the value of `fn` if
@@ -117,6 +119,8 @@ int registry_find_storage(struct registry *r, const char *storage_id, registry_d
 			  void *ctx);
 /* True if an image of a datanode shows the storage now, also if the storage is not served. */
 bool registry_shows(struct registry *r, const char *storage_id);
+/* As datanode_await_first_look() (datanode.h), for all datanodes. */
+bool registry_await_first_looks(struct registry *r);
 /* Calls `fn` for each storage there is now, as long as `fn` returns 0. Returns the last value of
  * `fn`, 0 if there is no storage. */
 typedef int registry_storage_fn(void *ctx, const char *datanode, const char *storage_id);

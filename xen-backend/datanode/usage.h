@@ -9,7 +9,7 @@
 #include "datanode/datanode_private.h"
 
 /* Asks for the usage of all images of `dn` and logs what is new. Returns true if the mode of an
- * image has changed since it was asked last. Only for the refresher's thread, or, before that is
+ * image has changed since it was asked last. Only for the datanode's looker, or, before that is
  * started, for the caller's. */
 bool usage_update(struct datanode *dn);
 /* The mode as of the last usage_update(). */

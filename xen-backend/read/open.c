@@ -28,9 +28,10 @@ struct search {
 	const struct block_name *name;
 	struct served *served;       /* of the datanode being searched */
 	struct published *published; /* of the datanode being searched */
-	int right;      /* right of the caller to read the block there: 0, -EACCES or -EPERM */
-	int error;      /* the error that says most about the block so far */
-	uint64_t until; /* ms: the end of the search */
+	int right;        /* right of the caller to read the block there: 0, -EACCES or -EPERM */
+	int error;        /* the error that says most about the block so far */
+	uint64_t until;   /* ms: the end of the search */
+	bool any_allowed; /* the caller may read some datanode */
 };
 
 /*
@@ -253,27 +254,56 @@ static struct datanode **slow_last(const struct roster *all)
 	return order;
 }
 
-static int search_roster(struct search *s, const struct policy *p, struct roster *all,
-			 struct block_handle *h)
+/* 1: found, 0: not found, -ENOMEM. */
+static int search_all(struct search *s, const struct policy *p, struct roster *all,
+		      struct block_handle *h)
 {
 	struct datanode **order = slow_last(all);
-	bool any_allowed = false, found = false;
+	bool found = false;
 
 	if (!order)
 		return -ENOMEM;
 	for (unsigned i = 0; i < all->count && !found; i++) {
 		bool allowed = policy_allows_datanode(p, datanode_name(order[i]));
 
-		any_allowed |= allowed;
+		s->any_allowed |= allowed;
 		found = search_datanode(s, order[i], allowed, h);
 	}
 	free(order);
+	return found;
+}
+
+/*
+ * Just after the start of vreadd the images may not have been looked into yet. True if some have
+ * been by now, and the block may be in these.
+ */
+static bool await_first_looks(const struct search *s, const struct policy *p, struct roster *all)
+{
+	bool any = false;
+
+	if (s->name->elsewhere || s->error == -EPERM)
+		return false;
+	for (unsigned i = 0; i < all->count; i++)
+		if (policy_allows_datanode(p, datanode_name(all->datanode[i])))
+			any |= datanode_await_first_look(all->datanode[i]);
+	return any;
+}
+
+static int search_roster(struct search *s, const struct policy *p, struct roster *all,
+			 struct block_handle *h)
+{
+	int found = search_all(s, p, all, h);
+
+	if (found == 0 && await_first_looks(s, p, all)) {
+		s->error = 0;
+		found = search_all(s, p, all, h);
+	}
 	if (found)
-		return check_pool(s, p, all, h);
+		return found < 0 ? found : check_pool(s, p, all, h);
 	look_again(s, p, all);
 	if (s->error)
 		return s->error;
-	return any_allowed ? -ENODEV : -EACCES;
+	return s->any_allowed ? -ENODEV : -EACCES;
 }
 
 static int search_store(struct search *s, const struct policy *p, struct block_handle *h)

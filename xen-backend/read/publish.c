@@ -54,6 +54,17 @@ static int outcome(const struct taking *t, int known)
 	return known ? -EACCES : -ENODEV;
 }
 
+/* As registry_find_storage() with take(). Just after the start of vreadd the images may not have been
+ * looked into yet; the event waits a moment for that. */
+static int take_where(struct block_store *s, const char *storage_id, struct taking *t)
+{
+	int known = registry_find_storage(s->registry, storage_id, take, t);
+
+	if (known == 0 && registry_await_first_looks(s->registry))
+		known = registry_find_storage(s->registry, storage_id, take, t);
+	return known;
+}
+
 int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e)
 {
 	const struct published_event event = {e->pool_id, e->block_id, e->genstamp, e->event};
@@ -62,7 +73,7 @@ int block_publish(struct block_store *s, const struct policy *p, const struct bl
 
 	if (!policy_allows_pool(p, e->pool_id))
 		return -EACCES;
-	known = registry_find_storage(s->registry, e->storage_id, take, &t);
+	known = take_where(s, e->storage_id, &t);
 	if (t.taken && e->event != VREAD_PUBLISH_FINALIZED)
 		verified_cache_forget_block(s->ahead.cache, e->pool_id, e->block_id);
 	return outcome(&t, known);
@@ -74,7 +85,7 @@ int block_take_keys(struct block_store *s, const struct policy *p, const struct 
 
 	if (!policy_allows_pool(p, k->pool_id))
 		return -EACCES;
-	return outcome(&t, registry_find_storage(s->registry, k->storage_id, take, &t));
+	return outcome(&t, take_where(s, k->storage_id, &t));
 }
 
 static bool is_allowed(struct block_handle *h, const struct policy *p)

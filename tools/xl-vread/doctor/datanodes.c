@@ -158,17 +158,16 @@ static void check_datanode(struct doctor *d, const json_t *datanode)
 	const char *name = text_member(datanode, "datanode");
 	const char *state = text_member(datanode, "state");
 	const char *missing = json_string_value(json_object_get(datanode, "missing"));
-	const char *error = json_string_value(json_object_get(datanode, "error"));
 	bool stale = missing && json_object_get(datanode, "layout");
 	char remedy[1024];
 	json_t *fs;
 	size_t i;
 
 	layout_remedy(datanode, remedy);
-	if (error || strcmp(state, "served"))
+	if (strcmp(state, "served"))
 		doctor_fail(d, name, remedy, "%.16s: %s%.700s", state,
 			    stale ? "its layout does not fit: " : "",
-			    error ?: missing ?: "vreadd has found nothing yet");
+			    missing ?: "vreadd has found nothing yet");
 	else if (missing)
 		doctor_fail(d, name, remedy, "not everything is served: %.800s", missing);
 	else

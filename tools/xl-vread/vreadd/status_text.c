@@ -250,23 +250,18 @@ static void print_mode(FILE *out, const json_t *image)
 static void print_datanode(FILE *out, const json_t *datanode, const char *config)
 {
 	const char *file = json_string_value(json_object_get(datanode, "file"));
-	const json_t *refused = json_object_get(datanode, "error");
 	const json_t *images = json_object_get(datanode, "images");
 	const char *name = json_string_value(json_object_get(datanode, "datanode"));
-	const char *state = refused ? "refused" : "served";
 	json_t *image, *filesystem;
 	size_t i;
 
-	if (json_is_string(json_object_get(datanode, "state")))
-		state = text_member(datanode, "state");
 	json_array_foreach(images, i, image)
 	{
-		print_image(out, i ? "" : name ?: "-", i ? "" : state, image);
+		print_image(out, i ? "" : name ?: "-", i ? "" : text_member(datanode, "state"),
+			    image);
 		print_backing(out, image);
 		print_mode(out, image);
 	}
-	if (refused)
-		text_wrap(out, 4, json_string_value(refused) ?: "-");
 	if (file && strcmp(file, config)) {
 		char line[TEXT_WIDTH * 8];
 
