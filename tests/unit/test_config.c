@@ -229,7 +229,8 @@ static const struct {
 	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
-	 "control-socket, datanode-files, token-files, storage-record, read-ahead, cache; did you mean "
+	 "control-socket, datanode-files, token-files, storage-record, read-ahead, cache; did you "
+	 "mean "
 	 "log-level?\n"},
 	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
 	 ":4: [vreadd] read-ahead: 0: expected once; the key is set above already\n"},

@@ -198,8 +198,9 @@ static int check_source(struct options *o)
 	if (!o->image && (o->layout || o->num_data_dirs))
 		return cli_usage("--layout and --data-dir: expected --image, too");
 	if (!o->image && o->num_folders)
-		return cli_usage("--backing-folder: expected --image, too; for a configured image use "
-				 "the key backing-folders of vread.conf(5)");
+		return cli_usage(
+			"--backing-folder: expected --image, too; for a configured image use "
+			"the key backing-folders of vread.conf(5)");
 	if (o->image && !o->layout == !o->num_data_dirs)
 		return cli_usage("--image: expected either --layout or --data-dir, too");
 	if (o->image && o->config)
