@@ -205,6 +205,8 @@ def test_a_parser_that_hangs_delays_no_block_of_another_datanode(tmp_path, image
 def test_a_parser_that_is_silent_from_the_start(tmp_path, image, clock):
     """Readiness, the other datanode and the end of vreadd do not wait for the first look."""
     extra, block = second_datanode(tmp_path, image), image.blocks[0]
+    recorded = Daemon(tmp_path, image, extra=extra)  # it is known whose the storages are
+    assert recorded.stop() == 0
     program = tmp_path / "programs" / "vreadd"
     program.parent.mkdir()
     shutil.copy(binary(), program)

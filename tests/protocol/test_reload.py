@@ -175,7 +175,7 @@ def test_a_wrong_configuration_changes_nothing(start_daemon, edit, image):
         assert answer["result"] == "refused"
         assert [(p["line"], p["section"]) for p in answer["problems"]] == [
             (3, "vreadd"),
-            (5, "xne"),
+            (6, "xne"),
         ]
         assert reader.has_gone_on(daemon)
         assert reader.stop() is None

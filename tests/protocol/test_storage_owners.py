@@ -156,7 +156,7 @@ def test_nobody_knows_who_was_first(start, honest, thief, record):
     after a restart, until the operator has said whose it is."""
     for _ in range(2):
         daemon = start(thief, honest.section("dn2"))
-        assert refused(daemon, "dn1") == refused(daemon, "dn2") == ["contested"]
+        daemon.wait_until(lambda: refused(daemon, "dn1") == refused(daemon, "dn2") == ["contested"])
         assert read(daemon) == read(daemon, ()) == "ENODEV"
         assert record.read_text() == f"vread-storages 1 1\n{STORAGE} dn1 dn2\n"
         assert "dn1 shows it too" in daemon.log() and "dn2 shows it too" in daemon.log()

@@ -132,6 +132,25 @@ static void take_out(struct layout_filesystem *lfs, const bool *refused)
 	lfs->num_data_dirs = kept;
 }
 
+bool claims_announce(const struct served *v)
+{
+	struct owners *owners = v->datanode->registry->owners;
+	bool unsure = false;
+
+	if (!atomic_load(&v->datanode->registry->judges))
+		return false;
+	owners_begin_look(owners);
+	for (unsigned i = 0; i < v->layout->num_filesystems; i++)
+		for (unsigned k = 0; k < v->layout->filesystems[i].num_data_dirs; k++) {
+			const char *id = v->layout->filesystems[i].data_dirs[k].storage_id;
+			char other[OWNERS_MAX_NAME + 1];
+
+			owners_show(owners, v->datanode->name, id, other);
+			unsure |= owners_is_unsure(owners, id);
+		}
+	return unsure;
+}
+
 void claims_judge(struct served *v)
 {
 	bool refused[LAYOUT_MAX_FILESYSTEMS][LAYOUT_MAX_DATA_DIRS];

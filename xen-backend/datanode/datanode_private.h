@@ -46,6 +46,7 @@ struct datanode {
 	/* The rest belongs to the datanode's looker; others set what is atomic. */
 	atomic_bool wanted;      /* a request missed something: look soon */
 	atomic_bool anew;        /* whose its storages are has changed: look at once */
+	bool unannounced;        /* it has a looker, and nobody has heard of its storages */
 	bool doubted;            /* the last look found less than is served */
 	_Atomic uint64_t looked; /* ms: when the last look ended; 0: there was none */
 	uint64_t took;           /* ms: how long it took */
@@ -53,11 +54,12 @@ struct datanode {
 
 struct registry {
 	struct registry_listener listener;
-	pthread_mutex_t lock; /* guards the next three; held only to copy or change them */
+	pthread_mutex_t lock; /* guards the next four; held only to copy or change them */
 	struct roster *roster;
-	unsigned lookers; /* that have not ended */
-	unsigned unseen;  /* datanodes with a looker that nobody has looked into */
-	pthread_cond_t looker_ended;
+	unsigned lookers;     /* that have not ended */
+	unsigned unseen;      /* datanodes with a looker that nobody has looked into */
+	unsigned unannounced; /* of these, whose storages nobody has heard of */
+	pthread_cond_t looker_ended, announced;
 	bool started;            /* datanodes get lookers; for the control thread */
 	atomic_bool settle;      /* refresh_settle() is to be called */
 	pthread_mutex_t judging; /* held while storages are judged, and served by that judgement */
@@ -85,6 +87,8 @@ void datanode_put(struct datanode *dn); /* NULL is ignored */
  * found through the previous one. If the datanode was removed, `v` itself is given up. Takes
  * over `v`, which may be NULL. */
 void datanode_serve(struct datanode *dn, struct served *v);
+/* The storages of the datanode were announced (claims.h), or never will be. For its looker. */
+void registry_announced(struct datanode *dn);
 /* Serves nothing from each datanode that serves a storage of another, until the datanode was looked
  * into again. Any thread. */
 void registry_drop_lost(struct registry *r);

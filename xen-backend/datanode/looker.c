@@ -117,7 +117,8 @@ static void look_on(void *datanode)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	while ((work = next_work(dn)) != WORK_END)
 		do_work(dn, work);
-	note_first_look(dn); /* nobody is to wait for a look that will not come */
+	registry_announced(dn); /* nobody is to wait for a look that will not come */
+	note_first_look(dn);
 	datanode_put(dn);
 	pthread_mutex_lock(&s->lock);
 	s->lookers--;
@@ -133,14 +134,17 @@ int looker_start(struct datanode *dn)
 	pthread_mutex_lock(&s->lock);
 	s->lookers++;
 	s->unseen++;
+	s->unannounced++;
 	pthread_mutex_unlock(&s->lock);
 	dn->added = clock_ms();
+	dn->unannounced = true;
 	r = background_start(look_on, datanode_get(dn));
 	if (!r)
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	s->lookers--;
 	s->unseen--;
+	s->unannounced--;
 	pthread_mutex_unlock(&s->lock);
 	datanode_put(dn);
 	return r;

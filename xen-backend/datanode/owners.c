@@ -268,6 +268,18 @@ enum owners_verdict owners_judge(struct owners *o, const char *datanode, const c
 	return verdict;
 }
 
+bool owners_is_unsure(struct owners *o, const char *storage_id)
+{
+	const struct owned *e;
+	bool unsure;
+
+	pthread_mutex_lock(&o->lock);
+	e = owned_find(&o->table, storage_id);
+	unsure = e && e->unsure;
+	pthread_mutex_unlock(&o->lock);
+	return unsure;
+}
+
 /* ---- recording: with the lock ----------------------------------------------------------- */
 
 /* Forgets the records of datanodes that are not configured any more. */

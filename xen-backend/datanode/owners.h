@@ -65,6 +65,9 @@ void owners_begin_look(struct owners *o);
  * `ret_other`: whom the verdict is about: the owner, or the rival. It is "" if there is none. */
 enum owners_verdict owners_show(struct owners *o, const char *datanode, const char *storage_id,
 				char ret_other[OWNERS_MAX_NAME + 1]);
+/* True if the storage is recorded, but another datanode that was not looked into yet may show it,
+ * too. */
+bool owners_is_unsure(struct owners *o, const char *storage_id);
 /* The verdict that owners_show() would give now. Changes nothing. */
 enum owners_verdict owners_judge(struct owners *o, const char *datanode, const char *storage_id);
 

@@ -14,6 +14,8 @@
 #include "datanode/owners.h"
 #include "datanode/usage.h"
 
+#define RIVALS_MS 10000U
+
 /* ---- one look ------------------------------------------------------------- */
 
 /* A storage that belongs to another datanode was found, too. */
@@ -88,10 +90,40 @@ static void serve(struct datanode *dn, struct served *new)
 	served_put(old);
 }
 
+static bool is_removed(struct datanode *dn)
+{
+	bool removed;
+
+	pthread_mutex_lock(&dn->lock);
+	removed = dn->removed;
+	pthread_mutex_unlock(&dn->lock);
+	return removed;
+}
+
+/*
+ * Before a datanode serves a storage that nobody has shown before, the others that are looked into for
+ * the first time have said what they show, if they do so in time.
+ */
+static void await_rivals(struct datanode *dn, const struct served *found)
+{
+	struct registry *s = dn->registry;
+	bool unsure = found && claims_announce(found);
+	uint64_t until = clock_ms() + RIVALS_MS;
+
+	registry_announced(dn);
+	pthread_mutex_lock(&s->lock);
+	while (unsure && (s->unannounced || atomic_load(&s->changing)) && !is_removed(dn) &&
+	       clock_wait(&s->announced, &s->lock, until))
+		;
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void look(struct datanode *dn)
 {
 	struct served *found = load(dn);
 
+	if (dn->unannounced)
+		await_rivals(dn, found);
 	if (!found)
 		return;
 	pthread_mutex_lock(&dn->registry->judging);

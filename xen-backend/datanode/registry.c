@@ -104,6 +104,7 @@ struct registry *registry_new(const struct registry_listener *listener)
 	pthread_mutex_init(&s->judging, NULL);
 	pthread_mutex_init(&s->saving, NULL);
 	pthread_cond_init(&s->looker_ended, NULL);
+	pthread_cond_init(&s->announced, NULL);
 	s->listener = *listener;
 	s->roster = roster_new(0);
 	s->owners = owners_new();
@@ -125,6 +126,14 @@ static void forget_served(struct registry *s, struct served *v)
 	served_put(v);
 }
 
+/* Has lookers that wait for the storages of other datanodes check whether they still must. */
+static void stop_waiting_for_rivals(struct registry *s)
+{
+	pthread_mutex_lock(&s->lock);
+	pthread_cond_broadcast(&s->announced);
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* Stops serving. The datanode and what it served are freed when nobody reads from them any more. */
 static void retire(struct datanode *dn)
 {
@@ -138,6 +147,7 @@ static void retire(struct datanode *dn)
 		parser_abandon(dn->looking);
 	pthread_cond_signal(&dn->wake);
 	pthread_mutex_unlock(&dn->lock);
+	stop_waiting_for_rivals(dn->registry);
 	forget_served(dn->registry, old);
 }
 
@@ -153,6 +163,7 @@ void registry_free(struct registry *s)
 	roster_put(s->roster);
 	owners_free(s->owners);
 	states_bell_put(s->bell);
+	pthread_cond_destroy(&s->announced);
 	pthread_cond_destroy(&s->looker_ended);
 	pthread_mutex_destroy(&s->saving);
 	pthread_mutex_destroy(&s->judging);
@@ -181,8 +192,11 @@ int registry_start(struct registry *s)
 	int r = 0;
 
 	s->started = true;
+	atomic_store(&s->changing, true); /* until all have lookers */
 	for (unsigned i = 0; i < s->roster->count && !r; i++)
 		r = looker_start(s->roster->datanode[i]);
+	atomic_store(&s->changing, false);
+	stop_waiting_for_rivals(s);
 	return r;
 }
 
@@ -359,6 +373,19 @@ int registry_change(struct registry *s, const struct owners_pins *all, size_t co
 	return 0;
 }
 
+void registry_announced(struct datanode *dn)
+{
+	struct registry *s = dn->registry;
+
+	if (!dn->unannounced)
+		return;
+	dn->unannounced = false;
+	pthread_mutex_lock(&s->lock);
+	s->unannounced--;
+	pthread_cond_broadcast(&s->announced);
+	pthread_mutex_unlock(&s->lock);
+}
+
 void registry_drop_lost(struct registry *s)
 {
 	struct roster *all = registry_roster(s);
@@ -371,6 +398,7 @@ void registry_drop_lost(struct registry *s)
 			datanode_serve(dn, load_nothing(dn, "one of its storages is not its own, "
 							    "so it is looked into again"));
 			atomic_store(&dn->anew, true);
+			looker_wake(dn);
 		}
 		served_put(v);
 	}
@@ -384,6 +412,7 @@ void registry_changed(struct registry *s)
 	registry_drop_lost(s);
 	pthread_mutex_unlock(&s->judging);
 	look_at_all(s, has_refused); /* the reason may be gone */
+	stop_waiting_for_rivals(s);
 	lookers_settle(s);
 }
 

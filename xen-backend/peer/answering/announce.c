@@ -87,6 +87,13 @@ bool server_storages_changed(struct peer_server *s)
 	return changed;
 }
 
+void server_notice_change(struct peer_server *s)
+{
+	if (server_storages_changed(s))
+		for (struct conn *c = s->conns; c; c = c->next)
+			c->announce_due = true;
+}
+
 int conn_announce_change(struct conn *c)
 {
 	int r = 0;

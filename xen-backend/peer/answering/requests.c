@@ -76,6 +76,7 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	if (connections > MAX_EACH)
 		server_oldest(s, c->client)->ends = true;
 	log_peer(LOG_LEVEL_DEBUG, c->client->name, "connected from %s", c->address);
+	server_notice_change(s);
 	return conn_announce(c);
 }
 
