@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PRECIOUS: $(B)/obj/tests/unit/%.o
+.PRECIOUS: $(B)/obj/%.o
 
 ##@ Start here
 .PHONY: help

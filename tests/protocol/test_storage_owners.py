@@ -151,12 +151,16 @@ def test_the_record_outlives_a_restart(start, honest, thief, record, tmp_path):
     assert read(daemon) == read(daemon, ()) == honest.content
 
 
+def await_contest(daemon):
+    daemon.wait_until(lambda: refused(daemon, "dn1") == refused(daemon, "dn2") == ["contested"])
+
+
 def test_nobody_knows_who_was_first(start, honest, thief, record):
     """Two datanodes show a storage when vreadd starts for the first time: it serves neither, also
     after a restart, until the operator has said whose it is."""
     for _ in range(2):
         daemon = start(thief, honest.section("dn2"))
-        daemon.wait_until(lambda: refused(daemon, "dn1") == refused(daemon, "dn2") == ["contested"])
+        await_contest(daemon)
         assert read(daemon) == read(daemon, ()) == "ENODEV"
         assert record.read_text() == f"vread-storages 1 1\n{STORAGE} dn1 dn2\n"
         assert "dn1 shows it too" in daemon.log() and "dn2 shows it too" in daemon.log()
