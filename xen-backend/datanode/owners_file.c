@@ -8,17 +8,14 @@
  * the end of the file is not missing.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "base/state_file.h"
 #include "datanode/owners_private.h"
 #include "layout/layout.h"
 
@@ -114,43 +111,14 @@ int owners_parse(const char *text, size_t length, struct owned_table *ret, char 
 
 /* ---- reading -------------------------------------------------------------------- */
 
-/* Reads a whole file into `*ret` (free() it, also on failure). */
-static int read_whole(int fd, char **ret, size_t *ret_length)
-{
-	struct stat st;
-	size_t got = 0;
-	ssize_t n = 1;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if ((size_t)st.st_size > MAX_BYTES)
-		return -EFBIG;
-	*ret = calloc(1, (size_t)st.st_size + 1);
-	if (!*ret)
-		return -ENOMEM;
-	while (n > 0 && got < (size_t)st.st_size) {
-		n = read(fd, *ret + got, (size_t)st.st_size - got);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		got += n > 0 ? (size_t)n : 0;
-		n = n < 0 ? 1 : n;
-	}
-	*ret_length = got;
-	return 0;
-}
-
 static int read_record(const char *path, struct owned_table *ret, char **ret_error)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r;
-	char *text = NULL;
 	size_t length = 0;
+	char *text = NULL;
+	int r = state_file_read(path, MAX_BYTES, &text, &length);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : error_text(ret_error, -errno, "%m");
-	r = read_whole(fd, &text, &length);
-	close(fd);
+	if (r == -ENOENT)
+		return 0;
 	if (!r)
 		r = owners_parse(text, length, ret, ret_error);
 	else
@@ -251,51 +219,6 @@ char *owners_text(const struct owned_table *t)
 	return NULL;
 }
 
-static int put_whole(int fd, const char *text)
-{
-	while (*text) {
-		ssize_t n = write(fd, text, strlen(text));
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		text += n > 0 ? n : 0;
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-/* Makes a rename in the folder of the file survive a crash. */
-static int sync_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, r;
-
-	r = fd >= 0 && fsync(fd) == 0 ? 0 : -errno;
-	if (fd >= 0)
-		close(fd);
-	free(folder);
-	return r;
-}
-
-static int replace(const char *path, const char *text)
-{
-	char *fresh;
-	int fd, r;
-
-	if (asprintf(&fresh, "%s.new", path) < 0)
-		return -ENOMEM;
-	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	r = fd < 0 ? -errno : put_whole(fd, text);
-	if (fd >= 0 && close(fd) && !r)
-		r = -errno;
-	if (!r && rename(fresh, path) < 0)
-		r = -errno;
-	if (r && fd >= 0)
-		unlink(fresh);
-	free(fresh);
-	return r ? r : sync_folder(path);
-}
-
 /* With the lock. The text to write, or NULL: nothing has changed, or there is no file. */
 static char *text_to_write(struct owners *o)
 {
@@ -334,7 +257,7 @@ void owners_save(struct owners *o)
 	text = text_to_write(o);
 	pthread_mutex_unlock(&o->lock);
 	if (text)
-		note_written(o, replace(o->path, text));
+		note_written(o, state_file_replace(o->path, text));
 	free(text);
 }
 

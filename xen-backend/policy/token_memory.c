@@ -6,7 +6,6 @@
 #include "policy/token_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -14,47 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/state_file.h"
 
 #define MAX_BYTES 512 /* our own files are shorter */
 #define FORM "{\"datanode\": \"%s\", \"tokens\": \"on\", \"since\": %lld}\n"
 
-struct paths {
-	char file[PATH_MAX];
-	char fresh[PATH_MAX]; /* no datanode's name begins with a dot */
-};
-
-static int set_paths(const char *folder, const char *datanode, struct paths *ret, char **ret_error)
+static int set_path(const char *folder, const char *datanode, char ret[PATH_MAX], char **ret_error)
 {
-	if (snprintf(ret->file, PATH_MAX, "%s/%s.json", folder, datanode) < PATH_MAX &&
-	    snprintf(ret->fresh, PATH_MAX, "%s/.%s.json.new", folder, datanode) < PATH_MAX)
+	if (snprintf(ret, PATH_MAX, "%s/%s.json", folder, datanode) < PATH_MAX)
 		return 0;
 	return error_text(ret_error, -ENAMETOOLONG, "%s: token-files: expected a shorter path",
 			  folder);
-}
-
-/* ---- reading --------------------------------------------------------------------------- */
-
-/* Returns the number of bytes read, at most max, or negative errno. */
-static ssize_t read_bytes(const char *path, char *bytes, size_t max)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t n = 0, done = 0;
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	while ((size_t)done < max && (n = read(fd, bytes + done, max - (size_t)done)) > 0)
-		done += n;
-	done = n < 0 ? -errno : done;
-	close(fd);
-	return done;
 }
 
 /* Parses the object.  False: it is not exactly of the form that we write. */
@@ -76,82 +47,49 @@ static bool parse(const char *bytes, size_t length, const char *datanode, int64_
 int token_memory_read(const char *folder, const char *datanode, int64_t *ret_since,
 		      char **ret_error)
 {
-	char bytes[MAX_BYTES + 1];
-	struct paths p;
-	ssize_t n = set_paths(folder, datanode, &p, ret_error);
+	char path[PATH_MAX], *text = NULL;
+	size_t length = 0;
+	int r = set_path(folder, datanode, path, ret_error);
+	bool valid;
 
-	if (n < 0)
-		return (int)n;
-	n = read_bytes(p.file, bytes, sizeof(bytes));
-	if (n == -ENOENT)
+	if (r < 0)
+		return r;
+	r = state_file_read(path, MAX_BYTES, &text, &length);
+	if (r == -ENOENT)
 		return 0;
-	if (n < 0 && n != -EINVAL)
-		return error_text(ret_error, (int)n, "%s: cannot read: %s", p.file,
-				  strerror((int)-n));
-	if (n >= 0 && n <= MAX_BYTES && parse(bytes, (size_t)n, datanode, ret_since))
+	if (r < 0 && r != -EINVAL && r != -EFBIG)
+		return error_text(ret_error, r, "%s: cannot read: %s", path, strerror(-r));
+	valid = r == 0 && parse(text, length, datanode, ret_since);
+	free(text);
+	if (valid)
 		return 1;
 	return error_text(ret_error, -EINVAL,
 			  "%s: damaged: expected a file of vreadd that says that datanode %s uses "
 			  "block tokens",
-			  p.file, datanode);
-}
-
-/* ---- writing --------------------------------------------------------------------------- */
-
-static bool put(const char *path, const char *text, size_t length)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	ssize_t n;
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	n = write(fd, text, length);
-	if (n >= 0 && (size_t)n != length)
-		errno = ENOSPC;
-	ok = n == (ssize_t)length && fsync(fd) == 0;
-	return close(fd) == 0 && ok;
-}
-
-/* A rename or a removal in the folder survives a crash. */
-static bool sync_folder(const char *folder)
-{
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool ok = fd >= 0 && fsync(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
+			  path, datanode);
 }
 
 int token_memory_write(const char *folder, const char *datanode, int64_t since, char **ret_error)
 {
-	char text[MAX_BYTES];
-	struct paths p;
-	int n = set_paths(folder, datanode, &p, ret_error), err;
+	char path[PATH_MAX], text[MAX_BYTES];
+	int r = set_path(folder, datanode, path, ret_error);
 
-	if (n < 0)
-		return n;
-	n = snprintf(text, sizeof(text), FORM, datanode, (long long)since);
-	if (n >= (int)sizeof(text))
+	if (r < 0)
+		return r;
+	if (snprintf(text, sizeof(text), FORM, datanode, (long long)since) >= (int)sizeof(text))
 		return error_text(ret_error, -ENAMETOOLONG, "%s: the name is too long", datanode);
-	mkdir(folder, 0700); /* if this fails, put() does, too */
-	if (put(p.fresh, text, (size_t)n) && rename(p.fresh, p.file) == 0 && sync_folder(folder))
-		return 0;
-	err = -errno;
-	unlink(p.fresh);
-	return error_text(ret_error, err, "%s: cannot write: %s", p.file, strerror(-err));
+	mkdir(folder, 0700); /* if this fails, the next call does, too */
+	r = state_file_replace(path, text);
+	return r ? error_text(ret_error, r, "%s: cannot write: %s", path, strerror(-r)) : 0;
 }
 
 int token_memory_remove(const char *folder, const char *datanode, char **ret_error)
 {
-	struct paths p;
-	int err = set_paths(folder, datanode, &p, ret_error);
+	char path[PATH_MAX];
+	int r = set_path(folder, datanode, path, ret_error);
 
-	if (err < 0)
-		return err;
-	if (unlink(p.file) == 0 ? sync_folder(folder) : errno == ENOENT)
-		return 0;
-	err = -errno;
-	return error_text(ret_error, err, "%s: cannot remove: %s", p.file, strerror(-err));
+	if (r < 0)
+		return r;
+	r = state_file_remove(path);
+	return r ? error_text(ret_error, r, "%s: cannot remove: %s", path, strerror(-r)) : 0;
 }
