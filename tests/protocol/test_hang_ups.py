@@ -230,7 +230,7 @@ def test_a_parser_that_is_silent_from_the_start(tmp_path, image, clock):
 
         def one_is_served():
             states.update({dn["datanode"]: dn["state"] for dn in daemon.status()["datanodes"]})
-            return sorted(states.values()) == ["served", "waiting"]
+            return sorted(states.values()) == ["looking", "served"]
 
         daemon.wait_until(one_is_served)
         storage = STORAGE if states["dn1"] == "served" else "DS-2"

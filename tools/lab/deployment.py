@@ -25,7 +25,6 @@ from .product import MODULE
 LOG = "/var/log/vreadd.log"
 BLOCKS = "/blocks.txt"
 READY_TIMEOUT = 150.0
-NOT_LOOKED = "it was not looked into yet"  # vreadd answers before it looks into images
 CONNECT_TIMEOUT = 150.0
 STOP_TIMEOUT = 120.0
 DIGEST_TIMEOUT = 300.0
@@ -80,7 +79,7 @@ class Backend:
                 raise LabError(f"vreadd did not come up:\n{self.log()}")
             time.sleep(0.3)
         self.pid = self.status()["pid"]
-        while any(dn.get("missing") == NOT_LOOKED for dn in self.status()["datanodes"]):
+        while any(dn["state"] == "looking" for dn in self.status()["datanodes"]):
             if not self._process.running or patience.is_over():
                 raise LabError(f"vreadd did not look into its images:\n{self.log()}")
             time.sleep(0.3)

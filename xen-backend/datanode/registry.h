@@ -140,7 +140,8 @@ int registry_states_fd(const struct registry *r);
  * Returns a new reference: an array for the status document, with one object for each datanode:
  *
  *   datanode, layout or data-dirs            as configured
- *   state          "served", or "waiting": nothing was found yet
+ *   state          "served"; "waiting": nothing was found yet; or "looking": the first look into its
+ *                  images goes on
  *   missing        what of data-dirs or layout is not served, and why; absent: nothing
  *   images         objects: image as configured.  While the image can be opened also format, size,
  *                  mode, device and inode (numbers of its file) and, if there are files below it,

@@ -107,9 +107,21 @@ static json_t *images_status(struct datanode *dn, const struct served *v)
 	return array;
 }
 
+static const char *state_of(struct datanode *dn, const struct served *v)
+{
+	bool looking;
+
+	pthread_mutex_lock(&dn->lock);
+	looking = dn->added && !dn->seen;
+	pthread_mutex_unlock(&dn->lock);
+	if (looking)
+		return "looking";
+	return v->layout->num_filesystems || !v->missing ? "served" : "waiting";
+}
+
 static json_t *datanode_status(struct datanode *dn, struct served *v, uint64_t number)
 {
-	const char *state = v->layout->num_filesystems || !v->missing ? "served" : "waiting";
+	const char *state = state_of(dn, v);
 	json_t *status = json_pack("{s:s, s:o, s:s, s:o?, s:o?, s:o?}", "datanode", dn->name,
 				   "images", images_status(dn, v), "state", state, "filesystems",
 				   filesystems_status(v, number), "published",
