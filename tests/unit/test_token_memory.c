@@ -33,7 +33,7 @@ static void empty_folder(void)
 {
 	char path[96];
 
-	snprintf(path, sizeof(path), "%s/.dn1.json.new", folder);
+	snprintf(path, sizeof(path), "%s/dn1.json.new", folder);
 	unlink(path);
 	unlink(file);
 	rmdir(file);
@@ -377,7 +377,7 @@ static void half_written(void **state)
 
 	(void)state;
 	mkdir(folder, 0700);
-	snprintf(path, sizeof(path), "%s/.dn1.json.new", folder);
+	snprintf(path, sizeof(path), "%s/dn1.json.new", folder);
 	close(open(path, O_WRONLY | O_CREAT, 0600));
 	assert_false(required_after_a_start());
 	t = tokens_new("dn1", folder);
