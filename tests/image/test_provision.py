@@ -163,7 +163,7 @@ def test_finds_what_is_known_to_be_there(tmp_path):
         (system,) = images[-1].document["filesystems"]
         for directory in system["data-dirs"]:
             pools = dict(zip(directory["pools"], directory["namespace-ids"], strict=True))
-            del pools["BP-no-pool"]
+            pools.pop("BP-no-pool", None)  # only the first directory has it
             directory |= {"pools": list(pools), "namespace-ids": list(pools.values())}
         known.append(system | {"image": number})
     paths = [image.path for image in images]

@@ -101,10 +101,12 @@ static void note_first_look(struct datanode *dn)
 
 static void do_work(struct datanode *dn, enum work work)
 {
-	if (work == WORK_LOOK || (work == WORK_USAGE && usage_update(dn)))
+	bool looks = work == WORK_LOOK || (work == WORK_USAGE && usage_update(dn));
+
+	if (looks)
 		refresh_look(dn);
 	refresh_settle(dn->registry);
-	if (work == WORK_LOOK)
+	if (looks)
 		note_first_look(dn);
 }
 

@@ -3,6 +3,7 @@
 datanode domain whose disks are served because its configuration says so."""
 
 import re
+from contextlib import contextmanager
 
 import pytest
 
@@ -71,9 +72,33 @@ def the_image(backend):
     return image
 
 
+def storages(backend, name):
+    """The storages that the datanode serves."""
+    systems = datanode(backend, name)["filesystems"]
+    return {d["storage-id"] for system in systems for d in system["data-dirs"]}
+
+
+@contextmanager
+def give_storages(xen_host, backend, demo):
+    """In the block, dn2 has the storages of the image; then dn1 has them again."""
+    ids = {directory.storage_id for directory in demo.image_facts.data_dirs}
+
+    def give(name):
+        for storage in ids:
+            xen_host.run(["xl-vread", "datanode", "give", storage, name]).check()
+        eventually(lambda: storages(backend, name) == ids, PATIENCE, f"the storages of {name}")
+
+    give("dn2")
+    try:
+        yield
+    finally:
+        give("dn1")
+
+
 def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
     """A domain's vread line makes it datanode dn2, without a vread.conf.  vreadd must serve the
-    disk that the real libxl gave the guest, and stop after detach."""
+    disk that the real libxl gave the guest, and stop after detach.  The disk is dn1's, too, so the
+    operator says whose its storages are."""
     line = f'vread = [ "role=datanode,datanodes=dn2,data-dirs={data_dirs(demo)}" ]'
     client = ('vread = [ "datanodes=dn2" ]',)
     with xen_host.create_guest(
@@ -86,7 +111,8 @@ def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
         eventually(lambda: owned in the_image(backend).get("because", ""), PATIENCE, owned)
         listed = xen_host.text("xl-vread list").splitlines()[-1].split()
         assert listed == ["dn2", "datanode", "raw:/dev/vda"]
-        with xen_host.create_guest("client", config=client, create="xl-vread create") as guest:
-            read(guest, backend, demo)
+        with give_storages(xen_host, backend, demo):
+            with xen_host.create_guest("client", config=client, create="xl-vread create") as guest:
+                read(guest, backend, demo)
         xen_host.run("xl-vread detach --wait 0 --force datanode").check()
         assert datanode(backend, "dn2") is None
