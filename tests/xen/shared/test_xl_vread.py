@@ -111,8 +111,10 @@ def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
         eventually(lambda: owned in the_image(backend).get("because", ""), PATIENCE, owned)
         listed = xen_host.text("xl-vread list").splitlines()[-1].split()
         assert listed == ["dn2", "datanode", "raw:/dev/vda"]
-        with give_storages(xen_host, backend, demo):
-            with xen_host.create_guest("client", config=client, create="xl-vread create") as guest:
-                read(guest, backend, demo)
+        with (
+            give_storages(xen_host, backend, demo),
+            xen_host.create_guest("client", config=client, create="xl-vread create") as guest,
+        ):
+            read(guest, backend, demo)
         xen_host.run("xl-vread detach --wait 0 --force datanode").check()
         assert datanode(backend, "dn2") is None
