@@ -248,6 +248,17 @@ static void connect_one(struct world *w)
 	assert_int_equal(w->connects, 1);
 }
 
+/* Attaches device 3 of domain 8. */
+static void attach_another(struct world *w)
+{
+	fake_introduce(8);
+	fake_write("1", "/local/domain/8/device/vread/3/state");
+	fake_write("/local/domain/8/device/vread/3", BACK "/8/3/frontend");
+	fake_write("1", BACK "/8/3/state");
+	pump(w);
+	assert_string_equal(fake_read(BACK "/8/3/state"), "2");
+}
+
 static bool alive_byte(void)
 {
 	return fake_page(RING_REF)[VREAD_RING_ALIVE_OFFSET];
@@ -1053,12 +1064,7 @@ static void test_a_hung_session_keeps_no_other_device_waiting(void **state)
 	struct world *w = *state;
 
 	connect_hung(w);
-	fake_introduce(8);
-	fake_write("1", "/local/domain/8/device/vread/0/state");
-	fake_write("/local/domain/8/device/vread/0", BACK "/8/0/frontend");
-	fake_write("1", BACK "/8/0/state");
-	pump(w);
-	assert_string_equal(fake_read(BACK "/8/0/state"), "2");
+	attach_another(w);
 	assert_state("5");
 }
 
@@ -1316,12 +1322,7 @@ static void test_two_devices_of_two_domains(void **state)
 	struct world *w = *state;
 
 	connect_one(w);
-	fake_introduce(8);
-	fake_write("1", "/local/domain/8/device/vread/3/state");
-	fake_write("/local/domain/8/device/vread/3", BACK "/8/3/frontend");
-	fake_write("1", BACK "/8/3/state");
-	pump(w);
-	assert_string_equal(fake_read(BACK "/8/3/state"), "2");
+	attach_another(w);
 	fake_release(8);
 	pump(w);
 	assert_null(fake_read(BACK "/8/3/state"));

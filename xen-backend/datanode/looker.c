@@ -138,8 +138,10 @@ int looker_start(struct datanode *dn)
 	s->unseen++;
 	s->unannounced++;
 	pthread_mutex_unlock(&s->lock);
-	dn->added = clock_ms();
 	dn->unannounced = true;
+	pthread_mutex_lock(&dn->lock);
+	dn->added = clock_ms();
+	pthread_mutex_unlock(&dn->lock);
 	r = background_start(look_on, datanode_get(dn));
 	if (!r)
 		return 0;
