@@ -202,41 +202,62 @@ def test_a_parser_that_hangs_delays_no_block_of_another_datanode(tmp_path, image
         daemon.kill()
 
 
-def test_a_parser_that_is_silent_from_the_start(tmp_path, image, clock):
-    """Readiness, the other datanode and the end of vreadd do not wait for the first look."""
-    extra, block = second_datanode(tmp_path, image), image.blocks[0]
-    recorded = Daemon(tmp_path, image, extra=extra)  # it is known whose the storages are
-    assert recorded.stop() == 0
-    program = tmp_path / "programs" / "vreadd"
+def start_with_a_silent_parser(folder, image, clock):
+    """Starts vreadd with two datanodes.  The parser that is started first is silent."""
+    program = folder / "programs" / "vreadd"
     program.parent.mkdir()
     shutil.copy(binary(), program)
-    turn = tmp_path / "turn"  # who removes it is silent
+    turn = folder / "turn"  # who removes it is silent
     turn.mkdir()
     parser = program.with_name("vread-parser")
     real = binary().with_name("vread-parser")
     parser.write_text(f"#!/bin/sh\nrmdir {turn} 2>&- && exec sleep 3600\nexec {real}\n")
     parser.chmod(0o755)
-    daemon = Daemon(
-        tmp_path,
+    return Daemon(
+        folder,
         image,
-        extra=extra,
+        extra=second_datanode(folder, image),
         clock=clock,
         allow="dn1 dn2",
         program=program,
         looked=False,
     )
+
+
+def datanode_states(daemon):
+    return {dn["datanode"]: dn["state"] for dn in daemon.status()["datanodes"]}
+
+
+def await_one_served(daemon):
+    """Returns the name of the one datanode that is served."""
+    daemon.wait_until(lambda: sorted(datanode_states(daemon).values()) == ["looking", "served"])
+    (name,) = [name for name, state in datanode_states(daemon).items() if state == "served"]
+    return name
+
+
+def test_a_parser_that_is_silent_from_the_start(tmp_path, image, clock):
+    """Readiness, the other datanode and the end of vreadd do not wait for the first look."""
+    recorded = Daemon(tmp_path, image, extra=second_datanode(tmp_path, image))
+    assert recorded.stop() == 0  # it is known whose the storages are
+    daemon = start_with_a_silent_parser(tmp_path, image, clock)
     try:
-        states = {"dn1": None, "dn2": None}
-
-        def one_is_served():
-            states.update({dn["datanode"]: dn["state"] for dn in daemon.status()["datanodes"]})
-            return sorted(states.values()) == ["looking", "served"]
-
-        daemon.wait_until(one_is_served)
-        storage = STORAGE if states["dn1"] == "served" else "DS-2"
+        storage = STORAGE if await_one_served(daemon) == "dn1" else "DS-2"
         with daemon.front() as front:
-            assert open_status(front, block, storages=[storage]) == 0
+            assert open_status(front, image.blocks[0], storages=[storage]) == 0
         assert daemon.stop() == 0
         assert "stopping takes" not in daemon.log()
+    finally:
+        daemon.kill()
+
+
+def test_a_new_storage_waits_for_its_rivals(tmp_path, image, clock):
+    """A storage that nobody has shown before may be another datanode's, which was not looked into
+    yet.  It is served when that look takes more than 10 s."""
+    daemon = start_with_a_silent_parser(tmp_path, image, clock)
+    try:
+        start = clock.ms
+        clock.until(lambda: "served" in datanode_states(daemon).values(), step=0.5)
+        assert clock.ms >= start + 10_000
+        assert daemon.stop() == 0
     finally:
         daemon.kill()
