@@ -36,12 +36,18 @@
  *                           give KEYS.  Default: client.
  * allow-datanodes [T]       names of datanodes, as in the backend's
  *                           configuration, separated by one space, or "*".
- *                           This device may read their blocks and, if its role
- *                           is datanode, PUBLISH for them.
+ *                           This device may read their blocks.
  *                           Absent or empty: none; every OPEN gets EACCES.
  * allow-pools [T]           block pool ids that this device may read or PUBLISH
  *                           for, separated by one space, or "*".  Default: "*".
- *                           allow-datanodes applies as well.
+ *                           allow-datanodes and publish-datanodes apply as well.
+ * publish-datanodes [T]     names of datanodes, as in allow-datanodes.  If this
+ *                           device's role is datanode, it may PUBLISH and give
+ *                           KEYS for them.
+ *                           Absent or empty: none; every PUBLISH and KEYS gets
+ *                           EACCES.
+ *                           The backend follows changes of the three lists while
+ *                           the device is connected, also for open handles.
  * limit-queues [T]          1 .. 8: largest "max-queues".  Default: 8.
  * limit-pool-pages [T]      16 .. 32768: largest "max-pool-pages".  Default:
  *                           32768.  If a limit is no such number, the backend

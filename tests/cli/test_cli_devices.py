@@ -66,11 +66,13 @@ def test_attach(attach, xenstored):
 
 
 def test_attach_with_everything(attach, xenstored):
-    assert attach(device="id=3,role=datanode,datanodes=*,pools=BP-1").returncode == 0
+    device = "id=3,role=datanode,datanodes=*,pools=BP-1,publish-datanodes=dn1 dn2"
+    assert attach(device=device).returncode == 0
     back = BACK[:-1] + "3"
     assert xenstored.value(f"{back}/role") == "datanode"
     assert xenstored.value(f"{back}/allow-datanodes") == "*"
     assert xenstored.value(f"{back}/allow-pools") == "BP-1"
+    assert xenstored.value(f"{back}/publish-datanodes") == "dn1 dn2"
     assert xenstored.value(FRONT[:-1] + "3/backend") == back
 
 

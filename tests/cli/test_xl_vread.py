@@ -103,10 +103,11 @@ def test_create(host):
     assert value(f"{BACK}/0/allow-pools") == "*"
     assert value(f"{BACK}/1/role") == "datanode"
     assert value(f"{BACK}/1/allow-pools") == "BP-1"
+    assert value(f"{BACK}/1/publish-datanodes") == "dn3"
     assert value(f"{FRONT}/1/backend") == f"{BACK}/1"
     assert host.record() == [
         "id=0,role=client,datanodes=dn1 dn2,pools=*",
-        "id=1,role=datanode,datanodes=dn3,pools=BP-1",
+        "id=1,role=datanode,datanodes=dn3,pools=BP-1,publish-datanodes=dn3",
     ]
 
 
@@ -192,8 +193,8 @@ WRONG = [
     ("dn1", "'dn1': expected KEY=VALUE"),
     (
         "datanode=dn1",
-        "datanode: expected role, datanodes, pools, queues, pool-size, data-dirs, disks, "
-        "backing-folders, tokens or id",
+        "datanode: expected role, datanodes, pools, publish-datanodes, queues, pool-size, "
+        "data-dirs, disks, backing-folders, tokens or id",
     ),
     (
         "role=client",
@@ -208,6 +209,21 @@ WRONG = [
     ),
     ("datanodes=a,id=256", "id=256: expected a number from 0 to 255"),
     ("datanodes=b,id=7", "id=7: another device has this id"),
+    ("datanodes=b,publish-datanodes=b", "publish-datanodes: expected role=datanode"),
+    (
+        "role=datanode,datanodes=b c",
+        "role=datanode, datanodes=b c: expected publish-datanodes=, the datanodes that run in this "
+        "domain",
+    ),
+    (
+        "role=datanode,datanodes=*",
+        "role=datanode, datanodes=*: expected publish-datanodes=, the datanodes that run in this "
+        "domain",
+    ),
+    (
+        "role=datanode,datanodes=*,publish-datanodes=b  c",
+        "publish-datanodes=b  c: names separated by exactly one space",
+    ),
 ]
 
 
@@ -343,7 +359,7 @@ def test_attach_and_detach(host):
     assert [line.split(",")[0] for line in host.record()] == ["id=0", "id=1"]
     assert host.run("detach", "web").returncode == 0
     assert host.store.value(f"{BACK}/0/role") is None
-    assert host.record() == ["id=1,role=datanode,datanodes=dn1,pools=*"]
+    assert host.record() == ["id=1,role=datanode,datanodes=dn1,pools=*,publish-datanodes=dn1"]
     assert host.run("detach", "--id", "1", "web").returncode == 0
     assert host.record() is None
 

@@ -101,7 +101,9 @@ def test_one_line_and_it_is_served(host, served, lib):  # noqa: F811
             connection.open(block.pool, block.id, block.genstamp) as f,
         ):
             assert bytes(f.pread(block.length, 0)) == block.content()
-        assert host.record() == [f"id=0,role=datanode,datanodes=dn1,pools=*,{LINE[28:]},disks=xvda"]
+        assert host.record() == [
+            f"id=0,role=datanode,datanodes=dn1,pools=*,publish-datanodes=dn1,{LINE[28:]},disks=xvda"
+        ]
         assert host.run("detach", "--force", "--wait", "0", "web").returncode == 0
         assert (host.file(), vreadd.status()["datanodes"]) == (None, [])
 
@@ -438,9 +440,9 @@ def test_check(host):
     done = host.run("check", host.config(f'vread = [ "{LINE}", "{LINE},disks=xvdb" ]'))
     assert done.stdout.splitlines() == [
         "web: 2 vread devices",
-        "  0: datanode, datanodes dn1, pools *",
+        "  0: datanode, datanodes dn1, pools *, publishes for dn1",
         "     data directories /dfs/data, on disks it may write to",
-        "  1: datanode, datanodes dn1, pools *",
+        "  1: datanode, datanodes dn1, pools *, publishes for dn1",
         "     data directories /dfs/data, on disks xvdb",
     ]
 

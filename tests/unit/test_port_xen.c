@@ -465,13 +465,48 @@ static void test_a_datanode_may_publish(void **state)
 	stop_port(w);
 	attach("1");
 	fake_write("datanode", DEVICE "/role");
+	fake_write("dn2", DEVICE "/publish-datanodes");
 	start_port(w);
 	offer(1, 0, 16);
 	fake_write("datanode", FRONT "/role");
 	front_state(w, "3");
 	assert_state("4");
 	assert_true(policy_may_publish(w->conn->policy, "dn2"));
-	assert_false(policy_may_publish(w->conn->policy, "dn3"));
+	assert_false(policy_may_publish(w->conn->policy, "dn1"));
+}
+
+/* The toolstack changes rights of a connected device, and the device stays connected. */
+static void test_rights_change_while_connected(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	assert_true(policy_allows_datanode(w->conn->policy, "dn1"));
+	fake_write("dn2", DEVICE "/allow-datanodes");
+	fake_write("BP-1", DEVICE "/allow-pools");
+	fake_write("dn3", DEVICE "/publish-datanodes");
+	pump(w);
+	assert_state("4");
+	assert_false(policy_allows_datanode(w->conn->policy, "dn1"));
+	assert_true(policy_allows_datanode(w->conn->policy, "dn2"));
+	assert_false(policy_allows_pool(w->conn->policy, "BP-2"));
+	assert_true(policy_may_publish(w->conn->policy, "dn3"));
+	fake_remove(DEVICE "/allow-datanodes");
+	pump(w);
+	assert_state("4");
+	assert_false(policy_allows_datanode(w->conn->policy, "dn2"));
+}
+
+/* Rights that cannot be understood are no rights: the device is closed. */
+static void test_malformed_rights_close_the_device(void **state)
+{
+	struct world *w = *state;
+
+	connect_one(w);
+	fake_write("dn1  dn2", DEVICE "/allow-datanodes");
+	pump(w);
+	assert_state("6");
+	assert_error_has("exactly one space");
 }
 
 static void test_connects_at_its_limits(void **state)
@@ -694,9 +729,10 @@ static void test_policy_nodes(void **state)
 		{"allow-datanodes", "dn1  dn2"},
 		{"allow-datanodes", "* dn1"},
 		{"allow-pools", " BP-1"},
+		{"publish-datanodes", "dn1 "},
 	};
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct world *w;
 
 		tear_down(state);
@@ -1502,6 +1538,8 @@ int main(void)
 		TEST(test_own_domid),
 		TEST(test_connects),
 		TEST(test_a_datanode_may_publish),
+		TEST(test_rights_change_while_connected),
+		TEST(test_malformed_rights_close_the_device),
 		TEST(test_connects_at_its_limits),
 		TEST(test_status_tells),
 		TEST(test_requests_are_answered),

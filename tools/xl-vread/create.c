@@ -182,6 +182,8 @@ static int run_check(int argc, char **argv)
 			printf(", at most %u queues", s->policy.limit_queues);
 		if (s->policy.limit_pool_pages)
 			printf(", at most %u pool pages", s->policy.limit_pool_pages);
+		if (*s->policy.publish_datanodes)
+			printf(", publishes for %s", s->policy.publish_datanodes);
 		putchar('\n');
 		if (s->data_dirs)
 			printf("     data directories %s, on disks %s\n", s->data_dirs,

@@ -6,6 +6,7 @@
  *
  *     "datanodes=dn1 dn2"
  *     "role=datanode, datanodes=dn1, pools=BP-1-192.0.2.1-1, id=1"
+ *     "role=datanode, datanodes=dn1 dn2, publish-datanodes=dn1"
  *     "datanodes=dn1, queues=2, pool-size=4M"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc, tokens=required"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, backing-folders=/srv/bases"

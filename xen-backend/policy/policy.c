@@ -73,7 +73,7 @@ struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 		pthread_rwlock_init(&p->lock, NULL);
 		p->datanodes = strdup(datanodes);
 		p->pools = strdup(pools);
-		p->publish = strdup(role == POLICY_DATANODE ? datanodes : "");
+		p->publish = strdup("");
 	}
 	if (!p || !p->datanodes || !p->pools || !p->publish) {
 		policy_free(p);
@@ -125,6 +125,12 @@ void policy_replace(struct policy *p, struct policy *other)
 	swap(&p->publish, &other->publish);
 	pthread_rwlock_unlock(&p->lock);
 	policy_free(other);
+}
+
+bool policy_equals(const struct policy *a, const struct policy *b)
+{
+	return strcmp(a->datanodes, b->datanodes) == 0 && strcmp(a->pools, b->pools) == 0 &&
+	       strcmp(a->publish, b->publish) == 0;
 }
 
 enum policy_role policy_role(const struct policy *p)

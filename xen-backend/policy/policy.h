@@ -18,19 +18,21 @@ enum policy_role { POLICY_CLIENT, POLICY_DATANODE };
 
 struct policy;
 
-/* A list is names separated by single spaces, or "*" for all; NULL or "" for none.  A device of
- * role datanode may publish for allow_datanodes, a device of another role for none.  Returns NULL
- * and sets *ret_error (static string: what was expected) on malformed lists, or when out of
- * memory. */
+/* A list is names separated by single spaces, or "*" for all; NULL or "" for none.  The policy allows
+ * no publishing, until policy_set_publish() is called.  Returns NULL and sets *ret_error (static
+ * string: what was expected) on malformed lists, or when out of memory. */
 struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 			  const char *allow_pools, const char **ret_error);
 void policy_free(struct policy *p);
-/* Only for a policy that no other thread uses yet: the device may publish for these datanodes,
- * whatever its role.  Returns NULL, or what was expected (static string). */
+/* Only for a policy that no other thread uses yet: the device may publish for these datanodes.
+ * Returns NULL, or what was expected (static string). */
 const char *policy_set_publish(struct policy *p, const char *datanodes);
 
 /* Replaces the lists of p with those of other.  The role of p stays.  Takes over other. */
 void policy_replace(struct policy *p, struct policy *other);
+
+/* True if the lists of a and b are the same texts. No other thread may replace a or b meanwhile. */
+bool policy_equals(const struct policy *a, const struct policy *b);
 
 enum policy_role policy_role(const struct policy *p);
 bool policy_allows_datanode(const struct policy *p, const char *datanode);

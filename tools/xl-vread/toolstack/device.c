@@ -86,6 +86,12 @@ static bool put_limit(struct xs_device *d, xs_transaction_t t, const char *node,
 	return !limit || put_number(d, t, d->backend, node, limit);
 }
 
+/* A device that publishes for no datanode has no node. */
+static bool put_publish(struct xs_device *d, xs_transaction_t t, const char *datanodes)
+{
+	return !*datanodes || put(d, t, d->backend, VREAD_NODE_PUBLISH_DATANODES, datanodes);
+}
+
 static bool put_backend(struct xs_device *d, xs_transaction_t t,
 			const struct xs_device_policy *policy)
 {
@@ -96,6 +102,7 @@ static bool put_backend(struct xs_device *d, xs_transaction_t t,
 	       put(d, t, d->backend, VREAD_NODE_ROLE, policy->role) &&
 	       put(d, t, d->backend, VREAD_NODE_ALLOW_DATANODES, policy->allow_datanodes) &&
 	       put(d, t, d->backend, VREAD_NODE_ALLOW_POOLS, policy->allow_pools) &&
+	       put_publish(d, t, policy->publish_datanodes) &&
 	       put_limit(d, t, VREAD_NODE_LIMIT_QUEUES, policy->limit_queues) &&
 	       put_limit(d, t, VREAD_NODE_LIMIT_POOL_PAGES, policy->limit_pool_pages) &&
 	       put_number(d, t, d->backend, VREAD_NODE_STATE, XenbusStateInitialising);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements connect.h: reads policy and offer, maps, binds and starts the session. device.c calls
+ * Implements connect.h: reads rights and offer, maps, binds and starts the session. device.c calls
  * it.
  *
- * The policy comes from the backend directory, which a guest cannot write. The offer comes from the
- * frontend directory, which is read once in one transaction.
+ * The rights come from the backend directory (rights.h). The offer comes from the frontend
+ * directory, which is read once in one transaction.
  */
 #include "port/xen/connect.h"
 
@@ -15,8 +15,8 @@
 
 #include "base/log.h"
 #include "policy/policy.h"
+#include "port/xen/rights.h"
 #include "port/xen/store.h"
-#include "vread-nodes.h"
 
 /* ---- what workers call ----------------------------------------------------- */
 
@@ -73,59 +73,7 @@ static const struct port_conn_ops conn_ops = {
 	.ended = ended,
 };
 
-/* ---- policy and offer -------------------------------------------------------- */
-
-/*
- * Reads a node of the backend directory, or returns a copy of absent if the node does not exist. 0
- * or negative errno.
- */
-static int policy_node(struct xen_device *d, const char *node, const char *absent, char **ret)
-{
-	int r = store_read(d->port->xs, XBT_NULL, ret, "%s/%s", d->backend_path, node);
-
-	if (r != -ENOENT)
-		return r;
-	*ret = strdup(absent);
-	return *ret ? 0 : -ENOMEM;
-}
-
-static int make_policy(struct xen_device *d, const char *role, const char *datanodes,
-		       const char *pools, char *error)
-{
-	const char *wrong;
-
-	if (strcmp(role, "client") != 0 && strcmp(role, "datanode") != 0) {
-		snprintf(error, XEN_ERROR_SIZE,
-			 "backend role: \"%.32s\": expected client or datanode", role);
-		return -EINVAL;
-	}
-	d->policy = policy_new(strcmp(role, "client") == 0 ? POLICY_CLIENT : POLICY_DATANODE,
-			       datanodes, pools, &wrong);
-	if (d->policy)
-		return 0;
-	snprintf(error, XEN_ERROR_SIZE, "backend allow-datanodes or allow-pools: expected %s",
-		 wrong);
-	return -EINVAL;
-}
-
-static int read_policy(struct xen_device *d, char *error)
-{
-	char *role = NULL, *datanodes = NULL, *pools = NULL;
-	int r = policy_node(d, VREAD_NODE_ROLE, "client", &role);
-
-	if (!r)
-		r = policy_node(d, VREAD_NODE_ALLOW_DATANODES, "", &datanodes);
-	if (!r)
-		r = policy_node(d, VREAD_NODE_ALLOW_POOLS, "*", &pools);
-	if (!r)
-		r = make_policy(d, role, datanodes, pools, error);
-	else
-		snprintf(error, XEN_ERROR_SIZE, "cannot read the policy: %s", strerror(-r));
-	free(role);
-	free(datanodes);
-	free(pools);
-	return r;
-}
+/* ---- offer ------------------------------------------------------------------------ */
 
 struct offer_reader {
 	struct xen_device *device;
@@ -185,7 +133,7 @@ static int start_session(struct xen_device *d, const struct xen_offer *o, char *
 int xen_connect(struct xen_device *d, char error[XEN_ERROR_SIZE])
 {
 	struct xen_offer offer;
-	int r = read_policy(d, error);
+	int r = xen_rights_read(d, &d->policy, error);
 
 	if (!r)
 		r = read_offer(d, &offer, error);

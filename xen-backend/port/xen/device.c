@@ -17,7 +17,9 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/timer.h"
+#include "policy/policy.h"
 #include "port/xen/connect.h"
+#include "port/xen/rights.h"
 #include "port/xen/store.h"
 #include "vread-nodes.h"
 #include "vread-ring-user.h"
@@ -225,7 +227,10 @@ static void publish(struct xen_device *d)
 static void connect_frontend(struct xen_device *d)
 {
 	char error[XEN_ERROR_SIZE];
-	int r = xen_connect(d, error);
+	int r;
+
+	d->set_anew = false;
+	r = xen_connect(d, error);
 
 	if (r) {
 		refuse(d, r, error);
@@ -248,10 +253,38 @@ static void in_init_wait(struct xen_device *d, const struct view *v)
 		connect_frontend(d);
 }
 
+/*
+ * The toolstack may change the rights of a connected device. Reads that are on their way ask the
+ * policy again before their answer goes out. The role stays until the next connection.
+ */
+static void follow_rights(struct xen_device *d)
+{
+	struct policy *policy;
+	char error[XEN_ERROR_SIZE];
+	int r;
+
+	if (!d->set_anew)
+		return;
+	d->set_anew = false;
+	r = xen_rights_read(d, &policy, error);
+	if (r) {
+		refuse(d, r, error);
+		return;
+	}
+	if (policy_equals(d->policy, policy)) {
+		policy_free(policy);
+		return;
+	}
+	policy_replace(d->policy, policy);
+	log_device(LOG_LEVEL_INFO, d->conn.name, "its rights have changed");
+}
+
 static void in_connected(struct xen_device *d, const struct view *v)
 {
-	if (v->online && (v->front == XenbusStateInitialised || v->front == XenbusStateConnected))
+	if (v->online && (v->front == XenbusStateInitialised || v->front == XenbusStateConnected)) {
+		follow_rights(d);
 		return;
+	}
 	log_device(LOG_LEVEL_INFO, d->conn.name, "closing: %s is %s",
 		   v->online ? "frontend" : "device",
 		   v->online ? xen_state_name(v->front) : "offline");

@@ -26,6 +26,7 @@ struct xen_device {
 	char *vm;        /* /local/domain/<domid>/vm; a later domain with this domid has another */
 	bool introduced; /* xenstored knew the domain at some time */
 	bool dirty;      /* must be updated */
+	bool set_anew;   /* something below backend_path has changed since the rights were read */
 	bool gone;       /* must be freed */
 	enum xenbus_state state;  /* ours, as written last; Unknown before the first look */
 	bool refused;             /* closed for a fault of the frontend: wait for Initialising */

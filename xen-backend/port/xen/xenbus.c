@@ -49,26 +49,27 @@ static struct xen_device *find(struct xen_port *p, uint32_t domid, uint32_t id)
 }
 
 /*
- * Marks the device named by these two path components, if they can name one. Adds a device that is
- * not known yet.
+ * Marks the device named by these two path components, if they can name one, and returns it. Adds a
+ * device that is not known yet. NULL: no device.
  */
-static void mark(struct xen_port *p, const char *domid_text, const char *id_text)
+static struct xen_device *mark(struct xen_port *p, const char *domid_text, const char *id_text)
 {
 	uint32_t domid, id;
 	struct xen_device *d;
 
 	if (!parse_number(domid_text, 0, MAX_DOMID, &domid) ||
 	    !parse_number(id_text, 0, MAX_DEVICE_ID, &id))
-		return;
+		return NULL;
 	d = find(p, domid, id);
 	if (!d) {
 		d = xen_device_new(p, domid, id);
 		if (!d)
-			return;
+			return NULL;
 		d->next = p->devices;
 		p->devices = d;
 	}
 	d->dirty = true;
+	return d;
 }
 
 static void mark_all(struct xen_port *p)
@@ -135,10 +136,11 @@ static void on_backend(struct xen_port *p, char *rest)
 {
 	char *save, *domid = strtok_r(rest, "/", &save);
 	char *id = domid ? strtok_r(NULL, "/", &save) : NULL;
+	struct xen_device *d = id ? mark(p, domid, id) : NULL;
 
-	if (id)
-		mark(p, domid, id);
-	else
+	if (d)
+		d->set_anew = true;
+	if (!id)
 		scan(p);
 }
 
