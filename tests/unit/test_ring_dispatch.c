@@ -123,8 +123,10 @@ static int set_up(void **state)
 	memset(&block, 0, sizeof(block));
 	memset(&device, 0, sizeof(device));
 	device.policy = policy_new(POLICY_DATANODE, "dn1", "*", &error);
+	assert_null(policy_set_publish(device.policy, "dn1"));
 	device.conn = (struct port_conn){
 		.policy = device.policy,
+		.may_publish = true,
 		.pool = device.pool,
 		.pool_pages = POOL_PAGES,
 	};
@@ -447,6 +449,14 @@ static void test_a_client_publishes_nothing(void **state)
 	policy_free(client);
 }
 
+/* The port says that this connection only reads, whatever the policy allows. */
+static void test_a_reader_publishes_nothing(void **state)
+{
+	(void)state;
+	atomic_store(&device.conn.may_publish, false);
+	refuse(publish_request(VREAD_PUBLISH_FINALIZED), -EACCES);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -463,6 +473,7 @@ int main(void)
 		TEST(test_bad_events),
 		TEST(test_keys),
 		TEST(test_a_client_publishes_nothing),
+		TEST(test_a_reader_publishes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

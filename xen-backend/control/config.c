@@ -86,13 +86,14 @@ static struct config *config_default(void)
 	c->local.allow_datanodes = strdup("");
 	c->local.allow_pools = strdup("*");
 	c->local.publish_datanodes = strdup("");
+	c->local.publish_uids = strdup("0");
 	c->local.mode = 0600;
 	c->local.max_connections = 64;
 	c->local.max_pool_pages = VREAD_MAX_POOL_PAGES;
 	c->local.max_total_pool_pages = 8 * VREAD_MAX_POOL_PAGES;
 	if (peers_default(&c->peers) && c->control_socket && c->datanode_files && c->token_files &&
 	    c->storage_record && c->local.socket && c->local.allow_datanodes &&
-	    c->local.allow_pools && c->local.publish_datanodes)
+	    c->local.allow_pools && c->local.publish_datanodes && c->local.publish_uids)
 		return c;
 	config_free(c);
 	return NULL;
@@ -110,6 +111,7 @@ void config_free(struct config *c)
 	free(c->local.allow_datanodes);
 	free(c->local.allow_pools);
 	free(c->local.publish_datanodes);
+	free(c->local.publish_uids);
 	free_peers(&c->peers);
 	for (size_t i = 0; i < c->num_datanodes; i++) {
 		free(c->datanodes[i].name);

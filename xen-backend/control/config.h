@@ -71,6 +71,7 @@ struct config {
 		char *allow_datanodes;
 		char *allow_pools;
 		char *publish_datanodes;
+		char *publish_uids; /* numbers separated by one space */
 		mode_t mode;
 		unsigned max_connections;
 		unsigned max_pool_pages;       /* of one connection */

@@ -22,6 +22,7 @@ struct local_settings port_local_settings(const struct config *c)
 {
 	return (struct local_settings){
 		.socket = c->local.socket,
+		.publish_uids = c->local.publish_uids,
 		.mode = c->local.mode,
 		.max_connections = c->local.max_connections,
 		.max_pool_pages = c->local.max_pool_pages,

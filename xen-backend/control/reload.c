@@ -30,12 +30,14 @@ static void apply_to_ports(const struct reload_parts *p, const struct config *wa
 		policy_replace(p->local_policy, policy);
 		json_array_append_new(changes, json_string("[local]: lists changed"));
 	}
+	if (p->local)
+		local_port_set(p->local, &local);
+	if (p->local && strcmp(was->local.publish_uids, c->local.publish_uids) != 0)
+		json_array_append_new(changes, json_string("[local]: publish-uids changed"));
 	if (p->local && (was->local.max_connections != c->local.max_connections ||
 			 was->local.max_pool_pages != c->local.max_pool_pages ||
-			 was->local.max_total_pool_pages != c->local.max_total_pool_pages)) {
-		local_port_set_limits(p->local, &local);
+			 was->local.max_total_pool_pages != c->local.max_total_pool_pages))
 		json_array_append_new(changes, json_string("[local]: limits changed"));
-	}
 	if (p->xen && memcmp(&xen, &old_xen, sizeof(xen)) != 0) {
 		xen_port_set_limits(p->xen, &xen);
 		json_array_append_new(changes, json_string("[xen]: limits changed"));

@@ -23,6 +23,7 @@
 #ifndef VREAD_PORT_H
 #define VREAD_PORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -67,6 +68,11 @@ struct port_conn {
 	const struct port_conn_ops *ops;
 	char name[48]; /* "xen:7/0", "local:12"; for logs and status */
 	const struct policy *policy;
+	/*
+	 * False: PUBLISH and KEYS get EACCES, whatever the policy says. A port may change it during
+	 * a connection.
+	 */
+	atomic_bool may_publish;
 	uint8_t *pool; /* shared with the frontend: hostile, may change at any time */
 	uint32_t pool_pages;
 	unsigned num_queues;

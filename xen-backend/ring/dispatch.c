@@ -142,6 +142,14 @@ static int do_stat(struct dispatch *d, struct dispatch_scratch *scratch,
 	return err;
 }
 
+/* 0, or the error of PUBLISH and KEYS on this connection. */
+static int check_publisher(const struct dispatch *d)
+{
+	if (!policy_is_publisher(d->conn->policy))
+		return -EOPNOTSUPP;
+	return atomic_load(&d->conn->may_publish) ? 0 : -EACCES;
+}
+
 static int do_publish(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r)
 {
@@ -152,11 +160,10 @@ static int do_publish(struct dispatch *d, struct dispatch_scratch *scratch,
 		.genstamp = r->u.publish.genstamp,
 		.event = r->u.publish.event,
 	};
-	int err;
+	int err = check_publisher(d);
 
-	if (!policy_is_publisher(d->conn->policy))
-		return -EOPNOTSUPP;
-	err = copy_data(d, scratch, r, r->u.publish.data_length);
+	if (!err)
+		err = copy_data(d, scratch, r, r->u.publish.data_length);
 	if (err)
 		return err;
 	if (data->num_storages != 1 || data->token)
@@ -188,10 +195,10 @@ static int do_keys(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r)
 {
 	struct open_data *data = &scratch->data;
-	int err;
+	int err = check_publisher(d);
 
-	if (!policy_is_publisher(d->conn->policy))
-		return -EOPNOTSUPP;
+	if (err)
+		return err;
 	err = copy_data(d, scratch, r, r->u.keys.data_length);
 	if (!err && data->num_storages != 1)
 		err = -EINVAL;

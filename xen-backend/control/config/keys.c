@@ -41,6 +41,7 @@ const struct config_key config_keys[] = {
 	{SECTION_LOCAL, "allow-pools", value_names, IN_CONFIG(local.allow_pools), 0, 0, false},
 	{SECTION_LOCAL, "publish-datanodes", value_names, IN_CONFIG(local.publish_datanodes), 0, 0,
 	 false},
+	{SECTION_LOCAL, "publish-uids", value_uids, IN_CONFIG(local.publish_uids), 0, 0, false},
 	{SECTION_LOCAL, "mode", value_mode, IN_CONFIG(local.mode), 0, 0, false},
 	{SECTION_LOCAL, "max-connections", value_limit, IN_CONFIG(local.max_connections), 1, 4096,
 	 false},

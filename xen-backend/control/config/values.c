@@ -320,6 +320,24 @@ const char *value_names(const char *value, void *field, const struct config_key 
 	return set_string(value, field);
 }
 
+const char *value_uids(const char *value, void *field, const struct config_key *k)
+{
+	size_t length = strlen(value);
+	char *copy = strdup(value), *rest = length ? copy : NULL, *word;
+	uint32_t uid;
+	bool wrong = false;
+
+	(void)k;
+	if (!copy)
+		return "more memory";
+	while ((word = strsep(&rest, " ")))
+		wrong |= !parse_number(word, 0, UINT32_MAX - 1, &uid);
+	free(copy);
+	if (wrong)
+		return "numbers of users (id -u NAME), separated by exactly one space";
+	return set_string(value, field);
+}
+
 const char *value_peer_name(const char *value, void *field, const struct config_key *k)
 {
 	static char expected[80];

@@ -235,10 +235,32 @@ static int watch_socket(struct local_conn *c)
 	return timer_start(&c->deadline, event, 1000ULL * HELLO_SECONDS, on_deadline, c);
 }
 
+/* list: numbers separated by one space. */
+static bool has_uid(const char *list, uid_t uid)
+{
+	char text[16];
+	size_t length = (size_t)snprintf(text, sizeof(text), "%u", (unsigned)uid);
+
+	while (*list) {
+		size_t entry = strcspn(list, " ");
+
+		if (entry == length && memcmp(list, text, length) == 0)
+			return true;
+		list += entry;
+		list += *list == ' ';
+	}
+	return false;
+}
+
+void local_conn_set_rights(struct local_conn *c)
+{
+	atomic_store(&c->conn.may_publish, has_uid(c->port->settings.publish_uids, c->uid));
+}
+
 void local_conn_start(struct local_port *port, int fd)
 {
 	struct local_conn *c = calloc(1, sizeof(*c));
-	struct ucred peer = {0};
+	struct ucred peer = {.uid = (uid_t)-1};
 	socklen_t length = sizeof(peer);
 
 	if (!c) {
@@ -253,6 +275,7 @@ void local_conn_start(struct local_port *port, int fd)
 	c->share.pool_fd = c->share.rings_fd = -1;
 	c->conn.ops = &local_conn_ops;
 	c->conn.policy = port->settings.policy;
+	local_conn_set_rights(c);
 	snprintf(c->conn.name, sizeof(c->conn.name), "local:%llu",
 		 (unsigned long long)++port->num_accepted);
 	c->next = port->conns;

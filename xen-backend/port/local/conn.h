@@ -53,6 +53,9 @@ void local_conn_start(struct local_port *port, int fd);
  */
 void local_conn_end(struct local_conn *c);
 
+/* Decides whether the connection may publish, by its user and the port's publish_uids. */
+void local_conn_set_rights(struct local_conn *c);
+
 extern const struct port_conn_ops local_conn_ops;
 
 #endif

@@ -100,8 +100,11 @@ int local_port_start(struct local_port **ret, sd_event *event,
 	return 0;
 }
 
-void local_port_set_limits(struct local_port *p, const struct local_settings *settings)
+void local_port_set(struct local_port *p, const struct local_settings *settings)
 {
+	p->settings.publish_uids = settings->publish_uids;
+	for (struct local_conn *c = p->conns; c; c = c->next)
+		local_conn_set_rights(c);
 	p->settings.max_connections = settings->max_connections;
 	p->settings.max_pool_pages = settings->max_pool_pages;
 	p->settings.max_total_pool_pages = settings->max_total_pool_pages;

@@ -115,6 +115,7 @@ static int start_session(struct xen_device *d, const struct xen_offer *o, char *
 
 	d->conn.ops = &conn_ops;
 	d->conn.policy = d->policy;
+	atomic_store(&d->conn.may_publish, true); /* the policy says for which datanodes */
 	d->conn.pool = d->map.pool;
 	d->conn.pool_pages = d->map.pool_pages;
 	d->conn.num_queues = o->num_queues;
