@@ -56,6 +56,8 @@ static long ioc_open(struct vread_file *file, void __user *arg)
 	struct vread_ioc_open open;
 	int ret;
 
+	if (file->publishes)
+		return -EACCES;
 	if (copy_from_user(&open, arg, sizeof(open)))
 		return -EFAULT;
 	ret = vread_open_block(file->dev, &open, &handle);
@@ -108,6 +110,8 @@ static long ioc_publish(struct vread_file *file, void __user *arg)
 {
 	struct vread_ioc_publish publish;
 
+	if (!file->publishes)
+		return -EACCES;
 	if (copy_from_user(&publish, arg, sizeof(publish)))
 		return -EFAULT;
 	return vread_publish_event(file->dev, &publish);
@@ -117,6 +121,8 @@ static long ioc_keys(struct vread_file *file, void __user *arg)
 {
 	struct vread_ioc_keys keys;
 
+	if (!file->publishes)
+		return -EACCES;
 	if (copy_from_user(&keys, arg, sizeof(keys)))
 		return -EFAULT;
 	return vread_publish_keys(file->dev, &keys);
@@ -235,11 +241,12 @@ static int vread_mmap(struct file *filp, struct vm_area_struct *vma)
 static int vread_open(struct inode *inode, struct file *filp)
 {
 	/* The device stays during this call: misc_deregister() waits for open calls. */
-	struct vread_device *dev = container_of(filp->private_data, struct vread_device, misc);
-	struct vread_file *file = vread_file_create(dev);
+	struct vread_node *node = container_of(filp->private_data, struct vread_node, misc);
+	struct vread_file *file = vread_file_create(node->dev);
 
 	if (!file)
 		return -ENOMEM;
+	file->publishes = node->publishes;
 	filp->private_data = file;
 	return stream_open(inode, filp);
 }

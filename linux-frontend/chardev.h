@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chardev.h - the system calls of /dev/vread.  xenbus.c makes the device node of them.
+ * chardev.h - the system calls of /dev/vread and /dev/vread-publish.  xenbus.c makes the device
+ * nodes of them.
  */
 #ifndef VREAD_CHARDEV_H
 #define VREAD_CHARDEV_H

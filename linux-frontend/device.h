@@ -38,11 +38,21 @@ struct vread_waiter {
 	wait_queue_head_t wq;  /* woken when a READ is done or the link changed */
 };
 
+/* A device node: /dev/vread for readers, or /dev/vread-publish for publishers. */
+struct vread_node {
+	struct miscdevice misc;
+	struct vread_device *dev;
+	char name[24];
+	bool publishes;
+	bool added;
+};
+
 struct vread_device {
 	struct kref ref;
-	char name[16]; /* of the device node */
-	struct miscdevice misc;
-	struct vread_pool *pool; /* NULL before the first connection, then constant */
+	char name[16]; /* "vread", "vread1" */
+	struct vread_node node;
+	struct vread_node publish_node; /* added when the device first takes events */
+	struct vread_pool *pool;        /* NULL before the first connection, then constant */
 
 	/* Used by xenbus.c, and by vread_link_open(), in process context by one thread at a time:
 	 * the work, or remove and resume while no work runs. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * file.h - one open file of /dev/vread: its handles, its slice of the pool and its READs.
+ * file.h - one open file of a device node: its handles, its slice of the pool and its READs.
  * chardev.c calls these functions for system calls.
  *
  * Process context; errors as vread_ioctl.h says.
@@ -38,6 +38,7 @@ struct vread_read {
 struct vread_file {
 	struct kref ref;
 	struct vread_device *dev;
+	bool publishes; /* opened by the node of publishers: PUBLISH and KEYS, but no OPEN */
 	struct vread_waiter waiter;
 
 	struct xarray handles; /* its lock also protects next_handle and num_handles */

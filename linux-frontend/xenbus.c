@@ -186,6 +186,43 @@ static struct vread_pool *create_pool(struct vread_device *dev, u32 *pages)
 	return pool;
 }
 
+static int add_node(struct vread_device *dev, struct vread_node *node, const char *suffix,
+		    umode_t mode)
+{
+	int err;
+
+	snprintf(node->name, sizeof(node->name), "%s%s", dev->name, suffix);
+	node->dev = dev;
+	node->publishes = *suffix;
+	node->misc.minor = MISC_DYNAMIC_MINOR;
+	node->misc.name = node->name;
+	node->misc.fops = &vread_fops;
+	node->misc.parent = &dev->xbdev->dev;
+	node->misc.mode = mode;
+	err = misc_register(&node->misc);
+	node->added = !err;
+	return err;
+}
+
+static void remove_node(struct vread_node *node)
+{
+	if (node->added)
+		misc_deregister(&node->misc);
+	node->added = false;
+}
+
+/* Clients have no node for publishers.  Without that node a device still reads. */
+static void add_publish_node(struct vread_device *dev)
+{
+	int err;
+
+	if (!dev->takes_events || dev->publish_node.added)
+		return;
+	err = add_node(dev, &dev->publish_node, "-publish", 0600);
+	if (err)
+		vread_err(dev, "cannot make /dev/%s: %d", dev->publish_node.name, err);
+}
+
 static int prepare(struct vread_device *dev, struct vread_terms *terms)
 {
 	struct vread_pool *pool;
@@ -202,6 +239,7 @@ static int prepare(struct vread_device *dev, struct vread_terms *terms)
 		return err;
 	WRITE_ONCE(dev->role, terms->role);
 	WRITE_ONCE(dev->takes_events, terms->events && !strcmp(terms->role, "datanode"));
+	add_publish_node(dev);
 	return 0;
 }
 
@@ -464,16 +502,6 @@ static int name_device(struct vread_device *dev, const char *nodename)
 	return 0;
 }
 
-static int add_node(struct vread_device *dev)
-{
-	dev->misc.minor = MISC_DYNAMIC_MINOR;
-	dev->misc.name = dev->name;
-	dev->misc.fops = &vread_fops;
-	dev->misc.parent = &dev->xbdev->dev;
-	dev->misc.mode = 0660;
-	return misc_register(&dev->misc);
-}
-
 static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_id *id)
 {
 	struct vread_device *dev;
@@ -486,7 +514,7 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 	dev->otherend = kstrdup(xbdev->otherend, GFP_KERNEL);
 	err = dev->otherend ? name_device(dev, xbdev->nodename) : -ENOMEM;
 	if (!err)
-		err = add_node(dev);
+		err = add_node(dev, &dev->node, "", 0660);
 	if (err) {
 		vread_device_put(dev);
 		return err;
@@ -536,9 +564,10 @@ static void remove_device(struct xenbus_device *xbdev)
 {
 	struct vread_device *dev = dev_get_drvdata(&xbdev->dev);
 
-	misc_deregister(&dev->misc);
+	remove_node(&dev->node);
 	WRITE_ONCE(dev->gone, true);
 	cancel_work_sync(&dev->work);
+	remove_node(&dev->publish_node);
 	show_state(dev);
 	vread_link_down(dev, false);
 	if (dev->phase != VREAD_PHASE_IDLE)

@@ -56,6 +56,7 @@ JNIEXPORT jlong JNICALL Java_io_vread_datanode_NativePublisher_connect(JNIEnv *e
 		.endpoint = path,
 		.pool_bytes = POOL_BYTES,
 		.timeout_ms = (unsigned)timeout_ms,
+		.publisher = 1,
 	};
 	struct vread *v;
 	int r;

@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -48,7 +50,22 @@ bool connection_forked(const struct vread *v)
 
 /* ---- connect ------------------------------------------------------------- */
 
-static int connect_transport(const char *endpoint, size_t pool_bytes, unsigned queues,
+/* Returns a descriptor of the device, or negative errno. */
+static int open_device(const char *endpoint, bool publisher)
+{
+	char node[PATH_MAX];
+	int fd;
+
+	if (snprintf(node, sizeof(node), "%s%s", endpoint, publisher ? "-publish" : "") >=
+	    (int)sizeof(node))
+		return -ENAMETOOLONG;
+	fd = open(node, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENXIO || errno == ENODEV ? -ENOTCONN : -errno;
+	return fd;
+}
+
+static int connect_transport(const char *endpoint, size_t pool_bytes, const struct vread_options *o,
 			     unsigned timeout_ms, struct transport **ret)
 {
 	struct stat st;
@@ -57,14 +74,12 @@ static int connect_transport(const char *endpoint, size_t pool_bytes, unsigned q
 	if (stat(endpoint, &st) < 0)
 		return -errno;
 	if (S_ISSOCK(st.st_mode))
-		return local_connect(endpoint, pool_bytes, queues, vclock_deadline(timeout_ms),
-				     ret);
+		return local_connect(endpoint, pool_bytes, o->queues ?: 1,
+				     vclock_deadline(timeout_ms), ret);
 	if (!S_ISCHR(st.st_mode))
 		return -EINVAL;
-	fd = open(endpoint, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENXIO || errno == ENODEV ? -ENOTCONN : -errno;
-	return device_connect(fd, pool_bytes, ret);
+	fd = open_device(endpoint, o->publisher);
+	return fd < 0 ? fd : device_connect(fd, pool_bytes, ret);
 }
 
 static size_t down_to_page(size_t bytes)
@@ -99,7 +114,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	int r;
 
 	if (pool_bytes < MIN_POOL_BYTES || pool_bytes > MAX_POOL_BYTES ||
-	    o->queues > VREAD_MAX_QUEUES)
+	    o->queues > VREAD_MAX_QUEUES || o->publisher > 1)
 		return -EINVAL;
 	pool_bytes = down_to_page(pool_bytes + VREAD_PAGE_SIZE - 1);
 	pthread_once(&fork_once, watch_forks);
@@ -110,7 +125,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	v->forks = atomic_load(&forks);
 	v->files.next = v->files.prev = &v->files;
 	v->timeout_ms = o->timeout_ms ?: DEFAULT_TIMEOUT_MS;
-	r = connect_transport(endpoint, pool_bytes, o->queues ?: 1, v->timeout_ms, &transport);
+	r = connect_transport(endpoint, pool_bytes, o, v->timeout_ms, &transport);
 	if (r) {
 		free(v);
 		return r;

@@ -60,6 +60,10 @@ struct vread_options {
 	/* How many threads of the backend serve this connection, 1 .. 8.  UNIX socket only: the
 	 * driver chooses the number for /dev/vread.  Default: 1. */
 	unsigned queues;
+	/* 1: for vread_publish() and vread_publish_keys().  In a guest the connection then goes
+	 * through the node of publishers, endpoint followed by "-publish", and opens no blocks.  A
+	 * UNIX socket serves both; the backend goes by the user of the process.  Default: 0. */
+	unsigned publisher;
 };
 
 /* The block to open or to publish.  Ids are printable ASCII without space or '/'. */
@@ -205,7 +209,8 @@ int vread_event_fd(struct vread *v);
  * block: pool id, block id, generation stamp and exactly one storage id; no token.
  * length: bytes of the replica after the event.
  * -EOPNOTSUPP: this device or backend takes no events.  -EACCES: the device may not publish for
- * that datanode or pool.  -ENODEV: the storage is not served there.  -EINVAL: block or event is
+ * that datanode or pool, or the connection is not that of a publisher (struct vread_options; on a
+ * UNIX socket: the backend takes no events of this user).  -ENODEV: the storage is not served there.  -EINVAL: block or event is
  * wrong.  After -ETIME the backend may or may not have taken the event, or may still take it.
  */
 int vread_publish(struct vread *v, const struct vread_block *block, unsigned event,

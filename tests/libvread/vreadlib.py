@@ -50,6 +50,7 @@ class Options(Structure):
         ("timeout_ms", c_uint),
         ("readahead_bytes", c_uint),
         ("queues", c_uint),
+        ("publisher", c_uint),
     ]
 
 

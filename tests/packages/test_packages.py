@@ -200,7 +200,8 @@ def test_install(root, packages):
         assert root.run(program, "version").split() == [program, version]
     assert root.run("vreadd", "--version").split() == ["vreadd", version]
     assert root.run("systemctl", "is-enabled", "vreadd").strip() == "enabled"
-    assert "vread:" in root.run("getent", "group", "vread")
+    for group in ("vread", "vread-publish"):
+        assert f"{group}:" in root.run("getent", "group", group)
     states = module_states(root)
     assert len(states) == 1 and states[0].startswith(f"vread/{version}, 6.1.0-"), states
     assert states[0].endswith(": installed")

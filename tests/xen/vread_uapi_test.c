@@ -9,7 +9,7 @@
  *
  * First form: the guest's device is connected and may read the block, which must have at least
  * 1 MiB. Second form: the device has role datanode and may publish for the storage; only PUBLISH
- * and KEYS are checked. Prints one line for each check. Exit status 1 if a check failed.
+ * and KEYS are checked, by the node of publishers. Prints one line for each check. Exit status 1 if a check failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +32,7 @@
 #include "vread_ioctl.h"
 
 #define DEVICE "/dev/vread"
+#define PUBLISH_DEVICE DEVICE "-publish"
 #define PAGE 4096U
 #define SLICE (1U << 20)
 #define BAD_POINTER 0x10UL
@@ -71,13 +73,18 @@ static void __attribute__((noreturn)) die(const char *what)
 	exit(1);
 }
 
-static int open_device(void)
+static int open_node(const char *node)
 {
-	int fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	int fd = open(node, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
-		die("open " DEVICE);
+		die(node);
 	return fd;
+}
+
+static int open_device(void)
+{
+	return open_node(DEVICE);
 }
 
 static double now(void)
@@ -613,7 +620,7 @@ static long publish_with(int fd, struct vread_ioc_publish args)
 	return call(fd, VREAD_IOC_PUBLISH, &args);
 }
 
-/* Arguments that the module refuses for every role. */
+/* Arguments that the module refuses. */
 static void check_bad_publish(int fd)
 {
 	struct vread_ioc_publish a;
@@ -637,12 +644,6 @@ static void check_bad_publish(int fd)
 	expect(publish_with(fd, a), -EINVAL, "PUBLISH with 16 KiB + 1 of data");
 	a.data_length = UINT32_MAX;
 	expect(publish_with(fd, a), -EINVAL, "PUBLISH with 2^32 - 1 bytes of data");
-}
-
-static void check_publish_as_client(int fd)
-{
-	check_bad_publish(fd);
-	expect(publish_with(fd, publish_args()), -EOPNOTSUPP, "PUBLISH by a client");
 }
 
 /* The arguments for the block's pool and storage, followed by one key. */
@@ -694,13 +695,17 @@ static void check_bad_keys(int fd)
 	expect(keys_with(fd, a), -EINVAL, "KEYS with 2^32 - 1 bytes of data");
 }
 
-static void check_keys_as_client(int fd)
+/* Who may read may not publish. */
+static void check_publish_by_reader(int fd)
 {
-	check_bad_keys(fd);
-	expect(keys_with(fd, keys_args()), -EOPNOTSUPP, "KEYS by a client");
+	expect(publish_with(fd, publish_args()), -EACCES, "PUBLISH by a reader");
+	expect(call(fd, VREAD_IOC_PUBLISH, (void *)BAD_POINTER), -EACCES,
+	       "PUBLISH by a reader, from a bad address");
+	expect(keys_with(fd, keys_args()), -EACCES, "KEYS by a reader");
 }
 
-static void check_keys_as_datanode(int fd)
+/* fd: of the node of publishers; reader: of the other. */
+static void check_keys_as_datanode(int fd, int reader)
 {
 	struct vread_ioc_keys a = keys_args();
 
@@ -710,9 +715,9 @@ static void check_keys_as_datanode(int fd)
 	a = keys_args();
 	a.data_length--;
 	expect(keys_with(fd, a), -EINVAL, "KEYS with a key cut short");
-	expect(open_with(fd, open_args()), 0, "OPEN as before");
+	expect(open_with(reader, open_args()), 0, "OPEN as before");
 	expect(keys_with(fd, keys_args()), 0, "KEYS");
-	expect(open_with(fd, open_args()), -EPERM, "OPEN without a token after it");
+	expect(open_with(reader, open_args()), -EPERM, "OPEN without a token after it");
 	a = keys_args();
 	a.tokens = 0;
 	expect(keys_with(fd, a), -EINVAL, "KEYS where tokens are not used");
@@ -720,10 +725,10 @@ static void check_keys_as_datanode(int fd)
 				    .data_length = block.data_length,
 				    .timeout_ms = TIMEOUT_MS};
 	expect(keys_with(fd, a), -EPERM, "KEYS: tokens are not used, after they were");
-	expect(open_with(fd, open_args()), -EPERM, "OPEN without a token after that");
+	expect(open_with(reader, open_args()), -EPERM, "OPEN without a token after that");
 }
 
-static void check_publish_as_datanode(int fd, const char *storage)
+static void check_publish_as_datanode(int fd, int reader, const char *storage)
 {
 	struct vread_ioc_publish a = publish_args();
 	struct vread_ioc_open open;
@@ -738,21 +743,27 @@ static void check_publish_as_datanode(int fd, const char *storage)
 	a = publish_args();
 	a.event = VREAD_PUBLISH_DELETE;
 	expect(publish_with(fd, a), 0, "PUBLISH of a deletion");
-	expect(open_with(fd, open), -ENOENT, "OPEN after it");
+	expect(open_with(reader, open), -ENOENT, "OPEN after it");
 	a.event = VREAD_PUBLISH_FINALIZED;
 	expect(publish_with(fd, a), 0, "PUBLISH of its finalization");
-	expect(open_with(fd, open), 0, "OPEN after that");
-	check_keys_as_datanode(fd);
+	expect(open_with(reader, open), 0, "OPEN after that");
+	expect(open_with(fd, open), -EACCES, "OPEN by a publisher");
+	check_keys_as_datanode(fd, reader);
 	add_storage("DS-2");
 	expect(publish_with(fd, publish_args()), -EINVAL, "PUBLISH for two storages");
 }
 
 static int run_as_datanode(const char *storage)
 {
-	int fd = open_device();
+	int reader = open_device(), fd = open_node(PUBLISH_DEVICE);
+	struct stat st;
 
+	check(!stat(PUBLISH_DEVICE, &st) && (st.st_mode & 0777) == 0600,
+	      "the node of publishers is for root alone");
+	check_device(reader, "datanode");
 	check_device(fd, "datanode");
-	check_publish_as_datanode(fd, storage);
+	check_publish_by_reader(reader);
+	check_publish_as_datanode(fd, reader, storage);
 	printf("%u failed\n", failures);
 	return failures ? 1 : 0;
 }
@@ -771,8 +782,9 @@ int main(int argc, char **argv)
 		return run_as_datanode(argv[3]);
 	fd = open_device();
 	check_device(fd, "client");
-	check_publish_as_client(fd);
-	check_keys_as_client(fd);
+	check_publish_by_reader(fd);
+	check(access(PUBLISH_DEVICE, F_OK) < 0 && errno == ENOENT,
+	      "a client has no node for publishers");
 	check_before_slice(fd);
 	check_slice(fd);
 	check_mmap(fd);

@@ -28,7 +28,8 @@ EXCLUDED = re.compile(r"/usr/(share/(doc|man|lintian)|src)/")
 SHARED = re.compile(r".*\.so[.0-9]*")
 UDEV = [Path("/lib/systemd/systemd-udevd"), Path("/bin/udevadm")]
 UDEV_RULES = Path("/lib/udev/rules.d/80-drivers.rules")  # loads modules for new devices
-GROUP_ID, FIRST_USER_ID = 105, 1000
+GROUPS = {"vread": 105, "vread-publish": 106}
+FIRST_USER_ID = 1000
 
 
 class Packages:
@@ -45,7 +46,7 @@ class Packages:
         return self._installed((BACKEND,))
 
     def guest(self, users: Iterable[str] = ()) -> Tree:
-        """For each guest, with these users in the group vread, as after `adduser`."""
+        """For each guest, with these users in the groups of vRead, as after `adduser`."""
         tree = self._installed(GUEST)
         tree.files({str(path): path for path in UDEV})
         tree.file(str(UDEV_RULES), UDEV_RULES)
@@ -154,7 +155,8 @@ def _accounts(tree: Tree, users: list[str]) -> None:
     people = [*base, *((name, FIRST_USER_ID + i) for i, name in enumerate(users))]
     lines = [f"{name}:x:{number}:{number}::/tmp:/bin/sh" for name, number in people]
     tree.text("/etc/passwd", "".join(f"{line}\n" for line in lines))
-    groups = ["root:x:0:", "nogroup:x:65534:", f"vread:x:{GROUP_ID}:{','.join(users)}"]
+    groups = ["root:x:0:", "nogroup:x:65534:"]
+    groups += [f"{name}:x:{number}:{','.join(users)}" for name, number in GROUPS.items()]
     groups += [f"{name}:x:{number}:" for name, number in people[len(base) :]]
     tree.text("/etc/group", "".join(f"{line}\n" for line in groups))
 

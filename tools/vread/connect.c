@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -67,6 +68,11 @@ int reader_connect(const struct reader_options *o, size_t least, struct vread **
 	case 0:
 		return 0;
 	case -ENOENT:
+		if (o->library.publisher && access(name, F_OK) == 0)
+			return cli_error(CLI_NO_PEER,
+					 "%s-publish: no such device; it is there when a device of "
+					 "role=datanode (xl-vread attach) has connected",
+					 name);
 		return cli_error(CLI_NO_PEER,
 				 "%s: no such device or socket; in a guest load xen-vreadfront, "
 				 "elsewhere name the socket of vreadd's local port with --endpoint",
@@ -76,7 +82,10 @@ int reader_connect(const struct reader_options *o, size_t least, struct vread **
 	case -ETIME:
 		return cli_error(CLI_NO_PEER, "%s: no answer in time; is vreadd stuck?", name);
 	case -EACCES:
-		return cli_error(CLI_FAILED, "%s: permission denied", name);
+		return cli_error(CLI_FAILED, "%s: permission denied%s", name,
+				 o->library.publisher ? "; a guest's publishers need the group "
+							"vread-publish"
+						      : "");
 	case -ENOSPC:
 		return cli_error(
 			CLI_FAILED,

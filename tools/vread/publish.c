@@ -61,6 +61,13 @@ static int publish_blocks(struct vread *v, unsigned event, const struct block_li
 				CLI_FAILED,
 				"this device takes no events: it needs role=datanode (xl-vread "
 				"attach), on the local port publish-datanodes (vread.conf)");
+		if (r == -EACCES)
+			return cli_error(CLI_FAILED,
+					 "%s: this datanode's events are not taken from here: see "
+					 "publish-datanodes of the device (xl-vread attach), on "
+					 "the local port publish-datanodes and publish-uids "
+					 "(vread.conf)",
+					 blocks->specs[i].text);
 		if (r)
 			code = reader_failed(&blocks->specs[i], r);
 	}
@@ -97,7 +104,7 @@ static int run_options(struct reader_options *o, int argc, char **argv)
 
 static int run_publish(int argc, char **argv)
 {
-	struct reader_options o = {.library = {.pool_bytes = POOL_BYTES}};
+	struct reader_options o = {.library = {.pool_bytes = POOL_BYTES, .publisher = 1}};
 	int r = run_options(&o, argc, argv);
 
 	block_list_free(&o.blocks);

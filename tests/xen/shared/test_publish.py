@@ -3,10 +3,12 @@
 
 import pytest
 
+from tests.support.waiting import eventually
 from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
 
+CHANGED = "its rights have changed"
 PATIENCE = ("--timeout", str(deployment.READ_TIMEOUT_MS))
 
 
@@ -81,10 +83,10 @@ def test_status_and_nodes(publisher, backend):
 
 def test_a_client_may_not(client, demo):
     """A client publishes: it must be refused, and the block stay readable.  The guest's module
-    refuses by the role that it read from xenstore."""
+    makes no node for publishers, by the role that it read from xenstore."""
     done = publish(client, "delete", demo.blocks[0].spec())
-    assert done.rc == 1
-    assert b"this device takes no events" in done.stderr
+    assert done.rc == 3
+    assert b"/dev/vread-publish: no such device" in done.stderr
     assert deployment.file_digest(client) == demo.sha256
 
 
@@ -96,8 +98,29 @@ def test_only_for_its_own_datanode(make_publisher, backend, demo):
     before = published(backend)
     done = publish(other, "delete", demo.blocks[0].spec())
     assert done.rc == 1
-    assert b"may not read or speak for" in done.stderr
+    assert b"this datanode's events are not taken from here" in done.stderr
     assert published(backend) == before
+
+
+def test_rights_change_under_the_guest(publisher, client, backend, demo):
+    """The host takes away a right, by a node of the real xenstored, and gives it back.  The device
+    must follow, and stay connected."""
+    spec = demo.blocks[0].spec()
+    node = f"{backend.backend_path(publisher)}/publish-datanodes"
+    assert backend.host.text(["xenstore-read", node]).strip() == "dn1"
+    before = published(backend)
+
+    def set_right(datanodes):
+        changes = backend.log().count(CHANGED)
+        backend.host.text(["xenstore-write", node, datanodes])
+        eventually(lambda: backend.log().count(CHANGED) > changes, what="its new rights")
+
+    set_right("dn9")
+    assert publish(publisher, "delete", spec).rc == 1
+    set_right("dn1")
+    publish(publisher, "finalized", spec).check()
+    assert published(backend)["delete"] == before["delete"]
+    assert backend.device(publisher)["state"] == "Connected"
 
 
 def test_ioctl_arguments(publisher, uapi_test, demo, storage):
