@@ -148,6 +148,23 @@ def test_wrong_permission(guest, root):
     assert f"{node}: there is no user nobody-at-all" in failed
 
 
+def test_a_publisher(guest, root, xenstored):
+    node = f"{root}/dev/vread-publish"
+    assert f"{node}: the device's role is not datanode" in Findings(guest()).of("not applicable")
+    xenstored.put(f"{BACK}/role", "datanode")
+    failed = Findings(guest()).failed
+    assert "device/vread/0: no datanode to publish for: every event gets EACCES" in failed
+    xenstored.put(f"{BACK}/publish-datanodes", "dn1")
+    remedy = Findings(guest()).failed[f"{node}: No such file or directory"]
+    assert remedy == "the module makes it when the device connects: see dmesg"
+    put(root / "dev/vread-publish").chmod(0o600)
+    assert f"{node}: user root may publish for: dn1" in Findings(guest("--user", "root")).ok
+    warnings = Findings(guest("--user", "nobody")).of("warning")
+    assert warnings[f"{node}: user nobody may not publish"] == (
+        "if nobody runs the DataNode: usermod -aG vread-publish nobody, then restart it"
+    )
+
+
 def test_datanode_not_allowed(guest, xenstored):
     assert Findings(guest("--datanode", "dn3")).failed[
         "device/vread/0: datanode dn3 is not allowed; allowed are: dn1 dn2"

@@ -278,6 +278,15 @@ static const struct {
 	 ":2: [local] mode: 0888: expected four octal digits, the first 0, for example 0600\n"},
 	{"[local]\nallow-datanodes = a  b\n",
 	 ":2: [local] allow-datanodes: a  b: expected names separated by exactly one space\n"},
+	{"[local]\npublish-uids = hdfs\n", ":2: [local] publish-uids: hdfs: expected numbers of "
+					   "users (id -u NAME), separated by exactly "
+					   "one space\n"},
+	{"[local]\npublish-uids = 0  7\n", ":2: [local] publish-uids: 0  7: expected numbers of "
+					   "users (id -u NAME), separated by exactly "
+					   "one space\n"},
+	{"[local]\npublish-uids = 4294967295\n", ":2: [local] publish-uids: 4294967295: expected "
+						 "numbers of users (id -u NAME), separated by "
+						 "exactly one space\n"},
 	{"[local]\nmax-connections = 0\n",
 	 ":2: [local] max-connections: 0: expected a number from 1 to 4096\n"},
 	{"[datanode dn1]\n",

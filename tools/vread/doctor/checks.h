@@ -31,6 +31,7 @@ void check_module(struct doctor *d);
 void check_device(struct doctor *d);
 void check_node(struct doctor *d);
 void check_allowed(struct doctor *d);
+void check_publisher(struct doctor *d);
 
 /* backend.c: whether the backend answers */
 void check_protocol(struct doctor *d);

@@ -9,11 +9,17 @@
 
 /* In the order of the chain: later checks rely on the results of earlier ones. */
 static const struct doctor_check checks[] = {
-	{"xen", check_guest},         {"module", check_module},
-	{"device", check_device},     {"node", check_node},
-	{"protocol", check_protocol}, {"answer", check_answer},
-	{"allowed", check_allowed},   {"hadoop", check_hadoop},
-	{"java", check_java},         {NULL, NULL},
+	{"xen", check_guest},
+	{"module", check_module},
+	{"device", check_device},
+	{"node", check_node},
+	{"protocol", check_protocol},
+	{"answer", check_answer},
+	{"allowed", check_allowed},
+	{"publisher", check_publisher},
+	{"hadoop", check_hadoop},
+	{"java", check_java},
+	{NULL, NULL},
 };
 
 enum { ENDPOINT = 1, USER, HADOOP, CLASS_PATH, DATANODE };

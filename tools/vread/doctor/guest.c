@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * guest.c - checks of `vread doctor`: the module, the device, its node, and the allowed datanodes.
+ * guest.c - checks of `vread doctor`: the module, the device, its nodes, and what dom0 allows.
  * Called by doctor.c.
  *
  * If the endpoint is a UNIX socket (a local port), only the node is checked: module, device and Xen
@@ -288,6 +288,57 @@ void check_allowed(struct doctor *d)
 	else
 		doctor_ok(d, FRONTEND, "allowed datanodes: %.400s", list);
 	free(role);
+	free(list);
+	free(backend);
+}
+
+/* ---- publishing ----------------------------------------------------------------------------- */
+
+/* Readers on the same guest need no such right, so it is no failure that a user has not got it. */
+static void tell_no_publisher(struct doctor *d, const char *node, const struct person *who)
+{
+	char remedy[512];
+
+	snprintf(remedy, sizeof(remedy),
+		 "if %.64s runs the DataNode: usermod -aG vread-publish %.64s, then restart it",
+		 who->name, who->name);
+	doctor_warn(d, node, remedy, "user %.64s may not publish", who->name);
+}
+
+static void check_publish_node(struct doctor *d, const char *node, const char *datanodes)
+{
+	struct person who;
+	struct stat st;
+
+	if (stat(node, &st) < 0)
+		doctor_fail(d, node, "the module makes it when the device connects: see dmesg",
+			    "%s", strerror(errno));
+	else if (!find_person(d->facts->user, &who))
+		doctor_skip(d, node, "there is no user %.64s", d->facts->user);
+	else if (!may_use(&who, &st))
+		tell_no_publisher(d, node, &who);
+	else
+		doctor_ok(d, node, "user %.64s may publish for: %.400s", who.name, datanodes);
+}
+
+void check_publisher(struct doctor *d)
+{
+	char path[PATH_MAX], node[PATH_MAX + sizeof("-publish")];
+	char *backend = d->facts->has_device ? backend_dir(d) : NULL;
+	char *list = backend ? doctor_node(d, backend, VREAD_NODE_PUBLISH_DATANODES) : NULL;
+
+	snprintf(node, sizeof(node), "%s-publish", endpoint_path(d, path));
+	if (!d->facts->is_datanode)
+		doctor_skip(d, node, "the device's role is not datanode");
+	else if (backend && (!list || !*list))
+		doctor_fail(d, FRONTEND,
+			    "in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with "
+			    "publish-datanodes=",
+			    "no datanode to publish for: every event gets EACCES");
+	else if (backend)
+		check_publish_node(d, node, list);
+	else
+		doctor_skip(d, node, "xenstore has no device");
 	free(list);
 	free(backend);
 }
