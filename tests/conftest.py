@@ -6,8 +6,8 @@ Everything that takes minutes to start is started once.  All tests that share an
 `bed` are a group, one for each parameter of `bed`.  Tests on emulated Xen hosts are a few groups
 (tests/xen/conftest.py).  Any other file is a group, because its tests share fixtures.  Tests of a
 file marked `spread` share nothing and take seconds each, so each test is a group.  Groups begin in
-the order of their first tests: costly groups first, so that no process is left with one of them at
-the end, and groups of single tests last.
+the order of their first tests: first the groups of emulated hosts, which take longest, then those
+with HDFS, so that no process is left with one of them at the end, and groups of single tests last.
 """
 
 from pathlib import Path
@@ -18,13 +18,23 @@ from tests.runner.order import shuffle_modules
 
 pytest_plugins = ["tests.runner.timing"]
 
-COSTLY = ("xen", "hadoop")
-
 
 def pytest_addoption(parser):
     parser.addoption(
         "--shuffle", type=int, metavar="SEED", help="run the modules in an order made from SEED"
     )
+
+
+XEN, HADOOP, NATIVE, SPREAD = range(4)
+
+
+def _rank(item):
+    """The place of the test's group in the order of groups."""
+    if item.get_closest_marker("xen"):
+        return XEN
+    if item.get_closest_marker("hadoop"):
+        return HADOOP
+    return SPREAD if item.get_closest_marker("spread") else NATIVE
 
 
 def _bed(item):
@@ -39,11 +49,8 @@ def pytest_collection_modifyitems(config, items):
         shuffle_modules(items, seed)
     rank = {}
     for item in items:
-        costly = [name for name in COSTLY if item.get_closest_marker(name)]
-        if "xen" in costly:
-            pass  # its group is made later
-        elif costly or not item.get_closest_marker("spread"):
+        rank[item] = _rank(item)
+        if rank[item] in (HADOOP, NATIVE):  # groups of emulated hosts are made later
             group = _bed(item) or Path(item.path).stem
             item.add_marker(pytest.mark.xdist_group(group))
-        rank[item] = 0 if costly else 2 if item.get_closest_marker("spread") else 1
     items.sort(key=rank.get)

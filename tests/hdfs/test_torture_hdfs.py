@@ -51,9 +51,8 @@ def test_no_wrong_byte(tmp_path, publisher, file_system):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    ("publisher", "file_system"), [(False, "ext4"), (True, "ext4"), (False, "xfs"), (True, "xfs")]
-)
+@pytest.mark.parametrize(("publisher", "file_system"), [(True, "ext4"), (False, "xfs")])
 def test_no_wrong_byte_for_long(tmp_path, publisher, file_system):
+    """No wrong byte in a torture of ten minutes.  The short one has the other two pairs."""
     with torture_bed(tmp_path, DISK_MIB, publisher, file_system, "release") as bed:
         torture(bed, LONG)
