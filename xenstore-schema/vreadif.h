@@ -372,7 +372,8 @@
  *   EILSEQ      the block's .meta is missing, truncated or malformed
  *   EINVAL      malformed request; do not repeat it
  *   EIO         the image could not be read, or its file system is damaged
- *   EMFILE      too many open handles, close some; KEYS: too many pools
+ *   EMFILE      too many open handles, or they take too much memory of the backend,
+ *               close some; KEYS: too many pools
  *   ENODATA     hole, unwritten or compressed extent where data should be
  *   ENODEV      no image served here holds that pool or those storages
  *   ENOENT      the pool is served here but has no such block (yet)

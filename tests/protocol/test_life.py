@@ -177,6 +177,9 @@ def test_a_bad_datanode_does_not_keep_the_others_from_serving(start_daemon, imag
 # ---- control socket ------------------------------------------------------------------
 
 
+MEMORY = ("", "_most", "_refused")
+
+
 def test_status_counts(start_daemon, image):
     daemon = start_daemon()
     with daemon.front(pool_pages=64, queues=3, order=1) as front:
@@ -186,6 +189,10 @@ def test_status_counts(start_daemon, image):
         assert front.open(5, 5, POOL).status == -errno.ENOENT
         assert front.stat(7).status == -errno.EBADF
         (device,) = daemon.status()["devices"]
+        memory = {key: device["counters"].pop(f"handle_bytes{key}") for key in MEMORY}
+        assert memory["_most"] == 64 << 20
+        assert 0 < memory[""] < 64 << 10
+        assert memory["_refused"] == 0
         assert device["counters"] == {
             "opens": 1,
             "reads": 2,

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "read/ahead.h"
+#include "read/budget.h"
 #include "read/crc_table.h"
 #include "read/read_private.h"
 #include "parser-protocol/blocks.h"
@@ -268,7 +269,7 @@ static int set_up(enum source_mode mode, size_t cache)
 	}
 	assert_int_equal(volume_new_range(image, 0, image_size(image), &volume), 0);
 	shared = (struct ahead_shared){shares_new(), verified_cache_new(cache), WINDOW};
-	ahead = ahead_new(&shared, &client);
+	ahead = ahead_new(&shared, &client, NULL);
 	replica = find(true);
 	set_in_memory(false);
 	return 0;
@@ -466,6 +467,41 @@ static void being_written_is_not_read_ahead(void **state)
 	assert_int_equal(disks(), 0);
 }
 
+/* Buffers for read-ahead come out of the budget of the handles, and go back. */
+static void budget_is_kept(void **state)
+{
+	struct budget budget = {.most = 4 * PIECE};
+	size_t most = 0;
+
+	if (!*state)
+		skip();
+	ahead_free(ahead);
+	ahead = ahead_new(&shared, &client, &budget);
+	for (uint64_t at = 0; at < SIZE; at += REQUEST) {
+		read_at(at, false);
+		most = budget.used > most ? budget.used : most;
+	}
+	assert_in_range(most, 1, 2 * PIECE);
+	assert_true(is_kept(2));
+	ahead_free(ahead);
+	ahead = NULL;
+	assert_int_equal(budget.used, 0);
+}
+
+static void no_budget_is_no_error(void **state)
+{
+	struct budget budget = {.most = PAGE};
+
+	if (!*state)
+		skip();
+	ahead_free(ahead);
+	ahead = ahead_new(&shared, &client, &budget);
+	direct_forward();
+	assert_false(is_kept(5));
+	assert_int_equal(budget.used, 0);
+	assert_int_equal(disks(), 0);
+}
+
 /* io_uring cannot be used: here a limit allows no more descriptors. */
 static void no_queue_is_no_error(void **state)
 {
@@ -504,6 +540,8 @@ int main(void)
 		DIRECT(left_while_under_way),
 		DIRECT(being_written_is_not_read_ahead),
 		DIRECT(no_queue_is_no_error),
+		DIRECT(budget_is_kept),
+		DIRECT(no_budget_is_no_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,40 @@ static void content_is_weighed(void **state)
 	replica_put(r);
 }
 
+/* The weight counts the room of the array of extents: 65,000 pieces take 1.5 MiB. */
+static void extents_are_weighed(void **state)
+{
+	struct replica_key key = {&dir_a, "BP-1", 1, 1001};
+	struct block_files files = {.data = {.size = UNIT}};
+	struct block_replica *plain = make(&dir_a, 1, UNIT), *r;
+
+	(void)state;
+	for (uint64_t i = 0; i < 65000; i++)
+		assert_int_equal(fs_file_extend(&files.data, 1 << 30, 512 * i, 1024 * i, 512), 0);
+	r = replica_new(NULL, NULL, &key, &files, basis(true));
+	assert_int_equal(replica_weight(r) - replica_weight(plain), 65536 * 24);
+	replica_put(plain);
+	replica_put(r);
+}
+
+/* A later answer of the parser takes no more memory than the weight says. */
+static void a_basis_grows_to_its_weight(void **state)
+{
+	static const uint8_t packed[4096];
+	struct answer_basis small = {.packed = packed, .packed_length = 1000};
+	struct answer_basis larger = {.packed = packed, .packed_length = 2000};
+	struct answer_basis largest = {.packed = packed, .packed_length = sizeof(packed)};
+	struct parser_basis *b = basis_new(basis_state_new(&small, 0));
+	size_t weight = parser_basis_weight(b);
+
+	(void)state;
+	assert_true(basis_replace(b, basis_state_new(&larger, 0)));
+	assert_false(basis_replace(b, basis_state_new(&largest, 0)));
+	assert_int_equal(parser_basis_weight(b), weight);
+	assert_true(weight > 2000);
+	parser_basis_free(b);
+}
+
 static void found_by_whole_key(void **state)
 {
 	struct replica_cache *c = replica_cache_new();
@@ -194,6 +228,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(content_is_weighed),
+		cmocka_unit_test(extents_are_weighed),
+		cmocka_unit_test(a_basis_grows_to_its_weight),
 		cmocka_unit_test(found_by_whole_key),
 		cmocka_unit_test(oldest_go_first),
 		cmocka_unit_test(same_key_replaces),

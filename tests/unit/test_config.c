@@ -83,6 +83,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c->token_files, "/var/lib/vread/tokens");
 	assert_int_equal(c->xen.enabled, CONFIG_AUTO);
 	assert_int_equal(c->read_ahead, 8U << 20);
+	assert_int_equal(c->handle_memory, 64U << 20);
 	assert_int_equal(c->cache, 64U << 20);
 	assert_int_equal(c->xen.max_queues, 8);
 	assert_int_equal(c->xen.max_ring_page_order, 4);
@@ -229,7 +230,8 @@ static const struct {
 	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
-	 "control-socket, datanode-files, token-files, storage-record, read-ahead, cache; did you "
+	 "control-socket, datanode-files, token-files, storage-record, read-ahead, cache, "
+	 "handle-memory; did you "
 	 "mean "
 	 "log-level?\n"},
 	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
@@ -243,7 +245,7 @@ static const struct {
 	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\nimage = /x\n", ":2: [vreadd] image: /x: unknown key: expected one of "
 				   "log-level, control-socket, datanode-files, token-files, "
-				   "storage-record, read-ahead, cache\n"},
+				   "storage-record, read-ahead, cache, handle-memory\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
 	 ":2: [vreadd] control-socket: run/c.sock: expected a path that starts with / of at most "
 	 "107 bytes, "

@@ -133,7 +133,7 @@ static int set_up(void **state)
 	device.dispatch.conn = &device.conn;
 	device.dispatch.reader = (struct reader){
 		.policy = device.policy,
-		.handles = handles_new(dispatch_close),
+		.handles = handles_new(dispatch_close, 0),
 		.client = &device,
 	};
 	return device.policy && device.dispatch.reader.handles ? 0 : -1;

@@ -78,6 +78,7 @@ static struct config *config_default(void)
 	c->storage_record = default_record();
 	c->read_ahead = 8U << 20;
 	c->cache = 64U << 20;
+	c->handle_memory = 64U << 20;
 	c->xen.enabled = CONFIG_AUTO;
 	c->xen.max_queues = VREAD_MAX_QUEUES;
 	c->xen.max_ring_page_order = VREAD_MAX_RING_PAGE_ORDER;

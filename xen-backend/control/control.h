@@ -35,7 +35,10 @@
  *     counters         opens, reads, bytes, remote (the opens, reads and bytes
  *                      among them that other hosts answered), published
  *                      (events taken), errors ({"ENOENT": 3}),
- *                      open_handles; absent unless connected
+ *                      open_handles, handle_bytes (memory of these),
+ *                      handle_bytes_most (the limit), handle_bytes_refused
+ *                      (times that the limit refused a block); absent unless
+ *                      connected
  *     last_error       string or null: why the device was last closed or refused
  *     domid, device    xen only;  pid, uid  local only
  *     max_queues, max_pool_pages   xen only: the limits offered to the
@@ -60,7 +63,8 @@
  *                        have: storage, has (of another: "peer NAME" or "datanode NAME"); absent:
  *                        none
  *       heard            true if the peer has announced all its storages at least once
- *       answered         this host's answers to the peer: opens, reads, bytes, errors, connections
+ *       answered         this host's answers to the peer: opens, reads, bytes, errors, connections,
+ *                        open_handles, handle_bytes (memory of these, of all its connections)
  *
  *   {"command": "move", "storage": "DS-1", "host": "NAME"}
  *

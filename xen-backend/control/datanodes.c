@@ -149,6 +149,7 @@ int datanodes_open(struct datanodes *d, const struct config *config, struct xen_
 		r = registry_set_token_files(block_store_registry(d->store), config->token_files);
 	if (!r) {
 		block_store_set_read_ahead(d->store, config->read_ahead);
+		block_store_set_handle_memory(d->store, config->handle_memory);
 		registry_set_usage(block_store_registry(d->store), usage_of, d);
 		r = serve_all(d);
 	}
@@ -283,6 +284,11 @@ void datanodes_reload(struct datanodes *d, const struct config *config, json_t *
 	if (old->read_ahead != config->read_ahead) {
 		block_store_set_read_ahead(d->store, config->read_ahead);
 		json_array_append_new(changes, json_string("[vreadd]: read-ahead changed"));
+	}
+	if (old->handle_memory != config->handle_memory) {
+		block_store_set_handle_memory(d->store, config->handle_memory);
+		json_array_append_new(changes, json_string("[vreadd]: handle-memory changed, for "
+							   "devices that connect from now on"));
 	}
 	remove_others(d, old, config, changes);
 	for (size_t i = 0; i < config->num_datanodes; i++) {

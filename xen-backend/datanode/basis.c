@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A later answer may be that many times as large as the first. */
+#define GROWTH 2U
+
 struct parser_basis {
 	bool clean;
 	size_t weight;
@@ -58,7 +61,7 @@ struct parser_basis *basis_new(struct basis_state *s)
 		return NULL;
 	}
 	b->clean = s->answer.clean;
-	b->weight = sizeof(*b) + s->weight;
+	b->weight = sizeof(*b) + GROWTH * s->weight;
 	pthread_mutex_init(&b->lock, NULL);
 	b->state = s;
 	return b;
@@ -75,15 +78,20 @@ struct basis_state *basis_get(struct parser_basis *b)
 	return s;
 }
 
-void basis_replace(struct parser_basis *b, struct basis_state *s)
+bool basis_replace(struct parser_basis *b, struct basis_state *s)
 {
 	struct basis_state *old;
 
+	if (s->weight > b->weight - sizeof(*b)) {
+		basis_state_put(s);
+		return false;
+	}
 	pthread_mutex_lock(&b->lock);
 	old = b->state;
 	b->state = s;
 	pthread_mutex_unlock(&b->lock);
 	basis_state_put(old);
+	return true;
 }
 
 void parser_basis_free(struct parser_basis *b)
@@ -100,8 +108,8 @@ bool parser_basis_is_clean(const struct parser_basis *b)
 	return b->clean;
 }
 
-/* The weight is fixed when the basis is made: a cache adds it on insertion and subtracts it on
- * removal, so it must not change in between. */
+/* The weight is fixed when the basis is made: caches and budgets add it and subtract it later, so it
+ * must not change in between. It is the most that the basis may ever take. */
 size_t parser_basis_weight(const struct parser_basis *b)
 {
 	return b->weight;

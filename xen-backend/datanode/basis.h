@@ -30,8 +30,9 @@ void basis_state_put(struct basis_state *s);
 struct parser_basis *basis_new(struct basis_state *s);
 /* Returns a reference to the current state (basis_state_put() it). */
 struct basis_state *basis_get(struct parser_basis *b);
-/* Replaces the state. Takes over `s`. */
-void basis_replace(struct parser_basis *b, struct basis_state *s);
+/* Replaces the state. Takes over `s`. False: `s` is too large for parser_basis_weight(), and the
+ * state stays. */
+bool basis_replace(struct parser_basis *b, struct basis_state *s);
 
 /* Compares the watched bytes of the volume with those in `s`. Returns 0 if all are the same,
  * -EAGAIN if they differ or if the basis has no watched bytes, or an error of reading. */

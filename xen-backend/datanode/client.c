@@ -423,9 +423,8 @@ static int ask_again(const struct parser_fs *fs, struct parser_basis *b,
 	if (r == 0 && !c.state)
 		r = -ENOMEM;
 	if (r == 0)
-		basis_replace(b, c.state);
-	else
-		basis_state_put(c.state);
+		return basis_replace(b, c.state) ? 0 : -EAGAIN;
+	basis_state_put(c.state);
 	return r;
 }
 

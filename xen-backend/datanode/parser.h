@@ -106,7 +106,7 @@ bool parser_meta_settled(struct parser_basis *b, uint64_t offset, uint64_t lengt
 /* True if the file system was clean: nobody could write, so content does not change either while
  * `b` holds. */
 bool parser_basis_is_clean(const struct parser_basis *b);
-size_t parser_basis_weight(const struct parser_basis *b); /* bytes of memory, about */
+size_t parser_basis_weight(const struct parser_basis *b); /* bytes of memory, at most */
 void parser_basis_free(struct parser_basis *b);           /* NULL is ignored */
 
 /* As folder_list() (parser/hdfs/folder.h): `*ret` is to be freed. */

@@ -48,6 +48,13 @@ static void note_refusal(int error)
 			 strerrordesc_np(error));
 }
 
+size_t source_queue_weight(unsigned depth)
+{
+	size_t rings = depth * (sizeof(struct io_uring_sqe) + 2 * sizeof(struct io_uring_cqe));
+
+	return sizeof(struct source_queue) + depth * sizeof(struct read) + rings;
+}
+
 struct source_queue *source_queue_new(unsigned depth)
 {
 	struct source_queue *q = calloc(1, sizeof(*q) + depth * sizeof(q->reads[0]));

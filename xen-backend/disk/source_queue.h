@@ -25,6 +25,8 @@ bool source_queue_works(const char **ret_why);
 /* Makes a queue for up to depth reads at a time.  Returns NULL if there can be none; the first
  * failure of io_uring is logged. */
 struct source_queue *source_queue_new(unsigned depth);
+/* Bytes of memory of a queue, the kernel's included. */
+size_t source_queue_weight(unsigned depth);
 /* Waits for all reads under way, then frees q; NULL is ignored. */
 void source_queue_free(struct source_queue *q);
 

@@ -22,6 +22,7 @@
 struct ahead {
 	struct ahead_shared *shared;
 	const void *client;
+	struct budget *budget;
 
 	pthread_mutex_t lock; /* protects all fields below */
 	uint64_t next;        /* where a forward read would start */
@@ -36,7 +37,12 @@ struct ahead {
 	bool refused;                /* ahead_direct_new() failed */
 };
 
-struct ahead *ahead_new(struct ahead_shared *shared, const void *client)
+size_t ahead_weight(void)
+{
+	return sizeof(struct ahead);
+}
+
+struct ahead *ahead_new(struct ahead_shared *shared, const void *client, struct budget *budget)
 {
 	struct ahead *a = calloc(1, sizeof(*a));
 
@@ -44,6 +50,7 @@ struct ahead *ahead_new(struct ahead_shared *shared, const void *client)
 		return NULL;
 	a->shared = shared;
 	a->client = client;
+	a->budget = budget;
 	pthread_mutex_init(&a->lock, NULL);
 	return a;
 }
@@ -160,7 +167,7 @@ static bool is_worth_it(struct ahead *a, const struct block_replica *r)
 	if (!a->shared->cache || !r->files.finalized || a->refused)
 		return false;
 	if (!a->direct)
-		a->direct = ahead_direct_new(STEPS);
+		a->direct = ahead_direct_new(STEPS, a->budget);
 	a->refused = !a->direct;
 	return !a->refused;
 }

@@ -30,6 +30,7 @@
 #include "disk/shares.h"
 
 struct ahead;
+struct budget;
 
 /* Shared by all handles of a store. */
 struct ahead_shared {
@@ -39,10 +40,14 @@ struct ahead_shared {
 };
 
 /*
- * Creates the read-ahead state of one handle of client. client is only compared. shared must
- * outlive the result. NULL: out of memory.
+ * Creates the read-ahead state of one handle of client. client is only compared. shared and budget
+ * must outlive the result. Buffers for bytes that are read ahead are taken out of the budget
+ * (budget.h), and if the budget has no room for them, nothing is read ahead. The caller has taken
+ * ahead_weight(). NULL: out of memory.
  */
-struct ahead *ahead_new(struct ahead_shared *shared, const void *client);
+struct ahead *ahead_new(struct ahead_shared *shared, const void *client, struct budget *budget);
+/* Bytes of memory that ahead_new() allocates. */
+size_t ahead_weight(void);
 /* No read of a may be under way. NULL is ignored. */
 void ahead_free(struct ahead *a);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read/budget.h"
 #include "read/file_runs.h"
 #include "parser-protocol/blocks.h"
 #include "read/piece.h"
@@ -28,7 +29,7 @@ struct part {
 };
 
 struct step {
-	struct block_replica *replica; /* NULL: not in use */
+	struct block_replica *replica; /* NULL: not in use; its weight is taken */
 	uint64_t from, to;
 	struct part data, sums;
 	unsigned under_way;
@@ -37,11 +38,13 @@ struct step {
 
 struct ahead_direct {
 	struct source_queue *queue;
+	struct budget *budget;
+	size_t own_weight; /* taken for everything but the buffers */
 	unsigned num_steps;
 	struct step steps[];
 };
 
-struct ahead_direct *ahead_direct_new(unsigned steps)
+static struct ahead_direct *make(unsigned steps)
 {
 	struct ahead_direct *d = calloc(1, sizeof(*d) + steps * sizeof(d->steps[0]));
 
@@ -55,16 +58,61 @@ struct ahead_direct *ahead_direct_new(unsigned steps)
 	return NULL;
 }
 
+struct ahead_direct *ahead_direct_new(unsigned steps, struct budget *budget)
+{
+	size_t weight = sizeof(struct ahead_direct) + steps * sizeof(struct step) +
+			source_queue_weight(steps * READS_OF_STEP);
+	struct ahead_direct *d;
+
+	if (!budget_take_spare(budget, weight))
+		return NULL;
+	d = make(steps);
+	if (!d) {
+		budget_give(budget, weight);
+		return NULL;
+	}
+	d->budget = budget;
+	d->own_weight = weight;
+	return d;
+}
+
+/* The handle may have dropped the replica that a step keeps, so the replica counts here, too. */
+static bool keep_replica(struct ahead_direct *d, struct step *s, struct block_replica *r)
+{
+	if (!budget_take_spare(d->budget, replica_weight(r)))
+		return false;
+	s->replica = replica_get(r);
+	return true;
+}
+
+static void drop_replica(struct ahead_direct *d, struct step *s)
+{
+	if (!s->replica)
+		return;
+	budget_give(d->budget, replica_weight(s->replica));
+	replica_put(s->replica);
+	s->replica = NULL;
+}
+
+static void free_buffer(struct ahead_direct *d, struct part *p)
+{
+	free(p->buffer);
+	budget_give(d->budget, p->room);
+	p->buffer = NULL;
+	p->room = 0;
+}
+
 void ahead_direct_free(struct ahead_direct *d)
 {
 	if (!d)
 		return;
 	source_queue_free(d->queue);
 	for (unsigned i = 0; i < d->num_steps; i++) {
-		replica_put(d->steps[i].replica);
-		free(d->steps[i].data.buffer);
-		free(d->steps[i].sums.buffer);
+		drop_replica(d, &d->steps[i]);
+		free_buffer(d, &d->steps[i].data);
+		free_buffer(d, &d->steps[i].sums);
 	}
+	budget_give(d->budget, d->own_weight);
 	free(d);
 }
 
@@ -116,16 +164,20 @@ static bool ask_run(const struct image_run *run, void *ctx)
 	return true;
 }
 
-static bool make_buffer(struct part *p, size_t bytes)
+static bool make_buffer(struct ahead_direct *d, struct part *p, size_t bytes)
 {
 	if (p->room >= bytes)
 		return true;
-	free(p->buffer);
-	p->room = 0;
+	free_buffer(d, p);
+	if (!budget_take_spare(d->budget, bytes))
+		return false;
 	p->buffer = aligned_alloc(ALIGN, bytes);
-	if (p->buffer)
-		p->room = bytes;
-	return p->buffer != NULL;
+	if (!p->buffer) {
+		budget_give(d->budget, bytes);
+		return false;
+	}
+	p->room = bytes;
+	return true;
 }
 
 /* Starts to read [from, to) of f into p. */
@@ -135,7 +187,7 @@ static bool ask_part(struct ahead_direct *d, struct step *s, struct part *p, str
 	struct asking a = {.direct = d, .step = s};
 
 	p->start = from - from % ALIGN;
-	if (to > f->mapped || !make_buffer(p, round_up(to - p->start, ALIGN)))
+	if (to > f->mapped || !make_buffer(d, p, round_up(to - p->start, ALIGN)))
 		return false;
 	a.at = p->buffer;
 	return file_runs(volume, f, p->start, to, ask_run, &a) && a.found == to - p->start;
@@ -171,9 +223,8 @@ bool ahead_direct_ask(struct ahead_direct *d, struct block_replica *r, uint64_t 
 	if (!s || VERIFIED_UNIT % r->files.header.chunk)
 		return false;
 	p.end = to;
-	if (piece_settled(r, &p) < 0)
+	if (piece_settled(r, &p) < 0 || !keep_replica(d, s, r))
 		return false;
-	s->replica = replica_get(r);
 	s->from = from;
 	s->to = to;
 	s->failed = !ask_step(d, s);
@@ -209,11 +260,11 @@ static void take(struct ahead_direct *d, struct step *s, struct verified_cache *
 			verified_cache_give(cache, r, s->from, s->data.buffer, s->data.room,
 					    (size_t)(s->from - s->data.start),
 					    (size_t)(s->to - s->from));
+			budget_give(d->budget, s->data.room); /* the cache has the buffer */
 			s->data = (struct part){0};
 		}
 	}
-	replica_put(r);
-	s->replica = NULL;
+	drop_replica(d, s);
 }
 
 void ahead_direct_take(struct ahead_direct *d, uint64_t to, struct verified_cache *cache)

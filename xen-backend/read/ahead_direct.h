@@ -16,12 +16,13 @@
 #include "read/verified_cache.h"
 
 struct ahead_direct;
+struct budget;
 
 /*
- * steps: how many parts can be kept at a time. NULL: out of memory, or no source queue (io_uring)
- * is available.
+ * steps: how many parts can be kept at a time. budget: for all memory of the result; NULL: no limit.
+ * NULL: out of memory, the budget has no room, or no source queue (io_uring) is available.
  */
-struct ahead_direct *ahead_direct_new(unsigned steps);
+struct ahead_direct *ahead_direct_new(unsigned steps, struct budget *budget);
 /* Waits for the reads under way. NULL is ignored. */
 void ahead_direct_free(struct ahead_direct *d);
 

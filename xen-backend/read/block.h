@@ -26,6 +26,7 @@
 
 struct block_store;
 struct block_handle;
+struct budget;
 struct policy;
 struct token_keys;
 
@@ -41,6 +42,8 @@ struct block_name {
 	size_t token_length; /* 0: no token */
 	/* The client: only compared, for fairness. NULL: no particular client. */
 	const void *client;
+	/* The memory of the handle is taken out of it; must outlive the handle. NULL: no limit. */
+	struct budget *budget;
 	/*
 	 * All storage_ids are known to be on other hosts. If no local image holds the block, the
 	 * images are then not examined again.
@@ -54,6 +57,7 @@ struct block_info {
 	uint32_t flags; /* VREAD_BLOCK_* */
 };
 
+/* -EMFILE: the budget has no room for the handle. */
 int block_open(struct block_store *s, const struct policy *p, const struct block_name *name,
 	       struct block_handle **ret, struct block_info *ret_info);
 

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "read/budget.h"
+
 #define SLOT_BITS 12
 #define USE_MASK 0xfffffU
 
@@ -26,6 +28,7 @@ struct slot {
 
 struct handles {
 	handles_close_fn *close;
+	struct budget budget;
 	pthread_mutex_t lock;
 	struct slot slot[HANDLES_MAX];
 	uint16_t first_free, last_free;
@@ -37,13 +40,14 @@ struct handles {
 
 _Static_assert(HANDLES_MAX == 1U << SLOT_BITS, "a slot number fills its bits");
 
-struct handles *handles_new(handles_close_fn *close)
+struct handles *handles_new(handles_close_fn *close, size_t most_bytes)
 {
 	struct handles *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->close = close;
+	t->budget.most = most_bytes;
 	pthread_mutex_init(&t->lock, NULL);
 	return t;
 }
@@ -201,4 +205,9 @@ unsigned handles_count(struct handles *t)
 	n = t->open;
 	pthread_mutex_unlock(&t->lock);
 	return n;
+}
+
+struct budget *handles_budget(struct handles *t)
+{
+	return &t->budget;
 }

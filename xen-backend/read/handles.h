@@ -13,9 +13,12 @@
 #ifndef VREAD_READ_HANDLES_H
 #define VREAD_READ_HANDLES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define HANDLES_MAX 4096U
+
+struct budget;
 
 struct handles;
 
@@ -28,10 +31,10 @@ struct handle {
 typedef void handles_close_fn(struct handle h);
 
 /*
- * close is called for each object that was added, when its last reference is put. NULL: out of
- * memory.
+ * close is called for each object that was added, when its last reference is put. most_bytes: the
+ * memory that the objects may take, 0: any. NULL: out of memory.
  */
-struct handles *handles_new(handles_close_fn *close);
+struct handles *handles_new(handles_close_fn *close, size_t most_bytes);
 /*
  * Closes the blocks that are still open. No reference from handles_get() may be held. NULL is
  * ignored.
@@ -57,5 +60,10 @@ void handles_put(struct handles *t, uint32_t number);
  */
 int handles_remove(struct handles *t, uint32_t number);
 unsigned handles_count(struct handles *t);
+/*
+ * The budget of the objects (budget.h). It lives as long as the table. Whoever makes an object takes
+ * the memory of the object out of the budget, and close gives it back.
+ */
+struct budget *handles_budget(struct handles *t);
 
 #endif

@@ -118,9 +118,11 @@ static int try_directory(struct search *s, const struct parser_fs *fs,
 	h->visible_length =
 		s->name->visible_length ? s->name->visible_length : h->replica->files.data.size;
 	r = check_length(h->replica, h->visible_length);
+	if (r < 0 && !replica_is_still(h->replica))
+		r = block_not_yet(r);
+	if (r == 0 && !budget_take(h->budget, replica_weight(h->replica)))
+		r = -EMFILE;
 	if (r < 0) {
-		if (!replica_is_still(h->replica))
-			r = block_not_yet(r);
 		replica_put(h->replica);
 		h->replica = NULL;
 	}
@@ -324,6 +326,37 @@ static void fill_info(const struct block_replica *r, struct block_info *ret)
 	};
 }
 
+/* Makes a handle without a replica. NULL: out of memory, or *ret_error is -EMFILE. */
+static struct block_handle *handle_new(struct block_store *store, const struct block_name *name,
+				       int *ret_error)
+{
+	size_t weight = sizeof(struct block_handle) + ahead_weight() + strlen(name->pool_id) + 1;
+	struct block_handle *h;
+
+	*ret_error = -EMFILE;
+	if (!budget_take(name->budget, weight))
+		return NULL;
+	*ret_error = -ENOMEM;
+	h = calloc(1, sizeof(*h));
+	if (!h) {
+		budget_give(name->budget, weight);
+		return NULL;
+	}
+	pthread_mutex_init(&h->lock, NULL);
+	h->budget = name->budget;
+	h->own_weight = weight;
+	h->cache = store->cache;
+	h->shared = &store->ahead;
+	h->ahead = ahead_new(h->shared, name->client, name->budget);
+	h->pool_id = strdup(name->pool_id);
+	h->block_id = name->block_id;
+	h->genstamp = name->genstamp;
+	if (h->pool_id && h->ahead)
+		return h;
+	block_close(h);
+	return NULL;
+}
+
 int block_open(struct block_store *store, const struct policy *p, const struct block_name *name,
 	       struct block_handle **ret, struct block_info *ret_info)
 {
@@ -335,17 +368,10 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 		return -ENODEV;
 	if (!policy_allows_pool(p, name->pool_id))
 		return -EACCES;
-	h = calloc(1, sizeof(*h));
+	h = handle_new(store, name, &r);
 	if (!h)
-		return -ENOMEM;
-	pthread_mutex_init(&h->lock, NULL);
-	h->cache = store->cache;
-	h->shared = &store->ahead;
-	h->ahead = ahead_new(h->shared, name->client);
-	h->pool_id = strdup(name->pool_id);
-	h->block_id = name->block_id;
-	h->genstamp = name->genstamp;
-	r = h->pool_id && h->ahead ? search_store(&s, p, h) : -ENOMEM;
+		return r;
+	r = search_store(&s, p, h);
 	if (r < 0) {
 		block_close(h);
 		return r;
@@ -365,6 +391,15 @@ struct block_replica *handle_replica(struct block_handle *h)
 	return r;
 }
 
+/* Gives back the weight of r, which h had; r NULL is ignored. */
+static void drop_replica(struct block_handle *h, struct block_replica *r)
+{
+	if (!r)
+		return;
+	budget_give(h->budget, replica_weight(r));
+	replica_put(r);
+}
+
 int handle_renew(struct block_handle *h, const struct block_replica *r)
 {
 	struct block_replica *fresh, *old;
@@ -379,11 +414,15 @@ int handle_renew(struct block_handle *h, const struct block_replica *r)
 		replica_put(fresh);
 		return -EAGAIN;
 	}
+	if (!budget_take(h->budget, replica_weight(fresh))) {
+		replica_put(fresh);
+		return -EAGAIN;
+	}
 	pthread_mutex_lock(&h->lock);
 	old = h->replica;
 	h->replica = fresh;
 	pthread_mutex_unlock(&h->lock);
-	replica_put(old);
+	drop_replica(h, old);
 	return 0;
 }
 
@@ -408,7 +447,8 @@ void block_close(struct block_handle *h)
 	if (!h)
 		return;
 	ahead_free(h->ahead);
-	replica_put(h->replica);
+	drop_replica(h, h->replica);
+	budget_give(h->budget, h->own_weight);
 	pthread_mutex_destroy(&h->lock);
 	free(h->pool_id);
 	free(h);

@@ -13,6 +13,7 @@
 #include "datanode/served.h"
 #include "read/ahead.h"
 #include "read/block.h"
+#include "read/budget.h"
 #include "read/replica.h"
 #include "read/replica_cache.h"
 #include "read/store.h"
@@ -21,7 +22,8 @@ struct block_store {
 	struct registry *registry;
 	struct replica_cache *cache;
 	struct ahead_shared ahead;
-	_Atomic uint64_t ambiguous; /* OPENs of pools that two clusters show (pools.h) */
+	_Atomic size_t handle_memory; /* bytes for the handles of one reader; 0: no limit */
+	_Atomic uint64_t ambiguous;   /* OPENs of pools that two clusters show (pools.h) */
 };
 
 struct block_handle {
@@ -30,6 +32,10 @@ struct block_handle {
 	struct replica_cache *cache;
 	struct ahead_shared *shared;
 	struct ahead *ahead;
+	struct budget *budget; /* NULL: no limit */
+	/* Taken out of the budget, besides the weight of the present replica. A replica that was
+	 * replaced lives on for the reads under way, without weight. */
+	size_t own_weight;
 	struct published *published; /* of the replica's datanode */
 	uint64_t visible_length;
 
@@ -46,7 +52,7 @@ bool store_withdrawn(struct published *p, const char *pool_id, int64_t block_id,
 struct block_replica *handle_replica(struct block_handle *h);
 /*
  * Finds the replica of h again by its name, after r could not be used. 0; -EAGAIN: no replica was
- * found that fits h; -ENOMEM; -EIO.
+ * found that fits h, or the replica takes more memory than the budget of h has; -ENOMEM; -EIO.
  */
 int handle_renew(struct block_handle *h, const struct block_replica *r);
 

@@ -50,16 +50,19 @@ void replica_put(struct block_replica *r)
 	free(r);
 }
 
-/* The array of extents has room for more. The bytes of a small file are kept as content. */
 static size_t file_weight(const struct fs_file *f)
 {
-	return 2 * sizeof(struct fs_extent) * f->num_extents + (f->content ? f->size : 0);
+	unsigned room = f->num_extents ? 4 : 0; /* as fs_file_extend() makes room */
+
+	while (room < f->num_extents)
+		room *= 2;
+	return room * sizeof(struct fs_extent) + (f->content ? f->size : 0);
 }
 
 size_t replica_weight(const struct block_replica *r)
 {
-	return sizeof(*r) + parser_basis_weight(r->basis) + file_weight(&r->files.data) +
-	       file_weight(&r->files.meta);
+	return sizeof(*r) + strlen(r->key.pool) + 1 + parser_basis_weight(r->basis) +
+	       file_weight(&r->files.data) + file_weight(&r->files.meta);
 }
 
 int replica_check(const struct block_replica *r)

@@ -53,7 +53,7 @@ struct block_replica *replica_new(struct served *served, const struct parser_fs 
 struct block_replica *replica_get(struct block_replica *r);
 void replica_put(struct block_replica *r); /* NULL is ignored */
 
-/* Approximate memory use of r in bytes. */
+/* Bytes of memory that r takes. The weight of a replica never changes. */
 size_t replica_weight(const struct block_replica *r);
 
 /*

@@ -57,8 +57,8 @@ struct reading {
 };
 
 /*
- * Opens the block `name` and gives it a number (g->number). `name->client` is set
- * by this function. 0 or negative errno. In both cases reading_end() must follow.
+ * Opens the block `name` and gives it a number (g->number). `name->client` and `name->budget` are
+ * set by this function. 0 or negative errno. In both cases reading_end() must follow.
  */
 int reading_open(struct reading *g, const struct reader *r, struct block_name *name,
 		 struct block_info *ret_info);

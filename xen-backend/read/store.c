@@ -58,6 +58,16 @@ void block_store_set_read_ahead(struct block_store *s, size_t read_ahead)
 	atomic_store(&s->ahead.window, read_ahead);
 }
 
+void block_store_set_handle_memory(struct block_store *s, size_t bytes)
+{
+	atomic_store(&s->handle_memory, bytes);
+}
+
+size_t block_store_handle_memory(struct block_store *s)
+{
+	return atomic_load(&s->handle_memory);
+}
+
 int block_store_set_cache(struct block_store *s, size_t cache)
 {
 	if (cache < VERIFIED_UNIT)

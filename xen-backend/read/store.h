@@ -25,6 +25,12 @@ struct registry *block_store_registry(struct block_store *s);
 /* Sets how many bytes are read ahead for one client; 0 unless set. May be called at any time. */
 void block_store_set_read_ahead(struct block_store *s, size_t read_ahead);
 /*
+ * Sets how many bytes of memory the handles of one reader (service.h) may take; 0, and unless set:
+ * any number. Counts for readers that are made from then on. May be called at any time.
+ */
+void block_store_set_handle_memory(struct block_store *s, size_t bytes);
+size_t block_store_handle_memory(struct block_store *s);
+/*
  * Sets how many verified bytes are cached of images read with O_DIRECT; 0 unless set. Call before
  * the first datanode is added. 0 or -ENOMEM.
  */

@@ -30,7 +30,9 @@
 #include "base/log.h"
 #include "base/timer.h"
 #include "peer/peer.h"
+#include "read/budget.h"
 #include "read/handles.h"
+#include "read/store.h"
 #include "ring/queue.h"
 
 #define OVERDUE_MS 10000U /* an end that takes longer is worth a line in the log */
@@ -208,7 +210,7 @@ static struct session *session_new(struct session_server *server, struct port_co
 	s->shared.dispatch.reader = (struct reader){
 		.store = server->store,
 		.policy = conn->policy,
-		.handles = handles_new(dispatch_close),
+		.handles = handles_new(dispatch_close, block_store_handle_memory(server->store)),
 		.client = s,
 	};
 	s->shared.halt_fd = eventfd(0, EFD_CLOEXEC);
@@ -329,6 +331,17 @@ struct port_events session_server_events(struct session_server *s)
 	};
 }
 
+static void tell_handles(json_t *o, struct handles *t)
+{
+	struct budget *b = handles_budget(t);
+
+	json_object_set_new(o, "open_handles", json_integer(handles_count(t)));
+	json_object_set_new(o, "handle_bytes", json_integer((json_int_t)atomic_load(&b->used)));
+	json_object_set_new(o, "handle_bytes_most", json_integer((json_int_t)b->most));
+	json_object_set_new(o, "handle_bytes_refused",
+			    json_integer((json_int_t)atomic_load(&b->refused)));
+}
+
 json_t *session_server_device(struct session_server *server, const char *conn_name)
 {
 	for (struct session *s = server->sessions; s; s = s->next) {
@@ -338,8 +351,7 @@ json_t *session_server_device(struct session_server *server, const char *conn_na
 		if (s->ending || strcmp(d->conn->name, conn_name) != 0)
 			continue;
 		o = counters_json(&d->counters);
-		json_object_set_new(o, "open_handles",
-				    json_integer(handles_count(d->reader.handles)));
+		tell_handles(o, d->reader.handles);
 		return o;
 	}
 	return NULL;

@@ -55,6 +55,10 @@ static const struct metric of_devices[] = {
 	{"vread_device_errors_total", COUNTER, "Requests answered with an error.",
 	 "counters.errors{error}"},
 	{"vread_device_open_handles", GAUGE, "Blocks open now.", "counters.open_handles"},
+	{"vread_device_handle_bytes", GAUGE, "Memory of the open blocks.", "counters.handle_bytes"},
+	{"vread_device_handle_bytes_refused_total", COUNTER,
+	 "Opens refused because the open blocks take too much memory.",
+	 "counters.handle_bytes_refused"},
 	{"vread_device_pool_pages", GAUGE, "Pages shared with the guest.", "pool_pages"},
 };
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "read/service.h"
+#include "read/store.h"
 #include "peer/wire/socket.h"
 #include "peer/wire/tls.h"
 
@@ -25,7 +26,7 @@ struct conn *conn_new(struct peer_server *s, int fd)
 	struct address peer = {.length = sizeof(peer.socket)};
 
 	if (c)
-		c->blocks = handles_new(reader_close);
+		c->blocks = handles_new(reader_close, block_store_handle_memory(s->store));
 	if (!c || !c->blocks) {
 		free(c);
 		close(fd);

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one guest or peer may take of the host: beyond its budget only that party gets errors, and
+the status says so."""
+
+import errno
+import struct
+
+import pytest
+
+from tests.support import peer_wire as wire
+from tests.support.daemon import open_block
+from tests.support.hdfs_dir import POOL
+
+LEAST_MEMORY = "[vreadd]\nhandle-memory = 8M\n"
+MOST_HANDLES = 4096
+
+
+def open_all(front, block):
+    """Opens the block until that is refused.  Returns the handles and the response."""
+    handles = []
+    while len(handles) <= MOST_HANDLES:
+        response = front.open(block.id, block.genstamp, POOL)
+        if response.status:
+            return handles, response
+        handles.append(response.handle)
+    pytest.fail("no open was refused")
+
+
+def test_memory_of_handles_is_each_devices_own(start_daemon, image):
+    daemon = start_daemon(local=LEAST_MEMORY)
+    block = image.blocks[1]
+    with daemon.front() as greedy, daemon.front() as other:
+        handles, refused = open_all(greedy, block)
+        assert refused.status == -errno.EMFILE
+        assert 100 < len(handles) < MOST_HANDLES
+        by_handles = {d["counters"]["open_handles"]: d for d in daemon.status()["devices"]}
+        counters = by_handles[len(handles)]["counters"]
+        assert counters["handle_bytes_most"] == 8 << 20
+        assert counters["handle_bytes"] <= 8 << 20
+        assert counters["handle_bytes_refused"] == 1
+        assert counters["errors"] == {"EMFILE": 1}
+        assert greedy.read(handles[0], 0, 100) == image.contents[block.id][:100]
+
+        handle = open_block(other, block)
+        assert other.read(handle, 0, 100) == image.contents[block.id][:100]
+
+        greedy.close_handle(handles[7])
+        open_block(greedy, block)
+        assert greedy.open(block.id, block.genstamp, POOL).status == -errno.EMFILE
+        for handle in handles[8:]:
+            greedy.close_handle(handle)
+        assert daemon.status()["devices"][0]["counters"]["handle_bytes"] < 1 << 20
+
+
+def test_memory_of_handles_is_each_peers_own(start_host, authority, image):
+    host, address = start_host(local=LEAST_MEMORY)
+    files = authority.certificate("a"), authority.ca
+    block = image.blocks[0]
+    body = wire.open_body(POOL, block.id, block.genstamp, ["DS-1"])
+    with wire.connect(address, *files) as connection, wire.connect(address, *files) as other:
+        for id_ in range(1, MOST_HANDLES + 2):
+            connection.send(wire.OPEN, id_, body)
+            kind, _, _, answer = connection.until(wire.OPENED, wire.FAILED)
+            if kind == wire.FAILED:
+                break
+        assert kind == wire.FAILED
+        assert answer == struct.pack("<I", errno.EMFILE)
+        answered = host.status()["peers"]["peers"][0]["answered"]
+        assert 100 < answered["open_handles"] == id_ - 1 < MOST_HANDLES
+        assert 7 << 20 < answered["handle_bytes"] <= 8 << 20
+        assert answered["errors"] == {"EMFILE": 1}
+        other.send(wire.OPEN, 1, body)
+        assert other.until(wire.OPENED, wire.FAILED)[0] == wire.OPENED
