@@ -28,7 +28,9 @@
 
 #define QUEUES 2U
 #define POOL_PAGES 1024U
-#define SLOTS 32U /* of a ring of one page */
+#define SLOTS 32U    /* of a ring of one page */
+#define LARGE 1U     /* the queue whose ring has four pages */
+#define AT_PEERS 32U /* requests of a ring that are given to peers at a time */
 #define NOBODY_ANSWERS_MS 100
 
 /* ---- the block that is here -------------------------------------------------------- */
@@ -181,13 +183,18 @@ static void ended(struct port_conn *c)
 
 static const struct port_conn_ops ops = {event_fd, event_take, event_rearm, notify, broke, ended};
 
+static uint32_t ring_bytes(unsigned q)
+{
+	return q == LARGE ? 4 * VREAD_PAGE_SIZE : VREAD_PAGE_SIZE;
+}
+
 static void fresh_rings(void)
 {
 	for (unsigned q = 0; q < QUEUES; q++) {
 		vread_sring_t *sring = device.conn.queue[q].sring;
 
 		SHARED_RING_INIT(sring);
-		FRONT_RING_INIT(&device.front[q].ring, sring, VREAD_PAGE_SIZE);
+		FRONT_RING_INIT(&device.front[q].ring, sring, ring_bytes(q));
 	}
 }
 
@@ -230,9 +237,9 @@ static int set_up(void **state)
 		.num_queues = QUEUES,
 	};
 	for (unsigned q = 0; q < QUEUES; q++) {
-		vread_sring_t *sring = aligned_alloc(VREAD_PAGE_SIZE, VREAD_PAGE_SIZE);
+		vread_sring_t *sring = aligned_alloc(VREAD_PAGE_SIZE, ring_bytes(q));
 
-		device.conn.queue[q] = (struct port_queue){sring, VREAD_PAGE_SIZE};
+		device.conn.queue[q] = (struct port_queue){sring, ring_bytes(q)};
 		device.front[q].request_fd = eventfd(0, EFD_NONBLOCK);
 		device.front[q].response_fd = eventfd(0, EFD_NONBLOCK);
 	}
@@ -750,6 +757,28 @@ static void test_large_reads_take_turns(void **state)
 	assert_int_equal(fake_counts().closed, 1);
 }
 
+/* A ring with many small requests leaves room in the queues of peers to the other guests. */
+static void test_small_requests_take_turns(void **state)
+{
+	uint32_t handle = open_there();
+	const uint16_t last = 2 * AT_PEERS;
+
+	(void)state;
+	for (uint16_t id = 0; id < last; id++)
+		put(LARGE, read_of(handle, id, 3), id);
+	put(LARGE, with_handle(VREAD_OP_STAT, handle), last);
+	put(LARGE, with_handle(VREAD_OP_CLOSE, 0), last + 1);
+	show(LARGE);
+	assert_status(next(LARGE), last + 1, -EBADF);
+	assert_int_equal(fake_under_way(), AT_PEERS);
+	for (uint16_t id = 0; id <= last; id++) {
+		fake_end(0, 0);
+		assert_status(next(LARGE), id, id < last ? VREAD_PAGE_SIZE : 0);
+		assert_in_range(fake_under_way(), 0, AT_PEERS);
+	}
+	assert_int_equal(fake_under_way(), 0);
+}
+
 static void test_waiting_reads_that_cannot_be_begun(void **state)
 {
 	uint32_t handle = open_there();
@@ -963,6 +992,7 @@ int main(void)
 		TEST(test_more_than_the_ring_holds),
 		TEST(test_closed_with_reads_under_way),
 		TEST(test_large_reads_take_turns),
+		TEST(test_small_requests_take_turns),
 		TEST(test_waiting_reads_that_cannot_be_begun),
 		TEST(test_a_session_ends_with_reads_that_wait),
 		TEST(test_too_many_handles_at_the_end),

@@ -9,7 +9,8 @@
  * left in this file, and everything may be freed.
  *
  * All guests of this host share a link to a peer and its queue. So a ring has at most MOST_BYTES of
- * READs under way, enough to keep a link busy. Further READs wait in this file.
+ * READs and MOST_REQUESTS of READs and STATs under way, enough to keep a link busy. Further READs
+ * and STATs wait in this file. peer_open() limits OPENs.
  */
 #include "ring/remote.h"
 
@@ -26,6 +27,7 @@
 #include "read/handles.h"
 
 #define MOST_BYTES (8U << 20) /* of READs under way, unless a single READ is larger */
+#define MOST_REQUESTS 32U     /* as many as a peer answers at a time */
 
 struct remote_request {
 	struct remote *remote;
@@ -35,8 +37,9 @@ struct remote_request {
 	int here;        /* of an OPEN: the parameter of remote_open() */
 	bool traced;
 	struct trace_record trace;
-	/* Of a READ: */
+	/* Of a READ or a STAT: */
 	struct peer_handle *handle;
+	/* Of a READ: */
 	uint64_t offset;
 	size_t offset_in_pool;
 	uint32_t length;
@@ -51,6 +54,7 @@ struct remote {
 	int fd;
 	/* Used by the worker only. */
 	unsigned under_way; /* requests not taken out yet */
+	unsigned at_peers;  /* READs and STATs under way */
 	uint64_t bytes;     /* of READs under way */
 	struct remote_request *waiting, *last_waiting;
 	pthread_mutex_t lock;
@@ -182,19 +186,43 @@ int remote_open(struct remote *r, const struct vread_request *request,
 	return begun(r, place, err == -ENODEV ? here : err);
 }
 
-static bool has_room(const struct remote *r, const struct remote_request *read)
+static bool has_room(const struct remote *r, const struct remote_request *request)
 {
-	return r->bytes == 0 || r->bytes + read->length <= MOST_BYTES;
+	return r->at_peers < MOST_REQUESTS &&
+	       (r->bytes == 0 || r->bytes + request->length <= MOST_BYTES);
 }
 
-static int start_read(struct remote *r, struct remote_request *read)
+/* Counts a READ or a STAT that was started, and that take() is to find at its end. */
+static void count(struct remote *r, const struct remote_request *request)
 {
-	int err = peer_read(read->handle, read->offset, read->offset_in_pool, read->length, done,
-			    read);
+	r->at_peers++;
+	r->bytes += request->length;
+}
 
+static int start(struct remote *r, struct remote_request *q)
+{
+	int err;
+
+	if (q->operation == VREAD_OP_STAT)
+		err = peer_stat(q->handle, looked, q);
+	else
+		err = peer_read(q->handle, q->offset, q->offset_in_pool, q->length, done, q);
 	if (!err)
-		r->bytes += read->length;
+		count(r, q);
 	return err;
+}
+
+/* Starts a READ or a STAT now or later, in the order of the calls. */
+static int start_in_turn(struct remote *r, struct remote_request *request)
+{
+	if (!r->waiting && has_room(r, request))
+		return begun(r, request, start(r, request));
+	if (r->waiting)
+		r->last_waiting->next = request;
+	else
+		r->waiting = request;
+	r->last_waiting = request;
+	return begun(r, request, 0);
 }
 
 int remote_read(struct remote *r, const struct vread_request *request, struct peer_handle *handle)
@@ -205,28 +233,21 @@ int remote_read(struct remote *r, const struct vread_request *request, struct pe
 	place->offset = request->u.read.offset;
 	place->offset_in_pool = (size_t)request->pool_page * VREAD_PAGE_SIZE;
 	place->length = request->u.read.length;
-	if (!r->waiting && has_room(r, place))
-		return begun(r, place, start_read(r, place));
-	if (r->waiting)
-		r->last_waiting->next = place;
-	else
-		r->waiting = place;
-	r->last_waiting = place;
-	return begun(r, place, 0);
+	return start_in_turn(r, place);
 }
 
-/* Starts waiting READs while there is room. A READ that cannot be started counts as ended. */
+/* Starts waiting requests while there is room. A request that cannot be started counts as ended. */
 static void start_waiting(struct remote *r)
 {
 	while (r->waiting && has_room(r, r->waiting)) {
-		struct remote_request *read = r->waiting;
+		struct remote_request *request = r->waiting;
 		int err;
 
-		r->waiting = read->next;
-		err = start_read(r, read);
+		r->waiting = request->next;
+		err = start(r, request);
 		if (err) {
-			r->bytes += read->length;
-			done(read, err);
+			count(r, request);
+			done(request, err);
 		}
 	}
 }
@@ -235,7 +256,8 @@ int remote_stat(struct remote *r, const struct vread_request *request, struct pe
 {
 	struct remote_request *place = prepare(r, request);
 
-	return begun(r, place, peer_stat(handle, looked, place));
+	place->handle = handle;
+	return start_in_turn(r, place);
 }
 
 /* ---- responses ---------------------------------------------------------------------- */
@@ -263,7 +285,10 @@ static struct remote_request *take(struct remote *r)
 	atomic_store_explicit(&r->ended, first->next, memory_order_relaxed);
 	pthread_mutex_unlock(&r->lock);
 	r->under_way--;
-	r->bytes -= first->length;
+	if (first->operation != VREAD_OP_OPEN) {
+		r->at_peers--;
+		r->bytes -= first->length;
+	}
 	start_waiting(r);
 	return first;
 }

@@ -15,8 +15,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define MAX_QUEUED 4096U /* requests that wait for a credit */
-
 static void wake(struct link *l)
 {
 	uint64_t one = 1;
@@ -96,7 +94,7 @@ static int enqueue(struct link *l, struct link_request *r)
 	/* No connection is made for a request that belongs to a connection that has ended. */
 	if (r->epoch && (r->epoch != l->epoch || l->state != LINK_UP))
 		error = -EAGAIN;
-	else if (l->queue.count >= MAX_QUEUED)
+	else if (!r->silent && request_queue_waiting(&l->queue, r->owner) >= LINK_MAX_QUEUED_EACH)
 		error = -EAGAIN;
 	else
 		error = make_ready(l);

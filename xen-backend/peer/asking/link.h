@@ -25,6 +25,9 @@
 #include "peer/wire/message.h"
 
 #define LINK_CANCEL_TIMEOUT 400U /* ms */
+/* Most requests of one owner that wait to be sent.  A guest's rings ask for less: see
+ * ring/remote.c. */
+#define LINK_MAX_QUEUED_EACH 1024U
 
 struct address;
 struct link;
@@ -35,10 +38,11 @@ struct tls_context;
  * it. */
 struct link_request {
 	/* For the queue.  next: in an owner's first request: the first request of the next owner.
-	 * same: the next request of the same owner.  last: in an owner's first request: the owner's
-	 * last request. */
+	 * same: the next request of the same owner.  last, waiting: in an owner's first request: the
+	 * owner's last request, and how many requests of the owner await an answer. */
 	struct link_request *next;
 	struct link_request *same, *last;
+	unsigned waiting;
 	const void *owner; /* link_stop() ends all requests of an owner */
 	uint64_t epoch;    /* the connection to send it on, from link_epoch(); 0: any */
 	uint64_t expires;  /* ms of clock_ms(); the request ends if it is not answered by then */
@@ -78,8 +82,9 @@ struct link *link_new(const struct link_settings *settings);
 void link_free(struct link *l);
 
 /* Queues the request.  0; -ENODEV: the link has failed a moment ago, or has no address; -EAGAIN:
- * the connection r->epoch is not up any more, or too many requests are queued; -ENOMEM.  On failure
- * done is not called and the request is still the caller's. */
+ * the connection r->epoch is not up any more, or LINK_MAX_QUEUED_EACH requests of the owner are
+ * queued; -ENOMEM.  On failure done is not called and the request is still the caller's.  Silent
+ * requests are always queued: there is at most one for each open handle. */
 int link_ask(struct link *l, struct link_request *r);
 /* Ends all requests of that owner with -ECANCELED, whatever the peer does.  Requests whose bytes an
  * RDMA device writes straight to their place end when the peer confirms that it has stopped, or

@@ -19,20 +19,38 @@ static void append_turn(struct request_queue *q, struct link_request *r)
 	q->last = r;
 }
 
-void request_queue_append(struct request_queue *q, struct link_request *r)
+/* The first request of that owner, or NULL. */
+static struct link_request *find_turn(const struct request_queue *q, const void *owner)
 {
 	struct link_request *turn = q->first;
 
-	while (turn && turn->owner != r->owner)
+	while (turn && turn->owner != owner)
 		turn = turn->next;
+	return turn;
+}
+
+unsigned request_queue_waiting(const struct request_queue *q, const void *owner)
+{
+	const struct link_request *turn = find_turn(q, owner);
+
+	return turn ? turn->waiting : 0;
+}
+
+void request_queue_append(struct request_queue *q, struct link_request *r)
+{
+	struct link_request *turn = find_turn(q, r->owner);
+
 	r->same = NULL;
 	r->last = r;
+	r->waiting = 0;
 	if (turn) {
 		turn->last->same = r;
 		turn->last = r;
 	} else {
 		append_turn(q, r);
+		turn = r;
 	}
+	turn->waiting += !r->silent;
 	q->count++;
 }
 
@@ -48,6 +66,7 @@ struct link_request *request_queue_take(struct request_queue *q)
 	q->count--;
 	if (r->same) {
 		r->same->last = r->last;
+		r->same->waiting = r->waiting - !r->silent;
 		append_turn(q, r->same);
 	}
 	return r;

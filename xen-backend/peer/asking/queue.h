@@ -5,7 +5,8 @@
  * Called by the files of a link (link_private.h).
  *
  * The queue is a list of each owner's first request.  The other requests of an owner hang at the
- * first.  An owner with many requests delays each other owner by one request.
+ * first.  An owner with many requests delays each other owner by one request.  Each owner has room
+ * of its own, so that no owner fills the queue for another.
  *
  * The caller locks.  The queue does not own the requests.
  */
@@ -23,6 +24,8 @@ struct request_queue {
 
 typedef bool request_is(const struct link_request *r, void *ctx);
 
+/* How many requests of that owner await an answer.  Silent requests do not count. */
+unsigned request_queue_waiting(const struct request_queue *q, const void *owner);
 /* Puts r behind the other requests of its owner. */
 void request_queue_append(struct request_queue *q, struct link_request *r);
 /* Takes out the first request of the owner that has the turn.  NULL: the queue is empty. */
