@@ -10,6 +10,7 @@ import pytest
 from tests.support import peer_wire as wire
 from tests.support.daemon import open_block
 from tests.support.hdfs_dir import POOL
+from tests.support.localfront import Refused
 
 LEAST_MEMORY = "[vreadd]\nhandle-memory = 8M\n"
 MOST_HANDLES = 4096
@@ -71,3 +72,21 @@ def test_memory_of_handles_is_each_peers_own(start_host, authority, image):
         assert answered["errors"] == {"EMFILE": 1}
         other.send(wire.OPEN, 1, body)
         assert other.until(wire.OPENED, wire.FAILED)[0] == wire.OPENED
+
+
+def test_log_lines_of_a_guest_are_limited(start_daemon, image):
+    daemon = start_daemon()
+
+    def provoke():
+        with pytest.raises(Refused), daemon.front(order=9):
+            pass
+
+    for _ in range(1100):
+        provoke()
+    assert daemon.log().count(": refused: ") == 1000
+    assert daemon.status()["log"] == {"left_out": 100}
+    assert "were left out" not in daemon.log()
+    daemon.clock.advance(1)
+    provoke()
+    assert "100 lines of local were left out: more than 10 a second" in daemon.log()
+    assert daemon.log().count(": refused: ") == 1001

@@ -17,8 +17,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/log_limit.h"
+#include "own_clock.h"
 
-static char entry[4096]; /* fields, each with a newline */
+static char entry[4096];    /* fields, each with a newline */
+static char lines[1 << 16]; /* the first fields of all entries */
 static int journal_answer;
 
 /* Replaces the function of libsystemd. */
@@ -26,6 +29,10 @@ int sd_journal_sendv(const struct iovec *fields, int count);
 int sd_journal_sendv(const struct iovec *fields, int count)
 {
 	entry[0] = '\0';
+	if (strlen(lines) + fields[0].iov_len + 2 < sizeof(lines)) {
+		strncat(lines, fields[0].iov_base, fields[0].iov_len);
+		strcat(lines, "\n");
+	}
 	for (int i = 0; i < count; i++) {
 		strncat(entry, fields[i].iov_base, fields[i].iov_len);
 		strcat(entry, "\n");
@@ -42,6 +49,7 @@ static int become_journal(void **state)
 	struct stat st;
 
 	(void)state;
+	own_clock_start();
 	log_file = mkstemp(path);
 	unlink(path);
 	fstat(log_file, &st);
@@ -140,6 +148,97 @@ static void a_journal_that_takes_nothing(void **state)
 	journal_answer = 0;
 }
 
+/* ---- limits ---- */
+
+/* Writes n lines about a device.  Returns how many went out. */
+static unsigned provoke(const char *device, unsigned n)
+{
+	unsigned out = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		entry[0] = '\0';
+		log_device(LOG_LEVEL_WARN, device, "line");
+		out += entry[0] != '\0';
+	}
+	return out;
+}
+
+static void a_source_is_limited(void **state)
+{
+	uint64_t before = log_limit_left_out();
+
+	(void)state;
+	assert_int_equal(provoke("xen:8/0", LOG_LIMIT_BURST + 50), LOG_LIMIT_BURST);
+	assert_int_equal(provoke("xen:8/1", 1), 0); /* the same guest */
+	assert_int_equal(log_limit_left_out() - before, 51);
+
+	/* Others are not. */
+	assert_int_equal(provoke("xen:80/0", 1), 1);
+	entry[0] = '\0';
+	log_peer(LOG_LEVEL_WARN, "xen:8", "line");
+	assert_string_not_equal(entry, "");
+	entry[0] = '\0';
+	log_warn("the operator did this");
+	assert_string_not_equal(entry, "");
+}
+
+static void lines_left_out_are_told(void **state)
+{
+	(void)state;
+	provoke("xen:9/0", LOG_LIMIT_BURST + 7);
+	own_clock_advance(999);
+	assert_int_equal(provoke("xen:9/0", 1), 0);
+	own_clock_advance(1);
+	lines[0] = '\0';
+	assert_int_equal(provoke("xen:9/0", 50), LOG_LIMIT_EACH_SECOND);
+	assert_non_null(strstr(lines, "MESSAGE=xen:9/0: 8 lines of xen:9 were left out: more than "
+				      "10 a second\n"));
+	own_clock_advance(3600000);
+	assert_int_equal(provoke("xen:9/0", LOG_LIMIT_BURST + 1), LOG_LIMIT_BURST);
+}
+
+static void connections_of_the_local_port_are_one_source(void **state)
+{
+	char name[32];
+
+	(void)state;
+	for (unsigned i = 0; i < LOG_LIMIT_BURST; i++) {
+		snprintf(name, sizeof(name), "local:%u", i);
+		provoke(name, 1);
+	}
+	assert_int_equal(provoke("local:99999", 1), 0);
+	entry[0] = '\0';
+	log_source(LOG_LEVEL_WARN, "local", "refused");
+	assert_string_equal(entry, "");
+	log_source(LOG_LEVEL_WARN, "another", "refused");
+	assert_string_equal(entry, "MESSAGE=refused\nPRIORITY=4\nSYSLOG_IDENTIFIER=vreadd\n");
+}
+
+static void debugging_has_no_limit(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_DEBUG);
+	provoke("xen:10/0", LOG_LIMIT_BURST + 1);
+	entry[0] = '\0';
+	log_device(LOG_LEVEL_DEBUG, "xen:10/0", "line");
+	assert_string_not_equal(entry, "");
+	log_set_level(LOG_LEVEL_INFO);
+}
+
+/* More sources than the table has places for. */
+static void many_sources(void **state)
+{
+	char name[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "xen:%u/0", 1000 + i);
+		own_clock_advance(1);
+		assert_int_equal(provoke(name, 1), 1);
+	}
+	assert_int_equal(provoke(name, LOG_LIMIT_BURST), LOG_LIMIT_BURST - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +247,11 @@ int main(void)
 		cmocka_unit_test(events_have_an_id),
 		cmocka_unit_test(long_lines_and_errno),
 		cmocka_unit_test(a_journal_that_takes_nothing),
+		cmocka_unit_test(a_source_is_limited),
+		cmocka_unit_test(lines_left_out_are_told),
+		cmocka_unit_test(connections_of_the_local_port_are_one_source),
+		cmocka_unit_test(debugging_has_no_limit),
+		cmocka_unit_test(many_sources),
 	};
 
 	return cmocka_run_group_tests(tests, become_journal, NULL);

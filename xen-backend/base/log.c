@@ -6,6 +6,8 @@
  * without a lock.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -21,18 +23,20 @@
 #include <systemd/sd-journal.h>
 
 #include "base/log.h"
+#include "base/log_limit.h"
 
 #define MAX_LINE 2048U
 #define MAX_FIELDS 8
 
 /* What a line is about. */
-enum subject { NOTHING, DATANODE, PEER, DEVICE };
+enum subject { NOTHING, SOURCE, DATANODE, PEER, DEVICE };
 
 static const struct {
 	const char *label; /* in front of the subject's name */
 	const char *field; /* of the journal */
 } subjects[] = {
 	[NOTHING] = {"", NULL},
+	[SOURCE] = {"", NULL}, /* the name is not shown */
 	[DATANODE] = {"datanode ", "VREAD_DATANODE"},
 	[PEER] = {"peer ", "VREAD_PEER"},
 	[DEVICE] = {"", "VREAD_DEVICE"},
@@ -57,7 +61,7 @@ struct heading {
 	enum log_level level;
 	enum log_event event; /* LOG_EVENTS: none */
 	enum subject subject;
-	const char *name; /* of the subject */
+	const char *name; /* of the subject, or of the source */
 };
 
 static _Atomic(const char *) program;
@@ -141,7 +145,7 @@ static void add_field(struct entry *e, const char *name, const char *value, size
 
 static void add_subject(struct entry *e, enum subject subject, const char *name)
 {
-	if (subject == NOTHING)
+	if (subject == NOTHING || subject == SOURCE)
 		return;
 	if (subject == DEVICE && !strncmp(name, "xen:", 4))
 		add_field(e, "VREAD_DOMID", name + 4, strspn(name + 4, "0123456789"));
@@ -191,13 +195,13 @@ static size_t begin_line(char line[MAX_LINE], const struct heading *h, bool entr
 {
 	int n = entry ? snprintf(line, MAX_LINE, "MESSAGE=") : prefix(line, MAX_LINE, h->level);
 
-	if (h->subject != NOTHING)
+	if (h->subject != NOTHING && h->subject != SOURCE)
 		n += snprintf(line + n, MAX_LINE - (size_t)n,
 			      "%s%.255s: ", subjects[h->subject].label, h->name);
 	return (size_t)n;
 }
 
-static void log_line(const struct heading *h, const char *format, va_list args)
+static void write_about(const struct heading *h, const char *format, va_list args)
 {
 	int saved_errno = errno;
 	char line[MAX_LINE];
@@ -205,8 +209,6 @@ static void log_line(const struct heading *h, const char *format, va_list args)
 	size_t start, length;
 	int n;
 
-	if ((int)h->level > atomic_load(&threshold))
-		return;
 	pthread_once(&once, find_destination);
 
 	entry = to_journal && atomic_load(&with_fields);
@@ -225,6 +227,55 @@ static void log_line(const struct heading *h, const char *format, va_list args)
 	else if (!send_entry(h, line, length))
 		write_plain(h->level, line, length);
 	errno = saved_errno;
+}
+
+/* ---- limits ------------------------------------------------------------------------- */
+
+static void say(const struct heading *h, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	write_about(h, format, args);
+	va_end(args);
+}
+
+/* The length of the part of a device's name that names the guest, who may have several devices and
+ * may make new ones: "xen:7" of "xen:7/0", and "local" of "local:12". */
+static int guest_of(const char *device)
+{
+	size_t length = strcspn(device, "/");
+
+	return strncmp(device, "local:", 6) ? (int)length : 5;
+}
+
+/* True if the line may go out. */
+static bool may_pass(const struct heading *h)
+{
+	char source[80];
+	uint64_t left_out;
+	int length = h->subject == DEVICE ? guest_of(h->name) : INT_MAX;
+
+	if (h->subject == NOTHING || h->level == LOG_LEVEL_DEBUG)
+		return true;
+	snprintf(source, sizeof(source), "%s%.*s", subjects[h->subject].label, length, h->name);
+	if (!log_limit_pass(source, &left_out))
+		return false;
+	if (left_out)
+		say(&(struct heading){LOG_LEVEL_WARN, LOG_EVENTS, h->subject, h->name},
+		    "%" PRIu64 " lines of %s were left out: more than %u a second", left_out,
+		    source, LOG_LIMIT_EACH_SECOND);
+	return true;
+}
+
+static void log_line(const struct heading *h, const char *format, va_list args)
+{
+	int saved_errno = errno;
+	bool passes = (int)h->level <= atomic_load(&threshold) && may_pass(h);
+
+	errno = saved_errno;
+	if (passes)
+		write_about(h, format, args);
 }
 
 #define DEFINE_LOG(name, level)                                                              \
@@ -256,6 +307,7 @@ DEFINE_LOG(log_debug, LOG_LEVEL_DEBUG)
 DEFINE_LOG_ABOUT(log_datanode, DATANODE)
 DEFINE_LOG_ABOUT(log_peer, PEER)
 DEFINE_LOG_ABOUT(log_device, DEVICE)
+DEFINE_LOG_ABOUT(log_source, SOURCE)
 
 void log_event(enum log_event event, enum log_level level, const char *name, const char *format,
 	       ...)

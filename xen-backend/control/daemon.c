@@ -34,6 +34,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/log_limit.h"
 #include "base/version.h"
 #include "datanode/registry.h"
 #include "read/store.h"
@@ -153,15 +154,16 @@ static json_t *status(void *ctx, uint64_t question)
 {
 	const struct daemon *d = ctx;
 
-	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
-			 VREAD_VERSION, "pid", (int)getpid(), "uptime_seconds",
+	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I}}",
+			 "version", VREAD_VERSION, "pid", (int)getpid(), "uptime_seconds",
 			 (json_int_t)(now() - d->started), "config", d->config_path, "reload",
 			 reload_status(d), "datanodes", datanodes_status(&d->datanodes, question),
 			 "storage_record", datanodes_record_status(&d->datanodes), "ports",
 			 ports_status(d), "devices", devices_status(d), "totals",
 			 session_server_totals(d->sessions), "reading",
 			 block_store_reading_status(d->datanodes.store), "peers",
-			 d->peers ? peers_status(d->peers) : json_null());
+			 d->peers ? peers_status(d->peers) : json_null(), "log", "left_out",
+			 (json_int_t)log_limit_left_out());
 }
 
 static int move(void *ctx, const char *storage, const char *host, char **ret_error)

@@ -37,6 +37,8 @@ static const struct metric of_all[] = {
 	{"vread_remote_bytes_total", COUNTER, "Of these, from other hosts.", "totals.remote.bytes"},
 	{"vread_errors_total", COUNTER, "Requests answered with an error: reads by TCP.",
 	 "totals.errors{error}"},
+	{"vread_log_lines_left_out_total", COUNTER,
+	 "Log lines that guests, peers and images provoked beyond their limit.", "log.left_out"},
 	{"vread_cache_bytes", GAUGE, "Verified bytes kept of images read with O_DIRECT.",
 	 "reading.cache.used"},
 	{"vread_cache_hits_total", COUNTER, "Reads the verified cache answered.",

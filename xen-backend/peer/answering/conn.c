@@ -71,7 +71,8 @@ __attribute__((format(printf, 2, 3))) void conn_refuse(struct conn *c, const cha
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	log_warn("a connection of %s was refused: %s", c->address, text);
+	log_source(LOG_LEVEL_WARN, "connections", "a connection of %s was refused: %s", c->address,
+		   text);
 	pthread_mutex_lock(&s->lock);
 	s->refused++;
 	snprintf(s->last_refused, sizeof(s->last_refused), "%s: %s", c->address, text);

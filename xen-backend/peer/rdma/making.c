@@ -81,7 +81,8 @@ static void take_dialled(struct rdma_transport *t)
 		return;
 	drop_end(t);
 	if (rdma_end_accept(&settings, id, &m, &t->end, error))
-		log_warn("rdma: cannot answer the dialling host: %s", error);
+		log_source(LOG_LEVEL_WARN, "rdma", "rdma: cannot answer the dialling host: %s",
+			   error);
 }
 
 static void stop_awaiting(struct rdma_transport *t)

@@ -183,13 +183,14 @@ static bool take_hello(struct local_conn *c, const void *message, size_t length)
 		c->port->num_refused++;
 		snprintf(c->port->last_error, sizeof(c->port->last_error), "%s: refused: %s (%s)",
 			 c->conn.name, reason, strerror(-status));
-		log_warn("%s (pid %d, uid %u): refused: %s (%s)", c->conn.name, (int)c->pid,
-			 (unsigned)c->uid, reason, strerror(-status));
+		log_source(LOG_LEVEL_WARN, "local", "%s (pid %d, uid %u): refused: %s (%s)",
+			   c->conn.name, (int)c->pid, (unsigned)c->uid, reason, strerror(-status));
 		send_welcome(c, &hello, status);
 		return false;
 	}
-	log_info("%s (pid %d, uid %u): connected: %u queues, %u pool pages", c->conn.name,
-		 (int)c->pid, (unsigned)c->uid, hello.num_queues, hello.pool_pages);
+	log_source(LOG_LEVEL_INFO, "local",
+		   "%s (pid %d, uid %u): connected: %u queues, %u pool pages", c->conn.name,
+		   (int)c->pid, (unsigned)c->uid, hello.num_queues, hello.pool_pages);
 	if (send_welcome(c, &hello, 0))
 		return false;
 	share_close_memory_fds(&c->share);
@@ -219,8 +220,8 @@ static void on_deadline(void *conn)
 {
 	struct local_conn *c = conn;
 
-	log_warn("%s (pid %d): closed: no HELLO within %d s", c->conn.name, (int)c->pid,
-		 HELLO_SECONDS);
+	log_source(LOG_LEVEL_WARN, "local", "%s (pid %d): closed: no HELLO within %d s",
+		   c->conn.name, (int)c->pid, HELLO_SECONDS);
 	c->port->num_refused++;
 	local_conn_end(c);
 }

@@ -52,8 +52,9 @@ static int on_failed(sd_event_source *source, int fd, uint32_t events, void *use
 		p->num_failed++;
 		snprintf(p->last_error, sizeof(p->last_error), "%s: protocol error: %s",
 			 c->conn.name, reason);
-		log_warn("%s (pid %d, uid %u): protocol error: %s; closed", c->conn.name,
-			 (int)c->pid, (unsigned)c->uid, reason);
+		log_source(LOG_LEVEL_WARN, "local",
+			   "%s (pid %d, uid %u): protocol error: %s; closed", c->conn.name,
+			   (int)c->pid, (unsigned)c->uid, reason);
 		local_conn_end(c);
 	}
 	return 0;
