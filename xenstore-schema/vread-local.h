@@ -60,7 +60,7 @@ struct vread_local_welcome {
  *
  *   EINVAL      malformed hello; do not repeat it
  *   ENOMEM      the backend is out of memory or file descriptors, or has as many connections as it
- *               allows; retry later
+ *               allows, or this user has connected too often of late; retry later
  *   ENOSPC      fewer than pool_pages are free, or pool_pages is more than one connection may have;
  *               ask for less
  *   EPROTO      the backend does not have this version

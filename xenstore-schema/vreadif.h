@@ -153,7 +153,8 @@
  *
  * In case (b) the backend goes to InitWait by itself, with one exception: if it
  * closed because the frontend's nodes or rings broke the protocol, it stays
- * Closed until the frontend goes to Initialising.
+ * Closed until the frontend goes to Initialising.  A backend may stay Closed for
+ * a while, in both cases, if the frontend has connected many times of late.
  *
  * Backend death.  A backend that is killed leaves "state" at Connected.
  *

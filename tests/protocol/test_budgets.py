@@ -90,3 +90,25 @@ def test_log_lines_of_a_guest_are_limited(start_daemon, image):
     provoke()
     assert "100 lines of local were left out: more than 10 a second" in daemon.log()
     assert daemon.log().count(": refused: ") == 1001
+
+
+def test_connects_of_a_user_are_limited(start_daemon, image):
+    daemon = start_daemon()
+    block = image.blocks[1]
+
+    def connect():
+        with daemon.front() as front:
+            return front.welcome[2]
+
+    with daemon.front() as early:
+        handle = open_block(early, block)
+        assert {connect() for _ in range(999)} == {0}
+        with pytest.raises(Refused) as refused:
+            connect()
+        assert refused.value.errno == errno.ENOMEM
+        port = daemon.status()["ports"]["local"]
+        assert "refused: this user connects too often" in port["last_error"]
+        assert (port["refused"], port["too_often"]) == (1, 1)
+        assert early.read(handle, 0, 100) == image.contents[block.id][:100]
+        daemon.clock.advance(0.01)
+        assert connect() == 0

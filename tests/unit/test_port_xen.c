@@ -709,6 +709,43 @@ static void test_refused_until_initialising(void **state)
 	assert_null(fake_read(ERROR_NODE));
 }
 
+/* Connects and closes as fast as a frontend can. */
+static void reconnect(struct world *w)
+{
+	front_state(w, "3");
+	front_state(w, "5");
+	front_state(w, "6");
+	front_state(w, "1");
+}
+
+static void test_connects_too_often(void **state)
+{
+	struct world *w = *state;
+
+	attach("1");
+	start_port(w);
+	offer(1, 0, 16);
+	number(1, "num-queues");
+	for (unsigned i = 0; i < 70; i++)
+		reconnect(w);
+	assert_int_equal(w->connects, 60);
+	assert_state("6");
+	assert_error_has("connects too often");
+	own_clock_advance(999);
+	run_a_while(w);
+	assert_state("6");
+	own_clock_advance(1);
+	eventually((pump(w), strcmp(fake_read(DEVICE "/state"), "2") == 0));
+	for (unsigned i = 0; i < 3; i++)
+		reconnect(w);
+	assert_int_equal(w->connects, 61);
+	own_clock_advance(3600000);
+	eventually((pump(w), strcmp(fake_read(DEVICE "/state"), "2") == 0));
+	front_state(w, "3");
+	assert_state("4");
+	assert_null(fake_read(ERROR_NODE));
+}
+
 static void test_only_implied_nodes_are_asked_for(void **state)
 {
 	struct world *w = *state;
@@ -1546,6 +1583,7 @@ int main(void)
 		TEST(test_absurd_numbers),
 		TEST(test_an_endless_value_is_cut_in_the_message),
 		TEST(test_refused_until_initialising),
+		TEST(test_connects_too_often),
 		TEST(test_only_implied_nodes_are_asked_for),
 		TEST(test_policy_nodes),
 		TEST(test_nothing_allowed_by_default),

@@ -24,7 +24,9 @@
  *   storage_record   object: whose the storages are, as owners_status()
  *   ports            object: for each port (local, xen) an object with
  *                    "state": "off" | "on" | "unavailable", and the port's own
- *                    members (socket, connections, refused, last_error ...)
+ *                    members (socket, connections, refused, too_often, which
+ *                    are those refused because a user connects too often,
+ *                    last_error ...)
  *   devices          array, one object for each frontend:
  *     port             "xen" | "local"
  *     name             "xen:7/0", "local:12"
@@ -41,6 +43,8 @@
  *                      connected
  *     last_error       string or null: why the device was last closed or refused
  *     domid, device    xen only;  pid, uid  local only
+ *     connects_delayed   xen only: times that the frontend had to wait, because it connects too
+ *                      often
  *     max_queues, max_pool_pages   xen only: the limits offered to the
  *                      frontend; 0: not offered yet
  *   totals           counters of all devices since the start

@@ -37,6 +37,9 @@ static const struct metric of_all[] = {
 	{"vread_remote_bytes_total", COUNTER, "Of these, from other hosts.", "totals.remote.bytes"},
 	{"vread_errors_total", COUNTER, "Requests answered with an error: reads by TCP.",
 	 "totals.errors{error}"},
+	{"vread_local_connects_refused_total", COUNTER,
+	 "Connects to the local port that were refused, because a user connects too often.",
+	 "ports.local.too_often"},
 	{"vread_log_lines_left_out_total", COUNTER,
 	 "Log lines that guests, peers and images provoked beyond their limit.", "log.left_out"},
 	{"vread_cache_bytes", GAUGE, "Verified bytes kept of images read with O_DIRECT.",
@@ -61,6 +64,8 @@ static const struct metric of_devices[] = {
 	{"vread_device_handle_bytes_refused_total", COUNTER,
 	 "Opens refused because the open blocks take too much memory.",
 	 "counters.handle_bytes_refused"},
+	{"vread_device_connects_delayed_total", COUNTER,
+	 "Times that the guest had to wait, because it connects too often.", "connects_delayed"},
 	{"vread_device_pool_pages", GAUGE, "Pages shared with the guest.", "pool_pages"},
 };
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/timer.h"
 #include "policy/policy.h"
@@ -151,6 +152,15 @@ static int admit(struct local_conn *c, const struct vread_local_hello *hello,
 	return 0;
 }
 
+static int check_pace(struct local_conn *c, const char **ret_reason)
+{
+	if (local_users_connect(&c->port->users, c->uid, clock_ms()))
+		return 0;
+	c->port->num_too_often++;
+	*ret_reason = "this user connects too often";
+	return -ENOMEM;
+}
+
 static int begin_session(struct local_conn *c, const char **ret_reason)
 {
 	struct local_port *port = c->port;
@@ -172,9 +182,11 @@ static bool take_hello(struct local_conn *c, const void *message, size_t length)
 {
 	struct vread_local_hello hello = {0};
 	const char *reason;
-	int status =
-		hello_parse(message, length, c->port->settings.max_pool_pages, &hello, &reason);
+	int status = check_pace(c, &reason);
 
+	if (!status)
+		status = hello_parse(message, length, c->port->settings.max_pool_pages, &hello,
+				     &reason);
 	if (!status)
 		status = admit(c, &hello, &reason);
 	if (!status)

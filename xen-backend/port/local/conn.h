@@ -11,6 +11,7 @@
 
 #include "port/local/local.h"
 #include "port/local/share.h"
+#include "port/local/users.h"
 
 struct local_conn {
 	struct port_conn conn;
@@ -41,7 +42,9 @@ struct local_port {
 	unsigned num_connected; /* connections with a session */
 	uint32_t pages;
 	uint64_t num_accepted; /* the number in the newest connection's name */
+	struct local_users users;
 	uint64_t num_refused, num_failed;
+	uint64_t num_too_often; /* among num_refused: a user connected too often */
 	char last_error[160];
 };
 

@@ -143,12 +143,12 @@ void local_port_free(struct local_port *p)
 
 json_t *local_port_status(const struct local_port *p)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s*}", "state", "on", "socket",
-			 p->path, "connections", (json_int_t)p->num_connected, "max_connections",
-			 (json_int_t)p->settings.max_connections, "accepted",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s*}", "state", "on",
+			 "socket", p->path, "connections", (json_int_t)p->num_connected,
+			 "max_connections", (json_int_t)p->settings.max_connections, "accepted",
 			 (json_int_t)p->num_accepted, "refused", (json_int_t)p->num_refused,
-			 "protocol_errors", (json_int_t)p->num_failed, "pages",
-			 (json_int_t)p->pages, "last_error",
+			 "too_often", (json_int_t)p->num_too_often, "protocol_errors",
+			 (json_int_t)p->num_failed, "pages", (json_int_t)p->pages, "last_error",
 			 p->last_error[0] ? p->last_error : NULL);
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "base/timer.h"
@@ -29,6 +30,12 @@
  * fast as the frontend can write.
  */
 #define REFUSED_MS 1000U
+
+/*
+ * A frontend that has connected too often stays Closed for a while. So a device that connects and
+ * closes again and again takes little of the control thread's time, and others are not delayed.
+ */
+static const struct pace_limit connects = {.burst = 60, .each_ms = 1000};
 
 /* The nodes of one device at one moment. */
 struct view {
@@ -236,6 +243,7 @@ static void connect_frontend(struct xen_device *d)
 		refuse(d, r, error);
 		return;
 	}
+	pace_use(&d->pace, &connects, clock_ms());
 	clear_report(d);
 	log_event(LOG_EVENT_DEVICE_CONNECTED, LOG_LEVEL_INFO, d->conn.name,
 		  "connected: %u queues of %u pages, %u pool pages, role %s", d->conn.num_queues,
@@ -291,11 +299,30 @@ static void in_connected(struct xen_device *d, const struct view *v)
 	to_closed(d);
 }
 
+/* True if the frontend must wait before it may connect again. */
+static bool must_wait(struct xen_device *d)
+{
+	uint64_t ms = pace_wait(&d->pace, &connects, clock_ms());
+	char text[XEN_ERROR_SIZE];
+
+	if (!ms)
+		return false;
+	d->num_delayed++;
+	snprintf(text, sizeof(text), "it connects too often: expected at most one connect in %u ms",
+		 (unsigned)connects.each_ms);
+	log_device(LOG_LEVEL_WARN, d->conn.name, "%s; it waits", text);
+	report(d, -EAGAIN, text);
+	timer_start(&d->retry, d->port->event, ms, on_retry, d);
+	return true;
+}
+
 static void in_closed(struct xen_device *d, const struct view *v)
 {
 	if (!v->online || d->retry)
 		return;
-	if (v->front == XenbusStateInitialising || (v->front == XenbusStateClosed && !d->refused))
+	if (v->front != XenbusStateInitialising && (v->front != XenbusStateClosed || d->refused))
+		return;
+	if (!must_wait(d))
 		publish(d);
 }
 
@@ -427,6 +454,7 @@ static void adopt_domain(struct xen_device *d)
 	domain_changed(d); /* remembers the vm node */
 	d->state = XenbusStateUnknown;
 	d->refused = false;
+	d->pace = (struct pace){0};
 }
 
 /* True if the state machine is to run. Sets d->gone if the domain is gone. */

@@ -13,6 +13,7 @@
 #include <xen/io/xenbus.h>
 #include <xenstore.h>
 
+#include "base/pace.h"
 #include "port/xen/evtchn.h"
 #include "port/xen/map.h"
 #include "port/xen/xen.h"
@@ -28,9 +29,11 @@ struct xen_device {
 	bool dirty;      /* must be updated */
 	bool set_anew;   /* something below backend_path has changed since the rights were read */
 	bool gone;       /* must be freed */
-	enum xenbus_state state;  /* ours, as written last; Unknown before the first look */
-	bool refused;             /* closed for a fault of the frontend: wait for Initialising */
-	struct timer *retry;      /* running: a refused frontend is not yet answered */
+	enum xenbus_state state; /* ours, as written last; Unknown before the first look */
+	bool refused;            /* closed for a fault of the frontend: wait for Initialising */
+	struct timer *retry;     /* running: a frontend is not yet answered, see device.c */
+	struct pace pace;        /* of connects */
+	uint64_t num_delayed; /* times that the frontend had to wait, since it connects too often */
 	struct xen_limits limits; /* as offered last */
 	struct policy *policy;
 	struct xen_map map;

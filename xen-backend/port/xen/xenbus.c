@@ -319,7 +319,8 @@ json_t *xen_port_devices(const struct xen_port *p)
 	for (const struct xen_device *d = p->devices; d; d = d->next)
 		json_array_append_new(
 			devices,
-			json_pack("{s:s, s:s, s:s, s:s?, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?}",
+			json_pack("{s:s, s:s, s:s, s:s?, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, "
+				  "s:s?}",
 				  "port", "xen", "name", d->conn.name, "state",
 				  xen_state_name(d->state), "role",
 				  d->policy ? xen_role_name(policy_role(d->policy)) : NULL,
@@ -327,7 +328,7 @@ json_t *xen_port_devices(const struct xen_port *p)
 				  (int)d->map.ring_pages, "max_queues", (int)d->limits.max_queues,
 				  "max_pool_pages", (int)d->limits.max_pool_pages, "pool_pages",
 				  (int)d->conn.pool_pages, "domid", (int)d->domid, "device",
-				  (int)d->id, "last_error",
-				  d->last_error[0] ? d->last_error : NULL));
+				  (int)d->id, "connects_delayed", (json_int_t)d->num_delayed,
+				  "last_error", d->last_error[0] ? d->last_error : NULL));
 	return devices;
 }
