@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The limits in vreadd.service hold what its comments count, and the comments count what the code
+allows."""
+
+import re
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BACKEND = REPOSITORY / "xen-backend"
+UNIT = (BACKEND / "control/vreadd.service").read_text()
+MIB = 1 << 20
+
+
+def constant(path, pattern):
+    return int(re.search(pattern, (REPOSITORY / path).read_text())[1])
+
+
+def limit(name):
+    value, unit = re.search(rf"^{name}=(\d+)(G?)$", UNIT, re.M).groups()
+    return int(value) << (30 if unit else 0)
+
+
+def test_memory_max_holds_all_budgets():
+    terms = re.findall(r"^#   (?:(\d+) [a-z ]+ of )?(\d+) MiB", UNIT, re.M)
+    assert len(terms) == 5
+    assert sum(int(count or 1) * int(mib) * MIB for count, mib in terms) <= limit("MemoryMax")
+    whole, device, peer, datanode, pools = [int(mib) * MIB for _, mib in terms]
+
+    handles = MIB * constant("xen-backend/control/config.c", r"handle_memory = (\d+)U << 20")
+    cache = MIB * constant("xen-backend/control/config.c", r"->cache = (\d+)U << 20")
+    replicas = MIB * constant("xen-backend/read/replica_cache.c", r"MAX_BYTES \((\d+)U << 20\)")
+    queues = constant("xenstore-schema/vreadif.h", r"VREAD_MAX_QUEUES (\d+)U")
+    channels = constant("xen-backend/parser-protocol/protocol.h", r"PARSER_CHANNELS (\d+)U")
+    answer = MIB * constant("xen-backend/parser-protocol/wire.h", r"WIRE_MAX_BYTES \((\d+)U << 20")
+    pool = 4096 * constant("xenstore-schema/vreadif.h", r"VREAD_MAX_POOL_PAGES (\d+)U")
+    assert whole >= cache + replicas + 33 * MIB + 256 * MIB
+    assert device >= handles + queues * 3 * MIB // 2
+    assert peer >= handles
+    assert datanode >= 2 * 64 * MIB + channels * answer
+    assert pools >= 8 * pool
+
+
+def test_tasks_max_holds_all_threads():
+    terms = re.findall(r"^#   (\d+) (?:[a-z]+ of (\d+) each|for all: workers)", UNIT, re.M)
+    assert len(terms) == 4
+    assert sum(int(count) * int(each or 1) for count, each in terms) <= limit("TasksMax")
+    queues = constant("xenstore-schema/vreadif.h", r"VREAD_MAX_QUEUES (\d+)U")
+    channels = constant("xen-backend/parser-protocol/protocol.h", r"PARSER_CHANNELS (\d+)U")
+    assert int(terms[0][1]) >= queues + 1
+    assert int(terms[1][1]) >= 2 * channels + 2
