@@ -52,15 +52,14 @@ static int shake_hands(struct conn *c)
 	return 1;
 }
 
-/* Negative errno: the connection is over. */
+/* One turn of the connection.  If more has arrived, the epoll reports the connection again, after
+ * all others that are ready.  Negative errno: the connection is over. */
 static int advance(struct conn *c)
 {
 	int r;
 
 	pthread_mutex_lock(&c->lock);
-	do
-		r = c->transport->ops->advance(c->transport);
-	while (r > 0);
+	r = c->transport->ops->advance(c->transport);
 	if (!r) {
 		conn_flush(c);
 		conn_update_events(c);

@@ -93,14 +93,11 @@ static int moved(struct link *l, int r)
 static int advance(struct link *l)
 {
 	struct transport *t = l->transport;
-	int more = moved(l, t->ops->advance(t));
-	int r = more < 0 || !l->have_hello ? 0 : link_send_queued(l);
+	int r = moved(l, t->ops->advance(t));
 
-	if (more < 0)
-		return more;
-	if (!r)
-		r = moved(l, t->ops->flush(t));
-	return r ? r : more;
+	if (!r && l->have_hello)
+		r = link_send_queued(l);
+	return r ? r : moved(l, t->ops->flush(t));
 }
 
 /* True if the peer has closed the connection.  This is not a failure if no answer is due. */
@@ -127,15 +124,15 @@ static int serve(struct link *l, uint64_t hello_deadline)
 {
 	struct pollfd fds[TRANSPORT_MAX_FDS + 1];
 	uint64_t next;
-	int more, r;
+	int r;
 
 	for (;;) {
 		r = link_end_stopped(l);
 		if (r)
 			return r;
-		more = advance(l);
-		if (more < 0)
-			return is_end(more) && end_if_idle(l, true) ? 0 : more;
+		r = advance(l);
+		if (r < 0)
+			return is_end(r) && end_if_idle(l, true) ? 0 : r;
 		link_note_way(l);
 		r = link_end_overdue(l, &next);
 		if (!r)
@@ -147,8 +144,7 @@ static int serve(struct link *l, uint64_t hello_deadline)
 			return r;
 		if (end_if_idle(l, false))
 			return 0;
-		r = link_wait_ready(l, fds, l->transport->ops->poll(l->transport, fds),
-				    more ? 0 : next);
+		r = link_wait_ready(l, fds, l->transport->ops->poll(l->transport, fds), next);
 		if (r)
 			return r;
 	}

@@ -26,6 +26,7 @@
 #include "base/log.h"
 
 #define BACKLOG 64
+#define TURN 16 /* events to process at a time: strangers may dial, too */
 
 struct rdma_awaited {
 	struct rdma_listener *listener;
@@ -170,7 +171,7 @@ void rdma_listener_process(struct rdma_listener *l)
 {
 	struct rdma_cm_event *event;
 
-	while (rdma_get_cm_event(l->channel, &event) == 0) {
+	for (unsigned n = 0; n < TURN && rdma_get_cm_event(l->channel, &event) == 0; n++) {
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			take_dialled(l, event);
 		else

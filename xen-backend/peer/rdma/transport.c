@@ -192,12 +192,9 @@ static int advance_pair(struct rdma_transport *t)
 static int rdma_advance(struct transport *transport)
 {
 	struct rdma_transport *t = rdma_transport_of(transport);
-	int more = t->stream->ops->advance(t->stream), r;
+	int r = t->stream->ops->advance(t->stream);
 
-	if (more < 0)
-		return stream_failed(t, more);
-	r = advance_pair(t);
-	return r ? r : more;
+	return r ? stream_failed(t, r) : advance_pair(t);
 }
 
 static int rdma_flush(struct transport *transport)

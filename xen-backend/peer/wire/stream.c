@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_AT_ONCE (4U << 20) /* bytes to receive in one call of advance() */
-
 struct stream {
 	struct transport transport;
 	struct tls *tls;
@@ -150,9 +148,7 @@ static size_t next_place(struct stream *s, uint8_t **ret)
 
 static int stream_receive(struct stream *s)
 {
-	size_t received = 0;
-
-	while (received < MOST_AT_ONCE) {
+	for (;;) {
 		uint8_t *at;
 		size_t left = next_place(s, &at);
 		ssize_t n = left ? tls_read(s->tls, at, left) : 0;
@@ -163,21 +159,23 @@ static int stream_receive(struct stream *s)
 		if (left && n <= 0)
 			return failed(s, n ? (int)n : -ESHUTDOWN, tls_error(s->tls));
 		s->got += (size_t)n;
-		received += (size_t)n;
 		if (next_place(s, &at))
 			continue;
 		r = s->have_header ? take_message(s) : take_header(s);
 		if (r)
 			return r;
 	}
-	return 1;
 }
 
 static int stream_advance(struct transport *t)
 {
+	struct stream *s = stream_of(t);
 	int r = stream_flush(t);
 
-	return r ? r : stream_receive(stream_of(t));
+	if (r)
+		return r;
+	tls_begin_turn(s->tls);
+	return stream_receive(s);
 }
 
 static int stream_forget(struct transport *t, uint64_t id)

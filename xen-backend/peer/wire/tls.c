@@ -20,6 +20,9 @@
 /* Size of the buffer for outgoing bytes.  A record is only 16 KiB.  Copying the records into one
  * buffer costs less than a system call, packets and wakeups for each of them. */
 #define BATCH (64U << 10)
+/* A host changes its keys after millions of records.  More changes in one turn are an attack:
+ * OpenSSL handles them within SSL_read(), and each costs more than a record of data. */
+#define MAX_KEY_UPDATES 8U
 
 struct tls {
 	struct tls_context *context;
@@ -28,6 +31,9 @@ struct tls {
 	time_t expires;      /* end of the peer's certificate; 0: no certificate yet */
 	int fd;
 	short wants;
+	uint64_t turn;        /* bytes of a turn */
+	uint64_t turn_ends;   /* when so many bytes were taken from the socket */
+	unsigned key_updates; /* received in this turn */
 	char error[160];
 };
 
@@ -36,10 +42,44 @@ static time_t wall_time(void)
 	return (time_t)(clock_wall_ms() / 1000);
 }
 
-/* Makes ssl read from fd, and write to fd through a buffer.  The caller still closes fd.  False:
- * out of memory. */
-static bool join(SSL *ssl, int fd)
+/* OpenSSL calls it around each use of the socket.  At the end of a turn the socket gives no bytes,
+ * as if none were there. */
+static long on_socket(BIO *socket, int operation, const char *bytes, size_t length, int argument,
+		      long number, int result, size_t *processed)
 {
+	const struct tls *t = (const struct tls *)BIO_get_callback_arg(socket);
+
+	(void)bytes, (void)length, (void)argument, (void)number, (void)processed;
+	if (operation != BIO_CB_READ || BIO_number_read(socket) < t->turn_ends)
+		return result;
+	BIO_set_retry_read(socket);
+	return -1;
+}
+
+/* OpenSSL calls it for each message of TLS itself. */
+static void on_tls_message(int sent, int version, int type, const void *bytes, size_t length,
+			   SSL *ssl, void *ctx)
+{
+	struct tls *t = ctx;
+
+	(void)version, (void)ssl;
+	if (!sent && type == SSL3_RT_HANDSHAKE && length &&
+	    *(const uint8_t *)bytes == SSL3_MT_KEY_UPDATE)
+		t->key_updates++;
+}
+
+void tls_begin_turn(struct tls *t)
+{
+	t->turn_ends = BIO_number_read(SSL_get_rbio(t->ssl)) + t->turn;
+	t->key_updates = 0;
+}
+
+/* Makes t->ssl read from t->fd, and write to it through a buffer.  The caller still closes the fd.
+ * False: out of memory. */
+static bool join(struct tls *t)
+{
+	SSL *ssl = t->ssl;
+	int fd = t->fd;
 	BIO *in = BIO_new_socket(fd, BIO_NOCLOSE), *out = BIO_new_socket(fd, BIO_NOCLOSE);
 	BIO *batch = BIO_new(BIO_f_buffer());
 
@@ -49,6 +89,10 @@ static bool join(SSL *ssl, int fd)
 		BIO_free(batch);
 		return false;
 	}
+	BIO_set_callback_ex(in, on_socket);
+	BIO_set_callback_arg(in, (char *)t);
+	SSL_set_msg_callback(ssl, on_tls_message);
+	SSL_set_msg_callback_arg(ssl, t);
 	SSL_set0_rbio(ssl, in);
 	SSL_set0_wbio(ssl, BIO_push(batch, out));
 	return true;
@@ -63,10 +107,11 @@ struct tls *tls_new(struct tls_context *c, int fd, const char *name)
 
 		t->context = c;
 		t->fd = fd;
+		t->turn = name ? TLS_TURN : TLS_TURN_ANSWERING;
 		t->ssl = SSL_new(now); /* takes a reference to now */
 		SSL_CTX_free(now);
 	}
-	if (!t || !t->ssl || !join(t->ssl, fd)) {
+	if (!t || !t->ssl || !join(t)) {
 		if (t)
 			SSL_free(t->ssl);
 		free(t);
@@ -174,6 +219,7 @@ int tls_handshake(struct tls *t)
 	int r;
 
 	begin(t);
+	tls_begin_turn(t);
 	r = SSL_do_handshake(t->ssl);
 	if (r == 1) {
 		t->expires = end_of(SSL_get0_peer_certificate(t->ssl));
@@ -236,6 +282,8 @@ ssize_t tls_read(struct tls *t, void *bytes, size_t length)
 
 	begin(t);
 	r = SSL_read_ex(t->ssl, bytes, length, &got);
+	if (t->key_updates > MAX_KEY_UPDATES)
+		return failed(t, -EPROTO, "too many changes of keys");
 	return r == 1 ? (ssize_t)got : judge(t, r);
 }
 

@@ -11,6 +11,10 @@
  *
  * Sockets are non-blocking.  One thread at a time may use a connection; any thread may use a
  * context.
+ *
+ * A thread that serves many connections gives each a turn.  The other side may send without end,
+ * also messages of TLS itself, which tls_read() does not return.  So a turn is counted in bytes
+ * that are taken from the socket.
  */
 #ifndef VREAD_PEER_TLS_H
 #define VREAD_PEER_TLS_H
@@ -50,6 +54,13 @@ int tls_handshake(struct tls *t);
 int tls_recheck(struct tls *t);
 bool tls_is_named(const struct tls *t, const char *name);
 
+/* Begins a turn of tls_read().  After TLS_TURN bytes tls_read() returns -EAGAIN, although the
+ * socket is ready: poll() the socket, and begin another turn.  If the other side connected,
+ * TLS_TURN_ANSWERING counts instead, because requests are short.  tls_handshake() begins a turn by
+ * itself. */
+#define TLS_TURN (4U << 20)
+#define TLS_TURN_ANSWERING (256U << 10)
+void tls_begin_turn(struct tls *t);
 /* Return the number of bytes, at least 1; 0: the other side has ended the connection in order
  * (tls_read() only); -EAGAIN: call again when the socket is ready; other negative errno: see
  * tls_error().  Call tls_read() until it returns -EAGAIN: bytes may be buffered here, and poll() on

@@ -44,8 +44,8 @@ struct transport_ops {
 	const char *name;
 	/* Takes over o and queues it behind the messages queued before. */
 	void (*send)(struct transport *t, struct outgoing *o);
-	/* Sends and receives as much as possible now.  0: poll() before the next call; 1: there is
-	 * more to do; negative errno: the connection is over, see t->error. */
+	/* Sends as much as possible now, and receives for one turn (wire/tls.h).  0: poll() before
+	 * the next call; negative errno: the connection is over, see t->error. */
 	int (*advance)(struct transport *t);
 	/* As advance(), but only sends. */
 	int (*flush)(struct transport *t);
