@@ -138,3 +138,40 @@ def test_a_removed_host_is_disconnected(start_host, image, edit, as_a, as_d, kin
         changed(host, "[peer a]: removed")
         eventually(storm.is_over)
         serve(other, image)
+
+
+@pytest.mark.parametrize("kind", ["stats whose answers are not taken", "reads that are cancelled"])
+def test_answers_that_nobody_takes_take_no_memory(start_host, as_a, kind):
+    """A request counts as unanswered until the host has taken the answer from this host."""
+    host, address = start_host(variant="release")
+    with wire.connect(address, *as_a) as raging:
+        before = host.memory_kib()
+        storm = Storm(raging, *STORMS[kind])
+        eventually(lambda: storm.is_over() or host.memory_kib() > before + (32 << 10))
+        assert host.memory_kib() <= before + (32 << 10)
+        assert raging.ended()
+
+
+def test_a_hello_comes_once(start_host, as_a):
+    """Also if the hosts have no transport in common, and so the first HELLO was refused."""
+    _, address = start_host()
+    with wire.connect(address, *as_a, hello=False) as connection:
+        connection.send(wire.HELLO, 0, wire.hello_body(transports=2))
+        assert connection.until(wire.HELLO)
+        connection.send(wire.HELLO, 0, wire.hello_body(transports=2))
+        assert connection.receive() is None
+
+
+def test_cancels_cost_credit(start_host, image, as_a):
+    """A host may cancel each request once.  One that sends more CANCELs is disconnected."""
+    _, address = start_host()
+    with wire.connect(address, *as_a) as connection:
+        with contextlib.suppress(OSError):  # the host may close it first
+            connection.tls.sendall(wire.message(wire.CANCEL, NOTHING) * 5000)
+        assert connection.ended()
+    with wire.connect(address, *as_a) as connection:
+        for _ in range(100):  # late CANCELs, of requests that were answered meanwhile
+            connection.send(wire.STAT, 1, struct.pack("<I", NO_BLOCK))
+            assert connection.until(wire.FAILED)
+            connection.send(wire.CANCEL, 1)
+        serve(connection, image)

@@ -57,8 +57,8 @@ void answer_buffer_free(struct outgoing *buffer);
 void answer_drop(const struct answer_client *c, const struct answer_request *r, struct outgoing *o);
 
 /* Carries r out.  Returns a message to send, or NULL: out of memory.  buffer: for a READ; the
- * returned message is buffer or another message.  *ret_more: another piece is left; call again
- * with r. */
+ * returned message is buffer, or a short message whose release() is free().  *ret_more: another
+ * piece is left; call again with r. */
 struct outgoing *answer_request(const struct answer_client *c, struct answer_request *r,
 				struct outgoing *buffer, bool *ret_more);
 

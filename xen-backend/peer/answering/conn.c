@@ -43,6 +43,7 @@ struct conn *conn_new(struct peer_server *s, int fd)
 	}
 	c->server = s;
 	c->references = 1;
+	c->cancels = SERVER_CREDITS;
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }

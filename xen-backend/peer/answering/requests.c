@@ -3,8 +3,7 @@
  * requests.c - messages that a peer sends: a HELLO, then requests.  The transport calls these
  * functions from its advance().
  *
- * A peer may have as many requests unanswered as it was given credits.  A message that must not
- * come at this moment ends the connection.
+ * A message that must not come at this moment ends the connection.
  */
 #include "peer/answering/server_private.h"
 
@@ -57,8 +56,9 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	unsigned connections;
 	int r;
 
-	if (c->have_hello || message_get_hello(body, h->length, &asked))
+	if (c->greeted || message_get_hello(body, h->length, &asked))
 		return -EPROTO;
+	c->greeted = true;
 	m.transports = (uint16_t)choose_transport(s, asked.transports);
 	r = m.transports == MESSAGE_TRANSPORT_RDMA ? await_rdma(c) : 0;
 	if (!r)
@@ -90,11 +90,9 @@ static int take_request_message(struct conn *c, const struct message_header *h, 
 	if (!r)
 		return error;
 	pthread_mutex_lock(&s->lock);
-	error = c->requests == SERVER_CREDITS ? -EPROTO : 0;
-	if (!error) {
-		c->requests++;
+	error = conn_take_credit(c);
+	if (!error)
 		conn_append_request(c, r);
-	}
 	pthread_mutex_unlock(&s->lock);
 	if (error)
 		free(r);
@@ -107,17 +105,22 @@ static int cancel(struct conn *c, uint64_t id)
 {
 	struct peer_server *s = c->server;
 	uint8_t message[MESSAGE_MAX];
+	struct outgoing *o;
 	bool answered;
+	int error;
 
 	pthread_mutex_lock(&s->lock);
-	answered = !conn_cancel_request(c, id);
-	if (!answered)
-		c->requests--;
+	error = conn_take_cancel(c);
+	answered = error || !conn_cancel_request(c, id);
 	pthread_mutex_unlock(&s->lock);
 	if (answered)
-		return 0;
+		return error;
 	counters_response(&c->client->counters, 0, -ECANCELED);
-	return transport_send_copy(c->transport, message, message_put_failed(message, id, -EAGAIN));
+	o = outgoing_new(message, message_put_failed(message, id, -EAGAIN));
+	if (!o)
+		return -ENOMEM;
+	conn_send_short(c, o);
+	return 0;
 }
 
 static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *body)

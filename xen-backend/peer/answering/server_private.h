@@ -8,6 +8,7 @@
  *   conn.c      a connection, from being accepted to its end
  *   requests.c  messages that a peer sends
  *   announce.c  tells peers which storages they may read here
+ *   credits.c   how many requests and CANCELs a peer may send
  *   turns.c     whose request is next
  *   workers.c   carries requests out, and answers them
  *   buffers.c   the buffers that READs are answered from
@@ -59,6 +60,7 @@ struct conn {
 	struct client *client; /* NULL: not authenticated yet */
 	struct tls *tls;       /* the connection until it is authenticated; then NULL */
 	char address[ADDRESS_TEXT];
+	bool greeted;    /* the thread's: a HELLO has arrived; there may be no second one */
 	bool have_hello; /* the thread sets it with the server's lock */
 	/* the thread's: the storages have changed since the peer was told of them */
 	bool announce_due;
@@ -78,9 +80,10 @@ struct conn {
 	unsigned references; /* one held by the thread, one by each worker */
 	struct answer_request *first, *last;
 	struct answer_request *working; /* requests that workers are carrying out */
-	unsigned requests;              /* requests that are not answered yet */
+	unsigned requests;              /* requests whose answers the peer has not taken yet */
+	unsigned cancels;               /* CANCELs that the peer may send */
 	unsigned buffers;
-	uint64_t moved; /* ms: when the peer last took a buffer */
+	uint64_t moved; /* ms: when the peer last took a buffer or an answer */
 };
 
 /* A buffer, and the connection whose answer is in it. */
@@ -190,6 +193,15 @@ void conn_leave_request(struct conn *c, struct answer_request *r);
 /* Removes the request with that id, or marks it cancelled if a worker is carrying it out.  True
  * if the request was still to be answered. */
 bool conn_cancel_request(struct conn *c, uint64_t id);
+
+/* ---- credits.c ---- */
+
+/* With the server's lock: a request, or a CANCEL, has arrived.  0; -EPROTO: one too many. */
+int conn_take_credit(struct conn *c);
+int conn_take_cancel(struct conn *c);
+/* Sends the answer to a request, without bytes of a block.  The request's credit is given back when
+ * the answer was sent.  o: as from outgoing_new().  With the connection's lock. */
+void conn_send_short(struct conn *c, struct outgoing *o);
 
 /* ---- workers.c ---- */
 

@@ -32,14 +32,16 @@ static bool next_job(struct peer_server *s, struct conn **ret_conn, struct answe
 }
 
 /* With the connection's lock. */
-static void send_answer(struct conn *c, struct outgoing *o)
+static void send_answer(struct conn *c, struct outgoing *o, bool is_short)
 {
-	if (c->transport) {
+	if (is_short)
+		conn_send_short(c, o);
+	else if (c->transport)
 		c->transport->ops->send(c->transport, o);
-		conn_flush(c);
-	} else {
+	else
 		o->release(o);
-	}
+	if (c->transport)
+		conn_flush(c);
 }
 
 /* Queues r again if more of it is to be answered after the piece that was sent.  True if so. */
@@ -53,23 +55,24 @@ static bool goes_on(struct conn *c, struct answer_request *r, bool more)
 	return more;
 }
 
-/* Sends o, the worker's answer to r, unless r was cancelled meanwhile.  The end of r is noted
- * before o is sent: the peer may use the credit again as soon as the answer is there. */
+/* Sends o, the worker's answer to r, unless r was cancelled meanwhile.  The end of a READ is noted
+ * before its last bytes are sent: the peer may use the credit again as soon as they are there, and
+ * by RDMA this host learns later that they are there. */
 static void deliver(const struct answer_client *client, struct conn *c, struct answer_request *r,
-		    struct outgoing *o, bool more)
+		    struct outgoing *o, bool is_short, bool more)
 {
 	struct peer_server *s = c->server;
 
 	pthread_mutex_lock(&c->lock);
 	pthread_mutex_lock(&s->lock);
 	conn_leave_request(c, r);
-	if (!more && !r->cancelled)
+	if (!more && !is_short && !r->cancelled)
 		c->requests--;
 	pthread_mutex_unlock(&s->lock);
 	if (o && r->cancelled)
 		answer_drop(client, r, o);
 	else if (o)
-		send_answer(c, o);
+		send_answer(c, o, is_short);
 	more = goes_on(c, r, more);
 	pthread_mutex_unlock(&c->lock);
 	if (!more)
@@ -83,13 +86,14 @@ static void do_job(struct conn *c, struct answer_request *r, struct piece *p)
 		.counters = &c->client->counters,
 	};
 	struct outgoing *o = NULL;
-	bool more = false;
+	bool more = false, is_short;
 
 	if (piece_make_ready(p))
 		o = answer_request(&client, r, p->buffer, &more);
-	if (o != p->buffer || !o)
+	is_short = o && o != p->buffer;
+	if (!o || is_short)
 		piece_put(p);
-	deliver(&client, c, r, o, more);
+	deliver(&client, c, r, o, is_short, more);
 }
 
 void *server_work(void *arg)

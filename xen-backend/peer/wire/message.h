@@ -27,6 +27,8 @@
  * be without an answer; the answerer sets them.  A CANCEL has no answer of its own: the request is
  * still answered once, either by FAILED at once or by an answer that is already on its way.
  *
+ * An asker sends one HELLO, and at most one CANCEL for each request.  More end the connection.
+ *
  * A STORAGES without MORE ends a list.  A list names all storages that the asker may read at the
  * answerer.  A storage that was in an earlier list and is not in this one is not there any more.
  * One list follows the answerer's HELLO, and a new list follows each change.

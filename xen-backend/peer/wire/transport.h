@@ -74,6 +74,8 @@ struct transport {
 	char error[160];
 };
 
+/* A copy of the message, whose release() is free().  NULL: out of memory. */
+struct outgoing *outgoing_new(const uint8_t *message, size_t length);
 /* Queues a copy of the message.  0 or -ENOMEM. */
 int transport_send_copy(struct transport *t, const uint8_t *message, size_t length);
 
