@@ -587,6 +587,21 @@ def test_certificate_expired(findings, running, authority, tmp_path):
     assert text.endswith(" days ago; no peer trusts it")
 
 
+def test_a_key_that_others_can_use(findings, running, authority, root, tmp_path):
+    certificate, key = authority.certificate("e")
+    section = authority.host("e", files=(certificate, key))
+    config = put(tmp_path / "vread.conf", running.config.read_text() + section)
+    right = f"{root}{key}: private key of this host: only root can use it"
+    assert right in findings(running, config=config).ok
+    key.chmod(0o604)
+    wrong = (
+        f"{root}{key}: private key of this host: mode 0604, group 0: others than root can use it"
+    )
+    assert findings(running, config=config).failed == {
+        wrong: "chmod 0600 it; make a new key if others may have read it"
+    }
+
+
 def test_configuration_with_mistakes(findings, running, tmp_path):
     config = put(tmp_path / "vread.conf", "[vreadd]\nlog-level = loud\n[datanode]\n")
     failed = findings(running, config=config).failed

@@ -2,12 +2,16 @@
 """Certificates that are renewed, revoked or expire, without a restart of any host."""
 
 import datetime
+import os
+import re
 import shutil
 
 import pytest
 
+from tests.support import peer_wire as wire
 from tests.support.peers import at, free_address
 from tests.support.reloading import changed, reload
+from tests.support.waiting import eventually
 from tools.peers import Authority, peer
 
 EXPIRED = {"start": "20200101000000Z", "end": "20200201000000Z"}
@@ -122,6 +126,31 @@ def test_an_operator_need_not_wait(start_daemon, authority, tmp_path):
     (told,) = reload(host)["changes"]
     start = f"[peers]: certificates stay as they were: [peers] certificate: {files[0]}: "
     assert told.startswith(start)
+
+
+def test_a_key_that_others_can_use(start_daemon, authority, tmp_path, clock):
+    """vreadd does not start with it.  A running vreadd keeps the key it has."""
+    files, address = places(tmp_path / "own", authority.certificate("b")), free_address()
+    section = authority.host("b", files=files, listen=address) + peer("a")
+    said = f"[peers] key: {files[1]}: mode 0640, group 65534: others than root"
+    os.chown(files[1], 0, 65534)
+    files[1].chmod(0o640)
+    with pytest.raises(AssertionError, match=re.escape(said)):
+        start_daemon(extra=section)
+    os.chown(files[1], 0, 0)  # root's group is root
+    host = start_daemon(extra=section)
+
+    files[1].chmod(0o644)
+    (told,) = reload(host)["changes"]
+    assert f"key: {files[1]}: mode 0644, group 0: others than root can use this" in told
+    assert told.startswith("[peers]: certificates stay as they were: ")
+    files[1].chmod(0o600)
+    changed(host)
+
+    files[1].chmod(0o604)  # noticed without a reload, too
+    clock.advance(2)
+    with wire.connect(address, authority.certificate("a"), authority.ca, hello=False):
+        eventually(lambda: "mode 0604, group 0: others than root" in host.log())
 
 
 def test_expired_while_connected(start_host, start_asker, image, authority, clock):

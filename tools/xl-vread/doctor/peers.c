@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * peers.c - checks of `xl-vread doctor`: the certificates of this host, and whether other hosts
- * answer.  Called by doctor.c.
+ * peers.c - checks of `xl-vread doctor`: the certificates and the private key of this host, and
+ * whether other hosts answer.  Called by doctor.c.
  *
  * A peer that was not asked yet is idle, which does not say whether it can be reached.  So the
  * check connects to the port of each peer that is not up.  Nothing is sent.
@@ -13,11 +13,13 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/text.h"
 #include "checks.h"
 #include "peer/wire/address.h"
+#include "peer/wire/key_file.h"
 
 #define CONNECT_MS 3000
 #define SOON_DAYS 30
@@ -52,6 +54,24 @@ static void check_certificate(struct doctor *d, const char *configured, const ch
 		fclose(f);
 }
 
+/* vreadd refuses a key that others can use: it does not start, or keeps the key it has. */
+static void check_key(struct doctor *d, const char *configured)
+{
+	char path[PATH_MAX];
+	struct stat file;
+
+	if (stat(doctor_path(d, configured, path), &file) < 0)
+		doctor_fail(d, path, "put it there, or correct [peers] of vread.conf",
+			    "private key of this host: %s", strerror(errno));
+	else if (key_file_open_bits(&file))
+		doctor_fail(d, path, "chmod 0600 it; make a new key if others may have read it",
+			    "private key of this host: mode %04o, group %u: others than root can "
+			    "use it",
+			    file.st_mode & 07777U, (unsigned)file.st_gid);
+	else
+		doctor_ok(d, path, "private key of this host: only root can use it");
+}
+
 void check_certificates(struct doctor *d)
 {
 	if (!d->facts->config || !d->facts->config->peers.line) {
@@ -60,6 +80,7 @@ void check_certificates(struct doctor *d)
 	}
 	check_certificate(d, d->facts->config->peers.certificate, "of this host");
 	check_certificate(d, d->facts->config->peers.ca, "of the authority");
+	check_key(d, d->facts->config->peers.key);
 }
 
 /* ---- peers ---------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "peer/settings.h"
+#include "peer/wire/key_file.h"
 #include "peer/wire/tls_suite.h"
 
 #define LOOK_PAUSE 1000U /* ms between checks whether the files have changed */
@@ -38,6 +39,8 @@ struct file_state {
 	ino_t inode;
 	off_t size;
 	struct timespec changed;
+	mode_t mode;
+	gid_t group;
 };
 
 struct tls_context {
@@ -79,6 +82,10 @@ static int load_crl(SSL_CTX *ssl, const struct peers_config *c, char **ret_error
 
 static int load_files(SSL_CTX *ssl, const struct peers_config *c, char **ret_error)
 {
+	int r = key_file_check(c->key, ret_error);
+
+	if (r)
+		return r;
 	if (SSL_CTX_use_certificate_chain_file(ssl, c->certificate) != 1)
 		return unusable(ret_error, "certificate", c->certificate,
 				"a readable file with a certificate in PEM form");
@@ -145,6 +152,8 @@ static void look_at_files(const struct peers_config *c, struct file_state files[
 		files[i].inode = s.st_ino;
 		files[i].size = s.st_size;
 		files[i].changed = s.st_mtim;
+		files[i].mode = s.st_mode;
+		files[i].group = s.st_gid;
 	}
 }
 
