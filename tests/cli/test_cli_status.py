@@ -171,7 +171,14 @@ FULL = {
     ],
     "totals": {"opens": 1, "reads": 2, "bytes": 0, "errors": {"ENOENT": 5, "EPERM": 1}},
     "peers": {
-        "server": {"last_refused": "192.0.2.9:5: its certificate names no [peer] " * 3},
+        "server": {
+            "last_refused": "192.0.2.9:5: its certificate names no [peer] " * 3,
+            "refused": 6,
+            "strangers": {
+                "waiting": 2,
+                "ended": {"hung_up": 1 << 40, "displaced": 3, "late": 1, "failed": 2},
+            },
+        },
         "peers": [
             {
                 "name": "host-b",
@@ -232,6 +239,7 @@ def test_everything_it_can_show(xl_vread, daemon):
         "verified cache: 5.0 MiB of 64.0 MiB, 7 of 10 reads",
         "\n  by RDMA: 3.0 GiB direct, 5.0 MiB bounced\n",
         "no answer within 10000 ms\nhost-c           idle          -  ",
+        "not authenticated:\n    2 waiting, 1099511627776 hung up, 3 displaced, 1 late, 2 failed\n",
         "refused last:\n    192.0.2.9:5: its certificate",
         "WARNING: no io_uring (Operation not permitted): images in mode direct",
     ):

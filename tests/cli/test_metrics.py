@@ -66,6 +66,9 @@ def test_everything(xl_vread, daemon):  # noqa: F811
     assert found["vread_peer_up", "peer=host-b"] == 0
     assert found["vread_peer_asked_bytes_total", "peer=host-b"] == 1023 << 50
     assert found["vread_peer_failures_total", "peer=host-b"] == 4
+    assert found["vread_peers_refused_total",] == 6
+    assert found["vread_peers_strangers_waiting",] == 2
+    assert found["vread_peers_strangers_total", "end=hung_up"] == 1 << 40
     assert not [name for name, *labels in found if "opens" in name and "device=xen:8/0" in labels]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host that sends as many messages as it can, of whatever kind.  Others are served in between, and
-a host that may not ask any more is disconnected although it does not stop sending."""
+"""A host that sends as many messages as it can, of whatever kind.  Others are served in between.  A
+host that may not ask any more is disconnected although it does not stop sending."""
 
 import contextlib
 import ctypes

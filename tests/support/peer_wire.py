@@ -98,11 +98,12 @@ def context(server, files, ca, version=ssl.TLSVersion.TLSv1_3):
 
 
 @contextlib.contextmanager
-def connect(address, files, ca, hello=True, **arguments):
-    """A connection to a vreadd, by default after both said hello."""
+def connect(address, files, ca, hello=True, source=None, **arguments):
+    """A connection to a vreadd, by default after both said hello.  source: the IP it comes from."""
     own = context(False, files, ca, **arguments)  # reads files: before the host waits for hello
     host, port = address.rsplit(":", 1)
-    plain = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    source = (source, 0) if source else None
+    plain = socket.create_connection((host, int(port)), PATIENCE, source)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as vreadd does
     with plain, own.wrap_socket(plain) as tls:
         connection = Connection(tls)

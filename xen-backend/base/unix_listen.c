@@ -9,14 +9,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+
+#define WARN_PAUSE 60000U /* ms */
 
 /* True if the address is a socket file that nobody listens on. */
 static bool is_stale(const struct sockaddr_un *address, int type)
@@ -82,6 +87,17 @@ int unix_spare_fd(void)
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* At most one line a minute, because anybody may connect again and again. */
+static void warn_of_limit(void)
+{
+	static _Atomic uint64_t next;
+
+	if (clock_ms() < atomic_load(&next))
+		return;
+	atomic_store(&next, clock_ms() + WARN_PAUSE);
+	log_warn("out of file descriptors: a connection was refused; raise LimitNOFILE");
+}
+
 int unix_accept(int listener, int *spare_fd)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -93,6 +109,6 @@ int unix_accept(int listener, int *spare_fd)
 	if (fd >= 0)
 		close(fd);
 	*spare_fd = unix_spare_fd();
-	log_warn("out of file descriptors: a connection was refused; raise LimitNOFILE");
+	warn_of_limit();
 	return -1;
 }

@@ -53,7 +53,9 @@
  *
  *   peers            null, or the object of peers_status():
  *     server           null, or an object: listen, connections, buffers, buffers_used, refused,
- *                      last_refused
+ *                      last_refused, strangers
+ *       strangers        connections of hosts that are not authenticated: waiting, and ended
+ *                        ({"hung_up": 3, "displaced": 0, "late": 0, "failed": 1})
  *     cipher           string: the TLS cipher that this host offers first, the one that is faster
  *                      here; null without [peers] name
  *     peers            array, an object for each [peer NAME]:

@@ -47,6 +47,12 @@ static const struct metric of_all[] = {
 	{"vread_cache_hits_total", COUNTER, "Reads the verified cache answered.",
 	 "reading.cache.hits"},
 	{"vread_cache_misses_total", COUNTER, "Reads it could not answer.", "reading.cache.misses"},
+	{"vread_peers_refused_total", COUNTER, "Connections of other hosts that were refused.",
+	 "peers.server.refused"},
+	{"vread_peers_strangers_waiting", GAUGE, "Connections not authenticated yet.",
+	 "peers.server.strangers.waiting"},
+	{"vread_peers_strangers_total", COUNTER, "Connections that were never authenticated.",
+	 "peers.server.strangers.ended{end}"},
 };
 
 static const struct metric of_devices[] = {

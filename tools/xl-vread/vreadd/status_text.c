@@ -381,6 +381,26 @@ static void print_peer(FILE *out, const json_t *peer)
 	print_conflicts(out, json_object_get(peer, "conflicts"));
 }
 
+/* Prints nothing if there were none. */
+static void print_strangers(FILE *out, const json_t *strangers)
+{
+	const json_t *ended = json_object_get(strangers, "ended");
+	int64_t waiting = text_number(strangers, "waiting"),
+		hung_up = text_number(ended, "hung_up"),
+		displaced = text_number(ended, "displaced"), late = text_number(ended, "late"),
+		failed = text_number(ended, "failed");
+	char line[TEXT_WIDTH * 2];
+
+	if (!waiting && !hung_up && !displaced && !late && !failed)
+		return;
+	snprintf(line, sizeof(line),
+		 "%" PRId64 " waiting, %" PRId64 " hung up, %" PRId64 " displaced, %" PRId64
+		 " late, %" PRId64 " failed",
+		 waiting, hung_up, displaced, late, failed);
+	fprintf(out, "not authenticated:\n");
+	text_wrap(out, 4, line);
+}
+
 /* Prints nothing if no other hosts are configured. */
 static void print_peers(FILE *out, const json_t *peers)
 {
@@ -397,6 +417,7 @@ static void print_peers(FILE *out, const json_t *peers)
 	{
 		print_peer(out, peer);
 	}
+	print_strangers(out, json_object_get(json_object_get(peers, "server"), "strangers"));
 	if (refused) {
 		fprintf(out, "refused last:\n");
 		text_wrap(out, 4, refused);

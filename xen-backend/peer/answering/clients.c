@@ -57,6 +57,14 @@ static void wake_receiver(struct peer_server *s)
 		log_warn("peers: %s", strerror(errno));
 }
 
+/* With an address the client's connections have room of their own (strangers.c). */
+static void set_source(struct client *c, const char *address)
+{
+	struct address parsed;
+
+	atomic_store(&c->source, address_parse(address, &parsed) ? address_source(&parsed) : 0);
+}
+
 int peer_server_set_client(struct peer_server *s, size_t peer, const struct peer_config *config)
 {
 	const char *error;
@@ -74,6 +82,8 @@ int peer_server_set_client(struct peer_server *s, size_t peer, const struct peer
 	} else {
 		r = add_client(s, config->name, policy);
 	}
+	if (!r)
+		set_source(s->clients[peer], config->address);
 	wake_receiver(s);
 	return r;
 }
@@ -85,6 +95,7 @@ void peer_server_remove_client(struct peer_server *s, size_t peer)
 	struct policy *nothing = policy_new(POLICY_CLIENT, NULL, NULL, &error);
 
 	atomic_store(&c->removed, true);
+	atomic_store(&c->source, 0);
 	if (nothing)
 		policy_replace(c->policy, nothing);
 	wake_receiver(s);

@@ -5,16 +5,14 @@
  */
 #include "peer/answering/server_private.h"
 
+#include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "read/service.h"
 #include "read/store.h"
 #include "peer/wire/socket.h"
@@ -25,27 +23,45 @@ struct conn *conn_new(struct peer_server *s, int fd)
 	struct conn *c = calloc(1, sizeof(*c));
 	struct address peer = {.length = sizeof(peer.socket)};
 
-	if (c)
-		c->blocks = handles_new(reader_close, block_store_handle_memory(s->store));
-	if (!c || !c->blocks) {
-		free(c);
+	if (!c) {
 		close(fd);
 		return NULL;
 	}
 	getpeername(fd, (struct sockaddr *)&peer.socket, &peer.length);
 	address_text(&peer, c->address);
-	socket_set_options(fd, SERVER_STUCK_TIMEOUT);
-	c->tls = tls_new(s->tls, fd, NULL);
-	if (!c->tls) {
-		handles_free(c->blocks);
-		free(c);
-		return NULL;
-	}
+	c->source = address_source(&peer);
+	c->expected = server_expects(s, c->source);
+	c->fd = fd;
 	c->server = s;
 	c->references = 1;
 	c->cancels = SERVER_CREDITS;
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
+}
+
+int conn_begin_tls(struct conn *c)
+{
+	int fd = c->fd;
+
+	c->fd = -1;
+	socket_set_options(fd, SERVER_STUCK_TIMEOUT);
+	c->tls = tls_new(c->server->tls, fd, NULL);
+	return c->tls ? 0 : -ENOMEM;
+}
+
+int conn_admit(struct conn *c, struct client *client)
+{
+	struct peer_server *s = c->server;
+
+	c->blocks = handles_new(reader_close, block_store_handle_memory(s->store));
+	if (!c->blocks)
+		return -ENOMEM;
+	strangers_remove(s, c);
+	pthread_mutex_lock(&s->lock);
+	c->client = client;
+	client->connections++;
+	pthread_mutex_unlock(&s->lock);
+	return 0;
 }
 
 void conn_unref(struct conn *c)
@@ -63,29 +79,12 @@ void conn_unref(struct conn *c)
 	free(c);
 }
 
-__attribute__((format(printf, 2, 3))) void conn_refuse(struct conn *c, const char *format, ...)
-{
-	struct peer_server *s = c->server;
-	char text[160];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	log_source(LOG_LEVEL_WARN, "connections", "a connection of %s was refused: %s", c->address,
-		   text);
-	pthread_mutex_lock(&s->lock);
-	s->refused++;
-	snprintf(s->last_refused, sizeof(s->last_refused), "%s: %s", c->address, text);
-	pthread_mutex_unlock(&s->lock);
-}
-
 /* Closing a descriptor is not enough.  A child process that was just spawned has a copy of the
  * descriptor until its program runs.  Until then the epoll would still report a connection that
  * is freed. */
 static void unwatch(struct conn *c)
 {
-	struct pollfd fds[TRANSPORT_MAX_FDS] = {{.fd = c->tls ? tls_fd(c->tls) : -1}};
+	struct pollfd fds[TRANSPORT_MAX_FDS] = {{.fd = c->tls ? tls_fd(c->tls) : c->fd}};
 	unsigned n = c->transport ? c->transport->ops->poll(c->transport, fds) : 1;
 
 	for (unsigned i = 0; i < n; i++)
@@ -104,7 +103,7 @@ void conn_close(struct conn *c)
 	while ((r = conn_take_request(c)))
 		free(r);
 	s->num_conns--;
-	if (c->have_hello)
+	if (c->client)
 		c->client->connections--;
 	pthread_mutex_unlock(&s->lock);
 
@@ -116,9 +115,11 @@ void conn_close(struct conn *c)
 	pthread_mutex_unlock(&c->lock);
 	tls_free(c->tls);
 	c->tls = NULL;
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
 
-	if (!c->have_hello)
-		s->num_strangers--;
+	strangers_remove(s, c);
 	pthread_mutex_lock(&s->lock);
 	if (c->previous)
 		c->previous->next = c->next;
@@ -135,8 +136,7 @@ struct conn *server_oldest(const struct peer_server *s, const struct client *cli
 	struct conn *oldest = NULL;
 
 	for (struct conn *c = s->conns; c; c = c->next)
-		if (!c->ends && c->have_hello == (client != NULL) &&
-		    (!client || c->client == client))
+		if (c->client == client)
 			oldest = c;
 	return oldest;
 }

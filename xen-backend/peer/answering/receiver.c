@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,6 +24,53 @@
 /* Ticks that a peer has to say HELLO: a busy peer needs seconds.  They are counted as ticks, not
  * as ms: when this whole host has stood still, only one tick passes. */
 #define HELLO_TICKS 30U
+/* connections of one peer; more than one, because those from before its restart may remain */
+#define MAX_EACH 4U
+#define TLS_HANDSHAKE 0x16 /* the first byte of a TLS connection */
+
+/* Looks at the first byte, which costs much less than the state of a TLS connection.  1: a TLS
+ * handshake begins; 0: nothing has arrived; negative errno: the connection is over. */
+static int listen_first(struct conn *c)
+{
+	uint8_t first;
+	ssize_t n = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+	int r;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		conn_hung_up(c);
+		return -ECONNRESET;
+	}
+	c->spoke = true;
+	if (first != TLS_HANDSHAKE) {
+		conn_refuse(c, STRANGER_FAILED, "it does not speak TLS");
+		return -EPROTO;
+	}
+	r = conn_begin_tls(c);
+	return r ? r : 1;
+}
+
+/* The other side has authenticated itself.  Closes its oldest connection if it has too many. */
+static int admit(struct conn *c)
+{
+	struct client *client = server_find_client(c->server, c->tls);
+	struct conn *oldest;
+
+	if (!client) {
+		conn_refuse(c, STRANGER_FAILED,
+			    "its certificate names no [peer] of this host's vread.conf, or more "
+			    "than one");
+		return -EACCES;
+	}
+	if (client->connections >= MAX_EACH) {
+		/* This is not c, which is no connection of the client yet. */
+		oldest = server_oldest(c->server, client);
+		conn_refuse(oldest, STRANGER_ENDS, "it has too many connections");
+		conn_close(oldest);
+	}
+	return conn_admit(c, client);
+}
 
 /* 1: done; 0: not done yet; negative errno: refused. */
 static int shake_hands(struct conn *c)
@@ -32,17 +80,14 @@ static int shake_hands(struct conn *c)
 	int r = tls_handshake(tls);
 
 	if (r < 0)
-		conn_refuse(c, "%s", tls_error(tls));
+		conn_refuse(c, STRANGER_FAILED, "%s", tls_error(tls));
 	e.events = EPOLLIN | (tls_wants(tls) & POLLOUT ? EPOLLOUT : 0U);
 	epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, tls_fd(tls), &e);
 	if (r <= 0)
 		return r;
-	c->client = server_find_client(c->server, tls);
-	if (!c->client) {
-		conn_refuse(c, "its certificate names no [peer] of this host's vread.conf, or more "
-			       "than one");
-		return -EACCES;
-	}
+	r = admit(c);
+	if (r)
+		return r;
 	if (tls_export(tls, RDMA_SECRET_LABEL, (uint8_t *)&c->secret, sizeof(c->secret)))
 		return -EIO;
 	c->transport = stream_new(tls, &server_transport_user, c);
@@ -67,7 +112,8 @@ static int advance(struct conn *c)
 		log_peer(LOG_LEVEL_WARN, c->client->name, "from %s: %s", c->address,
 			 c->transport->error[0] ? c->transport->error : strerror(-r));
 	} else if (r != -ESHUTDOWN) {
-		conn_refuse(c, "%s", c->transport->error[0] ? c->transport->error : strerror(-r));
+		conn_refuse(c, STRANGER_ENDS, "%s",
+			    c->transport->error[0] ? c->transport->error : strerror(-r));
 	}
 	pthread_mutex_unlock(&c->lock);
 	return r;
@@ -75,12 +121,27 @@ static int advance(struct conn *c)
 
 static void on_conn(struct conn *c)
 {
-	int r = c->transport ? 1 : shake_hands(c);
+	int r = c->fd < 0 ? 1 : listen_first(c);
 
+	if (r > 0 && !c->transport)
+		r = shake_hands(c);
 	if (r > 0)
 		r = advance(c);
 	if (r < 0)
 		conn_close(c);
+}
+
+/* Adds c to the strangers.  One too many replaces another one. */
+static void add_stranger(struct peer_server *s, struct conn *c)
+{
+	struct conn *replaced = strangers_replaced(s, c);
+
+	if (replaced) {
+		conn_refuse(replaced, STRANGER_DISPLACED,
+			    "not authenticated yet, and too many newer connections");
+		conn_close(replaced);
+	}
+	strangers_add(s, c);
 }
 
 static void on_accept(struct peer_server *s)
@@ -91,6 +152,7 @@ static void on_accept(struct peer_server *s)
 
 	if (!c)
 		return;
+	add_stranger(s, c);
 	pthread_mutex_lock(&s->lock);
 	c->next = s->conns;
 	if (s->conns)
@@ -98,13 +160,6 @@ static void on_accept(struct peer_server *s)
 	s->conns = c;
 	s->num_conns++;
 	pthread_mutex_unlock(&s->lock);
-	if (++s->num_strangers > SERVER_MAX_STRANGERS) {
-		struct conn *oldest = server_oldest(s, NULL);
-
-		conn_refuse(oldest, "no HELLO yet, and more than %u connections have sent none",
-			    SERVER_MAX_STRANGERS);
-		conn_close(oldest);
-	}
 	e.data.ptr = c;
 	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0)
 		conn_close(c);
@@ -116,8 +171,6 @@ static bool is_stuck(struct conn *c, uint64_t now)
 	uint64_t moved;
 	bool blocked;
 
-	if (c->ends)
-		return true;
 	if (!c->have_hello)
 		return ++c->ticks > HELLO_TICKS;
 	pthread_mutex_lock(&c->lock);
@@ -153,7 +206,7 @@ static bool is_still_accepted(struct conn *c)
 	r = c->transport->ops->recheck(c->transport);
 	pthread_mutex_unlock(&c->lock);
 	if (r)
-		conn_refuse(c, "%s, while it was connected", c->transport->error);
+		conn_refuse(c, STRANGER_ENDS, "%s, while it was connected", c->transport->error);
 	return r == 0;
 }
 
@@ -162,12 +215,13 @@ static void on_tick(struct peer_server *s)
 	uint64_t now = clock_ms();
 
 	server_free_buffers(s);
+	server_tell_refusals(s);
 	for (struct conn *c = s->conns, *next; c; c = next) {
 		next = c->next;
 		if (is_stuck(c, now))
-			conn_refuse(c, c->have_hello ? "it does not take its answers, or it has "
-						       "too many connections"
-						     : "no HELLO in time");
+			conn_refuse(c, STRANGER_LATE, "%s",
+				    c->have_hello ? "it does not take its answers"
+						  : "no HELLO in time");
 		else if (is_still_accepted(c))
 			continue;
 		conn_close(c);
@@ -193,7 +247,8 @@ static void on_wake(struct peer_server *s)
 		next = c->next;
 		if (!c->client || !atomic_load(&c->client->removed))
 			continue;
-		conn_refuse(c, "[peer %s] is not configured any more", c->client->name);
+		conn_refuse(c, STRANGER_ENDS, "[peer %s] is not configured any more",
+			    c->client->name);
 		say_goodbye(c);
 		conn_close(c);
 	}

@@ -16,9 +16,6 @@
 #include "read/handles.h"
 #include "peer/wire/message.h"
 
-/* connections of one peer; more than one, because those from before its restart may remain */
-#define MAX_EACH 4U
-
 /* The transport that both hosts can use.  0: there is none. */
 static unsigned choose_transport(const struct peer_server *s, unsigned asked)
 {
@@ -53,7 +50,6 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	struct peer_server *s = c->server;
 	struct message_hello asked, m = {MESSAGE_VERSION, 0, SERVER_CREDITS};
 	uint8_t message[MESSAGE_MAX];
-	unsigned connections;
 	int r;
 
 	if (c->greeted || message_get_hello(body, h->length, &asked))
@@ -67,14 +63,9 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	 * disconnects. */
 	if (r || asked.version != MESSAGE_VERSION || !m.transports)
 		return r;
-	s->num_strangers--;
 	pthread_mutex_lock(&s->lock);
 	c->have_hello = true;
-	connections = ++c->client->connections;
 	pthread_mutex_unlock(&s->lock);
-	/* The oldest connection may be this one. */
-	if (connections > MAX_EACH)
-		server_oldest(s, c->client)->ends = true;
 	log_peer(LOG_LEVEL_DEBUG, c->client->name, "connected from %s", c->address);
 	server_notice_change(s);
 	return conn_announce(c);

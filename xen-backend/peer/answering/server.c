@@ -108,6 +108,7 @@ int peer_server_start(const struct peers_config *config, struct block_store *sto
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
 	server_storages_changed(s); /* changes count from now on */
+	server_begin_refusals(s);
 	s->workers = calloc(config->workers, sizeof(*s->workers));
 	s->pieces = calloc(config->buffers, sizeof(*s->pieces));
 	r = s->workers && s->pieces ? 0 : error_text(ret_error, -ENOMEM, "out of memory");
@@ -194,17 +195,34 @@ void peer_server_client_status(struct peer_server *s, size_t peer, json_t *o)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* With the lock. */
+static json_t *strangers_status(const struct peer_server *s)
+{
+	static const char *const names[STRANGER_ENDS] = {
+		[STRANGER_HUNG_UP] = "hung_up",
+		[STRANGER_DISPLACED] = "displaced",
+		[STRANGER_LATE] = "late",
+		[STRANGER_FAILED] = "failed",
+	};
+	json_t *ended = json_object();
+
+	for (unsigned i = 0; i < STRANGER_ENDS; i++)
+		json_object_set_new(ended, names[i], json_integer((json_int_t)s->ended[i]));
+	return json_pack("{s:i, s:o}", "waiting", (int)s->num_strangers, "ended", ended);
+}
+
 json_t *peer_server_status(struct peer_server *s)
 {
 	char address[ADDRESS_TEXT];
 	json_t *o;
 
 	pthread_mutex_lock(&s->lock);
-	o = json_pack("{s:s, s:i, s:i, s:i, s:I, s:s?}", "listen",
+	o = json_pack("{s:s, s:i, s:i, s:i, s:I, s:s?, s:o}", "listen",
 		      address_text(&s->address, address), "connections", (int)s->num_conns,
 		      "buffers", (int)s->config->buffers, "buffers_used", (int)s->pieces_used,
 		      "refused", (json_int_t)s->refused, "last_refused",
-		      s->last_refused[0] ? s->last_refused : NULL);
+		      s->last_refused[0] ? s->last_refused : NULL, "strangers",
+		      strangers_status(s));
 	pthread_mutex_unlock(&s->lock);
 	return o;
 }

@@ -40,7 +40,8 @@ void peer_server_remove_client(struct peer_server *s, size_t peer);
  * ({"ENOENT": 3}).  peer: its place in config, or the number it was set with. */
 void peer_server_client_status(struct peer_server *s, size_t peer, json_t *o);
 /* New reference: listen (the address), connections, buffers, buffers_used, refused (connections)
- * and last_refused (why). */
+ * last_refused (why; of those that sent something) and strangers: waiting (connections that are not
+ * authenticated yet) and ended (how such connections ended, and how many). */
 json_t *peer_server_status(struct peer_server *s);
 
 #endif

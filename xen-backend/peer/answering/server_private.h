@@ -6,6 +6,8 @@
  *   clients.c   which peers may ask, and what they may read
  *   receiver.c  the receiver thread: accepts, authenticates, receives, ends stuck connections
  *   conn.c      a connection, from being accepted to its end
+ *   strangers.c bounds connections that are not authenticated yet
+ *   refusals.c  counts and logs connections that are refused
  *   requests.c  messages that a peer sends
  *   announce.c  tells peers which storages they may read here
  *   credits.c   how many requests and CANCELs a peer may send
@@ -37,7 +39,8 @@
 
 #define SERVER_DIGEST 32U
 #define SERVER_CREDITS 32U
-#define SERVER_MAX_STRANGERS 32U    /* most connections that have not said HELLO */
+#define SERVER_MAX_STRANGERS 32U    /* most connections that are not authenticated yet */
+#define SERVER_MAX_EXPECTED 128U    /* the same, of addresses in [peer] sections */
 #define SERVER_STUCK_TIMEOUT 15000U /* ms in which a peer must take a buffer */
 
 struct handles;
@@ -49,8 +52,10 @@ struct client {
 	char *name;
 	struct policy *policy; /* this pointer never changes; the rights in the policy may */
 	_Atomic bool removed;  /* it is not configured any more */
+	/* address_source() of its configured address; 0: it has none */
+	_Atomic uint64_t source;
 	struct counters counters;
-	unsigned connections;
+	unsigned connections; /* authenticated ones; with the server's lock */
 };
 
 struct conn {
@@ -58,13 +63,16 @@ struct conn {
 	/* list of all connections; the thread sets it with the server's lock */
 	struct conn *next, *previous;
 	struct client *client; /* NULL: not authenticated yet */
-	struct tls *tls;       /* the connection until it is authenticated; then NULL */
+	int fd;                /* the connection until it has sent something; then -1 */
+	struct tls *tls;       /* the connection from then on until it is authenticated */
 	char address[ADDRESS_TEXT];
+	uint64_t source; /* address_source() of its address */
+	bool expected;   /* it comes from the address of a [peer] section */
+	bool spoke;      /* it has sent something */
 	bool greeted;    /* the thread's: a HELLO has arrived; there may be no second one */
 	bool have_hello; /* the thread sets it with the server's lock */
 	/* the thread's: the storages have changed since the peer was told of them */
 	bool announce_due;
-	bool ends;      /* the thread's: the connection is closed at the next tick */
 	unsigned ticks; /* the thread's: ticks that have passed before the HELLO */
 
 	pthread_mutex_t lock; /* protects transport */
@@ -72,7 +80,7 @@ struct conn {
 	struct rdma_secret secret;
 	bool blocked; /* more waits to be sent than the peer takes just now */
 
-	struct handles *blocks;
+	struct handles *blocks; /* NULL: not authenticated yet */
 
 	/* The fields below: with the server's lock. */
 	struct conn *next_ready;
@@ -92,6 +100,24 @@ struct piece {
 	struct conn *conn;
 };
 
+/* How connections end that were not authenticated. */
+enum stranger_end {
+	STRANGER_HUNG_UP,   /* before it sent anything */
+	STRANGER_DISPLACED, /* by newer ones */
+	STRANGER_LATE,      /* it was not authenticated in time */
+	STRANGER_FAILED,    /* to authenticate */
+	STRANGER_ENDS,      /* number of these */
+};
+
+/* Kinds of refused connections that have log lines together. */
+enum refusal_kind { REFUSAL_BARE, REFUSAL_STRANGER, REFUSAL_EXPECTED, REFUSAL_KINDS };
+
+struct refusals_held {
+	unsigned count; /* connections since the last line */
+	uint64_t next;  /* ms: when the next line may be logged */
+	char last[256]; /* about the last one of them */
+};
+
 struct peer_server {
 	const struct peers_config *config;
 	struct block_store *store;
@@ -109,7 +135,10 @@ struct peer_server {
 	bool have_thread;
 
 	struct conn *conns; /* the thread sets it with the lock */
+	/* not authenticated yet, the oldest first; the thread sets it with the lock */
+	struct conn *strangers[SERVER_MAX_STRANGERS + SERVER_MAX_EXPECTED];
 	unsigned num_strangers;
+	struct refusals_held held[REFUSAL_KINDS]; /* the thread's */
 	/* the thread's: digest of the storages that peers were told of */
 	uint8_t listed[SERVER_DIGEST];
 
@@ -123,7 +152,7 @@ struct peer_server {
 	/* buffers taken so far, and at the last tick */
 	uint64_t pieces_taken, pieces_taken_before;
 	unsigned num_conns;
-	uint64_t refused;
+	uint64_t refused, ended[STRANGER_ENDS];
 	char last_refused[256];
 };
 
@@ -141,15 +170,16 @@ void *server_receive(void *server);
 
 /* ---- conn.c ---- */
 
-/* The thread calls conn_new(), conn_close() and conn_refuse().  conn_new() takes over fd.  NULL:
- * fd is closed. */
+/* The thread calls conn_new(), conn_begin_tls(), conn_admit() and conn_close().  conn_new() takes
+ * over fd.  NULL: fd is closed. */
 struct conn *conn_new(struct peer_server *s, int fd);
+/* The other side has sent something.  0 or negative errno: close the connection. */
+int conn_begin_tls(struct conn *c);
+/* Makes c a connection of that client.  0 or -ENOMEM. */
+int conn_admit(struct conn *c, struct client *client);
 /* Closes c.  Workers that carry out its requests then find no transport. */
 void conn_close(struct conn *c);
-/* Notes why the connection is about to be closed. */
-__attribute__((format(printf, 2, 3))) void conn_refuse(struct conn *c, const char *format, ...);
-/* The oldest connection of that client, or (client NULL) of those that have not said HELLO.
- * Connections that are to be closed already do not count.  NULL: there is none. */
+/* The oldest connection of that client.  NULL: there is none. */
 struct conn *server_oldest(const struct peer_server *s, const struct client *client);
 void conn_unref(struct conn *c);
 /* conn_update_events() and conn_flush() need the connection's lock.  The first sets what the
@@ -157,6 +187,27 @@ void conn_unref(struct conn *c);
  * failure later. */
 void conn_update_events(struct conn *c);
 void conn_flush(struct conn *c);
+
+/* ---- strangers.c: the thread ---- */
+
+/* True if a [peer] section has an address of that source. */
+bool server_expects(const struct peer_server *s, uint64_t source);
+/* The connection to close before c is added.  NULL: none. */
+struct conn *strangers_replaced(const struct peer_server *s, const struct conn *c);
+void strangers_add(struct peer_server *s, struct conn *c);
+/* Does nothing if c is not among the strangers. */
+void strangers_remove(struct peer_server *s, const struct conn *c);
+
+/* ---- refusals.c: the thread ---- */
+
+void server_begin_refusals(struct peer_server *s);
+/* Logs about connections that were refused a while ago. */
+void server_tell_refusals(struct peer_server *s);
+/* Notes that the other side closed the connection before it sent anything. */
+void conn_hung_up(struct conn *c);
+/* Notes why the connection is about to be closed.  end: counts if it is not authenticated. */
+__attribute__((format(printf, 3, 4))) void conn_refuse(struct conn *c, enum stranger_end end,
+						       const char *format, ...);
 
 /* ---- requests.c ---- */
 

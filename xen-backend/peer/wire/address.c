@@ -55,6 +55,30 @@ bool address_parse(const char *text, struct address *ret)
 	return parse_ip(ip, brackets, (uint16_t)port, ret);
 }
 
+static uint64_t number_of(const uint8_t *bytes, size_t count)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < count; i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
+uint64_t address_source(const struct address *a)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&a->socket;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&a->socket;
+	const uint8_t *bytes = v6->sin6_addr.s6_addr;
+
+	if (a->socket.ss_family == AF_INET)
+		return 0xffffULL << 32 | number_of((const uint8_t *)&v4->sin_addr, 4);
+	if (a->socket.ss_family != AF_INET6)
+		return 0;
+	if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
+		return 0xffffULL << 32 | number_of(bytes + 12, 4);
+	return number_of(bytes, 8);
+}
+
 const char *address_text(const struct address *a, char *text)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&a->socket;

@@ -11,6 +11,7 @@
 #define VREAD_PEER_ADDRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #define ADDRESS_TEXT 64U
@@ -22,6 +23,9 @@ struct address {
 
 /* False: text is not an address, or the port is 0. */
 bool address_parse(const char *text, struct address *ret);
+/* A number for the place that connections of this address come from: the IPv4 address, or the first
+ * 64 bits of the IPv6 address, because a host may choose the other bits.  0: unknown. */
+uint64_t address_source(const struct address *a);
 /* text: a buffer of ADDRESS_TEXT bytes.  Returns text. */
 const char *address_text(const struct address *a, char *text);
 
