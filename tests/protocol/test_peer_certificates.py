@@ -67,6 +67,18 @@ def test_a_host_that_asks_is_revoked(start_host, start_asker, image, authority, 
     clock.until(lambda: last_refused(host).endswith(": certificate revoked"))
 
 
+def test_a_host_that_has_not_said_hello_is_revoked(start_host, authority, clock):
+    files = authority.certificate("a")
+    host, address = start_host(keys={"crl": authority.revoke()})
+    with wire.connect(address, files, authority.ca, hello=False) as connection:
+        seen = host.status
+        eventually(lambda: seen()["peers"]["peers"][0]["answered"]["connections"] == 1)
+        authority.revoke(files[0])
+        clock.advance(2)
+        assert connection.ended()
+    assert "certificate revoked, while it was connected" in last_refused(host)
+
+
 def test_a_host_that_answers_is_revoked(start_daemon, start_asker, image, authority, clock):
     files, address = authority.certificate("b"), free_address()
     section = authority.host("b", files=files, listen=address)

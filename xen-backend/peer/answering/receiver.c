@@ -200,7 +200,7 @@ static bool is_still_accepted(struct conn *c)
 {
 	int r = 0;
 
-	if (!c->have_hello)
+	if (!c->transport) /* not authenticated yet */
 		return true;
 	pthread_mutex_lock(&c->lock);
 	r = c->transport->ops->recheck(c->transport);
