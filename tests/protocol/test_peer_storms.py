@@ -5,6 +5,7 @@ host that may not ask any more is disconnected although it does not stop sending
 import contextlib
 import ctypes
 import select
+import socket
 import struct
 import threading
 
@@ -66,6 +67,14 @@ class Storm:
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(OSError):  # of the socket: the thread uses the TLS object
+            socket.socket.shutdown(self.connection.tls, socket.SHUT_RDWR)
+        self.thread.join()
+
     def _run(self):
         with contextlib.suppress(OSError):  # the host ends the connection
             while True:
@@ -115,8 +124,11 @@ def test_others_are_served_and_the_revoked_is_not(
 ):
     crl = authority.revoke()
     host, address = start_host(peers=BOTH, keys={"crl": crl}, variant=variant)
-    with wire.connect(address, *as_a) as raging, wire.connect(address, *as_d) as other:
-        storm = Storm(raging, *STORMS[kind])
+    with (
+        wire.connect(address, *as_a) as raging,
+        wire.connect(address, *as_d) as other,
+        Storm(raging, *STORMS[kind]) as storm,
+    ):
         assert storm.rages()
         serve(other, image)
         with wire.connect(address, *as_d) as another:
@@ -131,8 +143,11 @@ def test_others_are_served_and_the_revoked_is_not(
 @pytest.mark.parametrize("kind", STORMS)
 def test_a_removed_host_is_disconnected(start_host, image, edit, as_a, as_d, kind):
     host, address = start_host(peers=BOTH)
-    with wire.connect(address, *as_a) as raging, wire.connect(address, *as_d) as other:
-        storm = Storm(raging, *STORMS[kind])
+    with (
+        wire.connect(address, *as_a) as raging,
+        wire.connect(address, *as_d) as other,
+        Storm(raging, *STORMS[kind]) as storm,
+    ):
         assert storm.rages()
         edit(host, "[peer a]\nallow-datanodes = dn1\n", "")
         changed(host, "[peer a]: removed")
@@ -146,10 +161,10 @@ def test_answers_that_nobody_takes_take_no_memory(start_host, as_a, kind):
     host, address = start_host(variant="release")
     with wire.connect(address, *as_a) as raging:
         before = host.memory_kib()
-        storm = Storm(raging, *STORMS[kind])
-        eventually(lambda: storm.is_over() or host.memory_kib() > before + (32 << 10))
-        assert host.memory_kib() <= before + (32 << 10)
-        assert raging.ended()
+        with Storm(raging, *STORMS[kind]) as storm:
+            eventually(lambda: storm.is_over() or host.memory_kib() > before + (32 << 10))
+            assert host.memory_kib() <= before + (32 << 10)
+            assert storm.is_over()
 
 
 def test_a_hello_comes_once(start_host, as_a):
