@@ -93,7 +93,8 @@ __attribute__((format(printf, 3, 4))) void conn_refuse(struct conn *c, enum stra
 	va_end(ap);
 	snprintf(line, sizeof(line), "was refused: %s", text);
 	if (c->client) {
-		log_warn("a connection of %s %s", c->address, line);
+		log_peer(LOG_LEVEL_WARN, c->client->name, "a connection of %s %s", c->address,
+			 line);
 	} else {
 		count_stranger(c, end);
 		hold(c, line);
