@@ -286,8 +286,14 @@
  *   request   handle, u.read; pool pages of at least u.read.length bytes
  *   response  status: the number of bytes at the start of the pool range.  Fewer
  *             than u.read.length only at visible_length, 0 at or behind it.
+ *             u.read, if status is larger than 0
  *   The bytes of the range behind status are unspecified.  Nothing outside the
  *   range is written.  Only bytes that match their checksum are ever written.
+ *   u.read.crc32c is the CRC32C of exactly `status` bytes, made by the host that
+ *   verified them and of what it verified, never of the pool.  A reader that
+ *   copies the bytes out of the pool and compares finds all that changed them on
+ *   their way: memory, a network adapter, another host.  If they differ, the
+ *   reader must not use the bytes.
  *
  * VREAD_OP_CLOSE: closes a handle.  request: handle.  response: status only.
  *
@@ -387,6 +393,8 @@
  *   ETIME       (frontend only) no answer within the caller's time limit
  *   EPERM       a block token is required and is missing, expired or wrong; KEYS:
  *               tokens were on, and a datanode cannot switch them off
+ *   EBADE       (frontend only) the bytes of a READ do not match the CRC32C of its
+ *               response: they changed on their way
  *   EAGAIN      the replica changed since it was opened, is being written now, or
  *               was withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp
@@ -480,6 +488,13 @@ struct vread_block_response {
 	uint64_t genstamp;
 };
 
+/* Only with a status larger than 0. */
+struct vread_read_response {
+	/* of the bytes: polynomial 0x1EDC6F41, reflected, inverted before and after (RFC 3720) */
+	uint32_t crc32c;
+	uint32_t reserved[3]; /* 0 */
+};
+
 struct vread_response {
 	uint16_t id;       /* of the request */
 	uint8_t operation; /* of the request */
@@ -488,7 +503,8 @@ struct vread_response {
 	uint32_t handle;   /* OPEN */
 	uint32_t flags;    /* OPEN and STAT: VREAD_BLOCK_* */
 	union {
-		struct vread_block_response block;
+		struct vread_block_response block; /* OPEN and STAT */
+		struct vread_read_response read;   /* READ */
 		uint8_t raw[16];
 	} u;
 };

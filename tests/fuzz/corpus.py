@@ -210,22 +210,21 @@ def peer():
         peer_wire.FAILED: struct.pack("<I", 2),
         peer_wire.CANCEL: b"",
     }
-    messages = [peer_wire.HEADER.pack(len(b), kind, 0, 7) + b for kind, b in bodies.items()]
+    messages = [peer_wire.message(kind, 7, b) for kind, b in bodies.items()]
     yield from messages
     yield b"".join(messages)
 
 
 def rdma_wire():
-    """A word, and a message as sent over a queue pair."""
+    """A message as sent over a queue pair."""
     read = struct.pack("<IIQ", 4097, 65536, 1 << 20) + struct.pack("<QII", 1 << 40, 0x1234, 5)
     messages = (
-        peer_wire.HEADER.pack(16, peer_wire.READ, 0, 7) + read,
-        peer_wire.HEADER.pack(4, peer_wire.FAILED, 0, 7) + struct.pack("<I", 2),
-        peer_wire.HEADER.pack(0, peer_wire.DATA, 0, 7),
-        peer_wire.HEADER.pack(16, peer_wire.READ, 0, 7) + read[:16],
+        peer_wire.message(peer_wire.READ, 7, read, length=16),
+        peer_wire.message(peer_wire.FAILED, 7, struct.pack("<I", 2)),
+        peer_wire.message(peer_wire.DATA, 7, struct.pack("<I", 65536), crc32c=0x1234),
+        peer_wire.message(peer_wire.READ, 7, read[:16]),
     )
-    for message in messages:
-        yield struct.pack("<I", 5 << 22 | 65535) + message
+    yield from messages
 
 
 def token():

@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "read/block.h"
+#include "read/checksum.h"
 #include "read/read_private.h"
 #include "datanode/list.h"
 #include "datanode/refresh.h"
@@ -117,6 +118,7 @@ static void report_exposed(uint32_t from, uint32_t length)
 
 static void do_read(struct block_handle *h, uint64_t offset, uint32_t length)
 {
+	uint32_t sum;
 	ssize_t r;
 
 	if (length > sizeof(buffer)) {
@@ -124,11 +126,15 @@ static void do_read(struct block_handle *h, uint64_t offset, uint32_t length)
 		return;
 	}
 	memset(buffer, FILL, length);
-	r = block_read(h, offset, buffer, length);
+	r = block_read(h, offset, buffer, length, &sum);
 	if (r < 0) {
 		printf("error %s ", strerrorname_np((int)-r));
 		report_exposed(0, length);
 		return;
+	}
+	if (sum != checksum_crc32c(buffer, (size_t)r)) {
+		fprintf(stderr, "the CRC32C of a read is not that of its bytes\n");
+		abort();
 	}
 	printf("ok %zd\n", r);
 	fwrite(buffer, 1, (size_t)r, stdout);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "read/block.h"
+#include "read/checksum.h"
 #include "datanode/registry.h"
 #include "read/store.h"
 #include "policy/policy.h"
@@ -95,8 +96,13 @@ static void read_one(struct reader *r, struct open_block *b)
 	uint64_t offset = units ? torture_random(&r->random) % units * TORTURE_UNIT : 0;
 	uint32_t length = (uint32_t)(torture_random(&r->random) % sizeof(r->buffer)) /
 			  TORTURE_UNIT * TORTURE_UNIT;
-	ssize_t n = block_read(b->handle, offset, r->buffer, length);
+	uint32_t sum;
+	ssize_t n = block_read(b->handle, offset, r->buffer, length, &sum);
 
+	if (n >= 0 && sum != checksum_crc32c(r->buffer, (size_t)n)) {
+		fprintf(stderr, "the CRC32C of a read is not that of its bytes\n");
+		abort();
+	}
 	torture_count_read(&counts, b->id, b->version, offset, r->buffer, n);
 	if (n < 0 || torture_random(&r->random) % 4096 == 0) {
 		block_close(b->handle);

@@ -9,7 +9,7 @@
  * whatever other commands are under way:
  *   policy DATANODES|* POOLS|*                        ("-" for none, commas between names)
  *   open TAG POOL ID GENSTAMP VISIBLE [STORAGE ...]   -> TAG ok HANDLE LENGTH GENSTAMP FLAGS
- *   read TAG HANDLE OFFSET PLACE LENGTH               -> TAG ok N
+ *   read TAG HANDLE OFFSET PLACE LENGTH               -> TAG ok N CRC32C
  *   stat TAG HANDLE                                   -> TAG ok LENGTH GENSTAMP FLAGS
  *   close HANDLE
  *   move STORAGE HOST|-                               -> move ok
@@ -121,11 +121,11 @@ static void on_open(void *tag, int result, struct peer_handle *handle,
 	pthread_mutex_unlock(&lock);
 }
 
-static void on_read(void *tag, ssize_t result)
+static void on_read(void *tag, ssize_t result, uint32_t crc32c)
 {
 	pthread_mutex_lock(&lock);
 	if (result >= 0)
-		say("%s ok %zd", (char *)tag, result);
+		say("%s ok %zd %" PRIu32, (char *)tag, result, crc32c);
 	else
 		say("%s error %s", (char *)tag, strerrorname_np((int)-result));
 	told(tag);

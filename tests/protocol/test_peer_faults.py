@@ -288,7 +288,7 @@ def half_and_silence(fake, connection, id_, length):
 
 
 def drop_by_drop(fake, connection, id_, length):
-    connection.tls.sendall(wire.HEADER.pack(length, wire.DATA, 0, id_))
+    connection.tls.sendall(wire.message(wire.DATA, id_, length=length))
     while not fake.ended.wait(0.01):
         connection.tls.sendall(b"x")
 

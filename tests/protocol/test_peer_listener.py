@@ -20,7 +20,7 @@ from tools.peers import peer
 
 MAX_STRANGERS, MAX_OF_ADDRESS, MAX_EACH = 32, 8, 4
 ADDRESSES = [f"127.0.1.{n}" for n in range(1, 20)]  # that strangers connect from
-HELLO = wire.HEADER.pack(16, wire.HELLO, 0, 0) + wire.hello_body()
+HELLO = wire.message(wire.HELLO, 0, wire.hello_body())
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 vreadif.h lists to invalid requests."""
 
 import errno
+import struct
 
 import pytest
 
 from tests.support import localfront
 from tests.support.daemon import STORAGE, open_block
-from tests.support.hdfs_dir import POOL
+from tests.support.hdfs_dir import POOL, crc32c_of
 from tests.support.localfront import (
     CLOSE,
     MAX_READ,
@@ -250,9 +251,12 @@ def test_responses_are_zeroed(front, block):
         assert (response.reserved, response.handle, response.flags) == (0, 0, 0)
         assert response.u == bytes(16)
     handle = open_block(front, block)
+    content = block.content()
     read = front.read_response(handle, 0, 100)
     assert (read.status, read.reserved, read.handle, read.flags) == (100, 0, 0, 0)
-    assert read.u == bytes(16)
+    assert read.u == struct.pack("=I", crc32c_of(content[:100])) + bytes(12)
+    end = front.read_response(handle, block.length, 100)
+    assert (end.status, end.u) == (0, bytes(16))
     assert front.call(CLOSE, handle=handle).u == bytes(16)
 
 

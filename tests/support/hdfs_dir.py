@@ -32,6 +32,10 @@ def crc32c(address, length):
     return _isal.crc32_iscsi(address, length, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
+def crc32c_of(data):
+    return crc32c(bytes(data), len(data))
+
+
 def checksums(data, kind=CRC32C, chunk=512):
     """The checksums of data, as a .meta file holds them after its header."""
     crc = {CRC32: crc32, CRC32C: crc32c}[kind]

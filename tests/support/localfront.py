@@ -19,6 +19,8 @@ import struct
 import time
 from dataclasses import dataclass
 
+from tests.support.hdfs_dir import crc32c_of
+
 PAGE = 4096
 MAGIC = 0x44525631
 VERSION = 1
@@ -293,11 +295,14 @@ class LocalFront:
         )
 
     def read(self, handle, offset, length, page=0, queue=0):
-        """Returns the bytes.  Raises an OSError for a negative status."""
+        """Returns the bytes, which must have the CRC32C of the response.  Raises an OSError for a
+        negative status."""
         response = self.read_response(handle, offset, length, page, queue=queue)
         if response.status < 0:
             raise OSError(-response.status, os.strerror(-response.status))
-        return bytes(self.pool[page * PAGE : page * PAGE + response.status])
+        data = bytes(self.pool[page * PAGE : page * PAGE + response.status])
+        assert response.u == struct.pack("=I", crc32c_of(data)).ljust(16, b"\0")
+        return data
 
     def publish(self, event, block_id, genstamp, pool_id, storage_id, page=0, queue=0):
         """Returns the status."""

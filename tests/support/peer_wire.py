@@ -13,10 +13,12 @@ import ssl
 import struct
 import threading
 
+from tests.support.hdfs_dir import crc32c_of
+
 HELLO, STORAGES, OPEN, OPENED, READ, DATA, STAT, STATED, CLOSE, FAILED, CANCEL = range(1, 12)
 MORE = 1
 MAGIC = 0x64526576
-HEADER = struct.Struct("<IHHQ")
+HEADER = struct.Struct("<IHHQI")
 PATIENCE = 60  # s to wait for data, however busy the machine is
 
 
@@ -39,8 +41,11 @@ def opened_body(length, genstamp, handle=7, flags=1):
     return struct.pack("<IIQQ", handle, flags, length, genstamp)
 
 
-def message(kind, id_, body=b"", flags=0, length=None):
-    return HEADER.pack(len(body) if length is None else length, kind, flags, id_) + body
+def message(kind, id_, body=b"", flags=0, length=None, crc32c=None):
+    """crc32c: by default right for a DATA that is a whole answer, else 0."""
+    if crc32c is None:
+        crc32c = crc32c_of(body) if kind == DATA and not flags else 0
+    return HEADER.pack(len(body) if length is None else length, kind, flags, id_, crc32c) + body
 
 
 class Connection:
@@ -52,11 +57,12 @@ class Connection:
         self.tls.sendall(message(*arguments, **keys))
 
     def receive(self):
-        """Returns (type, flags, id, body).  None: the connection has ended."""
+        """Returns (type, flags, id, body).  None: the connection has ended.  The last message's
+        CRC32C is in self.crc32c."""
         header = self.exactly(HEADER.size)
         if header is None:
             return None
-        length, kind, flags, id_ = HEADER.unpack(header)
+        length, kind, flags, id_, self.crc32c = HEADER.unpack(header)
         return kind, flags, id_, self.exactly(length)
 
     def exactly(self, length):

@@ -16,7 +16,7 @@ import socket
 import subprocess
 
 from tests.support.daemon import REPOSITORY
-from tests.support.hdfs_dir import POOL
+from tests.support.hdfs_dir import POOL, crc32c_of
 from tools.peers import peer
 
 
@@ -148,7 +148,14 @@ class Asker:
         return self.begin("read", handle, offset, place, length)
 
     def read(self, handle, offset, length, place=0):
-        return self.bytes(place, int(self.end(self.begin_read(handle, offset, length, place))))
+        """Returns the bytes, which must have the CRC32C that came with them."""
+        data, crc32c = self.read_with_sum(handle, offset, length, place)
+        assert crc32c == crc32c_of(data)
+        return data
+
+    def read_with_sum(self, handle, offset, length, place=0):
+        length, crc32c = map(int, self.end(self.begin_read(handle, offset, length, place)).split())
+        return self.bytes(place, length), crc32c
 
     def bytes(self, place, length):
         self.send("bytes", place, length)

@@ -21,6 +21,7 @@
 
 #include "read/ahead.h"
 #include "read/budget.h"
+#include "read/checksum.h"
 #include "read/crc_table.h"
 #include "read/read_private.h"
 #include "parser-protocol/blocks.h"
@@ -377,10 +378,12 @@ static bool is_kept(unsigned piece)
 {
 	static uint8_t dst[PIECE];
 	uint64_t offset = (uint64_t)piece * PIECE;
+	uint32_t sum;
 
-	if (verified_cache_read(shared.cache, replica, offset, dst, PIECE) != 1)
+	if (verified_cache_read(shared.cache, replica, offset, dst, PIECE, &sum) != 1)
 		return false;
 	assert_memory_equal(dst, content + offset, PIECE);
+	assert_int_equal(sum, checksum_crc32c(content + offset, PIECE));
 	return true;
 }
 

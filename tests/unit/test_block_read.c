@@ -247,9 +247,22 @@ static void assert_all(uint8_t value)
 		assert_int_equal(dst[i], value);
 }
 
+/* Reads, and compares the CRC32C of the answer with that of the bytes. */
+static ssize_t read_range(uint64_t offset, uint32_t length)
+{
+	static struct crc_table table;
+	uint32_t sum = 1;
+	ssize_t n = block_read(&handle, offset, dst, length, &sum);
+
+	crc_table_init(&table, CRC32C_POLYNOMIAL);
+	if (n >= 0)
+		assert_int_equal(sum, crc_table_sum(&table, dst, (size_t)n));
+	return n;
+}
+
 static ssize_t read_block(void)
 {
-	return block_read(&handle, 0, dst, LENGTH);
+	return read_range(0, LENGTH);
 }
 
 static void read_all(void)
@@ -266,6 +279,22 @@ static void every_read_is_verified(void **state)
 	memset(dst, FILL, sizeof(dst));
 	assert_int_equal(read_block(), -EBADMSG);
 	assert_all(FILL);
+}
+
+static void parts_of_chunks(void **state)
+{
+	static const uint32_t edges[] = {0,         1,         CHUNK - 1,      CHUNK,
+					 CHUNK + 1, 3 * CHUNK, LENGTH - CHUNK, LENGTH - 1,
+					 LENGTH};
+	const size_t count = sizeof(edges) / sizeof(edges[0]);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = i; k < count; k++)
+			assert_int_equal(read_range(edges[i], edges[k] - edges[i]),
+					 edges[k] - edges[i]);
+	assert_int_equal(read_range(LENGTH - 5, CHUNK), 5);
+	assert_int_equal(read_range(LENGTH, CHUNK), 0);
 }
 
 static void changed_before_a_second_read(void **state)
@@ -388,7 +417,7 @@ static void live_last_chunk_is_being_written(void **state)
 	data[LENGTH - 1] ^= 1;
 	assert_int_equal(read_block(), -EAGAIN);
 	assert_all(FILL);
-	assert_int_equal(block_read(&handle, 0, dst, LENGTH - CHUNK), LENGTH - CHUNK);
+	assert_int_equal(read_range(0, LENGTH - CHUNK), LENGTH - CHUNK);
 }
 
 static void live_other_chunks_are_damaged(void **state)
@@ -407,6 +436,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CLEAN(every_read_is_verified),
+		CLEAN(parts_of_chunks),
 		CLEAN(a_read_costs_one_check),
 		CLEAN(changed_before_a_second_read),
 		CLEAN(changed_within_a_second_read),

@@ -241,6 +241,32 @@ static int header_of(uint32_t length, uint16_t type, uint16_t flags)
 	return message_get_header(raw, &h);
 }
 
+static int header_with_sum(uint32_t length, uint16_t type, uint16_t flags)
+{
+	struct message_header h;
+
+	message_put_data(out, 5, length, false, 0xfedcba98);
+	out[4] = (uint8_t)type;
+	out[6] = (uint8_t)flags;
+	return message_get_header(out, &h) ?: h.crc32c == 0xfedcba98 ? 0 : -1;
+}
+
+/* Only the last DATA of an answer has a CRC32C. */
+static void sums(void **state)
+{
+	struct message_header h;
+
+	(void)state;
+	assert_int_equal(header_with_sum(100, MESSAGE_DATA, 0), 0);
+	assert_int_equal(header_with_sum(0, MESSAGE_DATA, 0), 0); /* the bytes were in others */
+	assert_int_equal(header_with_sum(100, MESSAGE_DATA, MESSAGE_MORE), -EPROTO);
+	assert_int_equal(header_with_sum(4, MESSAGE_FAILED, 0), -EPROTO);
+	assert_int_equal(header_with_sum(16, MESSAGE_READ, 0), -EPROTO);
+	message_put_data(out, 5, 100, true, 1);
+	assert_int_equal(message_get_header(out, &h), 0);
+	assert_int_equal(h.crc32c, 0);
+}
+
 static void headers_nobody_should_send(void **state)
 {
 	(void)state;
@@ -268,6 +294,7 @@ int main(void)
 		cmocka_unit_test(reads),
 		cmocka_unit_test(answers),
 		cmocka_unit_test(headers_nobody_should_send),
+		cmocka_unit_test(sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

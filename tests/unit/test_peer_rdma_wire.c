@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tests peer/rdma/wire.h: valid messages and words are read back, and all others are refused. */
+/* Tests peer/rdma/wire.h: valid messages are read back, and all others are refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,9 +63,32 @@ static void test_answers(void **state)
 	(void)state;
 	assert_int_equal(rdma_get_message(message, length, &h, &got), 0);
 	assert_int_equal(h.type, MESSAGE_FAILED);
-	length = message_put_data(message, 5, 0, false);
-	assert_int_equal(rdma_get_message(message, length, &h, &got), 0);
-	assert_int_equal(h.type, MESSAGE_DATA);
+}
+
+static void test_data(void **state)
+{
+	static const uint32_t written[] = {0, 1, 4096, VREAD_MAX_READ};
+	uint8_t message[RDMA_MESSAGE_BYTES];
+	struct rdma_target got;
+	struct message_header h;
+	size_t length;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
+		uint32_t sum = written[i] ? 0xfedcba98 : 0;
+
+		length = rdma_put_data(message, 5, written[i], sum);
+		assert_int_equal(rdma_get_message(message, length, &h, &got), 0);
+		assert_int_equal(h.type, MESSAGE_DATA);
+		assert_int_equal(h.id, 5);
+		assert_int_equal(h.length, written[i]);
+		assert_int_equal(h.crc32c, sum);
+		assert_int_equal(rdma_get_message(message, length - 1, &h, &got), -EPROTO);
+	}
+	length = rdma_put_data(message, 5, VREAD_MAX_READ + 1, 1);
+	assert_int_equal(rdma_get_message(message, length, &h, &got), -EPROTO);
+	length = rdma_put_data(message, 5, 0, 1); /* no bytes have no such CRC32C */
+	assert_int_equal(rdma_get_message(message, length, &h, &got), -EPROTO);
 }
 
 static void test_what_belongs_to_tls(void **state)
@@ -81,29 +104,13 @@ static void test_what_belongs_to_tls(void **state)
 	assert_int_equal(rdma_get_message(message, message_put_handle(message, MESSAGE_CLOSE, 1, 2),
 					  &h, &got),
 			 -EPROTO);
-	message_put_data(message, 5, 16, false); /* bytes are written, not sent */
+	message_put_data(message, 5, 16, false, 1); /* bytes are written, not sent */
 	assert_int_equal(rdma_get_message(message, MESSAGE_HEADER + 16, &h, &got), -EPROTO);
-	message_put_data(message, 5, 0, true);
+	message_put_data(message, 5, 0, false, 0);
 	assert_int_equal(rdma_get_message(message, MESSAGE_HEADER, &h, &got), -EPROTO);
-}
-
-static void test_words(void **state)
-{
-	static const struct {
-		uint32_t slot, length;
-	} cases[] = {{0, 1},
-		     {0, VREAD_MAX_READ},
-		     {MESSAGE_MAX_CREDITS - 1, 1},
-		     {1023, 4096},
-		     {MESSAGE_MAX_CREDITS - 1, VREAD_MAX_READ}};
-	uint32_t slot, length;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		rdma_get_word(rdma_word(cases[i].slot, cases[i].length), &slot, &length);
-		assert_int_equal(slot, cases[i].slot);
-		assert_int_equal(length, cases[i].length);
-	}
+	message_put_data(message, 5, RDMA_DATA_BODY, true, 0);
+	assert_int_equal(rdma_get_message(message, MESSAGE_HEADER + RDMA_DATA_BODY, &h, &got),
+			 -EPROTO);
 }
 
 int main(void)
@@ -111,7 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_read),  cmocka_unit_test(test_a_read_of_another_length),
 		cmocka_unit_test(test_answers), cmocka_unit_test(test_what_belongs_to_tls),
-		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 #include "read/handles.h"
 
 #define POOL_PAGES 4U
+#define SUM 0xdecade01 /* CRC32C of what block_read() reads, as it says */
 
 struct block_handle {
 	int dummy;
@@ -49,10 +50,12 @@ int block_open(struct block_store *s, const struct policy *p, const struct block
 	return 0;
 }
 
-ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length)
+ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length,
+		   uint32_t *ret_crc32c)
 {
 	(void)h, (void)offset;
 	memset(dst, 'b', length);
+	*ret_crc32c = SUM;
 	return block.error ? block.error : (ssize_t)length;
 }
 
@@ -261,6 +264,7 @@ static void test_what_nobody_withdrew_is_answered(void **state)
 	(void)state;
 	r = answer(read_request(handle), false);
 	assert_int_equal(r.status, 100);
+	assert_int_equal(r.u.read.crc32c, SUM);
 	r = answer(handle_request(VREAD_OP_STAT, handle), false);
 	assert_int_equal(r.status, 0);
 	assert_int_equal(r.u.block.length, 1000);

@@ -39,6 +39,8 @@ struct block_handle {
 	int dummy;
 };
 
+#define SUM_HERE 0xdecade01U /* CRC32C of what block_read() reads, as it says */
+
 static struct {
 	struct block_handle handle;
 	int open_error; /* for storages of other hosts */
@@ -75,8 +77,10 @@ size_t block_store_handle_memory(struct block_store *s)
 	return 0;
 }
 
-ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length)
+ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length,
+		   uint32_t *ret_crc32c)
 {
+	*ret_crc32c = SUM_HERE;
 	(void)h, (void)offset;
 	here.reading++;
 	eventually(!here.slow || here.let_pass > 0);
@@ -438,12 +442,15 @@ static void assert_status(struct vread_response r, uint16_t id, int status)
 static void test_a_block_of_another_host(void **state)
 {
 	uint32_t handle = open_there();
+	struct vread_response r;
 
 	(void)state;
 	ask(0, read_of(handle, 12345, 3), 1);
 	fake_wait(1);
 	fake_end(0, 0);
-	assert_status(next(0), 1, VREAD_PAGE_SIZE);
+	r = next(0);
+	assert_status(r, 1, VREAD_PAGE_SIZE);
+	assert_int_equal(r.u.read.crc32c, FAKE_SUM);
 	for (unsigned i = 0; i < VREAD_PAGE_SIZE; i++)
 		assert_int_equal(device.conn.pool[3 * VREAD_PAGE_SIZE + i], fake_byte(12345 + i));
 
@@ -468,10 +475,11 @@ static void test_a_block_of_another_host(void **state)
 
 static void test_what_is_here_is_read_here(void **state)
 {
-	uint32_t handle = open_here();
+	struct vread_response r = answer(read_of(open_here(), 0, 1), 1);
 
 	(void)state;
-	assert_int_equal(answer(read_of(handle, 0, 1), 1).status, VREAD_PAGE_SIZE);
+	assert_int_equal(r.status, VREAD_PAGE_SIZE);
+	assert_int_equal(r.u.read.crc32c, SUM_HERE);
 	assert_int_equal(fake_counts().begun, 0);
 	assert_int_equal(remote_count("reads"), 0);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tests read/verified_cache.h: what the cache keeps, returns and drops. */
+#include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,12 +10,16 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "read/checksum.h"
+#include "read/crc_table.h"
+#include "read/piece.h"
 #include "read/verified_cache.h"
 #include "datanode/basis.h"
 
 #define UNIT VERIFIED_UNIT
 #define MOST (40U * UNIT)
 #define SIZE (4U * UNIT + 100)
+#define CHUNK 512U
 
 static const char dir_a, dir_b;
 static int check_error; /* the result of every check of a replica */
@@ -34,7 +39,9 @@ static struct block_replica *make_of(struct served *v, const void *dir, int64_t 
 				     uint64_t size, bool finalized)
 {
 	struct replica_key key = {dir, "BP-1", id, stamp};
-	struct block_files files = {.data.size = size, .finalized = finalized};
+	struct block_files files = {.data.size = size,
+				    .header = {META_CRC32, CHUNK},
+				    .finalized = finalized};
 	struct block_replica *r =
 		replica_new(v, NULL, &key, &files,
 			    basis_new(basis_state_new(&(struct answer_basis){.clean = true}, 0)));
@@ -55,21 +62,39 @@ static uint8_t byte_at(int64_t id, uint64_t offset)
 	return (uint8_t)(id * 31 + (int64_t)(offset / UNIT * 7 + offset));
 }
 
+static struct crc_table table;
+
+/* As CRC32C, for replicas that have these. */
+static void put_sums(const uint8_t *data, size_t length, uint8_t *sums)
+{
+	for (size_t at = 0; at < length; at += CHUNK, sums += 4) {
+		size_t n = length - at < CHUNK ? length - at : CHUNK;
+		uint32_t sum = htobe32(crc_table_sum(&table, data + at, n));
+
+		memcpy(sums, &sum, sizeof(sum));
+	}
+}
+
 static void add(struct block_replica *r, uint64_t offset, size_t length)
 {
-	uint8_t *data = malloc(length);
+	uint8_t *data = malloc(length), sums[SIZE / CHUNK * 4 + 4];
+	const struct piece p = {offset, offset + length, data, sums};
 
 	assert_non_null(data);
 	for (size_t i = 0; i < length; i++)
 		data[i] = byte_at(r->key.id, offset + i);
-	verified_cache_add(cache, r, offset, data, length);
+	put_sums(data, length, sums);
+	verified_cache_add(cache, r, &p);
 	free(data);
 }
 
 static void assert_read(const struct block_replica *r, uint64_t offset, size_t length)
 {
+	uint32_t sum;
+
 	memset(dst, 0, sizeof(dst));
-	assert_int_equal(verified_cache_read(cache, r, offset, dst, length), 1);
+	assert_int_equal(verified_cache_read(cache, r, offset, dst, length, &sum), 1);
+	assert_int_equal(sum, crc_table_sum(&table, dst, length));
 	for (size_t i = 0; i < length; i++)
 		assert_int_equal(dst[i], byte_at(r->key.id, offset + i));
 }
@@ -84,8 +109,10 @@ static bool untouched(void)
 
 static void assert_missing(const struct block_replica *r, uint64_t offset, size_t length)
 {
+	uint32_t sum;
+
 	memset(dst, 0xa5, sizeof(dst));
-	assert_int_equal(verified_cache_read(cache, r, offset, dst, length), 0);
+	assert_int_equal(verified_cache_read(cache, r, offset, dst, length, &sum), 0);
 	assert_true(untouched());
 }
 
@@ -131,6 +158,22 @@ static void whole_units_only(void **state)
 	replica_put(r);
 }
 
+/* The CRC32C of whole units is made of the checksums that were verified. */
+static void sums_of_chunks(void **state)
+{
+	struct block_replica *r = make(1);
+
+	(void)state;
+	r->files.header.type = META_CRC32C;
+	add(r, CHUNK, 3 * UNIT);
+	assert_read(r, UNIT, 2 * UNIT);
+	assert_read(r, UNIT + 5, UNIT);
+	add(r, 2 * UNIT, 2 * UNIT + 100);
+	assert_read(r, UNIT, 3 * UNIT + 100);
+	assert_read(r, 4 * UNIT, 100);
+	replica_put(r);
+}
+
 /* Clients have different replica objects, but share the bytes of replicas of the same name. */
 static void shared_by_name(void **state)
 {
@@ -156,14 +199,15 @@ static void shared_by_name(void **state)
 static void never_of_a_changed_replica(void **state)
 {
 	struct block_replica *r = make(1);
+	uint32_t sum;
 
 	(void)state;
 	add(r, 0, SIZE);
 	memset(dst, 0xa5, sizeof(dst));
 	check_error = -EAGAIN;
-	assert_int_equal(verified_cache_read(cache, r, 0, dst, SIZE), -EAGAIN);
+	assert_int_equal(verified_cache_read(cache, r, 0, dst, SIZE, &sum), -EAGAIN);
 	check_error = -EIO;
-	assert_int_equal(verified_cache_read(cache, r, 0, dst, SIZE), -EIO);
+	assert_int_equal(verified_cache_read(cache, r, 0, dst, SIZE, &sum), -EIO);
 	assert_true(untouched());
 	replica_put(r);
 }
@@ -250,11 +294,12 @@ static void no_longer_served_is_forgotten(void **state)
 static void none_is_no_error(void **state)
 {
 	struct block_replica *r = make(1);
+	uint32_t sum;
 
 	(void)state;
 	assert_null(verified_cache_new(UNIT - 1));
-	verified_cache_add(NULL, r, 0, dst, UNIT);
-	assert_int_equal(verified_cache_read(NULL, r, 0, dst, UNIT), 0);
+	verified_cache_add(NULL, r, &(struct piece){0, UNIT, dst, NULL});
+	assert_int_equal(verified_cache_read(NULL, r, 0, dst, UNIT, &sum), 0);
 	verified_cache_forget(NULL, NULL);
 	verified_cache_forget_block(NULL, "BP-1", 1);
 	verified_cache_free(NULL);
@@ -267,6 +312,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(whole_units_only),
+		TEST(sums_of_chunks),
 		TEST(shared_by_name),
 		TEST(never_of_a_changed_replica),
 		TEST(blocks_being_written_are_not_kept),
@@ -277,5 +323,6 @@ int main(void)
 		TEST(none_is_no_error),
 	};
 
+	crc_table_init(&table, CRC32C_POLYNOMIAL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void send_bytes(struct answerer *a, uint64_t id, uint64_t offset, uint32_
 	struct outgoing *o = take_buffer(a);
 	uint8_t *data = o->message + MESSAGE_HEADER;
 
-	message_put_data(o->message, id, length, more);
+	message_put_data(o->message, id, length, more, length ? PAIR_SUM : 0);
 	for (uint32_t i = 0; i < length; i++)
 		data[i] = pair_byte(offset + i);
 	o->length = MESSAGE_HEADER + length;

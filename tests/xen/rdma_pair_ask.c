@@ -138,6 +138,9 @@ static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *
 	}
 	if (i >= PAIR_CREDITS || a->slots[i].id != h->id)
 		return -EPROTO;
+	if (h->type == MESSAGE_DATA && !(h->flags & MESSAGE_MORE) && h->length &&
+	    h->crc32c != PAIR_SUM)
+		pair_die("an answer with another CRC32C");
 	if (h->type == MESSAGE_FAILED)
 		a->failed++;
 	else

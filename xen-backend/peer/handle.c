@@ -66,7 +66,7 @@ static int ask_handle(struct peer_handle *h, struct link_request *r, const struc
 static void on_read(struct link_request *r, int error, const struct message_block *block)
 {
 	struct operation *op = r->ctx;
-	uint32_t placed = r->placed;
+	uint32_t placed = r->placed, sum = r->crc32c;
 
 	(void)block;
 	free(r);
@@ -76,7 +76,7 @@ static void on_read(struct link_request *r, int error, const struct message_bloc
 		error = -EAGAIN;
 	counters_response(&op->handle->peer->counters, VREAD_OP_READ,
 			  error ? error : (int32_t)placed);
-	op->done.read(op->ctx, error ? told(error) : (ssize_t)placed);
+	op->done.read(op->ctx, error ? told(error) : (ssize_t)placed, error || !placed ? 0 : sum);
 	free(op);
 }
 

@@ -96,7 +96,8 @@ bool peers_have(struct peers *p, const struct block_name *name);
  * result < 0 of OPEN or STAT comes with handle and info NULL. */
 typedef void peer_opened_fn(void *ctx, int result, struct peer_handle *handle,
 			    const struct block_info *info);
-typedef void peer_done_fn(void *ctx, ssize_t result);
+/* crc32c: of the bytes, as the peer said, which verified them; 0 unless result > 0. */
+typedef void peer_done_fn(void *ctx, ssize_t result, uint32_t crc32c);
 typedef void peer_stat_fn(void *ctx, int result, const struct block_info *info);
 
 /* Asks the peers that hold one of the storages, one after the other.  Returns 0 if the operation

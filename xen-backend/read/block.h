@@ -66,8 +66,11 @@ int block_open(struct block_store *s, const struct policy *p, const struct block
  * bytes are ever written to dst, which may be memory that a guest sees. Returns the number of bytes
  * read, 0 at or behind the end, or negative errno. On an error dst holds a verified prefix or its
  * old content.
+ * *ret_crc32c: the CRC32C of the bytes as they were verified, 0 for no bytes. Others may have
+ * written to dst meanwhile; who reads dst compares.
  */
-ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length);
+ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length,
+		   uint32_t *ret_crc32c);
 
 /* Checks the replica again and returns its present length. */
 int block_stat(struct block_handle *h, struct block_info *ret_info);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements checksum.h: CRCs by ISA-L, and by tables on QEMU's emulated processor. read.c calls it.
+ * Implements checksum.h: CRCs by ISA-L, and by tables on QEMU's emulated processor. read.c and
+ * verified_cache.c call it.
  *
  * The emulated processor has ISA-L's instructions, but executes them bit by bit (crc_table.h).
  *
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "read/checksum.h"
+#include "read/crc_join.h"
 #include "read/crc_table.h"
 
 #define CPUID_NAME 0x80000002U /* the first 16 bytes of the processor's name */
@@ -90,4 +92,26 @@ bool checksum_verify(const struct meta_header *h, const uint8_t *data, size_t le
 		sums += sizeof(sum);
 	}
 	return true;
+}
+
+uint32_t checksum_crc32c(const uint8_t *data, size_t length)
+{
+	pthread_once(&chosen, choose);
+	return crc32c(data, (uint32_t)length);
+}
+
+uint32_t checksum_of(const struct meta_header *h, const uint8_t *data, const uint8_t *sums,
+		     size_t from, size_t to)
+{
+	size_t first = (from + h->chunk - 1) / h->chunk, end = to / h->chunk; /* whole chunks */
+	size_t whole, rest;
+	uint32_t sum;
+
+	if (h->type != META_CRC32C || first >= end)
+		return checksum_crc32c(data + from, to - from);
+	whole = first * h->chunk;
+	rest = end * h->chunk;
+	sum = checksum_crc32c(data + from, whole - from);
+	sum = crc_join_chunks(sum, sums + first * 4, end - first, h->chunk);
+	return crc_join(sum, checksum_crc32c(data + rest, to - rest), (uint32_t)(to - rest));
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * piece.h - a part of a block that is verified in one go; private to read/. read.c implements these
- * functions. read.c and ahead_direct.c call them.
+ * piece.h - a part of a block that is verified in one go; private to read/. read.c implements the
+ * functions. read.c and ahead_direct.c call them, verified_cache.c calls piece_sum().
  */
 #ifndef VREAD_READ_PIECE_H
 #define VREAD_READ_PIECE_H
 
+#include "read/checksum.h"
 #include "read/replica.h"
 
 struct piece {
@@ -29,5 +30,13 @@ int piece_settled(const struct block_replica *r, const struct piece *p);
  * an error as replica_check().
  */
 int piece_verify(const struct block_replica *r, const struct piece *p);
+
+/* Returns the CRC32C of the bytes [from, to) of the block, a part of p. p was verified. */
+static inline uint32_t piece_sum(const struct block_replica *r, const struct piece *p,
+				 uint64_t from, uint64_t to)
+{
+	return checksum_of(&r->files.header, p->data, p->sums, (size_t)(from - p->start),
+			   (size_t)(to - p->start));
+}
 
 #endif

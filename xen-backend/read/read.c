@@ -13,11 +13,15 @@
  *
  * From an image read with O_DIRECT: bytes that were verified before may come from the verified
  * cache instead, after the same check of the replica.
+ *
+ * The CRC32C of an answer is made of the checksums that were compared, or of the private bytes that
+ * were compared. It is never made of the memory that a guest sees: others may write there.
  */
 #include <errno.h>
 
 #include "read/ahead.h"
 #include "read/checksum.h"
+#include "read/crc_join.h"
 #include "read/expose.h"
 #include "read/read_private.h"
 #include "read/piece.h"
@@ -153,10 +157,11 @@ static void cut_piece(const struct block_replica *r, uint64_t offset, uint64_t e
 }
 
 static int read_verified(struct verified_cache *cache, struct block_replica *r, uint64_t offset,
-			 uint8_t *dst, uint32_t length)
+			 uint8_t *dst, uint32_t length, uint32_t *ret_crc32c)
 {
 	uint64_t end = offset + length;
 	struct piece p = {0};
+	uint32_t sum = 0;
 
 	for (uint64_t at = offset; at < end;) {
 		uint64_t mark;
@@ -169,48 +174,55 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 			return error;
 		n = (size_t)((p.end < end ? p.end : end) - at);
 		mark = trace_mark();
+		sum = crc_join(sum, piece_sum(r, &p, at, at + n), (uint32_t)n);
 		expose(dst, p.data + (at - p.start), n);
 		trace_stage(TRACE_COPY, mark);
 		if (replica_is_direct(r))
-			verified_cache_add(cache, r, p.start, p.data, (size_t)(p.end - p.start));
+			verified_cache_add(cache, r, &p);
 		dst += n;
 		at += n;
 	}
+	*ret_crc32c = sum;
 	return 0;
 }
 
 static int read_replica(struct block_handle *h, struct block_replica *r, uint64_t offset,
-			uint8_t *dst, uint32_t length)
+			uint8_t *dst, uint32_t length, uint32_t *ret_crc32c)
 {
 	struct verified_cache *cache = h->shared ? h->shared->cache : NULL;
 	uint64_t mark = trace_mark();
-	int found = replica_is_direct(r) ? verified_cache_read(cache, r, offset, dst, length) : 0;
+	int found = 0;
+
+	if (replica_is_direct(r))
+		found = verified_cache_read(cache, r, offset, dst, length, ret_crc32c);
 
 	if (replica_is_direct(r))
 		trace_stage(TRACE_CACHE, mark);
 	if (found != 0)
 		return found < 0 ? found : 0;
-	return read_verified(cache, r, offset, dst, length);
+	return read_verified(cache, r, offset, dst, length, ret_crc32c);
 }
 
 /* Reads with read-ahead: uses bytes requested before and requests the next ones. */
 static int read_on(struct block_handle *h, struct block_replica *r, uint64_t offset, uint8_t *dst,
-		   uint32_t length)
+		   uint32_t length, uint32_t *ret_crc32c)
 {
 	uint64_t end = offset + length, waits;
 	int error;
 
 	ahead_begin(h->ahead, r, offset, end, h->visible_length);
 	waits = source_waits();
-	error = read_replica(h, r, offset, dst, length);
+	error = read_replica(h, r, offset, dst, length, ret_crc32c);
 	ahead_end(h->ahead, source_waits() != waits);
 	return error;
 }
 
-ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length)
+ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t length,
+		   uint32_t *ret_crc32c)
 {
 	int error;
 
+	*ret_crc32c = 0;
 	if (offset >= h->visible_length)
 		return 0;
 	if (length > h->visible_length - offset)
@@ -221,7 +233,7 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 		struct block_replica *r = handle_replica(h);
 		bool again;
 
-		error = read_on(h, r, offset, dst, length);
+		error = read_on(h, r, offset, dst, length, ret_crc32c);
 		again = error == -EAGAIN && attempt < ATTEMPTS;
 		if (again)
 			error = handle_renew(h, r);

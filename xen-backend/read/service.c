@@ -59,9 +59,12 @@ int reading_open(struct reading *g, const struct reader *r, struct block_name *n
 	return 0;
 }
 
-ssize_t reading_read(struct reading *g, uint64_t offset, void *dst, uint32_t length)
+ssize_t reading_read(struct reading *g, uint64_t offset, void *dst, uint32_t length,
+		     uint32_t *ret_crc32c)
 {
-	return g->handle.object ? block_read(g->handle.object, offset, dst, length) : -EBADF;
+	if (!g->handle.object)
+		return -EBADF;
+	return block_read(g->handle.object, offset, dst, length, ret_crc32c);
 }
 
 int reading_stat(struct reading *g, struct block_info *ret_info)

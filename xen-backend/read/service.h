@@ -69,7 +69,8 @@ int reading_open(struct reading *g, const struct reader *r, struct block_name *n
  */
 void reading_begin(struct reading *g, const struct reader *r, uint32_t number);
 /* As block_read(). -EBADF: no such handle. */
-ssize_t reading_read(struct reading *g, uint64_t offset, void *dst, uint32_t length);
+ssize_t reading_read(struct reading *g, uint64_t offset, void *dst, uint32_t length,
+		     uint32_t *ret_crc32c);
 /* As block_stat(). -EBADF: no such handle. */
 int reading_stat(struct reading *g, struct block_info *ret_info);
 

@@ -5,6 +5,7 @@
  *
  * The lock is held to find and to link units. The lock is not held while bytes are copied or a
  * replica is checked: a user of a unit holds a reference, and the bytes of a unit never change.
+ * Each unit has the CRC32C of its bytes, made when they were verified.
  */
 #include "read/verified_cache.h"
 
@@ -13,7 +14,10 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "read/checksum.h"
+#include "read/crc_join.h"
 #include "read/expose.h"
+#include "read/piece.h"
 
 #define BUCKETS 1024U
 #define INDEX_SHARE 16U /* the index of one block takes at most 1/INDEX_SHARE of the cache */
@@ -38,7 +42,10 @@ struct unit {
 	TAILQ_ENTRY(unit) use;
 	struct slab *slab;
 	const uint8_t *data; /* in the slab */
+	uint32_t sum;
 };
+
+TAILQ_HEAD(unit_list, unit);
 
 struct cached_block {
 	struct cached_block *chain;
@@ -53,7 +60,7 @@ struct cached_block {
 struct verified_cache {
 	pthread_mutex_t lock;
 	struct cached_block *bucket[BUCKETS];
-	TAILQ_HEAD(, unit) by_use;
+	struct unit_list by_use;
 	size_t most, used;
 	uint64_t hits, misses;
 };
@@ -191,28 +198,34 @@ static struct slab *new_slab(struct verified_cache *c, uint8_t *memory, size_t b
 	return slab;
 }
 
-static struct unit *new_unit(struct verified_cache *c, struct slab *slab, uint64_t index,
-			     const uint8_t *data, size_t length)
+/* Makes the units of p that lie in [from, end). Without the lock: the sums take time. */
+static void make_units(struct unit_list *list, const struct block_replica *r, const struct piece *p,
+		       uint64_t from, uint64_t end)
 {
-	struct unit *u = malloc(sizeof(*u));
+	for (; from < end; from += VERIFIED_UNIT) {
+		uint64_t to = end - from < VERIFIED_UNIT ? end : from + VERIFIED_UNIT;
+		struct unit *u = malloc(sizeof(*u));
 
-	if (!u)
-		return NULL;
-	*u = (struct unit){.references = 1,
-			   .length = (unsigned)length,
-			   .index = index,
-			   .slab = slab,
-			   .data = data};
-	slab->references++;
-	c->used += sizeof(*u);
-	return u;
+		if (!u)
+			return;
+		*u = (struct unit){.references = 1,
+				   .length = (unsigned)(to - from),
+				   .index = from / VERIFIED_UNIT,
+				   .data = p->data + (from - p->start),
+				   .sum = piece_sum(r, p, from, to)};
+		TAILQ_INSERT_TAIL(list, u, use);
+	}
 }
 
 /* Adds u to the block of r. Takes over u. */
-static void insert(struct verified_cache *c, struct block_replica *r, struct unit *u)
+static void insert(struct verified_cache *c, struct block_replica *r, struct slab *slab,
+		   struct unit *u)
 {
 	struct cached_block *b = find_block(c, r);
 
+	u->slab = slab;
+	slab->references++;
+	c->used += sizeof(*u);
 	if (!b && c->used <= c->most && !(r->served && atomic_load(&r->served->retired)))
 		b = add_block(c, r);
 	if (!b || b->units[u->index]) {
@@ -227,63 +240,82 @@ static void insert(struct verified_cache *c, struct block_replica *r, struct uni
 }
 
 /*
- * Finds the units that lie completely in [offset, offset + length): returns the first, and the end
- * of the last in *ret_end.
+ * Finds the units that lie completely in p: returns the beginning of the first, and the end of the
+ * last in *ret_end.
  */
-static uint64_t whole_units(const struct block_replica *r, uint64_t offset, size_t length,
-			    uint64_t *ret_end)
+static uint64_t whole_units(const struct block_replica *r, const struct piece *p, uint64_t *ret_end)
 {
-	uint64_t end = offset + length;
-
-	if (end < r->files.data.size)
-		end -= end % VERIFIED_UNIT;
-	*ret_end = end;
-	return (offset + VERIFIED_UNIT - 1) / VERIFIED_UNIT;
+	*ret_end = p->end;
+	if (p->end < r->files.data.size)
+		*ret_end -= p->end % VERIFIED_UNIT;
+	return (p->start + VERIFIED_UNIT - 1) / VERIFIED_UNIT * VERIFIED_UNIT;
 }
 
-void verified_cache_give(struct verified_cache *c, struct block_replica *r, uint64_t offset,
-			 uint8_t *memory, size_t room, size_t skip, size_t length)
+/* Links the units, whose bytes lie in memory, and takes over both. */
+static void take_units(struct verified_cache *c, struct block_replica *r, struct unit_list *list,
+		       uint8_t *memory, size_t room)
 {
-	uint64_t end, first = whole_units(r, offset, length, &end);
 	struct slab *slab;
+	struct unit *u;
 
-	if (!c || !r->files.finalized || first * VERIFIED_UNIT >= end) {
-		free(memory);
-		return;
-	}
 	pthread_mutex_lock(&c->lock);
 	slab = new_slab(c, memory, room);
-	for (uint64_t i = first; slab && i * VERIFIED_UNIT < end; i++) {
-		uint64_t from = i * VERIFIED_UNIT, bytes = end - from;
-		struct unit *u = new_unit(c, slab, i, memory + skip + (from - offset),
-					  bytes < VERIFIED_UNIT ? bytes : VERIFIED_UNIT);
-
-		if (u)
-			insert(c, r, u);
+	while ((u = TAILQ_FIRST(list))) {
+		TAILQ_REMOVE(list, u, use);
+		if (slab)
+			insert(c, r, slab, u);
+		else
+			free(u);
 	}
 	if (slab)
 		put_slab(c, slab);
 	pthread_mutex_unlock(&c->lock);
 }
 
-void verified_cache_add(struct verified_cache *c, struct block_replica *r, uint64_t offset,
-			const uint8_t *data, size_t length)
+void verified_cache_give(struct verified_cache *c, struct block_replica *r, const struct piece *p,
+			 uint8_t *memory, size_t room)
 {
-	uint64_t end, first = whole_units(r, offset, length, &end);
-	uint8_t *copy;
+	struct unit_list list = TAILQ_HEAD_INITIALIZER(list);
+	uint64_t end, first = whole_units(r, p, &end);
+
+	if (!c || !r->files.finalized || first >= end) {
+		free(memory);
+		return;
+	}
+	make_units(&list, r, p, first, end);
+	take_units(c, r, &list, memory, room);
+}
+
+/* Keeps a copy of one unit of p, [from, to). False: out of memory. */
+static bool add_copy(struct verified_cache *c, struct block_replica *r, const struct piece *p,
+		     uint64_t from, uint64_t to)
+{
+	struct unit_list list = TAILQ_HEAD_INITIALIZER(list);
+	size_t bytes = (size_t)(to - from);
+	uint8_t *copy = malloc(bytes);
+
+	if (!copy)
+		return false;
+	memcpy(copy, p->data + (from - p->start), bytes);
+	make_units(&list, r, p, from, to);
+	if (!TAILQ_EMPTY(&list))
+		TAILQ_FIRST(&list)->data = copy;
+	take_units(c, r, &list, copy, bytes);
+	return true;
+}
+
+void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p)
+{
+	uint64_t end, from = whole_units(r, p, &end);
 
 	if (!c || !r->files.finalized)
 		return;
-	for (uint64_t from = first * VERIFIED_UNIT; from < end; from += VERIFIED_UNIT) {
-		size_t bytes = end - from < VERIFIED_UNIT ? (size_t)(end - from) : VERIFIED_UNIT;
+	for (; from < end; from += VERIFIED_UNIT) {
+		uint64_t to = end - from < VERIFIED_UNIT ? end : from + VERIFIED_UNIT;
 
-		if (verified_cache_has(c, r, from, bytes))
-			continue;
-		copy = malloc(bytes);
-		if (!copy)
+		if (!verified_cache_has(c, r, from, (size_t)(to - from)) &&
+		    !add_copy(c, r, p, from, to))
 			return;
-		memcpy(copy, data + (from - offset), bytes);
-		verified_cache_give(c, r, from, copy, bytes, 0, bytes);
 	}
 }
 
@@ -335,25 +367,35 @@ bool verified_cache_has(struct verified_cache *c, const struct block_replica *r,
 	return n > 0;
 }
 
-static void copy_out(struct unit *const *units, unsigned n, uint64_t offset, uint8_t *dst,
-		     size_t length)
+/* Returns the CRC32C of a part of the unit. */
+static uint32_t sum_of(const struct unit *u, size_t skip, size_t length)
+{
+	return length == u->length ? u->sum : checksum_crc32c(u->data + skip, length);
+}
+
+/* Returns the CRC32C of all the bytes. */
+static uint32_t copy_out(struct unit *const *units, unsigned n, uint64_t offset, uint8_t *dst,
+			 size_t length)
 {
 	size_t skip = offset % VERIFIED_UNIT;
+	uint32_t sum = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		size_t bytes = units[i]->length - skip;
 
 		if (bytes > length)
 			bytes = length;
+		sum = crc_join(sum, sum_of(units[i], skip, bytes), (uint32_t)bytes);
 		expose(dst, units[i]->data + skip, bytes);
 		dst += bytes;
 		length -= bytes;
 		skip = 0;
 	}
+	return sum;
 }
 
 int verified_cache_read(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
-			uint8_t *dst, size_t length)
+			uint8_t *dst, size_t length, uint32_t *ret_crc32c)
 {
 	struct unit *units[VERIFIED_MAX_UNITS];
 	unsigned n;
@@ -369,7 +411,7 @@ int verified_cache_read(struct verified_cache *c, const struct block_replica *r,
 		return 0;
 	error = replica_check(r);
 	if (error == 0)
-		copy_out(units, n, offset, dst, length);
+		*ret_crc32c = copy_out(units, n, offset, dst, length);
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < n; i++)
 		put_unit(c, units[i]);

@@ -27,6 +27,7 @@
 #define VERIFIED_UNIT (64U << 10)
 #define VERIFIED_MAX_UNITS 128U /* most units that one call returns */
 
+struct piece;
 struct verified_cache;
 
 /* most: bytes the cache may hold. NULL: out of memory, or most is less than a unit. */
@@ -34,27 +35,23 @@ struct verified_cache *verified_cache_new(size_t most);
 void verified_cache_free(struct verified_cache *c);
 size_t verified_cache_most(const struct verified_cache *c); /* 0 for NULL */
 
-/*
- * Keeps a copy of the units of r that lie completely in [offset, offset + length). data holds the
- * bytes of that range.
- */
-void verified_cache_add(struct verified_cache *c, struct block_replica *r, uint64_t offset,
-			const uint8_t *data, size_t length);
+/* Keeps a copy of the units of r that lie completely in p, which was verified. */
+void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p);
 
 /*
  * As verified_cache_add(), but takes over memory instead of copying. memory is freed with free().
- * It has room bytes; the bytes of the range begin at skip.
+ * It has room bytes, and p->data lies in it.
  */
-void verified_cache_give(struct verified_cache *c, struct block_replica *r, uint64_t offset,
-			 uint8_t *memory, size_t room, size_t skip, size_t length);
+void verified_cache_give(struct verified_cache *c, struct block_replica *r, const struct piece *p,
+			 uint8_t *memory, size_t room);
 
 /*
  * Copies [offset, offset + length) to dst, which may be memory that a guest sees. 1: copied; 0: not
  * all of the range is cached; or an error as replica_check(). dst is unchanged unless the result is
- * 1.
+ * 1. *ret_crc32c: as for block_read().
  */
 int verified_cache_read(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
-			uint8_t *dst, size_t length);
+			uint8_t *dst, size_t length, uint32_t *ret_crc32c);
 /* True if all of [offset, offset + length) is cached. */
 bool verified_cache_has(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 			size_t length);

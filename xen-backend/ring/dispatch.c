@@ -117,14 +117,19 @@ static int do_open(struct dispatch *d, struct dispatch_scratch *scratch,
 }
 
 static int do_read(struct dispatch *d, struct dispatch_scratch *scratch,
-		   const struct vread_request *r)
+		   const struct vread_request *r, struct vread_response *response)
 {
 	struct peer_handle *there = look_up(d, scratch, r->handle);
+	uint32_t sum;
+	int n;
 
 	if (there)
 		return remote_read(scratch->remote, r, there);
-	return (int)reading_read(&scratch->reading, r->u.read.offset, pool_range(d, r),
-				 r->u.read.length);
+	n = (int)reading_read(&scratch->reading, r->u.read.offset, pool_range(d, r),
+			      r->u.read.length, &sum);
+	if (n > 0)
+		response->u.read.crc32c = sum;
+	return n;
 }
 
 static int do_stat(struct dispatch *d, struct dispatch_scratch *scratch,
@@ -219,7 +224,7 @@ static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 	case VREAD_OP_OPEN:
 		return do_open(d, scratch, r, response);
 	case VREAD_OP_READ:
-		return do_read(d, scratch, r);
+		return do_read(d, scratch, r, response);
 	case VREAD_OP_CLOSE:
 		return handles_remove(d->reader.handles, r->handle);
 	case VREAD_OP_STAT:

@@ -47,6 +47,7 @@ struct remote_request {
 	ssize_t result;
 	struct peer_handle *opened;
 	struct block_info info;
+	uint32_t crc32c; /* of a READ */
 };
 
 struct remote {
@@ -126,11 +127,12 @@ static void opened(void *ctx, int result, struct peer_handle *handle, const stru
 	ended(request);
 }
 
-static void done(void *ctx, ssize_t result)
+static void done(void *ctx, ssize_t result, uint32_t crc32c)
 {
 	struct remote_request *request = ctx;
 
 	request->result = result;
+	request->crc32c = crc32c;
 	ended(request);
 }
 
@@ -247,7 +249,7 @@ static void start_waiting(struct remote *r)
 		err = start(r, request);
 		if (err) {
 			count(r, request);
-			done(request, err);
+			done(request, err, 0);
 		}
 	}
 }
@@ -332,6 +334,8 @@ bool remote_take(struct remote *r, struct vread_response *ret)
 	};
 	if (request->operation == VREAD_OP_OPEN)
 		ret->status = keep(d, request, ret);
+	if (ret->status > 0 && request->operation == VREAD_OP_READ)
+		ret->u.read.crc32c = request->crc32c; /* as the host said that verified the bytes */
 	if (ret->status == 0 && request->operation != VREAD_OP_READ) {
 		dispatch_fill_block(ret, &request->info);
 		ret->flags |= VREAD_BLOCK_REMOTE;

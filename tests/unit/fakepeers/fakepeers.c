@@ -140,7 +140,7 @@ static void finish(const struct operation *o, int error)
 		o->opened(o->ctx, error, error ? NULL : new_handle(o),
 			  error ? NULL : info(o->genstamp));
 	else if (o->done)
-		o->done(o->ctx, error ? error : read_bytes(o));
+		o->done(o->ctx, error ? error : read_bytes(o), error ? 0 : FAKE_SUM);
 	else
 		o->looked(o->ctx, error, error ? NULL : info(5));
 }

@@ -16,6 +16,7 @@
 
 #define FAKE_STORAGE "DS-there"
 #define FAKE_BLOCK_BYTES 1000000U
+#define FAKE_SUM 0xfedcba98U /* the CRC32C that comes with each READ's bytes */
 
 struct peers;
 

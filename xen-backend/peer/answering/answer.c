@@ -15,6 +15,7 @@
 
 #include "base/counters.h"
 #include "read/block.h"
+#include "read/crc_join.h"
 
 #define PAGE 4096U
 
@@ -153,14 +154,14 @@ static struct outgoing *do_stat(const struct answer_client *c, const struct answ
 
 /* Reads the next piece of the block.  Returns its length, or negative errno. */
 static ssize_t read_piece(const struct answer_client *c, const struct message_read *m,
-			  uint8_t *bytes, uint32_t length)
+			  uint8_t *bytes, uint32_t length, uint32_t *ret_crc32c)
 {
 	struct reading g;
 	ssize_t n;
 	int refused;
 
 	reading_begin(&g, &c->reader, m->handle);
-	n = reading_read(&g, m->offset, bytes, length);
+	n = reading_read(&g, m->offset, bytes, length, ret_crc32c);
 	refused = n < 0 ? 0 : reading_seal(&g);
 	reading_end(&g);
 	return refused ? refused : n;
@@ -171,18 +172,21 @@ static struct outgoing *do_read(const struct answer_client *c, struct answer_req
 {
 	struct message_read *m = &r->u.read;
 	uint32_t length = m->length < MESSAGE_MAX_DATA ? m->length : MESSAGE_MAX_DATA;
-	ssize_t n = read_piece(c, m, buffer->message + MESSAGE_HEADER, length);
+	uint32_t sum;
+	ssize_t n = read_piece(c, m, buffer->message + MESSAGE_HEADER, length, &sum);
 
 	if (n < 0)
 		return failure(c, r, (int)n);
 	m->length -= (uint32_t)n;
 	m->offset += (uint64_t)n;
 	r->status += (uint32_t)n;
+	r->crc32c = crc_join(r->crc32c, sum, (uint32_t)n);
 	*ret_more = (uint32_t)n == length && m->length;
 	if (!*ret_more)
 		counters_response(c->counters, VREAD_OP_READ, (int32_t)r->status);
 	buffer->length =
-		message_put_data(buffer->message, r->id, (uint32_t)n, *ret_more) + (size_t)n;
+		message_put_data(buffer->message, r->id, (uint32_t)n, *ret_more, r->crc32c) +
+		(size_t)n;
 	return buffer;
 }
 

@@ -88,8 +88,10 @@ static int take_answer(struct link *l, const struct message_header *h, const uin
 		return 0;
 	}
 	if (h->type == MESSAGE_DATA) {
-		if (r)
+		if (r) {
 			r->placed += h->length;
+			r->crc32c = h->crc32c;
+		}
 		if (!(h->flags & MESSAGE_MORE))
 			link_settle(l, s, s->given_up, NULL);
 		return 0;

@@ -49,6 +49,7 @@ struct link_request {
 	uint8_t *place;    /* where the bytes of DATA go */
 	uint32_t room;     /* at most so many bytes */
 	uint32_t placed;   /* so many bytes are there */
+	uint32_t crc32c;   /* of all these bytes, as the peer said with the last of them */
 	bool silent;       /* there is no answer: done is called when the request was sent */
 	/* Called once, on the link's thread.  error: 0; -ENOTCONN: the connection is over;
 	 * -ETIMEDOUT: not answered in time; -ECANCELED: stopped; or the peer's error, negative.

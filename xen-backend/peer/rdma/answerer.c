@@ -22,41 +22,57 @@ int rdma_answerer_on_read(struct rdma_transport *t, const struct message_header 
 	return rdma_transport_hand_on(t, h, body);
 }
 
-/* Writes bytes of an answer to the other host.  The last write carries the word. */
-static int post_bytes(struct rdma_transport *t, struct rdma_slot *s, const struct outgoing *o,
-		      const struct message_header *h)
+/* Writes bytes of an answer to the other host. */
+static int write_bytes(struct rdma_transport *t, struct rdma_slot *s, const struct outgoing *o,
+		       const struct message_header *h)
 {
 	const uint8_t *from = o->message + MESSAGE_HEADER;
-	uint32_t total = s->written + h->length, key = 0, word;
-	bool last = !(h->flags & MESSAGE_MORE);
-	int r = 0;
+	uint32_t key;
+	int r;
 
 	if (h->length > s->length - s->written)
 		return rdma_transport_failed(t, -EINVAL,
 					     "an answer with more bytes than the READ asked for");
-	if (h->length)
-		r = rdma_key_of(rdma_end_device(t->end), RDMA_ANSWERS, from, h->length, &key);
+	r = rdma_key_of(rdma_end_device(t->end), RDMA_ANSWERS, from, h->length, &key);
 	if (r)
 		return rdma_transport_failed(t, r,
 					     "an answer from memory that no device can reach");
-	word = rdma_word(s->target.slot, total);
 	r = rdma_end_write(t->end, from, h->length, key, s->target.address + s->written,
-			   s->target.key, last ? &word : NULL);
+			   s->target.key);
 	if (r)
 		return r;
-	s->written = total;
-	s->used = !last;
+	s->written += h->length;
 	t->counters.sent += h->length;
 	return 0;
 }
 
-static int post_message(struct rdma_transport *t, struct rdma_slot *s, const struct outgoing *o)
+/* Sends the message that ends the answer. */
+static int finish(struct rdma_transport *t, struct rdma_slot *s, const uint8_t *message,
+		  size_t length)
 {
-	int r = rdma_end_send(t->end, o->message, o->length);
+	int r = rdma_end_send(t->end, message, length);
 
 	if (!r)
 		s->used = false;
 	return r;
+}
+
+/* Writes the bytes of a DATA.  Behind the last bytes, tells how many there are, and their CRC32C.
+ * Nothing is written before there is room for that message, so no write is posted twice. */
+static int post_data(struct rdma_transport *t, struct rdma_slot *s, const struct outgoing *o,
+		     const struct message_header *h, enum rdma_fate *ret)
+{
+	uint8_t message[RDMA_MESSAGE_BYTES];
+	bool last = !(h->flags & MESSAGE_MORE);
+	int r = last && !rdma_end_can_send(t->end) ? -EAGAIN : 0;
+
+	if (!r && h->length) {
+		*ret = RDMA_WRITTEN;
+		r = write_bytes(t, s, o, h);
+	}
+	if (r || !last)
+		return r;
+	return finish(t, s, message, rdma_put_data(message, h->id, s->written, h->crc32c));
 }
 
 int rdma_answerer_post(struct rdma_transport *t, const struct outgoing *o,
@@ -66,8 +82,7 @@ int rdma_answerer_post(struct rdma_transport *t, const struct outgoing *o,
 
 	if (!s)
 		return rdma_transport_failed(t, -EINVAL, "a second answer");
-	if (h->type == MESSAGE_FAILED || (!h->length && !s->written))
-		return post_message(t, s, o);
-	*ret = RDMA_WRITTEN;
-	return post_bytes(t, s, o, h);
+	if (h->type == MESSAGE_FAILED)
+		return finish(t, s, o->message, o->length);
+	return post_data(t, s, o, h, ret);
 }

@@ -81,7 +81,7 @@ int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
 		return -EAGAIN;
 	if (message_get_read(o->message + MESSAGE_HEADER, h->length, &m))
 		return rdma_transport_failed(t, -EINVAL, "a malformed READ");
-	/* The READ asks for the most bytes there may be.  The word tells how many there are. */
+	/* The READ asks for the most bytes there may be.  The answer tells how many there are. */
 	r = t->transport.user->place(t->transport.ctx, &data, &place);
 	if (r)
 		return rdma_transport_failed(t, r, "a READ without a request");
@@ -92,23 +92,12 @@ int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
 	return 0;
 }
 
-int rdma_asker_on_word(void *ctx, uint32_t word)
+/* The bytes have landed.  Copies them to their place if they are in a buffer. */
+static void take_bytes(struct rdma_transport *t, const struct rdma_slot *s, uint32_t length)
 {
-	struct rdma_transport *t = ctx;
-	struct message_header h = {.type = MESSAGE_DATA};
-	struct rdma_slot *s;
-	uint32_t slot;
-
-	rdma_get_word(word, &slot, &h.length);
-	s = slot < t->credits ? &t->slots[slot] : NULL;
-	if (t->side != RDMA_ASKS || !s || !s->used || h.length > s->length)
-		return rdma_transport_failed(t, -EPROTO, "data without a request");
-	h.id = s->id;
 	if (s->bounce >= 0 && !s->forgotten)
-		memcpy(s->place, rdma_bounce_at(&t->bounce, s->bounce), h.length);
-	*(s->bounce < 0 ? &t->counters.direct : &t->counters.bounced) += h.length;
-	free_target(t, s);
-	return rdma_transport_hand_on(t, &h, s->place);
+		memcpy(s->place, rdma_bounce_at(&t->bounce, s->bounce), length);
+	*(s->bounce < 0 ? &t->counters.direct : &t->counters.bounced) += length;
 }
 
 int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *h,
@@ -118,8 +107,12 @@ int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *
 
 	if (!s)
 		return rdma_transport_failed(t, -EPROTO, "an answer to no request");
+	if (h->type == MESSAGE_DATA && h->length > s->length)
+		return rdma_transport_failed(t, -EPROTO, "more data than was asked for");
+	if (h->type == MESSAGE_DATA)
+		take_bytes(t, s, h->length);
 	free_target(t, s);
-	return rdma_transport_hand_on(t, h, body);
+	return rdma_transport_hand_on(t, h, h->type == MESSAGE_DATA ? s->place : body);
 }
 
 int rdma_asker_forget(struct transport *transport, uint64_t id)

@@ -14,14 +14,12 @@ static int take_received(struct rdma_end *e, const struct ibv_wc *done)
 	const uint8_t *data = e->buffers + done->wr_id * RDMA_BUFFER_BYTES;
 	int r;
 
-	if (e->state == END_PROVING && done->opcode == IBV_WC_RECV)
+	if (e->state == END_PROVING)
 		r = rdma_end_take_proof(e, data, done->byte_len);
 	else if (e->state != END_UP)
 		r = rdma_end_failed(e, -EPROTO, "a message before the proof");
-	else if (done->opcode == IBV_WC_RECV)
-		r = e->user->message(e->ctx, data, done->byte_len);
 	else
-		r = e->user->word(e->ctx, be32toh(done->imm_data));
+		r = e->user->message(e->ctx, data, done->byte_len);
 	if (r) {
 		if (!e->failure)
 			rdma_end_failed(e, r, "a malformed or unexpected message");
@@ -37,7 +35,6 @@ static int take_completion(struct rdma_end *e, const struct ibv_wc *done)
 				       "queue pair: %s", ibv_wc_status_str(done->status));
 	switch (done->opcode) {
 	case IBV_WC_RECV:
-	case IBV_WC_RECV_RDMA_WITH_IMM:
 		return take_received(e, done);
 	case IBV_WC_SEND:
 		e->free_buffers[e->num_free++] = (unsigned)done->wr_id;

@@ -22,11 +22,10 @@
 
 struct rdma_end;
 
-/* Callbacks, called within rdma_end_advance().  A negative errno from message or word ends the
- * queue pair. */
+/* Callbacks, called within rdma_end_advance().  A negative errno from message ends the queue
+ * pair. */
 struct rdma_end_user {
 	int (*message)(void *ctx, const uint8_t *data, size_t length);
-	int (*word)(void *ctx, uint32_t word);
 	/* The oldest write under way has completed. */
 	void (*written)(void *ctx);
 };
@@ -34,7 +33,7 @@ struct rdma_end_user {
 struct rdma_end_settings {
 	struct rdma *rdma;
 	const struct rdma_secret *secret; /* copied */
-	/* most messages under way in each direction, words included */
+	/* most messages under way in each direction */
 	unsigned messages;
 	/* most writes under way */
 	unsigned writes;
@@ -70,10 +69,12 @@ struct rdma_device *rdma_end_device(const struct rdma_end *e);
 /* rdma_end_send() and rdma_end_write() return 0; -EAGAIN: try later, the end is not up yet or
  * the most allowed are under way; or another negative errno. */
 int rdma_end_send(struct rdma_end *e, const uint8_t *data, size_t length);
-/* Writes length bytes from `from` to address in the other host's memory.  key: the local key of
- * the memory that holds `from`.  address and remote_key: as the other host said.  word: told to
- * the other host after the bytes; NULL: none. */
+/* True if rdma_end_send() would not return -EAGAIN. */
+bool rdma_end_can_send(const struct rdma_end *e);
+/* Writes length bytes, at least one, from `from` to address in the other host's memory.  key: the
+ * local key of the memory that holds `from`.  address and remote_key: as the other host said.  A
+ * message sent after the write arrives after the bytes. */
 int rdma_end_write(struct rdma_end *e, const uint8_t *from, uint32_t length, uint32_t key,
-		   uint64_t address, uint32_t remote_key, const uint32_t *word);
+		   uint64_t address, uint32_t remote_key);
 
 #endif

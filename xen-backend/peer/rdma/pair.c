@@ -54,24 +54,27 @@ int rdma_end_send_now(struct rdma_end *e, const uint8_t *data, size_t length)
 	return r;
 }
 
+bool rdma_end_can_send(const struct rdma_end *e)
+{
+	return e->state == END_UP && e->num_free;
+}
+
 int rdma_end_send(struct rdma_end *e, const uint8_t *data, size_t length)
 {
 	if (e->failure)
 		return e->failure;
 	if (length > RDMA_BUFFER_BYTES)
 		return -EINVAL;
-	if (e->state != END_UP || !e->num_free)
+	if (!rdma_end_can_send(e))
 		return -EAGAIN;
 	return rdma_end_send_now(e, data, length);
 }
 
 int rdma_end_write(struct rdma_end *e, const uint8_t *from, uint32_t length, uint32_t key,
-		   uint64_t address, uint32_t remote_key, const uint32_t *word)
+		   uint64_t address, uint32_t remote_key)
 {
 	struct ibv_sge piece = {(uintptr_t)from, length, key};
-	struct ibv_send_wr request = {.sg_list = &piece,
-				      .num_sge = length ? 1 : 0,
-				      .opcode = IBV_WR_RDMA_WRITE};
+	struct ibv_send_wr request = {.sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
 	int r;
 
 	if (e->failure)
@@ -80,10 +83,6 @@ int rdma_end_write(struct rdma_end *e, const uint8_t *from, uint32_t length, uin
 		return -EAGAIN;
 	request.wr.rdma.remote_addr = address;
 	request.wr.rdma.rkey = remote_key;
-	if (word) {
-		request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-		request.imm_data = htobe32(*word);
-	}
 	r = post(e, &request);
 	if (!r)
 		e->writes_under_way++;

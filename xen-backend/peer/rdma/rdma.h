@@ -23,12 +23,12 @@
  *     +-----------------+                              +-----------------+
  *     | address         |  <======= RDMA WRITE ======  | first piece     |
  *     | address + 1 MiB |  <======= RDMA WRITE ======  | second piece    |
- *     | address + 2 MiB |  <= RDMA WRITE, immediate =  | last piece      |
- *     +-----------------+     slot << 22 | bytes - 1   +-----------------+
- *     the slot names the READ, which is done           a written piece frees its buffer
+ *     | address + 2 MiB |  <======= RDMA WRITE ======  | last piece      |
+ *     +-----------------+                              +-----------------+
+ *     the READ is done               <-------------    SEND     DATA    bytes, CRC32C
+ *                                                      a written piece frees its buffer
  *
- *     instead of the last write:     <-------------    SEND     FAILED  errno
- *     instead of the only write:     <-------------    SEND     DATA    without bytes
+ *     instead of the DATA:           <-------------    SEND     FAILED  errno
  *
  * A queue pair always belongs to one TLS connection.  On this connection the two hosts agree to
  * use RDMA, and the connection gives both hosts a secret that no other connection has.  Before
@@ -37,10 +37,12 @@
  * TLS.  The end of the TLS connection is the end of the link.
  *
  * A READ names the address its bytes go to.  The host that answers writes the bytes to this
- * address from the memory in which it verified them.  The last write carries an immediate word
- * (rdma/wire.h): the slot of the finished READ, and how many bytes all its writes carried.  If
- * the device of the host that asks cannot reach the guest's pool, the address lies in a buffer
- * instead, and the host that asks copies the bytes from there (rdma/bounce.h).
+ * address from the memory in which it verified them.  A queue pair keeps the order, so the DATA
+ * that follows the last write arrives when all bytes are there.  It tells how many bytes were
+ * written, and their CRC32C (rdma/wire.h).  The writes are neither encrypted nor authenticated;
+ * the reader in the guest compares the bytes with the CRC32C.  If the device of the host that
+ * asks cannot reach the guest's pool, the address lies in a buffer instead, and the host that
+ * asks copies the bytes from there (rdma/bounce.h).
  *
  * Only a host that was asked can write into the other host's memory: memory of the asking side
  * and memory of the answering side are in different protection domains.

@@ -136,9 +136,7 @@ static int on_message(void *ctx, const uint8_t *data, size_t length)
 	return rdma_asker_on_answer(t, &h, data + MESSAGE_HEADER);
 }
 
-const struct rdma_end_user rdma_transport_user = {.message = on_message,
-						  .word = rdma_asker_on_word,
-						  .written = on_written};
+const struct rdma_end_user rdma_transport_user = {.message = on_message, .written = on_written};
 
 static int post_one(struct rdma_transport *t, const struct outgoing *o, enum rdma_fate *ret)
 {

@@ -83,8 +83,7 @@ enum rdma_fate {
 
 int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
 		    const struct message_header *h, enum rdma_fate *ret);
-/* The other host has written all bytes of a READ.  ctx: a transport. */
-int rdma_asker_on_word(void *ctx, uint32_t word);
+/* FAILED, or DATA: the other host has written all bytes of a READ. */
 int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *h,
 			 const uint8_t *body);
 /* transport_ops.forget of both sides. */

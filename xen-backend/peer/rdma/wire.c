@@ -21,6 +21,15 @@ size_t rdma_put_read(uint8_t *out, const uint8_t *message, const struct rdma_tar
 	return RDMA_MESSAGE_BYTES;
 }
 
+size_t rdma_put_data(uint8_t *out, uint64_t id, uint32_t written, uint32_t crc32c)
+{
+	size_t header = message_put_data(out, id, RDMA_DATA_BODY, false, crc32c);
+
+	written = htole32(written);
+	memcpy(out + header, &written, sizeof(written));
+	return header + RDMA_DATA_BODY;
+}
+
 static void get_target(const uint8_t *at, struct rdma_target *ret)
 {
 	uint64_t address;
@@ -33,6 +42,16 @@ static void get_target(const uint8_t *at, struct rdma_target *ret)
 	ret->slot = le32toh(rest[1]);
 }
 
+/* Replaces the length of the body by the bytes written. */
+static int get_data(const uint8_t *body, struct message_header *h)
+{
+	uint32_t written;
+
+	memcpy(&written, body, sizeof(written));
+	h->length = le32toh(written);
+	return h->length > VREAD_MAX_READ || (h->crc32c && !h->length) ? -EPROTO : 0;
+}
+
 int rdma_get_message(const uint8_t *data, size_t length, struct message_header *ret,
 		     struct rdma_target *ret_target)
 {
@@ -42,22 +61,12 @@ int rdma_get_message(const uint8_t *data, size_t length, struct message_header *
 		return -EPROTO;
 	if (ret->type == MESSAGE_READ && ret->length == RDMA_READ_BODY)
 		target = RDMA_TARGET_BYTES;
-	else if (ret->type != MESSAGE_FAILED && !(ret->type == MESSAGE_DATA && !ret->length))
+	else if (ret->type != MESSAGE_FAILED &&
+		 !(ret->type == MESSAGE_DATA && ret->length == RDMA_DATA_BODY))
 		return -EPROTO;
 	if (ret->flags || length != MESSAGE_HEADER + ret->length + target)
 		return -EPROTO;
 	if (target)
 		get_target(data + MESSAGE_HEADER + ret->length, ret_target);
-	return 0;
-}
-
-uint32_t rdma_word(uint32_t slot, uint32_t length)
-{
-	return slot << RDMA_LENGTH_BITS | (length - 1);
-}
-
-void rdma_get_word(uint32_t word, uint32_t *ret_slot, uint32_t *ret_length)
-{
-	*ret_slot = word >> RDMA_LENGTH_BITS;
-	*ret_length = (word & (VREAD_MAX_READ - 1)) + 1;
+	return ret->type == MESSAGE_DATA ? get_data(data + MESSAGE_HEADER, ret) : 0;
 }

@@ -50,20 +50,21 @@ static uint8_t *put_name(uint8_t *at, const char *name)
 }
 
 static void put_header(uint8_t *out, enum message_type type, uint16_t flags, uint64_t id,
-		       size_t length)
+		       size_t length, uint32_t crc32c)
 {
 	uint8_t *at = put32(out, (uint32_t)length);
 
 	at = put16(at, (uint16_t)type);
 	at = put16(at, flags);
-	put64(at, id);
+	at = put64(at, id);
+	put32(at, crc32c);
 }
 
 /* Writes the header of a message with a body up to end.  Returns the length of the message. */
 static size_t finish(uint8_t *out, const uint8_t *end, enum message_type type, uint16_t flags,
 		     uint64_t id)
 {
-	put_header(out, type, flags, id, (size_t)(end - out) - MESSAGE_HEADER);
+	put_header(out, type, flags, id, (size_t)(end - out) - MESSAGE_HEADER, 0);
 	return (size_t)(end - out);
 }
 
@@ -154,9 +155,9 @@ size_t message_put_cancel(uint8_t *out, uint64_t id)
 	return finish(out, out + MESSAGE_HEADER, MESSAGE_CANCEL, 0, id);
 }
 
-size_t message_put_data(uint8_t *out, uint64_t id, uint32_t length, bool more)
+size_t message_put_data(uint8_t *out, uint64_t id, uint32_t length, bool more, uint32_t crc32c)
 {
-	put_header(out, MESSAGE_DATA, more ? MESSAGE_MORE : 0, id, length);
+	put_header(out, MESSAGE_DATA, more ? MESSAGE_MORE : 0, id, length, more ? 0 : crc32c);
 	return MESSAGE_HEADER;
 }
 
@@ -276,11 +277,14 @@ int message_get_header(const uint8_t *raw, struct message_header *ret)
 	ret->type = take16(&c);
 	ret->flags = take16(&c);
 	ret->id = take64(&c);
+	ret->crc32c = take32(&c);
 	may_go_on = ret->type == MESSAGE_DATA || ret->type == MESSAGE_STORAGES;
 	if (ret->flags & ~(may_go_on ? MESSAGE_MORE : 0U))
 		return -EPROTO;
 	/* Else a peer could send endless messages without a byte of data. */
 	if (ret->flags && ret->length == 0)
+		return -EPROTO;
+	if (ret->crc32c && (ret->type != MESSAGE_DATA || ret->flags))
 		return -EPROTO;
 	return length_valid(ret) ? 0 : -EPROTO;
 }

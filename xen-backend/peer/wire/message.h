@@ -8,7 +8,7 @@
  * The host that connected is the asker, the other host is the answerer.  First both send HELLO, and
  * the answerer sends STORAGES.  A message is a header and a body, little-endian:
  *
- *   header    u32 length of the body, u16 type, u16 flags, u64 id
+ *   header    u32 length of the body, u16 type, u16 flags, u64 id, u32 CRC32C: 0 but in DATA
  *   HELLO     u32 magic, u16 version, u16 transports, u32 credits, u32 0
  *   STORAGES  for each: u8 length, datanode's name, u8 length, storage's id; flag MORE:
  *             another STORAGES follows
@@ -16,7 +16,8 @@
  *             u8 length, pool's id, for each storage u8 length, id, u16 length, block token
  *   OPENED    u32 handle, u32 flags (VREAD_BLOCK_*), u64 length, u64 generation stamp
  *   READ      u32 handle, u32 length, u64 offset
- *   DATA      the bytes; flag MORE: another DATA with the same id follows
+ *   DATA      the bytes; flag MORE: another DATA with the same id follows.  The CRC32C of a DATA
+ *             without MORE is that of all bytes of the READ, as the answerer verified them
  *   STAT      u32 handle
  *   STATED    as OPENED
  *   CLOSE     u32 handle; has no answer
@@ -47,7 +48,7 @@
 #include "vread-ring-user.h"
 
 #define MESSAGE_VERSION 1U
-#define MESSAGE_HEADER 16U
+#define MESSAGE_HEADER 20U
 #define MESSAGE_MAX_BODY \
 	(VREAD_MAX_OPEN_DATA + 32U) /* of all types but DATA; holds any OPEN of a guest */
 #define MESSAGE_MAX_DATA 1048576U   /* body of DATA */
@@ -80,6 +81,7 @@ struct message_header {
 	uint16_t type;
 	uint16_t flags;
 	uint64_t id;
+	uint32_t crc32c; /* of a DATA without MESSAGE_MORE: of all bytes of the READ; else 0 */
 };
 
 struct message_hello {
@@ -136,8 +138,9 @@ size_t message_put_block(uint8_t *out, enum message_type type, uint64_t id,
 			 const struct message_block *m);
 size_t message_put_failed(uint8_t *out, uint64_t id, int error);
 size_t message_put_cancel(uint8_t *out, uint64_t id);
-/* Encodes only the header.  The caller sends length bytes of data behind it. */
-size_t message_put_data(uint8_t *out, uint64_t id, uint32_t length, bool more);
+/* Encodes only the header.  The caller sends length bytes of data behind it.  crc32c has no effect
+ * if `more` is true. */
+size_t message_put_data(uint8_t *out, uint64_t id, uint32_t length, bool more, uint32_t crc32c);
 /* Sets the id in a message that is already encoded. */
 void message_set_id(uint8_t *message, uint64_t id);
 
