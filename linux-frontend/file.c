@@ -183,6 +183,7 @@ static void read_complete(struct vread_req *req, int status, const struct vread_
 
 	spin_lock_irqsave(&file->lock, flags);
 	read->result = status;
+	read->crc32c = status > 0 ? rsp->u.read.crc32c : 0;
 	bitmap_clear(file->busy, read->page, read->pages);
 	list_add_tail(&read->node, &file->done);
 	file->num_in_flight--;
@@ -351,6 +352,7 @@ static int store_completions(struct vread_file *file, const struct vread_ioc_rea
 			break;
 		done.user_data = read->user_data;
 		done.result = read->result;
+		done.crc32c = read->crc32c;
 		stored = !copy_to_user(to + n, &done, sizeof(done));
 		give_back(file, read, stored);
 		if (!stored)

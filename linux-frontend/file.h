@@ -31,6 +31,7 @@ struct vread_read {
 	u64 user_data;
 	unsigned int page, pages; /* of the slice */
 	s32 result;
+	u32 crc32c;
 };
 
 /* One open file.  After the file is closed, the struct lives on while READs are in flight.  Its

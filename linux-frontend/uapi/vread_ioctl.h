@@ -123,7 +123,7 @@ struct vread_ioc_submit {
 struct vread_ioc_completion {
 	__u64 user_data; /* out: of the READ */
 	__s32 result;    /* out: bytes, or negative errno of vreadif.h */
-	__u32 reserved;  /* out: 0 */
+	__u32 crc32c;    /* out: of these bytes, see VREAD_OP_READ of vreadif.h; else 0 */
 };
 
 struct vread_ioc_reap {
