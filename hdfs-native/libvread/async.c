@@ -3,6 +3,7 @@
  * bytes stay in the slice. */
 #include <errno.h>
 
+#include "check.h"
 #include "clock.h"
 #include "connection.h"
 
@@ -27,6 +28,7 @@ int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *coo
 		request->async = true;
 		request->file = f;
 		request->cookie = cookie;
+		request->check = f->check;
 		engine_start(e, request);
 		engine_flush(e);
 	}
@@ -76,6 +78,21 @@ static void describe(const struct engine *e, const struct request *r, struct vre
 	};
 }
 
+/* Compares the bytes of completions that the caller has not got yet.  So nobody releases their
+ * requests meanwhile. */
+static void check(struct engine *e, struct vread_completion *completions, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct vread_completion *c = &completions[i];
+		const struct request *r = &e->requests[(uint32_t)c->slot];
+
+		if (c->result <= 0 || !r->check || !check_bytes(&r->op, c->data))
+			continue;
+		c->result = -EBADE;
+		c->data = NULL;
+	}
+}
+
 int vread_reap(struct vread *v, struct vread_completion *completions, size_t count,
 	       unsigned timeout_ms)
 {
@@ -95,9 +112,12 @@ int vread_reap(struct vread *v, struct vread_completion *completions, size_t cou
 	engine_wait_async(e, deadline);
 	while (n < count && (request = engine_next_async(e)))
 		describe(e, request, &completions[n++]);
-	if (!n && e->lost)
-		n = (size_t)-ENOTCONN;
+	if (!n && e->lost) {
+		engine_unlock(e);
+		return -ENOTCONN;
+	}
 	engine_unlock(e);
+	check(e, completions, n);
 	return (int)n;
 }
 

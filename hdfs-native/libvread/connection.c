@@ -114,7 +114,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	int r;
 
 	if (pool_bytes < MIN_POOL_BYTES || pool_bytes > MAX_POOL_BYTES ||
-	    o->queues > VREAD_MAX_QUEUES || o->publisher > 1)
+	    o->queues > VREAD_MAX_QUEUES || o->publisher > 1 || o->check_local > 1)
 		return -EINVAL;
 	pool_bytes = down_to_page(pool_bytes + VREAD_PAGE_SIZE - 1);
 	pthread_once(&fork_once, watch_forks);
@@ -125,6 +125,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	v->forks = atomic_load(&forks);
 	v->files.next = v->files.prev = &v->files;
 	v->timeout_ms = o->timeout_ms ?: DEFAULT_TIMEOUT_MS;
+	v->check_local = o->check_local;
 	r = connect_transport(endpoint, pool_bytes, o, v->timeout_ms, &transport);
 	if (r) {
 		free(v);

@@ -22,6 +22,7 @@ struct vread_file {
 	uint64_t genstamp;
 	uint64_t length;
 	uint64_t visible_length;
+	bool check; /* compare bytes with the CRC32C of their READ (check.h) */
 
 	/* the position of vread_read() and vread_seek(); protected by `lock` */
 	pthread_mutex_t lock;
@@ -35,6 +36,10 @@ struct vread_file {
 	unsigned head, count;
 	uint64_t ahead; /* where the last chunk ends */
 	bool busy;
+	/* With `check`: a private copy of the chunk `copied`, whose bytes matched.  Protected as the
+	 * chunks are.  copy: of v->chunk_bytes; NULL: not needed yet. */
+	char *copy;
+	const struct request *copied;
 	struct vread_file *next, *prev; /* v->files, least recently read first */
 
 	struct vread_file *next_closing;
@@ -45,6 +50,7 @@ struct vread {
 	unsigned timeout_ms;
 	size_t chunk_bytes;         /* largest piece a long read is cut into */
 	size_t readahead_bytes;     /* 0: off */
+	bool check_local;           /* as in struct vread_options */
 	struct vread_file files;    /* list head */
 	struct vread_file *closing; /* closed files whose CLOSE is not sent yet */
 	int event_fd;

@@ -215,7 +215,7 @@ static bool accept_completion(struct device *d, const struct vread_ioc_completio
 		return false;
 	d->in_flight[slot] = false;
 	d->num_in_flight--;
-	*ret = (struct op_done){.slot = slot, .status = c->result};
+	*ret = (struct op_done){.slot = slot, .status = c->result, .crc32c = c->crc32c};
 	return true;
 }
 

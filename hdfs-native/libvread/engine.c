@@ -194,6 +194,7 @@ static void complete(struct engine *e, struct request *r, const struct op_done *
 	r->op.flags = done->flags;
 	r->op.block_length = done->block_length;
 	r->op.block_genstamp = done->block_genstamp;
+	r->op.crc32c = done->crc32c;
 	if (r->state == REQUEST_ABANDONED) {
 		if (r->async)
 			e->async_in_flight--;
@@ -408,7 +409,7 @@ int engine_take(struct engine *e, size_t bytes, struct request **ret)
 		.slice_offset = first * VREAD_PAGE_SIZE,
 		.slice_length = pages * VREAD_PAGE_SIZE,
 	};
-	request->async = request->delivered = false;
+	request->async = request->delivered = request->checked = false;
 	*ret = request;
 	return 0;
 }

@@ -39,10 +39,12 @@ struct request {
 	enum request_state state;
 	uint32_t generation;  /* counts uses of the slot */
 	struct request *next; /* in the free list or the queue of asynchronous completions */
+	bool checked;         /* a READ: its bytes in the slice matched their CRC32C (check.h) */
 
 	/* asynchronous reads (vread_submit) only */
 	bool async;
 	bool delivered; /* reaped, not yet released */
+	bool check;     /* compare the bytes with their CRC32C */
 	struct vread_file *file;
 	void *cookie;
 };

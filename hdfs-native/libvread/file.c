@@ -59,6 +59,7 @@ int vread_open(struct vread *v, const struct vread_block *block, struct vread_fi
 	f->genstamp = op.block_genstamp;
 	f->length = op.block_length;
 	f->visible_length = block->visible_length ?: op.block_length;
+	f->check = v->check_local || op.flags & VREAD_BLOCK_REMOTE;
 	r = check_replica(f, block);
 	if (r) {
 		drop_handle(v, f);
@@ -101,6 +102,7 @@ void vread_close(struct vread_file *f)
 		return;
 	v = f->v;
 	if (connection_forked(v)) {
+		free(f->copy);
 		free(f); /* the handle and the lock belong to the parent process */
 		return;
 	}
@@ -109,6 +111,7 @@ void vread_close(struct vread_file *f)
 	sequential_drop(f);
 	forget_async(f);
 	engine_unlock(&v->engine);
+	free(f->copy);
 	drop_handle(v, f);
 }
 

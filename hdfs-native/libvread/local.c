@@ -184,6 +184,8 @@ static bool accept_response(struct local *l, struct queue *q, const struct vread
 		.block_length = response->u.block.length,
 		.block_genstamp = response->u.block.genstamp,
 	};
+	if (response->operation == VREAD_OP_READ)
+		ret->crc32c = response->u.read.crc32c;
 	return true;
 }
 

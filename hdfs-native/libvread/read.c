@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "check.h"
 #include "clock.h"
 #include "connection.h"
 
@@ -119,12 +120,21 @@ static int fill(struct pipeline *p)
 	return p->in_flight ? 0 : r;
 }
 
-static void hand_over(struct pipeline *p, struct piece *piece, const void *data, size_t length)
+/* Copies the bytes of a piece, or shows them to the sink.  A copy is checked after it was made: the
+ * bytes in the slice might change meanwhile.  0 or -EBADE. */
+static int hand_over(struct pipeline *p, const struct piece *piece)
 {
-	if (p->sink)
+	const struct request *request = piece->request;
+	const size_t length = request->op.length;
+	const void *data = engine_data(&p->file->v->engine, request);
+	int r;
+
+	if (!p->sink)
+		data = memcpy(piece->dst, data, length);
+	r = p->file->check ? check_bytes(&request->op, data) : 0;
+	if (!r && p->sink)
 		p->sink(p->opaque, data, length);
-	else
-		memcpy(piece->dst, data, length);
+	return r;
 }
 
 /* Waits for the oldest piece and hands its bytes over.  Returns 0, or an error that ends the
@@ -145,12 +155,11 @@ static int drain(struct pipeline *p)
 		r = -EIO; /* no piece reaches behind the visible length */
 	if (r >= 0 && range->result >= 0) {
 		engine_unlock(&v->engine);
-		hand_over(p, piece, engine_data(&v->engine, request), (size_t)r);
+		r = hand_over(p, piece);
 		engine_lock(&v->engine);
-		range->result += r;
-	} else if (r < 0 && range->result >= 0) {
-		range->result = r;
 	}
+	if (range->result >= 0)
+		range->result = r < 0 ? r : range->result + request->op.length;
 	p->bytes_in_flight -= request->op.length;
 	p->head = (p->head + 1) % PIPELINE;
 	p->in_flight--;

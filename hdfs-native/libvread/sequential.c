@@ -10,9 +10,11 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "clock.h"
 #include "connection.h"
 
@@ -36,6 +38,8 @@ static void pop(struct vread_file *f)
 
 	f->head = (f->head + 1) % SEQUENTIAL_DEPTH;
 	f->count--;
+	if (f->copied == request)
+		f->copied = NULL;
 	engine_release(engine(f), request);
 }
 
@@ -184,9 +188,73 @@ static unsigned batch(struct vread_file *f, size_t needed)
 	return wanted < (flying + 1) / 2 ? wanted : (flying + 1) / 2;
 }
 
+/* ---- handing over: 0 or negative errno ------------------------------------ */
+
+/* Where the bytes go. */
+struct outlet {
+	char *buf;        /* NULL: to the sink */
+	vread_sink *sink; /* gets the bytes in the slice */
+	void *opaque;
+};
+
+/* A chunk is checked when the sink gets its first bytes. */
+static int show(struct vread_file *f, struct request *request, size_t skip, size_t length,
+		struct outlet *to)
+{
+	const uint8_t *data = engine_data(engine(f), request);
+	int r = f->check && !request->checked ? check_bytes(&request->op, data) : 0;
+
+	if (r)
+		return r;
+	request->checked = true;
+	to->sink(to->opaque, data + skip, length);
+	return 0;
+}
+
+/* Makes f->copy a copy of the chunk, and checks the copy. */
+static int copy_chunk(struct vread_file *f, const struct request *request)
+{
+	int r;
+
+	if (f->copied == request)
+		return 0;
+	f->copied = NULL;
+	if (!f->copy)
+		f->copy = malloc(f->v->chunk_bytes);
+	if (!f->copy)
+		return -ENOMEM;
+	memcpy(f->copy, engine_data(engine(f), request), request->op.length);
+	r = check_bytes(&request->op, f->copy);
+	if (!r)
+		f->copied = request;
+	return r;
+}
+
+/* Bytes are checked where the caller gets them, because the bytes in the slice might change
+ * meanwhile.  The CRC32C is that of the whole chunk.  So a chunk that is not copied in one go is
+ * first copied to private memory. */
+static int copy(struct vread_file *f, const struct request *request, size_t skip, size_t length,
+		struct outlet *to)
+{
+	const uint8_t *data = engine_data(engine(f), request);
+	bool whole = length == request->op.length;
+	int r = 0;
+
+	if (!f->check || whole)
+		memcpy(to->buf, data + skip, length);
+	if (f->check && whole)
+		r = check_bytes(&request->op, to->buf);
+	if (f->check && !whole)
+		r = copy_chunk(f, request);
+	if (f->check && !whole && !r)
+		memcpy(to->buf, f->copy + skip, length);
+	to->buf += length;
+	return r;
+}
+
 /* Hands over bytes of the first chunk, which holds the position.  Waits for the chunk if it is in
  * flight.  Returns the number of bytes or negative errno. */
-static ssize_t take(struct vread_file *f, size_t needed, vread_sink *sink, void *opaque)
+static ssize_t take(struct vread_file *f, size_t needed, struct outlet *to)
 {
 	struct engine *e = engine(f);
 	struct request *request = front(f);
@@ -205,15 +273,17 @@ static ssize_t take(struct vread_file *f, size_t needed, vread_sink *sink, void 
 	skip = (size_t)(f->position - op->offset);
 	n = op->length - skip < needed ? op->length - skip : needed;
 	engine_unlock(e);
-	sink(opaque, engine_data(e, request) + skip, n);
+	r = to->buf ? copy(f, request, skip, n, to) : show(f, request, skip, n, to);
 	engine_lock(e);
+	if (r)
+		return r;
 	f->position += n;
 	if (skip + n == op->length)
 		pop(f);
 	return (ssize_t)n;
 }
 
-static ssize_t read_on(struct vread_file *f, size_t length, vread_sink *sink, void *opaque)
+static ssize_t read_on(struct vread_file *f, size_t length, struct outlet *to)
 {
 	size_t done = 0;
 	ssize_t r = 0;
@@ -226,10 +296,16 @@ static ssize_t read_on(struct vread_file *f, size_t length, vread_sink *sink, vo
 	while (done < length) {
 		r = fill(f, length - done);
 		if (!r)
-			r = take(f, length - done, sink, opaque);
+			r = take(f, length - done, to);
 		if (r < 0)
 			break;
 		done += (size_t)r;
+	}
+	/* Bytes that changed on their way are told at once, or the next call might read them again
+	 * and nobody would know. */
+	if (r == -EBADE) {
+		f->position -= done;
+		done = 0;
 	}
 	if (r < 0)
 		restart(f);
@@ -238,7 +314,7 @@ static ssize_t read_on(struct vread_file *f, size_t length, vread_sink *sink, vo
 
 /* ---- API ----------------------------------------------------------------- */
 
-ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, void *opaque)
+static ssize_t read_into(struct vread_file *f, size_t length, struct outlet *to)
 {
 	struct vread *v = f->v;
 	uint64_t left;
@@ -256,7 +332,7 @@ ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, voi
 		engine_lock(&v->engine);
 		connection_drop_closing(v);
 		set_busy(f);
-		r = read_on(f, length, sink, opaque);
+		r = read_on(f, length, to);
 		f->busy = false;
 		engine_unlock(&v->engine);
 	}
@@ -264,21 +340,20 @@ ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, voi
 	return r;
 }
 
-static void copy(void *opaque, const void *data, size_t length)
+ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, void *opaque)
 {
-	char **dst = opaque;
+	struct outlet to = {.sink = sink, .opaque = opaque};
 
-	memcpy(*dst, data, length);
-	*dst += length;
+	return read_into(f, length, &to);
 }
 
 ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
 {
-	char *dst = buf;
+	struct outlet to = {.buf = buf};
 
 	if (length && !buf)
 		return -EINVAL;
-	return vread_read_to(f, length, copy, &dst);
+	return read_into(f, length, &to);
 }
 
 int64_t vread_seek(struct vread_file *f, int64_t offset, int whence)

@@ -13,6 +13,8 @@ const char *vread_strerror(int error)
 		return "this device may not read or speak for that datanode or pool";
 	case EAGAIN:
 		return "the replica may have changed, or there is no room for a request now";
+	case EBADE:
+		return "the data changed on its way from the host that verified it";
 	case EBADF:
 		return "the handle is not open";
 	case EBADMSG:

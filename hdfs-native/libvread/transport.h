@@ -48,6 +48,7 @@ struct op {
 	uint32_t flags;
 	uint64_t block_length;
 	uint64_t block_genstamp;
+	uint32_t crc32c; /* READ with a status larger than 0 */
 };
 
 /* A completion.  The transport has checked that the operation of that slot was in flight. */
@@ -58,6 +59,7 @@ struct op_done {
 	uint32_t flags;
 	uint64_t block_length;
 	uint64_t block_genstamp;
+	uint32_t crc32c;
 };
 
 struct transport;

@@ -11,14 +11,21 @@
  *
  * Pointers: none may be NULL unless its comment says so.
  *
+ * Checks: each answer with bytes has their CRC32C, made by the host that verified them.  The
+ * library compares it with the bytes of other hosts when they have arrived, and with those of this
+ * host if check_local is set.  If they differ, the call fails with -EBADE and its bytes must not be
+ * used.  vread_read(), vread_pread() and vread_preadv() compare the bytes in the caller's memory.
+ * vread_read_to(), vread_pread_to() and vread_reap() compare the bytes in the slice before they
+ * show them, so whatever changes the slice after that is not found.
+ *
  * Errors: functions return a negative errno; the variable errno has no meaning.  vreadif.h lists
  * the errors of the backend.  Each call on a connection or file can return -ENOTCONN: there is no
  * backend, the backend went away, or a parent process made the connection.  Each call that asks
  * the backend can return -ENOMEM, -ETIME (no answer within timeout_ms) and -EIO (the image cannot
  * be read, or the answer made no sense).  The comments below name the other errors.  A call that
  * fails leaves its out parameters unchanged, except the results of vread_preadv().  A buffer to
- * read into may then hold verified bytes.  Whenever a call fails, the caller can read the block
- * by other means.
+ * read into may then hold verified bytes, after -EBADE also wrong ones.  Whenever a call fails,
+ * the caller can read the block by other means.
  *
  * Threads: any function may be called on any thread at any time, with these exceptions.  A file
  * is closed once, when no call on it is running.  A connection is closed once, when no call on it
@@ -64,6 +71,9 @@ struct vread_options {
 	 * through the node of publishers, endpoint followed by "-publish", and opens no blocks.  A
 	 * UNIX socket serves both; the backend goes by the user of the process.  Default: 0. */
 	unsigned publisher;
+	/* 1: bytes of this host are checked once more when they have arrived; see "Checks".
+	 * Default: 0, only bytes of other hosts (VREAD_REMOTE) are. */
+	unsigned check_local;
 };
 
 /* The block to open or to publish.  Ids are printable ASCII without space or '/'. */
@@ -132,7 +142,9 @@ int vread_update(struct vread_file *f);
  * followed, which the next call may return.  0: the end.  Reads that follow one another make the
  * library read ahead while the caller computes.
  * -EINVAL: buf is NULL and length is not 0.  -EAGAIN: the replica changed, open it again.
- * -EBADMSG: checksum mismatch.  Other errors: as vread_open(), and -EBADF.
+ * -EBADMSG: checksum mismatch.  -EBADE: the bytes changed on their way, see "Checks"; then the call
+ * fails even if bytes before were right, and the position does not move.  Other errors: as
+ * vread_open(), and -EBADF.
  */
 ssize_t vread_read(struct vread_file *f, void *buf, size_t length);
 /* whence: SEEK_SET, SEEK_CUR or SEEK_END (from the visible length).  Returns the new position.
@@ -146,8 +158,8 @@ ssize_t vread_pread(struct vread_file *f, void *buf, size_t length, uint64_t off
 /*
  * As vread_read() and vread_pread(), but without a copy: sink is called for each piece, in
  * order, on the calling thread, with the bytes where the backend put them.  data is read-only and
- * valid until sink returns.  sink must not call this library.  If vread_pread_to() fails, ignore
- * the bytes that sink has got.
+ * valid until sink returns.  sink must not call this library.  If vread_pread_to() fails, or
+ * vread_read_to() with -EBADE, ignore the bytes that sink has got.
  */
 typedef void vread_sink(void *opaque, const void *data, size_t length);
 ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, void *opaque);

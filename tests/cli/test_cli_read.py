@@ -25,7 +25,7 @@ from tests.support.waiting import eventually
 from tools.images import make_datanode_image
 
 DATA_DIR = "/dfs/data"  # in the served image
-NAMES = ["large", "chunk", "odd", "byte", "rbw"]
+NAMES = ["large", "chunk", "odd", "byte", "rbw", "crc32"]
 
 
 def spec(block, length=True):

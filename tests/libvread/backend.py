@@ -15,6 +15,8 @@ import socket
 import struct
 import threading
 
+from tests.support.hdfs_dir import crc32c_of
+
 MAGIC = 0x44525631
 PAGE = 4096
 OPEN, READ, CLOSE, STAT, KEYS = 1, 2, 3, 4, 6
@@ -174,6 +176,7 @@ class Backend:
         self.channels = []
         self.open_handles = {}
         self.next_handle = 7
+        self.flags = 1  # of blocks: finalized
         self.on_request = self.answer
         self.make_welcome = self.welcome
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -277,7 +280,7 @@ class Backend:
             if key not in self.blocks:
                 channel.respond(request, -errno.EAGAIN)
             else:
-                channel.respond(request, 0, 0, 1, len(self.blocks[key]), key[1])
+                channel.respond(request, 0, 0, self.flags, len(self.blocks[key]), key[1])
 
     def answer_open(self, channel, request):
         key = (request.block, request.genstamp)
@@ -287,7 +290,7 @@ class Backend:
         handle = self.next_handle
         self.next_handle += 1
         self.open_handles[handle] = key
-        channel.respond(request, 0, handle, 1, len(self.blocks[key]), key[1])
+        channel.respond(request, 0, handle, self.flags, len(self.blocks[key]), key[1])
 
     def answer_read(self, channel, request):
         if request.handle not in self.open_handles:
@@ -298,4 +301,4 @@ class Backend:
         at = request.page * PAGE
         assert request.pages * PAGE >= request.length and at + len(part) <= len(channel.pool)
         channel.pool[at : at + len(part)] = part
-        channel.respond(request, len(part))
+        channel.respond(request, len(part), length=crc32c_of(part))  # u.read.crc32c

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.libvread import vreadlib
-from tests.support.hdfs_dir import DataDirectory
+from tests.support.hdfs_dir import CRC32, DataDirectory
 from tools.images import make_datanode_image, write_layout
 from tools.vreadd import Vreadd
 
@@ -46,6 +46,7 @@ def served(tmp_path_factory):
         "odd": directory.add(1073741827, 262_145, chunk=4096),
         "byte": directory.add(1073741828, 1),
         "rbw": directory.add(1073741829, 100_000, finalized=False),
+        "crc32": directory.add(1073741830, 300_001, kind=CRC32),
     }
     image = make_datanode_image([root / "data"], root / "dn.raw")
     write_layout(image, root / "layout.json")

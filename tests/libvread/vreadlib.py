@@ -51,6 +51,7 @@ class Options(Structure):
         ("readahead_bytes", c_uint),
         ("queues", c_uint),
         ("publisher", c_uint),
+        ("check_local", c_uint),
     ]
 
 
@@ -172,10 +173,21 @@ def make_block(pool, block_id, genstamp, visible, storages, token):
 
 
 class Connection:
-    def __init__(self, lib, endpoint, pool_bytes=0, timeout_ms=TIMEOUT, readahead=0, queues=0):
+    def __init__(
+        self,
+        lib,
+        endpoint,
+        pool_bytes=0,
+        timeout_ms=TIMEOUT,
+        readahead=0,
+        queues=0,
+        check_local=0,
+    ):
         self.lib = lib
         self.pointer = c_void_p()
-        options = Options(str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues)
+        options = Options(
+            str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues, 0, check_local
+        )
         check(lib.vread_connect(byref(self.pointer), byref(options)))
 
     def close(self):

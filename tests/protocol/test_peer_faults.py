@@ -326,6 +326,30 @@ def test_an_answer_that_comes_twice_ends_the_connection(fake_peer, start_asker, 
         assert last_error(asker) == "data without a request"
 
 
+def test_the_sum_of_a_read_is_passed_on_as_it_was_sent(fake_peer, start_asker, image):
+    """The host that asks does not make a sum of its own: bytes may change on their way to it."""
+
+    def wrong_sum(_, connection, id_, length):
+        connection.send(wire.DATA, id_, b"x" * (length // 2), wire.MORE)
+        connection.send(wire.DATA, id_, b"x" * (length - length // 2), crc32c=0x12345678)
+
+    with fake_peer(reads(wrong_sum)) as fake:
+        asker = start_asker(at(fake.address))
+        handle = asker.open(image.blocks[0])[0]
+        assert asker.read_with_sum(handle, 0, 99_999) == (b"x" * 99_999, 0x12345678)
+
+
+def test_a_sum_where_none_belongs_ends_the_connection(fake_peer, start_asker, image):
+    def early(_, connection, id_, length):
+        connection.send(wire.DATA, id_, b"x" * (length // 2), wire.MORE, crc32c=1)
+
+    with fake_peer(reads(early)) as fake:
+        asker = start_asker(at(fake.address))
+        handle = asker.open(image.blocks[0])[0]
+        assert asker.error(asker.begin_read(handle, 0, 100_000)) == ENDED
+        assert last_error(asker) == "a malformed message header"
+
+
 def test_a_stopped_pool_waits_for_nobody(fake_peer, start_asker, image):
     """Operations of a stopped pool end at once, not after a minute; later bytes are dropped."""
     half, rest = threading.Event(), threading.Event()

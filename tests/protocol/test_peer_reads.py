@@ -5,14 +5,16 @@ other host", over TLS.  Files are also read half from this host and half from th
 import contextlib
 import errno
 import random
+import struct
 import threading
 from dataclasses import dataclass
 
 import pytest
 
 from tests.libvread import vreadlib
+from tests.support import peer_wire as wire
 from tests.support.daemon import REPOSITORY
-from tests.support.hdfs_dir import POOL, DataDirectory
+from tests.support.hdfs_dir import POOL, DataDirectory, crc32c_of
 from tests.support.localfront import READ, LocalFront, read_part, request
 from tests.support.peers import free_address
 from tests.support.waiting import eventually
@@ -127,6 +129,40 @@ def test_a_block_of_another_host(connection, there, n):
         assert file.pread(block.length, 0) == content
         assert file.pread(50, block.length // 2) == content[block.length // 2 :][:50]
         file.update()
+
+
+@pytest.mark.parametrize("changed", ["bytes", "sum"])
+def test_bytes_that_changed_on_their_way_are_not_used(lib, fake_peer, authority, here, changed):
+    """A peer sends bytes and a CRC32C that differ.  The host that asks passes both on, and libvread
+    notices by default."""
+    length = 2 << 20
+    right = bytes(range(256)) * (length // 256)
+    sent = right[:1_500_000] + b"!" + right[1_500_001:] if changed == "bytes" else right
+
+    def behave(fake, connection):
+        wire.greet(connection)
+        while message := connection.receive():
+            kind, _, id_, body = message
+            if kind == wire.OPEN:
+                connection.send(wire.OPENED, id_, wire.opened_body(length, 1001))
+            elif kind == wire.READ:
+                _, wanted, offset = struct.unpack("<IIQ", body)
+                crc32c = crc32c_of(right[offset : offset + wanted]) ^ (changed == "sum")
+                connection.send(wire.DATA, id_, sent[offset : offset + wanted], crc32c=crc32c)
+
+    with fake_peer(behave) as fake:
+        sections = authority.host("a", answer_timeout=60_000)
+        sections += peer("b", address=fake.address, storages=f"dn-there/{THERE}")
+        with (
+            Vreadd({"dn-here": here.served}, "asan", allow=("*",), sections=sections) as a,
+            vreadlib.Connection(lib, a.endpoint) as c,
+            c.open(POOL, 77, 1001, storages=(THERE,)) as f,
+        ):
+            expect(errno.EBADE, lambda: f.pread(length, 0))
+            expect(errno.EBADE, lambda: f.read(length))
+            if changed == "bytes":
+                assert f.pread(1_000_000, 0) == right[:1_000_000]
+            assert c.connected()
 
 
 def test_a_file_half_here_and_half_there(connection, pair, here, there):

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tests.support.daemon import STORAGE
-from tests.support.hdfs_dir import POOL
+from tests.support.hdfs_dir import POOL, crc32c_of
 from tests.support.localfront import APPEND, FINALIZED
 from tests.support.peers import Failed, at, free_address, read_all
 from tests.support.waiting import eventually
@@ -71,6 +71,19 @@ def test_nothing_lands_outside_of_the_place_it_was_asked_for(start_host, start_a
         piece = pool[n * 8192 : (n + 1) * 8192]
         assert piece[:5000] == image.contents[image.blocks[0].id][n * 100_000 :][:5000]
         assert piece[5000:] == FILL * 3192
+
+
+def test_one_sum_for_all_pieces_of_a_long_read(start_host, start_asker, image):
+    _, address = start_host()
+    asker = start_asker(at(address))
+    block = image.blocks[0]
+    handle = asker.open(block)[0]
+    content = image.contents[block.id]
+    for offset, length in ((0, 4 << 20), (511, (3 << 20) + 2), (5 << 20, 4 << 20), (9 << 20, 999)):
+        data, crc32c = asker.read_with_sum(handle, offset, length)
+        assert data == content[offset : offset + length]
+        assert crc32c == crc32c_of(data)
+    assert asker.read_with_sum(handle, len(content), 100) == (b"", 0)
 
 
 def test_many_more_reads_than_credits(start_host, start_asker, image):

@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "../../hdfs-native/libvread/connection.h"
+#include "crc.h"
 #include "vread.h"
 #include "vread_ioctl.h"
 
@@ -36,8 +37,10 @@ static struct {
 	int fd;
 	uint8_t *slice;
 	bool connected;
-	unsigned room; /* READs that it accepts before EAGAIN */
-	bool hold;     /* READs are not answered */
+	unsigned room;      /* READs that it accepts before EAGAIN */
+	bool hold;          /* READs are not answered */
+	bool remote;        /* blocks are read from another host */
+	uint32_t wrong_sum; /* not 0: completions have other sums */
 	int read_error, open_error;
 	unsigned interrupts; /* so many OPENs are first interrupted by a signal */
 	uint32_t open_timeout_ms;
@@ -77,13 +80,16 @@ static void fill(const struct vread_ioc_read *r)
 static void answer(const struct vread_ioc_read *r, int error)
 {
 	uint64_t left = BLOCK_LENGTH - r->offset;
+	struct vread_ioc_completion *c = &driver.done[driver.num_done++];
 
-	if (!error)
-		fill(r);
-	driver.done[driver.num_done++] = (struct vread_ioc_completion){
+	*c = (struct vread_ioc_completion){
 		.user_data = r->user_data,
 		.result = error ? error : (int32_t)(r->length < left ? r->length : left),
 	};
+	if (error)
+		return;
+	fill(r);
+	c->crc32c = vcrc_sum(driver.slice + r->slice_offset, (size_t)c->result) ^ driver.wrong_sum;
 }
 
 static void answer_all(int error)
@@ -133,7 +139,7 @@ static int do_open(struct vread_ioc_open *open)
 	if (interrupted())
 		return fails(EINTR);
 	open->handle = 40 + driver.opened++;
-	open->flags = VREAD_BLOCK_FINALIZED;
+	open->flags = VREAD_BLOCK_FINALIZED | (driver.remote ? VREAD_BLOCK_REMOTE : 0);
 	open->length = BLOCK_LENGTH;
 	return 0;
 }
@@ -399,6 +405,22 @@ static void test_refused_read_is_an_error(void **state)
 	vread_close(f);
 }
 
+static void test_bytes_of_other_hosts_are_checked(void **state)
+{
+	struct vread_file *local = open_file(), *remote;
+
+	(void)state;
+	driver.remote = true;
+	remote = open_file();
+	assert_int_equal(vread_pread(remote, buf, 300000, 5), 300000);
+	check(5, 300000);
+	driver.wrong_sum = 1;
+	assert_int_equal(vread_pread(remote, buf, 300000, 5), -EBADE);
+	assert_int_equal(vread_pread(local, buf, 300000, 5), 300000);
+	vread_close(local);
+	vread_close(remote);
+}
+
 static void test_late_completion(void **state)
 {
 	struct vread_file *f = open_file();
@@ -606,6 +628,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_room_at_all_is_a_timeout, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_refused_read_is_an_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bytes_of_other_hosts_are_checked, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_late_completion, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_backend_dies_and_comes_back, set_up,
 						tear_down),

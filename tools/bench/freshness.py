@@ -132,6 +132,8 @@ class _Options(ctypes.Structure):
         ("timeout_ms", ctypes.c_uint),
         ("readahead_bytes", ctypes.c_uint),
         ("queues", ctypes.c_uint),
+        ("publisher", ctypes.c_uint),
+        ("check_local", ctypes.c_uint),
     ]
 
 
