@@ -40,7 +40,7 @@ static unsigned queues(void)
 
 METHOD(jlong, connect)
 (JNIEnv *env, jclass class, jbyteArray endpoint, jlong pool_bytes, jint timeout_ms,
- jint readahead_bytes)
+ jint readahead_bytes, jboolean check_local)
 {
 	char path[4096] = "";
 	struct vread_options options = {
@@ -48,6 +48,7 @@ METHOD(jlong, connect)
 		.timeout_ms = (unsigned)timeout_ms,
 		.readahead_bytes = (unsigned)readahead_bytes,
 		.queues = queues(),
+		.check_local = check_local ? 1 : 0,
 	};
 	struct vread *v;
 	jsize length = endpoint ? (*env)->GetArrayLength(env, endpoint) : 0;

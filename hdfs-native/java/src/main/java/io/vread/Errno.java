@@ -22,6 +22,7 @@ public final class Errno {
   public static final int EMFILE = -24;
   public static final int ENOSPC = -28;
   public static final int ERANGE = -34;
+  public static final int EBADE = -52;
   public static final int ENODATA = -61;
   public static final int ETIME = -62;
   public static final int EPROTO = -71;
@@ -65,6 +66,8 @@ public final class Errno {
         return "ENOSPC";
       case ERANGE:
         return "ERANGE";
+      case EBADE:
+        return "EBADE";
       case ENODATA:
         return "ENODATA";
       case ETIME:

@@ -28,6 +28,7 @@ public final class Settings {
   public static final String BACKOFF_MS = "io.vread.backoff.ms";
   public static final String POOL_BYTES = "io.vread.pool.bytes";
   public static final String READAHEAD_BYTES = "io.vread.readahead.bytes";
+  public static final String CHECK_LOCAL = "io.vread.check.local";
   public static final String STATISTICS_FILE = "io.vread.statistics.file";
 
   public static final int MAX_BACKOFF_MS = 30_000;
@@ -46,6 +47,7 @@ public final class Settings {
   private final int backoffMs;
   private final long poolBytes;
   private final int readaheadBytes;
+  private final boolean checkLocal;
   private final String statisticsFile;
 
   private Settings(Configuration conf) {
@@ -56,6 +58,7 @@ public final class Settings {
     backoffMs = (int) number(conf, BACKOFF_MS, 1000, 1, MAX_BACKOFF_MS);
     poolBytes = number(conf, POOL_BYTES, 4 << 20, 64 << 10, 128 << 20);
     readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
+    checkLocal = conf.getBoolean(CHECK_LOCAL, false);
     statisticsFile = conf.getTrimmed(STATISTICS_FILE, "");
   }
 
@@ -100,6 +103,11 @@ public final class Settings {
     return readaheadBytes == 0 ? 1 : readaheadBytes;
   }
 
+  /** Bytes of this host are compared with their CRC32C too, as those of other hosts always are. */
+  public boolean checkLocal() {
+    return checkLocal;
+  }
+
   /** Empty: no file is written. */
   public String statisticsFile() {
     return statisticsFile;
@@ -107,7 +115,8 @@ public final class Settings {
 
   /** Equal for settings that can share a connection. */
   public List<Object> connectionKey() {
-    return Arrays.asList(endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes);
+    return Arrays.asList(
+        endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes, checkLocal);
   }
 
   private static String endpoint(String configured) {

@@ -23,6 +23,7 @@ public class SettingsTest {
     assertEquals(1000, settings.backoffMs());
     assertEquals(4 << 20, settings.poolBytes());
     assertEquals(2 << 20, settings.readaheadBytes());
+    assertFalse(settings.checkLocal());
     assertEquals("", settings.libraryPath());
     assertEquals("", settings.statisticsFile());
   }
@@ -34,12 +35,14 @@ public class SettingsTest {
     conf.set(Settings.POOL_BYTES, "16m");
     conf.set(Settings.READAHEAD_BYTES, "0");
     conf.set(Settings.TIMEOUT_MS, "500");
+    conf.set(Settings.CHECK_LOCAL, "true");
     Settings settings = Settings.of(conf);
     assertFalse(settings.enabled());
     assertEquals("/run/vread.sock", settings.endpoint());
     assertEquals(16 << 20, settings.poolBytes());
     assertEquals("off", 1, settings.readaheadBytes());
     assertEquals(500, settings.timeoutMs());
+    assertTrue(settings.checkLocal());
   }
 
   @Test
@@ -66,5 +69,7 @@ public class SettingsTest {
     assertNotEquals(settings.connectionKey(), copied.connectionKey());
     conf.unset(Settings.TIMEOUT_MS);
     assertEquals(settings.connectionKey(), Settings.of(new Configuration(conf)).connectionKey());
+    conf.set(Settings.CHECK_LOCAL, "true");
+    assertNotEquals(settings.connectionKey(), Settings.of(new Configuration(conf)).connectionKey());
   }
 }

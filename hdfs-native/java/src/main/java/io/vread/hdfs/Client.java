@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What all readers of one endpoint share: its connection, the open replicas, and the blocks that
@@ -21,6 +23,8 @@ final class Client {
   private static final long IDLE_MS = 30_000;
   private static final long LEAST_POOL_BYTES = 256 << 10;
   private static final long TICK_MS = 5_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Client.class);
 
   private static final Map<Object, Client> CLIENTS = new ConcurrentHashMap<>();
 
@@ -122,6 +126,9 @@ final class Client {
   void readFailed(BlockKey block, int errno) {
     holdOff.readFailed(block, Errno.name(errno));
     statistics.readFailed();
+    if (errno == Errno.EBADE) {
+      LOG.warn("vread: bytes of {} changed on their way from the host that verified them", block);
+    }
   }
 
   /**
@@ -154,7 +161,11 @@ final class Client {
     do {
       pointer =
           backend.connect(
-              settings.endpoint(), pool, settings.timeoutMs(), settings.readaheadBytes());
+              settings.endpoint(),
+              pool,
+              settings.timeoutMs(),
+              settings.readaheadBytes(),
+              settings.checkLocal());
       pool /= 2;
     } while (pointer == Errno.ENOSPC && pool >= LEAST_POOL_BYTES);
     return pointer;

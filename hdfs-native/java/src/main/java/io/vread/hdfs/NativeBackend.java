@@ -11,7 +11,8 @@ import java.nio.charset.Charset;
 final class NativeBackend {
   private NativeBackend() {}
 
-  static native long connect(byte[] endpoint, long poolBytes, int timeoutMs, int readaheadBytes);
+  static native long connect(
+      byte[] endpoint, long poolBytes, int timeoutMs, int readaheadBytes, boolean checkLocal);
 
   static native void disconnect(long connection);
 
@@ -44,9 +45,14 @@ final class NativeBackend {
   static final Backend INSTANCE =
       new Backend() {
         @Override
-        public long connect(String endpoint, long poolBytes, int timeoutMs, int readaheadBytes) {
+        public long connect(
+            String endpoint,
+            long poolBytes,
+            int timeoutMs,
+            int readaheadBytes,
+            boolean checkLocal) {
           byte[] path = endpoint.getBytes(Charset.defaultCharset());
-          return NativeBackend.connect(path, poolBytes, timeoutMs, readaheadBytes);
+          return NativeBackend.connect(path, poolBytes, timeoutMs, readaheadBytes, checkLocal);
         }
 
         @Override

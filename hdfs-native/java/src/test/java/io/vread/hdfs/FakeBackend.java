@@ -75,7 +75,8 @@ final class FakeBackend implements Backend {
   }
 
   @Override
-  public synchronized long connect(String endpoint, long pool, int timeoutMs, int readahead) {
+  public synchronized long connect(
+      String endpoint, long pool, int timeoutMs, int readahead, boolean checkLocal) {
     connects++;
     lastPool = pool;
     if (connectErrno != 0 || pool > freePool) {
