@@ -222,9 +222,9 @@ const struct command command_attach = {
 	.summary = "Attaches a device to a running domain",
 	.options = "  DOMAIN           its name or id\n"
 		   "  DEVICE           as in vread = [ ... ] of its configuration:\n"
-		   "                   datanodes=NAMES[,role=datanode][,publish-datanodes=NAMES]\n"
-		   "                   "
-		   "[,pools=IDS][,queues=N][,pool-size=SIZE][,data-dirs=PATHS][,disks=NAMES]\n"
+		   "                   datanodes=NAMES[,role=datanode][,pools=IDS]\n"
+		   "                   [,publish-datanodes=NAMES][,queues=N]\n"
+		   "                   [,pool-size=SIZE][,data-dirs=PATHS][,disks=NAMES]\n"
 		   "                   [,backing-folders=DIRS][,tokens=MODE][,id=N]\n"
 		   "  --temporary      not in the domain's record: lost when the domain reboots\n"
 		   "  --wait SECONDS   until it is connected (default: do not wait)\n",
