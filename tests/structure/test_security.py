@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""docs/security.md names a test for each rule and attack: those tests exist.  And the rule that has
+no test elsewhere."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGE = (REPOSITORY / "docs/security.md").read_text()
+NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", PAGE)))
+TABLES = re.findall(
+    r"^\|(?! rule| attack|---| boundary)(.*)\|$", PAGE.split("## Rules of Xen")[1], re.M
+)
+# Their ABI may change with each release of Xen.
+UNSTABLE = ("libxenctrl", "libxenguest", "libxenlight", "libxlutil")
+
+
+@pytest.mark.parametrize(("file", "test"), NAMED, ids="::".join)
+def test_a_named_test_exists(file, test):
+    text = (REPOSITORY / file).read_text()
+    assert not test or re.search(rf"^(?:def|static \w+(?: \w+)*) \*?{test}\(", text, re.M)
+
+
+def test_each_rule_and_attack_has_a_test():
+    assert len(TABLES) >= 15 + 14
+    assert [row for row in TABLES if "`tests/" not in row] == []
+
+
+@pytest.mark.parametrize("program", ["vreadd", "vread-parser", "vread"])
+def test_libraries_of_xen(program):
+    path = REPOSITORY / "build/release" / program
+    command = ["readelf", "--dynamic", path]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
+    assert "libc.so.6" in needed
+    assert [name for name in needed if name.startswith(UNSTABLE)] == []
