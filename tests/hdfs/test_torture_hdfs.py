@@ -11,8 +11,9 @@ import pytest
 
 from tests.support.hadoop_bed import torture_bed
 from tests.support.hadoop_client import compiled
-from tests.support.torture import check_sound
+from tests.support.torture import check_sound, program_sources
 from tools.hdfs import jvm
+from tools.lab import java_program
 
 pytestmark = pytest.mark.hadoop
 
@@ -39,6 +40,11 @@ def torture(bed, extent):
 def test_the_ledger_knows_when_a_path_is_steady():
     """A failed read of a steady path is a complaint, so the ledger must not call others steady."""
     jvm.run([jvm.program(), "-cp", str(compiled()), "io.vread.check.torture.LedgerTest"], "ledger")
+
+
+def test_the_program_for_emulated_hosts_has_all_its_sources():
+    """The torture on emulated hosts, which only make test-all runs, is a jar of some sources."""
+    assert java_program.compiled("torture", program_sources()).is_file()
 
 
 @pytest.mark.parametrize(("publisher", "file_system"), [(False, "ext4"), (True, "xfs")])

@@ -30,6 +30,7 @@ def program_sources():
     return [
         *(SOURCES / "torture").glob("*.java"),
         SOURCES / "Args.java",
+        SOURCES / "Awaiting.java",
         SOURCES / "Statistics.java",
     ]
 
