@@ -29,6 +29,19 @@
 #define SANITIZED 0
 #endif
 
+#if SANITIZED
+const char *__asan_default_options(void);
+
+/*
+ * A sanitizer keeps freed memory for a while, by default 256 MiB in each process: more than a small
+ * host has for all its parsers. A parser has no environment with another setting.
+ */
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=16";
+}
+#endif
+
 #define NOBODY 65534 /* Linux's overflow user, who owns nothing */
 /* Room for a cache of 32 MiB per file system, and for the metadata of several questions at once.
  * Not set in builds with a sanitizer, whose shadow memory is larger than any limit. */
