@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "peer/rdma/transport_private.h"
 
 #define HANDSHAKE_MS 60000 /* emulated hosts are slow, slower if the machine is busy */
 #define TIMEOUT_MS 150000U
@@ -149,6 +150,48 @@ void pair_wait(struct transport *t, int fd, int timeout_ms)
 	poll(fds, n, timeout_ms);
 }
 
+/* ---- what a hostile answerer does --------------------------------------------------------- */
+
+const struct rdma_target *pair_target(struct transport *t, uint64_t id)
+{
+	struct rdma_slot *s = rdma_transport_find(rdma_transport_of(t), id);
+
+	return s ? &s->target : NULL;
+}
+
+static void keep(struct outgoing *o)
+{
+	(void)o;
+}
+
+/* The transport releases the oldest DATA under way when a write has completed. */
+static void add_posted(struct rdma_transport *t)
+{
+	static struct outgoing nothing = {.release = keep};
+
+	nothing.next = NULL;
+	if (t->last_posted)
+		t->last_posted->next = &nothing;
+	else
+		t->first_posted = &nothing;
+	t->last_posted = &nothing;
+}
+
+void pair_plant(struct transport *transport, uint8_t *from, const struct rdma_target *target)
+{
+	struct rdma_transport *t = rdma_transport_of(transport);
+	struct ibv_mr *region;
+
+	add_posted(t);
+
+	memset(from, PAIR_PLANTED, PAIR_PLANTED_BYTES);
+	if (rdma_region_of(rdma_end_device(t->end), RDMA_ANSWERS, from, PAIR_PLANTED_BYTES,
+			   &region) ||
+	    rdma_end_write(t->end, from, PAIR_PLANTED_BYTES, region->lkey, target->address,
+			   target->key))
+		pair_die("nothing can be planted: %s", rdma_end_error(t->end));
+}
+
 /* ---- options --------------------------------------------------------------------------- */
 
 static char *path(char *to, const char *folder, const char *name, const char *end)
@@ -166,7 +209,7 @@ static void parse_option(struct pair_options *o, const char *option)
 	} known[] = {
 		{"handle", &o->handle, NULL},         {"reads", &o->reads, NULL},
 		{"length", &o->length, NULL},         {"domid", (unsigned *)&o->domid, NULL},
-		{"abandon", &o->abandon, NULL},       {"withdraw", &o->withdraw, NULL},
+		{"abandon", &o->abandon, NULL},       {"steals", NULL, &o->steals},
 		{"timeout_ms", &o->timeout_ms, NULL}, {"bounce", NULL, &o->bounce},
 		{"spoil_key", NULL, &o->spoil_key},   {"spoil_name", NULL, &o->spoil_name},
 		{"credits", &o->credits, NULL},       {"give_up", &o->give_up, NULL},

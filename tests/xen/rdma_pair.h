@@ -8,6 +8,7 @@
 
 #include "peer/wire/address.h"
 #include "peer/rdma/rdma.h"
+#include "peer/rdma/wire.h"
 #include "peer/settings.h"
 #include "peer/wire/stream.h"
 
@@ -20,10 +21,14 @@ enum pair_block {
 	PAIR_ENDS,         /* no bytes: the end of the block was reached */
 	PAIR_NEVER,        /* no answer */
 	PAIR_ANSWERS_MORE, /* the bytes, and a second answer to the READ before */
-	PAIR_KEEPS_FIRST,  /* the bytes; for the first READ only after PAIR_KEPT other READs */
+	/* the bytes; but when READ PAIR_CREDITS + 1 arrives, which a READ's end made room for, bytes
+	 * for the place of the first READ */
+	PAIR_WRITES_LATE,
 };
 
-#define PAIR_KEPT (2 * PAIR_CREDITS)
+/* What a hostile answerer writes where it was not asked to. */
+#define PAIR_PLANTED 0xee
+#define PAIR_PLANTED_BYTES 512U
 
 struct pair_options {
 	struct address address;
@@ -36,8 +41,10 @@ struct pair_options {
 	bool bounce;      /* do not register the memory with any device */
 	int domid;        /* the domain that grants the memory; -1: own memory */
 	unsigned abandon; /* free the transport after this many answers; 0: never */
-	unsigned
-		withdraw; /* free the memory after this many answers, max. PAIR_CREDITS; 0: never */
+	/* Asker: when standard input tells an address and a key, sends a READ with these as offset
+	 * and handle, over a second connection to the next port, where a hostile answerer is.
+	 * Answerer: hostile.  It writes to this address with this key, and answers the READ. */
+	bool steals;
 	unsigned credits; /* the answerer's limit */
 	unsigned timeout_ms;
 	unsigned give_up; /* ms: give_up of struct rdma_choice */
@@ -62,6 +69,12 @@ void pair_secret(const struct pair_options *o, struct tls *tls, struct rdma_secr
 void pair_hello(struct transport *t);
 /* Waits for the transport's descriptors, and for fd (-1: none). */
 void pair_wait(struct transport *t, int fd, int timeout_ms);
+
+/* The place of a READ, as the host that asks told it to the host that answers.  id: of a READ under
+ * way over the queue pair. */
+const struct rdma_target *pair_target(struct transport *t, uint64_t id);
+/* Answerer: writes PAIR_PLANTED_BYTES from `from`, which must be registered memory, to target. */
+void pair_plant(struct transport *t, uint8_t *from, const struct rdma_target *target);
 
 int pair_ask(const struct pair_options *o);
 int pair_answer(const struct pair_options *o);

@@ -12,6 +12,7 @@
 #define BUFFERS 32U
 #define PIECE (1U << 20)
 #define BUFFER (PIECE + 4096U)
+#define MEMORY ((size_t)BUFFERS * BUFFER + PAIR_PLANTED_BYTES) /* the last bytes are planted */
 
 struct buffer {
 	struct outgoing out;
@@ -32,7 +33,8 @@ struct answerer {
 	struct buffer buffers[BUFFERS], *free_buffers;
 	struct question questions[2 * PAIR_CREDITS];
 	unsigned first, count;
-	struct question kept; /* PAIR_KEEPS_FIRST */
+	const struct pair_options *options;
+	struct rdma_target first_target; /* of the first READ */
 	unsigned asked;
 	uint64_t last_id;
 	bool over;
@@ -48,10 +50,9 @@ static void release(struct outgoing *o)
 
 static void make_buffers(struct answerer *a, struct rdma *r)
 {
-	a->memory = mmap(NULL, (size_t)BUFFERS * BUFFER, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	a->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (a->memory == MAP_FAILED ||
-	    rdma_memory_new(r, RDMA_ANSWERS, a->memory, (size_t)BUFFERS * BUFFER, &a->registered))
+	    rdma_memory_new(r, RDMA_ANSWERS, a->memory, MEMORY, &a->registered))
 		pair_die("no memory");
 	for (unsigned i = 0; i < BUFFERS; i++) {
 		a->buffers[i].answerer = a;
@@ -122,6 +123,11 @@ static void answer_all(struct answerer *a)
 	}
 }
 
+static void plant(struct answerer *a, const struct rdma_target *target)
+{
+	pair_plant(a->transport, a->memory + (size_t)BUFFERS * BUFFER, target);
+}
+
 static int enqueue(struct answerer *a, const struct question *q)
 {
 	if (a->count == 2 * PAIR_CREDITS)
@@ -137,14 +143,19 @@ static int on_arrived(void *ctx, const struct message_header *h, const uint8_t *
 
 	if (h->type != MESSAGE_READ || message_get_read(body, h->length, &q.read))
 		return -EPROTO;
-	if (q.read.handle == PAIR_KEEPS_FIRST) {
-		if (a->asked++ == 0) {
-			a->kept = q;
-			return 0;
-		}
-		if (a->asked == 1 + PAIR_KEPT && enqueue(a, &a->kept) < 0)
-			return -EPROTO;
+	if (a->options->steals) {
+		const struct rdma_target stolen = {.address = q.read.offset, .key = q.read.handle};
+
+		plant(a, &stolen);
+		q.read.handle = PAIR_BYTES;
 	}
+	if (a->asked++ == 0) {
+		a->first_target = *pair_target(a->transport, h->id);
+		fprintf(stderr, "target %" PRIu64 " %u\n", a->first_target.address,
+			a->first_target.key);
+	}
+	if (q.read.handle == PAIR_WRITES_LATE && a->asked == PAIR_CREDITS + 1)
+		plant(a, &a->first_target);
 	return enqueue(a, &q);
 }
 
@@ -164,6 +175,7 @@ static void serve(struct answerer *a, const struct pair_options *o, struct rdma_
 	struct rdma_secret secret;
 	int r = 0;
 
+	a->options = o;
 	a->count = 0;
 	a->asked = 0;
 	a->last_id = 0;

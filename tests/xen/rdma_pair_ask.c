@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <xengnttab.h>
 
 #include "rdma_pair.h"
@@ -24,6 +26,7 @@ struct asker {
 	uint8_t *memory;
 	size_t size;
 	struct rdma_memory *registered;
+	uint64_t base; /* offset of the first READ */
 	unsigned begun, answered, failed, empty, wrong;
 	uint64_t bytes;
 	struct {
@@ -81,7 +84,7 @@ static void ask(struct asker *a, unsigned i)
 	struct outgoing *m = calloc(1, sizeof(*m) + MESSAGE_MAX);
 	const struct message_read read = {.handle = a->o->handle,
 					  .length = a->o->length,
-					  .offset = a->begun * 1000003ULL};
+					  .offset = a->base + a->begun * 1000003ULL};
 
 	a->slots[i].offset = read.offset;
 	a->slots[i].id = ((uint64_t)a->begun + 1) * ID_USES + i;
@@ -176,14 +179,11 @@ static void connect_rdma(struct asker *a, struct rdma *r, struct tls_context *co
 		pair_die("rdma_ask: %s", error);
 }
 
-/* Frees the registered memory while the other host may write to it. */
-static void withdraw(struct asker *a)
+static bool has_input(void)
 {
-	rdma_memory_free(a->registered);
-	a->registered = NULL;
-	munmap(a->memory, a->size);
-	a->memory = mmap(a->memory, a->size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	struct pollfd fd = {STDIN_FILENO, POLLIN, 0};
+
+	return poll(&fd, 1, 0) == 1;
 }
 
 static bool read_all(struct asker *a)
@@ -198,12 +198,21 @@ static bool read_all(struct asker *a)
 			return false;
 		if (a->o->abandon && a->answered >= a->o->abandon)
 			return true;
-		if (a->o->withdraw && a->answered >= a->o->withdraw && a->registered)
-			withdraw(a);
+		if (a->o->steals && has_input())
+			return true;
 		if (!more)
-			pair_wait(a->transport, -1, 100);
+			pair_wait(a->transport, a->o->steals ? STDIN_FILENO : -1, 100);
 	}
 	return true;
+}
+
+/* True if PAIR_PLANTED_BYTES that a hostile answerer wrote are in the memory. */
+static bool has_planted(const struct asker *a)
+{
+	uint8_t planted[PAIR_PLANTED_BYTES];
+
+	memset(planted, PAIR_PLANTED, sizeof(planted));
+	return memmem(a->memory, a->size, planted, sizeof(planted)) != NULL;
 }
 
 /* Counts the bytes that change although nothing may land any more. */
@@ -221,12 +230,35 @@ static size_t count_late(const struct asker *a)
 	return late;
 }
 
+/* Sends a READ over a second connection, to a hostile answerer.  The READ tells it the place of a
+ * READ of the first connection, which standard input tells.  Returns when that READ is answered, or
+ * when the second connection is over: then *ret_error is why. */
+static void steal(const struct pair_options *options, struct rdma *r, struct tls_context *context,
+		  char *ret_error, size_t size)
+{
+	struct pair_options o = *options;
+	struct sockaddr_in *address = (struct sockaddr_in *)&o.address.socket;
+	struct asker thief = {.o = &o};
+
+	if (scanf("%" SCNu64 " %u", &thief.base, &o.handle) != 2)
+		pair_die("an address and a key are needed");
+	address->sin_port = htons(ntohs(address->sin_port) + 1);
+	o.reads = 1;
+	o.steals = false;
+	make_memory(&thief, r);
+	connect_rdma(&thief, r, context);
+	read_all(&thief);
+	snprintf(ret_error, size, "%s", thief.transport->error);
+	thief.transport->ops->free(thief.transport);
+	rdma_memory_free(thief.registered);
+}
+
 int pair_ask(const struct pair_options *o)
 {
 	struct asker a = {.o = o};
 	struct tls_context *context;
 	struct rdma_counters counters;
-	char *error = NULL, text[sizeof(a.transport->error)];
+	char *error = NULL, text[sizeof(a.transport->error)], stolen[sizeof(text)] = "";
 	struct rdma *r;
 	uint64_t begin, took;
 
@@ -238,15 +270,18 @@ int pair_ask(const struct pair_options *o)
 	connect_rdma(&a, r, context);
 	begin = pair_now_ms();
 	read_all(&a);
+	if (o->steals)
+		steal(o, r, context, stolen, sizeof(stolen));
 	took = pair_now_ms() - begin;
 	rdma_counters(a.transport, &counters);
 	memcpy(text, a.transport->error, sizeof(text));
 	a.transport->ops->free(a.transport);
 	printf("{\"answered\": %u, \"failed\": %u, \"short\": %u, \"wrong\": %u, \"bytes\": "
 	       "%" PRIu64 ", \"direct\": %" PRIu64 ", \"bounced\": %" PRIu64
-	       ", \"late\": %zu, \"ms\": %" PRIu64 ", \"error\": \"%s\"}\n",
+	       ", \"late\": %zu, \"planted\": %s, \"thief\": \"%s\", \"ms\": %" PRIu64
+	       ", \"error\": \"%s\"}\n",
 	       a.answered, a.failed, a.empty, a.wrong, a.bytes, counters.direct, counters.bounced,
-	       count_late(&a), took, text);
+	       count_late(&a), has_planted(&a) ? "true" : "false", stolen, took, text);
 	rdma_memory_free(a.registered);
 	rdma_free(r);
 	tls_context_free(context);

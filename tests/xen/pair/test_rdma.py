@@ -14,7 +14,8 @@ from tests.xen.tiers import slow
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 
 ENDPOINT = f"{FAR}:7000"
-FAILS, ENDS, NEVER, ANSWERS_MORE, KEEPS_FIRST = 1, 2, 3, 4, 5  # enum pair_block
+NEXT_ENDPOINT = f"{FAR}:7001"
+FAILS, ENDS, NEVER, ANSWERS_MORE, WRITES_LATE = 1, 2, 3, 4, 5  # enum pair_block
 CREDITS = 8
 # Far less than rdma-pair's default for give_up, for tests in which this limit passes.
 SHORT_MS = 2000
@@ -23,10 +24,9 @@ SHORT_MS = 2000
 class Answerer:
     """rdma-pair on the far host.  It prints an account of each connection when that ends."""
 
-    def __init__(self, host, **options):
+    def __init__(self, host, address=ENDPOINT, **options):
         words = [f"{name}={value}" for name, value in options.items()]
-        self._host = host
-        self._command = host.popen(["rdma-pair", ENDPOINT, FOLDER, "far", *words])
+        self._command = host.popen(["rdma-pair", address, FOLDER, "far", *words])
         self._accounts = 0
 
     def account(self):
@@ -35,6 +35,10 @@ class Answerer:
         self._accounts += 1
         self._command.wait_output(rf"(?:{{.*}}\n){{{self._accounts}}}", timeout=120)
         return json.loads(self._command.stdout.splitlines()[self._accounts - 1])
+
+    def target(self):
+        """Waits for the first READ; returns the address and the key of its place."""
+        return self._command.wait_output(r"target (\d+ \d+)\n", timeout=120).group(1)
 
     def signal(self, number):
         self._command.kill(number)
@@ -96,6 +100,20 @@ def begin(near_host):
         command = near_host.popen(asking(**options))
         command.wait_output("answered", timeout=120)
         return command
+
+    return run
+
+
+@pytest.fixture
+def begin_stealing(near_host):
+    """begin_stealing(victim): asks victim, an Answerer that never answers, and then, over a second
+    connection, a thief, which is told the place of the victim's READ; returns the counts."""
+
+    def run(victim):
+        words = asking(steals=1, handle=NEVER, reads=1, length=65536)
+        command = near_host.popen(words)
+        command.write(victim.target() + b"\n")
+        return json.loads(command.wait(300).check().stdout)
 
     return run
 
@@ -203,17 +221,28 @@ def test_nothing_lands_once_the_transport_is_freed(answering, ask, pair):
     assert pair(answerer, reads=CREDITS)[0]["answered"] == CREDITS
 
 
-def test_memory_that_is_taken_back_ends_the_connection(answering, ask, pair):
-    """The asker's memory is withdrawn during READs.  The adapter refuses the access and reports
-    it; both sides must see an error, and no byte may land late."""
+def test_the_place_of_a_finished_read_is_closed(answering, ask):
+    """The answerer writes once more to the place of a READ that is done, with the key that this
+    READ had.  The adapter must refuse it, which ends the queue pair, and no byte may land."""
     answerer = answering()
-    # The answerer keeps the first READ back, so this READ is always under way when the memory is
-    # withdrawn, however fast the others are answered.
-    told = ask(reads=1000, length=MIB, withdraw=3, handle=KEEPS_FIRST)
+    told = ask(reads=1000, length=65536, handle=WRITES_LATE)
+    assert not told["planted"]
+    assert (told["wrong"], told["late"]) == (0, 0)
+    assert told["answered"] > 0
     assert told["error"] != ""
-    assert told["late"] == 0
     assert answerer.account()["error"] != ""
-    assert pair(answerer, reads=CREDITS)[0]["answered"] == CREDITS
+
+
+def test_a_key_of_another_hosts_read_writes_nowhere(answering, begin_stealing):
+    """A hostile host guesses the address and the key of a READ that another host was asked.  Both
+    queue pairs belong to one process, as those of a vreadd do.  The adapter must refuse the write,
+    and no byte may land."""
+    victim, thief = answering(), answering(address=NEXT_ENDPOINT, steals=1)
+    told = begin_stealing(victim)
+    assert not told["planted"]
+    assert told["late"] == 0
+    assert told["thief"] != ""
+    assert thief.account()["error"] != ""
 
 
 @pytest.mark.parametrize("side", ["far", *slow("near")])

@@ -27,17 +27,17 @@ static int write_bytes(struct rdma_transport *t, struct rdma_slot *s, const stru
 		       const struct message_header *h)
 {
 	const uint8_t *from = o->message + MESSAGE_HEADER;
-	uint32_t key;
+	struct ibv_mr *region;
 	int r;
 
 	if (h->length > s->length - s->written)
 		return rdma_transport_failed(t, -EINVAL,
 					     "an answer with more bytes than the READ asked for");
-	r = rdma_key_of(rdma_end_device(t->end), RDMA_ANSWERS, from, h->length, &key);
+	r = rdma_region_of(rdma_end_device(t->end), RDMA_ANSWERS, from, h->length, &region);
 	if (r)
 		return rdma_transport_failed(t, r,
 					     "an answer from memory that no device can reach");
-	r = rdma_end_write(t->end, from, h->length, key, s->target.address + s->written,
+	r = rdma_end_write(t->end, from, h->length, region->lkey, s->target.address + s->written,
 			   s->target.key);
 	if (r)
 		return r;

@@ -4,7 +4,8 @@
  * at.  transport.c calls these functions.
  *
  * Each READ under way has a slot.  The slot knows the place that the other host's device writes
- * the READ's bytes to.
+ * the READ's bytes to.  The other host may write there until it has answered.  Then the place is
+ * withdrawn from it, and after that the answer is handed on: no byte of a finished READ changes.
  */
 #include "peer/rdma/transport_private.h"
 
@@ -26,46 +27,55 @@ static void free_target(struct rdma_transport *t, struct rdma_slot *s)
 	s->used = false;
 }
 
-/* Chooses where the other host is to write: the place itself, or a buffer if the device cannot
- * reach it. */
-static int take_target(struct rdma_transport *t, struct rdma_slot *s, struct rdma_target *ret)
+/* Chooses where the other host is to write: the place itself, or a buffer if the device cannot or
+ * must not reach it. */
+static int take_place(struct rdma_transport *t, struct rdma_slot *s, uint8_t **ret,
+		      struct ibv_mr **ret_region)
 {
-	struct rdma_device *d = rdma_end_device(t->end);
-	uint8_t *at = s->place;
-	int r = rdma_key_of(d, RDMA_ASKS, at, s->length, &ret->key);
-
+	*ret = s->place;
 	s->bounce = -1;
-	if (r) {
-		s->bounce = rdma_bounce_take(&t->bounce, t->rdma, &at);
-		if (s->bounce < 0)
-			return s->bounce;
-		r = rdma_key_of(d, RDMA_ASKS, at, s->length, &ret->key);
-		if (r) {
-			rdma_bounce_give(&t->bounce, s->bounce);
-			return r;
-		}
-	}
-	ret->address = (uintptr_t)at;
-	ret->slot = (uint32_t)(s - t->slots);
-	return 0;
+	if (rdma_region_of(rdma_end_device(t->end), RDMA_ASKS, s->place, s->length, ret_region) ==
+	    0)
+		return 0;
+	s->bounce = rdma_bounce_take(&t->bounce, t->end, ret);
+	*ret_region = t->bounce.region;
+	if (s->bounce >= 0)
+		return 0;
+	if (s->bounce == -EAGAIN)
+		return -EAGAIN;
+	return rdma_transport_failed(t, s->bounce, "no memory that the other host can reach");
 }
 
+static unsigned number_of(const struct rdma_transport *t, const struct rdma_slot *s)
+{
+	return (unsigned)(s - t->slots);
+}
+
+/* Lets the other host write to the place of the READ. */
+static int take_target(struct rdma_transport *t, struct rdma_slot *s, struct rdma_target *ret)
+{
+	struct ibv_mr *region;
+	uint8_t *at;
+	int r = take_place(t, s, &at, &region);
+
+	if (r)
+		return r;
+	ret->address = (uintptr_t)at;
+	ret->slot = number_of(t, s);
+	return rdma_end_expose(t->end, ret->slot, region, at, s->length, &ret->key);
+}
+
+/* Nothing is exposed before there is room for the message, so no place is exposed twice. */
 static int post_to(struct rdma_transport *t, struct rdma_slot *s, const struct outgoing *o)
 {
 	uint8_t message[RDMA_MESSAGE_BYTES];
 	struct rdma_target target;
-	int r = take_target(t, s, &target);
+	int r = rdma_end_can_send(t->end) ? take_target(t, s, &target) : -EAGAIN;
 
 	if (r)
-		return r == -EAGAIN
-			       ? r
-			       : rdma_transport_failed(t, r,
-						       "no memory that the other host can reach");
+		return r;
 	s->used = true;
-	r = rdma_end_send(t->end, message, rdma_put_read(message, o->message, &target));
-	if (r)
-		free_target(t, s);
-	return r;
+	return rdma_end_send(t->end, message, rdma_put_read(message, o->message, &target));
 }
 
 int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
@@ -105,14 +115,26 @@ int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *
 {
 	struct rdma_slot *s = rdma_transport_find(t, h->id);
 
-	if (!s)
+	if (!s || s->answered)
 		return rdma_transport_failed(t, -EPROTO, "an answer to no request");
 	if (h->type == MESSAGE_DATA && h->length > s->length)
 		return rdma_transport_failed(t, -EPROTO, "more data than was asked for");
-	if (h->type == MESSAGE_DATA)
-		take_bytes(t, s, h->length);
+	s->answered = true;
+	s->answer = *h;
+	if (h->type == MESSAGE_FAILED)
+		memcpy(s->failed, body, sizeof(s->failed));
+	return rdma_end_withdraw(t->end, number_of(t, s));
+}
+
+int rdma_asker_on_withdrawn(struct rdma_transport *t, unsigned slot)
+{
+	struct rdma_slot *s = &t->slots[slot];
+	bool is_data = s->answer.type == MESSAGE_DATA;
+
+	if (is_data)
+		take_bytes(t, s, s->answer.length);
 	free_target(t, s);
-	return rdma_transport_hand_on(t, h, h->type == MESSAGE_DATA ? s->place : body);
+	return rdma_transport_hand_on(t, &s->answer, is_data ? s->place : s->failed);
 }
 
 int rdma_asker_forget(struct transport *transport, uint64_t id)

@@ -11,23 +11,25 @@
 #define BUFFERS 4
 #define BUFFERS_BYTES ((size_t)BUFFERS * VREAD_MAX_READ)
 
-static int make(struct rdma_bounce *b, struct rdma *r)
+static int make(struct rdma_bounce *b, struct rdma_end *e)
 {
+	int error;
 	void *base = mmap(NULL, BUFFERS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
 
 	if (base == MAP_FAILED)
 		return -ENOMEM;
-	b->base = base;
-	if (rdma_memory_new(r, RDMA_ASKS, b->base, BUFFERS_BYTES, &b->memory) == 0)
-		return 0;
-	munmap(base, BUFFERS_BYTES);
-	return -ENOMEM;
+	error = rdma_end_register(e, base, BUFFERS_BYTES, &b->region);
+	if (error)
+		munmap(base, BUFFERS_BYTES);
+	else
+		b->base = base;
+	return error;
 }
 
-int rdma_bounce_take(struct rdma_bounce *b, struct rdma *r, uint8_t **ret)
+int rdma_bounce_take(struct rdma_bounce *b, struct rdma_end *e, uint8_t **ret)
 {
-	int error = b->memory ? 0 : make(b, r);
+	int error = b->region ? 0 : make(b, e);
 
 	if (error)
 		return error;
@@ -53,9 +55,8 @@ uint8_t *rdma_bounce_at(const struct rdma_bounce *b, int number)
 
 void rdma_bounce_free(struct rdma_bounce *b)
 {
-	if (!b->memory)
+	if (!b->region)
 		return;
-	rdma_memory_free(b->memory);
 	munmap(b->base, BUFFERS_BYTES);
-	b->memory = NULL;
+	b->region = NULL;
 }

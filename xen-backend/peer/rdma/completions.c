@@ -14,6 +14,8 @@ static int take_received(struct rdma_end *e, const struct ibv_wc *done)
 	const uint8_t *data = e->buffers + done->wr_id * RDMA_BUFFER_BYTES;
 	int r;
 
+	if (done->wc_flags & IBV_WC_WITH_INV)
+		return rdma_end_failed(e, -EPROTO, "the other host ends a key itself");
 	if (e->state == END_PROVING)
 		r = rdma_end_take_proof(e, data, done->byte_len);
 	else if (e->state != END_UP)
@@ -26,6 +28,15 @@ static int take_received(struct rdma_end *e, const struct ibv_wc *done)
 		return r;
 	}
 	return rdma_end_post_receive(e, (unsigned)done->wr_id);
+}
+
+static int take_withdrawn(struct rdma_end *e, unsigned slot)
+{
+	int r = e->user->withdrawn(e->ctx, slot);
+
+	if (r && !e->failure)
+		rdma_end_failed(e, r, "a malformed or unexpected message");
+	return r;
 }
 
 static int take_completion(struct rdma_end *e, const struct ibv_wc *done)
@@ -43,6 +54,10 @@ static int take_completion(struct rdma_end *e, const struct ibv_wc *done)
 		e->writes_under_way--;
 		e->user->written(e->ctx);
 		return 0;
+	case IBV_WC_BIND_MW:
+		return 0;
+	case IBV_WC_LOCAL_INV:
+		return take_withdrawn(e, (unsigned)done->wr_id);
 	default:
 		return rdma_end_failed(e, -EIO, "queue pair: a completion of kind %d",
 				       done->opcode);

@@ -132,6 +132,7 @@ void rdma_end_free(struct rdma_end *e)
 {
 	if (!e)
 		return;
+	rdma_end_free_windows(e);
 	if (e->have_pair)
 		rdma_end_free_pair(e);
 	if (e->id)
@@ -144,6 +145,7 @@ void rdma_end_free(struct rdma_end *e)
 		ibv_dereg_mr(e->buffers_region);
 	if (e->buffers)
 		munmap(e->buffers, 2 * (size_t)e->messages * RDMA_BUFFER_BYTES);
+	rdma_end_free_domain(e);
 	if (e->channel)
 		rdma_destroy_event_channel(e->channel);
 	free(e->free_buffers);

@@ -22,12 +22,14 @@
 
 struct rdma_end;
 
-/* Callbacks, called within rdma_end_advance().  A negative errno from message ends the queue
- * pair. */
+/* Callbacks, called within rdma_end_advance(); withdrawn also within rdma_end_withdraw().  A
+ * negative errno from message or withdrawn ends the queue pair. */
 struct rdma_end_user {
 	int (*message)(void *ctx, const uint8_t *data, size_t length);
 	/* The oldest write under way has completed. */
 	void (*written)(void *ctx);
+	/* The range that was exposed in this slot is withdrawn: see rdma_end_withdraw(). */
+	int (*withdrawn)(void *ctx, unsigned slot);
 };
 
 struct rdma_end_settings {
@@ -76,5 +78,21 @@ bool rdma_end_can_send(const struct rdma_end *e);
  * message sent after the write arrives after the bytes. */
 int rdma_end_write(struct rdma_end *e, const uint8_t *from, uint32_t length, uint32_t key,
 		   uint64_t address, uint32_t remote_key);
+
+/* ---- what the other host may write to: only an end that dialled, and that is up ---- */
+
+/* Registers memory with this end alone, until rdma_end_free(); the memory must live longer.  Called
+ * at most once for an end.  0 or negative errno. */
+int rdma_end_register(struct rdma_end *e, uint8_t *base, size_t length, struct ibv_mr **ret);
+/* Lets the other host, and no other, write to [at, at + length) of region.  region: of
+ * rdma_region_of() or rdma_end_register().  slot: less than settings.messages, and nothing is
+ * exposed in it.  *ret_key: the key for the other host; it is valid when a message that is sent
+ * later arrives.  0 or negative errno. */
+int rdma_end_expose(struct rdma_end *e, unsigned slot, struct ibv_mr *region, const uint8_t *at,
+		    uint32_t length, uint32_t *ret_key);
+/* Takes back what is exposed in slot.  The other host can write there until user->withdrawn() is
+ * called, and not any more then; a write that is under way then ends the queue pair.  0 or
+ * negative errno. */
+int rdma_end_withdraw(struct rdma_end *e, unsigned slot);
 
 #endif

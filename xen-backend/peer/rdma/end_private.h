@@ -5,6 +5,7 @@
  *   end.c          beginning and end of a queue pair
  *   meet.c         from an address to two ends that have proved who they are
  *   pair.c         the queue pair: how it is made, and what is posted
+ *   windows.c      what the other host may write to
  *   completions.c  which posted work is done, and what has arrived
  */
 #ifndef VREAD_PEER_RDMA_END_PRIVATE_H
@@ -44,6 +45,10 @@ struct rdma_end {
 
 	uint8_t *buffers; /* buffers of messages that arrive, then of messages that are sent */
 	struct ibv_mr *buffers_region;
+	struct ibv_pd *domain;     /* the device's, or own_domain */
+	struct ibv_pd *own_domain; /* NULL: the end uses a domain of the device */
+	struct ibv_mr *own_region; /* of rdma_end_register() */
+	struct ibv_mw **windows;   /* one for each message, made when first needed */
 	unsigned messages, writes, give_up;
 	unsigned *free_buffers; /* numbers of the free buffers for messages that are sent */
 	unsigned num_free, writes_under_way;
@@ -83,6 +88,19 @@ void rdma_end_free_pair(struct rdma_end *e);
 int rdma_end_post_receive(struct rdma_end *e, unsigned i);
 /* There must be a free buffer. */
 int rdma_end_send_now(struct rdma_end *e, const uint8_t *data, size_t length);
+/* The send queue must have room for it. */
+int rdma_end_post(struct rdma_end *e, struct ibv_send_wr *request);
+
+/* ---- windows.c ---- */
+
+/* The device must be known.  Sets e->domain. */
+int rdma_end_take_domain(struct rdma_end *e);
+/* Most work of windows.c in the send queue at once. */
+unsigned rdma_end_window_work(const struct rdma_end *e);
+/* Before the queue pair is freed: a bound window keeps its queue pair from ending (rdma_rxe). */
+void rdma_end_free_windows(struct rdma_end *e);
+/* Frees what rdma_end_take_domain() and rdma_end_register() made.  After the queue pair is freed. */
+void rdma_end_free_domain(struct rdma_end *e);
 
 /* ---- completions.c ---- */
 

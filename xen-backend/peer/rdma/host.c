@@ -74,6 +74,17 @@ void rdma_free(struct rdma *r)
 	free(r);
 }
 
+/* A window of type 2 works on no queue pair but the one it was bound on (InfiniBand Architecture
+ * Specification, "Memory Windows").  Any queue pair of its domain may use a window of type 1. */
+static bool has_windows(struct ibv_context *context)
+{
+	struct ibv_device_attr a;
+
+	return ibv_query_device(context, &a) == 0 &&
+	       (a.device_cap_flags &
+		(IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B));
+}
+
 static int add_device(struct rdma *r, struct ibv_context *context, struct rdma_device **ret)
 {
 	struct rdma_device *d = &r->devices[r->num_devices];
@@ -89,6 +100,11 @@ static int add_device(struct rdma *r, struct ibv_context *context, struct rdma_d
 			return -ENOMEM;
 		}
 	}
+	d->has_windows = has_windows(context);
+	if (!d->has_windows)
+		log_warn("adapter %s has no memory windows of type 2: what other hosts write goes "
+			 "through buffers",
+			 ibv_get_device_name(context->device));
 	r->num_devices++;
 	*ret = d;
 	return 0;
@@ -182,7 +198,7 @@ static int register_with(struct rdma_memory *m, unsigned i)
 	if (m->regions[i] || m->errors[i])
 		return m->errors[i];
 	if (m->side == RDMA_ASKS)
-		access |= IBV_ACCESS_REMOTE_WRITE;
+		access |= IBV_ACCESS_MW_BIND;
 	errno = 0;
 	m->regions[i] = ibv_reg_mr(d->domains[m->side], m->base, m->length, access);
 	if (!m->regions[i]) {
@@ -194,19 +210,21 @@ static int register_with(struct rdma_memory *m, unsigned i)
 	return m->errors[i];
 }
 
-int rdma_key_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
-		uint32_t *ret)
+int rdma_region_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
+		   struct ibv_mr **ret)
 {
 	unsigned i = (unsigned)(d - d->rdma->devices);
 	struct rdma_memory *m;
 	int r = -ENOENT;
 
+	if (side == RDMA_ASKS && !d->has_windows)
+		return -EOPNOTSUPP;
 	pthread_mutex_lock(&d->rdma->lock);
 	m = find(d->rdma, side, at, length);
 	if (m)
 		r = register_with(m, i);
 	if (!r)
-		*ret = side == RDMA_ASKS ? m->regions[i]->rkey : m->regions[i]->lkey;
+		*ret = m->regions[i];
 	pthread_mutex_unlock(&d->rdma->lock);
 	return r;
 }

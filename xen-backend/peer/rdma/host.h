@@ -6,10 +6,15 @@
  * A device is remembered from its first use.  It has one protection domain for each side: for
  * asking and for answering.  So a queue pair on which this host answers cannot reach memory of
  * guests that ask, whatever key the peer guesses.
+ *
+ * No other host can reach memory by its registration alone.  Memory for asking can be bound to a
+ * memory window, and the key of the window is what another host is told (rdma/windows.c).  A
+ * device without memory windows gets no memory of guests.
  */
 #ifndef VREAD_PEER_RDMA_HOST_H
 #define VREAD_PEER_RDMA_HOST_H
 
+#include <stdbool.h>
 #include <infiniband/verbs.h>
 
 #include "peer/rdma/rdma.h"
@@ -18,15 +23,17 @@ struct rdma_device {
 	struct rdma *rdma;
 	struct ibv_context *context;
 	struct ibv_pd *domains[RDMA_SIDES];
+	bool has_windows; /* memory windows of type 2, which belong to one queue pair */
 };
 
 /* 0, -ENODEV: too many devices, or -ENOMEM.  The device stays until r is freed. */
 int rdma_device_of(struct rdma *r, struct ibv_context *context, struct rdma_device **ret);
 
-/* The key of the memory that holds all of [at, at + length).  RDMA_ANSWERS: the local key.
- * RDMA_ASKS: the key that other hosts are told.  0; -ENOENT: no memory of that side holds the
- * range; or the error with which registering the memory failed, which is not tried again. */
-int rdma_key_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
-		uint32_t *ret);
+/* The registered region that holds all of [at, at + length).  It stays until rdma_memory_free().
+ * 0; -ENOENT: no memory of that side holds the range; -EOPNOTSUPP: RDMA_ASKS, and the device has no
+ * memory windows; or the error with which registering the memory failed, which is not tried
+ * again. */
+int rdma_region_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
+		   struct ibv_mr **ret);
 
 #endif

@@ -4,8 +4,9 @@
  * implement rdma/end.h call it; asker.c and answerer.c post through it.
  *
  * A buffer waits at the other end for every message, because the sender counts its messages.
- * So no message is refused for want of a buffer.  All posted work reports its completion, and
- * the completion queue has room for all of it at once.  So the completion queue cannot overrun.
+ * So no message is refused for want of a buffer.  All posted work reports its completion, except
+ * that the binding of a window reports only its failure: the READ behind it reports success.  The
+ * completion queue has room for all of it at once.  So the completion queue cannot overrun.
  */
 #include "peer/rdma/end_private.h"
 
@@ -26,12 +27,13 @@ int rdma_end_post_receive(struct rdma_end *e, unsigned i)
 	return r ? rdma_end_failed(e, -r, "ibv_post_recv: %s", strerror(r)) : 0;
 }
 
-static int post(struct rdma_end *e, struct ibv_send_wr *request)
+int rdma_end_post(struct rdma_end *e, struct ibv_send_wr *request)
 {
 	struct ibv_send_wr *bad;
 	int r;
 
-	request->send_flags = IBV_SEND_SIGNALED;
+	if (request->opcode != IBV_WR_BIND_MW)
+		request->send_flags = IBV_SEND_SIGNALED;
 	r = ibv_post_send(e->id->qp, request, &bad);
 	return r ? rdma_end_failed(e, -r, "ibv_post_send: %s", strerror(r)) : 0;
 }
@@ -48,7 +50,7 @@ int rdma_end_send_now(struct rdma_end *e, const uint8_t *data, size_t length)
 	int r;
 
 	memcpy(buffer, data, length);
-	r = post(e, &request);
+	r = rdma_end_post(e, &request);
 	if (!r)
 		e->num_free--;
 	return r;
@@ -83,7 +85,7 @@ int rdma_end_write(struct rdma_end *e, const uint8_t *from, uint32_t length, uin
 		return -EAGAIN;
 	request.wr.rdma.remote_addr = address;
 	request.wr.rdma.rkey = remote_key;
-	r = post(e, &request);
+	r = rdma_end_post(e, &request);
 	if (!r)
 		e->writes_under_way++;
 	return r;
@@ -93,7 +95,6 @@ int rdma_end_write(struct rdma_end *e, const uint8_t *from, uint32_t length, uin
 
 static int make_buffers(struct rdma_end *e)
 {
-	struct ibv_pd *domain = e->device->domains[e->side];
 	size_t length = 2 * (size_t)e->messages * RDMA_BUFFER_BYTES;
 	uint8_t *buffers =
 		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -107,14 +108,14 @@ static int make_buffers(struct rdma_end *e)
 	e->buffers = buffers;
 	for (; e->num_free < e->messages; e->num_free++)
 		e->free_buffers[e->num_free] = e->num_free;
-	e->buffers_region = ibv_reg_mr(domain, buffers, length, IBV_ACCESS_LOCAL_WRITE);
+	e->buffers_region = ibv_reg_mr(e->domain, buffers, length, IBV_ACCESS_LOCAL_WRITE);
 	return e->buffers_region ? 0 : rdma_end_failed_errno(e, "ibv_reg_mr of buffers");
 }
 
 static int make_queue(struct rdma_end *e)
 {
 	struct ibv_context *context = e->id->verbs;
-	unsigned room = 2 * e->messages + e->writes;
+	unsigned room = 2 * e->messages + e->writes + rdma_end_window_work(e);
 
 	e->completions = ibv_create_comp_channel(context);
 	if (!e->completions)
@@ -135,13 +136,13 @@ int rdma_end_make_pair(struct rdma_end *e)
 
 	if (rdma_device_of(e->rdma, e->id->verbs, &e->device))
 		return rdma_end_failed(e, -ENOMEM, "the device has no protection domain left");
-	if (make_buffers(e) || make_queue(e))
+	if (rdma_end_take_domain(e) || make_buffers(e) || make_queue(e))
 		return e->failure;
 	wanted.send_cq = wanted.recv_cq = e->queue;
-	wanted.cap.max_send_wr = e->messages + e->writes;
+	wanted.cap.max_send_wr = e->messages + e->writes + rdma_end_window_work(e);
 	wanted.cap.max_recv_wr = e->messages;
 	wanted.cap.max_send_sge = wanted.cap.max_recv_sge = 1;
-	if (rdma_create_qp(e->id, e->device->domains[e->side], &wanted))
+	if (rdma_create_qp(e->id, e->domain, &wanted))
 		return rdma_end_failed_errno(e, "rdma_create_qp");
 	e->have_pair = true;
 	for (unsigned i = 0; i < e->messages; i++)

@@ -16,6 +16,7 @@
  *     SEND     proof                 ------------->    checks the proof; end is up
  *
  *   over the queue pair, for each READ
+ *     BIND     the place to a memory window
  *     SEND     READ  handle, length, offset,
  *                    address, key, slot  --------->    reads the block in pieces of 1 MiB
  *                                                      into buffers, verifies each piece
@@ -25,8 +26,8 @@
  *     | address + 1 MiB |  <======= RDMA WRITE ======  | second piece    |
  *     | address + 2 MiB |  <======= RDMA WRITE ======  | last piece      |
  *     +-----------------+                              +-----------------+
- *     the READ is done               <-------------    SEND     DATA    bytes, CRC32C
- *                                                      a written piece frees its buffer
+ *     INVALIDATE the window          <-------------    SEND     DATA    bytes, CRC32C
+ *     the READ is done                                 a written piece frees its buffer
  *
  *     instead of the DATA:           <-------------    SEND     FAILED  errno
  *
@@ -40,12 +41,13 @@
  * address from the memory in which it verified them.  A queue pair keeps the order, so the DATA
  * that follows the last write arrives when all bytes are there.  It tells how many bytes were
  * written, and their CRC32C (rdma/wire.h).  The writes are neither encrypted nor authenticated;
- * the reader in the guest compares the bytes with the CRC32C.  If the device of the host that
- * asks cannot reach the guest's pool, the address lies in a buffer instead, and the host that
- * asks copies the bytes from there (rdma/bounce.h).
+ * the reader in the guest compares the bytes with the CRC32C.
  *
- * Only a host that was asked can write into the other host's memory: memory of the asking side
- * and memory of the answering side are in different protection domains.
+ * Only a host that was asked can write into the other host's memory, only to the place of its
+ * READ, and only until the host that asked takes its answer: see rdma/windows.c.  If the device
+ * of the host that asks cannot reach the guest's pool, or has no memory windows, the address lies
+ * in a buffer of this queue pair, and the host that asks copies the bytes from there
+ * (rdma/bounce.h).
  *
  * While there is no queue pair, because it is not made yet or cannot be made, READs may go over
  * TLS (rdma/dial.h).  If a queue pair that was up fails, the connection ends too: the host that
@@ -83,13 +85,12 @@ void rdma_free(struct rdma *r);
 
 /* ---- memory ---- */
 
-/* Makes memory known to the devices.  RDMA_ASKS: memory into which other hosts write the bytes
- * of DATA.  RDMA_ANSWERS: memory from which bytes of DATA are sent.  The memory is registered
+/* Makes memory known to the devices.  RDMA_ASKS: memory that places of READs lie in.  RDMA_ANSWERS: memory from which bytes of DATA are sent.  The memory is registered
  * with a device when the device first needs it.  0 or -ENOMEM. */
 int rdma_memory_new(struct rdma *r, enum rdma_side side, uint8_t *base, size_t length,
 		    struct rdma_memory **ret);
-/* Returns when no device can reach the memory any more.  A host that still tries to write there
- * loses its connection. */
+/* Returns when no device can reach the memory any more.  No READ into this memory may be under way:
+ * a device does not give up memory with a window, and then this function ends the process. */
 void rdma_memory_free(struct rdma_memory *m);
 
 /* ---- transports ---- */

@@ -136,7 +136,14 @@ static int on_message(void *ctx, const uint8_t *data, size_t length)
 	return rdma_asker_on_answer(t, &h, data + MESSAGE_HEADER);
 }
 
-const struct rdma_end_user rdma_transport_user = {.message = on_message, .written = on_written};
+static int on_withdrawn(void *ctx, unsigned slot)
+{
+	return rdma_asker_on_withdrawn(ctx, slot);
+}
+
+const struct rdma_end_user rdma_transport_user = {.message = on_message,
+						  .written = on_written,
+						  .withdrawn = on_withdrawn};
 
 static int post_one(struct rdma_transport *t, const struct outgoing *o, enum rdma_fate *ret)
 {

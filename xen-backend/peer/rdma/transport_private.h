@@ -29,6 +29,9 @@ struct rdma_slot {
 	uint8_t *place;
 	int bounce; /* number of the buffer; -1: the bytes are written straight to place */
 	bool forgotten;
+	bool answered; /* answer is handed on when the other host cannot write any more */
+	struct message_header answer;
+	uint8_t failed[RDMA_FAILED_BODY]; /* body of a FAILED */
 	/* answerer */
 	struct rdma_target target;
 	uint32_t written;
@@ -83,9 +86,12 @@ enum rdma_fate {
 
 int rdma_asker_post(struct rdma_transport *t, const struct outgoing *o,
 		    const struct message_header *h, enum rdma_fate *ret);
-/* FAILED, or DATA: the other host has written all bytes of a READ. */
+/* FAILED, or DATA: the other host has written all bytes of a READ.  They are handed on when the
+ * other host cannot write there any more. */
 int rdma_asker_on_answer(struct rdma_transport *t, const struct message_header *h,
 			 const uint8_t *body);
+/* The other host cannot write the bytes of this slot's READ any more. */
+int rdma_asker_on_withdrawn(struct rdma_transport *t, unsigned slot);
 /* transport_ops.forget of both sides. */
 int rdma_asker_forget(struct transport *transport, uint64_t id);
 

@@ -22,6 +22,7 @@
 #define RDMA_MESSAGE_BYTES (MESSAGE_HEADER + RDMA_READ_BODY + RDMA_TARGET_BYTES)
 
 #define RDMA_DATA_BODY 4U
+#define RDMA_FAILED_BODY 4U
 /* The address that the bytes of a READ are written to. */
 struct rdma_target {
 	uint64_t address;
