@@ -279,6 +279,9 @@
  *   The replica's generation stamp must equal u.open.genstamp, and its length
  *   must be at least u.open.visible_length.  READs end at visible_length.  0
  *   stands for the replica's own length at the time of OPEN.
+ *   With VREAD_OPEN_ENCRYPT bytes of another host come encrypted (TLS).  If the
+ *   backend has no way to encrypt them, no other host is asked.  A backend that
+ *   does not know a flag answers EINVAL.
  *   An OPEN in the pool VREAD_NO_POOL asks for a sign of life.  The answer is
  *   ENODEV, which is no error then.
  *
@@ -357,6 +360,9 @@
 #define VREAD_KEY_HMAC_SHA256 2
 #define VREAD_KEY_HMAC_SHA384 3
 #define VREAD_KEY_HMAC_SHA512 4
+
+/* flags of struct vread_open_data, of an OPEN */
+#define VREAD_OPEN_ENCRYPT 0x1U /* no byte of the block leaves a host in clear text */
 
 /* flags of an OPEN or STAT response */
 #define VREAD_BLOCK_FINALIZED 0x1U /* the replica is not under construction */
@@ -529,7 +535,7 @@ struct vread_open_data {
 	uint16_t pool_id_length; /* 1 .. VREAD_MAX_POOL_ID bytes */
 	uint16_t num_storages;   /* 0 .. VREAD_MAX_STORAGES */
 	uint16_t token_length;   /* 0 .. VREAD_MAX_TOKEN bytes */
-	uint16_t reserved;       /* 0 */
+	uint16_t flags;          /* OPEN: VREAD_OPEN_*; else 0 */
 };
 
 /* One key of KEYS.  Its bytes follow, and then the next key, without gaps.  All ids differ. */

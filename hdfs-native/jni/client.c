@@ -84,7 +84,7 @@ METHOD(jint, ping)(JNIEnv *env, jclass class, jlong v)
 
 METHOD(jlong, open)
 (JNIEnv *env, jclass class, jlong v, jbyteArray pool_id, jlong block_id, jlong generation_stamp,
- jlong visible_length, jobjectArray storage_ids, jbyteArray token)
+ jlong visible_length, jobjectArray storage_ids, jbyteArray token, jboolean encrypt)
 {
 	struct vread_file *f;
 	struct jni_block b;
@@ -97,6 +97,7 @@ METHOD(jlong, open)
 	if (r)
 		return r;
 	b.block.visible_length = (uint64_t)visible_length;
+	b.block.encrypt = encrypt ? 1 : 0;
 	r = vread_open(connection(v), &b.block, &f);
 	jni_block_free(&b);
 	return r ?: (jlong)(uintptr_t)f;

@@ -39,13 +39,15 @@ int open_data_encode(const struct vread_block *block, uint8_t dst[VREAD_MAX_OPEN
 		.pool_id_length = (uint16_t)pool_length,
 		.num_storages = (uint16_t)block->num_storage_ids,
 		.token_length = (uint16_t)block->token_length,
+		.flags = block->encrypt ? VREAD_OPEN_ENCRYPT : 0,
 	};
 	struct writer w = {.dst = dst};
 	int r;
 
 	if (!pool_length || pool_length > VREAD_MAX_POOL_ID)
 		return -EINVAL;
-	if (block->num_storage_ids > VREAD_MAX_STORAGES || block->token_length > VREAD_MAX_TOKEN)
+	if (block->num_storage_ids > VREAD_MAX_STORAGES || block->token_length > VREAD_MAX_TOKEN ||
+	    block->encrypt > 1)
 		return -EINVAL;
 	if ((block->num_storage_ids && !block->storage_ids) ||
 	    (block->token_length && !block->token))

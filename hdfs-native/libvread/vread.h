@@ -86,6 +86,9 @@ struct vread_block {
 	size_t num_storage_ids;         /* 0 .. 64; 0: any storage, storage_ids may be NULL */
 	const void *token;              /* block token, as Hadoop's Token.write() writes it */
 	size_t token_length;            /* 0 .. 8192 bytes; 0: none, token may be NULL */
+	/* 1: bytes of another host must come encrypted (TLS); then no other host is asked if the
+	 * backend uses RDMA only.  -EINVAL: the backend is too old to know.  0 to publish. */
+	unsigned encrypt;
 };
 
 /* Flags of struct vread_stat. */

@@ -31,6 +31,7 @@ def test_maven_module():
         "ReplicaCache",
         "TokenStorages",
         "FileStorages",
+        "Encryption",
         "Backoff",
         "Statistics",
     ):

@@ -25,6 +25,17 @@ def test_tcp_is_used_where_there_is_no_rdma(start_host, start_asker, image, near
     assert ("this host has no RDMA: tcp is used" in host.log()) == (far == "rdma tcp")
 
 
+def test_bytes_that_must_be_encrypted_are_counted(start_host, start_asker, image):
+    _, address = start_host(keys={"transports": "rdma tcp"})
+    asker = start_asker(at(address), keys={"transports": "rdma tcp"})
+    block, other = image.blocks[:2]
+    assert read_all(asker, block, verb="encrypted") == image.contents[block.id]
+    assert read_all(asker, other) == image.contents[other.id]
+    seen = asker.peer("b")
+    assert seen["encrypted"] == len(image.contents[block.id])
+    assert seen["bytes"] == seen["encrypted"] + len(image.contents[other.id])
+
+
 def test_only_rdma_and_none_there(start_daemon, authority):
     section = authority.host("a", listen="127.0.0.1:1", transports="rdma")
     with pytest.raises(AssertionError, match="vreadd ended") as ended:

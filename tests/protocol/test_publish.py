@@ -198,6 +198,7 @@ def bad_data():
     yield "the same storage twice", open_data(POOL, [STORAGE, STORAGE])
     yield "no storage", open_data(POOL)
     yield "a token", open_data(POOL, [STORAGE], b"t")
+    yield "a flag of OPEN", open_data(POOL, [STORAGE], flags=1)
     yield "bytes behind the end", good + b"\0"
     yield "cut short", good[:-1]
     yield "no pool", open_data("", [STORAGE])

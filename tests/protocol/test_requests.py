@@ -23,7 +23,8 @@ from tests.support.localfront import (
     read_part,
 )
 
-FINALIZED = 1
+FINALIZED, REMOTE = 1, 2  # VREAD_BLOCK_*
+ENCRYPT = 1  # VREAD_OPEN_*
 
 
 def test_every_block_is_read_as_it_was_written(front, image):
@@ -151,7 +152,8 @@ def bad_open_data():
     yield "storage id with newline", open_data(POOL, ["DS\n1"])
     yield "65 storages", open_data(POOL, ["DS"] * 65)
     yield "token of 8193 bytes", open_data(POOL, [], b"t" * 8193)
-    yield "reserved", good[:6] + b"\1\0" + good[8:]
+    yield "an unknown flag", open_data(POOL, [STORAGE], flags=2)
+    yield "all flags", open_data(POOL, [STORAGE], flags=0xFFFF)
     yield "pool id length beyond the end", header.pack(200, 0, 0, 0) + b"BP-1"
     yield "storage count beyond the end", header.pack(4, 3, 0, 0) + b"BP-1" + b"\2DS"
     yield "storage length beyond the end", header.pack(4, 1, 0, 0) + b"BP-1" + b"\x7fDS"
@@ -163,6 +165,13 @@ def bad_open_data():
 @pytest.mark.parametrize("data", [pytest.param(d, id=name) for name, d in bad_open_data()])
 def test_bad_open_data(front, block, data):
     assert front.open_raw(data, block.id, block.genstamp).status == -errno.EINVAL
+
+
+def test_a_block_of_this_host_needs_no_encryption(front, block):
+    response = front.open(block.id, block.genstamp, POOL, [STORAGE], flags=ENCRYPT)
+    assert (response.status, response.flags & REMOTE) == (0, 0)
+    assert front.read(response.handle, 0, 100) == block.content()[:100]
+    front.close_handle(response.handle)
 
 
 def test_largest_open_data(front, block):

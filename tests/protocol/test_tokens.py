@@ -440,6 +440,7 @@ def bad_data():
     key = KEY.packed()
     yield "two storages", open_data(POOL, [STORAGE, "DS-2"], key)
     yield "no storage", open_data(POOL, [], key)
+    yield "a flag of OPEN", open_data(POOL, [STORAGE], key, flags=1)
     yield "a key cut short", open_data(POOL, [STORAGE], key[:-1])
     yield "a key and a byte", open_data(POOL, [STORAGE], key + b"\0")
     yield "one id twice", open_data(POOL, [STORAGE], key + key)

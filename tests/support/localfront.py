@@ -101,9 +101,9 @@ def read_part(offset, length, reserved=(0,) * 9):
     return READ_PART.pack(offset, length, *reserved)
 
 
-def open_data(pool_id, storage_ids=(), token=b""):
+def open_data(pool_id, storage_ids=(), token=b"", flags=0):
     pool_id = pool_id.encode() if isinstance(pool_id, str) else pool_id
-    parts = [OPEN_DATA.pack(len(pool_id), len(storage_ids), len(token), 0), pool_id]
+    parts = [OPEN_DATA.pack(len(pool_id), len(storage_ids), len(token), flags), pool_id]
     for storage_id in storage_ids:
         storage_id = storage_id.encode() if isinstance(storage_id, str) else storage_id
         parts += [bytes([len(storage_id)]), storage_id]
@@ -271,8 +271,9 @@ class LocalFront:
         visible_length=0,
         page=0,
         queue=0,
+        flags=0,
     ):
-        data = open_data(pool_id, storage_ids, token)
+        data = open_data(pool_id, storage_ids, token, flags)
         return self.open_raw(data, block_id, genstamp, visible_length, page, queue)
 
     def open_raw(self, data, block_id, genstamp, visible_length=0, page=0, queue=0, length=None):

@@ -58,8 +58,8 @@ def at(address, **keys):
     return peer("b", address=address, **{"storages": "dn1/DS-1", **keys})
 
 
-def read_all(asker, block, step=(1 << 20)):
-    handle = asker.open(block)[0]
+def read_all(asker, block, step=(1 << 20), verb="open"):
+    handle = asker.open(block, verb=verb)[0]
     data = b""
     while piece := asker.read(handle, len(data), step):
         data += piece
@@ -137,12 +137,12 @@ class Asker:
             return str(failed)
         return None
 
-    def begin_open(self, block, storages=("DS-1",), visible=0):
-        return self.begin("open", POOL, block.id, block.genstamp, visible, *storages)
+    def begin_open(self, block, storages=("DS-1",), visible=0, verb="open"):
+        return self.begin(verb, POOL, block.id, block.genstamp, visible, *storages)
 
-    def open(self, block, storages=("DS-1",), visible=0):
+    def open(self, block, storages=("DS-1",), visible=0, verb="open"):
         """Returns (handle, length, generation stamp, flags)."""
-        return tuple(map(int, self.end(self.begin_open(block, storages, visible)).split()))
+        return tuple(map(int, self.end(self.begin_open(block, storages, visible, verb)).split()))
 
     def begin_read(self, handle, offset, length, place=0):
         return self.begin("read", handle, offset, place, length)

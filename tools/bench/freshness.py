@@ -147,6 +147,7 @@ class _Block(ctypes.Structure):
         ("num_storage_ids", ctypes.c_size_t),
         ("token", ctypes.c_void_p),
         ("token_length", ctypes.c_size_t),
+        ("encrypt", ctypes.c_uint),
     ]
 
 

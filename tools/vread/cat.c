@@ -37,7 +37,7 @@ struct cat {
 	const struct block_list *blocks;
 	unsigned timeout_ms;
 	uint64_t offset, limit; /* of a single block */
-	bool stats;
+	bool stats, encrypt;
 
 	size_t next_block;
 	struct vread_file *file; /* still to be read, from `position` to `end` */
@@ -73,7 +73,7 @@ static void next_block(struct cat *c)
 {
 	const struct block_spec *spec = &c->blocks->specs[c->next_block++];
 	struct vread_stat st;
-	int r = reader_open(c->v, spec, &c->file);
+	int r = reader_open(c->v, spec, c->encrypt, &c->file);
 
 	if (r) {
 		c->file = NULL;
@@ -256,6 +256,7 @@ static int parse(struct cat *c, struct reader_options *o, int argc, char **argv)
 		READER_OPTIONS,
 		{"offset", required_argument, NULL, 'o'},
 		{"length", required_argument, NULL, 'l'},
+		{"encrypt", no_argument, NULL, 'e'},
 		{"stats", no_argument, NULL, 's'},
 		{NULL, 0, NULL, 0},
 	};
@@ -268,6 +269,8 @@ static int parse(struct cat *c, struct reader_options *o, int argc, char **argv)
 			r = number_option("offset", optarg, &c->offset);
 		else if (option == 'l')
 			r = number_option("length", optarg, &c->limit);
+		else if (option == 'e')
+			c->encrypt = true;
 		else if (option == 's')
 			c->stats = true;
 		else
@@ -307,5 +310,6 @@ const struct command command_cat = {
 	.options = READER_OPTIONS_HELP
 	"  --offset BYTES       start there (with one block)\n"
 	"  --length BYTES       stop after this many (with one block)\n"
+	"  --encrypt            bytes of another host come by TLS, never by RDMA\n"
 	"  --stats              bytes, seconds, MB/s and CPU seconds to standard error\n",
 };

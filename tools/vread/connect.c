@@ -98,7 +98,8 @@ int reader_connect(const struct reader_options *o, size_t least, struct vread **
 	}
 }
 
-int reader_open(struct vread *v, const struct block_spec *spec, struct vread_file **ret)
+int reader_open(struct vread *v, const struct block_spec *spec, bool encrypt,
+		struct vread_file **ret)
 {
 	const char *storage = spec->storage;
 	const struct vread_block block = {
@@ -108,6 +109,7 @@ int reader_open(struct vread *v, const struct block_spec *spec, struct vread_fil
 		.visible_length = spec->length,
 		.storage_ids = &storage,
 		.num_storage_ids = *storage ? 1 : 0,
+		.encrypt = encrypt,
 	};
 
 	return vread_open(v, &block, ret);

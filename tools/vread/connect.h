@@ -38,8 +38,9 @@ int reader_arguments(struct reader_options *o, int argc, char **argv);
 
 /* Connects with at least `least` bytes of pool.  0, or an exit code after printing why not. */
 int reader_connect(const struct reader_options *o, size_t least, struct vread **ret);
-/* 0 or negative errno.  Prints nothing. */
-int reader_open(struct vread *v, const struct block_spec *spec, struct vread_file **ret);
+/* encrypt: as in struct vread_block.  0 or negative errno.  Prints nothing. */
+int reader_open(struct vread *v, const struct block_spec *spec, bool encrypt,
+		struct vread_file **ret);
 /* Prints why a block could not be read.  Returns the exit code. */
 int reader_failed(const struct block_spec *spec, int error);
 

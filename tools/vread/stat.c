@@ -38,7 +38,7 @@ static int stat_blocks(struct vread *v, const struct block_list *blocks, json_t 
 	for (size_t i = 0; i < blocks->count; i++) {
 		struct vread_file *file;
 		struct vread_stat st;
-		int r = reader_open(v, &blocks->specs[i], &file);
+		int r = reader_open(v, &blocks->specs[i], false, &file);
 
 		if (r) {
 			code = reader_failed(&blocks->specs[i], r);

@@ -84,6 +84,7 @@ struct peer_handle {
 	uint64_t epoch;
 	uint32_t number;
 	uint64_t visible_length;
+	bool encrypt; /* bytes must come encrypted */
 	unsigned num_entries;
 	struct directory_entry *entries[]; /* of the storages the block was opened by */
 };

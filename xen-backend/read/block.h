@@ -49,6 +49,8 @@ struct block_name {
 	 * images are then not examined again.
 	 */
 	bool elsewhere;
+	/* Bytes that come from another host must come encrypted. */
+	bool encrypt;
 };
 
 struct block_info {

@@ -92,6 +92,7 @@ static struct block_name name_of(const struct dispatch_scratch *scratch,
 		.num_storages = scratch->data.num_storages,
 		.token = scratch->data.token,
 		.token_length = scratch->data.token_length,
+		.encrypt = scratch->data.flags & VREAD_OPEN_ENCRYPT,
 	};
 }
 
@@ -171,7 +172,7 @@ static int do_publish(struct dispatch *d, struct dispatch_scratch *scratch,
 		err = copy_data(d, scratch, r, r->u.publish.data_length);
 	if (err)
 		return err;
-	if (data->num_storages != 1 || data->token)
+	if (data->num_storages != 1 || data->token || data->flags)
 		return -EINVAL;
 	event.storage_id = data->storage_ids[0];
 	return block_publish(d->reader.store, d->conn->policy, &event);
@@ -205,7 +206,7 @@ static int do_keys(struct dispatch *d, struct dispatch_scratch *scratch,
 	if (err)
 		return err;
 	err = copy_data(d, scratch, r, r->u.keys.data_length);
-	if (!err && data->num_storages != 1)
+	if (!err && (data->num_storages != 1 || data->flags))
 		err = -EINVAL;
 	if (!err)
 		err = take_keys(d, data, r->u.keys.tokens);

@@ -52,12 +52,13 @@ int open_data_parse(const uint8_t *raw, size_t length, struct open_data *ret)
 	if (!p || length > VREAD_MAX_OPEN_DATA)
 		return -EINVAL;
 	memcpy(&header, p, sizeof(header));
-	if (header.reserved || header.num_storages > VREAD_MAX_STORAGES ||
+	if ((header.flags & ~VREAD_OPEN_ENCRYPT) || header.num_storages > VREAD_MAX_STORAGES ||
 	    header.token_length > VREAD_MAX_TOKEN)
 		return -EINVAL;
 	if (!take_name(&c, header.pool_id_length, VREAD_MAX_POOL_ID, ret->pool_id))
 		return -EINVAL;
 
+	ret->flags = header.flags;
 	ret->num_storages = header.num_storages;
 	for (unsigned i = 0; i < header.num_storages; i++) {
 		const uint8_t *id_length = take(&c, 1);

@@ -21,6 +21,7 @@ struct open_data {
 	char storage[VREAD_MAX_STORAGES][VREAD_MAX_STORAGE_ID + 1];
 	const uint8_t *token; /* points into the raw bytes; NULL: none */
 	size_t token_length;
+	unsigned flags; /* VREAD_OPEN_*; no others */
 };
 
 /*

@@ -18,6 +18,7 @@ OTHERS = FIRST_ID + 100
 CAT = "vread cat --timeout 100000 --blocks-from"
 READ = f"set -o pipefail; {CAT} {{}} | sha256sum"
 READER = f"while sum=$({READ}); do echo $sum; done"
+COUNTED = ("bytes", "direct", "bounced", "encrypted")
 SOON = 120.0
 BACK = 300.0
 # Errors that end a connection between two healthy hosts when one of them stands still for longer
@@ -64,7 +65,7 @@ def until(condition, what, timeout=BACK):
 
 def read(guest, blocks=deployment.BLOCKS):
     """Reads all blocks of the list.  Returns the digest, or None if the read failed.  Either
-    result must come within SOON."""
+    result must come within SOON.  blocks: the file of the list, and options of `vread cat`."""
     done = guest.run(READ.format(blocks), timeout=SOON)
     return done.stdout.decode().split()[0] if done.rc == 0 else None
 
@@ -75,14 +76,14 @@ def reader(guest, blocks=deployment.BLOCKS):
     return guest.popen(READER.format(blocks), timeout=600)
 
 
-def counted(backend, guest, replicas):
-    """Reads all blocks.  Returns the peer's status after the read, in which `bytes`, `direct` and
-    `bounced` are only what the read added.  None: the read failed."""
-    before, digest, after = the_peer(backend), read(guest), the_peer(backend)
+def counted(backend, guest, replicas, blocks=deployment.BLOCKS):
+    """Reads all blocks.  Returns the peer's status after the read, in which the numbers in COUNTED
+    are only what the read added.  None: the read failed."""
+    before, digest, after = the_peer(backend), read(guest, blocks), the_peer(backend)
     assert digest in (None, replicas.digest)
     if digest is None:
         return None
-    return after | {name: after[name] - before[name] for name in ("bytes", "direct", "bounced")}
+    return after | {name: after[name] - before[name] for name in COUNTED}
 
 
 def comes_back(backend, guest, replicas):

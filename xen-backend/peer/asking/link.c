@@ -200,6 +200,7 @@ void link_status(struct link *l, json_t *o)
 	json_object_set_new(o, "bytes", json_integer((json_int_t)l->bytes));
 	json_object_set_new(o, "direct", json_integer((json_int_t)l->direct));
 	json_object_set_new(o, "bounced", json_integer((json_int_t)l->bounced));
+	json_object_set_new(o, "encrypted", json_integer((json_int_t)l->encrypted));
 	json_object_set_new(o, "under_way", json_integer(l->queue.count + l->num_sent));
 	json_object_set_new(o, "connects", json_integer((json_int_t)l->connects));
 	json_object_set_new(o, "failures", json_integer((json_int_t)l->failures));

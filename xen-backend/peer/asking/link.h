@@ -50,6 +50,7 @@ struct link_request {
 	uint32_t room;     /* at most so many bytes */
 	uint32_t placed;   /* so many bytes are there */
 	uint32_t crc32c;   /* of all these bytes, as the peer said with the last of them */
+	bool encrypt;      /* of a READ: its bytes must come by TLS */
 	bool silent;       /* there is no answer: done is called when the request was sent */
 	/* Called once, on the link's thread.  error: 0; -ENOTCONN: the connection is over;
 	 * -ETIMEDOUT: not answered in time; -ECANCELED: stopped; or the peer's error, negative.
@@ -107,7 +108,8 @@ bool link_is_up(struct link *l, uint64_t epoch);
 bool link_is_down(struct link *l);
 
 /* Adds to o: state, transport, requests, bytes, direct and bounced (those of the bytes that came by
- * RDMA), under_way, connects, failures, last_error. */
+ * RDMA), encrypted (those that had to come by TLS, because the reader said so), under_way, connects,
+ * failures, last_error. */
 void link_status(struct link *l, json_t *o);
 
 #endif

@@ -70,6 +70,7 @@ struct link {
 	unsigned pause;       /* ms; the present pause */
 	uint64_t requests, bytes, connects, failures;
 	uint64_t direct, bounced; /* bytes by RDMA */
+	uint64_t encrypted;       /* bytes that had to come by TLS */
 	const char *transport_name;
 	char last_error[192];
 

@@ -37,8 +37,10 @@ void link_settle(struct link *l, struct link_slot *s, int error, const struct me
 	l->used--;
 	pthread_mutex_lock(&l->lock);
 	l->num_sent--;
-	if (r && !error)
+	if (r && !error) {
 		l->bytes += r->placed;
+		l->encrypted += r->encrypt ? r->placed : 0;
+	}
 	if (!error)
 		l->pause = 0;
 	link_count_rdma(l);
@@ -57,11 +59,20 @@ struct link_slot *link_find_slot(struct link *l, uint64_t id)
 	return &l->slots[index];
 }
 
+static int send_copy(struct link *l, const uint8_t *message, size_t length, bool encrypt)
+{
+	struct outgoing *o = outgoing_new(message, length);
+
+	if (!o)
+		return link_failed(l, -ENOMEM, "out of memory");
+	o->encrypt = encrypt;
+	l->transport->ops->send(l->transport, o);
+	return 0;
+}
+
 int link_send(struct link *l, const uint8_t *message, size_t length)
 {
-	if (transport_send_copy(l->transport, message, length))
-		return link_failed(l, -ENOMEM, "out of memory");
-	return 0;
+	return send_copy(l, message, length, false);
 }
 
 static int send_request(struct link *l, struct link_request *r)
@@ -86,7 +97,7 @@ static int send_request(struct link *l, struct link_request *r)
 	l->requests++;
 	pthread_mutex_unlock(&l->lock);
 	message_set_id(r->message, s->id);
-	return link_send(l, r->message, r->length);
+	return send_copy(l, r->message, r->length, r->encrypt);
 }
 
 int link_send_queued(struct link *l)

@@ -5,7 +5,7 @@
  * make transports of it.
  *
  * The answer to a READ goes the way the READ came.  So nothing of an answer can arrive after
- * the end of the answer was told.
+ * the end of the answer was told, and a READ that goes over TLS is answered over TLS.
  */
 #include "peer/rdma/transport_private.h"
 
@@ -83,11 +83,13 @@ static void release_all(struct outgoing **first, struct outgoing **last)
 	}
 }
 
-/* True for a READ, and for the answer to a READ that came over the queue pair. */
-static bool is_for_pair(struct rdma_transport *t, const struct message_header *h)
+/* True for a READ whose bytes need no encryption, and for the answer to a READ that came over the
+ * queue pair. */
+static bool is_for_pair(struct rdma_transport *t, const struct message_header *h,
+			const struct outgoing *o)
 {
 	if (t->side == RDMA_ASKS)
-		return h->type == MESSAGE_READ;
+		return h->type == MESSAGE_READ && !o->encrypt;
 	return (h->type == MESSAGE_DATA || h->type == MESSAGE_FAILED) &&
 	       rdma_transport_find(t, h->id);
 }
@@ -97,7 +99,7 @@ static void rdma_send(struct transport *transport, struct outgoing *o)
 	struct rdma_transport *t = rdma_transport_of(transport);
 	struct message_header h;
 
-	if (message_get_header(o->message, &h) == 0 && is_for_pair(t, &h) &&
+	if (message_get_header(o->message, &h) == 0 && is_for_pair(t, &h, o) &&
 	    !(t->side == RDMA_ASKS && rdma_dial_goes_by_tls(&t->dial, clock_ms())))
 		append(&t->first, &t->last, o);
 	else

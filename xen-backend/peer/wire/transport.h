@@ -26,6 +26,7 @@ struct outgoing {
 	void (*release)(struct outgoing *o); /* called when it was sent, or never will be */
 	void *owner;                         /* for release() */
 	size_t length, sent;
+	bool encrypt; /* of a READ: the bytes of its answer must come encrypted */
 	uint8_t *message;
 };
 

@@ -48,6 +48,7 @@ public final class Settings {
   private final long poolBytes;
   private final int readaheadBytes;
   private final boolean checkLocal;
+  private final boolean encrypt;
   private final String statisticsFile;
 
   private Settings(Configuration conf) {
@@ -59,6 +60,10 @@ public final class Settings {
     poolBytes = number(conf, POOL_BYTES, 4 << 20, 64 << 10, 128 << 20);
     readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
     checkLocal = conf.getBoolean(CHECK_LOCAL, false);
+    encrypt =
+        conf.getBoolean("dfs.encrypt.data.transfer", false)
+            || isPrivate(conf, "dfs.data.transfer.protection")
+            || isPrivate(conf, "hadoop.rpc.protection");
     statisticsFile = conf.getTrimmed(STATISTICS_FILE, "");
   }
 
@@ -108,15 +113,33 @@ public final class Settings {
     return checkLocal;
   }
 
+  /**
+   * Hadoop's own configuration of this client wants encryption. False: the NameNode may want it
+   * nevertheless (hdfs.Encryption).
+   */
+  public boolean encrypt() {
+    return encrypt;
+  }
+
   /** Empty: no file is written. */
   public String statisticsFile() {
     return statisticsFile;
   }
 
-  /** Equal for settings that can share a connection. */
+  /** Equal for settings that can share a connection and open replicas. */
   public List<Object> connectionKey() {
     return Arrays.asList(
-        endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes, checkLocal);
+        endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes, checkLocal, encrypt);
+  }
+
+  /** Hadoop takes a list there; its readers and writers agree on one of them. */
+  private static boolean isPrivate(Configuration conf, String name) {
+    for (String quality : conf.getTrimmedStrings(name)) {
+      if (quality.equalsIgnoreCase("privacy")) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static String endpoint(String configured) {

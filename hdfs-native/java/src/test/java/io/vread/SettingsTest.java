@@ -24,6 +24,7 @@ public class SettingsTest {
     assertEquals(4 << 20, settings.poolBytes());
     assertEquals(2 << 20, settings.readaheadBytes());
     assertFalse(settings.checkLocal());
+    assertFalse(settings.encrypt());
     assertEquals("", settings.libraryPath());
     assertEquals("", settings.statisticsFile());
   }
@@ -43,6 +44,24 @@ public class SettingsTest {
     assertEquals("off", 1, settings.readaheadBytes());
     assertEquals(500, settings.timeoutMs());
     assertTrue(settings.checkLocal());
+  }
+
+  /** Each property by which Hadoop is told to encrypt counts, and none of its other values. */
+  @Test
+  public void hadoopsOwnWordForEncryption() {
+    for (String name :
+        new String[] {"dfs.data.transfer.protection", "hadoop.rpc.protection"}) {
+      assertTrue(name, encrypts(name, " integrity, Privacy"));
+      assertFalse(name, encrypts(name, "authentication,integrity"));
+    }
+    assertTrue(encrypts("dfs.encrypt.data.transfer", "true"));
+    assertFalse(encrypts("dfs.encrypt.data.transfer", "false"));
+  }
+
+  private static boolean encrypts(String name, String value) {
+    Configuration conf = new Configuration(false);
+    conf.set(name, value);
+    return Settings.of(conf).encrypt();
   }
 
   @Test

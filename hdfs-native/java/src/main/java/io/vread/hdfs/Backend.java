@@ -26,8 +26,17 @@ interface Backend {
   /** Returns 0 if the backend answered. */
   int ping(long connection);
 
-  /** visibleLength 0: the replica's own length. token may be null. */
-  long open(long connection, BlockKey block, long visibleLength, byte[][] storageIds, byte[] token);
+  /**
+   * visibleLength 0: the replica's own length. token may be null. encrypt: bytes of another host
+   * must come encrypted.
+   */
+  long open(
+      long connection,
+      BlockKey block,
+      long visibleLength,
+      byte[][] storageIds,
+      byte[] token,
+      boolean encrypt);
 
   /** Call only when no call on the file is running. */
   void close(long file);

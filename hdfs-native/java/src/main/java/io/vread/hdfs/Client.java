@@ -210,9 +210,14 @@ final class Client {
     if (!connection.usable()) {
       return Opened.refused(Errno.name(Errno.ENOTCONN)); // it may hang; a reader waited already
     }
-    long file = openAt(connection, block, length, where);
+    boolean encrypt = where.encryption().known();
+    long file = openAt(connection, block, length, where, encrypt);
     if (file == Errno.EXDEV && where.lookUp(block)) {
-      file = openAt(connection, block, length, where);
+      file = openAt(connection, block, length, where, encrypt);
+    }
+    if (file >= 0 && !encrypt && isRemote(file) && where.encryption().required()) {
+      backend.close(file);
+      file = openAt(connection, block, length, where, true);
     }
     if (file >= 0) {
       connection.retain(); // cannot fail, because the caller holds a reference
@@ -225,11 +230,16 @@ final class Client {
     return refused(block, (int) file);
   }
 
-  private long openAt(Connection connection, BlockKey block, long length, Whereabouts where) {
+  private boolean isRemote(long file) {
+    return (backend.flags(file) & Backend.FLAG_REMOTE) != 0;
+  }
+
+  private long openAt(
+      Connection connection, BlockKey block, long length, Whereabouts where, boolean encrypt) {
     byte[][] storages = where.storages();
-    long file = backend.open(connection.pointer(), block, length, storages, where.token());
+    long file = backend.open(connection.pointer(), block, length, storages, where.token(), encrypt);
     if (file == Errno.EMFILE && cache.dropUnused()) {
-      file = backend.open(connection.pointer(), block, length, storages, where.token());
+      file = backend.open(connection.pointer(), block, length, storages, where.token(), encrypt);
     }
     return file;
   }

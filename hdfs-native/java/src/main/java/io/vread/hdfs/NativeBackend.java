@@ -25,7 +25,8 @@ final class NativeBackend {
       long generationStamp,
       long visibleLength,
       byte[][] storageIds,
-      byte[] token);
+      byte[] token,
+      boolean encrypt);
 
   static native void close(long file);
 
@@ -71,7 +72,8 @@ final class NativeBackend {
             BlockKey block,
             long visibleLength,
             byte[][] storageIds,
-            byte[] token) {
+            byte[] token,
+            boolean encrypt) {
           return NativeBackend.open(
               connection,
               block.poolBytes(),
@@ -79,7 +81,8 @@ final class NativeBackend {
               block.generationStamp(),
               visibleLength,
               storageIds,
-              token);
+              token,
+              encrypt);
         }
 
         @Override

@@ -110,7 +110,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     }
     BlockKey block = new BlockKey(pool, blockId, generationStamp);
     Client client = Client.of(settings, library);
-    Whereabouts where = whereabouts();
+    Whereabouts where = whereabouts(settings);
     Client.Opened opened = client.open(block, visibleLength, where);
     if (opened.replica == null) {
       LOG.debug("vread: {}: {}, the block is read by TCP", block, opened.refusal);
@@ -121,10 +121,13 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
         client, block, visibleLength, where, opened.replica, stock(block));
   }
 
-  private Whereabouts whereabouts() {
+  private Whereabouts whereabouts(Settings settings) {
     Configuration conf = configuration;
     String name = file;
-    return new Whereabouts(token, block -> FileStorages.OF_PROCESS.of(conf, name, block));
+    return new Whereabouts(
+        token,
+        block -> FileStorages.OF_PROCESS.of(conf, name, block),
+        Encryption.OF_PROCESS.of(conf, pool, settings.encrypt()));
   }
 
   /**

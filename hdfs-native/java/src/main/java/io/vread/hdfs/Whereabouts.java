@@ -4,8 +4,9 @@ package io.vread.hdfs;
 import java.util.function.Function;
 
 /**
- * What the backend is told about the place of a reader's block: block token and storage ids. Each
- * reader has one; {@link Client} uses it for every OPEN.
+ * What the backend is told about the place of a reader's block: block token, storage ids, and
+ * whether bytes must come encrypted from there. Each reader has one; {@link Client} uses it for
+ * every OPEN.
  *
  * <p>A block token names the storages that have a replica, and these are sent with every OPEN.
  * Without tokens no storages are sent, and none are needed while the block is on this host. If the
@@ -17,22 +18,29 @@ final class Whereabouts {
 
   private final byte[] token;
   private final Function<BlockKey, byte[][]> lookup;
+  private final Encryption.OfPool encryption;
   private volatile byte[][] found = NONE;
 
   /** lookup: finds the storages of a block; returns none if it cannot. */
-  Whereabouts(byte[] token, Function<BlockKey, byte[][]> lookup) {
+  Whereabouts(
+      byte[] token, Function<BlockKey, byte[][]> lookup, Encryption.OfPool encryption) {
     this.token = token;
     this.lookup = lookup;
+    this.encryption = encryption;
   }
 
   /** Only what the token says is known. */
   static Whereabouts of(byte[] token) {
-    return new Whereabouts(token, block -> NONE);
+    return new Whereabouts(token, block -> NONE, Encryption.NOT_NEEDED);
   }
 
   /** The token to show to the backend; null: none. */
   byte[] token() {
     return TokenStorages.present(token) ? token : null;
+  }
+
+  Encryption.OfPool encryption() {
+    return encryption;
   }
 
   /** The storage ids known without asking anybody; perhaps none. */

@@ -424,7 +424,8 @@ public class AccessorTest {
             block -> {
               lookups[0]++;
               return storages;
-            });
+            },
+            Encryption.NOT_NEEDED);
     client.open(BLOCK, LENGTH, where).replica.release();
     assertEquals(0, lookups[0]);
     backend.elsewhere.add(BLOCK);
@@ -436,6 +437,67 @@ public class AccessorTest {
     assertEquals(1, lookups[0]);
     second.release();
     opened.replica.release();
+  }
+
+  /** Made-up answers of {@link Encryption}, and how often it was asked. */
+  private static final class Answers implements Encryption.OfPool {
+    boolean known;
+    boolean required;
+    int asked;
+
+    @Override
+    public boolean known() {
+      return known;
+    }
+
+    @Override
+    public boolean required() {
+      asked++;
+      known = required;
+      return required;
+    }
+  }
+
+  private Client.Opened open(Encryption.OfPool encryption) {
+    return client.open(BLOCK, LENGTH, new Whereabouts(null, block -> new byte[0][], encryption));
+  }
+
+  /** Bytes of this host leave no host: nobody must be asked. */
+  @Test
+  public void localBlocksNeedNoEncryption() {
+    Answers answers = new Answers();
+    answers.required = true;
+    open(answers).replica.release();
+    assertFalse(backend.lastEncrypt);
+    assertEquals(0, answers.asked);
+  }
+
+  /** The replica that was opened without encryption must be closed before a byte is read. */
+  @Test
+  public void aBlockOfAnotherHostIsOpenedAgainIfTheClusterEncrypts() {
+    Answers answers = new Answers();
+    answers.required = true;
+    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
+    open(answers).replica.release();
+    assertTrue(backend.lastEncrypt);
+    assertEquals(2, backend.opens);
+    assertEquals(1, backend.openFiles());
+    assertEquals(0, backend.reads + backend.preads);
+    daemon.pass(60_000); // the cache lets go
+    open(answers).replica.release();
+    assertTrue(backend.lastEncrypt);
+    assertEquals("the next is opened right at once", 3, backend.opens);
+    assertEquals(1, answers.asked);
+  }
+
+  @Test
+  public void aBlockOfAnotherHostIsOpenedOnceIfTheClusterDoesNotEncrypt() {
+    Answers answers = new Answers();
+    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
+    open(answers).replica.release();
+    assertFalse(backend.lastEncrypt);
+    assertEquals(1, backend.opens);
+    assertEquals(1, answers.asked);
   }
 
   @Test

@@ -65,6 +65,7 @@ final class FakeBackend implements Backend {
   long lastOpenLength;
   byte[][] lastStorages;
   byte[] lastToken;
+  boolean lastEncrypt;
 
   synchronized int openFiles() {
     return files.size();
@@ -103,12 +104,18 @@ final class FakeBackend implements Backend {
 
   @Override
   public synchronized long open(
-      long connection, BlockKey key, long visibleLength, byte[][] storageIds, byte[] token) {
+      long connection,
+      BlockKey key,
+      long visibleLength,
+      byte[][] storageIds,
+      byte[] token,
+      boolean encrypt) {
     check(connections.contains(connection), "no such connection");
     opens++;
     lastOpenLength = visibleLength;
     lastStorages = storageIds;
     lastToken = token;
+    lastEncrypt = encrypt;
     Block block = blocks.get(key);
     if (elsewhere.contains(key) && storageIds.length == 0) {
       return Errno.EXDEV;

@@ -32,7 +32,7 @@ public class ReplicaCacheTest {
     connection.retain();
     Replica replica =
         new Replica(
-            connection, backend.open(connection.pointer(), key(id), 0, new byte[0][], null));
+            connection, backend.open(connection.pointer(), key(id), 0, new byte[0][], null, false));
     cache.put(key(id), replica);
     replica.release();
     return replica;
