@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See torture_owner.h. The owner renames, then writes data, then checksums, as HDFS does. */
+/*
+ * See torture_owner.h. The owner renames, then writes data, then checksums, as HDFS does.
+ *
+ * What a version does not keep of the one before is cut off before the rename. So whatever the
+ * kernel has committed when it commits, no file has a stamp and bytes that this stamp replaces.
+ * HDFS cuts after the rename, but its readers know from the NameNode where the new version ends.
+ */
 #include "torture_owner.h"
 
 #include <endian.h>
@@ -112,6 +118,20 @@ static bool write_at(const char *path, const void *data, size_t length, uint64_t
 	return ok;
 }
 
+/* Takes from both files of a block what the next version does not keep. */
+static bool cut_block(const struct owner *o, unsigned slot)
+{
+	uint64_t was = atomic_load(&o->ledger->slots[slot]);
+	uint32_t id = (uint32_t)(was >> 32);
+	uint64_t cut = torture_shape_of(id, (uint32_t)was + 1).cut;
+	char data[600], meta[600];
+
+	data_path(o, id, o->rbw[slot], data, sizeof(data));
+	meta_path(o, id, (uint32_t)was, o->rbw[slot], meta, sizeof(meta));
+	return truncate(data, (off_t)cut) == 0 &&
+	       truncate(meta, (off_t)(7 + 4 * ((cut + CHUNK - 1) / CHUNK))) == 0;
+}
+
 /* Writes both files of a version from its cut on, as HDFS does: data, then checksums. */
 static bool write_version(struct owner *o, uint32_t id, unsigned version, bool rbw, bool sync)
 {
@@ -124,9 +144,6 @@ static bool write_version(struct owner *o, uint32_t id, unsigned version, bool r
 	fill(o, id, version);
 	data_path(o, id, rbw, data, sizeof(data));
 	meta_path(o, id, version, rbw, meta, sizeof(meta));
-	if (version && (truncate(data, (off_t)s.cut) < 0 ||
-			truncate(meta, (off_t)(7 + 4 * ((s.cut + CHUNK - 1) / CHUNK))) < 0))
-		return false;
 	return (version || write_at(meta, header, 7, 0, false)) &&
 	       write_at(data, o->data + s.cut, s.length - s.cut, s.cut, sync) &&
 	       write_at(meta, o->sums + first * 4, (sums - first) * 4, 7 + first * 4, sync);
@@ -211,7 +228,8 @@ static void next_version(struct owner *o, unsigned slot, bool sync)
 	uint64_t was = atomic_load(&o->ledger->slots[slot]);
 	unsigned version = (uint32_t)was + 1;
 
-	if (!rename_block(o, slot, version, torture_random(&o->random) & 1) ||
+	if (!cut_block(o, slot) ||
+	    !rename_block(o, slot, version, torture_random(&o->random) & 1) ||
 	    !write_version(o, (uint32_t)(was >> 32), version, o->rbw[slot], sync)) {
 		if (errno != ENOSPC)
 			die("the next version of a block");
