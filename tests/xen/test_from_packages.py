@@ -380,13 +380,17 @@ def test_peer_down_and_stale_layout(host, configured, tmp_path):
     down = ("peers", f"b: peer down: {NOBODY}: Connection refused")
     stale = (
         "datanodes",
-        f"{OTHER}: refused: layout {OTHER_LAYOUT} is for an image of {size} bytes, but "
-        f"{OTHER_IMAGE} has {size + MIB}: the image was grown or replaced; "
+        f"{OTHER}: waiting: its layout does not fit: layout {OTHER_LAYOUT} is for an image of "
+        f"{size} bytes, but {OTHER_IMAGE} has {size + MIB}: the image was grown or replaced; "
         "run vread-provision again",
     )
     program = "/usr/sbin/vread-provision"
     guestfs = ("libguestfs", f"{program}: does not start: are its libraries installed?")
-    failed = failures(host)
+    failed = eventually(
+        lambda: stale in (found := failures(host)) and found,
+        HEALTHY_SECONDS,
+        "vreadd's first look at the layout",
+    )
     assert failed.keys() == {down, stale, guestfs}
     assert failed[down].startswith("does vreadd run there, with listen in [peers]?")
     again = f"{OTHER_IMAGE} -o {OTHER_LAYOUT}; vreadd picks up the new file"
