@@ -207,12 +207,19 @@ static void parse_option(struct pair_options *o, const char *option)
 		unsigned *number;
 		bool *flag;
 	} known[] = {
-		{"handle", &o->handle, NULL},         {"reads", &o->reads, NULL},
-		{"length", &o->length, NULL},         {"domid", (unsigned *)&o->domid, NULL},
-		{"abandon", &o->abandon, NULL},       {"steals", NULL, &o->steals},
-		{"timeout_ms", &o->timeout_ms, NULL}, {"bounce", NULL, &o->bounce},
-		{"spoil_key", NULL, &o->spoil_key},   {"spoil_name", NULL, &o->spoil_name},
-		{"credits", &o->credits, NULL},       {"give_up", &o->give_up, NULL},
+		{"handle", &o->handle, NULL},
+		{"reads", &o->reads, NULL},
+		{"length", &o->length, NULL},
+		{"domid", (unsigned *)&o->domid, NULL},
+		{"abandon", &o->abandon, NULL},
+		{"steals", NULL, &o->steals},
+		{"hold", NULL, &o->hold},
+		{"timeout_ms", &o->timeout_ms, NULL},
+		{"bounce", NULL, &o->bounce},
+		{"spoil_key", NULL, &o->spoil_key},
+		{"spoil_name", NULL, &o->spoil_name},
+		{"credits", &o->credits, NULL},
+		{"give_up", &o->give_up, NULL},
 	};
 	const char *equals = strchr(option, '=');
 	size_t length = equals ? (size_t)(equals - option) : 0;

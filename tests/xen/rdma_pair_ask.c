@@ -96,9 +96,18 @@ static void ask(struct asker *a, unsigned i)
 	a->transport->ops->send(a->transport, m);
 }
 
+static bool has_input(void)
+{
+	struct pollfd fd = {STDIN_FILENO, POLLIN, 0};
+
+	return poll(&fd, 1, 0) == 1;
+}
+
 static void ask_all(struct asker *a)
 {
-	for (unsigned i = 0; i < PAIR_CREDITS && a->begun < a->o->reads; i++)
+	unsigned reads = a->o->reads - (a->o->hold && !has_input());
+
+	for (unsigned i = 0; i < PAIR_CREDITS && a->begun < reads; i++)
 		if (!a->slots[i].id)
 			ask(a, i);
 }
@@ -177,13 +186,6 @@ static void connect_rdma(struct asker *a, struct rdma *r, struct tls_context *co
 				PAIR_CREDITS, &choice, a->transport, &error);
 	if (!a->transport)
 		pair_die("rdma_ask: %s", error);
-}
-
-static bool has_input(void)
-{
-	struct pollfd fd = {STDIN_FILENO, POLLIN, 0};
-
-	return poll(&fd, 1, 0) == 1;
 }
 
 static bool read_all(struct asker *a)

@@ -118,6 +118,19 @@ def begin_stealing(near_host):
     return run
 
 
+@pytest.fixture
+def begin_held(near_host):
+    """begin_held(answerer, ...): asks answerer for READs that it never answers, and holds the last
+    one back until its standard input is written to; returns the command after the first READ."""
+
+    def run(answerer, **options):
+        command = near_host.popen(asking(handle=NEVER, reads=CREDITS, hold=1, **options))
+        answerer.target()
+        return command
+
+    return run
+
+
 def pair_bytes(offset, length):
     """The bytes of a "block", as pair_byte() in rdma_pair.h makes them."""
     positions = range(offset, offset + length)
@@ -281,15 +294,15 @@ def test_a_dead_answerer(answering, begin):
 
 
 @pytest.mark.slow
-def test_a_wire_that_is_cut_for_a_while(answering, pair, begin, losing):
+def test_a_wire_that_is_cut_for_a_while(answering, pair, begin_held, losing):
     """The wire is cut.  The queue pair must fail by its own retries; afterwards a new connection
     must work.  `make test` instead runs test_remote_faults.py."""
     answerer = answering()
-    asker = begin(reads=1000000, length=65536, give_up=SHORT_MS)
+    asker = begin_held(answerer, give_up=SHORT_MS)
     with losing("100%"):
+        asker.write(b"\n")
         told = json.loads(asker.wait(180).check().stdout)
     assert (told["wrong"], told["late"]) == (0, 0)
-    # The near end's retries ran out, or the far end's did first and the far end disconnected.
     assert told["error"] != ""
     answerer.account()
     assert pair(answerer, reads=CREDITS)[0]["answered"] == CREDITS
