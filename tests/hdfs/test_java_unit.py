@@ -29,7 +29,7 @@ def test_maven_module():
         "Accessor",
         "Endpoint",
         "ReplicaCache",
-        "TokenStorages",
+        "BlockToken",
         "FileStorages",
         "Encryption",
         "Backoff",

@@ -3,7 +3,7 @@ package io.vread;
 
 /**
  * The time source of the client plug-in and of the datanode plug-in: milliseconds that never run
- * backwards, and a wait that ends at a point in time. The plug-ins use {@link #SYSTEM}. Tests use
+ * backwards, a wait that ends at a point in time, and the time of day. The plug-ins use {@link #SYSTEM}. Tests use
  * FakeClock, whose time passes only when the test says so.
  */
 public interface Clock {
@@ -12,6 +12,11 @@ public interface Clock {
         @Override
         public long now() {
           return System.nanoTime() / 1_000_000;
+        }
+
+        @Override
+        public long sinceEpoch() {
+          return System.currentTimeMillis();
         }
 
         @Override
@@ -24,6 +29,9 @@ public interface Clock {
       };
 
   long now();
+
+  /** Milliseconds since 1970, only to compare with times that other hosts tell. */
+  long sinceEpoch();
 
   /**
    * Waits like {@link Object#wait(long)}, but until this clock reaches {@code time}. The caller

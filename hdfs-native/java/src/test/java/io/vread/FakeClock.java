@@ -20,11 +20,18 @@ public final class FakeClock implements Clock {
   }
 
   private final List<Waiter> waiters = new ArrayList<>();
+  private static final long EPOCH = 1_795_000_000_000L;
+
   private long now = 1_000_000;
 
   @Override
   public synchronized long now() {
     return now;
+  }
+
+  @Override
+  public synchronized long sinceEpoch() {
+    return EPOCH + now;
   }
 
   /**

@@ -86,12 +86,13 @@ final class Client {
     if (refusal != null) {
       return Opened.refused(refusal);
     }
-    Replica cached = cache.acquire(block);
+    ReplicaCache.Key key = new ReplicaCache.Key(block, where.token());
+    Replica cached = cache.acquire(key);
     if (cached != null) {
       if (cached.length() >= visibleLength) {
         return Opened.replica(cached);
       }
-      cache.drop(block, cached);
+      cache.drop(key, cached);
       cached.release();
     }
     Endpoint.Lease lease = endpoint.acquire();
@@ -113,7 +114,7 @@ final class Client {
     Connection failed = stale.connection();
     boolean retry = Errno.losesFile(errno);
     if (retry) {
-      cache.drop(block, stale);
+      cache.drop(new ReplicaCache.Key(block, where.token()), stale);
     }
     if (Errno.losesConnection(errno)) {
       endpoint.failed(failed, errno);
@@ -199,7 +200,7 @@ final class Client {
         whole.replica.release();
         return refused(block, Errno.ERANGE);
       }
-      cache.put(block, whole.replica);
+      cache.put(new ReplicaCache.Key(block, where.token()), whole.replica, where.expiry());
       return whole;
     }
     whole.replica.release();

@@ -3,6 +3,7 @@ package io.vread.hdfs;
 
 import io.vread.Clock;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -10,19 +11,49 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * Open replicas by block, so that a positional read needs no OPEN. {@link Client} puts finalized
- * replicas in. The cache holds one reference to each.
+ * Open replicas by block and block token, so that a positional read needs no OPEN. {@link Client}
+ * puts finalized replicas in. The cache holds one reference to each.
+ *
+ * <p>Only a reader with the token that a replica was opened with gets it, and only until the token
+ * ends: the backend judges the token of every other reader, with an OPEN.
  *
  * <p>If there are too many, the least recently used replica is dropped. Unused replicas are dropped
  * after a while. A replica is dropped as soon as it or its connection proves stale.
  */
 final class ReplicaCache {
+  /** What a reader must have to get a replica from the cache. token: null if there is none. */
+  static final class Key {
+    private final BlockKey block;
+    private final byte[] token;
+
+    Key(BlockKey block, byte[] token) {
+      this.block = block;
+      this.token = token;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      if (!(other instanceof Key)) {
+        return false;
+      }
+      Key that = (Key) other;
+      return block.equals(that.block) && Arrays.equals(token, that.token);
+    }
+
+    @Override
+    public int hashCode() {
+      return block.hashCode() * 31 + Arrays.hashCode(token);
+    }
+  }
+
   private static final class Entry {
     final Replica replica;
+    final long expiry;
     long lastUsed;
 
-    Entry(Replica replica, long now) {
+    Entry(Replica replica, long expiry, long now) {
       this.replica = replica;
+      this.expiry = expiry;
       this.lastUsed = now;
     }
   }
@@ -30,7 +61,7 @@ final class ReplicaCache {
   private final Clock clock;
   private final int capacity;
   private final long idleMs;
-  private final LinkedHashMap<BlockKey, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
+  private final LinkedHashMap<Key, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
   ReplicaCache(Clock clock, int capacity, long idleMs) {
     this.clock = clock;
@@ -38,28 +69,34 @@ final class ReplicaCache {
     this.idleMs = idleMs;
   }
 
-  /** The block's replica, with a reference for the caller; null: none. */
-  synchronized Replica acquire(BlockKey block) {
-    Entry entry = entries.get(block);
-    if (entry == null || !entry.replica.connection().usable() || !entry.replica.retain()) {
+  /** The replica, with a reference for the caller; null: none. */
+  synchronized Replica acquire(Key key) {
+    Entry entry = entries.get(key);
+    if (entry == null || !entry.replica.connection().usable()) {
+      return null;
+    }
+    if (clock.sinceEpoch() > entry.expiry || !entry.replica.retain()) {
       return null;
     }
     entry.lastUsed = clock.now();
     return entry.replica;
   }
 
-  /** Takes a reference of its own. Drops the replica that was cached for the block before. */
-  void put(BlockKey block, Replica replica) {
+  /**
+   * Takes a reference of its own. Drops the replica that was cached for the key before. expiry: when
+   * the key's token ends, in ms since 1970.
+   */
+  void put(Key key, Replica replica, long expiry) {
     List<Replica> gone = new ArrayList<>();
     synchronized (this) {
       if (!replica.retain()) {
         return;
       }
-      Entry old = entries.put(block, new Entry(replica, clock.now()));
+      Entry old = entries.put(key, new Entry(replica, expiry, clock.now()));
       if (old != null) {
         gone.add(old.replica);
       }
-      Iterator<Map.Entry<BlockKey, Entry>> eldest = entries.entrySet().iterator();
+      Iterator<Map.Entry<Key, Entry>> eldest = entries.entrySet().iterator();
       while (entries.size() > capacity) {
         gone.add(eldest.next().getValue().replica);
         eldest.remove();
@@ -68,14 +105,14 @@ final class ReplicaCache {
     gone.forEach(Replica::release);
   }
 
-  /** Drops the replica, if it is the one cached for the block. */
-  void drop(BlockKey block, Replica replica) {
+  /** Drops the replica, if it is the one cached for the key. */
+  void drop(Key key, Replica replica) {
     synchronized (this) {
-      Entry entry = entries.get(block);
+      Entry entry = entries.get(key);
       if (entry == null || entry.replica != replica) {
         return;
       }
-      entries.remove(block);
+      entries.remove(key);
     }
     replica.release();
   }
@@ -99,7 +136,7 @@ final class ReplicaCache {
     return entries.size();
   }
 
-  private boolean removeIf(Predicate<Map.Entry<BlockKey, Entry>> condition) {
+  private boolean removeIf(Predicate<Map.Entry<Key, Entry>> condition) {
     List<Replica> gone = new ArrayList<>();
     synchronized (this) {
       entries

@@ -36,17 +36,22 @@ final class Whereabouts {
 
   /** The token to show to the backend; null: none. */
   byte[] token() {
-    return TokenStorages.present(token) ? token : null;
+    return BlockToken.present(token) ? token : null;
   }
 
   Encryption.OfPool encryption() {
     return encryption;
   }
 
+  /** When the token ends, in ms since 1970. Long.MAX_VALUE: there is none, or it does not say. */
+  long expiry() {
+    return BlockToken.of(token).expiry();
+  }
+
   /** The storage ids known without asking anybody; perhaps none. */
   byte[][] storages() {
     byte[][] known = found;
-    return known.length > 0 ? known : TokenStorages.of(token);
+    return known.length > 0 ? known : BlockToken.of(token).storages();
   }
 
   /**

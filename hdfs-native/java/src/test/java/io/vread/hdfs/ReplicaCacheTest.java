@@ -26,6 +26,11 @@ public class ReplicaCacheTest {
     return new BlockKey("BP-1", id, 1);
   }
 
+  /** The key of a reader without a token. */
+  private static ReplicaCache.Key open(long id) {
+    return new ReplicaCache.Key(key(id), null);
+  }
+
   /** Opens and caches a replica, and releases the reader's reference. */
   private Replica cached(long id) {
     backend.blocks.putIfAbsent(key(id), new FakeBackend.Block(10));
@@ -33,7 +38,7 @@ public class ReplicaCacheTest {
     Replica replica =
         new Replica(
             connection, backend.open(connection.pointer(), key(id), 0, new byte[0][], null, false));
-    cache.put(key(id), replica);
+    cache.put(open(id), replica, Long.MAX_VALUE);
     replica.release();
     return replica;
   }
@@ -43,11 +48,11 @@ public class ReplicaCacheTest {
     Replica first = cached(1);
     cached(2);
     cached(3);
-    assertSame(first, cache.acquire(key(1)));
+    assertSame(first, cache.acquire(open(1)));
     first.release();
     cached(4);
-    assertNull(cache.acquire(key(2)));
-    assertSame(first, cache.acquire(key(1)));
+    assertNull(cache.acquire(open(2)));
+    assertSame(first, cache.acquire(open(1)));
     first.release();
     assertEquals(3, cache.size());
     assertEquals(3, backend.openFiles());
@@ -56,11 +61,11 @@ public class ReplicaCacheTest {
   @Test
   public void whatIsInUseStaysOpenWhenItGoes() {
     Replica used = cached(1);
-    assertSame(used, cache.acquire(key(1)));
+    assertSame(used, cache.acquire(open(1)));
     for (int id = 2; id < 6; id++) {
       cached(id);
     }
-    assertNull(cache.acquire(key(1)));
+    assertNull(cache.acquire(open(1)));
     assertEquals(4, backend.openFiles());
     assertEquals(10, used.pread(0, new byte[10], 0, 10));
     used.release();
@@ -74,7 +79,7 @@ public class ReplicaCacheTest {
     clock.pass(29_999);
     cache.dropIdle();
     assertEquals(2, backend.openFiles());
-    assertSame(used, cache.acquire(key(2)));
+    assertSame(used, cache.acquire(open(2)));
     clock.pass(60_000);
     cache.dropIdle();
     assertEquals(1, backend.openFiles());
@@ -88,10 +93,10 @@ public class ReplicaCacheTest {
     Replica old = cached(1);
     Replica fresh = cached(1);
     assertEquals(1, backend.openFiles());
-    cache.drop(key(1), old); // no longer there
-    assertSame(fresh, cache.acquire(key(1)));
-    cache.drop(key(1), fresh);
-    assertNull(cache.acquire(key(1)));
+    cache.drop(open(1), old); // no longer there
+    assertSame(fresh, cache.acquire(open(1)));
+    cache.drop(open(1), fresh);
+    assertNull(cache.acquire(open(1)));
     fresh.release();
     assertEquals(0, backend.openFiles());
   }
@@ -100,9 +105,9 @@ public class ReplicaCacheTest {
   public void aConnectionGoesWithTheLastReplica() {
     Replica used = cached(1);
     cached(2);
-    assertSame(used, cache.acquire(key(1)));
+    assertSame(used, cache.acquire(open(1)));
     connection.lose();
-    assertNull("of a lost connection", cache.acquire(key(2)));
+    assertNull("of a lost connection", cache.acquire(open(2)));
     cache.dropConnection(connection);
     connection.release(); // the endpoint's
     assertEquals(1, backend.openConnections());
@@ -111,6 +116,31 @@ public class ReplicaCacheTest {
     assertEquals(0, backend.openConnections());
     assertFalse(used.retain());
     assertFalse(connection.retain());
+  }
+
+  /** A reader with another token, or with none, must open the block itself. */
+  @Test
+  public void aTokenIsNeededThatOpenedIt() {
+    Replica replica = cached(1);
+    byte[] token = {5, 1, 2};
+    cache.put(new ReplicaCache.Key(key(1), token), replica, Long.MAX_VALUE);
+    assertNull(cache.acquire(new ReplicaCache.Key(key(1), new byte[] {5, 1, 3})));
+    cache.drop(open(1), replica);
+    assertNull(cache.acquire(open(1)));
+    assertSame(replica, cache.acquire(new ReplicaCache.Key(key(1), token.clone())));
+    replica.release();
+  }
+
+  @Test
+  public void nothingOutlivesItsToken() {
+    Replica replica = cached(1);
+    ReplicaCache.Key key = new ReplicaCache.Key(key(1), new byte[] {5, 1, 2});
+    cache.put(key, replica, clock.sinceEpoch() + 10_000);
+    clock.pass(10_000);
+    assertSame(replica, cache.acquire(key));
+    replica.release();
+    clock.pass(1);
+    assertNull(cache.acquire(key));
   }
 
   @Test

@@ -21,10 +21,12 @@ import org.apache.hadoop.security.token.Token;
 import org.junit.Test;
 
 /**
- * {@link TokenStorages} with tokens that Hadoop's own classes write, whole, cut short and damaged.
+ * {@link BlockToken} with tokens that Hadoop's own classes write, whole, cut short and damaged.
  */
-public class TokenStoragesTest {
+public class BlockTokenTest {
   private static final String[] IDS = {"DS-28d91385-9976-4132-9bd6-c746ad94d7d2", "DS-2", "DS-3"};
+
+  private static final long EXPIRY = 1_795_000_000_000L;
 
   private static byte[] token(boolean protobuf, String... ids) throws IOException {
     StorageType[] types = new StorageType[ids.length];
@@ -38,7 +40,7 @@ public class TokenStoragesTest {
             types,
             ids,
             protobuf);
-    identifier.setExpiryDate(1_795_000_000_000L);
+    identifier.setExpiryDate(EXPIRY);
     identifier.setKeyId(-123456789);
     return written(identifier.getBytes());
   }
@@ -52,7 +54,7 @@ public class TokenStoragesTest {
   }
 
   private static String[] parsed(byte[] token) {
-    byte[][] ids = TokenStorages.of(token);
+    byte[][] ids = BlockToken.of(token).storages();
     String[] result = new String[ids.length];
     for (int i = 0; i < ids.length; i++) {
       result[i] = new String(ids[i], StandardCharsets.UTF_8);
@@ -65,7 +67,9 @@ public class TokenStoragesTest {
     for (boolean protobuf : new boolean[] {false, true}) {
       assertArrayEquals(IDS, parsed(token(protobuf, IDS)));
       assertArrayEquals(new String[0], parsed(token(protobuf)));
-      assertTrue(TokenStorages.present(token(protobuf)));
+      assertEquals(EXPIRY, BlockToken.of(token(protobuf, IDS)).expiry());
+      assertEquals(EXPIRY, BlockToken.of(token(protobuf)).expiry());
+      assertTrue(BlockToken.present(token(protobuf)));
     }
   }
 
@@ -74,8 +78,9 @@ public class TokenStoragesTest {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     new Token<BlockTokenIdentifier>().write(new DataOutputStream(out));
     for (byte[] none : new byte[][] {out.toByteArray(), {}, null}) {
-      assertFalse(TokenStorages.present(none));
-      assertEquals(0, TokenStorages.of(none).length);
+      assertFalse(BlockToken.present(none));
+      assertEquals(0, BlockToken.of(none).storages().length);
+      assertEquals(Long.MAX_VALUE, BlockToken.of(none).expiry());
     }
   }
 
@@ -91,10 +96,10 @@ public class TokenStoragesTest {
     Arrays.fill(chars, 'x');
     for (boolean protobuf : new boolean[] {false, true}) {
       assertArrayEquals(many, parsed(token(protobuf, many)));
-      assertEquals(0, TokenStorages.of(token(protobuf, tooMany)).length);
-      assertEquals(1, TokenStorages.of(token(protobuf, new String(chars, 0, 127))).length);
-      assertEquals(0, TokenStorages.of(token(protobuf, new String(chars))).length);
-      assertEquals(0, TokenStorages.of(token(protobuf, "")).length);
+      assertEquals(0, BlockToken.of(token(protobuf, tooMany)).storages().length);
+      assertEquals(1, BlockToken.of(token(protobuf, new String(chars, 0, 127))).storages().length);
+      assertEquals(0, BlockToken.of(token(protobuf, new String(chars))).storages().length);
+      assertEquals(0, BlockToken.of(token(protobuf, "")).storages().length);
     }
   }
 
@@ -118,11 +123,11 @@ public class TokenStoragesTest {
       for (int i = random.nextInt(4); i >= 0; i--) {
         bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
       }
-      byte[][] ids = TokenStorages.of(bytes);
+      byte[][] ids = BlockToken.of(bytes).storages();
       assertTrue(ids.length <= 64);
       byte[] noise = new byte[random.nextInt(100)];
       random.nextBytes(noise);
-      TokenStorages.of(noise);
+      BlockToken.of(noise);
     }
   }
 }
