@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "vread-ring-user.h"
 
 #define MAX_LIST 65536U
@@ -138,38 +139,19 @@ enum policy_role policy_role(const struct policy *p)
 	return p->role;
 }
 
-static bool list_has(const char *list, const char *name)
-{
-	size_t length = strlen(name);
-
-	if (strcmp(list, "*") == 0)
-		return true;
-	if (length == 0)
-		return false;
-	while (*list) {
-		size_t entry = strcspn(list, " ");
-
-		if (entry == length && memcmp(list, name, length) == 0)
-			return true;
-		list += entry;
-		list += *list == ' ';
-	}
-	return false;
-}
-
 /* The lock is no part of the policy's value, so it may be taken in a const policy. */
 static pthread_rwlock_t *lock_of(const struct policy *p)
 {
 	return (pthread_rwlock_t *)&p->lock;
 }
 
-/* Looks a name up in one of p's lists, under the lock. */
+/* Looks a name up in one of p's lists, under the lock. The list "*" has every name. */
 static bool has(const struct policy *p, char *const *list, const char *name)
 {
 	bool found;
 
 	pthread_rwlock_rdlock(lock_of(p));
-	found = list_has(*list, name);
+	found = strcmp(*list, "*") == 0 || words_have(*list, name, strlen(name));
 	pthread_rwlock_unlock(lock_of(p));
 	return found;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/words.h"
 #include "control/config/keys.h"
 #include "control/config/values.h"
 #include "control/nearest.h"
@@ -45,7 +46,7 @@ static const struct config_datanode *pinned_to_other(struct config_loader *l, co
 	for (size_t i = 0; i + 1 < l->config->num_datanodes; i++) {
 		const struct config_datanode *n = &l->config->datanodes[i];
 
-		if (n->storages && config_list_has(n->storages, id, length))
+		if (n->storages && words_have(n->storages, id, length))
 			return n;
 	}
 	return NULL;

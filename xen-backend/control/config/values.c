@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/words.h"
 #include "disk/image.h"
 #include "layout/layout.h"
 #include "peer/wire/address.h"
@@ -400,14 +401,6 @@ const char *value_storages(const char *value, void *field, const struct config_k
 	return NULL;
 }
 
-bool config_list_has(const char *list, const char *text, size_t length)
-{
-	for (const char *at = list; *(at += strspn(at, " ")); at += strcspn(at, " "))
-		if (strcspn(at, " ") == length && !memcmp(at, text, length))
-			return true;
-	return false;
-}
-
 /* Adds one id to the list. */
 static const char *add_id(char **list, const char *id, size_t length)
 {
@@ -417,7 +410,7 @@ static const char *add_id(char **list, const char *id, size_t length)
 	free(copy);
 	if (!valid)
 		return "ids of storages (DS-...), separated by blanks";
-	if (*list && config_list_has(*list, id, length))
+	if (*list && words_have(*list, id, length))
 		return "each storage once";
 	if (asprintf(&longer, "%s %.*s", *list ? *list : "", (int)length, id) < 0)
 		return "more memory";

@@ -17,9 +17,6 @@ config_value_fn value_limit, value_transports, value_size, value_mode, value_log
 	value_image, value_backing_folders, value_data_dirs, value_storage_ids, value_socket,
 	value_names, value_uids, value_peer_name, value_address, value_storages, value_patterns;
 
-/* True if the list, separated by spaces, has the text of length bytes. */
-bool config_list_has(const char *list, const char *text, size_t length);
-
 /* Frees the paths in *paths, not paths; *paths is empty then. */
 void config_paths_free(struct config_paths *paths);
 

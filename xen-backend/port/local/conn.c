@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timer.h"
+#include "base/words.h"
 #include "policy/policy.h"
 #include "port/local/hello.h"
 
@@ -248,26 +249,12 @@ static int watch_socket(struct local_conn *c)
 	return timer_start(&c->deadline, event, 1000ULL * HELLO_SECONDS, on_deadline, c);
 }
 
-/* list: numbers separated by one space. */
-static bool has_uid(const char *list, uid_t uid)
-{
-	char text[16];
-	size_t length = (size_t)snprintf(text, sizeof(text), "%u", (unsigned)uid);
-
-	while (*list) {
-		size_t entry = strcspn(list, " ");
-
-		if (entry == length && memcmp(list, text, length) == 0)
-			return true;
-		list += entry;
-		list += *list == ' ';
-	}
-	return false;
-}
-
 void local_conn_set_rights(struct local_conn *c)
 {
-	atomic_store(&c->conn.may_publish, has_uid(c->port->settings.publish_uids, c->uid));
+	char uid[16];
+	size_t length = (size_t)snprintf(uid, sizeof(uid), "%u", (unsigned)c->uid);
+
+	atomic_store(&c->conn.may_publish, words_have(c->port->settings.publish_uids, uid, length));
 }
 
 void local_conn_start(struct local_port *port, int fd)
