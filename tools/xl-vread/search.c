@@ -10,12 +10,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/words.h"
 #include "cli/cli.h"
 #include "layout/layout.h"
 #include "run.h"
@@ -63,17 +63,6 @@ static int provision(const char *const *images, unsigned num, const char *folder
 		 : CLI_OK;
 }
 
-/* True if list has the word: several disks may have a directory of the same path. */
-static bool has_word(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = list; (at = strstr(at, word)); at += length)
-		if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ' '))
-			return true;
-	return false;
-}
-
 static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 {
 	size_t used = strlen(list), room = SPEC_MAX_DATA_DIRS + 1 - used;
@@ -84,7 +73,7 @@ static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 			"data-dirs=auto: the disks have a data directory '%s', a name that is not "
 			"allowed in vreadd's configuration: rename it in the guest",
 			path);
-	if (has_word(list, path))
+	if (words_have(list, path, strlen(path))) /* several disks may have it */
 		return CLI_OK;
 	if ((size_t)snprintf(list + used, room, "%s%s", used ? " " : "", path) < room)
 		return CLI_OK;

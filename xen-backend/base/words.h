@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * words.h - looks for a word in a list of words. Called by control/ for storages, by policy/ for
- * datanodes and pools, and by port/local for user ids.
+ * datanodes and pools, by port/local for user ids, and by xl-vread for data directories.
  *
  * A list is a text. One or more spaces separate its words; no other character does. Spaces before
  * the first word and after the last do not count. The empty text is a list without words.
