@@ -25,6 +25,7 @@
 #include "base/timer.h"
 #include "eventually.h"
 #include "own_clock.h"
+#include "whole_file.h"
 
 #define LIMIT 10000U /* ms */
 #define SHORT 20U    /* ms */
@@ -313,15 +314,6 @@ static void test_a_timer_goes_by_the_kernels_time(void **state)
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-static void write_file(const char *path, const void *bytes, size_t length)
-{
-	FILE *f = fopen(path, "we");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(bytes, 1, length, f), length);
-	fclose(f);
-}
-
 static void test_the_time_is_what_the_file_says(void **state)
 {
 	char path[] = "/tmp/test-clock-XXXXXX", expected[64];
@@ -333,7 +325,7 @@ static void test_the_time_is_what_the_file_says(void **state)
 	snprintf(expected, sizeof(expected), "VREAD_CLOCK=%s", path);
 	setenv("VREAD_CLOCK", path, 1);
 	assert_int_equal(clock_start(), -ENODATA); /* it is empty */
-	write_file(path, &first, sizeof(first));
+	whole_file_write(path, &first, sizeof(first));
 	assert_int_equal(clock_start(), 0);
 	assert_string_equal(clock_setting(), expected);
 	assert_int_equal(clock_ms(), first);

@@ -14,6 +14,7 @@
 
 #include "control/config.h"
 #include "peer/wire/message.h"
+#include "whole_file.h"
 
 #define A_DISK \
 	"a path that starts with /, or one of the formats raw, qcow2 or vhd, a colon and a path"
@@ -54,11 +55,7 @@ static int load_file(const char *file, struct config **ret, char **ret_errors)
 
 static int load_bytes(const char *text, size_t length, struct config **ret, char **ret_errors)
 {
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fwrite(text, 1, length, f);
-	fclose(f);
+	whole_file_write(path, text, length);
 	return load_file(path, ret, ret_errors);
 }
 
@@ -499,13 +496,9 @@ static void file_in_folder(const char *name, char ret[PATH_MAX])
 static void put_file(const char *name, const char *text)
 {
 	char file[PATH_MAX];
-	FILE *f;
 
 	file_in_folder(name, file);
-	f = fopen(file, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	whole_file_write(file, text, strlen(text));
 }
 
 static void drop_file(const char *name)

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "datanode/owners_private.h"
+#include "whole_file.h"
 
 static char folder[] = "/tmp/test_owners.XXXXXX", path[64];
 static char other[OWNERS_MAX_NAME + 1];
@@ -194,21 +195,14 @@ static void each_has_room_for_itself(void **state)
 
 static void put_file(const char *text)
 {
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	whole_file_write(path, text, strlen(text));
 }
 
 static void check_file(const char *expected)
 {
 	char text[256];
-	FILE *f = fopen(path, "r");
 
-	assert_non_null(f);
-	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
-	fclose(f);
+	whole_file_read(path, text, sizeof(text));
 	assert_string_equal(text, expected);
 }
 

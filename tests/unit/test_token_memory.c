@@ -22,6 +22,7 @@
 #include "policy/token.h"
 #include "policy/token_memory.h"
 #include "policy/tokens.h"
+#include "whole_file.h"
 
 #define POOL "BP-1"
 #define SECRET "sEcReT-of-BLOCKS"
@@ -68,24 +69,8 @@ static int begin(void **state)
 
 static void put(const char *bytes, size_t length)
 {
-	int fd;
-
 	mkdir(folder, 0700);
-	fd = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	assert_int_equal(write(fd, bytes, length), length);
-	close(fd);
-}
-
-/* Returns the length of the file, and its bytes with a '\0'. */
-static size_t get(char bytes[1024])
-{
-	int fd = open(file, O_RDONLY);
-	ssize_t n = read(fd, bytes, 1023);
-
-	assert_true(n >= 0);
-	bytes[n] = '\0';
-	close(fd);
-	return (size_t)n;
+	whole_file_write(file, bytes, length);
 }
 
 static bool is_there(void)
@@ -248,7 +233,7 @@ static void a_start_remembers(void **state)
 	assert_false(is_there());
 	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
 	tokens_put(t);
-	get(bytes);
+	whole_file_read(file, bytes, sizeof(bytes));
 	assert_null(strstr(bytes, "sEcReT"));
 	assert_true(required_after_a_start());
 	t = tokens_new("dn2", folder);
