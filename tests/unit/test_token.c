@@ -245,20 +245,28 @@ static void put_counted(struct text *t, const void *bytes, size_t length)
 	put(t, bytes, length);
 }
 
-/* Returns the verdict on a token with that identifier and a correct signature. */
-static enum token_verdict judge(const struct text *identifier)
+/* Stores a token with that identifier and a correct signature in *ret. */
+static void sign(const struct text *identifier, struct text *ret)
 {
-	static const char name[] = "HDFS_BLOCK_TOKEN";
-	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID);
-	struct text token = {.length = 0};
+	static const char kind[] = "HDFS_BLOCK_TOKEN";
 	uint8_t code[EVP_MAX_MD_SIZE];
 	unsigned length;
 
 	HMAC(EVP_sha1(), SECRET, 8, identifier->byte, identifier->length, code, &length);
-	put_counted(&token, identifier->byte, identifier->length);
-	put_counted(&token, code, length);
-	put_counted(&token, name, strlen(name));
-	put_counted(&token, "", 0);
+	*ret = (struct text){.length = 0};
+	put_counted(ret, identifier->byte, identifier->length);
+	put_counted(ret, code, length);
+	put_counted(ret, kind, strlen(kind));
+	put_counted(ret, "", 0);
+}
+
+/* Returns the verdict on a token with that identifier and a correct signature. */
+static enum token_verdict judge(const struct text *identifier)
+{
+	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID);
+	struct text token;
+
+	sign(identifier, &token);
 	return token_judge(token.byte, token.length, &keys, POOL, BLOCK, NOW);
 }
 
@@ -507,9 +515,7 @@ static size_t fresh_token(uint8_t *out)
 	static const char user[] = "\0\0\0\x05"
 				   "alice";
 	int64_t expiry = ((int64_t)time(NULL) + 3600) * 1000;
-	struct text identifier, t = {.length = 0}, token = {.length = 0};
-	uint8_t code[EVP_MAX_MD_SIZE];
-	unsigned length;
+	struct text identifier, t = {.length = 0}, token;
 	size_t at;
 
 	take_identifier(WRITABLE, &identifier);
@@ -518,11 +524,7 @@ static size_t fresh_token(uint8_t *out)
 	for (int shift = 40; shift >= 0; shift -= 8)
 		put(&t, &(uint8_t){(uint8_t)(expiry >> shift)}, 1);
 	put(&t, identifier.byte + at, identifier.length - at);
-	HMAC(EVP_sha1(), SECRET, 8, t.byte, t.length, code, &length);
-	put_counted(&token, t.byte, t.length);
-	put_counted(&token, code, length);
-	put_counted(&token, "", 0);
-	put_counted(&token, "", 0);
+	sign(&t, &token);
 	memcpy(out, token.byte, token.length);
 	return token.length;
 }
