@@ -16,9 +16,9 @@ from tools.lab.java_program import JavaProgram, compiled
 
 pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.slow, pytest.mark.timeout(2700)]
 
-DISK_MIB = 64
-SECONDS = 600
-PATIENCE = 600  # s; an emulated machine starts and ends a torture slowly
+DISK_MIB = 32  # small: an emulated host writes a few MiB a minute, and space is to be used twice
+ENOUGH = {"changes": 1, "turnover": 1}
+PATIENCE = 2400  # s; the program gives up its changes before
 JAR = "/usr/share/java/torture.jar"
 PROPERTIES = CLIENT_PROPERTIES | {
     "dfs.heartbeat.interval": "1",
@@ -51,11 +51,11 @@ def hdfs(start_host, product_files):
     return hdfs
 
 
-def torture(hdfs, seconds):
-    request = {"seconds": seconds, "properties": hadoop.READER} | FILES
+def torture(hdfs):
+    request = {"properties": hadoop.READER} | ENOUGH | FILES
     with JavaProgram(hdfs.client, PROGRAM, JAR, heap="96m") as program:
         program.say(json.dumps(request))
-        answer = program.hear(seconds + PATIENCE)
+        answer = program.hear(PATIENCE)
     answer["vreadd_errors"] = hdfs.backend.device(hdfs.client)["counters"]["errors"]
     print(json.dumps(answer, indent=1))
     return answer
@@ -63,8 +63,7 @@ def torture(hdfs, seconds):
 
 def test_no_wrong_byte(hdfs):
     """No reader may get a wrong byte.  Natively DataNode and client share a kernel.  The test takes
-    ten minutes so that space is used twice."""
-    answer = torture(hdfs, SECONDS)
+    minutes: it ends when each kind of change was made, and space was used twice."""
+    answer = torture(hdfs)
     check_sound(answer)
-    # Space was used again.  How often depends on the machine: about twice in ten minutes.
-    assert answer["written_bytes"] > answer["capacity"]
+    assert answer["written_bytes"] >= answer["capacity"]
