@@ -20,6 +20,8 @@ KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_native_bench(tmp_path):
+    """The whole native bench runs, with little data, and its file has a row for each way.  It takes
+    minutes: it starts HDFS, and a JVM for each way and round."""
     out = tmp_path / "bench" / "native.json"
     command = [sys.executable, "-m", "tools.bench", "native", "--out", out]
     command += ["--mib", "32", "--block-mib", "8", "--rounds", "2"]
