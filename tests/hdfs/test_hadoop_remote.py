@@ -121,12 +121,13 @@ def test_a_file_of_another_host(hosts, way):
 def test_a_client_that_must_encrypt(hosts, tmp_path):
     """The client is configured to encrypt: all bytes of the other host must come by TLS."""
     cluster, here, _, client = hosts
-    client.do("write", file="/encrypt", on=[THERE], size=BLOCK_SIZE)
+    file = {"file": "/encrypt", "on": [THERE], "size": BLOCK_SIZE}
+    client.do("write", **file)
     properties = vread_properties(here.endpoint, **PATIENCE)
     properties["dfs.encrypt.data.transfer"] = "true"
     before = there_in(here)
     with HadoopClient(cluster, properties, tmp_path / "client.log") as encrypting:
-        served(encrypting.do("read", file="/encrypt"))
+        served(encrypting.do("read", **file))
     after = there_in(here)
     grown = {key: after[key] - before[key] for key in ("bytes", "encrypted")}
     assert grown["encrypted"] == grown["bytes"] >= BLOCK_SIZE
