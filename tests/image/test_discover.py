@@ -316,15 +316,15 @@ def test_as_many_directories_as_may_be_named(tmp_path):
     assert data_dirs(systems) == expected
 
 
-def gpt_of_one_place(path, volume, count):
-    """Makes a disk with a GPT whose partitions all lie at the same place."""
-    first, last = 2048, 2048 + len(volume) // 512 - 1
-    sectors = last + 2048
+def gpt(path, places, volume):
+    """Makes a disk with a GPT of partitions at these places: (first sector, number of sectors).
+    `volume` is written to the start of each."""
+    sectors = max(first + count for first, count in places) + 2048
     entries = b"".join(
         uuid.UUID("0fc63daf-8483-4772-8e79-3d69d8477de4").bytes_le
         + uuid.UUID(int=n + 1).bytes_le
-        + struct.pack("<QQQ72s", first, last, 0, b"")
-        for n in range(count)
+        + struct.pack("<QQQ72s", first, first + count - 1, 0, b"")
+        for n, (first, count) in enumerate(places)
     ).ljust(128 * 128, b"\0")
 
     def header(checksum):
@@ -339,18 +339,43 @@ def gpt_of_one_place(path, volume, count):
     with open(path, "wb") as disk:
         disk.truncate(sectors * 512)
         disk.write(mbr + header(zlib.crc32(header(0))).ljust(512, b"\0") + entries)
-        disk.seek(first * 512)
-        disk.write(volume)
+        for first in sorted({first for first, _ in places}):
+            disk.seek(first * 512)
+            disk.write(volume)
 
 
-def test_more_partitions_than_are_looked_into(tmp_path):
+@pytest.fixture
+def small(tmp_path):
+    """(a block, a small file system with its data directory)"""
     tree, directory = tree_with(tmp_path / "tree")
     block = directory.add(7, 1000)
+    return block, make_ext(tmp_path / "fs", tree, mib=1).read_bytes()
+
+
+def test_more_partitions_than_are_looked_into(tmp_path, small):
+    block, volume = small
     image = tmp_path / "disk"
-    gpt_of_one_place(image, make_ext(tmp_path / "fs", tree).read_bytes(), 128)
+    sectors = len(volume) // 512
+    gpt(image, [(2048 + n * sectors, sectors) for n in range(128)], volume)
     systems, missing = found(image, DIR)
     assert [system["partition"] for system in systems] == [f"gpt:{n + 1}" for n in range(64)]
     assert missing is None
+    with blockctl(dn1=DataDirs(image, [DIR])) as control:
+        assert control.open(block).read_all() == block.content()
+
+
+def test_partitions_that_share_bytes(tmp_path, small):
+    """Partitions over the same sectors must be refused, others on the disk must be served."""
+    block, volume = small
+    image = tmp_path / "disk"
+    sectors = len(volume) // 512
+    last = 2048 + 4 * sectors
+    gpt(image, [(2048, sectors), (2048, 2 * sectors), (last, sectors)], volume)
+    systems, missing = found(image, DIR, "/none")
+    assert [system["partition"] for system in systems] == ["gpt:3"]
+    for one, other in ((1, 2), (2, 1)):
+        said = f"partition gpt:{one} cannot be read: it shares bytes with partition gpt:{other}"
+        assert said in missing.replace(f" of {image}", "")
     with blockctl(dn1=DataDirs(image, [DIR])) as control:
         assert control.open(block).read_all() == block.content()
 

@@ -401,6 +401,42 @@ def test_snapshots(linear, content, role, said):
     assert said is None or said in status["missing"]
 
 
+def section(text, name):
+    """The section of that name, with its braces."""
+    start = text.index(name + b" {")
+    end, depth = text.index(b"{", start) + 1, 1
+    while depth:
+        depth += {ord("{"): 1, ord("}"): -1}.get(text[end], 0)
+        end += 1
+    return text[start:end]
+
+
+def test_volumes_over_the_same_extents(linear, content):
+    """Two volumes share extents, or one has extents twice.  None of them may be searched: else a
+    guest makes each look read one file system 256 times.  Repaired, the volume is served."""
+    good = Metadata(linear[0]).text().rstrip(b"\0")
+    data = section(good, b"data")
+    half = section(data, b"segment1").replace(b"extent_count = 24", b"extent_count = 12")
+    twice = data.replace(b"segment_count = 1", b"segment_count = 2").replace(
+        section(data, b"segment1"),
+        half
+        + half.replace(b"segment1", b"segment2").replace(b"start_extent = 0", b"start_extent = 12"),
+    )
+    twins = data + data.replace(b"data {", b"twin {").replace(b'id = "', b'id = "x', 1)
+    shares = "logical volume vg/%s cannot be read: it shares bytes with logical volume vg/%s"
+    expected = {
+        twins: [shares % ("data", "twin"), shares % ("twin", "data")],
+        twice: ["logical volume vg/data cannot be read: it has the same bytes twice"],
+    }
+    changes = [lambda text, new=new: text.replace(data, new) for new in expected]
+    for said, why in zip(expected.values(), told(linear, changes), strict=True):
+        assert all(text in why for text in said), why
+    for disk in linear:
+        Metadata(disk).replace(lambda _: good)
+    with blockctl(dn1=DataDirs(linear, [DIR])) as control:
+        read_all(control, content.blocks)
+
+
 # ---- damage -----------------------------------------------------------------------------------
 
 

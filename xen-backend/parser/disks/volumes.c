@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "parser/disks/lvm.h"
+#include "parser/disks/overlap.h"
 #include "parser/disks/partition.h"
 #include "layout/place.h"
 #include "parser/disks/tables.h"
@@ -232,6 +233,8 @@ int volumes_find(struct image *const *images, unsigned num_images, struct volume
 	}
 	if (r == 0)
 		r = add_lvm(f);
+	if (r == 0)
+		r = volumes_refuse_overlaps(&found);
 	for (unsigned i = 0; f && i < f->num_physical; i++)
 		layout_guards_clear(&f->physical[i].guards);
 	free(f);
