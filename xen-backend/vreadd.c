@@ -101,8 +101,10 @@ static struct config *load(const struct options *o)
 
 	if (config_load(o->config_path, &config, &problems) == 0)
 		return config;
-	text = config_problems_text(problems);
+	text = problems ? config_problems_text(problems) : NULL;
 	json_decref(problems);
+	if (!text)
+		log_error("%s: out of memory", o->config_path);
 	for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n"))
 		log_error("%s", line);
 	free(text);

@@ -134,15 +134,16 @@ int config_load(const char *path, struct config **ret, json_t **ret_problems)
 				  .problems = json_array()};
 	int r = -ENOMEM, of_files;
 
-	if (!l.config || !l.problems)
-		goto out;
-	r = config_file_load(&l);
-	of_files = config_datanode_files_load(&l);
-	r = r ?: of_files;
-out:
+	if (l.config && l.problems) {
+		r = config_file_load(&l);
+		of_files = config_datanode_files_load(&l);
+		r = r ?: of_files;
+	}
 	if (r) {
+		*ret_problems = l.config ? l.problems : NULL;
+		if (!l.config)
+			json_decref(l.problems);
 		config_free(l.config);
-		*ret_problems = l.problems;
 		return r;
 	}
 	json_decref(l.problems);

@@ -474,6 +474,8 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 		tell_systemd(&d);
 		log_event(LOG_EVENT_READY, LOG_LEVEL_INFO, NULL, "vreadd " VREAD_VERSION ": ready");
 		r = sd_event_loop(d.event);
+	} else {
+		log_error("cannot start: %s", strerror(-r));
 	}
 	sd_notify(0, "STOPPING=1\nSTATUS=Closing devices");
 	stop(&d);
