@@ -187,6 +187,8 @@ class LocalFront:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
         self.fds = list(fds)
+        if not message:
+            raise Gone
         self.welcome = WELCOME.unpack(message)
         if self.welcome[2]:
             raise Refused(self.welcome[2])
