@@ -9,19 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "datanode/owners_private.h"
 #include "layout/layout.h"
 
 /* ---- tables ------------------------------------------------------------------- */
 
-/* FNV-1a */
 static unsigned bucket_of(const char *text)
 {
-	uint32_t hash = 2166136261U;
-
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 16777619U;
-	return hash % OWNERS_BUCKETS;
+	return hash_text(text) % OWNERS_BUCKETS;
 }
 
 struct owned *owned_find(const struct owned_table *t, const char *storage_id)

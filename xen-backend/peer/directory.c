@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define BUCKETS 4096U
 
 struct directory_entry {
@@ -84,11 +86,7 @@ void directory_free(struct directory *d)
 /* FNV-1a */
 static unsigned bucket_of(const char *text)
 {
-	uint32_t hash = 2166136261U;
-
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 16777619U;
-	return hash % BUCKETS;
+	return hash_text(text) % BUCKETS;
 }
 
 /* With the lock. */
