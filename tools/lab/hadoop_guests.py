@@ -357,6 +357,9 @@ def _properties(block_mib: int) -> dict[str, str]:
         "dfs.replication": "1",
         "dfs.permissions.enabled": "false",
         "dfs.blocksize": str(block_mib << 20),
+        # Hadoop's limit is 60 s of real time.  On a busy machine, an emulated host may take longer
+        # for a packet.  No test on emulated hosts is about this limit.
+        "dfs.client.socket-timeout": "600000",
         # Otherwise Hadoop runs a program to learn root's groups.
         "hadoop.user.group.static.mapping.overrides": "root=root",
     }
