@@ -86,7 +86,13 @@ class Run:
         assert "WARN hdfs" not in self.said
 
     def by_tcp(self, reasons):
-        assert self.statistics["vread"] == {"opens": 0, "reads": 0, "bytes": 0, "failures": 0}
+        assert self.statistics["vread"] == {
+            "opens": 0,
+            "reads": 0,
+            "bytes": 0,
+            "failures": 0,
+            "reasons": {},
+        }
         assert self.statistics["fallback"] == {"blocks": BLOCKS, "reasons": reasons}, self.said
         assert self.statistics["hdfs"]["bytes"] == SIZE
 

@@ -126,7 +126,7 @@ final class Client {
   /** A reader of the block is about to throw: {@link #open} refuses the block for a while. */
   void readFailed(BlockKey block, int errno) {
     holdOff.readFailed(block, Errno.name(errno));
-    statistics.readFailed();
+    statistics.readFailed(Errno.name(errno));
     if (errno == Errno.EBADE) {
       LOG.warn("vread: bytes of {} changed on their way from the host that verified them", block);
     }

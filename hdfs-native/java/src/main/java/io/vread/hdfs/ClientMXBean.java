@@ -19,6 +19,9 @@ public interface ClientMXBean {
   /** Readers that failed; their clients went on by TCP. */
   long getFailures();
 
+  /** The failures by reason: names of errors, as in docs/hadoop.md. */
+  Map<String, Long> getFailureReasons();
+
   /** How often no reader was handed out, so that the stock client read the block. */
   long getFallbackBlocks();
 

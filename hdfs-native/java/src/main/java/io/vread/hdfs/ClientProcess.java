@@ -103,6 +103,11 @@ final class ClientProcess implements ClientMXBean {
   }
 
   @Override
+  public Map<String, Long> getFailureReasons() {
+    return statistics.failureReasons();
+  }
+
+  @Override
   public long getFallbackBlocks() {
     return statistics.fallbackBlocks();
   }

@@ -18,7 +18,8 @@ final class Statistics {
   private final LongAdder bytes = new LongAdder();
   private final LongAdder failures = new LongAdder();
   private final LongAdder refused = new LongAdder();
-  private final Map<String, LongAdder> reasons = new ConcurrentHashMap<>();
+  private final Map<String, LongAdder> failureReasons = new ConcurrentHashMap<>();
+  private final Map<String, LongAdder> fallbackReasons = new ConcurrentHashMap<>();
   private volatile String endpoint = "";
   private volatile String library = "";
 
@@ -38,13 +39,18 @@ final class Statistics {
   }
 
   /** A reader that had been handed out failed; its client goes on by TCP. */
-  void readFailed() {
+  void readFailed(String reason) {
     failures.increment();
+    count(failureReasons, reason);
   }
 
   /** No reader was handed out. */
   void refused(String reason) {
     refused.increment();
+    count(fallbackReasons, reason);
+  }
+
+  private static void count(Map<String, LongAdder> reasons, String reason) {
     reasons.computeIfAbsent(reason, key -> new LongAdder()).increment();
   }
 
@@ -68,7 +74,15 @@ final class Statistics {
     return refused.sum();
   }
 
+  Map<String, Long> failureReasons() {
+    return sums(failureReasons);
+  }
+
   Map<String, Long> fallbackReasons() {
+    return sums(fallbackReasons);
+  }
+
+  private static Map<String, Long> sums(Map<String, LongAdder> reasons) {
     Map<String, Long> result = new TreeMap<>();
     reasons.forEach((reason, count) -> result.put(reason, count.sum()));
     return result;
@@ -87,8 +101,15 @@ final class Statistics {
 
   String summary() {
     return String.format(
-        "vread: %d bytes in %d reads of %d blocks, %d failed; by TCP %d blocks %s; endpoint %s",
-        bytes(), reads(), opens(), failures(), fallbackBlocks(), fallbackReasons(), endpoint);
+        "vread: %d bytes in %d reads of %d blocks, %d failed %s; by TCP %d blocks %s; endpoint %s",
+        bytes(),
+        reads(),
+        opens(),
+        failures(),
+        failureReasons(),
+        fallbackBlocks(),
+        fallbackReasons(),
+        endpoint);
   }
 
   /**
@@ -105,14 +126,21 @@ final class Statistics {
     out.append(",\"reads\":").append(reads());
     out.append(",\"bytes\":").append(bytes());
     out.append(",\"failures\":").append(failures());
+    out.append(",\"reasons\":");
+    append(out, failureReasons());
     out.append("},\"fallback\":{\"blocks\":").append(fallbackBlocks());
-    out.append(",\"reasons\":{");
-    String separator = "";
-    for (Map.Entry<String, Long> reason : fallbackReasons().entrySet()) {
+    out.append(",\"reasons\":");
+    append(out, fallbackReasons());
+    return out.append("},\"hdfs\":{\"bytes\":").append(allBytes).append("}}\n").toString();
+  }
+
+  private static void append(StringBuilder out, Map<String, Long> reasons) {
+    String separator = "{";
+    for (Map.Entry<String, Long> reason : reasons.entrySet()) {
       out.append(separator).append(quoted(reason.getKey())).append(':').append(reason.getValue());
       separator = ",";
     }
-    return out.append("}},\"hdfs\":{\"bytes\":").append(allBytes).append("}}\n").toString();
+    out.append(reasons.isEmpty() ? "{}" : "}");
   }
 
   private static String quoted(String text) {

@@ -235,6 +235,7 @@ public class AccessorTest {
       }
     }
     assertEquals(2 * errnos.length, statistics.failures());
+    assertEquals(Long.valueOf(2), statistics.failureReasons().get("EBADE"));
   }
 
   /** The error is behind bytes that can be read: first a short read, then the exception. */

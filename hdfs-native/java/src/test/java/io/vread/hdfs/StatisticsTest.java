@@ -19,7 +19,7 @@ public class StatisticsTest {
     statistics.opened();
     statistics.read(100);
     statistics.read(11);
-    statistics.readFailed();
+    statistics.readFailed("EBADE");
     statistics.refused("ENOENT");
     statistics.refused("backoff");
     statistics.refused("ENOENT");
@@ -31,6 +31,8 @@ public class StatisticsTest {
     assertEquals(2, json.at("/vread/reads").asLong());
     assertEquals(111, json.at("/vread/bytes").asLong());
     assertEquals(1, json.at("/vread/failures").asLong());
+    assertEquals(1, json.at("/vread/reasons").size());
+    assertEquals(1, json.at("/vread/reasons/EBADE").asLong());
     assertEquals(3, json.at("/fallback/blocks").asLong());
     assertEquals(2, json.at("/fallback/reasons").size());
     assertEquals(2, json.at("/fallback/reasons/ENOENT").asLong());
@@ -41,6 +43,7 @@ public class StatisticsTest {
   public void emptyIsStillWhole() throws IOException {
     assertTrue(statistics.nothingHappened());
     JsonNode json = new ObjectMapper().readTree(statistics.json(1));
+    assertEquals(0, json.at("/vread/reasons").size());
     assertEquals(0, json.at("/fallback/reasons").size());
     assertEquals(0, json.at("/vread/bytes").asLong());
   }
@@ -50,7 +53,7 @@ public class StatisticsTest {
     statistics.describe("/dev/vread", "");
     statistics.refused("no-device");
     assertEquals(
-        "vread: 0 bytes in 0 reads of 0 blocks, 0 failed; by TCP 1 blocks {no-device=1}; "
+        "vread: 0 bytes in 0 reads of 0 blocks, 0 failed {}; by TCP 1 blocks {no-device=1}; "
             + "endpoint /dev/vread",
         statistics.summary());
   }
