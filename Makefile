@@ -161,7 +161,7 @@ FAKEXEN_SRC := $(sort $(wildcard tests/unit/fakexen/*.c))
 all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 # The programs that `make install` installs.
-PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
+PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-opener vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
 PROGRAMS += $(if $(filter release,$(VARIANT)),build/java/vread-hdfs.jar)
 .PHONY: programs
 programs: $(SETUP)
@@ -196,6 +196,7 @@ define program
 $(B)/$(1): $(call obj,$(2)) $(addprefix $(B)/,$(3))
 	$$(call say,LINK)$$(CC) $$(LDFLAGS) -o $$@ $$^ $(4)
 endef
+comma := ,
 BACKEND := libbackend.a libcommon.a
 PARSER := libparser.a libcommon.a
 TORTURE_CONTENT := tests/image/torture_content.c
@@ -205,6 +206,8 @@ RDMA_PAIR := $(addprefix tests/xen/,rdma_pair.c rdma_pair_ask.c rdma_pair_answer
 libs_with = $(LIBS) $(shell pkg-config --libs $(1))
 $(eval $(call program,vreadd,xen-backend/vreadd.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,vread-parser,xen-backend/parser/main.c,$(PARSER),$$(LIBS)))
+# A small link: the process has a right of its own.
+$(eval $(call program,vread-opener,$(sort $(wildcard xen-backend/opener/*.c)),libcommon.a,-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp)))
 $(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))
 $(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a,$$(VREAD_LIBS)))
 $(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC),$(BACKEND),$$(call libs_with,xlutil)))
@@ -270,7 +273,7 @@ LIBVREAD_CALLS = $(shell sed -n 's/^\t\(vread_.*\);/\1/p' hdfs-native/libvread/l
 .PHONY: install
 install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-provision $(B)/xl-vread
-	install -D -t $(DESTDIR)$(LIBEXECDIR) $(B)/vread-parser
+	install -D -t $(DESTDIR)$(LIBEXECDIR) $(B)/vread-parser $(B)/vread-opener
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/vread
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
 	ln -sf libvread.so.1 $(DESTDIR)$(LIBDIR)/libvread.so

@@ -35,11 +35,13 @@ MAY_INCLUDE = {
     "port": "base disk policy",
     "control": "base datanode disk layout peer policy port read ring",
     "provision": "base disk layout parser",
+    "opener": "base disk",
     VREADD: "base control",
 }
 # The folders of the backend from which each program is linked.
 LINKED = {
-    "vreadd": set(MAY_INCLUDE) - {"parser", "provision"},
+    "vreadd": set(MAY_INCLUDE) - {"parser", "provision", "opener"},
+    "vread-opener": {"base", "disk", "opener"},
     "vread-parser": {"base", "disk", "layout", "parser", "parser-protocol"},
 }
 # The folders from which vread is linked, and the libraries that it loads.

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -29,6 +28,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/version.h"
 
 #define LONG_ANSWER_MS 120000U /* limit of an answer about all partitions and directories */
@@ -97,22 +97,6 @@ static int fail(struct parser *p, int error, const char *what)
 		snprintf(p->verdict, sizeof(p->verdict), "%s: %s", what, strerror(-error));
 	pthread_mutex_unlock(&p->lock);
 	return error;
-}
-
-/* Returns the path of vread-parser: the one beside the running program, or else the installed
- * one. */
-static char *find_program(void)
-{
-	char path[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - sizeof("/vread-parser"));
-
-	if (length > 0) {
-		path[length] = '\0';
-		strcpy(strrchr(path, '/') + 1, "vread-parser");
-		if (access(path, X_OK) == 0)
-			return strdup(path);
-	}
-	return strdup(VREAD_LIBEXECDIR "/vread-parser");
 }
 
 static int make_channels(int ours[PARSER_CHANNELS], int theirs[PARSER_CHANNELS])
@@ -617,7 +601,8 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	p->num_images = num_images;
 	p->answer_ms = settings && settings->answer_ms ? settings->answer_ms : PARSER_ANSWER_MS;
 	p->name = strdup(name);
-	p->program = settings && settings->program ? strdup(settings->program) : find_program();
+	p->program = settings && settings->program ? strdup(settings->program)
+						   : program_find("vread-parser");
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = -1;
 	r = p->name && p->program ? background_start(keep, p) : -ENOMEM;

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "disk/opener.h"
+
 #define MAX_DEPTH 8 /* loop devices stacked on files of each other; no real host has more */
 
 /* Reads the first line of a sysfs attribute of device, without the newline. */
@@ -46,7 +48,7 @@ static bool descend(struct backing *b)
 	struct stat st;
 
 	if (!b->block_device || !attribute(b->dev, "loop/backing_file", file, sizeof(file)) ||
-	    stat(file, &st) < 0)
+	    opener_stat(file, &st) < 0)
 		return false;
 	b->loop = true;
 	if (attribute(b->dev, "loop/dio", dio, sizeof(dio)) && dio[0] == '1')
@@ -66,7 +68,7 @@ bool backing_of_path(const char *path, struct backing *ret)
 	struct stat st;
 
 	*ret = (struct backing){0};
-	if (stat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
+	if (opener_stat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
 		return false;
 	from_stat(&st, ret);
 	to_the_bottom(ret);

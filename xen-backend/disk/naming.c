@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Opens a file that an image names, if the file is where the operator allows; see naming.h.
- * disk/source.c calls it.
+ * disk/source.c and opener/answer.c call it.
  *
  * Links of procfs ("magic" links, as /proc/PID/root) are not followed.  They lead into mount
  * namespaces of other processes, where a path says nothing about this host's folders.
@@ -211,6 +211,53 @@ int naming_open(const struct naming *n, const char *path, char **ret_error)
 		r = open_found(found);
 		if (r < 0)
 			not_found(n, path, r, ret_error);
+	}
+	close(found);
+	return r;
+}
+
+/* ---- files that the operator names --------------------------------------------------- */
+
+int naming_check_kind(const char *path, mode_t mode, char **ret_error)
+{
+	if (S_ISDIR(mode))
+		return error_text(
+			ret_error, -EISDIR,
+			"image %s is a directory; name a raw image file or a block device", path);
+	if (!S_ISREG(mode) && !S_ISBLK(mode))
+		return error_text(ret_error, -EINVAL,
+				  "image %s is neither a regular file nor a block device", path);
+	return 0;
+}
+
+static int image_error(const char *path, int error, char **ret_error)
+{
+	return error_text(ret_error, error, "image %s: %s%s", path, strerror(-error),
+			  error == -ENOENT  ? "; check the path"
+			  : error == -ELOOP ? "; name it by a path without links of /proc"
+					    : "");
+}
+
+int naming_find_image(const char *path, char **ret_error)
+{
+	int found = find(path);
+
+	return found < 0 ? image_error(path, found, ret_error) : found;
+}
+
+int naming_open_image(const char *path, char **ret_error)
+{
+	int found = naming_find_image(path, ret_error), r;
+	struct stat st;
+
+	if (found < 0)
+		return found;
+	r = fstat(found, &st) < 0 ? image_error(path, -errno, ret_error)
+				  : naming_check_kind(path, st.st_mode, ret_error);
+	if (r == 0) {
+		r = open_found(found);
+		if (r < 0)
+			image_error(path, r, ret_error);
 	}
 	close(found);
 	return r;

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/scratch.h"
 #include "disk/naming.h"
+#include "disk/opener.h"
 #include "disk/source_impl.h"
 
 #define BOUNCE_BYTES (256U << 10)
@@ -83,14 +84,9 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 
 	if (fstat(s->fd, &st) < 0)
 		return error_text(ret_error, -errno, "image %s: %s", s->path, strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return error_text(
-			ret_error, -EISDIR,
-			"image %s is a directory; name a raw image file or a block device",
-			s->path);
-	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
-		return error_text(ret_error, -EINVAL,
-				  "image %s is neither a regular file nor a block device", s->path);
+	r = naming_check_kind(s->path, st.st_mode, ret_error);
+	if (r < 0)
+		return r;
 	s->block_device = S_ISBLK(st.st_mode);
 	s->disk = s->block_device ? st.st_rdev : st.st_dev;
 	s->direct = mode == SOURCE_DIRECT || (mode == SOURCE_AUTO && s->block_device);
@@ -144,7 +140,11 @@ static int take_given(const char *path)
  * daemon. */
 static int open_path(const char *path, char **ret_error)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd;
+
+	if (opener_is_used())
+		return opener_image(path, ret_error);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
 	if (fd >= 0)
 		return fd;
@@ -158,6 +158,8 @@ static int open_named(const char *path, const struct naming *naming, char **ret_
 		return error_text(ret_error, -ESTALE,
 				  "image %s names %s as its backing file, and did not before",
 				  naming->image, path);
+	if (opener_is_used())
+		return opener_named(naming, path, ret_error);
 	return naming_open(naming, path, ret_error);
 }
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * opener.h - asks vread-opener for the files of images.  disk/source.c and disk/backing.c call it in
+ * a vreadd that may not open images itself; control/privileges.c starts the opener.
+ *
+ * Threads: any, after opener_use().
+ */
+#ifndef VREAD_DISK_OPENER_H
+#define VREAD_DISK_OPENER_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "disk/naming.h"
+#include "disk/opener_protocol.h"
+
+/* Waits until the opener is ready, then asks it by these channels, which belong to this file from
+ * then on.  Call it before any thread opens an image.  Returns 0 or negative errno. */
+int opener_use(const int channels[OPENER_CHANNELS]);
+/* Ends every question, also those under way, with -EPIPE. */
+void opener_end(void);
+bool opener_is_used(void);
+
+/* As naming_open_image() and naming_open(). */
+int opener_image(const char *path, char **ret_error);
+int opener_named(const struct naming *n, const char *path, char **ret_error);
+/* As stat(), by the opener if there is one.  The opener tells only st_mode, st_dev, st_ino and
+ * st_rdev, and only of regular files and block devices; anything else is an error. */
+int opener_stat(const char *path, struct stat *ret);
+
+#endif
