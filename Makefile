@@ -290,7 +290,7 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 	for page in $(MAN_PAGES); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
 	for call in $(LIBVREAD_CALLS); do ln -sf libvread.3 $(DESTDIR)$(MANDIR)/man3/$$call.3; done
 	linux-frontend/build.sh --sources $(DESTDIR)/usr/src/vread-$(VERSION)
-	install -D -m 644 -t $(DESTDIR)/lib/udev/rules.d linux-frontend/60-vread.rules
+	install -D -m 644 -t $(DESTDIR)/lib/udev/rules.d linux-frontend/60-vread.rules xen-backend/control/60-vread-backend.rules
 
 # ---- packages ----------------------------------------------------------------
 # Packages are built in a copy of the tree, which keeps its objects for the next time. Maven runs

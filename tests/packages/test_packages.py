@@ -89,6 +89,7 @@ def root(packages, tmp_path_factory):
 def image(root, tmp_path_factory):
     image = Image(tmp_path_factory.mktemp("image"))
     subprocess.run(["cp", image.path, root.file("/srv/dn.img")], check=True)
+    root.file("/srv/dn.img").chmod(0o600)
     return image
 
 
@@ -154,6 +155,8 @@ def test_what_is_in_them(packages):
             "lib/systemd/system/vread-metrics.service",
             "lib/systemd/system/vread-metrics.timer",
             "lib/systemd/system/vreadd.service",
+            "lib/udev/rules.d/60-vread-backend.rules",
+            "usr/libexec/vread/vread-opener",
             "usr/libexec/vread/vread-parser",
             "usr/sbin/vread-provision",
             "usr/sbin/vreadd",
@@ -188,6 +191,7 @@ def test_what_is_in_them(packages):
     for library in ("libxen", "libssl", "libibverbs"):
         assert library in field(packages["vread-backend"], "Depends")
     assert "libssl" not in field(packages["vread-tools"], "Depends")
+    assert "adduser" in field(packages["vread-backend"], "Depends")
     for depends in ("dkms", "adduser"):
         assert depends in field(packages["vread-frontend-dkms"], "Depends")
 
@@ -200,6 +204,7 @@ def test_install(root, packages):
         assert root.run(program, "version").split() == [program, version]
     assert root.run("vreadd", "--version").split() == ["vreadd", version]
     assert root.run("systemctl", "is-enabled", "vreadd").strip() == "enabled"
+    assert root.run("id", "-gn", "vreadd").strip() == "vreadd"
     for group in ("vread", "vread-publish"):
         assert f"{group}:" in root.run("getent", "group", group)
     states = module_states(root)
@@ -225,13 +230,30 @@ def test_a_block_is_read(root, image):
 
 
 def test_the_service_has_only_what_it_needs(root):
-    text = root.run("cat", f"/proc/{main_pid(root)}/status")
-    known = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
-    # dac_read_search, kill, setgid, setuid
-    assert int(known["CapEff"], 16) == int(known["CapBnd"], 16) == 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7
-    assert (known["NoNewPrivs"], known["Seccomp"]) == ("1", "2")
-    (parser,) = [pid for pid, name in processes(root).items() if name == "vread-parser"]
-    assert root.run("stat", "-c", "%U", f"/proc/{parser}").strip() == "nobody"
+    kept = {"vreadd": 0, "vread-opener": 1 << 2, "vread-parser": 0}  # dac_read_search
+    found = {name: pid for pid, name in processes(root).items()}
+    assert found.keys() == kept.keys()
+    for name, pid in found.items():
+        text = root.run("cat", f"/proc/{pid}/status")
+        known = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+        assert int(known["CapEff"], 16) == int(known["CapPrm"], 16) == kept[name], name
+        assert int(known["CapBnd"], 16) == 1 << 2
+        assert (known["NoNewPrivs"], known["Seccomp"]) == ("1", "2")
+        assert root.run("stat", "-c", "%U", f"/proc/{pid}").strip() == "vreadd"
+    assert root.run("stat", "-c", "%U", "/var/lib/vread", "/var/lib/vread/state").split() == [
+        "root",
+        "vreadd",
+    ]
+    assert "user vreadd" in root.run("xl-vread", "status")
+    root.run("systemctl", "reload", "vreadd")
+
+
+def test_the_opener_is_started_again(root, image):
+    pid = main_pid(root)
+    (opener,) = [pid for pid, name in processes(root).items() if name == "vread-opener"]
+    root.run("kill", "-KILL", opener)
+    eventually(lambda: main_pid(root) not in (pid, "0"), what="another vreadd")
+    assert read_block(root, image) == image.contents[BLOCK_ID]
 
 
 def test_metrics_are_off_until_somebody_wants_them(root):
@@ -295,13 +317,13 @@ def test_a_daemon_that_hangs_is_started_again(root, image):
 
 
 def test_it_stops_in_order(root):
-    """`systemctl stop` must end vreadd and its parsers, which run as another user."""
+    """`systemctl stop` must end vreadd, its opener and its parsers."""
     root.run("systemctl", "stop", "vreadd")
     assert root.run("systemctl", "show", "-P", "Result", "vreadd").strip() == "success"
     assert processes(root) == {}
     root.run("systemctl", "start", "vreadd")
-    both = ["vread-parser", "vreadd"]  # the parser may start a little later
-    eventually(lambda: sorted(processes(root).values()) == both, what=lambda: processes(root))
+    wanted = ["vread-opener", "vread-parser", "vreadd"]  # the parser may start a little later
+    eventually(lambda: sorted(processes(root).values()) == wanted, what=lambda: processes(root))
 
 
 def newer(packages, folder):

@@ -78,6 +78,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c->control_socket, "/run/vread/control.sock");
 	assert_string_equal(c->datanode_files, "/var/lib/vread/datanodes");
 	assert_string_equal(c->token_files, "/var/lib/vread/tokens");
+	assert_string_equal(c->user, "");
 	assert_int_equal(c->xen.enabled, CONFIG_AUTO);
 	assert_int_equal(c->read_ahead, 8U << 20);
 	assert_int_equal(c->handle_memory, 64U << 20);
@@ -227,10 +228,12 @@ static const struct {
 	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
-	 "control-socket, datanode-files, token-files, storage-record, read-ahead, cache, "
+	 "user, control-socket, datanode-files, token-files, storage-record, read-ahead, cache, "
 	 "handle-memory; did you "
 	 "mean "
 	 "log-level?\n"},
+	{"[vreadd]\nuser = a b\n",
+	 ":2: [vreadd] user: a b: expected the name of a user, or nothing\n"},
 	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
 	 ":4: [vreadd] read-ahead: 0: expected once; the key is set above already\n"},
 	{"[vreadd]\nread-ahead = 65M\n", ":2: [vreadd] read-ahead: 65M: " SIZE_UP_TO "64M\n"},
@@ -241,7 +244,7 @@ static const struct {
 	{"[vreadd]\ncache = M\n", ":2: [vreadd] cache: M: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\nimage = /x\n", ":2: [vreadd] image: /x: unknown key: expected one of "
-				   "log-level, control-socket, datanode-files, token-files, "
+				   "log-level, user, control-socket, datanode-files, token-files, "
 				   "storage-record, read-ahead, cache, handle-memory\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
 	 ":2: [vreadd] control-socket: run/c.sock: expected a path that starts with / of at most "

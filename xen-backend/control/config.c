@@ -53,15 +53,15 @@ static void free_peers(struct peers_config *p)
 	free(p->peers);
 }
 
-/* A file in the folder that systemd has made for vreadd's state. "": not started by systemd. */
-static char *default_record(void)
+/* A file in the folder that systemd has made for vreadd's state. */
+static char *state_file(const char *name, const char *without_systemd)
 {
 	const char *folder = getenv("STATE_DIRECTORY");
 	char *path;
 
 	if (!folder || folder[0] != '/')
-		return strdup("");
-	return asprintf(&path, "%.*s/storages", (int)strcspn(folder, ":"), folder) < 0 ? NULL
+		return strdup(without_systemd);
+	return asprintf(&path, "%.*s/%s", (int)strcspn(folder, ":"), folder, name) < 0 ? NULL
 										       : path;
 }
 
@@ -72,10 +72,11 @@ static struct config *config_default(void)
 	if (!c)
 		return NULL;
 	c->log_level = LOG_LEVEL_INFO;
+	c->user = strdup("");
 	c->control_socket = strdup("/run/vread/control.sock");
 	c->datanode_files = strdup("/var/lib/vread/datanodes");
-	c->token_files = strdup("/var/lib/vread/tokens");
-	c->storage_record = default_record();
+	c->token_files = state_file("tokens", "/var/lib/vread/tokens");
+	c->storage_record = state_file("storages", "");
 	c->read_ahead = 8U << 20;
 	c->cache = 64U << 20;
 	c->handle_memory = 64U << 20;
@@ -92,8 +93,8 @@ static struct config *config_default(void)
 	c->local.max_connections = 64;
 	c->local.max_pool_pages = VREAD_MAX_POOL_PAGES;
 	c->local.max_total_pool_pages = 8 * VREAD_MAX_POOL_PAGES;
-	if (peers_default(&c->peers) && c->control_socket && c->datanode_files && c->token_files &&
-	    c->storage_record && c->local.socket && c->local.allow_datanodes &&
+	if (peers_default(&c->peers) && c->user && c->control_socket && c->datanode_files &&
+	    c->token_files && c->storage_record && c->local.socket && c->local.allow_datanodes &&
 	    c->local.allow_pools && c->local.publish_datanodes && c->local.publish_uids)
 		return c;
 	config_free(c);
@@ -104,6 +105,7 @@ void config_free(struct config *c)
 {
 	if (!c)
 		return;
+	free(c->user);
 	free(c->control_socket);
 	free(c->datanode_files);
 	free(c->token_files);

@@ -54,6 +54,7 @@ struct config_datanode {
 
 struct config {
 	enum log_level log_level;
+	char *user;           /* that vreadd becomes if root starts it; "": it stays root */
 	char *control_socket; /* "": none */
 	char *datanode_files; /* folder of datanodes' own files; "": none */
 	char *token_files;    /* folder of policy/token_memory.h; "": none */

@@ -14,6 +14,9 @@
  *
  *   version          string
  *   pid              number
+ *   user             string: the name of the user that vreadd is
+ *   group            number of that user's group
+ *   opener           true if vread-opener opens images; false: vreadd does
  *   uptime_seconds   number
  *   config           path of the configuration file
  *   reload           null, or the answer to the last reload, with

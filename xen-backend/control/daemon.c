@@ -41,6 +41,7 @@
 #include "control/control.h"
 #include "control/datanodes.h"
 #include "control/port_settings.h"
+#include "control/privileges.h"
 #include "control/reload.h"
 #include "control/restart.h"
 #include "control/stop_limit.h"
@@ -60,6 +61,8 @@ struct daemon {
 	time_t reload_time;
 	time_t started;
 	sd_event *event;
+	struct privileges privileges;
+	sd_event_source *opener;  /* the end of the process that opens images */
 	sd_event_source *answers; /* of the datanodes, for a status */
 	struct xen_disks *disks;
 	struct datanodes datanodes;
@@ -154,14 +157,16 @@ static json_t *status(void *ctx, uint64_t question)
 {
 	const struct daemon *d = ctx;
 
-	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I}}",
-			 "version", VREAD_VERSION, "pid", (int)getpid(), "uptime_seconds",
-			 (json_int_t)(now() - d->started), "config", d->config_path, "reload",
-			 reload_status(d), "datanodes", datanodes_status(&d->datanodes, question),
-			 "storage_record", datanodes_record_status(&d->datanodes), "ports",
-			 ports_status(d), "devices", devices_status(d), "totals",
-			 session_server_totals(d->sessions), "reading",
-			 block_store_reading_status(d->datanodes.store), "peers",
+	return json_pack("{s:s, s:i, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+			 "s:o, s:{s:I}}",
+			 "version", VREAD_VERSION, "pid", (int)getpid(), "user", d->privileges.user,
+			 "group", (int)getegid(), "opener", d->privileges.opener > 0,
+			 "uptime_seconds", (json_int_t)(now() - d->started), "config",
+			 d->config_path, "reload", reload_status(d), "datanodes",
+			 datanodes_status(&d->datanodes, question), "storage_record",
+			 datanodes_record_status(&d->datanodes), "ports", ports_status(d),
+			 "devices", devices_status(d), "totals", session_server_totals(d->sessions),
+			 "reading", block_store_reading_status(d->datanodes.store), "peers",
 			 d->peers ? peers_status(d->peers) : json_null(), "log", "left_out",
 			 (json_int_t)log_limit_left_out());
 }
@@ -304,6 +309,26 @@ static void raise_file_limit(void)
 	}
 }
 
+/* An ordinary user cannot start the opener again.  So vreadd ends, and systemd starts both. */
+static int on_opener_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)fd, (void)events, (void)userdata;
+	log_error("vread-opener has ended, and without it no image can be opened: vreadd ends, "
+		  "too, and has to be started again");
+	return sd_event_exit(sd_event_source_get_event(source), -ECHILD);
+}
+
+static int drop_privileges(struct daemon *d)
+{
+	int r = privileges_drop(&d->privileges, d->config, d->config_path);
+
+	if (r || d->privileges.opener_ends < 0)
+		return r;
+	r = sd_event_add_io(d->event, &d->opener, d->privileges.opener_ends, EPOLLIN, on_opener_end,
+			    d);
+	return r < 0 ? r : 0;
+}
+
 static int start_local(struct daemon *d, const struct port_events *events)
 {
 	struct local_settings settings = port_local_settings(d->config);
@@ -434,6 +459,8 @@ static void stop(struct daemon *d)
 	peers_free(d->peers);
 	sd_event_source_disable_unref(d->answers);
 	datanodes_close(&d->datanodes);
+	sd_event_source_disable_unref(d->opener);
+	privileges_end(&d->privileges);
 	xen_disks_stop(d->disks);
 	policy_free(d->local_policy);
 	json_decref(d->last_reload);
@@ -466,6 +493,8 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 	}
 	raise_file_limit();
 	r = catch_signals(&d);
+	if (!r)
+		r = drop_privileges(&d);
 	if (!r)
 		r = start(&d);
 	if (!r)

@@ -18,6 +18,7 @@ static const struct {
 	const char *name;
 	size_t offset, size;
 } fixed[] = {
+	{"[vreadd] user", TEXT_AT(user)},
 	{"[vreadd] control-socket", TEXT_AT(control_socket)},
 	{"[vreadd] storage-record", TEXT_AT(storage_record)},
 	{"[vreadd] cache", AT(cache)},

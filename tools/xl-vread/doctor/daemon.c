@@ -55,6 +55,23 @@ static const char *socket_path(const struct doctor *d, char buf[PATH_MAX])
 	return doctor_path(d, CONTROL_DEFAULT_SOCKET, buf);
 }
 
+/* Does nothing if vreadd does not say who it is. */
+static void check_user(struct doctor *d)
+{
+	const char *user = json_string_value(json_object_get(d->facts->status, "user"));
+
+	if (!user)
+		return;
+	if (json_is_true(json_object_get(d->facts->status, "opener")))
+		doctor_ok(d, "user",
+			  "vreadd is %.32s without capabilities; vread-opener opens images", user);
+	else if (!strcmp(user, "root"))
+		doctor_warn(d, "user", "start it by vreadd.service, or set user in [vreadd]",
+			    "vreadd runs as root");
+	else
+		doctor_ok(d, "user", "vreadd is %.32s, and opens what this user may read", user);
+}
+
 void check_daemon(struct doctor *d)
 {
 	char path[PATH_MAX], *error = NULL;
@@ -81,6 +98,7 @@ void check_daemon(struct doctor *d)
 	else
 		doctor_ok(d, "vreadd", "runs, version %s, pid %" PRId64, version,
 			  text_number(d->facts->status, "pid"));
+	check_user(d);
 }
 
 static void check_port(struct doctor *d, const char *name, const json_t *port)

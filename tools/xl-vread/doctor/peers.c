@@ -57,13 +57,14 @@ static void check_certificate(struct doctor *d, const char *configured, const ch
 /* vreadd refuses a key that others can use: it does not start, or keeps the key it has. */
 static void check_key(struct doctor *d, const char *configured)
 {
+	gid_t group = (gid_t)json_integer_value(json_object_get(d->facts->status, "group"));
 	char path[PATH_MAX];
 	struct stat file;
 
 	if (stat(doctor_path(d, configured, path), &file) < 0)
 		doctor_fail(d, path, "put it there, or correct [peers] of vread.conf",
 			    "private key of this host: %s", strerror(errno));
-	else if (key_file_open_bits(&file))
+	else if (key_file_open_bits(&file, group))
 		doctor_fail(d, path, "chmod 0600 it; make a new key if others may have read it",
 			    "private key of this host: mode %04o, group %u: others than root can "
 			    "use it",

@@ -43,11 +43,12 @@ static void print_reload(FILE *out, const json_t *reload, const char *config)
 
 static void print_header(FILE *out, const json_t *status)
 {
+	const char *user = json_string_value(json_object_get(status, "user"));
 	int64_t up = text_number(status, "uptime_seconds");
 
-	fprintf(out, "vreadd %s, pid %" PRId64 ", up %" PRId64 "d %02d:%02d:%02d\n",
-		text_member(status, "version"), text_number(status, "pid"), up / 86400,
-		(int)(up / 3600 % 24), (int)(up / 60 % 60), (int)(up % 60));
+	fprintf(out, "vreadd %s, pid %" PRId64 "%s%.32s, up %" PRId64 "d %02d:%02d:%02d\n",
+		text_member(status, "version"), text_number(status, "pid"), user ? ", user " : "",
+		user ?: "", up / 86400, (int)(up / 3600 % 24), (int)(up / 60 % 60), (int)(up % 60));
 	fprintf(out, "configuration: %s\n", text_member(status, "config"));
 	print_reload(out, json_object_get(status, "reload"), text_member(status, "config"));
 }

@@ -145,6 +145,15 @@ static const char *set_string(const char *value, void *field)
 	return NULL;
 }
 
+const char *value_user(const char *value, void *field, const struct config_key *k)
+{
+	(void)k;
+	if (strlen(value) > 32 || value[strspn(value, "abcdefghijklmnopqrstuvwxyz"
+						      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")])
+		return "the name of a user, or nothing";
+	return set_string(value, field);
+}
+
 const char *value_path(const char *value, void *field, const struct config_key *k)
 {
 	(void)k;

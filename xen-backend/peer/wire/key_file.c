@@ -10,12 +10,15 @@
 #include "peer/wire/key_file.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
-mode_t key_file_open_bits(const struct stat *file)
+mode_t key_file_open_bits(const struct stat *file, gid_t vreadd)
 {
-	mode_t closed = file->st_gid == 0 ? S_IRWXO : S_IRWXG | S_IRWXO;
+	bool own = file->st_gid == 0 || file->st_gid == vreadd;
+	mode_t closed = own ? S_IRWXO : S_IRWXG | S_IRWXO;
 
 	return file->st_mode & closed;
 }
@@ -24,7 +27,12 @@ int key_file_check(const char *path, char **ret_error)
 {
 	struct stat file;
 
-	if (stat(path, &file) < 0 || !key_file_open_bits(&file))
+	if (access(path, R_OK) < 0 && errno == EACCES)
+		return error_text(ret_error, -EACCES,
+				  "[peers] key: %s: user %u cannot read this private key: chgrp %u "
+				  "it, and chmod 0640 it",
+				  path, (unsigned)geteuid(), (unsigned)getegid());
+	if (stat(path, &file) < 0 || !key_file_open_bits(&file, getegid()))
 		return 0;
 	return error_text(ret_error, -EACCES,
 			  "[peers] key: %s: mode %04o, group %u: others than root can use this "

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Implements privileges.h.
+ *
+ *	started by systemd          started by root, user = NAME     root, no user    any other
+ *	as User=, with the              |                                |                |
+ *	ambient capability         becomes NAME, keeps                   |                |
+ *	CAP_DAC_READ_SEARCH        CAP_DAC_READ_SEARCH                   |                |
+ *	     |                          |                                |                |
+ *	     +------------+-------------+                             a warning           |
+ *	      starts vread-opener, which                                 |                |
+ *	      inherits the capability                                    |                |
+ *	      gives up all capabilities                                  |                |
+ *	                  |                                              |                |
+ *	           opens no image itself                           opens images itself ---+
+ *
+ * The user changes once, before vreadd reads anything but its configuration.  So whatever cannot be
+ * read by that user is found at the start, and not by the first reload.
+ */
+#include "control/privileges.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/program.h"
+#include "disk/opener.h"
+
+#define NEEDED (1U << CAP_DAC_READ_SEARCH)
+#define SPAWN_FD_MIN 64 /* above all descriptors that the opener gets */
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+/* ---- capabilities ------------------------------------------------------------------ */
+
+static uint32_t permitted(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return syscall(SYS_capget, &header, sets) < 0 ? 0 : sets[0].permitted;
+}
+
+/* Sets all three sets of this thread.  Nothing stays ambient that is not inheritable. */
+static int set_capabilities(uint32_t all)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{all, all, all}};
+
+	return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
+}
+
+/* ---- the user ---------------------------------------------------------------------- */
+
+static int become(const struct passwd *user)
+{
+	int r;
+
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || initgroups(user->pw_name, user->pw_gid) < 0 ||
+	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+		return -errno;
+	r = set_capabilities(NEEDED);
+	if (!r && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) < 0)
+		r = -errno;
+	return r;
+}
+
+/* Becomes the configured user, if root started vreadd. */
+static int change_user(const char *name, const char *config_path)
+{
+	const struct passwd *user;
+	int r;
+
+	if (geteuid() != 0)
+		return 0;
+	if (!name[0]) {
+		log_warn("runs as root: set user in [vreadd] of %s, or User= in the unit",
+			 config_path);
+		return 0;
+	}
+	user = getpwnam(name);
+	if (!user || user->pw_uid == 0) {
+		log_error("%s: [vreadd] user: %s: expected a user of this host other than root: "
+			  "adduser --system --group %s",
+			  config_path, name, name);
+		return -EINVAL;
+	}
+	r = become(user);
+	if (r)
+		log_error("%s: [vreadd] user: %s: cannot become this user: %s; root needs "
+			  "CAP_SETUID, CAP_SETGID and CAP_DAC_READ_SEARCH",
+			  config_path, name, strerror(-r));
+	return r;
+}
+
+/* ---- the opener -------------------------------------------------------------------- */
+
+static int make_channels(int ours[OPENER_CHANNELS], int theirs[OPENER_CHANNELS])
+{
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return -errno;
+		ours[i] = pair[0];
+		theirs[i] = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_FD_MIN);
+		close(pair[1]);
+		if (theirs[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void close_all(const int fds[OPENER_CHANNELS])
+{
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* The process gets no environment, no descriptors but its own and standard error, and no blocked
+ * signals. */
+static int spawn(const char *program, const char *config_path, const int theirs[OPENER_CHANNELS],
+		 pid_t *ret)
+{
+	char *const argv[] = {(char *)program, (char *)config_path, NULL}, *const env[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int r;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						      POSIX_SPAWN_SETPGROUP);
+	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, 0, 1);
+	for (unsigned i = 0; i < OPENER_CHANNELS && !r; i++)
+		r = posix_spawn_file_actions_adddup2(&actions, theirs[i], OPENER_FIRST_FD + (int)i);
+	if (!r)
+		r = posix_spawn_file_actions_addclosefrom_np(&actions,
+							     OPENER_FIRST_FD +
+								     (int)OPENER_CHANNELS);
+	if (!r)
+		r = posix_spawn(ret, program, &actions, &attributes, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return -r;
+}
+
+static int start_opener(struct privileges *p, const char *config_path)
+{
+	int ours[OPENER_CHANNELS] = {-1, -1, -1, -1}, theirs[OPENER_CHANNELS] = {-1, -1, -1, -1};
+	char *program = program_find("vread-opener"), *config = realpath(config_path, NULL);
+	int r = program && config ? make_channels(ours, theirs) : -ENOMEM;
+	bool spawned;
+
+	if (r == 0)
+		r = spawn(program, config, theirs, &p->opener);
+	spawned = r == 0;
+	close_all(theirs);
+	if (spawned) {
+		p->opener_ends = (int)syscall(SYS_pidfd_open, p->opener, 0);
+		r = p->opener_ends < 0 ? -errno : 0;
+	}
+	if (r < 0)
+		close_all(ours);
+	else
+		r = opener_use(ours);
+	if (r < 0)
+		log_error("%s: cannot start it: %s", program ? program : "vread-opener",
+			  strerror(-r));
+	free(config);
+	free(program);
+	return r;
+}
+
+/* ---- all of it --------------------------------------------------------------------- */
+
+static void name_user(struct privileges *p)
+{
+	const struct passwd *user = getpwuid(geteuid());
+
+	if (user)
+		snprintf(p->user, sizeof(p->user), "%s", user->pw_name);
+	else
+		snprintf(p->user, sizeof(p->user), "%u", (unsigned)geteuid());
+}
+
+/* No process of the same user, as a parser is, may look into vreadd's memory. */
+static int give_up_the_rest(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, SANITIZED) < 0)
+		return -errno;
+	return set_capabilities(0);
+}
+
+/* A configuration that the user cannot read makes each reload fail. */
+static int check_config(const char *path, const char *user)
+{
+	if (access(path, R_OK) == 0)
+		return 0;
+	log_error("%s: user %s cannot read it: %s; let this user read it, and all folders above it",
+		  path, user, strerror(errno));
+	return -EACCES;
+}
+
+int privileges_drop(struct privileges *p, const struct config *config, const char *config_path)
+{
+	int r;
+
+	*p = (struct privileges){.opener_ends = -1};
+	r = change_user(config->user, config_path);
+	if (r)
+		return r;
+	name_user(p);
+	if (geteuid() == 0 || !(permitted() & NEEDED))
+		return 0;
+	r = start_opener(p, config_path);
+	if (!r) {
+		r = give_up_the_rest();
+		if (r)
+			log_error("cannot give up capabilities: %s", strerror(-r));
+	}
+	return r ? r : check_config(config_path, p->user);
+}
+
+void privileges_end(struct privileges *p)
+{
+	if (p->opener <= 0)
+		return;
+	opener_end();
+	kill(p->opener, SIGKILL);
+	waitpid(p->opener, NULL, 0);
+	p->opener = 0;
+	if (p->opener_ends >= 0)
+		close(p->opener_ends);
+}
