@@ -435,8 +435,9 @@ def test_a_host_as_it_should_be(host, findings, running, image, root):
     done = host(running)
     text = done.stdout.decode()
     assert done.returncode == 0, text
-    assert text.splitlines()[-1].startswith("dom0: 0 failed, 1 warning, ")
+    assert text.splitlines()[-1].startswith("dom0: 0 failed, 2 warnings, ")
     assert "WARNING  devices: no guest has a vread device\n" in text
+    assert "WARNING  user: vreadd runs as root\n" in text  # as tests start it
     found = findings(running)
     assert "/sys/hypervisor: Xen 4.17, and this is dom0" in found.ok
     assert f"{root}{image.path}: datanode dn1, read buffered" in found.ok

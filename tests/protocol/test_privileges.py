@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.xenstored import Xenstored
 from tests.support.clock import Clock
 from tests.support.daemon import REPOSITORY, Image, binary, open_block
 from tests.support.owner import needs_root
@@ -131,6 +132,23 @@ def test_reload(start, edit, private, tmp_path):
     daemon.process.send_signal(signal.SIGHUP)
     daemon.wait_until(lambda: daemon.log().count("is applied") >= 3)
     assert first_bytes(daemon, private)
+
+
+def test_who_writes_an_image(start, folder, private, monkeypatch):
+    """Whether another program writes the image past the page cache is found out by the opener, too:
+    vreadd itself cannot search the folder of the image."""
+    directory = "/local/domain/0/backend/qdisk/7/51712"
+    with Xenstored(folder / "xenstored") as store:
+        (folder / "xenstored").chmod(0o666)
+        for node, value in (("params", f"aio:{private.path}"), ("mode", "w")):
+            store.put(f"{directory}/{node}", value)
+        store.put(f"{directory}/direct-io-safe", "1")
+        monkeypatch.setenv("XENSTORED_PATH", str(folder / "xenstored"))
+        daemon = start(xen="yes")
+        (image,) = daemon.status()["datanodes"][0]["images"]
+        assert (image["owner"], image["mode"]) == (7, "direct")
+        assert first_bytes(daemon, private)
+        assert daemon.stop() == 0
 
 
 def test_state_and_sockets_are_the_users(start, private):
@@ -261,3 +279,10 @@ def test_what_the_status_says(start):
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert re.search(rf"\buser {USER}\b", told)
     assert json.loads(daemon.ask(b'{"command": "status"}\n'))["user"] == USER
+    command = [REPOSITORY / "build/asan/xl-vread", "doctor", "--socket", daemon.control, "--json"]
+    told = subprocess.run(command, capture_output=True, text=True).stdout
+    (found,) = (f for f in json.loads(told)["findings"] if f["object"] == "user")
+    assert (found["result"], found["found"]) == (
+        "ok",
+        f"vreadd is {USER} without capabilities; vread-opener opens images",
+    )
