@@ -350,11 +350,17 @@ def newer(packages, folder):
 
 def test_upgrade(root, image, packages, tmp_path):
     before = main_pid(root)
+    old = root.file("/var/lib/vread/tokens")  # of a vreadd that was root
+    old.mkdir()
+    (old / "dn9.json").write_text("{}")
     install(root, newer(packages, tmp_path))
     assert root.run("dpkg", "--audit") == ""
     assert root.file("/etc/vread/vread.conf").read_text() == CONFIG
     assert "next version" in root.file("/etc/vread/vread.conf.dpkg-dist").read_text()
     assert main_pid(root) not in (before, "0")
+    moved = root.run("stat", "-c", "%U %n", "/var/lib/vread/state/tokens/dn9.json")
+    assert moved == "vreadd /var/lib/vread/state/tokens/dn9.json\n"
+    assert not old.exists()
     assert read_block(root, image) == image.contents[BLOCK_ID]
     states = module_states(root)
     assert len(states) == 1 and states[0].startswith(f"vread/{NEWER}, "), states

@@ -3,11 +3,13 @@
 the configuration names, their backing files, and nothing else, and it lives on."""
 
 import errno
+import fcntl
 import os
 import socket
 import stat
 import struct
 import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 
 from tests.support.opener import CHANNELS, IMAGE, NAMED, STAT, Opener, Refused
 from tests.support.owner import needs_root
+from tests.support.waiting import eventually
 
 pytestmark = needs_root
 SECRET = "/etc/shadow"
@@ -206,6 +209,27 @@ def test_one_channel_does_not_wait_for_another(opener, config):
             time.sleep(0.001)
     for channel in (0, 2, 3):
         os.close(opener.ask(IMAGE, config.parent / "img/dn1.img", channel=channel)[6][0])
+
+
+def untaken(sock):
+    """Bytes that the other end has not received."""
+    return struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]
+
+
+def test_too_many_descriptors_on_the_way(opener, config):
+    """An answer whose descriptor cannot be sent is an error, and not the end of the opener."""
+    limit = ["prlimit", f"--pid={opener.process.pid}", "--nofile=16:16"]
+    subprocess.run(limit, check=True)
+    request = message(IMAGE, os.fsencode(config.parent / "img/dn1.img"), b"\0\0\0")
+    for _ in range(40):
+        opener.channels[1].send(request)
+    eventually(lambda: untaken(opener.channels[1]) == 0)
+    answers = [opener.receive(1) for _ in range(40)]
+    for answer in answers:
+        for fd in answer[6]:
+            os.close(fd)
+    assert {answer[0] for answer in answers} == {0, -errno.ETOOMANYREFS}
+    assert content(opener.image(config.parent / "img/dn1.img")) == "img/dn1.img"
 
 
 def test_its_rights(opener):

@@ -185,6 +185,11 @@ static int answer_one(int channel, const char *bytes, size_t length)
 
 	fixed.result = r < 0 ? r : 0;
 	r = send_answer(channel, &fixed, r < 0 && error ? error : "", fd);
+	if (r == -ETOOMANYREFS) {
+		fixed.result = r;
+		r = send_answer(channel, &fixed,
+				"vread-opener: too many descriptors are on the way", -1);
+	}
 	if (fd >= 0)
 		close(fd);
 	free(error);

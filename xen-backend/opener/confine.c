@@ -25,8 +25,6 @@
 #define SANITIZED 0
 #endif
 
-#define MAX_FILES 64U
-
 static int failed(const char **ret_what, const char *what)
 {
 	*ret_what = what;
@@ -47,12 +45,13 @@ static int keep_one_capability(void)
 
 int confine_rights(const char **ret_what)
 {
-	const struct rlimit files = {MAX_FILES, MAX_FILES}, none = {0, 0};
+	const struct rlimit none = {0, 0};
 	pid_t parent = getppid();
 
 	errno = 0;
-	if (setrlimit(RLIMIT_CORE, &none) < 0 ||
-	    (!SANITIZED && setrlimit(RLIMIT_NOFILE, &files) < 0))
+	/* The limit of files stays as it is: it also limits the descriptors that all processes of
+	 * this user have sent and nobody has received. */
+	if (setrlimit(RLIMIT_CORE, &none) < 0)
 		return failed(ret_what, "cannot set its limits");
 	if (keep_one_capability() < 0)
 		return failed(ret_what, "CAP_DAC_READ_SEARCH is needed");
