@@ -13,7 +13,7 @@ import threading
 import pytest
 
 from tests.support.clock import Clock
-from tests.support.daemon import Daemon
+from tests.support.daemon import LOOKED, Daemon, binary
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import PAGE
@@ -269,6 +269,44 @@ def test_found_without_being_asked(image, directory, vreadd, clock):
     assert (looks(daemon), status_of(daemon)["state"]) == (before, "waiting")
     clock.advance(0.001)
     daemon.wait_until(lambda: status_of(daemon)["state"] == "served")
+
+
+def slow_parser(folder):
+    """Installs a vreadd whose parsers wait, before they start, until the folder `go` is there.
+    Returns (vreadd, go)."""
+    program, go = folder / "programs" / "vreadd", folder / "go"
+    program.parent.mkdir()
+    shutil.copy(binary(), program)
+    parser, real = program.with_name("vread-parser"), binary().with_name("vread-parser")
+    parser.write_text(f"#!/bin/sh\nuntil [ -e {go} ]; do sleep 0.01; done\nexec {real}\n")
+    parser.chmod(0o755)
+    return program, go
+
+
+def test_a_look_that_was_slow_is_soon_repeated(tmp_path, image, directory, vreadd, clock):
+    """On a busy host the parser takes 25 s to start.  It uses little CPU time, so the next look
+    comes after another 25 s."""
+    program, go = slow_parser(tmp_path)
+    make_disk(image).rename(image)
+    daemon = vreadd(image, DIR, clock=clock, program=program, looked=False)
+    clock.advance(25)
+    go.mkdir()
+    daemon.wait_until(lambda: LOOKED in daemon.log())
+    overwrite(image, make_disk(image, (DIR, directory)))
+    assert status_of(daemon)["state"] == "waiting"
+    clock.advance(25)
+    daemon.wait_until(lambda: status_of(daemon)["state"] == "served")
+
+
+def test_looks_use_a_twentieth_of_a_processor(image, directory, vreadd, clock):
+    """A guest may make its image so that each look uses 2 s of CPU time."""
+    make_disk(image).rename(image)
+    clock.cpu_ms = 2000
+    daemon = vreadd(image, DIR, clock=clock)
+    overwrite(image, make_disk(image, (DIR, directory)))
+    start = clock.ms
+    clock.until(lambda: status_of(daemon)["state"] == "served", step=0.5)
+    assert clock.ms - start >= 20 * clock.cpu_ms
 
 
 def test_new_pool(tmp_path, image, directory, vreadd):

@@ -59,7 +59,7 @@ def test_usage_errors(arguments, said):
 def test_a_clock_that_cannot_be_read(tmp_path, variant):
     """vreadd does not run if VREAD_CLOCK names a file that it cannot read the time from."""
     short = tmp_path / "clock"
-    short.write_bytes(bytes(7))
+    short.write_bytes(bytes(15))
     for path, why in ((short, "No data available"), (tmp_path / "none", "No such file")):
         done = vreadd("--check-config", "-c", EXAMPLE, variant=variant, VREAD_CLOCK=str(path))
         assert done.returncode == 1

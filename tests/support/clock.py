@@ -7,8 +7,9 @@ clock.advance(10)                      # a limit of 10 s passes now
 clock.until(lambda: "again" in daemon.log())
 
 A program that is started with VREAD_CLOCK=FILE takes its time from that file
-(xen-backend/base/clock.h).  The file holds one unsigned 64-bit number in native byte order:
-milliseconds since the epoch.  Any number of programs may use one clock.  The clock starts an hour
+(xen-backend/base/clock.h).  The file holds two unsigned 64-bit numbers in native byte order:
+milliseconds since the epoch, and the CPU time in milliseconds that every process has used, which is
+0 until the test sets cpu_ms.  Any number of programs may use one clock.  The clock starts an hour
 ahead of real time, so that certificates made later are already valid.
 """
 
@@ -24,14 +25,22 @@ AHEAD = 3_600_000  # ms
 class Clock:
     def __init__(self, path):
         self.path = path
-        path.write_bytes(bytes(8))
+        path.write_bytes(bytes(16))
         with open(path, "r+b") as file:
-            self._value = ctypes.c_uint64.from_buffer(mmap.mmap(file.fileno(), 8))
-        self._value.value = time.time_ns() // 1_000_000 + AHEAD
+            self._values = (ctypes.c_uint64 * 2).from_buffer(mmap.mmap(file.fileno(), 16))
+        self._values[0] = time.time_ns() // 1_000_000 + AHEAD
 
     @property
     def ms(self):
-        return self._value.value
+        return self._values[0]
+
+    @property
+    def cpu_ms(self):
+        return self._values[1]
+
+    @cpu_ms.setter
+    def cpu_ms(self, ms):
+        self._values[1] = ms
 
     @property
     def environment(self):
@@ -39,7 +48,7 @@ class Clock:
         return {"VREAD_CLOCK": str(self.path)}
 
     def advance(self, seconds):
-        self._value.value += round(1000 * seconds)
+        self._values[0] += round(1000 * seconds)
 
     def until(self, condition, step=PAUSE, **arguments):
         """As eventually(), but each false condition() advances the clock by `step` seconds."""

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -312,12 +313,37 @@ static void test_a_timer_goes_by_the_kernels_time(void **state)
 	sd_event_unref(event);
 }
 
+/* ---- CPU time -------------------------------------------------------------------------- */
+
+static void spin(uint64_t ms)
+{
+	while (clock_cpu_ms(getpid()) < ms)
+		;
+}
+
+static void test_cpu_time_of_processes(void **state)
+{
+	siginfo_t end;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0) {
+		spin(SHORT);
+		_exit(0);
+	}
+	assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT), 0);
+	assert_true(clock_cpu_ms(child) >= SHORT); /* nobody has reaped it */
+	assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED), 0);
+	assert_int_equal(clock_cpu_ms(child), 0);
+}
+
 /* ---- the file ---------------------------------------------------------------------------- */
 
 static void test_the_time_is_what_the_file_says(void **state)
 {
 	char path[] = "/tmp/test-clock-XXXXXX", expected[64];
-	const uint64_t first = 12345678, then = first + LIMIT;
+	const uint64_t first[] = {12345678, 77}, then = first[0] + LIMIT;
 	int fd = mkstemp(path);
 
 	(void)state;
@@ -325,10 +351,11 @@ static void test_the_time_is_what_the_file_says(void **state)
 	snprintf(expected, sizeof(expected), "VREAD_CLOCK=%s", path);
 	setenv("VREAD_CLOCK", path, 1);
 	assert_int_equal(clock_start(), -ENODATA); /* it is empty */
-	whole_file_write(path, &first, sizeof(first));
+	whole_file_write(path, first, sizeof(first));
 	assert_int_equal(clock_start(), 0);
 	assert_string_equal(clock_setting(), expected);
-	assert_int_equal(clock_ms(), first);
+	assert_int_equal(clock_ms(), first[0]);
+	assert_int_equal(clock_cpu_ms(getpid()), 77);
 	assert_int_equal(pwrite(fd, &then, sizeof(then), 0), sizeof(then));
 	assert_int_equal(clock_ms(), then);
 	assert_int_equal(clock_wall_ms(), then);
@@ -345,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_kernels_time),
 		cmocka_unit_test(test_waits_by_the_kernels_time),
+		cmocka_unit_test(test_cpu_time_of_processes),
 		cmocka_unit_test(test_a_timer_goes_by_the_kernels_time),
 		cmocka_unit_test_setup_teardown(test_the_time_stands_still, setup_own,
 						teardown_own),

@@ -17,7 +17,8 @@
 
 #define SLICE_MS 5U /* a wait sees the test's new time within this many ms */
 
-static const _Atomic uint64_t *given; /* the test's time; NULL: the kernel's */
+/* A test's times; NULL: the kernel's. */
+static const _Atomic uint64_t *given, *given_cpu;
 static char *setting;
 
 static uint64_t kernel_ns(clockid_t clock)
@@ -42,17 +43,20 @@ static int map_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
-	void *mapped = MAP_FAILED;
+	const _Atomic uint64_t *mapped = MAP_FAILED;
+	size_t needed = 2 * sizeof(*mapped);
 	int r = 0;
 
 	if (fd >= 0)
-		mapped = mmap(NULL, sizeof(*given), PROT_READ, MAP_SHARED, fd, 0);
-	if (mapped == MAP_FAILED)
+		mapped = mmap(NULL, needed, PROT_READ, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED) {
 		r = -errno;
-	else if (size < (off_t)sizeof(*given))
+	} else if (size < (off_t)needed) {
 		r = -ENODATA;
-	else
+	} else {
 		given = mapped;
+		given_cpu = mapped + 1;
+	}
 	if (fd >= 0)
 		close(fd);
 	return r;
@@ -71,6 +75,7 @@ int clock_start(void)
 void clock_follow(const _Atomic uint64_t *ms)
 {
 	given = ms;
+	given_cpu = NULL;
 }
 
 const char *clock_setting(void)
@@ -86,6 +91,15 @@ uint64_t clock_ms(void)
 uint64_t clock_wall_ms(void)
 {
 	return now_ms(CLOCK_REALTIME);
+}
+
+uint64_t clock_cpu_ms(pid_t pid)
+{
+	clockid_t clock;
+
+	if (given)
+		return given_cpu ? atomic_load(given_cpu) : 0;
+	return clock_getcpuclockid(pid, &clock) ? 0 : kernel_ns(clock) / 1000000;
 }
 
 int clock_slice(uint64_t until)

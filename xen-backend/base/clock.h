@@ -7,8 +7,8 @@
  * A moment is a value of clock_ms(), in ms.  CLOCK_NEVER is later than every moment.
  *
  * A test may own the time.  With VREAD_CLOCK=FILE in the environment of vreadd, FILE holds the
- * time: one uint64_t in native byte order, ms since the epoch.  The time stands still until the
- * test writes a later value.  vreadd maps the file when it starts, read only, and refuses to start
+ * time: one uint64_t in native byte order, ms since the epoch.  A second uint64_t is the CPU time
+ * that each process has used, in ms.  The time stands still until the test writes a later value.  vreadd maps the file when it starts, read only, and refuses to start
  * if it cannot map the file.  The parsers of vreadd map the same file.  A wait with a limit then
  * looks at the value again every few ms of real time.  So a limit passes soon after the test says
  * so, and never because the machine is slow.  Without the variable each function is one system
@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/types.h>
 
 #define CLOCK_VARIABLE "VREAD_CLOCK"
 #define CLOCK_NEVER UINT64_MAX
@@ -47,6 +48,10 @@ const char *clock_setting(void);
 uint64_t clock_ms(void);
 /* ms since the epoch. */
 uint64_t clock_wall_ms(void);
+/* CPU time in ms that process `pid` has used so far, all its threads together, also if the process
+ * has ended and nobody has reaped it; 0 if there is no such process.  On a unit test's clock
+ * (clock_follow()): 0. */
+uint64_t clock_cpu_ms(pid_t pid);
 
 /* Like poll(2), until the moment `until`.  Continues to wait after a signal. */
 int clock_poll(struct pollfd *fds, nfds_t count, uint64_t until);

@@ -49,7 +49,7 @@ struct datanode {
 	bool unannounced;        /* it has a looker, and nobody has heard of its storages */
 	bool doubted;            /* the last look found less than is served */
 	_Atomic uint64_t looked; /* ms: when the last look ended; 0: there was none */
-	uint64_t took;           /* ms: how long it took */
+	uint64_t took, cpu;      /* ms: how long it took, and the CPU time that its parser used */
 };
 
 struct registry {

@@ -150,6 +150,7 @@ static void begin_question(struct served *v)
 
 static void end_question(struct served *v)
 {
+	v->datanode->cpu = parser_cpu_ms(v->parser);
 	pthread_mutex_lock(&v->datanode->lock);
 	v->datanode->looking = NULL;
 	pthread_mutex_unlock(&v->datanode->lock);

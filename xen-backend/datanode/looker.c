@@ -16,8 +16,9 @@
 #define WANTED_INTERVAL_MS 1000U
 #define MISSING_INTERVAL_MS 10000U
 #define SLOW_INTERVAL_MS 60000U
-/* After a look, the datanode rests for DUTY times as long as the look took, or WANTED_DUTY times
- * if another look is wanted. A guest can make its image slow to look into. */
+/* A guest can make its image slow to look into. So after a look the datanode rests as long as the
+ * look took, and DUTY times the CPU time that the look used, or WANTED_DUTY times if another look is
+ * wanted. CPU time counts instead of time: on a busy host a look takes long and costs little. */
 #define DUTY 20U
 #define WANTED_DUTY 4U
 #define NICE 10
@@ -31,12 +32,14 @@ static uint64_t due(struct datanode *dn)
 	bool wanted = atomic_load(&dn->wanted);
 	uint64_t interval =
 		dn->served && dn->served->missing ? MISSING_INTERVAL_MS : SLOW_INTERVAL_MS;
-	uint64_t rest = dn->took * (wanted ? WANTED_DUTY : DUTY);
+	uint64_t rest = dn->cpu * (wanted ? WANTED_DUTY : DUTY);
 
 	if (refresh_is_new(dn))
 		return 0;
 	if (wanted)
 		interval = WANTED_INTERVAL_MS;
+	if (rest < dn->took)
+		rest = dn->took;
 	if (interval < rest)
 		interval = rest;
 	return atomic_load(&dn->looked) + interval;

@@ -67,6 +67,9 @@ void parser_abandon(struct parser *p);
  * taking, more than 0.2 s. Never waits. */
 bool parser_is_slow(struct parser *p);
 
+/* CPU time in ms that the parser's processes have used so far, as the kernel counts it. */
+uint64_t parser_cpu_ms(struct parser *p);
+
 /* Returns a new reference: {"state": "running", "starting" or "waiting", "pid", "questions": how
  * many were asked, "restarts", "last-end": why the process ended last}. "pid" is there only
  * while there is a process, "last-end" only after an end. */

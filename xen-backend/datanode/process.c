@@ -65,6 +65,7 @@ struct parser {
 	char *layout_text; /* NULL: none yet */
 	unsigned restarts;
 	uint64_t questions;
+	uint64_t cpu_ms;    /* CPU time of the processes that have ended */
 	char verdict[256];  /* why it is being killed; "": it is not */
 	char last_end[256]; /* why it ended last; "": it never did */
 };
@@ -353,6 +354,7 @@ static void await_end(struct parser *p)
 			pthread_cond_wait(&p->changed, &p->lock);
 		channel_clear(&p->channels[i]);
 	}
+	p->cpu_ms += clock_cpu_ms(p->pid);
 	waitid(P_PID, (id_t)p->pid, &end, WEXITED);
 	p->pid = 0;
 	pthread_mutex_unlock(&p->lock);
@@ -511,6 +513,16 @@ bool parser_is_slow(struct parser *p)
 		slow = p->busy[i] && now - p->asked[i] > SLOW_MS;
 	pthread_mutex_unlock(&p->lock);
 	return slow;
+}
+
+uint64_t parser_cpu_ms(struct parser *p)
+{
+	uint64_t ms;
+
+	pthread_mutex_lock(&p->lock);
+	ms = p->cpu_ms + (p->pid ? clock_cpu_ms(p->pid) : 0);
+	pthread_mutex_unlock(&p->lock);
+	return ms;
 }
 
 int parser_ask(struct parser *p, const struct parser_question *q)

@@ -56,10 +56,15 @@ static void log_change(const struct served *v)
 	claims_log(v);
 }
 
+/* Looks, and notes what the look cost. */
 static struct served *load(struct datanode *dn)
 {
-	struct served *v = (dn->layout_path ? load_by_layout_again : load_by_data_dirs)(dn);
+	uint64_t start = clock_ms();
+	struct served *v;
 
+	dn->cpu = 0;
+	v = (dn->layout_path ? load_by_layout_again : load_by_data_dirs)(dn);
+	dn->took = clock_ms() - start;
 	if (!v)
 		log_datanode(LOG_LEVEL_WARN, dn->name,
 			     "cannot look into its images: out of memory");
@@ -155,15 +160,13 @@ bool refresh_is_new(struct datanode *dn)
 
 void refresh_look(struct datanode *dn)
 {
-	uint64_t start = clock_ms();
-
 	atomic_store(&dn->wanted, false);
 	atomic_store(&dn->anew, false);
 	look(dn);
-	dn->took = clock_ms() - start;
 	atomic_store(&dn->looked, clock_ms());
-	log_datanode(LOG_LEVEL_DEBUG, dn->name, "looked into %s%s in %" PRIu64 " ms", dn->images[0],
-		     dn->num_images > 1 ? " and others" : "", dn->took);
+	log_datanode(LOG_LEVEL_DEBUG, dn->name,
+		     "looked into %s%s in %" PRIu64 " ms, with %" PRIu64 " ms of CPU time",
+		     dn->images[0], dn->num_images > 1 ? " and others" : "", dn->took, dn->cpu);
 }
 
 static bool any_new(struct registry *s)

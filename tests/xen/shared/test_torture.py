@@ -65,7 +65,7 @@ def owner(backend, owned_images, built_program, until_module_ends, tmp_path_fact
         guest.run(f"mkdir -p {at} && mount -t {d.kind} /dev/{d.device} {at}").check()
     DataDisk(guest, XFS.mount_point, tmp_path_factory.mktemp("torture"), "DS-xfs").format()
     # vreadd finds the new data directory when it next looks.  Until then it refuses reads.
-    eventually(lambda: served(backend, XFS.datanode), PATIENCE, "the XFS served")
+    eventually(lambda: served(backend, XFS.datanode), PATIENCE, backend.log)
     yield guest
     for d in (EXT4, XFS):
         guest.run(f"umount {d.mount_point}").check()
