@@ -20,12 +20,10 @@
 #include "control/privileges.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +38,6 @@
 #include "disk/opener.h"
 
 #define NEEDED (1U << CAP_DAC_READ_SEARCH)
-#define SPAWN_FD_MIN 64 /* above all descriptors that the opener gets */
 
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1
@@ -113,89 +110,30 @@ static int change_user(const char *name, const char *config_path)
 
 /* ---- the opener -------------------------------------------------------------------- */
 
-static int make_channels(int ours[OPENER_CHANNELS], int theirs[OPENER_CHANNELS])
-{
-	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
-		int pair[2];
-
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-			return -errno;
-		ours[i] = pair[0];
-		theirs[i] = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_FD_MIN);
-		close(pair[1]);
-		if (theirs[i] < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-static void close_all(const int fds[OPENER_CHANNELS])
-{
-	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-}
-
-/* The process gets no environment, no descriptors but its own and standard error, and no blocked
- * signals. */
-static int spawn(const char *program, const char *config_path, const int theirs[OPENER_CHANNELS],
-		 pid_t *ret)
-{
-	char *const argv[] = {(char *)program, (char *)config_path, NULL}, *const env[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	int r;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-						      POSIX_SPAWN_SETPGROUP);
-	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, 0, 1);
-	for (unsigned i = 0; i < OPENER_CHANNELS && !r; i++)
-		r = posix_spawn_file_actions_adddup2(&actions, theirs[i], OPENER_FIRST_FD + (int)i);
-	if (!r)
-		r = posix_spawn_file_actions_addclosefrom_np(&actions,
-							     OPENER_FIRST_FD +
-								     (int)OPENER_CHANNELS);
-	if (!r)
-		r = posix_spawn(ret, program, &actions, &attributes, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return -r;
-}
-
+/* The process has no environment. */
 static int start_opener(struct privileges *p, const char *config_path)
 {
-	int ours[OPENER_CHANNELS] = {-1, -1, -1, -1}, theirs[OPENER_CHANNELS] = {-1, -1, -1, -1};
-	char *program = program_find("vread-opener"), *config = realpath(config_path, NULL);
-	int r = program && config ? make_channels(ours, theirs) : -ENOMEM;
-	bool spawned;
+	char *path = program_find("vread-opener"), *config = realpath(config_path, NULL);
+	char *const argv[] = {path, config, NULL}, *const env[] = {NULL};
+	const struct program program = {.path = path,
+					.arguments = argv,
+					.environment = env,
+					.socket_type = SOCK_SEQPACKET,
+					.num_channels = OPENER_CHANNELS,
+					.first_fd = OPENER_FIRST_FD};
+	int channels[OPENER_CHANNELS];
+	int r = path && config ? program_start(&program, channels, &p->opener) : -ENOMEM;
 
 	if (r == 0)
-		r = spawn(program, config, theirs, &p->opener);
-	spawned = r == 0;
-	close_all(theirs);
-	if (spawned) {
+		r = opener_use(channels);
+	if (r == 0) {
 		p->opener_ends = (int)syscall(SYS_pidfd_open, p->opener, 0);
 		r = p->opener_ends < 0 ? -errno : 0;
 	}
 	if (r < 0)
-		close_all(ours);
-	else
-		r = opener_use(ours);
-	if (r < 0)
-		log_error("%s: cannot start it: %s", program ? program : "vread-opener",
-			  strerror(-r));
+		log_error("%s: cannot start it: %s", path ? path : "vread-opener", strerror(-r));
 	free(config);
-	free(program);
+	free(path);
 	return r;
 }
 

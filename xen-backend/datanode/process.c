@@ -12,11 +12,9 @@
 #include "datanode/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +36,6 @@
 #define STABLE_MS 10000U       /* a process that ran so long is restarted at once */
 #define FIRST_REST_MS 100U
 #define LONGEST_REST_MS 10000U
-#define SPAWN_FD_MIN 64 /* above all descriptors that a parser gets */
 
 enum state { STATE_STARTING, STATE_RUNNING, STATE_WAITING };
 
@@ -100,84 +97,26 @@ static int fail(struct parser *p, int error, const char *what)
 	return error;
 }
 
-static int make_channels(int ours[PARSER_CHANNELS], int theirs[PARSER_CHANNELS])
-{
-	for (unsigned i = 0; i < PARSER_CHANNELS; i++) {
-		int pair[2];
-
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-			return -errno;
-		ours[i] = pair[0];
-		theirs[i] = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_FD_MIN);
-		close(pair[1]);
-		if (theirs[i] < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-static void close_all(int fds[PARSER_CHANNELS])
-{
-	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-}
-
-/* The process gets no environment but a test's clock, no descriptors but its own, and no blocked
- * signals. */
-static int spawn(const char *program, const int theirs[PARSER_CHANNELS], pid_t *ret)
-{
-	char *const argv[] = {(char *)program, NULL}, *const env[] = {(char *)clock_setting(),
-								      NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	int r;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-						      POSIX_SPAWN_SETPGROUP);
-	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, 0, 1);
-	for (unsigned i = 0; i < PARSER_CHANNELS && !r; i++)
-		r = posix_spawn_file_actions_adddup2(&actions, theirs[i], PARSER_FIRST_FD + (int)i);
-	if (!r)
-		r = posix_spawn_file_actions_addclosefrom_np(&actions,
-							     PARSER_FIRST_FD +
-								     (int)PARSER_CHANNELS);
-	if (!r)
-		r = posix_spawn(ret, program, &actions, &attributes, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return -r;
-}
-
 /* Starts the process. If this returns 0, there is a process with channels that nobody else uses
- * yet. */
+ * yet. It has no environment but a test's clock. */
 static int start_process(struct parser *p)
 {
-	int ours[PARSER_CHANNELS] = {-1, -1, -1, -1}, theirs[PARSER_CHANNELS] = {-1, -1, -1, -1};
+	char *const argv[] = {p->program, NULL}, *const env[] = {(char *)clock_setting(), NULL};
+	const struct program program = {.path = p->program,
+					.arguments = argv,
+					.environment = env,
+					.socket_type = SOCK_STREAM,
+					.num_channels = PARSER_CHANNELS,
+					.first_fd = PARSER_FIRST_FD};
+	int channels[PARSER_CHANNELS];
 	pid_t pid;
-	int r;
+	int r = program_start(&program, channels, &pid);
 
-	r = make_channels(ours, theirs);
-	if (r == 0)
-		r = spawn(p->program, theirs, &pid);
-	close_all(theirs);
-	if (r < 0) {
-		close_all(ours);
+	if (r < 0)
 		return fail(p, r, p->program);
-	}
 	pthread_mutex_lock(&p->lock);
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
-		p->channels[i].fd = ours[i];
+		p->channels[i].fd = channels[i];
 	p->pid = pid;
 	if (p->stop || p->abandoned)
 		kill_process(p);
