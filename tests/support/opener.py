@@ -13,7 +13,7 @@ import subprocess
 
 from tests.support.daemon import binary
 
-CHANNELS = 4
+CHANNELS = 16
 IMAGE, NAMED, STAT = 1, 2, 3
 FIXED = struct.Struct("iIQQQ")
 

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#define PROGRAM_MAX_CHANNELS 8U
+#define PROGRAM_MAX_CHANNELS 16U
 
 /* Returns the path of the program (free() it): the one beside the running program, or else the
  * installed one.  NULL: out of memory. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Implements opener.h: a table of channels, each with one question at a time.  A thread that finds
- * all channels busy waits for one.
+ * all channels busy waits for one, but not for ever: files on storage that hangs may keep them all.
  */
 #include "disk/opener.h"
 
@@ -13,14 +13,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
-#define NO_CHANNEL OPENER_CHANNELS
+#define WAIT_MS 10000U /* for a channel */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `busy` and `ended` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `asked` and `ended` */
 static pthread_cond_t one_is_idle = PTHREAD_COND_INITIALIZER;
 static int channels[OPENER_CHANNELS];
-static bool busy[OPENER_CHANNELS];
+static const char
+	*asked[OPENER_CHANNELS]; /* the path that is asked for; NULL: the channel is idle */
 static bool used, ended;
 
 struct answer {
@@ -38,11 +40,8 @@ static int send_request(int channel, enum opener_kind kind, const char *const te
 	struct msghdr m = {.msg_iov = parts, .msg_iovlen = 1 + OPENER_TEXTS};
 	ssize_t n;
 
-	for (unsigned i = 0; i < OPENER_TEXTS; i++) {
-		if (strlen(texts[i]) >= PATH_MAX)
-			return -ENAMETOOLONG;
+	for (unsigned i = 0; i < OPENER_TEXTS; i++)
 		parts[1 + i] = (struct iovec){(char *)texts[i], strlen(texts[i]) + 1};
-	}
 	do
 		n = sendmsg(channel, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
@@ -61,23 +60,20 @@ static int descriptor_of(struct msghdr *m)
 	return fd;
 }
 
+/* ret->text has room. */
 static int receive_answer(int channel, struct answer *ret)
 {
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct iovec parts[2] = {{&ret->fixed, sizeof(ret->fixed)}, {NULL, OPENER_MAX_TEXT}};
+	struct iovec parts[2] = {{&ret->fixed, sizeof(ret->fixed)}, {ret->text, OPENER_MAX_TEXT}};
 	struct msghdr m = {.msg_iov = parts,
 			   .msg_iovlen = 2,
 			   .msg_control = &control,
 			   .msg_controllen = sizeof(control)};
 	ssize_t n;
 
-	ret->fd = -1;
-	ret->text = parts[1].iov_base = calloc(1, OPENER_MAX_TEXT + 1);
-	if (!ret->text)
-		return -ENOMEM;
 	do
 		n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
@@ -85,6 +81,12 @@ static int receive_answer(int channel, struct answer *ret)
 		return n < 0 ? -errno : -EPIPE;
 	ret->fd = descriptor_of(&m);
 	return n < (ssize_t)sizeof(ret->fixed) ? -EBADMSG : 0;
+}
+
+static int prepare(struct answer *ret)
+{
+	*ret = (struct answer){.fd = -1, .text = calloc(1, OPENER_MAX_TEXT + 1)};
+	return ret->text ? 0 : -ENOMEM;
 }
 
 static void clear(struct answer *a)
@@ -102,7 +104,9 @@ int opener_use(const int given[OPENER_CHANNELS])
 	int r;
 
 	memcpy(channels, given, sizeof(channels));
-	r = receive_answer(channels[0], &ready);
+	r = prepare(&ready);
+	if (r == 0)
+		r = receive_answer(channels[0], &ready);
 	if (r == 0 && ready.fixed.result != 0)
 		r = -EBADMSG;
 	clear(&ready);
@@ -127,61 +131,95 @@ void opener_end(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Call with the lock held. */
-static unsigned idle_channel(void)
+/* Call with the lock held.  Returns a negative number if all are busy. */
+static int idle_channel(void)
 {
-	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
-		if (!busy[i])
+	for (int i = 0; i < (int)OPENER_CHANNELS; i++)
+		if (!asked[i])
 			return i;
-	return NO_CHANNEL;
+	return -1;
 }
 
-/* Returns NO_CHANNEL if the opener is not asked any more. */
-static unsigned take_channel(void)
+/* Call with the lock held. */
+static int all_are_busy(const char *path, char **ret_error)
 {
-	unsigned i;
+	return error_text(
+		ret_error, -EBUSY,
+		"image %s: vread-opener waits for %u other files, among them %s: check the "
+		"storage below these",
+		path, OPENER_CHANNELS, asked[0]);
+}
+
+/* Returns a channel, or negative errno with *ret_error. */
+static int take_channel(const char *path, char **ret_error)
+{
+	uint64_t until = clock_ms() + WAIT_MS;
+	bool in_time = true;
+	int i = -1;
 
 	pthread_mutex_lock(&lock);
-	while (!ended && (i = idle_channel()) == NO_CHANNEL)
-		pthread_cond_wait(&one_is_idle, &lock);
+	while (!ended && (i = idle_channel()) < 0 && in_time)
+		in_time = clock_wait(&one_is_idle, &lock, until);
 	if (ended)
-		i = NO_CHANNEL;
+		i = error_text(ret_error, -EPIPE, "image %s: vread-opener has ended", path);
+	else if (i < 0)
+		i = all_are_busy(path, ret_error);
 	else
-		busy[i] = true;
+		asked[i] = path;
 	pthread_mutex_unlock(&lock);
 	return i;
 }
 
-/* After an error the channel stays busy: an answer that comes later would be taken for that of the
- * next question. */
-static void give_back(unsigned i, bool good)
+static void give_back(int i)
 {
 	pthread_mutex_lock(&lock);
-	busy[i] = !good;
+	asked[i] = NULL;
 	pthread_cond_signal(&one_is_idle);
 	pthread_mutex_unlock(&lock);
 }
 
 /* ---- questions --------------------------------------------------------------------- */
 
-/* Returns 0 if there is an answer (clear() it), or negative errno. */
-static int ask(enum opener_kind kind, const char *const texts[OPENER_TEXTS], struct answer *ret)
+/* An opener that cannot be asked on one channel has ended, or is made to end: an answer that comes
+ * later would be taken for that of the next question. */
+static int exchange(int channel, enum opener_kind kind, const char *const texts[OPENER_TEXTS],
+		    struct answer *ret)
 {
-	unsigned i;
-	int r;
+	int r = send_request(channels[channel], kind, texts);
 
-	*ret = (struct answer){.fd = -1};
-	i = take_channel();
-	if (i == NO_CHANNEL)
-		return -EPIPE;
-	r = send_request(channels[i], kind, texts);
-	if (r == -ENAMETOOLONG) {
-		give_back(i, true);
-		return r;
-	}
 	if (r == 0)
-		r = receive_answer(channels[i], ret);
-	give_back(i, r == 0);
+		r = receive_answer(channels[channel], ret);
+	if (r < 0)
+		opener_end();
+	give_back(channel);
+	return r;
+}
+
+static int check_lengths(const char *const texts[OPENER_TEXTS])
+{
+	for (unsigned i = 0; i < OPENER_TEXTS; i++)
+		if (strlen(texts[i]) >= PATH_MAX)
+			return -ENAMETOOLONG;
+	return 0;
+}
+
+/* Returns 0 if there is an answer, or negative errno with *ret_error.  clear() *ret either way. */
+static int ask(enum opener_kind kind, const char *const texts[OPENER_TEXTS], struct answer *ret,
+	       char **ret_error)
+{
+	int channel, r = prepare(ret);
+
+	if (r == 0)
+		r = check_lengths(texts);
+	if (r == 0) {
+		channel = take_channel(texts[0], ret_error);
+		if (channel < 0)
+			return channel;
+		r = exchange(channel, kind, texts, ret);
+	}
+	if (r < 0)
+		error_text(ret_error, r, "image %s: vread-opener cannot be asked: %s", texts[0],
+			   strerror(-r));
 	return r;
 }
 
@@ -189,17 +227,14 @@ static int ask_for_file(enum opener_kind kind, const char *const texts[OPENER_TE
 			char **ret_error)
 {
 	struct answer a;
-	int r = ask(kind, texts, &a), fd = a.fd;
+	int r = ask(kind, texts, &a, ret_error), fd = a.fd;
 
 	if (r == 0 && a.fixed.result < 0)
 		r = error_text(ret_error, a.fixed.result, "%s", a.text);
-	else if (r < 0)
-		error_text(ret_error, r, "image %s: vread-opener was asked: %s", texts[0],
-			   strerror(-r));
-	else if (fd < 0)
+	else if (r == 0 && fd < 0)
 		r = error_text(ret_error, -EMFILE, "image %s: vread-opener sent no descriptor",
 			       texts[0]);
-	else
+	else if (r == 0)
 		a.fd = -1;
 	clear(&a);
 	return r < 0 ? r : fd;
@@ -218,11 +253,13 @@ int opener_named(const struct naming *n, const char *path, char **ret_error)
 int opener_stat(const char *path, struct stat *ret)
 {
 	struct answer a;
+	char *error = NULL;
 	int r;
 
 	if (!used)
 		return stat(path, ret);
-	r = ask(OPENER_STAT, (const char *const[]){path, "", ""}, &a);
+	r = ask(OPENER_STAT, (const char *const[]){path, "", ""}, &a, &error);
+	free(error);
 	if (r == 0)
 		r = a.fixed.result;
 	*ret = (struct stat){.st_mode = (mode_t)a.fixed.mode,

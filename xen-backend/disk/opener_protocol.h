@@ -14,7 +14,8 @@
  *	  | <------- answer, descriptor -- |
  *
  * The channels are SOCK_SEQPACKET socket pairs, so a message is whole or is not there.  Each channel
- * has a thread of the opener: an image whose file system hangs does not delay the others.
+ * has a thread of the opener: an image whose file system hangs does not delay the others, unless there
+ * are OPENER_CHANNELS of them.
  */
 #ifndef VREAD_DISK_OPENER_PROTOCOL_H
 #define VREAD_DISK_OPENER_PROTOCOL_H
@@ -23,7 +24,7 @@
 #include <stdint.h>
 
 #define OPENER_FIRST_FD 3 /* the opener's end of the first channel; the others follow */
-#define OPENER_CHANNELS 4U
+#define OPENER_CHANNELS 16U
 
 enum opener_kind {
 	OPENER_IMAGE = 1, /* opens path, an image that vread.conf names */
