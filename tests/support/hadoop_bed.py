@@ -138,16 +138,35 @@ class Bed:
         """Errors that vreadd answered its clients, by reason."""
         return self.vreadd.status()["totals"]["errors"]
 
-    def health(self):
-        """The NameNode's counts of datanodes and replicas."""
-        answer = self.client.do("health")
-        return {name: answer[name] for name in ("live", "dead", "corrupt", "missing")}
+    def await_health(self):
+        """Waits until all datanodes live and no replica is corrupt or missing.  The NameNode counts
+        corrupt replicas now and then, so its count is late both ways."""
+        healthy = {"live": len(self.hdfs.datanodes), "dead": 0, "corrupt": 0, "missing": 0}
+        found = {}
+
+        def is_healthy():
+            found.update(self.client.do("health"))
+            return healthy.items() <= found.items()
+
+        eventually(is_healthy, what=lambda: f"expected {healthy}, found {found}")
+
+    @contextlib.contextmanager
+    def unharmed(self):
+        """Meanwhile nobody may report a replica as corrupt.  Afterwards HDFS must be healthy."""
+        before = self._bad_blocks()
+        yield
+        assert self._bad_blocks() == before
+        self.await_health()
 
     def reported_corrupt(self, block):
         """Addresses of the datanodes whose replica of the block was reported as corrupt."""
-        pattern = rf"reportBadBlocks for block: \S+:blk_{block.block_id}_\d+ on datanode: (\S+)"
-        log = (self.hdfs.logs / "namenode.log").read_text(errors="replace")
-        return set(re.findall(pattern, log))
+        return {where for number, where in self._bad_blocks() if number == str(block.block_id)}
+
+    def _bad_blocks(self):
+        """[(block id, address of a datanode)] of all reports of corrupt replicas so far."""
+        pattern = r"reportBadBlocks for block: \S+:blk_(-?\d+)_\d+ on datanode: (\S+)"
+        logs = [log.read_text(errors="replace") for log in self.hdfs.namenode_logs]
+        return re.findall(pattern, "".join(logs))
 
 
 @functools.cache

@@ -273,6 +273,11 @@ class HdfsCluster:
         return {daemon.name: daemon.pid for daemon in self._daemons()}
 
     @property
+    def namenode_logs(self):
+        """The log of each NameNode."""
+        return [self.logs / "namenode.log"]
+
+    @property
     def class_path(self):
         """The class path of the daemons and FsShell."""
         return self._class_path

@@ -71,6 +71,10 @@ class HaCluster(HdfsCluster):
     def _http_port(self):
         return self._ports[2 * NAMES.index(self.active) + 1]
 
+    @property
+    def namenode_logs(self):
+        return [self.logs / f"{name}.log" for name in NAMES]
+
     def _conf_dir_of(self, name):
         """The folder with the configuration of this NameNode alone: which of the two it is."""
         return self.directory / f"conf-{name}"
