@@ -60,6 +60,14 @@ test-steady: builds ## `make test` N times (5) beside LOAD busy processes (2), i
 		$(if $(RESUME),--resume) -- \
 		--dist loadgroup --no-loadscope-reorder -n $(TEST_PROCESSES) -m 'not slow' $(TESTS)
 
+# How long a soak takes, without its start and its end: 90s, 30m, 4h.
+SOAK ?= 30m
+SOAK_VARIANT ?= asan
+.PHONY: soak
+soak: all ## HDFS over vRead for SOAK (30m), while at random everything ends, hangs or changes (SEED=)
+	@$(MAKE) --no-print-directory all VARIANT=$(SOAK_VARIANT)
+	@$(PY) -m tests.soak --for $(SOAK) --variant $(SOAK_VARIANT) $(if $(SEED),--seed $(SEED))
+
 .PHONY: check
 check: ## The fast inner loop: build, format, lint, native tests (no Xen, no Hadoop)
 	@$(MAKE) --no-print-directory all lint

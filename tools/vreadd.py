@@ -120,12 +120,11 @@ class Vreadd:
     def start(self):
         """Returns when the local port takes connections."""
         self.prepare()
-        config = self._directory / "vread.conf"
-        config.write_text(self._config())
+        self.write_config()
         try:
             with open(self._log, "ab") as log:
                 self._process = subprocess.Popen(
-                    [self.binary, "--config", config],
+                    [self.binary, "--config", self._config_path],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -136,6 +135,10 @@ class Vreadd:
             self.kill()
             self._remove()
             raise
+
+    def write_config(self):
+        """Writes the configuration again, for ask("reload")."""
+        self._config_path.write_text(self._config())
 
     def end(self):
         """Sends SIGTERM and waits.  An exit status other than 0, as a sanitizer's, is an error."""
@@ -189,6 +192,10 @@ class Vreadd:
 
     def cpu_seconds(self):
         return process_cpu_seconds(self.pid)
+
+    @property
+    def _config_path(self):
+        return self._directory / "vread.conf"
 
     @property
     def _log(self):

@@ -183,6 +183,14 @@ class HdfsCluster:
             for datanode in self.datanodes:
                 datanode.disk.attach(self._mounts)
 
+    def remount(self, name):
+        """Unmounts the image of a datanode that does not run, and mounts it again."""
+        datanode = self.datanode(name)
+        if datanode.running:
+            raise HdfsError(f"{name} is running: stop it before its image is unmounted")
+        datanode.disk.detach()
+        datanode.disk.attach(self._mounts)
+
     def wait_ready(self, timeout=START_TIMEOUT):
         """Waits until every running DataNode is live and has reported its blocks, and the NameNode
         takes writes."""

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a soak disturbs: three datanodes on live images, and the vreadds of two hosts.
+
+                 client JVM
+                     |
+    host "here":  vreadd ------ TLS ------ vreadd  :host "there"
+                     |                        |
+                    dn1                      dn2        dn3 (no vreadd serves it)
+
+Files have two replicas.  So the client reads some blocks of its own host, some of the other host,
+and some that only one of the hosts can serve.
+"""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, publishing_to
+from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
+from tests.support.peers import free_address
+from tests.support.torture import CLIENT_PROPERTIES
+from tests.support.waiting import eventually
+from tools.hdfs import HdfsCluster
+from tools.peers import Authority, peer
+from tools.vreadd import Vreadd
+
+DISK_MIB = 384
+HERE, THERE = "dn1", "dn2"
+CONF = CLIENT_PROPERTIES | {
+    "dfs.namenode.redundancy.interval.seconds": "1s",
+    "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+    "dfs.namenode.replication.considerLoad": "false",
+    "dfs.client.retry.window.base": "50",
+    # A datanode that ended is dead for the NameNode after 2 * recheck + 10 * heartbeat.
+    "dfs.heartbeat.interval": "1s",
+    "dfs.namenode.heartbeat.recheck-interval": "5000",
+}
+
+
+@dataclass
+class Bed:
+    hdfs: HdfsCluster
+    here: Vreadd
+    there: Vreadd
+    client: HadoopClient  # not started
+
+    @property
+    def daemons(self):
+        return {"here": self.here, "there": self.there}
+
+
+@contextlib.contextmanager
+def soak_bed(folder, variant):
+    """Starts all but the client."""
+    folder = Path(folder).resolve()
+    folder.mkdir(parents=True)
+    hdfs = HdfsCluster(
+        folder / "hdfs",
+        block_size=BLOCK_SIZE,
+        conf=CONF,
+        datanodes=3,
+        replication=2,
+        live=True,
+        disk_mib=DISK_MIB,
+        class_path=[JAR],
+        java_options=["-XX:TieredStopAtLevel=1"],
+    )
+    authority = Authority(folder)
+    address = free_address()
+    with contextlib.ExitStack() as stack:
+        stack.callback(hdfs.stop)
+        hdfs.attach_disks()
+        there = Vreadd(
+            hdfs.served(THERE),
+            variant,
+            publish=(THERE,),
+            sections=authority.host("there", listen=address) + peer("here", allow_datanodes=THERE),
+        )
+        here = Vreadd(
+            hdfs.served(HERE),
+            variant,
+            publish=(HERE,),
+            sections=authority.host("here") + peer("there", address=address, datanodes=THERE),
+        )
+        for name, daemon in ((HERE, here), (THERE, there)):
+            stack.enter_context(daemon)
+            hdfs.datanode(name).conf = publishing_to(daemon.endpoint)
+        hdfs.start()
+        properties = vread_properties(here.endpoint, **PATIENCE | {"timeout_ms": 2000})
+        client = HadoopClient(hdfs, properties, folder / "client.log", publishers=(HERE, THERE))
+        eventually(lambda: has_storages_of_there(here), what="the other host's storages")
+        yield Bed(hdfs, here, there, client)
+
+
+def has_storages_of_there(here):
+    (status,) = here.status()["peers"]["peers"]
+    return status["storages"] > 0
