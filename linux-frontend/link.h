@@ -46,7 +46,8 @@ void vread_link_down(struct vread_device *dev, bool unmapped);
  * for example, the caller holds the lock of a live queue. */
 bool vread_link_alive(const struct vread_device *dev);
 /* Takes the link down if the backend died.  True: this call took the link down.  For an event
- * handler, which vread_link_close() unbinds before it frees the rings, and for the device's work. */
+ * handler, which vread_link_close() unbinds before it frees the rings, and for the device's
+ * work. */
 bool vread_link_check(struct vread_device *dev);
 /* Queues the device's work if the backend died.  For all other callers that hold a reference: only
  * the work may take the link down without an event, because the work also brings the link up. */

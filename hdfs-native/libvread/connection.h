@@ -36,8 +36,8 @@ struct vread_file {
 	unsigned head, count;
 	uint64_t ahead; /* where the last chunk ends */
 	bool busy;
-	/* With `check`: a private copy of the chunk `copied`, whose bytes matched.  Protected as the
-	 * chunks are.  copy: of v->chunk_bytes; NULL: not needed yet. */
+	/* With `check`: a private copy of the chunk `copied`, whose bytes matched.  Protected as
+	 * the chunks are.  copy: of v->chunk_bytes; NULL: not needed yet. */
 	char *copy;
 	const struct request *copied;
 	struct vread_file *next, *prev; /* v->files, least recently read first */

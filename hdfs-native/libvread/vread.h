@@ -225,8 +225,9 @@ int vread_event_fd(struct vread *v);
  * length: bytes of the replica after the event.
  * -EOPNOTSUPP: this device or backend takes no events.  -EACCES: the device may not publish for
  * that datanode or pool, or the connection is not that of a publisher (struct vread_options; on a
- * UNIX socket: the backend takes no events of this user).  -ENODEV: the storage is not served there.  -EINVAL: block or event is
- * wrong.  After -ETIME the backend may or may not have taken the event, or may still take it.
+ * UNIX socket: the backend takes no events of this user).  -ENODEV: the storage is not served
+ * there.  -EINVAL: block or event is wrong.  After -ETIME the backend may or may not have taken the
+ * event, or may still take it.
  */
 int vread_publish(struct vread *v, const struct vread_block *block, unsigned event,
 		  uint64_t length);
@@ -249,8 +250,8 @@ struct vread_signing_key {
  * with one of the keys; without keys no token is right.  tokens 0, with count 0: no token is
  * needed.  The backend's configuration may overrule both.  The library wipes its copies of keys.
  * keys may be NULL if count is 0; count: at most 64.
- * Errors: as vread_publish(), -EMFILE: the backend has keys of too many pools, and -EPERM: tokens is
- * 0 and was 1 before.  Only the backend's operator switches tokens off.
+ * Errors: as vread_publish(), -EMFILE: the backend has keys of too many pools, and -EPERM: tokens
+ * is 0 and was 1 before.  Only the backend's operator switches tokens off.
  */
 int vread_publish_keys(struct vread *v, const char *pool_id, const char *storage_id, int tokens,
 		       const struct vread_signing_key *keys, size_t count);

@@ -5,8 +5,8 @@
  * it.
  *
  * A device of role datanode has a second node, /dev/vread-publish.  Who may open it may PUBLISH and
- * give KEYS, and gets EACCES for OPEN.  On /dev/vread, PUBLISH and KEYS get EACCES.  All other calls
- * are the same on both nodes.
+ * give KEYS, and gets EACCES for OPEN.  On /dev/vread, PUBLISH and KEYS get EACCES.  All other
+ * calls are the same on both nodes.
  *
  * One open file is one client.  It has at most one slice of the device's pool, its handles and its
  * requests in flight; all of them end with the open file.  The slice is mapped with mmap(), at
@@ -66,7 +66,8 @@ struct vread_ioc_slice {
 	__u64 bytes; /* in: wanted, not 0; out: given, rounded up to pages of 4096 bytes */
 };
 
-/* OPEN: finds a block and opens it.  EACCES: also on /dev/vread-publish.  EMFILE: also if this open file has 4096 open handles. */
+/* OPEN: finds a block and opens it.  EACCES: also on /dev/vread-publish.  EMFILE: also if this open
+ * file has 4096 open handles. */
 struct vread_ioc_open {
 	__u64 data;           /* in: user address of struct vread_open_data, see vreadif.h */
 	__u32 data_length;    /* in: bytes of data, with its strings and token, 8 .. 16384 */
@@ -137,8 +138,8 @@ struct vread_ioc_reap {
 /*
  * PUBLISH: announces an event of one of a datanode's own replicas; see VREAD_OP_PUBLISH of
  * vreadif.h.  EACCES: the file was not opened by /dev/vread-publish.  EOPNOTSUPP: the device's role
- * is no longer datanode, or the backend takes no events.  After ETIME or EINTR the backend may still
- * take the event into account.
+ * is no longer datanode, or the backend takes no events.  After ETIME or EINTR the backend may
+ * still take the event into account.
  */
 struct vread_ioc_publish {
 	__u64 data;        /* in: as for OPEN, with exactly one storage id and no token */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * failing_calls.c - makes one call of vreadd or libvread fail: for memory, a descriptor, a mapping,
- * a thread or a process, or of a file or socket. test_failing_calls.py runs programs that are linked
- * with this file; the linker leads their calls here (--wrap, see the Makefile).
+ * a thread or a process, or of a file or socket. test_failing_calls.py runs programs that are
+ * linked with this file; the linker leads their calls here (--wrap, see the Makefile).
  *
  * The file $FAILING_CALLS is shared with the test. The test sets `left` to the number of the call
  * that fails, counted from now. That call leaves its name and where it was made.

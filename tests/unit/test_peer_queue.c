@@ -76,8 +76,8 @@ static void room_comes_back(void **state)
 
 /* ---- a link whose peer does not answer ---- */
 
-/* A listening socket that accepts nothing, with a backlog that is full.  A further connection to it is
- * neither made nor refused. */
+/* A listening socket that accepts nothing, with a backlog that is full.  A further connection to it
+ * is neither made nor refused. */
 static struct {
 	int listener, waiting[2];
 	struct address address;

@@ -379,7 +379,8 @@ static void a_second_answer_while_the_place_is_withdrawn(void **state)
 	assert_int_equal(num_handed, 0);
 }
 
-/* A READ waits before anything is exposed for it: a place that is exposed twice ends a queue pair. */
+/* A READ waits before anything is exposed for it: a place that is exposed twice ends a queue
+ * pair. */
 static void a_read_waits_for_room_for_its_message(void **state)
 {
 	const struct message_read read = {.handle = 7, .length = PIECE};

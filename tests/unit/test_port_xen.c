@@ -1114,7 +1114,8 @@ static void connect_hung(struct world *w)
 	assert_int_equal(w->disconnects, 1);
 }
 
-/* Nothing is unmapped or closed, however often the guest changes its mind, until the session ends. */
+/* Nothing is unmapped or closed, however often the guest changes its mind, until the session
+ * ends. */
 static void test_a_hung_session_is_closed_when_it_ends(void **state)
 {
 	static const char *const front[] = {"6", "1", "3", "4", "5", "6"};
@@ -1259,7 +1260,8 @@ static void test_offer_made_to_an_init_wait_of_a_dead_predecessor(void **state)
 	assert_string_equal(states, "24");
 }
 
-/* ---- watches ------------------------------------------------------------------------------------ */
+/* ---- watches
+ * ------------------------------------------------------------------------------------ */
 
 static void test_watches_early_twice_and_late(void **state)
 {
@@ -1403,7 +1405,8 @@ static void test_two_devices_of_two_domains(void **state)
 	assert_int_equal(w->disconnects, 0);
 }
 
-/* ---- domains ---------------------------------------------------------------------------------------- */
+/* ---- domains
+ * ---------------------------------------------------------------------------------------- */
 
 static void test_domain_gone(void **state)
 {

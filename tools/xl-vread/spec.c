@@ -144,8 +144,8 @@ static int check_policy(const struct xs_device_policy *p, char **ret_error)
 }
 
 /*
- * Sets for which datanodes the device may publish.  To read several datanodes is no right to publish
- * for all of them, so the operator must name those.
+ * Sets for which datanodes the device may publish.  To read several datanodes is no right to
+ * publish for all of them, so the operator must name those.
  */
 static int set_publish(const char *value, struct xs_device_policy *p, char **ret_error)
 {

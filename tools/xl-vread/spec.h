@@ -11,8 +11,8 @@
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc, tokens=required"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, backing-folders=/srv/bases"
  *
- * data-dirs and disks make the domain a datanode (datanode.h); backing-folders and tokens go into its
- * section of vreadd's configuration.
+ * data-dirs and disks make the domain a datanode (datanode.h); backing-folders and tokens go into
+ * its section of vreadd's configuration.
  */
 #ifndef XL_VREAD_SPEC_H
 #define XL_VREAD_SPEC_H

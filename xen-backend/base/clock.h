@@ -8,11 +8,11 @@
  *
  * A test may own the time.  With VREAD_CLOCK=FILE in the environment of vreadd, FILE holds the
  * time: one uint64_t in native byte order, ms since the epoch.  A second uint64_t is the CPU time
- * that each process has used, in ms.  The time stands still until the test writes a later value.  vreadd maps the file when it starts, read only, and refuses to start
- * if it cannot map the file.  The parsers of vreadd map the same file.  A wait with a limit then
- * looks at the value again every few ms of real time.  So a limit passes soon after the test says
- * so, and never because the machine is slow.  Without the variable each function is one system
- * call.
+ * that each process has used, in ms.  The time stands still until the test writes a later value.
+ * vreadd maps the file when it starts, read only, and refuses to start if it cannot map the file.
+ * The parsers of vreadd map the same file.  A wait with a limit then looks at the value again every
+ * few ms of real time.  So a limit passes soon after the test says so, and never because the
+ * machine is slow.  Without the variable each function is one system call.
  *
  * Some waits use real time even if a test owns the time: the time limits of the kernel itself
  * (TCP_USER_TIMEOUT), systemd's watchdog, measurements, and the short pauses of clock_rest_us() and

@@ -4,8 +4,8 @@
  * each line about a subject, and control/ shows the count.
  *
  * A source may write LOG_LIMIT_BURST lines at once, and LOG_LIMIT_EACH_SECOND lines a second in the
- * long run, by the clock of base/clock.h. A source that has used up its lines is silent until it has
- * those of one second again. Lines of other sources are not affected.
+ * long run, by the clock of base/clock.h. A source that has used up its lines is silent until it
+ * has those of one second again. Lines of other sources are not affected.
  *
  * Threads: any.
  */

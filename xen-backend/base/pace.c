@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements pace.h. Each turn costs each_ms. The party may be ahead of the time by burst - 1 turns.
- * port/xen/device.c and port/local/ call it.
+ * Implements pace.h. Each turn costs each_ms. The party may be ahead of the time by burst - 1
+ * turns. port/xen/device.c and port/local/ call it.
  */
 #include "base/pace.h"
 

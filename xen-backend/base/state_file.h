@@ -17,9 +17,9 @@
  */
 int state_file_read(const char *path, size_t max, char **ret, size_t *ret_length);
 /*
- * Replaces the file by one with that text, which only its owner can read. A reader sees the old file
- * or the new one. The new one is on the disk when this returns 0. On a failure (negative errno) the
- * old file is still there.
+ * Replaces the file by one with that text, which only its owner can read. A reader sees the old
+ * file or the new one. The new one is on the disk when this returns 0. On a failure (negative
+ * errno) the old file is still there.
  */
 int state_file_replace(const char *path, const char *text);
 /* Removes the file; the removal is on the disk when this returns 0. No such file: 0. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace.h - how long each stage of single requests takes, for `xl-vread trace`.  The workers of ring/
- * and the reads of read/ record; control/tracing.c reads the records.
+ * trace.h - how long each stage of single requests takes, for `xl-vread trace`.  The workers of
+ * ring/ and the reads of read/ record; control/tracing.c reads the records.
  *
  * If tracing is off, it costs a request one relaxed load, and a stage one look at a pointer of the
  * thread.  If tracing is on, it costs a request two readings of the clock, two more per stage, and

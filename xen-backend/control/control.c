@@ -177,7 +177,8 @@ static json_t *move(struct control *control, const json_t *o)
 	return done(r, error);
 }
 
-/* The answer to request o, NULL if it is not JSON; a new reference.  NULL: the answer comes later. */
+/* The answer to request o, NULL if it is not JSON; a new reference.  NULL: the answer comes
+ * later. */
 static json_t *answer(struct client *c, const json_t *o, const json_error_t *error)
 {
 	struct control *control = c->control;

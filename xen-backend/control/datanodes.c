@@ -216,8 +216,8 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* True if both are served from the same images, layout and data directories.  With other folders for
- * backing files the images may be others. */
+/* True if both are served from the same images, layout and data directories.  With other folders
+ * for backing files the images may be others. */
 static bool same_places(const struct config_datanode *a, const struct config_datanode *b)
 {
 	if (!a->layout != !b->layout || (a->layout && strcmp(a->layout, b->layout) != 0))

@@ -22,10 +22,10 @@ struct datanodes {
 	struct block_store *store;
 };
 
-/* Makes the block store, and serves all datanodes of the configuration. Reads and writes what vreadd
- * remembers on disk. The images are looked into when registry_start() is called. d, config and disks
- * must stay valid until datanodes_close(); config until datanodes_reload(), if that is earlier.
- * Returns 0 or negative errno. */
+/* Makes the block store, and serves all datanodes of the configuration. Reads and writes what
+ * vreadd remembers on disk. The images are looked into when registry_start() is called. d, config
+ * and disks must stay valid until datanodes_close(); config until datanodes_reload(), if that is
+ * earlier. Returns 0 or negative errno. */
 int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks);
 void datanodes_close(struct datanodes *d);
 /* Replaces the configuration; changes only what differs.  Adds a text for each change to changes,

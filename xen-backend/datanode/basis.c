@@ -108,8 +108,8 @@ bool parser_basis_is_clean(const struct parser_basis *b)
 	return b->clean;
 }
 
-/* The weight is fixed when the basis is made: caches and budgets add it and subtract it later, so it
- * must not change in between. It is the most that the basis may ever take. */
+/* The weight is fixed when the basis is made: caches and budgets add it and subtract it later, so
+ * it must not change in between. It is the most that the basis may ever take. */
 size_t parser_basis_weight(const struct parser_basis *b)
 {
 	return b->weight;

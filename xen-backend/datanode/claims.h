@@ -14,8 +14,8 @@
  * which and why. Does nothing until registry_change() was called. */
 void claims_judge(struct served *v);
 
-/* Tells owners.h which storages `v` shows, and changes nothing in `v`. Returns true if it is worth to
- * wait for the first look into other datanodes: these may show the same storages. */
+/* Tells owners.h which storages `v` shows, and changes nothing in `v`. Returns true if it is worth
+ * to wait for the first look into other datanodes: these may show the same storages. */
 bool claims_announce(const struct served *v);
 
 /* True if all storages that `v` serves still belong to the datanode. */

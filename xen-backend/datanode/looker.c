@@ -17,8 +17,8 @@
 #define MISSING_INTERVAL_MS 10000U
 #define SLOW_INTERVAL_MS 60000U
 /* A guest can make its image slow to look into. So after a look the datanode rests as long as the
- * look took, and DUTY times the CPU time that the look used, or WANTED_DUTY times if another look is
- * wanted. CPU time counts instead of time: on a busy host a look takes long and costs little. */
+ * look took, and DUTY times the CPU time that the look used, or WANTED_DUTY times if another look
+ * is wanted. CPU time counts instead of time: on a busy host a look takes long and costs little. */
 #define DUTY 20U
 #define WANTED_DUTY 4U
 #define NICE 10

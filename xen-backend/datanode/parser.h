@@ -17,9 +17,9 @@
  * A conclusion about a file system is worth something only while its volume lies where it was
  * found. volume_check() tests that after everything else.
  *
- * Threads: any; parser_free() must be the last call, and no other call may be under way. Errors: as in fs.h; -EBUSY as above;
- * questions about blocks also -ESTALE: the volume may lie elsewhere now, look into its images
- * again.
+ * Threads: any; parser_free() must be the last call, and no other call may be under way. Errors: as
+ * in fs.h; -EBUSY as above; questions about blocks also -ESTALE: the volume may lie elsewhere now,
+ * look into its images again.
  */
 #ifndef VREAD_PARSER_PARSER_H
 #define VREAD_PARSER_PARSER_H
@@ -50,9 +50,9 @@ struct parser_settings {
 	unsigned answer_ms;  /* time limit of an answer; 0: PARSER_ANSWER_MS */
 };
 
-/* Makes a parser for `images`, which must stay open until the parser has ended. `name` is the datanode's, for the
- * log. `settings` may be NULL. The process is started, but not waited for. Returns 0, -ENOMEM,
- * or -EAGAIN if no thread can be made. */
+/* Makes a parser for `images`, which must stay open until the parser has ended. `name` is the
+ * datanode's, for the log. `settings` may be NULL. The process is started, but not waited for.
+ * Returns 0, -ENOMEM, or -EAGAIN if no thread can be made. */
 int parser_new(const char *name, struct image *const *images, unsigned num_images,
 	       const struct parser_settings *settings, struct parser **ret);
 /* Kills the process and does not wait for its end: a process in a read of a disk that hangs ends

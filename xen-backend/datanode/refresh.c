@@ -106,8 +106,8 @@ static bool is_removed(struct datanode *dn)
 }
 
 /*
- * Before a datanode serves a storage that nobody has shown before, the others that are looked into for
- * the first time have said what they show, if they do so in time.
+ * Before a datanode serves a storage that nobody has shown before, the others that are looked into
+ * for the first time have said what they show, if they do so in time.
  */
 static void await_rivals(struct datanode *dn, const struct served *found)
 {

@@ -78,9 +78,9 @@ int registry_add_data_dirs(struct registry *r, const char *datanode,
 
 /* Serves a datanode, in the place of the one of that name if there is one; events and keys taken
  * for that one then count for the new one, too. The images are looked into on a thread of the
- * datanode's, at once or when registry_start() is called. If `layout_path` is NULL, `dirs` are used.
- * Only for the control thread. Returns 0; -ENOMEM: nothing has changed; -EAGAIN: there is no thread,
- * and nothing is served of the datanode. */
+ * datanode's, at once or when registry_start() is called. If `layout_path` is NULL, `dirs` are
+ * used. Only for the control thread. Returns 0; -ENOMEM: nothing has changed; -EAGAIN: there is no
+ * thread, and nothing is served of the datanode. */
 int registry_replace(struct registry *r, const char *datanode, const struct registry_disks *disks,
 		     const char *layout_path, struct registry_texts dirs, enum tokens_mode tokens);
 /* Stops serving a datanode. Only for the control thread. Returns 0, -ENOENT or -ENOMEM. */
@@ -107,13 +107,13 @@ int registry_give(struct registry *r, const char *storage_id, const char *datano
 /* The record; a new reference: as owners_status(). */
 json_t *registry_record_status(struct registry *r);
 
-/* Starts the threads that look into images, and does not wait for them: what an image holds may make
- * a look slow. Call it once. Returns 0 or negative errno. */
+/* Starts the threads that look into images, and does not wait for them: what an image holds may
+ * make a look slow. Call it once. Returns 0 or negative errno. */
 int registry_start(struct registry *r);
 
-/* Calls `fn` for each datanode that serves the storage now, as long as `fn` returns 0. Returns the value of `fn` if
- * that is not 0, else the number of calls. If no datanode has the storage, images are looked
- * into soon to find it. */
+/* Calls `fn` for each datanode that serves the storage now, as long as `fn` returns 0. Returns the
+ * value of `fn` if that is not 0, else the number of calls. If no datanode has the storage, images
+ * are looked into soon to find it. */
 typedef int registry_datanode_fn(void *ctx, struct datanode *dn);
 int registry_find_storage(struct registry *r, const char *storage_id, registry_datanode_fn *fn,
 			  void *ctx);
@@ -126,9 +126,9 @@ bool registry_await_first_looks(struct registry *r);
 typedef int registry_storage_fn(void *ctx, const char *datanode, const char *storage_id);
 int registry_each_storage(struct registry *r, registry_storage_fn *fn, void *ctx);
 
-/* Asks all datanodes for the states of their file systems, for registry_status(). Returns the number
- * of this question. Does not wait: whether a parser answers depends on what a guest wrote. Only for
- * one thread. */
+/* Asks all datanodes for the states of their file systems, for registry_status(). Returns the
+ * number of this question. Does not wait: whether a parser answers depends on what a guest wrote.
+ * Only for one thread. */
 uint64_t registry_ask_states(struct registry *r);
 /* True if every datanode has answered that question. */
 bool registry_states_known(struct registry *r, uint64_t question);
@@ -140,8 +140,8 @@ int registry_states_fd(const struct registry *r);
  * Returns a new reference: an array for the status document, with one object for each datanode:
  *
  *   datanode, layout or data-dirs            as configured
- *   state          "served"; "waiting": nothing was found yet; or "looking": the first look into its
- *                  images goes on
+ *   state          "served"; "waiting": nothing was found yet; or "looking": the first look into
+ *                  its images goes on
  *   missing        what of data-dirs or layout is not served, and why; absent: nothing
  *   images         objects: image as configured.  While the image can be opened also format, size,
  *                  mode, device and inode (numbers of its file) and, if there are files below it,
@@ -149,9 +149,9 @@ int registry_states_fd(const struct registry *r);
  *                  is any: because, owner (a domain), warning
  *   refused-storages  objects, of storages that an image shows and that are not served:
  *                  storage-id, path, because ("pinned", "recorded" or "contested": it is another's;
- *                  "unlisted": others are pinned to this datanode; "twice": two directories show it; "full": there is no room to record it),
- *                  owner (the other; absent for the others), problem and remedy (texts);
- *                  absent: none
+ *                  "unlisted": others are pinned to this datanode; "twice": two directories show
+ *                  it; "full": there is no room to record it), owner (the other; absent for the
+ *                  others), problem and remedy (texts); absent: none
  *   filesystems    as in a layout (layout.h), each with its "state" as of the question: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON", or "unknown: REASON" if the
  *                  parser has not answered yet

@@ -3,10 +3,10 @@
  * served.h - what one datanode's images were found to hold at one moment. load.c makes it; read/
  * finds and reads blocks through it.
  *
- * A `served` never changes once it is made, but for what its parser said last. When the images hold something else, another takes
- * its place (registry.h). A search or a replica that found something through it holds a
- * reference, so that its file systems and paths stay valid. When the
- * last reference is put, the images are closed as soon as the parser has ended; nobody waits for it.
+ * A `served` never changes once it is made, but for what its parser said last. When the images hold
+ * something else, another takes its place (registry.h). A search or a replica that found something
+ * through it holds a reference, so that its file systems and paths stay valid. When the last
+ * reference is put, the images are closed as soon as the parser has ended; nobody waits for it.
  */
 #ifndef VREAD_DATANODE_SERVED_H
 #define VREAD_DATANODE_SERVED_H

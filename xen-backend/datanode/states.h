@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * states.h - the states of file systems, asked for the status document. registry.c and status.c call
- * these functions; registry.h has those for control/.
+ * states.h - the states of file systems, asked for the status document. registry.c and status.c
+ * call these functions; registry.h has those for control/.
  *
  * Only a parser knows the state of a file system as of now, and a parser may not answer. So each
  * datanode is asked by a thread of its own, which lives as long as the question. Whoever wants a
@@ -18,8 +18,8 @@ struct states_bell *states_bell_new(void);      /* NULL: out of memory or descri
 void states_bell_put(struct states_bell *bell); /* NULL is ignored */
 int states_bell_fd(const struct states_bell *bell);
 
-/* Asks for the states of the file systems of `v`, as question `number`. Does not wait. May be called
- * again for a question that is not answered yet. */
+/* Asks for the states of the file systems of `v`, as question `number`. Does not wait. May be
+ * called again for a question that is not answered yet. */
 void states_ask(struct served *v, struct states_bell *bell, uint64_t number);
 /* True if question `number`, or a later one, was answered. */
 bool states_known(struct served *v, uint64_t number);

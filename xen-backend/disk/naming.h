@@ -5,10 +5,10 @@
  *
  * Whoever writes an image chooses the name, and the process may read any file.  So the name decides
  * nothing.
- * The file is found first, without opening it for reading.  Then the place of the found file, behind
- * all symbolic links, is compared with the folders that the operator allows.  The same file is then
- * opened for reading, by its descriptor and not by its name, so that nothing can take the place of
- * the file in between.
+ * The file is found first, without opening it for reading.  Then the place of the found file,
+ * behind all symbolic links, is compared with the folders that the operator allows.  The same file
+ * is then opened for reading, by its descriptor and not by its name, so that nothing can take the
+ * place of the file in between.
  */
 #ifndef VREAD_DISK_NAMING_H
 #define VREAD_DISK_NAMING_H
@@ -28,8 +28,8 @@ struct naming {
  * with *ret_error (free() it). */
 int naming_open(const struct naming *n, const char *path, char **ret_error);
 
-/* Finds a file or block device that the operator named, without opening it.  Links of procfs are not
- * followed.  Returns an O_PATH descriptor, or negative errno with *ret_error (free() it). */
+/* Finds a file or block device that the operator named, without opening it.  Links of procfs are
+ * not followed.  Returns an O_PATH descriptor, or negative errno with *ret_error (free() it). */
 int naming_find_image(const char *path, char **ret_error);
 /* The same, and opens it for reading.  Anything but a regular file or a block device is refused
  * without being opened, since opening some devices changes their state. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * opener.h - asks vread-opener for the files of images.  disk/source.c and disk/backing.c call it in
- * a vreadd that may not open images itself; control/privileges.c starts the opener.
+ * opener.h - asks vread-opener for the files of images.  disk/source.c and disk/backing.c call it
+ * in a vreadd that may not open images itself; control/privileges.c starts the opener.
  *
  * Threads: any, after opener_use().
  */

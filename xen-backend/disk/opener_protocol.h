@@ -13,9 +13,9 @@
  *	  | -------- request ------------> |  one at a time on each channel
  *	  | <------- answer, descriptor -- |
  *
- * The channels are SOCK_SEQPACKET socket pairs, so a message is whole or is not there.  Each channel
- * has a thread of the opener: an image whose file system hangs does not delay the others, unless there
- * are OPENER_CHANNELS of them.
+ * The channels are SOCK_SEQPACKET socket pairs, so a message is whole or is not there.  Each
+ * channel has a thread of the opener: an image whose file system hangs does not delay the others,
+ * unless there are OPENER_CHANNELS of them.
  */
 #ifndef VREAD_DISK_OPENER_PROTOCOL_H
 #define VREAD_DISK_OPENER_PROTOCOL_H

@@ -2,9 +2,9 @@
 /*
  * Implements confine.h.  parser/sandbox.c is its sibling for parsers.
  *
- * The opener may open files, but only for reading: openat() with other flags is forbidden.  A filter
- * cannot see the flags of openat2(); there the opener has no right to write, since CAP_DAC_READ_SEARCH
- * is for reading only and its user owns nothing but vreadd's state.
+ * The opener may open files, but only for reading: openat() with other flags is forbidden.  A
+ * filter cannot see the flags of openat2(); there the opener has no right to write, since
+ * CAP_DAC_READ_SEARCH is for reading only and its user owns nothing but vreadd's state.
  */
 #include "opener/confine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * confine.h - leaves the opener CAP_DAC_READ_SEARCH and the system calls that it needs.  main.c calls
- * it before the first request is read.
+ * confine.h - leaves the opener CAP_DAC_READ_SEARCH and the system calls that it needs.  main.c
+ * calls it before the first request is read.
  */
 #ifndef VREAD_OPENER_CONFINE_H
 #define VREAD_OPENER_CONFINE_H

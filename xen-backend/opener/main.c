@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vread-opener - opens the images of datanodes for a vreadd that is an ordinary user.  vreadd starts
- * it (control/privileges.c); disk/opener_protocol.h says why, and how the two talk.
+ * vread-opener - opens the images of datanodes for a vreadd that is an ordinary user.  vreadd
+ * starts it (control/privileges.c); disk/opener_protocol.h says why, and how the two talk.
  *
  * All threads are made before the process gives up the system calls that make threads.  They read
  * no request before the process is confined.

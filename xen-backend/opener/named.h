@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * named.h - the images that the operator names in vread.conf(5) and in datanodes' own files, and the
- * folders for their backing files.  answer.c asks it which files may be opened.
+ * named.h - the images that the operator names in vread.conf(5) and in datanodes' own files, and
+ * the folders for their backing files.  answer.c asks it which files may be opened.
  *
- * The files are read here again, because vreadd's word for them does not count.  Only root may write
- * them.  The reader is simple: a line that it does not understand names no image.
+ * The files are read here again, because vreadd's word for them does not count.  Only root may
+ * write them.  The reader is simple: a line that it does not understand names no image.
  *
  * A name counts until the opener ends, also if it is taken out of the files: vreadd serves the
  * datanodes of the last reload, not those of the files as they are now.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conflicts.c - tells the operator which storages a peer announces that belong to another: to a peer
- * that announced them first, or to a datanode of this host.
+ * conflicts.c - tells the operator which storages a peer announces that belong to another: to a
+ * peer that announced them first, or to a datanode of this host.
  *
  * peers.c calls peers_tell_conflicts() for the status.
  */

@@ -7,8 +7,8 @@
  *
  * There are three sources.  The operator's last word counts most, then the configuration, then the
  * announcement of a peer.  Of two peers that announce a storage, the first one has it until it
- * withdraws the storage; then the other one has it.  Each storage is kept with the name of its datanode; policies use the
- * same name.
+ * withdraws the storage; then the other one has it.  Each storage is kept with the name of its
+ * datanode; policies use the same name.
  *
  * The number of entries is bounded, and an entry is not freed before the directory.  Each peer can
  * add only a share of the entries.  So a peer that keeps announcing new storages or new names of

@@ -191,8 +191,8 @@ static void on_opened(struct link_request *r, int error, const struct message_bl
 		finish_open(o, error, NULL, NULL);
 }
 
-/* Returns the entry of a storage that a peer has, or NULL.  What peers announce does not count for a
- * storage that a datanode of this host shows. */
+/* Returns the entry of a storage that a peer has, or NULL.  What peers announce does not count for
+ * a storage that a datanode of this host shows. */
 static struct directory_entry *find_entry(struct peers *p, const char *storage_id)
 {
 	struct directory_entry *e = directory_find(p->directory, storage_id);

@@ -101,10 +101,11 @@ typedef void peer_done_fn(void *ctx, ssize_t result, uint32_t crc32c);
 typedef void peer_stat_fn(void *ctx, int result, const struct block_info *info);
 
 /* Asks the peers that hold one of the storages, one after the other.  If the name says encrypt, the
- * bytes come by TLS, also where RDMA is used.  Returns 0 if the operation was begun.  After any other return value done is not called: -ENODEV: no peer is known to hold
- * one of the storages, or the policy allows none of them, or no such peer can be asked now, or the
- * bytes must be encrypted and [peers] transports is without tcp;
- * -EAGAIN: too many OPENs are under way for this pool; -EINVAL; -ENOMEM. */
+ * bytes come by TLS, also where RDMA is used.  Returns 0 if the operation was begun.  After any
+ * other return value done is not called: -ENODEV: no peer is known to hold one of the storages, or
+ * the policy allows none of them, or no such peer can be asked now, or the bytes must be encrypted
+ * and [peers] transports is without tcp; -EAGAIN: too many OPENs are under way for this pool;
+ * -EINVAL; -ENOMEM. */
 int peer_open(struct peers *p, struct peer_pool *pool, const struct policy *policy,
 	      const struct block_name *name, peer_opened_fn *done, void *ctx);
 /* Reads into the pool at offset_in_pool, cut at the visible length.  length: 1 to VREAD_MAX_READ.

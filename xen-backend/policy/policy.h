@@ -18,9 +18,9 @@ enum policy_role { POLICY_CLIENT, POLICY_DATANODE };
 
 struct policy;
 
-/* A list is names separated by single spaces, or "*" for all; NULL or "" for none.  The policy allows
- * no publishing, until policy_set_publish() is called.  Returns NULL and sets *ret_error (static
- * string: what was expected) on malformed lists, or when out of memory. */
+/* A list is names separated by single spaces, or "*" for all; NULL or "" for none.  The policy
+ * allows no publishing, until policy_set_publish() is called.  Returns NULL and sets *ret_error
+ * (static string: what was expected) on malformed lists, or when out of memory. */
 struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 			  const char *allow_pools, const char **ret_error);
 void policy_free(struct policy *p);

@@ -16,9 +16,9 @@
  * A worker whose disk hangs ends when the disk answers. Until then the pages of its device stay
  * mapped, and the control thread does not wait.
  *
- * Between connect() and ended(), workers (any thread) use port_conn's other ops. A worker that finds
- * the frontend breaking the protocol calls fail() and stops. The port then closes the device from
- * the control thread.
+ * Between connect() and ended(), workers (any thread) use port_conn's other ops. A worker that
+ * finds the frontend breaking the protocol calls fail() and stops. The port then closes the device
+ * from the control thread.
  */
 #ifndef VREAD_PORT_H
 #define VREAD_PORT_H

@@ -19,16 +19,16 @@ struct ahead_direct;
 struct budget;
 
 /*
- * steps: how many parts can be kept at a time. budget: for all memory of the result; NULL: no limit.
- * NULL: out of memory, the budget has no room, or no source queue (io_uring) is available.
+ * steps: how many parts can be kept at a time. budget: for all memory of the result; NULL: no
+ * limit. NULL: out of memory, the budget has no room, or no source queue (io_uring) is available.
  */
 struct ahead_direct *ahead_direct_new(unsigned steps, struct budget *budget);
 /* Waits for the reads under way. NULL is ignored. */
 void ahead_direct_free(struct ahead_direct *d);
 
 /*
- * Starts to read [from, to) of r. from must be a multiple of VERIFIED_UNIT. False: not possible now,
- * or not possible for this range.
+ * Starts to read [from, to) of r. from must be a multiple of VERIFIED_UNIT. False: not possible
+ * now, or not possible for this range.
  */
 bool ahead_direct_ask(struct ahead_direct *d, struct block_replica *r, uint64_t from, uint64_t to);
 /*

@@ -61,8 +61,8 @@ void handles_put(struct handles *t, uint32_t number);
 int handles_remove(struct handles *t, uint32_t number);
 unsigned handles_count(struct handles *t);
 /*
- * The budget of the objects (budget.h). It lives as long as the table. Whoever makes an object takes
- * the memory of the object out of the budget, and close gives it back.
+ * The budget of the objects (budget.h). It lives as long as the table. Whoever makes an object
+ * takes the memory of the object out of the budget, and close gives it back.
  */
 struct budget *handles_budget(struct handles *t);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements pools.h: compares the cluster and namespace of a directory with those of all directories
- * that list the same pool.
+ * Implements pools.h: compares the cluster and namespace of a directory with those of all
+ * directories that list the same pool.
  */
 #include "read/pools.h"
 

@@ -54,8 +54,8 @@ static int outcome(const struct taking *t, int known)
 	return known ? -EACCES : -ENODEV;
 }
 
-/* As registry_find_storage() with take(). Just after the start of vreadd the images may not have been
- * looked into yet; the event waits a moment for that. */
+/* As registry_find_storage() with take(). Just after the start of vreadd the images may not have
+ * been looked into yet; the event waits a moment for that. */
 static int take_where(struct block_store *s, const char *storage_id, struct taking *t)
 {
 	int known = registry_find_storage(s->registry, storage_id, take, t);

@@ -5,8 +5,8 @@
  *
  * A positional read in HDFS opens, reads and closes. As long as the basis of a search holds
  * (replica.h), another search for the block would give the same result. So the cache keeps the
- * result. The cache is bounded by number and by memory. The least recently used replicas are dropped
- * first.
+ * result. The cache is bounded by number and by memory. The least recently used replicas are
+ * dropped first.
  */
 #ifndef VREAD_READ_REPLICA_CACHE_H
 #define VREAD_READ_REPLICA_CACHE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * doctor.h - what `vread doctor` and `xl-vread doctor` share.  Each checks the links of the chain
- * from a reader to the blocks that are on its side, in a guest or in dom0, and says what to do about
- * each broken link.
+ * from a reader to the blocks that are on its side, in a guest or in dom0, and says what to do
+ * about each broken link.
  *
  * A check looks at one subject and adds findings.  The checks are in vread/doctor/ and in
  * xl-vread/doctor/.  If an earlier check found missing what a later check needs, the later check

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hadoop.c - check of `vread doctor`: whether Hadoop's configuration names vRead, for clients or for
- * the datanode.  Called by doctor.c. */
+/* hadoop.c - check of `vread doctor`: whether Hadoop's configuration names vRead, for clients or
+ * for the datanode.  Called by doctor.c. */
 #include <errno.h>
 #include <expat.h>
 #include <stdio.h>

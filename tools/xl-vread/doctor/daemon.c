@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* daemon.c - checks of `xl-vread doctor`: vreadd's configuration, whether vreadd runs, and the state
- * of its ports.  Called by doctor.c. */
+/* daemon.c - checks of `xl-vread doctor`: vreadd's configuration, whether vreadd runs, and the
+ * state of its ports.  Called by doctor.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

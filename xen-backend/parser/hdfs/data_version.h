@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * data_version.h - parses the VERSION file of a datanode's data directory, or of a block pool in it:
- * Java properties, written by HDFS. Called by data_dir.c and by vread-provision. A pure function: the text comes
- * from a guest's image.
+ * data_version.h - parses the VERSION file of a datanode's data directory, or of a block pool in
+ * it: Java properties, written by HDFS. Called by data_dir.c and by vread-provision. A pure
+ * function: the text comes from a guest's image.
  */
 #ifndef VREAD_LAYOUT_DATA_VERSION_H
 #define VREAD_LAYOUT_DATA_VERSION_H

@@ -223,8 +223,8 @@ bool server_storages_changed(struct peer_server *s);
 /* Tells the peer the storages again, if they have changed and the peer has taken all it was
  * sent.  0, or negative errno: the connection is over. */
 int conn_announce_change(struct conn *c);
-/* Makes the next change one from what a new connection is told now; the others are told, too, if there
- * was a change. */
+/* Makes the next change one from what a new connection is told now; the others are told, too, if
+ * there was a change. */
 void server_notice_change(struct peer_server *s);
 
 /* ---- turns.c: all with the server's lock ---- */

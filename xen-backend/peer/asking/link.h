@@ -38,8 +38,8 @@ struct tls_context;
  * it. */
 struct link_request {
 	/* For the queue.  next: in an owner's first request: the first request of the next owner.
-	 * same: the next request of the same owner.  last, waiting: in an owner's first request: the
-	 * owner's last request, and how many requests of the owner await an answer. */
+	 * same: the next request of the same owner.  last, waiting: in an owner's first request:
+	 * the owner's last request, and how many requests of the owner await an answer. */
 	struct link_request *next;
 	struct link_request *same, *last;
 	unsigned waiting;
@@ -108,8 +108,8 @@ bool link_is_up(struct link *l, uint64_t epoch);
 bool link_is_down(struct link *l);
 
 /* Adds to o: state, transport, requests, bytes, direct and bounced (those of the bytes that came by
- * RDMA), encrypted (those that had to come by TLS, because the reader said so), under_way, connects,
- * failures, last_error. */
+ * RDMA), encrypted (those that had to come by TLS, because the reader said so), under_way,
+ * connects, failures, last_error. */
 void link_status(struct link *l, json_t *o);
 
 #endif

@@ -99,7 +99,8 @@ int rdma_end_take_domain(struct rdma_end *e);
 unsigned rdma_end_window_work(const struct rdma_end *e);
 /* Before the queue pair is freed: a bound window keeps its queue pair from ending (rdma_rxe). */
 void rdma_end_free_windows(struct rdma_end *e);
-/* Frees what rdma_end_take_domain() and rdma_end_register() made.  After the queue pair is freed. */
+/* Frees what rdma_end_take_domain() and rdma_end_register() made.  After the queue pair is
+ * freed. */
 void rdma_end_free_domain(struct rdma_end *e);
 
 /* ---- completions.c ---- */

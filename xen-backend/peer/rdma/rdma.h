@@ -85,8 +85,9 @@ void rdma_free(struct rdma *r);
 
 /* ---- memory ---- */
 
-/* Makes memory known to the devices.  RDMA_ASKS: memory that places of READs lie in.  RDMA_ANSWERS: memory from which bytes of DATA are sent.  The memory is registered
- * with a device when the device first needs it.  0 or -ENOMEM. */
+/* Makes memory known to the devices.  RDMA_ASKS: memory that places of READs lie in.  RDMA_ANSWERS:
+ * memory from which bytes of DATA are sent.  The memory is registered with a device when the device
+ * first needs it.  0 or -ENOMEM. */
 int rdma_memory_new(struct rdma *r, enum rdma_side side, uint8_t *base, size_t length,
 		    struct rdma_memory **ret);
 /* Returns when no device can reach the memory any more.  No READ into this memory may be under way:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rights.h - reads what a device may do: role and lists of its backend directory; private to the Xen
- * port. connect.c reads the rights for a new connection, device.c when the directory has changed.
+ * rights.h - reads what a device may do: role and lists of its backend directory; private to the
+ * Xen port. connect.c reads the rights for a new connection, device.c when the directory has
+ * changed.
  */
 #ifndef VREAD_XEN_RIGHTS_H
 #define VREAD_XEN_RIGHTS_H

@@ -66,7 +66,8 @@ final class Programs {
     dfsio(conf, "-read", size);
     Statistics read = Statistics.now().minus(before);
     dfsio(conf, "-clean", new String[0]);
-    return Map.of("bytes", (Long.parseLong(megabytes) * Long.parseLong(files)) << 20, "stats", read);
+    long bytes = (Long.parseLong(megabytes) * Long.parseLong(files)) << 20;
+    return Map.of("bytes", bytes, "stats", read);
   }
 
   private static void dfsio(Configuration conf, String action, String[] more) throws Exception {

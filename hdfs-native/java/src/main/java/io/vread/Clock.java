@@ -3,8 +3,8 @@ package io.vread;
 
 /**
  * The time source of the client plug-in and of the datanode plug-in: milliseconds that never run
- * backwards, a wait that ends at a point in time, and the time of day. The plug-ins use {@link #SYSTEM}. Tests use
- * FakeClock, whose time passes only when the test says so.
+ * backwards, a wait that ends at a point in time, and the time of day. The plug-ins use {@link
+ * #SYSTEM}. Tests use FakeClock, whose time passes only when the test says so.
  */
 public interface Clock {
   Clock SYSTEM =

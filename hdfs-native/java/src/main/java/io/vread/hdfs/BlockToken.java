@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the plug-in takes out of a block token: the storage ids, which say where the replicas are, as
- * the NameNode knew it, and the time the token ends. {@link Whereabouts} asks for both.
+ * What the plug-in takes out of a block token: the storage ids, which say where the replicas are,
+ * as the NameNode knew it, and the time the token ends. {@link Whereabouts} asks for both.
  *
  * <p>A token (Token.write) is identifier, password, kind and service. An identifier
  * (BlockTokenIdentifier) comes in two encodings, told apart as Hadoop does: if its first byte is

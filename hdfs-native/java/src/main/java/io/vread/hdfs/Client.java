@@ -190,7 +190,8 @@ final class Client {
    * behind the visible length may be incomplete: it is opened up to the visible length, and not
    * cached.
    */
-  private Opened openOn(Connection connection, BlockKey block, long visibleLength, Whereabouts where) {
+  private Opened openOn(
+      Connection connection, BlockKey block, long visibleLength, Whereabouts where) {
     Opened whole = openAs(connection, block, 0, where);
     if (whole.replica == null) {
       return whole;

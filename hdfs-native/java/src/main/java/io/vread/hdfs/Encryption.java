@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only the NameNode needs that property; stock clients ask the NameNode, and keep the answer for
  * an hour. So does this class, once per pool and process. A reader waits for the answer for a short
- * time, and only if nobody has waited for it before. Without an answer bytes come encrypted: by TLS,
- * which is slower than RDMA and never wrong.
+ * time, and only if nobody has waited for it before. Without an answer bytes come encrypted: by
+ * TLS, which is slower than RDMA and never wrong.
  */
 final class Encryption {
   private static final Logger LOG = LoggerFactory.getLogger(Encryption.class);

@@ -83,8 +83,8 @@ final class ReplicaCache {
   }
 
   /**
-   * Takes a reference of its own. Drops the replica that was cached for the key before. expiry: when
-   * the key's token ends, in ms since 1970.
+   * Takes a reference of its own. Drops the replica that was cached for the key before. expiry:
+   * when the key's token ends, in ms since 1970.
    */
   void put(Key key, Replica replica, long expiry) {
     List<Replica> gone = new ArrayList<>();

@@ -40,7 +40,8 @@ public class PublisherTest {
       bench.story.await("finalized 7_1001@DS-1");
       List<String> lines = bench.story.lines();
       int said = lines.indexOf("finalized 7_1001@DS-1");
-      for (String before : Arrays.asList("sync blk_7", "sync blk_7_1001.meta", "sync-dir dir-DS-1")) {
+      for (String before :
+          Arrays.asList("sync blk_7", "sync blk_7_1001.meta", "sync-dir dir-DS-1")) {
         assertTrue(before + " in " + lines, lines.indexOf(before) >= 0);
         assertTrue(before + " in " + lines, lines.indexOf(before) < said);
       }
@@ -349,7 +350,8 @@ public class PublisherTest {
         writers[i] = new Thread(() -> bench.publisher.withdraw(Event.DELETE, names(bench, 7)));
         writers[i].start();
       }
-      bench.story.until(() -> bench.clock.waits().size() == writers.length, "all but one, and its own");
+      bench.story.until(
+          () -> bench.clock.waits().size() == writers.length, "all but one, and its own");
       bench.backend.gate.countDown();
       for (Thread writer : writers) {
         writer.join();
