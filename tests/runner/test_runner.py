@@ -8,13 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.runner.cells import lines
 from tests.runner.order import shuffle_modules
 from tests.runner.timing import Times, slowest
 
 REPOSITORY = Path(__file__).parents[2]
 STEADY = REPOSITORY / "tests" / "runner" / "steady.py"
 CONFTEST = """
-pytest_plugins = ["tests.runner.timing"]
+pytest_plugins = ["tests.runner.timing", "tests.runner.cells"]
 def pytest_addoption(parser):
     parser.addoption("--shuffle")
 """
@@ -164,3 +165,39 @@ def test_the_slowest_test_is_listed_first():
     table = list(slowest(tests, 2))[1:]
     assert [line.split()[4] for line in table] == ["slow", "between"]
     assert ["no docstring" in line for line in table] == [True, False]
+
+
+CELLS = """
+import pytest
+from tests.runner.cells import cells
+
+@pytest.mark.parametrize("row", ["up", "down"])
+@pytest.mark.parametrize("column", ["left", "right"])
+def test_it(row, column, record_property):
+    cells(record_property, "directions", row, column)
+    if (row, column) == ("up", "right"):
+        pytest.skip("there is none")
+    assert (row, column) != ("down", "left")
+
+def test_another():
+    pass
+"""
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "two"])
+def test_tests_that_are_cells_make_a_table(run, tmp_path, processes):
+    run(CELLS, *processes, steady=("--runs=1",))
+    log = (tmp_path / "logs" / "run-1.log").read_text()
+    table = log.partition("= directions =")[2].splitlines()[1:4]
+    rows = [line.split() for line in table]
+    order = rows[0].index("left")
+    results = {row[0]: (row[1 + order], row[2 - order]) for row in rows[1:]}
+    assert results == {"up": ("passed", "skipped"), "down": ("failed", "passed")}
+
+
+def test_a_cell_that_did_not_run_is_seen():
+    assert list(lines({("a", "x"): "passed", ("b", "y"): "failed"})) == [
+        "   x       y     ",
+        "a  passed  -     ",
+        "b  -       failed",
+    ]

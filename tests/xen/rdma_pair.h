@@ -21,8 +21,8 @@ enum pair_block {
 	PAIR_ENDS,         /* no bytes: the end of the block was reached */
 	PAIR_NEVER,        /* no answer */
 	PAIR_ANSWERS_MORE, /* the bytes, and a second answer to the READ before */
-	/* the bytes; but when READ PAIR_CREDITS + 1 arrives, which a READ's end made room for, bytes
-	 * for the place of the first READ */
+	/* the bytes; but when READ PAIR_CREDITS + 1 arrives, which a READ's end made room for,
+	 * bytes for the place of the first READ */
 	PAIR_WRITES_LATE,
 };
 

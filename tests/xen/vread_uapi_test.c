@@ -9,7 +9,8 @@
  *
  * First form: the guest's device is connected and may read the block, which must have at least
  * 1 MiB. Second form: the device has role datanode and may publish for the storage; only PUBLISH
- * and KEYS are checked, by the node of publishers. Prints one line for each check. Exit status 1 if a check failed.
+ * and KEYS are checked, by the node of publishers. Prints one line for each check. Exit status 1 if
+ * a check failed.
  */
 #include <errno.h>
 #include <fcntl.h>

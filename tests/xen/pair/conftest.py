@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fixtures for tests with two hosts on one wire, with soft-RoCE.  The far host has the disk of a
-datanode; the near host has none.
+"""Fixtures for tests with two hosts on one wire, with soft-RoCE.  Each host has the disk of a
+datanode; the near host's vreadd serves its own only in test_kill_matrix.py.
 
 A test ends every program it started on the hosts, and undoes every change to the wire.
 """
@@ -10,7 +10,7 @@ import contextlib
 import pytest
 
 from tests.xen.conftest import starter
-from tests.xen.pair.reading import Replicas
+from tests.xen.pair.reading import OTHERS, Replicas
 from tools.lab import Wire, deployment
 from tools.peers import INSTALLED, Authority, installed_host, peer
 
@@ -36,6 +36,12 @@ def replicas(tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
+def own_replicas(tmp_path_factory):
+    """The replicas on the near host's /dev/vda."""
+    return Replicas(tmp_path_factory.mktemp("near"), "DS-near", OTHERS)
+
+
+@pytest.fixture(scope="package")
 def _start(_hosts):
     with starter(_hosts) as start:
         yield start
@@ -58,9 +64,14 @@ def far_host(_start, dom0_files, replicas, wire):
 
 
 @pytest.fixture(scope="package")
-def near_host(_start, far_host, dom0_files, product_files, wire):
-    end = Wire(wire, f"{NEAR}/24", rdma=True)
-    return _start("near", files=dom0_files, guest_files=product_files[1], wire=end)
+def near_host(_start, far_host, dom0_files, product_files, own_replicas, wire):
+    return _start(
+        "near",
+        files=dom0_files,
+        guest_files=product_files[1],
+        disks=[own_replicas.disk],
+        wire=Wire(wire, f"{NEAR}/24", rdma=True),
+    )
 
 
 @pytest.fixture(scope="package")
