@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,25 +25,42 @@
 #include "eventually.h"
 #include "own_clock.h"
 
-#define WAIT_MS 10000U /* for a channel; as in disk/opener.c */
+#define LIMIT_MS 10000U /* of an answer, and of the wait for a channel; as in disk/opener.c */
+
+struct asker {
+	pthread_t thread;
+	char path[16];
+	int error; /* 0 or an errno */
+};
 
 static int theirs[OPENER_CHANNELS];
-static pthread_t askers[OPENER_CHANNELS];
-static int found[OPENER_CHANNELS]; /* what each asker was told: 0 or an errno */
+static struct asker askers[OPENER_CHANNELS];
 
-static void answer(int channel, int32_t result)
+/* With a descriptor, unless fd is -1. */
+static void answer(int channel, int32_t result, int fd)
 {
-	const struct opener_answer a = {.result = result, .mode = S_IFREG};
+	struct opener_answer fixed = {.result = result, .mode = S_IFREG};
+	struct iovec part = {&fixed, sizeof(fixed)};
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.align = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
 
-	assert_int_equal(send(theirs[channel], &a, sizeof(a), 0), sizeof(a));
+	memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+	}
+	assert_int_equal(sendmsg(theirs[channel], &m, 0), sizeof(fixed));
 }
 
 static void *ask(void *arg)
 {
-	int *ret = arg;
+	struct asker *a = arg;
 	struct stat st;
 
-	*ret = opener_stat("/hung", &st) < 0 ? errno : 0;
+	a->error = opener_stat(a->path, &st) < 0 ? errno : 0;
 	return NULL;
 }
 
@@ -68,7 +86,7 @@ static int start(void **state)
 		ours[i] = pair[0];
 		theirs[i] = pair[1];
 	}
-	answer(0, 0); /* READY */
+	answer(0, 0, -1); /* READY */
 	return opener_use(ours);
 }
 
@@ -86,45 +104,90 @@ static void *open_one_more(void *ret_error)
 	return (void *)(intptr_t)opener_image("/good", ret_error);
 }
 
-static void test_files_that_hang_are_named(void **state)
+/* Lets time pass until the thread has ended. */
+static int end_of(pthread_t thread)
+{
+	void *r;
+
+	while (pthread_tryjoin_np(thread, &r) == EBUSY) {
+		own_clock_advance(LIMIT_MS / 100);
+		clock_rest_us(1000);
+	}
+	return (int)(intptr_t)r;
+}
+
+static void test_nobody_waits_for_ever(void **state)
 {
 	pthread_t one_more;
 	char *error = NULL;
-	void *r;
 
 	(void)state;
 	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
-		assert_int_equal(pthread_create(&askers[i], NULL, ask, &found[i]), 0);
+		struct asker *a = &askers[i];
+
+		snprintf(a->path, sizeof(a->path), "/hung-%u", i);
+		assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
 		take_request((int)i);
 	}
 	assert_int_equal(pthread_create(&one_more, NULL, open_one_more, &error), 0);
-	/* The thread begins to wait at some moment; the clock goes on until the wait is over. */
-	while (pthread_tryjoin_np(one_more, &r) == EBUSY) {
-		own_clock_advance(WAIT_MS / 100);
-		clock_rest_us(1000);
-	}
-	assert_int_equal((intptr_t)r, -EBUSY);
+	assert_int_equal(end_of(one_more), -EBUSY);
 	assert_string_equal(error, "image /good: vread-opener waits for 16 other files, among them "
-				   "/hung: check the storage below these");
+				   "/hung-0: check the storage below these");
+	free(error);
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
+		end_of(askers[i].thread);
+		assert_int_equal(askers[i].error, ETIMEDOUT);
+	}
+}
+
+/* A file that hangs keeps one channel, however often vreadd looks for it. */
+static void test_a_file_that_hangs_is_asked_for_once(void **state)
+{
+	char *error = NULL;
+
+	(void)state;
+	assert_int_equal(opener_image("/hung-3", &error), -EBUSY);
+	assert_string_equal(error,
+			    "image /hung-3: vread-opener still waits for this file: check the "
+			    "storage below it");
 	free(error);
 }
 
-static void test_an_answer_makes_room(void **state)
+/* A late answer makes room. It is not taken for the answer of the next question. */
+static void test_a_late_answer(void **state)
+{
+	pthread_t one_more;
+	char *error = NULL, byte;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	answer(3, 0, ends[1]);
+	close(ends[1]);
+	assert_int_equal(pthread_create(&one_more, NULL, open_one_more, &error), 0);
+	take_request(3);
+	assert_int_equal(read(ends[0], &byte, 1), 0); /* its descriptor was closed */
+	close(ends[0]);
+	answer(3, -ENOENT, -1);
+	assert_int_equal(end_of(one_more), -ENOENT);
+	free(error);
+}
+
+static void test_an_answer_in_time(void **state)
 {
 	pthread_t one_more;
 	char *error = NULL;
-	void *r;
+	int given = dup(STDERR_FILENO), fd;
 
 	(void)state;
-	answer(3, 0);
-	assert_int_equal(pthread_join(askers[3], NULL), 0);
-	assert_int_equal(found[3], 0);
 	assert_int_equal(pthread_create(&one_more, NULL, open_one_more, &error), 0);
 	take_request(3);
-	answer(3, -ENOENT);
-	assert_int_equal(pthread_join(one_more, &r), 0);
-	assert_int_equal((intptr_t)r, -ENOENT);
-	free(error);
+	answer(3, 0, given);
+	close(given);
+	fd = end_of(one_more);
+	assert_null(error);
+	assert_true(fd > STDERR_FILENO);
+	close(fd);
 }
 
 static void test_names_that_are_too_long(void **state)
@@ -138,36 +201,28 @@ static void test_names_that_are_too_long(void **state)
 	free(name);
 }
 
-/* Whoever asks must not take a later answer for that of the next question. */
-static void test_nonsense_ends_every_question(void **state)
+static void test_nonsense_ends_the_opener(void **state)
 {
-	char *error = NULL;
+	char *error = NULL, byte;
 
 	(void)state;
 	assert_int_equal(send(theirs[5], "x", 1, 0), 1);
-	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
-		if (i != 3) {
-			assert_int_equal(pthread_join(askers[i], NULL), 0);
-			assert_int_equal(found[i], i == 5 ? EBADMSG : EPIPE);
-		}
-	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
-		char byte;
-
-		/* The opener sees the end of each channel, and ends, too. */
-		assert_int_equal(recv(theirs[i], &byte, 1, 0), 0);
-	}
 	assert_int_equal(opener_image("/good", &error), -EPIPE);
 	assert_string_equal(error, "image /good: vread-opener has ended");
 	free(error);
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++) /* it sees the end of each channel */
+		assert_int_equal(recv(theirs[i], &byte, 1, 0), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files_that_hang_are_named),
-		cmocka_unit_test(test_an_answer_makes_room),
+		cmocka_unit_test(test_nobody_waits_for_ever),
+		cmocka_unit_test(test_a_file_that_hangs_is_asked_for_once),
+		cmocka_unit_test(test_a_late_answer),
+		cmocka_unit_test(test_an_answer_in_time),
 		cmocka_unit_test(test_names_that_are_too_long),
-		cmocka_unit_test(test_nonsense_ends_every_question),
+		cmocka_unit_test(test_nonsense_ends_the_opener),
 	};
 
 	return cmocka_run_group_tests(tests, start, end);

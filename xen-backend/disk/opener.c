@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements opener.h: a table of channels, each with one question at a time.  A thread that finds
- * all channels busy waits for one, but not for ever: files on storage that hangs may keep them all.
+ * Implements opener.h: a table of channels, each with one question at a time.
+ *
+ * A file on storage that hangs may keep its question for ever. Nobody waits for it longer than
+ * ANSWER_MS: then the question is late, and its channel stays taken until the answer comes, which
+ * nobody gets. While a question is late, its file is not asked for again, so each file takes one
+ * channel at most.
  */
 #include "disk/opener.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +21,18 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define WAIT_MS 10000U /* for a channel */
+#define ANSWER_MS 10000U /* limit of an answer */
+#define WAIT_MS 10000U   /* limit of the wait for a channel */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `asked` and `ended` */
+struct channel {
+	int fd;
+	char *path; /* the file that is asked for; NULL: the channel is idle */
+	bool late;  /* nobody waits for the answer */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all but `used` and the fds */
 static pthread_cond_t one_is_idle = PTHREAD_COND_INITIALIZER;
-static int channels[OPENER_CHANNELS];
-static const char
-	*asked[OPENER_CHANNELS]; /* the path that is asked for; NULL: the channel is idle */
+static struct channel channels[OPENER_CHANNELS];
 static bool used, ended;
 
 struct answer {
@@ -101,18 +111,18 @@ static void clear(struct answer *a)
 int opener_use(const int given[OPENER_CHANNELS])
 {
 	struct answer ready;
-	int r;
+	int r = prepare(&ready);
 
-	memcpy(channels, given, sizeof(channels));
-	r = prepare(&ready);
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
+		channels[i].fd = given[i];
 	if (r == 0)
-		r = receive_answer(channels[0], &ready);
+		r = receive_answer(given[0], &ready);
 	if (r == 0 && ready.fixed.result != 0)
 		r = -EBADMSG;
 	clear(&ready);
 	used = r == 0;
 	for (unsigned i = 0; i < OPENER_CHANNELS && r < 0; i++)
-		close(channels[i]);
+		close(given[i]);
 	return r;
 }
 
@@ -121,77 +131,134 @@ bool opener_is_used(void)
 	return used;
 }
 
+/* Call with the lock held. */
+static void end_all(void)
+{
+	ended = true;
+	for (unsigned i = 0; used && i < OPENER_CHANNELS; i++)
+		shutdown(channels[i].fd, SHUT_RDWR);
+	pthread_cond_broadcast(&one_is_idle);
+}
+
 void opener_end(void)
 {
 	pthread_mutex_lock(&lock);
-	ended = true;
-	for (unsigned i = 0; used && i < OPENER_CHANNELS; i++)
-		shutdown(channels[i], SHUT_RDWR);
-	pthread_cond_broadcast(&one_is_idle);
+	end_all();
 	pthread_mutex_unlock(&lock);
-}
-
-/* Call with the lock held.  Returns a negative number if all are busy. */
-static int idle_channel(void)
-{
-	for (int i = 0; i < (int)OPENER_CHANNELS; i++)
-		if (!asked[i])
-			return i;
-	return -1;
 }
 
 /* Call with the lock held. */
-static int all_are_busy(const char *path, char **ret_error)
+static void release(struct channel *c)
 {
-	return error_text(
-		ret_error, -EBUSY,
-		"image %s: vread-opener waits for %u other files, among them %s: check the "
-		"storage below these",
-		path, OPENER_CHANNELS, asked[0]);
+	free(c->path);
+	c->path = NULL;
+	c->late = false;
+	pthread_cond_signal(&one_is_idle);
 }
 
-/* Returns a channel, or negative errno with *ret_error. */
-static int take_channel(const char *path, char **ret_error)
+/* Call with the lock held. Makes the channel idle if its late answer has come. */
+static void drop_late_answer(struct channel *c)
+{
+	struct pollfd has_come = {.fd = c->fd, .events = POLLIN};
+	struct answer a;
+
+	if (!c->late || clock_rest_poll(&has_come, 1, 0) <= 0 || prepare(&a) < 0)
+		return;
+	if (receive_answer(c->fd, &a) < 0)
+		end_all();
+	clear(&a);
+	release(c);
+}
+
+/* Call with the lock held. NULL: all are busy. */
+static struct channel *idle_channel(void)
+{
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
+		drop_late_answer(&channels[i]);
+		if (!channels[i].path)
+			return &channels[i];
+	}
+	return NULL;
+}
+
+/* Call with the lock held. True if a question for the file is late. */
+static bool hangs(const char *path)
+{
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
+		drop_late_answer(&channels[i]);
+		if (channels[i].late && !strcmp(channels[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* Call with the lock held. Says why there is no channel for the file. */
+static int no_channel(const char *path, char **ret_error)
+{
+	if (ended)
+		return error_text(ret_error, -EPIPE, "image %s: vread-opener has ended", path);
+	return error_text(ret_error, -EBUSY,
+			  "image %s: vread-opener waits for %u other files, among them %s: check "
+			  "the storage below these",
+			  path, OPENER_CHANNELS, channels[0].path);
+}
+
+/* Takes over `path`, which *ret gets. Returns 0, or negative errno with *ret_error. */
+static int take_channel(char *path, struct channel **ret, char **ret_error)
 {
 	uint64_t until = clock_ms() + WAIT_MS;
 	bool in_time = true;
-	int i = -1;
+	int r = 0;
 
+	*ret = NULL;
 	pthread_mutex_lock(&lock);
-	while (!ended && (i = idle_channel()) < 0 && in_time)
+	if (hangs(path))
+		r = error_text(ret_error, -EBUSY,
+			       "image %s: vread-opener still waits for this file: check the "
+			       "storage below it",
+			       path);
+	while (r == 0 && !ended && !(*ret = idle_channel()) && in_time)
 		in_time = clock_wait(&one_is_idle, &lock, until);
-	if (ended)
-		i = error_text(ret_error, -EPIPE, "image %s: vread-opener has ended", path);
-	else if (i < 0)
-		i = all_are_busy(path, ret_error);
-	else
-		asked[i] = path;
+	if (r == 0 && (ended || !*ret))
+		r = no_channel(path, ret_error);
+	if (r == 0)
+		(*ret)->path = path;
 	pthread_mutex_unlock(&lock);
-	return i;
-}
-
-static void give_back(int i)
-{
-	pthread_mutex_lock(&lock);
-	asked[i] = NULL;
-	pthread_cond_signal(&one_is_idle);
-	pthread_mutex_unlock(&lock);
+	if (r < 0)
+		free(path);
+	return r;
 }
 
 /* ---- questions --------------------------------------------------------------------- */
 
+/* Returns -ETIMEDOUT if there is no answer in time. */
+static int await_answer(const struct channel *c)
+{
+	struct pollfd answer = {.fd = c->fd, .events = POLLIN};
+	int n = clock_poll(&answer, 1, clock_ms() + ANSWER_MS);
+
+	return n < 0 ? -errno : n ? 0 : -ETIMEDOUT;
+}
+
 /* An opener that cannot be asked on one channel has ended, or is made to end: an answer that comes
  * later would be taken for that of the next question. */
-static int exchange(int channel, enum opener_kind kind, const char *const texts[OPENER_TEXTS],
+static int exchange(struct channel *c, enum opener_kind kind, const char *const texts[OPENER_TEXTS],
 		    struct answer *ret)
 {
-	int r = send_request(channels[channel], kind, texts);
+	int r = send_request(c->fd, kind, texts);
 
 	if (r == 0)
-		r = receive_answer(channels[channel], ret);
-	if (r < 0)
-		opener_end();
-	give_back(channel);
+		r = await_answer(c);
+	if (r == 0)
+		r = receive_answer(c->fd, ret);
+	pthread_mutex_lock(&lock);
+	if (r < 0 && r != -ETIMEDOUT)
+		end_all();
+	if (r == -ETIMEDOUT)
+		c->late = true;
+	else
+		release(c);
+	pthread_mutex_unlock(&lock);
 	return r;
 }
 
@@ -203,24 +270,38 @@ static int check_lengths(const char *const texts[OPENER_TEXTS])
 	return 0;
 }
 
+static int explain(int error, const char *path, char **ret_error)
+{
+	if (error == -ETIMEDOUT)
+		return error_text(ret_error, error,
+				  "image %s: vread-opener could not open it within %u s: check the "
+				  "storage below it",
+				  path, ANSWER_MS / 1000);
+	return error_text(ret_error, error, "image %s: vread-opener cannot be asked: %s", path,
+			  strerror(-error));
+}
+
 /* Returns 0 if there is an answer, or negative errno with *ret_error.  clear() *ret either way. */
 static int ask(enum opener_kind kind, const char *const texts[OPENER_TEXTS], struct answer *ret,
 	       char **ret_error)
 {
-	int channel, r = prepare(ret);
+	struct channel *c;
+	int r = prepare(ret);
+	char *path = NULL;
 
 	if (r == 0)
 		r = check_lengths(texts);
 	if (r == 0) {
-		channel = take_channel(texts[0], ret_error);
-		if (channel < 0)
-			return channel;
-		r = exchange(channel, kind, texts, ret);
+		path = strdup(texts[0]);
+		r = path ? 0 : -ENOMEM;
 	}
 	if (r < 0)
-		error_text(ret_error, r, "image %s: vread-opener cannot be asked: %s", texts[0],
-			   strerror(-r));
-	return r;
+		return explain(r, texts[0], ret_error);
+	r = take_channel(path, &c, ret_error);
+	if (r < 0)
+		return r;
+	r = exchange(c, kind, texts, ret);
+	return r < 0 ? explain(r, texts[0], ret_error) : 0;
 }
 
 static int ask_for_file(enum opener_kind kind, const char *const texts[OPENER_TEXTS],

@@ -21,8 +21,12 @@ int opener_use(const int channels[OPENER_CHANNELS]);
 void opener_end(void);
 bool opener_is_used(void);
 
-/* As naming_open_image() and naming_open().  Also -EBUSY: 10 s long, every channel was taken by a
- * file that does not open, since the storage below it hangs.  The error names such a file. */
+/*
+ * As naming_open_image() and naming_open().  Also, where storage hangs:
+ * -ETIMEDOUT: no answer within 10 s.
+ * -EBUSY: a question for this file has no answer yet; or for 10 s every channel was taken by other
+ * files.
+ */
 int opener_image(const char *path, char **ret_error);
 int opener_named(const struct naming *n, const char *path, char **ret_error);
 /* As stat(), by the opener if there is one.  The opener tells only st_mode, st_dev, st_ino and
