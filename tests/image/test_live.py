@@ -105,6 +105,19 @@ def test_truncated(owner, blocks):
     assert blocks.open(shorter).read_all() == shorter.content
 
 
+def test_shorter_under_the_same_name(owner, blocks):
+    """The block is cut without a new generation stamp, as no datanode does.  A handle that was
+    opened for more bytes must not read past the end of the files that it finds again."""
+    block = owner.write(1, content(1, 170_000))
+    owner.fsync(block)
+    handle = blocks.open(block)
+    assert handle.read(100_000, 100) == block.content[100_000:100_100]
+    owner.cut(block, 70_001)
+    owner.fsync(block)
+    for offset in (0, 69_000, 100_000, 169_999):
+        refused(lambda offset=offset: handle.read(offset, 5_000), "EAGAIN")
+
+
 def test_unmounted_and_mounted_again(owner, blocks):
     block = owner.write(1, content(1, 200_000))
     owner.fsync(block)

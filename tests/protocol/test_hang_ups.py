@@ -11,8 +11,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -26,6 +24,7 @@ from tests.support.daemon import (
     open_status,
     second_datanode,
 )
+from tests.support.hanging_disk import HangingDisk
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import OPEN, READ, open_data, open_part, read_part, request
 from tests.support.sockets import has_unread
@@ -43,36 +42,6 @@ def image(tmp_path):
 @pytest.fixture
 def clock(tmp_path):
     return Clock(tmp_path / "clock")
-
-
-class HangingDisk:
-    """Reads of one image wait between hang() and answer()."""
-
-    def __init__(self, folder, image):
-        self.gate, self.log = folder / "gate", folder / "hung-reads"
-        library = folder / "hanging_disk.so"
-        source = Path(__file__).with_name("hanging_disk.c")
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-        self.wrapper = [
-            "env",
-            f"LD_PRELOAD={library}",
-            "ASAN_OPTIONS=verify_asan_link_order=0",
-            f"HANGING_DISK_GATE={self.gate}",
-            f"HANGING_DISK_IMAGE={image.path}",
-            f"HANGING_DISK_LOG={self.log}",
-        ]
-
-    def hang(self):
-        os.mkfifo(self.gate)
-
-    def reads(self):
-        """How many reads have begun to wait."""
-        return len(self.log.read_bytes()) if self.log.exists() else 0
-
-    def answer(self):
-        open_gate = os.open(self.gate, os.O_RDWR)
-        self.gate.unlink()
-        return open_gate  # reads that are on their way to the FIFO get through while this is open
 
 
 @pytest.fixture

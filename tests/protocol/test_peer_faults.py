@@ -558,17 +558,25 @@ def test_numbers_that_name_no_block(start_host, image, as_a):
 
 
 def test_who_does_not_take_its_answers_delays_nobody(start_host, start_asker, image, as_a):
-    """Two connections that read no answers ask for more than all buffers hold."""
+    """Two connections that read no answers ask for more than all buffers hold.  Each gets a quarter
+    of the buffers."""
     host, address = start_host(
-        peers=peer("a", allow_datanodes="dn1") + peer("d", allow_datanodes="dn1")
+        peers=peer("a", allow_datanodes="dn1") + peer("d", allow_datanodes="dn1"),
+        keys={"buffers": 8},
     )
     block = image.blocks[0]
+
+    def buffers_used():
+        return host.status()["peers"]["server"]["buffers_used"]
+
     with wire.connect(address, *as_a) as first, wire.connect(address, *as_a) as second:
         for connection in (first, second):
             handle = open_one(connection, block)
             for n in range(31):
                 connection.send(wire.READ, n + 2, read_body(handle, 4 * MIB))
+        eventually(lambda: buffers_used() >= 4)
         asker = start_asker(at(address), name="d")
         for _ in range(3):
             assert read_all(asker, block) == image.contents[block.id]
+        eventually(lambda: buffers_used() == 4, what=lambda: f"{buffers_used()} buffers used")
     assert host.memory_kib() < 1 << 20

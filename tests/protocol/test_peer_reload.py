@@ -209,7 +209,7 @@ def test_what_is_not_allowed_any_more_is_not_read(start_host, start_asker, image
     changed(host, "[peer a]: changed")
     assert {asker.error(tag) for tag in under_way} <= {None, "EAGAIN"}
     before = answered(host)
-    later = [asker.begin_read(handle, 0, 4 * MIB) for handle in handles]
+    later = [asker.begin_read(handle, at, 4 * MIB) for handle in handles for at in (0, MIB)]
     later += [asker.begin("stat", handle) for handle in handles]
     assert {asker.error(tag) for tag in later} == {"EAGAIN"}
     assert asker.error(asker.begin_open(block)) == "EACCES"

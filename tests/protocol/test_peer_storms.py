@@ -4,6 +4,7 @@ host that may not ask any more is disconnected although it does not stop sending
 
 import contextlib
 import ctypes
+import os
 import select
 import socket
 import struct
@@ -12,6 +13,7 @@ import threading
 import pytest
 
 from tests.support import peer_wire as wire
+from tests.support.hanging_disk import HangingDisk
 from tests.support.hdfs_dir import POOL
 from tests.support.reloading import changed
 from tests.support.waiting import eventually
@@ -19,6 +21,7 @@ from tools.peers import Authority, peer
 
 NOTHING = 0xFFFF  # an id that no request has
 NO_BLOCK = 77
+CREDITS = 32  # requests that a host may have unanswered
 BOTH = peer("a", allow_datanodes="dn1") + peer("d", allow_datanodes="dn1")
 STAT = wire.message(wire.STAT, 1, struct.pack("<I", NO_BLOCK))
 READ_OF_NOTHING = wire.message(wire.READ, 1, struct.pack("<IIQ", NO_BLOCK, 10, 0))
@@ -165,6 +168,29 @@ def test_answers_that_nobody_takes_take_no_memory(start_host, as_a, kind):
             eventually(lambda: storm.is_over() or host.memory_kib() > before + (32 << 10))
             assert host.memory_kib() <= before + (32 << 10)
             assert storm.is_over()
+
+
+def test_a_cancel_gives_its_credit_back_once(start_host, tmp_path, image, as_a):
+    """A READ is cancelled while a worker carries it out.  The host that asked has its credit back
+    then, and not once more when the worker ends."""
+    disk = HangingDisk(tmp_path, image)
+    host, address = start_host(wrapper=disk.wrapper)
+    with wire.connect(address, *as_a) as connection:
+        connection.send(wire.OPEN, 1, opening(image))
+        handle = connection.until(wire.OPENED)[3][:4]
+        read = handle + struct.pack("<IQ", image.blocks[1].length, 0)
+        disk.hang()
+        connection.send(wire.READ, 2, read)
+        eventually(disk.reads)
+        connection.send(wire.CANCEL, 2)
+        assert connection.until(wire.FAILED)[2] == 2
+        os.close(disk.answer())
+        eventually(lambda: host.status()["peers"]["server"]["buffers_used"] == 0)
+        disk.hang()
+        for n in range(CREDITS + 1):
+            connection.send(wire.READ, 10 + n, read)
+        assert connection.ended()
+    os.close(disk.answer())
 
 
 def test_a_hello_comes_once(start_host, as_a):

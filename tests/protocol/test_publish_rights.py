@@ -89,3 +89,12 @@ def test_the_right_follows_the_configuration(daemon, block):
         assert publish(front, DELETE, block) == EACCES
         set_publishers(daemon, "")
         assert publish(front, DELETE, block) == EACCES
+
+
+def test_no_keys_for_a_pool_that_may_not_be_read(start_daemon):
+    daemon = start_daemon(local=f"{PUBLISHER}allow-pools = BP-other\n")
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [KEY]) == EACCES
+        assert front.keys("BP-other", STORAGE, [], tokens=0) == 0
+    (datanode,) = daemon.status()["datanodes"]
+    assert datanode["tokens"]["required"] is False

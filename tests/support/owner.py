@@ -240,6 +240,10 @@ class Owner:
             file.seek(7 + 4 * (start // 512))
             file.write(sums[7 + 4 * (start // 512) :])
 
+    def cut(self, block, length):
+        """Truncates both files in place."""
+        self._rewrite(block, block.content[:length], length)
+
     def append(self, block, more):
         """Appends under a new generation stamp."""
         moved = self.move(block, genstamp=block.genstamp + 1)

@@ -31,7 +31,8 @@ static size_t rewritten;             /* the offset of that chunk */
 static int read_error;               /* of data */
 static int renew_error;
 static bool in_journal;
-static unsigned home_at_check; /* at this check the data leaves the journal */
+static unsigned journal_before_read; /* at this read the owner commits data to the journal */
+static unsigned home_at_check;       /* at this check the data leaves the journal */
 static struct block_replica *replica;
 
 /* ---- the file system ---- */
@@ -112,6 +113,8 @@ int fs_file_read_at(struct volume *volume, const struct fs_file *f, uint64_t off
 		data_reads++;
 		if (data_reads == change_before_read)
 			owner_replaces_block();
+		if (data_reads == journal_before_read)
+			in_journal = true;
 		if (data_reads == rewrite_before_read)
 			data[rewritten] ^= 1;
 		if (data_reads == settle_before_read)
@@ -211,7 +214,7 @@ static int set_up(bool is_live)
 {
 	live = is_live;
 	change_before_read = rewrite_before_read = settle_before_read = 0;
-	home_at_check = 0;
+	home_at_check = journal_before_read = 0;
 	read_error = 0;
 	renew_error = -EAGAIN;
 	in_journal = false;
@@ -393,6 +396,15 @@ static void nothing_is_read_before_it_left_the_journal(void **state)
 	assert_int_equal(dst[0], 0);
 }
 
+/* The extents hold what was there before a commit, with correct checksums. */
+static void went_into_the_journal_within_a_read(void **state)
+{
+	(void)state;
+	journal_before_read = 1;
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_all(FILL);
+}
+
 static void renewing_fails(void **state)
 {
 	(void)state;
@@ -456,6 +468,7 @@ int main(void)
 		LIVE(found_again_by_its_name),
 		LIVE(looking_again_ends),
 		LIVE(nothing_is_read_before_it_left_the_journal),
+		LIVE(went_into_the_journal_within_a_read),
 		LIVE(renewing_fails),
 		LIVE(live_rewritten_and_settled),
 		LIVE(live_last_chunk_is_being_written),

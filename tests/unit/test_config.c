@@ -218,6 +218,10 @@ static void test_everything_set(void **state)
 	"itself\n"
 #define INSIDE "expected paths inside the image that start with / and contain no \"..\"\n"
 
+#define BYTES_10 "/123456789"
+#define BYTES_50 BYTES_10 BYTES_10 BYTES_10 BYTES_10 BYTES_10
+#define BYTES_107 BYTES_50 BYTES_50 "/123456"
+
 #define SIZE_UP_TO "expected bytes, or a number and K, M or G, from 0M to "
 
 static const struct {
@@ -248,9 +252,10 @@ static const struct {
 				   "storage-record, read-ahead, cache, handle-memory\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
 	 ":2: [vreadd] control-socket: run/c.sock: expected a path that starts with / of at most "
-	 "107 bytes, "
-	 "or "
-	 "nothing\n"},
+	 "107 bytes, or nothing\n"},
+	{"[vreadd]\ncontrol-socket = /" BYTES_107 "\n",
+	 ":2: [vreadd] control-socket: /" BYTES_107 ": expected a path that starts with / of at "
+	 "most 107 bytes, or nothing\n"},
 	{"\n[xenn]\n", ":2: [xenn]: unknown section: " SECTIONS "; did you mean [xen]?\n"},
 	{"[something]\nkey = 1\n", ":1: [something]: unknown section: " SECTIONS "\n"},
 	{"[datanode]\nimage = /x\n",
@@ -359,6 +364,9 @@ static const struct {
 	 "[datanode b]\nimage = /x\nlayout = /l\nstorages = DS-2\n",
 	 ":5: [datanode b] storages: DS-2: expected each storage in one section, it is in "
 	 "[datanode a] too\n"},
+	{"[vreadd]\nread-ahead = 0\n[datanode a]\nimage = /x\nlayout = /l\n[vreadd]\n"
+	 "read-ahead = 0\n",
+	 ":7: [vreadd] read-ahead: 0: expected once; the key is set above already\n"},
 	{"[vreadd]\nstorage-record = here\n",
 	 ":2: [vreadd] storage-record: here: expected a file's path that starts with /, or "
 	 "nothing\n"},

@@ -11,12 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "read/block.h"
 #include "policy/policy.h"
 #include "policy/token.h"
 #include "ring/dispatch.h"
+#include "ring/queue.h"
 #include "read/handles.h"
 
 #define POOL_PAGES 4U
@@ -38,6 +42,9 @@ static struct {
 	unsigned keys;
 	bool required;
 } block;
+
+static vread_sring_t *ring; /* NULL: no queue works */
+static RING_IDX answered_at_release;
 
 int block_open(struct block_store *s, const struct policy *p, const struct block_name *name,
 	       struct block_handle **ret, struct block_info *ret_info)
@@ -86,6 +93,8 @@ void block_release(struct block_handle *h)
 	assert_ptr_equal(h, &block.handle);
 	assert_int_equal(block.closes, 0);
 	block.releases++;
+	if (ring)
+		answered_at_release = ring->rsp_prod;
 }
 
 int block_publish(struct block_store *s, const struct policy *p, const struct block_event *e)
@@ -461,6 +470,78 @@ static void test_a_reader_publishes_nothing(void **state)
 	refuse(publish_request(VREAD_PUBLISH_FINALIZED), -EACCES);
 }
 
+static int wake_fd;
+
+static int event_fd(struct port_conn *c, unsigned q)
+{
+	(void)c, (void)q;
+	return wake_fd;
+}
+
+static int event_take(struct port_conn *c, unsigned q)
+{
+	eventfd_t value;
+
+	(void)c, (void)q;
+	return eventfd_read(wake_fd, &value);
+}
+
+static void event_rearm(struct port_conn *c, unsigned q)
+{
+	(void)c, (void)q;
+}
+
+static int answered_fd;
+
+static void notify(struct port_conn *c, unsigned q)
+{
+	(void)c, (void)q;
+	eventfd_write(answered_fd, 1);
+}
+
+/* An owner waits for holds, so after its wait no answer of before may appear on the ring. */
+static void test_an_answer_is_on_the_ring_before_its_hold_ends(void **state)
+{
+	static const struct port_conn_ops ops = {
+		.event_fd = event_fd,
+		.event_take = event_take,
+		.event_rearm = event_rearm,
+		.notify = notify,
+	};
+	static _Alignas(VREAD_PAGE_SIZE) uint8_t page[VREAD_PAGE_SIZE];
+	static struct queue_shared shared = {.starting = PTHREAD_MUTEX_INITIALIZER};
+	struct vread_request r = read_request(open_block());
+	vread_front_ring_t front;
+	struct queue *q;
+	eventfd_t value;
+	int push;
+
+	(void)state;
+	ring = (vread_sring_t *)page;
+	SHARED_RING_INIT(ring);
+	FRONT_RING_INIT(&front, ring, sizeof(page));
+	wake_fd = eventfd(0, EFD_CLOEXEC);
+	answered_fd = eventfd(0, EFD_CLOEXEC);
+	device.conn.ops = &ops;
+	device.conn.num_queues = 1;
+	device.conn.queue[0] = (struct port_queue){page, sizeof(page)};
+	shared.dispatch = device.dispatch;
+	shared.halt_fd = eventfd(0, EFD_CLOEXEC);
+	*RING_GET_REQUEST(&front, front.req_prod_pvt++) = r;
+	RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&front, push);
+	assert_int_equal(queue_start(&q, &shared, 0), 0);
+	eventfd_write(wake_fd, push);
+	assert_int_equal(eventfd_read(answered_fd, &value), 0);
+	atomic_store(&shared.halt, true);
+	eventfd_write(shared.halt_fd, 1);
+	queue_join(q);
+	assert_int_equal(answered_at_release, 1);
+	ring = NULL;
+	close(shared.halt_fd);
+	close(answered_fd);
+	close(wake_fd);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -478,6 +559,7 @@ int main(void)
 		TEST(test_keys),
 		TEST(test_a_client_publishes_nothing),
 		TEST(test_a_reader_publishes_nothing),
+		TEST(test_an_answer_is_on_the_ring_before_its_hold_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
  *                                 the READ
  *   vread_holder in-flight SPEC   submits a READ and sleeps
  *   vread_holder open SPEC        OPEN without a time limit
+ *   vread_holder again SPEC       reads, waits for the file /run/again, then uses the handle again
  *   vread_holder hold SPEC        reads, then waits for the device to go away for good
  *
  * SPEC is POOL/blk_ID_GS.
@@ -123,6 +124,24 @@ static void hold(const char *spec)
 	say("mapping %s", memcmp(copy, map, LENGTH) ? "changed" : "intact");
 }
 
+/* Uses a handle again when the backend may be another one. */
+static void again(const char *spec)
+{
+	uint32_t handle = open_block(spec, 30000);
+	struct vread_ioc_read r = {.handle = handle, .length = LENGTH};
+	struct vread_ioc_submit s = {.reads = (uintptr_t)&r, .count = 1};
+	struct vread_ioc_stat stat = {.handle = handle, .timeout_ms = 30000};
+
+	submit(handle);
+	reap(30000);
+	say("holding");
+	while (access("/run/again", F_OK))
+		usleep(20000);
+	say("submit %s", control(VREAD_IOC_SUBMIT, &s));
+	say("stat %s", control(VREAD_IOC_STAT, &stat));
+	say("open %s", open_block(spec, 30000) ? "worked" : "failed");
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -149,6 +168,8 @@ int main(int argc, char **argv)
 		pause();
 	} else if (!strcmp(way, "open") && argc == 3) {
 		open_block(argv[2], 0);
+	} else if (!strcmp(way, "again") && argc == 3) {
+		again(argv[2]);
 	} else if (!strcmp(way, "hold") && argc == 3) {
 		hold(argv[2]);
 	} else {

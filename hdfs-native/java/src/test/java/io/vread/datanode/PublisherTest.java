@@ -190,6 +190,27 @@ public class PublisherTest {
   }
 
   @Test
+  public void aWithdrawalReachesWhatWaitsToBeSent() {
+    try (Bench bench = new Bench()) {
+      bench.backend.gate = new CountDownLatch(1);
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.stock.finalized(8, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.announce(8);
+      bench.start();
+      bench.story.await("held up: finalized 7_1001@DS-1");
+      Thread writer = new Thread(() -> bench.publisher.withdraw(Event.APPEND, names(bench, 8)));
+      writer.setDaemon(true);
+      writer.start();
+      bench.story.until(() -> bench.clock.waits().size() == 1, "wait for the link");
+      bench.backend.gate.countDown();
+      bench.story.await("append 8_1001@DS-1");
+      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      assertEquals("" + bench.story.lines(), 0, bench.story.count("finalized 8"));
+    }
+  }
+
+  @Test
   public void aWithdrawalComesAfterWhatIsBeingPublished() {
     try (Bench bench = new Bench().start()) {
       bench.backend.gate = new CountDownLatch(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * hanging_disk.c - makes reads of one disk image hang, as a disk that does not answer does.
- * Preloaded (LD_PRELOAD) into vreadd by test_hang_ups.py.
+ * Preloaded (LD_PRELOAD) into vreadd by hanging_disk.py.
  *
  * While the FIFO $HANGING_DISK_GATE exists, a read of the file $HANGING_DISK_IMAGE finds nothing in
  * the page cache, adds a byte to $HANGING_DISK_LOG, and waits. No signal but SIGKILL ends the wait.
