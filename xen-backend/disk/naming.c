@@ -189,15 +189,26 @@ static int check(const struct naming *n, const char *path, int found, char **ret
 	return 0;
 }
 
+static const char *hint(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "; check the path";
+	case -ELOOP:
+		return "; name it by a path without links of /proc";
+	case -ENOSYS:
+		return "; files are opened by openat2(2): it needs Linux 5.6 or later, and a unit "
+		       "of "
+		       "vreadd without RestrictSUIDSGID=";
+	default:
+		return "";
+	}
+}
+
 static int not_found(const struct naming *n, const char *path, int error, char **ret_error)
 {
-	const char *hint = error == -ENOENT   ? "; check the path"
-			   : error == -ELOOP  ? "; name it by a path without links of /proc"
-			   : error == -ENOSYS ? "; backing files need Linux 5.6 or later (openat2)"
-					      : "";
-
 	return error_text(ret_error, error, "image %s: its backing file %s: %s%s", n->image, path,
-			  strerror(-error), hint);
+			  strerror(-error), hint(error));
 }
 
 int naming_open(const struct naming *n, const char *path, char **ret_error)
@@ -232,10 +243,7 @@ int naming_check_kind(const char *path, mode_t mode, char **ret_error)
 
 static int image_error(const char *path, int error, char **ret_error)
 {
-	return error_text(ret_error, error, "image %s: %s%s", path, strerror(-error),
-			  error == -ENOENT  ? "; check the path"
-			  : error == -ELOOP ? "; name it by a path without links of /proc"
-					    : "");
+	return error_text(ret_error, error, "image %s: %s%s", path, strerror(-error), hint(error));
 }
 
 int naming_find_image(const char *path, char **ret_error)
