@@ -57,7 +57,8 @@ struct parser {
 	pid_t pid; /* 0: no process; else valid until the keeper reaps it */
 	struct channel channels[PARSER_CHANNELS];
 	bool busy[PARSER_CHANNELS];
-	uint64_t asked[PARSER_CHANNELS]; /* ms: when a busy channel was taken */
+	/* ms: when a busy channel was taken; CLOCK_NEVER: for a question that may take long */
+	uint64_t asked[PARSER_CHANNELS];
 	bool last_was_slow;
 	char *layout_text; /* NULL: none yet */
 	unsigned restarts;
@@ -378,12 +379,12 @@ static void keep(void *arg)
 /* ---- asking ---------------------------------------------------------------------------- */
 
 /* Call with the lock held. Returns an idle channel and marks it busy, or NULL. */
-static struct channel *idle_channel(struct parser *p)
+static struct channel *idle_channel(struct parser *p, bool patient)
 {
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		if (!p->busy[i]) {
 			p->busy[i] = true;
-			p->asked[i] = clock_ms();
+			p->asked[i] = patient ? CLOCK_NEVER : clock_ms();
 			return &p->channels[i];
 		}
 	return NULL;
@@ -397,7 +398,7 @@ static struct channel *take_channel(struct parser *p, bool patient, uint64_t *re
 	pthread_mutex_lock(&p->lock);
 	for (bool in_time = true; !c && in_time && !p->abandoned && p->state != STATE_WAITING;) {
 		if (p->state == STATE_RUNNING)
-			c = idle_channel(p);
+			c = idle_channel(p, patient);
 		if (!c)
 			in_time = wait_until(p, end);
 	}
@@ -418,6 +419,12 @@ static void condemn(struct parser *p, int error)
 	kill_process(p);
 }
 
+/* With the lock. True if the question about one block on channel i takes, or took, long. */
+static bool takes_long(const struct parser *p, unsigned i)
+{
+	return p->asked[i] != CLOCK_NEVER && clock_ms() - p->asked[i] > SLOW_MS;
+}
+
 static void give_back(struct parser *p, struct channel *c, uint64_t incarnation, int error)
 {
 	pthread_mutex_lock(&p->lock);
@@ -426,7 +433,8 @@ static void give_back(struct parser *p, struct channel *c, uint64_t incarnation,
 		if (p->state == STATE_RUNNING)
 			p->state = STATE_STARTING;
 	}
-	p->last_was_slow = clock_ms() - p->asked[c - p->channels] > SLOW_MS;
+	if (p->asked[c - p->channels] != CLOCK_NEVER)
+		p->last_was_slow = takes_long(p, c - p->channels);
 	p->busy[c - p->channels] = false;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
@@ -443,13 +451,12 @@ void parser_abandon(struct parser *p)
 
 bool parser_is_slow(struct parser *p)
 {
-	uint64_t now = clock_ms();
 	bool slow;
 
 	pthread_mutex_lock(&p->lock);
 	slow = p->state != STATE_RUNNING || p->last_was_slow;
 	for (unsigned i = 0; i < PARSER_CHANNELS && !slow; i++)
-		slow = p->busy[i] && now - p->asked[i] > SLOW_MS;
+		slow = p->busy[i] && takes_long(p, i);
 	pthread_mutex_unlock(&p->lock);
 	return slow;
 }
