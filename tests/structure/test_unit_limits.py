@@ -47,4 +47,4 @@ def test_tasks_max_holds_all_threads():
     queues = constant("xenstore-schema/vreadif.h", r"VREAD_MAX_QUEUES (\d+)U")
     channels = constant("xen-backend/parser-protocol/protocol.h", r"PARSER_CHANNELS (\d+)U")
     assert int(terms[0][1]) >= queues + 1
-    assert int(terms[1][1]) >= 2 * channels + 2
+    assert int(terms[1][1]) >= 3 * channels + 2

@@ -39,6 +39,7 @@ void datanode_put(struct datanode *dn)
 {
 	if (!dn || atomic_fetch_sub(&dn->references, 1) != 1)
 		return;
+	errands_destroy(&dn->errands);
 	pthread_cond_destroy(&dn->first_look);
 	pthread_cond_destroy(&dn->wake);
 	pthread_mutex_destroy(&dn->lock);
@@ -64,6 +65,7 @@ struct datanode *datanode_new(struct registry *r, const char *name,
 	pthread_mutex_init(&dn->lock, NULL);
 	pthread_cond_init(&dn->wake, NULL);
 	pthread_cond_init(&dn->first_look, NULL);
+	errands_init(&dn->errands);
 	dn->registry = r;
 	dn->name = strdup(name);
 	dn->published = old ? published_get(old->published) : published_new();

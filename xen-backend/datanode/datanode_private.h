@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "datanode/datanode.h"
+#include "datanode/errands.h"
 #include "datanode/published.h"
 #include "datanode/registry.h"
 #include "datanode/served.h"
@@ -42,6 +43,7 @@ struct datanode {
 	struct image_usage *usage; /* one per image, as of the last usage_update() */
 	bool usage_changed;        /* the usage of its images is to be asked for again */
 	uint64_t added;            /* ms: when its looker was started; 0: it has none */
+	struct errands errands;
 
 	/* The rest belongs to the datanode's looker; others set what is atomic. */
 	atomic_bool wanted;      /* a request missed something: look soon */
@@ -54,12 +56,14 @@ struct datanode {
 
 struct registry {
 	struct registry_listener listener;
-	pthread_mutex_t lock; /* guards the next four; held only to copy or change them */
+	pthread_mutex_t lock; /* guards the next three; held only to copy or change them */
 	struct roster *roster;
-	unsigned lookers;     /* that have not ended */
 	unsigned unseen;      /* datanodes with a looker that nobody has looked into */
 	unsigned unannounced; /* of these, whose storages nobody has heard of */
-	pthread_cond_t looker_ended, announced;
+	pthread_cond_t announced;
+	pthread_mutex_t ending; /* guards `threads`; no other lock is taken while it is held */
+	unsigned threads;       /* of datanodes, that have not ended */
+	pthread_cond_t thread_ended;
 	bool started;            /* datanodes get lookers; for the control thread */
 	atomic_bool settle;      /* refresh_settle() is to be called */
 	pthread_mutex_t judging; /* held while storages are judged, and served by that judgement */
@@ -87,6 +91,11 @@ void datanode_put(struct datanode *dn); /* NULL is ignored */
  * found through the previous one. If the datanode was removed, `v` itself is given up. Takes
  * over `v`, which may be NULL. */
 void datanode_serve(struct datanode *dn, struct served *v);
+/* A thread of a datanode begins, or ends: its last act. */
+void registry_thread_begins(struct registry *r);
+void registry_thread_ends(struct registry *r);
+/* Waits until the threads of all datanodes have ended. The datanodes must have been removed. */
+void registry_await_threads(struct registry *r);
 /* The storages of the datanode were announced (claims.h), or never will be. For its looker. */
 void registry_announced(struct datanode *dn);
 /* Serves nothing from each datanode that serves a storage of another, until the datanode was looked

@@ -125,10 +125,7 @@ static void look_on(void *datanode)
 	registry_announced(dn); /* nobody is to wait for a look that will not come */
 	note_first_look(dn);
 	datanode_put(dn);
-	pthread_mutex_lock(&s->lock);
-	s->lookers--;
-	pthread_cond_broadcast(&s->looker_ended);
-	pthread_mutex_unlock(&s->lock);
+	registry_thread_ends(s);
 }
 
 int looker_start(struct datanode *dn)
@@ -136,8 +133,8 @@ int looker_start(struct datanode *dn)
 	struct registry *s = dn->registry;
 	int r;
 
+	registry_thread_begins(s);
 	pthread_mutex_lock(&s->lock);
-	s->lookers++;
 	s->unseen++;
 	s->unannounced++;
 	pthread_mutex_unlock(&s->lock);
@@ -149,20 +146,12 @@ int looker_start(struct datanode *dn)
 	if (!r)
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	s->lookers--;
 	s->unseen--;
 	s->unannounced--;
 	pthread_mutex_unlock(&s->lock);
 	datanode_put(dn);
+	registry_thread_ends(s);
 	return r;
-}
-
-void lookers_wait(struct registry *s)
-{
-	pthread_mutex_lock(&s->lock);
-	while (s->lookers)
-		clock_wait(&s->looker_ended, &s->lock, CLOCK_NEVER);
-	pthread_mutex_unlock(&s->lock);
 }
 
 void looker_wake(struct datanode *dn)
@@ -204,6 +193,16 @@ void datanode_look_soon(struct datanode *dn)
 		return;
 	if (!atomic_exchange(&dn->wanted, true))
 		looker_wake(dn);
+}
+
+bool datanode_is_seen(struct datanode *dn)
+{
+	bool seen;
+
+	pthread_mutex_lock(&dn->lock);
+	seen = dn->seen || !dn->added;
+	pthread_mutex_unlock(&dn->lock);
+	return seen;
 }
 
 bool datanode_await_first_look(struct datanode *dn)

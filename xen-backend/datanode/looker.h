@@ -18,8 +18,6 @@
 /* Starts the datanode's looker, which looks into it at once. The looker ends when the datanode is
  * removed. Returns 0 or negative errno. */
 int looker_start(struct datanode *dn);
-/* Waits until all lookers of the registry have ended. Their datanodes must have been removed. */
-void lookers_wait(struct registry *s);
 
 /* Tells the looker that the datanode was removed, or that something below has changed. */
 void looker_wake(struct datanode *dn);

@@ -103,8 +103,9 @@ struct registry *registry_new(const struct registry_listener *listener)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->judging, NULL);
 	pthread_mutex_init(&s->saving, NULL);
-	pthread_cond_init(&s->looker_ended, NULL);
+	pthread_mutex_init(&s->ending, NULL);
 	pthread_cond_init(&s->announced, NULL);
+	pthread_cond_init(&s->thread_ended, NULL);
 	s->listener = *listener;
 	s->roster = roster_new(0);
 	s->owners = owners_new();
@@ -134,7 +135,8 @@ static void stop_waiting_for_rivals(struct registry *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Stops serving. The datanode and what it served are freed when nobody reads from them any more. */
+/* Stops serving. The datanode and what it served are freed when nobody reads from them any more.
+ * Questions about them end at once: nobody needs the answers. */
 static void retire(struct datanode *dn)
 {
 	struct served *old;
@@ -145,7 +147,10 @@ static void retire(struct datanode *dn)
 	dn->served = NULL;
 	if (dn->looking)
 		parser_abandon(dn->looking);
+	if (old && old->parser)
+		parser_abandon(old->parser);
 	pthread_cond_signal(&dn->wake);
+	errands_end(&dn->errands);
 	pthread_mutex_unlock(&dn->lock);
 	stop_waiting_for_rivals(dn->registry);
 	forget_served(dn->registry, old);
@@ -157,14 +162,15 @@ void registry_free(struct registry *s)
 		return;
 	for (unsigned i = 0; s->roster && i < s->roster->count; i++)
 		retire(s->roster->datanode[i]);
-	lookers_wait(s);
+	registry_await_threads(s);
 	if (s->owners)
 		owners_save(s->owners);
 	roster_put(s->roster);
 	owners_free(s->owners);
 	states_bell_put(s->bell);
+	pthread_cond_destroy(&s->thread_ended);
 	pthread_cond_destroy(&s->announced);
-	pthread_cond_destroy(&s->looker_ended);
+	pthread_mutex_destroy(&s->ending);
 	pthread_mutex_destroy(&s->saving);
 	pthread_mutex_destroy(&s->judging);
 	pthread_mutex_destroy(&s->lock);
