@@ -246,8 +246,8 @@ static bool is(const char *kind, const char *wanted)
 	return !strcmp(kind, wanted);
 }
 
-/* A file beside a fake.  When the file exists, the fake "late" becomes ready, and the fake "thorough"
- * answers what was found. */
+/* A file beside a fake.  When the file exists, the fake "late" becomes ready, and the fake
+ * "thorough" answers what was found. */
 static const char *go_file(const char *program)
 {
 	static char path[256];
@@ -757,7 +757,7 @@ static void who_is_slow_is_not_waited_for(void **state)
 	close(pair[1]);
 }
 
-/* A question about all images takes long without saying anything about questions about one block. */
+/* A question about all images takes long, and says nothing about questions about one block. */
 static void a_long_look_does_not_make_it_slow(void **state)
 {
 	struct finder f = {start_fake("thorough"), NULL, 0};

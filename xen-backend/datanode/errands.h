@@ -42,8 +42,8 @@ struct datanode;
 /*
  * Has e->run(e) called once, on a thread of the datanode, also if the datanode is removed
  * meanwhile. e belongs to that thread from then on. Returns 0; -EBUSY: ERRANDS_MAX errands wait
- * already; -ENODEV: the datanode was removed; -EAGAIN or -ENOMEM: there is no thread. After an error
- * e->run is not called.
+ * already; -ENODEV: the datanode was removed; -EAGAIN or -ENOMEM: there is no thread. After an
+ * error e->run is not called.
  */
 int datanode_run(struct datanode *dn, struct errand *e);
 
