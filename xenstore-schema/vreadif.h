@@ -405,6 +405,7 @@
  *               was withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp
  *   EXDEV       the block cannot be read here, but perhaps on another host; or
+ *               two datanodes show it, or one of them did not answer in time, or
  *               datanodes of different clusters show its pool; open it again with
  *               the ids of the storages that have a replica
  *

@@ -27,8 +27,8 @@ const char *vread_strerror(int error)
 	case EEXIST:
 		return "the block exists with another generation stamp";
 	case EXDEV:
-		return "the block is not on this host: name the storages of its replicas to read "
-		       "it from others";
+		return "the block is not on this host, or on two datanodes of it: name the "
+		       "storages of its replicas";
 	case EILSEQ:
 		return "the block's .meta file is missing, truncated or malformed";
 	case EINVAL:

@@ -27,11 +27,13 @@ from tests.support.daemon import (
 from tests.support.hanging_disk import HangingDisk
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import OPEN, READ, open_data, open_part, read_part, request
+from tests.support.reloading import changed
 from tests.support.sockets import has_unread
 from tests.support.waiting import eventually
 from tools.vreadd import stop_process
 
 PAGES = 64  # of a pool
+PARSER_CHANNELS = 4
 
 
 @pytest.fixture
@@ -56,6 +58,13 @@ def parser_of(daemon):
 def devices(daemon):
     """The states of all devices by name."""
     return {device["name"]: device["state"] for device in daemon.status()["devices"]}
+
+
+def push_open(front, block, storages=()):
+    data = open_data(POOL, storages)
+    front.pool[: len(data)] = data
+    part = open_part(block.id, block.genstamp, len(data))
+    front.queues[0].push(request(OPEN, pool_pages=1, part=part))
 
 
 def hang_up_while_reading(daemon, disk, block):
@@ -131,10 +140,7 @@ def test_parser_hangs(tmp_path, image, clock):
         parser = parser_of(daemon)["pid"]
         stop_process(parser)
         with daemon.front() as front:
-            data = open_data(POOL, [STORAGE])
-            front.pool[: len(data)] = data
-            part = open_part(block.id, block.genstamp, len(data))
-            front.queues[0].push(request(OPEN, pool_pages=1, part=part))
+            push_open(front, block, [STORAGE])
             eventually(lambda: has_unread(parser), what="the worker's question")
         with daemon.front() as other:
             clock.advance(10.1)
@@ -147,25 +153,53 @@ def test_parser_hangs(tmp_path, image, clock):
 
 
 def test_a_parser_that_hangs_delays_no_block_of_another_datanode(tmp_path, image, clock):
-    """An OPEN that names no storage goes to every datanode, to the silent one last."""
+    """Datanodes are asked beside each other.  Who names storages gets the first replica.  Who names
+    none learns within 1 s that only the names can tell, and at once while the silence lasts."""
     block = image.blocks[0]
     extra = second_datanode(tmp_path, image)
     daemon = Daemon(tmp_path, image, extra=extra, clock=clock, allow="dn1 dn2")
     try:
-        parser = parser_of(daemon)["pid"]  # of dn1, which is asked first while it answers
+        parser = parser_of(daemon)["pid"]  # of dn1
         stop_process(parser)
         with daemon.front() as first, daemon.front() as second:
-            data = open_data(POOL)
-            first.pool[: len(data)] = data
-            part = open_part(block.id, block.genstamp, len(data))
-            first.queues[0].push(request(OPEN, pool_pages=1, part=part))
+            assert open_status(second, block, storages=[STORAGE, "DS-2"]) == 0
+            push_open(first, block)
             eventually(lambda: has_unread(parser), what="the first worker's question")
-            clock.advance(0.3)
-            assert open_status(second, block, storages=()) == 0
-            assert "did not answer in time" not in daemon.log()
-            clock.advance(10)
+            clock.advance(1.1)
             (response,) = first.responses(1)
-            assert response.status == -errno.EBUSY  # the time of the OPEN is over
+            assert response.status == -errno.EXDEV
+            assert open_status(second, block, storages=()) == -errno.EXDEV
+            assert open_status(second, block, storages=["DS-2"]) == 0
+            assert "did not answer in time" not in daemon.log()
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
+def test_a_parser_that_hangs_costs_a_bounded_number_of_threads(tmp_path, image, clock):
+    """Questions that its threads have no time for are not asked.  They are forgotten when the
+    datanode is removed."""
+    block = image.blocks[0]
+    extra = second_datanode(tmp_path, image)
+    daemon = Daemon(tmp_path, image, extra=extra, clock=clock, allow="dn1 dn2")
+    try:
+        with daemon.front() as front:
+            parser = parser_of(daemon)["pid"]
+            stop_process(parser)
+            push_open(front, block)
+            eventually(lambda: has_unread(parser), what="the first question")
+            clock.advance(1.1)
+            assert front.responses(1)[0].status == -errno.EXDEV
+            threads = daemon.threads()
+            for _ in range(100):
+                assert open_status(front, block, storages=()) == -errno.EXDEV
+                assert open_status(front, block, storages=[STORAGE, "DS-2"]) == 0
+            assert daemon.threads() <= threads + 2 * PARSER_CHANNELS
+            text = daemon.config.read_text()
+            first, second = text.index("[datanode dn1]"), text.index("[datanode dn2]")
+            daemon.config.write_text(text[:first] + text[second:])
+            changed(daemon, "[datanode dn1]: removed")
+            assert open_status(front, block, storages=()) == 0  # dn2 alone has it
         assert daemon.stop() == 0
     finally:
         daemon.kill()
@@ -213,6 +247,8 @@ def test_a_parser_that_is_silent_from_the_start(tmp_path, image, clock):
         storage = STORAGE if await_one_served(daemon) == "dn1" else "DS-2"
         with daemon.front() as front:
             assert open_status(front, image.blocks[0], storages=[storage]) == 0
+            # The other one may have the block, too.
+            assert open_status(front, image.blocks[0], storages=()) == -errno.EXDEV
         assert daemon.stop() == 0
         assert "stopping takes" not in daemon.log()
     finally:

@@ -30,12 +30,12 @@ class Shown:
 
     data_dirs = ("/dfs/data",)
 
-    def __init__(self, folder, name, storage=STORAGE, **options):
+    def __init__(self, folder, name, storage=STORAGE, block=BLOCK, meta=None, **options):
         directory = DataDirectory(folder / name, storage=storage, datanode=name, **options)
-        block = directory.add(BLOCK, LENGTH)
+        block = directory.add(block, LENGTH)
         self.content = (name.encode() * LENGTH)[:LENGTH]
         block.data.write_bytes(self.content)
-        block.meta.write_bytes(meta_bytes(self.content))
+        block.meta.write_bytes(meta_bytes(self.content) if meta is None else meta)
         self.path = make_datanode_image([directory.path], folder / f"{name}.img", free_mib=24).path
 
     def section(self, name, storages=""):
@@ -388,8 +388,39 @@ def test_a_pool_of_two_clusters_is_read_by_storages_only(start, edit, honest, tm
     assert read(daemon, ()) == honest.content
 
 
-def test_a_pool_of_one_cluster_is_read_from_any(start, honest, tmp_path):
-    other = Shown(tmp_path, "other", storage="DS-2")
+# ---- one block in two images --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["honest", "liar"])
+def test_a_block_in_two_images_is_read_by_storages_only(start, edit, honest, tmp_path, first):
+    """A datanode can write any block of its cluster into its image.  Without the NameNode's word
+    nobody can say whose is meant, and the order of the datanodes does not."""
+    liar = Shown(tmp_path, "liar", storage="DS-2")
+    shown = {"honest": honest, "liar": liar}
+    of_dn1 = shown.pop(first)
+    (of_dn2,) = shown.values()
+    daemon = start(of_dn1, of_dn2.section("dn2"))
+    assert read(daemon, ()) == "EXDEV"
+    assert read(daemon, [STORAGE]) == honest.content
+    assert read(daemon, ["DS-2"]) == liar.content
+    assert daemon.status()["reading"]["ambiguous"] == 0  # one cluster has the pool
+    edit(daemon, "allow-datanodes = *", "allow-datanodes = dn2")  # who may read one of them only
+    changed(daemon, "[local]: lists changed")
+    assert read(daemon, ()) == of_dn2.content
+
+
+def test_a_damaged_block_says_nothing_for_another(start, tmp_path):
+    """The true replica cannot be read now.  That makes another one no better."""
+    damaged = Shown(tmp_path, "damaged", storage="DS-1", meta=b"")
+    liar = Shown(tmp_path, "liar", storage="DS-2")
+    daemon = start(damaged, liar.section("dn2"))
+    assert read(daemon, ()) == "EXDEV"
+    assert read(daemon, ["DS-1"]) == "EILSEQ"
+    assert read(daemon, ["DS-2"]) == liar.content
+
+
+def test_a_block_in_one_of_two_images(start, honest, tmp_path):
+    other = Shown(tmp_path, "other", storage="DS-2", block=BLOCK + 1)
     daemon = start(other, honest.section("dn2"))
-    assert read(daemon, ()) == other.content
-    assert daemon.status()["reading"]["ambiguous"] == 0
+    assert read(daemon, ()) == read(daemon, [STORAGE, "DS-2"]) == honest.content
+    assert read(daemon, ["DS-2"]) == "ENOENT"

@@ -21,6 +21,13 @@ static bool lists_pool(const struct layout_data_dir *d, const char *pool, uint32
 	return false;
 }
 
+bool pool_is_listed(const struct layout_data_dir *d, const char *pool)
+{
+	uint32_t ignored;
+
+	return lists_pool(d, pool, &ignored);
+}
+
 static bool differs(const struct layout_data_dir *a, const struct layout_data_dir *b,
 		    const char *pool)
 {

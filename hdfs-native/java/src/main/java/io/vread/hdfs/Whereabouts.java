@@ -9,9 +9,10 @@ import java.util.function.Function;
  * every OPEN.
  *
  * <p>A block token names the storages that have a replica, and these are sent with every OPEN.
- * Without tokens no storages are sent, and none are needed while the block is on this host. If the
- * block is not on this host and there are hosts the backend could ask, the backend answers EXDEV.
- * Only then are the storages looked up.
+ * Without tokens no storages are sent, and none are needed while the block is on one datanode of
+ * this host. If the block is not on this host and there are hosts the backend could ask, or if two
+ * datanodes of this host have the block, the backend answers EXDEV. Only then are the storages
+ * looked up.
  */
 final class Whereabouts {
   private static final byte[][] NONE = new byte[0][];
