@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.Clock;
 import io.vread.Errno;
 import java.util.HashMap;
 import java.util.Map;
@@ -8,31 +9,87 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the backend for each block pool whether the pool uses tokens, and which keys sign them. The
- * publisher's thread calls {@link #tellWhatChanged} in each round of its loop.
+ * Tells the backend for each block pool whether the pool uses tokens, and which keys sign them.
+ * {@link Publisher} starts it.
  *
- * <p>A new connection is told everything, later only what changed. So a backend hears of tokens on
- * each connection, if the pool uses any, also without a key. If the backend does not know the
- * datanode's storage yet (ENODEV), it is told again in the next round. After any other error
- * (EOPNOTSUPP, EACCES, and EPERM: the pool used tokens before) the same keys are not sent again on
- * this connection.
+ * <p>A new connection is told everything before a replica is published: {@link Publisher} calls
+ * {@link #tellWhatChanged} then. Later a thread looks for what changed. It is a thread of its own,
+ * since a NameNode signs with a new key as soon as it has one, and the publisher's thread may wait
+ * long until replicas are on disk.
+ *
+ * <p>So a backend hears of tokens on each connection, if the pool uses any, also without a key. If
+ * the backend does not know the datanode's storage yet (ENODEV), it is told again the next time.
+ * After any other error (EOPNOTSUPP, EACCES, and EPERM: the pool used tokens before) the same keys
+ * are not sent again on this connection.
  */
 final class KeyPublisher {
   private static final Logger LOG = LoggerFactory.getLogger(KeyPublisher.class);
 
+  /** How often the thread looks. A look costs some microseconds. */
+  static final long PERIOD_MS = 100;
+
   private final KeySource source;
   private final Link link;
   private final PublisherStatistics statistics;
+  private final Clock clock;
+  private final Thread thread = new Thread(this::run, "vread-block-keys");
+  private boolean closed; // guarded by the thread's monitor
   private final Map<String, BlockKeys> told = new HashMap<>(); // by storage and pool
   private long connection; // the connection that told is about
 
-  KeyPublisher(KeySource source, Link link, PublisherStatistics statistics) {
+  KeyPublisher(KeySource source, Link link, PublisherStatistics statistics, Clock clock) {
     this.source = source;
     this.link = link;
     this.statistics = statistics;
+    this.clock = clock;
+    thread.setDaemon(true);
   }
 
-  void tellWhatChanged() {
+  void start() {
+    thread.start();
+  }
+
+  /** Lets the thread end, and does not wait for its end. */
+  void close() {
+    synchronized (thread) {
+      closed = true;
+      thread.notifyAll();
+    }
+  }
+
+  private void run() {
+    try {
+      while (!closedAfterAPause()) {
+        if (link.connected()) {
+          tellWhatChanged();
+        }
+      }
+    } catch (InterruptedException e) {
+      LOG.debug("vread: the thread for block keys was interrupted");
+    }
+  }
+
+  private boolean closedAfterAPause() throws InterruptedException {
+    synchronized (thread) {
+      long limit = clock.now() + PERIOD_MS;
+      while (!closed && clock.now() < limit) {
+        clock.waitUntil(thread, limit);
+      }
+      return closed;
+    }
+  }
+
+  /** Any thread. A failure is counted and not reported to the caller. */
+  synchronized void tellWhatChanged() {
+    try {
+      tellAll();
+    } catch (RuntimeException e) {
+      LOG.debug("vread: publishing block keys failed", e);
+      statistics.failed(PublisherStatistics.INTERNAL);
+    }
+  }
+
+  private void tellAll() {
     if (connection != link.connections()) {
       connection = link.connections();
       told.clear();

@@ -72,11 +72,12 @@ final class Publisher {
       PublishChannel.Connector connector,
       Disk disk,
       KeySource keySource,
-      Clock clock) {
+      Clock clock,
+      Clock keyClock) {
     this.settings = settings;
     this.clock = clock;
     this.link = new Link(connector, settings, clock);
-    this.keys = new KeyPublisher(keySource, link, statistics);
+    this.keys = new KeyPublisher(keySource, link, statistics, keyClock);
     this.disk = disk;
     this.identity = new VolumeIdentity(disk);
     this.queue = new PendingQueue(settings.queueLimit(), clock);
@@ -85,6 +86,7 @@ final class Publisher {
 
   void start() {
     thread.start();
+    keys.start();
   }
 
   /**
@@ -98,6 +100,7 @@ final class Publisher {
       notifyAll();
     }
     queue.close();
+    keys.close();
     try {
       awaitEnd();
     } catch (InterruptedException e) {
@@ -185,7 +188,7 @@ final class Publisher {
           closedWithin(wait);
           continue;
         }
-        tellKeys();
+        keys.tellWhatChanged();
         if (queue.await(IDLE_MS)) {
           awaitQuiet();
           lookedFor = false;
@@ -206,15 +209,6 @@ final class Publisher {
         ended = true;
         notifyAll();
       }
-    }
-  }
-
-  private void tellKeys() {
-    try {
-      keys.tellWhatChanged();
-    } catch (RuntimeException e) {
-      LOG.debug("vread: publishing block keys failed", e);
-      statistics.failed(PublisherStatistics.INTERNAL);
     }
   }
 

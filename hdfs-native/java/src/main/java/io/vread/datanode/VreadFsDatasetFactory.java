@@ -67,6 +67,7 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
             () -> NativePublisher.connect(settings),
             NativePublisher.DISK,
             new DatanodeKeys(datanode, stock),
+            Clock.SYSTEM,
             Clock.SYSTEM);
     PublisherBean bean = new PublisherBean(publisher);
     FsDatasetSpi<?> dataset =

@@ -19,6 +19,7 @@ final class Bench implements AutoCloseable {
   static final int TIMEOUT_MS = 10_000;
 
   final FakeClock clock = new FakeClock();
+  final FakeClock keyClock = new FakeClock(); // of the thread that looks for new keys
   final Story story = new Story();
   final FakeBackend backend = new FakeBackend(story, clock);
   final FakeDisk disk = new FakeDisk(story);
@@ -35,7 +36,7 @@ final class Bench implements AutoCloseable {
     for (int i = 0; i < settings.length; i += 2) {
       conf.set(settings[i], settings[i + 1]);
     }
-    publisher = new Publisher(new PublisherSettings(conf), backend, disk, keys, clock);
+    publisher = new Publisher(new PublisherSettings(conf), backend, disk, keys, clock, keyClock);
     dataset = PublishingDataset.wrap(stock.spi, publisher, publisher::close);
   }
 

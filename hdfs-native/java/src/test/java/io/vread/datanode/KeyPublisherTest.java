@@ -9,6 +9,7 @@ import static org.junit.Assert.assertTrue;
 import io.vread.Errno;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
 import org.apache.hadoop.hdfs.security.token.block.BlockKey;
 import org.apache.hadoop.hdfs.security.token.block.BlockTokenSecretManager;
 import org.junit.Test;
@@ -41,16 +42,36 @@ public class KeyPublisherTest {
       letItLook(bench);
       assertEquals(1, bench.story.count("keys "));
       bench.keys.pools.put("BP-1", FakeKeys.keys(2, 3));
-      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
       bench.story.await("keys BP-1@DS-1: 2 3");
       bench.keys.pools.put("BP-2", BlockKeys.OFF);
-      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
       bench.story.await("keys BP-2@DS-1: off");
       bench.keys.pools.put("BP-2", FakeKeys.keys());
-      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
       bench.story.await("keys BP-2@DS-1:");
       letItLook(bench);
       assertEquals(4, bench.story.count("keys "));
+    }
+  }
+
+  /** A NameNode uses a new key at once. The disk may need long for the replicas before it. */
+  @Test
+  public void keysDoNotWaitForTheDisk() {
+    try (Bench bench = new Bench()) {
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1));
+      bench.start();
+      bench.story.await("keys BP-1@DS-1: 1");
+      bench.disk.gate = new CountDownLatch(1);
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.story.await("begin-sync blk_7");
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1, 2));
+      bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
+      bench.story.await("keys BP-1@DS-1: 1 2");
+      assertEquals(0, bench.story.count("finalized"));
+      bench.disk.gate.countDown();
+      bench.story.await("finalized 7_1001@DS-1");
     }
   }
 
@@ -76,10 +97,10 @@ public class KeyPublisherTest {
       bench.backend.keysAnswer = Errno.ENODEV;
       bench.start();
       bench.story.await("refused keys BP-1@DS-1: 1");
-      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
       bench.story.until(() -> bench.story.count("refused keys") == 2, "second attempt");
       bench.backend.keysAnswer = 0;
-      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
       bench.story.await("keys BP-1@DS-1: 1");
       assertEquals(0, bench.failed("keys-ENODEV"));
     }
