@@ -25,5 +25,10 @@ def test_lines_are_not_too_wide():
     assert {file: numbers for file, numbers in found.items() if numbers} == {}
 
 
+def test_the_page_on_architecture_is_short():
+    """Whoever wants to know where things are reads it whole."""
+    assert len((REPOSITORY / "docs/architecture.md").read_text().splitlines()) <= 400
+
+
 def test_a_tab_counts_as_eight_columns():
     assert too_wide("\t" + "x" * 92 + "\n\t" + "x" * 93) == [2]
