@@ -150,6 +150,23 @@ def test_changed_offline_under_an_open_handle(plain):
         assert control.open(kept).read_all() == kept.content
 
 
+def test_a_block_of_extents_that_names_another_file(plain):
+    """It may hold the extents of that file, with a right checksum: it must not be followed."""
+    kept = plain.write(1, content(1, 300_000))
+    changed = write_in_holes(plain, 7, 3_000_000)
+    inode = plain.data(changed).stat().st_ino
+    plain.unmount()
+    compare(plain, [kept, changed])
+    found = xfs_db(
+        plain.path, f"inode {inode}", "addr u3.bmbt.ptrs[1]", f"write owner {inode + 1}", "print"
+    )
+    assert f"owner = {inode + 1}\n" in found
+    assert "(correct)" in found  # the checksum
+    with plain.blockctl() as control:
+        refused(lambda: control.open(changed).read_all(), "EAGAIN", "EBUSY")
+        assert control.open(kept).read_all() == kept.content
+
+
 def test_log_zeroed_by_repair(plain):
     """xfs_repair -L zeroes the log.  Afterwards blocks must be found as they are outside the log,
     or not at all, and new ones must be read."""
