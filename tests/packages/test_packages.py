@@ -17,7 +17,7 @@ from tests.support.hdfs_dir import POOL
 from tests.support.owner import needs_root
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.slow, needs_root, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.thorough, needs_root, pytest.mark.timeout(3600)]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEB = REPOSITORY / "build" / "deb"
