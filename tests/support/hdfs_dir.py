@@ -65,6 +65,7 @@ class Block:
     data: Path  # in the directory from which the image is made
     meta: Path
     path: str  # of data, inside the data directory
+    storage: str  # of the data directory
 
     def content(self):
         return block_content(self.id, self.length)
@@ -119,4 +120,4 @@ class DataDirectory:
         data.write_bytes(content)
         meta = data.with_name(f"blk_{block_id}_{genstamp}.meta")
         meta.write_bytes(meta_bytes(content, kind, chunk))
-        return Block(pool, block_id, genstamp, length, data, meta, relative)
+        return Block(pool, block_id, genstamp, length, data, meta, relative, self.storage)

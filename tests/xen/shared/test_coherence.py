@@ -114,7 +114,7 @@ def writer(owner, tmp_path_factory):
 
 
 def cat(backend, block):
-    spec = f"{POOL}/blk_{block.id}_{block.genstamp}"
+    spec = f"{POOL}/blk_{block.id}_{block.genstamp}@{block.storage}"
     command = ["vread", "cat", "--endpoint", backend.endpoint, "--timeout", PATIENCE, spec]
     return backend.host.run(command)
 

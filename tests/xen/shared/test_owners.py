@@ -71,7 +71,7 @@ def mounted(owner, reader, tmp_path):
 
 
 def cat(reader, block):
-    spec = f"{POOL}/blk_{block.id}_{block.genstamp}"
+    spec = f"{POOL}/blk_{block.id}_{block.genstamp}@{block.storage}"
     return reader.host.run(
         ["vread", "cat", "--endpoint", reader.endpoint, "--timeout", "60000", spec]
     )

@@ -23,9 +23,10 @@ import org.slf4j.LoggerFactory;
  * The storages of files' blocks, as the NameNode knows them. Builders pass it to readers, for
  * blocks that are not on this host ({@link Whereabouts}).
  *
- * <p>The NameNode is asked once for all blocks of a file, and the answer is kept for a while. A
- * block that is not in the answer (the file has grown) is asked for again, but not at once; the
- * same holds after a failure. An outdated answer only costs an OPEN in vain.
+ * <p>The NameNode is asked once for all blocks of a file, and the answer is kept for a while. For a
+ * block that is not in the answer (the file has grown, or another file has its name now) the
+ * NameNode is asked at once. If it does not know that block either, or does not answer, it is not
+ * asked for this block again for a second. An outdated answer only costs an OPEN in vain.
  */
 final class FileStorages {
   private static final Logger LOG = LoggerFactory.getLogger(FileStorages.class);
@@ -45,6 +46,8 @@ final class FileStorages {
   private static final class Known {
     boolean asked;
     long askedAt;
+    long askedFor; // a block
+    boolean failed; // the NameNode did not answer
     Map<Long, byte[][]> storages = Collections.emptyMap();
   }
 
@@ -74,8 +77,7 @@ final class FileStorages {
     }
     synchronized (entry) {
       byte[][] known = entry.storages.get(block.id());
-      long age = clock.now() - entry.askedAt;
-      if (!entry.asked || age >= (known == null ? PAUSE_MS : KEPT_MS)) {
+      if (isDue(entry, block, known)) {
         ask(entry, conf, file, block);
         known = entry.storages.get(block.id());
       }
@@ -83,14 +85,26 @@ final class FileStorages {
     }
   }
 
+  private boolean isDue(Known entry, BlockKey block, byte[][] known) {
+    long age = clock.now() - entry.askedAt;
+    if (!entry.asked || known != null) {
+      return !entry.asked || age >= KEPT_MS;
+    }
+    boolean again = entry.failed || entry.askedFor == block.id();
+    return !again || age >= PAUSE_MS;
+  }
+
   private void ask(Known entry, Configuration conf, String file, BlockKey block) {
+    entry.failed = false;
     try {
       entry.storages = source.storages(conf, file, block);
     } catch (IOException | RuntimeException e) { // neither may reach a reader
       LOG.debug("vread: {} of {}: the NameNode does not say where it is", block, file, e);
       entry.storages = Collections.emptyMap();
+      entry.failed = true;
     }
     entry.asked = true;
+    entry.askedFor = block.id();
     entry.askedAt = clock.now();
   }
 

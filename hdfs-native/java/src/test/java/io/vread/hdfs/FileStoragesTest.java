@@ -58,13 +58,26 @@ public class FileStoragesTest {
     assertEquals(2, asked);
   }
 
+  /** A file that has grown, or that has another one's name. */
   @Test
-  public void aBlockThatIsNewIsAskedForButNotAtOnce() {
+  public void aBlockThatIsNewIsAskedForAtOnce() {
     known.put(1L, new byte[][] {{'D'}});
     of("/a", ONE);
     known.put(2L, new byte[][] {{'E'}});
+    assertSame(known.get(2L), of("/a", TWO));
+    assertEquals(2, asked);
+    assertSame(known.get(1L), of("/a", ONE));
+    assertEquals(2, asked);
+  }
+
+  /** A file that was deleted under its reader. */
+  @Test
+  public void aBlockThatTheNameNodeDoesNotKnowIsNotAskedForAgainAtOnce() {
+    known.put(1L, new byte[][] {{'D'}});
+    assertEquals(0, of("/a", TWO).length);
     assertEquals(0, of("/a", TWO).length);
     assertEquals(1, asked);
+    known.put(2L, new byte[][] {{'E'}});
     clock.pass(1_000);
     assertSame(known.get(2L), of("/a", TWO));
     assertEquals(2, asked);
@@ -77,7 +90,7 @@ public class FileStoragesTest {
   public void failuresAreNoMoreThanNothing() {
     failure = new IOException("no NameNode");
     assertEquals(0, of("/a", ONE).length);
-    assertEquals(0, of("/a", ONE).length);
+    assertEquals(0, of("/a", TWO).length); // no other block of the file, either
     assertEquals(1, asked);
     failure = null;
     known.put(1L, new byte[][] {{'D'}});
