@@ -165,7 +165,7 @@ static void answer(struct inquiry *q, int error, struct block_replica *found)
 void inquiry_run(struct inquiry *q)
 {
 	struct block_replica *found = NULL;
-	int error = 0;
+	int error = -ENODEV;
 
 	for (unsigned i = 0; i < q->num_places && !found; i++) {
 		int r = look(q, &q->places[i], &found);

@@ -174,11 +174,15 @@ struct outcome {
 
 /*
  * With the lock of the inquiries. True if the datanode has said that it has no such replica. Who
- * has one that cannot be read now has not said so, nor who cannot be asked.
+ * has one that cannot be read now has not said so, nor who cannot be asked. A file system in a use
+ * that cannot be followed is EBUSY, too; nobody reads from it, so it has none for readers.
  */
 static bool has_none(const struct inquiry *q)
 {
-	return q->answered && (q->error == -ENOENT || q->error == -ENODEV || q->error == -EEXIST);
+	if (!q->answered)
+		return false;
+	return q->error == -ENOENT || q->error == -ENODEV || q->error == -EEXIST ||
+	       (q->error == -EBUSY && !is_slow(q));
 }
 
 static struct outcome judge(struct search *s)
@@ -214,7 +218,7 @@ static int decide(struct search *s, struct block_replica **ret)
 	if (s->name->num_storages)
 		return o.found > 0;
 	if (!o.found)
-		return s->error == -EBUSY && s->inquiries->count > 1 ? -EXDEV : 0;
+		return !o.sure && s->error == -EBUSY && s->inquiries->count > 1 ? -EXDEV : 0;
 	if (!is_of_two_clusters(s, o.replica) && o.found == 1 && o.sure && !some_are_unseen(s))
 		return 1;
 	replica_put(o.replica);
