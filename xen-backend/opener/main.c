@@ -18,8 +18,8 @@
 
 #include "disk/opener_protocol.h"
 #include "opener/answer.h"
-#include "opener/confine.h"
 #include "opener/named.h"
+#include "opener/rights.h"
 
 /* `started`: all threads exist.  `confined`: the system-call filter is in force for all of them. */
 static pthread_barrier_t started, confined;
@@ -82,13 +82,13 @@ int main(int argc, char **argv)
 	}
 	mallopt(M_ARENA_MAX, 1); /* glibc opens files to find out how many arenas it may make */
 	named_begin(argv[1]);
-	r = confine_rights(&what);
+	r = rights_drop(&what);
 	if (r < 0)
 		return fail(what, r);
 	r = start_threads();
 	if (r < 0)
 		return fail("cannot start a thread", r);
-	r = confine_calls(&what);
+	r = rights_restrict(&what);
 	if (r < 0)
 		return fail(what, r);
 	r = answer_ready(OPENER_FIRST_FD);
