@@ -160,7 +160,7 @@ static json_t *status(void *ctx, uint64_t question)
 	return json_pack("{s:s, s:i, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 			 "s:o, s:{s:I}}",
 			 "version", VREAD_VERSION, "pid", (int)getpid(), "user", d->privileges.user,
-			 "group", (int)getegid(), "opener", d->privileges.opener > 0,
+			 "group", (int)getegid(), "opener", d->privileges.opener.pid > 0,
 			 "uptime_seconds", (json_int_t)(now() - d->started), "config",
 			 d->config_path, "reload", reload_status(d), "datanodes",
 			 datanodes_status(&d->datanodes, question), "storage_record",
@@ -322,9 +322,9 @@ static int drop_privileges(struct daemon *d)
 {
 	int r = privileges_drop(&d->privileges, d->config, d->config_path);
 
-	if (r || d->privileges.opener_ends < 0)
+	if (r || d->privileges.opener.pid <= 0)
 		return r;
-	r = sd_event_add_io(d->event, &d->opener, d->privileges.opener_ends, EPOLLIN, on_opener_end,
+	r = sd_event_add_io(d->event, &d->opener, d->privileges.opener.ends, EPOLLIN, on_opener_end,
 			    d);
 	return r < 0 ? r : 0;
 }

@@ -23,18 +23,15 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/program.h"
 #include "disk/opener.h"
 
 #define NEEDED (1U << CAP_DAC_READ_SEARCH)
@@ -113,27 +110,26 @@ static int change_user(const char *name, const char *config_path)
 /* The process has no environment. */
 static int start_opener(struct privileges *p, const char *config_path)
 {
-	char *path = program_find("vread-opener"), *config = realpath(config_path, NULL);
-	char *const argv[] = {path, config, NULL}, *const env[] = {NULL};
-	const struct program program = {.path = path,
-					.arguments = argv,
-					.environment = env,
-					.socket_type = SOCK_SEQPACKET,
-					.num_channels = OPENER_CHANNELS,
-					.first_fd = OPENER_FIRST_FD};
+	char *config = realpath(config_path, NULL);
+	char *const argv[] = {"vread-opener", config, NULL}, *const env[] = {NULL};
+	const struct program how = {.arguments = argv,
+				    .environment = env,
+				    .socket_type = SOCK_SEQPACKET,
+				    .num_channels = OPENER_CHANNELS,
+				    .first_fd = OPENER_FIRST_FD};
 	int channels[OPENER_CHANNELS];
-	int r = path && config ? program_start(&program, channels, &p->opener) : -ENOMEM;
+	int r = config ? 0 : -errno;
 
-	if (r == 0)
-		r = opener_use(channels);
-	if (r == 0) {
-		p->opener_ends = (int)syscall(SYS_pidfd_open, p->opener, 0);
-		r = p->opener_ends < 0 ? -errno : 0;
-	}
 	if (r < 0)
-		log_error("%s: cannot start it: %s", path ? path : "vread-opener", strerror(-r));
+		log_error("%s: %s", config_path, strerror(-r));
+	if (r == 0)
+		r = helper_start(&p->opener, &how, channels);
 	free(config);
-	free(path);
+	if (r < 0)
+		return r;
+	r = opener_use(channels);
+	if (r < 0)
+		log_error("vread-opener does not get ready: %s", strerror(-r));
 	return r;
 }
 
@@ -171,7 +167,7 @@ int privileges_drop(struct privileges *p, const struct config *config, const cha
 {
 	int r;
 
-	*p = (struct privileges){.opener_ends = -1};
+	*p = (struct privileges){0};
 	r = change_user(config->user, config_path);
 	if (r)
 		return r;
@@ -189,12 +185,7 @@ int privileges_drop(struct privileges *p, const struct config *config, const cha
 
 void privileges_end(struct privileges *p)
 {
-	if (p->opener <= 0)
-		return;
-	opener_end();
-	kill(p->opener, SIGKILL);
-	waitpid(p->opener, NULL, 0);
-	p->opener = 0;
-	if (p->opener_ends >= 0)
-		close(p->opener_ends);
+	if (p->opener.pid > 0)
+		opener_end();
+	helper_end(&p->opener);
 }

@@ -6,15 +6,12 @@
 #ifndef VREAD_CONTROL_PRIVILEGES_H
 #define VREAD_CONTROL_PRIVILEGES_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "control/config.h"
+#include "control/helper.h"
 
 struct privileges {
-	char user[64];   /* the name of the user that vreadd is, or the number */
-	pid_t opener;    /* the process that opens images; 0: vreadd opens them itself */
-	int opener_ends; /* readable when that process has ended; -1: there is none */
+	char user[64];        /* the name of the user that vreadd is, or the number */
+	struct helper opener; /* opens images; none: vreadd opens them itself */
 };
 
 /*

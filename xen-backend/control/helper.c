@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Implements helper.h. */
+#include "control/helper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static int watch(struct helper *h)
+{
+	h->ends = (int)syscall(SYS_pidfd_open, h->pid, 0);
+	return h->ends < 0 ? -errno : 0;
+}
+
+int helper_start(struct helper *h, const struct program *how, int ret_channels[])
+{
+	const char *name = how->arguments[0];
+	char *path = program_find(name);
+	struct program found = *how;
+	int r;
+
+	*h = (struct helper){0};
+	found.path = path;
+	r = path ? program_start(&found, ret_channels, &h->pid) : -ENOMEM;
+	if (r == 0) {
+		r = watch(h);
+		for (unsigned i = 0; r < 0 && i < how->num_channels; i++)
+			close(ret_channels[i]);
+	}
+	if (r < 0) {
+		log_error("%s: cannot start it: %s", path ? path : name, strerror(-r));
+		helper_end(h);
+	}
+	free(path);
+	return r;
+}
+
+void helper_end(struct helper *h)
+{
+	if (h->pid <= 0)
+		return;
+	kill(h->pid, SIGKILL);
+	waitpid(h->pid, NULL, 0);
+	if (h->ends >= 0)
+		close(h->ends);
+	*h = (struct helper){0};
+}
