@@ -79,9 +79,13 @@ def test_hung_backend_costs_one_timeout(bed, unharmed, restored, tmp_path):
         result = client.do("readers-stop")
         assert not BLAME.search(client.logged())
     assert result["errors"] == []
-    assert hung["stats"]["fallback.blocks"] > 0, hung
+    stats = hung["stats"]
+    assert stats["fallback.blocks"] > 0, hung
+    # Each reader waits in a READ, or in the OPEN of its next file: perhaps all in an OPEN.
+    failed_reads = stats.get("vread.failures", 0)
+    assert failed_reads + stats.get("fallback.reasons.ETIME", 0) >= 1, hung
     # A reader that has gone over to TCP does not wait for vreadd again.
-    assert 1 <= hung["stats"]["vread.failures"] <= READERS, hung
+    assert failed_reads <= READERS, hung
 
 
 @ONE_COLUMN
