@@ -154,12 +154,14 @@ JNI_SRC := $(sort $(wildcard hdfs-native/jni/*.c))
 CLI_SRC := $(sort $(wildcard tools/cli/*.c tools/cli/doctor/*.c))
 VREAD_SRC := $(sort $(wildcard tools/vread/*.c tools/vread/doctor/*.c))
 XL_VREAD_SRC := $(sort $(shell find tools/xl-vread -name '*.c'))
+KEY_AGENT_SRC := $(filter-out xen-backend/key-agent/main.c,$(call sources,key-agent))
 PROVISION_SRC := $(sort $(wildcard xen-backend/provision/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 COMMON_OBJ := $(call obj,$(COMMON_SRC))
 PARSER_OBJ := $(call obj,$(PARSER_SRC))
 BACKEND_OBJ := $(call obj,$(BACKEND_SRC) $(wildcard xenstore-schema/*.c) build/generated/vread-nodes.c)
+KEY_AGENT_OBJ := $(call obj,$(KEY_AGENT_SRC))
 LIBVREAD_OBJ := $(call obj,$(LIBVREAD_SRC))
 JNI_OBJ := $(call obj,$(JNI_SRC))
 UNIT_BIN := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
@@ -169,7 +171,7 @@ FAKEXEN_SRC := $(sort $(wildcard tests/unit/fakexen/*.c))
 all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 # The programs that `make install` installs.
-PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-opener vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
+PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-opener vread-key-agent vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
 PROGRAMS += $(if $(filter release,$(VARIANT)),build/java/vread-hdfs.jar)
 .PHONY: programs
 programs: $(SETUP)
@@ -193,6 +195,7 @@ $(B)/obj/%.o: %.c | $(GENERATED)
 $(B)/libcommon.a: $(COMMON_OBJ)
 $(B)/libparser.a: $(PARSER_OBJ)
 $(B)/libbackend.a: $(BACKEND_OBJ)
+$(B)/libkeyagent.a: $(KEY_AGENT_OBJ)
 $(B)/libvread.a: $(LIBVREAD_OBJ)
 $(B)/lib%.a:
 	$(call say,AR)rm -f $@ && ar rcs $@ $^
@@ -207,6 +210,7 @@ endef
 comma := ,
 BACKEND := libbackend.a libcommon.a
 PARSER := libparser.a libcommon.a
+KEY_AGENT := libkeyagent.a libcommon.a
 TORTURE_CONTENT := tests/image/torture_content.c
 TORTURE_COUNTS := tests/image/torture_counts.c
 TORTURE_OWNER := $(TORTURE_CONTENT) tests/image/torture_owner.c
@@ -214,8 +218,9 @@ RDMA_PAIR := $(addprefix tests/xen/,rdma_pair.c rdma_pair_ask.c rdma_pair_answer
 libs_with = $(LIBS) $(shell pkg-config --libs $(1))
 $(eval $(call program,vreadd,xen-backend/vreadd.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,vread-parser,xen-backend/parser/main.c,$(PARSER),$$(LIBS)))
-# A small link: the process has a right of its own.
+# Small links: the first process has a right of its own, the second has keys.
 $(eval $(call program,vread-opener,$(sort $(wildcard xen-backend/opener/*.c)),libcommon.a,-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp)))
+$(eval $(call program,vread-key-agent,xen-backend/key-agent/main.c,$(KEY_AGENT),-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp libcrypto)))
 $(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))
 $(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a,$$(VREAD_LIBS)))
 $(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC),$(BACKEND),$$(call libs_with,xlutil)))
@@ -237,7 +242,7 @@ $(eval $(call program,torture-reader,tests/xen/torture_reader.c $(TORTURE_CONTEN
 $(eval $(call program,rdma-pair,$(RDMA_PAIR),$(BACKEND),$$(LIBS)))
 $(eval $(call program,steady-reader,tests/xen/steady_reader.c,libvread.a))
 $(eval $(call program,page-granter,tests/xen/page_granter.c,,$$(LIBS)))
-$(B)/unit/%: $(B)/obj/tests/unit/%.o $(addprefix $(B)/,libbackend.a $(PARSER) libvread.a)
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(addprefix $(B)/,libbackend.a libkeyagent.a $(PARSER) libvread.a)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
 # Fakes for tests: the linker takes a symbol from an object before it looks in a library.
@@ -281,7 +286,7 @@ LIBVREAD_CALLS = $(shell sed -n 's/^\t\(vread_.*\);/\1/p' hdfs-native/libvread/l
 .PHONY: install
 install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-provision $(B)/xl-vread
-	install -D -t $(DESTDIR)$(LIBEXECDIR) $(B)/vread-parser $(B)/vread-opener
+	install -D -t $(DESTDIR)$(LIBEXECDIR) $(addprefix $(B)/,vread-parser vread-opener vread-key-agent)
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/vread
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
 	ln -sf libvread.so.1 $(DESTDIR)$(LIBDIR)/libvread.so

@@ -9,7 +9,7 @@ FUZZ_BIN := $(FUZZ_TARGETS:%=build/fuzz/bin/%)
 ifeq ($(VARIANT),fuzz)
 CC := clang
 WARN += -Wno-unknown-warning-option
-build/fuzz/bin/%: build/fuzz/obj/tests/fuzz/fuzz_%.o $(call obj,$(FUZZ_SHARED)) $(addprefix build/fuzz/,libbackend.a $(PARSER))
+build/fuzz/bin/%: build/fuzz/obj/tests/fuzz/fuzz_%.o $(call obj,$(FUZZ_SHARED)) $(addprefix build/fuzz/,libbackend.a libkeyagent.a $(PARSER))
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 .SECONDARY: $(call obj,$(FUZZ_SHARED) $(wildcard tests/fuzz/fuzz_*.c))

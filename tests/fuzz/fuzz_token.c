@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "policy/token.h"
+#include "key-agent/token.h"
 
 static const struct token_keys known = {
 	.count = 1,

@@ -13,7 +13,7 @@ import threading
 import pytest
 
 from tests.support.clock import Clock
-from tests.support.daemon import LOOKED, Daemon, binary
+from tests.support.daemon import LOOKED, Daemon, vreadd_with_parser
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.localfront import PAGE
@@ -274,13 +274,9 @@ def test_found_without_being_asked(image, directory, vreadd, clock):
 def slow_parser(folder):
     """Installs a vreadd whose parsers wait, before they start, until the folder `go` is there.
     Returns (vreadd, go)."""
-    program, go = folder / "programs" / "vreadd", folder / "go"
-    program.parent.mkdir()
-    shutil.copy(binary(), program)
-    parser, real = program.with_name("vread-parser"), binary().with_name("vread-parser")
-    parser.write_text(f"#!/bin/sh\nuntil [ -e {go} ]; do sleep 0.01; done\nexec {real}\n")
-    parser.chmod(0o755)
-    return program, go
+    go = folder / "go"
+    script = f"until [ -e {go} ]; do sleep 0.01; done\nexec $REAL"
+    return vreadd_with_parser(folder / "programs", script), go
 
 
 def test_a_look_that_was_slow_is_soon_repeated(tmp_path, image, directory, vreadd, clock):

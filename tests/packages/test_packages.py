@@ -156,6 +156,7 @@ def test_what_is_in_them(packages):
             "lib/systemd/system/vread-metrics.timer",
             "lib/systemd/system/vreadd.service",
             "lib/udev/rules.d/60-vread-backend.rules",
+            "usr/libexec/vread/vread-key-agent",
             "usr/libexec/vread/vread-opener",
             "usr/libexec/vread/vread-parser",
             "usr/sbin/vread-provision",
@@ -230,7 +231,8 @@ def test_a_block_is_read(root, image):
 
 
 def test_the_service_has_only_what_it_needs(root):
-    kept = {"vreadd": 0, "vread-opener": 1 << 2, "vread-parser": 0}  # dac_read_search
+    dac_read_search = 1 << 2
+    kept = {"vreadd": 0, "vread-opener": dac_read_search, "vread-key-agent": 0, "vread-parser": 0}
     found = {name: pid for pid, name in processes(root).items()}
     assert found.keys() == kept.keys()
     for name, pid in found.items():
@@ -248,10 +250,11 @@ def test_the_service_has_only_what_it_needs(root):
     root.run("systemctl", "reload", "vreadd")
 
 
-def test_the_opener_is_started_again(root, image):
+@pytest.mark.parametrize("name", ["vread-opener", "vread-key-agent"])
+def test_a_helper_is_started_again(root, image, name):
     pid = main_pid(root)
-    (opener,) = [pid for pid, name in processes(root).items() if name == "vread-opener"]
-    root.run("sh", "-c", f"kill -KILL {opener}")  # the root has no program of that name
+    (helper,) = [pid for pid, known in processes(root).items() if known == name]
+    root.run("sh", "-c", f"kill -KILL {helper}")  # the root has no program of that name
     eventually(lambda: main_pid(root) not in (pid, "0"), what="another vreadd")
     assert read_block(root, image) == image.contents[BLOCK_ID]
 
@@ -317,12 +320,13 @@ def test_a_daemon_that_hangs_is_started_again(root, image):
 
 
 def test_it_stops_in_order(root):
-    """`systemctl stop` must end vreadd, its opener and its parsers."""
+    """`systemctl stop` must end vreadd and all that it started."""
     root.run("systemctl", "stop", "vreadd")
     assert root.run("systemctl", "show", "-P", "Result", "vreadd").strip() == "success"
     assert processes(root) == {}
     root.run("systemctl", "start", "vreadd")
-    wanted = ["vread-opener", "vread-parser", "vreadd"]  # the parser may start a little later
+    # The parser may start a little later.
+    wanted = ["vread-key-agent", "vread-opener", "vread-parser", "vreadd"]
     eventually(lambda: sorted(processes(root).values()) == wanted, what=lambda: processes(root))
 
 

@@ -9,7 +9,6 @@ The other clients, the status, a reload and the end of vreadd must not wait.
 import errno
 import json
 import os
-import shutil
 import signal
 
 import pytest
@@ -19,10 +18,10 @@ from tests.support.daemon import (
     STORAGE,
     Daemon,
     Image,
-    binary,
     open_block,
     open_status,
     second_datanode,
+    vreadd_with_parser,
 )
 from tests.support.hanging_disk import HangingDisk
 from tests.support.hdfs_dir import POOL
@@ -207,15 +206,10 @@ def test_a_parser_that_hangs_costs_a_bounded_number_of_threads(tmp_path, image, 
 
 def start_with_a_silent_parser(folder, image, clock):
     """Starts vreadd with two datanodes.  The parser that is started first is silent."""
-    program = folder / "programs" / "vreadd"
-    program.parent.mkdir()
-    shutil.copy(binary(), program)
     turn = folder / "turn"  # who removes it is silent
     turn.mkdir()
-    parser = program.with_name("vread-parser")
-    real = binary().with_name("vread-parser")
-    parser.write_text(f"#!/bin/sh\nrmdir {turn} 2>&- && exec sleep 3600\nexec {real}\n")
-    parser.chmod(0o755)
+    script = f"rmdir {turn} 2>&- && exec sleep 3600\nexec $REAL"
+    program = vreadd_with_parser(folder / "programs", script)
     return Daemon(
         folder,
         image,

@@ -33,8 +33,9 @@ def sanitized(tmp_path, monkeypatch):
     reports.mkdir()
     for name in PROGRAMS:
         shutil.copy(REPOSITORY / "build/tsan" / name, folder)
-    # A sanitizer cannot work in the confinement of a parser.
-    shutil.copy(REPOSITORY / "build/release/vread-parser", folder)
+    # This sanitizer cannot work in a confined process.
+    for name in ("vread-parser", "vread-key-agent"):
+        shutil.copy(REPOSITORY / "build/release" / name, folder)
     monkeypatch.setenv("TSAN_OPTIONS", f"log_path={reports}/found exitcode=0")
     return folder, lambda: "\n".join(f.read_text() for f in sorted(reports.iterdir()))
 

@@ -100,15 +100,26 @@ def test_it_has_no_right_left(start, private, variant):
 
 
 def test_its_children(start):
-    """The opener has one capability, a parser none; neither is another user's."""
+    """The opener has one capability, the others none; none is another user's."""
     daemon = start()
     found = children(daemon)
-    assert set(found) == {"vread-opener", "vread-parser"}
-    for name, kept in (("vread-opener", 1 << 2), ("vread-parser", 0)):
+    expected = {"vread-opener": 1 << 2, "vread-key-agent": 0, "vread-parser": 0}
+    assert set(found) == set(expected)
+    for name, kept in expected.items():
         known = rights(found[name])
         assert set(known["Uid"].split()) == {str(ACCOUNT.pw_uid)}
         assert int(known["CapEff"], 16) == int(known["CapPrm"], 16) == kept
         assert (known["NoNewPrivs"], known["Seccomp"]) == ("1", "2")
+
+
+def test_its_own_user_cannot_look_into_memory(start):
+    """vreadd's memory has guests' bytes, and the key agent's has block keys."""
+    daemon = start(variant="release")
+    user = [f"--reuid={ACCOUNT.pw_uid}", f"--regid={ACCOUNT.pw_gid}", "--clear-groups"]
+    for pid in (daemon.process.pid, children(daemon)["vread-key-agent"]):
+        command = ["setpriv", *user, "cat", f"/proc/{pid}/maps"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.stdout, "Permission denied" in done.stderr) == ("", True)
 
 
 def test_reload(start, edit, private, tmp_path):

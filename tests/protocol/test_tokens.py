@@ -6,7 +6,6 @@ import contextlib
 import errno
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -379,32 +378,6 @@ def test_status_and_log_have_no_key(start_daemon, block):
     everything = daemon.ask(b'{"command": "status"}\n') + daemon.log_path.read_bytes()
     for form in (SECRET, SECRET.hex().encode()):
         assert form not in everything
-
-
-def private_memory(pid):
-    """The bytes of a process that no other process shares, as one iterable of mappings."""
-    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-            span, mode, *_ = line.split()
-            start, end = (int(n, 16) for n in span.split("-"))
-            if mode == "rw-p":
-                memory.seek(start)
-                with contextlib.suppress(OSError):  # a guard page
-                    yield memory.read(end - start)
-
-
-def test_keys_are_wiped(start_daemon):
-    """Keys that were replaced, refused or malformed leave no copy in vreadd's own memory."""
-    daemon = start_daemon(local=PUBLISHER, variant="release")
-    key = Key(1, SECRET)
-    with daemon.front() as front:
-        assert front.keys(POOL, STORAGE, [key]) == 0
-        assert any(SECRET in bytes_ for bytes_ in private_memory(daemon.process.pid))
-        assert front.keys(POOL, STORAGE, []) == 0
-        assert front.keys(POOL, STORAGE, [key], tokens=0) == -errno.EINVAL
-        assert front.keys(POOL, "DS-2", [key]) == -errno.ENODEV
-        assert front.keys_raw(open_data(POOL, [STORAGE], 2 * key.packed())) == -errno.EINVAL
-        assert not any(SECRET in bytes_ for bytes_ in private_memory(daemon.process.pid))
 
 
 # ---- who may give keys, and how -------------------------------------------------------------

@@ -4,7 +4,8 @@ from which folders programs are linked.
 
 Each folder of xen-backend/ has an entry in the table below.  A folder includes headers of the
 folders that its entry lists, and no others.  The wall is between vreadd and vread-parser: code that
-interprets what a guest wrote is in parser/, and runs confined.
+interprets what a guest wrote is in parser/, and runs confined.  So does the code that judges block
+tokens by their keys, in key-agent/.
 
 Another wall is between dom0 and guests: `vread`, the command for guests, has no code of the backend
 and needs none of its libraries.
@@ -36,12 +37,14 @@ MAY_INCLUDE = {
     "control": "base datanode disk layout peer policy port read ring",
     "provision": "base disk layout parser",
     "opener": "base disk",
+    "key-agent": "base policy",
     VREADD: "base control",
 }
 # The folders of the backend from which each program is linked.
 LINKED = {
-    "vreadd": set(MAY_INCLUDE) - {"parser", "provision", "opener"},
+    "vreadd": set(MAY_INCLUDE) - {"parser", "provision", "opener", "key-agent"},
     "vread-opener": {"base", "disk", "opener"},
+    "vread-key-agent": {"base", "key-agent"},
     "vread-parser": {"base", "disk", "layout", "parser", "parser-protocol"},
 }
 # The folders from which vread is linked, and the libraries that it loads.

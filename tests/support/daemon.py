@@ -40,6 +40,18 @@ def binary(variant="asan"):
     return path
 
 
+def vreadd_with_parser(folder, script):
+    """A vreadd in a folder of its own, with a shell script in place of vread-parser.  `exec $REAL`
+    in the script goes on as the real one."""
+    folder.mkdir()
+    for name in ("vreadd", "vread-key-agent"):
+        shutil.copy(binary().with_name(name), folder)
+    parser = folder / "vread-parser"
+    parser.write_text(f"#!/bin/sh\nREAL={binary().with_name('vread-parser')}\n{script}\n")
+    parser.chmod(0o755)
+    return folder / "vreadd"
+
+
 class Image:
     def __init__(self, folder):
         directory = DataDirectory(folder / "data", storage=STORAGE)

@@ -17,8 +17,7 @@
 
 #include <cmocka.h>
 
-#include "policy/token.h"
-#include "policy/tokens.h"
+#include "own_agent.h"
 
 #define POOL "BP-1-127.0.0.1-1700000000000"
 #define BLOCK INT64_C(1073741825)
@@ -539,17 +538,17 @@ static void modes(void **state)
 	(void)state;
 	keys.key[1].expiry = INT64_MAX;
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
 	assert_int_equal(tokens_check(t, "BP-2", BLOCK, NULL, 0),
 			 -EPERM); /* HDFS uses tokens in all pools or in none */
-	assert_int_equal(tokens_take(t, POOL, true, &none), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &none), 0);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), -EPERM);
 	tokens_set_mode(t, TOKENS_REQUIRED);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), -EPERM);
 	assert_int_equal(tokens_check(t, "BP-2", BLOCK, token, n), -EPERM);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
 	tokens_set_mode(t, TOKENS_OFF);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
@@ -566,15 +565,15 @@ static void off_is_refused(void **state)
 
 	(void)state;
 	keys.key[1].expiry = INT64_MAX;
-	assert_int_equal(tokens_take(t, POOL, false, &none), 0);
+	assert_int_equal(own_agent_take(t, POOL, false, &none), 0);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
-	assert_int_equal(tokens_take(t, POOL, false, &none), -EPERM);
-	assert_int_equal(tokens_take(t, "BP-2", false, &none), -EPERM);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, false, &none), -EPERM);
+	assert_int_equal(own_agent_take(t, "BP-2", false, &none), -EPERM);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
 	tokens_set_mode(t, TOKENS_REQUIRED);
-	assert_int_equal(tokens_take(t, POOL, false, &none), -EPERM);
+	assert_int_equal(own_agent_take(t, POOL, false, &none), -EPERM);
 	tokens_put(t);
 }
 
@@ -585,12 +584,12 @@ static void off_and_auto_again(void **state)
 	struct tokens *t = tokens_new("dn1", NULL);
 
 	(void)state;
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	tokens_set_mode(t, TOKENS_OFF);
 	tokens_set_mode(t, TOKENS_AUTO);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	tokens_set_mode(t, TOKENS_OFF);
-	assert_int_equal(tokens_take(t, POOL, false, &none), 0);
+	assert_int_equal(own_agent_take(t, POOL, false, &none), 0);
 	tokens_set_mode(t, TOKENS_AUTO);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
 	tokens_put(t);
@@ -607,15 +606,15 @@ static void full_of_pools(void **state)
 	tokens_set_mode(t, TOKENS_OFF);
 	for (unsigned i = 0; i < TOKENS_MAX_POOLS; i++) {
 		snprintf(pool, sizeof(pool), "BP-%u", i);
-		assert_int_equal(tokens_take(t, pool, true, &keys), 0);
-		assert_int_equal(tokens_take(t, pool, false, &none), 0);
+		assert_int_equal(own_agent_take(t, pool, true, &keys), 0);
+		assert_int_equal(own_agent_take(t, pool, false, &none), 0);
 	}
 	tokens_set_mode(t, TOKENS_AUTO);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), -EMFILE);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), -EMFILE);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	tokens_set_mode(t, TOKENS_OFF);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), -EMFILE);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), -EMFILE);
 	tokens_set_mode(t, TOKENS_AUTO);
 	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
 	tokens_put(t);
@@ -630,10 +629,10 @@ static void pools_are_bounded(void **state)
 	(void)state;
 	for (unsigned i = 0; i < TOKENS_MAX_POOLS; i++) {
 		snprintf(pool, sizeof(pool), "BP-%u", i);
-		assert_int_equal(tokens_take(t, pool, true, &keys), 0);
+		assert_int_equal(own_agent_take(t, pool, true, &keys), 0);
 	}
-	assert_int_equal(tokens_take(t, "BP-more", true, &keys), -EMFILE);
-	assert_int_equal(tokens_take(t, "BP-0", true, &keys), 0);
+	assert_int_equal(own_agent_take(t, "BP-more", true, &keys), -EMFILE);
+	assert_int_equal(own_agent_take(t, "BP-0", true, &keys), 0);
 	tokens_put(t);
 }
 
@@ -649,7 +648,7 @@ static void status(void **state)
 
 	(void)state;
 	keys.key[1].expiry = INT64_C(1) << 60;
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	tokens_check(t, POOL, BLOCK, token, n);
 	tokens_check(t, POOL, BLOCK, NULL, 0);
 	tokens_check(t, POOL, BLOCK + 1, token, n);
@@ -691,5 +690,5 @@ int main(void)
 		cmocka_unit_test(status),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, own_agent_start, own_agent_end);
 }

@@ -18,10 +18,9 @@
 
 #include <cmocka.h>
 
+#include "own_agent.h"
 #include "own_clock.h"
-#include "policy/token.h"
 #include "policy/token_memory.h"
-#include "policy/tokens.h"
 #include "whole_file.h"
 
 #define POOL "BP-1"
@@ -45,8 +44,7 @@ static void empty_folder(void)
 
 static int make_folder(void **state)
 {
-	(void)state;
-	if (!mkdtemp(base))
+	if (own_agent_start(state) < 0 || !mkdtemp(base))
 		return -1;
 	snprintf(folder, sizeof(folder), "%s/tokens", base);
 	snprintf(file, sizeof(file), "%s/dn1.json", folder);
@@ -55,7 +53,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	(void)state;
+	own_agent_end(state);
 	empty_folder();
 	return rmdir(base);
 }
@@ -231,7 +229,7 @@ static void a_start_remembers(void **state)
 	(void)state;
 	assert_false(is_required(t));
 	assert_false(is_there());
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	tokens_put(t);
 	whole_file_read(file, bytes, sizeof(bytes));
 	assert_null(strstr(bytes, "sEcReT"));
@@ -248,13 +246,13 @@ static void on_without_keys(void **state)
 	struct tokens *t = tokens_new("dn1", folder);
 
 	(void)state;
-	assert_int_equal(tokens_take(t, POOL, false, &none), 0);
+	assert_int_equal(own_agent_take(t, POOL, false, &none), 0);
 	assert_false(is_there());
-	assert_int_equal(tokens_take(t, POOL, true, &none), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &none), 0);
 	tokens_put(t);
 	assert_true(required_after_a_start());
 	t = tokens_new("dn1", folder);
-	assert_int_equal(tokens_take(t, POOL, false, &none), -EPERM);
+	assert_int_equal(own_agent_take(t, POOL, false, &none), -EPERM);
 	tokens_put(t);
 	assert_true(required_after_a_start());
 }
@@ -267,7 +265,7 @@ static void expired_keys(void **state)
 
 	(void)state;
 	keys.key[0].expiry = (int64_t)clock_wall_ms() + 1000;
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	own_clock_advance(2000);
 	assert_true(is_required(t));
 	o = tokens_status(t);
@@ -285,13 +283,13 @@ static void the_operator_forgets(void **state)
 	struct tokens *t = tokens_new("dn1", folder);
 
 	(void)state;
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	assert_true(is_there());
 	tokens_set_mode(t, TOKENS_REQUIRED);
 	assert_true(is_there());
 	tokens_set_mode(t, TOKENS_OFF);
 	assert_false(is_there());
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	assert_false(is_there());
 	tokens_set_mode(t, TOKENS_AUTO);
 	assert_true(is_there());
@@ -315,8 +313,8 @@ static void a_damaged_file_heals(void **state)
 	assert_non_null(strstr(json_string_value(json_object_get(o, "problem")), "damaged"));
 	assert_true(json_is_true(json_object_get(o, "required")));
 	json_decref(o);
-	assert_int_equal(tokens_take(t, POOL, false, &keys), -EPERM);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, false, &keys), -EPERM);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	o = tokens_status(t);
 	assert_null(json_object_get(o, "problem"));
 	json_decref(o);
@@ -339,13 +337,13 @@ static void no_place_to_write(void **state)
 	(void)state;
 	t = tokens_new("dn1", folder);
 	close(open(folder, O_WRONLY | O_CREAT, 0600)); /* no folder */
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	assert_true(is_required(t));
 	o = tokens_status(t);
 	assert_non_null(strstr(json_string_value(json_object_get(o, "problem")), "cannot write"));
 	json_decref(o);
 	unlink(folder);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	o = tokens_status(t);
 	assert_null(json_object_get(o, "problem"));
 	json_decref(o);
@@ -366,7 +364,7 @@ static void half_written(void **state)
 	close(open(path, O_WRONLY | O_CREAT, 0600));
 	assert_false(required_after_a_start());
 	t = tokens_new("dn1", folder);
-	assert_int_equal(tokens_take(t, POOL, true, &keys), 0);
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	tokens_put(t);
 	assert_true(required_after_a_start());
 	assert_int_not_equal(access(path, F_OK), 0);

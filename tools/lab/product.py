@@ -15,6 +15,7 @@ def dom0_files(variant: str) -> dict[str, Path]:
     build = REPOSITORY / "build" / variant
     return {
         "/usr/sbin/vreadd": build / "vreadd",
+        "/usr/libexec/vread/vread-key-agent": build / "vread-key-agent",
         "/usr/libexec/vread/vread-parser": build / "vread-parser",
         "/usr/bin/vread": build / "vread",
         "/usr/sbin/xl-vread": build / "xl-vread",

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -35,17 +36,20 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/log_limit.h"
+#include "base/program.h"
 #include "base/version.h"
 #include "datanode/registry.h"
 #include "read/store.h"
 #include "control/control.h"
 #include "control/datanodes.h"
+#include "control/helper.h"
 #include "control/port_settings.h"
 #include "control/privileges.h"
 #include "control/reload.h"
 #include "control/restart.h"
 #include "control/stop_limit.h"
 #include "peer/peer.h"
+#include "policy/key_agent.h"
 #include "policy/policy.h"
 #include "port/local/local.h"
 #include "port/xen/disks.h"
@@ -62,7 +66,7 @@ struct daemon {
 	time_t started;
 	sd_event *event;
 	struct privileges privileges;
-	sd_event_source *opener;  /* the end of the process that opens images */
+	struct helper key_agent;
 	sd_event_source *answers; /* of the datanodes, for a status */
 	struct xen_disks *disks;
 	struct datanodes datanodes;
@@ -309,24 +313,46 @@ static void raise_file_limit(void)
 	}
 }
 
-/* An ordinary user cannot start the opener again.  So vreadd ends, and systemd starts both. */
-static int on_opener_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
-{
-	(void)fd, (void)events, (void)userdata;
-	log_error("vread-opener has ended, and without it no image can be opened: vreadd ends, "
-		  "too, and has to be started again");
-	return sd_event_exit(sd_event_source_get_event(source), -ECHILD);
-}
-
 static int drop_privileges(struct daemon *d)
 {
 	int r = privileges_drop(&d->privileges, d->config, d->config_path);
 
 	if (r || d->privileges.opener.pid <= 0)
 		return r;
-	r = sd_event_add_io(d->event, &d->opener, d->privileges.opener.ends, EPOLLIN, on_opener_end,
-			    d);
-	return r < 0 ? r : 0;
+	return helper_watch(&d->privileges.opener, d->event,
+			    "vread-opener has ended, and without it no image can be opened");
+}
+
+/* The process has no environment but a test's clock. */
+static int start_key_agent(struct daemon *d)
+{
+	char *const argv[] = {"vread-key-agent", NULL}, *const env[] = {(char *)clock_setting(),
+									NULL};
+	const struct program how = {.arguments = argv,
+				    .environment = env,
+				    .socket_type = SOCK_SEQPACKET,
+				    .num_channels = 1,
+				    .first_fd = KEY_AGENT_FD};
+	int channel;
+	int r = helper_start(&d->key_agent, &how, &channel);
+
+	if (r < 0)
+		return r;
+	r = key_agent_use(channel, d->key_agent.ends);
+	if (r < 0)
+		log_error("vread-key-agent does not get ready: %s", strerror(-r));
+	if (r < 0)
+		return r;
+	return helper_watch(&d->key_agent, d->event,
+			    "vread-key-agent has ended, and with it the keys of block tokens");
+}
+
+/* The agent has no right that vreadd has given up. */
+static int start_helpers(struct daemon *d)
+{
+	int r = drop_privileges(d);
+
+	return r ? r : start_key_agent(d);
 }
 
 static int start_local(struct daemon *d, const struct port_events *events)
@@ -459,7 +485,8 @@ static void stop(struct daemon *d)
 	peers_free(d->peers);
 	sd_event_source_disable_unref(d->answers);
 	datanodes_close(&d->datanodes);
-	sd_event_source_disable_unref(d->opener);
+	key_agent_end();
+	helper_end(&d->key_agent);
 	privileges_end(&d->privileges);
 	xen_disks_stop(d->disks);
 	policy_free(d->local_policy);
@@ -494,7 +521,7 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 	raise_file_limit();
 	r = catch_signals(&d);
 	if (!r)
-		r = drop_privileges(&d);
+		r = start_helpers(&d);
 	if (!r)
 		r = start(&d);
 	if (!r)

@@ -6,13 +6,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 
-static int watch(struct helper *h)
+static int open_process(struct helper *h)
 {
 	h->ends = (int)syscall(SYS_pidfd_open, h->pid, 0);
 	return h->ends < 0 ? -errno : 0;
@@ -29,7 +30,7 @@ int helper_start(struct helper *h, const struct program *how, int ret_channels[]
 	found.path = path;
 	r = path ? program_start(&found, ret_channels, &h->pid) : -ENOMEM;
 	if (r == 0) {
-		r = watch(h);
+		r = open_process(h);
 		for (unsigned i = 0; r < 0 && i < how->num_channels; i++)
 			close(ret_channels[i]);
 	}
@@ -41,10 +42,25 @@ int helper_start(struct helper *h, const struct program *how, int ret_channels[]
 	return r;
 }
 
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)fd, (void)events;
+	log_error("%s: vreadd ends, too, and has to be started again", (const char *)userdata);
+	return sd_event_exit(sd_event_source_get_event(source), -ECHILD);
+}
+
+int helper_watch(struct helper *h, sd_event *event, const char *text)
+{
+	int r = sd_event_add_io(event, &h->watch, h->ends, EPOLLIN, on_end, (void *)text);
+
+	return r < 0 ? r : 0;
+}
+
 void helper_end(struct helper *h)
 {
 	if (h->pid <= 0)
 		return;
+	sd_event_source_disable_unref(h->watch);
 	kill(h->pid, SIGKILL);
 	waitpid(h->pid, NULL, 0);
 	if (h->ends >= 0)

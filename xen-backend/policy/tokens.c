@@ -3,16 +3,15 @@
  * The tokens of one datanode: mode, keys and counts; see tokens.h.  datanode/ owns them;
  * read/open.c checks tokens, read/publish.c brings keys.
  *
- * The pools are a short list under a lock.  A check holds the lock for reading while it computes
- * one HMAC, which takes a microsecond or two.  So keys are never copied.
+ * The pools are a short list under a lock.  Each has a slot of the key agent, where its keys are.
  *
- * The file is written without that lock: a check waits for no disk.  Whoever changes `seen` calls
- * settle() afterwards, which makes the file what `seen` is by then.
+ * The agent is asked, and the file is written, without that lock: a check waits for no disk, and a
+ * status for neither.  Whoever changes `seen` calls settle() afterwards, which makes the file what
+ * `seen` is by then.
  */
 #include "policy/tokens.h"
 
 #include <errno.h>
-#include <openssl/crypto.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,13 +19,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "policy/token.h"
+#include "policy/key_agent.h"
 #include "policy/token_memory.h"
 
 struct pool {
 	char *id;
 	bool on;
-	struct token_keys keys;
+	uint32_t slot; /* of its keys */
+	struct key_facts keys;
 };
 
 /* What is known of the file. */
@@ -35,7 +35,8 @@ enum file { FILE_ABSENT, FILE_PRESENT, FILE_UNKNOWN };
 struct tokens {
 	atomic_uint references;
 	char *datanode, *folder;
-	pthread_rwlock_t lock; /* protects the next eight */
+	pthread_mutex_t taking; /* one KEYS at a time; taken before the locks below */
+	pthread_rwlock_t lock;  /* protects the next eight */
 	enum tokens_mode mode;
 	bool seen;     /* the datanode said that tokens are on */
 	int64_t since; /* of seen; ms since 1970, 0: unknown */
@@ -113,6 +114,7 @@ struct tokens *tokens_new(const char *datanode, const char *folder)
 	if (!t)
 		return NULL;
 	atomic_init(&t->references, 1);
+	pthread_mutex_init(&t->taking, NULL);
 	pthread_rwlock_init(&t->lock, NULL);
 	pthread_mutex_init(&t->file_lock, NULL);
 	t->datanode = strdup(datanode);
@@ -130,7 +132,7 @@ static void pool_free(struct pool *p)
 {
 	if (!p)
 		return;
-	OPENSSL_cleanse(&p->keys, sizeof(p->keys));
+	key_agent_give_slot(p->slot);
 	free(p->id);
 	free(p);
 }
@@ -149,6 +151,7 @@ void tokens_put(struct tokens *t)
 		pool_free(t->pool[i]);
 	pthread_mutex_destroy(&t->file_lock);
 	pthread_rwlock_destroy(&t->lock);
+	pthread_mutex_destroy(&t->taking);
 	free(t->problem);
 	free(t->folder);
 	free(t->datanode);
@@ -205,18 +208,21 @@ static struct pool *find(const struct tokens *t, const char *pool_id)
 	return NULL;
 }
 
-static int add(struct tokens *t, const char *pool_id, struct pool **ret)
+static int make_pool(const char *pool_id, struct pool **ret)
 {
-	struct pool *p;
+	struct pool *p = calloc(1, sizeof(*p));
+	int r;
 
-	if (t->num_pools == TOKENS_MAX_POOLS)
-		return -EMFILE;
-	p = calloc(1, sizeof(*p));
 	if (!p || !(p->id = strdup(pool_id))) {
 		free(p);
 		return -ENOMEM;
 	}
-	t->pool[t->num_pools++] = *ret = p;
+	r = key_agent_take_slot(&p->slot);
+	if (r < 0) {
+		pool_free(p);
+		return r;
+	}
+	*ret = p;
 	return 0;
 }
 
@@ -233,38 +239,77 @@ static int refuse_off(struct tokens *t)
 	return -EPERM;
 }
 
-static int take(struct tokens *t, const char *pool_id, bool on, const struct token_keys *keys)
+static int take_off(struct tokens *t, const char *pool_id)
 {
-	struct pool *p = find(t, pool_id);
-	int err = 0;
-
-	if (!on && t->seen)
-		return refuse_off(t);
-	if (on && t->mode != TOKENS_OFF)
-		set_seen(t, true); /* also if there is no room for the keys */
-	if (!p && on)
-		err = add(t, pool_id, &p);
-	if (!p) {
-		t->no_room |= err != 0;
-		return err;
-	}
-	OPENSSL_cleanse(&p->keys, sizeof(p->keys));
-	p->on = on;
-	if (on)
-		p->keys = *keys;
-	return 0;
-}
-
-int tokens_take(struct tokens *t, const char *pool_id, bool on, const struct token_keys *keys)
-{
-	int err;
+	struct pool *p;
+	int r = 0;
 
 	pthread_rwlock_wrlock(&t->lock);
-	err = take(t, pool_id, on, keys);
+	p = find(t, pool_id);
+	if (t->seen)
+		r = refuse_off(t);
+	else if (p)
+		p->on = false;
 	pthread_rwlock_unlock(&t->lock);
-	if (on)
-		settle(t);
-	return err;
+	if (r == 0 && p)
+		key_agent_keys(p->slot, NULL, 0, &p->keys);
+	return r;
+}
+
+/* Stores the pool's place in *ret, which is new if *ret_new.  Only a thread that takes changes the
+ * list. */
+static int find_or_make(struct tokens *t, const char *pool_id, struct pool **ret, bool *ret_new)
+{
+	*ret = find(t, pool_id);
+	*ret_new = !*ret;
+	if (*ret)
+		return 0;
+	return t->num_pools == TOKENS_MAX_POOLS ? -EMFILE : make_pool(pool_id, ret);
+}
+
+/* Tokens are on, whether or not there is room for the keys.  p: NULL if there is none. */
+static void note_on(struct tokens *t, struct pool *p, bool is_new, const struct key_facts *facts)
+{
+	pthread_rwlock_wrlock(&t->lock);
+	if (t->mode != TOKENS_OFF)
+		set_seen(t, true);
+	if (p) {
+		p->on = true;
+		p->keys = *facts;
+		if (is_new)
+			t->pool[t->num_pools++] = p;
+	} else {
+		t->no_room = true;
+	}
+	pthread_rwlock_unlock(&t->lock);
+}
+
+static int take_on(struct tokens *t, const char *pool_id, const void *keys, size_t length)
+{
+	struct key_facts facts = {0};
+	struct pool *p = NULL;
+	bool is_new;
+	int r = find_or_make(t, pool_id, &p, &is_new);
+
+	if (r == 0)
+		r = key_agent_keys(p->slot, keys, length, &facts);
+	if (r == -EINVAL && is_new)
+		pool_free(p);
+	if (r == -EINVAL)
+		return r;
+	note_on(t, p, is_new, &facts);
+	settle(t);
+	return r;
+}
+
+int tokens_take(struct tokens *t, const char *pool_id, bool on, const void *keys, size_t length)
+{
+	int r;
+
+	pthread_mutex_lock(&t->taking);
+	r = on ? take_on(t, pool_id, keys, length) : take_off(t, pool_id);
+	pthread_mutex_unlock(&t->taking);
+	return r;
 }
 
 /* ---- checks ------------------------------------------------------------------------------ */
@@ -277,22 +322,20 @@ static bool is_required(const struct tokens *t)
 int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const void *token,
 		 size_t length)
 {
-	static const struct token_keys none;
-	enum token_verdict verdict = TOKEN_VALID;
+	enum token_verdict verdict;
 	const struct pool *p;
 	bool required;
+	uint32_t slot;
 
 	pthread_rwlock_rdlock(&t->lock);
 	p = find(t, pool_id);
+	slot = p ? p->slot : KEY_AGENT_NO_KEYS;
 	required = is_required(t);
-	/* The time is that of Hadoop's Time.now().  So the clocks of this host and the NameNode
-	 * must agree, as a datanode's and a NameNode's must. */
-	if (required)
-		verdict = token_judge(token, length, p ? &p->keys : &none, pool_id, block_id,
-				      (int64_t)clock_wall_ms());
 	pthread_rwlock_unlock(&t->lock);
-	if (required)
-		atomic_fetch_add_explicit(&t->verdict[verdict], 1, memory_order_relaxed);
+	if (!required)
+		return 0;
+	verdict = key_agent_judge(slot, pool_id, block_id, token, length);
+	atomic_fetch_add_explicit(&t->verdict[verdict], 1, memory_order_relaxed);
 	return verdict == TOKEN_VALID ? 0 : -EPERM;
 }
 
@@ -307,11 +350,8 @@ static json_t *pool_status(const struct tokens *t, const struct pool *p)
 {
 	json_t *o = json_pack("{s:s, s:b, s:i}", "pool", p->id, "required", is_required(t), "keys",
 			      (int)p->keys.count);
-	int64_t newest = 0;
+	int64_t newest = p->keys.newest;
 
-	for (unsigned i = 0; i < p->keys.count; i++)
-		if (p->keys.key[i].expiry > newest)
-			newest = p->keys.key[i].expiry;
 	if (newest)
 		json_object_set_new(o, "expiry", json_integer(newest));
 	if (newest >= (int64_t)clock_wall_ms())
@@ -339,6 +379,23 @@ static json_t *words_status(struct tokens *t)
 	return o;
 }
 
+static const char *verdict_name(int v)
+{
+	static const char *const names[TOKEN_VERDICTS] = {
+		[TOKEN_VALID] = "valid",
+		[TOKEN_MISSING] = "missing",
+		[TOKEN_MALFORMED] = "malformed",
+		[TOKEN_UNKNOWN_KEY] = "unknown-key",
+		[TOKEN_FORGED] = "forged",
+		[TOKEN_EXPIRED] = "expired",
+		[TOKEN_OF_ANOTHER_BLOCK] = "of-another-block",
+		[TOKEN_NOT_FOR_READING] = "not-for-reading",
+		[TOKEN_NOT_JUDGED] = "not-judged",
+	};
+
+	return names[v];
+}
+
 json_t *tokens_status(struct tokens *t)
 {
 	json_t *o = words_status(t), *refused = json_object();
@@ -350,7 +407,8 @@ json_t *tokens_status(struct tokens *t)
 	json_object_set_new(o, "valid", count(t, TOKEN_VALID));
 	for (int v = TOKEN_VALID + 1; v < TOKEN_VERDICTS; v++)
 		if (atomic_load(&t->verdict[v]))
-			json_object_set_new(refused, token_verdict_name(v), count(t, v));
+			json_object_set_new(refused, verdict_name(v),
+					    count(t, (enum token_verdict)v));
 	json_object_set_new(o, "refused", refused);
 	return o;
 }

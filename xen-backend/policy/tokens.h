@@ -11,8 +11,8 @@
  * counts for all.
  *
  * Keys come from the datanode itself (KEYS) and are used for its own replicas only.  So a datanode
- * can use keys only to let its own replicas be read.  Keys are held in the memory of this process
- * only, and are wiped.
+ * can use keys only to let its own replicas be read.  Keys are held by vread-key-agent only
+ * (policy/key_agent.h); this process passes them on and keeps none.
  *
  * Threads: any.
  */
@@ -29,7 +29,6 @@ enum tokens_mode { TOKENS_AUTO, TOKENS_REQUIRED, TOKENS_OFF };
 
 #define TOKENS_MAX_POOLS 16U
 
-struct token_keys;
 struct tokens;
 
 /* Makes the tokens of a datanode, in mode TOKENS_AUTO.  folder: of token_memory.h; NULL or "":
@@ -42,10 +41,12 @@ void tokens_put(struct tokens *t); /* NULL is ignored */
 void tokens_set_mode(struct tokens *t, enum tokens_mode mode);
 
 /* Takes the datanode's word about a pool: tokens are on, and only those signed with one of keys are
- * right; or they are off.  The keys of before are wiped.  Returns when `on` is remembered on disk,
- * or was logged not to be.  Returns 0, -ENOMEM, -EMFILE: too many pools, or -EPERM, and nothing has
- * changed: tokens were on, and only the operator switches them off. */
-int tokens_take(struct tokens *t, const char *pool_id, bool on, const struct token_keys *keys);
+ * right; or they are off.  keys: as in a KEYS request.  The keys of before are wiped.  Returns when
+ * `on` is remembered on disk, or was logged not to be.  Returns 0; -EINVAL: malformed keys, and
+ * nothing has changed; -EPERM: tokens were on, and only the operator switches them off, and nothing
+ * has changed; or -EMFILE: too many pools, -ENOMEM or -EIO: no key agent, and tokens are required
+ * if on. */
+int tokens_take(struct tokens *t, const char *pool_id, bool on, const void *keys, size_t length);
 
 /* Checks whether the block may be opened with the token (length 0: no token).  Returns 0 or
  * -EPERM. */

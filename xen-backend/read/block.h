@@ -29,7 +29,6 @@ struct block_store;
 struct block_handle;
 struct budget;
 struct policy;
-struct token_keys;
 
 /* The block to open. The strings need not outlive the call. */
 struct block_name {
@@ -105,12 +104,13 @@ struct block_keys {
 	const char *pool_id;
 	const char *storage_id; /* any storage of that datanode */
 	bool required;
-	const struct token_keys *keys;
+	const void *keys; /* as in a KEYS request */
+	size_t keys_length;
 };
 
 /*
  * Takes the keys for the datanode of that storage only, and only if p may publish for that
- * datanode, as block_publish() does. -EMFILE: too many pools.
+ * datanode, as block_publish() does. -EMFILE: too many pools. -EINVAL: malformed keys.
  */
 int block_take_keys(struct block_store *s, const struct policy *p, const struct block_keys *k);
 

@@ -39,7 +39,7 @@ static int take(void *ctx, struct datanode *dn)
 		return 0;
 	r = t->event ? published_take(datanode_published(dn), t->event, seconds())
 		     : tokens_take(datanode_tokens(dn), t->keys->pool_id, t->keys->required,
-				   t->keys->keys);
+				   t->keys->keys, t->keys->keys_length);
 	t->taken |= r == 0;
 	return r;
 }

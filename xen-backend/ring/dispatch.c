@@ -12,7 +12,6 @@
 
 #include "peer/peer.h"
 #include "policy/policy.h"
-#include "policy/token.h"
 #include "read/block.h"
 #include "ring/remote.h"
 #include "ring/validate.h"
@@ -178,38 +177,25 @@ static int do_publish(struct dispatch *d, struct dispatch_scratch *scratch,
 	return block_publish(d->reader.store, d->conn->policy, &event);
 }
 
-static int take_keys(struct dispatch *d, const struct open_data *data, bool required)
-{
-	struct token_keys keys;
-	struct block_keys k = {
-		.pool_id = data->pool_id,
-		.storage_id = data->storage_ids[0],
-		.required = required,
-		.keys = &keys,
-	};
-	int err = token_parse_keys(data->token, data->token_length, &keys);
-
-	if (!err && keys.count && !required)
-		err = -EINVAL;
-	if (!err)
-		err = block_take_keys(d->reader.store, d->conn->policy, &k);
-	explicit_bzero(&keys, sizeof(keys));
-	return err;
-}
-
 static int do_keys(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r)
 {
-	struct open_data *data = &scratch->data;
+	const struct open_data *data = &scratch->data;
+	struct block_keys k = {.required = r->u.keys.tokens};
 	int err = check_publisher(d);
 
 	if (err)
 		return err;
 	err = copy_data(d, scratch, r, r->u.keys.data_length);
-	if (!err && (data->num_storages != 1 || data->flags))
+	if (!err && (data->num_storages != 1 || data->flags || (data->token && !k.required)))
 		err = -EINVAL;
-	if (!err)
-		err = take_keys(d, data, r->u.keys.tokens);
+	if (!err) {
+		k.pool_id = data->pool_id;
+		k.storage_id = data->storage_ids[0];
+		k.keys = data->token;
+		k.keys_length = data->token_length;
+		err = block_take_keys(d->reader.store, d->conn->policy, &k);
+	}
 	explicit_bzero(scratch->raw, r->u.keys.data_length);
 	return err;
 }

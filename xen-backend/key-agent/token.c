@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Parses and judges HDFS block access tokens; see token.h.  policy/tokens.c and ring/dispatch.c
- * call it.
+ * Parses and judges HDFS block access tokens; see token.h.  answer.c calls it.
  *
  * A cursor walks over the bytes.  The cursor turns bad if more bytes are taken than are left.
  *
@@ -9,7 +8,7 @@
  * of storages) are skipped: the signature covers them.  An identifier that has a deciding field
  * twice is refused, so that no other reader can understand it differently.
  */
-#include "policy/token.h"
+#include "key-agent/token.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -346,20 +345,4 @@ enum token_verdict token_judge(const void *raw, size_t length, const struct toke
 	if (t.block_id != block_id || strcmp(t.pool_id, pool_id) != 0)
 		return TOKEN_OF_ANOTHER_BLOCK;
 	return t.may_read ? TOKEN_VALID : TOKEN_NOT_FOR_READING;
-}
-
-const char *token_verdict_name(enum token_verdict v)
-{
-	static const char *const names[TOKEN_VERDICTS] = {
-		[TOKEN_VALID] = "valid",
-		[TOKEN_MISSING] = "missing",
-		[TOKEN_MALFORMED] = "malformed",
-		[TOKEN_UNKNOWN_KEY] = "unknown-key",
-		[TOKEN_FORGED] = "forged",
-		[TOKEN_EXPIRED] = "expired",
-		[TOKEN_OF_ANOTHER_BLOCK] = "of-another-block",
-		[TOKEN_NOT_FOR_READING] = "not-for-reading",
-	};
-
-	return names[v];
 }

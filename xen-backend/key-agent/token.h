@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * token.h - HDFS block access tokens: a client that has a token for a block may read the block.
- * policy/tokens.c judges tokens, ring/dispatch.c parses the keys that a datanode sends.
+ * key-agent/answer.c judges tokens, and parses the keys that a datanode sends.
  *
  * A NameNode hands out tokens, signed with a key that it shares with its datanodes.  A token comes
  * as Hadoop's Token.write() writes it: identifier, password (an HMAC of the identifier), kind,
@@ -10,14 +10,14 @@
  * All functions are pure functions.  A token comes from a guest: parsed values are within bounds,
  * and count only once the password is right.
  */
-#ifndef VREAD_POLICY_TOKEN_H
-#define VREAD_POLICY_TOKEN_H
+#ifndef VREAD_KEY_AGENT_TOKEN_H
+#define VREAD_KEY_AGENT_TOKEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vread-ring-user.h"
+#include "policy/key_agent_protocol.h"
 
 struct block_token {
 	const uint8_t *identifier; /* points into the parsed bytes, as password does */
@@ -50,20 +50,6 @@ int token_parse(const void *raw, size_t length, struct block_token *ret);
 /* Parses the keys of a KEYS request, which follow the storage id.  Returns 0 or -EINVAL.  *ret may
  * hold keys in both cases, and no other memory does: the caller wipes *ret. */
 int token_parse_keys(const void *raw, size_t length, struct token_keys *ret);
-
-/* The result of judging a token.  Only TOKEN_VALID lets a block be opened. */
-enum token_verdict {
-	TOKEN_VALID,
-	TOKEN_MISSING,
-	TOKEN_MALFORMED,
-	TOKEN_UNKNOWN_KEY,
-	TOKEN_FORGED,
-	TOKEN_EXPIRED,
-	TOKEN_OF_ANOTHER_BLOCK,
-	TOKEN_NOT_FOR_READING,
-	TOKEN_VERDICTS
-};
-const char *token_verdict_name(enum token_verdict v);
 
 /* Judges whether the token lets the block be read at now (ms since 1970).  keys are the keys of the
  * pool.  length 0: there is no token. */
