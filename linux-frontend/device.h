@@ -71,6 +71,7 @@ struct vread_device {
 	const u8 *alive;      /* the alive byte; NULL: no rings */
 	const char *role;     /* static string */
 	bool takes_events;    /* PUBLISH and KEYS: role datanode, and feature-publish is 1 */
+	bool takes_user;      /* feature-user is 1 */
 	bool gone;            /* the device was removed */
 	bool faulty;          /* the backend broke the protocol */
 	wait_queue_head_t wq; /* link up or down, room on a ring, control pages free */

@@ -206,7 +206,13 @@ static int call_run_with_data(struct vread_call *call, struct vread_request *wir
 
 /* ---- OPEN ---- */
 
-static int run_open(struct vread_call *call, struct vread_ioc_open *open)
+/* The caller, for the backend's log: a number of this kernel's initial user namespace. */
+static u32 calling_user(struct vread_device *dev)
+{
+	return READ_ONCE(dev->takes_user) ? from_kuid(&init_user_ns, current_uid()) + 1 : 0;
+}
+
+static int run_open(struct vread_device *dev, struct vread_call *call, struct vread_ioc_open *open)
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_OPEN,
@@ -216,6 +222,7 @@ static int run_open(struct vread_call *call, struct vread_ioc_open *open)
 				.genstamp = open->genstamp,
 				.visible_length = open->visible_length,
 				.data_length = open->data_length,
+				.user = calling_user(dev),
 			},
 	};
 
@@ -239,7 +246,7 @@ int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
 	if (!call)
 		return -ENOMEM;
 
-	ret = run_open(call, open);
+	ret = run_open(dev, call, open);
 	if (!ret) {
 		open->length = call->rsp.u.block.length;
 		open->flags = call->rsp.flags;

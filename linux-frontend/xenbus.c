@@ -45,6 +45,7 @@ struct vread_terms {
 	u32 ring_order;
 	u32 pool_pages;
 	u32 events; /* the backend's feature-publish */
+	u32 user;   /* the backend's feature-user */
 	const char *role;
 };
 
@@ -146,6 +147,8 @@ static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 		err = read_role(dev, &terms->role);
 	if (!err)
 		err = read_feature(dev, VREAD_NODE_FEATURE_PUBLISH, &terms->events);
+	if (!err)
+		err = read_feature(dev, VREAD_NODE_FEATURE_USER, &terms->user);
 	if (err)
 		return err;
 
@@ -239,6 +242,7 @@ static int prepare(struct vread_device *dev, struct vread_terms *terms)
 		return err;
 	WRITE_ONCE(dev->role, terms->role);
 	WRITE_ONCE(dev->takes_events, terms->events && !strcmp(terms->role, "datanode"));
+	WRITE_ONCE(dev->takes_user, terms->user);
 	add_publish_node(dev);
 	return 0;
 }

@@ -59,6 +59,8 @@
  * feature-publish [B]       0 or 1.  1: the backend understands PUBLISH.
  *                           Default: 0; then a frontend of role datanode sends
  *                           no PUBLISH and no KEYS.
+ * feature-user [B]          0 or 1.  1: the backend takes a user in an OPEN.
+ *                           Default: 0; then a frontend leaves u.open.user 0.
  *
  * ---- frontend directory  (/local/domain/<F>/device/vread/<id>) --------------
  *
@@ -279,6 +281,8 @@
  *   The replica's generation stamp must equal u.open.genstamp, and its length
  *   must be at least u.open.visible_length.  READs end at visible_length.  0
  *   stands for the replica's own length at the time of OPEN.
+ *   u.open.user is for the backend's log only: the guest's kernel says it, and no
+ *   right depends on it.
  *   With VREAD_OPEN_ENCRYPT bytes of another host come encrypted (TLS).  If the
  *   backend has no way to encrypt them, no other host is asked.  A backend that
  *   does not know a flag answers EINVAL.
@@ -434,7 +438,8 @@ struct vread_open_request {
 	uint64_t genstamp;
 	uint64_t visible_length; /* bytes; 0: the replica's own length */
 	uint32_t data_length;    /* bytes of open_data, 8 .. VREAD_MAX_OPEN_DATA */
-	uint32_t reserved[5];    /* 0 */
+	uint32_t user;           /* the uid in the guest that asks, plus 1; 0: unknown */
+	uint32_t reserved[4];    /* 0 */
 };
 
 struct vread_read_request {

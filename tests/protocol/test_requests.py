@@ -222,7 +222,7 @@ MALFORMED = [
     (
         "reserved of open",
         OPEN,
-        {"pool_pages": 1, "part": open_part(1, 1, 8, reserved=(0, 0, 0, 0, 1))},
+        {"pool_pages": 1, "part": open_part(1, 1, 8, reserved=(0, 0, 0, 1))},
     ),
     ("open outside the pool", OPEN, {"pool_page": 1100, "pool_pages": 1,
                                      "part": open_part(1, 1, 8)}),

@@ -85,8 +85,8 @@ def request(operation, request_id=0, pool_page=0, pool_pages=0, handle=0, part=b
     )
 
 
-def open_part(block_id, genstamp, data_length, visible_length=0, reserved=(0, 0, 0, 0, 0)):
-    return OPEN_PART.pack(block_id, genstamp, visible_length, data_length, *reserved)
+def open_part(block_id, genstamp, data_length, visible_length=0, user=0, reserved=(0, 0, 0, 0)):
+    return OPEN_PART.pack(block_id, genstamp, visible_length, data_length, user, *reserved)
 
 
 def publish_part(block_id, genstamp, data_length, event, length=0, reserved=(0, 0, 0, 0)):

@@ -232,7 +232,8 @@ static const struct {
 	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
-	 "user, control-socket, datanode-files, token-files, storage-record, read-ahead, cache, "
+	 "audit, user, control-socket, datanode-files, token-files, storage-record, read-ahead, "
+	 "cache, "
 	 "handle-memory; did you "
 	 "mean "
 	 "log-level?\n"},
@@ -247,9 +248,10 @@ static const struct {
 	{"[vreadd]\ncache = -1\n", ":2: [vreadd] cache: -1: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\ncache = M\n", ":2: [vreadd] cache: M: " SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\nimage = /x\n", ":2: [vreadd] image: /x: unknown key: expected one of "
-				   "log-level, user, control-socket, datanode-files, token-files, "
-				   "storage-record, read-ahead, cache, handle-memory\n"},
+	{"[vreadd]\nimage = /x\n",
+	 ":2: [vreadd] image: /x: unknown key: expected one of "
+	 "log-level, audit, user, control-socket, datanode-files, token-files, "
+	 "storage-record, read-ahead, cache, handle-memory\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
 	 ":2: [vreadd] control-socket: run/c.sock: expected a path that starts with / of at most "
 	 "107 bytes, or nothing\n"},

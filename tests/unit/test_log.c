@@ -101,6 +101,22 @@ static void fields_of_what_is_named(void **state)
 	assert_string_equal(written(), "");
 }
 
+/* A record goes out whatever the level, has fields of its own, and is not limited. */
+static void records(void **state)
+{
+	const struct log_field fields[] = {{"VREAD_USER", "7"}, {"VREAD_POOL", "BP-\n1"}};
+
+	(void)state;
+	log_set_level(LOG_LEVEL_ERROR);
+	lines[0] = '\0';
+	for (int i = 0; i < 1000; i++)
+		log_record(LOG_EVENT_OPENED, "xen:7/0", fields, 2, "block %d", i);
+	log_set_level(LOG_LEVEL_INFO);
+	assert_non_null(strstr(lines, "block 0\n"));
+	assert_non_null(strstr(lines, "block 999\n"));
+	assert_non_null(strstr(entry, "VREAD_DEVICE=xen:7/0\nVREAD_USER=7\nVREAD_POOL=BP-?1\n"));
+}
+
 static void events_have_an_id(void **state)
 {
 	char seen[LOG_EVENTS][33];
@@ -244,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_without_fields),
 		cmocka_unit_test(fields_of_what_is_named),
+		cmocka_unit_test(records),
 		cmocka_unit_test(events_have_an_id),
 		cmocka_unit_test(long_lines_and_errno),
 		cmocka_unit_test(a_journal_that_takes_nothing),

@@ -297,6 +297,7 @@ static void test_publishes_and_waits(void **state)
 	assert_string_equal(fake_read(DEVICE "/max-ring-page-order"), "2");
 	assert_string_equal(fake_read(DEVICE "/max-pool-pages"), "4096");
 	assert_string_equal(fake_read(DEVICE "/feature-publish"), "1");
+	assert_string_equal(fake_read(DEVICE "/feature-user"), "1");
 	assert_int_equal(fake_map_calls(), 0);
 }
 

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "read/block.h"
+#include "policy/audit.h"
 #include "policy/policy.h"
 #include "ring/dispatch.h"
 #include "ring/queue.h"
@@ -116,6 +117,17 @@ int block_take_keys(struct block_store *s, const struct policy *p, const struct 
 	memcpy(block.keys, k->keys, k->keys_length);
 	block.required = k->required;
 	return 0;
+}
+
+static struct {
+	unsigned count;
+	struct audit_open last;
+} audited;
+
+void audit_open(const struct audit_open *o)
+{
+	audited.count++;
+	audited.last = *o;
 }
 
 /* ---- fixture ---------------------------------------------------------------- */
@@ -541,6 +553,32 @@ static void test_an_answer_is_on_the_ring_before_its_hold_ends(void **state)
 	close(wake_fd);
 }
 
+/* The port knows the user of a program, and only the request the user in a guest. */
+static void test_who_opens(void **state)
+{
+	struct vread_request r = open_request(), malformed = open_request();
+
+	(void)state;
+	audited.count = 0;
+	r.u.open.user = 1001;
+	answer(r, false);
+	assert_int_equal(audited.last.user, 1001);
+	assert_int_equal(audited.last.status, 0);
+	assert_int_equal(audited.last.block_id, 7);
+	assert_string_equal(audited.last.pool_id, "BP-1");
+	device.conn.user = 2001;
+	answer(r, false);
+	assert_int_equal(audited.last.user, 2001);
+	answer(r, true); /* withdrawn before the answer */
+	assert_int_not_equal(audited.last.status, 0);
+	device.conn.user = 0;
+	assert_int_equal(audited.count, 3);
+	malformed.u.open.reserved[3] = 1;
+	answer(malformed, false);
+	answer(read_request(77), false);
+	assert_int_equal(audited.count, 3);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -556,6 +594,7 @@ int main(void)
 		TEST(test_an_event_arrives_whole),
 		TEST(test_bad_events),
 		TEST(test_keys),
+		TEST(test_who_opens),
 		TEST(test_a_client_publishes_nothing),
 		TEST(test_a_reader_publishes_nothing),
 		TEST(test_an_answer_is_on_the_ring_before_its_hold_ends),

@@ -77,7 +77,7 @@ static void used_bytes(uint8_t operation, uint8_t used[64])
 	    operation == VREAD_OP_PUBLISH || operation == VREAD_OP_KEYS)
 		memset(used + 4, 1, 8); /* pool range */
 	if (operation == VREAD_OP_OPEN)
-		memset(used + 16, 1, 28);
+		memset(used + 16, 1, 32);
 	if (operation == VREAD_OP_READ)
 		memset(used + 16, 1, 12);
 	if (operation == VREAD_OP_PUBLISH)

@@ -769,18 +769,31 @@ static int run_as_datanode(const char *storage)
 	return failures ? 1 : 0;
 }
 
+/* Opens the block as that user: vreadd's log has to name the user. */
+static int run_as_user(const char *user)
+{
+	uid_t uid = (uid_t)strtoul(user, NULL, 10);
+	int fd = open_device();
+
+	if (setresuid(uid, uid, uid))
+		die("setresuid");
+	open_block(fd);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct vread_ioc_open opened;
 	int fd;
 
-	if (argc != 2 && (argc != 4 || strcmp(argv[2], "datanode"))) {
-		fprintf(stderr, "usage: %s POOL/blk_ID_GS [datanode STORAGE]\n", argv[0]);
+	if (argc != 2 && argc != 4) {
+		fprintf(stderr, "usage: %s POOL/blk_ID_GS [datanode STORAGE | user UID]\n",
+			argv[0]);
 		return 2;
 	}
 	parse_block(argv[1]);
 	if (argc == 4)
-		return run_as_datanode(argv[3]);
+		return !strcmp(argv[2], "user") ? run_as_user(argv[3]) : run_as_datanode(argv[3]);
 	fd = open_device();
 	check_device(fd, "client");
 	check_publish_by_reader(fd);

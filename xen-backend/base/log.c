@@ -26,7 +26,7 @@
 #include "base/log_limit.h"
 
 #define MAX_LINE 2048U
-#define MAX_FIELDS 8
+#define MAX_FIELDS (7 + LOG_MAX_FIELDS)
 
 /* What a line is about. */
 enum subject { NOTHING, SOURCE, DATANODE, PEER, DEVICE };
@@ -54,6 +54,8 @@ static const struct {
 	[LOG_EVENT_DEVICE_CONNECTED] = {"6aebf6d58fc9449cb59008926f12a4a6", DEVICE},
 	[LOG_EVENT_DEVICE_REFUSED] = {"d086335d9a5c431486e6f3cf5b88e3dd", DEVICE},
 	[LOG_EVENT_PEER_FAILED] = {"8f0d2e4216464435b38ba06f6ce2502c", PEER},
+	[LOG_EVENT_OPENED] = {"0d5e3f6a1f0b4b5f9d5c1a2ed20f7c44", DEVICE},
+	[LOG_EVENT_OPENED_BY_PEER] = {"b7c6a5b0c5364f3c8f0f4e1d6c3a9e58", PEER},
 };
 
 /* Where a line belongs. */
@@ -61,7 +63,9 @@ struct heading {
 	enum log_level level;
 	enum log_event event; /* LOG_EVENTS: none */
 	enum subject subject;
-	const char *name; /* of the subject, or of the source */
+	const char *name;               /* of the subject, or of the source */
+	const struct log_field *fields; /* more of them */
+	unsigned num_fields;
 };
 
 static _Atomic(const char *) program;
@@ -130,7 +134,7 @@ static void defuse(char *text, size_t length)
 struct entry {
 	struct iovec fields[MAX_FIELDS];
 	int count;
-	char text[MAX_FIELDS][128]; /* storage of all fields but the message */
+	char text[MAX_FIELDS][288]; /* storage of all fields but the message */
 };
 
 static void add_field(struct entry *e, const char *name, const char *value, size_t length)
@@ -140,6 +144,7 @@ static void add_field(struct entry *e, const char *name, const char *value, size
 
 	if (n >= (int)sizeof(e->text[0]))
 		n = sizeof(e->text[0]) - 1;
+	defuse(text, (size_t)n);
 	e->fields[e->count++] = (struct iovec){text, (size_t)n};
 }
 
@@ -166,6 +171,8 @@ static bool send_entry(const struct heading *h, char *line, size_t length)
 	if (h->event != LOG_EVENTS)
 		add_field(&e, "MESSAGE_ID", events[h->event].message_id, 32);
 	add_subject(&e, h->subject, h->name);
+	for (unsigned i = 0; i < h->num_fields; i++)
+		add_field(&e, h->fields[i].name, h->fields[i].value, strlen(h->fields[i].value));
 	return sd_journal_sendv(e.fields, e.count) == 0;
 }
 
@@ -262,7 +269,7 @@ static bool may_pass(const struct heading *h)
 	if (!log_limit_pass(source, &left_out))
 		return false;
 	if (left_out)
-		say(&(struct heading){LOG_LEVEL_WARN, LOG_EVENTS, h->subject, h->name},
+		say(&(struct heading){LOG_LEVEL_WARN, LOG_EVENTS, h->subject, h->name, NULL, 0},
 		    "%" PRIu64 " lines of %s were left out: more than %u a second", left_out,
 		    source, LOG_LIMIT_EACH_SECOND);
 	return true;
@@ -278,14 +285,15 @@ static void log_line(const struct heading *h, const char *format, va_list args)
 		write_about(h, format, args);
 }
 
-#define DEFINE_LOG(name, level)                                                              \
-	void name(const char *format, ...)                                                   \
-	{                                                                                    \
-		va_list args;                                                                \
-                                                                                             \
-		va_start(args, format);                                                      \
-		log_line(&(struct heading){level, LOG_EVENTS, NOTHING, NULL}, format, args); \
-		va_end(args);                                                                \
+#define DEFINE_LOG(name, level)                                                                \
+	void name(const char *format, ...)                                                     \
+	{                                                                                      \
+		va_list args;                                                                  \
+                                                                                               \
+		va_start(args, format);                                                        \
+		log_line(&(struct heading){level, LOG_EVENTS, NOTHING, NULL, NULL, 0}, format, \
+			 args);                                                                \
+		va_end(args);                                                                  \
 	}
 
 DEFINE_LOG(log_error, LOG_LEVEL_ERROR)
@@ -293,15 +301,15 @@ DEFINE_LOG(log_warn, LOG_LEVEL_WARN)
 DEFINE_LOG(log_info, LOG_LEVEL_INFO)
 DEFINE_LOG(log_debug, LOG_LEVEL_DEBUG)
 
-#define DEFINE_LOG_ABOUT(name, subject)                                                       \
-	void name(enum log_level level, const char *subject_name, const char *format, ...)    \
-	{                                                                                     \
-		va_list args;                                                                 \
-                                                                                              \
-		va_start(args, format);                                                       \
-		log_line(&(struct heading){level, LOG_EVENTS, subject, subject_name}, format, \
-			 args);                                                               \
-		va_end(args);                                                                 \
+#define DEFINE_LOG_ABOUT(name, subject)                                                        \
+	void name(enum log_level level, const char *subject_name, const char *format, ...)     \
+	{                                                                                      \
+		va_list args;                                                                  \
+                                                                                               \
+		va_start(args, format);                                                        \
+		log_line(&(struct heading){level, LOG_EVENTS, subject, subject_name, NULL, 0}, \
+			 format, args);                                                        \
+		va_end(args);                                                                  \
 	}
 
 DEFINE_LOG_ABOUT(log_datanode, DATANODE)
@@ -315,6 +323,20 @@ void log_event(enum log_event event, enum log_level level, const char *name, con
 	va_list args;
 
 	va_start(args, format);
-	log_line(&(struct heading){level, event, events[event].subject, name}, format, args);
+	log_line(&(struct heading){level, event, events[event].subject, name, NULL, 0}, format,
+		 args);
+	va_end(args);
+}
+
+void log_record(enum log_event event, const char *name, const struct log_field *fields,
+		unsigned count, const char *format, ...)
+{
+	const struct heading h = {
+		LOG_LEVEL_INFO, event,  events[event].subject,
+		name,           fields, count < LOG_MAX_FIELDS ? count : LOG_MAX_FIELDS};
+	va_list args;
+
+	va_start(args, format);
+	write_about(&h, format, args);
 	va_end(args);
 }

@@ -32,7 +32,9 @@ enum log_event {
 	LOG_EVENT_DEVICE_CONNECTED,
 	LOG_EVENT_DEVICE_REFUSED,
 	LOG_EVENT_PEER_FAILED,
-	LOG_EVENTS, /* the number of events; also marks a line that is no event */
+	LOG_EVENT_OPENED,         /* a device opened a block, or was refused */
+	LOG_EVENT_OPENED_BY_PEER, /* another host did */
+	LOG_EVENTS,               /* the number of events; also marks a line that is no event */
 };
 
 /* Sets the name in front of plain lines; static string.  Default: the program's own name. */
@@ -68,5 +70,15 @@ void log_source(enum log_level level, const char *source, const char *format, ..
 /* name: of the event's subject; NULL for LOG_EVENT_READY. */
 void log_event(enum log_event event, enum log_level level, const char *name, const char *format,
 	       ...) __attribute__((format(printf, 4, 5)));
+
+/* A line of a record that is complete: it goes out at every level, and is not limited. */
+struct log_field {
+	const char *name; /* VREAD_... */
+	const char *value;
+};
+#define LOG_MAX_FIELDS 5U
+/* fields: of the journal's entry, up to LOG_MAX_FIELDS. */
+void log_record(enum log_event event, const char *name, const struct log_field *fields,
+		unsigned count, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

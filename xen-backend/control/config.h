@@ -54,6 +54,7 @@ struct config_datanode {
 
 struct config {
 	enum log_level log_level;
+	bool audit;           /* a line for each OPEN (policy/audit.h) */
 	char *user;           /* that vreadd becomes if root starts it; "": it stays root */
 	char *control_socket; /* "": none */
 	char *datanode_files; /* folder of datanodes' own files; "": none */

@@ -49,6 +49,7 @@
 #include "control/restart.h"
 #include "control/stop_limit.h"
 #include "peer/peer.h"
+#include "policy/audit.h"
 #include "policy/key_agent.h"
 #include "policy/policy.h"
 #include "port/local/local.h"
@@ -518,6 +519,7 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 		log_error("cannot make an event loop: %s", strerror(-r));
 		return r;
 	}
+	audit_set(config->audit);
 	raise_file_limit();
 	r = catch_signals(&d);
 	if (!r)

@@ -13,6 +13,7 @@
 #include "control/datanodes.h"
 #include "control/port_settings.h"
 #include "peer/peer.h"
+#include "policy/audit.h"
 #include "policy/policy.h"
 
 /* Applies the changed settings of [local] and [xen]. */
@@ -71,6 +72,10 @@ json_t *reload_apply(const struct reload_parts *p, const struct config *was, con
 	if (!p->keep_log_level && was->log_level != c->log_level) {
 		log_set_level(c->log_level);
 		json_array_append_new(changes, json_string("[vreadd]: log-level changed"));
+	}
+	if (was->audit != c->audit) {
+		audit_set(c->audit);
+		json_array_append_new(changes, json_string("[vreadd]: audit changed"));
 	}
 	datanodes_reload(p->datanodes, c, changes);
 	apply_to_ports(p, was, c, changes);

@@ -73,6 +73,8 @@ struct port_conn {
 	 * a connection.
 	 */
 	atomic_bool may_publish;
+	/* The uid of whoever opens blocks, plus 1.  0: each OPEN says. */
+	uint32_t user;
 	uint8_t *pool; /* shared with the frontend: hostile, may change at any time */
 	uint32_t pool_pages;
 	unsigned num_queues;

@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "peer/peer.h"
+#include "policy/audit.h"
 #include "policy/policy.h"
 #include "read/block.h"
 #include "ring/remote.h"
@@ -225,6 +226,22 @@ static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 	}
 }
 
+/* A malformed request names no block. */
+static void audit(const struct dispatch *d, const struct dispatch_scratch *scratch,
+		  const struct vread_request *r, int status)
+{
+	const struct audit_open o = {
+		.device = d->conn->name,
+		.user = d->conn->user ? d->conn->user : r->u.open.user,
+		.pool_id = scratch->data.pool_id,
+		.block_id = r->u.open.block_id,
+		.status = status,
+	};
+
+	if (r->operation == VREAD_OP_OPEN && status != -EINVAL)
+		audit_open(&o);
+}
+
 bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response)
 {
@@ -232,7 +249,10 @@ bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 	response->id = r->id;
 	response->operation = r->operation;
 	response->status = carry_out(d, scratch, r, response);
-	return response->status != -EINPROGRESS;
+	if (response->status != -EINPROGRESS)
+		return true;
+	audit(d, scratch, r, response->status);
+	return false;
 }
 
 void dispatch_unseal(struct dispatch_scratch *scratch)
@@ -278,9 +298,11 @@ bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 
 	if (refused)
 		deny(scratch, r, refused, response);
+	if (asked_for_a_sign_of_life(scratch, response))
+		return true;
+	audit(d, scratch, r, response->status);
 	if (response->status == -EINPROGRESS)
 		return false;
-	if (!asked_for_a_sign_of_life(scratch, response))
-		counters_response(&d->counters, response->operation, response->status);
+	counters_response(&d->counters, response->operation, response->status);
 	return true;
 }

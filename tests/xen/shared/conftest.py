@@ -88,7 +88,7 @@ def backend(xen_host, demo, owned_images) -> Iterator[deployment.Backend]:
     datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=found)}
     for name in ("device", "file", "direct", "xfs"):
         datanodes[name] = deployment.Datanode(owned_images[name], data_dirs=("/data",))
-    running = deployment.Backend(xen_host, datanodes)
+    running = deployment.Backend(xen_host, datanodes, extra="[vreadd]\naudit = yes\n")
     running.start()
     yield running
     if running.running():

@@ -28,6 +28,7 @@ OFFER = {
     "max-pool-pages": "32768",
     "role": "client",
     "feature-publish": "0",
+    "feature-user": "0",
 }
 INIT_WAIT, CONNECTED, CLOSING, CLOSED = "2456"
 
@@ -167,6 +168,7 @@ def test_all_memory_comes_back(guest, store, module):
             ("role", "admin", "must be client or datanode"),
             ("feature-publish", "2", "must be 0 to 1"),
             ("feature-publish", "", "must be 0 to 1"),
+            ("feature-user", "2", "must be 0 to 1"),
         ),
     ],
 )

@@ -33,6 +33,20 @@ def test_states_and_nodes_are_as_the_schema_says(client, backend):
     assert (device["state"], device["role"]) == ("Connected", "client")
 
 
+@pytest.mark.parametrize("user", [0, 1234, 2**32 - 2])
+def test_who_opened_a_block(client, uapi_test, demo, backend, user):
+    """The log has to name the user who opens a block.  The module takes the user from the guest's
+    kernel."""
+    block = demo.blocks[0]
+    client.put(uapi_test, "/uapi_test")
+    client.run(["/uapi_test", block.spec(), "user", str(user)]).check()
+    device = backend.device(client)["name"]
+    pool, name = block.spec().split("/")
+    number = name.split("_")[1]
+    said = f"{device}: audit: user {user}, block {number} of pool {pool}: opened"
+    assert said in backend.log()
+
+
 def test_the_guest_cannot_write_its_own_policy(client, backend):
     """The guest writes to its policy node and must fail.  Only the real xenstored refuses a guest's
     write."""

@@ -22,6 +22,7 @@
 
 const struct config_key config_keys[] = {
 	{SECTION_VREADD, "log-level", value_log_level, IN_CONFIG(log_level), 0, 0, false},
+	{SECTION_VREADD, "audit", value_audit, IN_CONFIG(audit), 0, 0, false},
 	{SECTION_VREADD, "user", value_user, IN_CONFIG(user), 0, 0, false},
 	{SECTION_VREADD, "control-socket", value_socket, IN_CONFIG(control_socket), 0, 0, false},
 	{SECTION_VREADD, "datanode-files", value_folder, IN_CONFIG(datanode_files), 0, 0, false},

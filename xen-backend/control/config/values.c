@@ -95,6 +95,13 @@ const char *value_log_level(const char *value, void *field, const struct config_
 	return "error, warn, info or debug";
 }
 
+const char *value_audit(const char *value, void *field, const struct config_key *k)
+{
+	(void)k;
+	*(bool *)field = strcmp(value, "yes") == 0;
+	return *(bool *)field || strcmp(value, "no") == 0 ? NULL : "yes or no";
+}
+
 const char *value_enabled(const char *value, void *field, const struct config_key *k)
 {
 	static const char *const names[] = {"no", "yes", "auto"};

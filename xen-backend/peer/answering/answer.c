@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/counters.h"
+#include "policy/audit.h"
 #include "read/block.h"
 #include "read/crc_join.h"
 
@@ -132,6 +133,8 @@ static struct outgoing *do_open(const struct answer_client *c, const struct answ
 	if (!error)
 		error = reading_seal(&g);
 	reading_end(&g);
+	audit_open(&(struct audit_open){
+		.peer = c->name, .pool_id = m->pool_id, .block_id = m->block_id, .status = error});
 	if (error)
 		return failure(c, r, error);
 	counters_response(c->counters, VREAD_OP_OPEN, 0);

@@ -42,6 +42,7 @@ struct answer_request *answer_request_new(const struct message_header *h, const 
 struct answer_client {
 	struct reader reader;
 	struct counters *counters;
+	const char *name; /* of the peer */
 };
 
 /* Bytes of one buffer: a page whose end holds the header, then the data. */

@@ -84,6 +84,7 @@ static void do_job(struct conn *c, struct answer_request *r, struct piece *p)
 	struct answer_client client = {
 		.reader = {c->server->store, c->client->policy, c->blocks, c->client},
 		.counters = &c->client->counters,
+		.name = c->client->name,
 	};
 	struct outgoing *o = NULL;
 	bool more = false, is_short;

@@ -272,6 +272,7 @@ void local_conn_start(struct local_port *port, int fd)
 	c->fd = fd;
 	c->pid = peer.pid;
 	c->uid = peer.uid;
+	c->conn.user = peer.uid + 1;
 	c->share.pool_fd = c->share.rings_fd = -1;
 	c->conn.ops = &local_conn_ops;
 	c->conn.policy = port->settings.policy;

@@ -70,6 +70,7 @@ static int write_offer(const struct xen_device *d, xs_transaction_t t)
 		{VREAD_NODE_MAX_RING_PAGE_ORDER, d->limits.max_ring_page_order},
 		{VREAD_NODE_MAX_POOL_PAGES, d->limits.max_pool_pages},
 		{VREAD_NODE_FEATURE_PUBLISH, 1},
+		{VREAD_NODE_FEATURE_USER, 1},
 	};
 	int r = store_write(d->port->xs, t, d->backend_path, VREAD_NODE_VERSIONS, "1");
 
