@@ -25,8 +25,8 @@ void key_agent_end(void);
 
 /* Takes a slot without keys.  Returns 0 or -EMFILE: there is none left. */
 int key_agent_take_slot(uint32_t *ret);
-/* Wipes the keys of the slot, and gives the slot back.  Never waits.  KEY_AGENT_NO_KEYS is
- * ignored. */
+/* Wipes the keys of the slot, and gives the slot back.  Never waits: where the agent has much to
+ * read, it wipes them before the next question.  KEY_AGENT_NO_KEYS is ignored. */
 void key_agent_give_slot(uint32_t slot);
 
 struct key_facts {

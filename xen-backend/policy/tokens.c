@@ -241,18 +241,21 @@ static int refuse_off(struct tokens *t)
 
 static int take_off(struct tokens *t, const char *pool_id)
 {
+	struct key_facts none = {0};
 	struct pool *p;
 	int r = 0;
 
 	pthread_rwlock_wrlock(&t->lock);
 	p = find(t, pool_id);
-	if (t->seen)
+	if (t->seen) {
 		r = refuse_off(t);
-	else if (p)
+	} else if (p) {
 		p->on = false;
+		p->keys = none;
+	}
 	pthread_rwlock_unlock(&t->lock);
 	if (r == 0 && p)
-		key_agent_keys(p->slot, NULL, 0, &p->keys);
+		key_agent_keys(p->slot, NULL, 0, &none);
 	return r;
 }
 
