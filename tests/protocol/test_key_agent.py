@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.block_token import Key, make_token
 from tests.support.clock import Clock
-from tests.support.daemon import PUBLISHER, STORAGE, binary, open_status
+from tests.support.daemon import PUBLISHER, STORAGE, binary, children, open_status
 from tests.support.hdfs_dir import POOL
 from tests.support.owner import needs_root
 from tests.support.waiting import eventually
@@ -179,16 +179,6 @@ def test_it_has_no_right():
 
 
 # ---- where the keys are ------------------------------------------------------------------
-
-
-def children(pid):
-    """{name: pid}"""
-    found = [
-        child
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
-    return {Path(f"/proc/{child}/comm").read_text().strip(): int(child) for child in found}
 
 
 def agent_of(daemon):

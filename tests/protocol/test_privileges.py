@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.xenstored import Xenstored
 from tests.support.clock import Clock
-from tests.support.daemon import REPOSITORY, Image, binary, open_block
+from tests.support.daemon import REPOSITORY, Image, binary, children, open_block
 from tests.support.owner import needs_root
 from tests.support.reloading import changed, reload
 from tests.support.waiting import eventually
@@ -63,19 +63,6 @@ def rights(pid):
     return dict(line.split(":\t", 1) for line in text.splitlines())
 
 
-def children(daemon):
-    """{name: pid}"""
-    pid = daemon.process.pid
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    found = [
-        child
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
-    assert set(text.split()) <= set(found)
-    return {Path(f"/proc/{child}/comm").read_text().strip(): int(child) for child in found}
-
-
 def first_bytes(daemon, image, index=0):
     block = image.blocks[index]
     with daemon.front(pool_pages=512) as front:
@@ -102,7 +89,7 @@ def test_it_has_no_right_left(start, private, variant):
 def test_its_children(start):
     """The opener has one capability, the others none; none is another user's."""
     daemon = start()
-    found = children(daemon)
+    found = children(daemon.process.pid)
     expected = {"vread-opener": 1 << 2, "vread-key-agent": 0, "vread-parser": 0}
     assert set(found) == set(expected)
     for name, kept in expected.items():
@@ -116,7 +103,7 @@ def test_its_own_user_cannot_look_into_memory(start):
     """vreadd's memory has guests' bytes, and the key agent's has block keys."""
     daemon = start(variant="release")
     user = [f"--reuid={ACCOUNT.pw_uid}", f"--regid={ACCOUNT.pw_gid}", "--clear-groups"]
-    for pid in (daemon.process.pid, children(daemon)["vread-key-agent"]):
+    for pid in (daemon.process.pid, children(daemon.process.pid)["vread-key-agent"]):
         command = ["setpriv", *user, "cat", f"/proc/{pid}/maps"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert (done.stdout, "Permission denied" in done.stderr) == ("", True)
@@ -174,7 +161,7 @@ def test_a_killed_opener(start, private):
     """vreadd cannot start it again, so it ends: in order, and saying why."""
     daemon = start()
     sockets = (daemon.socket, daemon.control)
-    os.kill(children(daemon)["vread-opener"], signal.SIGKILL)
+    os.kill(children(daemon.process.pid)["vread-opener"], signal.SIGKILL)
     assert daemon.process.wait(120) == 1
     assert "vread-opener has ended, and without it no image can be opened" in daemon.log()
     assert [path for path in sockets if path.exists()] == []
@@ -186,14 +173,14 @@ def test_a_killed_opener(start, private):
 def test_it_stops_in_order(start, private):
     daemon = start()
     assert first_bytes(daemon, private)
-    found = children(daemon)
+    found = children(daemon.process.pid)
     assert daemon.stop() == 0
     assert [pid for pid in found.values() if Path(f"/proc/{pid}").exists()] == []
 
 
 def test_the_opener_dies_with_it(start):
     daemon = start()
-    found = children(daemon)
+    found = children(daemon.process.pid)
     daemon.kill()
     eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in found.values()))
 

@@ -7,6 +7,7 @@ with daemon.front() as front: ...
 assert daemon.stop() == 0      # not 0 if a sanitizer found an error
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -50,6 +51,17 @@ def vreadd_with_parser(folder, script):
     parser.write_text(f"#!/bin/sh\nREAL={binary().with_name('vread-parser')}\n{script}\n")
     parser.chmod(0o755)
     return folder / "vreadd"
+
+
+def children(pid):
+    """{name: pid} of the processes that a process has started."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
+            if int(rest.split()[1]) == pid:
+                found[name] = int(path.parent.name)
+    return found
 
 
 class Image:

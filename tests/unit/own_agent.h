@@ -39,7 +39,7 @@ static inline int own_agent_start(void **state)
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, own_agent.pair) < 0 ||
 	    pthread_create(&own_agent.thread, NULL, own_agent_run, NULL))
 		return -1;
-	return key_agent_use(own_agent.pair[0], -1); /* there is no process to kill */
+	return key_agent_use(own_agent.pair[0]);
 }
 
 static inline int own_agent_end(void **state)

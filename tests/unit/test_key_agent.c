@@ -34,7 +34,7 @@ static int begin(void **state)
 	agent = pair[1];
 	if (send(agent, &ready, sizeof(ready), 0) < 0)
 		return -1;
-	return key_agent_use(pair[0], -1);
+	return key_agent_use(pair[0]);
 }
 
 static int end(void **state)

@@ -134,6 +134,18 @@ static void parse_block(const char *spec)
 	block.data_length = (uint32_t)(sizeof(header) + strlen(pool));
 }
 
+/* Without storages a block is found only if every datanode of the host answers in time. */
+static void name_storage(const char *spec)
+{
+	char storage[VREAD_MAX_STORAGE_ID + 1];
+
+	if (sscanf(spec, "%*[^@]@%127[^:]", storage) != 1) {
+		errno = EINVAL;
+		die(spec);
+	}
+	add_storage(storage);
+}
+
 static struct vread_ioc_open open_args(void)
 {
 	return (struct vread_ioc_open){
@@ -787,13 +799,16 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc != 2 && argc != 4) {
-		fprintf(stderr, "usage: %s POOL/blk_ID_GS [datanode STORAGE | user UID]\n",
+		fprintf(stderr, "usage: %s POOL/blk_ID_GS@STORAGE [datanode STORAGE | user UID]\n",
 			argv[0]);
 		return 2;
 	}
 	parse_block(argv[1]);
+	if (argc == 4 && !strcmp(argv[2], "datanode"))
+		return run_as_datanode(argv[3]);
+	name_storage(argv[1]);
 	if (argc == 4)
-		return !strcmp(argv[2], "user") ? run_as_user(argv[3]) : run_as_datanode(argv[3]);
+		return run_as_user(argv[3]);
 	fd = open_device();
 	check_device(fd, "client");
 	check_publish_by_reader(fd);

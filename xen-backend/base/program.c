@@ -13,8 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SPAWN_FD_MIN 64 /* above all descriptors that a program gets */
-
 char *program_find(const char *name)
 {
 	char running[PATH_MAX], *path;
@@ -42,7 +40,8 @@ static int make_channels(const struct program *p, int ours[], int theirs[])
 		if (socketpair(AF_UNIX, p->socket_type | SOCK_CLOEXEC, 0, pair) < 0)
 			return -errno;
 		ours[i] = pair[0];
-		theirs[i] = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_FD_MIN);
+		/* above all descriptors that the program gets */
+		theirs[i] = fcntl(pair[1], F_DUPFD_CLOEXEC, p->first_fd + (int)p->num_channels);
 		close(pair[1]);
 		if (theirs[i] < 0)
 			return -errno;

@@ -339,7 +339,7 @@ static int start_key_agent(struct daemon *d)
 
 	if (r < 0)
 		return r;
-	r = key_agent_use(channel, d->key_agent.ends);
+	r = key_agent_use(channel);
 	if (r < 0)
 		log_error("vread-key-agent does not get ready: %s", strerror(-r));
 	if (r < 0)

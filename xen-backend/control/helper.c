@@ -3,19 +3,19 @@
 #include "control/helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 
-static int open_process(struct helper *h)
+static int keep_channel(struct helper *h, int channel)
 {
-	h->ends = (int)syscall(SYS_pidfd_open, h->pid, 0);
+	h->ends = fcntl(channel, F_DUPFD_CLOEXEC, 0);
 	return h->ends < 0 ? -errno : 0;
 }
 
@@ -30,7 +30,7 @@ int helper_start(struct helper *h, const struct program *how, int ret_channels[]
 	found.path = path;
 	r = path ? program_start(&found, ret_channels, &h->pid) : -ENOMEM;
 	if (r == 0) {
-		r = open_process(h);
+		r = keep_channel(h, ret_channels[0]);
 		for (unsigned i = 0; r < 0 && i < how->num_channels; i++)
 			close(ret_channels[i]);
 	}
@@ -51,7 +51,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *userda
 
 int helper_watch(struct helper *h, sd_event *event, const char *text)
 {
-	int r = sd_event_add_io(event, &h->watch, h->ends, EPOLLIN, on_end, (void *)text);
+	int r = sd_event_add_io(event, &h->watch, h->ends, EPOLLHUP, on_end, (void *)text);
 
 	return r < 0 ? r : 0;
 }

@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -20,7 +18,7 @@
 #define START_MS 60000U  /* limit of a start, on a very busy host */
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* held from question to answer */
-static int channel = -1, process = -1;
+static int channel = -1;
 static atomic_bool usable; /* there is an agent, and it has not ended */
 
 /* TO_FORGET: the channel had no room to say that its keys are to be wiped. */
@@ -159,7 +157,6 @@ static void end(void)
 	if (!atomic_exchange(&usable, false))
 		return;
 	shutdown(channel, SHUT_RDWR);
-	syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
 	free_forgotten();
 }
 
@@ -185,13 +182,12 @@ static int ask(const struct key_agent_request *q, const void *bytes, size_t leng
 	return r;
 }
 
-int key_agent_use(int given, int agent)
+int key_agent_use(int given)
 {
 	struct key_agent_answer ready;
 	int r;
 
 	channel = given;
-	process = agent;
 	r = receive_answer(&ready, clock_ms() + START_MS);
 	if (r == 0 && ready.result != 0)
 		r = -EBADMSG;

@@ -6,7 +6,8 @@
  * Without an agent, and once it has ended, no key is taken and no token is right.
  *
  * Threads: any, after key_agent_use().  Questions come one after the other: an answer takes some
- * 10 us.  An agent that does not answer within 10 s is killed.
+ * 10 us.  If the agent does not answer within 10 s, the channel is shut down, and by that
+ * control/helper.h notices that the agent is of no use.
  */
 #ifndef VREAD_POLICY_KEY_AGENT_H
 #define VREAD_POLICY_KEY_AGENT_H
@@ -17,9 +18,8 @@
 #include "policy/key_agent_protocol.h"
 
 /* Waits until the agent is ready, then asks it by this channel, which belongs to this file from
- * then on.  process: a pidfd of the agent, of the caller; valid until key_agent_end().  Returns 0
- * or negative errno. */
-int key_agent_use(int channel, int process);
+ * then on.  Returns 0 or negative errno. */
+int key_agent_use(int channel);
 /* Ends every question, also those under way. */
 void key_agent_end(void);
 
