@@ -252,7 +252,8 @@ def test_a_stopped_agent(start_daemon, block):
         asked = pool.submit(open_status, front, block, token)
         assert daemon.status()["datanodes"][0]["tokens"]["valid"] == 0
         daemon.clock.until(asked.done, step=1)
-        assert asked.result() == -errno.EPERM
+        # vreadd may end before the answer is on its way.
+        assert asked.exception() or asked.result() == -errno.EPERM
         ends(daemon)
     eventually(lambda: not Path(f"/proc/{agent}").exists())
 
