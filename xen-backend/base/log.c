@@ -269,7 +269,10 @@ static bool may_pass(const struct heading *h)
 	if (!log_limit_pass(source, &left_out))
 		return false;
 	if (left_out)
-		say(&(struct heading){LOG_LEVEL_WARN, LOG_EVENTS, h->subject, h->name, NULL, 0},
+		say(&(struct heading){.level = LOG_LEVEL_WARN,
+				      .event = LOG_EVENTS,
+				      .subject = h->subject,
+				      .name = h->name},
 		    "%" PRIu64 " lines of %s were left out: more than %u a second", left_out,
 		    source, LOG_LIMIT_EACH_SECOND);
 	return true;
@@ -285,15 +288,17 @@ static void log_line(const struct heading *h, const char *format, va_list args)
 		write_about(h, format, args);
 }
 
-#define DEFINE_LOG(name, level)                                                                \
-	void name(const char *format, ...)                                                     \
-	{                                                                                      \
-		va_list args;                                                                  \
-                                                                                               \
-		va_start(args, format);                                                        \
-		log_line(&(struct heading){level, LOG_EVENTS, NOTHING, NULL, NULL, 0}, format, \
-			 args);                                                                \
-		va_end(args);                                                                  \
+#define DEFINE_LOG(name, level_)                               \
+	void name(const char *format, ...)                     \
+	{                                                      \
+		const struct heading h = {.level = level_,     \
+					  .event = LOG_EVENTS, \
+					  .subject = NOTHING}; \
+		va_list args;                                  \
+                                                               \
+		va_start(args, format);                        \
+		log_line(&h, format, args);                    \
+		va_end(args);                                  \
 	}
 
 DEFINE_LOG(log_error, LOG_LEVEL_ERROR)
@@ -301,15 +306,18 @@ DEFINE_LOG(log_warn, LOG_LEVEL_WARN)
 DEFINE_LOG(log_info, LOG_LEVEL_INFO)
 DEFINE_LOG(log_debug, LOG_LEVEL_DEBUG)
 
-#define DEFINE_LOG_ABOUT(name, subject)                                                        \
-	void name(enum log_level level, const char *subject_name, const char *format, ...)     \
-	{                                                                                      \
-		va_list args;                                                                  \
-                                                                                               \
-		va_start(args, format);                                                        \
-		log_line(&(struct heading){level, LOG_EVENTS, subject, subject_name, NULL, 0}, \
-			 format, args);                                                        \
-		va_end(args);                                                                  \
+#define DEFINE_LOG_ABOUT(function, subject_)                                           \
+	void function(enum log_level level, const char *name, const char *format, ...) \
+	{                                                                              \
+		const struct heading h = {.level = level,                              \
+					  .event = LOG_EVENTS,                         \
+					  .subject = subject_,                         \
+					  .name = name};                               \
+		va_list args;                                                          \
+                                                                                       \
+		va_start(args, format);                                                \
+		log_line(&h, format, args);                                            \
+		va_end(args);                                                          \
 	}
 
 DEFINE_LOG_ABOUT(log_datanode, DATANODE)
@@ -323,17 +331,23 @@ void log_event(enum log_event event, enum log_level level, const char *name, con
 	va_list args;
 
 	va_start(args, format);
-	log_line(&(struct heading){level, event, events[event].subject, name, NULL, 0}, format,
-		 args);
+	log_line(&(struct heading){.level = level,
+				   .event = event,
+				   .subject = events[event].subject,
+				   .name = name},
+		 format, args);
 	va_end(args);
 }
 
 void log_record(enum log_event event, const char *name, const struct log_field *fields,
 		unsigned count, const char *format, ...)
 {
-	const struct heading h = {
-		LOG_LEVEL_INFO, event,  events[event].subject,
-		name,           fields, count < LOG_MAX_FIELDS ? count : LOG_MAX_FIELDS};
+	const struct heading h = {.level = LOG_LEVEL_INFO,
+				  .event = event,
+				  .subject = events[event].subject,
+				  .name = name,
+				  .fields = fields,
+				  .num_fields = count < LOG_MAX_FIELDS ? count : LOG_MAX_FIELDS};
 	va_list args;
 
 	va_start(args, format);
