@@ -5,7 +5,7 @@
  * peer/answering/answer.c for other hosts.
  *
  * A line is written before the answer is given.  No limit of lines holds for it: a guest that opens
- * many blocks writes many lines.
+ * many blocks writes many lines, and the worker that answers waits for the journal.
  *
  * Threads: any.
  */
