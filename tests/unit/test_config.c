@@ -230,6 +230,7 @@ static const struct {
 } mistakes[] = {
 	{"[vreadd]\nlog-level = loud\n",
 	 ":2: [vreadd] log-level: loud: expected error, warn, info or debug\n"},
+	{"[vreadd]\naudit = maybe\n", ":2: [vreadd] audit: maybe: expected yes or no\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
 	 "audit, user, control-socket, datanode-files, token-files, storage-record, read-ahead, "
