@@ -190,7 +190,7 @@ static void connect_rdma(struct asker *a, struct rdma *r, struct tls_context *co
 
 static bool read_all(struct asker *a)
 {
-	uint64_t until = pair_now_ms() + a->o->timeout_ms;
+	uint64_t until = a->o->timeout_ms ? pair_now_ms() + a->o->timeout_ms : UINT64_MAX;
 	int more;
 
 	while (a->answered < a->o->reads && pair_now_ms() < until) {

@@ -110,14 +110,15 @@ def asking(near_host, far, replicas):
 
 @pytest.fixture
 def losing(near_host):
-    """with losing("5%"): the wire loses that share of the packets that the near host sends."""
+    """with losing("5%"): the wire loses that share of the packets that the near host sends, or
+    another host."""
 
     @contextlib.contextmanager
-    def lose(share):
-        near_host.run(f"tc qdisc add dev eth0 root netem loss {share}").check()
+    def lose(share, host=near_host):
+        host.run(f"tc qdisc add dev eth0 root netem loss {share}").check()
         try:
             yield
         finally:
-            near_host.run("tc qdisc del dev eth0 root").check()
+            host.run("tc qdisc del dev eth0 root").check()
 
     return lose

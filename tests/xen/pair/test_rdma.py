@@ -74,7 +74,9 @@ def ask(near_host):
     """ask(...): runs rdma-pair on the near host with these options; returns its counts."""
 
     def run(stdin=None, **options):
-        return json.loads(near_host.run(asking(**options), timeout=300, stdin=stdin).check().stdout)
+        return json.loads(
+            near_host.run(asking(**options), timeout=1200, stdin=stdin).check().stdout
+        )
 
     return run
 
@@ -309,10 +311,17 @@ def test_a_wire_that_is_cut_for_a_while(answering, pair, begin_held, losing):
 
 
 @pytest.mark.slow
-def test_a_wire_that_loses_packets(answering, pair, losing):
-    """The wire loses 1 % of the packets.  Queue pairs send lost packets again, so all READs must
-    be answered."""
+def test_a_wire_that_loses_packets(answering, pair, losing, far_host):
+    """The wire loses 3 % of the packets with the bytes.  Queue pairs send lost packets again, so
+    all READs must be answered.  How long that takes is chance, so the test ends when all are
+    answered, or when the connection ends.
+
+    Packets of the host that asks are not lost here.  Soft-RoCE of Linux 6.1 also repeats the bind
+    of a memory window when it sends a READ again.  The bind fails, and the queue pair stands still
+    without an error (req_retry() in rxe_req.c).  To vreadd that is a peer that does not answer:
+    test_remote_faults.py."""
     answerer = answering()
-    with losing("1%"):
-        told, _ = pair(answerer, reads=2 * CREDITS, length=65536, give_up=20000)
-    assert (told["answered"], told["wrong"], told["error"]) == (2 * CREDITS, 0, "")
+    reads = 4 * CREDITS
+    with losing("3%", far_host):
+        told, _ = pair(answerer, reads=reads, length=65536, give_up=20000, timeout_ms=0)
+    assert (told["answered"], told["wrong"], told["error"]) == (reads, 0, "")
