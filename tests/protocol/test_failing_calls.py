@@ -4,67 +4,26 @@ client connects, opens, reads, publishes and goes.
 
 The client must get an answer or the end of its connection, and right bytes if it gets bytes.  A
 neighbour, connected all the time, must read on.  vreadd must not end, and must lose neither memory
-nor descriptors.  failing_calls.c makes the calls fail.
+nor descriptors.
 """
 
 import contextlib
-import ctypes
 import json
-import mmap
 import os
 import subprocess
 
 import pytest
 
-from tests.support.daemon import PUBLISHER, REPOSITORY, STORAGE, open_block
+from tests.support.daemon import PUBLISHER, STORAGE, open_block
+from tests.support.failing_calls import VREAD, VREADD, FailingCalls
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import FINALIZED, Gone, Refused
 from tests.support.waiting import eventually
 
 
-class Shared(ctypes.Structure):
-    _fields_ = [
-        ("left", ctypes.c_int64),
-        ("caller", ctypes.c_uint64),
-        ("name", ctypes.c_char * 48),
-    ]
-
-
-class FailingCalls:
-    """Which call of the program fails."""
-
-    def __init__(self, path, program):
-        self.program = program
-        path.write_bytes(bytes(mmap.PAGESIZE))
-        with open(path, "r+b") as file:
-            self.shared = Shared.from_buffer(mmap.mmap(file.fileno(), mmap.PAGESIZE))
-        self.environment = {"FAILING_CALLS": str(path)}
-        self.wrapper = ["env", f"FAILING_CALLS={path}"]
-
-    def arm(self, number):
-        self.shared.caller, self.shared.name = 0, b""
-        self.shared.left = number
-
-    def disarm(self):
-        """Returns True if a call failed since arm()."""
-        self.shared.left = 0
-        return bool(self.shared.name)
-
-    def told(self):
-        """The call that failed: its name, and the line of the program."""
-        if not self.shared.name:
-            return "no call failed"
-        command = ["addr2line", "-s", "-f", "-e", self.program, hex(self.shared.caller - 1)]
-        where = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-        return f"{self.shared.name.decode()}() in {' '.join(where)}"
-
-
-PROGRAM = REPOSITORY / "build/asan/vreadd-failing"
-
-
 @pytest.fixture
 def calls(tmp_path):
-    return FailingCalls(tmp_path / "calls", PROGRAM)
+    return FailingCalls(tmp_path / "calls", VREADD)
 
 
 def read(front, block, storages, content):
@@ -98,27 +57,21 @@ def operate(daemon, _):
 @pytest.mark.parametrize(("tried", "least"), [(visit, 50), (operate, 50)])
 def test_each_call_of_a_visit(start_daemon, image, calls, tried, least):
     """The neighbour reads on after each failure, and the last visit goes as the first one."""
-    daemon = start_daemon(local=PUBLISHER, wrapper=calls.wrapper, program=PROGRAM)
+    daemon = start_daemon(local=PUBLISHER, wrapper=calls.wrapper, program=VREADD)
     big = image.blocks[0]
-    failed, spared = [], 0
     with daemon.front() as neighbour:
         handle = open_block(neighbour, big)
+
+        def attempt():
+            with contextlib.suppress(Refused, Gone, ConnectionError):
+                tried(daemon, image)
+
+        def neighbour_reads():
+            assert neighbour.read(handle, 0, 65536) == image.contents[big.id][:65536], daemon.log()
+
         tried(daemon, image)
         before = daemon.fds()
-        while spared < 3:
-            calls.arm(len(failed) + 1)
-            try:
-                tried(daemon, image)
-            except (Refused, Gone, ConnectionError):
-                pass
-            except BaseException as error:
-                raise AssertionError(f"{calls.told()}:\n{daemon.log()[-3000:]}") from error
-            if calls.disarm():
-                failed.append(calls.told())
-                spared = 0
-            else:
-                spared += 1
-            assert neighbour.read(handle, 0, 65536) == image.contents[big.id][:65536], failed[-1]
+        failed = calls.sweep(attempt, neighbour_reads)
         eventually(lambda: daemon.fds() <= before, what="descriptors back")
         tried(daemon, image)
     assert len(failed) >= least
@@ -127,7 +80,7 @@ def test_each_call_of_a_visit(start_daemon, image, calls, tried, least):
 def start_and_stop(daemon, environment):
     """Starts vreadd once more, and ends it as soon as it is ready.  Returns its exit status."""
     with open(daemon.log_path, "wb") as log:
-        command = [PROGRAM, "-c", daemon.config]
+        command = [VREADD, "-c", daemon.config]
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     eventually(lambda: process.poll() is not None or ": ready" in daemon.log(), 60, daemon.log)
     process.terminate()
@@ -137,46 +90,34 @@ def start_and_stop(daemon, environment):
 @pytest.mark.thorough
 def test_each_call_of_the_start(start_daemon, calls):
     """vreadd must get ready, or end with an error that it tells."""
-    daemon = start_daemon(wrapper=calls.wrapper, program=PROGRAM)
+    daemon = start_daemon(wrapper=calls.wrapper, program=VREADD)
     assert daemon.stop() == 0
     environment = os.environ | daemon.clock.environment | calls.environment
     environment["ASAN_OPTIONS"] = "exitcode=99"
-    failed, spared = [], 0
-    while spared < 3:
-        calls.arm(len(failed) + 1)
+
+    def attempt():
         status = start_and_stop(daemon, environment)
-        if calls.disarm():
-            failed.append(calls.told())
-            spared = 0
-        else:
-            spared += 1
-        assert status == 0 or (
-            status == 1 and "error: " in daemon.log()
-        ), f"{calls.told()}: exit status {status}\n{daemon.log()}"
-    assert len(failed) >= 50
+        told = status == 1 and "error: " in daemon.log()
+        assert status == 0 or told, f"exit status {status}\n{daemon.log()}"
+
+    assert len(calls.sweep(attempt)) >= 50
 
 
 def test_each_call_of_a_reader(tmp_path, start_daemon, image):
     """`vread cat`: libvread must return an error or the right bytes, and must not wait for ever."""
-    program = PROGRAM.with_name("vread-failing")
-    calls = FailingCalls(tmp_path / "reader-calls", program)
+    calls = FailingCalls(tmp_path / "reader-calls", VREAD)
     environment = os.environ | calls.environment | {"ASAN_OPTIONS": "exitcode=99"}
     daemon = start_daemon()
     block = image.blocks[0]
     word = f"{POOL}/blk_{block.id}_{block.genstamp}@{STORAGE}:{len(block.content())}"
-    failed, spared = [], 0
-    while spared < 3:
-        calls.arm(len(failed) + 1)
-        command = [program, "cat", "--endpoint", daemon.socket, word]
+
+    def attempt():
+        command = [VREAD, "cat", "--endpoint", daemon.socket, word]
         done = subprocess.run(command, capture_output=True, env=environment, timeout=120)
-        if calls.disarm():
-            failed.append(calls.told())
-            spared = 0
-        else:
-            spared += 1
-        said = f"{calls.told()}: exit status {done.returncode}\n{done.stderr.decode()}"
+        said = f"exit status {done.returncode}\n{done.stderr.decode()}"
         if done.returncode == 0:
             assert done.stdout == block.content(), said
         else:
             assert done.returncode == 1 and done.stderr, said
-    assert len(failed) >= 10
+
+    assert len(calls.sweep(attempt)) >= 10

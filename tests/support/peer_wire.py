@@ -104,12 +104,13 @@ def context(server, files, ca, version=ssl.TLSVersion.TLSv1_3):
 
 
 @contextlib.contextmanager
-def connect(address, files, ca, hello=True, source=None, **arguments):
-    """A connection to a vreadd, by default after both said hello.  source: the IP it comes from."""
+def connect(address, files, ca, hello=True, source=None, patience=PATIENCE, **arguments):
+    """A connection to a vreadd, by default after both said hello.  source: the IP it comes from.
+    patience: s to wait for data."""
     own = context(False, files, ca, **arguments)  # reads files: before the host waits for hello
     host, port = address.rsplit(":", 1)
     source = (source, 0) if source else None
-    plain = socket.create_connection((host, int(port)), PATIENCE, source)
+    plain = socket.create_connection((host, int(port)), patience, source)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as vreadd does
     with plain, own.wrap_socket(plain) as tls:
         connection = Connection(tls)

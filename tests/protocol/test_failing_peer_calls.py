@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each call of vreadd for memory, a descriptor, a thread or a file fails once, while another host
+connects, asks and goes, and while vreadd asks another host.
+
+Who asks must get an error or right bytes, and right bytes after some more attempts.  A neighbour, a
+client on the same host, must read on.  vreadd must lose no descriptors.
+"""
+
+import contextlib
+import socket
+import struct
+
+import pytest
+
+from tests.support import peer_wire as wire
+from tests.support.daemon import STORAGE, open_block
+from tests.support.failing_calls import VREADD, FailingCalls
+from tests.support.hdfs_dir import POOL
+from tests.support.localfront import Gone, Refused
+from tests.support.waiting import eventually
+from tools.peers import peer
+
+# s until who asks tries again.  The time of vreadd stands still meanwhile, and so do its limits.
+PATIENCE = 2
+STEP = 5  # s of vreadd's time between attempts: a link pauses after each end of its connection
+LENGTH, GENSTAMP = 300_000, 1001
+CONTENT = bytes(range(256)) * (LENGTH // 256) + b"end"
+
+
+@pytest.fixture
+def calls(tmp_path):
+    return FailingCalls(tmp_path / "calls", VREADD)
+
+
+@contextlib.contextmanager
+def neighbour_of(daemon, image):
+    """neighbour_reads(): a client that was there before must still get right bytes."""
+    big = image.blocks[0]
+    with daemon.front() as front:
+        handle = open_block(front, big)
+
+        def reads():
+            assert front.read(handle, 0, 65536) == image.contents[big.id][:65536], daemon.log()
+
+        yield reads
+
+
+def asked(connection, block, content):
+    """Opens a block of the host and reads it, as another host does.  True: all bytes came."""
+    connection.send(wire.HELLO, 0, wire.hello_body())
+    if not connection.until(wire.HELLO):
+        return False
+    connection.send(wire.OPEN, 1, wire.open_body(POOL, block.id, block.genstamp, [STORAGE]))
+    answer = connection.until(wire.OPENED, wire.FAILED)
+    if not answer or answer[0] == wire.FAILED:
+        return False
+    (handle,) = struct.unpack_from("<I", answer[3])
+    connection.send(wire.STAT, 2, struct.pack("<I", handle))
+    connection.send(wire.READ, 3, struct.pack("<IIQ", handle, len(content), 0))
+    data = b""
+    while message := connection.until(wire.DATA, wire.FAILED):
+        kind, flags, id_, body = message
+        if id_ == 3 and kind == wire.FAILED:
+            return False
+        data += body if id_ == 3 else b""
+        if id_ == 3 and not flags & wire.MORE:
+            break
+    connection.send(wire.CLOSE, 4, struct.pack("<I", handle))
+    assert content.startswith(data)
+    return data == content
+
+
+def test_each_call_of_an_answering_host(start_host, authority, image, calls):
+    daemon, address = start_host(wrapper=calls.wrapper, program=VREADD)
+    certificate = authority.certificate("a")
+    block = image.blocks[1]
+    content = image.contents[block.id]
+
+    def ask():
+        with (
+            contextlib.suppress(OSError),
+            wire.connect(
+                address, certificate, authority.ca, hello=False, patience=PATIENCE
+            ) as connection,
+        ):
+            return asked(connection, block, content)
+
+    with neighbour_of(daemon, image) as neighbour_reads:
+        daemon.clock.until(ask, step=STEP)
+        before = daemon.fds()
+        failed = calls.sweep(lambda: daemon.clock.until(ask, step=STEP), neighbour_reads)
+        eventually(lambda: daemon.fds() <= before, what="descriptors back")
+    assert len(failed) >= 20, failed
+
+
+def answers(fake, connection):
+    """A host that has a block of CONTENT, and goes when the block is closed."""
+    wire.greet(connection)
+    while message := connection.receive():
+        kind, _, id_, body = message
+        if kind == wire.OPEN:
+            connection.send(wire.OPENED, id_, wire.opened_body(len(CONTENT), GENSTAMP))
+        elif kind == wire.STAT:
+            connection.send(wire.STATED, id_, wire.opened_body(len(CONTENT), GENSTAMP, handle=0))
+        elif kind == wire.READ:
+            _, length, offset = struct.unpack("<IIQ", body)
+            connection.send(wire.DATA, id_, CONTENT[offset : offset + length])
+        elif kind == wire.CLOSE:
+            connection.tls.shutdown(socket.SHUT_RDWR)
+
+
+def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, calls):
+    with fake_peer(answers) as fake:
+        extra = authority.host("a", answer_timeout=60_000)
+        extra += peer("b", address=fake.address, storages="dn-there/DS-there")
+        daemon = start_daemon(extra=extra, allow="*", wrapper=calls.wrapper, program=VREADD)
+
+        def ask():
+            """True: all bytes came."""
+            with (
+                contextlib.suppress(OSError, Gone, Refused),
+                daemon.front(pool_pages=512, timeout=PATIENCE) as front,
+            ):
+                opened = front.open(7, GENSTAMP, POOL, ["DS-there"])
+                if opened.status < 0:
+                    return False
+                front.stat(opened.handle)
+                data = front.read(opened.handle, 0, len(CONTENT))
+                front.close_handle(opened.handle)
+                assert data == CONTENT
+                return True
+
+        with neighbour_of(daemon, image) as neighbour_reads:
+            daemon.clock.until(ask, step=STEP)
+            before = daemon.fds()
+            failed = calls.sweep(lambda: daemon.clock.until(ask, step=STEP), neighbour_reads)
+            eventually(lambda: daemon.fds() <= before, what="descriptors back")
+    assert len(failed) >= 20, failed
