@@ -51,6 +51,7 @@ class GuestConfig:
     create: str = ""
     kernel: Kernel | None = None
     printed: str = ""
+    vcpus: int = 1
 
     def text(self, kernel: str, ramdisk: str) -> str:
         if self.printed:
@@ -59,7 +60,7 @@ class GuestConfig:
             f'name="{self.name}"',
             'type="pv"',
             *self._places(kernel, ramdisk),
-            "vcpus=1",
+            f"vcpus={self.vcpus}",
             'on_crash="destroy"',
             'on_reboot="destroy"',
             'on_poweroff="destroy"',

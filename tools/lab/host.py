@@ -219,6 +219,7 @@ class XenHost:
         create: str = "xl create",
         kernel: Kernel | None = None,
         printed: str = "",
+        vcpus: int = 1,
     ) -> Guest:
         """Starts a PV guest; returns when it takes commands.
 
@@ -239,6 +240,7 @@ class XenHost:
             create,
             kernel,
             printed,
+            vcpus,
         )
         guest = Guest(self, settings)
         try:

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from .cache import cached, key_of
 from .kernels import Kernel, installed
+from .output import output
 from .paths import LabError
 
 DIRECTORY, REGULAR, SYMLINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
@@ -42,6 +43,7 @@ class Tree:
         self._kernel = kernel or installed()
         self._entries: dict[str, Entry] = {}
         self._modules: dict[str, Path] = {}
+        self._indexed = False
 
     def directory(self, *paths: str, mode: int = 0o755) -> None:
         for path in paths:
@@ -68,11 +70,13 @@ class Tree:
         self._add_libraries(sources.values())
 
     def modules(self, names: Iterable[str]) -> None:
+        self._indexed = True
         for source in module_files(names, self._kernel):
             self.module(f"/lib/modules/{_inside(source)}", source)
 
     def module(self, path: str, source: Path) -> None:
         """Adds one module for the tree's kernel, from any folder."""
+        self._indexed = True
         self._modules[path] = source
         self.file(path, source)
 
@@ -93,7 +97,7 @@ class Tree:
             _write_entry(out, 0, "TRAILER!!!", Entry(0))
 
     def _key(self) -> str:
-        parts = []
+        parts = [self._kernel.release.encode()] if self._indexed else []
         for name, entry in sorted(self._entries.items()):
             parts += [f"{name} {entry.mode:o} {entry.device}".encode(), entry.contents()]
         return key_of(parts)
@@ -122,7 +126,7 @@ class Tree:
         return sorted((name.lstrip("/"), entry) for name, entry in whole.items())
 
     def _add_module_index(self) -> None:
-        if not self._modules:
+        if not self._indexed:
             return
         with tempfile.TemporaryDirectory() as scratch:
             for path, source in self._modules.items():
@@ -131,9 +135,10 @@ class Tree:
                 link.symlink_to(source)
             release = self._kernel.release
             folder = Path(scratch, "lib/modules", release)
+            folder.mkdir(parents=True, exist_ok=True)
             for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
                 (folder / name).write_bytes((self._kernel.modules / name).read_bytes())
-            _output(["depmod", "-b", scratch, release])
+            output(["depmod", "-b", scratch, release])
             for index in folder.glob("modules.*"):
                 entry = Entry(REGULAR | 0o644, data=index.read_bytes())
                 self._add(f"/lib/modules/{release}/{index.name}", entry)
@@ -152,7 +157,7 @@ def module_files(names: Iterable[str], kernel: Kernel | None = None) -> list[Pat
     """Files of these modules and of those they depend on, in the order of loading."""
     kernel = kernel or installed()
     command = ["modprobe", "-d", str(kernel.root), "-S", kernel.release, "-a", "--show-depends"]
-    steps = (line.split() for line in _output([*command, *names]).splitlines())
+    steps = (line.split() for line in output([*command, *names]).splitlines())
     return [_plain(Path(step[1]).resolve()) for step in steps if step[0] == "insmod"]
 
 
@@ -179,13 +184,6 @@ def _place(path: str) -> str:
     if len(parts) > 2 and parts[1] in MERGED:
         return str(PurePosixPath("/usr", *parts[1:]))
     return str(PurePosixPath(path))
-
-
-def _output(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LabError(f"{' '.join(command)}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def _write_entry(out, index: int, name: str, entry: Entry) -> None:
