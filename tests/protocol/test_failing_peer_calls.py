@@ -32,17 +32,25 @@ def calls(tmp_path):
     return FailingCalls(tmp_path / "calls", VREADD)
 
 
-@contextlib.contextmanager
-def neighbour_of(daemon, image):
-    """neighbour_reads(): a client that was there before must still get right bytes."""
+def each_call_while(ask, daemon, image, calls):
+    """Each call of the daemon fails once while ask() is repeated until it returns True, which it
+    must after each failure.  Returns the calls that failed."""
     big = image.blocks[0]
-    with daemon.front() as front:
-        handle = open_block(front, big)
 
-        def reads():
-            assert front.read(handle, 0, 65536) == image.contents[big.id][:65536], daemon.log()
+    def all_arrive():
+        daemon.clock.until(ask, step=STEP)
 
-        yield reads
+    with daemon.front() as neighbour:
+        handle = open_block(neighbour, big)
+
+        def neighbour_reads():
+            assert neighbour.read(handle, 0, 65536) == image.contents[big.id][:65536], daemon.log()
+
+        all_arrive()
+        before = daemon.fds()
+        failed = calls.sweep(all_arrive, neighbour_reads)
+        eventually(lambda: daemon.fds() <= before, what="descriptors back")
+    return failed
 
 
 def asked(connection, block, content):
@@ -85,11 +93,7 @@ def test_each_call_of_an_answering_host(start_host, authority, image, calls):
         ):
             return asked(connection, block, content)
 
-    with neighbour_of(daemon, image) as neighbour_reads:
-        daemon.clock.until(ask, step=STEP)
-        before = daemon.fds()
-        failed = calls.sweep(lambda: daemon.clock.until(ask, step=STEP), neighbour_reads)
-        eventually(lambda: daemon.fds() <= before, what="descriptors back")
+    failed = each_call_while(ask, daemon, image, calls)
     assert len(failed) >= 20, failed
 
 
@@ -130,9 +134,5 @@ def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, 
                 assert data == CONTENT
                 return True
 
-        with neighbour_of(daemon, image) as neighbour_reads:
-            daemon.clock.until(ask, step=STEP)
-            before = daemon.fds()
-            failed = calls.sweep(lambda: daemon.clock.until(ask, step=STEP), neighbour_reads)
-            eventually(lambda: daemon.fds() <= before, what="descriptors back")
+        failed = each_call_while(ask, daemon, image, calls)
     assert len(failed) >= 20, failed

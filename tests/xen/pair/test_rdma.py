@@ -74,9 +74,7 @@ def ask(near_host):
     """ask(...): runs rdma-pair on the near host with these options; returns its counts."""
 
     def run(stdin=None, **options):
-        return json.loads(
-            near_host.run(asking(**options), timeout=1200, stdin=stdin).check().stdout
-        )
+        return json.loads(near_host.run(asking(**options), timeout=300, stdin=stdin).check().stdout)
 
     return run
 
