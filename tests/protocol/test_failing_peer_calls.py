@@ -37,8 +37,12 @@ def each_call_while(ask, daemon, image, calls):
     must after each failure.  Returns the calls that failed."""
     big = image.blocks[0]
 
+    def come():
+        assert daemon.process.poll() is None, f"vreadd ended:\n{daemon.log()[-3000:]}"
+        return ask()
+
     def all_arrive():
-        daemon.clock.until(ask, step=STEP)
+        daemon.clock.until(come, step=STEP)
 
     with daemon.front() as neighbour:
         handle = open_block(neighbour, big)
