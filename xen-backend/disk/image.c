@@ -347,13 +347,24 @@ static bool is_stale(struct image *img)
 	return img->format->ops->is_stale && img->format->ops->is_stale(img);
 }
 
+static struct source_identity known(struct image *img)
+{
+	struct source_identity identity;
+
+	pthread_mutex_lock(&img->lock);
+	identity = img->known;
+	pthread_mutex_unlock(&img->lock);
+	return identity;
+}
+
 bool image_is_same(struct image *a, struct image *b)
 {
 	struct source_identity x, y;
 
 	if (!a || !b)
 		return a == b;
+	x = known(a);
+	y = known(b);
 	return a->format == b->format && a->size == b->size && !is_stale(a) && !is_stale(b) &&
-	       source_identity(a->source, &x) == 0 && source_identity(b->source, &y) == 0 &&
 	       x.dev == y.dev && x.ino == y.ino && image_is_same(a->backing, b->backing);
 }
