@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +20,8 @@ from tests.support.failing_calls import VREAD, VREADD, FailingCalls
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import FINALIZED, Gone, Refused
 from tests.support.waiting import eventually
+
+DISK_CALLS = ("fstat", "stat", "pread", "preadv2")
 
 
 @pytest.fixture
@@ -75,6 +78,27 @@ def test_each_call_of_a_visit(start_daemon, image, calls, tried, least):
         eventually(lambda: daemon.fds() <= before, what="descriptors back")
         tried(daemon, image)
     assert len(failed) >= least
+
+
+@pytest.mark.parametrize("by", ["layout", "data-dirs"])
+def test_each_call_of_a_look(start_daemon, image, calls, by):
+    """What was found before is served on: the neighbour's handle stays valid.  That a disk failed
+    is believed when two looks in a row have seen it; that vreadd lacks something, never."""
+    found = image if by == "layout" else SimpleNamespace(path=image.path, data_dirs=["/dfs/data"])
+    daemon = start_daemon(serving=found, wrapper=calls.wrapper, program=VREADD)
+    big = image.blocks[0]
+    with daemon.front() as neighbour:
+        handle = open_block(neighbour, big)
+
+        def neighbour_reads():
+            assert neighbour.read(handle, 0, 65536) == image.contents[big.id][:65536], daemon.log()
+            if calls.told().startswith(DISK_CALLS):
+                daemon.look()
+
+        before = daemon.fds()
+        failed = calls.sweep(daemon.look, neighbour_reads)
+        eventually(lambda: daemon.fds() <= before, what="descriptors back")
+    assert len(failed) >= 30
 
 
 def start_and_stop(daemon, environment):

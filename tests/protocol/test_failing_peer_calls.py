@@ -48,6 +48,7 @@ def each_call_while(ask, daemon, image, calls):
         handle = open_block(neighbour, big)
 
         def neighbour_reads():
+            daemon.look()  # two looks in a row at a disk that fails would be believed
             assert neighbour.read(handle, 0, 65536) == image.contents[big.id][:65536], daemon.log()
 
         all_arrive()

@@ -27,6 +27,8 @@ from tools.images.layout import write_layout
 REPOSITORY = Path(__file__).resolve().parents[2]
 STORAGE = "DS-1"
 LOOKED = "every datanode was looked into"
+LOOK = ": looked into "  # logged after each look
+LOOK_INTERVAL = 60  # s
 PUBLISHER = "publish-datanodes = dn1\n"  # in [local]
 SIZES = {  # block id: bytes
     1073741825: 9 * 1024 * 1024 + 333,
@@ -142,6 +144,13 @@ class Daemon:
 
     def log(self):
         return self.log_path.read_text(errors="replace")
+
+    def look(self):
+        """Lets the time of the next look into the images come, and waits until vreadd has looked.
+        For a daemon of one datanode with a clock."""
+        looks = self.log().count(LOOK)
+        self.clock.advance(LOOK_INTERVAL)
+        self.wait_until(lambda: self.log().count(LOOK) > looks)
 
     def front(self, **arguments):
         return LocalFront(self.socket, **arguments)

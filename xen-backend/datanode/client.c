@@ -120,11 +120,14 @@ static bool get_fit(void *ctx, int result, struct wire_in *in)
 }
 
 /* Sets `*ret_error` to the parser's text, or, on an error without a text, to one made here.
- * Returns `error`. */
+ * Returns `error`, but never -ENOMEM for a parser's answer: what a parser lacks comes from the
+ * images, and -ENOMEM is left to vreadd itself. */
 static int explain(struct loading *l, int error, char **ret_error)
 {
 	unsigned count;
 
+	if (error == -ENOMEM && l->error)
+		error = -EIO;
 	if (error < 0 && !l->error && error == -EBUSY)
 		l->error = parser_why_away(l->parser);
 	if (error < 0 && !l->error)

@@ -25,6 +25,12 @@ static struct served *served_new(struct datanode *dn)
 	return v;
 }
 
+/* True if vreadd itself lacked memory or descriptors. Such an error says nothing about the images. */
+static bool is_shortage(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
 static int out_of_memory(const struct datanode *dn, char **ret_error)
 {
 	return error_text(ret_error, -ENOMEM, "image %s: out of memory", dn->images[0]);
@@ -78,9 +84,9 @@ static int start_parser(struct served *v, char **ret_error)
 	int r = parser_new(dn->name, v->images, dn->num_images, NULL, &v->parser);
 
 	if (r < 0)
-		error_text(ret_error, r, "image %s: cannot start a parser: %s", dn->images[0],
-			   strerror(-r));
-	return r;
+		return error_text(ret_error, -ENOMEM, "image %s: cannot start a parser: %s",
+				  dn->images[0], strerror(-r));
+	return 0;
 }
 
 /* Takes over both texts; either may be NULL. */
@@ -97,7 +103,7 @@ static char *join_sentences(char *a, char *b)
 }
 
 /* Opens the images that can be opened. `*ret_error` says what is wrong with the others. Returns
- * negative errno if no image can be opened. */
+ * negative errno if no image can be opened, or on a shortage. */
 static int open_some_images(struct served *v, char **ret_error)
 {
 	struct datanode *dn = v->datanode;
@@ -109,7 +115,7 @@ static int open_some_images(struct served *v, char **ret_error)
 	v->images = calloc(dn->num_images, sizeof(*v->images));
 	if (!v->images)
 		return out_of_memory(dn, ret_error);
-	for (unsigned i = 0; i < dn->num_images; i++) {
+	for (unsigned i = 0; i < dn->num_images && !is_shortage(last); i++) {
 		char *error = NULL;
 		int r = image_open_within(dn->images[i], usage_mode(dn, i), &folders, &v->images[i],
 					  &error);
@@ -120,7 +126,7 @@ static int open_some_images(struct served *v, char **ret_error)
 			last = r;
 		*ret_error = join_sentences(*ret_error, error);
 	}
-	return opened ? 0 : last;
+	return opened && !is_shortage(last) ? 0 : last;
 }
 
 /* A layout refers to images by number, so their count must be the same. */
@@ -212,8 +218,8 @@ int load_by_layout(struct datanode *dn, struct served **ret, char **ret_error)
 	return 0;
 }
 
-/* Makes a `served` without file systems. Takes over `reason`. */
-static struct served *serve_nothing(struct datanode *dn, char *reason)
+/* Makes a `served` without file systems, because of the error. Takes over `reason`. */
+static struct served *serve_nothing(struct datanode *dn, int error, char *reason)
 {
 	struct served *v = served_new(dn);
 
@@ -221,6 +227,7 @@ static struct served *serve_nothing(struct datanode *dn, char *reason)
 		v->layout = calloc(1, sizeof(*v->layout));
 	if (v && v->layout && reason) {
 		v->missing = reason;
+		v->shortage = is_shortage(error);
 		return v;
 	}
 	free(reason);
@@ -251,26 +258,28 @@ static int look_into_images(struct served *v, char **ret_error)
 
 struct served *load_nothing(struct datanode *dn, const char *reason)
 {
-	return serve_nothing(dn, strdup(reason));
+	return serve_nothing(dn, 0, strdup(reason));
 }
 
 struct served *load_by_data_dirs(struct datanode *dn)
 {
 	struct served *v = served_new(dn);
 	char *error = NULL;
+	int r = v ? look_into_images(v, &error) : 0;
 
-	if (!v || look_into_images(v, &error) == 0)
+	if (r == 0)
 		return v;
 	served_put(v);
-	return serve_nothing(dn, error);
+	return serve_nothing(dn, r, error);
 }
 
 struct served *load_by_layout_again(struct datanode *dn)
 {
 	struct served *v = NULL;
 	char *error;
+	int r = load_by_layout(dn, &v, &error);
 
-	return load_by_layout(dn, &v, &error) == 0 ? v : serve_nothing(dn, error);
+	return r == 0 ? v : serve_nothing(dn, r, error);
 }
 
 static bool same_text(const char *a, const char *b)

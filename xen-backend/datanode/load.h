@@ -11,12 +11,12 @@
 /* Serves by the layout file, as far as the images can be opened. Returns 0 and `*ret`, or
  * negative errno with `*ret_error` (free() it). */
 int load_by_layout(struct datanode *dn, struct served **ret, char **ret_error);
-/* The same, but an error becomes a `served` that holds only the reason. Returns NULL if out of
- * memory. */
+/* The same, but an error becomes a `served` that holds only the reason, and whether the error was a
+ * shortage of vreadd's own. Returns NULL if out of memory. */
 struct served *load_by_layout_again(struct datanode *dn);
 
 /* Serves by the names of the data directories. If nothing can be served yet, the `served` holds
- * only the reason. Returns NULL if out of memory. */
+ * only the reason, as above. Returns NULL if out of memory. */
 struct served *load_by_data_dirs(struct datanode *dn);
 
 /* Makes a `served` that holds nothing but the reason. Returns NULL if out of memory. */

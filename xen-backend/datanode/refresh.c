@@ -76,6 +76,15 @@ static void serve(struct datanode *dn, struct served *new)
 {
 	struct served *old = datanode_served(dn);
 
+	if (old && new->shortage && num_found(old)) {
+		log_datanode(LOG_LEVEL_WARN, dn->name,
+			     "cannot look into its images, serving what was found before: %s",
+			     new->missing);
+		atomic_store(&dn->wanted, true);
+		served_put(new);
+		served_put(old);
+		return;
+	}
 	claims_judge(new);
 	if (!old) {
 		log_change(new);
