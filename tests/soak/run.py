@@ -114,6 +114,7 @@ def ledger(answer, disturber, leaked):
         "reads": answer["reads"],
         "bytes": answer["bytes"],
         "bytes by vRead": answer.get("vread_bytes", 0),
+        "bytes by vRead of the other host": answer.get("remote_bytes", 0),
         "wrong bytes": len(complaints.get("wrong", [])),
         "failed reads": len(complaints.get("unexpected_failures", [])),
         "reads that failed by TCP, too": answer.get(TCP_TOO, 0),

@@ -13,7 +13,8 @@ from tests.soak.run import is_good, ledger, soak
 COUNTS = {
     "reads": 100,
     "bytes": 1000,
-    "vread_bytes": 900,
+    "vread_bytes": 800,
+    "remote_bytes": 100,
     "created": 3,
     "deleted": 2,
     "stats": {"vread.bytes": 900, "fallback.reasons.ENODEV": 4, "fallback.blocks": 4},
@@ -34,7 +35,8 @@ def test_the_ledger_of_a_good_soak():
     assert is_good(good)
     expected = {
         "reads": 100,
-        "bytes by vRead": 900,
+        "bytes by vRead": 800,
+        "bytes by vRead of the other host": 100,
         "wrong bytes": 0,
         "failed reads": 0,
         "changes by owners": 5,
@@ -64,4 +66,4 @@ def test_a_short_soak(tmp_path):
     print(json.dumps(found, indent=1))
     assert is_good(found)
     assert set(begun) == set(DISTURBANCES)
-    assert found["bytes by vRead"] > 0
+    assert found["bytes by vRead"] > 0 and found["bytes by vRead of the other host"] > 0

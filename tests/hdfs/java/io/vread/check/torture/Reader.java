@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.ReadStatistics;
 import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 
 /**
@@ -48,7 +49,7 @@ final class Reader implements Runnable {
     FSDataInputStream in;
     Set<Life> lives;
     String way;
-    long shortCircuit;
+    ReadStatistics statistics = new ReadStatistics(); // as of the last read
 
     Stream(String path) {
       this.path = path;
@@ -179,10 +180,10 @@ final class Reader implements Runnable {
 
   private void judge(Stream stream, long offset, int got) throws IOException {
     List<Version> versions = ledger.versions(stream.lives, stream.since);
-    boolean vread = countBytes(stream, got);
+    String source = countBytes(stream, got);
     if (got < 0) {
       if (versions.stream().noneMatch(version -> version.mayEndAt(offset))) {
-        counts.complain("wrong", describe(stream, offset, "the end", versions, vread));
+        counts.complain("wrong", describe(stream, offset, "the end", versions, source));
       }
       return;
     }
@@ -194,38 +195,66 @@ final class Reader implements Runnable {
       }
       if (best == 0) {
         String what = String.format("%02x, %s", bytes[right], origin(offset, right, got));
-        counts.complain("wrong", describe(stream, offset + right, what, versions, vread));
+        counts.complain("wrong", describe(stream, offset + right, what, versions, source));
         return;
       }
       right += best;
     }
   }
 
-  /** Counts the bytes. True if they came through vRead: only vRead counts as short-circuit here. */
-  private boolean countBytes(Stream stream, int got) {
+  /**
+   * Counts the bytes. Returns where they came from, as the stock client's statistics tell: only
+   * vRead counts as short-circuit here, and bytes that vRead has from another host as remote.
+   */
+  private String countBytes(Stream stream, int got) {
+    ReadStatistics before = stream.statistics;
+    ReadStatistics now = ((HdfsDataInputStream) stream.in).getReadStatistics();
+    stream.statistics = new ReadStatistics(now);
+    String source = "TCP";
+    String counter = "tcp_bytes";
+    if (now.getTotalShortCircuitBytesRead() > before.getTotalShortCircuitBytesRead()) {
+      source = "vRead";
+      counter = "vread_bytes";
+    } else if (now.getRemoteBytesRead() > before.getRemoteBytesRead()) {
+      source = "vRead of another host, or TCP to one";
+      counter = "remote_bytes";
+    }
     counts.add("reads");
-    long before = stream.shortCircuit;
-    HdfsDataInputStream in = (HdfsDataInputStream) stream.in;
-    stream.shortCircuit = in.getReadStatistics().getTotalShortCircuitBytesRead();
-    boolean vread = stream.shortCircuit > before;
     counts.add("bytes", Math.max(got, 0));
-    counts.add(vread ? "vread_bytes" : "tcp_bytes", Math.max(got, 0));
-    return vread;
+    counts.add(counter, Math.max(got, 0));
+    return source;
   }
 
   private String describe(
-      Stream stream, long at, String got, List<Version> versions, boolean vread) {
+      Stream stream, long at, String got, List<Version> versions, String source) {
     StringBuilder expected = new StringBuilder();
     versions.forEach(version -> expected.append(version.at(at)).append("; "));
+    HdfsDataInputStream in = (HdfsDataInputStream) stream.in;
     return String.format(
-        "%s at %d, %s: got %s; expected %sby %s, stream of %d ms",
+        "%s at %d, %s: got %s; expected %sby %s, stream of %d ms, stands in %s of %s; "
+            + "a new stream gets %s by vRead, %s by TCP",
         stream.path,
         at,
         stream.way,
         got,
         expected,
-        vread ? "vRead" : "TCP",
-        (Ledger.now() - stream.since) / 1_000_000);
+        source,
+        (Ledger.now() - stream.since) / 1_000_000,
+        in.getCurrentBlock(),
+        in.getCurrentDatanode(),
+        again(fs, stream.path, at),
+        again(stock, stream.path, at));
+  }
+
+  /** What a new stream has there now. */
+  private static String again(DistributedFileSystem by, String path, long at) {
+    try (FSDataInputStream in = by.open(new Path(path))) {
+      in.seek(at);
+      int found = in.read();
+      return found < 0 ? "the end" : String.format("%02x", found);
+    } catch (IOException | RuntimeException failure) {
+      return failure.toString();
+    }
   }
 
   /** Where wrong bytes came from, told by the first whole word behind the first wrong byte. */
