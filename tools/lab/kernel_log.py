@@ -16,7 +16,10 @@ REPORT = re.compile(
     r"Kernel panic|unable to handle|refcount_t:|UBSAN:|KASAN:|KFENCE:|kmemleak:|"
     r"possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage|"
     r"INFO: task .* blocked for more than|rcu: INFO: .* (stall|detected)|"
-    r"stack-protector:|segfault at|still has locks held"
+    r"stack-protector:|segfault at|still has locks held|ODEBUG:|pagealloc: memory corruption|"
+    r"\bBUG [\w-]+ \(.*\): |WARNING: (bad unlock balance|held lock freed|Nested lock)|"
+    r"lock held when returning to user space|INFO: trying to register non-static key|"
+    r"Invalid wait context|lock ordering"
 )
 STAMP = re.compile(r"^\[ *(\d+\.\d+)\]")
 
