@@ -164,9 +164,12 @@ def test_no_wrong_byte(backend, owner, client, disk, empty, seconds):
     assert counts["right"] > READERS
     assert did["deleted"] > CHANGES // 5
     # The errors after which a reader goes back to plain HDFS.  Any other error would claim that the
-    # image, which is good, is damaged.
-    assert set(counts["open_errors"]) <= {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"}
-    assert set(counts["read_errors"]) <= {"EAGAIN", "EBADMSG"}
-    # vreadd must have counted these errors, too.
+    # image, which is good, is damaged.  Time is real here, so limits may pass on a busy machine:
+    # the guest's own (ETIME), and that of the parser's answer or start (EBUSY).
+    limits = {"ETIME", "EBUSY"}
+    opens = {"ENOENT", "EEXIST", "EAGAIN", "ENODATA", "EILSEQ"} | limits
+    assert set(counts["open_errors"]) <= opens
+    assert set(counts["read_errors"]) <= {"EAGAIN", "EBADMSG"} | limits
+    # vreadd must have counted these errors, too; of the guest's own limit it does not know.
     told = backend.device(client)["counters"]["errors"]
-    assert set(counts["open_errors"]) | set(counts["read_errors"]) <= set(told)
+    assert (set(counts["open_errors"]) | set(counts["read_errors"])) - {"ETIME"} <= set(told)
