@@ -25,7 +25,7 @@ static struct served *served_new(struct datanode *dn)
 	return v;
 }
 
-/* True if vreadd itself lacked memory or descriptors. Such an error says nothing about the images. */
+/* True if vreadd itself lacked memory or descriptors. That says nothing about the images. */
 static bool is_shortage(int error)
 {
 	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
