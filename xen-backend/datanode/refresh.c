@@ -36,6 +36,17 @@ static bool is_doubtful(struct datanode *dn, const struct served *old, const str
 	return dn->doubted;
 }
 
+/* vreadd had no memory or descriptors for the look, so nothing is known about the images. */
+static bool is_no_look(const struct served *old, const struct served *new)
+{
+	if (!new->shortage || !num_found(old))
+		return false;
+	log_datanode(LOG_LEVEL_WARN, new->datanode->name,
+		     "cannot look into its images, serving what was found before: %s",
+		     new->missing);
+	return true;
+}
+
 static void log_change(const struct served *v)
 {
 	char place[LAYOUT_MAX_PLACE];
@@ -76,15 +87,6 @@ static void serve(struct datanode *dn, struct served *new)
 {
 	struct served *old = datanode_served(dn);
 
-	if (old && new->shortage && num_found(old)) {
-		log_datanode(LOG_LEVEL_WARN, dn->name,
-			     "cannot look into its images, serving what was found before: %s",
-			     new->missing);
-		atomic_store(&dn->wanted, true);
-		served_put(new);
-		served_put(old);
-		return;
-	}
 	claims_judge(new);
 	if (!old) {
 		log_change(new);
@@ -94,7 +96,7 @@ static void serve(struct datanode *dn, struct served *new)
 	if (served_equal(old, new)) {
 		dn->doubted = false;
 		served_put(new);
-	} else if (is_doubtful(dn, old, new)) {
+	} else if (is_no_look(old, new) || is_doubtful(dn, old, new)) {
 		atomic_store(&dn->wanted, true);
 		served_put(new);
 	} else {
