@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "own_clock.h"
 #include "peer/rdma/end_private.h"
 
 #define MESSAGES 4U
@@ -24,6 +25,7 @@
 
 static struct ibv_context context;
 static unsigned capabilities;
+static bool is_silent; /* the adapter does not tell what it can do */
 static uint8_t pool[4 * PLACE], buffers[4 * PLACE];
 static unsigned num_domains, num_windows;
 
@@ -32,7 +34,8 @@ static struct {
 	struct ibv_pd *domain;
 	void *base;
 	int access;
-	unsigned count;
+	unsigned count, tries;
+	int error; /* not 0: registering fails with this errno */
 } registered;
 
 static struct ibv_send_wr posted; /* the last */
@@ -68,7 +71,7 @@ int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *ret)
 {
 	assert_ptr_equal(c, &context);
 	*ret = (struct ibv_device_attr){.device_cap_flags = capabilities};
-	return 0;
+	return is_silent ? ENOMEM : 0;
 }
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
@@ -90,8 +93,13 @@ int ibv_dealloc_pd(struct ibv_pd *domain)
 static struct ibv_mr *register_memory(struct ibv_pd *domain, void *base, size_t length,
 				      unsigned flags)
 {
-	struct ibv_mr *region = calloc(1, sizeof(*region));
+	struct ibv_mr *region;
 
+	registered.tries++;
+	errno = registered.error;
+	if (registered.error)
+		return NULL;
+	region = calloc(1, sizeof(*region));
 	registered.domain = domain;
 	registered.base = base;
 	registered.access = (int)flags;
@@ -214,6 +222,7 @@ static int set_up(void **state)
 					       .post_send = post,
 					       .poll_cq = complete};
 	num_posted = num_withdrawn = 0;
+	registered.tries = 0;
 	completion = (struct ibv_wc){0};
 	return 0;
 }
@@ -318,6 +327,47 @@ static void the_other_host_may_not_invalidate(void **state)
 	assert_string_equal(end.error, "the other host ends a key itself");
 }
 
+/* Registering memory pins it, and the host may lack room for that for a moment. */
+static void memory_that_could_not_be_registered_is_tried_again(void **state)
+{
+	static const enum rdma_side sides[] = {RDMA_ASKS, RDMA_ANSWERS};
+	struct rdma_memory *memory;
+	struct ibv_mr *region;
+
+	(void)state;
+	own_clock_start();
+	make(RDMA_ASKS, IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+	for (unsigned i = 0; i < RDMA_SIDES; i++) {
+		assert_int_equal(rdma_memory_new(rdma, sides[i], pool, sizeof(pool), &memory), 0);
+		registered.tries = 0;
+		registered.error = ENOMEM;
+		assert_int_equal(rdma_region_of(device, sides[i], pool, 1, &region), -ENOMEM);
+		assert_int_equal(rdma_region_of(device, sides[i], pool, 1, &region), -ENOMEM);
+		assert_int_equal(registered.tries, 1); /* not with each READ */
+		registered.error = 0;
+		own_clock_advance(1000);
+		assert_int_equal(rdma_region_of(device, sides[i], pool, 1, &region), 0);
+		assert_ptr_equal(region->addr, pool);
+		rdma_memory_free(memory);
+	}
+	own_clock_end();
+}
+
+/* It is not taken for an adapter without windows. */
+static void an_adapter_that_tells_nothing_is_asked_again(void **state)
+{
+	(void)state;
+	end = (struct rdma_end){0};
+	capabilities = IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	is_silent = true;
+	assert_int_equal(rdma_new(&rdma), 0);
+	assert_int_equal(rdma_device_of(rdma, &context, &device), -ENOMEM);
+	assert_int_equal(num_domains, 0);
+	is_silent = false;
+	assert_int_equal(rdma_device_of(rdma, &context, &device), 0);
+	assert_true(device->has_windows);
+}
+
 static void without_windows_no_memory_of_guests_is_registered(void **state)
 {
 	struct rdma_memory *memory;
@@ -378,6 +428,8 @@ int main(void)
 		TEST(a_window_is_one_place_with_another_key_each_time),
 		TEST(a_place_is_withdrawn_when_the_adapter_says_so),
 		TEST(the_other_host_may_not_invalidate),
+		TEST(memory_that_could_not_be_registered_is_tried_again),
+		TEST(an_adapter_that_tells_nothing_is_asked_again),
 		TEST(without_windows_no_memory_of_guests_is_registered),
 		TEST(without_windows_each_queue_pair_has_its_own_domain),
 		TEST(buffers_of_a_queue_pair_with_windows_need_one_too),

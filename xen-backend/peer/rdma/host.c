@@ -14,18 +14,26 @@
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define CONNECTIONS "/dev/infiniband/rdma_cm"
 #define MAX_DEVICES 16U
+#define PAUSE 1000U /* ms between attempts to register a memory */
+
+/* A memory on one device. */
+struct registration {
+	struct ibv_mr *region; /* NULL: not registered */
+	int error;             /* of the last attempt */
+	uint64_t again;        /* after an error: when the next attempt may be (clock_ms()) */
+};
 
 struct rdma_memory {
 	struct rdma *rdma;
 	enum rdma_side side;
 	uint8_t *base;
 	size_t length;
-	struct ibv_mr *regions[MAX_DEVICES];
-	int errors[MAX_DEVICES];
+	struct registration with[MAX_DEVICES];
 	struct rdma_memory *next;
 };
 
@@ -76,35 +84,48 @@ void rdma_free(struct rdma *r)
 
 /* A window of type 2 works on no queue pair but the one it was bound on (InfiniBand Architecture
  * Specification, "Memory Windows").  Any queue pair of its domain may use a window of type 1. */
-static bool has_windows(struct ibv_context *context)
+static int look_for_windows(struct rdma_device *d)
 {
 	struct ibv_device_attr a;
+	int error = ibv_query_device(d->context, &a);
 
-	return ibv_query_device(context, &a) == 0 &&
-	       (a.device_cap_flags &
-		(IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B));
+	if (error)
+		return -error;
+	d->has_windows = (a.device_cap_flags &
+			  (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0;
+	if (!d->has_windows)
+		log_warn("adapter %s has no memory windows of type 2: what other hosts write goes "
+			 "through buffers",
+			 ibv_get_device_name(d->context->device));
+	return 0;
+}
+
+static int make_domains(struct rdma_device *d)
+{
+	for (unsigned side = 0; side < RDMA_SIDES; side++) {
+		d->domains[side] = ibv_alloc_pd(d->context);
+		if (!d->domains[side])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int add_device(struct rdma *r, struct ibv_context *context, struct rdma_device **ret)
 {
 	struct rdma_device *d = &r->devices[r->num_devices];
+	int error;
 
 	if (r->num_devices == MAX_DEVICES)
 		return -ENODEV;
 	d->rdma = r;
 	d->context = context;
-	for (unsigned side = 0; side < RDMA_SIDES; side++) {
-		d->domains[side] = ibv_alloc_pd(context);
-		if (!d->domains[side]) {
-			forget_device(d);
-			return -ENOMEM;
-		}
+	error = make_domains(d);
+	if (!error)
+		error = look_for_windows(d);
+	if (error) {
+		forget_device(d);
+		return error;
 	}
-	d->has_windows = has_windows(context);
-	if (!d->has_windows)
-		log_warn("adapter %s has no memory windows of type 2: what other hosts write goes "
-			 "through buffers",
-			 ibv_get_device_name(context->device));
 	r->num_devices++;
 	*ret = d;
 	return 0;
@@ -167,7 +188,7 @@ void rdma_memory_free(struct rdma_memory *m)
 	unlink_memory(m);
 	pthread_mutex_unlock(&m->rdma->lock);
 	for (unsigned i = 0; i < MAX_DEVICES; i++) {
-		r = m->regions[i] ? ibv_dereg_mr(m->regions[i]) : 0;
+		r = m->with[i].region ? ibv_dereg_mr(m->with[i].region) : 0;
 		/* The device could still write to this memory when it belongs to somebody else. */
 		if (r) {
 			log_error("cannot deregister memory from adapter %s: %s",
@@ -190,24 +211,25 @@ static struct rdma_memory *find(struct rdma *r, enum rdma_side side, const uint8
 	return NULL;
 }
 
+/* A host may lack the room to pin the memory for a moment only.  So another attempt follows. */
 static int register_with(struct rdma_memory *m, unsigned i)
 {
 	struct rdma_device *d = &m->rdma->devices[i];
-	int access = IBV_ACCESS_LOCAL_WRITE;
+	struct registration *r = &m->with[i];
+	int access = IBV_ACCESS_LOCAL_WRITE, before = r->error;
 
-	if (m->regions[i] || m->errors[i])
-		return m->errors[i];
+	if (r->region || (r->error && clock_ms() < r->again))
+		return r->error;
 	if (m->side == RDMA_ASKS)
 		access |= IBV_ACCESS_MW_BIND;
 	errno = 0;
-	m->regions[i] = ibv_reg_mr(d->domains[m->side], m->base, m->length, access);
-	if (!m->regions[i]) {
-		m->errors[i] = errno ? -errno : -EIO;
+	r->region = ibv_reg_mr(d->domains[m->side], m->base, m->length, access);
+	r->error = r->region ? 0 : errno ? -errno : -EIO;
+	r->again = clock_ms() + PAUSE;
+	if (r->error && r->error != before)
 		log_warn("adapter %s cannot register %zu bytes of memory: %s",
-			 ibv_get_device_name(d->context->device), m->length,
-			 strerror(-m->errors[i]));
-	}
-	return m->errors[i];
+			 ibv_get_device_name(d->context->device), m->length, strerror(-r->error));
+	return r->error;
 }
 
 int rdma_region_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
@@ -224,7 +246,7 @@ int rdma_region_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at
 	if (m)
 		r = register_with(m, i);
 	if (!r)
-		*ret = m->regions[i];
+		*ret = m->with[i].region;
 	pthread_mutex_unlock(&d->rdma->lock);
 	return r;
 }

@@ -26,13 +26,14 @@ struct rdma_device {
 	bool has_windows; /* memory windows of type 2, which belong to one queue pair */
 };
 
-/* 0, -ENODEV: too many devices, or -ENOMEM.  The device stays until r is freed. */
+/* 0, -ENODEV: too many devices, or the error of the device.  After an error the device is not
+ * remembered, and the next call asks it again.  Else the device stays until r is freed. */
 int rdma_device_of(struct rdma *r, struct ibv_context *context, struct rdma_device **ret);
 
 /* The registered region that holds all of [at, at + length).  It stays until rdma_memory_free().
  * 0; -ENOENT: no memory of that side holds the range; -EOPNOTSUPP: RDMA_ASKS, and the device has no
- * memory windows; or the error with which registering the memory failed, which is not tried
- * again. */
+ * memory windows; or the error with which registering the memory failed.  Registering is tried
+ * again after a second. */
 int rdma_region_of(struct rdma_device *d, enum rdma_side side, const uint8_t *at, size_t length,
 		   struct ibv_mr **ret);
 

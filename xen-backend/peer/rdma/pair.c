@@ -133,9 +133,10 @@ static int make_queue(struct rdma_end *e)
 int rdma_end_make_pair(struct rdma_end *e)
 {
 	struct ibv_qp_init_attr wanted = {.qp_type = IBV_QPT_RC};
+	int r = rdma_device_of(e->rdma, e->id->verbs, &e->device);
 
-	if (rdma_device_of(e->rdma, e->id->verbs, &e->device))
-		return rdma_end_failed(e, -ENOMEM, "the device has no protection domain left");
+	if (r)
+		return rdma_end_failed(e, r, "the adapter cannot be used: %s", strerror(-r));
 	if (rdma_end_take_domain(e) || make_buffers(e) || make_queue(e))
 		return e->failure;
 	wanted.send_cq = wanted.recv_cq = e->queue;
