@@ -30,7 +30,8 @@
 struct asker {
 	pthread_t thread;
 	char path[16];
-	int error; /* 0 or an errno */
+	enum opener_whose whose;
+	int error; /* 0 or negative errno */
 };
 
 static int theirs[OPENER_CHANNELS];
@@ -60,7 +61,7 @@ static void *ask(void *arg)
 	struct asker *a = arg;
 	struct stat st;
 
-	a->error = opener_stat(a->path, &st) < 0 ? errno : 0;
+	a->error = opener_stat(a->path, a->whose, &st);
 	return NULL;
 }
 
@@ -116,27 +117,57 @@ static int end_of(pthread_t thread)
 	return (int)(intptr_t)r;
 }
 
+static void begin(unsigned i, enum opener_whose whose)
+{
+	struct asker *a = &askers[i];
+
+	snprintf(a->path, sizeof(a->path), "/hung-%u", i);
+	a->whose = whose;
+	assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
+	take_request((int)i);
+}
+
+/* Files that are no images leave channels for images. */
+static void test_files_of_others(void **state)
+{
+	struct asker own = {.path = "/hung-0", .whose = OPENER_OURS};
+	struct stat st;
+
+	(void)state;
+	for (unsigned i = 0; i < OPENER_OTHERS_MAX; i++)
+		begin(i, OPENER_OTHERS);
+	assert_int_equal(opener_stat("/other", OPENER_OTHERS, &st), -ENOBUFS);
+	for (unsigned i = 0; i < OPENER_OTHERS_MAX; i++) {
+		end_of(askers[i].thread);
+		assert_int_equal(askers[i].error, -ETIMEDOUT);
+	}
+	assert_int_equal(opener_stat("/other", OPENER_OTHERS, &st), -ENOBUFS);
+	assert_int_equal(opener_stat("/hung-0", OPENER_OTHERS, &st), -EBUSY);
+	assert_int_equal(pthread_create(&own.thread, NULL, ask, &own), 0);
+	take_request(OPENER_OTHERS_MAX);
+	answer(OPENER_OTHERS_MAX, 0, -1);
+	pthread_join(own.thread, NULL);
+	assert_int_equal(own.error, 0);
+	for (unsigned i = 0; i < OPENER_OTHERS_MAX; i++)
+		answer((int)i, 0, -1);
+}
+
 static void test_nobody_waits_for_ever(void **state)
 {
 	pthread_t one_more;
 	char *error = NULL;
 
 	(void)state;
-	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
-		struct asker *a = &askers[i];
-
-		snprintf(a->path, sizeof(a->path), "/hung-%u", i);
-		assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
-		take_request((int)i);
-	}
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
+		begin(i, OPENER_OURS);
 	assert_int_equal(pthread_create(&one_more, NULL, open_one_more, &error), 0);
-	assert_int_equal(end_of(one_more), -EBUSY);
+	assert_int_equal(end_of(one_more), -ENOBUFS);
 	assert_string_equal(error, "image /good: vread-opener waits for 16 other files, among them "
 				   "/hung-0: check the storage below these");
 	free(error);
 	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
 		end_of(askers[i].thread);
-		assert_int_equal(askers[i].error, ETIMEDOUT);
+		assert_int_equal(askers[i].error, -ETIMEDOUT);
 	}
 }
 
@@ -217,6 +248,7 @@ static void test_nonsense_ends_the_opener(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files_of_others),
 		cmocka_unit_test(test_nobody_waits_for_ever),
 		cmocka_unit_test(test_a_file_that_hangs_is_asked_for_once),
 		cmocka_unit_test(test_a_late_answer),

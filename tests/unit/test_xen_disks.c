@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tests which virtual disk an image belongs to, and how it must be read then.  xenstore is a fake
- * (fakexen/), files are real, and loop devices too, where this process may create them.
+ * (fakexen/), files are real, and loop devices too, where this process may create them.  A thread
+ * of this program is the opener, so that a file can hang.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -18,10 +23,99 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "disk/opener.h"
+#include "eventually.h"
 #include "fakexen/fakexen.h"
+#include "own_clock.h"
 #include "port/xen/disks.h"
 
 #define BACKEND "/local/domain/0/backend/"
+
+/* ---- the opener ------------------------------------------------------------------------- */
+
+#define HANGS "hangs" /* a file with this in its name gets no answer while `hung` */
+
+static pthread_t opener;
+static int theirs[OPENER_CHANNELS];
+static atomic_bool hung, late[OPENER_CHANNELS];
+static atomic_uint num_late;
+
+static void answer(int channel, const char *path)
+{
+	struct stat st = {0};
+	struct opener_answer a = {.result = stat(path, &st) < 0 ? -errno : 0,
+				  .mode = st.st_mode,
+				  .dev = st.st_dev,
+				  .ino = st.st_ino,
+				  .rdev = st.st_rdev};
+
+	assert_int_equal(send(theirs[channel], &a, sizeof(a), 0), sizeof(a));
+}
+
+/* False: the other end is closed. */
+static bool take_request(int channel)
+{
+	char request[OPENER_MAX_REQUEST], *path = request + sizeof(struct opener_request);
+
+	if (recv(theirs[channel], request, sizeof(request), 0) <= 0)
+		return false;
+	if (!atomic_load(&hung) || !strstr(path, HANGS)) {
+		answer(channel, path);
+		return true;
+	}
+	atomic_store(&late[channel], true);
+	atomic_fetch_add(&num_late, 1);
+	return true;
+}
+
+static void *open_for_ever(void *unused)
+{
+	struct pollfd fds[OPENER_CHANNELS];
+	bool goes_on = true;
+
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
+		fds[i] = (struct pollfd){.fd = theirs[i], .events = POLLIN};
+	while (goes_on && poll(fds, OPENER_CHANNELS, -1) > 0)
+		for (unsigned i = 0; i < OPENER_CHANNELS && goes_on; i++)
+			if (fds[i].revents)
+				goes_on = take_request((int)i);
+	return unused;
+}
+
+static void start_opener(void)
+{
+	int pair[2], ours[OPENER_CHANNELS];
+	const struct opener_answer ready = {0};
+
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+		ours[i] = pair[0];
+		theirs[i] = pair[1];
+	}
+	assert_int_equal(send(theirs[0], &ready, sizeof(ready), 0), sizeof(ready));
+	assert_int_equal(opener_use(ours), 0);
+	assert_int_equal(pthread_create(&opener, NULL, open_for_ever, NULL), 0);
+}
+
+static void end_opener(void)
+{
+	opener_end();
+	pthread_join(opener, NULL);
+	for (unsigned i = 0; i < OPENER_CHANNELS; i++)
+		close(theirs[i]);
+}
+
+/* The storage answers again, and what it was asked meanwhile, too. */
+static void heal(void)
+{
+	atomic_store(&hung, false);
+	for (int i = 0; i < (int)OPENER_CHANNELS; i++)
+		if (atomic_exchange(&late[i], false))
+			answer(i, "/");
+	atomic_store(&num_late, 0);
+}
+
+/* ---- the disks -------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/vread-disks-XXXXXX";
 static char image[64], other[64];
@@ -89,7 +183,7 @@ static void attach(const char *directory, const char *params, const char *device
 
 static struct image_usage usage_of(const char *path)
 {
-	struct image_usage u;
+	struct image_usage u = {.owner = IMAGE_NO_OWNER};
 
 	xen_disks_usage(disks, path, &u);
 	return u;
@@ -224,6 +318,105 @@ static void test_xenstore_dies(void **state)
 	assert_int_equal(usage_of(image).owner, 5);
 }
 
+/* ---- storage that hangs ----------------------------------------------------------------- */
+
+/* Asks for a usage on a thread of its own. */
+struct look {
+	pthread_t thread;
+	const char *path;
+	struct image_usage usage;
+};
+
+static void *run_look(void *arg)
+{
+	struct look *l = arg;
+
+	xen_disks_usage(disks, l->path, &l->usage);
+	return NULL;
+}
+
+/* Returns when the look waits for a file that hangs. */
+static void begin_look(struct look *l, const char *path)
+{
+	*l = (struct look){.path = path, .usage = usage_of(path)};
+	atomic_store(&hung, true);
+	assert_int_equal(pthread_create(&l->thread, NULL, run_look, l), 0);
+	eventually(atomic_load(&num_late) > 0);
+}
+
+/* Lets time pass until the look has ended. Returns the owner that it found. */
+static int64_t end_look(struct look *l)
+{
+	while (pthread_tryjoin_np(l->thread, NULL) == EBUSY) {
+		own_clock_advance(100);
+		clock_rest_us(1000);
+	}
+	return l->usage.owner;
+}
+
+static void make_link(char path[64], const char *name)
+{
+	snprintf(path, 64, "%s/%s", folder, name);
+	unlink(path);
+	assert_int_equal(symlink("dn1.img", path), 0);
+}
+
+static void test_a_disk_that_hangs_delays_one_look(void **state)
+{
+	char hanging[64], link[64];
+	struct look l;
+
+	(void)state;
+	make_file(hanging, sizeof(hanging), HANGS);
+	make_link(link, "link");
+	attach("qdisk/5/51712", hanging, NULL, "w");
+	attach("qdisk/6/51712", link, NULL, "w");
+	begin_look(&l, image);
+	assert_int_equal(end_look(&l), 6);
+	assert_int_equal(usage_of(image).owner, 6); /* now, without the clock */
+	assert_int_equal(usage_of(other).owner, IMAGE_NO_OWNER);
+	assert_int_equal(atomic_load(&num_late), 1);
+	heal();
+	assert_int_equal(usage_of(hanging).owner, 5);
+	unlink(hanging);
+	unlink(link);
+}
+
+/* Looks of other datanodes go on, while one look waits. */
+static void test_a_disk_that_hangs_stays_what_it_was(void **state)
+{
+	char hanging[64];
+	struct look l;
+
+	(void)state;
+	make_link(hanging, HANGS);
+	attach("qdisk/5/51712", hanging, NULL, "w");
+	begin_look(&l, image);
+	assert_int_equal(usage_of(image).owner, 5);
+	attach("vbd3/9/51728", other, NULL, "w");
+	assert_int_equal(usage_of(image).owner, 5);
+	assert_int_equal(usage_of(other).owner, 9);
+	assert_int_equal(end_look(&l), 5);
+	assert_int_equal(usage_of(image).owner, 5);
+	heal();
+	assert_int_equal(usage_of(image).owner, 5);
+	unlink(hanging);
+}
+
+static void test_an_image_that_hangs_stays_what_it_was(void **state)
+{
+	char hanging[64];
+	struct look l;
+
+	(void)state;
+	make_file(hanging, sizeof(hanging), HANGS);
+	attach("qdisk/5/51712", hanging, NULL, "w");
+	begin_look(&l, hanging);
+	assert_int_equal(end_look(&l), 5);
+	heal();
+	unlink(hanging);
+}
+
 /* ---- loop devices ------------------------------------------------------------------- */
 
 static bool loop_up(const char *options, char device[64])
@@ -315,6 +508,9 @@ int main(void)
 		TEST(test_what_is_no_disk),
 		TEST(test_changes_are_told),
 		TEST(test_xenstore_dies),
+		TEST(test_a_disk_that_hangs_delays_one_look),
+		TEST(test_a_disk_that_hangs_stays_what_it_was),
+		TEST(test_an_image_that_hangs_stays_what_it_was),
 		TEST(test_loop_through_the_cache),
 		TEST(test_loop_past_the_cache),
 		TEST(test_loop_told_to_go_past_it_later),
@@ -323,7 +519,11 @@ int main(void)
 
 	log_set_level(LOG_LEVEL_ERROR);
 	assert_non_null(mkdtemp(folder));
+	own_clock_start();
+	start_opener();
 	r = cmocka_run_group_tests(tests, NULL, NULL);
+	end_opener();
+	own_clock_end();
 	rmdir(folder);
 	return r;
 }

@@ -67,16 +67,17 @@ static void force(struct image_usage *u, enum source_mode mode)
 	u->mode = mode;
 }
 
-static void usage_of(void *ctx, const char *datanode, const char *path, struct image_usage *ret)
+static void usage_of(void *ctx, const char *datanode, const char *path, struct image_usage *usage)
 {
 	struct datanodes *d = ctx;
 	enum source_mode mode = configured_mode(d, datanode);
 
-	*ret = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
 	if (d->disks)
-		xen_disks_usage(d->disks, path, ret);
+		xen_disks_usage(d->disks, path, usage);
+	else
+		*usage = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
 	if (mode != SOURCE_AUTO)
-		force(ret, mode);
+		force(usage, mode);
 }
 
 /* ---- whose storages are --------------------------------------------------------- */

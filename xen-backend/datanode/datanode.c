@@ -71,6 +71,8 @@ struct datanode *datanode_new(struct registry *r, const char *name,
 	dn->published = old ? published_get(old->published) : published_new();
 	dn->tokens = old ? tokens_get(old->tokens) : tokens_new(name, r->token_files);
 	dn->usage = calloc(disks->images.count, sizeof(*dn->usage));
+	for (unsigned i = 0; dn->usage && i < disks->images.count; i++)
+		dn->usage[i].owner = IMAGE_NO_OWNER;
 	if (dn->name && dn->published && dn->tokens && dn->usage &&
 	    registry_copy_texts(disks->images, &dn->images, &dn->num_images) &&
 	    registry_copy_texts(disks->folders, &dn->folders, &dn->num_folders))

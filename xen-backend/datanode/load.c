@@ -25,10 +25,11 @@ static struct served *served_new(struct datanode *dn)
 	return v;
 }
 
-/* True if vreadd itself lacked memory or descriptors. That says nothing about the images. */
+/* True if vreadd itself lacked memory, descriptors or a channel to its opener. That says nothing
+ * about the images. */
 static bool is_shortage(int error)
 {
-	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ENOBUFS;
 }
 
 static int out_of_memory(const struct datanode *dn, char **ret_error)

@@ -32,9 +32,9 @@ bool usage_update(struct datanode *dn)
 		const char *path;
 
 		image_spec_split(dn->images[i], &path);
+		is = was = dn->usage[i]; /* only this thread changes it */
 		s->usage(s->usage_ctx, dn->name, path, &is);
 		pthread_mutex_lock(&dn->lock);
-		was = dn->usage[i];
 		dn->usage[i] = is;
 		pthread_mutex_unlock(&dn->lock);
 		tell(dn, dn->images[i], &was, &is);

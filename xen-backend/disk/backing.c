@@ -5,14 +5,13 @@
  */
 #include "disk/backing.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-
-#include "disk/opener.h"
 
 #define MAX_DEPTH 8 /* loop devices stacked on files of each other; no real host has more */
 
@@ -41,44 +40,70 @@ static void from_stat(const struct stat *st, struct backing *ret)
 	ret->ino = ret->block_device ? 0 : st->st_ino;
 }
 
-/* Replaces *b, if it is a loop device, by the file behind it. */
-static bool descend(struct backing *b)
+/* True if the error says nothing about the file: storage hangs, or this host lacks something. */
+static bool is_no_answer(int error)
+{
+	switch (error) {
+	case -ETIMEDOUT:
+	case -EBUSY:
+	case -ENOBUFS:
+	case -EPIPE:
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Replaces *b, if it is a loop device, by the file behind it. Returns 1 if it did, 0, or negative
+ * errno. */
+static int descend(struct backing *b, enum opener_whose whose)
 {
 	char file[PATH_MAX], dio[8];
 	struct stat st;
+	int r;
 
-	if (!b->block_device || !attribute(b->dev, "loop/backing_file", file, sizeof(file)) ||
-	    opener_stat(file, &st) < 0)
-		return false;
+	if (!b->block_device || !attribute(b->dev, "loop/backing_file", file, sizeof(file)))
+		return 0;
+	r = opener_stat(file, whose, &st);
+	if (r < 0)
+		return is_no_answer(r) ? r : 0;
 	b->loop = true;
 	if (attribute(b->dev, "loop/dio", dio, sizeof(dio)) && dio[0] == '1')
 		b->loop_direct = true;
 	from_stat(&st, b);
-	return true;
+	return 1;
 }
 
-static void to_the_bottom(struct backing *b)
+static int to_the_bottom(struct backing *b, enum opener_whose whose)
 {
-	for (unsigned i = 0; i < MAX_DEPTH && descend(b); i++)
-		continue;
+	int r = 1;
+
+	for (unsigned i = 0; i < MAX_DEPTH && r > 0; i++)
+		r = descend(b, whose);
+	return r < 0 ? r : 1;
 }
 
-bool backing_of_path(const char *path, struct backing *ret)
+int backing_of_path(const char *path, enum opener_whose whose, struct backing *ret)
 {
 	struct stat st;
+	int r = opener_stat(path, whose, &st);
 
 	*ret = (struct backing){0};
-	if (opener_stat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
-		return false;
+	if (r < 0)
+		return is_no_answer(r) ? r : 0;
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return 0;
 	from_stat(&st, ret);
-	to_the_bottom(ret);
-	return true;
+	return to_the_bottom(ret, whose);
 }
 
-void backing_of_device(dev_t device, struct backing *ret)
+int backing_of_device(dev_t device, enum opener_whose whose, struct backing *ret)
 {
 	*ret = (struct backing){.block_device = true, .dev = device};
-	to_the_bottom(ret);
+	return to_the_bottom(ret, whose);
 }
 
 bool backing_same(const struct backing *a, const struct backing *b)
@@ -109,20 +134,24 @@ static dev_t disk_of(dev_t device)
 	return device;
 }
 
+static bool is_on(dev_t device, const struct backing *b)
+{
+	struct backing found;
+
+	return backing_of_device(device, OPENER_OTHERS, &found) > 0 && backing_same(&found, b);
+}
+
 /* Tells whether a line of mountinfo, such as "36 35 254:1 / /mnt rw ...", mounts b or a partition
  * of b. */
 static bool is_mount_of(const char *line, const struct backing *b, char *ret_where, size_t size)
 {
 	char device[32], where[PATH_MAX];
-	struct backing itself, disk;
 	dev_t number;
 
 	if (sscanf(line, "%*s %*s %31s %*s %4095s", device, where) != 2 ||
 	    !parse_device(device, &number) || major(number) == 0)
 		return false;
-	backing_of_device(number, &itself);
-	backing_of_device(disk_of(number), &disk);
-	if (!backing_same(&itself, b) && !backing_same(&disk, b))
+	if (!is_on(number, b) && !is_on(disk_of(number), b))
 		return false;
 	snprintf(ret_where, size, "%s", where);
 	return true;

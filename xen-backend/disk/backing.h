@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "disk/opener.h"
+
 /* A file or a block device that is not a loop device. */
 struct backing {
 	bool block_device;
@@ -22,9 +24,11 @@ struct backing {
 	bool loop_direct; /* the loop device bypasses the file's page cache */
 };
 
-/* Returns false if path is no regular file and no block device. */
-bool backing_of_path(const char *path, struct backing *ret);
-void backing_of_device(dev_t device, struct backing *ret);
+/* Both return 1; 0: path is no regular file and no block device; or negative errno: nobody can tell
+ * at present, as where storage hangs (disk/opener.h).  whose: of the file at path, and of the file
+ * behind a loop device. */
+int backing_of_path(const char *path, enum opener_whose whose, struct backing *ret);
+int backing_of_device(dev_t device, enum opener_whose whose, struct backing *ret);
 bool backing_same(const struct backing *a, const struct backing *b);
 
 /* Tells where a file system on disk b, or on a partition of b, is mounted in the mount namespace of

@@ -3,9 +3,9 @@
  * Implements opener.h: a table of channels, each with one question at a time.
  *
  * A file on storage that hangs may keep its question for ever. Nobody waits for it longer than
- * ANSWER_MS: then the question is late, and its channel stays taken until the answer comes, which
+ * its limit: then the question is late, and its channel stays taken until the answer comes, which
  * nobody gets. While a question is late, its file is not asked for again, so each file takes one
- * channel at most.
+ * channel at most; an image that was asked for as a file of others takes two.
  */
 #include "disk/opener.h"
 
@@ -21,17 +21,20 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define ANSWER_MS 10000U /* limit of an answer */
-#define WAIT_MS 10000U   /* limit of the wait for a channel */
+/* How long a question may wait for a channel, and for its answer; ms. */
+static const struct {
+	unsigned channel, answer;
+} limits[] = {[OPENER_OURS] = {10000, 10000}, [OPENER_OTHERS] = {2000, 2000}};
 
 struct channel {
 	int fd;
 	char *path; /* the file that is asked for; NULL: the channel is idle */
-	bool late;  /* nobody waits for the answer */
+	enum opener_whose whose;
+	bool late; /* nobody waits for the answer */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all but `used` and the fds */
-static pthread_cond_t one_is_idle = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct channel channels[OPENER_CHANNELS];
 static bool used, ended;
 
@@ -137,7 +140,7 @@ static void end_all(void)
 	ended = true;
 	for (unsigned i = 0; used && i < OPENER_CHANNELS; i++)
 		shutdown(channels[i].fd, SHUT_RDWR);
-	pthread_cond_broadcast(&one_is_idle);
+	pthread_cond_broadcast(&changed);
 }
 
 void opener_end(void)
@@ -153,7 +156,14 @@ static void release(struct channel *c)
 	free(c->path);
 	c->path = NULL;
 	c->late = false;
-	pthread_cond_signal(&one_is_idle);
+	pthread_cond_broadcast(&changed);
+}
+
+/* Call with the lock held. */
+static void be_late(struct channel *c)
+{
+	c->late = true;
+	pthread_cond_broadcast(&changed);
 }
 
 /* Call with the lock held. Makes the channel idle if its late answer has come. */
@@ -170,59 +180,69 @@ static void drop_late_answer(struct channel *c)
 	release(c);
 }
 
-/* Call with the lock held. NULL: all are busy. */
-static struct channel *idle_channel(void)
+/* Call with the lock held. Takes no channel yet. -EBUSY: the file hangs. -EAGAIN: there is none
+ * now. -ENOBUFS: there may be none for long. An image is asked for even if it was late when it was
+ * asked for as a file of others, for a shorter time. */
+static int find_channel(const char *path, enum opener_whose whose, struct channel **ret)
 {
-	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
-		drop_late_answer(&channels[i]);
-		if (!channels[i].path)
-			return &channels[i];
-	}
-	return NULL;
-}
+	unsigned others = 0;
+	bool under_way = false;
 
-/* Call with the lock held. True if a question for the file is late. */
-static bool hangs(const char *path)
-{
+	*ret = NULL;
 	for (unsigned i = 0; i < OPENER_CHANNELS; i++) {
-		drop_late_answer(&channels[i]);
-		if (channels[i].late && !strcmp(channels[i].path, path))
-			return true;
+		struct channel *c = &channels[i];
+
+		drop_late_answer(c);
+		if (!c->path) {
+			*ret = *ret ? *ret : c;
+			continue;
+		}
+		others += c->whose == OPENER_OTHERS;
+		if (strcmp(c->path, path) != 0)
+			continue;
+		if (c->late && (c->whose == OPENER_OURS || whose == OPENER_OTHERS))
+			return -EBUSY;
+		under_way = true;
 	}
-	return false;
+	if (whose == OPENER_OURS)
+		return *ret ? 0 : -EAGAIN;
+	return under_way ? -EAGAIN : *ret && others < OPENER_OTHERS_MAX ? 0 : -ENOBUFS;
 }
 
 /* Call with the lock held. Says why there is no channel for the file. */
-static int no_channel(const char *path, char **ret_error)
+static int no_channel(int error, const char *path, char **ret_error)
 {
-	if (ended)
-		return error_text(ret_error, -EPIPE, "image %s: vread-opener has ended", path);
-	return error_text(ret_error, -EBUSY,
+	if (error == -EPIPE)
+		return error_text(ret_error, error, "image %s: vread-opener has ended", path);
+	if (error == -EBUSY)
+		return error_text(ret_error, error,
+				  "image %s: vread-opener still waits for this file: check the "
+				  "storage below it",
+				  path);
+	return error_text(ret_error, -ENOBUFS,
 			  "image %s: vread-opener waits for %u other files, among them %s: check "
 			  "the storage below these",
 			  path, OPENER_CHANNELS, channels[0].path);
 }
 
 /* Takes over `path`, which *ret gets. Returns 0, or negative errno with *ret_error. */
-static int take_channel(char *path, struct channel **ret, char **ret_error)
+static int take_channel(char *path, enum opener_whose whose, struct channel **ret, char **ret_error)
 {
-	uint64_t until = clock_ms() + WAIT_MS;
+	uint64_t until = clock_ms() + limits[whose].channel;
 	bool in_time = true;
-	int r = 0;
+	int r;
 
-	*ret = NULL;
 	pthread_mutex_lock(&lock);
-	if (hangs(path))
-		r = error_text(ret_error, -EBUSY,
-			       "image %s: vread-opener still waits for this file: check the "
-			       "storage below it",
-			       path);
-	while (r == 0 && !ended && !(*ret = idle_channel()) && in_time)
-		in_time = clock_wait(&one_is_idle, &lock, until);
-	if (r == 0 && (ended || !*ret))
-		r = no_channel(path, ret_error);
-	if (r == 0)
+	while ((r = find_channel(path, whose, ret)) == -EAGAIN && !ended && in_time)
+		in_time = clock_wait(&changed, &lock, until);
+	if (ended)
+		r = -EPIPE;
+	if (r < 0)
+		r = no_channel(r, path, ret_error);
+	if (r == 0) {
 		(*ret)->path = path;
+		(*ret)->whose = whose;
+	}
 	pthread_mutex_unlock(&lock);
 	if (r < 0)
 		free(path);
@@ -235,7 +255,7 @@ static int take_channel(char *path, struct channel **ret, char **ret_error)
 static int await_answer(const struct channel *c)
 {
 	struct pollfd answer = {.fd = c->fd, .events = POLLIN};
-	int n = clock_poll(&answer, 1, clock_ms() + ANSWER_MS);
+	int n = clock_poll(&answer, 1, clock_ms() + limits[c->whose].answer);
 
 	return n < 0 ? -errno : n ? 0 : -ETIMEDOUT;
 }
@@ -255,7 +275,7 @@ static int exchange(struct channel *c, enum opener_kind kind, const char *const 
 	if (r < 0 && r != -ETIMEDOUT)
 		end_all();
 	if (r == -ETIMEDOUT)
-		c->late = true;
+		be_late(c);
 	else
 		release(c);
 	pthread_mutex_unlock(&lock);
@@ -276,14 +296,14 @@ static int explain(int error, const char *path, char **ret_error)
 		return error_text(ret_error, error,
 				  "image %s: vread-opener could not open it within %u s: check the "
 				  "storage below it",
-				  path, ANSWER_MS / 1000);
+				  path, limits[OPENER_OURS].answer / 1000);
 	return error_text(ret_error, error, "image %s: vread-opener cannot be asked: %s", path,
 			  strerror(-error));
 }
 
 /* Returns 0 if there is an answer, or negative errno with *ret_error.  clear() *ret either way. */
-static int ask(enum opener_kind kind, const char *const texts[OPENER_TEXTS], struct answer *ret,
-	       char **ret_error)
+static int ask(enum opener_kind kind, enum opener_whose whose,
+	       const char *const texts[OPENER_TEXTS], struct answer *ret, char **ret_error)
 {
 	struct channel *c;
 	int r = prepare(ret);
@@ -297,7 +317,7 @@ static int ask(enum opener_kind kind, const char *const texts[OPENER_TEXTS], str
 	}
 	if (r < 0)
 		return explain(r, texts[0], ret_error);
-	r = take_channel(path, &c, ret_error);
+	r = take_channel(path, whose, &c, ret_error);
 	if (r < 0)
 		return r;
 	r = exchange(c, kind, texts, ret);
@@ -308,7 +328,7 @@ static int ask_for_file(enum opener_kind kind, const char *const texts[OPENER_TE
 			char **ret_error)
 {
 	struct answer a;
-	int r = ask(kind, texts, &a, ret_error), fd = a.fd;
+	int r = ask(kind, OPENER_OURS, texts, &a, ret_error), fd = a.fd;
 
 	if (r == 0 && a.fixed.result < 0)
 		r = error_text(ret_error, a.fixed.result, "%s", a.text);
@@ -331,15 +351,15 @@ int opener_named(const struct naming *n, const char *path, char **ret_error)
 	return ask_for_file(OPENER_NAMED, (const char *const[]){path, n->top, n->image}, ret_error);
 }
 
-int opener_stat(const char *path, struct stat *ret)
+int opener_stat(const char *path, enum opener_whose whose, struct stat *ret)
 {
 	struct answer a;
 	char *error = NULL;
 	int r;
 
 	if (!used)
-		return stat(path, ret);
-	r = ask(OPENER_STAT, (const char *const[]){path, "", ""}, &a, &error);
+		return stat(path, ret) < 0 ? -errno : 0;
+	r = ask(OPENER_STAT, whose, (const char *const[]){path, "", ""}, &a, &error);
 	free(error);
 	if (r == 0)
 		r = a.fixed.result;
@@ -348,6 +368,5 @@ int opener_stat(const char *path, struct stat *ret)
 			     .st_ino = (ino_t)a.fixed.ino,
 			     .st_rdev = (dev_t)a.fixed.rdev};
 	clear(&a);
-	errno = -r;
-	return r < 0 ? -1 : 0;
+	return r;
 }

@@ -24,13 +24,25 @@ bool opener_is_used(void);
 /*
  * As naming_open_image() and naming_open().  Also, where storage hangs:
  * -ETIMEDOUT: no answer within 10 s.
- * -EBUSY: a question for this file has no answer yet; or for 10 s every channel was taken by other
- * files.
+ * -EBUSY: a question for this file has no answer yet.
+ * -ENOBUFS: for 10 s every channel was taken by other files.
  */
 int opener_image(const char *path, char **ret_error);
 int opener_named(const struct naming *n, const char *path, char **ret_error);
+
+/* Whose file a question is about. */
+enum opener_whose {
+	OPENER_OURS, /* an image of a datanode */
+	/* any other file.  It gets no answer after 2 s, is asked for once at a time, and only
+	 * OPENER_OTHERS_MAX channels are for such files.  So they cannot keep images from being
+	 * opened. */
+	OPENER_OTHERS,
+};
+#define OPENER_OTHERS_MAX 4U
+
 /* As stat(), by the opener if there is one.  The opener tells only st_mode, st_dev, st_ino and
- * st_rdev, and only of regular files and block devices; anything else is an error. */
-int opener_stat(const char *path, struct stat *ret);
+ * st_rdev, and only of regular files and block devices; anything else is an error.  Returns 0 or
+ * negative errno, as above; -ENOBUFS at once for OPENER_OTHERS if their channels are taken. */
+int opener_stat(const char *path, enum opener_whose whose, struct stat *ret);
 
 #endif

@@ -23,8 +23,9 @@ struct image_usage {
 	char warning[320]; /* what the operator should put right; "": nothing */
 };
 
-/* Tells the usage of the image at path, an image of datanode.  Fills all of *ret.  Threads: any. */
+/* Tells the usage of the image at path, an image of datanode.  *usage is what was told last, and
+ * stays so if nobody can tell at present.  Threads: any. */
 typedef void image_usage_fn(void *ctx, const char *datanode, const char *path,
-			    struct image_usage *ret);
+			    struct image_usage *usage);
 
 #endif

@@ -4,6 +4,10 @@
  *
  * The list of disks is read again only after a watch reported a change. What the devices are made
  * of (such as the flags of a loop device) is examined at each call, because no watch reports it.
+ *
+ * The disks of all domains are examined for each image, and the storage below one of them may hang.
+ * So no lock is held meanwhile, each disk is examined by one thread at a time, and a disk that
+ * cannot be examined is taken for what it was.
  */
 #include "port/xen/disks.h"
 
@@ -13,39 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "base/number.h"
-#include "disk/backing.h"
-#include "port/xen/store.h"
+#include "port/xen/disk_list.h"
 
-#define MAX_DISKS 65536U
-#define MAX_DOMID 0x7fefU
-
-/*
- * Directories below backend/, the program that serves each, and whether that program bypasses the
- * page cache of a file in every case.
- */
-static const struct kind {
-	const char *directory, *server;
-	bool direct;
-} kinds[] = {
-	{"vbd", "blkback", false},
-	{"qdisk", "qemu", false},
-	{"vbd3", "tapdisk", true},
-};
-#define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-struct vdisk {
-	const struct kind *kind;
-	uint32_t domid, id;
-	char *path;     /* path of a file or device; NULL: none */
-	bool on_device; /* device is set */
-	dev_t device;
-	bool writes;
-	bool direct_io_safe;
-};
+#define FIRST_MS 2000U /* limit of the wait until a disk has been examined for the first time */
 
 struct xen_disks {
 	struct xs_handle *xs;
@@ -54,129 +31,90 @@ struct xen_disks {
 	void (*changed)(void *ctx);
 	void *ctx;
 
-	atomic_bool stale;    /* the disks below must be read again */
-	pthread_mutex_t lock; /* protects the disks below and their reading from xenstore */
-	struct vdisk *disks;
-	size_t count;
+	atomic_bool stale;    /* the list must be read again */
+	pthread_mutex_t lock; /* protects the list and its reading from xenstore */
+	pthread_cond_t examined;
+	struct disk_list *list; /* NULL: not read yet */
 };
 
-/* ---- reading ------------------------------------------------------------------ */
-
-/* Returns a value fit for paths and messages (free() it), or NULL. */
-static char *value_of(struct xen_disks *d, const char *directory, const char *node)
+/* With the lock. */
+static void replace_list(struct xen_disks *d)
 {
-	char *value;
+	struct disk_list *list = disk_list_read(d->xs, d->domid, d->list);
 
-	return store_read(d->xs, XBT_NULL, &value, "%s/%s", directory, node) == 0 ? value : NULL;
-}
-
-/* Parses a device such as "fe:0", both numbers hexadecimal, as hotplug scripts write it. */
-static bool parse_physical_device(const char *text, dev_t *ret)
-{
-	unsigned hi, lo;
-	char end;
-
-	if (sscanf(text, "%x:%x%c", &hi, &lo, &end) != 2)
-		return false;
-	*ret = makedev(hi, lo);
-	return true;
-}
-
-/*
- * Returns a copy of the path in "aio:/srv/dn1.img", "phy:/dev/vg/dn1" or a bare path; NULL: there
- * is no path.
- */
-static char *path_in(const char *params)
-{
-	const char *path = params ? strchr(params, '/') : NULL;
-
-	return path ? strdup(path) : NULL;
-}
-
-static bool is_set(const char *value)
-{
-	return value && strcmp(value, "0") != 0;
-}
-
-static void read_disk(struct xen_disks *d, const char *directory, struct vdisk *disk)
-{
-	char *params = value_of(d, directory, "params");
-	char *device = value_of(d, directory, "physical-device");
-	char *mode = value_of(d, directory, "mode");
-	char *direct = value_of(d, directory, "direct-io-safe");
-
-	disk->path = path_in(params);
-	disk->on_device = device && parse_physical_device(device, &disk->device);
-	disk->writes = mode && mode[0] == 'w';
-	disk->direct_io_safe = is_set(direct);
-	free(params);
-	free(device);
-	free(mode);
-	free(direct);
-}
-
-static void add_disk(struct xen_disks *d, const struct kind *kind, uint32_t domid, const char *id)
-{
-	char directory[STORE_MAX_PATH];
-	struct vdisk *grown, disk = {.kind = kind, .domid = domid};
-
-	if (!parse_number(id, 0, UINT32_MAX, &disk.id) || d->count == MAX_DISKS)
+	if (!list) {
+		atomic_store(&d->stale, true);
 		return;
-	grown = reallocarray(d->disks, d->count + 1, sizeof(*grown));
-	if (!grown)
-		return;
-	d->disks = grown;
-	snprintf(directory, sizeof(directory), "/local/domain/%u/backend/%s/%u/%u", d->domid,
-		 kind->directory, domid, disk.id);
-	read_disk(d, directory, &disk);
-	d->disks[d->count++] = disk;
-}
-
-static void add_kind(struct xen_disks *d, const struct kind *kind)
-{
-	unsigned num_domains, num_ids;
-	uint32_t domid;
-	char **domains = store_list(d->xs, &num_domains, "/local/domain/%u/backend/%s", d->domid,
-				    kind->directory);
-
-	for (unsigned i = 0; domains && i < num_domains; i++) {
-		char **ids;
-
-		if (!parse_number(domains[i], 0, MAX_DOMID, &domid))
-			continue;
-		ids = store_list(d->xs, &num_ids, "/local/domain/%u/backend/%s/%u", d->domid,
-				 kind->directory, domid);
-		for (unsigned j = 0; ids && j < num_ids; j++)
-			add_disk(d, kind, domid, ids[j]);
-		free(ids);
 	}
-	free(domains);
+	disk_list_put(d->list);
+	d->list = list;
 }
 
-static void forget_all(struct xen_disks *d)
+/* With the lock. Returns a reference; NULL: there was never memory for a list. */
+static struct disk_list *present_list(struct xen_disks *d)
 {
-	for (size_t i = 0; i < d->count; i++)
-		free(d->disks[i].path);
-	free(d->disks);
-	d->disks = NULL;
-	d->count = 0;
-}
-
-static void read_all(struct xen_disks *d)
-{
-	forget_all(d);
-	for (unsigned i = 0; i < NUM_KINDS; i++)
-		add_kind(d, &kinds[i]);
+	if (atomic_exchange(&d->stale, false))
+		replace_list(d);
+	if (d->list)
+		d->list->references++;
+	return d->list;
 }
 
 /* ---- whose an image is ----------------------------------------------------------- */
 
-static bool backing_of_disk(const struct vdisk *disk, struct backing *ret)
+/* Without the lock. */
+static int examine(const struct vdisk *disk, struct backing *ret)
 {
-	if (!disk->on_device)
-		return disk->path && backing_of_path(disk->path, ret);
-	backing_of_device(disk->device, ret);
-	return true;
+	if (disk->on_device)
+		return backing_of_device(disk->device, OPENER_OTHERS, ret);
+	return disk->path ? backing_of_path(disk->path, OPENER_OTHERS, ret) : 0;
+}
+
+/* With the lock. */
+static void note(struct vdisk *disk, int found, const struct backing *backing)
+{
+	if (found < 0 && !disk->unknown)
+		log_warn("%s %u of domain %u: cannot tell what %s is: %s; check the storage below "
+			 "it",
+			 disk->kind->directory, disk->id, disk->domid,
+			 disk->path ? disk->path : "it", strerror(-found));
+	disk->unknown = found < 0;
+	if (found < 0)
+		return;
+	disk->found = found;
+	disk->backing = *backing;
+}
+
+/* With the lock, which is released while the disk is examined. */
+static void examine_unlocked(struct xen_disks *d, struct vdisk *disk)
+{
+	struct backing b;
+	int found;
+
+	disk->examining = true;
+	pthread_mutex_unlock(&d->lock);
+	found = examine(disk, &b);
+	pthread_mutex_lock(&d->lock);
+	disk->examining = false;
+	note(disk, found, &b);
+	pthread_cond_broadcast(&d->examined);
+}
+
+/* Returns false if the disk has no storage, or if nobody has ever been able to tell. */
+static bool backing_of_disk(struct xen_disks *d, struct vdisk *disk, struct backing *ret)
+{
+	uint64_t until = clock_ms() + FIRST_MS;
+	bool found;
+
+	pthread_mutex_lock(&d->lock);
+	if (!disk->examining)
+		examine_unlocked(d, disk);
+	while (disk->examining && disk->found < 0 && clock_wait(&d->examined, &d->lock, until))
+		;
+	found = disk->found > 0;
+	*ret = disk->backing;
+	pthread_mutex_unlock(&d->lock);
+	return found;
 }
 
 /*
@@ -216,36 +154,61 @@ static void add_writer(struct image_usage *u, const struct vdisk *disk, const st
 		 disk->kind->directory, disk->id, disk->domid, disk->kind->server, way_of(disk, b));
 }
 
-static void find_writers(const struct xen_disks *d, const struct backing *image,
-			 struct image_usage *ret)
+/* A disk with the name of the image is the image, and is not examined. */
+static bool is_image(struct xen_disks *d, struct vdisk *disk, const char *path,
+		     const struct backing *image, struct backing *ret)
+{
+	if (!disk->on_device && disk->path && !strcmp(disk->path, path)) {
+		*ret = *image;
+		return true;
+	}
+	return backing_of_disk(d, disk, ret) && backing_same(ret, image);
+}
+
+static void find_writers(struct xen_disks *d, struct disk_list *list, const char *path,
+			 const struct backing *image, struct image_usage *ret)
 {
 	struct backing b;
 
-	for (size_t i = 0; i < d->count; i++)
-		if (d->disks[i].writes && backing_of_disk(&d->disks[i], &b) &&
-		    backing_same(&b, image))
-			add_writer(ret, &d->disks[i], &b);
+	for (size_t i = 0; i < list->count; i++)
+		if (list->disks[i]->writes && is_image(d, list->disks[i], path, image, &b))
+			add_writer(ret, list->disks[i], &b);
 }
 
-void xen_disks_usage(struct xen_disks *d, const char *path, struct image_usage *ret)
+static void find_usage(struct xen_disks *d, struct disk_list *list, const char *path,
+		       struct image_usage *usage)
 {
 	struct backing image;
 	char where[200];
+	int r = backing_of_path(path, OPENER_OURS, &image);
 
-	*ret = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
-	if (!backing_of_path(path, &image))
+	if (r < 0)
 		return;
-	snprintf(ret->because, sizeof(ret->because), "no domain can write to it");
-	pthread_mutex_lock(&d->lock);
-	if (atomic_exchange(&d->stale, false))
-		read_all(d);
-	find_writers(d, &image, ret);
-	pthread_mutex_unlock(&d->lock);
-	if (!ret->warning[0] && backing_mounted(&image, where, sizeof(where)))
-		snprintf(ret->warning, sizeof(ret->warning),
+	*usage = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
+	if (r == 0)
+		return;
+	snprintf(usage->because, sizeof(usage->because), "no domain can write to it");
+	find_writers(d, list, path, &image, usage);
+	if (!usage->warning[0] && backing_mounted(&image, where, sizeof(where)))
+		snprintf(usage->warning, sizeof(usage->warning),
 			 "mounted in this domain too, at %s: unmount it, or its file system "
 			 "will be destroyed",
 			 where);
+}
+
+void xen_disks_usage(struct xen_disks *d, const char *path, struct image_usage *usage)
+{
+	struct disk_list *list;
+
+	pthread_mutex_lock(&d->lock);
+	list = present_list(d);
+	pthread_mutex_unlock(&d->lock);
+	if (!list)
+		return;
+	find_usage(d, list, path, usage);
+	pthread_mutex_lock(&d->lock);
+	disk_list_put(list);
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* ---- watching ----------------------------------------------------------------------- */
@@ -296,12 +259,12 @@ static int watch(struct xen_disks *d, sd_event *event)
 {
 	int r = sd_event_add_io(event, &d->watch_io, xs_fileno(d->xs), EPOLLIN, on_watch_fd, d);
 
-	for (unsigned i = 0; r >= 0 && i < NUM_KINDS; i++) {
+	for (unsigned i = 0; r >= 0 && i < DISK_KINDS; i++) {
 		char path[STORE_MAX_PATH];
 
 		snprintf(path, sizeof(path), "/local/domain/%u/backend/%s", d->domid,
-			 kinds[i].directory);
-		if (!xs_watch(d->xs, path, kinds[i].directory))
+			 disk_kinds[i].directory);
+		if (!xs_watch(d->xs, path, disk_kinds[i].directory))
 			r = -errno;
 	}
 	if (r < 0)
@@ -324,11 +287,12 @@ int xen_disks_start(struct xen_disks **ret, sd_event *event, void (*changed)(voi
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->examined, NULL);
 	d->xs = xs;
 	atomic_init(&d->stale, true);
 	d->changed = changed;
 	d->ctx = ctx;
-	if (store_read_number(xs, MAX_DOMID, &d->domid, "domid") < 0)
+	if (store_read_number(xs, DISK_LIST_MAX_DOMID, &d->domid, "domid") < 0)
 		d->domid = 0;
 	r = watch(d, event);
 	if (r < 0) {
@@ -345,7 +309,8 @@ void xen_disks_stop(struct xen_disks *d)
 		return;
 	sd_event_source_disable_unref(d->watch_io);
 	xs_close(d->xs);
-	forget_all(d);
+	disk_list_put(d->list);
+	pthread_cond_destroy(&d->examined);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 }

@@ -27,7 +27,10 @@ struct xen_disks;
 int xen_disks_start(struct xen_disks **ret, sd_event *event, void (*changed)(void *ctx), void *ctx);
 void xen_disks_stop(struct xen_disks *d); /* NULL is ignored */
 
-/* Fills *ret with how the image at path must be read at present. Any thread. */
-void xen_disks_usage(struct xen_disks *d, const char *path, struct image_usage *ret);
+/*
+ * Tells how the image at path must be read at present; see image_usage_fn. Any thread. A disk whose
+ * storage hangs delays the first callers by 2 s, and is then what it was before it hung.
+ */
+void xen_disks_usage(struct xen_disks *d, const char *path, struct image_usage *usage);
 
 #endif
