@@ -182,7 +182,7 @@ binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/im
 binaries: $(B)/peerctl
 binaries: $(B)/torture-owner $(B)/torture-reader $(B)/rdma-pair $(B)/page-granter
 binaries: $(B)/steady-reader
-binaries: $(if $(filter asan,$(VARIANT)),$(B)/vreadd-failing $(B)/vread-failing)
+binaries: $(if $(filter asan,$(VARIANT)),$(addprefix $(B)/,vreadd-failing vread-failing))
 
 $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
 	@mkdir -p build/generated
@@ -230,12 +230,13 @@ $(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))
 $(eval $(call program,blockctl,tests/image/blockctl.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,imagectl,tests/image/imagectl.c,libcommon.a,$$(LIBS)))
 $(eval $(call program,peerctl,tests/protocol/peerctl.c,$(BACKEND),$$(LIBS)))
-# The calls that failing_calls.c can make fail.
-FAILING := tests/protocol/failing_calls.c
-FAILING_WRAP = $(shell sed -nE 's/^CALL.[^,]+, ([a-z0-9_]+),.*/-Wl,--wrap=\1/p; \
-	s/^int __wrap_([a-z]+).*;$$/-Wl,--wrap=\1/p' $(FAILING))
-$(eval $(call program,vreadd-failing,xen-backend/vreadd.c $(FAILING),$(BACKEND),$$(FAILING_WRAP) $$(LIBS)))
-$(eval $(call program,vread-failing,$(VREAD_SRC) $(CLI_SRC) $(FAILING),libvread.a,$$(FAILING_WRAP) $$(LIBS) $$(VREAD_LIBS)))
+# Programs whose calls can be made to fail, and the list of these calls.
+FAILING := tests/support/failing.c
+FAILING_CALLS := tests/protocol/failing_calls.c
+wraps = $(shell sed -nE 's/^CALL.[^,]+, ([a-z0-9_]+),.*/-Wl,--wrap=\1/p; \
+	s/^.* [*]?__wrap_([a-z_]+).*;$$/-Wl,--wrap=\1/p' $(1))
+$(eval $(call program,vreadd-failing,xen-backend/vreadd.c $(FAILING) $(FAILING_CALLS),$(BACKEND),$$(call wraps,$(FAILING_CALLS)) $$(LIBS)))
+$(eval $(call program,vread-failing,$(VREAD_SRC) $(CLI_SRC) $(FAILING) $(FAILING_CALLS),libvread.a,$$(call wraps,$(FAILING_CALLS)) $$(LIBS) $$(VREAD_LIBS)))
 $(eval $(call program,torture,tests/image/torture.c $(TORTURE_OWNER) $(TORTURE_COUNTS),$(BACKEND),$$(LIBS)))
 $(eval $(call program,torture-owner,tests/xen/torture_owner_main.c $(TORTURE_OWNER),$(BACKEND),$$(LIBS)))
 $(eval $(call program,torture-reader,tests/xen/torture_reader.c $(TORTURE_CONTENT) $(TORTURE_COUNTS),libvread.a))

@@ -1,77 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * failing_calls.c - makes one call of vreadd or libvread fail: for memory, a descriptor, a mapping,
- * a thread or a process, or of a file or socket. test_failing_calls.py runs programs that are
- * linked with this file; the linker leads their calls here (--wrap, see the Makefile).
- *
- * The file $FAILING_CALLS is shared with the test. The test sets `left` to the number of the call
- * that fails, counted from now. That call leaves its name and where it was made.
+ * failing_calls.c - calls of vreadd or libvread that can be made to fail (failing.h): for memory, a
+ * descriptor, a mapping, a thread or a process, or of a file or socket.  test_failing_calls.py and
+ * test_failing_peer_calls.py run the programs.
  */
+#include "../support/failing.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <systemd/sd-event.h>
-#include <unistd.h>
 
-struct shared {
-	_Atomic int64_t left; /* 0, or less: no call fails */
-	uint64_t caller;      /* offset in the program, for addr2line */
-	char name[48];
-};
-
-void *__real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
 int __real_open(const char *path, int flags, ...);
 int __real_vasprintf(char **ret, const char *format, va_list ap);
-
-static struct shared *shared;
-extern const char __executable_start;
-
-__attribute__((constructor)) static void attach(void)
-{
-	const char *path = getenv("FAILING_CALLS");
-	int fd = path ? __real_open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *at = MAP_FAILED;
-
-	if (fd >= 0)
-		at = __real_mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED) {
-		fprintf(stderr, "FAILING_CALLS: no such file\n");
-		abort();
-	}
-	close(fd);
-	shared = at;
-}
-
-static bool fails(const char *name, const void *caller)
-{
-	if (!shared || atomic_load(&shared->left) <= 0 || atomic_fetch_sub(&shared->left, 1) != 1)
-		return false;
-	shared->caller = (uint64_t)((const char *)caller - &__executable_start);
-	strncpy(shared->name, name, sizeof(shared->name) - 1);
-	return true;
-}
-
-#define FAILS(name) fails(#name, __builtin_return_address(0))
-
-/* CALL(TYPE, NAME, PARAMETERS, ARGUMENTS, WHAT A FAILURE DOES): the failure is an expression. */
-#define CALL(type, name, parameters, arguments, failure)                  \
-	type __real_##name parameters;                                    \
-	type __wrap_##name parameters;                                    \
-	type __wrap_##name parameters                                     \
-	{                                                                 \
-		return FAILS(name) ? (failure) : __real_##name arguments; \
-	}
 
 #define NO_MEMORY (errno = ENOMEM, NULL)
 #define NO_DESCRIPTOR (errno = EMFILE, -1)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calls of a program for memory, a descriptor, a mapping, a thread or a file that fail once each.
+"""Calls of a program that fail once each.
 
 calls = FailingCalls(tmp_path / "calls", VREADD)
 daemon = start_daemon(wrapper=calls.wrapper, program=VREADD)
 failed = calls.sweep(attempt)         # attempt() makes vreadd do something
 
-The programs are linked with tests/protocol/failing_calls.c, which makes the calls fail.
+The programs are linked with failing.c and a list of calls: of calls for memory, a descriptor, a
+mapping, a thread or a file (tests/protocol/failing_calls.c), or of RDMA calls
+(tests/xen/failing_verbs.c).
 """
 
 import ctypes
@@ -16,14 +18,28 @@ from tests.support.daemon import REPOSITORY
 
 VREADD = REPOSITORY / "build/asan/vreadd-failing"
 VREAD = REPOSITORY / "build/asan/vread-failing"
+VREADD_VERBS = REPOSITORY / "build/asan/vreadd-failing-verbs"
 
 
 class Shared(ctypes.Structure):
+    """struct failing in failing.h."""
+
     _fields_ = [
         ("left", ctypes.c_int64),
         ("caller", ctypes.c_uint64),
         ("name", ctypes.c_char * 48),
+        ("once", ctypes.c_uint32),
+        ("num_places", ctypes.c_uint32),
+        ("places", ctypes.c_uint64 * 200),
     ]
+
+    def told(self, program):
+        """The call of the program that failed: its name, and the line."""
+        if not self.name:
+            return "no call failed"
+        command = ["addr2line", "-s", "-f", "-e", program, hex(self.caller - 1)]
+        where = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        return f"{self.name.decode()}() in {' '.join(where)}"
 
 
 class FailingCalls:
@@ -47,12 +63,7 @@ class FailingCalls:
         return bool(self.shared.name)
 
     def told(self):
-        """The call that failed: its name, and the line of the program."""
-        if not self.shared.name:
-            return "no call failed"
-        command = ["addr2line", "-s", "-f", "-e", self.program, hex(self.shared.caller - 1)]
-        where = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-        return f"{self.shared.name.decode()}() in {' '.join(where)}"
+        return self.shared.told(self.program)
 
     def sweep(self, attempt, afterwards=lambda: None):
         """Repeats attempt().  The program's first call fails in the first attempt, the second call
