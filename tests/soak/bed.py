@@ -88,8 +88,14 @@ def soak_bed(folder, variant):
         hdfs.start()
         properties = vread_properties(here.endpoint, **PATIENCE | {"timeout_ms": 2000})
         client = HadoopClient(hdfs, properties, folder / "client.log", publishers=(HERE, THERE))
-        eventually(lambda: has_storages_of_there(here), what="the other host's storages")
+        eventually(lambda: has_storages_of_there(here), what=lambda: what_both_say(here, there))
         yield Bed(hdfs, here, there, client)
+
+
+def what_both_say(here, there):
+    """For a failure: the logs of both vreadds are gone afterwards."""
+    said = (f"{daemon.status()}\n{daemon.log()}" for daemon in (here, there))
+    return "\n".join(("the other host's storages are not known here:", *said))
 
 
 def has_storages_of_there(here):
