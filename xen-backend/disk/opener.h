@@ -33,9 +33,9 @@ int opener_named(const struct naming *n, const char *path, char **ret_error);
 /* Whose file a question is about. */
 enum opener_whose {
 	OPENER_OURS, /* an image of a datanode */
-	/* any other file.  It gets no answer after 2 s, is asked for once at a time, and only
-	 * OPENER_OTHERS_MAX channels are for such files.  So they cannot keep images from being
-	 * opened. */
+	/* any other file.  Nobody waits longer than 2 s for its answer, it is asked for once at a
+	 * time, and only OPENER_OTHERS_MAX channels are for such files.  So such files cannot keep
+	 * images from being opened. */
 	OPENER_OTHERS,
 };
 #define OPENER_OTHERS_MAX 4U
