@@ -48,7 +48,7 @@ def test_storages_that_come_and_go_are_told(start_host, start_asker, later, cloc
     assert asker.read(handle, 0, 60_000) == block.content()
 
     disk.unlink()
-    clock.until(lambda: storages_once_looked() == 2, step=0.5)
+    clock.until(lambda: storages_once_looked() == 2, step=2)
     assert asker.error(asker.begin_read(handle, 0, 10)) == "EAGAIN"
     assert asker.error(asker.begin_open(block, ["DS-2"])) == "ENODEV"
     assert asker.peer("b")["connects"] == 1
@@ -107,3 +107,34 @@ def test_who_was_heard_is_asked_only_for_what_he_has(start_host, start_asker, im
     assert read_all(asker, block) == image.contents[block.id]
     assert counted()["b"] > before["b"]
     assert counted()["c"] == before["c"]
+
+
+def test_who_was_not_heard_is_tried_again_soon(start_host, start_daemon, authority, clock):
+    """No guest reads.  One peer is up from the start, one comes later, one never."""
+    late = free_address()
+    _, early = start_host(name="b")
+    here = start_daemon(
+        extra=authority.host("a", **{"idle-timeout": 1})
+        + peer("b", address=early, datanodes="*")
+        + peer("c", address=late, datanodes="*")
+        + peer("d", address=free_address(), datanodes="*")
+    )
+
+    def of(name):
+        return next(p for p in here.status()["peers"]["peers"] if p["name"] == name)
+
+    clock.until(lambda: of("b")["heard"] and of("c")["failures"] and of("d")["failures"])
+    clock.until(lambda: of("d")["failures"] == 4, step=0.5)
+    start_host(name="c", address=late)
+    start = clock.ms
+    clock.until(lambda: of("c")["heard"], step=0.5)
+    assert clock.ms - start < 30_000
+
+    tries = of("d")["connects"]
+    clock.until(lambda: of("d")["connects"] == tries + 2, step=0.5)
+    # Who was heard is asked every five minutes only.
+    assert [of(name)["connects"] for name in "bc"] == [1, of("c")["failures"] + 1]
+    clock.until(lambda: of("b")["connects"] == 2, step=2)
+    # A peer that stays away fills no log.
+    assert of("d")["failures"] > 12
+    assert here.log().count("warning: peer d: cannot connect") == 9

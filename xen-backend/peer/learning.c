@@ -6,8 +6,10 @@
  * and the peers' links call peer_on_storages().
  *
  * An announcement counts only for datanodes that match the peer's setting datanodes.  Peers without
- * this setting are skipped.  The other peers are connected to one after the other, every few
- * minutes, and announce their storages.
+ * this setting are skipped.  The other peers are connected to one after the other, in rounds, and
+ * announce their storages.  A peer that has announced a whole list is part of a round every few
+ * minutes.  A peer that has not is part of each round: two hosts that start together must not wait
+ * minutes for each other because one of them was ready first.
  *
  * When a read wants a storage that is on no known peer, peers that have not announced a whole list
  * yet are connected to again, as often as the pauses of their links allow.  Peers that have
@@ -23,10 +25,11 @@
 #include "base/timer.h"
 #include "vreadif.h"
 
-#define LEARN_STEP 100U     /* ms between two peers of a round */
-#define LEARN_PAUSE 300000U /* ms between rounds */
-#define WANTED_AT_ONCE 8U   /* peers that one call of peers_learn_wanted() may connect to */
-#define WANTED_PAUSE 100U   /* ms until the next call may connect */
+#define LEARN_STEP 100U   /* ms between two peers of a round */
+#define LEARN_PAUSE 5000U /* ms between rounds */
+#define LEARN_ALL 60U     /* the first of so many rounds is for all peers, each 5 minutes */
+#define WANTED_AT_ONCE 8U /* peers that one call of peers_learn_wanted() may connect to */
+#define WANTED_PAUSE 100U /* ms until the next call may connect */
 
 /* True if name matches one of the patterns in `all`, which are separated by spaces. */
 static bool matches(const void *all, const char *name)
@@ -84,18 +87,31 @@ void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 	pthread_mutex_unlock(&peer->lock);
 }
 
-/* Connects to the next peer that may announce storages.  Skips the others. */
+/* True if connecting to the peer may bring its first whole list. */
+static bool may_be_asked(const struct peer *peer)
+{
+	return atomic_load(&peer->may_announce) && !atomic_load(&peer->heard) &&
+	       !link_is_down(peer->link);
+}
+
+static bool is_in_this_round(const struct peers *p, const struct peer *peer)
+{
+	return p->learn_round == 0 ? atomic_load(&peer->may_announce) : may_be_asked(peer);
+}
+
+/* Connects to the next peer of the round.  Ends the round if there is none. */
 static void on_learn(void *peers)
 {
 	struct peers *p = peers;
 	uint64_t pause = LEARN_STEP;
 
-	while (p->learn_next < p->num_peers && !p->peers[p->learn_next]->may_announce)
+	while (p->learn_next < p->num_peers && !is_in_this_round(p, p->peers[p->learn_next]))
 		p->learn_next++;
 	if (p->learn_next < p->num_peers) {
 		link_wake(p->peers[p->learn_next++]->link);
 	} else {
 		p->learn_next = 0;
+		p->learn_round = (p->learn_round + 1) % LEARN_ALL;
 		pause = LEARN_PAUSE;
 	}
 	timer_start(&p->learn, p->event, pause, on_learn, p);
@@ -104,15 +120,10 @@ static void on_learn(void *peers)
 int peers_learn(struct peers *p)
 {
 	p->learn_next = 0;
+	p->learn_round = 0;
 	if (!p->event || !p->num_peers)
 		return 0;
 	return timer_start(&p->learn, p->event, LEARN_STEP, on_learn, p);
-}
-
-static bool may_be_asked(const struct peer *peer)
-{
-	return atomic_load(&peer->may_announce) && !atomic_load(&peer->heard) &&
-	       !link_is_down(peer->link);
 }
 
 void peers_learn_wanted(struct peers *p)

@@ -62,7 +62,8 @@ struct peers {
 	struct peer_server *server; /* NULL: no peer is answered */
 	sd_event *event;            /* NULL: peers are not connected to in turn */
 	struct timer *learn;
-	size_t learn_next;
+	size_t learn_next;    /* the next peer of the round */
+	unsigned learn_round; /* 0: the round is for all peers */
 	/* For peers_learn_wanted(): the time of the next round in ms, and the peer it begins
 	 * with. */
 	_Atomic uint64_t learn_wanted;
@@ -132,8 +133,8 @@ void peer_free(struct peer *peer);
 /* From now on the peer may announce the storages of datanodes that match these patterns.  Takes
  * over datanodes. */
 void peer_set_datanodes(struct peer *peer, char *datanodes);
-/* Begins to connect, one after the other, to the peers that may announce storages.  0 or negative
- * errno. */
+/* Begins a round that connects to all peers that may announce storages, one after the other.
+ * Further rounds follow.  0 or negative errno. */
 int peers_learn(struct peers *p);
 /* The callback link_settings.storages; ctx is the peer. */
 void peer_on_storages(void *ctx, const struct message_storage *s, size_t count);
