@@ -48,7 +48,7 @@ def test_storages_that_come_and_go_are_told(start_host, start_asker, later, cloc
     assert asker.read(handle, 0, 60_000) == block.content()
 
     disk.unlink()
-    clock.until(lambda: storages_once_looked() == 2, step=2)
+    clock.until(lambda: storages_once_looked() == 2, step=0.5)
     assert asker.error(asker.begin_read(handle, 0, 10)) == "EAGAIN"
     assert asker.error(asker.begin_open(block, ["DS-2"])) == "ENODEV"
     assert asker.peer("b")["connects"] == 1
@@ -131,7 +131,7 @@ def test_who_was_not_heard_is_tried_again_soon(start_host, start_daemon, authori
     assert clock.ms - start < 30_000
 
     tries = of("d")["connects"]
-    clock.until(lambda: of("d")["connects"] == tries + 2, step=0.5)
+    clock.until(lambda: of("d")["connects"] >= tries + 2, step=0.5)
     # Who was heard is asked every five minutes only.
     assert [of(name)["connects"] for name in "bc"] == [1, of("c")["failures"] + 1]
     clock.until(lambda: of("b")["connects"] == 2, step=2)

@@ -208,16 +208,16 @@ static struct link_request *let_go(struct link *l, int why)
 static void fail_all(struct link *l, int why)
 {
 	struct link_request *chain;
-	bool failed = why != -ECANCELED && why != -ESTALE, is_new;
+	bool failed = why != -ECANCELED && why != -ESTALE;
+	enum log_level level;
 
 	pthread_mutex_lock(&l->lock);
 	chain = failed ? back_off(l) : let_go(l, why);
-	is_new =
-		l->pause < LONGEST_PAUSE; /* a peer that stays away is reported while pauses grow */
+	/* A peer may stay away for days: attempts after the longest pause are no news. */
+	level = l->pause < LONGEST_PAUSE ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG;
 	pthread_mutex_unlock(&l->lock);
 	if (failed)
-		log_event(LOG_EVENT_PEER_FAILED, is_new ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG,
-			  l->settings.name, "%s", l->error);
+		log_event(LOG_EVENT_PEER_FAILED, level, l->settings.name, "%s", l->error);
 	for (unsigned i = 0; i < l->credits; i++)
 		if (l->slots[i].id)
 			link_settle(l, &l->slots[i], -ENOTCONN, NULL);
