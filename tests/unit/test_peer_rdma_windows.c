@@ -22,9 +22,10 @@
 #define PLACE 1000U
 #define SLOT 2U
 #define FIRST_KEY 0x100U
+#define SOFT_ROCE 0xffffffU
 
 static struct ibv_context context;
-static unsigned capabilities;
+static unsigned capabilities, vendor;
 static bool is_silent; /* the adapter does not tell what it can do */
 static uint8_t pool[4 * PLACE], buffers[4 * PLACE];
 static unsigned num_domains, num_windows;
@@ -70,7 +71,7 @@ const char *ibv_get_device_name(struct ibv_device *d)
 int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *ret)
 {
 	assert_ptr_equal(c, &context);
-	*ret = (struct ibv_device_attr){.device_cap_flags = capabilities};
+	*ret = (struct ibv_device_attr){.device_cap_flags = capabilities, .vendor_id = vendor};
 	return is_silent ? ENOMEM : 0;
 }
 
@@ -410,6 +411,41 @@ static void buffers_of_a_queue_pair_with_windows_need_one_too(void **state)
 	assert_int_equal(posted.bind_mw.bind_info.addr, (uintptr_t)buffers);
 }
 
+/* True if a READ can follow a message that is still under way. */
+static bool can_send_behind_a_message(unsigned vendor_id)
+{
+	static unsigned numbers[MESSAGES];
+	static struct ibv_mr region;
+	bool can;
+
+	vendor = vendor_id;
+	make(RDMA_ASKS, IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+	vendor = 0;
+	end.buffers_region = &region;
+	end.free_buffers = numbers;
+	end.num_free = MESSAGES;
+	assert_true(rdma_end_can_send(&end));
+	assert_int_equal(rdma_end_send(&end, buffers, 1), 0);
+	can = rdma_end_can_send(&end);
+	complete_with(IBV_WC_SEND, 0);
+	assert_int_equal(rdma_end_take_completions(&end), 0);
+	assert_true(rdma_end_can_send(&end));
+	return can;
+}
+
+/* A READ needs a bind.  Soft-RoCE would repeat the bind if it sent the message again. */
+static void on_soft_roce_nothing_is_bound_behind_a_message(void **state)
+{
+	(void)state;
+	assert_false(can_send_behind_a_message(SOFT_ROCE));
+}
+
+static void other_adapters_bind_behind_messages(void **state)
+{
+	(void)state;
+	assert_true(can_send_behind_a_message(SOFT_ROCE - 1));
+}
+
 static void who_answers_exposes_nothing(void **state)
 {
 	(void)state;
@@ -433,6 +469,8 @@ int main(void)
 		TEST(without_windows_no_memory_of_guests_is_registered),
 		TEST(without_windows_each_queue_pair_has_its_own_domain),
 		TEST(buffers_of_a_queue_pair_with_windows_need_one_too),
+		TEST(on_soft_roce_nothing_is_bound_behind_a_message),
+		TEST(other_adapters_bind_behind_messages),
 		TEST(who_answers_exposes_nothing),
 	};
 

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from tests.xen.pair.conftest import FAR, FOLDER, MIB
+from tests.xen.pair.reading import until
 from tests.xen.tiers import slow
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
@@ -308,18 +309,25 @@ def test_a_wire_that_is_cut_for_a_while(answering, pair, begin_held, losing):
     assert pair(answerer, reads=CREDITS)[0]["answered"] == CREDITS
 
 
-@pytest.mark.slow
-def test_a_wire_that_loses_packets(answering, pair, losing, far_host):
-    """The wire loses 3 % of the packets with the bytes.  Queue pairs send lost packets again, so
-    all READs must be answered.  How long that takes is chance, so the test ends when all are
-    answered, or when the connection ends.
+def sent_again(host):
+    """How often the host's adapter has begun to send packets again."""
+    return int(host.text("cat /sys/class/infiniband/rxe0/ports/1/hw_counters/completer_retry_err"))
 
-    Packets of the host that asks are not lost here.  Soft-RoCE of Linux 6.1 also repeats the bind
-    of a memory window when it sends a READ again.  The bind fails, and the queue pair stands still
-    without an error (req_retry() in rxe_req.c).  To vreadd that is a peer that does not answer:
-    test_remote_faults.py."""
-    answerer = answering()
-    reads = 4 * CREDITS
-    with losing("3%", far_host):
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("side", "share"), [("far", "3%"), ("near", "10%")])
+def test_a_wire_that_loses_packets(answering, pair, losing, near_host, far_host, side, share):
+    """The wire loses packets of the host that answers, or of the host that asks, which sends only a
+    packet for each READ.  Queue pairs send lost packets again, so all READs must be answered.  How
+    many READs that takes until a packet was sent again is chance, and how long as well.  So the
+    test ends when a packet was sent again and all are answered, or when the connection ends."""
+    answerer, host = answering(), {"near": near_host, "far": far_host}[side]
+    reads, before = 4 * CREDITS, sent_again(host)
+
+    def answered():
         told, _ = pair(answerer, reads=reads, length=65536, give_up=20000, timeout_ms=0)
-    assert (told["answered"], told["wrong"], told["error"]) == (reads, 0, "")
+        assert (told["answered"], told["wrong"], told["error"]) == (reads, 0, "")
+        return sent_again(host) > before
+
+    with losing(share, host):
+        until(answered, lambda: f"no packet of {side} was sent again")

@@ -20,6 +20,8 @@
 #define CONNECTIONS "/dev/infiniband/rdma_cm"
 #define MAX_DEVICES 16U
 #define PAUSE 1000U /* ms between attempts to register a memory */
+/* Soft-RoCE: RXE_VENDOR_ID in Linux' drivers/infiniband/sw/rxe/rxe_param.h */
+#define SOFT_ROCE 0xffffffU
 
 /* A memory on one device. */
 struct registration {
@@ -83,7 +85,11 @@ void rdma_free(struct rdma *r)
 }
 
 /* A window of type 2 works on no queue pair but the one it was bound on (InfiniBand Architecture
- * Specification, "Memory Windows").  Any queue pair of its domain may use a window of type 1. */
+ * Specification, "Memory Windows").  Any queue pair of its domain may use a window of type 1.
+ *
+ * Soft-RoCE goes back in the send queue to send a message again, and carries out again all that
+ * stands behind the message.  A bind that was done already then fails, and the queue pair ends, or
+ * stands still without an error (Linux 6.1, req_retry() and rxe_requester() in rxe_req.c). */
 static int look_for_windows(struct rdma_device *d)
 {
 	struct ibv_device_attr a;
@@ -93,6 +99,7 @@ static int look_for_windows(struct rdma_device *d)
 		return -error;
 	d->has_windows = (a.device_cap_flags &
 			  (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0;
+	d->repeats_binds = d->has_windows && a.vendor_id == SOFT_ROCE;
 	if (!d->has_windows)
 		log_warn("adapter %s has no memory windows of type 2: what other hosts write goes "
 			 "through buffers",

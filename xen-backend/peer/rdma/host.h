@@ -24,6 +24,9 @@ struct rdma_device {
 	struct ibv_context *context;
 	struct ibv_pd *domains[RDMA_SIDES];
 	bool has_windows; /* memory windows of type 2, which belong to one queue pair */
+	/* When it sends a message again, it also repeats the binds behind the message, which then
+	 * fail. */
+	bool repeats_binds;
 };
 
 /* 0, -ENODEV: too many devices, or the error of the device.  After an error the device is not

@@ -56,9 +56,16 @@ int rdma_end_send_now(struct rdma_end *e, const uint8_t *data, size_t length)
 	return r;
 }
 
+/* Each message of the host that asks follows a bind.  So no message may be under way then if the
+ * device would repeat the bind with it. */
+static bool must_be_alone(const struct rdma_end *e)
+{
+	return e->side == RDMA_ASKS && e->device->repeats_binds;
+}
+
 bool rdma_end_can_send(const struct rdma_end *e)
 {
-	return e->state == END_UP && e->num_free;
+	return e->state == END_UP && e->num_free >= (must_be_alone(e) ? e->messages : 1);
 }
 
 int rdma_end_send(struct rdma_end *e, const uint8_t *data, size_t length)
