@@ -318,9 +318,9 @@ def sent_again(host):
 @pytest.mark.parametrize(("side", "share"), [("far", "3%"), ("near", "10%")])
 def test_a_wire_that_loses_packets(answering, pair, losing, near_host, far_host, side, share):
     """The wire loses packets of the host that answers, or of the host that asks, which sends only a
-    packet for each READ.  Queue pairs send lost packets again, so all READs must be answered.  How
-    many READs that takes until a packet was sent again is chance, and how long as well.  So the
-    test ends when a packet was sent again and all are answered, or when the connection ends."""
+    packet for each READ.  Queue pairs send lost packets again, so all READs must be answered.
+    Which packets are lost is chance.  So the test repeats its READs until a packet was sent again.
+    Natively there is no adapter that sends packets again."""
     answerer, host = answering(), {"near": near_host, "far": far_host}[side]
     reads, before = 4 * CREDITS, sent_again(host)
 

@@ -24,8 +24,8 @@ struct rdma_device {
 	struct ibv_context *context;
 	struct ibv_pd *domains[RDMA_SIDES];
 	bool has_windows; /* memory windows of type 2, which belong to one queue pair */
-	/* When it sends a message again, it also repeats the binds behind the message, which then
-	 * fail. */
+	/* The device repeats the binds behind a message that is sent again.  A repeated bind
+	 * fails. */
 	bool repeats_binds;
 };
 

@@ -56,8 +56,8 @@ int rdma_end_send_now(struct rdma_end *e, const uint8_t *data, size_t length)
 	return r;
 }
 
-/* Each message of the host that asks follows a bind.  So no message may be under way then if the
- * device would repeat the bind with it. */
+/* Each message of the host that asks follows a bind.  On a device that repeats binds, the bind
+ * waits until no message is under way. */
 static bool must_be_alone(const struct rdma_end *e)
 {
 	return e->side == RDMA_ASKS && e->device->repeats_binds;
