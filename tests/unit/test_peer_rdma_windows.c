@@ -43,6 +43,7 @@ static struct ibv_send_wr posted; /* the last */
 static unsigned num_posted;
 static struct ibv_wc completion; /* the next, if its qp_num is not 0 */
 static unsigned withdrawn_slot, num_withdrawn;
+static bool is_told; /* by the completion channel */
 
 /* ---- the adapter ---- */
 
@@ -173,8 +174,19 @@ static int complete(struct ibv_cq *queue, int room, struct ibv_wc *ret)
 
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **queue, void **unused)
 {
+	bool told = is_told;
+
 	(void)channel, (void)queue, (void)unused;
-	return -1;
+	is_told = false;
+	errno = EAGAIN;
+	return told ? 0 : -1;
+}
+
+/* verbs.h: the answer is the number of the error, and errno may be of another call. */
+static int tell_nothing_more(struct ibv_cq *queue, int solicited_only)
+{
+	(void)queue, (void)solicited_only;
+	return ENOMEM;
 }
 
 /* ---- an end of a queue pair ---- */
@@ -221,7 +233,8 @@ static int set_up(void **state)
 	context.ops = (struct ibv_context_ops){.alloc_mw = alloc_window,
 					       .dealloc_mw = free_window,
 					       .post_send = post,
-					       .poll_cq = complete};
+					       .poll_cq = complete,
+					       .req_notify_cq = tell_nothing_more};
 	num_posted = num_withdrawn = 0;
 	registered.tries = 0;
 	completion = (struct ibv_wc){0};
@@ -326,6 +339,15 @@ static void the_other_host_may_not_invalidate(void **state)
 	complete_with(IBV_WC_RECV, IBV_WC_WITH_INV);
 	assert_int_equal(rdma_end_take_completions(&end), -EPROTO);
 	assert_string_equal(end.error, "the other host ends a key itself");
+}
+
+static void an_adapter_that_would_tell_of_nothing_more_ends_the_queue_pair(void **state)
+{
+	(void)state;
+	make(RDMA_ASKS, IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+	is_told = true;
+	assert_int_equal(rdma_end_take_completions(&end), -ENOMEM);
+	assert_string_equal(end.error, "ibv_req_notify_cq: Cannot allocate memory");
 }
 
 /* Registering memory pins it, and the host may lack room for that for a moment. */
@@ -464,6 +486,7 @@ int main(void)
 		TEST(a_window_is_one_place_with_another_key_each_time),
 		TEST(a_place_is_withdrawn_when_the_adapter_says_so),
 		TEST(the_other_host_may_not_invalidate),
+		TEST(an_adapter_that_would_tell_of_nothing_more_ends_the_queue_pair),
 		TEST(memory_that_could_not_be_registered_is_tried_again),
 		TEST(an_adapter_that_tells_nothing_is_asked_again),
 		TEST(without_windows_no_memory_of_guests_is_registered),

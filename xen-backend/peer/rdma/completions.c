@@ -6,6 +6,7 @@
 #include "peer/rdma/end_private.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define BATCH 16
 
@@ -70,14 +71,15 @@ int rdma_end_take_completions(struct rdma_end *e)
 	struct ibv_cq *queue;
 	unsigned told = 0;
 	void *unused;
-	int n;
+	int n, r;
 
 	while (ibv_get_cq_event(e->completions, &queue, &unused) == 0)
 		told++;
 	if (told) {
 		ibv_ack_cq_events(e->queue, told);
-		if (ibv_req_notify_cq(e->queue, 0))
-			return rdma_end_failed_errno(e, "ibv_req_notify_cq");
+		r = ibv_req_notify_cq(e->queue, 0);
+		if (r)
+			return rdma_end_failed(e, -r, "ibv_req_notify_cq: %s", strerror(r));
 	}
 	do {
 		n = ibv_poll_cq(e->queue, BATCH, done);

@@ -123,6 +123,7 @@ static int make_queue(struct rdma_end *e)
 {
 	struct ibv_context *context = e->id->verbs;
 	unsigned room = 2 * e->messages + e->writes + rdma_end_window_work(e);
+	int r;
 
 	e->completions = ibv_create_comp_channel(context);
 	if (!e->completions)
@@ -132,9 +133,8 @@ static int make_queue(struct rdma_end *e)
 	e->queue = ibv_create_cq(context, (int)room, NULL, e->completions, 0);
 	if (!e->queue)
 		return rdma_end_failed_errno(e, "ibv_create_cq");
-	if (ibv_req_notify_cq(e->queue, 0))
-		return rdma_end_failed_errno(e, "ibv_req_notify_cq");
-	return 0;
+	r = ibv_req_notify_cq(e->queue, 0);
+	return r ? rdma_end_failed(e, -r, "ibv_req_notify_cq: %s", strerror(r)) : 0;
 }
 
 int rdma_end_make_pair(struct rdma_end *e)
