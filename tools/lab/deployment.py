@@ -205,6 +205,11 @@ class Backend:
             time.sleep(0.2)
         self.wait_states(guest, CONNECTED, CONNECTED)
 
+    def connect(self, guest: Guest) -> None:
+        """Loads the frontend in a guest that has a device, and waits until it is connected."""
+        load_frontend(guest)
+        self.wait_connected(guest)
+
 
 def load_frontend(guest: Guest, parameters: str = "") -> None:
     guest.run(f"insmod {MODULE} {parameters}", timeout=CONNECT_TIMEOUT).check()
@@ -219,8 +224,7 @@ def start_client(
     client.put(blocks, BLOCKS)
     backend.attach(client, allow)
     if frontend:
-        load_frontend(client)
-        backend.wait_connected(client)
+        backend.connect(client)
     return client
 
 

@@ -19,7 +19,7 @@ from tools.hdfs.block import Block, blocks_in_report, fsck_query
 from tools.hdfs.config import write_conf_dir
 from tools.patience import Patience
 
-from .deployment import Backend, load_frontend
+from .deployment import Backend
 from .guest import Guest
 from .host import XenHost
 from .java_disk import URI
@@ -332,8 +332,7 @@ class HadoopGuests:
         member, guest = self.members[name], self.guests[name]
         if backend := member.place.backend:
             backend.attach(guest, member.served, role)
-            load_frontend(guest)
-            backend.wait_connected(guest)
+            backend.connect(guest)
 
 
 def _daemon(guest: Guest, name: str) -> None:

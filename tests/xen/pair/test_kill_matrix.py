@@ -77,8 +77,7 @@ class Site:
         self.owner = self.host.create_guest(f"owner-{self.made}", disks=disks)
         self.owner.run("mkdir -p /disk && mount -t ext4 /dev/xvda /disk").check()
         self.near.attach(self.owner, DATANODE, role="datanode")
-        deployment.load_frontend(self.owner)
-        self.near.wait_connected(self.owner)
+        self.near.connect(self.owner)
 
     def has_guests(self):
         """Makes a guest anew that an earlier test could not make.  So only that test fails."""

@@ -14,7 +14,6 @@ import pytest
 from tests.xen.pair.conftest import FAR
 from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
-from tools.lab import deployment
 
 # `make test` instead runs shared/test_life.py, which saves and restores on one host, and
 # tests/cli/test_xl_life.py, which tests xl-vread's part.
@@ -55,8 +54,7 @@ def make_client(near_host, far, asking, built_program):
                 files=built_program("steady-reader"),
             )
             with guest:
-                deployment.load_frontend(guest)
-                near.wait_connected(guest)
+                near.connect(guest)
                 yield guest
 
     return running

@@ -118,8 +118,7 @@ def test_module_in_use_cannot_be_unloaded(client, demo, backend):
     client.run("rmmod xen_vreadfront", timeout=60).check()
     backend.wait_states(client, "2", "6")  # closed, and offered anew
     assert client.run("test -e /dev/vread").rc != 0
-    deployment.load_frontend(client)
-    backend.wait_connected(client)
+    backend.connect(client)
     assert deployment.file_digest(client) == demo.sha256
 
 

@@ -64,8 +64,7 @@ def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
     backend.wait_connected(client)
     client.run("rmmod xen_vreadfront").check()
     backend.wait_states(client, "2", "6")
-    deployment.load_frontend(client)
-    backend.wait_connected(client)
+    backend.connect(client)
     patience = f"--timeout {deployment.READ_TIMEOUT_MS}"
     client.run(f"vread cat {patience} {demo.blocks[0].spec()} >/dev/null").check()
 

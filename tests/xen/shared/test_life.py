@@ -12,7 +12,6 @@ import pytest
 from tests.xen.conftest import PRODUCT_VARIANT
 from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
-from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
 SAVED = "/run/saved"
@@ -32,8 +31,7 @@ def client(backend, until_module_ends, built_program):
             files=built_program("steady-reader"),
         )
     )
-    deployment.load_frontend(guest)
-    backend.wait_connected(guest)
+    backend.connect(guest)
     return guest
 
 
@@ -114,8 +112,7 @@ def test_rebooted(client, backend, reader):
     backend.host.run(["xl-vread", "reboot", client.name], REBOOT_TIMEOUT).check()
     client.restored()
     assert client.domid != before
-    deployment.load_frontend(client)
-    backend.wait_connected(client)
+    backend.connect(client)
     reader.put()
     reader.start()
 

@@ -24,8 +24,7 @@ def make_publisher(backend, until_module_ends):
     def make(name, datanodes):
         guest = until_module_ends(backend.host.create_guest(name))
         backend.attach(guest, datanodes, role="datanode")
-        deployment.load_frontend(guest)
-        backend.wait_connected(guest)
+        backend.connect(guest)
         return guest
 
     return make

@@ -29,8 +29,7 @@ def test_all_that_a_module_may_leave_is_gone(xen_host, origin, backend, disks, o
     assert set(origin.differences()) == {"process", "mount", "file", "disk"}
     guest = host.create_guest("left", config=['on_reboot="restart"'], disks=["phy:/dev/vdb,xvda,w"])
     backend.attach(guest)
-    deployment.load_frontend(guest)
-    backend.wait_connected(guest)
+    backend.connect(guest)
     guest.run("mkdir -p /mnt && mount -t ext4 /dev/xvda /mnt && echo text >/mnt/left").check()
     guest.run("dd if=/dev/zero of=/mnt/all bs=1M; sync").check()
     other = deployment.Backend(host, {}, name="-left", xen=False)

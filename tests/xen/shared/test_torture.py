@@ -14,7 +14,6 @@ from tests.support.hdfs_dir import POOL
 from tests.support.waiting import eventually
 from tests.support.xen_owner import XFS_GUEST_MIB, DataDisk, load_xfs, xfs_files
 from tests.xen.tiers import slow
-from tools.lab import deployment
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1200)]
 
@@ -83,8 +82,7 @@ def client(backend, built_program, disk):
     files = built_program("torture-reader")
     with backend.host.create_guest(f"torture-client-{disk.kind}", files=files) as guest:
         backend.attach(guest, disk.datanode)
-        deployment.load_frontend(guest)
-        backend.wait_connected(guest)
+        backend.connect(guest)
         yield guest
 
 

@@ -33,8 +33,7 @@ def devices(host):
 
 
 def read(guest, backend, demo):
-    deployment.load_frontend(guest)
-    backend.wait_connected(guest)
+    backend.connect(guest)
     guest.put(demo.blocks_file, deployment.BLOCKS)
     assert deployment.file_digest(guest) == demo.sha256
 
