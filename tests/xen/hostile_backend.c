@@ -5,9 +5,9 @@
  *
  *   hostile_backend DOMID DEVID ATTACK
  *
- * Prints "connected". Then answers OPEN, STAT, READ and CLOSE correctly, except for the answer that
- * ATTACK is about. When the frontend closes, prints "frontend closed" and closes as well. On
- * SIGTERM it closes first.
+ * Prints "connected". Then answers all requests correctly, except for the answer that ATTACK is
+ * about. When the frontend closes, prints "frontend closed" and closes as well. On SIGTERM it
+ * closes first.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,6 +30,8 @@
 
 #define WAIT_TENTHS 1200
 #define HANDLE 7
+#define KEY_BYTE 'k' /* as vread_holder.c */
+#define MAX_PAGES (VREAD_MAX_OPEN_DATA / VREAD_PAGE_SIZE)
 
 enum { INITIALISING = 1, INIT_WAIT, INITIALISED, CONNECTED, CLOSING, CLOSED };
 
@@ -42,6 +44,8 @@ struct back {
 	uint8_t *page; /* the ring */
 	struct vread_back_ring ring;
 	const char *attack;
+	const uint8_t *keys[MAX_PAGES]; /* pages of the last KEYS */
+	uint32_t num_keys;
 };
 
 static volatile sig_atomic_t terminated;
@@ -107,6 +111,58 @@ static void wait_front(struct back *b, unsigned state)
 	die("frontend state is %lu, wanted %u", front_number(b, VREAD_NODE_STATE), state);
 }
 
+/* ---- pages of the pool ---- */
+
+static void *map_page(struct back *b, uint32_t ref)
+{
+	void *page = xengnttab_map_grant_ref(b->gnttab, b->domid, ref, PROT_READ);
+
+	if (!page)
+		die("cannot map reference %u", ref);
+	return page;
+}
+
+/* Maps the pages of a KEYS and keeps the mappings beyond the answer. */
+static void keep_keys(struct back *b, const struct vread_request *req)
+{
+	struct vread_pool_directory *first =
+		map_page(b, (uint32_t)front_number(b, VREAD_NODE_POOL_DIRECTORY));
+
+	if (req->pool_pages > MAX_PAGES || req->pool_page + req->pool_pages > VREAD_DIRECTORY_REFS)
+		die("KEYS in pages %u and %u more", req->pool_page, req->pool_pages);
+	for (; b->num_keys < req->pool_pages; b->num_keys++)
+		b->keys[b->num_keys] = map_page(b, first->gref[req->pool_page + b->num_keys]);
+	xengnttab_unmap(b->gnttab, first, 1);
+}
+
+static unsigned bytes_of_keys(const struct back *b)
+{
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < b->num_keys; i++)
+		for (size_t at = 0; at < VREAD_PAGE_SIZE; at++)
+			found += b->keys[i][at] == KEY_BYTE;
+	return found;
+}
+
+static void forget_keys(struct back *b)
+{
+	while (b->num_keys)
+		xengnttab_unmap(b->gnttab, (void *)b->keys[--b->num_keys], 1);
+}
+
+/* Prints how many bytes of keys its mappings show: at KEYS, and at the next OPEN. */
+static void look_for_keys(struct back *b, const struct vread_request *req)
+{
+	if (req->operation == VREAD_OP_KEYS)
+		keep_keys(b, req);
+	else if (req->operation != VREAD_OP_OPEN || !b->num_keys)
+		return;
+	printf("%u bytes of keys\n", bytes_of_keys(b));
+	if (req->operation == VREAD_OP_OPEN)
+		forget_keys(b);
+}
+
 /* ---- answers ---- */
 
 static bool is(const struct back *b, const char *attack)
@@ -141,6 +197,8 @@ static void answer(struct back *b, const struct vread_request *req)
 	struct vread_response rsp = honest(req);
 	bool opening = req->operation == VREAD_OP_OPEN, reading = req->operation == VREAD_OP_READ;
 
+	if (is(b, "keeps-keys"))
+		look_for_keys(b, req);
 	if (is(b, "silent-death"))
 		b->page[VREAD_RING_ALIVE_OFFSET] = 0;
 	if (is(b, "silent") || is(b, "silent-death") || (reading && is(b, "silent-reads")) ||

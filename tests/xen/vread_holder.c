@@ -11,6 +11,7 @@
  *   vread_holder open SPEC        OPEN without a time limit
  *   vread_holder again SPEC       reads, waits for the file /run/again, then uses the handle again
  *   vread_holder hold SPEC        reads, then waits for the device to go away for good
+ *   vread_holder keys SPEC        sends KEYS as a publisher does, then opens the block
  *
  * SPEC is POOL/blk_ID_GS.
  */
@@ -30,6 +31,8 @@
 #include "vread_ioctl.h"
 
 #define LENGTH (64U << 10)
+#define KEY_BYTE 'k' /* hostile_backend.c looks for it */
+#define KEY_BYTES (2U * VREAD_PAGE_SIZE)
 
 static int fd;
 
@@ -142,6 +145,24 @@ static void again(const char *spec)
 	say("open %s", open_block(spec, 30000) ? "worked" : "failed");
 }
 
+/* The data have no form: hostile_backend does not read them. */
+static void keys(const char *spec)
+{
+	static char data[KEY_BYTES];
+	struct vread_ioc_keys k = {.data = (uintptr_t)data,
+				   .data_length = sizeof(data),
+				   .timeout_ms = 30000,
+				   .tokens = 1};
+	int reader = fd;
+
+	memset(data, KEY_BYTE, sizeof(data));
+	fd = open("/dev/vread-publish", O_RDWR);
+	say("keys %s", control(VREAD_IOC_KEYS, &k));
+	close(fd);
+	fd = reader;
+	open_block(spec, 30000);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -172,6 +193,8 @@ int main(int argc, char **argv)
 		again(argv[2]);
 	} else if (!strcmp(way, "hold") && argc == 3) {
 		hold(argv[2]);
+	} else if (!strcmp(way, "keys") && argc == 3) {
+		keys(argv[2]);
 	} else {
 		say("usage: see vread_holder.c");
 		return 2;

@@ -19,6 +19,7 @@ from tools.lab.guest import SAVE_TIMEOUT
 pytestmark = pytest.mark.xen
 
 SPEC = "BP-1/blk_1_1"  # hostile_backend has every block
+KEY_BYTES = 8192  # as in vread_holder.c
 SOON = 120.0
 STORM, STORM_MS = 400.0, "400000"
 OFFER = {
@@ -91,8 +92,12 @@ class Backend:
         self._host.run(f"kill -{signal} $(pidof hostile_backend)").check()
         return self.last_line()
 
+    def lines(self):
+        """Waits for the end, and returns the lines of output."""
+        return self._command.wait(SOON).stdout.decode().splitlines()
+
     def last_line(self):
-        return self._command.wait(SOON).stdout.decode().splitlines()[-1]
+        return self.lines()[-1]
 
 
 def holder(guest, *arguments):
@@ -336,6 +341,16 @@ def test_an_event_that_is_not_answered(guest, store, module):
     done = publish(guest, 3000)
     assert (done.rc, b"no answer in time" in done.stderr) == (1, True), done.stderr
     assert backend.kill("TERM") == "closing"
+
+
+def test_keys_are_wiped_after_the_answer(guest, store, module):
+    """The backend keeps its mapping of the pages of a KEYS.  At the next OPEN, no byte of the keys
+    may be left in these pages.  Only a backend sees the module's granted pages."""
+    offer_to_a_datanode(store, guest)
+    backend = Backend(store, guest, "keeps-keys")
+    assert holder(guest, "keys", SPEC) == ["keys ok", "open ok"]
+    assert backend.kill("TERM") == "closing"
+    assert backend.lines()[1:3] == [f"{KEY_BYTES} bytes of keys", "0 bytes of keys"]
 
 
 # ---- backends that die ----------------------------------------------------------------------
