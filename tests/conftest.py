@@ -17,7 +17,7 @@ import pytest
 from tests.runner.order import shuffle_modules
 from tests.xen.groups import group_hosts
 
-pytest_plugins = ["tests.runner.timing", "tests.runner.cells"]
+pytest_plugins = ["tests.runner.timing", "tests.runner.cells", "tests.runner.limits"]
 
 
 def pytest_addoption(parser):
