@@ -167,10 +167,14 @@ static const struct transport_user user = {on_arrived, on_place};
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-static void connect_rdma(struct asker *a, struct rdma *r, struct tls_context *context)
+/* Returns false if there is no transport over RDMA.  Then *ret_error says why, and a->transport is
+ * the one over TLS. */
+static bool connect_rdma(struct asker *a, struct rdma *r, struct tls_context *context,
+			 char *ret_error, size_t size)
 {
 	struct tls *tls = pair_connect(a->o, context);
 	const struct rdma_choice choice = {.or_tls = false, .give_up = a->o->give_up};
+	struct transport *transport;
 	struct rdma_secret secret;
 	char *error = NULL;
 
@@ -182,10 +186,14 @@ static void connect_rdma(struct asker *a, struct rdma *r, struct tls_context *co
 		if (!a->may_dial)
 			pair_wait(a->transport, -1, -1);
 	}
-	a->transport = rdma_ask(r, (const struct sockaddr *)&a->o->address.socket, &secret,
-				PAIR_CREDITS, &choice, a->transport, &error);
-	if (!a->transport)
-		pair_die("rdma_ask: %s", error);
+	transport = rdma_ask(r, (const struct sockaddr *)&a->o->address.socket, &secret,
+			     PAIR_CREDITS, &choice, a->transport, &error);
+	if (transport)
+		a->transport = transport;
+	else
+		snprintf(ret_error, size, "rdma_ask: %s", error);
+	free(error);
+	return transport;
 }
 
 static bool read_all(struct asker *a)
@@ -248,9 +256,10 @@ static void steal(const struct pair_options *options, struct rdma *r, struct tls
 	o.reads = 1;
 	o.steals = false;
 	make_memory(&thief, r);
-	connect_rdma(&thief, r, context);
-	read_all(&thief);
-	snprintf(ret_error, size, "%s", thief.transport->error);
+	if (connect_rdma(&thief, r, context, ret_error, size)) {
+		read_all(&thief);
+		snprintf(ret_error, size, "%s", thief.transport->error);
+	}
 	thief.transport->ops->free(thief.transport);
 	rdma_memory_free(thief.registered);
 }
@@ -259,24 +268,25 @@ int pair_ask(const struct pair_options *o)
 {
 	struct asker a = {.o = o};
 	struct tls_context *context;
-	struct rdma_counters counters;
+	struct rdma_counters counters = {0};
 	char *error = NULL, text[sizeof(a.transport->error)], stolen[sizeof(text)] = "";
 	struct rdma *r;
-	uint64_t begin, took;
+	uint64_t begin, took = 0;
 
 	if (rdma_new(&r))
 		pair_die("no RDMA");
 	if (tls_context_new(&o->config, &context, &error))
 		pair_die("%s", error);
 	make_memory(&a, r);
-	connect_rdma(&a, r, context);
-	begin = pair_now_ms();
-	read_all(&a);
-	if (o->steals)
-		steal(o, r, context, stolen, sizeof(stolen));
-	took = pair_now_ms() - begin;
-	rdma_counters(a.transport, &counters);
-	memcpy(text, a.transport->error, sizeof(text));
+	if (connect_rdma(&a, r, context, text, sizeof(text))) {
+		begin = pair_now_ms();
+		read_all(&a);
+		if (o->steals)
+			steal(o, r, context, stolen, sizeof(stolen));
+		took = pair_now_ms() - begin;
+		rdma_counters(a.transport, &counters);
+		memcpy(text, a.transport->error, sizeof(text));
+	}
 	a.transport->ops->free(a.transport);
 	printf("{\"answered\": %u, \"failed\": %u, \"short\": %u, \"wrong\": %u, \"bytes\": "
 	       "%" PRIu64 ", \"direct\": %" PRIu64 ", \"bounced\": %" PRIu64
