@@ -54,7 +54,7 @@ int rdma_end_resolve(struct rdma_end *e, const struct sockaddr *address)
 		return rdma_end_failed_errno(e, "rdma_create_id");
 	if (rdma_set_option(e->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
 			    sizeof(timeout)))
-		return rdma_end_failed_errno(e, "RDMA_OPTION_ID_ACK_TIMEOUT");
+		return rdma_end_failed_errno(e, "rdma_set_option");
 	if (rdma_resolve_addr(e->id, NULL, (struct sockaddr *)address, (int)e->give_up))
 		return rdma_end_failed_errno(e, "rdma_resolve_addr");
 	return 0;
