@@ -182,6 +182,7 @@ binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/im
 binaries: $(B)/peerctl
 binaries: $(B)/torture-owner $(B)/torture-reader $(B)/rdma-pair $(B)/page-granter
 binaries: $(B)/steady-reader
+binaries: $(B)/rdma-pair-failing
 binaries: $(if $(filter asan,$(VARIANT)),$(addprefix $(B)/,vreadd-failing vread-failing))
 
 $(GENERATED) &: xenstore-schema/vread.schema.json xenstore-schema/generate.py
@@ -230,9 +231,10 @@ $(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))
 $(eval $(call program,blockctl,tests/image/blockctl.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,imagectl,tests/image/imagectl.c,libcommon.a,$$(LIBS)))
 $(eval $(call program,peerctl,tests/protocol/peerctl.c,$(BACKEND),$$(LIBS)))
-# Programs whose calls can be made to fail, and the list of these calls.
+# Programs whose calls can be made to fail, and the lists of these calls.
 FAILING := tests/support/failing.c
 FAILING_CALLS := tests/protocol/failing_calls.c
+FAILING_VERBS := tests/xen/failing_verbs.c
 wraps = $(shell sed -nE 's/^CALL.[^,]+, ([a-z0-9_]+),.*/-Wl,--wrap=\1/p; \
 	s/^.* [*]?__wrap_([a-z_]+).*;$$/-Wl,--wrap=\1/p' $(1))
 $(eval $(call program,vreadd-failing,xen-backend/vreadd.c $(FAILING) $(FAILING_CALLS),$(BACKEND),$$(call wraps,$(FAILING_CALLS)) $$(LIBS)))
@@ -241,6 +243,7 @@ $(eval $(call program,torture,tests/image/torture.c $(TORTURE_OWNER) $(TORTURE_C
 $(eval $(call program,torture-owner,tests/xen/torture_owner_main.c $(TORTURE_OWNER),$(BACKEND),$$(LIBS)))
 $(eval $(call program,torture-reader,tests/xen/torture_reader.c $(TORTURE_CONTENT) $(TORTURE_COUNTS),libvread.a))
 $(eval $(call program,rdma-pair,$(RDMA_PAIR),$(BACKEND),$$(LIBS)))
+$(eval $(call program,rdma-pair-failing,$(RDMA_PAIR) $(FAILING) $(FAILING_VERBS),$(BACKEND),$$(call wraps,$(FAILING_VERBS)) $$(LIBS)))
 $(eval $(call program,steady-reader,tests/xen/steady_reader.c,libvread.a))
 $(eval $(call program,page-granter,tests/xen/page_granter.c,,$$(LIBS)))
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(addprefix $(B)/,libbackend.a libkeyagent.a $(PARSER) libvread.a)

@@ -18,7 +18,6 @@ from tests.support.daemon import REPOSITORY
 
 VREADD = REPOSITORY / "build/asan/vreadd-failing"
 VREAD = REPOSITORY / "build/asan/vread-failing"
-VREADD_VERBS = REPOSITORY / "build/asan/vreadd-failing-verbs"
 
 
 class Shared(ctypes.Structure):

@@ -221,6 +221,7 @@ int pair_answer(const struct pair_options *o)
 		pair_die("%s", error);
 	make_buffers(&a, r);
 	listener = pair_listen(o);
+	fprintf(stderr, "listening\n");
 	for (;;) {
 		tls = pair_accept(listener, context);
 		if (tls)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each place of the RDMA transport that makes an RDMA call fails once, at the end of a queue pair
+that asks.  No native test has RDMA.
+
+The program is rdma-pair, linked with failing_verbs.c.
+"""
+
+import json
+
+import pytest
+
+from tests.support.failing_calls import Shared
+from tests.xen.pair.conftest import FAR, FOLDER
+
+pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(1800)]
+
+ENDPOINT = f"{FAR}:7002"
+CALLS, PROGRAM = "/run/failing-calls", "/usr/bin/rdma-pair-failing"
+FAILING = ["env", f"FAILING_CALLS={CALLS}", PROGRAM]
+READS, LENGTH = 10, 65536
+SOON = 120.0
+MADE = {"rdma_create_event_channel", "rdma_create_id", "rdma_set_option", "rdma_resolve_addr"}
+MADE |= {"rdma_resolve_route", "rdma_create_qp", "rdma_connect", "ibv_query_device"}
+MADE |= {"ibv_alloc_pd", "ibv_create_comp_channel", "ibv_create_cq", "ibv_req_notify_cq"}
+MADE |= {"ibv_reg_mr", "ibv_post_recv", "ibv_post_send", "ibv_poll_cq", "ibv_alloc_mw"}
+
+
+class FailingVerbs:
+    """The RDMA calls of rdma-pair-failing in a dom0: one place at a time fails, and each once."""
+
+    def __init__(self, host, file):
+        self._host, self._file = host, file
+        host.put(file, PROGRAM)
+        host.run(f"cat >{CALLS}", stdin=bytes(Shared(once=1))).check()
+
+    def _write(self, **fields):
+        """Writes the fields before `once`."""
+        start = bytes(Shared(**fields))[: Shared.once.offset]
+        self._host.run(f"cat 1<>{CALLS}", stdin=start).check()
+
+    def arm(self):
+        self._write(left=1)
+
+    def disarm(self):
+        """The name of the call that failed since arm() and its line, or ("", "no call failed")."""
+        told = Shared.from_buffer_copy(self._host.run(f"cat {CALLS}").check().stdout)
+        self._write()
+        return told.name.decode(), told.told(self._file)
+
+
+def ask(host):
+    """Runs an asker.  Returns its counts, or why it could not begin.  No byte may be wrong."""
+    words = [f"reads={READS}", f"length={LENGTH}"]
+    done = host.run([*FAILING, ENDPOINT, FOLDER, "near", "peer=far", *words], timeout=300)
+    complaint = done.stderr.decode()
+    assert "Sanitizer" not in complaint, complaint
+    if done.rc:
+        return complaint
+    told = json.loads(done.stdout)
+    assert (told["wrong"], told["late"]) == (0, 0), told
+    return told
+
+
+def has_all(told):
+    return told["answered"] == READS and told["error"] == ""
+
+
+def is_well(told):
+    """True if all bytes arrived, or else there is an error."""
+    if isinstance(told, str):
+        return "no RDMA" in told or ": Cannot allocate memory" in told
+    return has_all(told) or told["error"] != ""
+
+
+def test_each_call_of_who_asks(near_host, far_host, built_program):
+    """An asker is started for each place.  It must report an error, or have all bytes (through
+    buffers, where its memory could not be registered)."""
+    (file,) = built_program("rdma-pair-failing").values()
+    verbs, failed = FailingVerbs(near_host, file), set()
+    answerer = far_host.popen(["rdma-pair", ENDPOINT, FOLDER, "far"])
+    try:
+        answerer.wait_output("listening", SOON)
+        while True:
+            verbs.arm()
+            told = ask(near_host)
+            call, where = verbs.disarm()
+            if not call:
+                break
+            assert is_well(told), (where, told)
+            failed.add(call)
+        assert has_all(told), told
+        assert failed == MADE
+    finally:
+        answerer.kill()
+        answerer.wait(SOON)
