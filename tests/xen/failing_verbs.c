@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
-#include <string.h>
 
 #define NO_MEMORY (errno = ENOMEM, NULL)
 #define NO_ROOM (errno = ENOMEM, -1)
@@ -30,8 +29,6 @@ CALL(int, rdma_resolve_addr,
      (id, from, to, ms), NO_ADDRESS)
 CALL(int, rdma_resolve_route, (struct rdma_cm_id * id, int ms), (id, ms), NO_ADDRESS)
 CALL(int, rdma_connect, (struct rdma_cm_id * id, struct rdma_conn_param *how), (id, how), NO_ROOM)
-CALL(int, rdma_accept, (struct rdma_cm_id * id, struct rdma_conn_param *how), (id, how), NO_ROOM)
-CALL(int, rdma_migrate_id, (struct rdma_cm_id * id, struct rdma_event_channel *c), (id, c), NO_ROOM)
 CALL(int, rdma_create_qp,
      (struct rdma_cm_id * id, struct ibv_pd *domain, struct ibv_qp_init_attr *wanted),
      (id, domain, wanted), NO_ROOM)

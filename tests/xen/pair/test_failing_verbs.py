@@ -87,7 +87,7 @@ def test_each_call_of_who_asks(near_host, far_host, built_program):
             if not call:
                 break
             assert is_well(told), (where, told)
-            failed.add(call)
+            failed.add(call.removesuffix("_iova2"))  # verbs.h chooses one of two functions
         assert has_all(told), told
         assert failed == MADE
     finally:
