@@ -121,6 +121,16 @@ def main_pid(root):
     return root.run("systemctl", "show", "-P", "MainPID", "vreadd").strip()
 
 
+def told(root):
+    """What systemd and vreadd say of the service."""
+    return root.run("systemctl", "status", "--no-pager", "--lines=100", "vreadd", check=False)
+
+
+def another_pid(root, pid):
+    """Waits until another vreadd runs than that one."""
+    eventually(lambda: main_pid(root) not in (pid, "0"), what=lambda: told(root))
+
+
 def read_block(root, image):
     """The block's bytes, which the installed vread reads from the installed vreadd."""
     block = next(block for block in image.blocks if block.id == BLOCK_ID)
@@ -128,7 +138,7 @@ def read_block(root, image):
     endpoint = ["vread", "--endpoint", "/run/vread/local.sock"]
     eventually(
         lambda: "finalized" in root.run(*endpoint, "stat", name, check=False),
-        what=lambda: root.run("journalctl", "-u", "vreadd"),
+        what=lambda: told(root),
     )
     return root.output(*endpoint, "cat", name)
 
@@ -255,7 +265,16 @@ def test_a_helper_is_started_again(root, image, name):
     pid = main_pid(root)
     (helper,) = [pid for pid, known in processes(root).items() if known == name]
     root.run("sh", "-c", f"kill -KILL {helper}")  # the root has no program of that name
-    eventually(lambda: main_pid(root) not in (pid, "0"), what="another vreadd")
+    another_pid(root, pid)
+    assert read_block(root, image) == image.contents[BLOCK_ID]
+
+
+def test_it_is_started_again_however_often_it_ends(root, image):
+    """By default systemd gives up at the fifth end within 10 s."""
+    for _ in range(6):
+        pid = main_pid(root)
+        root.run("sh", "-c", f"kill -KILL {pid}")
+        another_pid(root, pid)
     assert read_block(root, image) == image.contents[BLOCK_ID]
 
 
@@ -311,7 +330,7 @@ def test_a_daemon_that_hangs_is_started_again(root, image):
     eventually(several, what=lambda: f"signs of life but {signs}")
     assert main_pid(root) == pid
     root.run("sh", "-c", f"kill -STOP {pid}")
-    eventually(lambda: main_pid(root) not in (pid, "0"), what="another vreadd")
+    another_pid(root, pid)
     assert "watchdog" in root.run("journalctl", "-u", "vreadd").lower()
     assert read_block(root, image) == image.contents[BLOCK_ID]
     for path in (drop_in / "test.conf", drop_in):
