@@ -109,12 +109,20 @@ class HadoopGuests:
 
     # ---- starting and ending ---------------------------------------------------
 
-    def start_namenode(self) -> None:
-        self.boot_namenode()
-        self.run_namenode()
-
     def boot_namenode(self) -> None:
         self._guest(NAMENODE, ()).run(f"cp -r {HOME}/name /run/name").check()
+
+    def run_daemons(self) -> None:
+        """Starts the NameNode and all DataNodes, whose domUs are up; wait_ready() comes next.
+
+        On a host of one processor the DataNodes start when the NameNode is up.  There two JVMs cost
+        each other twice the time: at each switch between domUs QEMU forgets where their pages are.
+        """
+        self.run_namenode()
+        if self.members[NAMENODE].place.host.cpus == 1:
+            self._wait(self._namenode_is_up, "the NameNode to be up", START_TIMEOUT)
+        for name in self.datanodes:
+            self.run_datanode(name)
 
     def run_namenode(self) -> None:
         _daemon(self.namenode, "namenode")
@@ -206,14 +214,17 @@ class HadoopGuests:
                 raise LabError(f"waited {timeout:.0f} s for {what}\n{self.logs()}")
             time.sleep(POLL)
 
+    def _namenode_is_up(self) -> bool:
+        state = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=FSNamesystemState")
+        return state.get("FSState") == "Operational"
+
     def _ready(self) -> bool:
         there = sum(name in self.guests and self.guests[name].alive for name in self.datanodes)
-        state = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=FSNamesystemState")
         info = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=NameNodeInfo")
         # A DataNode is live once it has registered.  It has a capacity from its first heartbeat on.
         live = json.loads(info.get("LiveNodes", "{}")).values()
         roomy = sum(node["capacity"] > 0 for node in live)
-        return state.get("FSState") == "Operational" and len(live) == roomy == there
+        return self._namenode_is_up() and len(live) == roomy == there
 
     # ---- asking ------------------------------------------------------------------
 

@@ -148,17 +148,19 @@ class HdfsPair(HadoopGuests):
         far host's storages.  transports: see use()."""
         _join(self.near.host, NEAR, FAR)
         _join(self.far.host, FAR, NEAR)
-        progress("far host: vreadd; starting NameNode and DataNode, a domU each")
+        progress("far host: vreadd; booting domUs for NameNode and DataNode")
         self.far.start()
-        self.start_namenode()
-        self.start_datanode(FAR.datanode)
-        progress("near host: vreadd; starting the other domUs")
+        self.boot_namenode()
+        self.boot_datanode(FAR.datanode)
+        progress("near host: vreadd; booting the other domUs")
         self.near.extra = _near_configuration(transports)
         self.near.start()
         if NEAR.datanode in self.members:
-            self.start_datanode(NEAR.datanode)
+            self.boot_datanode(NEAR.datanode)
         self.start_client()
-        progress("waiting for Hadoop")
+        # JVMs start last: beside them a domU takes minutes to boot.
+        progress("starting Hadoop")
+        self.run_daemons()
         self._wait(self._far_serves, "the far DataNode's disk to be served", START_TIMEOUT)
         # The near vreadd asks for the far host's storages at its start, then every five minutes.
         self.use(transports)

@@ -75,10 +75,9 @@ def _prepare(host: XenHost) -> dict:
     hdfs.boot_datanode()
     hdfs.start_client()
     host.progress("starting the JVMs of all three")
-    hdfs.run_namenode()
-    hdfs.run_datanode()
-    shell = hdfs.shell()
+    hdfs.run_daemons()
     hdfs.wait_ready()
+    shell = hdfs.shell()
     host.progress("writing and reading a file, so that classes are loaded")
     for command in WARMING:
         if shell.run(command)["status"]:

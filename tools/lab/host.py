@@ -76,7 +76,7 @@ class XenHost:
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
-        self._wire, self._cpus, self.progress = wire, cpus, progress
+        self._wire, self.cpus, self.progress = wire, cpus, progress
         self._xen_options = tuple(xen_options)
         self._state, self._image = state, None
         self._monitor: Monitor | None = None
@@ -359,7 +359,7 @@ class XenHost:
             self.console_log,
             self._disks,
             self._wire,
-            self._cpus,
+            self.cpus,
             self._xen_options,
             self._image,
         )
@@ -470,7 +470,7 @@ class _Original(XenHost):
             memory_mib=of._memory,
             dom0_mib=of._dom0_memory,
             disks=states.original_disks(of._disks, folder),
-            cpus=of._cpus,
+            cpus=of.cpus,
             xen_options=of._xen_options,
             progress=of.progress,
         )
