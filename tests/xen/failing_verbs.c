@@ -29,6 +29,11 @@ CALL(int, rdma_resolve_addr,
      (id, from, to, ms), NO_ADDRESS)
 CALL(int, rdma_resolve_route, (struct rdma_cm_id * id, int ms), (id, ms), NO_ADDRESS)
 CALL(int, rdma_connect, (struct rdma_cm_id * id, struct rdma_conn_param *how), (id, how), NO_ROOM)
+CALL(int, rdma_bind_addr, (struct rdma_cm_id * id, struct sockaddr *at), (id, at), NO_ADDRESS)
+CALL(int, rdma_listen, (struct rdma_cm_id * id, int backlog), (id, backlog), NO_ROOM)
+CALL(int, rdma_migrate_id, (struct rdma_cm_id * id, struct rdma_event_channel *to), (id, to),
+     NO_ROOM)
+CALL(int, rdma_accept, (struct rdma_cm_id * id, struct rdma_conn_param *how), (id, how), NO_ROOM)
 CALL(int, rdma_create_qp,
      (struct rdma_cm_id * id, struct ibv_pd *domain, struct ibv_qp_init_attr *wanted),
      (id, domain, wanted), NO_ROOM)

@@ -6,10 +6,10 @@
  *   rdma-pair ADDRESS:PORT FOLDER NAME [option=value ...]
  *
  * With peer=NAME it asks: it connects to ADDRESS:PORT, reads, prints its counts as a line of JSON,
- * and ends. Without peer=, it answers until it is killed, and prints a line of JSON for each
- * connection. FOLDER has ca.pem, NAME.pem and NAME.key. The options are fields of struct
- * pair_options. With domid=, the asker reads grant references of that domain's pages from standard
- * input.
+ * and ends. Without peer=, it answers, and prints a line of JSON, an account, for each connection.
+ * It ends after `accounts` connections, or when it is killed. FOLDER has ca.pem, NAME.pem and
+ * NAME.key. The options are fields of struct pair_options. With domid=, the asker reads grant
+ * references of that domain's pages from standard input.
  */
 #include "rdma_pair.h"
 
@@ -30,9 +30,10 @@
 #define TIMEOUT_MS 150000U
 /* A host may stand still for this time without the end of a queue pair. */
 #define GIVE_UP_MS 60000U
+#define CLOCK_STEP_MS 2000U
 
-/* The transport's clock, which stands still. tests/unit/test_peer_rdma_dial.c tests when the
- * transport dials again. Certificates are checked against this clock, too. */
+/* The transport's clock, which stands still during a connection. tests/unit/test_peer_rdma_dial.c
+ * tests when the transport dials again. Certificates are checked against this clock, too. */
 static _Atomic uint64_t standing;
 
 _Noreturn void pair_die(const char *format, ...)
@@ -44,6 +45,11 @@ _Noreturn void pair_die(const char *format, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	exit(1);
+}
+
+void pair_step_clock(void)
+{
+	standing += CLOCK_STEP_MS;
 }
 
 uint64_t pair_now_ms(void)
@@ -219,6 +225,7 @@ static void parse_option(struct pair_options *o, const char *option)
 		{"spoil_key", NULL, &o->spoil_key},
 		{"spoil_name", NULL, &o->spoil_name},
 		{"credits", &o->credits, NULL},
+		{"accounts", &o->accounts, NULL},
 		{"give_up", &o->give_up, NULL},
 	};
 	const char *equals = strchr(option, '=');

@@ -47,6 +47,7 @@ struct pair_options {
 	bool steals;
 	bool hold;           /* asker: the last READ waits until standard input tells something */
 	unsigned credits;    /* the answerer's limit */
+	unsigned accounts;   /* the answerer ends after so many connections; 0: never */
 	unsigned timeout_ms; /* for all answers; 0: until the connection ends */
 	unsigned give_up;    /* ms: give_up of struct rdma_choice */
 	struct peers_config config;
@@ -61,6 +62,8 @@ static inline uint8_t pair_byte(uint64_t offset)
 
 _Noreturn void pair_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t pair_now_ms(void);
+/* Sets the transport's clock forward by two seconds: it then tries again to register memory. */
+void pair_step_clock(void);
 struct tls *pair_connect(const struct pair_options *o, struct tls_context *context);
 int pair_listen(const struct pair_options *o);
 /* NULL: the TLS handshake failed. */

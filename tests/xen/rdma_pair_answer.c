@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "rdma_pair.h"
 
@@ -222,9 +223,18 @@ int pair_answer(const struct pair_options *o)
 	make_buffers(&a, r);
 	listener = pair_listen(o);
 	fprintf(stderr, "listening\n");
-	for (;;) {
+	for (unsigned accounts = 0; !o->accounts || accounts < o->accounts;) {
 		tls = pair_accept(listener, context);
-		if (tls)
-			serve(&a, o, l, tls);
+		if (!tls)
+			continue;
+		serve(&a, o, l, tls);
+		pair_step_clock();
+		accounts++;
 	}
+	close(listener);
+	rdma_listener_free(l);
+	rdma_memory_free(a.registered);
+	rdma_free(r);
+	tls_context_free(context);
+	return 0;
 }
