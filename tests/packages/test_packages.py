@@ -270,7 +270,7 @@ def test_a_helper_is_started_again(root, image, name):
 
 
 def test_it_is_started_again_however_often_it_ends(root, image):
-    """By default systemd gives up at the fifth end within 10 s."""
+    """vreadd is killed six times.  By default systemd gives up at the fifth end within 10 s."""
     for _ in range(6):
         pid = main_pid(root)
         root.run("sh", "-c", f"kill -KILL {pid}")

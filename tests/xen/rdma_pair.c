@@ -7,7 +7,7 @@
  *
  * With peer=NAME it asks: it connects to ADDRESS:PORT, reads, prints its counts as a line of JSON,
  * and ends. Without peer=, it answers, and prints a line of JSON, an account, for each connection.
- * It ends after `accounts` connections, or when it is killed. FOLDER has ca.pem, NAME.pem and
+ * It ends after `connections` of them, or when it is killed. FOLDER has ca.pem, NAME.pem and
  * NAME.key. The options are fields of struct pair_options. With domid=, the asker reads grant
  * references of that domain's pages from standard input.
  */
@@ -225,7 +225,7 @@ static void parse_option(struct pair_options *o, const char *option)
 		{"spoil_key", NULL, &o->spoil_key},
 		{"spoil_name", NULL, &o->spoil_name},
 		{"credits", &o->credits, NULL},
-		{"accounts", &o->accounts, NULL},
+		{"connections", &o->connections, NULL},
 		{"give_up", &o->give_up, NULL},
 	};
 	const char *equals = strchr(option, '=');

@@ -45,11 +45,11 @@ struct pair_options {
 	 * and handle, over a second connection to the next port, where a hostile answerer is.
 	 * Answerer: hostile.  It writes to this address with this key, and answers the READ. */
 	bool steals;
-	bool hold;           /* asker: the last READ waits until standard input tells something */
-	unsigned credits;    /* the answerer's limit */
-	unsigned accounts;   /* the answerer ends after so many connections; 0: never */
-	unsigned timeout_ms; /* for all answers; 0: until the connection ends */
-	unsigned give_up;    /* ms: give_up of struct rdma_choice */
+	bool hold;            /* asker: the last READ waits until standard input tells something */
+	unsigned credits;     /* the answerer's limit */
+	unsigned connections; /* the answerer ends after so many; 0: never */
+	unsigned timeout_ms;  /* for all answers; 0: until the connection ends */
+	unsigned give_up;     /* ms: give_up of struct rdma_choice */
 	struct peers_config config;
 };
 

@@ -223,13 +223,13 @@ int pair_answer(const struct pair_options *o)
 	make_buffers(&a, r);
 	listener = pair_listen(o);
 	fprintf(stderr, "listening\n");
-	for (unsigned accounts = 0; !o->accounts || accounts < o->accounts;) {
+	for (unsigned served = 0; !o->connections || served < o->connections;) {
 		tls = pair_accept(listener, context);
 		if (!tls)
 			continue;
 		serve(&a, o, l, tls);
 		pair_step_clock();
-		accounts++;
+		served++;
 	}
 	close(listener);
 	rdma_listener_free(l);

@@ -86,6 +86,5 @@ class Hdfs(HadoopGuests):
             self.boot_namenode()
             self.boot_datanode()
             self.start_client()
-            # JVMs start last: beside them a domU takes minutes to boot.
             self.run_daemons()
         self.wait_ready()

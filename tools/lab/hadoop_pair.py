@@ -158,7 +158,6 @@ class HdfsPair(HadoopGuests):
         if NEAR.datanode in self.members:
             self.boot_datanode(NEAR.datanode)
         self.start_client()
-        # JVMs start last: beside them a domU takes minutes to boot.
         progress("starting Hadoop")
         self.run_daemons()
         self._wait(self._far_serves, "the far DataNode's disk to be served", START_TIMEOUT)

@@ -109,7 +109,7 @@ class Answering:
     """An answerer whose calls may fail.  It serves two connections, and frees all."""
 
     def __init__(self, host):
-        self._command = host.popen([*FAILING, ENDPOINT, FOLDER, "far", "accounts=2"])
+        self._command = host.popen([*FAILING, ENDPOINT, FOLDER, "far", "connections=2"])
 
     def begins(self):
         """False: it ended, and said why."""
