@@ -52,6 +52,16 @@ def test_is_confined(daemon):
     assert kinds <= {"socket", "/dev/null", str(daemon.log_path), str(daemon.folder / "dn.img")}
 
 
+def test_has_the_priority_of_vreadd(daemon):
+    """Readers wait for a parser, and guests for the first look after a start.  So no thread of
+    vreadd and no parser may yield to other programs of dom0."""
+    threads = [int(tid) for tid in os.listdir(f"/proc/{daemon.process.pid}/task")]
+    found = {
+        pid: os.getpriority(os.PRIO_PROCESS, pid) for pid in (*threads, parser_of(daemon)["pid"])
+    }
+    assert set(found.values()) == {os.getpriority(os.PRIO_PROCESS, 0)}, found
+
+
 def test_what_is_installed_needs_no_more_than_it_may(tmp_path, image):
     """The release build of a parser works within its rights; sanitizers need more system calls."""
     daemon = Daemon(tmp_path, image, variant="release")

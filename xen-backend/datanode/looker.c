@@ -4,9 +4,6 @@
  */
 #include "datanode/looker.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include "base/background.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,10 +15,10 @@
 #define SLOW_INTERVAL_MS 60000U
 /* A guest can make its image slow to look into. So after a look the datanode rests as long as the
  * look took, and DUTY times the CPU time that the look used, or WANTED_DUTY times if another look
- * is wanted. CPU time counts instead of time: on a busy host a look takes long and costs little. */
+ * is wanted. CPU time counts instead of time: on a busy host a look takes long and costs little.
+ * It has no lower priority: readers wait for the parser that it starts. */
 #define DUTY 20U
 #define WANTED_DUTY 4U
-#define NICE 10
 #define FIRST_LOOK_MS 3000U
 
 enum work { WORK_END, WORK_USAGE, WORK_SETTLE, WORK_LOOK };
@@ -119,7 +116,6 @@ static void look_on(void *datanode)
 	struct registry *s = dn->registry;
 	enum work work;
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	while ((work = next_work(dn)) != WORK_END)
 		do_work(dn, work);
 	registry_announced(dn); /* nobody is to wait for a look that will not come */
