@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Stock Hadoop over two real Xen hosts, with vRead by configuration.  The client domU on one host
-reads files of which all or half of the blocks are on the other host, by RDMA and by TCP.
+reads files of which all or half of the blocks are on the other host, by RDMA and by TCP.  Both
+hosts are restored from the state of test_hadoop.py.
 
 Block tokens are on: the far datanode's domU sends the keys to the far host, and that host requires
 a token for every block.
@@ -14,7 +15,6 @@ import pytest
 from tests.support.waiting import eventually
 from tools.lab import hadoop, hadoop_pair
 from tools.lab.hadoop_pair import FAR, NEAR, NEAR_FOLDER, HdfsPair
-from tools.lab.java_program import WarmShell
 from tools.lab.source import noise
 
 # `make test` instead runs tests/hdfs/test_hadoop_remote.py, with stock Hadoop, tokens and two
@@ -41,27 +41,20 @@ def source():
 
 
 @pytest.fixture(scope="module")
-def pair(start_host, product_files, source, tmp_path_factory):
+def pair(start_host, product_files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pair")
     dom0_files, guest_files = product_files
     files = (dom0_files | hadoop_pair.certificates(folder), guest_files)
     far = start_host("hadoop-far", **hadoop_pair.host_arguments(FAR, folder, *files))
-    arguments = hadoop_pair.host_arguments(NEAR, folder, *files, disks=[source.disk])
-    hdfs = HdfsPair(
-        start_host("hadoop-near", **arguments),
-        far,
-        block_mib=BLOCK_MIB,
-        properties={"dfs.block.access.token.enable": "true"},
-        client_disks=["phy:/dev/vdc,xvdk,r"],
-        client_files=WarmShell.files(),
-    )
+    near = start_host("hadoop-near", **hadoop_pair.host_arguments(NEAR, folder, *files))
+    hdfs = HdfsPair(near, far, block_mib=BLOCK_MIB)
     hdfs.start()
     return hdfs
 
 
 @pytest.fixture(scope="module")
 def shell(pair):
-    with WarmShell(pair.client) as shell:
+    with pair.shell() as shell:
         yield shell
 
 

@@ -48,8 +48,9 @@ from tools.peers import PeersError
 VARIANT = "release"
 REQUEST = 1 << 20
 FILE, SMALL_FILE = "/bench.bin", "/small.bin"
+PART = "/run/part"
 VREADBENCH = "/usr/local/bin/vreadbench"
-WRITE_TIMEOUT = READ_TIMEOUT = 900.0
+READ_TIMEOUT = 900.0
 MOST_MIB = 56  # all must fit into vreadd's cache of verified blocks, 64 MiB
 # A client that has lost its backend does not use it again for a while.
 SOON = 300.0
@@ -92,7 +93,7 @@ def run(mib, block_mib, rounds):
         raise BenchError(f"--mib: expected at most {MOST_MIB}, which vreadd keeps in memory")
     load = Load()
     source = noise(mib)
-    with hadoop_pair.hosts("bench", VARIANT, near_disks=[source.disk], progress=SUITE.say) as hosts:
+    with hadoop_pair.hosts("bench", VARIANT, mib, SUITE.say) as hosts:
         bench = _Bench(*hosts, source, block_mib)
         bench.check_agreement()
         for number in range(1, rounds + 1):
@@ -137,7 +138,7 @@ class _Bench:
             far,
             block_mib=block_mib,
             near_datanode=False,
-            client_disks=["phy:/dev/vdc,xvdk,r"],
+            tokens="off",  # vreadbench has none
             client_files=XenClient.files()
             | {VREADBENCH: REPOSITORY / "build" / VARIANT / "vreadbench"},
         )
@@ -192,17 +193,20 @@ class _Bench:
     def _write(self, blocks):
         SUITE.say("writing the file")
         hdfs = self._hdfs
-        size = self._source.size
-        for path, source, number in (
-            (FILE, f"dd if=/dev/xvdk bs=1M count={size >> 20}", blocks),
-            (SMALL_FILE, "dd if=/dev/xvdk bs=4096 count=1", 1),
-        ):
-            put = f"{source} | {hdfs.dfs(f'-put - {path}')}"
-            before = hdfs.published(FAR.datanode)
-            hdfs.client.run(f"set -o pipefail; {put}", WRITE_TIMEOUT).check()
-            hdfs.wait_published(before + number, FAR.datanode)
+        before = hdfs.published(FAR.datanode)
+        with hdfs.shell() as shell:
+            self._put(shell, FILE, f"bs=1M count={self._source.size >> 20}")
+            self._put(shell, SMALL_FILE, "bs=4096 count=1")
+        hdfs.wait_published(before + blocks + 1, FAR.datanode)
         specs = "".join(f"{block.spec()}\n" for block in hdfs.blocks(FILE))
         hdfs.client.run(f"cat >{deployment.BLOCKS}", stdin=specs.encode()).check()
+
+    def _put(self, shell, path, part):
+        """Writes that part of the client's source disk, in dd's words."""
+        self._hdfs.client.run(f"dd if=/dev/xvdk of={PART} {part}").check()
+        if shell.run(f"-put {PART} {path}")["status"]:
+            raise BenchError(f"hdfs dfs -put {path}: {shell.complaints}")
+        self._hdfs.client.run(["rm", PART]).check()
 
     def _use(self, way):
         """Makes the near vreadd ask that way; returns when the client reads by vRead again."""

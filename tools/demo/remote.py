@@ -18,7 +18,6 @@ from tools.demo import command, steps
 from tools.demo.report import rows_of_text
 from tools.lab import hadoop
 from tools.lab.hadoop_pair import FAR, NEAR, NEAR_FOLDER, HdfsPair, hosts
-from tools.lab.java_program import WarmShell
 from tools.lab.source import noise
 
 REMOTE, HYBRID = "/remote.bin", "/hybrid.bin"
@@ -61,18 +60,14 @@ def _even(text):
 
 def _run(options, say):
     say("file to write, Java and Hadoop for the guests (kept for the next run)")
-    source = noise(options.blocks * options.block_mib)
-    with hosts("demo", near_disks=[source.disk], progress=say) as (near, far):
-        hdfs = HdfsPair(
-            near,
-            far,
-            block_mib=options.block_mib,
-            client_disks=[steps.SOURCE_DISK],
-            client_files=WarmShell.files() | XenClient.files(),
-        )
+    mib = options.blocks * options.block_mib
+    source = noise(mib)
+    with hosts("demo", source_mib=mib, progress=say) as (near, far):
+        hdfs = HdfsPair(near, far, block_mib=options.block_mib, client_files=XenClient.files())
         hdfs.start(progress=say)
-        _write(hdfs, options, say)
-        ways = {name: _read(hdfs, name, source, say) for name in (STOCK, TCP, RDMA)}
+        with hdfs.shell() as shell:
+            _write(hdfs, shell, options, say)
+            ways = {name: _read(hdfs, shell, name, source, say) for name in (STOCK, TCP, RDMA)}
         _check_placement(ways[STOCK], source)
         near.check_dmesg()
         far.check_dmesg()
@@ -90,31 +85,29 @@ def _run(options, say):
     )
 
 
-def _write(hdfs, options, say):
+def _write(hdfs, shell, options, say):
     """Writes both files; the first half of the second goes to the near host, by its folder."""
     half = options.blocks // 2
     half_mib = half * options.block_mib
     hdfs.allow_near()
-    with hdfs.shell() as shell:
-        say("client: hdfs dfs -put, to the far host")
-        steps.put(hdfs, shell, REMOTE, 2 * half_mib)
-        say("client: hdfs dfs -put, -mv and -appendToFile, half to each host")
-        steps.put(hdfs, shell, HALF, half_mib)
-        steps.run(shell, f"-mv {HALF} {HYBRID}")
-        steps.put(hdfs, shell, HYBRID, half_mib, skip_mib=half_mib, verb="-appendToFile")
+    say("client: hdfs dfs -put, to the far host")
+    steps.put(hdfs, shell, REMOTE, 2 * half_mib)
+    say("client: hdfs dfs -put, -mv and -appendToFile, half to each host")
+    steps.put(hdfs, shell, HALF, half_mib)
+    steps.run(shell, f"-mv {HALF} {HYBRID}")
+    steps.put(hdfs, shell, HYBRID, half_mib, skip_mib=half_mib, verb="-appendToFile")
     say("waiting until the DataNodes have published the blocks")
     hdfs.wait_published(3 * half, FAR.datanode)
     hdfs.wait_published(half, NEAR.datanode)
 
 
-def _read(hdfs, name, source, say):
+def _read(hdfs, shell, name, source, say):
     """Reads both files this way; returns {file: Way}."""
     if name != STOCK:
         say(f"dom0 of the near host: vreadd asks the far one by {TRANSPORTS[name].upper()}")
         hdfs.use(TRANSPORTS[name])
     properties = {} if name == STOCK else hadoop.READER
-    with hdfs.shell() as shell:
-        ways = {file: _cat(hdfs, shell, name, file, properties, source, say) for file in TITLES}
+    ways = {file: _cat(hdfs, shell, name, file, properties, source, say) for file in TITLES}
     say(f"client: reading alone, {name}")
     with XenClient(hdfs.client) as client:
         client.mount(name.partition(",")[0], properties)

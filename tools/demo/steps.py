@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from tools.lab import hadoop
 from tools.patience import Patience
 
-SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the host's third
 PART = "/run/part"
 LAG = 60.0  # s: the plug-in writes its statistics every second
 PAUSE = 0.5

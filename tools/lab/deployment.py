@@ -40,12 +40,14 @@ SANITIZER = "quarantine_size_mb=16"
 @dataclass(frozen=True)
 class Datanode:
     """A datanode that vreadd serves.  image: path in dom0.  layout: file to copy to dom0; without
-    one, data_dirs: paths inside the image's file systems.  mode: vread.conf's image-mode."""
+    one, data_dirs: paths inside the image's file systems.  mode, tokens: vread.conf's image-mode
+    and tokens."""
 
     image: str
     layout: Path | None = None
     data_dirs: tuple[str, ...] = ()
     mode: str = "auto"
+    tokens: str = "auto"
 
 
 class Backend:
@@ -102,7 +104,7 @@ class Backend:
             lines.append(f"allow-datanodes = {' '.join(self._datanodes)}")
         for name, datanode in self._datanodes.items():
             lines += [f"[datanode {name}]", f"image = {datanode.image}"]
-            lines.append(f"image-mode = {datanode.mode}")
+            lines += [f"image-mode = {datanode.mode}", f"tokens = {datanode.tokens}"]
             if datanode.layout:
                 layout = f"/var/lib/vread/layouts/{name}.json"
                 self.host.put(datanode.layout, layout)

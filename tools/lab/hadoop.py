@@ -42,9 +42,11 @@ def disks(data_mib: int = DATA_MIB) -> list[Disk]:
     return [Disk(data, "snapshot"), Disk(java_disk(), "readonly")]
 
 
-def served(name: str = DATANODE) -> dict[str, Datanode]:
+def served(
+    name: str = DATANODE, device: str = DATA_DEVICE, tokens: str = "auto"
+) -> dict[str, Datanode]:
     """The datanode for vreadd's configuration, by image and data-dirs; its disk may be empty."""
-    return {name: Datanode(DATA_DEVICE, data_dirs=(DATA_DIR,))}
+    return {name: Datanode(device, data_dirs=(DATA_DIR,), tokens=tokens)}
 
 
 def backend(host: XenHost) -> Backend:

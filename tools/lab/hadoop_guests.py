@@ -49,23 +49,22 @@ POLL = 1.0
 
 @dataclass(frozen=True)
 class Place:
-    """A host, the vreadd in its dom0 if there is one, and the gateway by which its guests reach
-    guests of other hosts ("": none)."""
+    """A host, and the vreadd in its dom0 if there is one."""
 
     host: XenHost
     backend: Backend | None = None
-    gateway: str = ""
 
 
 @dataclass(frozen=True)
 class Member:
     """One of the domUs.  served: datanodes, as named in vreadd's configuration: those that a client
-    may read, or the one for which a DataNode publishes."""
+    may read, or the one for which a DataNode publishes.  disk: a DataNode's, in dom0."""
 
     address: str
     place: Place
     served: str = ""
-    storage: str = ""  # a DataNode's storage type in Hadoop: "DISK", "SSD"
+    storage: str = "DISK"  # a DataNode's storage type in Hadoop: "DISK", "SSD"
+    disk: str = DATA_DEVICE
 
 
 class HadoopGuests:
@@ -134,8 +133,8 @@ class HadoopGuests:
         self.run_datanode(name)
 
     def boot_datanode(self, name: str = DATANODE) -> None:
-        guest = self._guest(name, [f"phy:{DATA_DEVICE},xvdb,w"])
-        self._connect(name, "datanode")
+        guest = self._guest(name, [f"phy:{self.members[name].disk},xvdb,w"])
+        self._connect(name)
         mount = f"mkdir -p /data && mount -t ext4 /dev/{DATA_PARTITION} /data"
         guest.run(mount, START_TIMEOUT).check()
 
@@ -152,25 +151,26 @@ class HadoopGuests:
 
     def start_client(self) -> None:
         self._guest(CLIENT, self._client_disks, self._client_files)
-        self._connect(CLIENT, "client")
+        self._connect(CLIENT)
 
     def take_over(self, host: XenHost) -> None:
         """Uses the domUs with which the host was restored: connects those that have a device, and
-        destroys those that are not members."""
+        destroys those that are members elsewhere or nowhere."""
         self._properties |= host.told["properties"]
         for name, guest in host.guests.items():
-            if name not in self.members or self.members[name].place.host is not host:
+            if name in self.members and self.members[name].place.host is host:
+                self._take_over(name, guest)
+            else:
                 guest.destroy()
-                continue
-            self.guests[name] = guest
-            self._route(name)
-            guest.unpack(self._settings(name) | (self._client_files if name == CLIENT else {}))
-        if DATANODE in self.guests:
-            self._connect(DATANODE, "datanode")
-        if CLIENT in self.guests:
-            self._connect(CLIENT, "client")
-        if DATANODE in self.guests:
-            self.wait_publishing()
+
+    def _take_over(self, name: str, guest: Guest) -> None:
+        self.guests[name] = guest
+        guest.run("ip neigh flush dev eth0").check()  # a neighbour may be on another host now
+        guest.unpack(self._settings(name) | (self._client_files if name == CLIENT else {}))
+        if name != NAMENODE:
+            self._connect(name)
+        if name in self.datanodes:
+            self.wait_publishing(name)
 
     def shell(self) -> WarmShell:
         """`hdfs dfs` in a JVM in the client, up at once on a host that was restored with it."""
@@ -292,14 +292,8 @@ class HadoopGuests:
             **self._creation(name),
         )
         self.guests[name] = guest
-        self._route(name)
         guest.run(f"mkdir -p {HOME} && mount -t ext4 -o ro,noload /dev/xvdj {HOME}").check()
         return guest
-
-    def _route(self, name: str) -> None:
-        if gateway := self.members[name].place.gateway:
-            route = ["ip", "route", "add", "default", "via", gateway]
-            self.guests[name].run(route).check()
 
     def _hadoop_files(self, name: str) -> dict[str, Path]:
         place = self.members[name].place
@@ -336,14 +330,14 @@ class HadoopGuests:
         if name not in self.datanodes:
             return {}
         member = self.members[name]
-        directory = f"[{member.storage or 'DISK'}]file:///data{DATA_DIR}"
+        directory = f"[{member.storage}]file:///data{DATA_DIR}"
         publisher = PUBLISHER if member.place.backend else {}
         return {"dfs.datanode.data.dir": directory} | publisher
 
-    def _connect(self, name: str, role: str) -> None:
+    def _connect(self, name: str) -> None:
         member, guest = self.members[name], self.guests[name]
         if backend := member.place.backend:
-            backend.attach(guest, member.served, role)
+            backend.attach(guest, member.served, "datanode" if name in self.datanodes else CLIENT)
             backend.connect(guest)
 
 

@@ -10,9 +10,13 @@ suite of benches and `make demo-remote` use it.
         hdfs.link()                         # the far vreadd in the near one's status
 
 The far host has the NameNode and a DataNode.  The near host has the client and, by default, another
-DataNode.  Each is in a domU of its own.  Both dom0s route between the guests of the two hosts.  The
-wire also has soft-RoCE.  Certificates and configurations are installed.  The near vreadd's
-configuration names no storages: the far vreadd announces those that its datanode has formatted.
+DataNode.  Each is in a domU of its own.  Both hosts are restored from one state (hadoop_state.py),
+and each keeps its part; only the near DataNode starts anew, on an empty disk.
+
+The guests of both hosts are in one network, as in the state: each dom0 answers ARP for the other's
+guests and routes to them.  The wire also has soft-RoCE.  Certificates and configurations are
+installed.  The near vreadd's configuration names no storages: the far vreadd announces those that
+its datanode has formatted.
 
 Files go to the far host's DataNode.  The near DataNode's disk has another storage type.  After
 allow_near(), files below NEAR_FOLDER go there by storage policy, as an operator would do it.
@@ -21,21 +25,29 @@ allow_near(), files below NEAR_FOLDER go there by storage policy, as an operator
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools.patience import Patience
 from tools.peers import Authority, installed_host, peer
 
-from . import hadoop, product
+from . import hadoop, hadoop_state, product
 from .deployment import Backend
-from .hadoop_guests import CLIENT, NAMENODE, POLL, START_TIMEOUT, HadoopGuests, Member, Place
+from .hadoop_guests import (
+    CLIENT,
+    DATANODE,
+    NAMENODE,
+    POLL,
+    START_TIMEOUT,
+    HadoopGuests,
+    Member,
+    Place,
+)
 from .host import XenHost
 from .paths import LabError
-from .qemu import Disk, Wire
+from .qemu import Wire
 
-HOST_MIB = 2560
 PREFIX = 24
 PORT = 7867
 # Less than the time a client gives vRead (hadoop.READER), and more than a slow machine takes.
@@ -48,20 +60,12 @@ POLICY_ADMIN = "hdfs org.apache.hadoop.hdfs.tools.StoragePolicyAdmin"
 class Side:
     name: str  # of the host among peers
     wire: str  # its dom0's address there
-    network: str  # its guests', without the last number
     datanode: str  # the domU, and what vreadd calls it
-    storage: str
-
-    @property
-    def gateway(self) -> str:
-        return f"{self.network}.1"
-
-    def member(self, place: Place, number: int, **more) -> Member:
-        return Member(f"{self.network}.{number}", place, **more)
 
 
-NEAR = Side("near", "10.99.0.2", "10.77.1", "dn-near", "SSD")
-FAR = Side("far", "10.99.0.1", "10.77.2", "dn-far", "DISK")
+NEAR = Side("near", "10.99.0.2", "datanode-near")
+FAR = Side("far", "10.99.0.1", DATANODE)
+ADDRESSES = hadoop.ADDRESSES | {NEAR.datanode: "10.77.0.103"}
 
 
 def host_arguments(
@@ -69,15 +73,12 @@ def host_arguments(
     folder: Path,
     dom0_files: dict[str, Path],
     guest_files: dict[str, Path],
-    disks: Sequence[Disk] = (),
+    source_mib: int = hadoop_state.SOURCE_MIB,
 ) -> dict:
     """Arguments of XenHost() for that side.  folder: where the wire's socket is, for both sides.
-    The far host listens there, so it starts first.  disks: follow the datanode's disk and the Java
-    disk; the first is /dev/vdc."""
+    The far host listens there, so it starts first.  source_mib: see hadoop_state.disks()."""
     return {
-        "memory_mib": HOST_MIB,
-        "dom0_mib": hadoop.DOM0_MIB,
-        "disks": [*hadoop.disks(), *disks],
+        **hadoop_state.arguments(source_mib),
         "files": dom0_files,
         "guest_files": guest_files,
         "wire": Wire(folder / "wire", f"{side.wire}/{PREFIX}", listen=side is FAR, rdma=True),
@@ -93,17 +94,17 @@ def certificates(folder: Path) -> dict[str, Path]:
 def hosts(
     name: str,
     variant: str = "release",
-    near_disks: Sequence[Disk] = (),
+    source_mib: int = hadoop_state.SOURCE_MIB,
     progress=lambda text: None,
 ) -> Iterator[tuple[XenHost, XenHost]]:
-    """Yields (near, far), both up, with that variant of the product.  near_disks: /dev/vdc ..."""
+    """Yields (near, far), both up, with that variant of the product."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pair-")))
         dom0_files = product.dom0_files(variant) | certificates(folder)
         guest_files = product.guest_files(variant)
         up = {}
-        for side, disks in ((FAR, ()), (NEAR, near_disks)):
-            arguments = host_arguments(side, folder, dom0_files, guest_files, disks)
+        for side in (FAR, NEAR):
+            arguments = host_arguments(side, folder, dom0_files, guest_files, source_mib)
             host = XenHost(f"{name}-{side.name}", progress=progress, **arguments)
             up[side] = stack.enter_context(host)
         yield up[NEAR], up[FAR]
@@ -119,58 +120,59 @@ class HdfsPair(HadoopGuests):
         *,
         block_mib: int = 8,
         near_datanode: bool = True,
-        properties: dict[str, str] | None = None,
-        client_disks: Sequence[str] = (),
+        tokens: str = "auto",
         client_files: dict[str, Path] | None = None,
     ) -> None:
-        """properties: further Hadoop properties of all domUs."""
-        self.near = Backend(near, hadoop.served(NEAR.datanode) if near_datanode else {})
-        self.far = Backend(far, hadoop.served(FAR.datanode), extra=_far_configuration())
-        here, there = Place(near, self.near, NEAR.gateway), Place(far, self.far, FAR.gateway)
+        """tokens: of the far datanode, in vread.conf."""
+        own = hadoop.served(NEAR.datanode, hadoop_state.SPARE) if near_datanode else {}
+        self.near = Backend(near, own)
+        served = hadoop.served(FAR.datanode, tokens=tokens)
+        self.far = Backend(far, served, extra=_far_configuration())
+        here, there = Place(near, self.near), Place(far, self.far)
         members = {
-            NAMENODE: FAR.member(there, 100),
-            FAR.datanode: FAR.member(there, 101, served=FAR.datanode, storage=FAR.storage),
-            CLIENT: NEAR.member(here, 102, served=f"{NEAR.datanode} {FAR.datanode}"),
+            NAMENODE: Member(ADDRESSES[NAMENODE], there),
+            FAR.datanode: Member(ADDRESSES[FAR.datanode], there, FAR.datanode),
+            CLIENT: Member(ADDRESSES[CLIENT], here, " ".join([*own, FAR.datanode])),
         }
         if near_datanode:
-            added = {"served": NEAR.datanode, "storage": NEAR.storage}
-            members[NEAR.datanode] = NEAR.member(here, 101, **added)
-        super().__init__(
-            members,
-            block_mib=block_mib,
-            properties=properties,
-            client_disks=client_disks,
-            client_files=client_files,
-        )
+            members[NEAR.datanode] = Member(
+                ADDRESSES[NEAR.datanode],
+                here,
+                NEAR.datanode,
+                storage="SSD",
+                disk=hadoop_state.SPARE,
+            )
+        super().__init__(members, block_mib=block_mib, client_files=client_files)
 
     def start(self, transports: str = "tcp", progress=lambda text: None) -> None:
         """Starts everything; returns when the NameNode takes writes and the near vreadd knows the
         far host's storages.  transports: see use()."""
-        _join(self.near.host, NEAR, FAR)
-        _join(self.far.host, FAR, NEAR)
-        progress("far host: vreadd; booting domUs for NameNode and DataNode")
+        self._join(self.near.host, FAR)
+        self._join(self.far.host, NEAR)
+        progress("far host: vreadd; its domUs: NameNode and DataNode")
         self.far.start()
-        self.boot_namenode()
-        self.boot_datanode(FAR.datanode)
-        progress("near host: vreadd; booting the other domUs")
+        self.take_over(self.far.host)
+        progress("near host: vreadd; its domUs")
         self.near.extra = _near_configuration(transports)
         self.near.start()
+        self.take_over(self.near.host)
         if NEAR.datanode in self.members:
-            self.boot_datanode(NEAR.datanode)
-        self.start_client()
-        progress("starting Hadoop")
-        self.run_daemons()
-        self._wait(self._far_serves, "the far DataNode's disk to be served", START_TIMEOUT)
-        # The near vreadd asks for the far host's storages at its start, then every five minutes.
-        self.use(transports)
+            progress("near host: starting its DataNode")
+            self.start_datanode(NEAR.datanode)
+        self._wait_known()
         self.wait_ready()
 
     def use(self, transports: str) -> None:
         """Restarts the near vreadd with "tcp" or "rdma" as its transport to the far one; returns
         when it knows the far one's storages."""
         self.near.extra = _near_configuration(transports)
-        patience = Patience(START_TIMEOUT)
         self._restart_near()
+        self._wait_known()
+
+    def _wait_known(self) -> None:
+        """Waits until the near vreadd knows the far one's storages.  It asks for them at its start,
+        then every five minutes."""
+        patience = Patience(START_TIMEOUT)
         while not self._known():
             if patience.is_over():
                 raise LabError(f"nothing is known of the far host: {self.link()}")
@@ -206,9 +208,18 @@ class HdfsPair(HadoopGuests):
         command = f"hdfs dfs -mkdir -p {NEAR_FOLDER} && {POLICY_ADMIN} {policy}"
         self.client.run(command, START_TIMEOUT).check()
 
-    def _far_serves(self) -> bool:
-        (datanode,) = self.far.status()["datanodes"]
-        return any(filesystem["data-dirs"] for filesystem in datanode["filesystems"])
+    def _join(self, host: XenHost, other: Side) -> None:
+        """Has the host answer and route for the guests of the other."""
+        there = (m.address for m in self.members.values() if m.place.host is not host)
+        for command in _routes(there, other.wire):
+            host.run(command).check()
+
+
+def _routes(addresses: Iterable[str], gateway: str) -> Iterator[str]:
+    for address in addresses:
+        yield f"/usr/sbin/ip route add {address}/32 via {gateway}"
+    for setting in ("ip_forward", "conf/xenbr0/proxy_arp"):
+        yield f"echo 1 >/proc/sys/net/ipv4/{setting}"
 
 
 def _near_configuration(transports: str) -> str:
@@ -225,15 +236,3 @@ def _far_configuration() -> str:
         answer_timeout=ANSWER_TIMEOUT_MS,
     )
     return own + peer(NEAR.name, allow_datanodes=FAR.datanode)
-
-
-def _join(host: XenHost, own: Side, other: Side) -> None:
-    """Gives the host's bridge the gateway address of its network, and routes to the other's."""
-    ip = "/usr/sbin/ip"
-    for command in (
-        f"{ip} addr flush dev xenbr0",
-        f"{ip} addr add {own.gateway}/{PREFIX} dev xenbr0",
-        f"{ip} route add {other.network}.0/{PREFIX} via {other.wire}",
-        "echo 1 >/proc/sys/net/ipv4/ip_forward",
-    ):
-        host.run(command).check()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host restored with HDFS up (states.py), which takes seconds instead of minutes, for tests and
-`make demo`.
+"""A host restored with HDFS up (states.py), which takes seconds instead of minutes, for tests,
+demos and hadoop_pair.py.
 
     with XenHost("h", **hadoop_state.arguments(), files=..., guest_files=...) as host:
         backend = hadoop.backend(host)
@@ -30,6 +30,7 @@ from .states import State
 
 SOURCE_MIB = 64
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
+SPARE = "/dev/vdd"  # a datanode's disk that is empty: nothing in the state uses it
 # A restored host's clocks jump to now: keys and tokens made in the state must still be valid.
 YEAR = str(365 * 24 * 60)
 PROPERTIES = {
@@ -41,9 +42,8 @@ WARMING = ("-put /opt/hadoop/class-path /warm", "-cat /warm", "-rm -skipTrash /w
 
 
 def arguments(source_mib: int = SOURCE_MIB, cpus: int = 1) -> dict:
-    """Arguments of XenHost().  The last disk, behind those of HDFS, has noise: source_mib, or
-    SOURCE_MIB if that is more.  cpus: 1 where other hosts are emulated beside this one, as in make
-    test; with 2 the JVMs of a host that is alone start beside each other."""
+    """Arguments of XenHost(), with disks().  cpus: 1 where other hosts are emulated beside this
+    one, as in make test; with 2 the JVMs of a host that is alone start beside each other."""
     return {
         "memory_mib": hadoop.HOST_MIB,
         "dom0_mib": hadoop.DOM0_MIB,
@@ -54,11 +54,13 @@ def arguments(source_mib: int = SOURCE_MIB, cpus: int = 1) -> dict:
 
 
 def disks(source_mib: int = SOURCE_MIB) -> list[Disk]:
-    return [*hadoop.disks(), source.noise(max(source_mib, SOURCE_MIB)).disk]
+    """Those of HDFS, one with noise of source_mib or SOURCE_MIB, whichever is more, and SPARE."""
+    spare = hadoop.disks()[0]
+    return [*hadoop.disks(), source.noise(max(source_mib, SOURCE_MIB)).disk, spare]
 
 
 class _UnservedHdfs(hadoop.Hdfs):
-    def _connect(self, name: str, role: str) -> None:
+    def _connect(self, name: str) -> None:
         """Does nothing: the guests get their devices after the host is restored."""
 
 

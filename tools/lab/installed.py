@@ -89,6 +89,6 @@ class InstalledHdfs(hadoop.Hdfs):
     def _own_properties(self, name: str) -> dict[str, str]:
         return self._own.get(name, {})
 
-    def _connect(self, name: str, role: str) -> None:
+    def _connect(self, name: str) -> None:
         """Waits for the device: xl-vread made it, and udev loads the module."""
         self.backend.wait_connected(self.guests[name])
