@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """xl-vread status: with a real vreadd, with unusual answers, and without vreadd."""
 
+import contextlib
 import json
 import socket
-import threading
 
 import pytest
 
+from tests.cli.control_socket import ControlSocket
 from tests.libvread import vreadlib
 from tests.libvread.conftest import lib  # noqa: F401
 from tests.support.waiting import eventually
@@ -39,40 +40,15 @@ def test_of_a_real_daemon(xl_vread, vreadd, served, lib):  # noqa: F811
     assert document["datanodes"][0]["datanode"] == "dn1"
 
 
-class Daemon:
-    """A control socket that answers every connection with the same bytes."""
-
-    def __init__(self, path, answer):
-        self.answer = answer
-        self.requests = []
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen()
-        threading.Thread(target=self.run, daemon=True).start()
-
-    def run(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.requests.append(connection.recv(4096))
-            connection.sendall(self.answer)
-            connection.close()
-
-
 @pytest.fixture
 def daemon(endpoint):
-    daemons = []
+    with contextlib.ExitStack() as stack:
 
-    def start(answer):
-        daemons.append(Daemon(endpoint, answer))
-        return endpoint
+        def start(answer):
+            stack.enter_context(ControlSocket(endpoint, answer))
+            return endpoint
 
-    yield start
-    for one in daemons:
-        one.listener.shutdown(socket.SHUT_RDWR)  # ends accept(); close() would not
-        one.listener.close()
+        yield start
 
 
 FULL = {

@@ -10,16 +10,15 @@ import pty
 import re
 import select
 import signal
-import socket
 import struct
 import subprocess
 import termios
-import threading
 
 import pyte
 import pytest
 
 from tests.cli.conftest import XL_VREAD
+from tests.cli.control_socket import ControlSocket
 from tests.cli.test_cli_status import FULL
 from tests.support.waiting import eventually
 
@@ -55,40 +54,15 @@ def later(document):
     return after
 
 
-class Daemon:
-    """A control socket that answers each question with the next document, then always with the
-    last."""
-
-    def __init__(self, path, documents):
-        self.documents = documents
-        self.asked = 0
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen()
-        threading.Thread(target=self.run, daemon=True).start()
-
-    def run(self):
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self.listener.accept()
-                with connection:
-                    connection.recv(4096)
-                    document = self.documents[min(self.asked, len(self.documents) - 1)]
-                    self.asked += 1
-                    connection.sendall(json.dumps(document).encode() + b"\n")
-
-
 @pytest.fixture
 def daemon(endpoint):
-    started = []
+    with contextlib.ExitStack() as stack:
 
-    def start(*documents):
-        started.append(Daemon(endpoint, documents))
-        return started[-1]
+        def start(*documents):
+            answers = [json.dumps(document).encode() + b"\n" for document in documents]
+            return stack.enter_context(ControlSocket(endpoint, *answers))
 
-    yield start
-    for one in started:
-        one.listener.close()
+        yield start
 
 
 def row(lines, name):
@@ -248,7 +222,6 @@ def test_a_daemon_that_goes_away(daemon, terminal):
     one = daemon(BEFORE)
     shown = terminal()
     shown.until(lambda lines: any(line.startswith("xen:9/0") for line in lines))
-    one.listener.shutdown(socket.SHUT_RDWR)
-    one.listener.close()
+    one.close()
     lines = shown.until(lambda lines: "vreadd is not running; start it" in lines[0])
     assert row(lines, "xen:9/0")

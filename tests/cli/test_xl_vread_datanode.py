@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from tests.cli.test_cli_status import Daemon
+from tests.cli.control_socket import ControlSocket
 from tests.cli.test_xl_vread import DOMID, UUID, Host, watching
 from tests.libvread import vreadlib
 from tests.libvread.conftest import BUILD, lib  # noqa: F401
@@ -76,10 +76,9 @@ def host(tmp_path, xenstored):
 @pytest.fixture
 def daemon(host):
     """A fake vreadd that accepts every request and keeps the requests."""
-    one = Daemon(str(host.folder / "socket"), APPLIED)
-    host.configure(control=host.folder / "socket")
-    yield one
-    one.listener.close()
+    with ControlSocket(host.folder / "socket", APPLIED) as control:
+        host.configure(control=host.folder / "socket")
+        yield control
 
 
 # ---- with a vreadd
@@ -375,7 +374,7 @@ REFUSED = json.dumps({"result": "refused", "problems": [PROBLEM]}).encode()
 
 
 def test_a_vreadd_that_refuses(host, daemon):
-    daemon.answer = REFUSED
+    daemon.answers = [REFUSED]
     host.add_disk("xvdb", "/b")
     done = host.create()
     assert (
@@ -487,7 +486,7 @@ def test_a_domain_that_comes_back_with_other_disks(host, daemon, watch):
 
 
 def test_what_vreadd_refuses_is_put_back(host, daemon, watch):
-    daemon.answer = REFUSED
+    daemon.answers = [REFUSED]
     host.add_disk("xvdb", "/b2")
     eventually(lambda: len(daemon.requests) >= 2)  # watch tries at each change of a disk
     eventually(lambda: host.file() == section("raw:/b", "raw:/c"))
