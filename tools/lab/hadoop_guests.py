@@ -44,6 +44,11 @@ METRICS = "*.period=1\n"
 METRICS_AGE = 1.5
 # Ten times what a start takes on a quiet machine with two cores.
 START_TIMEOUT = 600.0
+# What daemons log.  A NameNode without blocks has left safe mode before it is up.  A DataNode
+# reports its blocks after its first heartbeat, which tells the NameNode its capacity.
+NAMENODE_UP = "NameNode RPC up at"
+REGISTERED = "Successfully sent block report"
+PUBLISHING = "vread: finalized blocks are made durable"
 POLL = 1.0
 
 
@@ -120,7 +125,7 @@ class HadoopGuests:
         """
         self.run_namenode()
         if self.members[NAMENODE].place.host.cpus == 1:
-            self._wait(self._namenode_is_up, "the NameNode to be up", START_TIMEOUT)
+            self._wait_said(NAMENODE, "namenode", NAMENODE_UP, START_TIMEOUT)
         for name in self.datanodes:
             self.run_datanode(name)
 
@@ -180,21 +185,30 @@ class HadoopGuests:
 
     def wait_registered(self, name: str = DATANODE, timeout: float = START_TIMEOUT) -> None:
         """Waits until the domU's last started DataNode has reported its blocks to the NameNode."""
-        said = ["grep", "-q", "Successfully sent block report", f"{LOGS}/datanode.log"]
-        self._wait(
-            lambda: self.guests[name].run(said).rc == 0, f"the DataNode of {name} to be up", timeout
-        )
+        self._wait_said(name, "datanode", REGISTERED, timeout)
 
     def wait_publishing(self, name: str = DATANODE, timeout: float = START_TIMEOUT) -> None:
         """Waits until the DataNode's publisher has found its backend."""
-        said = ["grep", "-q", "vread: finalized blocks are made durable", f"{LOGS}/datanode.log"]
-        self._wait(
-            lambda: self.guests[name].run(said).rc == 0, f"{name} to find its backend", timeout
-        )
+        self._wait_said(name, "datanode", PUBLISHING, timeout)
 
     def wait_ready(self, timeout: float = START_TIMEOUT) -> None:
         """Waits until the NameNode takes writes and knows all DataNodes whose domUs are up."""
-        self._wait(self._ready, "HDFS to be up", timeout)
+        self._wait_said(NAMENODE, "namenode", NAMENODE_UP, timeout)
+        for name in self.datanodes:
+            if name in self.guests and self.guests[name].alive:
+                self.wait_registered(name, timeout)
+
+    def _wait_said(self, name: str, daemon: str, text: str, timeout: float) -> None:
+        """Waits until the log of the domU's daemon has the text.  Nothing asks the daemon itself
+        meanwhile: an emulated JVM that starts needs seconds of the processor for each answer."""
+        reading = self.guests[name].popen(f"tail -n +1 -F {LOGS}/{daemon}.log")
+        try:
+            reading.wait_output(text, timeout)
+        except TimeoutError:
+            what = f"{name}: its {daemon} did not say {text!r} within {timeout:.0f} s"
+            raise LabError(f"{what}\n{self.logs()}") from None
+        finally:
+            reading.kill()
 
     def wait_published(
         self, blocks: int, name: str = DATANODE, timeout: float = START_TIMEOUT
@@ -214,18 +228,6 @@ class HadoopGuests:
             if patience.is_over():
                 raise LabError(f"waited {timeout:.0f} s for {what}\n{self.logs()}")
             time.sleep(POLL)
-
-    def _namenode_is_up(self) -> bool:
-        state = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=FSNamesystemState")
-        return state.get("FSState") == "Operational"
-
-    def _ready(self) -> bool:
-        there = sum(name in self.guests and self.guests[name].alive for name in self.datanodes)
-        info = self.jmx(NAMENODE, "Hadoop:service=NameNode,name=NameNodeInfo")
-        # A DataNode is live once it has registered.  It has a capacity from its first heartbeat on.
-        live = json.loads(info.get("LiveNodes", "{}")).values()
-        roomy = sum(node["capacity"] > 0 for node in live)
-        return self._namenode_is_up() and len(live) == roomy == there
 
     # ---- asking ------------------------------------------------------------------
 
