@@ -16,7 +16,7 @@
 /* A guest can make its image slow to look into. So after a look the datanode rests as long as the
  * look took, and DUTY times the CPU time that the look used, or WANTED_DUTY times if another look
  * is wanted. CPU time counts instead of time: on a busy host a look takes long and costs little.
- * It has no lower priority: readers wait for the parser that it starts. */
+ * The looker's priority is the normal one: the parser inherits it, and readers wait for that. */
 #define DUTY 20U
 #define WANTED_DUTY 4U
 #define FIRST_LOOK_MS 3000U

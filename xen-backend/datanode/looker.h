@@ -7,8 +7,8 @@
  * node, gets a new disk, has its volumes moved, or its layout file is made anew. So what a
  * datanode serves is looked for again when a request missed something, at most once a second,
  * and now and then without being asked. A look reads the images, and may take as long as a disk or
- * a parser hangs. So each datanode has a thread of its own, and none delays another's
- * look. Requests ask for a look and never wait for it.
+ * a parser hangs. So each datanode has a thread of its own, and none delays another's look.
+ * Requests ask for a look and never wait for it.
  */
 #ifndef VREAD_DATANODE_LOOKER_H
 #define VREAD_DATANODE_LOOKER_H
