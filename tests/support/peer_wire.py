@@ -132,16 +132,18 @@ class FakePeer:
         self.connections = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        self.threads = [threading.Thread(target=self._accept)]
+        self.accepting = threading.Thread(target=self._accept)
+        self.threads = []
         self.open = []
 
     def __enter__(self):
-        self.threads[0].start()
+        self.accepting.start()
         return self
 
     def __exit__(self, *_):
         self.ended.set()
         self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepting.join()  # before its descriptor's number belongs to another socket
         self.listener.close()
         for connection in self.open:
             with contextlib.suppress(OSError):

@@ -25,7 +25,7 @@ allow_near(), files below NEAR_FOLDER go there by storage policy, as an operator
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -210,16 +210,12 @@ class HdfsPair(HadoopGuests):
 
     def _join(self, host: XenHost, other: Side) -> None:
         """Has the host answer and route for the guests of the other."""
-        there = (m.address for m in self.members.values() if m.place.host is not host)
-        for command in _routes(there, other.wire):
-            host.run(command).check()
-
-
-def _routes(addresses: Iterable[str], gateway: str) -> Iterator[str]:
-    for address in addresses:
-        yield f"/usr/sbin/ip route add {address}/32 via {gateway}"
-    for setting in ("ip_forward", "conf/xenbr0/proxy_arp"):
-        yield f"echo 1 >/proc/sys/net/ipv4/{setting}"
+        for member in self.members.values():
+            if member.place.host is not host:
+                route = f"{member.address}/32 via {other.wire}"
+                host.run(f"/usr/sbin/ip route add {route}").check()
+        for setting in ("ip_forward", "conf/xenbr0/proxy_arp"):
+            host.run(f"echo 1 >/proc/sys/net/ipv4/{setting}").check()
 
 
 def _near_configuration(transports: str) -> str:
