@@ -41,10 +41,11 @@ class Replicas:
         self.length = sum(LENGTHS)
         self.disk = mke2fs(folder / "disk.raw", folder / "root", 32)
         self.content = b"".join(block.content() for block in found)
+        self.shortest = found[-1].content()
         self.digest = hashlib.sha256(self.content).hexdigest()
         self.listing = folder / "blocks.txt"
-        lines = (f"{b.pool}/blk_{b.id}_{b.genstamp}@{storage}:{b.length}\n" for b in found)
-        self.listing.write_text("".join(lines))
+        self.lines = [f"{b.pool}/blk_{b.id}_{b.genstamp}@{storage}:{b.length}\n" for b in found]
+        self.listing.write_text("".join(self.lines))
 
 
 def the_peer(backend):
