@@ -7,7 +7,6 @@ report fails the test, whatever the test was about.
 """
 
 import contextlib
-import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -19,9 +18,9 @@ from tools.lab import XenHost, product
 
 HERE = Path(__file__).parent
 HEADER_FOLDERS = ("xenstore-schema", "build/generated", "linux-frontend/uapi")
-# Sanitizers double the work of an emulated processor.  So make test runs the release build here,
-# as it is installed.  Native tests and make test-all run the sanitized build.
-PRODUCT_VARIANT = os.environ.get("VREAD_XEN_VARIANT", "release")
+# Sanitizers double the work of an emulated processor.  So hosts have the release build, as it is
+# installed.  Native tests run the sanitized build, and in make test-all the host in shared/ has it.
+PRODUCT_VARIANT = "release"
 
 
 @pytest.fixture(scope="session")
@@ -74,15 +73,19 @@ def mke2fs(image: Path, contents: Path, mib: int) -> Path:
 
 @pytest.fixture(scope="session")
 def product_files() -> tuple[dict[str, Path], dict[str, Path]]:
-    """The files of the build for dom0 and for guests, in the variant under test."""
+    """The files of the build for dom0 and for guests."""
     return product.dom0_files(PRODUCT_VARIANT), product.guest_files(PRODUCT_VARIANT)
 
 
 @pytest.fixture(scope="session")
-def built_program() -> Callable[[str], dict[str, Path]]:
-    """built_program(name): {path in a guest: file} of a C program of the tests."""
-    build = HERE.parents[1] / "build" / PRODUCT_VARIANT
-    return lambda name: {f"/usr/bin/{name}": build / name}
+def built_program() -> Callable[..., dict[str, Path]]:
+    """built_program(name, variant): {path in a guest: file} of a C program of the tests."""
+    build = HERE.parents[1] / "build"
+
+    def of(name: str, variant: str = PRODUCT_VARIANT) -> dict[str, Path]:
+        return {f"/usr/bin/{name}": build / variant / name}
+
+    return of
 
 
 @pytest.fixture

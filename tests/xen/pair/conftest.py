@@ -54,7 +54,8 @@ def wire(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def dom0_files(product_files, certificates, built_program):
-    return product_files[0] | certificates | built_program("rdma-pair")
+    programs = built_program("rdma-pair") | built_program("rdma-pair-failing", "asan")
+    return product_files[0] | certificates | programs
 
 
 @pytest.fixture(scope="package")

@@ -36,7 +36,6 @@ class FailingVerbs:
 
     def __init__(self, host, file):
         self._host, self._file = host, file
-        host.put(file, PROGRAM)
         host.run(f"cat >{CALLS}", stdin=bytes(Shared(once=1))).check()
 
     def _write(self, **fields):
@@ -85,7 +84,7 @@ def name_of(call):
 def test_each_call_of_who_asks(near_host, far_host, built_program):
     """An asker is started for each place.  It must report an error, or have all bytes (through
     buffers, where its memory could not be registered)."""
-    (file,) = built_program("rdma-pair-failing").values()
+    (file,) = built_program("rdma-pair-failing", "asan").values()
     verbs, failed = FailingVerbs(near_host, file), set()
     answerer = far_host.popen(["rdma-pair", ENDPOINT, FOLDER, "far"])
     try:
@@ -134,7 +133,7 @@ class Answering:
 def test_each_call_of_who_answers(near_host, far_host, built_program):
     """An answerer is started for each place.  It must not begin, or who asks must hear an error or
     have all bytes.  Whoever asks next must have all bytes."""
-    (file,) = built_program("rdma-pair-failing").values()
+    (file,) = built_program("rdma-pair-failing", "asan").values()
     verbs, failed = FailingVerbs(far_host, file), set()
     while True:
         verbs.arm()

@@ -3,6 +3,7 @@
 boot for each module; `backend` is vreadd on it."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tests.xen.conftest import PRODUCT_VARIANT, mke2fs, starter
 from tests.xen.shared.reset import Origin
 from tools.lab import Disk, Guest, XenHost, deployment, product
 
+# make test-all sets it to asan: all code for Xen devices runs here.
+VARIANT = os.environ.get("VREAD_XEN_VARIANT", PRODUCT_VARIANT)
 OWNED_MIB = 16
 SPARE_MIB = 64
 
@@ -52,8 +55,8 @@ def _booted(_hosts, disks) -> Iterator[tuple[XenHost, Origin]]:
         host = start(
             "shared",
             disks=[*disks, *(Disk(path, "readonly") for path in disks)],
-            files=product.dom0_files(PRODUCT_VARIANT),
-            guest_files=product.guest_files(PRODUCT_VARIANT),
+            files=product.dom0_files(VARIANT),
+            guest_files=product.guest_files(VARIANT),
         )
         yield host, Origin(host, len(disks))
 

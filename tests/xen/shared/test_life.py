@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.xen.conftest import PRODUCT_VARIANT
 from tests.xen.pair.reading import until
+from tests.xen.shared.conftest import VARIANT
 from tests.xen.steady import Steady, Text
 
 pytestmark = pytest.mark.xen
@@ -91,7 +91,7 @@ def test_detached_and_attached_with_a_smaller_pool(client, backend, reader):
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    PRODUCT_VARIANT == "release", reason="needs VREAD_XEN_VARIANT=asan, as make test-all sets it"
+    VARIANT == "release", reason="needs VREAD_XEN_VARIANT=asan, as make test-all sets it"
 )
 def test_vreadd_replaced_by_another_build(client, backend, reader):
     """vreadd is replaced by the release build and back, under a reader.  The module goes on with
