@@ -102,9 +102,9 @@ def demo():
     return demo_image(mib=16, block_mib=2, layout=False)
 
 
-def _compiled(tmp_path_factory, source: str, *libraries: str) -> Path:
+def compiled(tmp_path_factory, source: str, *libraries: str) -> Path:
     repository = HERE.parents[1]
-    program = tmp_path_factory.mktemp("programs") / source.removesuffix(".c")
+    program = tmp_path_factory.mktemp("programs") / Path(source).stem
     headers = [repository / name for name in HEADER_FOLDERS]
     command = ["gcc", "-std=gnu17", "-O1", "-Wall", "-Werror", "-D_GNU_SOURCE", "-pthread"]
     command += [f"-I{path}" for path in headers]
@@ -115,20 +115,20 @@ def _compiled(tmp_path_factory, source: str, *libraries: str) -> Path:
 @pytest.fixture(scope="session")
 def hostile_frontend(tmp_path_factory) -> Path:
     libraries = ("-lxenstore", "-lxengnttab", "-lxenevtchn")
-    return _compiled(tmp_path_factory, "hostile_frontend.c", *libraries)
+    return compiled(tmp_path_factory, "hostile_frontend.c", *libraries)
 
 
 @pytest.fixture(scope="session")
 def uapi_test(tmp_path_factory) -> Path:
-    return _compiled(tmp_path_factory, "vread_uapi_test.c")
+    return compiled(tmp_path_factory, "vread_uapi_test.c")
 
 
 @pytest.fixture(scope="session")
 def vread_holder(tmp_path_factory) -> Path:
-    return _compiled(tmp_path_factory, "vread_holder.c")
+    return compiled(tmp_path_factory, "vread_holder.c")
 
 
 @pytest.fixture(scope="session")
 def hostile_backend(tmp_path_factory) -> Path:
     libraries = ("-lxenstore", "-lxengnttab", "-lxenevtchn")
-    return _compiled(tmp_path_factory, "hostile_backend.c", *libraries)
+    return compiled(tmp_path_factory, "hostile_backend.c", *libraries)

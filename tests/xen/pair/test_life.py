@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.xen.conftest import compiled
 from tests.xen.pair.conftest import FAR
 from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
@@ -19,18 +20,26 @@ from tests.xen.steady import Steady, Text
 # tests/cli/test_xl_life.py, which tests xl-vread's part.
 pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(2400)]
 SHELL = "/usr/local/bin/wire-shell"
+PIPE = "/usr/local/bin/wire-pipe"
 # As in test_kernels.py.
 PVH = ('type="pvh"', 'tsc_mode="native"')
+MEMORY_MIB = 128  # less than other guests have: all of it goes over the wire
 MIGRATE_TIMEOUT = 1500.0  # s; all of the guest's memory goes over the wire
 RECEIVING = "grep -sl 'migrate-receiv[e]' /proc/[0-9]*/cmdline"
 
 
+@pytest.fixture(scope="module")
+def wire_pipe(tmp_path_factory):
+    return compiled(tmp_path_factory, "pair/wire_pipe.c")
+
+
 @pytest.fixture
-def shell(far_host, near_host):
+def shell(far_host, near_host, wire_pipe):
     """Installs wire-shell on both hosts and serves it there: the command that `xl migrate -s` uses
     to reach the other host."""
     servers = []
     for host in (far_host, near_host):
+        host.put(wire_pipe, PIPE)
         host.put(Path(__file__).with_name("wire-shell"), SHELL)
         servers.append(host.popen(f"exec {SHELL} --serve"))
     yield SHELL
@@ -49,6 +58,7 @@ def make_client(near_host, far, asking, built_program):
         with asking() as near:
             guest = near_host.create_guest(
                 "mover",
+                memory_mib=MEMORY_MIB,
                 config=('vread = [ "datanodes=*" ]', *config),
                 create="xl-vread create",
                 files=built_program("steady-reader"),
