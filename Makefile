@@ -49,8 +49,9 @@ test-all: builds ## All tests, also those of minutes to a quarter of an hour; ab
 
 # Three processes begin with tests on emulated hosts, one host each; the fourth runs native tests.
 TEST_PROCESSES ?= 4
-# In make test-all these hosts have up to two emulated processors, so two processors carry three.
-ALL_PROCESSES ?= 3
+# In make test-all more hosts are pairs, and an emulated processor that waits for one that does not
+# run spins. So no more than two processes have hosts at a time.
+ALL_PROCESSES ?= 2
 N ?= 5
 LOAD ?= 2
 TESTS ?= tests
