@@ -56,13 +56,16 @@ int main(int argc, char **argv)
 	write_all(fd, argv[3], strlen(argv[3]));
 	write_all(fd, "\n", 1);
 	sender = fork();
+	if (sender < 0) {
+		perror("wire-pipe: fork");
+		return 1;
+	}
 	if (sender == 0) {
 		copy(STDIN_FILENO, fd);
 		shutdown(fd, SHUT_WR);
 		_exit(0);
 	}
 	copy(fd, STDOUT_FILENO);
-	if (sender > 0)
-		kill(sender, SIGKILL);
+	kill(sender, SIGKILL);
 	return 0;
 }
