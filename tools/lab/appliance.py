@@ -8,8 +8,9 @@ with XenHost("h", disks=[image, appliance.disk], files=appliance.files | ...) as
     host.popen(["env", *SETTINGS, "vread-provision", ...])
 
 An emulator inside an emulator takes minutes to boot.  So this appliance differs from libguestfs's
-own, of whose parts supermin makes it: its first process is root/init.appliance, and its kernel is
-the unpacked one that dom0 has for its guests.
+own, of whose parts supermin makes it: its first process is root/init.appliance, its kernel is the
+unpacked one that dom0 has for its guests, and its time passes with its instructions
+(root/qemu-virtual-time).
 """
 
 import io
@@ -30,6 +31,7 @@ FOLDER = REPOSITORY / "build" / "appliance"
 PARTS = Path("/usr/lib/x86_64-linux-gnu/guestfs/supermin.d")
 INSTALLED = Path("/var/lib/dpkg/status")
 INIT = LAB / "root" / "init.appliance"
+VIRTUAL_TIME = LAB / "root" / "qemu-virtual-time"
 PLACE = "/var/lib/appliance"  # in dom0
 
 EMULATOR = [
@@ -45,6 +47,7 @@ EMULATOR = [
 # Mitigations and more kernel messages would cost time.
 SETTINGS = [
     f"LIBGUESTFS_PATH={PLACE}",
+    f"LIBGUESTFS_HV={PLACE}/{VIRTUAL_TIME.name}",
     "LIBGUESTFS_MEMSIZE=512",
     "LIBGUESTFS_APPEND=noxsave mitigations=off loglevel=6",
     "LIBGUESTFS_DEBUG=1",
@@ -59,6 +62,7 @@ class Appliance:
         self.disk = Disk(self._folder / "root", "readonly")
         self.files = {path: Path(path) for path in EMULATOR}
         self.files[f"{PLACE}/initrd"] = self._folder / "initrd"
+        self.files[f"{PLACE}/{VIRTUAL_TIME.name}"] = VIRTUAL_TIME
 
     def install(self, host: XenHost, device: str) -> None:
         """Makes libguestfs's folder of the appliance in dom0, where `disk` is `device`."""
