@@ -19,7 +19,7 @@ from tools.patience import Patience
 
 RELEASE = "release"
 LAYOUT = "/tmp/layout.json"
-PROVISION_TIMEOUT = 2100  # s, longer on a busy machine; a quiet machine takes four minutes
+PROVISION_TIMEOUT = 2100  # s, longer on a busy machine; a slow machine alone takes seven minutes
 NEWS_EVERY = 30
 
 pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(9000)]
