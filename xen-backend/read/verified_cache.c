@@ -16,7 +16,6 @@
 
 #include "read/checksum.h"
 #include "read/crc_join.h"
-#include "read/expose.h"
 #include "read/piece.h"
 
 #define BUCKETS 1024U
@@ -386,7 +385,7 @@ static uint32_t copy_out(struct unit *const *units, unsigned n, uint64_t offset,
 		if (bytes > length)
 			bytes = length;
 		sum = crc_join(sum, sum_of(units[i], skip, bytes), (uint32_t)bytes);
-		expose(dst, units[i]->data + skip, bytes);
+		memcpy(dst, units[i]->data + skip, bytes);
 		dst += bytes;
 		length -= bytes;
 		skip = 0;
