@@ -8,6 +8,10 @@ B := build/$(VARIANT)
 VENV := build/venv
 PY := $(VENV)/bin/python
 PYTEST := $(VENV)/bin/pytest
+# Python keeps what it compiles, whatever the user's environment says: each process of a test run
+# would compile all tests anew, for seconds.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+unexport PYTHONDONTWRITEBYTECODE
 
 # V=1 shows complete commands.
 ifeq ($(V),)
