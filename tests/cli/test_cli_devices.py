@@ -383,6 +383,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mistake", SPOILT)
 def test_mistakes_seeded(run, attach, xenstored, mistake):
     spoil, path, found, expected = SPOILT[mistake]

@@ -100,6 +100,7 @@ def test_rates(xl_vread, daemon, endpoint):
     assert row(lines, "dn1").split()[1:6] == ["served", "5", "clean,", "live,", "refused,"]
 
 
+@pytest.mark.thorough
 def test_one_device_on_its_way(xl_vread, daemon, endpoint):
     """The longest name of a state must fit, and one device must be "1 device", not plural."""
     device = {**BEFORE["devices"][0], "state": "Initialising"}

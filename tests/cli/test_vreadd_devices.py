@@ -66,6 +66,7 @@ def telling(text, what):
     return what in text and text
 
 
+@pytest.mark.thorough
 def test_a_limit_that_is_none_is_told(vreadd, run, xenstored):
     assert run(*ATTACH, "7", "datanodes=dn1").returncode == 0
     xenstored.put(f"{BACK}/limit-queues", "many")
@@ -75,6 +76,7 @@ def test_a_limit_that_is_none_is_told(vreadd, run, xenstored):
     assert f'{BACK}/limit-queues: is "many", expected a number from 1 to 8\n' in told
 
 
+@pytest.mark.thorough
 def test_what_domains_left_while_it_did_not_run(vreadd, run, xenstored):
     assert run(*ATTACH, "7", "datanodes=dn1").returncode == 0
     xenstored.put(f"{BACK[:-1]}1/online", "1")  # a device that was never completed

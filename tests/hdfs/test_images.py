@@ -50,6 +50,7 @@ def content(image, path, size):
     return read
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("table", "block_size", "features"),
     [

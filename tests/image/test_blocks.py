@@ -39,6 +39,7 @@ def directory_of_all_kinds(path):
     return directory, blocks
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("table", "block_size", "features"),
     [

@@ -241,6 +241,7 @@ def status_of(daemon):
     return datanode
 
 
+@pytest.mark.thorough
 def test_started_before_the_datanode_was_formatted(image, directory, vreadd):
     block = directory.add(7, 700_000)
     image.write_bytes(bytes(26 * MIB))
@@ -294,6 +295,7 @@ def test_a_look_that_was_slow_is_soon_repeated(tmp_path, image, directory, vread
     daemon.wait_until(lambda: status_of(daemon)["state"] == "served")
 
 
+@pytest.mark.thorough
 def test_looks_use_a_twentieth_of_a_processor(image, directory, vreadd, clock):
     """A guest may make its image so that each look uses 2 s of CPU time."""
     make_disk(image).rename(image)

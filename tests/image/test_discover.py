@@ -50,6 +50,7 @@ def tree_with(folder, path=DIR, **options):
     return folder, DataDirectory(folder / path.lstrip("/"), **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", ["gpt", "mbr", "none"])
 @pytest.mark.parametrize("count", [1, 3])
 def test_same_as_its_maker_says(tmp_path, table, count):
@@ -72,6 +73,7 @@ def test_same_as_its_maker_says(tmp_path, table, count):
         assert {entry["id"] for entry in control.list()} == {block.id for block in blocks}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["ext2", "ext3", "ext4"])
 @pytest.mark.parametrize("label", ["gpt", "dos", None])
 def test_ext_2_3_4(tmp_path, kind, label):

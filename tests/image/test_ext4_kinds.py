@@ -61,6 +61,14 @@ KINDS = {
     "huge-groups": (["-g", "2048", "-b", "1024", "-G", "4"], 32),
 }
 WITHOUT_JOURNAL = ("ext2", "rev-0")
+# make check has the smallest and largest blocks and one of each way to keep what a file holds.
+QUICK = ("1k", "64k", "ext2", "ext3", "bigalloc-16k", "inline-data", "block-maps", "casefold")
+
+
+def kinds():
+    """Names of KINDS as parameters, those outside QUICK marked as thorough."""
+    for kind in KINDS:
+        yield pytest.param(kind, marks=() if kind in QUICK else pytest.mark.thorough)
 
 
 def fill(directory):
@@ -112,7 +120,7 @@ def write_and_append(owner):
     return blocks
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 def test_every_block(tmp_path, known, kind):
     owner = kind_of(tmp_path, kind)
     with owner.blockctl() as control:
@@ -188,6 +196,7 @@ def test_shredded(tmp_path):
             assert control.open(block).read_all() == block.content
 
 
+@pytest.mark.thorough
 def test_triple_indirect(tmp_path):
     """A file without extents whose end is behind triple indirect blocks, which begin at 64 MiB with
     1 KiB blocks.  Reads at all levels must be right."""

@@ -24,6 +24,7 @@ def blocks(owner):
         yield control
 
 
+@pytest.mark.thorough
 def test_crash_is_read_as_its_repair_would_leave_it(owner):
     """Blocks of a crashed image must be the blocks that e2fsck's replay of the journal leaves."""
     if owner.variant == "fast-commit":

@@ -79,7 +79,9 @@ def metadata_offsets(disk, blocks):
     return places
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(n, marks=pytest.mark.thorough) for n in range(8, 24))]
+)
 def test_random_metadata(disk, seed):
     disk, blocks = disk
     chance = random.Random(seed)

@@ -205,6 +205,7 @@ def refused(call, name):
     assert (caught.value.name, caught.value.exposed) == (name, 0)
 
 
+@pytest.mark.thorough
 def test_an_operator_learns_of_it_though_others_lack_the_block(tmp_path, use):
     """Several datanodes are searched and one is in use: the error must be EBUSY, not ENOENT or
     EACCES.  If another datanode has a copy, the copy must be read."""
@@ -227,6 +228,7 @@ def test_an_operator_learns_of_it_though_others_lack_the_block(tmp_path, use):
         assert control.open(block).read_all() == block.content()
 
 
+@pytest.mark.thorough
 def test_list_passes_over_it(served, tmp_path, use):
     disk, _ = served
     clean, other = make_disk(tmp_path / "2", ID + 1)

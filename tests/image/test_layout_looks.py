@@ -90,6 +90,7 @@ def test_disk_of_another_size(datanode, disks):
         pass
 
 
+@pytest.mark.thorough
 def test_layout_that_becomes_stale_and_is_made_anew(tmp_path, disks):
     """The disk is replaced by one with other partitions: the layout must be refused as stale.  With
     a new layout all must be served again."""

@@ -141,6 +141,7 @@ def fill_up(owner, room):
         os.fsync(ballast.fileno())
 
 
+@pytest.mark.thorough
 def test_what_lies_in_the_place_of_journalled_data_is_not_read(journalling):
     """A block is deleted, and another of the same length gets its place.  The new bytes are in the
     journal; at the place are still the old bytes with matching checksums.  These must not be

@@ -95,6 +95,7 @@ def test_linear_over_several_segments(tmp_path, content):
     assert [segment["length"] // MIB for segment in system["segments"]] == [9, 8, 7]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("stripes", "kib"), [(2, 4), (2, 64), (3, 512)])
 def test_striped(tmp_path, content, stripes, kib):
     images = disks(tmp_path, stripes)
@@ -106,6 +107,7 @@ def test_striped(tmp_path, content, stripes, kib):
     assert segment["stripe-size"] == kib << 10
 
 
+@pytest.mark.thorough
 def test_linear_then_striped_on_partitions(tmp_path, content):
     """A volume over two physical volumes on one disk and a third on another, with unusual
     names."""
@@ -127,6 +129,7 @@ def test_linear_then_striped_on_partitions(tmp_path, content):
     assert [len(segment["stripes"]) for segment in system["segments"]] == [1, 2]
 
 
+@pytest.mark.thorough
 def test_metadata_at_both_ends_and_on_one_disk_only(tmp_path, content):
     images = disks(tmp_path, 2)
     with VolumeGroup("vg", [Physical(images[0])], pvcreate=["--metadatacopies", "2"]) as group:
@@ -140,6 +143,7 @@ def test_metadata_at_both_ends_and_on_one_disk_only(tmp_path, content):
             serve(content, group, images)
 
 
+@pytest.mark.thorough
 def test_several_volumes_and_a_partition(tmp_path):
     """All volumes and plain file systems on the disks must be searched."""
     contents = []
@@ -160,6 +164,7 @@ def test_several_volumes_and_a_partition(tmp_path):
     assert "missing" not in status
 
 
+@pytest.mark.thorough
 def test_metadata_that_wraps(tmp_path, content):
     (disk,) = disks(tmp_path, 1)
     small = ["--metadatasize", "32k", "--dataalignment", "4k"]
@@ -185,6 +190,7 @@ def grow(folder, file_system, mib):
     return bigger
 
 
+@pytest.mark.thorough
 def test_extended_while_served(tmp_path, content):
     """A volume is extended to a disk that was not used before.  The next look must find the new
     segment; old handles must be refused."""
@@ -214,6 +220,7 @@ def refused_layout(by_layout):
     return str(caught.value)
 
 
+@pytest.mark.thorough
 def test_layout_file(tmp_path, content):
     images = disks(tmp_path, 2)
     with VolumeGroup("vg", [Physical(disk) for disk in images]) as group:
@@ -246,6 +253,7 @@ def linear(tmp_path, content):
     return images
 
 
+@pytest.mark.thorough
 def test_physical_volume_missing(tmp_path, content):
     """A physical volume is missing.  Volumes on the other must be served, and the missing one be
     reported."""
@@ -289,6 +297,7 @@ def test_disk_that_cannot_be_used(tmp_path, content):
     assert f"image {tmp_path}/none: No such file" in why_not(blank, tmp_path / "none")
 
 
+@pytest.mark.thorough
 def test_two_groups_of_one_name(tmp_path, content):
     images = disks(tmp_path, 2)
     for disk in images:
@@ -305,6 +314,7 @@ def test_a_copy_of_a_disk(tmp_path, linear):
     assert "there are two physical volumes with the UUID" in why_not(*linear, copy)
 
 
+@pytest.mark.thorough
 def test_disk_that_was_away(tmp_path, content, linear):
     """A disk comes back with old metadata, in which the other disk is still in its group.  The new
     metadata must count."""
@@ -366,6 +376,7 @@ def told(linear, changes):
             yield status["missing"]
 
 
+@pytest.mark.thorough
 def test_reasons(linear):
     changes = [lambda text, c=change: text.replace(*c) for change, _ in CHANGES.values()]
     text = Metadata(linear[0]).text()
@@ -440,6 +451,7 @@ def test_volumes_over_the_same_extents(linear, content):
 # ---- damage -----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_one_copy_of_the_metadata_is_enough(linear, content):
     """One of two metadata copies is old or damaged.  The good copy must count.  With both unusable,
     the reason must be reported."""
@@ -460,6 +472,7 @@ def test_one_copy_of_the_metadata_is_enough(linear, content):
     assert "cannot be read: its metadata has a wrong checksum" in why_not(*linear)
 
 
+@pytest.mark.thorough
 def test_damaged_areas(linear):
     def said():
         return why_not(*linear)
@@ -498,6 +511,7 @@ NONSENSE = {
 }
 
 
+@pytest.mark.thorough
 def test_nonsense(linear):
     changes = [lambda _, text=text: text for text in NONSENSE]
     for (text, said), why in zip(NONSENSE.items(), told(linear, changes), strict=True):

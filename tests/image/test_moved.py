@@ -132,6 +132,7 @@ class Volume:
         write(self.images[0], self.offset, others)
 
 
+@pytest.mark.thorough
 @needs_root
 @pytest.mark.parametrize("kind", ["file", "device"])
 def test_logical_volume(tmp_path, blocks, own, others, kind):
@@ -194,12 +195,14 @@ class MovingPartition:
         write(self.path, 4 * MIB, others)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", TABLES)
 def test_partition(tmp_path, blocks, own, others, table):
     disk = MovingPartition(tmp_path, table, own)
     check_move(DataDirs([disk.path], [DIR]), blocks, lambda: disk.move(own, others))
 
 
+@pytest.mark.thorough
 def test_vreadd_finds_it_where_it_is(tmp_path, blocks, own, others):
     """The partition moves under a running vreadd.  The failed read must make vreadd look at once,
     not only within the next minute."""

@@ -81,6 +81,7 @@ def compare(owner, there, every=1):
         refused(lambda: control.open(LiveBlock(12345, b"")), "ENOENT")
 
 
+@pytest.mark.thorough
 def test_directories_of_all_forms(owner):
     """Directories in the inode, in one block, with an index of one block and of more: all blocks
     must be found, mounted and unmounted."""
@@ -96,6 +97,7 @@ def test_directories_of_all_forms(owner):
     compare(owner, there, every=29)
 
 
+@pytest.mark.thorough
 def test_many_extents(owner):
     block = write_in_holes(owner, 7, 3_000_000)
     if owner.variant != "16k":
@@ -195,6 +197,7 @@ def test_log_zeroed_by_repair(plain):
         assert control.open(third).read_all() == third.content
 
 
+@pytest.mark.thorough
 def test_grown(plain):
     block = plain.write(1, content(1, 100_000))
     plain.fsync(block)

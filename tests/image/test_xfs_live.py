@@ -78,6 +78,7 @@ def test_commits_between_reads(owner, blocks):
             assert handle.read(at, 10_000) == block.content[at : at + 10_000]
 
 
+@pytest.mark.thorough
 def test_crash_is_read_as_recovery_would_leave_it(owner):
     """Blocks of a crashed image must be the blocks that the kernel's recovery at the next mount
     leaves."""

@@ -57,6 +57,7 @@ def operate(daemon, _):
         daemon.ask(json.dumps({"command": command}).encode() + b"\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("tried", "least"), [(visit, 50), (operate, 50)])
 def test_each_call_of_a_visit(start_daemon, image, calls, tried, least):
     """The neighbour reads on after each failure, and the last visit goes as the first one."""
@@ -80,6 +81,7 @@ def test_each_call_of_a_visit(start_daemon, image, calls, tried, least):
     assert len(failed) >= least
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["layout", "data-dirs"])
 def test_each_call_of_a_look(start_daemon, image, calls, by):
     """What was found before is served on: the neighbour's handle stays valid.  That a disk failed

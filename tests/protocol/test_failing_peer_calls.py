@@ -83,6 +83,7 @@ def asked(connection, block, content):
     return data == content
 
 
+@pytest.mark.thorough
 def test_each_call_of_an_answering_host(start_host, authority, image, calls):
     daemon, address = start_host(wrapper=calls.wrapper, program=VREADD)
     certificate = authority.certificate("a")
@@ -118,6 +119,7 @@ def answers(fake, connection):
             connection.tls.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.thorough
 def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, calls):
     with fake_peer(answers) as fake:
         extra = authority.host("a", answer_timeout=60_000)

@@ -211,6 +211,7 @@ def test_requests_rewritten_while_handled(daemon, image):
         assert front.read(handle, 0, 100) == image.contents[block.id][:100]
 
 
+@pytest.mark.thorough
 def test_pool_rewritten_while_an_open_reads_it(daemon, image):
     block = image.blocks[0]
     good = localfront.open_data(POOL, [STORAGE])

@@ -45,6 +45,7 @@ def test_systemd_is_told(start_daemon, tmp_path, monkeypatch):
         assert notified.recv(1000).startswith(b"STOPPING=1")
 
 
+@pytest.mark.thorough
 def test_systemd_is_given_signs_of_life(start_daemon, tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
         notified.bind(str(tmp_path / "notify"))
@@ -271,6 +272,7 @@ def test_memory_of_every_queue_is_given_back(start_daemon, image):
     assert daemon.memory_kib() < memory + 2048  # each queue had 1 MiB of its own
 
 
+@pytest.mark.thorough
 def test_200_rounds_leave_nothing_behind(start_daemon, image):
     daemon = start_daemon(variant="release")
     source = random.Random(3)

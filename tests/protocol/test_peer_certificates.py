@@ -55,6 +55,7 @@ def last_refused(host):
     return host.status()["peers"]["server"]["last_refused"] or ""
 
 
+@pytest.mark.thorough
 def test_a_host_that_asks_is_revoked(start_host, start_asker, image, authority, clock):
     files = authority.certificate("a")
     host, address = start_host(keys={"crl": authority.revoke()})
@@ -79,6 +80,7 @@ def test_a_host_that_has_not_said_hello_is_revoked(start_host, authority, clock)
     assert "certificate revoked, while it was connected" in last_refused(host)
 
 
+@pytest.mark.thorough
 def test_a_host_that_answers_is_revoked(start_daemon, start_asker, image, authority, clock):
     files, address = authority.certificate("b"), free_address()
     section = authority.host("b", files=files, listen=address)
@@ -101,6 +103,7 @@ def test_a_list_that_is_nobodys_lets_nobody_in(
     clock.until(lambda: "unable to get certificate CRL" in last_refused(host))
 
 
+@pytest.mark.thorough
 def test_renewed_where_it_asks(start_host, start_asker, image, authority, tmp_path, clock):
     host, address = start_host()
     files = places(tmp_path / "own", authority.certificate("a", **EXPIRED))
@@ -111,6 +114,7 @@ def test_renewed_where_it_asks(start_host, start_asker, image, authority, tmp_pa
     clock.until(lambda: can_open(asker, image.blocks[0]))
 
 
+@pytest.mark.thorough
 def test_renewed_where_it_answers(start_daemon, start_asker, image, authority, tmp_path, clock):
     files, address = places(tmp_path / "own", authority.certificate("b", **EXPIRED)), free_address()
     section = authority.host("b", files=files, listen=address)

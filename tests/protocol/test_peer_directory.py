@@ -221,6 +221,7 @@ def test_reads_take_the_new_way_after_a_move(start_host, start_asker, image):
 # ---- many peers, many storages -------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_two_hundred_peers_after_use(authority, start_asker, image, clock):
     """Each of 200 peers is asked once.  When all 200 connections are idle, they cost nothing."""
     names = [f"p{n}" for n in range(200)]

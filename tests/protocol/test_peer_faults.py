@@ -67,6 +67,7 @@ def test_hung_and_well_again(start_host, start_asker, image, clock):
     assert read_soon(asker, block) == image.contents[block.id]
 
 
+@pytest.mark.thorough
 def test_pauses_between_attempts_grow(start_asker, image, clock):
     asker = start_asker(at(free_address()))
 

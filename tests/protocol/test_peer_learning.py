@@ -109,6 +109,7 @@ def test_who_was_heard_is_asked_only_for_what_he_has(start_host, start_asker, im
     assert counted()["c"] == before["c"]
 
 
+@pytest.mark.thorough
 def test_who_was_not_heard_is_tried_again_soon(start_host, start_daemon, authority, clock):
     """No guest reads.  One peer is up from the start, one comes later, one never."""
     late = free_address()

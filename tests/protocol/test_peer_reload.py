@@ -176,6 +176,7 @@ def test_vreadd_learns_of_new_peers_by_itself(start_host, start_daemon, authorit
     clock.until(lambda: one.status()["peers"]["peers"][0]["storages"] == 1)
 
 
+@pytest.mark.thorough
 def test_names_are_bounded(start_asker):
     """A name that comes and goes takes one place; the number of places is limited."""
     asker = start_asker()

@@ -120,6 +120,7 @@ STORMS = {  # messages, answers to them
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", STORMS)
 @pytest.mark.parametrize("variant", ["asan", "release"])
 def test_others_are_served_and_the_revoked_is_not(
@@ -143,6 +144,7 @@ def test_others_are_served_and_the_revoked_is_not(
     assert host.memory_kib() < 1 << 20
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", STORMS)
 def test_a_removed_host_is_disconnected(start_host, image, edit, as_a, as_d, kind):
     host, address = start_host(peers=BOTH)

@@ -178,6 +178,7 @@ def test_it_stops_in_order(start, private):
     assert [pid for pid in found.values() if Path(f"/proc/{pid}").exists()] == []
 
 
+@pytest.mark.thorough
 def test_the_opener_dies_with_it(start):
     daemon = start()
     found = children(daemon.process.pid)

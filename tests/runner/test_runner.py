@@ -184,6 +184,7 @@ def test_another():
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "two"])
 def test_tests_that_are_cells_make_a_table(run, tmp_path, processes):
     run(CELLS, *processes, steady=("--runs=1",))
