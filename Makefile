@@ -8,8 +8,8 @@ B := build/$(VARIANT)
 VENV := build/venv
 PY := $(VENV)/bin/python
 PYTEST := $(VENV)/bin/pytest
-# Python keeps what it compiles, whatever the user's environment says: each process of a test run
-# would compile all tests anew, for seconds.
+# Python must keep what it compiles, also if the user's environment forbids it. Otherwise each process
+# of a test run compiles all test modules anew, which takes seconds.
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -48,7 +48,7 @@ test: builds ## What CI runs: natively all, on emulated Xen each kind of thing o
 	@$(RUN_TESTS) -n $(TEST_PROCESSES) -m 'not slow' --times 20 tests
 
 .PHONY: test-all
-test-all: builds ## All tests, also those of minutes to a quarter of an hour; about two hours
+test-all: builds ## All tests, also those of minutes to a quarter of an hour; two to three hours
 	@VREAD_XEN_VARIANT=asan $(RUN_TESTS) -n $(ALL_PROCESSES) --times 30 tests
 
 # Three processes begin with tests on emulated hosts, one host each; the fourth runs native tests.
