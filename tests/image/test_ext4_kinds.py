@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.disk import BlockError
 from tests.support.hdfs_dir import DataDirectory
-from tests.support.owner import Owner, needs_root
+from tests.support.owner import Owner, needs_root, variants
 
 pytestmark = [needs_root, pytest.mark.usefixtures("both_builds")]
 MIB = 1 << 20
@@ -61,14 +61,9 @@ KINDS = {
     "huge-groups": (["-g", "2048", "-b", "1024", "-G", "4"], 32),
 }
 WITHOUT_JOURNAL = ("ext2", "rev-0")
-# make check has the smallest and largest blocks and one of each way to keep what a file holds.
+# make check reads the smallest and the largest blocks, and each way in which ext4 stores the data
+# of a file.
 QUICK = ("1k", "64k", "ext2", "ext3", "bigalloc-16k", "inline-data", "block-maps", "casefold")
-
-
-def kinds():
-    """Names of KINDS as parameters, those outside QUICK marked as thorough."""
-    for kind in KINDS:
-        yield pytest.param(kind, marks=() if kind in QUICK else pytest.mark.thorough)
 
 
 def fill(directory):
@@ -120,7 +115,7 @@ def write_and_append(owner):
     return blocks
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", variants(KINDS, QUICK))
 def test_every_block(tmp_path, known, kind):
     owner = kind_of(tmp_path, kind)
     with owner.blockctl() as control:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.disk import BlockError, Disk
 from tests.support.hdfs_dir import DataDirectory
+from tests.support.owner import variants
 
 pytestmark = pytest.mark.usefixtures("both_builds")
 
@@ -79,9 +80,7 @@ def metadata_offsets(disk, blocks):
     return places
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(8), *(pytest.param(n, marks=pytest.mark.thorough) for n in range(8, 24))]
-)
+@pytest.mark.parametrize("seed", variants(range(24), quick=range(8)))
 def test_random_metadata(disk, seed):
     disk, blocks = disk
     chance = random.Random(seed)

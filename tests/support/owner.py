@@ -46,10 +46,10 @@ QUICK = ("default", "1k", "ext3")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
 
-def variants():
-    """Parameters of a fixture: the names of VARIANTS, those outside QUICK marked as thorough."""
-    for name in VARIANTS:
-        yield pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough)
+def variants(names=VARIANTS, quick=QUICK):
+    """The names as parameters of a fixture or a test, those outside `quick` marked as thorough."""
+    for name in names:
+        yield pytest.param(name, marks=() if name in quick else pytest.mark.thorough)
 
 
 @dataclass(frozen=True)
