@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.soak import standstill
 from tests.soak.bed import soak_bed
 from tests.soak.disturbances import DISTURBANCES
 from tests.support.waiting import eventually
@@ -35,13 +36,16 @@ class Disturber:
     """Disturbs the bed at random, as the seed says, and waits after each disturbance until the
     client reads through vRead again, or has ended its reads."""
 
-    def __init__(self, bed, seed, tell):
+    def __init__(self, bed, folder, seed, tell):
+        """folder: for what is kept of standstills (standstill.py)."""
         self._bed = bed
+        self._folder = Path(folder)
         self._chance = random.Random(seed)
         self._tell = tell
         self._waiting = []  # disturbances of this round: each happens once before any happens again
         self.done = Counter()
         self.longest_recovery = 0.0
+        self.standstills = []
         self.peak_mib = dict.fromkeys(bed.daemons, 0.0)
 
     def disturb(self):
@@ -68,17 +72,32 @@ class Disturber:
     def _await_recovery(self):
         start = time.monotonic()
         before = self._served_bytes()
-        eventually(lambda: self._reads_on(before), RECOVERY, "reads through vRead")
+        kept = None
+
+        def recovered():
+            nonlocal kept
+            if not kept and time.monotonic() - start > standstill.AFTER:
+                kept = self._keep_standstill()
+            return self._reads_on(before)
+
+        eventually(recovered, RECOVERY, lambda: f"reads through vRead; see {kept}")
         self.longest_recovery = max(self.longest_recovery, time.monotonic() - start)
+
+    def _keep_standstill(self):
+        path = self._folder / f"standstill-{len(self.standstills) + 1}.json"
+        standstill.keep(self._bed, path)
+        self.standstills.append(path.name)
+        return path
 
 
 def soak(folder, seconds, seed, variant="asan", tell=print):
-    """Returns the ledger.  tell() is called with the name of each disturbance before it begins."""
+    """Returns the ledger.  tell() is called with the name of each disturbance before it begins.
+    The bed is in `folder`, which must not exist; what is kept of standstills is beside it."""
     with soak_bed(folder, variant) as bed:
         before = {name: descriptors(daemon) for name, daemon in bed.daemons.items()}
         with bed.client:
             bed.client.send("torture", seconds=seconds, seed=seed, **FILES)
-            disturber = Disturber(bed, seed, tell)
+            disturber = Disturber(bed, Path(folder).parent, seed, tell)
             end = time.monotonic() + seconds
             while time.monotonic() < end and not bed.client.answered():
                 disturber.disturb()
@@ -124,6 +143,7 @@ def ledger(answer, disturber, leaked):
         "fallbacks": fallbacks,
         "disturbances": dict(sorted(disturber.done.items())),
         "longest recovery, s": round(disturber.longest_recovery, 1),
+        "standstills": disturber.standstills,
         "leaked descriptors": leaked,
         "peak memory, MiB": {name: round(mib) for name, mib in disturber.peak_mib.items()},
         "complaints": complaints,

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.soak import standstill
 from tests.soak.disturbances import DISTURBANCES
 from tests.soak.run import is_good, ledger, soak
 
@@ -24,7 +25,10 @@ COUNTS = {
 
 def told(leaked=0, **complaints):
     disturber = SimpleNamespace(
-        done=Counter(vreadd_hangs=2), longest_recovery=1.25, peak_mib={"here": 40.4}
+        done=Counter(vreadd_hangs=2),
+        longest_recovery=1.25,
+        standstills=[],
+        peak_mib={"here": 40.4},
     )
     answer = COUNTS | {"complaints": COUNTS["complaints"] | complaints}
     return ledger(answer, disturber, {"here": leaked})
@@ -59,11 +63,19 @@ def test_the_ledger_of_a_bad_soak(found):
 
 @pytest.mark.hadoop
 @pytest.mark.slow
-def test_a_short_soak(tmp_path):
-    """It takes minutes: an HDFS of its own starts, and each disturbance happens once."""
+def test_a_short_soak(tmp_path, monkeypatch):
+    """It takes minutes: an HDFS of its own starts, and each disturbance happens once.  Each
+    recovery counts as a standstill: what is kept of one must be there when it is needed."""
+    monkeypatch.setattr(standstill, "AFTER", 0.0)
     begun = []
     found = soak(tmp_path / "bed", len(DISTURBANCES) * 8, 1, tell=begun.append)
     print(json.dumps(found, indent=1))
     assert is_good(found)
     assert set(begun) == set(DISTURBANCES)
     assert found["bytes by vRead"] > 0 and found["bytes by vRead of the other host"] > 0
+    assert len(found["standstills"]) >= len(DISTURBANCES)
+    for name in found["standstills"]:
+        kept = json.loads((tmp_path / name).read_text())
+        assert {"LiveNodes", "DeadNodes"} <= kept["namenode"].keys()
+        assert kept["here"]["log"] and kept["there"]["log"]
+    assert "Full thread dump" in (tmp_path / "bed" / "client.log").read_text()
