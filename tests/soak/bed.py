@@ -26,6 +26,7 @@ from tools.vreadd import Vreadd
 
 DISK_MIB = 384
 HERE, THERE = "dn1", "dn2"
+SPACE_USED = "org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.ReplicaCachingGetSpaceUsed"
 CONF = CLIENT_PROPERTIES | {
     "dfs.namenode.redundancy.interval.seconds": "1s",
     "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
@@ -34,6 +35,11 @@ CONF = CLIENT_PROPERTIES | {
     # A datanode that ended is dead for the NameNode after 2 * recheck + 10 * heartbeat.
     "dfs.heartbeat.interval": "1s",
     "dfs.namenode.heartbeat.recheck-interval": "5000",
+    # A datanode that ends in the middle of writes counts their space as used until it counts anew.
+    # By default that is after 10 min.  Until then small disks are full, and get no blocks.
+    "fs.getspaceused.classname": SPACE_USED,
+    "fs.du.interval": "2000",
+    "fs.getspaceused.jitterMillis": "0",
 }
 
 

@@ -97,8 +97,11 @@ class HadoopClient:
         self.start()
         return self
 
-    def __exit__(self, *_):
-        self.stop()
+    def __exit__(self, failure, *_):
+        if failure:
+            self.kill()  # it may be busy, and a time limit here would hide the failure
+        else:
+            self.stop()
 
     @property
     def pid(self):
@@ -149,6 +152,14 @@ class HadoopClient:
             finally:
                 self._process.stdout.close()
                 self._process = None
+
+    def kill(self):
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdin.close()
+            self._process.stdout.close()
+            self._process = None
 
     def do(self, name, /, timeout=TIMEOUT, **arguments):
         """Waits for the answer and returns it; raises a ClientError if the command failed."""
