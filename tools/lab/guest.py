@@ -40,6 +40,15 @@ class GuestStuck(LabError):
 
 
 @dataclass(frozen=True)
+class GuestKind:
+    """kernel: None is dom0's."""
+
+    memory_mib: int = 192
+    kernel: Kernel | None = None
+    vcpus: int = 1
+
+
+@dataclass(frozen=True)
 class GuestConfig:
     name: str
     memory_mib: int = 0

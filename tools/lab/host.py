@@ -22,7 +22,7 @@ from tools.patience import Patience
 from . import qemu, states
 from .channel import Channel, ChannelClosed, Command, Result
 from .claim import Claim
-from .guest import GUEST_FILES, Guest, GuestConfig
+from .guest import GUEST_FILES, Guest, GuestConfig, GuestKind
 from .kernel_log import KernelLogs
 from .kernels import Kernel
 from .monitor import Monitor
@@ -61,6 +61,7 @@ class XenHost:
         disks: Sequence[Path | Disk] = (),
         files: dict[str, Path] | Tree | None = None,
         guest_files: dict[str, Path] | Tree | None = None,
+        guest_kind: GuestKind | None = None,
         wire: Wire | None = None,
         cpus: int = 1,
         xen_options: Sequence[str] = (),
@@ -68,14 +69,16 @@ class XenHost:
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         """files: {path in dom0: source}; guest_files: the same for all guests.  Programs bring
-        their libraries, but a Tree is taken as it is.  disks: /dev/vda, /dev/vdb ... in dom0; plain
-        paths become snapshots.  cpus: each is a thread that emulates; more than one is for tests of
-        several processors, and for runs that have the machine to themselves.  xen_options: more of
-        Xen's command line, as "sched=credit".  state: restores the host in it instead of booting.
+        their libraries, but a Tree is taken as it is.  guest_kind: what guests are if their own
+        create_guest() does not say it.  disks: /dev/vda, /dev/vdb ... in dom0; plain paths become
+        snapshots.  cpus: each is a thread that emulates; more than one is for tests of several
+        processors, and for runs that have the machine to themselves.  xen_options: more of Xen's
+        command line, as "sched=credit".  state: restores the host in it instead of booting.
         """
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
+        self._guest_kind = guest_kind or GuestKind()
         self._wire, self.cpus, self.progress = wire, cpus, progress
         self._xen_options = tuple(xen_options)
         self._state, self._image = state, None
@@ -210,7 +213,7 @@ class XenHost:
         self,
         name: str,
         *,
-        memory_mib: int = 192,
+        memory_mib: int | None = None,
         disks: Sequence[str] = (),
         vifs: Sequence[str] = (),
         files: dict[str, Path] | None = None,
@@ -219,28 +222,30 @@ class XenHost:
         create: str = "xl create",
         kernel: Kernel | None = None,
         printed: str = "",
-        vcpus: int = 1,
+        vcpus: int | None = None,
     ) -> Guest:
         """Starts a PV guest; returns when it takes commands.
 
-        disks: as in xl.cfg ("phy:/dev/vda,xvda,r").  vifs: addresses of eth0, eth1 ...; dom0's
-        bridge has 10.77.0.1/24.  extra: kernel arguments.  config: lines of xl.cfg.  create: the
-        command that takes the xl.cfg.  kernel: instead of dom0's.  printed: a whole xl.cfg to use
-        instead, of a domain of that name with its interfaces; only the kernel with its arguments,
-        ramdisk, memory and disks are those given here.
+        memory_mib, kernel, vcpus: instead of those of the host's kind of guests.  disks: as in
+        xl.cfg ("phy:/dev/vda,xvda,r").  vifs: addresses of eth0, eth1 ...; dom0's bridge has
+        10.77.0.1/24.  extra: kernel arguments.  config: lines of xl.cfg.  create: the command that
+        takes the xl.cfg.  printed: a whole xl.cfg to use instead, of a domain of that name with its
+        interfaces; only the kernel with its arguments, ramdisk, memory and disks are those given
+        here.
         """
+        kind = self._guest_kind
         settings = GuestConfig(
             name,
-            memory_mib,
+            memory_mib or kind.memory_mib,
             tuple(disks),
             tuple(vifs),
             files or {},
             extra,
             tuple(config),
             create,
-            kernel,
+            kernel or kind.kernel,
             printed,
-            vcpus,
+            vcpus or kind.vcpus,
         )
         guest = Guest(self, settings)
         try:

@@ -13,7 +13,7 @@ from .paths import LabError
 BEFORE, AFTER = 3, 40
 REPORT = re.compile(
     r"WARNING: CPU:|\bBUG: |kernel BUG at|\bOops\b|Call Trace:|general protection fault|"
-    r"Kernel panic|unable to handle|refcount_t:|UBSAN:|KASAN:|KFENCE:|kmemleak:|"
+    r"Kernel panic|unable to handle|refcount_t:|UBSAN:|KASAN:|KFENCE:|kmemleak: [0-9]+ new|"
     r"possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage|"
     r"INFO: task .* blocked for more than|rcu: INFO: .* (stall|detected)|"
     r"stack-protector:|segfault at|still has locks held|ODEBUG:|pagealloc: memory corruption|"

@@ -49,26 +49,31 @@ def owned_disk(folder: Path, image: Path) -> Path:
 
 
 @pytest.fixture(scope="package")
-def _booted(_hosts, disks) -> Iterator[tuple[XenHost, Origin]]:
+def host_settings() -> dict:
+    """Arguments of XenHost.  tests/xen/checked has its own."""
+    return {"name": "shared", "guest_files": product.guest_files(VARIANT)}
+
+
+@pytest.fixture(scope="package")
+def booted(_hosts, disks, host_settings) -> Iterator[tuple[XenHost, Origin]]:
     """The host, with vreadd and vread in dom0, and vread, libvread and the module in each guest."""
     with starter(_hosts) as start:
         host = start(
-            "shared",
             disks=[*disks, *(Disk(path, "readonly") for path in disks)],
             files=product.dom0_files(VARIANT),
-            guest_files=product.guest_files(VARIANT),
+            **host_settings,
         )
         yield host, Origin(host, len(disks))
 
 
 @pytest.fixture(scope="module")
-def origin(_booted) -> Origin:
-    return _booted[1]
+def origin(booted) -> Origin:
+    return booted[1]
 
 
 @pytest.fixture(scope="module")
-def xen_host(_booted) -> XenHost:
-    host, origin = _booted
+def xen_host(booted) -> XenHost:
+    host, origin = booted
     origin.restore()
     return host
 

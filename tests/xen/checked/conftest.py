@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The host of tests/xen/shared once more, with two processors and with guests of two, whose kernel
+checks itself (tools/lab/checking_kernel.py).
+
+A kernel that finds a defect reports it in its log.  Each test fails that left a report there
+(tests/xen/conftest.py).  Lockdep stops at its first report and where its memory is used up, so it
+must still be on after each test.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.xen.shared.conftest import *  # noqa: F403  its fixtures, but host_settings
+from tests.xen.shared.conftest import VARIANT
+from tools.lab import checking_kernel, product
+from tools.lab.guest import GuestKind
+
+LOCKDEP = "cat /proc/lockdep_stats"
+
+
+@pytest.fixture(scope="package")
+def host_settings() -> dict:
+    kernel = checking_kernel.checking()
+    module = {product.MODULE: product.module_for(kernel)}
+    return {
+        "name": "checked",
+        "cpus": 2,
+        "memory_mib": 3072,
+        "dom0_mib": 1536,
+        "guest_files": product.guest_files(VARIANT) | module,
+        "guest_kind": GuestKind(memory_mib=256, kernel=kernel, vcpus=2),
+    }
+
+
+@pytest.fixture(autouse=True)
+def _lockdep_stays_on(xen_host) -> Iterator[None]:
+    yield
+    for guest in list(xen_host.guests.values()):
+        if guest.alive:
+            assert "debug_locks: 1" in " ".join(guest.text(LOCKDEP).split()), guest.name
