@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What all parties say while nothing is read through vRead.  run.py keeps it when the recovery from
-a disturbance takes long: a ledger has only the number of seconds.
-
-keep(bed, path) writes it as JSON.  The threads of the client are in the client's own log.
+"""keep(bed, path) writes a JSON file with what each party says while nothing is read through vRead:
+the status and log of both vreadds, the NameNode's lists of datanodes, and the client's threads.
+run.py calls keep() when the recovery from a disturbance takes longer than AFTER.  The ledger has
+only the number of seconds.
 """
 
 import json
-import os
-import signal
+import subprocess
 from pathlib import Path
 
 from tools.hdfs import HdfsError
@@ -15,6 +14,7 @@ from tools.vreadd import VreaddError
 
 AFTER = 30.0  # s without a read through vRead
 LOG_LINES = 400
+JCMD_TIMEOUT = 60  # s; a JVM that hangs does not answer jcmd
 NAMENODE = "Hadoop:service=NameNode,name=NameNodeInfo"
 NODES = ("LiveNodes", "DeadNodes")
 
@@ -23,7 +23,7 @@ def keep(bed, path):
     told = {name: _daemon(daemon) for name, daemon in bed.daemons.items()}
     told["namenode"] = _namenode(bed.hdfs)
     told["load"] = Path("/proc/loadavg").read_text().split()
-    os.kill(bed.client.pid, signal.SIGQUIT)  # a JVM then prints what each thread does
+    told["client"] = _threads(bed.client.pid)
     Path(path).write_text(json.dumps(told, indent=1) + "\n")
 
 
@@ -41,3 +41,15 @@ def _namenode(hdfs):
         return {name: json.loads(info[name]) for name in NODES}
     except (HdfsError, OSError, ValueError, KeyError) as error:
         return f"{type(error).__name__}: {error}"
+
+
+def _threads(pid):
+    """SIGQUIT would print them, too, but to the standard output, where the client's answers are."""
+    command = ["jcmd", str(pid), "Thread.print"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=JCMD_TIMEOUT, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return [f"{type(error).__name__}: {error}"]
+    return done.stdout.splitlines()
