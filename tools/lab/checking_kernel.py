@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """checking(): a kernel for PV guests that checks locks, sleeps and memory while it runs.
-tests/xen/test_checked_module.py runs the guest's module in it.
+tests/xen/checked runs the guest's module in it.
 
-It is compiled from Debian's package linux-source-6.1, the source of the installed kernel, with
-checking.config: a quarter of an hour on two processors, once for each version of the package and of
-the configuration.  The folder of build/lab/kernels has what the module needs of the sources, too.
+The kernel is compiled from Debian's package linux-source-6.1, the source of the installed kernel,
+with checking.config.  That takes four to fifteen minutes on two processors, once for each version
+of the package, of the configuration and of this file.  The folder of build/lab/kernels also has the
+files with which a module is built.
 """
 
 import fcntl
@@ -20,16 +21,15 @@ from .output import output
 from .paths import LAB, LabError
 
 PACKAGE = "linux-source-6.1"
-SUFFIX = "-checking"
 CONFIGURATION = LAB / "checking.config"
-# Where kernels.Kernel expects its sources, and what a module is built with of them.
-SOURCES = "usr/src"
+SOURCES = "usr/src"  # as kernels.Kernel.headers has it
 # xs_suspend() takes xs_response_mutex under xs_watch_rwsem.  The device /dev/xen/xenbus, by which
 # the lab's agent watches a node, takes them in the other order.  Lockdep reports these two of Linux
 # at the first suspend and is off from then on, so xs_watch_rwsem is not judged.
 WATCHES = "drivers/xen/xenbus/xenbus_xs.c"
 BEFORE = "\terr = xb_init_comms();\n"
 ADDED = "\tlockdep_set_novalidate_class(&xs_watch_rwsem);\n"
+# The files with which a module is built.
 KEPT = (
     *("Makefile", "Kbuild", ".config", "Module.symvers", "include", "scripts"),
     *("arch/x86", "tools/objtool"),
@@ -37,7 +37,8 @@ KEPT = (
 
 
 def checking() -> Kernel:
-    """Compiles the kernel if it is not there.  Programs that need it at once wait for the first."""
+    """Compiles the kernel if it is not there.  If several programs call this at once, one compiles
+    and the others wait."""
     version = apt.version(PACKAGE)
     key = key_of([version.encode(), CONFIGURATION.read_bytes(), Path(__file__).read_bytes()])
     folder = FOLDER / f"checking-{key}"
@@ -63,7 +64,7 @@ def _make(scratch: Path) -> Path:
     archive = scratch / "package" / "usr" / "src" / f"{PACKAGE}.tar.xz"
     output(["tar", "-xf", str(archive), "-C", str(scratch)])
     source, root = scratch / PACKAGE, scratch / "root"
-    _leave_watches_out(source / WATCHES)
+    _do_not_judge_watches(source / WATCHES)
     _configure(source)
     _run_make(source, f"-j{os.cpu_count()}", "vmlinux", "modules")
     release = output(["make", "-s", "kernelrelease"], folder=source).strip()
@@ -78,7 +79,7 @@ def _make(scratch: Path) -> Path:
     return root
 
 
-def _leave_watches_out(file: Path) -> None:
+def _do_not_judge_watches(file: Path) -> None:
     text = file.read_text()
     if text.count(BEFORE) != 1:
         raise LabError(f"{file}: the place for {ADDED.strip()} is not there")
@@ -95,7 +96,7 @@ def _configure(source: Path) -> None:
 
 
 def _run_make(source: Path, *arguments: str) -> None:
-    """MAKEFLAGS: make's own of the make that runs the tests would be taken over."""
+    """Without MAKEFLAGS and MAKELEVEL: those of the make that runs the tests are not meant here."""
     hint = f"packages.txt has what {PACKAGE} is compiled with"
     output(["env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-s", *arguments], hint, source)
 

@@ -2,9 +2,9 @@
 """The host of tests/xen/shared once more, with two processors and with guests of two, whose kernel
 checks itself (tools/lab/checking_kernel.py).
 
-A kernel that finds a defect reports it in its log.  Each test fails that left a report there
-(tests/xen/conftest.py).  Lockdep stops at its first report and where its memory is used up, so it
-must still be on after each test.
+The kernel reports a defect in its log.  A test fails if there is a new report after it
+(tests/xen/conftest.py).  Lockdep switches itself off at its first report, or when it has no memory
+left.  So a test also fails if lockdep is off after it.
 """
 
 from collections.abc import Iterator
