@@ -184,6 +184,7 @@ programs: $(SETUP)
 .PHONY: binaries
 binaries: $(PROGRAMS) $(UNIT_BIN)
 binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/imagectl $(B)/torture
+binaries: $(B)/dirctl
 binaries: $(B)/peerctl
 binaries: $(B)/torture-owner $(B)/torture-reader $(B)/rdma-pair $(B)/page-granter
 binaries: $(B)/steady-reader
@@ -235,6 +236,7 @@ $(eval $(call program,blockstream,tools/bench/blockstream.c))
 $(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))
 $(eval $(call program,blockctl,tests/image/blockctl.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,imagectl,tests/image/imagectl.c,libcommon.a,$$(LIBS)))
+$(eval $(call program,dirctl,tests/image/dirctl.c,$(PARSER),$$(LIBS)))
 $(eval $(call program,peerctl,tests/protocol/peerctl.c,$(BACKEND),$$(LIBS)))
 # Programs whose calls can be made to fail, and the lists of these calls.
 FAILING := tests/support/failing.c

@@ -203,8 +203,10 @@ static int lookup(struct fs_view *v, uint64_t dir, const char *name, size_t leng
 
 	if (!inode_valid(v, dir))
 		return -EIO;
-	r = ext4_errno(
-		ext2fs_lookup(of(v)->filsys, (ext2_ino_t)dir, name, (int)length, NULL, &inode));
+	r = ext4_index_lookup(of(v), (ext2_ino_t)dir, name, length, &inode);
+	if (r < 0 && r != -ENOENT)
+		r = ext4_errno(ext2fs_lookup(of(v)->filsys, (ext2_ino_t)dir, name, (int)length,
+					     NULL, &inode));
 	if (r < 0)
 		return r;
 	if (!inode_valid(v, inode))

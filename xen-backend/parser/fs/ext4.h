@@ -9,6 +9,7 @@
  * ext4_groups.c shares group descriptors between views
  * ext4_map.c    turns an inode into extents
  * ext4_inline.c finds the bytes of a file that lie in the inode
+ * ext4_index.c  looks a name up by the hash index of a directory
  * ext4_live.c   follows the journal of a mounted file system
  */
 #ifndef VREAD_FS_EXT4_H
@@ -133,6 +134,12 @@ struct ext4_inline {
 /* Pure.  Looks for inline data in a whole raw inode of size bytes.  *ret points into inode.  false:
  * the inode does not hold the bytes, or its attributes are malformed. */
 bool ext4_inline_find(const uint8_t *inode, size_t size, struct ext4_inline *ret);
+
+/* Looks a name up by the index of directory dir: 0 and *ret, or -ENOENT.  Any other error: the
+ * index cannot answer (the directory has none, or the index is damaged), and the caller must scan
+ * the directory. */
+int ext4_index_lookup(struct ext4_view *v, ext2_ino_t dir, const char *name, size_t length,
+		      ext2_ino_t *ret);
 
 /* As map() in struct fs_ops. */
 int ext4_map(struct ext4_view *v, ext2_ino_t inode, struct fs_file *ret);
