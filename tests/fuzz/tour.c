@@ -44,6 +44,7 @@ static void read_file(struct fs *fs, const struct fs_file *f)
 struct visitor {
 	struct fs *fs;
 	struct fs_view *view;
+	uint64_t dir; /* that is being listed */
 	unsigned depth, files;
 };
 
@@ -56,14 +57,18 @@ static int visit(void *ctx, const char *name, uint64_t inode)
 	check(name[0] && strlen(name) <= FS_MAX_NAME && !strchr(name, '/') && strcmp(name, ".."));
 	if (++t->files > MAX_FILES)
 		return t->files > MAX_NAMES;
-	(void)fs_view_lookup(t->view, fs_view_root(t->view), name, &again);
+	(void)fs_view_lookup(t->view, t->dir, name, &again);
 	if (fs_view_map(t->view, inode, &file) == 0) {
 		check_file(t->fs, &file);
 		read_file(t->fs, &file);
 		fs_file_clear(&file);
 	} else if (t->depth < MAX_DEPTH) {
+		uint64_t dir = t->dir;
+
 		t->depth++;
+		t->dir = inode;
 		(void)fs_view_list(t->view, inode, visit, t);
+		t->dir = dir;
 		t->depth--;
 	}
 	return 0;
@@ -96,7 +101,7 @@ static void read_data_dir(struct fs *fs, struct fs_view *view)
 
 void tour(struct fs *fs, struct fs_view *view)
 {
-	struct visitor visitor = {fs, view, 0, 0};
+	struct visitor visitor = {fs, view, fs_view_root(view), 0, 0};
 
 	read_data_dir(fs, view);
 	for (int64_t id = 1; id <= 4; id++)
