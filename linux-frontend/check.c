@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements check.h: checks values that come from the backend or from processes.
+ * Implements check.h: checks values that come from the backend or from processes, and the rule by
+ * which processes share the pool.
  */
 #ifdef __KERNEL__
 #include <linux/errno.h>
@@ -67,6 +68,13 @@ const char *vread_parse_role(const char *text)
 	if (!strcmp(text, "datanode"))
 		return "datanode";
 	return NULL;
+}
+
+uint32_t vread_small_pages(uint32_t slice_pages)
+{
+	const uint32_t wanted = VREAD_SMALL_SHARES * VREAD_SMALL_SHARE_PAGES;
+
+	return wanted < slice_pages / 2 ? wanted : slice_pages / 2;
 }
 
 int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * check.h - checks values that come from the backend or from processes.  file.c, request.c,
- * ring.c and xenbus.c call these functions.
+ * check.h - checks values that come from the backend or from processes, and the rule by which
+ * processes share the pool.  file.c, pool.c, request.c, ring.c and xenbus.c call these functions.
  *
  * The functions are pure: they take private copies and use no interface of the kernel.  So unit
  * tests compile them in user space.
@@ -28,6 +28,9 @@ bool vread_offers_version(const char *list, uint32_t version);
 
 /* Returns "client" or "datanode" (static strings).  NULL: text is neither. */
 const char *vread_parse_role(const char *text);
+
+/* Returns how many of the pages for slices only small slices may use; see VREAD_SMALL_SHARES. */
+uint32_t vread_small_pages(uint32_t slice_pages);
 
 /* Checks everything about a READ except its handle: 0 or -EINVAL. */
 int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes);

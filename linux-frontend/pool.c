@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <xen/page.h>
 
+#include "check.h"
 #include "compat.h"
 #include "pool.h"
 #include "vreadif.h"
@@ -163,6 +164,7 @@ struct vread_pool *vread_pool_create(domid_t domid, unsigned int pages)
 	pool->control_pages = clamp(pages / 64, VREAD_MAX_OPEN_DATA / VREAD_PAGE_SIZE, 64U);
 	pool->directory_pages = DIV_ROUND_UP(pages, VREAD_DIRECTORY_REFS);
 	pool->free = pages - pool->control_pages;
+	pool->small_pages = vread_small_pages(pool->free);
 	pool->page = kvcalloc(total_pages(pool), sizeof(*pool->page), GFP_KERNEL);
 	pool->gref = kvcalloc(total_pages(pool), sizeof(*pool->gref), GFP_KERNEL);
 	pool->used = bitmap_zalloc(pages, GFP_KERNEL);
@@ -193,24 +195,45 @@ unsigned int vread_pool_slice_pages(const struct vread_pool *pool)
 	return pool->pages - pool->control_pages;
 }
 
+/* Takes pages of begin .. end - 1.  Call it with the lock. */
+static int take_between(struct vread_pool *pool, unsigned int begin, unsigned int end,
+			unsigned int pages, unsigned int *ret_first)
+{
+	unsigned long first = bitmap_find_next_zero_area(pool->used, end, begin, pages, 0);
+
+	if (first >= end)
+		return -ENOSPC;
+	bitmap_set(pool->used, first, pages);
+	*ret_first = first;
+	return 0;
+}
+
+/* Takes a slice.  Call it with the lock. */
+static int take_slice(struct vread_pool *pool, unsigned int pages, unsigned int *ret_first)
+{
+	unsigned int small = pool->pages - pool->small_pages;
+	int ret = -ENOSPC;
+
+	if (pages <= VREAD_SMALL_SHARE_PAGES)
+		ret = take_between(pool, small, pool->pages, pages, ret_first);
+	if (ret)
+		ret = take_between(pool, pool->control_pages, small, pages, ret_first);
+	if (!ret)
+		pool->free -= pages;
+	return ret;
+}
+
 int vread_pool_take(struct vread_pool *pool, enum vread_area area, unsigned int pages,
 		    unsigned int *ret_first)
 {
-	bool slices = area == VREAD_AREA_SLICES;
-	unsigned long begin = slices ? pool->control_pages : 0;
-	unsigned long end = slices ? pool->pages : pool->control_pages;
-	unsigned long first, flags;
-	int ret = -ENOSPC;
+	unsigned long flags;
+	int ret;
 
 	spin_lock_irqsave(&pool->lock, flags);
-	first = bitmap_find_next_zero_area(pool->used, end, begin, pages, 0);
-	if (first < end) {
-		bitmap_set(pool->used, first, pages);
-		if (slices)
-			pool->free -= pages;
-		*ret_first = first;
-		ret = 0;
-	}
+	if (area == VREAD_AREA_SLICES)
+		ret = take_slice(pool, pages, ret_first);
+	else
+		ret = take_between(pool, 0, pool->control_pages, pages, ret_first);
 	spin_unlock_irqrestore(&pool->lock, flags);
 	return ret;
 }

@@ -8,6 +8,10 @@
  * only the kernel sees: they carry the variable part of OPEN, PUBLISH and KEYS.  The other pages
  * are given out as slices, one to each open file.
  *
+ * Shares.  The last pages are for small slices only (vread_small_pages()).  A small slice goes
+ * there first and elsewhere if that part is full.  So large slices leave room for small ones, and
+ * small slices do not divide the room of large ones.
+ *
  * Quarantine.  After a disconnect the old backend may still have the pool mapped and may still
  * write to it.  A range that is given back in this time stays reserved until that backend is known
  * to have unmapped the pool.
@@ -29,6 +33,7 @@ struct vread_pool {
 	/* Constant. */
 	unsigned int pages;
 	unsigned int control_pages;
+	unsigned int small_pages; /* at the end, for small slices only */
 	unsigned int directory_pages;
 	struct page **page; /* the pool, then the directory */
 	grant_ref_t *gref;  /* of each page */
@@ -61,7 +66,7 @@ grant_ref_t vread_pool_directory(const struct vread_pool *pool);
 int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_struct *vma);
 void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int pages);
 
-/* Takes `pages` pages in a row.  0, or -ENOSPC: no such run is free. */
+/* Takes `pages` pages in a row.  0, or -ENOSPC: no such run is free; see "Shares". */
 int vread_pool_take(struct vread_pool *pool, enum vread_area area, unsigned int pages,
 		    unsigned int *ret_first);
 void vread_pool_give(struct vread_pool *pool, unsigned int first, unsigned int pages);

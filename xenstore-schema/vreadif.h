@@ -243,6 +243,15 @@
 #define VREAD_MAX_POOL_PAGES 32768U
 #define VREAD_DIRECTORY_REFS 1023U /* grant references in a directory page */
 
+/*
+ * Processes share a pool by need.  Who gives shares of a pool to processes (the guest's driver, the
+ * backend's local port) keeps room for VREAD_SMALL_SHARES small shares, at most half of the pool,
+ * and refuses larger shares in that room.  So a new process finds a small share although others
+ * have large ones.
+ */
+#define VREAD_SMALL_SHARE_PAGES 32U /* a share of at most so many pages is small */
+#define VREAD_SMALL_SHARES 48U
+
 /* Longest READ, in bytes. */
 #define VREAD_MAX_READ (4U << 20)
 

@@ -59,8 +59,9 @@ struct vread_ioc_info {
 
 /*
  * SLICE: takes a slice of the pool, filled with zeros.  EBUSY: this open file already has one.
- * ENOSPC: the pool has no such run of pages free.  ENOTCONN: the device was never connected, so
- * there is no pool.  ENOMEM; EINTR.
+ * ENOSPC: the pool has no such run of pages free.  A part of the pool is only for slices of at most
+ * 128 KiB, so ENOSPC does not mean that a small slice finds no room (VREAD_SMALL_SHARES of
+ * vreadif.h).  ENOTCONN: the device was never connected, so there is no pool.  ENOMEM; EINTR.
  */
 struct vread_ioc_slice {
 	__u64 bytes; /* in: wanted, not 0; out: given, rounded up to pages of 4096 bytes */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tests the checks of the guest's kernel module (linux-frontend/check.c) in user space: numbers and
- * lists from xenstore, READs of a process, responses of a backend.
+ * lists from xenstore, READs of a process, responses of a backend; and the rule by which processes
+ * share the pool.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -194,6 +195,19 @@ static void errors(void **state)
 	assert_int_equal(vread_check_error(INT32_MIN), -EIO);
 }
 
+/* The default pool (16 MiB, 64 control pages) keeps room for 48 small slices; no pool keeps more
+ * than half of its room. */
+static void room_for_small_slices(void **state)
+{
+	(void)state;
+	assert_int_equal(vread_small_pages(4096 - 64), 48 * 32);
+	assert_int_equal(vread_small_pages(32768 - 64), 48 * 32);
+	assert_int_equal(vread_small_pages(3073), 48 * 32);
+	assert_int_equal(vread_small_pages(3071), 1535);
+	assert_int_equal(vread_small_pages(256 - 4), 126);
+	assert_int_equal(vread_small_pages(VREAD_MIN_POOL_PAGES - 4), 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,7 +215,7 @@ int main(void)
 		cmocka_unit_test(versions),  cmocka_unit_test(roles),
 		cmocka_unit_test(reads),     cmocka_unit_test(keys),
 		cmocka_unit_test(responses), cmocka_unit_test(errors),
-		cmocka_unit_test(events),
+		cmocka_unit_test(events),    cmocka_unit_test(room_for_small_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

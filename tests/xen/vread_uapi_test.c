@@ -36,6 +36,7 @@
 #define PUBLISH_DEVICE DEVICE "-publish"
 #define PAGE 4096U
 #define SLICE (1U << 20)
+#define SMALL_SLICE (VREAD_SMALL_SHARE_PAGES * PAGE)
 #define BAD_POINTER 0x10UL
 #define TIMEOUT_MS 60000
 #define PATIENCE_S 60
@@ -605,13 +606,25 @@ static void check_sudden_death(int fd)
 static void check_pool_exhaustion(int fd)
 {
 	uint64_t before = info(fd).pool_free_bytes;
-	int all = open_device(), none = open_device();
+	uint64_t kept = (uint64_t)VREAD_SMALL_SHARES * SMALL_SLICE;
+	int large = open_device(), none = open_device();
+	int small[VREAD_SMALL_SHARES];
 
-	expect(slice(all, before), (long)before, "a slice of all that is free");
+	check(kept <= info(fd).pool_bytes / 2, "the pool is large enough for this test");
+	expect(slice(large, before), -ENOSPC, "a large slice leaves room for small ones");
+	expect(slice(large, before - kept), (long)(before - kept), "a slice of all the rest");
+	expect(slice(none, SMALL_SLICE + 1), -ENOSPC, "SLICE of a page more than a small one");
+	for (unsigned i = 0; i < VREAD_SMALL_SHARES; i++) {
+		small[i] = open_device();
+		expect(slice(small[i], SMALL_SLICE), SMALL_SLICE, "a small slice beside it");
+	}
 	expect(slice(none, PAGE), -ENOSPC, "SLICE when nothing is free");
 	check(open_with(none, open_args()) == 0, "OPEN works all the same");
-	close(all);
+	close(small[0]);
 	expect(slice(none, PAGE), PAGE, "SLICE when there is room again");
+	for (unsigned i = 1; i < VREAD_SMALL_SHARES; i++)
+		close(small[i]);
+	close(large);
 	close(none);
 	check(comes_back(fd, before), "and all of it comes back");
 }
