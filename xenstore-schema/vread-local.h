@@ -62,7 +62,8 @@ struct vread_local_welcome {
  *   ENOMEM      the backend is out of memory or file descriptors, or has as many connections as it
  *               allows, or this user has connected too often of late; retry later
  *   ENOSPC      fewer than pool_pages are free, or pool_pages is more than one connection may have;
- *               ask for less
+ *               ask for less.  VREAD_SMALL_SHARE_PAGES find room longest: the backend keeps room
+ *               for VREAD_SMALL_SHARES connections with so many
  *   EPROTO      the backend does not have this version
  */
 

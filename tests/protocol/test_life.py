@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The life of the daemon: start, limits, status, end, and that it releases all resources."""
 
+import contextlib
 import errno
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -15,7 +17,7 @@ import pytest
 
 from tests.support.daemon import STORAGE, binary, open_block
 from tests.support.hdfs_dir import POOL
-from tests.support.localfront import Refused
+from tests.support.localfront import WELCOME, Refused, hello
 
 LOOKS = 100  # in a row, in which a daemon that spins would be seen running
 
@@ -97,19 +99,110 @@ def test_connection_limit(start_daemon):
         assert first.stat(1).status == -errno.EBADF
 
 
-def test_pool_limits(start_daemon):
-    daemon = start_daemon(local="max-pool-pages = 100\nmax-total-pool-pages = 150\n")
+def refused_for_room(daemon, **hello):
     with pytest.raises(Refused) as refused:
-        daemon.front(pool_pages=101)
-    assert refused.value.errno == errno.ENOSPC
-    with daemon.front(pool_pages=100):
-        with pytest.raises(Refused) as refused:
-            daemon.front(pool_pages=50)
-        assert refused.value.errno == errno.ENOSPC
-        with daemon.front(pool_pages=48):  # plus one page for each of two rings
-            pass
-    daemon.wait_until(lambda: daemon.status()["ports"]["local"]["pages"] == 0)
-    assert daemon.status()["ports"]["local"]["refused"] == 2
+        daemon.front(**hello)
+    return refused.value.errno == errno.ENOSPC
+
+
+def pages_in_use(daemon):
+    return daemon.status()["ports"]["local"]["pages"]
+
+
+def test_pool_limits(start_daemon):
+    """Pages are counted with the rings, one page each.  Half of them are for pools of at most 32
+    pages only."""
+    daemon = start_daemon(local="max-pool-pages = 100\nmax-total-pool-pages = 150\n")
+    assert refused_for_room(daemon, pool_pages=101)
+    assert refused_for_room(daemon, pool_pages=75)
+    with daemon.front(pool_pages=74), daemon.front(pool_pages=32), daemon.front(pool_pages=32):
+        assert pages_in_use(daemon) == 141
+        assert refused_for_room(daemon, pool_pages=16)
+    daemon.wait_until(lambda: pages_in_use(daemon) == 0)
+    # What large pools may take does not depend on small ones.
+    with daemon.front(pool_pages=32), daemon.front(pool_pages=32), daemon.front(pool_pages=74):
+        pass
+    daemon.wait_until(lambda: pages_in_use(daemon) == 0)
+    assert daemon.status()["ports"]["local"]["refused"] == 3
+
+
+READERS = 48
+SMALL = {"pool_pages": 32, "order": 2}  # as libvread asks for
+SMALL_PAGES = 36
+
+
+def devices_in(daemon, state):
+    return sum(device["state"] == state for device in daemon.status()["devices"])
+
+
+def take_large_pools(daemon):
+    """Returns fronts with all that pools of more than 32 pages may take."""
+    fronts, pool_pages = [], 1024
+    while True:
+        try:
+            fronts.append(daemon.front(pool_pages=pool_pages))
+        except Refused:
+            if pool_pages == 33:
+                return fronts
+            pool_pages = max(33, pool_pages // 2)
+
+
+@pytest.fixture
+def crowded(start_daemon):
+    """A local port of 16 MiB, as full as large pools can make it."""
+    daemon = start_daemon(local="max-total-pool-pages = 4096\nmax-connections = 200\n")
+    with contextlib.ExitStack() as stack:
+        for front in take_large_pools(daemon):
+            stack.enter_context(front)
+        yield daemon
+
+
+def test_small_pools_find_room_beside_large_ones(crowded):
+    assert pages_in_use(crowded) > 4096 // 2
+    with contextlib.ExitStack() as stack:
+        for _ in range(READERS):
+            stack.enter_context(crowded.front(**SMALL))
+        assert refused_for_room(crowded, pool_pages=33)
+
+
+def test_programs_that_connect_at_once(crowded):
+    """All are connected before the first sends its hello."""
+    with contextlib.ExitStack() as stack:
+        sockets = []
+        for _ in range(READERS):
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            sockets.append(stack.enter_context(sock))
+            sock.settimeout(60)
+            sock.connect(str(crowded.socket))
+        crowded.wait_until(lambda: devices_in(crowded, "Initialising") == READERS)
+        for sock in sockets:
+            sock.send(hello(SMALL["pool_pages"], order=SMALL["order"]))
+        welcomes = [WELCOME.unpack(sock.recv(WELCOME.size)) for sock in sockets]
+        assert [welcome[2] for welcome in welcomes] == [0] * READERS
+
+
+def hold_a_small_pool(daemon, told):
+    with daemon.front(**SMALL):
+        told.set()
+        signal.pause()
+
+
+def test_the_share_of_a_killed_program_is_free(crowded):
+    context = multiprocessing.get_context("fork")
+    told = context.Event()
+    victim = context.Process(target=hold_a_small_pool, args=(crowded, told), daemon=True)
+    victim.start()
+    crowded.wait_until(lambda: told.is_set() or not victim.is_alive())
+    assert told.is_set()
+    with contextlib.ExitStack() as stack:
+        while 4096 - pages_in_use(crowded) >= SMALL_PAGES:
+            stack.enter_context(crowded.front(**SMALL))
+        full = pages_in_use(crowded)
+        assert refused_for_room(crowded, **SMALL)
+        victim.kill()
+        victim.join()
+        crowded.wait_until(lambda: pages_in_use(crowded) == full - SMALL_PAGES)
+        stack.enter_context(crowded.front(**SMALL))
 
 
 def sleeps(daemon):

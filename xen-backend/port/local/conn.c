@@ -123,15 +123,16 @@ static int admit(struct local_conn *c, const struct vread_local_hello *hello,
 		 const char **ret_reason)
 {
 	struct local_port *port = c->port;
-	uint32_t pages = share_pages(hello);
 	int r;
 
 	if (port->num_connected >= port->settings.max_connections) {
 		*ret_reason = "max-connections is reached";
 		return -ENOMEM;
 	}
-	if (pages > port->settings.max_total_pool_pages - port->pages) {
-		*ret_reason = "max-total-pool-pages is reached";
+	if (!share_has_room(&port->use, port->settings.max_total_pool_pages, hello)) {
+		*ret_reason = share_is_small(hello)
+				      ? "max-total-pool-pages is reached"
+				      : "max-total-pool-pages has room for small pools only";
 		return -ENOSPC;
 	}
 	r = share_create(&c->share, hello);
@@ -139,8 +140,10 @@ static int admit(struct local_conn *c, const struct vread_local_hello *hello,
 		*ret_reason = "cannot create the shared memory";
 		return -ENOMEM;
 	}
-	c->pages = pages;
-	port->pages += pages;
+	c->use.pages = share_pages(hello);
+	c->use.large_pages = share_is_small(hello) ? 0 : c->use.pages;
+	port->use.pages += c->use.pages;
+	port->use.large_pages += c->use.large_pages;
 	c->conn.pool = c->share.pool;
 	c->conn.pool_pages = hello->pool_pages;
 	c->conn.num_queues = hello->num_queues;
@@ -301,7 +304,8 @@ static void local_conn_free(struct local_conn *c)
 {
 	forget(c);
 	share_destroy(&c->share);
-	c->port->pages -= c->pages;
+	c->port->use.pages -= c->use.pages;
+	c->port->use.large_pages -= c->use.large_pages;
 	free(c);
 }
 
@@ -310,7 +314,7 @@ static void ended(struct port_conn *conn)
 	struct local_conn *c = conn_of(conn);
 
 	c->port->num_connected--;
-	log_device(LOG_LEVEL_INFO, c->conn.name, "disconnected, %u pages freed", c->pages);
+	log_device(LOG_LEVEL_INFO, c->conn.name, "disconnected, %u pages freed", c->use.pages);
 	local_conn_free(c);
 }
 

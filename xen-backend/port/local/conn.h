@@ -22,7 +22,7 @@ struct local_conn {
 	struct timer *deadline;
 	pid_t pid;
 	uid_t uid;
-	uint32_t pages; /* counted in port->pages; 0 before the hello */
+	struct share_use use; /* counted in port->use; 0 before the hello */
 	struct share share;
 	void *session; /* NULL before the hello */
 	bool ending;   /* the session ends; then the connection is freed */
@@ -40,7 +40,7 @@ struct local_port {
 	struct local_conn *conns;
 	unsigned num_waiting;   /* connections without a hello yet */
 	unsigned num_connected; /* connections with a session */
-	uint32_t pages;
+	struct share_use use;
 	uint64_t num_accepted; /* the number in the newest connection's name */
 	struct local_users users;
 	uint64_t num_refused, num_failed;

@@ -15,7 +15,7 @@
 #include "policy/policy.h"
 #include "port/local/conn.h"
 
-#define MAX_WAITING 16 /* connections without a hello */
+#define MAX_WAITING 64 /* connections without a hello: many programs may start at once */
 
 static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)
 {
@@ -148,7 +148,7 @@ json_t *local_port_status(const struct local_port *p)
 			 "max_connections", (json_int_t)p->settings.max_connections, "accepted",
 			 (json_int_t)p->num_accepted, "refused", (json_int_t)p->num_refused,
 			 "too_often", (json_int_t)p->num_too_often, "protocol_errors",
-			 (json_int_t)p->num_failed, "pages", (json_int_t)p->pages, "last_error",
+			 (json_int_t)p->num_failed, "pages", (json_int_t)p->use.pages, "last_error",
 			 p->last_error[0] ? p->last_error : NULL);
 }
 

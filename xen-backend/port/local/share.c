@@ -61,6 +61,34 @@ uint32_t share_pages(const struct vread_local_hello *hello)
 	return hello->pool_pages + ((uint32_t)hello->num_queues << hello->ring_page_order);
 }
 
+/* Rings of a small share, as libvread asks for them. */
+#define SMALL_SHARE_RING_PAGES 4U
+
+/* Pages that only small shares may use: so many shares, but at most half of all pages. */
+static uint32_t small_pages(uint32_t max_pages)
+{
+	const uint32_t wanted =
+		VREAD_SMALL_SHARES * (VREAD_SMALL_SHARE_PAGES + SMALL_SHARE_RING_PAGES);
+
+	return wanted < max_pages / 2 ? wanted : max_pages / 2;
+}
+
+bool share_is_small(const struct vread_local_hello *hello)
+{
+	return hello->pool_pages <= VREAD_SMALL_SHARE_PAGES;
+}
+
+bool share_has_room(const struct share_use *use, uint32_t max_pages,
+		    const struct vread_local_hello *hello)
+{
+	const uint64_t pages = share_pages(hello);
+
+	if (use->pages + pages > max_pages)
+		return false;
+	return share_is_small(hello) ||
+	       use->large_pages + pages <= max_pages - small_pages(max_pages);
+}
+
 int share_create(struct share *s, const struct vread_local_hello *hello)
 {
 	size_t ring_bytes = (size_t)VREAD_PAGE_SIZE << hello->ring_page_order;

@@ -44,4 +44,19 @@ void share_close_memory_fds(struct share *s);
 /* Number of pages that a share for this hello takes. */
 uint32_t share_pages(const struct vread_local_hello *hello);
 
+/* Pages of all shares of a port. */
+struct share_use {
+	uint32_t pages;
+	uint32_t large_pages; /* of those that are not small */
+};
+
+/* True if the pool of this hello is a small share; see VREAD_SMALL_SHARES in vreadif.h. */
+bool share_is_small(const struct vread_local_hello *hello);
+/*
+ * True if a port of max_pages has room for the share of this hello. Keeps room for small shares:
+ * what large ones may take does not depend on how many small ones there are.
+ */
+bool share_has_room(const struct share_use *use, uint32_t max_pages,
+		    const struct vread_local_hello *hello);
+
 #endif
