@@ -18,6 +18,7 @@
 
 #define DEFAULT_ENDPOINT "/dev/vread"
 #define DEFAULT_POOL_BYTES ((size_t)4 << 20)
+#define SMALL_POOL_BYTES ((size_t)VREAD_SMALL_SHARE_PAGES * VREAD_PAGE_SIZE)
 #define MIN_POOL_BYTES ((size_t)VREAD_MIN_POOL_PAGES * VREAD_PAGE_SIZE)
 #define MAX_POOL_BYTES ((size_t)VREAD_MAX_POOL_PAGES * VREAD_PAGE_SIZE)
 #define DEFAULT_TIMEOUT_MS 2000
@@ -66,7 +67,7 @@ static int open_device(const char *endpoint, bool publisher)
 }
 
 static int connect_transport(const char *endpoint, size_t pool_bytes, const struct vread_options *o,
-			     unsigned timeout_ms, struct transport **ret)
+			     uint64_t deadline, struct transport **ret)
 {
 	struct stat st;
 	int fd;
@@ -74,8 +75,7 @@ static int connect_transport(const char *endpoint, size_t pool_bytes, const stru
 	if (stat(endpoint, &st) < 0)
 		return -errno;
 	if (S_ISSOCK(st.st_mode))
-		return local_connect(endpoint, pool_bytes, o->queues ?: 1,
-				     vclock_deadline(timeout_ms), ret);
+		return local_connect(endpoint, pool_bytes, o->queues ?: 1, deadline, ret);
 	if (!S_ISCHR(st.st_mode))
 		return -EINVAL;
 	fd = open_device(endpoint, o->publisher);
@@ -90,6 +90,28 @@ static size_t down_to_page(size_t bytes)
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
+}
+
+static size_t up_to_page(size_t bytes)
+{
+	return down_to_page(bytes + VREAD_PAGE_SIZE - 1);
+}
+
+/* Connects with the pool that the caller wants.  A caller that leaves the size to the library gets
+ * less, down to a small share, if other processes have the pool. */
+static int connect_with_pool(const char *endpoint, const struct vread_options *o,
+			     unsigned timeout_ms, struct transport **ret)
+{
+	const size_t smallest = o->pool_bytes ?: SMALL_POOL_BYTES;
+	const uint64_t deadline = vclock_deadline(timeout_ms);
+	size_t bytes = o->pool_bytes ?: DEFAULT_POOL_BYTES;
+	int r;
+
+	do {
+		r = connect_transport(endpoint, up_to_page(bytes), o, deadline, ret);
+		bytes /= 2;
+	} while (r == -ENOSPC && bytes >= smallest);
+	return r;
 }
 
 static void set_sizes(struct vread *v, unsigned readahead)
@@ -108,15 +130,13 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	static const struct vread_options defaults;
 	const struct vread_options *o = options ?: &defaults;
 	const char *endpoint = o->endpoint ?: secure_getenv("VREAD_ENDPOINT") ?: DEFAULT_ENDPOINT;
-	size_t pool_bytes = o->pool_bytes ?: DEFAULT_POOL_BYTES;
 	struct transport *transport;
 	struct vread *v;
 	int r;
 
-	if (pool_bytes < MIN_POOL_BYTES || pool_bytes > MAX_POOL_BYTES ||
+	if ((o->pool_bytes && o->pool_bytes < MIN_POOL_BYTES) || o->pool_bytes > MAX_POOL_BYTES ||
 	    o->queues > VREAD_MAX_QUEUES || o->publisher > 1 || o->check_local > 1)
 		return -EINVAL;
-	pool_bytes = down_to_page(pool_bytes + VREAD_PAGE_SIZE - 1);
 	pthread_once(&fork_once, watch_forks);
 	v = calloc(1, sizeof(*v));
 	if (!v)
@@ -126,7 +146,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	v->files.next = v->files.prev = &v->files;
 	v->timeout_ms = o->timeout_ms ?: DEFAULT_TIMEOUT_MS;
 	v->check_local = o->check_local;
-	r = connect_transport(endpoint, pool_bytes, o, v->timeout_ms, &transport);
+	r = connect_with_pool(endpoint, o, v->timeout_ms, &transport);
 	if (r) {
 		free(v);
 		return r;

@@ -57,7 +57,8 @@ struct vread_options {
 	 * set-user-ID programs), else "/dev/vread". */
 	const char *endpoint;
 	/* Size of the slice: memory shared with the backend, 64 KiB .. 128 MiB, rounded up to
-	 * pages of 4096 bytes.  All data passes through the slice.  Default: 4 MiB. */
+	 * pages of 4096 bytes.  All data passes through the slice.  Default: 4 MiB, or half as much
+	 * again and again, down to 128 KiB, if other processes have the rest. */
 	size_t pool_bytes;
 	/* Longest wait for one answer.  Default: 2000. */
 	unsigned timeout_ms;
@@ -107,10 +108,10 @@ struct vread_stat {
  * *ret with vread_disconnect().
  * -EINVAL: an option is outside its range, endpoint is no vread device and no socket, or the path
  * of a socket is longer than 107 bytes.  -ENOSPC: pool_bytes is more than is free, or more than
- * the backend grants; less may succeed.  -ENOMEM also: the backend has as many connections as it
- * allows.  -EPROTO: the driver or backend has another version of the protocol.  Also any error
- * of stat(2), open(2), mmap(2), eventfd(2), socket(2) and connect(2), such as -ENOENT, -EACCES
- * and -EMFILE.
+ * the backend grants; less may succeed, 128 KiB most likely.  -ENOMEM also: the backend has as
+ * many connections as it allows.  -EPROTO: the driver or backend has another version of the
+ * protocol.  Also any error of stat(2), open(2), mmap(2), eventfd(2), socket(2) and connect(2),
+ * such as -ENOENT, -EACCES and -EMFILE.
  */
 int vread_connect(struct vread **ret, const struct vread_options *options);
 /* Closes the connection and frees v.  All files of v must have been closed.  NULL is ignored. */
@@ -193,6 +194,7 @@ struct vread_completion {
  * Starts an asynchronous read of 1 byte to 4 MiB, at most pool_bytes.  The bytes stay in the
  * slice: nothing is copied.  cookie may be NULL.
  * -EAGAIN: no room now; reap and release first.  -EINVAL: length is outside its range.
+ * With the default of pool_bytes the slice may have only 128 KiB, so give a size for longer reads.
  */
 int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *cookie);
 /*

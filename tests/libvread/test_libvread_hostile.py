@@ -330,6 +330,40 @@ def test_refused(lib, backend, status):
     expect(status, lambda: vreadlib.Connection(lib, backend.path))
 
 
+@pytest.mark.parametrize(
+    ("pool_bytes", "asked"),
+    [(0, [1024, 512, 256, 128, 64, 32]), (1 << 20, [256]), (64 << 10, [16])],
+)
+def test_pool_without_room(lib, backend, pool_bytes, asked):
+    """The library asks for less only if the caller left the size to it, and never for less than a
+    small share."""
+    hellos = []
+
+    def refuse(channel, hello):
+        hellos.append(struct.unpack("<IIIHH4I", hello)[2])
+        return good_welcome(channel, status=-errno.ENOSPC), []
+
+    backend.make_welcome = refuse
+    expect(errno.ENOSPC, lambda: vreadlib.Connection(lib, backend.path, pool_bytes=pool_bytes))
+    assert hellos == asked
+
+
+@pytest.mark.parametrize("free", [32, 100, 1024])
+def test_default_pool_takes_what_is_there(lib, backend, free):
+    hellos = []
+
+    def welcome(channel, hello):
+        hellos.append(struct.unpack("<IIIHH4I", hello)[2])
+        if hellos[-1] > free:
+            return good_welcome(channel, status=-errno.ENOSPC), []
+        return backend.welcome(channel, hello)
+
+    backend.make_welcome = welcome
+    with vreadlib.Connection(lib, backend.path) as c, open_file(c) as f:
+        assert f.read(len(CONTENT)) == CONTENT
+    assert hellos[-1] == max(n for n in (1024, 512, 256, 128, 64, 32) if n <= free)
+
+
 def test_closed_without_a_welcome(lib, backend):
     backend.make_welcome = lambda c, hello: (None, [])
     expect(errno.ENOTCONN, lambda: vreadlib.Connection(lib, backend.path))

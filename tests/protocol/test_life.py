@@ -181,6 +181,23 @@ def test_programs_that_connect_at_once(crowded):
         assert [welcome[2] for welcome in welcomes] == [0] * READERS
 
 
+def test_48_commands_at_once(crowded, image):
+    """Each has its share until the test takes the bytes from its pipe."""
+    block = image.blocks[0]
+    large = devices_in(crowded, "Connected")
+    name = f"{POOL}/blk_{block.id}_{block.genstamp}@{STORAGE}"
+    command = [binary().with_name("vread"), "cat", "--endpoint", crowded.socket, name]
+    with contextlib.ExitStack() as stack:
+        readers = [
+            stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+            for _ in range(READERS)
+        ]
+        crowded.wait_until(lambda: devices_in(crowded, "Connected") == large + READERS)
+        for reader in readers:
+            assert reader.communicate()[0] == image.contents[block.id]
+            assert reader.returncode == 0
+
+
 def hold_a_small_pool(daemon, told):
     with daemon.front(**SMALL):
         told.set()

@@ -41,7 +41,7 @@ static struct {
 	bool hold;          /* READs are not answered */
 	bool remote;        /* blocks are read from another host */
 	uint32_t wrong_sum; /* not 0: completions have other sums */
-	int read_error, open_error;
+	int read_error, open_error, slice_error;
 	unsigned interrupts; /* so many OPENs are first interrupted by a signal */
 	uint32_t open_timeout_ms;
 	struct vread_ioc_read reads[256];
@@ -210,7 +210,7 @@ int ioctl(int fd, unsigned long request, ...)
 	case VREAD_IOC_INFO:
 		return do_info(argument);
 	case VREAD_IOC_SLICE:
-		return 0;
+		return driver.slice_error ? fails(driver.slice_error) : 0;
 	case VREAD_IOC_OPEN:
 		return do_open(argument);
 	case VREAD_IOC_CLOSE:
@@ -614,6 +614,9 @@ static void test_connect_errors(void **state)
 	driver.connected = false;
 	refused_at_connect(-ENOTCONN);
 	driver.connected = true;
+	driver.slice_error = ENOSPC;
+	refused_at_connect(-ENOSPC);
+	driver.slice_error = 0;
 	driver.max_in_flight = 0;
 	refused_at_connect(-EPROTO);
 }

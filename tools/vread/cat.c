@@ -18,9 +18,9 @@
 #include "connect.h"
 
 #define DEPTH 16U
-#define PIECE_BYTES ((size_t)512 << 10)
+#define MAX_PIECE_BYTES ((size_t)512 << 10)
 #define POOL_BYTES ((size_t)8 << 20)
-#define LEAST_POOL_BYTES (2 * PIECE_BYTES)
+#define LEAST_POOL_BYTES ((size_t)128 << 10) /* for which there is room longest: vread(4) */
 
 /* A READ in flight or done, or an error at which the output ends. */
 struct piece {
@@ -36,6 +36,7 @@ struct cat {
 	struct vread *v;
 	const struct block_list *blocks;
 	unsigned timeout_ms;
+	size_t piece_bytes;     /* at least two pieces fit into the pool */
 	uint64_t offset, limit; /* of a single block */
 	bool stats, encrypt;
 
@@ -100,7 +101,7 @@ static bool submit_piece(struct cat *c)
 {
 	const struct block_spec *spec = &c->blocks->specs[c->next_block - 1];
 	uint64_t left = c->end - c->position;
-	size_t length = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+	size_t length = left < c->piece_bytes ? (size_t)left : c->piece_bytes;
 	struct piece *p = add_piece(c, spec);
 	int r = vread_submit(c->file, c->position, length, p);
 
@@ -295,6 +296,9 @@ static int run_cat(int argc, char **argv)
 	c.timeout_ms = o.library.timeout_ms;
 	r = r ?: reader_connect(&o, LEAST_POOL_BYTES, &c.v);
 	if (!r) {
+		c.piece_bytes = o.library.pool_bytes / 2;
+		if (c.piece_bytes > MAX_PIECE_BYTES)
+			c.piece_bytes = MAX_PIECE_BYTES;
 		r = cat_blocks(&c);
 		vread_disconnect(c.v);
 	}

@@ -48,21 +48,21 @@ static const char *endpoint_name(const struct reader_options *o)
 
 /* Other processes share the device's pool.  If pool_bytes are not free, asks for less, down to
  * least. */
-static int connect_with_less(struct vread_options library, size_t least, struct vread **ret)
+static int connect_with_less(struct vread_options *library, size_t least, struct vread **ret)
 {
-	int r;
+	int r = vread_connect(ret, library);
 
-	do {
-		r = vread_connect(ret, &library);
-		library.pool_bytes /= 2;
-	} while (r == -ENOSPC && library.pool_bytes >= least);
+	while (r == -ENOSPC && library->pool_bytes / 2 >= least) {
+		library->pool_bytes /= 2;
+		r = vread_connect(ret, library);
+	}
 	return r;
 }
 
-int reader_connect(const struct reader_options *o, size_t least, struct vread **ret)
+int reader_connect(struct reader_options *o, size_t least, struct vread **ret)
 {
 	const char *name = endpoint_name(o);
-	int r = connect_with_less(o->library, least, ret);
+	int r = connect_with_less(&o->library, least, ret);
 
 	switch (r) {
 	case 0:

@@ -36,8 +36,9 @@ int reader_option(struct reader_options *o, int option, const char *value);
 /* Takes the remaining arguments as blocks.  0, or an exit code, also if no block was given. */
 int reader_arguments(struct reader_options *o, int argc, char **argv);
 
-/* Connects with at least `least` bytes of pool.  0, or an exit code after printing why not. */
-int reader_connect(const struct reader_options *o, size_t least, struct vread **ret);
+/* Connects with at least `least` bytes of pool, and sets library.pool_bytes to what there is.  0,
+ * or an exit code after printing why not. */
+int reader_connect(struct reader_options *o, size_t least, struct vread **ret);
 /* encrypt: as in struct vread_block.  0 or negative errno.  Prints nothing. */
 int reader_open(struct vread *v, const struct block_spec *spec, bool encrypt,
 		struct vread_file **ret);

@@ -67,8 +67,7 @@ static void tell_no_answer(struct doctor *d, const char *node, int error)
 	else if (error == -EACCES)
 		doctor_skip(d, node, "this user cannot open it");
 	else if (error == -ENOSPC)
-		doctor_warn(d, node,
-			    "decrease io.vread.pool.bytes, or increase pool-pages of the device",
+		doctor_warn(d, node, "increase pool_mib of the module, or pool-size of the device",
 			    "other processes hold all of its pool");
 	else
 		doctor_fail(d, node, "install vreadd, module and library of one release",
