@@ -13,26 +13,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What all readers of one endpoint share: its connection, the open replicas, and the blocks that
- * must not be asked for just now. There is one client per process and set of connection settings.
- * {@link VreadReplicaAccessorBuilder} opens replicas through it, {@link VreadReplicaAccessor} opens
- * them again.
+ * What all readers of one endpoint share: its connection, the share of the pool, the open replicas,
+ * and the blocks that must not be asked for just now. There is one client per process and set of
+ * connection settings. {@link VreadReplicaAccessorBuilder} opens replicas through it, {@link
+ * VreadReplicaAccessor} opens them again.
+ *
+ * <p>When the client has read enough, it connects anew with a larger share of the pool, and goes
+ * back to a small one when it has been idle ({@link PoolShare}). Readers that are open move over to
+ * the new connection with their next step.
  */
 final class Client {
   private static final int CACHED_REPLICAS = 256;
   private static final long IDLE_MS = 30_000;
-  private static final long LEAST_POOL_BYTES = 256 << 10;
   private static final long TICK_MS = 5_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Client.class);
 
   private static final Map<Object, Client> CLIENTS = new ConcurrentHashMap<>();
 
+  private final Settings settings;
   private final Endpoint endpoint;
   private final Backend backend;
   private final ReplicaCache cache;
   private final HoldOff holdOff;
   private final Statistics statistics;
+  private final ScheduledExecutorService daemon;
+  private final PoolShare share;
 
   Client(
       Settings settings,
@@ -40,14 +46,17 @@ final class Client {
       ScheduledExecutorService daemon,
       Clock clock,
       Statistics statistics) {
+    this.settings = settings;
     this.backend = backend;
     this.statistics = statistics;
+    this.daemon = daemon;
+    share = new PoolShare(settings.poolBytes(), clock);
     cache = new ReplicaCache(clock, CACHED_REPLICAS, IDLE_MS);
     holdOff = new HoldOff(clock, settings.backoffMs(), Settings.MAX_BACKOFF_MS);
     endpoint =
         new Endpoint(
             settings.endpoint(),
-            () -> connect(settings),
+            this::connectSmall,
             cache::dropConnection,
             daemon,
             clock,
@@ -56,6 +65,7 @@ final class Client {
             Settings.MAX_BACKOFF_MS);
     daemon.scheduleWithFixedDelay(cache::dropIdle, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
     daemon.scheduleWithFixedDelay(Held::releaseLost, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
+    daemon.scheduleWithFixedDelay(this::shrinkIfIdle, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
   }
 
   /** Call only after the native library is loaded. */
@@ -76,6 +86,14 @@ final class Client {
 
   Statistics statistics() {
     return statistics;
+  }
+
+  /** A reader has got bytes. */
+  void read(int count) {
+    statistics.read(count);
+    if (share.read(count)) {
+      daemon.execute(this::grow);
+    }
   }
 
   /**
@@ -152,28 +170,38 @@ final class Client {
     }
   }
 
-  /**
-   * Connects. If the device's pool has too little room, because many processes share it, asks for
-   * half as much again and again.
-   */
-  private long connectWithinPool(Settings settings) {
-    long pool = settings.poolBytes();
-    long pointer;
-    do {
-      pointer =
-          backend.connect(
-              settings.endpoint(),
-              pool,
-              settings.timeoutMs(),
-              settings.readaheadBytes(),
-              settings.checkLocal());
-      pool /= 2;
-    } while (pointer == Errno.ENOSPC && pool >= LEAST_POOL_BYTES);
-    return pointer;
+  // ---- the share of the pool --------------------------------------------------------------------
+
+  private Endpoint.Attempt connectSmall() {
+    Endpoint.Attempt attempt = connect(share.smallBytes());
+    if (attempt.connection != null) {
+      share.small();
+    }
+    return attempt;
   }
 
-  private Endpoint.Attempt connect(Settings settings) {
-    long pointer = connectWithinPool(settings);
+  /**
+   * Connects with the full share. If the device's pool has too little room, because many processes
+   * share it, asks for half as much again and again.
+   */
+  private Endpoint.Attempt connectFull() {
+    long pool = share.fullBytes();
+    Endpoint.Attempt attempt;
+    do {
+      attempt = connect(pool);
+      pool /= 2;
+    } while (attempt.errno == Errno.ENOSPC && pool > PoolShare.SMALL_BYTES);
+    return attempt;
+  }
+
+  private Endpoint.Attempt connect(long pool) {
+    long pointer =
+        backend.connect(
+            settings.endpoint(),
+            pool,
+            settings.timeoutMs(),
+            settings.readaheadBytes(),
+            settings.checkLocal());
     if (pointer < 0) {
       return new Endpoint.Attempt(null, (int) pointer);
     }
@@ -183,6 +211,38 @@ final class Client {
       return new Endpoint.Attempt(null, errno);
     }
     return new Endpoint.Attempt(new Connection(backend, pointer), 0);
+  }
+
+  private void grow() {
+    if (moveTo(this::connectFull)) {
+      share.full();
+    } else {
+      share.refused();
+    }
+  }
+
+  /** Readers that are open and idle must not keep the old connection, and with it its share. */
+  private void shrinkIfIdle() {
+    if (share.idle() && moveTo(this::connectSmall)) {
+      Held.letGoOfRetired();
+    }
+  }
+
+  /**
+   * Replaces the connection. Readers move over with their next step, and the last one ends the old
+   * connection. False: the old connection stays.
+   */
+  private boolean moveTo(Endpoint.Connector connector) {
+    Connection old = endpoint.retainCurrent();
+    if (old == null) {
+      return false;
+    }
+    boolean moved = endpoint.replace(old, connector) == 0;
+    if (moved) {
+      cache.dropConnection(old);
+    }
+    old.release();
+    return moved;
   }
 
   /**
@@ -210,7 +270,7 @@ final class Client {
 
   private Opened openAs(Connection connection, BlockKey block, long length, Whereabouts where) {
     if (!connection.usable()) {
-      return Opened.refused(Errno.name(Errno.ENOTCONN)); // it may hang; a reader waited already
+      return Opened.refused(Errno.ENOTCONN); // it may hang; a reader waited already
     }
     boolean encrypt = where.encryption().known();
     long file = openAt(connection, block, length, where, encrypt);
@@ -227,7 +287,7 @@ final class Client {
     }
     if (Errno.losesConnection((int) file)) {
       endpoint.failed(connection, (int) file);
-      return Opened.refused(Errno.name((int) file));
+      return Opened.refused((int) file);
     }
     return refused(block, (int) file);
   }
@@ -248,25 +308,32 @@ final class Client {
 
   private Opened refused(BlockKey block, int errno) {
     holdOff.openFailed(block, Errno.name(errno));
-    return Opened.refused(Errno.name(errno));
+    return Opened.refused(errno);
   }
 
   /** What {@link #open} returns: a replica, or the reason why there is none. */
   static final class Opened {
     final Replica replica;
     final String refusal;
+    final int errno; // of the refusal, for a reader that is open already
 
-    private Opened(Replica replica, String refusal) {
+    private Opened(Replica replica, String refusal, int errno) {
       this.replica = replica;
       this.refusal = refusal;
+      this.errno = errno;
     }
 
     static Opened replica(Replica replica) {
-      return new Opened(replica, null);
+      return new Opened(replica, null, 0);
     }
 
+    static Opened refused(int errno) {
+      return new Opened(null, Errno.name(errno), errno);
+    }
+
+    /** The backend was not asked. */
     static Opened refused(String reason) {
-      return new Opened(null, reason);
+      return new Opened(null, reason, Errno.ENOTCONN);
     }
   }
 }

@@ -17,6 +17,7 @@ final class Connection extends Counted {
   }
 
   private volatile State state = State.USABLE;
+  private volatile boolean retired;
 
   Connection(Backend backend, long pointer) {
     this.backend = backend;
@@ -52,6 +53,15 @@ final class Connection extends Counted {
 
   void lose() {
     state = State.LOST;
+  }
+
+  /** There is another connection in its place: whoever reads from this one moves over. */
+  void retire() {
+    retired = true;
+  }
+
+  boolean retired() {
+    return retired;
   }
 
   /** Returns 0 if the backend answers, else an errno, after the timeout at the latest. */

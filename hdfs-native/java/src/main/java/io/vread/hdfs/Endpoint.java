@@ -11,7 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Holds the one connection to an endpoint, and decides when to try for another. {@link Client} asks
- * it for the connection and reports failures.
+ * it for the connection, reports failures, and replaces the connection by one with another share of
+ * the pool.
  *
  * <p>Only the daemon thread connects. A reader waits for the very first attempt only, together with
  * all other readers and at most the timeout. After a failure readers are refused at once; the
@@ -103,6 +104,9 @@ final class Endpoint {
   void failed(Connection connection, int errno) {
     synchronized (this) {
       if (current != connection) {
+        if (connection.retired()) {
+          connection.lose(); // nobody else need wait for it
+        }
         return; // known already
       }
       current = null;
@@ -118,6 +122,29 @@ final class Endpoint {
     } else {
       giveUp(connection, errno);
     }
+  }
+
+  /**
+   * Connects anew, by another connector, and retires the connection {@code old}, which the caller
+   * holds. Call it on the daemon thread. Returns 0, or an errno: nothing has changed then.
+   */
+  int replace(Connection old, Connector other) {
+    Attempt attempt = attempt(other);
+    if (attempt.connection == null) {
+      return attempt.errno;
+    }
+    synchronized (this) {
+      if (current == old) {
+        current = attempt.connection;
+        old.retire();
+      }
+    }
+    if (!old.retired()) { // it failed meanwhile, and a pause has begun
+      attempt.connection.release();
+      return Errno.ENOTCONN;
+    }
+    old.release();
+    return 0;
   }
 
   /**
@@ -165,14 +192,17 @@ final class Endpoint {
     }
   }
 
-  private int tryOnce() {
-    Attempt attempt;
+  private Attempt attempt(Connector by) {
     try {
-      attempt = connector.connect();
+      return by.connect();
     } catch (Throwable e) { // e.g. the library lacks a method; there must be a next attempt
       LOG.debug("vread: {}: cannot connect", name, e);
-      attempt = new Attempt(null, Errno.EPROTO);
+      return new Attempt(null, Errno.EPROTO);
     }
+  }
+
+  private int tryOnce() {
+    Attempt attempt = attempt(connector);
     if (attempt.connection == null) {
       pause(attempt.errno);
       return attempt.errno;

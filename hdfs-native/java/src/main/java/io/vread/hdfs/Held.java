@@ -10,8 +10,12 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * What a reader ({@link VreadReplicaAccessor}) holds: a replica, and perhaps its cursor. It is an
- * object of its own, so that both can be released if the reader is collected without close(). Not
- * thread-safe: the reader's lock covers it, and a collected reader has no threads.
+ * object of its own, so that both can be released if the reader is collected without close(). The
+ * reader's lock covers it, and a collected reader has no threads.
+ *
+ * <p>One thing is thread-safe: between two calls of the reader, the daemon thread may let the
+ * replica go ({@link #letGoOfRetired}), so that a reader which is open and idle keeps no share of
+ * the pool. The reader then opens the replica again.
  */
 final class Held extends PhantomReference<Object> {
   private static final ReferenceQueue<Object> QUEUE = new ReferenceQueue<>();
@@ -21,6 +25,7 @@ final class Held extends PhantomReference<Object> {
 
   private Replica replica;
   private boolean cursor;
+  private boolean inCall;
 
   /** Takes over a reference to replica. */
   Held(Object reader, Replica replica) {
@@ -29,7 +34,16 @@ final class Held extends PhantomReference<Object> {
     ALL.add(this);
   }
 
-  /** Null once released. */
+  /** A call of the reader begins: until {@link #end} nobody else lets the replica go. */
+  synchronized void begin() {
+    inCall = true;
+  }
+
+  synchronized void end() {
+    inCall = false;
+  }
+
+  /** Null once released, or let go between two calls. */
   Replica replica() {
     return replica;
   }
@@ -50,7 +64,7 @@ final class Held extends PhantomReference<Object> {
     replica = fresh;
   }
 
-  void release() {
+  synchronized void release() {
     letGo();
     ALL.remove(this);
     clear();
@@ -61,6 +75,19 @@ final class Held extends PhantomReference<Object> {
     Reference<?> lost;
     while ((lost = QUEUE.poll()) != null) {
       ((Held) lost).release();
+    }
+  }
+
+  /** Releases replicas of retired connections that no call uses. The daemon thread calls it. */
+  static void letGoOfRetired() {
+    for (Held each : ALL) {
+      each.letGoIfRetired();
+    }
+  }
+
+  private synchronized void letGoIfRetired() {
+    if (!inCall && replica != null && replica.connection().retired()) {
+      letGo();
     }
   }
 

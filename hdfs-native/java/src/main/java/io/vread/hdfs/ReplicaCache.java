@@ -75,6 +75,9 @@ final class ReplicaCache {
     if (entry == null || !entry.replica.connection().usable()) {
       return null;
     }
+    if (entry.replica.connection().retired()) { // put in after dropConnection()
+      return null;
+    }
     if (clock.sinceEpoch() > entry.expiry || !entry.replica.retain()) {
       return null;
     }

@@ -50,6 +50,10 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyExceptio
  * ahead. Small reads are served from a buffer of the reader's own, so that reading byte by byte
  * does not make a native call for each byte.
  *
+ * <p><b>Another connection.</b> The client may connect anew, with another share of the pool. Then
+ * the reader moves over with its next step, in the middle of a block, too. A reader that is open
+ * and idle may lose its replica ({@link Held#letGoOfRetired}), and opens it again.
+ *
  * <p><b>Threads.</b> A lock covers every read. close() does not wait for a running read: the last
  * of the two releases the replica. If a reader is collected without close(), {@link Held} releases
  * the replica.
@@ -80,6 +84,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private byte[] stockPiece;
 
   private boolean noCursor;
+  private Replica stayed; // it could not be opened on the client's newer connection
 
   private byte[] buffer;
   private long bufferStart; // position in the block of the buffer's first byte
@@ -202,7 +207,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       if (stock == null) {
         int done = readSome(position, count, target);
         if (done > 0) {
-          client.statistics().read(done);
+          client.read(done);
         }
         if (done > 0 || stockOpener == null) {
           return done;
@@ -222,6 +227,15 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
    * Returns an errno if the first byte cannot be read.
    */
   private int readSome(long position, int count, Target target) {
+    held.begin();
+    try {
+      return readSteps(position, count, target);
+    } finally {
+      held.end();
+    }
+  }
+
+  private int readSteps(long position, int count, Target target) {
     boolean reopened = false;
     int done = 0;
     while (done < count) {
@@ -246,6 +260,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (buffered > 0) {
       return buffered;
     }
+    int errno = moveOver();
+    if (errno != 0) {
+      return errno;
+    }
     boolean direct = target.reachable();
     boolean positional = !held.hasCursor() && position + count == visibleLength;
     int result;
@@ -260,8 +278,30 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return result == 0 ? Errno.EIO : result;
   }
 
+  /**
+   * Opens the replica again if it was let go, or if the client has another connection by now. If
+   * that fails, goes on with the old connection as long as there is one. Returns 0, or an errno:
+   * there is no replica.
+   */
+  private int moveOver() {
+    Replica replica = held.replica();
+    if (replica != null && (!replica.connection().retired() || replica == stayed)) {
+      return 0;
+    }
+    Client.Opened opened = client.open(block, visibleLength, where);
+    if (opened.replica != null) {
+      held.replace(opened.replica);
+      return 0;
+    }
+    stayed = replica; // do not try again with every step
+    return replica == null ? opened.errno : 0;
+  }
+
   /** Opens the replica again after a failed step. True: try the step again. */
   private boolean reopen(int errno) {
+    if (held.replica() == null) {
+      return false; // it was just tried
+    }
     Replica fresh = client.reopen(block, held.replica(), visibleLength, where, errno);
     if (fresh == null) {
       return false;

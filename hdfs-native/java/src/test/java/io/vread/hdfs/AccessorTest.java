@@ -387,19 +387,12 @@ public class AccessorTest {
     assertEquals("not kept", 0, backend.openFiles());
   }
 
+  /** The pool has no room for a small share: builders must be refused. */
   @Test
-  public void aSmallerShareOfThePoolIsTakenIfNeedBe() throws IOException {
-    backend.freePool = 600 << 10;
-    assertArrayEquals(block.content, readAll(reader(LENGTH), 0, 50_000));
-    assertEquals(512 << 10, backend.lastPool);
-  }
-
-  /** The pool has less room than the smallest share, 256 KiB: builders must be refused. */
-  @Test
-  public void withoutAnyItIsRefused() {
-    backend.freePool = 255 << 10;
+  public void withoutAnyRoomInThePoolItIsRefused() {
+    backend.allPool = PoolShare.SMALL_BYTES - 1;
     assertEquals("ENOSPC", refusal());
-    assertEquals(256 << 10, backend.lastPool);
+    assertEquals(1, backend.connects);
     assertEquals("backoff", refusal());
   }
 

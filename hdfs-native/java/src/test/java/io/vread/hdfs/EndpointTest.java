@@ -198,6 +198,50 @@ public class EndpointTest {
   }
 
   @Test
+  public void aReplacedConnectionLivesAsLongAsItIsHeld() {
+    Connection first = endpoint.acquire().connection;
+    assertEquals(0, endpoint.replace(first, this::connect));
+    assertNotSame(first, connection());
+    assertTrue(first.retired());
+    assertTrue(first.usable());
+    assertEquals(2, backend.openConnections());
+    endpoint.failed(first, Errno.ETIME); // concerns nobody but those who still read from it
+    assertFalse(first.usable());
+    assertTrue(connection().usable());
+    first.release();
+    assertEquals(1, backend.openConnections());
+    assertTrue(lost.isEmpty());
+  }
+
+  @Test
+  public void withoutAnotherItStays() {
+    Connection first = endpoint.acquire().connection;
+    backend.connectErrno = Errno.ENOSPC;
+    assertEquals(Errno.ENOSPC, endpoint.replace(first, this::connect));
+    assertFalse(first.retired());
+    assertSame(first, connection());
+    first.release();
+  }
+
+  /** The connection fails while its successor connects: the pause after the failure must hold. */
+  @Test
+  public void aConnectionThatFailsMeanwhileIsNotReplaced() {
+    Connection first = endpoint.acquire().connection;
+    Endpoint.Connector failing =
+        () -> {
+          endpoint.failed(first, Errno.ENOTCONN);
+          return connect();
+        };
+    assertEquals(Errno.ENOTCONN, endpoint.replace(first, failing));
+    assertFalse(first.retired());
+    first.release();
+    assertEquals(0, backend.openConnections());
+    assertEquals("backoff", refusal());
+    daemon.pass(1000);
+    connection();
+  }
+
+  @Test
   public void anInterruptedReaderIsRefusedAndStaysInterrupted() {
     daemon.holdBack();
     Thread.currentThread().interrupt();

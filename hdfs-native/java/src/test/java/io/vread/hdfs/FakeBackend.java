@@ -4,11 +4,14 @@ package io.vread.hdfs;
 import io.vread.Errno;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * A libvread of made-up blocks for tests. The test sets its failures. It throws on every misuse:
@@ -46,11 +49,11 @@ final class FakeBackend implements Backend {
   final Set<BlockKey> elsewhere = new HashSet<>();
 
   private final Map<Long, File> files = new HashMap<>();
-  private final Set<Long> connections = new HashSet<>();
+  private final Map<Long, Long> connections = new HashMap<>(); // with their shares of the pool
   private long next = 100;
 
   int connectErrno;
-  long freePool = Long.MAX_VALUE;
+  long allPool = Long.MAX_VALUE;
   long lastPool;
   int pingErrno;
   int openErrno;
@@ -75,15 +78,21 @@ final class FakeBackend implements Backend {
     return connections.size();
   }
 
+  /** The shares of the open connections, oldest first. */
+  synchronized List<Long> shares() {
+    return new ArrayList<>(new TreeMap<>(connections).values());
+  }
+
   @Override
   public synchronized long connect(
       String endpoint, long pool, int timeoutMs, int readahead, boolean checkLocal) {
     connects++;
     lastPool = pool;
-    if (connectErrno != 0 || pool > freePool) {
+    long used = connections.values().stream().mapToLong(Long::longValue).sum();
+    if (connectErrno != 0 || pool > allPool - used) {
       return connectErrno != 0 ? connectErrno : Errno.ENOSPC;
     }
-    connections.add(++next);
+    connections.put(++next, pool);
     return next;
   }
 
@@ -92,12 +101,12 @@ final class FakeBackend implements Backend {
     for (File file : files.values()) {
       check(file.connection != connection, "disconnected with a file open");
     }
-    check(connections.remove(connection), "no such connection");
+    check(connections.remove(connection) != null, "no such connection");
   }
 
   @Override
   public synchronized int ping(long connection) {
-    check(connections.contains(connection), "no such connection");
+    check(connections.containsKey(connection), "no such connection");
     pings++;
     return pingErrno;
   }
@@ -110,7 +119,7 @@ final class FakeBackend implements Backend {
       byte[][] storageIds,
       byte[] token,
       boolean encrypt) {
-    check(connections.contains(connection), "no such connection");
+    check(connections.containsKey(connection), "no such connection");
     opens++;
     lastOpenLength = visibleLength;
     lastStorages = storageIds;

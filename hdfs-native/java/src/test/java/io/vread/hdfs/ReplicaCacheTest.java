@@ -58,6 +58,17 @@ public class ReplicaCacheTest {
     assertEquals(3, backend.openFiles());
   }
 
+  /** A replica of a retired connection may be put in late: nobody must get it. */
+  @Test
+  public void replicasOfARetiredConnectionAreNotUsed() {
+    cached(1);
+    connection.retire();
+    assertNull(cache.acquire(open(1)));
+    clock.pass(30_000);
+    cache.dropIdle();
+    assertEquals(0, backend.openFiles());
+  }
+
   @Test
   public void whatIsInUseStaysOpenWhenItGoes() {
     Replica used = cached(1);
