@@ -31,6 +31,7 @@ def test_maven_module():
         "ReplicaCache",
         "BlockToken",
         "FileStorages",
+        "HedgedRead",
         "Encryption",
         "Backoff",
         "Statistics",

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys.HedgedRead;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +50,7 @@ public final class Settings {
   private final int readaheadBytes;
   private final boolean checkLocal;
   private final boolean encrypt;
+  private final long hedgeMs;
   private final String statisticsFile;
 
   private Settings(Configuration conf) {
@@ -64,6 +66,7 @@ public final class Settings {
         conf.getBoolean("dfs.encrypt.data.transfer", false)
             || isPrivate(conf, "dfs.data.transfer.protection")
             || isPrivate(conf, "hadoop.rpc.protection");
+    hedgeMs = hedgeMs(conf);
     statisticsFile = conf.getTrimmed(STATISTICS_FILE, "");
   }
 
@@ -121,6 +124,14 @@ public final class Settings {
     return encrypt;
   }
 
+  /**
+   * After so long the stock client makes a second attempt at a positional read (a hedged read).
+   * Negative: it makes none.
+   */
+  public long hedgeMs() {
+    return hedgeMs;
+  }
+
   /** Empty: no file is written. */
   public String statisticsFile() {
     return statisticsFile;
@@ -140,6 +151,19 @@ public final class Settings {
       }
     }
     return false;
+  }
+
+  private static long hedgeMs(Configuration conf) {
+    boolean hedged =
+        number(conf, HedgedRead.THREADPOOL_SIZE_KEY, 0, 0, Integer.MAX_VALUE) > 0;
+    return hedged
+        ? number(
+            conf,
+            HedgedRead.THRESHOLD_MILLIS_KEY,
+            HedgedRead.THRESHOLD_MILLIS_DEFAULT,
+            0,
+            Long.MAX_VALUE)
+        : -1;
   }
 
   private static String endpoint(String configured) {

@@ -58,6 +58,19 @@ public class SettingsTest {
     assertFalse(encrypts("dfs.encrypt.data.transfer", "false"));
   }
 
+  /** Hadoop hedges reads only if it has threads for them. */
+  @Test
+  public void hadoopsOwnWordForHedgedReads() {
+    assertTrue(Settings.of(conf).hedgeMs() < 0);
+    Configuration hedged = new Configuration(false);
+    hedged.set("dfs.client.hedged.read.threshold.millis", "40");
+    assertTrue(Settings.of(new Configuration(hedged)).hedgeMs() < 0);
+    hedged.set("dfs.client.hedged.read.threadpool.size", "4");
+    assertEquals(40, Settings.of(new Configuration(hedged)).hedgeMs());
+    hedged.unset("dfs.client.hedged.read.threshold.millis");
+    assertEquals(500, Settings.of(hedged).hedgeMs());
+  }
+
   private static boolean encrypts(String name, String value) {
     Configuration conf = new Configuration(false);
     conf.set(name, value);

@@ -36,6 +36,7 @@ final class Client {
   private final Backend backend;
   private final ReplicaCache cache;
   private final HoldOff holdOff;
+  private final Running running;
   private final Statistics statistics;
   private final ScheduledExecutorService daemon;
   private final PoolShare share;
@@ -52,6 +53,7 @@ final class Client {
     this.daemon = daemon;
     share = new PoolShare(settings.poolBytes(), clock);
     cache = new ReplicaCache(clock, CACHED_REPLICAS, IDLE_MS);
+    running = new Running(clock);
     holdOff = new HoldOff(clock, settings.backoffMs(), Settings.MAX_BACKOFF_MS);
     endpoint =
         new Endpoint(
@@ -96,6 +98,11 @@ final class Client {
     }
   }
 
+  /** The calls to the backend that are running. */
+  Running running() {
+    return running;
+  }
+
   /**
    * Opens a replica of at least visibleLength bytes, which the caller releases. Else says why not.
    */
@@ -113,6 +120,15 @@ final class Client {
       cache.drop(key, cached);
       cached.release();
     }
+    Running.Call call = running.begin(block);
+    try {
+      return openAnew(block, visibleLength, where);
+    } finally {
+      call.end();
+    }
+  }
+
+  private Opened openAnew(BlockKey block, long visibleLength, Whereabouts where) {
     Endpoint.Lease lease = endpoint.acquire();
     if (lease.connection == null) {
       return Opened.refused(lease.refusal);

@@ -260,10 +260,17 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (buffered > 0) {
       return buffered;
     }
-    int errno = moveOver();
-    if (errno != 0) {
-      return errno;
+    Running.Call call = client.running().begin(block);
+    try {
+      int errno = moveOver();
+      return errno != 0 ? errno : ask(position, count, target);
+    } finally {
+      call.end();
     }
+  }
+
+  /** As step(), from the backend. */
+  private int ask(long position, int count, Target target) {
     boolean direct = target.reachable();
     boolean positional = !held.hasCursor() && position + count == visibleLength;
     int result;

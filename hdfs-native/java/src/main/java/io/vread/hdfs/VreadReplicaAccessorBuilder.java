@@ -108,15 +108,22 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     if (!library.usable()) {
       return refuse(library.reason());
     }
+    return build(settings, Client.of(settings, library));
+  }
+
+  /** Returns a reader, or null after counting the reason. Tests pass a client of their own. */
+  ReplicaAccessor build(Settings settings, Client client) {
+    Statistics statistics = client.statistics();
     BlockKey block = new BlockKey(pool, blockId, generationStamp);
-    Client client = Client.of(settings, library);
+    if (settings.hedgeMs() >= 0 && client.running().isLate(block, settings.hedgeMs())) {
+      return refuse(statistics, block, "hedge");
+    }
     Whereabouts where = whereabouts(settings);
     Client.Opened opened = client.open(block, visibleLength, where);
     if (opened.replica == null) {
-      LOG.debug("vread: {}: {}, the block is read by TCP", block, opened.refusal);
-      return refuse(opened.refusal);
+      return refuse(statistics, block, opened.refusal);
     }
-    client.statistics().opened();
+    statistics.opened();
     return new VreadReplicaAccessor(
         client, block, visibleLength, where, opened.replica, stock(block));
   }
@@ -142,6 +149,12 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     String name = file;
     long end = visibleLength;
     return () -> InternalBlock.open(conf, name, block, end);
+  }
+
+  private static ReplicaAccessor refuse(Statistics statistics, BlockKey block, String reason) {
+    LOG.debug("vread: {}: {}, the stock client reads the block", block, reason);
+    statistics.refused(reason);
+    return null;
   }
 
   /** Counts the reason. Catches everything, because counting may be what failed before. */

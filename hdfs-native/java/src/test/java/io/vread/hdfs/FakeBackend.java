@@ -59,6 +59,8 @@ final class FakeBackend implements Backend {
   int openErrno;
   final Deque<Integer> readErrnos = new ArrayDeque<>();
   Runnable duringRead = () -> {};
+  Runnable duringOpen = () -> {};
+  volatile int errnoAfterRead;
 
   int connects;
   int pings;
@@ -112,7 +114,21 @@ final class FakeBackend implements Backend {
   }
 
   @Override
-  public synchronized long open(
+  public long open(
+      long connection,
+      BlockKey key,
+      long visibleLength,
+      byte[][] storageIds,
+      byte[] token,
+      boolean encrypt) {
+    synchronized (this) {
+      opens++;
+    }
+    duringOpen.run();
+    return openNow(connection, key, visibleLength, storageIds, token, encrypt);
+  }
+
+  private synchronized long openNow(
       long connection,
       BlockKey key,
       long visibleLength,
@@ -120,7 +136,6 @@ final class FakeBackend implements Backend {
       byte[] token,
       boolean encrypt) {
     check(connections.containsKey(connection), "no such connection");
-    opens++;
     lastOpenLength = visibleLength;
     lastStorages = storageIds;
     lastToken = token;
@@ -196,6 +211,9 @@ final class FakeBackend implements Backend {
       }
     }
     duringRead.run();
+    if (errnoAfterRead != 0) {
+      return errnoAfterRead;
+    }
     int count = (int) Math.min(dst.remaining(), Math.max(0, file.visibleLength - position));
     dst.put(file.block.content, (int) position, count);
     synchronized (this) {
