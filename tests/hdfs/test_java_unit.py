@@ -32,6 +32,7 @@ def test_maven_module():
         "BlockToken",
         "FileStorages",
         "HedgedRead",
+        "OwnReplicas",
         "Encryption",
         "Backoff",
         "Statistics",

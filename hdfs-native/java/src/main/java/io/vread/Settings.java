@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
 import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys.HedgedRead;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +52,7 @@ public final class Settings {
   private final boolean checkLocal;
   private final boolean encrypt;
   private final long hedgeMs;
+  private final String shortCircuitSocket;
   private final String statisticsFile;
 
   private Settings(Configuration conf) {
@@ -67,6 +69,10 @@ public final class Settings {
             || isPrivate(conf, "dfs.data.transfer.protection")
             || isPrivate(conf, "hadoop.rpc.protection");
     hedgeMs = hedgeMs(conf);
+    shortCircuitSocket =
+        conf.getBoolean(HdfsClientConfigKeys.Read.ShortCircuit.KEY, false)
+            ? conf.getTrimmed(HdfsClientConfigKeys.DFS_DOMAIN_SOCKET_PATH_KEY, "")
+            : "";
     statisticsFile = conf.getTrimmed(STATISTICS_FILE, "");
   }
 
@@ -130,6 +136,11 @@ public final class Settings {
    */
   public long hedgeMs() {
     return hedgeMs;
+  }
+
+  /** The path of the datanodes' UNIX sockets. Empty: short-circuit reads are not configured. */
+  public String shortCircuitSocket() {
+    return shortCircuitSocket;
   }
 
   /** Empty: no file is written. */

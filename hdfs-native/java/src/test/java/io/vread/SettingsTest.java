@@ -71,6 +71,18 @@ public class SettingsTest {
     assertEquals(500, Settings.of(hedged).hedgeMs());
   }
 
+  /** Short-circuit reads need both the switch and the path. */
+  @Test
+  public void hadoopsOwnWordForShortCircuit() {
+    Configuration both = new Configuration(false);
+    both.set("dfs.domain.socket.path", "/run/dn.sock");
+    assertEquals("", Settings.of(new Configuration(both)).shortCircuitSocket());
+    both.set("dfs.client.read.shortcircuit", "true");
+    assertEquals("/run/dn.sock", Settings.of(new Configuration(both)).shortCircuitSocket());
+    both.unset("dfs.domain.socket.path");
+    assertEquals("", Settings.of(both).shortCircuitSocket());
+  }
+
   private static boolean encrypts(String name, String value) {
     Configuration conf = new Configuration(false);
     conf.set(name, value);

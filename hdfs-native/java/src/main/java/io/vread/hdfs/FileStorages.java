@@ -5,9 +5,11 @@ import io.vread.Clock;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.DFSClient;
@@ -110,12 +112,27 @@ final class FileStorages {
 
   private static Map<Long, byte[][]> locate(Configuration conf, String file, BlockKey block)
       throws IOException {
+    Map<Long, byte[][]> result = new HashMap<>();
+    for (LocatedBlock each : blocks(conf, file, block)) {
+      if (each.getStorageIDs() != null) {
+        result.put(each.getBlock().getBlockId(), bytes(each.getStorageIDs()));
+      }
+    }
+    return result;
+  }
+
+  /**
+   * Asks the NameNodes for all blocks of a file that are of that block's pool. Of an erasure-coded
+   * file these are its internal blocks. Empty: no NameNode has such a file.
+   */
+  static List<LocatedBlock> blocks(Configuration conf, String file, BlockKey block)
+      throws IOException {
     IOException last = null;
     for (URI nameNode : NameNodes.of(conf)) {
       DFSClient client = new DFSClient(nameNode, conf);
       try {
-        Map<Long, byte[][]> found =
-            storages(client.getLocatedBlocks(file, 0, Long.MAX_VALUE), block);
+        List<LocatedBlock> found =
+            ofPool(client.getLocatedBlocks(file, 0, Long.MAX_VALUE), block);
         if (!found.isEmpty()) {
           return found;
         }
@@ -128,11 +145,11 @@ final class FileStorages {
     if (last != null) {
       throw last;
     }
-    return Collections.emptyMap();
+    return Collections.emptyList();
   }
 
-  private static Map<Long, byte[][]> storages(LocatedBlocks blocks, BlockKey wanted) {
-    Map<Long, byte[][]> result = new HashMap<>();
+  private static List<LocatedBlock> ofPool(LocatedBlocks blocks, BlockKey wanted) {
+    List<LocatedBlock> result = new ArrayList<>();
     if (blocks == null) {
       return result;
     }
@@ -141,8 +158,8 @@ final class FileStorages {
         continue;
       }
       for (LocatedBlock each : stored(block, blocks.getErasureCodingPolicy())) {
-        if (each != null && each.getStorageIDs() != null) {
-          result.put(each.getBlock().getBlockId(), bytes(each.getStorageIDs()));
+        if (each != null) {
+          result.add(each);
         }
       }
     }

@@ -34,6 +34,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
   private long generationStamp;
   private long visibleLength;
   private byte[] token;
+  private boolean allowShortCircuit;
   private Configuration configuration;
 
   @Override
@@ -66,9 +67,10 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     return this;
   }
 
-  /** Ignored: false only for files under construction, which the backend reports anyway. */
+  /** The stock client does not read blocks under construction by short-circuit. */
   @Override
   public ReplicaAccessorBuilder setAllowShortCircuitReads(boolean allow) {
+    allowShortCircuit = allow;
     return this;
   }
 
@@ -108,15 +110,23 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     if (!library.usable()) {
       return refuse(library.reason());
     }
-    return build(settings, Client.of(settings, library));
+    OwnReplicas own =
+        OwnReplicas.possible(settings.shortCircuitSocket()) ? OwnReplicas.OF_PROCESS : null;
+    return build(settings, Client.of(settings, library), own);
   }
 
-  /** Returns a reader, or null after counting the reason. Tests pass a client of their own. */
-  ReplicaAccessor build(Settings settings, Client client) {
+  /**
+   * Returns a reader, or null after counting the reason. own: null if the stock client cannot read
+   * by short-circuit. Tests pass a client and an OwnReplicas of their own.
+   */
+  ReplicaAccessor build(Settings settings, Client client, OwnReplicas own) {
     Statistics statistics = client.statistics();
     BlockKey block = new BlockKey(pool, blockId, generationStamp);
     if (settings.hedgeMs() >= 0 && client.running().isLate(block, settings.hedgeMs())) {
       return refuse(statistics, block, "hedge");
+    }
+    if (own != null && allowShortCircuit && own.has(configuration, file, block)) {
+      return refuse(statistics, block, "short-circuit");
     }
     Whereabouts where = whereabouts(settings);
     Client.Opened opened = client.open(block, visibleLength, where);
