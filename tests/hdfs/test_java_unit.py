@@ -31,6 +31,8 @@ def test_maven_module():
         "ReplicaCache",
         "BlockToken",
         "FileStorages",
+        "Contest",
+        "Duel",
         "HedgedRead",
         "OwnReplicas",
         "Encryption",

@@ -37,10 +37,12 @@ class ClientError(AssertionError):
 
 def vread_properties(endpoint, **more):
     """The configuration of a client that reads through vRead.  For example, timeout_ms=500 sets
-    io.vread.timeout.ms."""
+    io.vread.timeout.ms.  vRead does not compete with stock reads unless a test says compete="true":
+    the machine's speed must not decide who reads."""
     properties = {
         "dfs.client.replica.accessor.builder.classes": BUILDER,
         "io.vread.endpoint": str(endpoint),
+        "io.vread.compete": "false",
     }
     return properties | {f"io.vread.{name.replace('_', '.')}": more[name] for name in more}
 

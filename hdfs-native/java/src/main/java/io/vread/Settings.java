@@ -31,6 +31,7 @@ public final class Settings {
   public static final String POOL_BYTES = "io.vread.pool.bytes";
   public static final String READAHEAD_BYTES = "io.vread.readahead.bytes";
   public static final String CHECK_LOCAL = "io.vread.check.local";
+  public static final String COMPETE = "io.vread.compete";
   public static final String STATISTICS_FILE = "io.vread.statistics.file";
 
   public static final int MAX_BACKOFF_MS = 30_000;
@@ -50,6 +51,7 @@ public final class Settings {
   private final long poolBytes;
   private final int readaheadBytes;
   private final boolean checkLocal;
+  private final boolean compete;
   private final boolean encrypt;
   private final long hedgeMs;
   private final String shortCircuitSocket;
@@ -64,6 +66,7 @@ public final class Settings {
     poolBytes = number(conf, POOL_BYTES, 4 << 20, 64 << 10, 128 << 20);
     readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
     checkLocal = conf.getBoolean(CHECK_LOCAL, false);
+    compete = conf.getBoolean(COMPETE, true);
     encrypt =
         conf.getBoolean("dfs.encrypt.data.transfer", false)
             || isPrivate(conf, "dfs.data.transfer.protection")
@@ -120,6 +123,11 @@ public final class Settings {
   /** Bytes of this host are compared with their CRC32C too, as those of other hosts always are. */
   public boolean checkLocal() {
     return checkLocal;
+  }
+
+  /** Both ways of reading are measured now and then, and the faster one is used (hdfs.Contest). */
+  public boolean compete() {
+    return compete;
   }
 
   /**

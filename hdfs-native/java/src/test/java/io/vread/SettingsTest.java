@@ -24,6 +24,7 @@ public class SettingsTest {
     assertEquals(4 << 20, settings.poolBytes());
     assertEquals(2 << 20, settings.readaheadBytes());
     assertFalse(settings.checkLocal());
+    assertTrue(settings.compete());
     assertFalse(settings.encrypt());
     assertEquals("", settings.libraryPath());
     assertEquals("", settings.statisticsFile());

@@ -37,6 +37,7 @@ final class Client {
   private final ReplicaCache cache;
   private final HoldOff holdOff;
   private final Running running;
+  private final Contests contests;
   private final Statistics statistics;
   private final ScheduledExecutorService daemon;
   private final PoolShare share;
@@ -54,6 +55,7 @@ final class Client {
     share = new PoolShare(settings.poolBytes(), clock);
     cache = new ReplicaCache(clock, CACHED_REPLICAS, IDLE_MS);
     running = new Running(clock);
+    contests = new Contests(clock);
     holdOff = new HoldOff(clock, settings.backoffMs(), Settings.MAX_BACKOFF_MS);
     endpoint =
         new Endpoint(
@@ -96,6 +98,10 @@ final class Client {
     if (share.read(count)) {
       daemon.execute(this::grow);
     }
+  }
+
+  Contests contests() {
+    return contests;
   }
 
   /** The calls to the backend that are running. */

@@ -10,7 +10,7 @@ import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
 
 /**
  * Lists the NameNodes to ask about a file. The plug-in is not told which NameNode a file is of,
- * only which pool its blocks are of, so {@link FileStorages} and {@link InternalBlock} try all.
+ * only which pool its blocks are of, so {@link FileStorages} and {@link StockBlock} try all.
  */
 final class NameNodes {
   private NameNodes() {}

@@ -4,23 +4,17 @@ package io.vread.hdfs;
 import io.vread.Clock;
 import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.security.PrivilegedAction;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.DFSUtilClient;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.net.unix.DomainSocket;
-import org.apache.hadoop.security.UserGroupInformation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,7 +42,10 @@ final class OwnReplicas {
   private static final int QUESTIONS = 64;
 
   static final OwnReplicas OF_PROCESS =
-      new OwnReplicas(Clock.SYSTEM, asUser(threads()), OwnReplicas::locate);
+      new OwnReplicas(
+          Clock.SYSTEM,
+          new UserThreads("vread-own-replicas", THREADS, QUESTIONS),
+          OwnReplicas::locate);
 
   /** Asks the NameNode which blocks of a file have a replica on this machine, by block id. */
   interface Source {
@@ -162,43 +159,6 @@ final class OwnReplicas {
       }
       answer.notifyAll();
     }
-  }
-
-  /** Threads that end when they have nothing to do. Refuses tasks that do not fit the queue. */
-  private static Executor threads() {
-    ThreadPoolExecutor threads =
-        new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
-            1,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(QUESTIONS),
-            task -> {
-              Thread thread = new Thread(task, "vread-own-replicas");
-              thread.setDaemon(true);
-              thread.setContextClassLoader(OwnReplicas.class.getClassLoader());
-              return thread;
-            });
-    threads.allowCoreThreadTimeOut(true);
-    return threads;
-  }
-
-  /** Runs each task as the user of the thread that passes the task. */
-  private static Executor asUser(Executor threads) {
-    return task -> {
-      UserGroupInformation user;
-      try {
-        user = UserGroupInformation.getCurrentUser();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
-      PrivilegedAction<Void> action =
-          () -> {
-            task.run();
-            return null;
-          };
-      threads.execute(() -> user.doAs(action));
-    };
   }
 
   private static Map<Long, Boolean> locate(Configuration conf, String file, BlockKey block)

@@ -18,6 +18,8 @@ final class Statistics {
   private final LongAdder bytes = new LongAdder();
   private final LongAdder failures = new LongAdder();
   private final LongAdder refused = new LongAdder();
+  private final LongAdder measured = new LongAdder();
+  private final LongAdder notMeasured = new LongAdder();
   private final Map<String, LongAdder> failureReasons = new ConcurrentHashMap<>();
   private final Map<String, LongAdder> fallbackReasons = new ConcurrentHashMap<>();
   private volatile String endpoint = "";
@@ -50,6 +52,11 @@ final class Statistics {
     count(fallbackReasons, reason);
   }
 
+  /** A duel between vRead and the stock client has ended ({@link Duel}). */
+  void compared(boolean withResult) {
+    (withResult ? measured : notMeasured).increment();
+  }
+
   private static void count(Map<String, LongAdder> reasons, String reason) {
     reasons.computeIfAbsent(reason, key -> new LongAdder()).increment();
   }
@@ -64,6 +71,12 @@ final class Statistics {
 
   long bytes() {
     return bytes.sum();
+  }
+
+  /** The average of the bytes that a reader has read. 0: there was no reader. */
+  long bytesPerReader() {
+    long readers = opens();
+    return readers == 0 ? 0 : bytes() / readers;
   }
 
   long failures() {
@@ -131,6 +144,8 @@ final class Statistics {
     out.append("},\"fallback\":{\"blocks\":").append(fallbackBlocks());
     out.append(",\"reasons\":");
     append(out, fallbackReasons());
+    out.append("},\"compete\":{\"measured\":").append(measured.sum());
+    out.append(",\"failed\":").append(notMeasured.sum());
     return out.append("},\"hdfs\":{\"bytes\":").append(allBytes).append("}}\n").toString();
   }
 

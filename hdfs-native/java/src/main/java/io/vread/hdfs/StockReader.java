@@ -9,9 +9,9 @@ import java.io.IOException;
  * of a striped file has failed. One thread at a time.
  */
 interface StockReader extends Closeable {
-  /** Opens the reader when it is needed. */
+  /** Opens the reader when it is needed, to read up to position end of the block. */
   interface Opener {
-    StockReader open() throws IOException;
+    StockReader open(long end) throws IOException;
   }
 
   /** Returns at least one byte, or throws the stock client's own exception. */

@@ -40,7 +40,7 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyExceptio
  * buffer is read-only.
  *
  * <p>Readers of striped files are an exception: the stock client counts a failed reader as a
- * missing block. So they go on with a stock reader of their own ({@link InternalBlock}) and pass on
+ * missing block. So they go on with a stock reader of their own ({@link StockBlock}) and pass on
  * its exceptions.
  *
  * <p><b>Kinds of reads.</b> The shape of a read shows its kind. A positional read asks for
@@ -212,7 +212,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
         if (done > 0 || stockOpener == null) {
           return done;
         }
-        stock = stockOpener.open();
+        stock = stockOpener.open(visibleLength);
         held.release();
       }
       return readStock(position, count, target);

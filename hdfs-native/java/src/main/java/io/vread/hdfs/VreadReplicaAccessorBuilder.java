@@ -112,30 +112,59 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     }
     OwnReplicas own =
         OwnReplicas.possible(settings.shortCircuitSocket()) ? OwnReplicas.OF_PROCESS : null;
-    return build(settings, Client.of(settings, library), own);
+    return build(settings, Client.of(settings, library), own, Duel.OF_PROCESS);
   }
 
   /**
    * Returns a reader, or null after counting the reason. own: null if the stock client cannot read
-   * by short-circuit. Tests pass a client and an OwnReplicas of their own.
+   * by short-circuit. Tests pass objects of their own.
    */
-  ReplicaAccessor build(Settings settings, Client client, OwnReplicas own) {
+  ReplicaAccessor build(Settings settings, Client client, OwnReplicas own, Duel duel) {
     Statistics statistics = client.statistics();
     BlockKey block = new BlockKey(pool, blockId, generationStamp);
     if (settings.hedgeMs() >= 0 && client.running().isLate(block, settings.hedgeMs())) {
       return refuse(statistics, block, "hedge");
     }
-    if (own != null && allowShortCircuit && own.has(configuration, file, block)) {
-      return refuse(statistics, block, "short-circuit");
-    }
     Whereabouts where = whereabouts(settings);
+    StockReader.Opener stock = stock(block);
+    boolean isOwn = own != null && allowShortCircuit && own.has(configuration, file, block);
+    String stockWay = isOwn ? "short-circuit" : "slower";
+    Contest contest = settings.compete() ? contest(client, block, isOwn) : null;
+    Duel.Block compared = new Duel.Block(client, block, where, stock, isOwn);
+    if (contest == null ? isOwn : stockWins(contest, compared, duel)) {
+      return refuse(statistics, block, stockWay);
+    }
     Client.Opened opened = client.open(block, visibleLength, where);
     if (opened.replica == null) {
       return refuse(statistics, block, opened.refusal);
     }
+    boolean remote = opened.replica.remote();
+    if (settings.compete() && contest == null) {
+      contest = client.contests().of(block, remote, where.storages());
+      if (stockWins(contest, compared, duel)) {
+        opened.replica.release();
+        return refuse(statistics, block, stockWay);
+      }
+    }
+    if (isOwn && remote) { // it is nearer than any other host
+      opened.replica.release();
+      return refuse(statistics, block, stockWay);
+    }
     statistics.opened();
     return new VreadReplicaAccessor(
-        client, block, visibleLength, where, opened.replica, stock(block));
+        client, block, visibleLength, where, opened.replica, mayFail(block) ? null : stock);
+  }
+
+  private static Contest contest(Client client, BlockKey block, boolean isOwn) {
+    return isOwn ? client.contests().ofOwn(block) : client.contests().known(block);
+  }
+
+  /** True if the stock client reads the block. Begins a duel if one is due. */
+  private static boolean stockWins(Contest contest, Duel.Block block, Duel duel) {
+    if (contest.nextBlock()) {
+      duel.begin(contest, block);
+    }
+    return contest.way() == Contest.Way.STOCK;
   }
 
   private Whereabouts whereabouts(Settings settings) {
@@ -147,18 +176,16 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
         Encryption.OF_PROCESS.of(conf, pool, settings.encrypt()));
   }
 
-  /**
-   * Opens the stock reader for a block whose reader must not fail ({@link InternalBlock}). Null:
-   * the reader may fail.
-   */
+  /** Opens a stock reader of the block, see {@link StockBlock}. */
   private StockReader.Opener stock(BlockKey block) {
-    if (!block.striped()) {
-      return null;
-    }
     Configuration conf = configuration;
     String name = file;
-    long end = visibleLength;
-    return () -> InternalBlock.open(conf, name, block, end);
+    return end -> StockBlock.open(conf, name, block, end);
+  }
+
+  /** False for an internal block of an erasure-coded file, see {@link StockBlock}. */
+  private static boolean mayFail(BlockKey block) {
+    return !block.striped();
   }
 
   private static ReplicaAccessor refuse(Statistics statistics, BlockKey block, String reason) {

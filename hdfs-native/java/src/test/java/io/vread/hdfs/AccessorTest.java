@@ -554,7 +554,7 @@ public class AccessorTest {
     FakeStock stock = new FakeStock();
     Replica replica = client.open(BLOCK, LENGTH, UNKNOWN).replica;
     VreadReplicaAccessor reader =
-        new VreadReplicaAccessor(client, BLOCK, LENGTH, null, replica, () -> stock);
+        new VreadReplicaAccessor(client, BLOCK, LENGTH, null, replica, end -> stock);
     byte[] dst = new byte[50_000];
     assertEquals(dst.length, reader.read(0, dst, 0, dst.length));
     assertTrue(reader.isShortCircuit());

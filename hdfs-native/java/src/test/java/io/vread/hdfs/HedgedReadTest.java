@@ -60,7 +60,7 @@ public class HedgedReadTest {
         .setGenerationStamp(block.generationStamp())
         .setVisibleLength(end)
         .setConfiguration(conf);
-    return builder.build(settings(conf), client, null);
+    return builder.build(settings(conf), client, null, null);
   }
 
   private ReplicaAccessor build(Configuration conf) {

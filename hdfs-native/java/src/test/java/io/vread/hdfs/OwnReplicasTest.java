@@ -165,7 +165,7 @@ public class OwnReplicasTest {
         .setVisibleLength(LENGTH)
         .setAllowShortCircuitReads(allowShortCircuit)
         .setConfiguration(conf);
-    return builder.build(Settings.of(conf), client, replicas);
+    return builder.build(Settings.of(conf), client, replicas, null);
   }
 
   @Test

@@ -23,6 +23,9 @@ public class StatisticsTest {
     statistics.refused("ENOENT");
     statistics.refused("backoff");
     statistics.refused("ENOENT");
+    statistics.compared(true);
+    statistics.compared(true);
+    statistics.compared(false);
     JsonNode json = new ObjectMapper().readTree(statistics.json(42));
     assertEquals(42, json.get("pid").asLong());
     assertEquals("/dev/\"odd\\\n\u00e9", json.get("endpoint").asText());
@@ -36,6 +39,8 @@ public class StatisticsTest {
     assertEquals(3, json.at("/fallback/blocks").asLong());
     assertEquals(2, json.at("/fallback/reasons").size());
     assertEquals(2, json.at("/fallback/reasons/ENOENT").asLong());
+    assertEquals(2, json.at("/compete/measured").asLong());
+    assertEquals(1, json.at("/compete/failed").asLong());
     assertTrue(json.at("/hdfs/bytes").isNumber());
   }
 

@@ -21,8 +21,9 @@ import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * Reads an internal block of an erasure-coded file with the stock client's own block reader.
- * {@link VreadReplicaAccessor} goes on with it after a read has failed.
+ * Reads a block with the stock client's own block reader: by short-circuit or from the nearest
+ * datanode. {@link VreadReplicaAccessor} goes on with it after a read of an internal block of an
+ * erasure-coded file has failed. {@link Duel} measures it.
  *
  * <p>For a striped file the stock client makes no second reader for a block whose reader failed: it
  * counts the block as missing and decodes. If the backend goes away, the readers of all blocks fail
@@ -30,7 +31,7 @@ import org.apache.hadoop.security.UserGroupInformation;
  * succeeded without vRead. So a reader of such a block must not fail: it asks the NameNode where
  * the block is and goes on with the stock block reader.
  */
-final class InternalBlock implements StockReader {
+final class StockBlock implements StockReader {
   private final DFSClient client;
   private final LocatedBlock block;
   private final String file;
@@ -40,7 +41,7 @@ final class InternalBlock implements StockReader {
   private BlockReader reader;
   private long readerPosition;
 
-  private InternalBlock(
+  private StockBlock(
       DFSClient client, LocatedBlock block, String file, Configuration conf, long end) {
     this.client = client;
     this.block = block;
@@ -59,7 +60,7 @@ final class InternalBlock implements StockReader {
       try {
         LocatedBlock block = locate(client, file, key);
         if (block != null) {
-          InternalBlock opened = new InternalBlock(client, block, file, stock, end);
+          StockBlock opened = new StockBlock(client, block, file, stock, end);
           client = null; // the reader closes it
           return opened;
         }
@@ -118,7 +119,7 @@ final class InternalBlock implements StockReader {
 
   private void start(long position) throws IOException {
     stop();
-    DatanodeInfo datanode = block.getLocations()[0]; // an internal block has one location
+    DatanodeInfo datanode = block.getLocations()[0]; // the nearest; an internal block has one
     StorageType[] types = block.getStorageTypes();
     String name = datanode.getXferAddr(client.getConf().isConnectToDnViaHostname());
     InetSocketAddress address = NetUtils.createSocketAddr(name);
@@ -147,25 +148,28 @@ final class InternalBlock implements StockReader {
   private static LocatedBlock locate(DFSClient client, String file, BlockKey key)
       throws IOException {
     LocatedBlocks blocks = client.getLocatedBlocks(file, 0, Long.MAX_VALUE);
-    ErasureCodingPolicy policy = blocks == null ? null : blocks.getErasureCodingPolicy();
-    if (policy == null) {
+    if (blocks == null) {
       return null;
     }
-    for (LocatedBlock group : blocks.getLocatedBlocks()) {
-      long index = key.id() - group.getBlock().getBlockId();
-      int units = policy.getNumDataUnits() + policy.getNumParityUnits();
-      if (index < 0 || index >= units || !key.isOfPool(group.getBlock().getBlockPoolId())) {
+    ErasureCodingPolicy policy = blocks.getErasureCodingPolicy();
+    for (LocatedBlock block : blocks.getLocatedBlocks()) {
+      long index = key.id() - block.getBlock().getBlockId();
+      int units = policy == null ? 1 : policy.getNumDataUnits() + policy.getNumParityUnits();
+      if (index < 0 || index >= units || !key.isOfPool(block.getBlock().getBlockPoolId())) {
         continue;
       }
-      LocatedBlock[] internal =
-          StripedBlockUtil.parseStripedBlockGroup(
-              (LocatedStripedBlock) group,
-              policy.getCellSize(),
-              policy.getNumDataUnits(),
-              policy.getNumParityUnits());
-      LocatedBlock found = internal[(int) index];
+      LocatedBlock found = policy == null ? block : internal(block, policy, (int) index);
       return found != null && found.getLocations().length > 0 ? found : null;
     }
     return null;
+  }
+
+  private static LocatedBlock internal(
+      LocatedBlock group, ErasureCodingPolicy policy, int index) {
+    return StripedBlockUtil.parseStripedBlockGroup(
+        (LocatedStripedBlock) group,
+        policy.getCellSize(),
+        policy.getNumDataUnits(),
+        policy.getNumParityUnits())[index];
   }
 }

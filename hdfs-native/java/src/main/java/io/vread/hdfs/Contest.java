@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import io.vread.Clock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides which way the blocks of one place are read: by vRead, or by the stock client. {@link
+ * VreadReplicaAccessorBuilder} asks for the way of each block. {@link Duel} measures both ways.
+ *
+ * <p>The rule: one way is in use. A duel now and then tells how long each way takes for equally
+ * many bytes. If the other way was clearly faster in three duels in a row, it is in use from then
+ * on. Duels are as large as an average read at most. The first one comes after 64 blocks. After a
+ * duel that the way in use has not lost, twice as many blocks go by before the next one, up to
+ * 1024. After a lost duel the next one follows soon.
+ *
+ * <p>So a duel, which reads an average block's bytes by each way, is held for one block in 64 at
+ * first, and for one in 1024 later. Blocks go the slower way for at most 1024 blocks and three
+ * duels, or for a minute if that is longer. A way that could not be measured is never taken for
+ * faster.
+ */
+final class Contest {
+  private static final Logger LOG = LoggerFactory.getLogger(Contest.class);
+
+  static final int FIRST_BLOCKS = 64;
+  static final int MOST_BLOCKS = 1024;
+  private static final int BLOCKS_AFTER_LOSS = 8;
+  private static final long FIRST_PAUSE_MS = 1_000;
+  private static final long LONGEST_PAUSE_MS = 60_000;
+  private static final int LOSSES = 3;
+  private static final double CLEARLY = 1.25;
+
+  enum Way {
+    VREAD,
+    STOCK
+  }
+
+  private final String place;
+  private final Clock clock;
+  private Way way;
+  private int losses;
+  private int interval = FIRST_BLOCKS; // blocks between duels
+  private long pauseMs = FIRST_PAUSE_MS; // the least time between duels
+  private int blocksToGo = FIRST_BLOCKS;
+  private long lastDuel;
+  private boolean duelling;
+
+  /** place: for the log. first: the way in use until the other is measured to be faster. */
+  Contest(String place, Clock clock, Way first) {
+    this.place = place;
+    this.clock = clock;
+    this.way = first;
+    this.lastDuel = clock.now();
+  }
+
+  synchronized Way way() {
+    return way;
+  }
+
+  /**
+   * A block of this place is about to be read. True: the caller must begin a duel, which ends with
+   * {@link #measured} or {@link #notMeasured}.
+   */
+  synchronized boolean nextBlock() {
+    if (blocksToGo > 0) {
+      blocksToGo--;
+    }
+    if (duelling || blocksToGo > 0 || clock.now() - lastDuel < pauseMs) {
+      return false;
+    }
+    duelling = true;
+    return true;
+  }
+
+  /** A duel has ended. Both times are for equally many bytes, in any unit. */
+  synchronized void measured(long vreadTime, long stockTime) {
+    double used = way == Way.VREAD ? vreadTime : stockTime;
+    double other = way == Way.VREAD ? stockTime : vreadTime;
+    if (used <= other * CLEARLY) {
+      losses = 0;
+      rarer();
+      return;
+    }
+    losses++;
+    if (losses == LOSSES) {
+      losses = 0;
+      way = way == Way.VREAD ? Way.STOCK : Way.VREAD;
+      next(FIRST_BLOCKS, FIRST_PAUSE_MS);
+      LOG.info("vread: {}: {} is faster and in use from now on", place, way);
+    } else {
+      next(BLOCKS_AFTER_LOSS, FIRST_PAUSE_MS);
+    }
+  }
+
+  /** A duel has ended without a result. */
+  synchronized void notMeasured() {
+    rarer();
+  }
+
+  private void rarer() {
+    int blocks = Math.min(Math.max(interval * 2, FIRST_BLOCKS), MOST_BLOCKS);
+    next(blocks, Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
+  }
+
+  private void next(int blocks, long ms) {
+    interval = blocks;
+    blocksToGo = blocks;
+    pauseMs = ms;
+    lastDuel = clock.now();
+    duelling = false;
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.security.PrivilegedAction;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.security.UserGroupInformation;
+
+/**
+ * Daemon threads for what may hang and must not make a reader wait. {@link OwnReplicas} and {@link
+ * Duel} use them.
+ *
+ * <p>A task runs as the user of the thread that passes the task. A task for which there is no room
+ * is refused with a RejectedExecutionException. Threads without work end after a second.
+ */
+final class UserThreads implements Executor {
+  private final ThreadPoolExecutor threads;
+
+  /** waiting: how many tasks may wait for a thread. */
+  UserThreads(String name, int count, int waiting) {
+    BlockingQueue<Runnable> queue =
+        waiting == 0 ? new SynchronousQueue<>() : new LinkedBlockingQueue<>(waiting);
+    threads =
+        new ThreadPoolExecutor(
+            count,
+            count,
+            1,
+            TimeUnit.SECONDS,
+            queue,
+            task -> {
+              Thread thread = new Thread(task, name);
+              thread.setDaemon(true);
+              thread.setContextClassLoader(UserThreads.class.getClassLoader());
+              return thread;
+            });
+    threads.allowCoreThreadTimeOut(true);
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    UserGroupInformation user;
+    try {
+      user = UserGroupInformation.getCurrentUser();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    PrivilegedAction<Void> action =
+        () -> {
+          task.run();
+          return null;
+        };
+    threads.execute(() -> user.doAs(action));
+  }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNotEquals;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertTrue;
+
+import io.vread.Errno;
+import io.vread.FakeClock;
+import io.vread.Settings;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.ReplicaAccessor;
+import org.junit.Test;
+
+/** What a {@link Duel} measures, and what the builder does with the winner. */
+public class DuelTest {
+  private static final int LENGTH = 1_000_000;
+  private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
+  private static final Whereabouts UNKNOWN = Whereabouts.of(null);
+
+  private final FakeClock clock = new FakeClock();
+  private final FakeBackend backend = new FakeBackend();
+  private final Statistics statistics = new Statistics();
+  private final Configuration conf = new Configuration(false);
+  private final Client client =
+      new Client(Settings.of(conf), backend, new FakeDaemon(clock), clock, statistics);
+  private final Contest contest = new Contest("BP-1", clock, Contest.Way.VREAD);
+
+  private long nanos = 1;
+  private long vreadNanos = 1000;
+  private long stockNanos = 1000;
+  private IOException stockFailure;
+  private int openStock;
+  private final List<Long> stockEnds = new ArrayList<>();
+  private final List<Long> stockReads = new ArrayList<>();
+  private Executor executor = Runnable::run;
+  private final Duel duel = new Duel(task -> executor.execute(task), () -> nanos);
+
+  public DuelTest() {
+    backend.blocks.put(BLOCK, new FakeBackend.Block(LENGTH));
+    backend.duringRead = () -> nanos += vreadNanos;
+  }
+
+  /** Reads all that is asked for at once. */
+  private final class FakeStock implements StockReader {
+    FakeStock(long end) {
+      stockEnds.add(end);
+      nanos += 1_000_000; // the NameNode's answer is not part of the way
+      openStock++;
+    }
+
+    @Override
+    public int read(long position, byte[] dst, int offset, int length) throws IOException {
+      if (stockFailure != null) {
+        throw stockFailure;
+      }
+      nanos += stockNanos;
+      stockReads.add(position);
+      return length;
+    }
+
+    @Override
+    public boolean isShortCircuit() {
+      return false;
+    }
+
+    @Override
+    public int networkDistance() {
+      return 0;
+    }
+
+    @Override
+    public void close() {
+      openStock--;
+    }
+  }
+
+  private void duel(boolean isOwn) {
+    int blocks = 0;
+    do {
+      clock.pass(60_000);
+      assertTrue(blocks++ < 10_000);
+    } while (!contest.nextBlock());
+    duel.begin(contest, new Duel.Block(client, BLOCK, UNKNOWN, FakeStock::new, isOwn));
+    assertEquals("every reader is closed", 0, openStock);
+  }
+
+  private Contest.Way winner() {
+    for (int i = 0; i < 4; i++) {
+      duel(false);
+    }
+    return contest.way();
+  }
+
+  @Test
+  public void theFasterWayWins() {
+    stockNanos = 3000;
+    assertEquals(Contest.Way.VREAD, winner());
+    vreadNanos = 9000;
+    assertEquals(Contest.Way.STOCK, winner());
+    vreadNanos = 1000;
+    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals("nothing an application sees", 0, statistics.bytes() + statistics.failures());
+  }
+
+  /** Ranges of the average size, beside each other, at changing places. */
+  @Test
+  public void rangesAreUsualAndChange() {
+    statistics.opened();
+    statistics.read(10_000);
+    for (int i = 0; i < 20; i++) {
+      duel(false);
+      assertEquals(stockReads.get(i) + 10_000, (long) stockEnds.get(i));
+      assertTrue(stockEnds.get(i) <= LENGTH);
+    }
+    Set<Long> places = new HashSet<>(stockReads);
+    assertTrue("places: " + places, places.size() > 10);
+    assertEquals(20, backend.preads);
+  }
+
+  @Test
+  public void failuresAreNoMeasurements() {
+    vreadNanos = 9000;
+    stockFailure = new IOException("no datanode");
+    assertEquals(Contest.Way.VREAD, winner());
+    stockFailure = null;
+    executor =
+        task -> {
+          throw new RejectedExecutionException("another duel is running");
+        };
+    assertEquals(Contest.Way.VREAD, winner());
+    executor = Runnable::run;
+    for (int i = 0; i < 4; i++) {
+      backend.readErrnos.add(Errno.EIO);
+    }
+    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals(Contest.Way.STOCK, winner());
+    assertEquals("no reader failed", 0, statistics.failures());
+  }
+
+  /** A datanode may still be writing its end. */
+  @Test
+  public void aBlockUnderConstructionIsNotMeasured() {
+    backend.blocks.get(BLOCK).flags = 0;
+    vreadNanos = 9000;
+    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals(0, backend.preads + stockReads.size());
+  }
+
+  /** vRead would read a block of this machine from another host: there is nothing to compare. */
+  @Test
+  public void anotherHostIsNoAlternativeToShortCircuit() {
+    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
+    vreadNanos = 9000;
+    for (int i = 0; i < 4; i++) {
+      duel(true);
+    }
+    assertEquals(Contest.Way.VREAD, contest.way());
+    assertEquals(0, backend.preads + stockReads.size());
+  }
+
+  // ---- the builder ------------------------------------------------------------------------------
+
+  private ReplicaAccessor build(Configuration of, OwnReplicas own) {
+    VreadReplicaAccessorBuilder builder = new VreadReplicaAccessorBuilder();
+    builder
+        .setFileName("/a")
+        .setBlock(BLOCK.id(), BLOCK.pool())
+        .setGenerationStamp(BLOCK.generationStamp())
+        .setVisibleLength(LENGTH)
+        .setAllowShortCircuitReads(true)
+        .setConfiguration(of);
+    return builder.build(Settings.of(of), client, own, duel);
+  }
+
+  private void lose(Contest of) {
+    Contest.Way way = of.way();
+    boolean vread = way == Contest.Way.VREAD;
+    for (int i = 0; i < 10_000 && of.way() == way; i++) {
+      clock.pass(60_000);
+      if (of.nextBlock()) {
+        of.measured(vread ? 9000 : 1000, vread ? 1000 : 9000);
+      }
+    }
+    assertNotEquals(way, of.way());
+  }
+
+  @Test
+  public void whatVreadIsSlowerAtIsLeftToTheStockClient() {
+    assertNotNull(build(conf, null));
+    lose(client.contests().known(BLOCK));
+    int opens = backend.opens;
+    assertNull(build(conf, null));
+    assertEquals((Long) 1L, statistics.fallbackReasons().get("slower"));
+    assertEquals(opens, backend.opens);
+    Configuration off = new Configuration(false);
+    off.set(Settings.COMPETE, "false");
+    assertNotNull("it does not compete", build(off, null));
+    lose(client.contests().known(BLOCK));
+    assertNotNull(build(conf, null));
+  }
+
+  /** Blocks of other hosts may be slower than by TCP while those of this host are faster. */
+  @Test
+  public void placesAreToldApart() {
+    byte[][] none = {};
+    byte[][] one = {{'D'}};
+    Contests contests = client.contests();
+    Contest here = contests.of(BLOCK, false, none);
+    BlockKey two = new BlockKey("BP-1", 2, 1001);
+    assertEquals(here, contests.of(two, false, none));
+    assertEquals(here, contests.known(two));
+    lose(contests.of(two, true, none));
+    assertEquals(Contest.Way.STOCK, contests.known(two).way());
+    assertEquals(Contest.Way.VREAD, here.way());
+    assertEquals(Contest.Way.VREAD, contests.of(two, true, one).way());
+    assertEquals(Contest.Way.VREAD, contests.of(new BlockKey("BP-2", 2, 1), true, none).way());
+  }
+
+  @Test
+  public void aBlockOfThisMachineIsReadByVreadOnlyIfThatIsFasterAndNear() {
+    Map<Long, Boolean> known = Collections.singletonMap(BLOCK.id(), true);
+    OwnReplicas own = new OwnReplicas(clock, Runnable::run, (c, file, block) -> known);
+    assertNull(build(conf, own));
+    lose(client.contests().ofOwn(BLOCK));
+    assertNotNull(build(conf, own));
+    BlockKey far = new BlockKey("BP-1", BLOCK.id(), 1002);
+    FakeBackend.Block remote = new FakeBackend.Block(LENGTH);
+    remote.flags |= Backend.FLAG_REMOTE;
+    backend.blocks.put(far, remote);
+    VreadReplicaAccessorBuilder builder = new VreadReplicaAccessorBuilder();
+    builder
+        .setFileName("/a")
+        .setBlock(far.id(), far.pool())
+        .setGenerationStamp(far.generationStamp())
+        .setVisibleLength(LENGTH)
+        .setAllowShortCircuitReads(true)
+        .setConfiguration(conf);
+    assertNull(builder.build(Settings.of(conf), client, own, duel));
+    assertEquals((Long) 2L, statistics.fallbackReasons().get("short-circuit"));
+  }
+}
