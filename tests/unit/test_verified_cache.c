@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -23,12 +24,15 @@
 
 static const char dir_a, dir_b;
 static int check_error; /* the result of every check of a replica */
+static void (*while_checking)(void);
 static struct verified_cache *cache;
 static uint8_t dst[SIZE];
 
 int parser_check(const struct parser_fs *fs, struct parser_basis *b, const struct block_files *f)
 {
 	(void)fs, (void)b, (void)f;
+	if (while_checking)
+		while_checking();
 	return check_error;
 }
 
@@ -75,7 +79,9 @@ static void put_sums(const uint8_t *data, size_t length, uint8_t *sums)
 	}
 }
 
-static void add(struct block_replica *r, uint64_t offset, size_t length)
+typedef void add_fn(struct verified_cache *c, struct block_replica *r, const struct piece *p);
+
+static void add_by(add_fn *add_it, struct block_replica *r, uint64_t offset, size_t length)
 {
 	uint8_t *data = malloc(length), sums[SIZE / CHUNK * 4 + 4];
 	const struct piece p = {offset, offset + length, data, sums};
@@ -84,8 +90,13 @@ static void add(struct block_replica *r, uint64_t offset, size_t length)
 	for (size_t i = 0; i < length; i++)
 		data[i] = byte_at(r->key.id, offset + i);
 	put_sums(data, length, sums);
-	verified_cache_add(cache, r, &p);
+	add_it(cache, r, &p);
 	free(data);
+}
+
+static void add(struct block_replica *r, uint64_t offset, size_t length)
+{
+	add_by(verified_cache_add, r, offset, length);
 }
 
 static void assert_read(const struct block_replica *r, uint64_t offset, size_t length)
@@ -116,13 +127,18 @@ static void assert_missing(const struct block_replica *r, uint64_t offset, size_
 	assert_true(untouched());
 }
 
-static size_t used(void)
+static size_t status_of(const char *member)
 {
 	json_t *status = verified_cache_status(cache);
-	size_t bytes = (size_t)json_integer_value(json_object_get(status, "used"));
+	size_t bytes = (size_t)json_integer_value(json_object_get(status, member));
 
 	json_decref(status);
 	return bytes;
+}
+
+static size_t used(void)
+{
+	return status_of("used");
 }
 
 static int set_up(void **state)
@@ -223,7 +239,11 @@ static void blocks_being_written_are_not_kept(void **state)
 	replica_put(r);
 }
 
-static void bounded_and_oldest_go_first(void **state)
+/*
+ * Each block is read once more, as a second client would. The first block is read again and again,
+ * and stays.
+ */
+static void bounded_and_what_is_used_stays(void **state)
 {
 	struct block_replica *first = make(0);
 
@@ -236,11 +256,185 @@ static void bounded_and_oldest_go_first(void **state)
 		assert_true(used() <= MOST);
 		assert_read(r, 0, SIZE);
 		replica_put(r);
-		assert_read(first, 0, SIZE); /* makes it the newest */
+		assert_read(first, 0, SIZE);
 	}
 	first->key.id = 1;
 	assert_missing(first, 0, UNIT);
 	replica_put(first);
+}
+
+/* Blocks that are read once each, ten times as many as the cache holds. */
+static void scan(int64_t first_id)
+{
+	for (int64_t id = first_id; id < first_id + 80; id++) {
+		struct block_replica *r = make(id);
+
+		add(r, 0, SIZE);
+		replica_put(r);
+	}
+}
+
+static bool cached(int64_t id)
+{
+	struct block_replica *r = make(id);
+	bool has = verified_cache_has(cache, r, 0, SIZE);
+
+	replica_put(r);
+	return has;
+}
+
+static bool any_cached(int64_t id)
+{
+	struct block_replica *r = make(id);
+	bool any = false;
+
+	for (uint64_t at = 0; at < SIZE; at += UNIT)
+		any |= verified_cache_has(cache, r, at, 1);
+	replica_put(r);
+	return any;
+}
+
+/* Of two blocks, the one that was read in two passes stays. */
+static void a_scan_in_small_reads_is_one_use(void **state)
+{
+	struct block_replica *r = make(1), *hot = make(2);
+
+	(void)state;
+	add(r, 0, SIZE);
+	add(hot, 0, SIZE);
+	for (uint64_t at = 0; at < SIZE; at += 4096)
+		assert_read(r, at, SIZE - at < 4096 ? SIZE - at : 4096);
+	assert_read(hot, 0, SIZE);
+	assert_read(hot, 0, SIZE);
+	scan(100);
+	assert_false(any_cached(1));
+	assert_true(cached(2));
+	replica_put(r);
+	replica_put(hot);
+}
+
+static void reading_what_was_read_ahead_is_no_use(void **state)
+{
+	struct block_replica *r = make(1), *hot = make(2);
+
+	(void)state;
+	add_by(verified_cache_add_ahead, r, 0, SIZE);
+	add_by(verified_cache_add_ahead, hot, 0, SIZE);
+	for (unsigned pass = 0; pass < 2; pass++)
+		assert_read(r, 0, SIZE); /* the reader it was for, and one more */
+	for (unsigned pass = 0; pass < 3; pass++)
+		assert_read(hot, 0, SIZE);
+	scan(100);
+	assert_false(any_cached(1));
+	assert_true(cached(2));
+	replica_put(r);
+	replica_put(hot);
+}
+
+static void looking_is_no_use(void **state)
+{
+	struct block_replica *r = make(1);
+
+	(void)state;
+	add(r, 0, SIZE);
+	for (unsigned i = 0; i < 9; i++)
+		assert_true(cached(1));
+	assert_int_equal(status_of("hits") + status_of("misses"), 0);
+	scan(100);
+	assert_false(any_cached(1));
+	replica_put(r);
+}
+
+static void a_smaller_cache_drops_bytes(void **state)
+{
+	(void)state;
+	scan(1);
+	assert_in_range(used(), MOST - 2 * UNIT, MOST);
+	verified_cache_resize(cache, MOST / 4);
+	assert_int_equal(status_of("size"), MOST / 4);
+	assert_in_range(used(), MOST / 4 - 2 * UNIT, MOST / 4);
+	scan(1000);
+	assert_in_range(used(), MOST / 4 - 2 * UNIT, MOST / 4);
+	verified_cache_resize(cache, MOST);
+	scan(2000);
+	assert_in_range(used(), MOST - 2 * UNIT, MOST);
+}
+
+/* While the bytes are picked, the check of the replica lets the cache drop everything. */
+static void drop_all(void)
+{
+	verified_cache_forget_block(cache, "BP-1", 1);
+	assert_false(any_cached(1));
+	assert_true(used() >= SIZE); /* the bytes count as long as they are used */
+	scan(100);                   /* memory that is free gets other bytes */
+}
+
+static void bytes_in_use_stay_right(void **state)
+{
+	struct block_replica *r = make(1);
+
+	(void)state;
+	add(r, 0, SIZE);
+	while_checking = drop_all;
+	assert_read(r, 0, SIZE);
+	while_checking = NULL;
+	assert_missing(r, 0, SIZE);
+	assert_true(used() <= MOST);
+	replica_put(r);
+}
+
+/* Pages of this process that are in memory, of mappings as those of read/frames.c. */
+static size_t resident(void)
+{
+	FILE *file = fopen("/proc/self/smaps", "re");
+	size_t size = 0, kib, sum = 0;
+	char line[256];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Size: %zu kB", &kib) == 1)
+			size = kib;
+		else if (size == 64 << 10 && sscanf(line, "Rss: %zu kB", &kib) == 1)
+			sum += kib << 10;
+	}
+	fclose(file);
+	return sum;
+}
+
+static void memory_goes_back_to_the_kernel(void **state)
+{
+	(void)state;
+	scan(1);
+	assert_in_range(resident(), MOST - 4 * UNIT, MOST + 16 * UNIT);
+	verified_cache_resize(cache, UNIT);
+	assert_true(resident() <= 17 * UNIT);
+	verified_cache_resize(cache, MOST);
+	for (int64_t id = 1000; id < 1400; id++) { /* each takes a page, and one only */
+		struct block_replica *r = make_of(NULL, &dir_a, id, 1001, 100, true);
+
+		add(r, 0, 100);
+		assert_read(r, 0, 100);
+		replica_put(r);
+	}
+	assert_true(resident() <= 400 * 4096 + 16 * UNIT);
+}
+
+static void tells_what_twice_the_size_would_have(void **state)
+{
+	(void)state;
+	scan(1);
+	assert_int_equal(status_of("filled"), 80 * SIZE);
+	assert_int_equal(status_of("filled_again"), 0);
+	for (int64_t id = 80; id > 80 - 14; id--) { /* the cache has 9 of them */
+		struct block_replica *r = make(id);
+
+		add(r, 0, SIZE);
+		replica_put(r);
+	}
+	assert_int_equal(status_of("filled"), 85 * SIZE);
+	assert_int_equal(status_of("filled_again"), 5 * SIZE);
+	scan(1); /* most of these left the cache too long ago */
+	assert_in_range(status_of("filled_again"), 5 * SIZE, 16 * SIZE);
 }
 
 /* For a huge block, the list of units alone would be too large. */
@@ -299,6 +493,10 @@ static void none_is_no_error(void **state)
 	(void)state;
 	assert_null(verified_cache_new(UNIT - 1));
 	verified_cache_add(NULL, r, &(struct piece){0, UNIT, dst, NULL});
+	verified_cache_add_ahead(NULL, r, &(struct piece){0, UNIT, dst, NULL});
+	verified_cache_resize(NULL, MOST);
+	assert_int_equal(verified_cache_used(NULL), 0);
+	assert_int_equal(verified_cache_ahead_most(NULL), 0);
 	assert_int_equal(verified_cache_read(NULL, r, 0, dst, UNIT, &sum), 0);
 	verified_cache_forget(NULL, NULL);
 	verified_cache_forget_block(NULL, "BP-1", 1);
@@ -316,7 +514,14 @@ int main(void)
 		TEST(shared_by_name),
 		TEST(never_of_a_changed_replica),
 		TEST(blocks_being_written_are_not_kept),
-		TEST(bounded_and_oldest_go_first),
+		TEST(bounded_and_what_is_used_stays),
+		TEST(a_scan_in_small_reads_is_one_use),
+		TEST(reading_what_was_read_ahead_is_no_use),
+		TEST(looking_is_no_use),
+		TEST(a_smaller_cache_drops_bytes),
+		TEST(bytes_in_use_stay_right),
+		TEST(memory_goes_back_to_the_kernel),
+		TEST(tells_what_twice_the_size_would_have),
 		TEST(huge_blocks_are_not_kept),
 		TEST(one_block_is_forgotten),
 		TEST(no_longer_served_is_forgotten),

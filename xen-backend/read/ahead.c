@@ -177,8 +177,8 @@ static uint64_t step_bytes(struct ahead *a, const struct block_replica *r)
 	uint64_t window = a->shared->window, step;
 
 	/* Bytes read ahead must not push each other out of the cache. */
-	if (replica_is_direct(r) && window > verified_cache_most(a->shared->cache) / 4)
-		window = verified_cache_most(a->shared->cache) / 4;
+	if (replica_is_direct(r) && window > verified_cache_ahead_most(a->shared->cache))
+		window = verified_cache_ahead_most(a->shared->cache);
 	step = shares_window(a->shared->shares, a->disk, a->client, window) / STEPS;
 	return step - step % VERIFIED_UNIT;
 }

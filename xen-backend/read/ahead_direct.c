@@ -256,11 +256,8 @@ static void take(struct ahead_direct *d, struct step *s, struct verified_cache *
 	if (!s->failed) {
 		p.data = s->data.buffer + (s->from - s->data.start);
 		p.sums = s->sums.buffer + (sums - s->sums.start);
-		if (piece_verify(r, &p) == 0) {
-			verified_cache_give(cache, r, &p, s->data.buffer, s->data.room);
-			budget_give(d->budget, s->data.room); /* the cache has the buffer */
-			s->data = (struct part){0};
-		}
+		if (piece_verify(r, &p) == 0)
+			verified_cache_add_ahead(cache, r, &p);
 	}
 	drop_replica(d, s);
 }

@@ -1,54 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements verified_cache.h: a hash table of blocks, each with its units, and a list from the
- * least to the most recently used unit. The other files of read/ call it.
+ * Implements verified_cache.h: a hash table of blocks, each with its units. s3fifo.c says which
+ * unit goes when room is needed. The other files of read/ call it.
  *
- * The lock is held to find and to link units. The lock is not held while bytes are copied or a
- * replica is checked: a user of a unit holds a reference, and the bytes of a unit never change.
- * Each unit has the CRC32C of its bytes, made when they were verified.
+ * The lock is held to find, to link and to unlink units. The lock is not held while bytes are
+ * copied, a replica is checked or memory is freed: a user of a unit holds a reference, and the
+ * bytes of a unit never change. A read of cached bytes takes the lock once, for a few loads and
+ * stores per unit. Each unit has the CRC32C of its bytes, made when they were verified.
  */
 #include "read/verified_cache.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
+#include "base/hash.h"
 #include "read/checksum.h"
 #include "read/crc_join.h"
+#include "read/frames.h"
 #include "read/piece.h"
+#include "read/s3fifo.h"
 
-#define BUCKETS 1024U
+/* calloc() of this table takes memory only where blocks are. */
+#define BUCKET_BITS 16U
 #define INDEX_SHARE 16U /* the index of one block takes at most 1/INDEX_SHARE of the cache */
+#define ADD_UNITS 16U   /* most units that are added under one hold of the lock */
+#define DROP_UNITS 64U  /* most units that are dropped for one unit, or in one step of a resize */
+
+/*
+ * New bytes go through a tenth of the cache, as in the paper of S3-FIFO. Bytes that were read ahead
+ * must stay there until they are read, so a small cache gives them more, up to a half.
+ */
+#define SMALL_SHARE 10U
+#define SMALL_LEAST (32U << 20)
+
+_Static_assert(VERIFIED_UNIT == FRAME_BYTES, "a unit fits a frame");
 
 struct cached_block;
 
-/*
- * Memory that holds the bytes of some units. All of it counts until the last of these units is
- * gone.
- */
-struct slab {
-	unsigned references; /* under the lock: one for each unit, one while units are being made */
-	size_t bytes;
-	uint8_t *memory;
-};
-
 struct unit {
-	unsigned references; /* under the lock */
+	struct s3fifo_entry entry; /* first, so that an entry is its unit */
+	_Atomic unsigned references;
 	unsigned length;
+	unsigned read_to; /* end of the last read in this unit; a read that goes on is no new use */
+	uint32_t sum;
 	struct cached_block *block;
 	uint64_t index;
-	TAILQ_ENTRY(unit) use;
-	struct slab *slab;
-	const uint8_t *data; /* in the slab */
-	uint32_t sum;
+	struct frame *frame;
+	struct unit *next; /* in a list of units that are to be freed */
 };
-
-TAILQ_HEAD(unit_list, unit);
 
 struct cached_block {
 	struct cached_block *chain;
 	struct replica_key key; /* pool is the block's own copy */
+	uint64_t hash;
 	const struct served *served;
 	uint64_t size;
 	uint64_t num_units;
@@ -58,11 +63,27 @@ struct cached_block {
 
 struct verified_cache {
 	pthread_mutex_t lock;
-	struct cached_block *bucket[BUCKETS];
-	struct unit_list by_use;
-	size_t most, used;
-	uint64_t hits, misses;
+	struct cached_block **bucket;
+	struct s3fifo queues;
+	struct frames *frames;
+	_Atomic size_t most, used;
+	uint64_t hits, misses, filled, filled_again;
 };
+
+/* Bytes of the part of a cache that new bytes go through. */
+static size_t small_most(size_t most)
+{
+	size_t least = most / 2 < SMALL_LEAST ? most / 2 : SMALL_LEAST;
+
+	return most / SMALL_SHARE > least ? most / SMALL_SHARE : least;
+}
+
+/* Called under the lock. */
+static void set_most(struct verified_cache *c, size_t most)
+{
+	c->most = most;
+	s3fifo_set(&c->queues, small_most(most), most);
+}
 
 struct verified_cache *verified_cache_new(size_t most)
 {
@@ -71,21 +92,47 @@ struct verified_cache *verified_cache_new(size_t most)
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
-	TAILQ_INIT(&c->by_use);
-	c->most = most;
+	c->bucket = calloc(1U << BUCKET_BITS, sizeof(struct cached_block *));
+	c->frames = frames_new();
+	if (!s3fifo_init(&c->queues) || !c->bucket || !c->frames) {
+		verified_cache_free(c);
+		return NULL;
+	}
+	set_most(c, most);
 	return c;
 }
 
-size_t verified_cache_most(const struct verified_cache *c)
+size_t verified_cache_ahead_most(const struct verified_cache *c)
 {
-	return c ? c->most : 0;
+	return c ? small_most(c->most) / 2 : 0;
+}
+
+size_t verified_cache_used(const struct verified_cache *c)
+{
+	return c ? c->used : 0;
 }
 
 /* ---- blocks ---------------------------------------------------------------------- */
 
+/* Anybody can make keys of equal hashes. Such keys share a chain, and a guess of s3fifo.c. */
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
 static struct cached_block **bucket_of(struct verified_cache *c, int64_t id)
 {
-	return &c->bucket[((uint64_t)id * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
+	uint64_t hash = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &c->bucket[hash >> (64 - BUCKET_BITS)];
+}
+
+static uint64_t hash_of(const struct block_replica *r)
+{
+	uint64_t hash = mix(hash_text(r->key.pool), (uint64_t)r->key.id);
+
+	return mix(mix(hash, r->key.genstamp), (uintptr_t)r->key.dir);
 }
 
 static struct cached_block *find_block(struct verified_cache *c, const struct block_replica *r)
@@ -133,6 +180,7 @@ static struct cached_block *add_block(struct verified_cache *c, const struct blo
 		free(b);
 		return NULL;
 	}
+	b->hash = hash_of(r);
 	b->served = r->served;
 	b->size = size;
 	b->num_units = units;
@@ -144,98 +192,132 @@ static struct cached_block *add_block(struct verified_cache *c, const struct blo
 
 /* ---- units ------------------------------------------------------------------------ */
 
-static void put_slab(struct verified_cache *c, struct slab *slab)
+static struct unit *unit_of(struct s3fifo_entry *e)
 {
-	if (--slab->references)
-		return;
-	c->used -= sizeof(*slab) + slab->bytes;
-	free(slab->memory);
-	free(slab);
+	return (struct unit *)e;
 }
 
-/* Bytes count as used as long as anybody uses them. */
-static void put_unit(struct verified_cache *c, struct unit *u)
+/*
+ * Drops a reference. True: it was the last one, and the caller frees the unit. Bytes count as used
+ * as long as anybody uses them.
+ */
+static bool let_go(struct verified_cache *c, struct unit *u)
 {
-	if (--u->references)
-		return;
-	c->used -= sizeof(*u);
-	put_slab(c, u->slab);
+	if (atomic_fetch_sub(&u->references, 1) != 1)
+		return false;
+	c->used -= u->entry.weight;
+	return true;
+}
+
+static void free_unit(struct verified_cache *c, struct unit *u)
+{
+	frames_put(c->frames, u->frame);
 	free(u);
 }
 
-/* Removes u from its block. The block is removed with its last unit. */
-static void drop_unit(struct verified_cache *c, struct unit *u)
+static void put_unit(struct verified_cache *c, struct unit *u)
+{
+	if (let_go(c, u))
+		free_unit(c, u);
+}
+
+static void free_units(struct verified_cache *c, struct unit *list)
+{
+	for (struct unit *u = list, *next; u; u = next) {
+		next = u->next;
+		free_unit(c, u);
+	}
+}
+
+/*
+ * Called under the lock. Drops the cache's reference to a unit that is in no block. Adds the unit
+ * to *gone if the caller is to free it, without the lock.
+ */
+static void release(struct verified_cache *c, struct unit *u, struct unit **gone)
+{
+	if (!let_go(c, u))
+		return;
+	u->next = *gone;
+	*gone = u;
+}
+
+/* Removes u, which is in no queue, from its block. The block is removed with its last unit. */
+static void unlink_unit(struct verified_cache *c, struct unit *u, struct unit **gone)
 {
 	struct cached_block *b = u->block;
 
-	TAILQ_REMOVE(&c->by_use, u, use);
 	b->units[u->index] = NULL;
 	b->count--;
-	put_unit(c, u);
+	release(c, u, gone);
 	if (b->count == 0)
 		remove_block(c, b);
 }
 
-static void make_room(struct verified_cache *c)
+/* Called under the lock. The keys of dropped units count, too. */
+static bool is_full(struct verified_cache *c)
 {
-	while (!TAILQ_EMPTY(&c->by_use) && c->used > c->most)
-		drop_unit(c, TAILQ_FIRST(&c->by_use));
+	return c->used + ghosts_memory(&c->queues.ghosts) > c->most;
 }
 
-/* Called under the lock. Takes over memory. NULL: out of memory. */
-static struct slab *new_slab(struct verified_cache *c, uint8_t *memory, size_t bytes)
+/* Called under the lock. Drops at most `units` units. False: there is no need to drop more. */
+static bool make_room(struct verified_cache *c, unsigned units, struct unit **gone)
 {
-	struct slab *slab = malloc(sizeof(*slab));
+	for (; is_full(c); units--) {
+		struct s3fifo_entry *e = units > 0 ? s3fifo_evict(&c->queues) : NULL;
 
-	if (!slab) {
-		free(memory);
+		if (!e)
+			return units == 0;
+		unlink_unit(c, unit_of(e), gone);
+	}
+	return false;
+}
+
+/* Makes the unit [from, to) of p. NULL: out of memory. Without the lock: the copy takes time. */
+static struct unit *make_unit(struct verified_cache *c, const struct block_replica *r,
+			      const struct piece *p, uint64_t from, uint64_t to)
+{
+	size_t length = (size_t)(to - from);
+	struct unit *u = malloc(sizeof(*u));
+
+	if (!u)
+		return NULL;
+	*u = (struct unit){.references = 1,
+			   .length = (unsigned)length,
+			   .index = from / VERIFIED_UNIT,
+			   .frame = frames_get(c->frames, length),
+			   .sum = piece_sum(r, p, from, to)};
+	if (!u->frame) {
+		free(u);
 		return NULL;
 	}
-	*slab = (struct slab){1, bytes, memory};
-	c->used += sizeof(*slab) + bytes;
-	make_room(c);
-	return slab;
+	memcpy(u->frame->memory, p->data + (from - p->start), length);
+	u->entry.weight = (uint32_t)(frames_weight(length) + sizeof(*u));
+	c->used += u->entry.weight;
+	return u;
 }
 
-/* Makes the units of p that lie in [from, end). Without the lock: the sums take time. */
-static void make_units(struct unit_list *list, const struct block_replica *r, const struct piece *p,
-		       uint64_t from, uint64_t end)
+/* Called under the lock. Adds u to the block of r. Takes over u. */
+static void insert(struct verified_cache *c, struct block_replica *r, struct unit *u,
+		   struct unit **gone)
 {
-	for (; from < end; from += VERIFIED_UNIT) {
-		uint64_t to = end - from < VERIFIED_UNIT ? end : from + VERIFIED_UNIT;
-		struct unit *u = malloc(sizeof(*u));
+	struct cached_block *b;
 
-		if (!u)
-			return;
-		*u = (struct unit){.references = 1,
-				   .length = (unsigned)(to - from),
-				   .index = from / VERIFIED_UNIT,
-				   .data = p->data + (from - p->start),
-				   .sum = piece_sum(r, p, from, to)};
-		TAILQ_INSERT_TAIL(list, u, use);
-	}
-}
-
-/* Adds u to the block of r. Takes over u. */
-static void insert(struct verified_cache *c, struct block_replica *r, struct slab *slab,
-		   struct unit *u)
-{
-	struct cached_block *b = find_block(c, r);
-
-	u->slab = slab;
-	slab->references++;
-	c->used += sizeof(*u);
-	if (!b && c->used <= c->most && !(r->served && atomic_load(&r->served->retired)))
+	make_room(c, DROP_UNITS, gone);
+	b = find_block(c, r);
+	if (!b && !is_full(c) && !(r->served && atomic_load(&r->served->retired)))
 		b = add_block(c, r);
 	if (!b || b->units[u->index]) {
-		put_unit(c, u);
+		release(c, u, gone);
 		return;
 	}
 	b->units[u->index] = u;
 	b->count++;
 	u->block = b;
-	TAILQ_INSERT_TAIL(&c->by_use, u, use);
-	make_room(c);
+	u->entry.key = mix(b->hash, u->index);
+	c->filled += u->length;
+	if (s3fifo_insert(&c->queues, &u->entry))
+		c->filled_again += u->length;
+	make_room(c, DROP_UNITS, gone);
 }
 
 /*
@@ -250,75 +332,131 @@ static uint64_t whole_units(const struct block_replica *r, const struct piece *p
 	return (p->start + VERIFIED_UNIT - 1) / VERIFIED_UNIT * VERIFIED_UNIT;
 }
 
-/* Links the units, whose bytes lie in memory, and takes over both. */
-static void take_units(struct verified_cache *c, struct block_replica *r, struct unit_list *list,
-		       uint8_t *memory, size_t room)
+/* Returns the first unit of [from, end) that is not cached, or end. */
+static uint64_t skip_cached(struct verified_cache *c, const struct block_replica *r, uint64_t from,
+			    uint64_t end)
 {
-	struct slab *slab;
-	struct unit *u;
+	struct cached_block *b;
 
 	pthread_mutex_lock(&c->lock);
-	slab = new_slab(c, memory, room);
-	while ((u = TAILQ_FIRST(list))) {
-		TAILQ_REMOVE(list, u, use);
-		if (slab)
-			insert(c, r, slab, u);
-		else
-			free(u);
-	}
-	if (slab)
-		put_slab(c, slab);
+	b = find_block(c, r);
+	while (b && from < end && b->units[from / VERIFIED_UNIT])
+		from += VERIFIED_UNIT;
 	pthread_mutex_unlock(&c->lock);
+	return from < end ? from : end;
 }
 
-void verified_cache_give(struct verified_cache *c, struct block_replica *r, const struct piece *p,
-			 uint8_t *memory, size_t room)
+/* Units that are copied before they are added. They count, so a small cache takes few at a time. */
+static unsigned batch(const struct verified_cache *c)
 {
-	struct unit_list list = TAILQ_HEAD_INITIALIZER(list);
-	uint64_t end, first = whole_units(r, p, &end);
+	size_t eighth = c->most / VERIFIED_UNIT / 8;
 
-	if (!c || !r->files.finalized || first >= end) {
-		free(memory);
-		return;
+	return eighth == 0 ? 1 : eighth < ADD_UNITS ? (unsigned)eighth : ADD_UNITS;
+}
+
+/*
+ * Adds the first units of [from, end). Units that are cached by now are not added again. Returns
+ * where the next call should begin; `from` if memory is short.
+ */
+static uint64_t add_some(struct verified_cache *c, struct block_replica *r, const struct piece *p,
+			 uint64_t from, uint64_t end, bool read)
+{
+	struct unit *units[ADD_UNITS], *gone = NULL;
+	unsigned n = 0, most = batch(c);
+
+	while (n < most && from < end) {
+		uint64_t to = end - from < VERIFIED_UNIT ? end : from + VERIFIED_UNIT;
+
+		units[n] = make_unit(c, r, p, from, to);
+		if (!units[n])
+			break;
+		units[n]->read_to = read ? units[n]->length : 0;
+		n++;
+		from = to;
 	}
-	make_units(&list, r, p, first, end);
-	take_units(c, r, &list, memory, room);
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < n; i++)
+		insert(c, r, units[i], &gone);
+	pthread_mutex_unlock(&c->lock);
+	free_units(c, gone);
+	return from;
 }
 
-/* Keeps a copy of one unit of p, [from, to). False: out of memory. */
-static bool add_copy(struct verified_cache *c, struct block_replica *r, const struct piece *p,
-		     uint64_t from, uint64_t to)
-{
-	struct unit_list list = TAILQ_HEAD_INITIALIZER(list);
-	size_t bytes = (size_t)(to - from);
-	uint8_t *copy = malloc(bytes);
-
-	if (!copy)
-		return false;
-	memcpy(copy, p->data + (from - p->start), bytes);
-	make_units(&list, r, p, from, to);
-	if (!TAILQ_EMPTY(&list))
-		TAILQ_FIRST(&list)->data = copy;
-	take_units(c, r, &list, copy, bytes);
-	return true;
-}
-
-void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p)
+static void add(struct verified_cache *c, struct block_replica *r, const struct piece *p, bool read)
 {
 	uint64_t end, from = whole_units(r, p, &end);
 
 	if (!c || !r->files.finalized)
 		return;
-	for (; from < end; from += VERIFIED_UNIT) {
-		uint64_t to = end - from < VERIFIED_UNIT ? end : from + VERIFIED_UNIT;
+	from = skip_cached(c, r, from, end);
+	while (from < end) {
+		uint64_t next = add_some(c, r, p, from, end, read);
 
-		if (!verified_cache_has(c, r, from, (size_t)(to - from)) &&
-		    !add_copy(c, r, p, from, to))
+		if (next == from)
 			return;
+		from = skip_cached(c, r, next, end);
+	}
+}
+
+void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p)
+{
+	add(c, r, p, true);
+}
+
+void verified_cache_add_ahead(struct verified_cache *c, struct block_replica *r,
+			      const struct piece *p)
+{
+	add(c, r, p, false);
+}
+
+void verified_cache_resize(struct verified_cache *c, size_t most)
+{
+	bool more = true;
+
+	for (bool first = true; c && more; first = false) {
+		struct unit *gone = NULL;
+
+		pthread_mutex_lock(&c->lock);
+		if (first)
+			set_most(c, most);
+		more = make_room(c, DROP_UNITS, &gone);
+		pthread_mutex_unlock(&c->lock);
+		free_units(c, gone);
 	}
 }
 
 /* ---- reading ------------------------------------------------------------------------ */
+
+/*
+ * Called under the lock. Returns the block of r if the units of [offset, offset + length) are in
+ * it, else NULL.
+ */
+static struct cached_block *find_units(struct verified_cache *c, const struct block_replica *r,
+				       uint64_t offset, size_t length, uint64_t *ret_first,
+				       uint64_t *ret_last)
+{
+	struct cached_block *b = find_block(c, r);
+
+	if (!b || length == 0 || offset >= b->size || length > b->size - offset)
+		return NULL;
+	*ret_first = offset / VERIFIED_UNIT;
+	*ret_last = (offset + length - 1) / VERIFIED_UNIT;
+	for (uint64_t i = *ret_first; i <= *ret_last; i++)
+		if (!b->units[i])
+			return NULL;
+	return b;
+}
+
+/*
+ * Notes that bytes [from, to) of the unit are read. A read that begins where the last one ended
+ * belongs to the same pass over the bytes, and a pass in small reads is one use.
+ */
+static void use(struct unit *u, unsigned from, unsigned to)
+{
+	if (from != u->read_to)
+		s3fifo_use(&u->entry);
+	u->read_to = to;
+}
 
 /*
  * Called under the lock. Fills ret with the units of [offset, offset + length), each with a
@@ -327,25 +465,23 @@ void verified_cache_add(struct verified_cache *c, struct block_replica *r, const
 static unsigned pick(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 		     size_t length, struct unit **ret)
 {
-	struct cached_block *b = find_block(c, r);
-	uint64_t first = offset / VERIFIED_UNIT, last;
-	unsigned n = 0;
+	unsigned skip = offset % VERIFIED_UNIT, n = 0;
+	uint64_t first, last;
+	struct cached_block *b = find_units(c, r, offset, length, &first, &last);
 
-	if (!b || length == 0 || offset >= b->size || length > b->size - offset)
+	if (!b || last - first >= VERIFIED_MAX_UNITS)
 		return 0;
-	last = (offset + length - 1) / VERIFIED_UNIT;
-	if (last - first >= VERIFIED_MAX_UNITS)
-		return 0;
-	for (uint64_t i = first; i <= last; i++)
-		if (!b->units[i])
-			return 0;
 	for (uint64_t i = first; i <= last; i++) {
 		struct unit *u = b->units[i];
+		size_t bytes = u->length - skip;
 
+		if (bytes > length)
+			bytes = length;
 		u->references++;
-		TAILQ_REMOVE(&c->by_use, u, use);
-		TAILQ_INSERT_TAIL(&c->by_use, u, use);
+		use(u, skip, skip + (unsigned)bytes);
 		ret[n++] = u;
+		length -= bytes;
+		skip = 0;
 	}
 	return n;
 }
@@ -353,23 +489,21 @@ static unsigned pick(struct verified_cache *c, const struct block_replica *r, ui
 bool verified_cache_has(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 			size_t length)
 {
-	struct unit *units[VERIFIED_MAX_UNITS];
-	unsigned n;
+	uint64_t first, last;
+	bool has;
 
 	if (!c)
 		return false;
 	pthread_mutex_lock(&c->lock);
-	n = pick(c, r, offset, length, units);
-	for (unsigned i = 0; i < n; i++)
-		put_unit(c, units[i]);
+	has = find_units(c, r, offset, length, &first, &last);
 	pthread_mutex_unlock(&c->lock);
-	return n > 0;
+	return has;
 }
 
 /* Returns the CRC32C of a part of the unit. */
 static uint32_t sum_of(const struct unit *u, size_t skip, size_t length)
 {
-	return length == u->length ? u->sum : checksum_crc32c(u->data + skip, length);
+	return length == u->length ? u->sum : checksum_crc32c(u->frame->memory + skip, length);
 }
 
 /* Returns the CRC32C of all the bytes. */
@@ -385,7 +519,7 @@ static uint32_t copy_out(struct unit *const *units, unsigned n, uint64_t offset,
 		if (bytes > length)
 			bytes = length;
 		sum = crc_join(sum, sum_of(units[i], skip, bytes), (uint32_t)bytes);
-		memcpy(dst, units[i]->data + skip, bytes);
+		memcpy(dst, units[i]->frame->memory + skip, bytes);
 		dst += bytes;
 		length -= bytes;
 		skip = 0;
@@ -411,59 +545,69 @@ int verified_cache_read(struct verified_cache *c, const struct block_replica *r,
 	error = replica_check(r);
 	if (error == 0)
 		*ret_crc32c = copy_out(units, n, offset, dst, length);
-	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < n; i++)
 		put_unit(c, units[i]);
-	pthread_mutex_unlock(&c->lock);
 	return error == 0 ? 1 : error;
 }
 
 /* ---- forgetting ---------------------------------------------------------------------- */
 
-static void drop_block(struct verified_cache *c, struct cached_block *b)
+static void drop_block(struct verified_cache *c, struct cached_block *b, struct unit **gone)
 {
 	unsigned left = b->count;
 
-	for (uint64_t i = 0; left > 0; i++)
-		if (b->units[i]) {
-			left--;
-			drop_unit(c, b->units[i]);
-		}
+	for (uint64_t i = 0; left > 0; i++) {
+		struct unit *u = b->units[i];
+
+		if (!u)
+			continue;
+		left--;
+		s3fifo_remove(&c->queues, &u->entry);
+		unlink_unit(c, u, gone);
+	}
 }
 
 void verified_cache_forget(struct verified_cache *c, const struct served *v)
 {
+	struct unit *gone = NULL;
+
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
-	for (unsigned i = 0; i < BUCKETS; i++)
+	for (unsigned i = 0; i < 1U << BUCKET_BITS; i++)
 		for (struct cached_block *b = c->bucket[i], *next; b; b = next) {
 			next = b->chain;
 			if (b->served == v)
-				drop_block(c, b);
+				drop_block(c, b, &gone);
 		}
 	pthread_mutex_unlock(&c->lock);
+	free_units(c, gone);
 }
 
 void verified_cache_forget_block(struct verified_cache *c, const char *pool, int64_t id)
 {
+	struct unit *gone = NULL;
+
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
 	for (struct cached_block *b = *bucket_of(c, id), *next; b; b = next) {
 		next = b->chain;
 		if (b->key.id == id && !strcmp(b->key.pool, pool))
-			drop_block(c, b);
+			drop_block(c, b, &gone);
 	}
 	pthread_mutex_unlock(&c->lock);
+	free_units(c, gone);
 }
 
 void verified_cache_free(struct verified_cache *c)
 {
 	if (!c)
 		return;
-	while (!TAILQ_EMPTY(&c->by_use))
-		drop_unit(c, TAILQ_FIRST(&c->by_use));
+	verified_cache_resize(c, 0);
+	s3fifo_clear(&c->queues);
+	frames_free(c->frames);
+	free(c->bucket);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -475,9 +619,10 @@ json_t *verified_cache_status(struct verified_cache *c)
 	if (!c)
 		return json_pack("{s:i}", "size", 0);
 	pthread_mutex_lock(&c->lock);
-	status = json_pack("{s:I, s:I, s:I, s:I}", "size", (json_int_t)c->most, "used",
-			   (json_int_t)c->used, "hits", (json_int_t)c->hits, "misses",
-			   (json_int_t)c->misses);
+	status = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "size", (json_int_t)c->most, "used",
+			   (json_int_t)(c->used + ghosts_memory(&c->queues.ghosts)), "hits",
+			   (json_int_t)c->hits, "misses", (json_int_t)c->misses, "filled",
+			   (json_int_t)c->filled, "filled_again", (json_int_t)c->filled_again);
 	pthread_mutex_unlock(&c->lock);
 	return status;
 }

@@ -14,8 +14,11 @@
  * block and generation stamp, as long as that directory is served. If a datanode announces that it
  * is about to change a block, the bytes of that block are dropped.
  *
- * The cache is bounded in bytes. The least recently used bytes are dropped first. Threads: any. A
- * NULL cache keeps nothing.
+ * The cache is bounded in bytes, and the bound may change at any time. s3fifo.h says which bytes
+ * are dropped first: bytes that were read once do not push out bytes that are read again and again.
+ * Memory of dropped bytes goes back to the kernel (frames.h).
+ *
+ * Threads: any. A NULL cache keeps nothing.
  */
 #ifndef VREAD_READ_VERIFIED_CACHE_H
 #define VREAD_READ_VERIFIED_CACHE_H
@@ -33,17 +36,20 @@ struct verified_cache;
 /* most: bytes the cache may hold. NULL: out of memory, or most is less than a unit. */
 struct verified_cache *verified_cache_new(size_t most);
 void verified_cache_free(struct verified_cache *c);
-size_t verified_cache_most(const struct verified_cache *c); /* 0 for NULL */
-
-/* Keeps a copy of the units of r that lie completely in p, which was verified. */
-void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p);
-
+/* Changes the bound. The bytes beyond it are dropped before the call returns. */
+void verified_cache_resize(struct verified_cache *c, size_t most);
 /*
- * As verified_cache_add(), but takes over memory instead of copying. memory is freed with free().
- * It has room bytes, and p->data lies in it.
+ * Bytes that may be read ahead for one client. The bytes of several clients fit into the part of
+ * the cache that new bytes go through. 0 for NULL.
  */
-void verified_cache_give(struct verified_cache *c, struct block_replica *r, const struct piece *p,
-			 uint8_t *memory, size_t room);
+size_t verified_cache_ahead_most(const struct verified_cache *c);
+size_t verified_cache_used(const struct verified_cache *c); /* bytes; 0 for NULL */
+
+/* Keeps a copy of the units of r that lie completely in p, which was verified, and was read. */
+void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p);
+/* As verified_cache_add(), but a reader is still to come. The first read of p is no second use. */
+void verified_cache_add_ahead(struct verified_cache *c, struct block_replica *r,
+			      const struct piece *p);
 
 /*
  * Copies [offset, offset + length) to dst, which may be memory that a guest sees. 1: copied; 0: not
@@ -52,7 +58,7 @@ void verified_cache_give(struct verified_cache *c, struct block_replica *r, cons
  */
 int verified_cache_read(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 			uint8_t *dst, size_t length, uint32_t *ret_crc32c);
-/* True if all of [offset, offset + length) is cached. */
+/* True if all of [offset, offset + length) is cached. This is no use of the bytes. */
 bool verified_cache_has(struct verified_cache *c, const struct block_replica *r, uint64_t offset,
 			size_t length);
 
@@ -60,7 +66,14 @@ bool verified_cache_has(struct verified_cache *c, const struct block_replica *r,
 void verified_cache_forget(struct verified_cache *c, const struct served *v);
 void verified_cache_forget_block(struct verified_cache *c, const char *pool, int64_t id);
 
-/* {"size", "used": bytes, "hits", "misses": reads}; new reference. */
+/*
+ * New reference:
+ *   size, used    bytes: the bound, and what the cache takes now
+ *   hits, misses  reads
+ *   filled        bytes that were read from disks and put into the cache
+ *   filled_again  of these, bytes that a cache of twice the size would have had
+ * Of a NULL cache: only size, 0.
+ */
 json_t *verified_cache_status(struct verified_cache *c);
 
 #endif
