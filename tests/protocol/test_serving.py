@@ -69,13 +69,13 @@ def drop_pages(image):
 
 @pytest.mark.usefixtures("odirect")
 def test_what_one_client_read_is_there_for_another(start_daemon, front, image):
-    daemon = start_daemon(extra=DIRECT)
+    daemon = start_daemon(local=settings(cache="64M"), extra=DIRECT)
     block = image.blocks[0]
     for _ in range(2):
         client = front(daemon)
         assert read_all(client, open_block(client, block), block) == image.contents[block.id]
     cache = cache_of(daemon)
-    assert cache["size"] == 64 << 20
+    assert (cache["size"], cache["limited_by"]) == (64 << 20, "configuration")
     assert block.length <= cache["used"] <= cache["size"]
     assert cache["hits"] >= -(-block.length // STEP)  # all reads of the second client
 
@@ -110,7 +110,40 @@ def test_without_cache_or_read_ahead(start_daemon, front, image, keys):
         handle = open_block(client, block)
         assert read_all(client, handle, block) == image.contents[block.id]
         assert read_all(client, handle, block) == image.contents[block.id]
-    assert cache_of(daemon)["size"] == (0 if "cache" in keys else 64 << 20)
+    cache = cache_of(daemon)
+    if "cache" in keys:
+        assert cache == {"size": 0, "limited_by": "configuration"}
+    else:  # auto
+        assert cache["size"] >= 64 << 20
+        assert cache["limited_by"] in ("host", "service", "least")
+
+
+@pytest.mark.usefixtures("odirect")
+def test_a_scan_leaves_what_is_read_again_and_again(start_daemon, front, image):
+    """A block that is larger than the cache does not push out a block that was read a few times."""
+    large, hot, _ = image.blocks
+    daemon = start_daemon(local=settings(cache="4M"), extra=DIRECT)
+    client = front(daemon)
+    for block in (hot, hot, hot, hot, large):
+        assert read_all(client, open_block(client, block), block) == image.contents[block.id]
+    before = cache_of(daemon)
+    assert read_all(client, open_block(client, hot), hot) == image.contents[hot.id]
+    after = cache_of(daemon)
+    assert (after["misses"], after["filled"]) == (before["misses"], before["filled"])
+    assert after["hits"] == before["hits"] + 1
+
+
+@pytest.mark.usefixtures("odirect")
+def test_what_a_cache_of_twice_the_size_would_have_is_told(start_daemon, front, image):
+    daemon = start_daemon(local=settings(cache="4M"), extra=DIRECT)
+    client, block = front(daemon), image.blocks[0]
+    for again in (False, True):
+        handle = open_block(client, block)
+        for at in range(0, 6 * STEP, STEP):
+            assert client.read(handle, at, STEP) == image.contents[block.id][at : at + STEP]
+        cache = cache_of(daemon)
+        assert (cache["filled_again"] > 0) == again
+        assert cache["filled_again"] < cache["filled"]
 
 
 @pytest.mark.usefixtures("odirect")

@@ -27,7 +27,7 @@ def test_memory_max_holds_all_budgets():
     whole, device, peer, datanode, pools = [int(mib) * MIB for _, mib in terms]
 
     handles = MIB * constant("xen-backend/control/config.c", r"handle_memory = (\d+)U << 20")
-    cache = MIB * constant("xen-backend/control/config.c", r"->cache = (\d+)U << 20")
+    cache = MIB * constant("xen-backend/read/cache_size.h", r"CACHE_SIZE_LEAST \((\d+)U << 20\)")
     replicas = MIB * constant("xen-backend/read/replica_cache.c", r"MAX_BYTES \((\d+)U << 20\)")
     queues = constant("xenstore-schema/vreadif.h", r"VREAD_MAX_QUEUES (\d+)U")
     channels = constant("xen-backend/parser-protocol/protocol.h", r"PARSER_CHANNELS (\d+)U")

@@ -14,6 +14,7 @@
 
 #include "control/config.h"
 #include "peer/wire/message.h"
+#include "read/store.h"
 #include "whole_file.h"
 
 #define A_DISK \
@@ -82,7 +83,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c->xen.enabled, CONFIG_AUTO);
 	assert_int_equal(c->read_ahead, 8U << 20);
 	assert_int_equal(c->handle_memory, 64U << 20);
-	assert_int_equal(c->cache, 64U << 20);
+	assert_true(c->cache == CACHE_AUTO);
 	assert_int_equal(c->xen.max_queues, 8);
 	assert_int_equal(c->xen.max_ring_page_order, 4);
 	assert_int_equal(c->xen.max_pool_pages, 32768);
@@ -222,7 +223,9 @@ static void test_everything_set(void **state)
 #define BYTES_50 BYTES_10 BYTES_10 BYTES_10 BYTES_10 BYTES_10
 #define BYTES_107 BYTES_50 BYTES_50 "/123456"
 
-#define SIZE_UP_TO "expected bytes, or a number and K, M or G, from 0M to "
+#define SIZE "bytes, or a number and K, M or G, from 0M to "
+#define SIZE_UP_TO "expected " SIZE
+#define AUTO_OR_SIZE_UP_TO "expected auto, or " SIZE
 
 static const struct {
 	const char *text;
@@ -243,12 +246,15 @@ static const struct {
 	{"[vreadd]\nread-ahead = 64M\ncache = 65M\nread-ahead = 0\n",
 	 ":4: [vreadd] read-ahead: 0: expected once; the key is set above already\n"},
 	{"[vreadd]\nread-ahead = 65M\n", ":2: [vreadd] read-ahead: 65M: " SIZE_UP_TO "64M\n"},
-	{"[vreadd]\ncache = 1025G\n", ":2: [vreadd] cache: 1025G: " SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = 1025G\n",
+	 ":2: [vreadd] cache: 1025G: " AUTO_OR_SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\ncache = 99999999999999999999\n",
-	 ":2: [vreadd] cache: 99999999999999999999: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\ncache = -1\n", ":2: [vreadd] cache: -1: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\ncache = M\n", ":2: [vreadd] cache: M: " SIZE_UP_TO "1048576M\n"},
-	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " SIZE_UP_TO "1048576M\n"},
+	 ":2: [vreadd] cache: 99999999999999999999: " AUTO_OR_SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = -1\n", ":2: [vreadd] cache: -1: " AUTO_OR_SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = automatic\n",
+	 ":2: [vreadd] cache: automatic: " AUTO_OR_SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = M\n", ":2: [vreadd] cache: M: " AUTO_OR_SIZE_UP_TO "1048576M\n"},
+	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " AUTO_OR_SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\nimage = /x\n",
 	 ":2: [vreadd] image: /x: unknown key: expected one of "
 	 "log-level, audit, user, control-socket, datanode-files, token-files, "

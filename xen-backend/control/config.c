@@ -13,6 +13,7 @@
 #include "control/config/loader.h"
 #include "control/config/values.h"
 #include "peer/wire/message.h"
+#include "read/store.h"
 #include "vread-ring-user.h"
 
 bool config_name_valid(const char *name)
@@ -78,7 +79,7 @@ static struct config *config_default(void)
 	c->token_files = state_file("tokens", "/var/lib/vread/tokens");
 	c->storage_record = state_file("storages", "");
 	c->read_ahead = 8U << 20;
-	c->cache = 64U << 20;
+	c->cache = CACHE_AUTO;
 	c->handle_memory = 64U << 20;
 	c->xen.enabled = CONFIG_AUTO;
 	c->xen.max_queues = VREAD_MAX_QUEUES;

@@ -61,7 +61,7 @@ struct config {
 	char *token_files;    /* folder of policy/token_memory.h; "": none */
 	char *storage_record; /* file of the storages' owners; "": none */
 	size_t read_ahead;    /* bytes per client; 0: none */
-	size_t cache;         /* bytes, for images read with O_DIRECT; 0: none */
+	size_t cache;         /* bytes, for images read with O_DIRECT; 0: none; CACHE_AUTO */
 	size_t handle_memory; /* bytes, for the open blocks of one device or peer's connection */
 	struct {
 		enum config_enabled enabled;

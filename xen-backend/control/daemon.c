@@ -37,6 +37,7 @@
 #include "base/log.h"
 #include "base/log_limit.h"
 #include "base/program.h"
+#include "base/timer.h"
 #include "base/version.h"
 #include "datanode/registry.h"
 #include "read/store.h"
@@ -57,6 +58,8 @@
 #include "port/xen/xen.h"
 #include "ring/session.h"
 
+#define FIT_CACHE_MS 1000U
+
 struct daemon {
 	const struct config *config; /* from the start */
 	struct config *reloaded;     /* from the last successful reload; NULL: none */
@@ -69,6 +72,7 @@ struct daemon {
 	struct privileges privileges;
 	struct helper key_agent;
 	sd_event_source *answers; /* of the datanodes, for a status */
+	struct timer *fit_cache;
 	struct xen_disks *disks;
 	struct datanodes datanodes;
 	struct peers *peers; /* NULL: no peers are configured */
@@ -396,6 +400,18 @@ static void disks_changed(void *ctx)
 	registry_usage_changed(block_store_registry(d->datanodes.store));
 }
 
+/* Again and again: fits the cache of verified bytes to the memory of the host. */
+static void fit_cache(void *ctx)
+{
+	struct daemon *d = ctx;
+	int r;
+
+	block_store_fit_cache(d->datanodes.store);
+	r = timer_start(&d->fit_cache, d->event, FIT_CACHE_MS, fit_cache, d);
+	if (r)
+		log_error("cannot start a timer, so the cache keeps its size: %s", strerror(-r));
+}
+
 static int start_datanodes(struct daemon *d)
 {
 	int r = 0;
@@ -407,6 +423,7 @@ static int start_datanodes(struct daemon *d)
 	r = datanodes_open(&d->datanodes, d->config, d->disks);
 	if (r)
 		return r;
+	fit_cache(d);
 	r = sd_event_add_io(d->event, &d->answers,
 			    registry_states_fd(block_store_registry(d->datanodes.store)), EPOLLIN,
 			    on_answer, d);
@@ -485,6 +502,7 @@ static void stop(struct daemon *d)
 	close_devices(d);
 	peers_free(d->peers);
 	sd_event_source_disable_unref(d->answers);
+	d->fit_cache = timer_free(d->fit_cache);
 	datanodes_close(&d->datanodes);
 	key_agent_end();
 	helper_end(&d->key_agent);

@@ -10,6 +10,7 @@
 
 #include "datanode/registry.h"
 #include "disk/source_queue.h"
+#include "read/cache_size.h"
 #include "read/read_private.h"
 
 static void forget(void *ctx, const struct served *v)
@@ -27,6 +28,7 @@ struct block_store *block_store_new(void)
 
 	if (!s)
 		return NULL;
+	s->cache_limited_by = "configuration";
 	s->cache = replica_cache_new();
 	s->ahead.shares = shares_new();
 	s->registry = registry_new(&listener);
@@ -70,10 +72,31 @@ size_t block_store_handle_memory(struct block_store *s)
 
 int block_store_set_cache(struct block_store *s, size_t cache)
 {
+	s->cache_fits = cache == CACHE_AUTO;
 	if (cache < VERIFIED_UNIT)
 		return 0;
-	s->ahead.cache = verified_cache_new(cache);
-	return s->ahead.cache ? 0 : -ENOMEM;
+	s->ahead.cache = verified_cache_new(s->cache_fits ? CACHE_SIZE_LEAST : cache);
+	if (!s->ahead.cache)
+		return -ENOMEM;
+	block_store_fit_cache(s);
+	return 0;
+}
+
+void block_store_fit_cache(struct block_store *s)
+{
+	if (!s->cache_fits)
+		return;
+	verified_cache_resize(s->ahead.cache,
+			      cache_size_now("", verified_cache_used(s->ahead.cache),
+					     &s->cache_limited_by));
+}
+
+static json_t *cache_status(struct block_store *s)
+{
+	json_t *status = verified_cache_status(s->ahead.cache);
+
+	json_object_set_new(status, "limited_by", json_string(s->cache_limited_by));
+	return status;
 }
 
 json_t *block_store_reading_status(struct block_store *s)
@@ -84,6 +107,6 @@ json_t *block_store_reading_status(struct block_store *s)
 	return json_pack("{s:I, s:I, s:o, s:o, s:s}", "ambiguous",
 			 (json_int_t)atomic_load(&s->ambiguous), "read_ahead",
 			 (json_int_t)atomic_load(&s->ahead.window), "disks",
-			 shares_status(s->ahead.shares), "cache",
-			 verified_cache_status(s->ahead.cache), "io_uring", works ? "ok" : why);
+			 shares_status(s->ahead.shares), "cache", cache_status(s), "io_uring",
+			 works ? "ok" : why);
 }

@@ -10,6 +10,7 @@
 #define VREAD_READ_STORE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -30,18 +31,27 @@ void block_store_set_read_ahead(struct block_store *s, size_t read_ahead);
  */
 void block_store_set_handle_memory(struct block_store *s, size_t bytes);
 size_t block_store_handle_memory(struct block_store *s);
+
+#define CACHE_AUTO SIZE_MAX /* as much as the host can spare (cache_size.h) */
+
 /*
- * Sets how many verified bytes are cached of images read with O_DIRECT; 0 unless set. Call before
- * the first datanode is added. 0 or -ENOMEM.
+ * Sets how many verified bytes are cached of images read with O_DIRECT, or CACHE_AUTO; 0 unless
+ * set. Call before the first datanode is added. 0 or -ENOMEM.
  */
 int block_store_set_cache(struct block_store *s, size_t cache);
+/*
+ * With CACHE_AUTO: sets the size of the cache by the memory that the host has now. The caller does
+ * this once a second. Without CACHE_AUTO: no effect. Threads: the one that asks for the status.
+ */
+void block_store_fit_cache(struct block_store *s);
 
 /*
  * How disks are read; new reference:
  *   ambiguous      OPENs without storage ids, of a pool that different clusters show
  *   read_ahead     bytes for one client
  *   disks          disks that are read ahead now (disk/shares.h)
- *   cache          of images read with O_DIRECT (verified_cache.h)
+ *   cache          of images read with O_DIRECT (verified_cache.h), and limited_by:
+ *                  "configuration", or as cache_size_now()
  *   io_uring       "ok", or why io_uring is not available
  */
 json_t *block_store_reading_status(struct block_store *s);

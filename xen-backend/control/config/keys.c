@@ -29,7 +29,7 @@ const struct config_key config_keys[] = {
 	{SECTION_VREADD, "token-files", value_folder, IN_CONFIG(token_files), 0, 0, false},
 	{SECTION_VREADD, "storage-record", value_file, IN_CONFIG(storage_record), 0, 0, false},
 	{SECTION_VREADD, "read-ahead", value_size, IN_CONFIG(read_ahead), 0, 64, false},
-	{SECTION_VREADD, "cache", value_size, IN_CONFIG(cache), 0, 1U << 20, false},
+	{SECTION_VREADD, "cache", value_cache, IN_CONFIG(cache), 0, 1U << 20, false},
 	{SECTION_VREADD, "handle-memory", value_size, IN_CONFIG(handle_memory), 8, 1U << 20, false},
 	{SECTION_XEN, "enabled", value_enabled, IN_CONFIG(xen.enabled), 0, 0, false},
 	{SECTION_XEN, "max-queues", value_limit, IN_CONFIG(xen.max_queues), 1, VREAD_MAX_QUEUES,

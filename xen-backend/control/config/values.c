@@ -17,6 +17,7 @@
 #include "peer/wire/address.h"
 #include "peer/wire/message.h"
 #include "policy/policy.h"
+#include "read/store.h"
 #include "vread-ring-user.h"
 
 const char *value_limit(const char *value, void *field, const struct config_key *k)
@@ -63,6 +64,23 @@ const char *value_size(const char *value, void *field, const struct config_key *
 	}
 	snprintf(expected, sizeof(expected), "bytes, or a number and K, M or G, from %uM to %uM",
 		 k->min, k->max);
+	return expected;
+}
+
+/* As value_size(), or auto. */
+const char *value_cache(const char *value, void *field, const struct config_key *k)
+{
+	static char expected[128];
+	const char *size;
+
+	if (!strcmp(value, "auto")) {
+		*(size_t *)field = CACHE_AUTO;
+		return NULL;
+	}
+	size = value_size(value, field, k);
+	if (!size)
+		return NULL;
+	snprintf(expected, sizeof(expected), "auto, or %s", size);
 	return expected;
 }
 
