@@ -174,7 +174,15 @@ FULL = {
     },
     "reading": {
         "io_uring": "Operation not permitted",
-        "cache": {"size": 64 << 20, "used": 5 << 20, "hits": 7, "misses": 3},
+        "cache": {
+            "size": 64 << 20,
+            "limited_by": "service",
+            "used": 5 << 20,
+            "hits": 7,
+            "misses": 3,
+            "filled": 9 << 20,
+            "filled_again": 2 << 20,
+        },
     },
 }
 
@@ -213,7 +221,9 @@ def test_everything_it_can_show(xl_vread, daemon):
         "16.0 MiB",
         "7.0 PiB",
         "ENOENT 5, EPERM 1",
-        "verified cache: 5.0 MiB of 64.0 MiB, 7 of 10 reads",
+        "verified cache: 5.0 MiB of 64.0 MiB (as large as MemoryMax of the service\n"
+        "    allows), 7 of 10 reads",
+        "    a cache of twice the size would have had 2.0 MiB of 9.0 MiB that were read",
         "\n  by RDMA: 3.0 GiB direct, 5.0 MiB bounced\n",
         "\n  by TLS, because readers asked for encryption: 6.0 MiB\n",
         "no answer within 10000 ms\nhost-c           idle          -  ",

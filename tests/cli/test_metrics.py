@@ -63,6 +63,9 @@ def test_everything(xl_vread, daemon):  # noqa: F811
     assert found["vread_datanode_served", "datanode=dn2"] == 0
     assert found["vread_datanode_tokens_refused_total", "datanode=dn1", "reason=expired"] == 2
     assert found["vread_cache_hits_total",] == 7
+    assert found["vread_cache_size_bytes",] == 64 << 20
+    assert found["vread_cache_filled_bytes_total",] == 9 << 20
+    assert found["vread_cache_filled_again_bytes_total",] == 2 << 20
     assert found["vread_peer_up", "peer=host-b"] == 0
     assert found["vread_peer_asked_bytes_total", "peer=host-b"] == 1023 << 50
     assert found["vread_peer_failures_total", "peer=host-b"] == 4

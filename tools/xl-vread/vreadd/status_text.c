@@ -278,21 +278,54 @@ static void print_datanode(FILE *out, const json_t *datanode, const char *config
 	print_tokens(out, json_object_get(datanode, "tokens"));
 }
 
+/* What keeps the verified cache from being larger, by "limited_by". */
+static const char *cache_limit(const json_t *cache)
+{
+	static const char *const words[][2] = {
+		{"configuration", "as configured"},
+		{"host", "as large as this host's memory allows"},
+		{"service", "as large as MemoryMax of the service allows"},
+		{"least", "its least: memory is short"},
+		{"unknown", "its least: this host's memory is unknown"},
+	};
+	const char *by = json_string_value(json_object_get(cache, "limited_by"));
+
+	for (unsigned i = 0; by && i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(by, words[i][0]))
+			return words[i][1];
+	return NULL;
+}
+
+static void print_cache(FILE *out, const json_t *cache)
+{
+	char line[256], used[16], most[16], filled[16], again[16];
+	const char *limit = cache_limit(cache);
+
+	if (!text_number(cache, "used"))
+		return;
+	snprintf(line, sizeof(line),
+		 "verified cache: %s of %s%s%s%s, %" PRId64 " of %" PRId64 " reads",
+		 text_size(text_number(cache, "used"), used),
+		 text_size(text_number(cache, "size"), most), limit ? " (" : "", limit ? limit : "",
+		 limit ? ")" : "", text_number(cache, "hits"),
+		 text_number(cache, "hits") + text_number(cache, "misses"));
+	text_wrap(out, 4, line);
+	if (!text_number(cache, "filled_again"))
+		return;
+	snprintf(line, sizeof(line),
+		 "a cache of twice the size would have had %s of %s that were read from disks",
+		 text_size(text_number(cache, "filled_again"), again),
+		 text_size(text_number(cache, "filled"), filled));
+	text_wrap(out, 4, line);
+}
+
 /* Prints the use of the verified cache, and a warning if disks are read slowly without io_uring. */
 static void print_reading(FILE *out, const json_t *reading)
 {
 	const char *io_uring = json_string_value(json_object_get(reading, "io_uring"));
-	const json_t *cache = json_object_get(reading, "cache");
-	char line[256], used[16], most[16];
+	char line[256];
 
-	if (text_number(cache, "used")) {
-		snprintf(line, sizeof(line),
-			 "verified cache: %s of %s, %" PRId64 " of %" PRId64 " reads",
-			 text_size(text_number(cache, "used"), used),
-			 text_size(text_number(cache, "size"), most), text_number(cache, "hits"),
-			 text_number(cache, "hits") + text_number(cache, "misses"));
-		text_wrap(out, 4, line);
-	}
+	print_cache(out, json_object_get(reading, "cache"));
 	if (io_uring && strcmp(io_uring, "ok")) {
 		snprintf(line, sizeof(line),
 			 "WARNING: no io_uring (%.100s): images in mode direct are not read ahead",
