@@ -13,7 +13,19 @@ from tools.bench.results import Row, Target, document, table
 ROWS = {"memcpy.seq", "image.pread.seq", "vread.block.seq", "vread.block.reread"}
 ROWS |= {"hdfs.tcp.seq", "hdfs.shortcircuit.seq", "vread.hdfs.seq", "vread.hdfs.reread"}
 ROWS |= {"hdfs.tcp.pread64k", "vread.hdfs.pread64k", "hdfs.write", "vread.write"}
+ROWS |= {
+    f"{way}.pread4k{threads}{rate}"
+    for way in ("hdfs.tcp", "hdfs.shortcircuit", "vread.hdfs")
+    for threads in ("", ".16")
+    for rate in ("", ".rate")
+}
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
+
+
+def unit_of(name):
+    if name.endswith(".rate"):
+        return "/s"
+    return "us" if ".pread64k" in name or ".pread4k" in name else "MB/s"
 
 
 @pytest.mark.hadoop
@@ -33,16 +45,21 @@ def test_native_bench(tmp_path):
     assert set(rows) >= ROWS
     for row in rows.values():
         assert set(row) == KEYS
-        unit = "us" if row["name"].endswith("pread64k") else "MB/s"
         n = 6 if row["name"].endswith(".write") else 2
-        assert (row["unit"], row["n"]) == (unit, n)
+        assert (row["unit"], row["n"]) == (unit_of(row["name"]), n)
         assert 0 < row["min"] <= row["median"] <= row["max"]
-        assert row["cpu_s_per_gib"] > 0
+        if row["unit"] == "/s":
+            assert row["cpu_s_per_gib"] is None
+        else:
+            assert row["cpu_s_per_gib"] > 0
     conditions = result["conditions"]
     assert (conditions["bytes"], conditions["block_bytes"]) == (32 << 20, 8 << 20)
     trips = conditions["hdfs"]["cpu_to_cpu_round_trip_ns"]
     assert len(trips) == (2 if conditions["cpus"] > 1 else 0)
     assert all(0 < trip < 1_000_000 for trip in trips)
+    scaling = conditions["hdfs"]["pread4k_rate_of_16_threads_by_1"]
+    assert set(scaling) == {"hdfs.tcp", "hdfs.shortcircuit", "vread.hdfs"}
+    assert all(factor > 0 for factor in scaling.values())
     assert 0 <= conditions["cpus_used_by_others"] <= conditions["cpus"] + 0.5
     assert set(result["ratios"]) == set(result["targets"])
     for name, target in result["targets"].items():

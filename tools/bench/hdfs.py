@@ -10,6 +10,7 @@ round runs these rows, one right after the other and with warm page caches:
     vread.hdfs.seq         the same by vRead's plug-in, vreadd started anew: all is verified
     vread.hdfs.reread      the same again
     *.pread64k             positional reads of 64 KiB at random places: the median's microseconds
+    *.pread4k*             small positional reads: tools/bench/hdfs_pread.py
     hdfs.write, vread.write    writing a file to dn1, and to dn2
 
 CPU time is that of the client, the datanode and vreadd together.  Before the rounds all ways of
@@ -24,7 +25,9 @@ import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tools.bench import hdfs_pread
 from tools.bench.hdfs_client import HdfsClient
+from tools.bench.hdfs_pread import SmallPreads
 from tools.bench.results import Row, Target
 from tools.bench.suite import BenchError
 from tools.hdfs import HdfsCluster, HdfsError
@@ -63,12 +66,14 @@ TARGETS = (
     Target("vread.hdfs.seq", "hdfs.tcp.seq", at_most=0.5, cpu=True),
     Target("vread.hdfs.pread64k", "hdfs.tcp.pread64k", at_most=0.25),
     Target("vread.write", "hdfs.write", 0.98),
+    *hdfs_pread.TARGETS,
 )
 CONDITIONS = {
     "file_system": "ext4, mounted by the datanode while vreadd reads its image",
     "client": "one warm JVM; its first rounds do not count",
     "read": f"read(byte[]) of {REQUEST} bytes into a page-aligned part of an array",
     "pread": f"{PREAD_COUNT} of {PREAD_BYTES} bytes at random multiples of 4096; median",
+    "pread4k": hdfs_pread.CONDITIONS,
     "cpu": "client, datanode and vreadd",
 }
 
@@ -79,7 +84,8 @@ class HdfsRows:
     def __init__(self, mib, block_mib):
         self.size = mib << 20
         self.write_size = self.size // 2
-        self.rows = {name: Row(name, unit) for name, unit in NAMES.items()}
+        self._small = SmallPreads(self.measure, FILE)
+        self.rows = {name: Row(name, unit) for name, unit in NAMES.items()} | self._small.rows
         self._block_mib = block_mib
         self._stack = ExitStack()
         self._cluster = self._client = self._publish_vreadd = None
@@ -166,8 +172,12 @@ class HdfsRows:
             self._positional("hdfs.tcp.pread64k", "tcp")
             self._positional("vread.hdfs.pread64k", "vread", vreadd)
             self._positional("hdfs.shortcircuit.pread64k", "shortcircuit")
+            self._small.round(vreadd)
         for _ in range(WRITES):
             self._writes()
+
+    def scaling(self):
+        return self._small.scaling()
 
     @contextmanager
     def _vread(self):
@@ -181,7 +191,7 @@ class HdfsRows:
                 self._client.ask("unmount", "vread")
 
     def _sequential(self, name, mounted, vreadd=None):
-        measured = self._measure(("seq", mounted, FILE, REQUEST), vreadd, self.size)
+        measured = self.measure(("seq", mounted, FILE, REQUEST), vreadd, self.size)
         # Hadoop counts vRead's bytes as short-circuit bytes, too.
         short_circuit = 0 if mounted == "tcp" else self.size
         if measured["short_circuit_bytes"] != short_circuit:
@@ -189,11 +199,11 @@ class HdfsRows:
         self.rows[name].add(measured["bytes"], measured["seconds"], measured["cpu_seconds"])
 
     def _positional(self, name, mounted, vreadd=None):
-        command = ("pread", mounted, FILE, PREAD_BYTES, PREAD_COUNT)
-        measured = self._measure(command, vreadd, PREAD_BYTES * PREAD_COUNT)
+        command = ("pread", mounted, FILE, PREAD_BYTES, PREAD_COUNT, 1)
+        measured = self.measure(command, vreadd, PREAD_BYTES * PREAD_COUNT)
         self.rows[name].add_latency(measured["p50_us"], measured["bytes"], measured["cpu_seconds"])
 
-    def _measure(self, command, vreadd, size, datanode="dn1"):
+    def measure(self, command, vreadd, size, datanode="dn1"):
         """Runs a command that moves `size` bytes, all of them through vreadd if there is one."""
         served = _bytes_served(vreadd)
         before = self._cpu_seconds(vreadd, datanode)

@@ -44,8 +44,8 @@ TARGETS = (
 def run(mib, block_mib, rounds):
     """Measures; the document that results.write() takes."""
     load = Load()
-    trips = []
-    rows = [*_block_rows(mib, block_mib, rounds), *_hdfs_rows(mib, block_mib, rounds, trips)]
+    seen = {"cpu_to_cpu_round_trip_ns": []}
+    rows = [*_block_rows(mib, block_mib, rounds), *_hdfs_rows(mib, block_mib, rounds, seen)]
     others = load.told_by(SUITE)
     conditions = {
         "cpus": os.cpu_count(),
@@ -58,7 +58,7 @@ def run(mib, block_mib, rounds):
         "api": {"vread.block.seq, .reread": "vread_read", "*.async": "vread_submit, vread_reap"},
         "cpu": "client and vreadd",
         "ratio": "median of the rounds' ratios",
-        "hdfs": hdfs.CONDITIONS | {"cpu_to_cpu_round_trip_ns": trips},
+        "hdfs": hdfs.CONDITIONS | seen,
     }
     return results.document("native", rows, (*TARGETS, *hdfs.TARGETS), conditions)
 
@@ -74,8 +74,9 @@ def _block_rows(mib, block_mib, rounds):
     return bench.rows.values()
 
 
-def _hdfs_rows(mib, block_mib, rounds, trips):
-    """Also measures, before each round, how long a cache line takes from CPU to CPU and back."""
+def _hdfs_rows(mib, block_mib, rounds, seen):
+    """Also measures, before each round, how long a cache line takes from CPU to CPU and back.
+    Conditions that were measured are added to `seen`."""
     SUITE.say("hdfs: starting a NameNode, two DataNodes and a client")
     with hdfs.HdfsRows(mib, block_mib) as bench:
         bench.check_agreement()
@@ -84,8 +85,10 @@ def _hdfs_rows(mib, block_mib, rounds, trips):
         for number in range(1, rounds + 1):
             SUITE.say(f"hdfs, round {number} of {rounds}")
             if os.cpu_count() > 1:
-                trips.append(step([BINARIES / "imagebench", "roundtrip"], "")["round_trip_ns"])
+                trip = step([BINARIES / "imagebench", "roundtrip"], "")["round_trip_ns"]
+                seen["cpu_to_cpu_round_trip_ns"].append(trip)
             bench.round()
+    seen["pread4k_rate_of_16_threads_by_1"] = bench.scaling()
     return bench.rows.values()
 
 

@@ -3,7 +3,7 @@
 
     {"suite": "native",
      "conditions": {...},                     what was measured and how; "note": is printed, too
-     "results": [{"name", "unit": "MB/s", "us" or "", "n", "median", "min", "max",
+     "results": [{"name", "unit": "MB/s", "us", "/s" or "", "n", "median", "min", "max",
                   "cpu_s_per_gib": null if it has no meaning}],
      "ratios": {"vread.block.seq/image.pread.seq": 0.5, "cpu:A/B": 0.4},
      "targets": {"vread.block.seq/image.pread.seq": {"at_least": 0.35, "met": true},
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 MB = 1e6
 GIB = 1 << 30
+NAME = 34  # columns of a row's name in the table
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Row:
     """One thing measured, round by round."""
 
     name: str
-    unit: str = "MB/s"  # or "us", or "" for a figure
+    unit: str = "MB/s"  # or "us", or "/s" (reads a second), or "" for a figure
     values: list = field(default_factory=list)
     cpu: list = field(default_factory=list)  # CPU seconds per GiB
 
@@ -138,14 +139,15 @@ def write(path, result):
 
 def table(result):
     """The result as a short text."""
-    lines = [f"{'':<26}{'median':>9}{'min':>9}{'max':>9}{'':>6}{'n':>4}{'CPU s/GiB':>11}"]
+    lines = [f"{'':<{NAME}}{'median':>9}{'min':>9}{'max':>9}{'':>6}{'n':>4}{'CPU s/GiB':>11}"]
     rows = {row["name"]: row for row in result["results"]}
     for row in rows.values():
         values = "".join(
             f"{row[key]:>9.{0 if row['unit'] else 3}f}" for key in ("median", "min", "max")
         )
         cpu = "" if row["cpu_s_per_gib"] is None else f"{row['cpu_s_per_gib']:.3f}"
-        lines.append(f"{row['name']:<26}{values} {row['unit']:<5}{row['n']:>4}{cpu:>11}".rstrip())
+        line = f"{row['name']:<{NAME}}{values} {row['unit']:<5}{row['n']:>4}{cpu:>11}"
+        lines.append(line.rstrip())
     for name, target in result["targets"].items():
         sign, wanted = (
             (">=", target["at_least"]) if "at_least" in target else ("<=", target["at_most"])

@@ -5,10 +5,16 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.zip.CRC32C;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -29,7 +35,9 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
  *   unmount NAME
  *   sum NAME PATH                     reads all; CRC-32C of it
  *   seq NAME PATH REQUEST             reads all, REQUEST bytes per read()
- *   pread NAME PATH REQUEST COUNT     COUNT positional reads at the same random places every time
+ *   pread NAME PATH REQUEST COUNT THREADS
+ *                                     COUNT positional reads in all, by THREADS threads that share
+ *                                     one stream, at the same random places every time
  *   write NAME PATH BYTES REQUEST DATANODE
  *                                     writes and closes; onto the datanode with that HOST:PORT
  *   delete NAME PATH
@@ -42,7 +50,7 @@ public final class HdfsBench {
     private static final long SEED = 20150712;
 
     private final Map<String, FileSystem> mounted = new HashMap<>();
-    private final Map<Integer, PageAligned> buffers = new HashMap<>();
+    private final Map<Integer, List<PageAligned>> buffers = new HashMap<>();
 
     public static void main(String[] arguments) throws Exception {
         HdfsBench bench = new HdfsBench();
@@ -74,7 +82,8 @@ public final class HdfsBench {
                         fs(words),
                         new Path(words[2]),
                         Integer.parseInt(words[3]),
-                        Integer.parseInt(words[4]));
+                        Integer.parseInt(words[4]),
+                        Integer.parseInt(words[5]));
             case "write":
                 return write(
                         fs(words),
@@ -135,30 +144,58 @@ public final class HdfsBench {
         }
     }
 
-    private String positional(FileSystem fs, Path path, int request, int count) throws Exception {
-        PageAligned buffer = buffer(request);
-        int start = buffer.start();
-        long[] nanoseconds = new long[count];
-        Random random = new Random(SEED);
+    private String positional(FileSystem fs, Path path, int request, int count, int threads)
+            throws Exception {
+        int each = count / threads;
         long places = (fs.getFileStatus(path).getLen() - request) / PLACE + 1;
-        long began = System.nanoTime();
+        List<PageAligned> aligned = buffers(request, threads);
+        List<Callable<long[]>> readers = new ArrayList<>();
+        ExecutorService pool = Executors.newFixedThreadPool(threads);
+        long[] nanoseconds = new long[threads * each];
+        double seconds;
         try (FSDataInputStream in = fs.open(path)) {
-            for (int i = 0; i < count; i++) {
-                long position = (long) (random.nextDouble() * places) * PLACE;
-                long before = System.nanoTime();
-                in.readFully(position, buffer.bytes, start, request);
-                nanoseconds[i] = System.nanoTime() - before;
+            for (int i = 0; i < threads; i++) {
+                Random random = new Random(SEED + i);
+                PageAligned buffer = aligned.get(i);
+                readers.add(() -> readAtRandom(in, buffer, request, each, places, random));
             }
+            long began = System.nanoTime();
+            List<Future<long[]>> times = pool.invokeAll(readers);
+            seconds = seconds(began);
+            for (int i = 0; i < threads; i++) {
+                System.arraycopy(times.get(i).get(), 0, nanoseconds, i * each, each);
+            }
+        } finally {
+            pool.shutdown();
         }
-        double seconds = seconds(began);
-        buffer.checkStart(start);
         Arrays.sort(nanoseconds);
         return String.format(
                 "{\"bytes\": %d, \"seconds\": %.6f, \"p50_us\": %.2f, \"p99_us\": %.2f}",
-                (long) count * request,
+                (long) nanoseconds.length * request,
                 seconds,
-                nanoseconds[count / 2] / 1e3,
-                nanoseconds[(int) (count * 0.99)] / 1e3);
+                nanoseconds[nanoseconds.length / 2] / 1e3,
+                nanoseconds[(int) (nanoseconds.length * 0.99)] / 1e3);
+    }
+
+    /** The nanoseconds of each of `count` reads. */
+    private static long[] readAtRandom(
+            FSDataInputStream in,
+            PageAligned buffer,
+            int request,
+            int count,
+            long places,
+            Random random)
+            throws IOException {
+        int start = buffer.start();
+        long[] nanoseconds = new long[count];
+        for (int i = 0; i < count; i++) {
+            long position = (long) (random.nextDouble() * places) * PLACE;
+            long before = System.nanoTime();
+            in.readFully(position, buffer.bytes, start, request);
+            nanoseconds[i] = System.nanoTime() - before;
+        }
+        buffer.checkStart(start);
+        return nanoseconds;
     }
 
     private String write(FileSystem fs, Path path, long size, int request, String[] datanode)
@@ -185,12 +222,16 @@ public final class HdfsBench {
     }
 
     private PageAligned buffer(int request) throws Exception {
-        PageAligned buffer = buffers.get(request);
-        if (buffer == null) {
-            buffer = new PageAligned(request);
-            buffers.put(request, buffer);
+        return buffers(request, 1).get(0);
+    }
+
+    /** At least `count` buffers; they are kept for the next command. */
+    private List<PageAligned> buffers(int request, int count) throws Exception {
+        List<PageAligned> kept = buffers.computeIfAbsent(request, size -> new ArrayList<>());
+        while (kept.size() < count) {
+            kept.add(new PageAligned(request));
         }
-        return buffer;
+        return kept;
     }
 
     private static double seconds(long began) {
