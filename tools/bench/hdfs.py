@@ -17,6 +17,9 @@ CPU time is that of the client, the datanode and vreadd together.  Before the ro
 reading must give the same sum.  vreadd must have served every byte of vRead's reads.  vRead and TCP
 hand data from CPU to CPU, short-circuit reads do not.  So on a machine whose CPUs share no cache
 (see conditions.hdfs.cpu_to_cpu_round_trip_ns) vRead and TCP are slower than short-circuit reads.
+
+Groups of further rows use the same cluster (GROUPS in native.py), each in a module of its own.  A
+group is a context manager with a TITLE, TARGETS, MOST_ROUNDS, `rows`, round() and conditions().
 """
 
 import shutil
@@ -40,10 +43,11 @@ PREAD_BYTES, PREAD_COUNT = 64 << 10, 2000
 FILE, SMALL_FILE = "/bench/file", "/bench/small"
 STOCK = {"dfs.client.read.shortcircuit": "false"}
 SHORT_CIRCUIT = {"dfs.client.read.shortcircuit": "true"}
-BUILDER = {
+PLUG_IN = {
     "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
-    "io.vread.timeout.ms": "60000",  # a busy machine is slow, and everything must go by vRead
 }
+# A busy machine is slow, and everything must go by vRead.
+BUILDER = PLUG_IN | {"io.vread.timeout.ms": "60000"}
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 WRITES = 3  # of each kind in a round, because writes vary most
 WARM_UP_ROUNDS = 3
@@ -79,7 +83,7 @@ CONDITIONS = {
 
 
 class HdfsRows:
-    """Use as a context manager."""
+    """Use as a context manager.  `cluster` and `client` are for the groups of further rows, too."""
 
     def __init__(self, mib, block_mib):
         self.size = mib << 20
@@ -88,7 +92,7 @@ class HdfsRows:
         self.rows = {name: Row(name, unit) for name, unit in NAMES.items()} | self._small.rows
         self._block_mib = block_mib
         self._stack = ExitStack()
-        self._cluster = self._client = self._publish_vreadd = None
+        self.cluster = self.client = self._publish_vreadd = None
         self._pairs = 0
 
     def __enter__(self):
@@ -107,31 +111,31 @@ class HdfsRows:
     # ---- setting up -------------------------------------------------------
 
     def _start(self):
-        directory = self._temporary(REPOSITORY / "build" / "bench")
+        directory = self.temporary(REPOSITORY / "build" / "bench")
         # Datanodes refuse a socket below a folder that anybody may write to, like /tmp.
-        sockets = self._temporary(Path("/run"))
-        self._cluster = HdfsCluster(
+        sockets = self.temporary(Path("/run"))
+        self.cluster = HdfsCluster(
             directory,
             block_size=self._block_mib << 20,
             conf=SHORT_CIRCUIT | {"dfs.domain.socket.path": f"{sockets}/dn._PORT"},
             class_path=[JAR],
             datanodes=2,
             live=True,
-            disk_mib=4 * (self.size >> 20) + 512,
+            disk_mib=5 * (self.size >> 20) + 512,
             java_options=[f"-Djava.library.path={libhadoop_dir()}"],
         )
-        self._stack.enter_context(self._cluster)
+        self._stack.enter_context(self.cluster)
         self._start_publisher()
-        self._client = self._stack.enter_context(
-            HdfsClient(self._cluster, class_path=[JAR], library_path=libhadoop_dir())
+        self.client = self._stack.enter_context(
+            HdfsClient(self.cluster, class_path=[JAR], library_path=libhadoop_dir())
         )
-        self._client.mount("tcp", STOCK)
-        self._client.mount("shortcircuit", SHORT_CIRCUIT)
-        self._write("tcp", FILE, self.size, "dn1")
-        self._write("tcp", SMALL_FILE, 4096, "dn1")
-        self._cluster.sync()
+        self.client.mount("tcp", STOCK)
+        self.client.mount("shortcircuit", SHORT_CIRCUIT)
+        self.write("tcp", FILE, self.size, "dn1")
+        self.write("tcp", SMALL_FILE, 4096, "dn1")
+        self.cluster.sync()
 
-    def _temporary(self, parent):
+    def temporary(self, parent):
         parent.mkdir(parents=True, exist_ok=True)
         directory = tempfile.mkdtemp(prefix="vread-bench-", dir=parent)
         self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
@@ -139,21 +143,19 @@ class HdfsRows:
 
     def _start_publisher(self):
         """Starts a vreadd for dn2's image, which must exist, then dn2 anew with the publisher."""
-        vreadd = Vreadd(self._served("dn2"), publish=["dn2"])
+        vreadd = Vreadd(self.served("dn2"), publish=["dn2"])
         self._publish_vreadd = self._stack.enter_context(vreadd)
-        datanode = self._cluster.datanode("dn2")
+        datanode = self.cluster.datanode("dn2")
         datanode.stop()
         datanode.conf = PUBLISHER | {"io.vread.endpoint": vreadd.endpoint}
-        self._cluster.start_datanode("dn2")
+        self.cluster.start_datanode("dn2")
 
     # ---- measuring --------------------------------------------------------
 
     def check_agreement(self):
-        sums = {
-            name: self._client.ask("sum", name, FILE)["sum"] for name in ("tcp", "shortcircuit")
-        }
-        with self._vread():
-            sums["vread"] = self._client.ask("sum", "vread", FILE)["sum"]
+        sums = {name: self.client.ask("sum", name, FILE)["sum"] for name in ("tcp", "shortcircuit")}
+        with self.vread():
+            sums["vread"] = self.client.ask("sum", "vread", FILE)["sum"]
         if len(set(sums.values())) != 1:
             raise BenchError(f"{FILE} has different sums: {sums}")
 
@@ -166,7 +168,7 @@ class HdfsRows:
     def round(self):
         self._sequential("hdfs.tcp.seq", "tcp")
         self._sequential("hdfs.shortcircuit.seq", "shortcircuit")
-        with self._vread() as vreadd:
+        with self.vread() as vreadd:
             self._sequential("vread.hdfs.seq", "vread", vreadd)
             self._sequential("vread.hdfs.reread", "vread", vreadd)
             self._positional("hdfs.tcp.pread64k", "tcp")
@@ -180,15 +182,18 @@ class HdfsRows:
         return self._small.scaling()
 
     @contextmanager
-    def _vread(self):
-        """A vreadd that has verified nothing yet, and the client connected to it."""
-        with Vreadd(self._served("dn1")) as vreadd:
-            self._client.mount("vread", STOCK | BUILDER | {"io.vread.endpoint": vreadd.endpoint})
+    def vread(self, name="vread", properties=STOCK | BUILDER, vreadd=None):
+        """A vreadd that has verified nothing yet, and the client connected to it.
+
+        name, properties: of the client's FileSystem.  vreadd: of dn1, not started; None: a plain
+        one."""
+        with vreadd or Vreadd(self.served("dn1")) as vreadd:
+            self.client.mount(name, properties | {"io.vread.endpoint": vreadd.endpoint})
             try:
-                self._client.ask("seq", "vread", SMALL_FILE, REQUEST)
+                self.client.ask("seq", name, SMALL_FILE, REQUEST)
                 yield vreadd
             finally:
-                self._client.ask("unmount", "vread")
+                self.client.ask("unmount", name)
 
     def _sequential(self, name, mounted, vreadd=None):
         measured = self.measure(("seq", mounted, FILE, REQUEST), vreadd, self.size)
@@ -203,24 +208,25 @@ class HdfsRows:
         measured = self.measure(command, vreadd, PREAD_BYTES * PREAD_COUNT)
         self.rows[name].add_latency(measured["p50_us"], measured["bytes"], measured["cpu_seconds"])
 
-    def measure(self, command, vreadd, size, datanode="dn1"):
-        """Runs a command that moves `size` bytes, all of them through vreadd if there is one."""
-        served = _bytes_served(vreadd)
+    def measure(self, command, vreadd, size, datanode="dn1", must_serve=True):
+        """Runs a command that moves `size` bytes.  If there is a vreadd, its CPU time counts, and
+        all bytes must have come through it, but for `must_serve`."""
+        served = bytes_served(vreadd)
         before = self._cpu_seconds(vreadd, datanode)
-        measured = self._client.ask(*command)
+        measured = self.client.ask(*command)
         measured["cpu_seconds"] = self._cpu_seconds(vreadd, datanode) - before
         if measured["bytes"] != size:
             raise BenchError(f"{command}: {measured['bytes']} bytes, expected {size}")
-        if vreadd and _bytes_served(vreadd) - served < size:
+        if vreadd and must_serve and bytes_served(vreadd) - served < size:
             raise BenchError(
-                f"{command}: vreadd served {_bytes_served(vreadd) - served} bytes of {size}; "
-                f"the client's log ends:\n{self._client.log()}"
+                f"{command}: vreadd served {bytes_served(vreadd) - served} bytes of {size}; "
+                f"the client's log ends:\n{self.client.log()}"
             )
         return measured
 
     def _cpu_seconds(self, vreadd, datanode):
-        seconds = self._client.cpu_seconds()
-        seconds += process_cpu_seconds(self._cluster.pids[datanode])
+        seconds = self.client.cpu_seconds()
+        seconds += process_cpu_seconds(self.cluster.pids[datanode])
         return seconds + (vreadd.cpu_seconds() if vreadd else 0)
 
     def _writes(self):
@@ -231,43 +237,43 @@ class HdfsRows:
         for name, datanode, vreadd in rows:
             path = f"/bench/{name}"
             before = self._cpu_seconds(vreadd, datanode)
-            measured = self._write("tcp", path, self.write_size, datanode)
+            measured = self.write("tcp", path, self.write_size, datanode)
             cpu = self._cpu_seconds(vreadd, datanode) - before
             self.rows[name].add(measured["bytes"], measured["seconds"], cpu)
             self._check_place(path, datanode)
-            self._forget(path)
+            self.forget(path)
 
-    def _write(self, mounted, path, size, datanode):
-        address = self._cluster.datanode(datanode).address
-        return self._client.ask("write", mounted, path, size, REQUEST, address)
+    def write(self, mounted, path, size, datanode):
+        address = self.cluster.datanode(datanode).address
+        return self.client.ask("write", mounted, path, size, REQUEST, address)
 
     def _check_place(self, path, datanode):
-        storages = set(self._cluster.datanode(datanode).storage_ids())
-        for block in self._cluster.blocks(path):
+        storages = set(self.cluster.datanode(datanode).storage_ids())
+        for block in self.cluster.blocks(path):
             if not storages.issuperset(block.storage_ids):
                 raise BenchError(f"{path}: {block.spec()} is not on {datanode}")
 
-    def _forget(self, path):
+    def forget(self, path):
         """Deletes a file; returns when its blocks are gone and the disks are idle."""
-        blocks = self._cluster.blocks(path)
-        self._client.ask("delete", "tcp", path)
+        blocks = self.cluster.blocks(path)
+        self.client.ask("delete", "tcp", path)
         deadline = time.monotonic() + SETTLE_TIMEOUT
         while any(self._has(block) for block in blocks):
             if time.monotonic() > deadline:
                 raise BenchError(f"{path}: blocks are still there after {SETTLE_TIMEOUT} s")
             time.sleep(0.1)
-        self._cluster.sync()
+        self.cluster.sync()
 
     def _has(self, block):
         try:
-            return self._cluster.block_file(block)
+            return self.cluster.block_file(block)
         except HdfsError:
             return None
 
-    def _served(self, name):
-        datanode = self._cluster.datanode(name)
+    def served(self, name):
+        datanode = self.cluster.datanode(name)
         return {name: DataDirs(datanode.disk.path, datanode.paths_on_disk)}
 
 
-def _bytes_served(vreadd):
+def bytes_served(vreadd):
     return vreadd.status()["totals"]["bytes"] if vreadd else 0

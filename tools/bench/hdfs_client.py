@@ -25,11 +25,23 @@ TIMEOUT = 600
 
 
 class HdfsClient:
-    def __init__(self, cluster, class_path=(), library_path=None, properties=()):
-        """class_path: before Hadoop's; library_path: folder of libhadoop.so."""
+    def __init__(
+        self,
+        cluster,
+        class_path=(),
+        library_path=None,
+        properties=(),
+        classes=None,
+        heap_mib=HEAP_MIB,
+        options=(),
+    ):
+        """class_path: before Hadoop's.  library_path: folder of libhadoop.so.  classes: those of
+        another client; None: compiles the program.  options: of the JVM."""
         self._cluster = cluster
         self._extra = [str(entry) for entry in class_path]
-        self._options = [*OPTIONS, *(f"-D{name}={value}" for name, value in properties)]
+        self.classes = classes  # folder of the program's classes
+        self._heap_mib = heap_mib
+        self._options = [*OPTIONS, *options, *(f"-D{name}={value}" for name, value in properties)]
         if library_path:
             self._options.append(f"-Djava.library.path={library_path}")
         self._directory = None
@@ -60,8 +72,16 @@ class HdfsClient:
 
     def ask(self, *words):
         """Sends one command; returns the answer."""
+        self.tell(*words)
+        return self.answer(*words)
+
+    def tell(self, *words):
+        """Sends one command.  Call answer() before the next."""
         self._process.stdin.write(" ".join(str(word) for word in words) + "\n")
         self._process.stdin.flush()
+
+    def answer(self, *words):
+        """Waits for the answer; words: the command, for an error."""
         ready, _, _ = select.select([self._process.stdout], [], [], TIMEOUT)
         if not ready:
             raise BenchError(f"HDFS client: {words}: no answer within {TIMEOUT} s; {self.log()}")
@@ -79,12 +99,14 @@ class HdfsClient:
 
     def _start(self, directory):
         lib = hadoop_class_path(self._cluster.version)
-        classes = directory / "classes"
-        command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{lib}/*"]
-        jvm.run([*command, *map(str, sorted(SOURCES.glob("*.java")))], "javac tools/bench/java")
-        class_path = [str(classes), *self._extra, str(self._cluster.conf_dir), f"{lib}/*"]
+        self.classes = self.classes or _compile(lib, directory / "classes")
+        class_path = [str(self.classes), *self._extra, str(self._cluster.conf_dir), f"{lib}/*"]
         command = jvm.java_command(
-            ":".join(class_path), MAIN, heap_mib=HEAP_MIB, log_level="WARN", options=self._options
+            ":".join(class_path),
+            MAIN,
+            heap_mib=self._heap_mib,
+            log_level="WARN",
+            options=self._options,
         )
         self._log = directory / "log"
         with open(self._log, "wb") as log:
@@ -92,3 +114,9 @@ class HdfsClient:
                 ["setpriv", "--pdeathsig", "KILL", *command],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
             )  # fmt: skip
+
+
+def _compile(lib, classes):
+    command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{lib}/*"]
+    jvm.run([*command, *map(str, sorted(SOURCES.glob("*.java")))], "javac tools/bench/java")
+    return classes

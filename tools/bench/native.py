@@ -15,7 +15,8 @@ caller's buffer.  Opening and closing every block is part of the time, connectin
 is the client's and vreadd's together.  Before the rounds a summed pass of both ways of reading
 must agree, or nothing is measured.
 
-Then come as many rounds of a stock HDFS client with and without vRead: tools/bench/hdfs.py.
+Then come as many rounds of a stock HDFS client with and without vRead: tools/bench/hdfs.py.  GROUPS
+of rows follow, each described in its module.
 """
 
 import json
@@ -39,6 +40,7 @@ TARGETS = (
     Target("vread.block.seq", "image.pread.seq", 0.35),
     Target("vread.block.reread", "image.pread.seq", 0.6),
 )
+GROUPS = ()
 
 
 def run(mib, block_mib, rounds):
@@ -60,7 +62,10 @@ def run(mib, block_mib, rounds):
         "ratio": "median of the rounds' ratios",
         "hdfs": hdfs.CONDITIONS | seen,
     }
-    return results.document("native", rows, (*TARGETS, *hdfs.TARGETS), conditions)
+    targets = [*TARGETS, *hdfs.TARGETS]
+    for group in GROUPS:
+        targets += group.TARGETS
+    return results.document("native", rows, targets, conditions)
 
 
 def _block_rows(mib, block_mib, rounds):
@@ -88,8 +93,21 @@ def _hdfs_rows(mib, block_mib, rounds, seen):
                 trip = step([BINARIES / "imagebench", "roundtrip"], "")["round_trip_ns"]
                 seen["cpu_to_cpu_round_trip_ns"].append(trip)
             bench.round()
-    seen["pread4k_rate_of_16_threads_by_1"] = bench.scaling()
-    return bench.rows.values()
+        seen["pread4k_rate_of_16_threads_by_1"] = bench.scaling()
+        rows = list(bench.rows.values())
+        for group in GROUPS:
+            rows += _group_rows(group(bench), rounds, seen)
+    return rows
+
+
+def _group_rows(group, rounds, seen):
+    rounds = min(rounds, group.MOST_ROUNDS)
+    with group:
+        for number in range(1, rounds + 1):
+            SUITE.say(f"{group.TITLE}, round {number} of {rounds}")
+            group.round()
+    seen[group.TITLE] = group.conditions()
+    return group.rows.values()
 
 
 class _Bench:
