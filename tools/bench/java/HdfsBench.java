@@ -3,6 +3,7 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -16,6 +17,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.zip.CRC32C;
+import javax.management.JMException;
+import javax.management.ObjectName;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -41,6 +44,7 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
  *   write NAME PATH BYTES REQUEST DATANODE
  *                                     writes and closes; onto the datanode with that HOST:PORT
  *   delete NAME PATH
+ *   statistics                        of vRead's plug-in in this process
  * </pre>
  *
  * It measures time and bytes only. The caller measures CPU time.
@@ -91,6 +95,8 @@ public final class HdfsBench {
                         Long.parseLong(words[3]),
                         Integer.parseInt(words[4]),
                         words[5].split(":"));
+            case "statistics":
+                return statistics();
             default:
                 throw new IllegalArgumentException(words[0] + ": no such command");
         }
@@ -112,6 +118,14 @@ public final class HdfsBench {
         }
         mounted.put(words[1], FileSystem.newInstance(conf));
         return "{}";
+    }
+
+    /** The text of the plug-in's JMX bean. */
+    private static String statistics() throws JMException {
+        return ManagementFactory.getPlatformMBeanServer()
+                .invoke(new ObjectName("io.vread:type=Client"), "json", null, null)
+                .toString()
+                .trim();
     }
 
     private String sum(FileSystem fs, Path path) throws IOException {
