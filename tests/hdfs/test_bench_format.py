@@ -20,6 +20,7 @@ ROWS |= {
     for rate in ("", ".rate")
 }
 ROWS |= {"jvms48.readers", "jvms48.fallbacks", "jvms48.fallbacks.ENOSPC"}
+ROWS |= {"odirect.warm.tcp", "odirect.warm.vread"}
 NO_CPU = {"", "/s"}  # units of rows without CPU time
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 
@@ -66,6 +67,8 @@ def test_native_bench(tmp_path):
     assert set(scaling) == {"hdfs.tcp", "hdfs.shortcircuit", "vread.hdfs"}
     assert all(factor > 0 for factor in scaling.values())
     check_jvms(rows, conditions["hdfs"]["jvms48"])
+    assert conditions["hdfs"]["odirect.warm"]["bytes"] == 64 << 20
+    check_shares(conditions["hdfs"])
     assert 0 <= conditions["cpus_used_by_others"] <= conditions["cpus"] + 0.5
     assert set(result["ratios"]) == set(result["targets"]) - set(rows)
     for name, target in result["targets"].items():
@@ -83,6 +86,12 @@ def check_jvms(rows, conditions):
     reasons = conditions["fallbacks_of_all_rounds"]
     assert bool(reasons) == bool(rows["jvms48.fallbacks"]["max"])
     assert ("ENOSPC" in reasons) == bool(rows["jvms48.fallbacks.ENOSPC"]["max"])
+
+
+def check_shares(conditions):
+    """These groups of rows say which part of the bytes came through vRead."""
+    for title in ("odirect.warm",):
+        assert 0 <= conditions[title]["share_that_vreadd_served"] <= 1.01  # and a reader's end
 
 
 def test_a_missed_target_is_told():
