@@ -21,6 +21,7 @@ ROWS |= {
 }
 ROWS |= {"jvms48.readers", "jvms48.fallbacks", "jvms48.fallbacks.ENOSPC"}
 ROWS |= {"odirect.warm.tcp", "odirect.warm.vread"}
+ROWS |= {"colocated.on", "colocated.off"}
 NO_CPU = {"", "/s"}  # units of rows without CPU time
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 
@@ -90,7 +91,7 @@ def check_jvms(rows, conditions):
 
 def check_shares(conditions):
     """These groups of rows say which part of the bytes came through vRead."""
-    for title in ("odirect.warm",):
+    for title in ("odirect.warm", "colocated"):
         assert 0 <= conditions[title]["share_that_vreadd_served"] <= 1.01  # and a reader's end
 
 
