@@ -22,6 +22,7 @@ ROWS |= {
 ROWS |= {"jvms48.readers", "jvms48.fallbacks", "jvms48.fallbacks.ENOSPC"}
 ROWS |= {"odirect.warm.tcp", "odirect.warm.vread"}
 ROWS |= {"colocated.on", "colocated.off"}
+ROWS |= {"slowdisk.vread", "slowdisk.stock"}
 NO_CPU = {"", "/s"}  # units of rows without CPU time
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 
@@ -91,8 +92,8 @@ def check_jvms(rows, conditions):
 
 def check_shares(conditions):
     """These groups of rows say which part of the bytes came through vRead."""
-    for title in ("odirect.warm", "colocated"):
-        assert 0 <= conditions[title]["share_that_vreadd_served"] <= 1.01  # and a reader's end
+    for title in ("odirect.warm", "colocated", "slowdisk"):
+        assert 0 <= conditions[title]["share_that_vreadd_served"] <= 2  # read-ahead may be wasted
 
 
 def test_a_missed_target_is_told():

@@ -25,7 +25,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.bench import hdfs, hdfs_colocated, hdfs_jvms, hdfs_odirect, results
+from tools.bench import hdfs, hdfs_colocated, hdfs_jvms, hdfs_odirect, hdfs_slow, results
 from tools.bench.load import Load
 from tools.bench.results import Row, Target
 from tools.bench.suite import BenchError, Suite
@@ -40,7 +40,12 @@ TARGETS = (
     Target("vread.block.seq", "image.pread.seq", 0.35),
     Target("vread.block.reread", "image.pread.seq", 0.6),
 )
-GROUPS = (hdfs_jvms.Jvms, hdfs_odirect.WarmODirect, hdfs_colocated.Colocated)
+GROUPS = (
+    hdfs_jvms.Jvms,
+    hdfs_odirect.WarmODirect,
+    hdfs_colocated.Colocated,
+    hdfs_slow.Slow,
+)
 
 
 def run(mib, block_mib, rounds):

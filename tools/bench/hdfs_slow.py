@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows of the native suite: a slow disk below an image that vreadd reads with O_DIRECT, while the
+DataNode has the blocks in its page cache.
+
+    slowdisk.stock    a whole file by TCP, out of the DataNode's page cache
+    slowdisk.vread    the same file with vRead's plug-in and the plug-in's own timeouts; vreadd is
+                      started anew in every round, so it has the file neither cached nor verified
+
+The plug-in may leave blocks to the stock client: the conditions say how much vreadd served.
+"""
+
+from tools.bench.direct import IMAGE_MODE, DirectVreadd
+from tools.bench.hdfs import PLUG_IN, REQUEST, STOCK, bytes_served
+from tools.bench.results import Row, Target
+from tools.bench.slow_disk import SlowDisk
+from tools.vreadd import REPOSITORY, DataDirs
+
+FILE = "/bench/slow"
+BYTES_PER_SECOND = 50_000_000
+VREAD, STOCK_ROW = "slowdisk.vread", "slowdisk.stock"
+
+
+class Slow:
+    """bed: HdfsRows."""
+
+    TITLE = "slowdisk"
+    MOST_ROUNDS = 11
+    TARGETS = (Target(VREAD, STOCK_ROW, 0.95),)
+
+    def __init__(self, bed):
+        self._bed = bed
+        self._size = bed.size // 4
+        self._served = 0
+        self._folder = bed.temporary(REPOSITORY / "build" / "bench")
+        self.rows = {name: Row(name) for name in (VREAD, STOCK_ROW)}
+
+    def __enter__(self):
+        self._bed.write("tcp", FILE, self._size, "dn1")
+        self._bed.cluster.sync()
+        self._bed.client.ask("seq", "tcp", FILE, REQUEST)  # warms up
+        return self
+
+    def __exit__(self, *_):
+        self._bed.forget(FILE)
+
+    def round(self):
+        self._read(STOCK_ROW, "tcp", None)
+        datanode = self._bed.cluster.datanode("dn1")
+        with SlowDisk(datanode.disk.path, self._folder, BYTES_PER_SECOND) as disk:
+            served = {"dn1": DataDirs(disk.path, datanode.paths_on_disk)}
+            vreadd = DirectVreadd(served)
+            with self._bed.vread(VREAD, STOCK | PLUG_IN, vreadd):
+                before = bytes_served(vreadd)
+                self._read(VREAD, VREAD, vreadd)
+                self._served += bytes_served(vreadd) - before
+
+    def conditions(self):
+        rounds = len(self.rows[VREAD].values)
+        return {
+            "file_bytes": self._size,
+            "disk": f"{BYTES_PER_SECOND / 1e6:g} MB/s, by qemu-storage-daemon and FUSE",
+            "image": IMAGE_MODE,
+            "page_cache": "warm in the datanode",
+            "share_that_vreadd_served": round(self._served / self._size / rounds, 3),
+        }
+
+    def _read(self, name, mounted, vreadd):
+        command = ("seq", mounted, FILE, REQUEST)
+        measured = self._bed.measure(command, vreadd, self._size, must_serve=False)
+        self.rows[name].add(measured["bytes"], measured["seconds"], measured["cpu_seconds"])
