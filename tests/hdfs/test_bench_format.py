@@ -23,13 +23,16 @@ ROWS |= {"jvms48.readers", "jvms48.fallbacks", "jvms48.fallbacks.ENOSPC"}
 ROWS |= {"odirect.warm.tcp", "odirect.warm.vread"}
 ROWS |= {"colocated.on", "colocated.off"}
 ROWS |= {"slowdisk.vread", "slowdisk.stock"}
-NO_CPU = {"", "/s"}  # units of rows without CPU time
+ROWS |= {"hedged.p99.vread", "hedged.p99.stock", "hedged.p99.expected"}
+NO_CPU = {"", "/s", "ms"}  # units of rows without CPU time
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 
 
 def unit_of(name):
     if name.startswith("jvms48."):
         return ""
+    if name.startswith("hedged."):
+        return "ms"
     if name.endswith(".rate"):
         return "/s"
     return "us" if ".pread64k" in name or ".pread4k" in name else "MB/s"
@@ -71,6 +74,8 @@ def test_native_bench(tmp_path):
     check_jvms(rows, conditions["hdfs"]["jvms48"])
     assert conditions["hdfs"]["odirect.warm"]["bytes"] == 64 << 20
     check_shares(conditions["hdfs"])
+    # More than the hedge time, by which reads of the stock client must have been answered, too.
+    assert rows["hedged.p99.expected"]["min"] > conditions["hdfs"]["hedged"]["hedge_ms"]
     assert 0 <= conditions["cpus_used_by_others"] <= conditions["cpus"] + 0.5
     assert set(result["ratios"]) == set(result["targets"]) - set(rows)
     for name, target in result["targets"].items():

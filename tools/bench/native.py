@@ -25,7 +25,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.bench import hdfs, hdfs_colocated, hdfs_jvms, hdfs_odirect, hdfs_slow, results
+from tools.bench import (
+    hdfs,
+    hdfs_colocated,
+    hdfs_hedged,
+    hdfs_jvms,
+    hdfs_odirect,
+    hdfs_slow,
+    results,
+)
 from tools.bench.load import Load
 from tools.bench.results import Row, Target
 from tools.bench.suite import BenchError, Suite
@@ -45,6 +53,7 @@ GROUPS = (
     hdfs_odirect.WarmODirect,
     hdfs_colocated.Colocated,
     hdfs_slow.Slow,
+    hdfs_hedged.Hedged,
 )
 
 
