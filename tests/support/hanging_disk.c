@@ -4,8 +4,8 @@
  * Preloaded (LD_PRELOAD) into vreadd by hanging_disk.py.
  *
  * While the FIFO $HANGING_DISK_GATE exists, a read of the file $HANGING_DISK_IMAGE finds nothing in
- * the page cache, adds a byte to $HANGING_DISK_LOG, and waits. No signal but SIGKILL ends the wait.
- * The test ends all waits: it removes the FIFO's name and then opens the FIFO for writing.
+ * the page cache, adds a byte to $HANGING_DISK_LOG, and waits for a byte of the FIFO. No signal but
+ * SIGKILL ends the wait. The test ends one wait with each byte that it writes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -30,6 +30,7 @@ static bool hangs(int fd)
 static void hang(void)
 {
 	int log = open(getenv("HANGING_DISK_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	char byte;
 	int fd;
 
 	if (write(log, "r", 1) != 1)
@@ -38,8 +39,11 @@ static void hang(void)
 	do
 		fd = open(getenv("HANGING_DISK_GATE"), O_RDONLY | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return;
+	while (read(fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	close(fd);
 }
 
 ssize_t pread(int fd, void *buf, size_t length, off_t offset)
