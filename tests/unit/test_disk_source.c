@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/waiting.h"
 #include "disk/source.h"
 
 #define SIZE (1000000U) /* no multiple of a sector */
@@ -93,6 +94,56 @@ static void direct(void **state)
 	check_reads(SOURCE_DIRECT);
 }
 
+static void count_one(void *count)
+{
+	++*(unsigned *)count;
+}
+
+/* A read that waits for the disk says so before, and a read of bytes in memory says nothing. */
+static void announced(void **state)
+{
+	uint8_t *buf = aligned_alloc(4096, 1 << 20);
+	uint64_t before = source_waits();
+	unsigned count = 0;
+	struct source *s;
+	char *error = NULL;
+
+	(void)state;
+	assert_int_equal(source_open(path, SOURCE_BUFFERED, &s, &error), 0);
+	waiting_set_hook(count_one, &count);
+	assert_int_equal(source_read(s, 0, buf, SIZE), 0);
+	assert_int_equal(count, source_waits() - before); /* 0 unless memory was short */
+	posix_fadvise(source_fd(s), 0, SIZE, POSIX_FADV_DONTNEED);
+	assert_int_equal(source_read(s, 0, buf, SIZE), 0);
+	assert_int_equal(count, source_waits() - before); /* 1 if the file system can tell */
+	source_close(s);
+	waiting_set_hook(NULL, NULL);
+	free(buf);
+}
+
+static void announced_direct(void **state)
+{
+	uint8_t *buf = aligned_alloc(4096, 4096);
+	unsigned count = 0;
+	struct source *s;
+	char *error = NULL;
+
+	(void)state;
+	if (source_open(path, SOURCE_DIRECT, &s, &error)) {
+		free(error);
+		free(buf);
+		skip();
+	}
+	waiting_set_hook(count_one, &count);
+	assert_int_equal(source_read(s, 4096, buf, 4096), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(source_read(s, SIZE, buf, 1), -EIO); /* reads nothing */
+	assert_int_equal(count, 1);
+	waiting_set_hook(NULL, NULL);
+	source_close(s);
+	free(buf);
+}
+
 static void cut_while_open(void **state)
 {
 	struct source *s;
@@ -136,6 +187,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(buffered, make_image, remove_image),
 		cmocka_unit_test_setup_teardown(direct, make_image, remove_image),
+		cmocka_unit_test_setup_teardown(announced, make_image, remove_image),
+		cmocka_unit_test_setup_teardown(announced_direct, make_image, remove_image),
 		cmocka_unit_test_setup_teardown(cut_while_open, make_image, remove_image),
 		cmocka_unit_test_setup_teardown(no_images, make_image, remove_image),
 	};

@@ -5,7 +5,19 @@
  */
 #include <errno.h>
 
+#include "base/clock.h"
+#include "base/waiting.h"
 #include "datanode/process.h"
+
+#define PROMPT_MS 1 /* most answers come sooner; to announce a wait for these would cost more */
+
+static void announce_if_late(int fd)
+{
+	struct pollfd answer = {.fd = fd, .events = POLLIN};
+
+	if (waiting_is_heard() && clock_rest_poll(&answer, 1, PROMPT_MS) <= 0)
+		waiting_announce();
+}
 
 int parser_exchange(struct channel *c, const struct parser_question *q, unsigned limit_ms, int fd,
 		    int *ret_result)
@@ -22,8 +34,10 @@ int parser_exchange(struct channel *c, const struct parser_question *q, unsigned
 	}
 	channel_limit(c, limit_ms);
 	r = channel_send(c, q->kind, 0, fd);
-	if (r == 0)
+	if (r == 0) {
+		announce_if_late(c->fd);
 		r = channel_receive(c, &header, &in, NULL);
+	}
 	if (r < 0)
 		return r;
 	if (header.kind != q->kind || header.result > 0 || header.result < -4095 ||

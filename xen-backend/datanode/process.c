@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "base/version.h"
+#include "base/waiting.h"
 
 #define LONG_ANSWER_MS 120000U /* limit of an answer about all partitions and directories */
 #define START_MS 60000U        /* limit of a start, on a very busy host */
@@ -399,8 +400,10 @@ static struct channel *take_channel(struct parser *p, bool patient, uint64_t *re
 	for (bool in_time = true; !c && in_time && !p->abandoned && p->state != STATE_WAITING;) {
 		if (p->state == STATE_RUNNING)
 			c = idle_channel(p, patient);
-		if (!c)
+		if (!c) {
+			waiting_announce();
 			in_time = wait_until(p, end);
+		}
 	}
 	p->questions += c != NULL;
 	*ret_incarnation = p->incarnation;

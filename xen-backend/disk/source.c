@@ -7,7 +7,8 @@
  * goes straight into the caller's memory; another read goes through a bounce buffer of the thread.
  *
  * A buffered read first asks for the bytes in the page cache only (RWF_NOWAIT).  If all bytes are
- * there, this costs nothing.  If not, the read waits for a disk, and is counted.
+ * there, this costs nothing.  If not, the read waits for a disk, and is counted and announced
+ * (base/waiting.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/scratch.h"
+#include "base/waiting.h"
 #include "disk/naming.h"
 #include "disk/opener.h"
 #include "disk/source_impl.h"
@@ -288,6 +290,7 @@ static int read_buffered(struct source *s, uint64_t offset, uint8_t *buf, size_t
 	if (n < 0)
 		return read_fully(s->fd, offset, buf, length);
 	waits++;
+	waiting_announce();
 	return read_fully(s->fd, offset + (uint64_t)n, buf + n, length - (size_t)n);
 }
 
@@ -343,6 +346,7 @@ int source_read(struct source *s, uint64_t offset, void *buf, size_t length)
 		return -EIO;
 	if (!s->direct)
 		return read_buffered(s, offset, buf, length);
+	waiting_announce();
 	if (!((offset | length | (uintptr_t)buf) & (s->align - 1)))
 		return read_fully(s->fd, offset, buf, length);
 	return read_bounced(s, offset, buf, length);
@@ -372,6 +376,7 @@ bool source_fetch(struct source *s, uint64_t offset, uint64_t length)
 	/* The last byte is in the page cache only if the whole range is, or was asked for. */
 	if (read_cached(s, offset + length - 1, &last, 1) != 0)
 		return false;
+	waiting_announce(); /* for a disk that takes no further request now */
 	return posix_fadvise(s->fd, (off_t)offset, (off_t)length, POSIX_FADV_WILLNEED) == 0;
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/waiting.h"
 #include "disk/source_impl.h"
 
 struct read {
@@ -136,6 +137,8 @@ void *source_queue_wait(struct source_queue *q, int *ret_error)
 
 	if (q->under_way == 0)
 		return NULL;
+	if (io_uring_peek_cqe(&q->ring, &cqe) < 0)
+		waiting_announce();
 	do {
 		/* Submit the reads that could not be submitted before (the kernel lacked memory):
 		 * otherwise they would never end. */

@@ -12,6 +12,7 @@
 
 #include "read/ahead_direct.h"
 #include "read/file_runs.h"
+#include "base/waiting.h"
 #include "parser-protocol/blocks.h"
 
 #define SLACK (1U << 20)
@@ -24,11 +25,12 @@ struct ahead {
 	const void *client;
 	struct budget *budget;
 
-	pthread_mutex_t lock; /* protects all fields below */
-	uint64_t next;        /* where a forward read would start */
-	uint64_t run;         /* bytes read forward up to now */
-	uint64_t until;       /* requested up to this offset */
-	bool cold;            /* the bytes are not in memory; see quiet */
+	/* Protects all fields below. Held while parts that were read ahead are awaited. */
+	pthread_mutex_t lock;
+	uint64_t next;  /* where a forward read would start */
+	uint64_t run;   /* bytes read forward up to now */
+	uint64_t until; /* requested up to this offset */
+	bool cold;      /* the bytes are not in memory; see quiet */
 	/* bytes read since a read had to wait; more than QUIET_WINDOWS windows clear cold */
 	uint64_t quiet;
 	bool joined; /* has a share of disk (disk/shares.h) */
@@ -223,7 +225,7 @@ void ahead_begin(struct ahead *a, struct block_replica *r, uint64_t from, uint64
 
 	if (!a || a->shared->window == 0)
 		return;
-	pthread_mutex_lock(&a->lock);
+	waiting_lock(&a->lock);
 	forward = is_forward(a, from, to);
 	if (a->direct) /* a reader that jumped will not use the parts requested */
 		ahead_direct_take(a->direct, forward ? to : UINT64_MAX, a->shared->cache);
@@ -240,7 +242,7 @@ void ahead_end(struct ahead *a, bool waited)
 {
 	if (!a || !waited)
 		return;
-	pthread_mutex_lock(&a->lock);
+	waiting_lock(&a->lock);
 	a->cold = true;
 	a->quiet = 0;
 	pthread_mutex_unlock(&a->lock);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/waiting.h"
 #include "datanode/datanode.h"
 #include "policy/tokens.h"
 #include "read/inquiry.h"
@@ -128,6 +129,7 @@ static int ask_beside_each_other(struct search *s)
 		slow[i] = !s->name->num_storages && is_slow(&all->inquiry[i]);
 	for (unsigned i = 0; i < all->count; i++)
 		inquiry_send(&all->inquiry[i]);
+	waiting_announce();
 	pthread_mutex_lock(&all->lock);
 	while (is_open(s, slow) && clock_wait(&all->answer, &all->lock, until))
 		;
