@@ -5,8 +5,8 @@
  *
  * There is one place for each id of the ring, since an id is used for one request at a time. So
  * nothing is allocated per request. Ended requests are in a list. The link's thread writes the
- * eventfd while it holds the lock. So when the worker has taken out the last request, no thread is
- * left in this file, and everything may be freed.
+ * eventfd while it holds the lock. So when the last request has been taken out, no thread of a link
+ * is left in this file, and everything may be freed.
  *
  * All guests of this host share a link to a peer and its queue. So a ring has at most MOST_BYTES of
  * READs and MOST_REQUESTS of READs and STATs under way, enough to keep a link busy. Further READs
@@ -53,7 +53,8 @@ struct remote_request {
 struct remote {
 	struct dispatch *dispatch;
 	int fd;
-	/* Used by the worker only. */
+	/* Protects the next fields. Taken before `lock` and the locks of peer/. */
+	pthread_mutex_t counting;
 	unsigned under_way; /* requests not taken out yet */
 	unsigned at_peers;  /* READs and STATs under way */
 	uint64_t bytes;     /* of READs under way */
@@ -76,6 +77,7 @@ int remote_new(struct dispatch *d, unsigned num_ids, struct remote **ret)
 		free(r);
 		return -errno;
 	}
+	pthread_mutex_init(&r->counting, NULL);
 	pthread_mutex_init(&r->lock, NULL);
 	*ret = r;
 	return 0;
@@ -92,6 +94,7 @@ void remote_free(struct remote *r)
 			remote_heard(r);
 	close(r->fd);
 	pthread_mutex_destroy(&r->lock);
+	pthread_mutex_destroy(&r->counting);
 	free(r);
 }
 
@@ -164,7 +167,7 @@ static struct remote_request *prepare(struct remote *r, const struct vread_reque
 	return place;
 }
 
-/* Notes that a request was started. err: result of the function that starts it. */
+/* With `counting`. Notes that a request was started. err: result of the function that starts it. */
 static int begun(struct remote *r, const struct remote_request *request, int err)
 {
 	if (err) {
@@ -184,10 +187,14 @@ int remote_open(struct remote *r, const struct vread_request *request,
 	int err;
 
 	place->here = here;
+	pthread_mutex_lock(&r->counting);
 	err = peer_open(d->peers, d->peer_pool, d->conn->policy, name, opened, place);
-	return begun(r, place, err == -ENODEV ? here : err);
+	err = begun(r, place, err == -ENODEV ? here : err);
+	pthread_mutex_unlock(&r->counting);
+	return err;
 }
 
+/* With `counting`, as the next three functions. */
 static bool has_room(const struct remote *r, const struct remote_request *request)
 {
 	return r->at_peers < MOST_REQUESTS &&
@@ -214,8 +221,7 @@ static int start(struct remote *r, struct remote_request *q)
 	return err;
 }
 
-/* Starts a READ or a STAT now or later, in the order of the calls. */
-static int start_in_turn(struct remote *r, struct remote_request *request)
+static int start_or_queue(struct remote *r, struct remote_request *request)
 {
 	if (!r->waiting && has_room(r, request))
 		return begun(r, request, start(r, request));
@@ -227,6 +233,17 @@ static int start_in_turn(struct remote *r, struct remote_request *request)
 	return begun(r, request, 0);
 }
 
+/* Starts a READ or a STAT now or later, in the order of the calls. */
+static int start_in_order(struct remote *r, struct remote_request *request)
+{
+	int err;
+
+	pthread_mutex_lock(&r->counting);
+	err = start_or_queue(r, request);
+	pthread_mutex_unlock(&r->counting);
+	return err;
+}
+
 int remote_read(struct remote *r, const struct vread_request *request, struct peer_handle *handle)
 {
 	struct remote_request *place = prepare(r, request);
@@ -235,10 +252,13 @@ int remote_read(struct remote *r, const struct vread_request *request, struct pe
 	place->offset = request->u.read.offset;
 	place->offset_in_pool = (size_t)request->pool_page * VREAD_PAGE_SIZE;
 	place->length = request->u.read.length;
-	return start_in_turn(r, place);
+	return start_in_order(r, place);
 }
 
-/* Starts waiting requests while there is room. A request that cannot be started counts as ended. */
+/*
+ * With `counting`. Starts waiting requests while there is room. A request that cannot be started
+ * counts as ended.
+ */
 static void start_waiting(struct remote *r)
 {
 	while (r->waiting && has_room(r, r->waiting)) {
@@ -259,7 +279,7 @@ int remote_stat(struct remote *r, const struct vread_request *request, struct pe
 	struct remote_request *place = prepare(r, request);
 
 	place->handle = handle;
-	return start_in_turn(r, place);
+	return start_in_order(r, place);
 }
 
 /* ---- responses ---------------------------------------------------------------------- */
@@ -286,12 +306,14 @@ static struct remote_request *take(struct remote *r)
 	first = atomic_load_explicit(&r->ended, memory_order_relaxed);
 	atomic_store_explicit(&r->ended, first->next, memory_order_relaxed);
 	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_lock(&r->counting);
 	r->under_way--;
 	if (first->operation != VREAD_OP_OPEN) {
 		r->at_peers--;
 		r->bytes -= first->length;
 	}
 	start_waiting(r);
+	pthread_mutex_unlock(&r->counting);
 	return first;
 }
 

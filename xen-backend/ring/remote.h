@@ -3,17 +3,17 @@
  * remote.h - the requests of one ring that other hosts answer. dispatch.c starts the requests.
  * queue.c takes the responses.
  *
- * The ring's worker starts a request and goes on with other requests at once. The end of a request
- * is reported on a thread of the peer's link, and is only noted there. The worker then takes the
- * response with remote_take(). Only the worker puts responses on the ring. So responses leave in
- * the order in which their answers came in.
+ * A worker of the ring starts a request and goes on with other requests at once. The end of a
+ * request is reported on a thread of the peer's link, and is only noted there. One worker at a time
+ * takes responses with remote_take(), and puts them on the ring. So responses of other hosts leave
+ * in the order in which their answers came in.
  *
  * A request holds its handle until its response is taken. If the guest closes the handle meanwhile,
  * the handle is gone for the guest at once, and closed at the peer after its last request.
  * Responses of other hosts are not sealed: a peer checks what its datanodes have withdrawn when the
  * peer answers.
  *
- * Threads: all functions belong to the worker.
+ * Threads: any worker may start requests; one thread at a time calls the other functions.
  */
 #ifndef VREAD_REMOTE_H
 #define VREAD_REMOTE_H
