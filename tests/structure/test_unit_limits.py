@@ -34,7 +34,8 @@ def test_memory_max_holds_all_budgets():
     answer = MIB * constant("xen-backend/parser-protocol/wire.h", r"WIRE_MAX_BYTES \((\d+)U << 20")
     pool = 4096 * constant("xenstore-schema/vreadif.h", r"VREAD_MAX_POOL_PAGES (\d+)U")
     assert whole >= cache + replicas + 33 * MIB + 256 * MIB
-    assert device >= handles + queues * 3 * MIB // 2
+    spare = constant("xen-backend/ring/session.c", r"SPARE_HANDS (\d+)U")
+    assert device >= handles + (queues + spare) * 3 * MIB // 2
     assert peer >= handles
     assert datanode >= 2 * 64 * MIB + channels * answer
     assert pools >= 8 * pool
@@ -46,5 +47,6 @@ def test_tasks_max_holds_all_threads():
     assert sum(int(count) * int(each or 1) for count, each in terms) <= limit("TasksMax")
     queues = constant("xenstore-schema/vreadif.h", r"VREAD_MAX_QUEUES (\d+)U")
     channels = constant("xen-backend/parser-protocol/protocol.h", r"PARSER_CHANNELS (\d+)U")
-    assert int(terms[0][1]) >= queues + 1
+    spare = constant("xen-backend/ring/session.c", r"SPARE_HANDS (\d+)U")
+    assert int(terms[0][1]) >= queues + spare + 1
     assert int(terms[1][1]) >= 3 * channels + 2

@@ -38,7 +38,7 @@ struct dispatch {
 struct dispatch_scratch {
 	uint8_t raw[VREAD_MAX_OPEN_DATA];
 	struct open_data data;
-	struct remote *remote;  /* of this worker; NULL: no other host is asked */
+	struct remote *remote;  /* of the worker's queue; NULL: no other host is asked */
 	struct reading reading; /* of the last request */
 };
 

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements queue.h: the worker thread of one ring. session.c starts and ends it.
+ * Implements queue.h: the workers of one ring. session.c starts and ends them. The workers are
+ * hands (hands.h): all but one wait for a disk or are idle.
  *
  * The frontend can change everything in the shared ring page at any moment. So the indexes live in
- * a private vread_back_ring, and the shared producer index is read once per turn and checked. Each
+ * a private vread_back_ring, and the shared producer index is read once per round and checked. Each
  * request is copied once, and only the copy is checked and used.
  *
- * A turn takes at most the number of requests that one ring holds. Between turns the worker yields.
- * The worker allows the next event only after a turn that left the ring empty, and events that
- * bring no request are slowed down. So a frontend can keep its own worker busy, and nothing else.
+ * A round takes at most the number of requests that one ring holds. Between rounds the worker
+ * yields. The worker allows the next event only after a round that left the ring empty, and events
+ * that bring no request are slowed down. So a frontend can keep its own workers busy, and nothing
+ * else.
  *
- * The worker does not wait for other hosts. Their responses (remote.h) go on the ring between two
- * requests, or wake the worker.
+ * Each step of the worker that has the turn ends with the state of the queue in struct queue, and
+ * carrying out a request is a step of its own. If that request waits for a disk, another worker
+ * gets the turn and does the next step. The first one answers its request without the turn.
+ *
+ * The workers do not wait for other hosts. Their responses (remote.h) go on the ring between two
+ * steps, or wake the worker that has the turn.
  */
 #include "ring/queue.h"
 
@@ -19,29 +25,36 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/trace.h"
+#include "ring/hands.h"
 #include "ring/remote.h"
 
 #define SPURIOUS_FREE 16 /* events in a row without a request, before slowing down */
 #define SPURIOUS_DELAY_MS 2
-#define SIGNAL_PAUSE_MS 50 /* time for a worker to see that it must end */
 
 struct queue {
 	struct queue_shared *shared;
 	struct port_conn *conn;
 	unsigned index;
-	pthread_t thread;
-	sem_t ended; /* posted by the thread as its last act */
+	struct hands *hands;
+	struct remote *remote; /* NULL: no other host is asked */
+
+	/* Used by the worker that has the turn. */
+	bool begun;                  /* the workers of all queues have been started */
+	struct vread_request *batch; /* requests of this round; as many as the ring holds */
+	unsigned next, count;        /* in the batch: the next to carry out, and the end */
+	bool draining;               /* an event was taken, and the ring was not empty since then */
+	bool first_round;            /* since the event */
+	bool found;                  /* a request since the event */
+	unsigned spurious;           /* events in a row without a request */
+
+	pthread_mutex_t lock; /* protects the fields below; held for copies only */
 	vread_back_ring_t ring;
-	struct vread_request *batch; /* as many as the ring holds */
-	uint8_t *in_flight;          /* one per id: request copied in, not yet answered */
-	struct dispatch_scratch scratch;
+	uint8_t *in_flight; /* one per id: request copied in, not yet answered */
 };
 
 static bool halted(const struct queue *q)
@@ -74,13 +87,13 @@ static bool wait_for_work(struct queue *q, bool *ret_event)
 	struct pollfd fds[3] = {
 		{.fd = q->shared->halt_fd, .events = POLLIN},
 		{.fd = q->conn->ops->event_fd(q->conn, q->index), .events = POLLIN},
-		{.fd = remote_fd(q->scratch.remote), .events = POLLIN},
+		{.fd = remote_fd(q->remote), .events = POLLIN},
 	};
 
 	if (!wait_for(q, fds, 3, -1))
 		return false;
 	if (fds[2].revents)
-		remote_heard(q->scratch.remote);
+		remote_heard(q->remote);
 	*ret_event = fds[1].revents;
 	return true;
 }
@@ -93,36 +106,29 @@ static bool slow_down(struct queue *q)
 }
 
 /*
- * Copies in the requests on the ring. Returns their number, or -1 after a protocol error. The
- * number never exceeds the size of the ring less the requests not yet answered, so the batch always
- * has room.
+ * With the lock. Copies in the requests on the ring. Returns the rule that the frontend has broken,
+ * or NULL. The number of requests never exceeds the size of the ring less the requests not yet
+ * answered, so the batch always has room.
  */
-static int copy_in(struct queue *q)
+static const char *copy_in(struct queue *q)
 {
 	RING_IDX producer = *(volatile RING_IDX *)&q->ring.sring->req_prod;
-	int n = 0;
 
 	xen_rmb(); /* read the requests after the index that announces them */
-	if (RING_REQUEST_PROD_OVERFLOW(&q->ring, producer)) {
-		broken(q, "request producer index beyond the ring");
-		return -1;
-	}
+	if (RING_REQUEST_PROD_OVERFLOW(&q->ring, producer))
+		return "request producer index beyond the ring";
 	while (q->ring.req_cons != producer) {
-		struct vread_request *r = &q->batch[n++];
+		struct vread_request *r = &q->batch[q->count++];
 
 		RING_COPY_REQUEST(&q->ring, q->ring.req_cons, r);
 		q->ring.req_cons++;
-		if (r->id >= RING_SIZE(&q->ring)) {
-			broken(q, "request id beyond the ring");
-			return -1;
-		}
-		if (q->in_flight[r->id]) {
-			broken(q, "request id used again before its response");
-			return -1;
-		}
+		if (r->id >= RING_SIZE(&q->ring))
+			return "request id beyond the ring";
+		if (q->in_flight[r->id])
+			return "request id used again before its response";
 		q->in_flight[r->id] = 1;
 	}
-	return n;
+	return NULL;
 }
 
 /* Puts a response on the ring. True if the frontend asked to be notified of it. */
@@ -130,18 +136,21 @@ static bool push(struct queue *q, const struct vread_response *response)
 {
 	int notify;
 
+	pthread_mutex_lock(&q->lock);
 	q->in_flight[response->id] = 0;
 	memcpy(RING_GET_RESPONSE(&q->ring, q->ring.rsp_prod_pvt), response, sizeof(*response));
 	q->ring.rsp_prod_pvt++;
 	RING_PUSH_RESPONSES_AND_CHECK_NOTIFY(&q->ring, notify);
+	pthread_mutex_unlock(&q->lock);
 	return notify;
 }
 
 /*
- * Carries out a request: answers it or starts it on another host. False: halted, nothing was
- * answered.
+ * Carries out a request: answers it or starts it on another host. The worker may lose its turn
+ * meanwhile. False: halted, nothing was answered.
  */
-static bool serve(struct queue *q, const struct vread_request *request)
+static bool serve(struct queue *q, struct dispatch_scratch *scratch,
+		  const struct vread_request *request)
 {
 	struct dispatch *d = &q->shared->dispatch;
 	struct vread_response response = {0};
@@ -149,17 +158,17 @@ static bool serve(struct queue *q, const struct vread_request *request)
 	struct trace_record trace;
 
 	traced = trace_begin(&trace);
-	answer = dispatch_request(d, &q->scratch, request, &response);
+	answer = dispatch_request(d, scratch, request, &response);
 	trace_end();
 	if (!answer)
 		return !halted(q);
-	answer = dispatch_seal(d, &q->scratch, request, &response);
+	answer = dispatch_seal(d, scratch, request, &response);
 	goes_on = !halted(q);
 	if (answer && traced) /* before push(): whoever sees the response finds the trace record */
 		trace_keep(&trace, q->conn->name, response.operation, response.status);
 	if (answer && goes_on)
 		notify = push(q, &response);
-	dispatch_unseal(&q->scratch);
+	dispatch_unseal(scratch);
 	if (notify)
 		q->conn->ops->notify(q->conn, q->index);
 	return goes_on;
@@ -171,7 +180,7 @@ static bool answer_remote(struct queue *q)
 	struct vread_response response;
 	bool notify = false;
 
-	while (remote_take(q->scratch.remote, &response)) {
+	while (remote_take(q->remote, &response)) {
 		if (halted(q))
 			return false;
 		notify |= push(q, &response);
@@ -181,84 +190,131 @@ static bool answer_remote(struct queue *q)
 	return true;
 }
 
-/* Serves the requests on the ring. Returns their number, or -1 to end. */
-static int turn(struct queue *q)
+/* Looks whether the ring has more requests, and else lets the frontend send an event. */
+static bool has_more(struct queue *q)
 {
-	int n = copy_in(q);
+	int more;
 
-	for (int i = 0; i < n; i++)
-		if (!serve(q, &q->batch[i]) || !answer_remote(q))
-			return -1;
-	return n;
+	pthread_mutex_lock(&q->lock);
+	RING_FINAL_CHECK_FOR_REQUESTS(&q->ring, more);
+	pthread_mutex_unlock(&q->lock);
+	return more;
 }
 
-/*
- * Takes turns until the ring is empty. Returns 0 if there was no request, more than 0 if there were
- * any, -1 to end.
- */
-static int drain(struct queue *q)
+/* Ends the rounds of an event. False: halted. */
+static bool drained(struct queue *q)
 {
-	int total = 0, more;
-
-	do {
-		int n = turn(q);
-
-		if (n < 0 || halted(q))
-			return -1;
-		total |= n;
-		RING_FINAL_CHECK_FOR_REQUESTS(&q->ring, more);
-		if (more)
-			sched_yield();
-	} while (more);
-	return total;
+	q->draining = false;
+	q->spurious = q->found ? 0 : q->spurious + 1;
+	if (q->spurious > SPURIOUS_FREE && !slow_down(q))
+		return false;
+	q->conn->ops->event_rearm(q->conn, q->index);
+	return true;
 }
 
-/* Handles one event. False: end the worker. */
-static bool serve_event(struct queue *q, unsigned *spurious)
+/* Begins the next round, or ends the rounds if the ring is empty. False: halted. */
+static bool next_round(struct queue *q)
 {
-	int n, err = q->conn->ops->event_take(q->conn, q->index);
+	const char *reason;
 
+	if (halted(q))
+		return false;
+	if (!q->first_round && !has_more(q))
+		return drained(q);
+	if (!q->first_round)
+		sched_yield();
+	q->first_round = false;
+	q->next = q->count = 0;
+	pthread_mutex_lock(&q->lock);
+	reason = copy_in(q);
+	pthread_mutex_unlock(&q->lock);
+	if (reason) {
+		broken(q, reason);
+		return false;
+	}
+	q->found |= q->count > 0;
+	return true;
+}
+
+/* Waits for the next event. False: halted, or the event channel is broken. */
+static bool await_event(struct queue *q)
+{
+	bool event;
+	int err;
+
+	if (!wait_for_work(q, &event))
+		return false;
+	if (!event)
+		return true;
+	err = q->conn->ops->event_take(q->conn, q->index);
 	if (err) {
 		log_device(LOG_LEVEL_ERROR, q->conn->name, "queue %u: event channel: %s", q->index,
 			   strerror(-err));
 		broken(q, "event channel is broken");
 		return false;
 	}
-	n = drain(q);
-	if (n < 0)
-		return false;
-	*spurious = n ? 0 : *spurious + 1;
-	if (*spurious > SPURIOUS_FREE && !slow_down(q))
-		return false;
-	q->conn->ops->event_rearm(q->conn, q->index);
+	q->draining = q->first_round = true;
+	q->found = false;
 	return true;
 }
 
-static void *worker(void *arg)
+/* One step of the worker that has the turn. False: end the workers. */
+static bool step(struct queue *q, struct dispatch_scratch *scratch)
 {
-	struct queue *q = arg;
-	unsigned spurious = 0;
-	bool event;
+	struct vread_request request;
 
+	if (!answer_remote(q))
+		return false;
+	if (q->next < q->count) {
+		request = q->batch[q->next++]; /* the batch belongs to the turn */
+		return serve(q, scratch, &request);
+	}
+	return q->draining ? next_round(q) : await_event(q);
+}
+
+static void await_begin(struct queue *q)
+{
+	if (q->begun)
+		return;
 	pthread_mutex_lock(&q->shared->starting);
 	pthread_mutex_unlock(&q->shared->starting);
-	while (wait_for_work(q, &event)) {
-		if (!answer_remote(q))
-			break;
-		if (event && !serve_event(q, &spurious))
-			break;
-	}
-	remote_free(q->scratch.remote);
-	sem_post(&q->ended);
-	return NULL;
+	q->begun = true;
+}
+
+/* The serve() of struct hands_work: steps until the worker has lost its turn. */
+static bool work(void *queue, struct hand *hand)
+{
+	struct dispatch_scratch *scratch = hand_memory(hand);
+	struct queue *q = queue;
+
+	await_begin(q);
+	scratch->remote = q->remote;
+	while (step(q, scratch))
+		if (!hand_has_turn(hand))
+			return true;
+	return false;
 }
 
 static void queue_free(struct queue *q)
 {
-	sem_destroy(&q->ended);
+	remote_free(q->remote);
+	pthread_mutex_destroy(&q->lock);
 	free(q->batch);
 	free(q->in_flight);
 	free(q);
+}
+
+static int start_hands(struct queue *q)
+{
+	const struct hands_work w = {
+		.serve = work,
+		.ctx = q,
+		.name = q->conn->name,
+		.memory = sizeof(struct dispatch_scratch),
+		.spare = &q->shared->spare_hands,
+	};
+
+	return hands_start(&q->hands, &w);
 }
 
 int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
@@ -273,17 +329,16 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 	q->shared = shared;
 	q->conn = conn;
 	q->index = index;
-	sem_init(&q->ended, 0, 0);
+	pthread_mutex_init(&q->lock, NULL);
 	BACK_RING_INIT(&q->ring, (vread_sring_t *)pq->sring, pq->ring_bytes);
 	q->batch = calloc(RING_SIZE(&q->ring), sizeof(*q->batch));
 	q->in_flight = calloc(RING_SIZE(&q->ring), 1);
 	err = q->batch && q->in_flight ? 0 : -ENOMEM;
 	if (!err && shared->dispatch.peers)
-		err = remote_new(&shared->dispatch, RING_SIZE(&q->ring), &q->scratch.remote);
+		err = remote_new(&shared->dispatch, RING_SIZE(&q->ring), &q->remote);
 	if (!err)
-		err = -pthread_create(&q->thread, NULL, worker, q);
+		err = start_hands(q);
 	if (err) {
-		remote_free(q->scratch.remote);
 		queue_free(q);
 		return err;
 	}
@@ -291,15 +346,8 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 	return 0;
 }
 
-/*
- * A frontend that shares a file descriptor with vreadd can make a notification block. A signal ends
- * the blocked call. The handler of SIGURG does nothing.
- */
 void queue_join(struct queue *q)
 {
-	do
-		pthread_kill(q->thread, SIGURG);
-	while (!clock_rest_sem(&q->ended, SIGNAL_PAUSE_MS));
-	pthread_join(q->thread, NULL);
+	hands_join(q->hands);
 	queue_free(q);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * queue.h - one ring and the thread that owns it. session.c starts and ends the thread.
+ * queue.h - one ring and the threads that serve it. session.c starts and ends the threads.
  *
- * The thread waits for events, copies requests in, has dispatch.h carry them out, and puts
- * responses on the ring. A frontend that breaks the rules of the ring is reported once with
+ * A thread waits for events, copies requests in, has dispatch.h carry them out, and puts responses
+ * on the ring. There is one such thread while no request waits for a disk, and more take turns with
+ * it otherwise (hands.h). A frontend that breaks the rules of the ring is reported once with
  * port_conn's fail(). From then on no queue of the device answers anything.
  */
 #ifndef VREAD_QUEUE_H
@@ -21,15 +22,17 @@ struct queue_shared {
 	int halt_fd;      /* eventfd, readable once halt is set */
 	/* Locked while the workers are started. A worker begins to work when it is free. */
 	pthread_mutex_t starting;
+	atomic_uint spare_hands; /* how many hands all queues together may still add (hands.h) */
 };
 
 struct queue;
 
-/* Starts the worker of queue `index`; 0 or negative errno. */
+/* Starts the first worker of queue `index`; 0 or negative errno. */
 int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index);
 /*
- * Waits for the worker to end, and frees q. shared->halt must be set before the call. The wait has
- * no limit: the worker may be in a read of a disk that hangs.
+ * Waits for the workers to end, and frees q. Before the call shared->halt must be set, and requests
+ * at other hosts must be stopped (peer_pool_stop()). The wait has no limit: a worker may be in a
+ * read of a disk that hangs.
  */
 void queue_join(struct queue *q);
 

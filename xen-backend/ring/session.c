@@ -36,6 +36,7 @@
 #include "ring/queue.h"
 
 #define OVERDUE_MS 10000U /* an end that takes longer is worth a line in the log */
+#define SPARE_HANDS 8U    /* hands of a device besides one per queue; a limit of threads */
 
 struct session {
 	struct session_server *server;
@@ -206,6 +207,7 @@ static struct session *session_new(struct session_server *server, struct port_co
 	s->server = server;
 	sem_init(&s->end, 0, 0);
 	pthread_mutex_init(&s->shared.starting, NULL);
+	atomic_init(&s->shared.spare_hands, SPARE_HANDS);
 	s->shared.dispatch.conn = conn;
 	s->shared.dispatch.reader = (struct reader){
 		.store = server->store,

@@ -3,9 +3,9 @@
  * session.h - the server side of the protocol, for any port. control/daemon.c creates the server.
  * The ports report connections to it.
  *
- * The server turns each connection that a port reports into a session: a worker per queue, a handle
- * table, counters. All functions belong to the control thread, and none but session_server_wait()
- * waits for a worker, a disk or a peer.
+ * The server turns each connection that a port reports into a session: workers for each queue,
+ * a handle table, counters. All functions belong to the control thread, and none but
+ * session_server_wait() waits for a worker, a disk or a peer.
  */
 #ifndef VREAD_SESSION_H
 #define VREAD_SESSION_H
