@@ -33,6 +33,8 @@ def test_maven_module():
         "FileStorages",
         "Contest",
         "Duel",
+        "Race",
+        "PoolShare",
         "HedgedRead",
         "OwnReplicas",
         "Encryption",

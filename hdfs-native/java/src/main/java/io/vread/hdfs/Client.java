@@ -32,6 +32,7 @@ final class Client {
   private static final Map<Object, Client> CLIENTS = new ConcurrentHashMap<>();
 
   private final Settings settings;
+  private final Clock clock;
   private final Endpoint endpoint;
   private final Backend backend;
   private final ReplicaCache cache;
@@ -49,6 +50,7 @@ final class Client {
       Clock clock,
       Statistics statistics) {
     this.settings = settings;
+    this.clock = clock;
     this.backend = backend;
     this.statistics = statistics;
     this.daemon = daemon;
@@ -102,6 +104,10 @@ final class Client {
 
   Contests contests() {
     return contests;
+  }
+
+  Race race(Contest contest, Duel duel, Duel.Block block) {
+    return new Race(contest, duel, block, clock);
   }
 
   /** The calls to the backend that are running. */

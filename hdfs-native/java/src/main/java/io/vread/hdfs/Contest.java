@@ -15,6 +15,10 @@ import org.slf4j.LoggerFactory;
  * duel that the way in use has not lost, twice as many blocks go by before the next one, up to
  * 1024. After a lost duel the next one follows soon.
  *
+ * <p>A reader that finds vRead slow ({@link Race}) asks for a duel at once. If vRead loses such a
+ * duel, the next one follows at once. So a reader of a slow disk leaves vRead within its first
+ * block.
+ *
  * <p>So a duel, which reads an average block's bytes by each way, is held for one block in 64 at
  * first, and for one in 1024 later. Blocks go the slower way for at most 1024 blocks and three
  * duels, or for a minute if that is longer. A way that could not be measured is never taken for
@@ -38,13 +42,15 @@ final class Contest {
 
   private final String place;
   private final Clock clock;
-  private Way way;
+  private volatile Way way;
   private int losses;
   private int interval = FIRST_BLOCKS; // blocks between duels
   private long pauseMs = FIRST_PAUSE_MS; // the least time between duels
   private int blocksToGo = FIRST_BLOCKS;
   private long lastDuel;
   private boolean duelling;
+  private boolean urgent; // a reader waits for the result of the duel
+  private boolean held; // there was a duel
 
   /** place: for the log. first: the way in use until the other is measured to be faster. */
   Contest(String place, Clock clock, Way first) {
@@ -54,7 +60,7 @@ final class Contest {
     this.lastDuel = clock.now();
   }
 
-  synchronized Way way() {
+  Way way() {
     return way;
   }
 
@@ -73,14 +79,35 @@ final class Contest {
     return true;
   }
 
-  /** A duel has ended. Both times are for equally many bytes, in any unit. */
-  synchronized void measured(long vreadTime, long stockTime) {
+  /** True: the duel that is held should be a short one. */
+  synchronized boolean urgent() {
+    return urgent;
+  }
+
+  /**
+   * A reader has found vRead slow. True: the caller must begin a duel, as after {@link #nextBlock}.
+   */
+  synchronized boolean suspected() {
+    if (way == Way.STOCK || duelling || held && clock.now() - lastDuel < pauseMs) {
+      return false;
+    }
+    duelling = true;
+    urgent = true;
+    return true;
+  }
+
+  /**
+   * A duel has ended. Both times are for equally many bytes, in any unit. True: the caller must
+   * begin the next duel at once.
+   */
+  synchronized boolean measured(long vreadTime, long stockTime) {
+    held = true;
     double used = way == Way.VREAD ? vreadTime : stockTime;
     double other = way == Way.VREAD ? stockTime : vreadTime;
     if (used <= other * CLEARLY) {
       losses = 0;
       rarer();
-      return;
+      return false;
     }
     losses++;
     if (losses == LOSSES) {
@@ -88,13 +115,17 @@ final class Contest {
       way = way == Way.VREAD ? Way.STOCK : Way.VREAD;
       next(FIRST_BLOCKS, FIRST_PAUSE_MS);
       LOG.info("vread: {}: {} is faster and in use from now on", place, way);
+    } else if (urgent) {
+      return true;
     } else {
       next(BLOCKS_AFTER_LOSS, FIRST_PAUSE_MS);
     }
+    return false;
   }
 
   /** A duel has ended without a result. */
   synchronized void notMeasured() {
+    held = true;
     rarer();
   }
 
@@ -109,5 +140,6 @@ final class Contest {
     pauseMs = ms;
     lastDuel = clock.now();
     duelling = false;
+    urgent = false;
   }
 }

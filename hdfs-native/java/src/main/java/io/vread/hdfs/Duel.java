@@ -26,6 +26,7 @@ final class Duel {
 
   private static final int LEAST_BYTES = 4 << 10;
   private static final int MOST_BYTES = 4 << 20;
+  private static final int URGENT_BYTES = 256 << 10; // a reader waits, and vRead is slow
   private static final int LARGE_BYTES = 1 << 20;
   private static final int BEGINNING_BYTES = 1 << 10;
 
@@ -69,12 +70,24 @@ final class Duel {
   }
 
   private void hold(Contest contest, Block block) {
+    while (holdOne(contest, block)) {
+      // a reader waits for the result
+    }
+  }
+
+  /** True: the contest wants another one at once. */
+  private boolean holdOne(Contest contest, Block block) {
     boolean measured = false;
+    boolean another = false;
     Replica replica = null;
     try {
       replica = block.client.open(block.key, 0, block.where).replica;
       if (replica != null && replica.finalised() && !(block.isOwn && replica.remote())) {
-        measured = measure(contest, block, replica);
+        long[] times = measure(contest, block, replica);
+        if (times != null) {
+          measured = true;
+          another = contest.measured(times[0], times[1]);
+        }
       }
     } catch (IOException | RuntimeException e) {
       LOG.debug("vread: {}: the ways to read it could not be compared", block.key, e);
@@ -87,13 +100,15 @@ final class Duel {
         replica.release();
       }
     }
+    return another;
   }
 
-  /** False: the block is too short. */
-  private boolean measure(Contest contest, Block block, Replica replica) throws IOException {
-    int count = (int) Math.min(usualBytes(block), replica.length() / 2);
+  /** Returns the nanoseconds of vRead and of stock. Null: the block is too short. */
+  private long[] measure(Contest contest, Block block, Replica replica) throws IOException {
+    long most = contest.urgent() ? Math.min(usualBytes(block), URGENT_BYTES) : usualBytes(block);
+    int count = (int) Math.min(most, replica.length() / 2);
     if (count == 0) {
-      return false;
+      return null;
     }
     long turn = number.getAndIncrement();
     long pairs = replica.length() / (2L * count);
@@ -109,8 +124,7 @@ final class Duel {
       vread = byVread(replica, first + count, dst);
     }
     LOG.debug("vread: {}: {} bytes: {} ns, by stock {} ns", block.key, count, vread, stock);
-    contest.measured(vread, stock);
-    return true;
+    return new long[] {vread, stock};
   }
 
   /** As many bytes as a reader reads on average, within limits. */

@@ -69,6 +69,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private static final int END = Integer.MIN_VALUE;
 
   private static final int CLOSED = Integer.MIN_VALUE + 1;
+  private static final int SLOWER = Integer.MIN_VALUE + 2;
 
   private final Client client;
   private final BlockKey block;
@@ -83,6 +84,8 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private StockReader stock; // not null: the block is no longer read by vRead
   private byte[] stockPiece;
 
+  private final Race race; // null: vRead and stock reads do not compete
+  private boolean lost; // the race: the rest of the block is not read by vRead
   private boolean noCursor;
   private Replica stayed; // it could not be opened on the client's newer connection
 
@@ -93,7 +96,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   /**
    * Takes over a reference to replica. stockOpener: opens what to go on with after a failure; null:
-   * the reader may fail.
+   * the reader may fail. race: null: vRead reads the whole block however slow it is.
    */
   VreadReplicaAccessor(
       Client client,
@@ -101,7 +104,8 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       long visibleLength,
       Whereabouts where,
       Replica replica,
-      StockReader.Opener stockOpener) {
+      StockReader.Opener stockOpener,
+      Race race) {
     this.client = client;
     this.block = block;
     this.visibleLength = visibleLength;
@@ -109,6 +113,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     this.distance = replica.remote() ? Distance.ELSEWHERE : Distance.HERE;
     this.held = new Held(this, replica);
     this.stockOpener = stockOpener;
+    this.race = race;
   }
 
   @Override
@@ -167,7 +172,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   }
 
   private String complaint(long position, int errno) {
-    String what = errno == CLOSED ? "the reader is closed" : Errno.name(errno);
+    String what =
+        errno == CLOSED
+            ? "the reader is closed"
+            : errno == SLOWER ? "vRead is slower here" : Errno.name(errno);
     return "vread: " + block + " at " + position + ": " + what + "; the block is read by TCP";
   }
 
@@ -205,7 +213,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       }
       int count = (int) Math.min(target.remaining(), visibleLength - position);
       if (stock == null) {
-        int done = readSome(position, count, target);
+        int done = lost ? SLOWER : readAndRace(position, count, target);
         if (done > 0) {
           client.read(done);
         }
@@ -220,6 +228,17 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       lock.unlock();
       releaseIfClosed();
     }
+  }
+
+  /** Only sequential readers race: of a positional read little is left when it is known slow. */
+  private int readAndRace(long position, int count, Target target) {
+    if (race == null || !held.hasCursor()) {
+      return readSome(position, count, target);
+    }
+    long since = race.now();
+    int done = readSome(position, count, target);
+    lost = done > 0 && race.isLost(since, done, visibleLength - position - done);
+    return done;
   }
 
   /**

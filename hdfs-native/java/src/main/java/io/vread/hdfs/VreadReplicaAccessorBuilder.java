@@ -152,7 +152,13 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     }
     statistics.opened();
     return new VreadReplicaAccessor(
-        client, block, visibleLength, where, opened.replica, mayFail(block) ? null : stock);
+        client,
+        block,
+        visibleLength,
+        where,
+        opened.replica,
+        mayFail(block) ? null : stock,
+        contest == null ? null : client.race(contest, duel, compared));
   }
 
   private static Contest contest(Client client, BlockKey block, boolean isOwn) {

@@ -49,7 +49,8 @@ public class AccessorTest {
   private VreadReplicaAccessor reader(long visibleLength) {
     Client.Opened opened = client.open(BLOCK, visibleLength, UNKNOWN);
     assertNotNull(opened.refusal, opened.replica);
-    return new VreadReplicaAccessor(client, BLOCK, visibleLength, UNKNOWN, opened.replica, null);
+    return new VreadReplicaAccessor(
+        client, BLOCK, visibleLength, UNKNOWN, opened.replica, null, null);
   }
 
   private String refusal() {
@@ -512,7 +513,7 @@ public class AccessorTest {
     backend.blocks.get(other).flags |= Backend.FLAG_REMOTE;
     VreadReplicaAccessor remote =
         new VreadReplicaAccessor(
-            client, other, 10, UNKNOWN, client.open(other, 10, UNKNOWN).replica, null);
+            client, other, 10, UNKNOWN, client.open(other, 10, UNKNOWN).replica, null, null);
     assertFalse(remote.isLocal() || remote.isShortCircuit());
     assertEquals(Integer.MAX_VALUE, remote.getNetworkDistance());
     remote.close();
@@ -554,7 +555,7 @@ public class AccessorTest {
     FakeStock stock = new FakeStock();
     Replica replica = client.open(BLOCK, LENGTH, UNKNOWN).replica;
     VreadReplicaAccessor reader =
-        new VreadReplicaAccessor(client, BLOCK, LENGTH, null, replica, end -> stock);
+        new VreadReplicaAccessor(client, BLOCK, LENGTH, null, replica, end -> stock, null);
     byte[] dst = new byte[50_000];
     assertEquals(dst.length, reader.read(0, dst, 0, dst.length));
     assertTrue(reader.isShortCircuit());

@@ -149,6 +149,35 @@ public class ContestTest {
     }
   }
 
+  /** A reader that waits need not wait for 64 blocks, nor for a second between duels. */
+  @Test
+  public void aSuspicionIsCheckedAtOnce() {
+    assertTrue(contest.suspected());
+    assertTrue(contest.urgent());
+    assertFalse("one duel at a time", contest.suspected() || contest.nextBlock());
+    assertTrue(contest.measured(2000, 1000));
+    assertTrue(contest.measured(2000, 1000));
+    assertFalse(contest.measured(2000, 1000));
+    assertEquals(Contest.Way.STOCK, contest.way());
+    clock.pass(100_000);
+    assertFalse("stock reads are in use", contest.suspected());
+  }
+
+  /** A slow disk is as slow for the stock client: no duel for each of its readers. */
+  @Test
+  public void unfoundedSuspicionsAreCheckedMoreAndMoreRarely() {
+    for (int i = 0; i < BLOCKS; i++) {
+      clock.pass(100);
+      if (contest.suspected()) {
+        duels++;
+        assertFalse(contest.measured(1000, 1000));
+        assertFalse(contest.urgent());
+      }
+    }
+    assertEquals(Contest.Way.VREAD, contest.way());
+    assertTrue("duels " + duels, duels >= 8 && duels <= 25);
+  }
+
   @Test
   public void shortCircuitIsInUseUntilVreadIsMeasuredToBeFaster() {
     contest = new Contest("own", clock, Contest.Way.STOCK);

@@ -115,7 +115,8 @@ public class PoolShareTest {
   private static VreadReplicaAccessor reader(Client client, long visibleLength) {
     Client.Opened opened = client.open(BLOCK, visibleLength, UNKNOWN);
     assertNotNull(opened.refusal, opened.replica);
-    return new VreadReplicaAccessor(client, BLOCK, visibleLength, UNKNOWN, opened.replica, null);
+    return new VreadReplicaAccessor(
+        client, BLOCK, visibleLength, UNKNOWN, opened.replica, null, null);
   }
 
   /** Reads from..to in pieces and compares the bytes. */

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import io.vread.Clock;
+
+/**
+ * Tells a reader in the middle of a block that the stock client would be faster. {@link
+ * VreadReplicaAccessor} reports every sequential read, and leaves the rest of the block to the stock
+ * client once the race is lost.
+ *
+ * <p>The time of a read tells only that vRead is slow, not that the stock client is faster: both may
+ * wait for the same disk. So a slow reader asks the {@link Contest} for a {@link Duel}. A disk that
+ * keeps up with one stream is not slow, or each reader of a disk would pay for a duel.
+ *
+ * <p>Threads: as the reader.
+ */
+final class Race {
+  /** A reader is slow that has waited so long for the backend ... */
+  static final int WINDOW_MS = 100;
+
+  /** ... and got fewer bytes than this in each millisecond: 64 MB/s. */
+  static final int SLOW_BYTES_PER_MS = 64_000;
+
+  /** Fewer bytes are not worth a change in the middle of a block. */
+  static final int LEAST_REST = 1 << 20;
+
+  private final Contest contest;
+  private final Duel duel;
+  private final Duel.Block block;
+  private final Clock clock;
+  private long bytes; // of the window
+  private long waitedMs;
+
+  Race(Contest contest, Duel duel, Duel.Block block, Clock clock) {
+    this.contest = contest;
+    this.duel = duel;
+    this.block = block;
+    this.clock = clock;
+  }
+
+  long now() {
+    return clock.now();
+  }
+
+  /**
+   * A read that began at {@code since} has got count bytes of the block, and rest bytes follow.
+   * True: the stock client should read these.
+   */
+  boolean isLost(long since, int count, long rest) {
+    bytes += count;
+    waitedMs += clock.now() - since;
+    if (waitedMs >= WINDOW_MS) {
+      boolean slow = bytes < waitedMs * SLOW_BYTES_PER_MS;
+      bytes = 0;
+      waitedMs = 0;
+      if (slow && rest >= LEAST_REST && contest.suspected()) {
+        duel.begin(contest, block);
+      }
+    }
+    return rest >= LEAST_REST && contest.way() == Contest.Way.STOCK;
+  }
+}
