@@ -47,7 +47,7 @@ PLUG_IN = {
     "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
 }
 # A busy machine is slow, and everything must go by vRead.
-BUILDER = PLUG_IN | {"io.vread.timeout.ms": "60000"}
+BUILDER = PLUG_IN | {"io.vread.timeout.ms": "60000", "io.vread.compete": "false"}
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 WRITES = 3  # of each kind in a round, because writes vary most
 WARM_UP_ROUNDS = 3

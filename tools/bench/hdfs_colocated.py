@@ -11,7 +11,7 @@ client: the conditions say how much vreadd served.
 
 from contextlib import ExitStack
 
-from tools.bench.hdfs import BUILDER, FILE, REQUEST, SHORT_CIRCUIT, bytes_served
+from tools.bench.hdfs import FILE, PLUG_IN, REQUEST, SHORT_CIRCUIT, bytes_served
 from tools.bench.results import Row, Target
 
 ON, OFF = "colocated.on", "colocated.off"
@@ -33,7 +33,7 @@ class Colocated:
         self.rows = {name: Row(name) for name in (ON, OFF)}
 
     def __enter__(self):
-        vread = self._bed.vread(ON, SHORT_CIRCUIT | BUILDER)
+        vread = self._bed.vread(ON, SHORT_CIRCUIT | PLUG_IN)
         self._vreadd = self._stack.enter_context(vread)
         try:
             for _ in range(WARM_UP_ROUNDS):

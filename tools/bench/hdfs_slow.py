@@ -3,8 +3,10 @@
 DataNode has the blocks in its page cache.
 
     slowdisk.stock    a whole file by TCP, out of the DataNode's page cache
-    slowdisk.vread    the same file with vRead's plug-in and the plug-in's own timeouts; vreadd is
-                      started anew in every round, so it has the file neither cached nor verified
+    slowdisk.first    the same file with vRead's plug-in and the plug-in's own settings; vreadd and
+                      the plug-in's client are new in every round, so neither knows the disk, and
+                      vreadd has the file neither cached nor verified
+    slowdisk.vread    the same file again
 
 The plug-in may leave blocks to the stock client: the conditions say how much vreadd served.
 """
@@ -17,7 +19,8 @@ from tools.vreadd import REPOSITORY, DataDirs
 
 FILE = "/bench/slow"
 BYTES_PER_SECOND = 50_000_000
-VREAD, STOCK_ROW = "slowdisk.vread", "slowdisk.stock"
+VREAD, FIRST, STOCK_ROW = "slowdisk.vread", "slowdisk.first", "slowdisk.stock"
+MOUNTED = "slowdisk"
 
 
 class Slow:
@@ -29,10 +32,10 @@ class Slow:
 
     def __init__(self, bed):
         self._bed = bed
-        self._size = bed.size // 4
-        self._served = 0
+        self._size = bed.size // 2
+        self._served = {FIRST: 0, VREAD: 0}
         self._folder = bed.temporary(REPOSITORY / "build" / "bench")
-        self.rows = {name: Row(name) for name in (VREAD, STOCK_ROW)}
+        self.rows = {name: Row(name) for name in (VREAD, FIRST, STOCK_ROW)}
 
     def __enter__(self):
         self._bed.write("tcp", FILE, self._size, "dn1")
@@ -49,20 +52,24 @@ class Slow:
         with SlowDisk(datanode.disk.path, self._folder, BYTES_PER_SECOND) as disk:
             served = {"dn1": DataDirs(disk.path, datanode.paths_on_disk)}
             vreadd = DirectVreadd(served)
-            with self._bed.vread(VREAD, STOCK | PLUG_IN, vreadd):
-                before = bytes_served(vreadd)
-                self._read(VREAD, VREAD, vreadd)
-                self._served += bytes_served(vreadd) - before
+            with self._bed.vread(MOUNTED, STOCK | PLUG_IN, vreadd):
+                for name in (FIRST, VREAD):
+                    before = bytes_served(vreadd)
+                    self._read(name, MOUNTED, vreadd)
+                    self._served[name] += bytes_served(vreadd) - before
 
     def conditions(self):
-        rounds = len(self.rows[VREAD].values)
         return {
             "file_bytes": self._size,
             "disk": f"{BYTES_PER_SECOND / 1e6:g} MB/s, by qemu-storage-daemon and FUSE",
             "image": IMAGE_MODE,
             "page_cache": "warm in the datanode",
-            "share_that_vreadd_served": round(self._served / self._size / rounds, 3),
+            "share_that_vreadd_served": self._share(VREAD),
+            "share_that_vreadd_served_first": self._share(FIRST),
         }
+
+    def _share(self, name):
+        return round(self._served[name] / self._size / len(self.rows[name].values), 3)
 
     def _read(self, name, mounted, vreadd):
         command = ("seq", mounted, FILE, REQUEST)
