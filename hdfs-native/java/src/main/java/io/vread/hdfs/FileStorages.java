@@ -7,12 +7,17 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DFSClient;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo.AdminStates;
 import org.apache.hadoop.hdfs.protocol.ErasureCodingPolicy;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
@@ -115,7 +120,7 @@ final class FileStorages {
     Map<Long, byte[][]> result = new HashMap<>();
     for (LocatedBlock each : blocks(conf, file, block)) {
       if (each.getStorageIDs() != null) {
-        result.put(each.getBlock().getBlockId(), bytes(each.getStorageIDs()));
+        result.put(each.getBlock().getBlockId(), inOrder(each));
       }
     }
     return result;
@@ -178,11 +183,28 @@ final class FileStorages {
         policy.getNumParityUnits());
   }
 
-  private static byte[][] bytes(String[] ids) {
-    byte[][] result = new byte[ids.length][];
-    for (int i = 0; i < ids.length; i++) {
-      result[i] = ids[i].getBytes(StandardCharsets.US_ASCII);
+  /**
+   * The ids of a block's storages, in the order in which a backend should try them. The NameNode
+   * names near datanodes first and stale ones last. Its order is kept, but for storages of a slow
+   * type, which come later, and those of datanodes that are to leave the cluster, which come last.
+   */
+  static byte[][] inOrder(LocatedBlock block) {
+    String[] ids = block.getStorageIDs();
+    return IntStream.range(0, ids.length)
+        .boxed()
+        .sorted(Comparator.comparingInt(place -> lateness(block, place)))
+        .map(place -> ids[place].getBytes(StandardCharsets.US_ASCII))
+        .toArray(byte[][]::new);
+  }
+
+  private static int lateness(LocatedBlock block, int place) {
+    StorageType[] types = block.getStorageTypes();
+    DatanodeInfo[] datanodes = block.getLocations();
+    int later = 0;
+    if (types != null && types[place] != null) {
+      String type = types[place].name(); // not every version knows every type
+      later = type.equals("PROVIDED") ? 2 : type.equals("ARCHIVE") ? 1 : 0;
     }
-    return result;
+    return datanodes[place].getAdminState() == AdminStates.NORMAL ? later : later + 3;
   }
 }

@@ -6,11 +6,21 @@ import static org.junit.Assert.assertSame;
 
 import io.vread.FakeClock;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.protocol.DatanodeID;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo.AdminStates;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.junit.Test;
 
-/** How often {@link FileStorages} asks the NameNode where blocks are. */
+/** How often {@link FileStorages} asks the NameNode where blocks are, and what it then tells. */
 public class FileStoragesTest {
   private static final BlockKey ONE = new BlockKey("BP-1", 1, 1001);
   private static final BlockKey TWO = new BlockKey("BP-1", 2, 1001);
@@ -96,6 +106,47 @@ public class FileStoragesTest {
     known.put(1L, new byte[][] {{'D'}});
     clock.pass(1_000);
     assertSame(known.get(1L), of("/a", ONE));
+  }
+
+  private static DatanodeInfo datanode(int port, AdminStates state) {
+    DatanodeID id = new DatanodeID("127.0.0.1", "localhost", "uuid-" + port, port, 0, 0, 0);
+    return new DatanodeInfo.DatanodeInfoBuilder().setNodeID(id).setAdminState(state).build();
+  }
+
+  /** The NameNode's order counts, but for what is known to be slow or to leave. */
+  @Test
+  public void theBestStoragesComeFirst() {
+    DatanodeInfo[] datanodes = {
+      datanode(1, AdminStates.DECOMMISSION_INPROGRESS),
+      datanode(2, AdminStates.NORMAL),
+      datanode(3, AdminStates.NORMAL),
+      datanode(4, AdminStates.NORMAL),
+      datanode(5, AdminStates.NORMAL),
+    };
+    String[] ids = {"leaving", "provided", "archive", "disk", "ssd"};
+    StorageType[] types = {
+      StorageType.SSD,
+      StorageType.PROVIDED,
+      StorageType.ARCHIVE,
+      StorageType.DISK,
+      StorageType.SSD
+    };
+    ExtendedBlock block = new ExtendedBlock("BP-1", 1, 10, 1001);
+    assertEquals(
+        Arrays.asList("disk", "ssd", "archive", "provided", "leaving"),
+        names(new LocatedBlock(block, datanodes, ids, types)));
+    assertEquals(
+        "types are not known",
+        Arrays.asList("provided", "archive", "disk", "ssd", "leaving"),
+        names(new LocatedBlock(block, datanodes, ids, null)));
+  }
+
+  private static List<String> names(LocatedBlock block) {
+    List<String> names = new ArrayList<>();
+    for (byte[] id : FileStorages.inOrder(block)) {
+      names.add(new String(id, StandardCharsets.US_ASCII));
+    }
+    return names;
   }
 
   @Test
