@@ -17,6 +17,7 @@ from tests.support.daemon import REPOSITORY
 from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, SOON, known, publishing_to, served
 from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
 from tests.support.peers import free_address
+from tests.support.slowing import NarrowLink
 from tests.support.waiting import eventually
 from tools.hdfs import HdfsCluster
 from tools.peers import Authority, peer
@@ -31,10 +32,11 @@ ANSWER_TIMEOUT_MS = 30_000  # between sanitized vreadds on a busy machine
 
 @contextlib.contextmanager
 def whole_hosts(folder, cluster, tokens):
-    """Starts the cluster and both hosts' vreadds; yields the vreadds (here, there).  The other
-    host's vreadd announces its storages by itself."""
+    """Starts the cluster and both hosts' vreadds; yields the vreadds (here, there) and the link
+    between them.  The other host's vreadd announces its storages by itself."""
     authority = Authority(folder)
     address = free_address()
+    link = NarrowLink(free_address(), address)
     patient = {"answer_timeout": ANSWER_TIMEOUT_MS}
     there = Vreadd(
         cluster.served(THERE),
@@ -47,9 +49,10 @@ def whole_hosts(folder, cluster, tokens):
         cluster.served(HERE),
         "asan",
         sections=authority.host("here", **patient)
-        + peer("there", address=address, datanodes=THERE),
+        + peer("there", address=link.address, datanodes=THERE),
     )
     with contextlib.ExitStack() as stack:
+        stack.enter_context(link)
         if tokens:
             stack.enter_context(there)
             cluster.datanode(THERE).conf = publishing_to(there.endpoint)
@@ -59,7 +62,7 @@ def whole_hosts(folder, cluster, tokens):
         else:
             stack.enter_context(there)
         stack.enter_context(here)
-        yield here, there
+        yield here, there, link
 
 
 def tokens_there(there):
@@ -69,7 +72,7 @@ def tokens_there(there):
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "tokens"])
 def hosts(request, tmp_path_factory):
-    """(cluster, vreadd here, vreadd there, a client here)"""
+    """(cluster, vreadd here, vreadd there, a client here, the link between the vreadds)"""
     folder = tmp_path_factory.mktemp("remote")
     cluster = HdfsCluster(
         folder / "hdfs",
@@ -85,7 +88,7 @@ def hosts(request, tmp_path_factory):
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.stop)
         cluster.attach_disks()
-        here, there = stack.enter_context(whole_hosts(folder, cluster, request.param))
+        here, there, link = stack.enter_context(whole_hosts(folder, cluster, request.param))
         client = HadoopClient(
             cluster,
             vread_properties(here.endpoint, **PATIENCE),
@@ -94,7 +97,7 @@ def hosts(request, tmp_path_factory):
         )
         stack.enter_context(client)
         eventually(lambda: there_in(here)["storages"] > 0, SOON)
-        yield cluster, here, there, client
+        yield cluster, here, there, client, link
 
 
 def there_in(here):
@@ -108,7 +111,7 @@ def remote_bytes(vreadd):
 
 @pytest.mark.parametrize("way", ["1m", "pread", "4k", "vectored"])
 def test_a_file_of_another_host(hosts, way):
-    _, here, _, client = hosts
+    _, here, _, client, _ = hosts
     file = f"/there-{way}"
     client.do("write", file=file, on=[THERE], size=BLOCKS * BLOCK_SIZE)
     before = remote_bytes(here)
@@ -120,7 +123,7 @@ def test_a_file_of_another_host(hosts, way):
 
 def test_a_client_that_must_encrypt(hosts, tmp_path):
     """The client is configured to encrypt: all bytes of the other host must come by TLS."""
-    cluster, here, _, client = hosts
+    cluster, here, _, client, _ = hosts
     file = {"file": "/encrypt", "on": [THERE], "size": BLOCK_SIZE}
     client.do("write", **file)
     properties = vread_properties(here.endpoint, **PATIENCE)
@@ -134,7 +137,7 @@ def test_a_client_that_must_encrypt(hosts, tmp_path):
 
 
 def test_half_here_and_half_there(hosts):
-    cluster, here, _, client = hosts
+    cluster, here, _, client, _ = hosts
     storages = {name: set(cluster.datanode(name).storage_ids()) for name in (HERE, THERE)}
     for attempt in range(8):  # the NameNode chooses
         file = f"/half-{attempt}"
@@ -152,7 +155,7 @@ def test_half_here_and_half_there(hosts):
 
 
 def test_tokens_are_checked_over_there(hosts):
-    cluster, here, there, client = hosts
+    cluster, here, there, client, _ = hosts
     if not known(tokens_there(there)):
         pytest.skip("no tokens in this column")
     client.do("write", file="/tokens", on=[THERE], size=BLOCK_SIZE)
@@ -176,7 +179,7 @@ def test_tokens_are_checked_over_there(hosts):
 def test_the_other_host_goes_and_comes_back(hosts):
     """The other host's vreadd is killed and restarted.  Meanwhile reads must go on by TCP without
     blaming a datanode; afterwards they must go through vRead again."""
-    _, here, there, client = hosts
+    _, here, there, client, _ = hosts
     client.do("write", file="/goes", on=[THERE], size=2 * BLOCK_SIZE)
     served(client.do("read", file="/goes"))
     health = client.do("health")
@@ -195,3 +198,29 @@ def test_the_other_host_goes_and_comes_back(hosts):
         ),
         SOON,
     )
+
+
+def test_a_congested_link(hosts, tmp_path):
+    """The link between the hosts hardly lets bytes through, while the datanode answers at once:
+    blocks of the other host must be left to the stock client, those of this host must not."""
+    cluster, here, _, client, link = hosts
+    there, near = ({"file": f"/congested-{name}", "on": [name]} for name in (THERE, HERE))
+    for file in (there, near):
+        client.do("write", size=2 * BLOCK_SIZE, **file)
+    properties = vread_properties(here.endpoint, **PATIENCE, compete="true")
+    with HadoopClient(cluster, properties, tmp_path / "client.log") as competing:
+
+        def read(file):
+            answer = competing.do("read", way="pread", **file)
+            assert answer["bytes"] == answer["stock_bytes"]
+            return answer["stats"]
+
+        def is_left():
+            return read(there).get("fallback.reasons.slower", 0) > 0
+
+        link.rate = 1_000_000
+        try:
+            eventually(is_left, SOON, what="blocks of the other host left to the stock client")
+        finally:
+            link.rate = None
+        assert "fallback.blocks" not in read(near)

@@ -5,7 +5,6 @@ way of reading.  The plug-in's counters must say that the bytes came through vRe
 import pytest
 
 from tests.support.hadoop_bed import ONE_COLUMN, SERVED, by_tcp, served
-from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
 
@@ -173,18 +172,3 @@ def test_fsck(bed):
 
 def _without_times(report):
     return [line for line in report.splitlines() if "FSCK" not in line]
-
-
-@ONE_COLUMN
-def test_both_ways_are_measured(bed, tmp_path):
-    """The plug-in must be able to compare vRead with the stock client's own way.  While it
-    compares, the application must read the right bytes."""
-    with bed.another_client(tmp_path, bed.properties(compete="true")) as client:
-
-        def measured():
-            answer = client.do("read", way="pread")
-            assert "vread.failures" not in answer["stats"], answer
-            assert "compete.failed" not in answer["stats"], answer
-            return answer["stats"].get("compete.measured", 0) > 0
-
-        eventually(measured, what="a duel")
