@@ -67,6 +67,22 @@ class BlockDisk:
         data.write_bytes(content)
         _meta_of(data).write_bytes(struct.pack(f">hbi{len(sums)}I", 1, CRC32, CHUNK, *sums))
 
+    def write_names(self, blocks):
+        """Makes the files of many blocks, without bytes: what a look-up has to pass by."""
+        folders = {}
+        try:
+            for block in blocks:
+                data = self._path_of(block)
+                if data.parent not in folders:
+                    data.parent.mkdir(parents=True, exist_ok=True)
+                    folders[data.parent] = os.open(data.parent, os.O_DIRECTORY)
+                for name in (data.name, _meta_of(data).name):
+                    flags = os.O_CREAT | os.O_WRONLY
+                    os.close(os.open(name, flags, dir_fd=folders[data.parent]))
+        finally:
+            for descriptor in folders.values():
+                os.close(descriptor)
+
     def sync(self, block):
         """Makes a block durable: both files and their folder."""
         data = self._path_of(block)

@@ -45,6 +45,7 @@ READERS = 8
 FIO_REQUEST, FIO_DEPTH = 512 << 10, 4
 MAX_RESIDENT = 0.01  # of the image, while it counts as cold
 LIVE = {"gib": 1024, "blocks": 8192, "opens": 200}
+MILLION = 1_000_000  # blocks of open.million
 FAIRNESS = "fairness:seq.8readers"
 TARGETS = (
     Target("seq.cold", "image.pread.cold", 0.9),
@@ -65,16 +66,19 @@ def run(mib, block_mib, rounds):
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         SUITE.say("making live file systems")
         sizes = {"gib": 16, "blocks": 256, "opens": 8} if small else LIVE
-        opens = [
-            stack.enter_context(image_open.OpenRows(folder, kind, **sizes))
-            for kind in image_open.ROWS
-        ]
+        names = {"million": 2048 if small else MILLION}
+        opens = {
+            which: stack.enter_context(
+                image_open.OpenRows(folder, which, **sizes, names=names.get(which, 0))
+            )
+            for which in image_open.ROWS
+        }
         bench = stack.enter_context(_Bench(data, folder))
         bench.check_agreement()
         for number in range(1, rounds + 1):
             SUITE.say(f"round {number} of {rounds}")
             bench.round()
-            for live in opens:
+            for live in opens.values():
                 live.round()
     others = load.told_by(SUITE)
     conditions = {
@@ -90,9 +94,9 @@ def run(mib, block_mib, rounds):
         "kernel_readahead_kib": _kernel_readahead(data.image),
         "cpu": "clients and vreadd",
         "ratio": "median of the rounds' ratios",
-        "open": opens[0].conditions,
+        "open": {which: live.conditions() for which, live in opens.items()},
     }
-    open_rows = [row for live in opens for row in live.rows.values()]
+    open_rows = [row for live in opens.values() for row in live.rows.values()]
     rows = [*bench.rows.values(), *open_rows, bench.fairness]
     return results.document("image", rows, TARGETS, conditions)
 
