@@ -5,12 +5,12 @@ import io.vread.Clock;
 
 /**
  * Tells a reader in the middle of a block that the stock client would be faster. {@link
- * VreadReplicaAccessor} reports every sequential read, and leaves the rest of the block to the stock
- * client once the race is lost.
+ * VreadReplicaAccessor} reports every sequential read, and leaves the rest of the block to the
+ * stock client once the race is lost.
  *
- * <p>The time of a read tells only that vRead is slow, not that the stock client is faster: both may
- * wait for the same disk. So a slow reader asks the {@link Contest} for a {@link Duel}. A disk that
- * keeps up with one stream is not slow, or each reader of a disk would pay for a duel.
+ * <p>The time of a read tells only that vRead is slow, not that the stock client is faster: both
+ * may wait for the same disk. So a slow reader asks the {@link Contest} for a {@link Duel}. A disk
+ * that keeps up with one stream is not slow, or each reader of a disk would pay for a duel.
  *
  * <p>Threads: as the reader.
  */
