@@ -15,6 +15,7 @@
 #include "io_vread_hdfs_NativeBackend.h"
 #include "jni_block.h"
 #include "vread.h"
+#include "vreadif.h"
 
 #define METHOD(type, name) JNIEXPORT type JNICALL Java_io_vread_hdfs_NativeBackend_##name
 
@@ -30,12 +31,17 @@ static struct vread_file *file(jlong pointer)
 
 /* ---- connections --------------------------------------------------------- */
 
-/* As many queues as the driver of /dev/vread takes by default. */
-static unsigned queues(void)
+/*
+ * As many queues as the driver of /dev/vread takes by default; one for a small share.  The local
+ * port keeps room for small shares with the rings of one queue.
+ */
+static unsigned queues(jlong pool_bytes)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return cpus < 1 ? 1 : cpus > 4 ? 4 : (unsigned)cpus;
+	if (cpus < 1 || pool_bytes <= VREAD_SMALL_SHARE_PAGES * VREAD_PAGE_SIZE)
+		return 1;
+	return cpus > 4 ? 4 : (unsigned)cpus;
 }
 
 METHOD(jlong, connect)
@@ -47,7 +53,7 @@ METHOD(jlong, connect)
 		.pool_bytes = (size_t)pool_bytes,
 		.timeout_ms = (unsigned)timeout_ms,
 		.readahead_bytes = (unsigned)readahead_bytes,
-		.queues = queues(),
+		.queues = queues(pool_bytes),
 		.check_local = check_local ? 1 : 0,
 	};
 	struct vread *v;

@@ -4,7 +4,8 @@ way of reading.  The plug-in's counters must say that the bytes came through vRe
 
 import pytest
 
-from tests.support.hadoop_bed import ONE_COLUMN, SERVED, by_tcp, served
+from tests.support.hadoop_bed import BLOCK_SIZE, ONE_COLUMN, SERVED, by_tcp, served
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
 
@@ -172,3 +173,26 @@ def test_fsck(bed):
 
 def _without_times(report):
     return [line for line in report.splitlines() if "FSCK" not in line]
+
+
+def _shares(bed, client):
+    """[(pool pages, queues)] of the client's connections to vreadd."""
+    return [
+        (device["pool_pages"], device["num_queues"])
+        for device in bed.vreadd.status()["devices"]
+        if device.get("pid") == client.pid
+    ]
+
+
+@ONE_COLUMN
+def test_a_process_takes_its_share_of_the_pool_by_need(bed, tmp_path):
+    """Nothing before the first read, 128 KiB and one queue with it, the full share when the process
+    has read a mebibyte."""
+    with bed.another_client(tmp_path) as client:
+        client.do("write", file="/by-need", size=200_000)
+        assert _shares(bed, client) == []
+        served(client.do("read", file="/by-need"))
+        assert _shares(bed, client) == [(32, 1)]
+        client.do("write", file="/by-need-more", size=3 * BLOCK_SIZE)
+        served(client.do("read", file="/by-need-more"))
+        eventually(lambda: _shares(bed, client)[0][0] == 1024, what="the full share")
