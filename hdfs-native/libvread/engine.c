@@ -9,13 +9,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "vread-spin.h"
 
 #define REAP_MAX 32
-
-/* Spinning pays if the answer comes sooner than two context switches take.  If the answer comes
- * later, spinning costs at most SPIN_MAX_NS for each sleep. */
-#define SPIN_MIN_NS 2000U
-#define SPIN_MAX_NS 50000U
 
 int engine_init(struct engine *e, struct transport *transport, unsigned patience_ms,
 		bool (*reclaim)(struct engine *))
@@ -27,7 +23,7 @@ int engine_init(struct engine *e, struct transport *transport, unsigned patience
 	e->async_event_fd = -1;
 	e->async_last = &e->async_first;
 	e->waiters.next = e->waiters.prev = &e->waiters;
-	e->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? SPIN_MAX_NS : 0;
+	e->may_spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	slice_init(&e->slice, slice_pages(transport->slice_bytes));
 	for (unsigned i = transport->max_ops; i-- > 0;) {
 		e->requests[i].next = e->free_requests;
@@ -256,37 +252,31 @@ void engine_poll(struct engine *e)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
-/* Spins until there is a completion.  False: none came in time.  The budget doubles after a
- * success and halves after a failure. */
-static bool spin(struct engine *e)
+/* Spins until there is a completion.  False: none came in time. */
+static bool spin(struct engine *e, uint64_t began)
 {
 	struct transport *t = e->transport;
-	unsigned budget = e->spin_ns;
-	uint64_t end;
 
-	if (!t->ops->ready || !budget)
+	if (!t->ops->ready || !e->spin_ns)
 		return false;
-	end = vclock_spinning() + budget;
 	do {
 		for (int i = 0; i < 32; i++) {
-			if (t->ops->ready(t)) {
-				e->spin_ns = budget < SPIN_MAX_NS / 2 ? budget * 2 : SPIN_MAX_NS;
+			if (t->ops->ready(t))
 				return true;
-			}
-			relax();
+			vread_spin_relax();
 		}
-	} while (vclock_spinning() < end);
-	e->spin_ns = budget / 2 > SPIN_MIN_NS ? budget / 2 : SPIN_MIN_NS;
+	} while (vclock_spinning() < began + e->spin_ns);
 	return false;
+}
+
+static void spin_or_sleep(struct engine *e, unsigned batch, uint64_t deadline)
+{
+	uint64_t began = vclock_spinning();
+
+	if (!spin(e, began))
+		e->transport->ops->wait(e->transport, e->kick_fd, batch, deadline);
+	if (e->may_spin)
+		e->spin_ns = vread_spin_ns(e->spin_ns, vclock_spinning() - began);
 }
 
 static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
@@ -301,8 +291,7 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 	e->leader = w;
 	e->leader_batch = batch;
 	engine_unlock(e);
-	if (!spin(e))
-		e->transport->ops->wait(e->transport, e->kick_fd, batch, deadline);
+	spin_or_sleep(e, batch, deadline);
 	engine_lock(e);
 	e->leader = NULL;
 	drain_fd(e->kick_fd);

@@ -73,7 +73,8 @@ struct engine {
 	unsigned awaited;     /* requests in flight that are not abandoned, plus calls */
 	uint64_t heard_ns;    /* time of the last answer, or when `awaited` last left 0 */
 	unsigned patience_ms; /* after this silence all waiting threads give up */
-	unsigned spin_ns;     /* how long a leader spins before it sleeps */
+	bool may_spin;        /* there is another processor */
+	unsigned spin_ns;     /* how long a leader spins before it sleeps (vread-spin.h) */
 	bool event_fd_used;
 	int async_event_fd; /* readable while the asynchronous queue is not empty; -1: none */
 	unsigned async_in_flight;

@@ -58,6 +58,7 @@ HEADERS_OF_GUESTS = {
     "vread-local.h",
     "vread-nodes.h",
     "vread-ring-user.h",
+    "vread-spin.h",
     "vread_ioctl.h",
 }
 PRIVATE = re.compile(r"_private\.h|_impl\.h|/internal\.h")

@@ -16,6 +16,9 @@
  * carrying out a request is a step of its own. If that request waits for a disk, another worker
  * gets the turn and does the next step. The first one answers its request without the turn.
  *
+ * A worker that finds the ring empty looks at it for some microseconds before it sleeps, if its
+ * client is likely to send the next request in that time (spin.h).
+ *
  * The workers do not wait for other hosts. Their responses (remote.h) go on the ring between two
  * steps, or wake the worker that has the turn.
  */
@@ -32,6 +35,7 @@
 #include "base/trace.h"
 #include "ring/hands.h"
 #include "ring/remote.h"
+#include "ring/spin.h"
 
 #define SPURIOUS_FREE 16 /* events in a row without a request, before slowing down */
 #define SPURIOUS_DELAY_MS 2
@@ -51,6 +55,8 @@ struct queue {
 	bool first_round;            /* since the event */
 	bool found;                  /* a request since the event */
 	unsigned spurious;           /* events in a row without a request */
+	struct spin spin;
+	uint64_t idle_since; /* the ring has been empty, and all is answered; 0: not so */
 
 	pthread_mutex_t lock; /* protects the fields below; held for copies only */
 	vread_back_ring_t ring;
@@ -201,6 +207,45 @@ static bool has_more(struct queue *q)
 	return more;
 }
 
+/* Requests that were copied in and not yet answered: they wait for a disk or another host. */
+static bool some_are_waiting(struct queue *q)
+{
+	bool some;
+
+	pthread_mutex_lock(&q->lock);
+	some = q->ring.rsp_prod_pvt != q->ring.req_cons;
+	pthread_mutex_unlock(&q->lock);
+	return some;
+}
+
+/* True if the worker has something to do. For spin_until(). */
+static bool is_called(void *queue)
+{
+	struct queue *q = queue;
+
+	return *(volatile RING_IDX *)&q->ring.sring->req_prod != q->ring.req_cons || halted(q);
+}
+
+/*
+ * The ring is empty. Looks for the next request for a short time, in which the frontend need not
+ * send an event. A worker that must also listen for answers sleeps instead.
+ */
+static bool spin_for_request(struct queue *q)
+{
+	if (some_are_waiting(q))
+		return false;
+	q->idle_since = clock_measure_ns();
+	return spin_until(&q->spin, is_called, q);
+}
+
+/* A request has come. Learns from how long that took. */
+static void end_idle(struct queue *q)
+{
+	if (q->idle_since)
+		spin_waited(&q->spin, q->idle_since);
+	q->idle_since = 0;
+}
+
 /* Ends the rounds of an event. False: halted. */
 static bool drained(struct queue *q)
 {
@@ -219,7 +264,7 @@ static bool next_round(struct queue *q)
 
 	if (halted(q))
 		return false;
-	if (!q->first_round && !has_more(q))
+	if (!q->first_round && !spin_for_request(q) && !has_more(q))
 		return drained(q);
 	if (!q->first_round)
 		sched_yield();
@@ -233,6 +278,8 @@ static bool next_round(struct queue *q)
 		return false;
 	}
 	q->found |= q->count > 0;
+	if (q->count > 0)
+		end_idle(q);
 	return true;
 }
 
@@ -330,6 +377,7 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 	q->conn = conn;
 	q->index = index;
 	pthread_mutex_init(&q->lock, NULL);
+	spin_init(&q->spin);
 	BACK_RING_INIT(&q->ring, (vread_sring_t *)pq->sring, pq->ring_bytes);
 	q->batch = calloc(RING_SIZE(&q->ring), sizeof(*q->batch));
 	q->in_flight = calloc(RING_SIZE(&q->ring), 1);
