@@ -1,30 +1,66 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vread-spin.h - how long either end of a ring, if it is in user space, looks at the ring before it
- * sleeps.  libvread waits so for responses, the workers of vreadd for requests.
+ * vread-spin.h - when either end of a ring, if it is in user space, looks at the ring for a short
+ * time before it sleeps.  libvread waits so for responses, the workers of vreadd for requests.
  *
  * The ends of a ring answer each other within some microseconds while a client reads small pieces
- * one after the other.  To wake a sleeping thread takes longer than that.  So an end spins if its
- * last waits were short, whether it spun or slept in them.  After a longer wait it spins for half
- * as long, and after some of them not at all.  This is the rule of the halt polling of KVM
- * (Documentation/virt/kvm/halt-polling.rst of Linux).
+ * one after the other.  To wake a sleeping thread of another processor takes longer than that.  So
+ * an end spins while its waits are short.  It learns from each wait, whether it spun or slept:
+ *
+ *   a short wait         it spins in the next one.
+ *   three long waits     it does not spin, until a wait is short again.
+ *   a wait that ended    both ends are on one processor: the spin kept the other end from
+ *   just after a spin    answering.  It does not spin for some waits, each time for twice as many.
  */
 #ifndef VREAD_SPIN_H
 #define VREAD_SPIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#define VREAD_SPIN_FIRST_NS 10000U /* the shortest spin */
-#define VREAD_SPIN_MOST_NS 50000U
+#define VREAD_SPIN_NS 50000U          /* the longest spin, and the longest short wait */
+#define VREAD_SPIN_HANDOVER_NS 15000U /* how soon another thread of a processor answers */
+#define VREAD_SPIN_LONG_WAITS 3U
+#define VREAD_SPIN_FIRST_PAUSE 64U /* waits */
+#define VREAD_SPIN_LONGEST_PAUSE 1024U
 
-/* The length of the next spin, in ns, after a wait of waited_ns in all; ns: the length before. */
-static inline unsigned vread_spin_ns(unsigned ns, uint64_t waited_ns)
+struct vread_spin {
+	bool allowed; /* the other end may run meanwhile: there are several processors */
+	bool on;      /* spin in the next wait */
+	unsigned long_waits;
+	unsigned pause, next_pause;
+};
+
+static inline struct vread_spin vread_spin_new(long processors)
 {
-	if (waited_ns > VREAD_SPIN_MOST_NS)
-		return ns / 2 < VREAD_SPIN_FIRST_NS ? 0 : ns / 2;
-	if (ns < VREAD_SPIN_FIRST_NS)
-		return VREAD_SPIN_FIRST_NS;
-	return ns > VREAD_SPIN_MOST_NS / 2 ? VREAD_SPIN_MOST_NS : ns * 2;
+	return (struct vread_spin){.allowed = processors > 1, .next_pause = VREAD_SPIN_FIRST_PAUSE};
+}
+
+static inline void vread_spin_stop(struct vread_spin *s, unsigned pause)
+{
+	s->on = false;
+	s->long_waits = 0;
+	s->pause = pause;
+}
+
+/* A wait has ended, which took waited_ns in all, with the spin if there was one. */
+static inline void vread_spin_waited(struct vread_spin *s, uint64_t waited_ns)
+{
+	if (!s->on) {
+		if (s->pause)
+			s->pause--;
+		else
+			s->on = s->allowed && waited_ns <= VREAD_SPIN_NS;
+	} else if (waited_ns <= VREAD_SPIN_NS) {
+		s->long_waits = 0;
+		s->next_pause = VREAD_SPIN_FIRST_PAUSE;
+	} else if (waited_ns <= VREAD_SPIN_NS + VREAD_SPIN_HANDOVER_NS) {
+		vread_spin_stop(s, s->next_pause);
+		if (s->next_pause < VREAD_SPIN_LONGEST_PAUSE)
+			s->next_pause *= 2;
+	} else if (++s->long_waits == VREAD_SPIN_LONG_WAITS) {
+		vread_spin_stop(s, 0);
+	}
 }
 
 /* Call it between two looks: it leaves the processor's core to its other thread. */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "vread-spin.h"
 
 #define REAP_MAX 32
 
@@ -23,7 +22,7 @@ int engine_init(struct engine *e, struct transport *transport, unsigned patience
 	e->async_event_fd = -1;
 	e->async_last = &e->async_first;
 	e->waiters.next = e->waiters.prev = &e->waiters;
-	e->may_spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+	e->spin = vread_spin_new(sysconf(_SC_NPROCESSORS_ONLN));
 	slice_init(&e->slice, slice_pages(transport->slice_bytes));
 	for (unsigned i = transport->max_ops; i-- > 0;) {
 		e->requests[i].next = e->free_requests;
@@ -257,7 +256,7 @@ static bool spin(struct engine *e, uint64_t began)
 {
 	struct transport *t = e->transport;
 
-	if (!t->ops->ready || !e->spin_ns)
+	if (!t->ops->ready || !e->spin.on)
 		return false;
 	do {
 		for (int i = 0; i < 32; i++) {
@@ -265,7 +264,7 @@ static bool spin(struct engine *e, uint64_t began)
 				return true;
 			vread_spin_relax();
 		}
-	} while (vclock_spinning() < began + e->spin_ns);
+	} while (vclock_spinning() < began + VREAD_SPIN_NS);
 	return false;
 }
 
@@ -275,8 +274,7 @@ static void spin_or_sleep(struct engine *e, unsigned batch, uint64_t deadline)
 
 	if (!spin(e, began))
 		e->transport->ops->wait(e->transport, e->kick_fd, batch, deadline);
-	if (e->may_spin)
-		e->spin_ns = vread_spin_ns(e->spin_ns, vclock_spinning() - began);
+	vread_spin_waited(&e->spin, vclock_spinning() - began);
 }
 
 static void lead(struct engine *e, struct waiter *w, uint64_t deadline)

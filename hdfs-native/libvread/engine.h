@@ -29,6 +29,7 @@
 
 #include "slice.h"
 #include "transport.h"
+#include "vread-spin.h"
 
 struct vread_file;
 
@@ -70,11 +71,10 @@ struct engine {
 	bool dead;             /* there is no backend, and none will come back */
 	uint64_t room_count;   /* counts freed slots */
 	unsigned in_flight;
-	unsigned awaited;     /* requests in flight that are not abandoned, plus calls */
-	uint64_t heard_ns;    /* time of the last answer, or when `awaited` last left 0 */
-	unsigned patience_ms; /* after this silence all waiting threads give up */
-	bool may_spin;        /* there is another processor */
-	unsigned spin_ns;     /* how long a leader spins before it sleeps (vread-spin.h) */
+	unsigned awaited;       /* requests in flight that are not abandoned, plus calls */
+	uint64_t heard_ns;      /* time of the last answer, or when `awaited` last left 0 */
+	unsigned patience_ms;   /* after this silence all waiting threads give up */
+	struct vread_spin spin; /* of leaders */
 	bool event_fd_used;
 	int async_event_fd; /* readable while the asynchronous queue is not empty; -1: none */
 	unsigned async_in_flight;

@@ -7,17 +7,17 @@
  * a private vread_back_ring, and the shared producer index is read once per round and checked. Each
  * request is copied once, and only the copy is checked and used.
  *
- * A round takes at most the number of requests that one ring holds. Between rounds the worker
- * yields. The worker allows the next event only after a round that left the ring empty, and events
- * that bring no request are slowed down. So a frontend can keep its own workers busy, and nothing
- * else.
+ * A round takes at most the number of requests that one ring holds. Between rounds that follow each
+ * other at once the worker yields. The worker allows the next event only after a round that left the
+ * ring empty, and events that bring no request are slowed down. So a frontend can keep its own
+ * workers busy, and nothing else.
  *
  * Each step of the worker that has the turn ends with the state of the queue in struct queue, and
  * carrying out a request is a step of its own. If that request waits for a disk, another worker
  * gets the turn and does the next step. The first one answers its request without the turn.
  *
  * A worker that finds the ring empty looks at it for some microseconds before it sleeps, if its
- * client is likely to send the next request in that time (spin.h).
+ * client is likely to send the next request in that time (vread-spin.h).
  *
  * The workers do not wait for other hosts. Their responses (remote.h) go on the ring between two
  * steps, or wake the worker that has the turn.
@@ -29,16 +29,18 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/trace.h"
 #include "ring/hands.h"
 #include "ring/remote.h"
-#include "ring/spin.h"
+#include "vread-spin.h"
 
 #define SPURIOUS_FREE 16 /* events in a row without a request, before slowing down */
 #define SPURIOUS_DELAY_MS 2
+#define LOOKS 32 /* at the ring, between two looks at the clock */
 
 struct queue {
 	struct queue_shared *shared;
@@ -55,7 +57,7 @@ struct queue {
 	bool first_round;            /* since the event */
 	bool found;                  /* a request since the event */
 	unsigned spurious;           /* events in a row without a request */
-	struct spin spin;
+	struct vread_spin spin;
 	uint64_t idle_since; /* the ring has been empty, and all is answered; 0: not so */
 
 	pthread_mutex_t lock; /* protects the fields below; held for copies only */
@@ -218,31 +220,48 @@ static bool some_are_waiting(struct queue *q)
 	return some;
 }
 
-/* True if the worker has something to do. For spin_until(). */
-static bool is_called(void *queue)
+/* True if the worker has something to do. */
+static bool is_called(const struct queue *q)
 {
-	struct queue *q = queue;
-
 	return *(volatile RING_IDX *)&q->ring.sring->req_prod != q->ring.req_cons || halted(q);
 }
 
-/*
- * The ring is empty. Looks for the next request for a short time, in which the frontend need not
- * send an event. A worker that must also listen for answers sleeps instead.
- */
-static bool spin_for_request(struct queue *q)
+/* Looks for the next request until the moment `end`. False: none has come. */
+static bool spin_until(const struct queue *q, uint64_t end)
 {
-	if (some_are_waiting(q))
-		return false;
-	q->idle_since = clock_measure_ns();
-	return spin_until(&q->spin, is_called, q);
+	do {
+		for (int i = 0; i < LOOKS; i++) {
+			if (is_called(q))
+				return true;
+			vread_spin_relax();
+		}
+	} while (clock_measure_ns() < end);
+	return false;
+}
+
+/*
+ * True if there is another request. Looks for it for a short time, in which the frontend need not
+ * send an event. A worker that must also listen for answers does not.
+ */
+static bool next_comes(struct queue *q)
+{
+	if (is_called(q)) {
+		sched_yield(); /* the worker has had no rest */
+		return true;
+	}
+	if (!some_are_waiting(q)) {
+		q->idle_since = clock_measure_ns();
+		if (q->spin.on && spin_until(q, q->idle_since + VREAD_SPIN_NS))
+			return true;
+	}
+	return has_more(q);
 }
 
 /* A request has come. Learns from how long that took. */
 static void end_idle(struct queue *q)
 {
 	if (q->idle_since)
-		spin_waited(&q->spin, q->idle_since);
+		vread_spin_waited(&q->spin, clock_measure_ns() - q->idle_since);
 	q->idle_since = 0;
 }
 
@@ -264,10 +283,8 @@ static bool next_round(struct queue *q)
 
 	if (halted(q))
 		return false;
-	if (!q->first_round && !spin_for_request(q) && !has_more(q))
+	if (!q->first_round && !next_comes(q))
 		return drained(q);
-	if (!q->first_round)
-		sched_yield();
 	q->first_round = false;
 	q->next = q->count = 0;
 	pthread_mutex_lock(&q->lock);
@@ -377,7 +394,7 @@ int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index)
 	q->conn = conn;
 	q->index = index;
 	pthread_mutex_init(&q->lock, NULL);
-	spin_init(&q->spin);
+	q->spin = vread_spin_new(sysconf(_SC_NPROCESSORS_ONLN));
 	BACK_RING_INIT(&q->ring, (vread_sring_t *)pq->sring, pq->ring_bytes);
 	q->batch = calloc(RING_SIZE(&q->ring), sizeof(*q->batch));
 	q->in_flight = calloc(RING_SIZE(&q->ring), 1);
