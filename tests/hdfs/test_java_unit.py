@@ -40,6 +40,7 @@ def test_maven_module():
         "Encryption",
         "Backoff",
         "Statistics",
+        "ClientMetrics",
     ):
         assert suites[f"io.vread.hdfs.{name}Test"] > 1
     for name in ("Publisher", "PublishingDataset", "KeyPublisher"):

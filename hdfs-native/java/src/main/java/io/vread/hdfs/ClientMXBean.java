@@ -28,6 +28,15 @@ public interface ClientMXBean {
   /** The fallback blocks by reason. */
   Map<String, Long> getFallbackReasons();
 
+  /** Duels between vRead and the stock client that told which way is faster. */
+  long getCompeteMeasured();
+
+  /** Duels without a result. */
+  long getCompeteFailed();
+
+  /** Bytes that applications of this JVM have read from HDFS in any way, as Hadoop counts them. */
+  long getHdfsBytes();
+
   /** All statistics as the JSON text of io.vread.statistics.file. */
   String json();
 

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What exists once per process: the daemon thread, the statistics, and the places that show the
- * statistics (the JMX bean, a log line when the JVM ends, and a file).
+ * statistics (the JMX bean, Hadoop's metrics system, a log line when the JVM ends, and a file).
  * {@link VreadReplicaAccessorBuilder} and {@link Client} use it.
  *
  * <p>The file is also written while the JVM runs, because a JVM inside another program (libhdfs)
@@ -118,6 +118,21 @@ final class ClientProcess implements ClientMXBean {
   }
 
   @Override
+  public long getCompeteMeasured() {
+    return statistics.measured();
+  }
+
+  @Override
+  public long getCompeteFailed() {
+    return statistics.notMeasured();
+  }
+
+  @Override
+  public long getHdfsBytes() {
+    return Statistics.hdfsBytes();
+  }
+
+  @Override
   public String json() {
     return statistics.json(pid());
   }
@@ -143,6 +158,11 @@ final class ClientProcess implements ClientMXBean {
           .registerMBean(this, new ObjectName("io.vread:type=Client"));
     } catch (JMException e) {
       LOG.debug("vread: no JMX bean (is the jar loaded twice?)", e);
+    }
+    try {
+      ClientMetrics.registerSoon(statistics);
+    } catch (RuntimeException | Error e) { // no memory for a thread; a Hadoop without metrics
+      LOG.debug("vread: no metrics", e);
     }
     try {
       ShutdownHookManager.get().addShutdownHook(this::atExit, SHUTDOWN_PRIORITY);

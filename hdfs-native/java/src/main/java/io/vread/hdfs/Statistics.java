@@ -95,6 +95,16 @@ final class Statistics {
     return sums(fallbackReasons);
   }
 
+  /** Duels that have told which way is faster. */
+  long measured() {
+    return measured.sum();
+  }
+
+  /** Duels without a result. */
+  long notMeasured() {
+    return notMeasured.sum();
+  }
+
   private static Map<String, Long> sums(Map<String, LongAdder> reasons) {
     Map<String, Long> result = new TreeMap<>();
     reasons.forEach((reason, count) -> result.put(reason, count.sum()));
@@ -144,8 +154,8 @@ final class Statistics {
     out.append("},\"fallback\":{\"blocks\":").append(fallbackBlocks());
     out.append(",\"reasons\":");
     append(out, fallbackReasons());
-    out.append("},\"compete\":{\"measured\":").append(measured.sum());
-    out.append(",\"failed\":").append(notMeasured.sum());
+    out.append("},\"compete\":{\"measured\":").append(measured());
+    out.append(",\"failed\":").append(notMeasured());
     return out.append("},\"hdfs\":{\"bytes\":").append(allBytes).append("}}\n").toString();
   }
 
