@@ -10,14 +10,16 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.ipc.CallerContext;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
  * Daemon threads for what may hang and must not make a reader wait. {@link OwnReplicas} and {@link
  * Duel} use them.
  *
- * <p>A task runs as the user of the thread that passes the task. A task for which there is no room
- * is refused with a RejectedExecutionException. Threads without work end after a second.
+ * <p>A task runs as the user of the thread that passes the task, and with its caller context, which
+ * the NameNode writes to its audit log. A task for which there is no room is refused with a
+ * RejectedExecutionException. Threads without work end after a second.
  */
 final class UserThreads implements Executor {
   private final ThreadPoolExecutor threads;
@@ -55,6 +57,11 @@ final class UserThreads implements Executor {
           task.run();
           return null;
         };
-    threads.execute(() -> user.doAs(action));
+    CallerContext context = CallerContext.getCurrent();
+    threads.execute(
+        () -> {
+          CallerContext.setCurrent(context); // a thread would keep that of the task that made it
+          user.doAs(action);
+        });
   }
 }
