@@ -6,16 +6,20 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/waiting.h"
+#include "eventually.h"
 #include "read/block.h"
 #include "policy/audit.h"
 #include "policy/policy.h"
@@ -35,14 +39,19 @@ static struct {
 	struct block_handle handle;
 	bool withdrawn;
 	int error; /* of block_read() and block_stat() */
-	unsigned holds, releases, closes, published;
+	unsigned holds, releases, published;
+	atomic_uint closes;
 	const struct policy *asked; /* by the last block_hold() */
 	struct block_event event;
 	char pool_id[64], storage_id[64];
 	uint8_t keys[64];
 	size_t keys_length;
 	bool required;
+	uint32_t close_in_read; /* the handle that another queue closes during block_read(); 0: none */
+	atomic_bool hangs;      /* block_close() waits for a disk */
 } block;
+
+static struct handles *handles;
 
 static vread_sring_t *ring; /* NULL: no queue works */
 static RING_IDX answered_at_release;
@@ -62,6 +71,8 @@ ssize_t block_read(struct block_handle *h, uint64_t offset, void *dst, uint32_t 
 		   uint32_t *ret_crc32c)
 {
 	(void)h, (void)offset;
+	if (block.close_in_read)
+		handles_remove(handles, block.close_in_read);
 	memset(dst, 'b', length);
 	*ret_crc32c = SUM;
 	return block.error ? block.error : (ssize_t)length;
@@ -77,6 +88,9 @@ int block_stat(struct block_handle *h, struct block_info *ret_info)
 void block_close(struct block_handle *h)
 {
 	(void)h;
+	if (block.hangs)
+		waiting_announce();
+	eventually(!block.hangs);
 	block.closes++;
 }
 
@@ -161,6 +175,7 @@ static int set_up(void **state)
 		.handles = handles_new(dispatch_close, 0),
 		.client = &device,
 	};
+	handles = device.dispatch.reader.handles;
 	return device.policy && device.dispatch.reader.handles ? 0 : -1;
 }
 
@@ -253,6 +268,8 @@ static struct vread_response answer(struct vread_request r, bool withdraw_meanwh
 			 device.scratch.reading.handle.object ? 1 : 0);
 	dispatch_unseal(&device.scratch);
 	assert_int_equal(block.holds, block.releases);
+	dispatch_end(&device.scratch);
+	assert_null(device.scratch.reading.handle.object);
 	assert_int_equal(response.id, 3);
 	assert_int_equal(response.operation, r.operation);
 	return response;
@@ -352,8 +369,9 @@ static void test_closed_meanwhile(void **state)
 	assert_int_equal(handles_remove(device.dispatch.reader.handles, handle), 0);
 	dispatch_seal(&device.dispatch, &device.scratch, &r, &response);
 	assert_int_equal(response.status, 100);
-	assert_int_equal(block.closes, 0);
 	dispatch_unseal(&device.scratch);
+	assert_int_equal(block.closes, 0);
+	dispatch_end(&device.scratch);
 	assert_int_equal(block.closes, 1);
 }
 
@@ -510,8 +528,15 @@ static void notify(struct port_conn *c, unsigned q)
 	eventfd_write(answered_fd, 1);
 }
 
-/* An owner waits for holds, so after its wait no answer of before may appear on the ring. */
-static void test_an_answer_is_on_the_ring_before_its_hold_ends(void **state)
+/* A queue of the device, and the frontend's side of its ring. */
+static struct {
+	_Alignas(VREAD_PAGE_SIZE) uint8_t page[VREAD_PAGE_SIZE];
+	struct queue_shared shared;
+	struct queue *queue;
+	vread_front_ring_t front;
+} line = {.shared.starting = PTHREAD_MUTEX_INITIALIZER};
+
+static void line_up(unsigned spare_hands)
 {
 	static const struct port_conn_ops ops = {
 		.event_fd = event_fd,
@@ -519,38 +544,94 @@ static void test_an_answer_is_on_the_ring_before_its_hold_ends(void **state)
 		.event_rearm = event_rearm,
 		.notify = notify,
 	};
-	static _Alignas(VREAD_PAGE_SIZE) uint8_t page[VREAD_PAGE_SIZE];
-	static struct queue_shared shared = {.starting = PTHREAD_MUTEX_INITIALIZER};
-	struct vread_request r = read_request(open_block());
-	vread_front_ring_t front;
-	struct queue *q;
-	eventfd_t value;
-	int push;
 
-	(void)state;
-	ring = (vread_sring_t *)page;
+	ring = (vread_sring_t *)line.page;
 	SHARED_RING_INIT(ring);
-	FRONT_RING_INIT(&front, ring, sizeof(page));
+	FRONT_RING_INIT(&line.front, ring, sizeof(line.page));
 	wake_fd = eventfd(0, EFD_CLOEXEC);
 	answered_fd = eventfd(0, EFD_CLOEXEC);
 	device.conn.ops = &ops;
 	device.conn.num_queues = 1;
-	device.conn.queue[0] = (struct port_queue){page, sizeof(page)};
-	shared.dispatch = device.dispatch;
-	shared.halt_fd = eventfd(0, EFD_CLOEXEC);
-	*RING_GET_REQUEST(&front, front.req_prod_pvt++) = r;
-	RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&front, push);
-	assert_int_equal(queue_start(&q, &shared, 0), 0);
-	eventfd_write(wake_fd, push);
-	assert_int_equal(eventfd_read(answered_fd, &value), 0);
-	atomic_store(&shared.halt, true);
-	eventfd_write(shared.halt_fd, 1);
-	queue_join(q);
-	assert_int_equal(answered_at_release, 1);
+	device.conn.queue[0] = (struct port_queue){line.page, sizeof(line.page)};
+	line.shared.dispatch = device.dispatch;
+	line.shared.halt = false;
+	line.shared.spare_hands = spare_hands;
+	line.shared.halt_fd = eventfd(0, EFD_CLOEXEC);
+	assert_int_equal(queue_start(&line.queue, &line.shared, 0), 0);
+}
+
+static void line_down(void)
+{
+	atomic_store(&line.shared.halt, true);
+	eventfd_write(line.shared.halt_fd, 1);
+	queue_join(line.queue);
 	ring = NULL;
-	close(shared.halt_fd);
+	close(line.shared.halt_fd);
 	close(answered_fd);
 	close(wake_fd);
+}
+
+static void send(struct vread_request r)
+{
+	int push;
+
+	r.id = (uint16_t)line.front.req_prod_pvt;
+	*RING_GET_REQUEST(&line.front, line.front.req_prod_pvt++) = r;
+	RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&line.front, push);
+	if (push)
+		eventfd_write(wake_fd, 1);
+}
+
+/* Waits for an event, as a frontend does, and takes the responses. Returns their number. */
+static unsigned take_responses(void)
+{
+	struct pollfd answered = {.fd = answered_fd, .events = POLLIN};
+	RING_IDX before = line.front.rsp_cons;
+	eventfd_t value;
+	int more;
+
+	eventually(poll(&answered, 1, 0) == 1);
+	eventfd_read(answered_fd, &value);
+	do {
+		line.front.rsp_cons = ring->rsp_prod;
+		RING_FINAL_CHECK_FOR_RESPONSES(&line.front, more);
+	} while (more);
+	return line.front.rsp_cons - before;
+}
+
+/* An owner waits for holds, so after its wait no answer of before may appear on the ring. */
+static void test_an_answer_is_on_the_ring_before_its_hold_ends(void **state)
+{
+	uint32_t handle = open_block();
+
+	(void)state;
+	line_up(0);
+	send(read_request(handle));
+	assert_int_equal(take_responses(), 1);
+	line_down();
+	assert_int_equal(answered_at_release, 1);
+}
+
+/*
+ * To close a block may take long, since reads ahead of it are awaited. The frontend hears of the
+ * answer before that. Until then it would get no event for other answers, either.
+ */
+static void test_an_answer_is_told_before_its_block_is_closed(void **state)
+{
+	uint32_t handle = open_block(), other = open_block();
+
+	(void)state;
+	block.close_in_read = handle;
+	block.hangs = true;
+	line_up(1);
+	send(read_request(handle));
+	assert_int_equal(take_responses(), 1);
+	assert_int_equal(block.holds, block.releases);
+	send(handle_request(VREAD_OP_STAT, other));
+	assert_int_equal(take_responses(), 1);
+	block.hangs = false;
+	eventually(block.closes == 1);
+	line_down();
 }
 
 /* The port knows the user of a program, and only the request the user in a guest. */
@@ -598,6 +679,7 @@ int main(void)
 		TEST(test_a_client_publishes_nothing),
 		TEST(test_a_reader_publishes_nothing),
 		TEST(test_an_answer_is_on_the_ring_before_its_hold_ends),
+		TEST(test_an_answer_is_told_before_its_block_is_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
  *
  * Bytes that are in memory are read without an announcement, so the hook costs such reads nothing.
  * The hook may take locks of its own, so the announcement may be made with locks held, but it must
- * not be made between reading_seal() and reading_end() (read/service.h).
+ * not be made between reading_seal() and reading_unseal() (read/service.h).
  */
 #ifndef VREAD_BASE_WAITING_H
 #define VREAD_BASE_WAITING_H

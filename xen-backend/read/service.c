@@ -85,12 +85,18 @@ int reading_seal(struct reading *g)
 	return -ENOENT;
 }
 
+void reading_unseal(struct reading *g)
+{
+	if (g->sealed)
+		block_release(g->handle.object);
+	g->sealed = false;
+}
+
 void reading_end(struct reading *g)
 {
 	if (!g->handle.object)
 		return;
-	if (g->sealed)
-		block_release(g->handle.object);
+	reading_unseal(g);
 	handles_put(g->reader->handles, g->number);
 	g->handle.object = NULL;
 }

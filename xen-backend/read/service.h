@@ -11,12 +11,16 @@
  *                    or reading_stat()     a request about an open block
  *   reading_seal()                         may the answer be given?
  *   ... the answer is given ...
+ *   reading_unseal()
+ *   ... the client is told that the answer is there ...
  *   reading_end()
  *
  * reading_seal() is the one place where an answer is judged: it is given only if the block's
  * datanode has not withdrawn the replica, and the policy allows the reader to read it now. Between
- * reading_seal() and reading_end() the datanode's next PUBLISH waits. So nothing may block between
- * the two calls.
+ * reading_seal() and reading_unseal() the datanode's next PUBLISH waits. So nothing may block between
+ * the two calls. reading_end() may wait for a disk: it closes the handle if the handle was closed
+ * meanwhile, and a handle has reads ahead under way. So nobody may wait for a reading_end().
+ * reading_end() also unseals.
  *
  * Threads: any. A reading belongs to one thread. Errors: negative errno as listed in vreadif.h.
  */
@@ -79,6 +83,8 @@ int reading_stat(struct reading *g, struct block_info *ret_info);
  * not be given. -ENOENT: as -EAGAIN, for an OPEN; the new handle is closed.
  */
 int reading_seal(struct reading *g);
+/* No effect if the reading is not sealed. */
+void reading_unseal(struct reading *g);
 /* May be called again, with no effect. */
 void reading_end(struct reading *g);
 

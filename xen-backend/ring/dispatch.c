@@ -257,6 +257,11 @@ bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 
 void dispatch_unseal(struct dispatch_scratch *scratch)
 {
+	reading_unseal(&scratch->reading);
+}
+
+void dispatch_end(struct dispatch_scratch *scratch)
+{
 	reading_end(&scratch->reading);
 }
 

@@ -8,6 +8,7 @@
  *
  * A response is final when it has been sealed (dispatch_seal()), and goes on the ring before it is
  * unsealed (dispatch_unseal()). Nothing may block between the two calls; read/service.h says why.
+ * Then the frontend is notified. dispatch_end() comes last, because it may wait for a disk.
  */
 #ifndef VREAD_DISPATCH_H
 #define VREAD_DISPATCH_H
@@ -45,8 +46,8 @@ struct dispatch_scratch {
 /* Closes a handle of a device; passed to handles_new(). */
 void dispatch_close(struct handle h);
 /*
- * True: the request is answered; dispatch_seal() and dispatch_unseal() must follow. False: the
- * response comes later from remote.h.
+ * True: the request is answered; dispatch_seal(), dispatch_unseal() and dispatch_end() must follow.
+ * False: the response comes later from remote.h.
  */
 bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response);
@@ -54,10 +55,12 @@ bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 void dispatch_fill_block(struct vread_response *response, const struct block_info *info);
 /*
  * Seals the response to r, which must be the request carried out last. False: another host is asked
- * instead, and the response comes later. dispatch_unseal() must follow in both cases.
+ * instead, and the response comes later. dispatch_unseal() and dispatch_end() must follow in both
+ * cases.
  */
 bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response);
 void dispatch_unseal(struct dispatch_scratch *scratch);
+void dispatch_end(struct dispatch_scratch *scratch);
 
 #endif

@@ -177,8 +177,10 @@ static bool serve(struct queue *q, struct dispatch_scratch *scratch,
 	if (answer && goes_on)
 		notify = push(q, &response);
 	dispatch_unseal(scratch);
+	/* Before the end, which may wait: later responses of other workers rely on this event. */
 	if (notify)
 		q->conn->ops->notify(q->conn, q->index);
+	dispatch_end(scratch);
 	return goes_on;
 }
 
