@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/hash.h"
 #include "read/checksum.h"
@@ -64,6 +65,7 @@ struct cached_block {
 struct verified_cache {
 	pthread_mutex_t lock;
 	struct cached_block **bucket;
+	uint64_t secret; /* no image can choose block ids that share a chain, which all would walk */
 	struct s3fifo queues;
 	struct frames *frames;
 	_Atomic size_t most, used;
@@ -92,6 +94,8 @@ struct verified_cache *verified_cache_new(size_t most)
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
+	if (getrandom(&c->secret, sizeof(c->secret), GRND_NONBLOCK) < 0)
+		c->secret = (uintptr_t)c;
 	c->bucket = calloc(1U << BUCKET_BITS, sizeof(struct cached_block *));
 	c->frames = frames_new();
 	if (!s3fifo_init(&c->queues) || !c->bucket || !c->frames) {
@@ -114,23 +118,27 @@ size_t verified_cache_used(const struct verified_cache *c)
 
 /* ---- blocks ---------------------------------------------------------------------- */
 
-/* Anybody can make keys of equal hashes. Such keys share a chain, and a guess of s3fifo.c. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 32;
 }
 
-static struct cached_block **bucket_of(struct verified_cache *c, int64_t id)
+/* A hash of an id, and of what came before. The secret is used twice: one step could be undone. */
+static uint64_t mix_id(const struct verified_cache *c, int64_t id)
 {
-	uint64_t hash = (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &c->bucket[hash >> (64 - BUCKET_BITS)];
+	return mix(mix(c->secret, (uint64_t)id), c->secret);
 }
 
-static uint64_t hash_of(const struct block_replica *r)
+static struct cached_block **bucket_of(struct verified_cache *c, int64_t id)
 {
-	uint64_t hash = mix(hash_text(r->key.pool), (uint64_t)r->key.id);
+	return &c->bucket[mix_id(c, id) >> (64 - BUCKET_BITS)];
+}
+
+/* The key of a unit that was dropped is made of it, and shares a chain of ghosts.c. */
+static uint64_t hash_of(const struct verified_cache *c, const struct block_replica *r)
+{
+	uint64_t hash = mix(mix_id(c, r->key.id), hash_text(r->key.pool));
 
 	return mix(mix(hash, r->key.genstamp), (uintptr_t)r->key.dir);
 }
@@ -180,7 +188,7 @@ static struct cached_block *add_block(struct verified_cache *c, const struct blo
 		free(b);
 		return NULL;
 	}
-	b->hash = hash_of(r);
+	b->hash = hash_of(c, r);
 	b->served = r->served;
 	b->size = size;
 	b->num_units = units;
