@@ -249,6 +249,25 @@ def test_a_parser_that_is_silent_from_the_start(tmp_path, image, clock):
         daemon.kill()
 
 
+def test_an_open_that_waits_for_the_first_look_delays_no_other_request(tmp_path, image, clock):
+    recorded = Daemon(tmp_path, image, extra=second_datanode(tmp_path, image))
+    assert recorded.stop() == 0  # it is known whose the storages are
+    daemon = start_with_a_silent_parser(tmp_path, image, clock)
+    try:
+        unseen = "DS-2" if await_one_served(daemon) == "dn1" else STORAGE
+        with daemon.front() as front:
+            push_open(front, image.blocks[0], storages=[unseen])
+            front.next_id = 1  # of the OPEN is 0
+            assert front.stat(12345).status == -errno.EBADF
+            assert front.queues[0].take() == []
+            clock.advance(3)
+            (response,) = front.responses(1)
+            assert (response.operation, response.status) == (OPEN, -errno.ENODEV)
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
 def test_a_new_storage_waits_for_its_rivals(tmp_path, image, clock):
     """A storage that nobody has shown before may be another datanode's, which was not looked into
     yet.  It is served when that look takes more than 10 s."""

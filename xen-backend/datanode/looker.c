@@ -7,6 +7,7 @@
 #include "base/background.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/waiting.h"
 #include "datanode/refresh.h"
 #include "datanode/usage.h"
 
@@ -207,6 +208,8 @@ bool datanode_await_first_look(struct datanode *dn)
 
 	pthread_mutex_lock(&dn->lock);
 	waited = !dn->seen && dn->added;
+	if (waited && clock_ms() < dn->added + FIRST_LOOK_MS)
+		waiting_announce();
 	while (waited && !dn->seen &&
 	       clock_wait(&dn->first_look, &dn->lock, dn->added + FIRST_LOOK_MS))
 		;
