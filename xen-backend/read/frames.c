@@ -121,6 +121,21 @@ static void trim(struct frame *frame, size_t bytes)
 	frame->resident = keep;
 }
 
+/*
+ * Takes pages for the first `bytes` bytes, if there are none. One call costs less than a fault for
+ * each page, and a cache that grows takes new pages for all that is read. An older kernel than 5.14
+ * refuses, and the pages come by faults.
+ */
+static void populate(struct frame *frame, size_t bytes)
+{
+	size_t need = frames_weight(bytes);
+
+	if (frame->resident >= need)
+		return;
+	madvise(frame->memory + frame->resident, need - frame->resident, MADV_POPULATE_WRITE);
+	frame->resident = need;
+}
+
 struct frame *frames_get(struct frames *f, size_t bytes)
 {
 	struct frame *frame;
@@ -131,8 +146,7 @@ struct frame *frames_get(struct frames *f, size_t bytes)
 	if (!frame)
 		return NULL;
 	trim(frame, bytes);
-	if (frame->resident < frames_weight(bytes))
-		frame->resident = frames_weight(bytes);
+	populate(frame, bytes);
 	ASAN_UNPOISON_MEMORY_REGION(frame->memory, bytes);
 	return frame;
 }
