@@ -47,7 +47,7 @@ static struct {
 	uint8_t keys[64];
 	size_t keys_length;
 	bool required;
-	uint32_t close_in_read; /* the handle that another queue closes during block_read(); 0: none */
+	uint32_t close_in_read; /* handle that another queue closes during block_read() */
 	atomic_bool hangs;      /* block_close() waits for a disk */
 } block;
 

@@ -65,7 +65,7 @@ struct cached_block {
 struct verified_cache {
 	pthread_mutex_t lock;
 	struct cached_block **bucket;
-	uint64_t secret; /* no image can choose block ids that share a chain, which all would walk */
+	uint64_t secret; /* so that no image can choose block ids that share a chain */
 	struct s3fifo queues;
 	struct frames *frames;
 	_Atomic size_t most, used;
