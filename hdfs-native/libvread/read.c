@@ -53,8 +53,8 @@ static uint64_t remaining(const struct pipeline *p)
 	return range->result < 0 ? 0 : expected(p->file, range) - p->next_done;
 }
 
-/* About a quarter of the range: enough pieces to overlap, and few enough to be cheap.  A short range
- * is one piece: a second worker of the backend would be woken for less than it costs to wake it. */
+/* About a quarter of the range: enough pieces to overlap, and few enough to be cheap.  A short
+ * range is one piece: a second worker of the backend would be woken for less than that costs. */
 static size_t piece_limit(const struct pipeline *p, uint64_t length)
 {
 	const size_t granule = 64 << 10, largest = p->file->v->chunk_bytes;

@@ -93,7 +93,7 @@ def only_on_the_other(_, channel, request):
     channel.respond(request, request.length, queue=1 - request.queue)
 
 
-@pytest.mark.parametrize(("answer", "length"), [(swap_rings, 100_000), (only_on_the_other, 100)])
+@pytest.mark.parametrize(("answer", "length"), [(swap_rings, 200_000), (only_on_the_other, 100)])
 def test_answer_on_the_wrong_ring(backend, connection, answer, length):
     held = []
     with open_file(connection) as f:

@@ -8,8 +8,8 @@
  * request is copied once, and only the copy is checked and used.
  *
  * A round takes at most the number of requests that one ring holds. Between rounds that follow each
- * other at once the worker yields. The worker allows the next event only after a round that left the
- * ring empty, and events that bring no request are slowed down. So a frontend can keep its own
+ * other at once the worker yields. The worker allows the next event only after a round that left
+ * the ring empty, and events that bring no request are slowed down. So a frontend can keep its own
  * workers busy, and nothing else.
  *
  * Each step of the worker that has the turn ends with the state of the queue in struct queue, and
