@@ -5,9 +5,9 @@ run tests (pytest -n).
 Everything that takes minutes to start is started once.  All tests that share an HDFS by the fixture
 `bed` are a group, one for each parameter of `bed`.  Tests on emulated Xen hosts are a few groups
 (tests/xen/groups.py).  Any other file is a group, because its tests share fixtures.  Tests of a
-file marked `spread` share nothing and take seconds each, so each test is a group.  Groups begin in
-the order of their first tests: first the groups of emulated hosts, which take longest, then those
-with HDFS, so that no process is left with one of them at the end, and groups of single tests last.
+file marked `spread` share nothing, so each test is a group.  Groups begin in the order of their
+first tests: first the groups of emulated hosts, which take longest, then those with HDFS, so that
+no process is left with one of them at the end, and groups of single native tests last.
 """
 
 from pathlib import Path
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config, items):
     rank = {}
     for item in items:
         rank[item] = _rank(item)
-        if rank[item] in (HADOOP, NATIVE):
+        if rank[item] in (HADOOP, NATIVE) and not item.get_closest_marker("spread"):
             group = _bed(item) or Path(item.path).stem
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=rank.get)

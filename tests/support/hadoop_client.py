@@ -7,15 +7,13 @@ with HadoopClient(cluster, vread_properties(daemon.endpoint), log=folder / "clie
     answer["bytes"], answer["stats"]["vread.bytes"]
 """
 
-import fcntl
-import hashlib
 import json
 import os
 import select
-import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.java_classes import compiled_java
 from tools.hdfs import hadoop_class_path, jvm, mapreduce_class_path
 
 REPOSITORY = Path(__file__).parents[2]
@@ -28,7 +26,6 @@ HEAP_MIB = 256
 TIMEOUT = 300
 STOP_TIMEOUT = 120
 BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
-LINT = "-Xlint:all,-classfile,-processing,-path,-serial"
 
 
 class ClientError(AssertionError):
@@ -50,23 +47,11 @@ def vread_properties(endpoint, **more):
 def compiled():
     """The folder of the client's classes.  They are compiled against the oldest Hadoop, so that
     they work with all versions, as the plug-in's classes do."""
-    sources = sorted(SOURCES.rglob("*.java"))
-    jars = f"{hadoop_class_path(OLDEST)}/*:{mapreduce_class_path(OLDEST)}/*"
-    digest = hashlib.sha256(OLDEST.encode())
-    for source in sources:
-        digest.update(source.read_bytes())
-    home = REPOSITORY / "build" / "hdfs-check"
-    home.mkdir(parents=True, exist_ok=True)
-    key = home / "key"
-    with open(home / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not key.exists() or key.read_text() != digest.hexdigest():
-            key.unlink(missing_ok=True)
-            shutil.rmtree(home / "classes", ignore_errors=True)
-            command = ["javac", LINT, "-Werror", "-d", home / "classes", "-cp", jars]
-            subprocess.run([*command, *sources], check=True)
-            key.write_text(digest.hexdigest())
-    return home / "classes"
+    return compiled_java(SOURCES, _oldest_class_path, "hdfs-check", OLDEST)
+
+
+def _oldest_class_path():
+    return f"{hadoop_class_path(OLDEST)}/*:{mapreduce_class_path(OLDEST)}/*"
 
 
 class HadoopClient:

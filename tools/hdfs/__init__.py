@@ -9,7 +9,12 @@
 By hand: `python -m tools.hdfs up --vread`, and docs/testing.md.
 """
 
-from tools.hdfs.artifacts import DEFAULT_VERSION, hadoop_class_path, mapreduce_class_path
+from tools.hdfs.artifacts import (
+    DEFAULT_VERSION,
+    hadoop_class_path,
+    mapreduce_class_path,
+    upstream_class_path,
+)
 from tools.hdfs.block import Block
 from tools.hdfs.cluster import HdfsCluster
 from tools.hdfs.errors import HdfsError
@@ -23,4 +28,5 @@ __all__ = [
     "HdfsError",
     "hadoop_class_path",
     "mapreduce_class_path",
+    "upstream_class_path",
 ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib and .../mapreduce.  All of
-tools/hdfs, the lab, benches and tests take their class paths from here.
+"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib, .../mapreduce and
+.../upstream.  All of tools/hdfs, the lab, benches and tests take their class paths from here.
 
 A key file beside each folder is a hash of the POM's content and the version.  While the key agrees,
 Maven does not run and no network is needed.
@@ -21,6 +21,7 @@ DEFAULT_VERSION = "3.4.3"
 REPOSITORY = Path(__file__).resolve().parents[2]
 POM = Path(__file__).with_name("runtime.pom.xml")
 MAPREDUCE_POM = Path(__file__).with_name("mapreduce.pom.xml")
+UPSTREAM_POM = Path(__file__).with_name("upstream.pom.xml")
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 DOWNLOADED = re.compile(r"Downloaded from \S+: \S+/([^/\s]+\.jar) \(([^)]*)\)")
 
@@ -38,10 +39,20 @@ def hadoop_class_path(version=DEFAULT_VERSION, cache=None):
 
 def mapreduce_class_path(version=DEFAULT_VERSION, cache=None):
     """The folder of the further jars that MapReduce and its test programs need."""
+    return _further(version, cache, MAPREDUCE_POM, "mapreduce")
+
+
+def upstream_class_path(version=DEFAULT_VERSION, cache=None):
+    """The folder of the further jars that Hadoop's own tests need, and the tests themselves."""
+    return _further(version, cache, UPSTREAM_POM, "upstream")
+
+
+def _further(version, cache, pom, name):
+    """The folder of the POM's jars without those of hadoop_class_path()."""
     present = {jar.name for jar in hadoop_class_path(version, cache).iterdir()}
     with _home(version, cache) as home:
-        lib = home / "mapreduce"
-        if _resolve(version, MAPREDUCE_POM, lib, home / "mapreduce.key"):
+        lib = home / name
+        if _resolve(version, pom, lib, home / f"{name}.key"):
             for jar in lib.iterdir():
                 if jar.name in present:
                     jar.unlink()

@@ -67,11 +67,16 @@ def write_conf_dir(directory, properties):
 
 def write_site(directory, properties):
     directory.mkdir(parents=True, exist_ok=True)
+    text = site(properties)
+    # FsShell and the daemons read both files, so both may have all properties.
+    (directory / "core-site.xml").write_text(text)
+    (directory / "hdfs-site.xml").write_text(text)
+
+
+def site(properties):
+    """The text of a configuration file."""
     rows = "".join(
         f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>\n"
         for name, value in sorted(properties.items())
     )
-    text = f'<?xml version="1.0"?>\n<configuration>\n{rows}</configuration>\n'
-    # FsShell and the daemons read both files, so both may have all properties.
-    (directory / "core-site.xml").write_text(text)
-    (directory / "hdfs-site.xml").write_text(text)
+    return f'<?xml version="1.0"?>\n<configuration>\n{rows}</configuration>\n'
