@@ -26,6 +26,9 @@ CLASSES = (
     OwnTest("fs.contract.hdfs.TestHDFSContractOpen", quick=True),
     OwnTest("fs.contract.hdfs.TestHDFSContractSeek"),
     OwnTest("fs.contract.hdfs.TestHDFSContractUnbuffer"),
+    OwnTest("fs.contract.hdfs.TestHDFSContractVectoredRead"),
+    OwnTest("hdfs.TestDFSInputStream"),
+    OwnTest("hdfs.TestParallelRead"),
     OwnTest("hdfs.TestPread"),
     OwnTest("hdfs.TestWriteRead"),
 )
