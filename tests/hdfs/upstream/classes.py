@@ -28,6 +28,7 @@ CLASSES = (
     OwnTest("fs.contract.hdfs.TestHDFSContractUnbuffer"),
     OwnTest("fs.contract.hdfs.TestHDFSContractVectoredRead"),
     OwnTest("hdfs.TestDFSInputStream"),
+    OwnTest("hdfs.TestHFlush"),
     OwnTest("hdfs.TestParallelRead"),
     OwnTest("hdfs.TestPread"),
     OwnTest("hdfs.TestWriteRead"),
