@@ -13,20 +13,24 @@ from tools.hdfs.artifacts import (
     DEFAULT_VERSION,
     hadoop_class_path,
     mapreduce_class_path,
+    shaded_class_path,
     upstream_class_path,
 )
 from tools.hdfs.block import Block
 from tools.hdfs.cluster import HdfsCluster
 from tools.hdfs.errors import HdfsError
+from tools.hdfs.federation import FederatedCluster
 from tools.hdfs.ha import HaCluster
 
 __all__ = [
     "DEFAULT_VERSION",
     "Block",
+    "FederatedCluster",
     "HaCluster",
     "HdfsCluster",
     "HdfsError",
     "hadoop_class_path",
     "mapreduce_class_path",
+    "shaded_class_path",
     "upstream_class_path",
 ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib, .../mapreduce and
-.../upstream.  All of tools/hdfs, the lab, benches and tests take their class paths from here.
+.../upstream and .../shaded.  All of tools/hdfs, the lab, benches and tests take their class
+paths from here.
 
 A key file beside each folder is a hash of the POM's content and the version.  While the key agrees,
 Maven does not run and no network is needed.
@@ -21,6 +22,7 @@ DEFAULT_VERSION = "3.4.3"
 REPOSITORY = Path(__file__).resolve().parents[2]
 POM = Path(__file__).with_name("runtime.pom.xml")
 MAPREDUCE_POM = Path(__file__).with_name("mapreduce.pom.xml")
+SHADED_POM = Path(__file__).with_name("shaded.pom.xml")
 UPSTREAM_POM = Path(__file__).with_name("upstream.pom.xml")
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 DOWNLOADED = re.compile(r"Downloaded from \S+: \S+/([^/\s]+\.jar) \(([^)]*)\)")
@@ -56,6 +58,15 @@ def _further(version, cache, pom, name):
             for jar in lib.iterdir():
                 if jar.name in present:
                     jar.unlink()
+            _tell(version, lib)
+    return lib
+
+
+def shaded_class_path(version, cache=None):
+    """The folder of a version's shaded client jars, hadoop-client-api and hadoop-client-runtime."""
+    with _home(version, cache) as home:
+        lib = home / "shaded"
+        if _resolve(version, SHADED_POM, lib, home / "shaded.key"):
             _tell(version, lib)
     return lib
 

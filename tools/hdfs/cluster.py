@@ -52,6 +52,7 @@ class HdfsCluster:
     disk_mib, tables, file_system: size, partition tables (used in turn) and file system of a live
     cluster's images.
     java_options: of all JVMs; the default is for JVMs that live for a short time.
+    storage_types: of the data directories of each datanode, in turn, as SSD; without, all are DISK.
     """
 
     NAMENODE_PORTS = 2
@@ -72,6 +73,7 @@ class HdfsCluster:
         tables=("gpt", "none"),
         file_system="ext4",
         java_options=jvm.SHORT_LIVED,
+        storage_types=(),
     ):
         if block_size <= 0 or block_size % 512:
             raise HdfsError(f"block size {block_size}: expected a multiple of 512 (the checksum's)")
@@ -93,6 +95,8 @@ class HdfsCluster:
         self.datanodes = make_datanodes(
             self.directory, datanodes, data_dirs, live, tables, disk_mib, file_system
         )
+        for datanode in self.datanodes:
+            datanode.storage_types = tuple(storage_types)
         self.namenode = None  # the NameNode that is asked; HaCluster has a second one
         self._java_options = list(java_options)
         self._extra_class_path = [str(entry) for entry in class_path]
@@ -230,6 +234,11 @@ class HdfsCluster:
                 datanode.stop()
                 datanode.ports = _free_ports(DATANODE_PORTS)
 
+    def reconfigure_datanode(self, name, dirs):
+        """Leaves a running datanode only the first of its data directories in its configuration.
+        It uses the others until `hdfs dfsadmin -reconfig datanode`."""
+        self.datanode(name).reconfigure(self._common, dirs)
+
     def _start_datanode(self, datanode):
         own = [datanode.conf_dir, *datanode.class_path]
         class_path = ":".join([*map(str, own), self._class_path])
@@ -241,9 +250,12 @@ class HdfsCluster:
     def _format(self):
         if (self.name_dir / "current" / "VERSION").exists():
             return
+        self._run_format(self._format_class_path())
+
+    def _run_format(self, class_path, *more):
         log = self.logs / "format.log"
-        words = ["-format", "-force", "-nonInteractive"]
-        command = self._java(NAMENODE, words, class_path=self._format_class_path())
+        words = ["-format", "-force", "-nonInteractive", *more]
+        command = self._java(NAMENODE, words, class_path=class_path)
         with open(log, "wb") as sink:
             code = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT
@@ -322,6 +334,9 @@ class HdfsCluster:
     def jmx(self, daemon, query):
         """The first JMX bean that matches the query; daemon: "namenode", "dn1", "dn2" ..."""
         port = self._http_port if daemon == "namenode" else self.datanode(daemon).ports[1]
+        return self._jmx_at(port, daemon, query)
+
+    def _jmx_at(self, port, daemon, query):
         document = json.loads(_http(port, "/jmx", {"qry": query}))
         if not document.get("beans"):
             raise HdfsError(f"{daemon}: no JMX bean {query}")

@@ -43,10 +43,10 @@ def default_properties(rpc, namenode_http, name_dir, block_size, replication):
 
 
 def datanode_properties(ports, data_dirs):
-    """The properties of one DataNode."""
+    """The properties of one DataNode.  data_dirs: URIs, with [TYPE] of storage before them."""
     data, http, ipc = (f"127.0.0.1:{port}" for port in ports)
     return {
-        "dfs.datanode.data.dir": ",".join(f"file://{directory}" for directory in data_dirs),
+        "dfs.datanode.data.dir": ",".join(data_dirs),
         "dfs.datanode.address": data,
         "dfs.datanode.http.address": http,
         "dfs.datanode.ipc.address": ipc,

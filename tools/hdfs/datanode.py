@@ -31,6 +31,8 @@ class DataNode:
             self._configured = [root / f"data{n}" for n in range(1, dirs + 1)]
         self.conf_dir = root / f"conf-{name}"
         self.conf = {}  # overrides the cluster's properties for this datanode
+        self.storage_types = ()  # of the data directories, in turn; without, all are DISK
+        self.more_dirs = []  # further data directories, as Hadoop's property has them
         self.class_path = []  # before the cluster's
         self.ports = ()
         self.daemon = None
@@ -53,7 +55,20 @@ class DataNode:
 
     def configure(self, ports, common):
         self.ports = ports
-        own = config.datanode_properties(ports, self._configured)
+        self._write_site(common, len(self._configured))
+
+    def reconfigure(self, common, dirs):
+        """Writes the configuration with only the first data directories, for a reconfiguration
+        while the datanode runs."""
+        self._write_site(common, dirs)
+
+    def _write_site(self, common, dirs):
+        types = [f"[{name}]" for name in self.storage_types] or [""]
+        named = [
+            f"{types[number % len(types)]}file://{path}"
+            for number, path in enumerate(self._configured[:dirs])
+        ]
+        own = config.datanode_properties(self.ports, [*named, *self.more_dirs])
         config.write_site(self.conf_dir, common | own | self.conf)
 
     def start(self, command, log):
