@@ -17,7 +17,12 @@ import pytest
 from tests.runner.order import shuffle_modules
 from tests.xen.groups import group_hosts
 
-pytest_plugins = ["tests.runner.timing", "tests.runner.cells", "tests.runner.limits"]
+pytest_plugins = [
+    "tests.runner.timing",
+    "tests.runner.cells",
+    "tests.runner.limits",
+    "tests.runner.features",
+]
 
 
 def pytest_addoption(parser):

@@ -20,13 +20,26 @@ from tests.support.torture import CLIENT_PROPERTIES
 from tests.support.waiting import eventually
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, jvm
 from tools.hdfs.class_archive import archived_class_path
+from tools.hdfs.native_code import libhadoop_dir
 from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
 BLOCK_SIZE = 1 << 20
 PATIENCE = {"timeout_ms": 60_000, "backoff_ms": 200}
 SOON = 180  # s; a publisher that cannot reach vreadd tries again within half a minute
+# For datanodes that lock memory, as much as a process may by default, and are quick about it.
+LOCKING = {
+    "dfs.datanode.max.locked.memory": str(8 << 20),
+    "dfs.datanode.lazywriter.interval.sec": "1",
+    "dfs.namenode.path.based.cache.refresh.interval.ms": "1000",
+    "dfs.cachereport.intervalMsec": "1000",
+}
 KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
+
+
+def native_options():
+    """Options of JVMs with Hadoop's native code, without which no datanode locks memory."""
+    return [*jvm.SHORT_LIVED, f"-Djava.library.path={libhadoop_dir()}"]
 
 
 def publishing_to(endpoint):
@@ -180,25 +193,36 @@ def _key_store():
 
 
 @contextlib.contextmanager
-def hadoop_bed(mode, folder, kind=HdfsCluster):
+def hadoop_bed(
+    mode,
+    folder,
+    kind=HdfsCluster,
+    prepare=lambda cluster: None,
+    conf=None,
+    names=SERVED,
+    **options,
+):
+    """names: of the datanodes that vreadd serves.  prepare: is given the cluster before its start.
+    conf, options: of the cluster, over those of this file."""
     (folder / "keys.jceks").write_bytes(_key_store())
-    cluster = kind(
-        folder / "hdfs",
-        version=mode.version,
-        block_size=BLOCK_SIZE,
-        conf=mode.conf(folder),
-        datanodes=3,
-        data_dirs=2,
-        replication=2,
-        live=True,
-        disk_mib=512,
-        heap_mib=128,
-        class_path=mode.class_path,
-        java_options=["-XX:TieredStopAtLevel=1"],
-    )
+    usual = {
+        "version": mode.version,
+        "block_size": BLOCK_SIZE,
+        "conf": mode.conf(folder) | (conf or {}),
+        "datanodes": 3,
+        "data_dirs": 2,
+        "replication": 2,
+        "live": True,
+        "disk_mib": 512,
+        "heap_mib": 128,
+        "class_path": mode.class_path,
+        "java_options": ["-XX:TieredStopAtLevel=1"],
+    }
+    cluster = kind(folder / "hdfs", **(usual | options))
+    prepare(cluster)
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.stop)
-        bed = _start(stack, mode, cluster, folder, SERVED)
+        bed = _start(stack, mode, cluster, folder, names)
         yield bed
 
 

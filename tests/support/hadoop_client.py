@@ -57,7 +57,8 @@ def _oldest_class_path():
 class HadoopClient:
     """properties: set over the cluster's, for reads through vRead.  prefix: words before the
     command, for example to run it as another user.  jar: the plug-in's, or another.  conf_dir:
-    before the cluster's.  clock: for libvread's limits (tests/support/clock.py)."""
+    before the cluster's.  hadoop: class path entries in place of Hadoop's own jars.  clock: for
+    libvread's limits (tests/support/clock.py)."""
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class HadoopClient:
         publishers=(),
         conf_dir=None,
         clock=None,
+        hadoop=None,
     ):
         self._cluster = cluster
         self._properties = dict(properties)
@@ -77,6 +79,7 @@ class HadoopClient:
         self._first = [str(entry) for entry in (conf_dir, jar) if entry]
         self._publishers = publishers
         self._clock = clock
+        self._hadoop = hadoop
         self.log = Path(log)
         self._process = None
 
@@ -96,8 +99,11 @@ class HadoopClient:
 
     def start(self):
         classes = compiled()
-        more = f"{mapreduce_class_path(self._cluster.version)}/*"
-        class_path = ":".join([*self._first, str(classes), self._cluster.client_class_path, more])
+        hadoop = self._hadoop or [
+            self._cluster.client_class_path,
+            f"{mapreduce_class_path(self._cluster.version)}/*",
+        ]
+        class_path = ":".join([*self._first, str(classes), *map(str, hadoop)])
         command = jvm.java_command(
             class_path,
             MAIN,

@@ -35,6 +35,7 @@ public final class Client {
     Many.register(scenarios);
     Changing.register(scenarios);
     Special.register(scenarios);
+    Elsewhere.register(scenarios);
     Background.register(scenarios);
     Programs.register(scenarios);
     NewKeys.register(scenarios);

@@ -9,7 +9,9 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FsShell;
 import org.apache.hadoop.fs.TestDFSIO;
+import org.apache.hadoop.hdfs.tools.CacheAdmin;
 import org.apache.hadoop.hdfs.tools.DFSAdmin;
+import org.apache.hadoop.hdfs.tools.ECAdmin;
 import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
@@ -23,13 +25,25 @@ final class Programs {
     scenarios.put("dfsio", Programs::dfsio);
   }
 
-  /** Runs `hdfs dfs` or `hdfs dfsadmin` in this JVM, with the stock client. */
+  /** Runs `hdfs dfs`, dfsadmin, cacheadmin or ec in this JVM, with the stock client. */
   private static Map<String, Object> shell(Context context, Args args) throws Exception {
     String[] words = args.list("words").toArray(new String[0]);
     Configuration conf = new Configuration(context.stockConf);
-    Tool program = args.text("program").equals("dfsadmin") ? new DFSAdmin() : new FsShell();
-    check(ToolRunner.run(conf, program, words), words);
+    check(ToolRunner.run(conf, program(conf, args.text("program")), words), words);
     return Map.of();
+  }
+
+  private static Tool program(Configuration conf, String name) {
+    switch (name) {
+      case "dfsadmin":
+        return new DFSAdmin();
+      case "cacheadmin":
+        return new CacheAdmin(conf);
+      case "ec":
+        return new ECAdmin(conf);
+      default:
+        return new FsShell();
+    }
   }
 
   private static Map<String, Object> shellCat(Context context, Args args) throws Exception {

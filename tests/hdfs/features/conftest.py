@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The fixtures of the feature tests: `bed`, a federation with vRead; `readers`, its clients by
+name; `cells`, which checks and records who read."""
+
+import contextlib
+
+import pytest
+
+from tests.support.feature_table import check_cell
+from tests.support.hadoop_bed import LOCKING, MODES, hadoop_bed, native_options
+from tools.hdfs import DEFAULT_VERSION, FederatedCluster, hadoop_class_path, shaded_class_path
+
+SPARK = ("3.3.4", "3.4.1")  # Hadoop's versions in Spark 3.5 and 4.0
+TYPES = ("DISK", "SSD", "ARCHIVE")
+
+
+# Without native code a datanode of 3.5.0 locks no memory, and refuses to start with LOCKING.
+VERSIONS = ("3.3.6", "3.4.3")
+
+
+def _parameters():
+    for mode in MODES:
+        if mode.publisher and mode.version in VERSIONS:
+            marks = [] if mode.version == DEFAULT_VERSION else [pytest.mark.slow]
+            yield pytest.param(mode, marks=marks, id=str(mode))
+
+
+@pytest.fixture(scope="package", params=_parameters())
+def bed(request, tmp_path_factory):
+    with hadoop_bed(
+        request.param,
+        tmp_path_factory.mktemp("features"),
+        FederatedCluster,
+        conf=LOCKING,
+        datanodes=2,
+        data_dirs=len(TYPES),
+        storage_types=TYPES,
+        java_options=native_options(),
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def readers(bed, tmp_path_factory):
+    """{name: client}.  Spark's clients run beside one version only: theirs does not change."""
+    with contextlib.ExitStack() as stack:
+        found = {bed.mode.version: bed.client}
+        for version in SPARK if bed.mode.version == DEFAULT_VERSION else ():
+            folder = tmp_path_factory.mktemp(f"spark-{version}")
+            hadoop = [bed.hdfs.conf_dir, f"{shaded_class_path(version)}/*", *_jackson()]
+            found[f"spark-{version}"] = stack.enter_context(
+                bed.another_client(folder, hadoop=hadoop)
+            )
+        yield found
+
+
+def _jackson():
+    """The scenarios need Jackson; Hadoop's shaded jars have it under other names."""
+    lib = hadoop_class_path(DEFAULT_VERSION)
+    return sorted(
+        jar
+        for part in ("core", "databind", "annotations")
+        for jar in lib.glob(f"jackson-{part}-[0-9]*.jar")
+    )
+
+
+@pytest.fixture
+def cells(readers, record_property):
+    """cells(feature, uri, ...) reads a file with every client: a cell for each."""
+
+    def check(feature, uri, **arguments):
+        for name, reader in readers.items():
+            check_cell(record_property, feature, name, reader, uri=uri, **arguments)
+
+    return check

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package io.vread.check;
+
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.BlockLocation;
+import org.apache.hadoop.fs.CreateFlag;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.HdfsBlockLocation;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+/**
+ * Scenarios with files at any URI: in another namespace, below a mount point of ViewFs, with a
+ * storage policy. A file's bytes are made from its seed, so that equal names may have other bytes.
+ */
+final class Elsewhere {
+  private Elsewhere() {}
+
+  static void register(Map<String, Scenario> scenarios) {
+    scenarios.put("write-at", Elsewhere::write);
+    scenarios.put("read-at", Elsewhere::read);
+    scenarios.put("delete-at", Elsewhere::delete);
+    scenarios.put("where-at", Elsewhere::where);
+  }
+
+  private static FileSystem open(Configuration conf, Path path) throws Exception {
+    URI uri = path.toUri();
+    return FileSystem.newInstance(
+        uri.getScheme() == null ? FileSystem.getDefaultUri(conf) : uri, conf);
+  }
+
+  private static Content content(Args args) {
+    return new Content(
+        new Path(args.text("uri")),
+        Content.random(args.number("seed", 1), args.number("size", 3_210_987)));
+  }
+
+  /** Writes a file. policy: the storage policy of its folder. unsettled: does not wait. */
+  private static Map<String, Object> write(Context context, Args args) throws Exception {
+    Content file = content(args);
+    EnumSet<CreateFlag> flags = EnumSet.of(CreateFlag.CREATE, CreateFlag.OVERWRITE);
+    if (args.flag("lazy")) {
+      flags.add(CreateFlag.LAZY_PERSIST);
+    }
+    try (FileSystem fs = open(context.stockConf, file.path)) {
+      if (args.has("policy")) {
+        fs.mkdirs(file.path.getParent());
+        fs.setStoragePolicy(file.path.getParent(), args.text("policy"));
+      }
+      short replicas = (short) args.number("replicas", 2);
+      long block = context.stockConf.getLong("dfs.blocksize", 1 << 20);
+      try (FSDataOutputStream out =
+          fs.create(
+              file.path,
+              FsPermission.getFileDefault(),
+              flags,
+              65536,
+              replicas,
+              block,
+              null)) {
+        out.write(file.bytes);
+      }
+      Awaiting.until(file.path + ": " + replicas + " replicas", () -> fewest(fs, file) >= replicas);
+    }
+    if (!args.flag("unsettled")) {
+      Settled.wait(context);
+    }
+    return Map.of("bytes", file.bytes.length);
+  }
+
+  private static int fewest(FileSystem fs, Content file) throws Exception {
+    int fewest = Integer.MAX_VALUE;
+    for (BlockLocation each : fs.getFileBlockLocations(file.path, 0, file.bytes.length)) {
+      fewest = Math.min(fewest, each.getNames().length);
+    }
+    return fewest;
+  }
+
+  /** Reads a file by both clients, in two ways. "stats": of the reading by vRead only. */
+  private static Map<String, Object> read(Context context, Args args) throws Exception {
+    Content file = content(args);
+    try (FileSystem stock = open(context.stockConf, file.path)) {
+      readBy(stock, file);
+    }
+    Statistics before = Statistics.now();
+    Map<String, Object> result = new LinkedHashMap<>();
+    try (FileSystem vread = open(context.vreadConf, file.path)) {
+      result.put("bytes", readBy(vread, file));
+    }
+    result.put("stats", Statistics.now().minus(before));
+    return result;
+  }
+
+  private static long readBy(FileSystem fs, Content file) throws Exception {
+    return Reading.once(fs, file, Ways.all().get("1m"))
+        + Reading.once(fs, file, Ways.all().get("pread"));
+  }
+
+  private static Map<String, Object> delete(Context context, Args args) throws Exception {
+    Path path = new Path(args.text("uri"));
+    try (FileSystem fs = open(context.stockConf, path)) {
+      return Map.of("deleted", fs.delete(path, false));
+    }
+  }
+
+  /** The names of a file's blocks, their types of storage, and how many of them are cached. */
+  private static Map<String, Object> where(Context context, Args args) throws Exception {
+    Path path = new Path(args.text("uri"));
+    TreeSet<String> types = new TreeSet<>();
+    List<String> names = new ArrayList<>();
+    int cached = 0;
+    BlockLocation[] blocks;
+    try (FileSystem fs = open(context.stockConf, path)) {
+      blocks = fs.getFileBlockLocations(path, 0, Long.MAX_VALUE);
+    }
+    for (BlockLocation each : blocks) {
+      Arrays.stream(each.getStorageTypes()).forEach(type -> types.add(type.toString()));
+      cached += each.getCachedHosts().length > 0 ? 1 : 0;
+      names.add(((HdfsBlockLocation) each).getLocatedBlock().getBlock().getLocalBlock().toString());
+    }
+    return Map.of("types", types, "blocks", names, "cached", cached);
+  }
+}
