@@ -35,6 +35,7 @@ def test_maven_module():
         "Duel",
         "Race",
         "PoolShare",
+        "NameNodes",
         "HedgedRead",
         "OwnReplicas",
         "Encryption",

@@ -23,8 +23,16 @@ final class NameNodes {
       result.add(URI.create("hdfs://" + defaultFs.getAuthority()));
     }
     for (String service : conf.getTrimmedStringCollection(HdfsClientConfigKeys.DFS_NAMESERVICES)) {
-      result.add(URI.create("hdfs://" + service));
+      result.add(URI.create("hdfs://" + authority(conf, service)));
     }
     return result;
+  }
+
+  /** The stock client resolves the name of a nameservice only if that has several NameNodes. */
+  private static String authority(Configuration conf, String service) {
+    String several = HdfsClientConfigKeys.DFS_HA_NAMENODES_KEY_PREFIX + "." + service;
+    String address =
+        conf.getTrimmed(HdfsClientConfigKeys.DFS_NAMENODE_RPC_ADDRESS_KEY + "." + service);
+    return conf.get(several) != null || address == null ? service : address;
   }
 }
