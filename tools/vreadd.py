@@ -104,6 +104,10 @@ class Vreadd:
         return str(self._directory / "control.sock")
 
     @property
+    def config_path(self):
+        return self._directory / "vread.conf"
+
+    @property
     def pid(self):
         return self._process.pid
 
@@ -124,7 +128,7 @@ class Vreadd:
         try:
             with open(self._log, "ab") as log:
                 self._process = subprocess.Popen(
-                    [self.binary, "--config", self._config_path],
+                    [self.binary, "--config", self.config_path],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -138,7 +142,7 @@ class Vreadd:
 
     def write_config(self):
         """Writes the configuration again, for ask("reload")."""
-        self._config_path.write_text(self._config())
+        self.config_path.write_text(self._config())
 
     def end(self):
         """Sends SIGTERM and waits.  An exit status other than 0, as a sanitizer's, is an error."""
@@ -192,10 +196,6 @@ class Vreadd:
 
     def cpu_seconds(self):
         return process_cpu_seconds(self.pid)
-
-    @property
-    def _config_path(self):
-        return self._directory / "vread.conf"
 
     @property
     def _log(self):

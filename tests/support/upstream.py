@@ -6,9 +6,9 @@
     stock.verdicts["testMaxOutHedgedReadPool"]    # "passed", "failed", "skipped" or "unfinished"
 
 Each run is a JVM of its own.  The class starts MiniDFSClusters, as many as it likes, in that JVM.
-Their files are in a new ext4 on a loop-mounted image.  A vreadd that is started anew serves all
-data directories which the clusters may make there.  So vreadd meets clusters that are formatted,
-restarted and wiped as the class wants.
+Their files, and all temporary files, are in a new ext4 on a loop-mounted image.  A vreadd that is
+started anew serves the image: each datanode of the class tells it its data directories.  So vreadd
+meets clusters that are formatted, restarted and wiped as the class wants.
 """
 
 import contextlib
@@ -23,14 +23,13 @@ from tests.support.java_classes import REPOSITORY, compiled_java
 from tools.hdfs import DEFAULT_VERSION, config, jvm, upstream_class_path
 from tools.hdfs.class_archive import archived_class_path
 from tools.images import LiveDisk, MountSpace
-from tools.vreadd import DataDirs, Vreadd
+from tools.vreadd import Vreadd
 
 SOURCES = REPOSITORY / "tests" / "hdfs" / "upstream" / "java"
 RUNNER = "io.vread.upstream.Runner"
 DISK_MIB = 4096  # sparse
 HEAP_MIB = 2048
 FOLDER = "/test"  # of the clusters, in the file system of the image
-DATANODES = 16  # most datanodes of a cluster that are served
 # The settings of Hadoop's own build (hdfs-site.xml of its test resources, which no jar has).
 STOCK = {
     "hadoop.security.authentication": "simple",
@@ -39,9 +38,11 @@ STOCK = {
 }
 PUBLISHING = {
     "dfs.client.replica.accessor.builder.classes": "io.vread.upstream.PatientBuilder",
-    "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
+    "dfs.datanode.fsdataset.factory": "io.vread.upstream.ServedFactory",
     "io.vread.publisher.timeout.ms": "10000",
     "io.vread.publisher.delay.ms": "5",
+    # The tools that spoil replicas.  Hadoop makes the property's name of the factory's.
+    "io.vread.upstream.ServedTestUtilsFactory": "io.vread.datanode.TestTools",
 }
 # What HDFS promises to the tests of file system contracts; in Hadoop's build, contract/hdfs.xml.
 PROMISES = (
@@ -80,11 +81,6 @@ class ClassRun:
     def bytes(self):
         return self.statistics.get("vread", {}).get("bytes", 0)
 
-    @property
-    def all_bytes(self):
-        """Read from HDFS by any way, as Hadoop counts it."""
-        return self.statistics.get("hdfs", {}).get("bytes", 0)
-
 
 def run_class(name, folder, by_vread, left_out=(), version=DEFAULT_VERSION):
     """name: without "org.apache.hadoop.".  left_out: methods that are not run."""
@@ -100,11 +96,11 @@ def run_class(name, folder, by_vread, left_out=(), version=DEFAULT_VERSION):
         properties = STOCK | {"hadoop.tmp.dir": folder / "tmp"}
         statistics = folder / "statistics.json"
         if by_vread:
-            vreadd = stack.enter_context(Vreadd(_datanodes(disk), publish=["*"]))
+            vreadd = stack.enter_context(Vreadd({}, publish=["*"]))
             properties |= vread_properties(
                 vreadd.endpoint, timeout_ms=60_000, backoff_ms=50, statistics_file=statistics
             )
-            properties |= PUBLISHING
+            properties |= PUBLISHING | _served(vreadd, disk)
         _configure(folder / "conf", properties)
         verdicts = folder / "verdicts"
         words = [str(verdicts), f"org.apache.hadoop.{name}", *left_out]
@@ -113,13 +109,15 @@ def run_class(name, folder, by_vread, left_out=(), version=DEFAULT_VERSION):
     return _read(verdicts, statistics, folder / "log")
 
 
-def _datanodes(disk):
-    """The data directories of MiniDFSCluster's datanodes, which have two each."""
-    data = f"{FOLDER}/dfs/data/data"
-    return {
-        f"dn{n}": DataDirs(disk.path, [f"{data}{2 * n - 1}", f"{data}{2 * n}"])
-        for n in range(1, DATANODES + 1)
+def _served(vreadd, disk):
+    """What ServedFactory needs to know."""
+    told = {
+        "mount-point": disk.mount_point,
+        "image": disk.path,
+        "config": vreadd.config_path,
+        "control-socket": vreadd.control_socket,
     }
+    return {f"io.vread.upstream.{name}": value for name, value in told.items()}
 
 
 def _configure(folder, properties):
@@ -141,6 +139,7 @@ def _java(folder, version, words, data):
         options=[
             *jvm.SHORT_LIVED,
             f"-Dtest.build.data={data}",
+            f"-Djava.io.tmpdir={data}",
             "-Dnet.bytebuddy.experimental=true",  # this Mockito is older than the JVM
         ],
     )

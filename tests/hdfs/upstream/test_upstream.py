@@ -63,7 +63,7 @@ def _record(own, stock, vread, differing):
             method: own.differs.get(method, vread.reasons.get(method)) for method in differing
         },
         "left_out": own.left_out,
-        "bytes": {"vread": vread.bytes, "all": vread.all_bytes},
+        "bytes": vread.bytes,
         "statistics": vread.statistics,
     }
     RECORD.parent.mkdir(exist_ok=True)

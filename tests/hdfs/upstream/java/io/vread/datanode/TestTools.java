@@ -10,13 +10,11 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetImplTestUt
 import org.mockito.Mockito;
 
 /**
- * Makes the tools with which Hadoop's tests spoil replicas behind a datanode's back. Hadoop's
- * FsDatasetTestUtils finds this class by its name, which it makes of {@code
- * dfs.datanode.fsdataset.factory}. The stock tools want the stock data set, so they get a datanode
- * that has the one behind the publisher's proxy.
+ * Makes the tools with which Hadoop's tests spoil replicas behind a datanode's back. Hadoop takes
+ * this class from a property, which tests/support/upstream.py sets. The stock tools want the stock
+ * data set, so they get a datanode that has the one behind the publisher's proxy.
  */
-public final class VreadFsDatasetTestUtilsFactory
-    extends FsDatasetTestUtils.Factory<FsDatasetTestUtils> {
+public final class TestTools extends FsDatasetTestUtils.Factory<FsDatasetTestUtils> {
   private static final int STOCK_DATA_DIRS = 2;
 
   @Override
