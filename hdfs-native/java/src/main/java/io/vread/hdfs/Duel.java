@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
  * a block. {@link VreadReplicaAccessorBuilder} begins a duel when the contest asks for one.
  *
  * <p>A duel runs in a thread of its own and throws its bytes away. No application waits for it, and
- * none gets its bytes or its failures. At most one duel of the process runs at a time: a datanode
- * that hangs keeps one thread.
+ * none gets its bytes or its failures. One duel of the process runs at a time, and one more may
+ * wait: a datanode that hangs keeps one thread.
  *
  * <p>The two ways read neighbouring ranges, not the same one: the first to read a range would warm
  * caches for the second. Range and order change from duel to duel. What a way does once per block
@@ -30,7 +30,7 @@ final class Duel {
   private static final int LARGE_BYTES = 1 << 20;
   private static final int BEGINNING_BYTES = 1 << 10;
 
-  static final Duel OF_PROCESS = new Duel(new UserThreads("vread-duel", 1, 0), System::nanoTime);
+  static final Duel OF_PROCESS = new Duel(new UserThreads("vread-duel", 1, 1), System::nanoTime);
 
   /** The block of a duel. isOwn: it is on this machine; another host is no alternative then. */
   static final class Block {
@@ -63,7 +63,7 @@ final class Duel {
   void begin(Contest contest, Block block) {
     try {
       executor.execute(() -> hold(contest, block));
-    } catch (RuntimeException e) { // another duel is running
+    } catch (RuntimeException e) { // two duels are under way
       contest.notMeasured();
       block.client.statistics().compared(false);
     }

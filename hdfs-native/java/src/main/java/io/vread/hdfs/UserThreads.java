@@ -4,10 +4,8 @@ package io.vread.hdfs;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.security.PrivilegedAction;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.ipc.CallerContext;
@@ -24,17 +22,15 @@ import org.apache.hadoop.security.UserGroupInformation;
 final class UserThreads implements Executor {
   private final ThreadPoolExecutor threads;
 
-  /** waiting: how many tasks may wait for a thread. */
+  /** waiting: how many tasks may wait for a thread, at least one. */
   UserThreads(String name, int count, int waiting) {
-    BlockingQueue<Runnable> queue =
-        waiting == 0 ? new SynchronousQueue<>() : new LinkedBlockingQueue<>(waiting);
     threads =
         new ThreadPoolExecutor(
             count,
             count,
             1,
             TimeUnit.SECONDS,
-            queue,
+            new LinkedBlockingQueue<>(waiting),
             task -> {
               Thread thread = new Thread(task, name);
               thread.setDaemon(true);

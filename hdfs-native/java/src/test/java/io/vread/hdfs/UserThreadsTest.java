@@ -3,6 +3,7 @@ package io.vread.hdfs;
 
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.vread.Eventually;
@@ -10,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.ipc.CallerContext;
 import org.junit.After;
@@ -55,5 +57,26 @@ public class UserThreadsTest {
     assertSame(first, seen.get(0));
     assertSame(second, seen.get(1));
     assertNull(seen.get(2));
+  }
+
+  /** A task that hangs must not collect others behind it without end. */
+  @Test
+  public void whatFindsNoRoomIsRefused() {
+    CountDownLatch end = new CountDownLatch(1);
+    threads.execute(
+        () -> {
+          try {
+            end.await();
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+        });
+    threads.execute(() -> {});
+    threads.execute(() -> {});
+    try {
+      assertThrows(RejectedExecutionException.class, () -> threads.execute(() -> {}));
+    } finally {
+      end.countDown();
+    }
   }
 }
