@@ -3,9 +3,13 @@ package io.vread.upstream;
 
 import java.io.FileWriter;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
 import org.junit.runner.Description;
 import org.junit.runner.JUnitCore;
 import org.junit.runner.Request;
@@ -37,7 +41,20 @@ public final class Runner extends RunListener {
       core.addListener(new Runner(out));
       core.run(request);
     }
+    writeStatistics();
     System.exit(0); // threads that a test left behind must not keep the JVM
+  }
+
+  /**
+   * The end of the JVM does not write them: MiniDFSCluster.shutdown() removes all hooks of Hadoop's
+   * ShutdownHookManager.
+   */
+  private static void writeStatistics() throws JMException {
+    MBeanServer beans = ManagementFactory.getPlatformMBeanServer();
+    ObjectName client = new ObjectName("io.vread:type=Client");
+    if (beans.isRegistered(client)) {
+      beans.invoke(client, "writeStatistics", null, null);
+    }
   }
 
   private static Filter without(Set<String> leftOut) {
