@@ -274,6 +274,18 @@ def test_no_datanode_is_allowed_by_default(start_daemon, image):
         assert front.open(block.id, block.genstamp, POOL, [STORAGE]).status == -errno.EACCES
 
 
+def test_datanode_that_is_not_served_is_not_refused(start_daemon, image):
+    """A device whose datanodes are not served yet is told ENODEV.  EACCES would send its owner to
+    the device's rights, which are right."""
+    extra = "[datanode gone]\nimage = /nonexistent/disk.img\nlayout = /nonexistent\n"
+    daemon = start_daemon(extra=extra, allow="gone")
+    block = image.blocks[0]
+    with daemon.front() as front:
+        assert front.open(block.id, block.genstamp, "BP-2", ["DS-gone"]).status == -errno.ENODEV
+        # What the device may not read is refused as before.
+        assert front.open(block.id, block.genstamp, POOL, [STORAGE]).status == -errno.EACCES
+
+
 def test_a_bad_datanode_does_not_keep_the_others_from_serving(start_daemon, image):
     extra = "[datanode gone]\nimage = /nonexistent/disk.img\nlayout = /nonexistent\n"
     daemon = start_daemon(extra=extra)

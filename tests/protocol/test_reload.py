@@ -36,6 +36,15 @@ def wait_served(daemon, name):
     daemon.wait_until(lambda: (datanode(daemon, name) or {}).get("filesystems"), 60)
 
 
+def test_without_datanodes_nothing_is_refused(start_daemon, edit, image):
+    daemon = start_daemon()
+    block = image.blocks[0]
+    edit(daemon, daemon.config.read_text().partition("[datanode dn1]")[2], "", "[datanode dn1]", "")
+    changed(daemon, "[datanode dn1]: removed")
+    with daemon.front() as front:
+        assert front.open(block.id, block.genstamp, POOL, [STORAGE]).status == -errno.ENODEV
+
+
 def test_readers_of_what_stays_notice_nothing(start_daemon, edit, image, other):
     daemon = start_daemon()
     with daemon.front(pool_pages=1100) as front:

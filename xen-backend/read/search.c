@@ -32,8 +32,7 @@ struct search {
 	const struct block_name *name;
 	const struct roster *roster;
 	struct inquiries *inquiries;
-	int error;        /* the error that says most about the block so far */
-	bool any_allowed; /* the caller may read some datanode */
+	int error; /* the error that says most about the block so far */
 };
 
 /* ---- whom to ask ----------------------------------------------------------------------- */
@@ -59,7 +58,6 @@ static int right_to_read(struct search *s, struct datanode *dn)
 
 	if (!policy_allows_datanode(s->policy, datanode_name(dn)))
 		return -EACCES;
-	s->any_allowed = true;
 	return tokens_check(datanode_tokens(dn), n->pool_id, n->block_id, n->token,
 			    n->token_length);
 }
@@ -286,6 +284,15 @@ static bool await_first_looks(const struct search *s)
 	return any;
 }
 
+/* True if there are datanodes, and the caller may read none of them. */
+static bool may_read_none(const struct search *s)
+{
+	for (unsigned i = 0; i < s->roster->count; i++)
+		if (policy_allows_datanode(s->policy, datanode_name(s->roster->datanode[i])))
+			return false;
+	return s->roster->count > 0;
+}
+
 static int search(struct search *s, struct block_replica **ret)
 {
 	int r = search_once(s, ret);
@@ -297,7 +304,7 @@ static int search(struct search *s, struct block_replica **ret)
 	look_again(s);
 	if (s->error)
 		return s->error;
-	return s->any_allowed ? -ENODEV : -EACCES;
+	return may_read_none(s) ? -EACCES : -ENODEV;
 }
 
 int search_block(struct block_store *store, const struct policy *p, const struct block_name *name,
