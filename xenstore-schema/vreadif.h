@@ -406,7 +406,9 @@
  *   ENOMEM      out of memory in the backend; retry later
  *   ENOTCONN    (frontend only) no backend, or the backend went away meanwhile and
  *               the handle is gone
- *   EOPNOTSUPP  unknown operation, or an operation that this role or backend lacks
+ *   EOPNOTSUPP  unknown operation, or an operation that this role or backend lacks;
+ *               OPEN: the block has no checksums, or each of them is of fewer than 16
+ *               bytes or more than 1 MiB, so that the backend cannot verify the block
  *   ERANGE      the replica is shorter than visible_length
  *   ESRCH       (reserved for the frontend: no such device)
  *   ETIME       (frontend only) no answer within the caller's time limit

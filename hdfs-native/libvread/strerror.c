@@ -48,7 +48,8 @@ const char *vread_strerror(int error)
 	case ENOSPC:
 		return "no slice of that size is free in the device's pool";
 	case EOPNOTSUPP:
-		return "not supported by this backend or role";
+		return "not supported: the operation by this backend or role, or the "
+		       "block's checksums";
 	case EPERM:
 		return "a block token is required and is missing, expired or wrong";
 	case EPROTO:

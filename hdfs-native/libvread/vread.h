@@ -127,7 +127,8 @@ int vread_ping(struct vread *v);
  * block points to need outlive the call.  Close *ret with vread_close().
  * -EINVAL: a member of block is outside its range.  -ENODEV, -ENOENT, -EEXIST, -ERANGE, -EXDEV:
  * the replica is not there.  -EACCES, -EPERM: the replica may not be read.  -EAGAIN, -EBUSY,
- * -EILSEQ, -ENODATA: the replica cannot be read now.  -EMFILE: too many open files.
+ * -EILSEQ, -ENODATA: the replica cannot be read now.  -EOPNOTSUPP: vRead cannot verify the
+ * replica's checksums, whenever it is asked.  -EMFILE: too many open files.
  */
 int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret);
 /* Closes the file and frees f; does not wait.  NULL is ignored.  Asynchronous reads of f that

@@ -43,12 +43,10 @@ static void header_is_refused(void **state)
 		{0, 0, 2, 0, 0, 2, 0},             /* version 0 */
 		{1, 0, 2, 0, 0, 2, 0},             /* version 256: little-endian 1 */
 		{0, 2, 2, 0, 0, 2, 0},             /* version 2 */
-		{0, 1, 0, 0, 0, 2, 0},             /* no checksums */
 		{0, 1, 3, 0, 0, 2, 0},             /* unknown type */
 		{0, 1, 0xff, 0, 0, 2, 0},          /* -1 */
 		{0, 1, 2, 0, 0, 0, 0},             /* 0 bytes per checksum */
-		{0, 1, 2, 0, 0, 0, 15},            /* below the minimum */
-		{0, 1, 2, 0, 0x10, 0, 1},          /* above the maximum */
+		{0, 1, 2, 0x80, 0, 0, 0},          /* negative */
 		{0, 1, 2, 0xff, 0xff, 0xff, 0xff}, /* -1 */
 	};
 	struct meta_header h = {.chunk = 77};
@@ -58,6 +56,23 @@ static void header_is_refused(void **state)
 		assert_int_equal(parse(bad[i], sizeof(bad[i]), &h), -EILSEQ);
 	for (size_t length = 0; length < META_HEADER_BYTES; length++)
 		assert_int_equal(parse(crc32c_512, length, &h), -EILSEQ);
+	assert_int_equal(h.chunk, 77);
+}
+
+static void checksums_that_are_not_verified_are_told_from_damage(void **state)
+{
+	static const uint8_t headers[][META_HEADER_BYTES] = {
+		{0, 1, 0, 0, 0, 2, 0},             /* no checksums */
+		{0, 1, 2, 0, 0, 0, 1},             /* the least that HDFS writes */
+		{0, 1, 2, 0, 0, 0, 15},            /* below the minimum */
+		{0, 1, 2, 0, 0x10, 0, 1},          /* above the maximum */
+		{0, 1, 1, 0x7f, 0xff, 0xff, 0xff}, /* the most that HDFS writes */
+	};
+	struct meta_header h = {.chunk = 77};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+		assert_int_equal(parse(headers[i], sizeof(headers[i]), &h), -EOPNOTSUPP);
 	assert_int_equal(h.chunk, 77);
 }
 
@@ -174,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(header_is_parsed),
 		cmocka_unit_test(header_is_refused),
+		cmocka_unit_test(checksums_that_are_not_verified_are_told_from_damage),
 		cmocka_unit_test(bounds_of_chunk_are_inclusive),
 		cmocka_unit_test(expected_length),
 		cmocka_unit_test(checksums_are_the_known_ones),

@@ -16,8 +16,8 @@
 
 bool answer_is_error(int result)
 {
-	static const int errors[] = {EAGAIN,  EBUSY,  EEXIST, EILSEQ, EIO,
-				     ENODATA, ENODEV, ENOENT, ENOMEM, ENOTDIR};
+	static const int errors[] = {EAGAIN, EBUSY,  EEXIST, EILSEQ,  EIO,       ENODATA,
+				     ENODEV, ENOENT, ENOMEM, ENOTDIR, EOPNOTSUPP};
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
 		if (result == -errors[i])

@@ -15,8 +15,9 @@
 
 #include "parser-protocol/blocks.h"
 
-/* Returns 0, or -EILSEQ with `*ret_reason` (static text): the header is too short, malformed, or
- * says that there are no checksums, without which the block cannot be verified. */
+/* Returns 0, or an error with `*ret_reason` (static text). -EILSEQ: the header is too short or
+ * malformed. -EOPNOTSUPP: HDFS may write such a header, and vRead verifies no such block: there are
+ * no checksums, or each is of fewer than META_MIN_CHUNK or more than META_MAX_CHUNK bytes. */
 int meta_parse(const uint8_t *raw, size_t length, struct meta_header *ret, const char **ret_reason);
 
 #endif
