@@ -35,8 +35,8 @@
  *   frontend
  *   Closed: touches neither rings nor pool
  *
- * After Closed the backend offers a new InitWait as soon as it likes.  Sections 3 and 4 of vreadif.h
- * and its operations hold, but without grants and without a pool directory.
+ * After Closed the backend offers a new InitWait as soon as it likes.  Sections 3 and 4 of
+ * vreadif.h and its operations hold, but without grants and without a pool directory.
  *
  * If vreadd ends in any way, vread-ivshmem clears the alive byte, makes the state of the backend's
  * word Closed, and rings all vectors of the guest.
