@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * check.h - checks values that come from the backend or from processes, and the rule by which
- * processes share the pool.  file.c, pool.c, request.c, ring.c and xenbus.c call these functions.
+ * processes share the pool.  Other files of the module call these functions.
  *
  * The functions are pure: they take private copies and use no interface of the kernel.  So unit
  * tests compile them in user space.

@@ -2,18 +2,16 @@
 /*
  * Implements device.h: creates a device, and frees it when nobody holds it any more.
  */
-#include <linux/slab.h>
-
 #include "device.h"
 
-struct vread_device *vread_device_create(work_func_t work)
+void vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
+		       struct device *parent, work_func_t work)
 {
-	struct vread_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	unsigned int n;
 
-	if (!dev)
-		return NULL;
 	kref_init(&dev->ref);
+	dev->attach = attach;
+	dev->parent = parent;
 	INIT_WORK(&dev->work, work);
 	dev->role = "client";
 	init_waitqueue_head(&dev->wq);
@@ -21,8 +19,7 @@ struct vread_device *vread_device_create(work_func_t work)
 	INIT_LIST_HEAD(&dev->closes);
 	INIT_LIST_HEAD(&dev->waiters);
 	for (n = 0; n < VREAD_MAX_QUEUES; n++)
-		vread_queue_init(&dev->queue[n], dev, n);
-	return dev;
+		vread_queue_init(&dev->queue[n], dev, attach, n);
 }
 
 static void device_release(struct kref *ref)
@@ -32,8 +29,7 @@ static void device_release(struct kref *ref)
 	/* An open file may have queued the work after the device was removed. */
 	cancel_work_sync(&dev->work);
 	vread_pool_destroy(dev->pool);
-	kfree(dev->otherend);
-	kfree(dev);
+	dev->attach->free(dev);
 }
 
 void vread_device_put(struct vread_device *dev)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * device.h - one vread device.  xenbus.c creates it.  link.c, request.c, file.c and chardev.c share
- * its struct.
+ * device.h - one vread device.  xenbus.c or pci.c creates it.  connect.c, link.c, request.c, file.c
+ * and chardev.c share its struct.
  *
- * Its xenbus binding and every open file hold a reference.  The last reference is given up in
- * process context, which frees the device.
+ * Its driver and every open file hold a reference.  The last reference is given up in process
+ * context, which frees the device.
  */
 #ifndef VREAD_DEVICE_H
 #define VREAD_DEVICE_H
@@ -16,15 +16,13 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include <xen/interface/io/xenbus.h>
 
+#include "attach.h"
 #include "pool.h"
 #include "ring.h"
 #include "vreadif.h"
 
-struct xenbus_device;
-
-/* How far the xenbus handshake got. */
+/* How far the handshake got. */
 enum vread_phase {
 	VREAD_PHASE_IDLE,      /* no rings */
 	VREAD_PHASE_OFFERED,   /* rings offered: Initialised */
@@ -54,16 +52,17 @@ struct vread_device {
 	struct vread_node publish_node; /* added when the device first takes events */
 	struct vread_pool *pool;        /* NULL before the first connection, then constant */
 
-	/* Used by xenbus.c, and by vread_link_open(), in process context by one thread at a time:
-	 * the work, or remove and resume while no work runs. */
-	struct xenbus_device *xbdev;
-	char *otherend; /* a copy, because kernels differ in how long xbdev's lives */
+	/* Constant. */
+	const struct vread_attachment *attach;
+	struct device *parent; /* of the nodes */
+	char host[16];         /* with whom the device connects: "domain 0" or "the host" */
+	struct work_struct work;
+
+	/* Used by connect.c, and by the attachment, in process context by one thread at a time: the
+	 * work, or remove and resume while no work runs. */
 	enum vread_phase phase;
-	bool state_hidden; /* see hide_state() in xenbus.c */
 	unsigned int failures;
 	unsigned long last_failure;
-	struct work_struct work;
-	enum xenbus_state backend_state; /* as last seen by the watch */
 
 	/* The link. */
 	struct vread_queue queue[VREAD_MAX_QUEUES];
@@ -83,9 +82,10 @@ struct vread_device {
 	struct list_head waiters;
 };
 
-/* A device without name, node or pool, with one reference.  work: does dev->work.  NULL: no
- * memory. */
-struct vread_device *vread_device_create(work_func_t work);
+/* Makes zeroed memory a device without name, node or pool, with one reference.  work: does
+ * dev->work.  Afterwards attach->free() frees the memory. */
+void vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
+		       struct device *parent, work_func_t work);
 /* Gives up a reference. */
 void vread_device_put(struct vread_device *dev);
 

@@ -9,8 +9,6 @@
 #include <linux/interrupt.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <xen/events.h>
-#include <xen/xenbus.h>
 
 #include "link.h"
 
@@ -60,7 +58,7 @@ static irqreturn_t queue_event(int irq, void *arg)
 
 	wrong = vread_queue_take(q, &count);
 	if (wrong) {
-		/* Without an end of interrupt the channel stays silent until it is closed. */
+		/* Without event_done() a channel of Xen stays silent until it is closed. */
 		fault(q->dev, q->index, wrong);
 		return IRQ_HANDLED;
 	}
@@ -68,7 +66,7 @@ static irqreturn_t queue_event(int irq, void *arg)
 		progress(q->dev);
 	if (vread_link_check(q->dev))
 		count++;
-	xen_irq_lateeoi(irq, count ? 0 : XEN_EOI_FLAG_SPURIOUS);
+	q->attach->event_done(irq, !count);
 	return IRQ_HANDLED;
 }
 
@@ -80,9 +78,8 @@ int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int 
 	int err;
 
 	for (n = 0; n < queues; n++) {
-		err = vread_queue_open(&dev->queue[n], dev->xbdev, ring_order, queue_event);
+		err = vread_queue_open(&dev->queue[n], ring_order, queue_event);
 		if (err) {
-			xenbus_dev_fatal(dev->xbdev, err, "making queue %u", n);
 			vread_link_close(dev);
 			return err;
 		}

@@ -33,7 +33,7 @@ struct vread_handle {
 
 /* The next three functions: process context only. */
 
-/* Opens queues.  0, or negative errno, which it has reported to xenbus. */
+/* Opens queues.  0 or negative errno. */
 int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int ring_order);
 /* Closes all queues.  The link must be down. */
 void vread_link_close(struct vread_device *dev);

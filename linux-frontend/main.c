@@ -10,14 +10,16 @@
  *
  * The other files.  Each calls only files below it in this list:
  *
- *   xenbus.c   states in xenstore, negotiation, resume, removal
+ *   xenbus.c   devices of Xen: nodes in xenstore, event channels, resume
  *   suspend.c  save and migration, beyond what xenbus does
+ *   grant.c    rings and pool as pages granted by Xen
+ *   connect.c  the state machine: negotiate, connect, close; the nodes in /dev
  *   chardev.c  the device node
  *   file.c     an open file: its handles, slice and READs
  *   request.c  requests that a thread waits for: OPEN, STAT, PUBLISH and KEYS
  *   link.c     all queues together: up, down, dead; handles and CLOSE
  *   device.c   the struct of a device, which the files above share
- *   ring.c     one queue: ring, ids, event channel
+ *   ring.c     one queue: ring, ids, events
  *   pool.c     the shared pages, slices, quarantine
  *   check.c    checks of values from outside; also compiled by unit tests
  */
@@ -28,6 +30,7 @@
 #include <xen/platform_pci.h>
 #include <xen/xen.h>
 
+#include "connect.h"
 #include "vreadif.h"
 #include "xenbus.h"
 
@@ -58,7 +61,8 @@ static int __init vread_init(void)
 	    !param_ok("ring_order", params.ring_order, 0, VREAD_MAX_RING_PAGE_ORDER) ||
 	    !param_ok("pool_mib", params.pool_mib, 1, 128))
 		return -EINVAL;
-	return vread_xenbus_register(&params);
+	vread_connect_init(&params);
+	return vread_xenbus_register();
 }
 module_init(vread_init);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pool.h - the pages that a device shares with its backend.  xenbus.c creates the pool.  file.c and
- * request.c take pages of it, chardev.c maps slices into processes.
+ * pool.h - the pages that a device shares with its backend.  grant.c and pci.c make pools of pages
+ * that they share.  file.c and request.c take pages of a pool, chardev.c maps slices into
+ * processes.
  *
- * The pages are allocated zeroed, granted once, and kept until the device and all its open files
- * are gone.  A reconnect offers the same grants again.  The first pages are control pages, which
- * only the kernel sees: they carry the variable part of OPEN, PUBLISH and KEYS.  The other pages
- * are given out as slices, one to each open file.
+ * The pages are zero at first, shared once, and kept until the device and all its open files are
+ * gone.  The first pages are control pages, which only the kernel sees: they carry the variable
+ * part of OPEN, PUBLISH and KEYS.  The other pages are given out as slices, one to each open file.
  *
  * Shares.  The last pages are for small slices only (vread_small_pages()).  A small slice goes
  * there first and elsewhere if that part is full.  So large slices leave room for small ones, and
@@ -25,18 +25,23 @@
 #include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
-#include <xen/grant_table.h>
 
 enum vread_area { VREAD_AREA_CONTROL, VREAD_AREA_SLICES };
+
+/* A page of the pool. */
+struct vread_frame {
+	void *address;     /* in the kernel */
+	unsigned long pfn; /* that processes map */
+};
 
 struct vread_pool {
 	/* Constant. */
 	unsigned int pages;
 	unsigned int control_pages;
-	unsigned int small_pages; /* at the end, for small slices only */
-	unsigned int directory_pages;
-	struct page **page; /* the pool, then the directory */
-	grant_ref_t *gref;  /* of each page */
+	unsigned int small_pages;   /* at the end, for small slices only */
+	struct vread_frame *frame;  /* of each page */
+	void (*release)(void *arg); /* frees the pages */
+	void *release_arg;
 
 	spinlock_t lock;
 	unsigned long *used;  /* a bit for each page: given out, or in quarantine */
@@ -46,21 +51,15 @@ struct vread_pool {
 	bool mapped;          /* the backend of the last connection may have the pool mapped */
 
 	struct list_head node; /* in the list of all pools */
-	bool granted;          /* process context, serialised by the device */
 };
 
 /* The functions up to vread_pool_zero() are for process context only. */
 
-/* Allocates and grants the pages.  ERR_PTR: -ENOMEM, or -ENOSPC: too few grant references. */
-struct vread_pool *vread_pool_create(domid_t domid, unsigned int pages);
-/* Ends the grants and frees the pool.  NULL is ignored. */
+/* A pool whose frames are not known yet: the caller fills in frame[0 .. pages - 1].  release(arg)
+ * frees the pages; vread_pool_destroy() calls it.  ERR_PTR(-ENOMEM); then release is not called. */
+struct vread_pool *vread_pool_create(unsigned int pages, void (*release)(void *arg), void *arg);
+/* NULL is ignored. */
 void vread_pool_destroy(struct vread_pool *pool);
-/* Grants all pages again, after a restore emptied the grant table.  0 or -EBUSY. */
-int vread_pool_regrant(struct vread_pool *pool, domid_t domid);
-/* Ends all grants, when the device is gone.  The pages live on until vread_pool_destroy(). */
-void vread_pool_revoke(struct vread_pool *pool);
-/* The grant reference of the first directory page. */
-grant_ref_t vread_pool_directory(const struct vread_pool *pool);
 /* Maps pages from first on into all of vma.  The mapping is read-only and can never become
  * writable.  Nobody can pin its pages beyond its life. */
 int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_struct *vma);

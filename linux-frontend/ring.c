@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements ring.h: one queue, with its ring, request ids and event channel.
+ * Implements ring.h: one queue, with its ring, request ids and events.
  */
 #include <linux/errno.h>
-#include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <xen/events.h>
-#include <xen/page.h>
-#include <xen/xenbus.h>
 
 #include "check.h"
 #include "compat.h"
 #include "ring.h"
 
-void vread_queue_init(struct vread_queue *q, struct vread_device *dev, unsigned int index)
+void vread_queue_init(struct vread_queue *q, struct vread_device *dev,
+		      const struct vread_attachment *attach, unsigned int index)
 {
 	spin_lock_init(&q->lock);
 	q->dev = dev;
+	q->attach = attach;
 	q->index = index;
 }
 
@@ -81,31 +79,6 @@ const char *vread_queue_take(struct vread_queue *q, unsigned int *count)
 	return wrong;
 }
 
-static int alloc_ring(struct vread_queue *q, domid_t domid, unsigned int order)
-{
-	unsigned int pages = 1U << order, n;
-	int gref;
-
-	q->sring = alloc_pages_exact(pages * PAGE_SIZE, GFP_KERNEL | __GFP_ZERO);
-	if (!q->sring)
-		return -ENOMEM;
-	XEN_FRONT_RING_INIT(&q->ring, q->sring, pages * PAGE_SIZE);
-	for (n = 0; n < pages; n++) {
-		struct page *page = virt_to_page((char *)q->sring + n * PAGE_SIZE);
-
-		gref = gnttab_grant_foreign_access(domid, xen_page_to_gfn(page), 0);
-		if (gref < 0) {
-			/* These pages were never granted: free them like ordinary pages. */
-			for (; n < pages; n++)
-				__free_page(virt_to_page((char *)q->sring + n * PAGE_SIZE));
-			return gref;
-		}
-		q->gref[n] = gref;
-		q->pages = n + 1;
-	}
-	return 0;
-}
-
 static int alloc_ids(struct vread_queue *q)
 {
 	unsigned int n, size = RING_SIZE(&q->ring);
@@ -120,33 +93,18 @@ static int alloc_ids(struct vread_queue *q)
 	return 0;
 }
 
-static int bind_events(struct vread_queue *q, struct xenbus_device *xbdev, irq_handler_t handler)
+int vread_queue_open(struct vread_queue *q, unsigned int order, irq_handler_t handler)
 {
 	int ret;
 
-	ret = xenbus_alloc_evtchn(xbdev, &q->port);
+	ret = q->attach->share_ring(q, order);
 	if (ret)
 		return ret;
-	snprintf(q->irq_name, sizeof(q->irq_name), "%s-q%u", dev_name(&xbdev->dev), q->index);
-	ret = bind_evtchn_to_irqhandler_lateeoi(q->port, handler, 0, q->irq_name, q);
-	if (ret < 0) {
-		xenbus_free_evtchn(xbdev, q->port);
-		return ret;
-	}
-	q->irq = ret;
-	return 0;
-}
-
-int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigned int order,
-		     irq_handler_t handler)
-{
-	int ret;
-
-	ret = alloc_ring(q, xbdev->otherend_id, order);
+	XEN_FRONT_RING_INIT(&q->ring, q->sring, PAGE_SIZE << order);
+	ret = alloc_ids(q);
 	if (!ret)
-		ret = alloc_ids(q);
-	if (!ret)
-		ret = bind_events(q, xbdev, handler);
+		ret = q->attach->bind(q, handler);
+	q->bound = !ret;
 	if (ret)
 		vread_queue_close(q);
 	return ret;
@@ -154,20 +112,17 @@ int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigne
 
 void vread_queue_unbind(struct vread_queue *q)
 {
-	if (q->irq)
-		unbind_from_irqhandler(q->irq, q);
-	q->irq = 0;
+	if (q->bound)
+		q->attach->unbind(q);
+	q->bound = false;
 }
 
 void vread_queue_close(struct vread_queue *q)
 {
-	unsigned int n;
-
 	vread_queue_unbind(q);
 	vread_queue_stop(q, -ENOTCONN);
-	for (n = 0; n < q->pages; n++)
-		vread_end_access(q->gref[n], virt_to_page((char *)q->sring + n * PAGE_SIZE));
-	q->pages = 0;
+	if (q->sring)
+		q->attach->unshare_ring(q);
 	q->sring = NULL;
 	kfree(q->pending);
 	q->pending = NULL;
@@ -221,7 +176,7 @@ int vread_queue_put(struct vread_queue *q, struct vread_req *req, struct vread_r
 		q->ring.req_prod_pvt++;
 		RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&q->ring, notify);
 		if (notify)
-			notify_remote_via_irq(q->irq);
+			q->attach->notify(q);
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
 	return ret;

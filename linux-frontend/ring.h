@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - one queue: a ring shared with the backend, and its event channel.  device.c initializes
+ * ring.h - one queue: a ring shared with the backend, and its events.  device.c initializes
  * queues.  link.c opens, starts, stops and closes them, puts requests on them and handles their
  * events.
  *
@@ -17,13 +17,11 @@
 #include <linux/interrupt.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <xen/grant_table.h>
-#include <xen/interface/event_channel.h>
 
+#include "attach.h"
 #include "vreadif.h"
 
 struct vread_device;
-struct xenbus_device;
 
 struct vread_req {
 	/* Called once, with the queue's lock held and interrupts off.  status has been checked.
@@ -35,15 +33,12 @@ struct vread_req {
 
 struct vread_queue {
 	struct vread_device *dev;
+	const struct vread_attachment *attach;
 	unsigned int index;
 
 	/* Constant during a connection. */
-	struct vread_sring *sring;
-	unsigned int pages;
-	grant_ref_t gref[1U << VREAD_MAX_RING_PAGE_ORDER];
-	evtchn_port_t port;
-	unsigned int irq; /* 0: no handler is bound */
-	char irq_name[32];
+	struct vread_sring *sring; /* NULL: no ring is shared */
+	bool bound;                /* a handler is bound */
 
 	spinlock_t lock;
 	bool live;
@@ -57,11 +52,11 @@ struct vread_queue {
 
 /* Process context: vread_queue_open(), vread_queue_unbind() and vread_queue_close().  The other
  * functions: any context. */
-void vread_queue_init(struct vread_queue *q, struct vread_device *dev, unsigned int index);
-/* Allocates and grants a ring of 1 << order pages, and binds its event channel.  handler gets q as
- * its argument.  0 or negative errno. */
-int vread_queue_open(struct vread_queue *q, struct xenbus_device *xbdev, unsigned int order,
-		     irq_handler_t handler);
+void vread_queue_init(struct vread_queue *q, struct vread_device *dev,
+		      const struct vread_attachment *attach, unsigned int index);
+/* Shares a ring of 1 << order pages, and binds handler to its events.  handler gets q as its
+ * argument.  0 or negative errno. */
+int vread_queue_open(struct vread_queue *q, unsigned int order, irq_handler_t handler);
 /* No event handler runs after this call. */
 void vread_queue_unbind(struct vread_queue *q);
 /* Also for a queue that is closed, or was opened only in part. */

@@ -14,7 +14,9 @@ import pytest
 
 FRONTEND = Path(__file__).resolve().parents[2] / "linux-frontend"
 
-LOWEST_FIRST = "compat check pool ring device link request file chardev suspend xenbus main".split()
+LOWEST_FIRST = (
+    "compat check pool attach ring device link request file chardev connect grant suspend xenbus main"
+).split()
 
 INCLUSION = re.compile(r'^#include "([\w./-]+)"', re.M)
 # A function or variable that other files can see.  clang-format indents all others.

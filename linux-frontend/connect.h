@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * connect.h - the frontend's side of the state machine in section 2 of vreadif.h, and the nodes of
+ * a device in /dev.  xenbus.c and pci.c call it, and it calls their struct vread_attachment.
+ *
+ * All functions: process context, by one thread at a time for each device, as device.h says.
+ */
+#ifndef VREAD_CONNECT_H
+#define VREAD_CONNECT_H
+
+#include <linux/types.h>
+
+struct vread_device;
+
+/* The module's parameters; main.c describes and checks them. */
+struct vread_params {
+	unsigned int queues; /* 0: one per CPU, at most 4 */
+	unsigned int ring_order;
+	unsigned int pool_mib;
+};
+
+/* Before any other function.  params stays the caller's, and must not change. */
+void vread_connect_init(const struct vread_params *params);
+
+/* Adds the node of device number id: /dev/vread for 0, /dev/vread1 for 1.  0 or negative errno. */
+int vread_connect_add(struct vread_device *dev, u32 id);
+/* Brings the device into the phase that the backend's state and the link require.  For dev->work.
+ */
+void vread_connect_step(struct vread_device *dev);
+/* Takes the device to the phase without rings, because the backend no longer knows this guest. */
+void vread_connect_reset(struct vread_device *dev);
+/* Begins the end of a device: its nodes and its work are gone when the call returns. */
+void vread_connect_stop(struct vread_device *dev);
+/* Ends a device after vread_connect_stop(): waits a while for the backend to close, ends the sharing
+ * of the rings, and wakes everybody who waits. */
+void vread_connect_end(struct vread_device *dev);
+
+#endif
