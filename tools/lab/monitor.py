@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulator's monitor, by which host.py saves a machine and restores a saved one.  The machine's
-memory is a file (qemu.Image), which the monitor does not touch."""
+"""The emulator's monitor.  By it host.py saves and restores a machine, and tests plug and unplug
+devices.  The memory of a machine that is saved is a file (qemu.Image), which the monitor does not
+touch."""
 
 import json
 import shlex
@@ -15,12 +16,24 @@ TIMEOUT = 300.0
 class Monitor:
     def __init__(self) -> None:
         self._ours, self.theirs = socket.socketpair()
+        self._greeted = False
         self._ours.settimeout(TIMEOUT)
         self._lines = self._ours.makefile("rb")
 
     def close(self) -> None:
         for end in (self._lines, self._ours, self.theirs):
             end.close()
+
+    def ask(self, command: str, **arguments) -> None:
+        """Carries out one command of QMP.  LabError: it failed."""
+        if not self._greeted:
+            self._ask("qmp_capabilities")
+        self._greeted = True
+        self._ask(command, **arguments)
+
+    def wait_event(self, name: str) -> dict:
+        """Waits for an event that comes after the last command."""
+        return self._event(name)
 
     def save(self, devices: Path) -> None:
         """Stops the machine and writes its processor and devices to the file `devices`."""
@@ -38,8 +51,7 @@ class Monitor:
     def _prepare(self) -> None:
         names = ("events", "x-ignore-shared")
         capabilities = [{"capability": name, "state": True} for name in names]
-        self._ask("qmp_capabilities")
-        self._ask("migrate-set-capabilities", capabilities=capabilities)
+        self.ask("migrate-set-capabilities", capabilities=capabilities)
 
     def _wait(self, devices: Path) -> None:
         while (state := self._event("MIGRATION")["status"]) != "completed":

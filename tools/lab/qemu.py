@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulator process of one host, started by host.py.
+"""The emulator process of one host, started by host.py, and of one guest without Xen, started by
+kvm.py.
 
 It is plain emulation, even if there is /dev/kvm, because not every machine can
 run a nested hypervisor.  The CPU has no SMAP: with SMAP dom0 does not come up.
@@ -14,6 +15,7 @@ that started it ends.  So a thread that never ends starts it.
 import os
 import socket
 import subprocess
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +118,7 @@ class Machine:
             *("-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab"),
             *("-chardev", f"socket,id=control,fd={control_fd}"),
             *("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=lab"),
-            *self._disk_arguments(),
+            *disk_arguments(self.disks),
             *self._wire_arguments(),
             *(self.image.arguments(self.memory_mib) if self.image else ()),
             *_monitor_arguments(monitor_fd),
@@ -127,17 +129,6 @@ class Machine:
         # Without scrubbing, memory that was never used is a hole in an image.
         unused = ["bootscrub=0"] if self.image else []
         return " ".join(["console=com1 com1=115200,8n1", memory, *unused, *self.xen_options])
-
-    def _disk_arguments(self) -> list[str]:
-        # With a thread of their own, disks do not take the lock that the emulated processor
-        # needs.  A long queue takes requests of 1 MiB whole.
-        arguments = ["-object", "iothread,id=disks"]
-        for i, disk in enumerate(self.disks):
-            mode = {"snapshot": ",snapshot=on", "readonly": ",readonly=on", "write": ""}[disk.mode]
-            drive = f"file={_escaped(disk.path)},format={disk.format},if=none,id=disk{i}{mode}"
-            device = f"virtio-blk-pci,drive=disk{i},iothread=disks,queue-size=1024"
-            arguments += ["-drive", drive, "-device", device]
-        return arguments
 
     def _wire_arguments(self) -> list[str]:
         if not self.wire and self.image:
@@ -161,28 +152,48 @@ class Machine:
         return ["-netdev", f"stream,id={name},server={server},addr.type=unix,addr.path={path}"]
 
 
+def disk_arguments(disks: Sequence[Disk]) -> list[str]:
+    # With a thread of their own, disks do not take the lock that the emulated processor needs.  A
+    # long queue takes requests of 1 MiB whole.
+    arguments = ["-object", "iothread,id=disks"]
+    for i, disk in enumerate(disks):
+        mode = {"snapshot": ",snapshot=on", "readonly": ",readonly=on", "write": ""}[disk.mode]
+        drive = f"file={_escaped(disk.path)},format={disk.format},if=none,id=disk{i}{mode}"
+        device = f"virtio-blk-pci,drive=disk{i},iothread=disks,queue-size=1024"
+        arguments += ["-drive", drive, "-device", device]
+    return arguments
+
+
+def start_process(
+    command: Sequence[str], log: Path, descriptors: Sequence[int], folder: Path
+) -> subprocess.Popen:
+    """Starts an emulator in the folder, with these descriptors.  The log gets its output."""
+    command = ["setpriv", "--pdeathsig", "KILL", "--", *command]
+    with log.open("wb") as output:
+        output.write((" ".join(command) + "\n").encode())
+        output.flush()
+        return _starter.submit(
+            subprocess.Popen,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=descriptors,
+            start_new_session=True,
+            cwd=os.fspath(folder),
+        ).result()
+
+
 def start(
     machine: Machine, log: Path, monitor: socket.socket | None = None
 ) -> tuple[subprocess.Popen, socket.socket]:
     """Starts the emulator; returns the process and this program's end of its control port.
     monitor: the emulator's end of the pair of monitor.py."""
     ours, theirs = socket.socketpair()
-    with theirs, log.open("wb") as output:
+    with theirs:
         fds = [end.fileno() for end in (theirs, monitor) if end]
-        command = ["setpriv", "--pdeathsig", "KILL", "--", *machine.command(*fds)]
-        output.write((" ".join(command) + "\n").encode())
-        output.flush()
-        process = _starter.submit(
-            subprocess.Popen,
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            pass_fds=[*fds, *(machine.image.descriptors if machine.image else [])],
-            start_new_session=True,
-            cwd=os.fspath(machine.share),
-        ).result()
-    return process, ours
+        passed = [*fds, *(machine.image.descriptors if machine.image else [])]
+        return start_process(machine.command(*fds), log, passed, machine.share), ours
 
 
 def _adapter(mac: str) -> str:

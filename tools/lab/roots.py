@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the root file systems of dom0 and of guests, for host.py and guest.py.
+"""Makes the root file systems of dom0 and of guests, for host.py, guest.py and kvm.py.
 
 Both are small, because an emulated machine unpacks them at every boot.  Dom0's
 also holds the kernel and the root file system of guests, because xl reads them
@@ -23,6 +23,7 @@ DOMU_MODULES = (
     "xen-evtchn xen-gntdev xen-gntalloc xen-privcmd xenfs xen-blkfront xen-netfront ext4 "
     "crc32c_generic"
 ).split()
+KVM_MODULES = "virtio_pci virtio_console virtio_blk virtio_net ext4 crc32c_generic".split()
 
 # Soft-RoCE needs crc32, which nothing else loads.  tc makes a wire lose all or some packets.
 RDMA_MODULES = "crc32_generic rdma_rxe ib_uverbs rdma_ucm sch_netem sch_prio cls_u32".split()
@@ -83,10 +84,17 @@ def dom0_root(rdma: bool = False) -> Path:
 
 
 def domu_root(kernel: Kernel | None = None) -> Path:
-    tree = _base("domu", kernel)
+    tree = _base("guest", kernel)
     tree.files({path: Path(path) for path in DOMU_TOOLS})
     _load(tree, DOMU_MODULES)
     return tree.archive("domu")
+
+
+def kvm_root() -> Path:
+    """Of a guest of QEMU without Xen."""
+    tree = _base("guest")
+    _load(tree, KVM_MODULES)
+    return tree.archive("kvm")
 
 
 def _base(kind: str, kernel: Kernel | None = None) -> Tree:

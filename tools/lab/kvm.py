@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest of QEMU without Xen, for the port of KVM.  vreadd and vread-ivshmem run beside it, on
+this machine itself.
+
+with KvmGuest("g1", files={...}, devices=shared_memory(socket)) as guest:
+    guest.run("modprobe xen-vreadfront")
+
+It is emulated, even if there is /dev/kvm, as qemu.py says.  Its agent is reached through a virtio
+port, and its disks are virtio disks.
+"""
+
+import contextlib
+import os
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .channel import Channel, Command, Result
+from .claim import Claim
+from .images import kernel_image
+from .kernel_log import KernelLogs
+from .monitor import Monitor
+from .paths import LabError
+from .qemu import CPU, Disk, disk_arguments, start_process
+from .rootfs import Tree, tree_of
+from .roots import kvm_root
+
+# Ten times what each takes on a quiet machine with two cores.
+BOOT_TIMEOUT = 240.0
+COMMAND_TIMEOUT = 180.0
+SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
+HOTPLUG_PORT = "port0"  # of the PCI bus for devices that come and go
+
+
+def shared_memory(path: Path, vectors: int = 5, name: str = "vread") -> list[str]:
+    """The arguments of QEMU for the device of a guest whose socket of vread-ivshmem is path."""
+    return [
+        *("-chardev", f"socket,id={name},path={path}"),
+        *("-device", f"ivshmem-doorbell,id={name}-device,chardev={name},vectors={vectors}"),
+    ]
+
+
+class GuestGone(LabError):
+    """A guest that died or does not answer; the message has its console."""
+
+
+class KvmGuest:
+    def __init__(
+        self,
+        name: str,
+        *,
+        memory_mib: int = 256,
+        cpus: int = 1,
+        disks: Sequence[Disk] = (),
+        files: dict[str, Path] | Tree | None = None,
+        devices: Sequence[str] = (),
+    ) -> None:
+        """files: {path in the guest: source}; programs bring their libraries.  devices: more
+        arguments of QEMU."""
+        self.name, self._memory, self._cpus = name, memory_mib, cpus
+        self._disks, self._files, self._devices = tuple(disks), files or {}, list(devices)
+        self.folder: Path | None = None
+        self.monitor = Monitor()
+        self._claim: Claim | None = None
+        self._process: subprocess.Popen | None = None
+        self._socket: socket.socket | None = None
+        self._channel: Channel | None = None
+        self._kernel_logs = KernelLogs()
+
+    def __enter__(self) -> "KvmGuest":
+        return self.start()
+
+    def __exit__(self, *exception) -> None:
+        self.kill()
+
+    def start(self) -> "KvmGuest":
+        """Boots the guest; returns when it takes commands."""
+        self._claim = Claim(self.name)
+        self.folder = self._claim.folder
+        try:
+            self.folder.mkdir()
+            self._launch()
+            self._wait_up()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    @property
+    def console_log(self) -> Path:
+        return self.folder / "console.log"
+
+    def console(self) -> str:
+        log = self.console_log
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        """The guest is gone at once, as in a crash of QEMU."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        if self._socket:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.close()
+        if self._channel:
+            self._channel.close(f"{self.name}: stopped")
+        self.monitor.close()
+        if self._claim:
+            self._claim.release()
+
+    # ---- in the guest ----------------------------------------------------
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        timeout: float = COMMAND_TIMEOUT,
+        stdin: bytes | None = None,
+    ) -> Result:
+        """Runs a command in the guest: a string for sh, or a list of arguments."""
+        return self._channel.run(command, shell="sh", timeout=timeout, stdin=stdin)
+
+    def popen(
+        self,
+        command: str | Sequence[str],
+        timeout: float | None = None,
+        *,
+        sink: Callable[[bytes], None] | None = None,
+        error_sink: Callable[[bytes], None] | None = None,
+    ) -> Command:
+        """Starts a command in the guest and returns at once."""
+        return self._channel.popen(
+            command, shell="sh", timeout=timeout, sink=sink, error_sink=error_sink
+        )
+
+    def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
+        """Standard output of a command that must succeed."""
+        return self.run(command, timeout).check().stdout.decode()
+
+    def dmesg(self) -> str:
+        return self.run("dmesg").check().stdout.decode(errors="replace")
+
+    def check_dmesg(self) -> None:
+        """Raises KernelComplaint when the guest's kernel reported a bug since the last call."""
+        self._kernel_logs.check({self.name: self.console()}, {self.name: self.dmesg()})
+
+    # ---- inside ----------------------------------------------------------
+
+    def _launch(self) -> None:
+        root = self._root()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            fds = [theirs.fileno(), self.monitor.theirs.fileno()]
+            self._process = start_process(
+                self._command(root, *fds), self.folder / "qemu.log", fds, self.folder
+            )
+        self.monitor.theirs.close()
+        self._socket = ours
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
+        self._channel = Channel(self._send, self._fail)
+        threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
+
+    def _command(self, root: Path, control: int, monitor: int) -> list[str]:
+        arguments = f"console=ttyS0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
+        return [
+            *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-machine", "q35"),
+            *("-smp", str(self._cpus), "-m", f"{self._memory}M", "-display", "none"),
+            *("-vga", "none", "-nodefaults", "-no-user-config", "-no-reboot"),
+            *("-serial", f"file:{self.console_log}"),
+            *("-kernel", str(kernel_image()), "-initrd", str(root), "-append", arguments),
+            *("-device", f"pcie-root-port,id={HOTPLUG_PORT},chassis=1,pref64-reserve=64M"),
+            *("-chardev", f"socket,id=control,fd={control}"),
+            *("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=lab"),
+            *("-chardev", f"socket,id=monitor,fd={monitor}"),
+            *("-mon", "chardev=monitor,mode=control"),
+            *disk_arguments(self._disks),
+            *self._devices,
+        ]
+
+    def _root(self) -> Path:
+        """The guest's root file system with its files."""
+        path = self.folder / "root.cpio"
+        added = self.folder / "files.cpio"
+        tree_of(self._files).write(added)
+        path.write_bytes(kvm_root().read_bytes() + added.read_bytes())
+        added.unlink()
+        return path
+
+    def _wait_up(self) -> None:
+        if not self._channel.wait_ready(BOOT_TIMEOUT):
+            self._fail(f"not up after {BOOT_TIMEOUT:.0f} s")
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            self._fail(f"takes no input ({os.strerror(error.errno)})")
+
+    def _receive(self) -> None:
+        data = b"-"
+        while data:
+            try:
+                data = self._socket.recv(1 << 18)
+            except OSError:
+                break
+            self._channel.feed(data)
+        self._channel.close(f"{self.name}: the emulator is gone\n{self._tails()}")
+
+    def _fail(self, what: str) -> None:
+        raise GuestGone(f"{self.name}: {what}\n{self._tails()}")
+
+    def _tails(self) -> str:
+        log = (self.folder / "qemu.log").read_text(errors="replace").partition("\n")[2]
+        return f"---- its console\n{self.console()[-4000:]}\n---- emulator\n{log[-1000:]}"
