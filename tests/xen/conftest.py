@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.guest_program import FOLDER, compiled
 from tools.lab import XenHost, product
 
 HERE = Path(__file__).parent
-HEADER_FOLDERS = ("xenstore-schema", "build/generated", "linux-frontend/uapi")
 # Sanitizers double the work of an emulated processor.  So hosts have the release build, as it is
 # installed.  Native tests run the sanitized build, and in make test-all the host in shared/ has it.
 PRODUCT_VARIANT = "release"
@@ -102,33 +102,23 @@ def demo():
     return demo_image(mib=16, block_mib=2, layout=False)
 
 
-def compiled(tmp_path_factory, source: str, *libraries: str) -> Path:
-    repository = HERE.parents[1]
-    program = tmp_path_factory.mktemp("programs") / Path(source).stem
-    headers = [repository / name for name in HEADER_FOLDERS]
-    command = ["gcc", "-std=gnu17", "-O1", "-Wall", "-Werror", "-D_GNU_SOURCE", "-pthread"]
-    command += [f"-I{path}" for path in headers]
-    subprocess.run([*command, HERE / source, *libraries, "-o", program], check=True)
-    return program
-
-
 @pytest.fixture(scope="session")
 def hostile_frontend(tmp_path_factory) -> Path:
     libraries = ("-lxenstore", "-lxengnttab", "-lxenevtchn")
-    return compiled(tmp_path_factory, "hostile_frontend.c", *libraries)
+    return compiled(HERE / "hostile_frontend.c", tmp_path_factory.mktemp("programs"), *libraries)
 
 
 @pytest.fixture(scope="session")
 def uapi_test(tmp_path_factory) -> Path:
-    return compiled(tmp_path_factory, "vread_uapi_test.c")
+    return compiled(FOLDER / "vread_uapi_test.c", tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture(scope="session")
 def vread_holder(tmp_path_factory) -> Path:
-    return compiled(tmp_path_factory, "vread_holder.c")
+    return compiled(FOLDER / "vread_holder.c", tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture(scope="session")
 def hostile_backend(tmp_path_factory) -> Path:
     libraries = ("-lxenstore", "-lxengnttab", "-lxenevtchn")
-    return compiled(tmp_path_factory, "hostile_backend.c", *libraries)
+    return compiled(HERE / "hostile_backend.c", tmp_path_factory.mktemp("programs"), *libraries)

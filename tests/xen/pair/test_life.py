@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.xen.conftest import compiled
+from tests.support.guest_program import compiled
 from tests.xen.pair.conftest import FAR
 from tests.xen.pair.reading import until
 from tests.xen.steady import Steady, Text
@@ -30,7 +30,8 @@ RECEIVING = "grep -sl 'migrate-receiv[e]' /proc/[0-9]*/cmdline"
 
 @pytest.fixture(scope="module")
 def wire_pipe(tmp_path_factory):
-    return compiled(tmp_path_factory, "pair/wire_pipe.c")
+    source = Path(__file__).with_name("wire_pipe.c")
+    return compiled(source, tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture
