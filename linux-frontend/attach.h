@@ -30,8 +30,8 @@ struct vread_terms {
 struct vread_attachment {
 	/* ---- a queue.  Process context, except notify and event_done: any context ---- */
 
-	/* Sets q->sring to 1 << order pages of zeros that are shared with the backend.  0 or negative
-	 * errno. */
+	/* Sets q->sring to 1 << order pages of zeros that are shared with the backend.  0 or
+	 * negative errno. */
 	int (*share_ring)(struct vread_queue *q, unsigned int order);
 	/* Ends the sharing, and frees the pages as soon as the backend has let go of them. */
 	void (*unshare_ring)(struct vread_queue *q);
@@ -50,8 +50,8 @@ struct vread_attachment {
 	/* Sets *terms to the most that the backend offers.  0, or negative errno, which it has
 	 * reported as fail does. */
 	int (*read_offer)(struct vread_device *dev, struct vread_terms *terms);
-	/* Makes a pool that is shared with the backend.  ERR_PTR: -ENOMEM; -ENOSPC: the guest cannot
-	 * share so many pages. */
+	/* Makes a pool that is shared with the backend.  ERR_PTR: -ENOMEM; -ENOSPC: the guest
+	 * cannot share so many pages. */
 	struct vread_pool *(*share_pool)(struct vread_device *dev, unsigned int pages);
 	/* Tells the backend the terms, the rings, the event channels and the pool.  0, or negative
 	 * errno, which it has reported as fail does. */
@@ -60,8 +60,8 @@ struct vread_attachment {
 	enum xenbus_state (*backend_state)(struct vread_device *dev);
 	enum xenbus_state (*own_state)(struct vread_device *dev);
 	void (*set_state)(struct vread_device *dev, enum xenbus_state state);
-	/* Reports to the log, and to the backend's host if possible, why there is no connection, and
-	 * sets the state to Closing. */
+	/* Reports to the log, and to the backend's host if possible, why there is no connection,
+	 * and sets the state to Closing. */
 	void (*fail)(struct vread_device *dev, int err, const char *why);
 
 	/* Frees the device, whose pool is freed. */

@@ -39,7 +39,7 @@ prune() {
 	local file
 	for file in "$1"/*.[ch]; do
 		case ${file##*/} in
-		vreadif.h | vread-nodes.h | *.mod.c) continue ;;
+		vreadif.h | vread-ivshmem.h | vread-nodes.h | *.mod.c) continue ;;
 		esac
 		if [ ! -e "$here/${file##*/}" ]; then
 			rm "$file"
@@ -68,7 +68,8 @@ generate_dkms_conf() {
 }
 
 export_sources() {
-	update "$1" "$here"/*.[ch] "$here"/{Kbuild,LICENSE,60-vread.rules} "$schema/vreadif.h"
+	update "$1" "$here"/*.[ch] "$here"/{Kbuild,LICENSE,60-vread.rules} \
+		"$schema"/{vreadif,vread-ivshmem}.h
 	generate_dkms_conf "$1"
 	generate_names "$1"
 	update "$1/uapi" "$here"/uapi/*.h

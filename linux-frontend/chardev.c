@@ -193,14 +193,17 @@ static long dispatch(struct vread_file *file, unsigned int cmd, void __user *arg
 static long vread_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	struct vread_file *file = filp->private_data;
+	struct vread_device *dev = file->dev;
 	bool cleaning = cmd == VREAD_IOC_REAP || cmd == VREAD_IOC_CLOSE;
-	long ret;
+	long ret = -ENODEV;
+	int users;
 
 	/* On a device that is gone, READs can still be reaped and handles closed. */
-	if (READ_ONCE(file->dev->gone) && !cleaning)
-		return -ENODEV;
-	ret = dispatch(file, cmd, (void __user *)arg);
-	if (ret == -ENOTCONN && READ_ONCE(file->dev->gone))
+	users = srcu_read_lock(&dev->users);
+	if (!READ_ONCE(dev->gone) || cleaning)
+		ret = dispatch(file, cmd, (void __user *)arg);
+	srcu_read_unlock(&dev->users, users);
+	if (ret == -ENOTCONN && READ_ONCE(dev->gone))
 		return -ENODEV;
 	return ret;
 }
@@ -226,23 +229,54 @@ static __poll_t vread_poll(struct file *filp, poll_table *wait)
 	return mask;
 }
 
+/* Only pages that vread_chardev_move_pool() took away can be missing. */
+static vm_fault_t vread_fault(struct vm_fault *vmf)
+{
+	struct vread_file *file = vmf->vma->vm_file->private_data;
+	struct vread_device *dev = file->dev;
+	vm_fault_t ret;
+	int users;
+
+	users = srcu_read_lock(&dev->users);
+	ret = vread_pool_fault(dev->pool, file->slice_first + vmf->pgoff, vmf);
+	srcu_read_unlock(&dev->users, users);
+	return ret;
+}
+
+static const struct vm_operations_struct vread_vm_ops = {.fault = vread_fault};
+
+void vread_chardev_move_pool(struct vread_device *dev)
+{
+	if (!dev->pool)
+		return;
+	synchronize_srcu(&dev->users); /* no system call touches pages from now on */
+	vread_pool_move(dev->pool);
+	synchronize_srcu(&dev->users); /* nobody maps old pages from now on */
+	vread_files_unmap(dev);
+}
+
 static int vread_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct vread_file *file = filp->private_data;
 	unsigned int pages = smp_load_acquire(&file->slice_pages);
+	int users, ret;
 
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EACCES;
 	if (!pages || vma->vm_pgoff || vma_pages(vma) > pages)
 		return -EINVAL;
-	return vread_pool_mmap(file->dev->pool, file->slice_first, vma);
+	vma->vm_ops = &vread_vm_ops;
+	users = srcu_read_lock(&file->dev->users);
+	ret = vread_pool_mmap(file->dev->pool, file->slice_first, vma);
+	srcu_read_unlock(&file->dev->users, users);
+	return ret;
 }
 
 static int vread_open(struct inode *inode, struct file *filp)
 {
 	/* The device stays during this call: misc_deregister() waits for open calls. */
 	struct vread_node *node = container_of(filp->private_data, struct vread_node, misc);
-	struct vread_file *file = vread_file_create(node->dev);
+	struct vread_file *file = vread_file_create(node->dev, filp->f_mapping);
 
 	if (!file)
 		return -ENOMEM;

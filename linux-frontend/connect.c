@@ -341,6 +341,14 @@ void vread_connect_reset(struct vread_device *dev)
 	disconnect(dev, true);
 }
 
+void vread_connect_pause(struct vread_device *dev)
+{
+	vread_link_down(dev, false);
+	if (dev->phase != VREAD_PHASE_IDLE)
+		close_gracefully(dev);
+	disconnect(dev, false);
+}
+
 void vread_connect_stop(struct vread_device *dev)
 {
 	remove_node(&dev->node);
@@ -351,10 +359,7 @@ void vread_connect_stop(struct vread_device *dev)
 
 void vread_connect_end(struct vread_device *dev)
 {
-	vread_link_down(dev, false);
-	if (dev->phase != VREAD_PHASE_IDLE)
-		close_gracefully(dev);
-	disconnect(dev, false);
+	vread_connect_pause(dev);
 	/* An event handler that ran until now may have queued the work. */
 	cancel_work_sync(&dev->work);
 	vread_link_wake_all(dev);

@@ -29,10 +29,11 @@ int vread_connect_add(struct vread_device *dev, u32 id);
 void vread_connect_step(struct vread_device *dev);
 /* Takes the device to the phase without rings, because the backend no longer knows this guest. */
 void vread_connect_reset(struct vread_device *dev);
+/* Ends the connection, and waits a while for the backend to close. */
+void vread_connect_pause(struct vread_device *dev);
 /* Begins the end of a device: its nodes and its work are gone when the call returns. */
 void vread_connect_stop(struct vread_device *dev);
-/* Ends a device after vread_connect_stop(): waits a while for the backend to close, ends the sharing
- * of the rings, and wakes everybody who waits. */
+/* Ends a device after vread_connect_stop(): ends the connection, and wakes everybody who waits. */
 void vread_connect_end(struct vread_device *dev);
 
 #endif

@@ -4,11 +4,13 @@
  */
 #include "device.h"
 
-void vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
-		       struct device *parent, work_func_t work)
+int vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
+		      struct device *parent, work_func_t work)
 {
 	unsigned int n;
 
+	if (init_srcu_struct(&dev->users))
+		return -ENOMEM;
 	kref_init(&dev->ref);
 	dev->attach = attach;
 	dev->parent = parent;
@@ -18,8 +20,20 @@ void vread_device_init(struct vread_device *dev, const struct vread_attachment *
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->closes);
 	INIT_LIST_HEAD(&dev->waiters);
+	mutex_init(&dev->waiters_mutex);
 	for (n = 0; n < VREAD_MAX_QUEUES; n++)
 		vread_queue_init(&dev->queue[n], dev, attach, n);
+	return 0;
+}
+
+bool vread_device_is_open(struct vread_device *dev)
+{
+	bool open;
+
+	spin_lock_irq(&dev->lock);
+	open = !list_empty(&dev->waiters);
+	spin_unlock_irq(&dev->lock);
+	return open;
 }
 
 static void device_release(struct kref *ref)
@@ -29,6 +43,7 @@ static void device_release(struct kref *ref)
 	/* An open file may have queued the work after the device was removed. */
 	cancel_work_sync(&dev->work);
 	vread_pool_destroy(dev->pool);
+	cleanup_srcu_struct(&dev->users);
 	dev->attach->free(dev);
 }
 

@@ -14,6 +14,7 @@
 #include <linux/miscdevice.h>
 #include <linux/printk.h>
 #include <linux/spinlock.h>
+#include <linux/srcu.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -30,10 +31,11 @@ enum vread_phase {
 	VREAD_PHASE_CLOSING,   /* link down; the backend has not unmapped the rings yet */
 };
 
-/* The wait queue of an open file. */
+/* What a device knows of an open file. */
 struct vread_waiter {
-	struct list_head node; /* of dev->waiters, while the file is open */
-	wait_queue_head_t wq;  /* woken when a READ is done or the link changed */
+	struct list_head node;         /* of dev->waiters, while the file is open */
+	struct address_space *mapping; /* that processes have mapped the slice through */
+	wait_queue_head_t wq;          /* woken when a READ is done or the link changed */
 };
 
 /* A device node: /dev/vread for readers, or /dev/vread-publish for publishers. */
@@ -80,14 +82,20 @@ struct vread_device {
 	u32 generation;
 	struct list_head closes; /* handles to be closed at the backend */
 	struct list_head waiters;
+	/* Held with spinlock by who changes the list; so who holds it may use mappings of files. */
+	struct mutex waiters_mutex;
+	struct srcu_struct users; /* system calls that may touch pages of the pool */
 };
 
 /* Makes zeroed memory a device without name, node or pool, with one reference.  work: does
- * dev->work.  Afterwards attach->free() frees the memory. */
-void vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
-		       struct device *parent, work_func_t work);
+ * dev->work.  0; afterwards attach->free() frees the memory.  -ENOMEM. */
+int vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
+		      struct device *parent, work_func_t work);
 /* Gives up a reference. */
 void vread_device_put(struct vread_device *dev);
+
+/* True if a process has a node of the device open. */
+bool vread_device_is_open(struct vread_device *dev);
 
 /* The prefix, "vread" or "vread1", names both the module and the device. */
 #define vread_info(dev, fmt, ...) printk(KERN_INFO "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)

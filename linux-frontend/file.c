@@ -8,6 +8,7 @@
 #include <linux/bitmap.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -19,7 +20,7 @@
 
 /* ---- life ---- */
 
-struct vread_file *vread_file_create(struct vread_device *dev)
+struct vread_file *vread_file_create(struct vread_device *dev, struct address_space *mapping)
 {
 	struct vread_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 
@@ -34,9 +35,12 @@ struct vread_file *vread_file_create(struct vread_device *dev)
 	INIT_LIST_HEAD(&file->idle);
 	INIT_LIST_HEAD(&file->done);
 	init_waitqueue_head(&file->waiter.wq);
+	file->waiter.mapping = mapping;
+	mutex_lock(&dev->waiters_mutex);
 	spin_lock_irq(&dev->lock);
 	list_add_tail(&file->waiter.node, &dev->waiters);
 	spin_unlock_irq(&dev->lock);
+	mutex_unlock(&dev->waiters_mutex);
 	return file;
 }
 
@@ -50,8 +54,8 @@ static void file_release(struct kref *ref)
 	kfree(file->reads);
 	bitmap_free(file->busy);
 	kfree(file);
-	/* This is never the last reference while a lock is held: the xenbus binding holds one, too,
-	 * and outlives all requests. */
+	/* This is never the last reference while a lock is held: the driver holds one, too, and
+	 * outlives all requests. */
 	vread_device_put(dev);
 }
 
@@ -67,13 +71,25 @@ void vread_file_close(struct vread_file *file)
 	struct vread_handle *handle;
 	unsigned long number;
 
+	mutex_lock(&dev->waiters_mutex);
 	spin_lock_irq(&dev->lock);
 	list_del(&file->waiter.node);
 	spin_unlock_irq(&dev->lock);
+	mutex_unlock(&dev->waiters_mutex);
 	xa_for_each(&file->handles, number, handle) vread_handle_put(handle);
 	xa_destroy(&file->handles);
 	vread_link_flush_closes(dev);
 	file_put(file);
+}
+
+void vread_files_unmap(struct vread_device *dev)
+{
+	struct vread_waiter *waiter;
+
+	mutex_lock(&dev->waiters_mutex);
+	list_for_each_entry (waiter, &dev->waiters, node)
+		unmap_mapping_range(waiter->mapping, 0, 0, 1);
+	mutex_unlock(&dev->waiters_mutex);
 }
 
 /* ---- handles ---- */

@@ -61,8 +61,8 @@ struct vread_file {
 	unsigned int num_done;
 };
 
-/* A file without handles and slice.  NULL: no memory. */
-struct vread_file *vread_file_create(struct vread_device *dev);
+/* A file without handles and slice.  mapping: of the struct file.  NULL: no memory. */
+struct vread_file *vread_file_create(struct vread_device *dev, struct address_space *mapping);
 /* Gives up the handles, and the caller's reference. */
 void vread_file_close(struct vread_file *file);
 
@@ -72,6 +72,10 @@ int vread_file_add_handle(struct vread_file *file, struct vread_handle *handle, 
 /* The handle with that number, with a reference.  NULL: no such handle. */
 struct vread_handle *vread_file_handle(struct vread_file *file, u32 number);
 int vread_file_close_handle(struct vread_file *file, u32 number);
+
+/* Takes away all pages that processes have mapped through open files of the device.  A process that
+ * touches one then gets a page fault. */
+void vread_files_unmap(struct vread_device *dev);
 
 /* SLICE: takes *bytes, rounded up to pages, and sets *bytes to the size of the slice. */
 int vread_file_take_slice(struct vread_file *file, u64 *bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * xen-vreadfront: the frontend of vRead in a guest's kernel.  This file has the module's
- * parameters, and registers the driver when the kernel loads the module.
+ * xen-vreadfront: the frontend of vRead in the kernel of a guest of Xen or KVM.  This file has the
+ * module's parameters, and registers the drivers when the kernel loads the module.
  *
  * The host finds HDFS blocks in the disk images of datanode guests, and writes their verified
  * bytes into a pool of pages that this guest shares with the host.  Processes map their slice of
@@ -10,6 +10,7 @@
  *
  * The other files.  Each calls only files below it in this list:
  *
+ *   pci.c      devices of KVM and QEMU: shared memory, doorbell, removal
  *   xenbus.c   devices of Xen: nodes in xenstore, event channels, resume
  *   suspend.c  save and migration, beyond what xenbus does
  *   grant.c    rings and pool as pages granted by Xen
@@ -31,9 +32,11 @@
 #include <xen/xen.h>
 
 #include "connect.h"
+#include "pci.h"
 #include "vreadif.h"
 #include "xenbus.h"
 
+static bool on_xen;
 static struct vread_params params = {.ring_order = 1, .pool_mib = 16};
 
 module_param_named(queues, params.queues, uint, 0444);
@@ -55,23 +58,34 @@ static bool param_ok(const char *name, unsigned int value, unsigned int min, uns
 
 static int __init vread_init(void)
 {
-	if (!xen_domain() || !xen_has_pv_devices())
-		return -ENODEV;
+	int err;
+
 	if (!param_ok("queues", params.queues, 0, VREAD_MAX_QUEUES) ||
 	    !param_ok("ring_order", params.ring_order, 0, VREAD_MAX_RING_PAGE_ORDER) ||
 	    !param_ok("pool_mib", params.pool_mib, 1, 128))
 		return -EINVAL;
 	vread_connect_init(&params);
-	return vread_xenbus_register();
+	if (xen_domain() && xen_has_pv_devices()) {
+		err = vread_xenbus_register();
+		if (err)
+			return err;
+		on_xen = true;
+	}
+	err = vread_pci_register();
+	if (err && on_xen)
+		vread_xenbus_unregister();
+	return err;
 }
 module_init(vread_init);
 
 static void __exit vread_exit(void)
 {
-	vread_xenbus_unregister();
+	vread_pci_unregister();
+	if (on_xen)
+		vread_xenbus_unregister();
 }
 module_exit(vread_exit);
 
-MODULE_DESCRIPTION("Xen frontend of vRead: HDFS blocks read through the host");
+MODULE_DESCRIPTION("Frontend of vRead in guests of Xen and KVM: HDFS blocks read through the host");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("xen:vread");

@@ -9,6 +9,7 @@
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/err.h>
+#include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -54,6 +55,17 @@ struct vread_pool *vread_pool_create(unsigned int pages, void (*release)(void *a
 	return pool;
 }
 
+/* Frees what vread_pool_move() allocated. */
+static void free_moved(struct vread_pool *pool)
+{
+	unsigned int n;
+
+	for (n = 0; pool->spare && n < pool->pages; n++)
+		if (pool->frame[n].address != pool->spare)
+			free_page((unsigned long)pool->frame[n].address);
+	free_page((unsigned long)pool->spare);
+}
+
 void vread_pool_destroy(struct vread_pool *pool)
 {
 	if (!pool)
@@ -61,6 +73,7 @@ void vread_pool_destroy(struct vread_pool *pool)
 	raw_spin_lock(&pools_lock);
 	list_del_init(&pool->node);
 	raw_spin_unlock(&pools_lock);
+	free_moved(pool);
 	if (pool->release)
 		pool->release(pool->release_arg);
 	kvfree(pool->frame);
@@ -207,6 +220,8 @@ int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_
 
 	vread_vm_flags(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP,
 		       VM_MAYWRITE | VM_MAYEXEC);
+	if (pool->spare)
+		return 0; /* page faults map the pages */
 	for (; left; left -= n, first += n, addr += (unsigned long)n * PAGE_SIZE) {
 		n = run_length(pool, first, left);
 		ret = remap_pfn_range(vma, addr, pool->frame[first].pfn,
@@ -215,4 +230,38 @@ int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_
 			return ret;
 	}
 	return 0;
+}
+
+vm_fault_t vread_pool_fault(const struct vread_pool *pool, unsigned int page, struct vm_fault *vmf)
+{
+	unsigned long pfn = pool->frame[page].pfn;
+
+	return pfn ? vmf_insert_pfn(vmf->vma, vmf->address, pfn) : VM_FAULT_SIGBUS;
+}
+
+/* Copies a page into ordinary memory.  Without memory, its bytes are lost. */
+static struct vread_frame moved(const struct vread_frame *from, void *spare)
+{
+	void *to = (void *)__get_free_page(GFP_KERNEL);
+
+	if (!to)
+		return (struct vread_frame){.address = spare};
+	copy_page(to, from->address);
+	return (struct vread_frame){.address = to, .pfn = PHYS_PFN(virt_to_phys(to))};
+}
+
+void vread_pool_move(struct vread_pool *pool)
+{
+	void *spare = (void *)get_zeroed_page(GFP_KERNEL | __GFP_NOFAIL);
+	struct vread_frame unused = {.address = spare};
+	unsigned int n;
+
+	for (n = 0; n < pool->pages; n++) {
+		if (test_bit(n, pool->used))
+			pool->frame[n] = moved(&pool->frame[n], spare);
+		else
+			pool->frame[n] = unused;
+		cond_resched();
+	}
+	pool->spare = spare;
 }

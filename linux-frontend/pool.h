@@ -31,7 +31,7 @@ enum vread_area { VREAD_AREA_CONTROL, VREAD_AREA_SLICES };
 /* A page of the pool. */
 struct vread_frame {
 	void *address;     /* in the kernel */
-	unsigned long pfn; /* that processes map */
+	unsigned long pfn; /* that processes map; 0: the bytes are lost */
 };
 
 struct vread_pool {
@@ -39,7 +39,8 @@ struct vread_pool {
 	unsigned int pages;
 	unsigned int control_pages;
 	unsigned int small_pages;   /* at the end, for small slices only */
-	struct vread_frame *frame;  /* of each page */
+	struct vread_frame *frame;  /* of each page; see vread_pool_move() */
+	void *spare;                /* NULL: the pool has not moved */
 	void (*release)(void *arg); /* frees the pages */
 	void *release_arg;
 
@@ -63,6 +64,8 @@ void vread_pool_destroy(struct vread_pool *pool);
 /* Maps pages from first on into all of vma.  The mapping is read-only and can never become
  * writable.  Nobody can pin its pages beyond its life. */
 int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_struct *vma);
+/* Maps a page that is mapped no more; for a page fault. */
+vm_fault_t vread_pool_fault(const struct vread_pool *pool, unsigned int page, struct vm_fault *vmf);
 void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int pages);
 
 /* Takes `pages` pages in a row.  0, or -ENOSPC: no such run is free; see "Shares". */
@@ -73,6 +76,11 @@ void vread_pool_give(struct vread_pool *pool, unsigned int first, unsigned int p
 unsigned int vread_pool_free_pages(struct vread_pool *pool);
 unsigned int vread_pool_slice_pages(const struct vread_pool *pool);
 void *vread_pool_address(const struct vread_pool *pool, unsigned int page);
+
+/* Moves the pool to ordinary memory, because the pages go away.  Used pages keep their bytes; for
+ * all others there is one page, whose content means nothing.  Nobody may touch pages of the pool
+ * meanwhile. */
+void vread_pool_move(struct vread_pool *pool);
 
 /* Writes to each used page of all pools without changing its content.  Call it while nothing else
  * runs; suspend.c says why. */

@@ -378,7 +378,11 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 
 	if (!xen)
 		return -ENOMEM;
-	vread_device_init(&xen->dev, &attachment, &xbdev->dev, device_work);
+	err = vread_device_init(&xen->dev, &attachment, &xbdev->dev, device_work);
+	if (err) {
+		kfree(xen);
+		return err;
+	}
 	snprintf(xen->dev.host, sizeof(xen->dev.host), "domain %d", xbdev->otherend_id);
 	xen->xbdev = xbdev;
 	xen->otherend = kstrdup(xbdev->otherend, GFP_KERNEL);

@@ -6,7 +6,8 @@
  * The guest has a PCI device ivshmem-doorbell of QEMU (1af4:1110, revision 1).  QEMU gets the
  * device's shared memory and doorbells from the program vread-ivshmem, by QEMU's ivshmem-server
  * protocol (docs/specs/ivshmem-spec of QEMU).  vread-ivshmem gives the same memory and doorbells to
- * vreadd, and outlives it.  The memory of a guest is shared with no other guest.
+ * vreadd, and outlives it.  The memory of a guest is shared with no other guest.  It is zero at
+ * first, except for the magic number, by which the frontend knows the device.
  *
  * The memory (BAR 2) has these parts, in pages of 4096 bytes:
  *

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guest's module as a PCI driver: what a host offers and answers, its death, and a device that
+is plugged, unplugged, or not of vRead.  IvshmemHost is the host.
+
+The rings, the requests and /dev/vread are those of Xen's guests, and are tested there
+(tests/xen/shared/test_frontend.py).
+"""
+
+import re
+
+import pytest
+
+from tests.support.ivshmem_host import (
+    CLOSING,
+    DATANODE,
+    INITIALISED,
+    INITIALISING,
+    MIB,
+    PUBLISH,
+    IvshmemHost,
+)
+from tests.support.waiting import eventually
+from tools.lab import product
+from tools.lab.kvm import HOTPLUG_PORT, KvmGuest, shared_memory
+
+pytestmark = [pytest.mark.kvm, pytest.mark.thorough]
+
+OPEN, READ, CLOSE = 1, 2, 3
+LENGTH = 65536
+SPEC = "BP-1/blk_1_1"
+BLOCK = (1 << 20).to_bytes(8, "little") + (1).to_bytes(8, "little")
+DEVICE = "/sys/bus/pci/drivers/xen_vreadfront/0000:*"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory, guest_files):
+    """A host and its guest."""
+    path = tmp_path_factory.mktemp("h") / "socket"
+    with (
+        IvshmemHost(path) as host,
+        KvmGuest("front", files=guest_files, devices=shared_memory(path)) as guest,
+    ):
+        yield host, guest
+        guest.check_dmesg()
+
+
+@pytest.fixture
+def host(machine):
+    """The module is loaded, and nothing was offered yet."""
+    host, guest = machine
+    host.epoch += 1
+    host.say(0)
+    guest.run("dmesg -c >/dev/null")
+    guest.run(f"insmod {product.MODULE}").check()
+    yield host
+    host.die()
+    guest.run("rmmod xen_vreadfront", timeout=60).check()
+
+
+@pytest.fixture
+def guest(machine):
+    return machine[1]
+
+
+def connect(host, **terms):
+    host.offer(**terms)
+    host.wait_front(INITIALISED)
+    host.connect()
+
+
+def open_block(host):
+    request = host.next_request()
+    assert request.operation == OPEN
+    host.answer(request, 0, handle=7, u=BLOCK)
+
+
+def read(host, content, **wrong):
+    """Answers one READ."""
+    request = host.next_request()
+    assert (request.operation, request.handle) == (READ, 7)
+    host.pool(request.pool_page, request.pool_pages)[:] = content
+    host.answer(request, LENGTH, **wrong)
+
+
+# ---- connecting ------------------------------------------------------------------------
+
+
+def test_the_module_loads_without_a_backend(host, guest):
+    assert host.front() == INITIALISING
+    assert guest.text(f"vread_holder read {SPEC} 100").splitlines() == ["open ENOTCONN"]
+
+
+def test_a_read(host, guest):
+    connect(host)
+    content = bytes(range(256)) * (LENGTH // 256)
+    reader = guest.popen(f"exec vread_holder read {SPEC} 30000")
+    open_block(host)
+    read(host, content)
+    assert reader.wait().stdout.decode().splitlines()[-1] == f"read {LENGTH}"
+    assert "connected to the host as client: 1 queues of 64 requests, pool of 1024 pages" in (
+        guest.dmesg()
+    )
+
+
+def test_roles(host, guest):
+    connect(host, flags=PUBLISH | DATANODE)
+    guest.run("test -c /dev/vread-publish").check()
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"version": 2},
+        {"max_queues": 0},
+        {"max_queues": 9},
+        {"max_ring_page_order": 5},
+        {"pool_pages": 15},
+        {"pool_pages": 32769},
+        {"pool_pages": 2049},  # the memory has 2048 pages
+        {"pool_first": 1025},
+        {"pool_first": 4},  # within the rings
+        {"pool_first": 0xFFFFFFFF},
+    ],
+    ids=str,
+)
+def test_impossible_offers_are_refused(host, guest, terms):
+    host.offer(**terms)
+    host.wait_front(CLOSING)
+    ((name, value),) = terms.items()
+    assert re.search(f"vread: the host offers {name} {value}, which is not poss", guest.dmesg())
+    connect(host)
+
+
+def test_a_later_offer_may_not_move_the_pool(host, guest):
+    connect(host)
+    host.die()
+    host.offer(pool_first=17)
+    host.wait_front(CLOSING)
+    host.offer(pool_pages=512)
+    host.wait_front(CLOSING)
+    assert "512 pages are offered: the pool already has 1024 pages" in guest.dmesg()
+    connect(host)
+
+
+# ---- while connected -------------------------------------------------------------------
+
+
+def test_death_of_the_backend(host, guest):
+    """A READ in flight fails at once.  The next backend is connected, and the handle is opened
+    again."""
+    connect(host)
+    reader = guest.popen(f"exec vread_holder read {SPEC} 30000")
+    open_block(host)
+    assert host.next_request().operation == READ
+    host.die()
+    assert reader.wait().stdout.decode().splitlines()[-1] == "read ENOTCONN"
+    assert "the backend went away; waiting for it to come back" in guest.dmesg()
+    connect(host)
+    reader = guest.popen(f"exec vread_holder read {SPEC} 30000")
+    open_block(host)
+    read(host, b"x" * LENGTH)
+    assert reader.wait().stdout.decode().splitlines()[-1] == f"read {LENGTH}"
+
+
+def test_a_new_epoch_without_a_death(host, guest):
+    """The guest may see the next offer first: a word tells nothing of the words before it."""
+    connect(host)
+    host.epoch += 1
+    host.offer()
+    host.wait_front(INITIALISED)
+    host.connect()
+
+
+@pytest.mark.parametrize("wrong", [{"id": 63}, {"operation": 9}], ids=str)
+def test_wrong_answers_end_the_connection(host, guest, wrong):
+    connect(host)
+    reader = guest.popen(f"exec vread_holder read {SPEC} 30000")
+    open_block(host)
+    read(host, b"x" * LENGTH, **wrong)
+    assert reader.wait().stdout.decode().splitlines()[-1] == "read ENOTCONN"
+    host.wait_front(CLOSING)
+    assert "vread: backend broke the protocol on queue 0" in guest.dmesg()
+    connect(host)
+
+
+def test_reboot(host, guest):
+    """A driver that starts says so in the words of the epoch that it finds."""
+    connect(host)
+    guest.run("echo 1 >/proc/sys/kernel/sysrq; rmmod xen_vreadfront", timeout=60)
+    guest.run(f"insmod {product.MODULE}").check()
+    host.wait_front(INITIALISING)
+
+
+@pytest.mark.parametrize("kind", ["mem", "disk"])
+def test_sleep(host, guest, kind):
+    """The kernel's own test suspends all devices and resumes them.  The guest closes its connection
+    before it sleeps, and asks for a new one when it wakes up."""
+    connect(host)
+    sleeper = guest.popen(f"echo devices >/sys/power/pm_test && echo {kind} >/sys/power/state")
+    host.wait_front(CLOSING)
+    host.die()
+    assert sleeper.wait().rc == 0
+    host.wait_front(INITIALISING)
+    connect(host)
+
+
+def test_no_hibernation_with_an_open_device(host, guest):
+    """The device's memory is not in the image of a hibernated guest."""
+    connect(host)
+    holder = guest.popen(f"exec vread_holder hold {SPEC}")
+    open_block(host)
+    read(host, b"x" * LENGTH)
+    holder.wait_output("holding", 60)
+    assert guest.run("echo devices >/sys/power/pm_test && echo disk >/sys/power/state").rc
+    assert "no hibernation while a process has the device open" in guest.dmesg()
+    holder.kill()
+    eventually(lambda: not holder.running)
+
+
+# ---- plugging --------------------------------------------------------------------------
+
+
+def plug(guest, path):
+    address = {"type": "unix", "data": {"path": str(path)}}
+    backend = {"type": "socket", "data": {"addr": address, "server": False}}
+    guest.monitor.ask("chardev-add", id="plugged", backend=backend)
+    device = {"driver": "ivshmem-doorbell", "id": "device", "chardev": "plugged", "vectors": 5}
+    guest.monitor.ask("device_add", bus=HOTPLUG_PORT, **device)
+
+
+def test_unplugged_under_a_reader(guest_files, tmp_path):
+    """The device's memory goes away.  Bytes that a process was told of stay where they are."""
+    path = tmp_path / "socket"
+    with IvshmemHost(path) as host, KvmGuest("plug", files=guest_files) as guest:
+        guest.run(f"insmod {product.MODULE}").check()
+        plug(guest, path)
+        host.offer()
+        host.wait_front(INITIALISED)
+        host.connect()
+        holder = guest.popen(f"exec vread_holder hold {SPEC}")
+        open_block(host)
+        read(host, bytes(range(256)) * (LENGTH // 256))
+        holder.wait_output("holding", 60)
+        guest.monitor.ask("device_del", id="device")
+        host.wait_front(CLOSING)
+        host.die()
+        guest.monitor.wait_event("DEVICE_DELETED")
+        said = holder.wait().stdout.decode().splitlines()
+        gone = ["hangup", "info ENODEV", "open ENODEV", "open failed"]
+        assert said[-5:] == [*gone, "mapping intact"]
+        assert guest.run("ls /dev/vread").rc
+        guest.check_dmesg()
+
+
+def test_no_room_for_the_memory(guest_files, tmp_path):
+    """A port reserves addresses for what may be plugged, 64 MiB in this guest."""
+    path = tmp_path / "socket"
+    with (
+        IvshmemHost(path, size=128 * MIB) as host,
+        KvmGuest("plug", files=guest_files) as guest,
+    ):
+        guest.run(f"insmod {product.MODULE}").check()
+        plug(guest, path)
+        said = "the guest has no address for the device's memory"
+        eventually(lambda: said in guest.dmesg())
+        assert host.front() == 0
+        guest.check_dmesg()
+
+
+def test_a_device_of_others_is_left_alone(guest_files, tmp_path):
+    path = tmp_path / "socket"
+    with IvshmemHost(path) as host:
+        host.words[0] = 0
+        with KvmGuest("alien", files=guest_files, devices=shared_memory(path)) as guest:
+            guest.run(f"insmod {product.MODULE}").check()
+            assert guest.run("ls /dev/vread").rc
+            assert guest.run(f"ls -d {DEVICE}").rc
+            guest.run("rmmod xen_vreadfront").check()
+            guest.check_dmesg()
+
+
+def test_too_few_vectors(guest_files, tmp_path):
+    path = tmp_path / "socket"
+    with (
+        IvshmemHost(path, vectors=1) as host,
+        KvmGuest("few", files=guest_files, devices=shared_memory(path, vectors=1)) as guest,
+    ):
+        guest.run(f"insmod {product.MODULE}").check()
+        assert "at least 2 MSI-X vectors are needed" in guest.dmesg()
+        assert guest.run("ls /dev/vread").rc
+        assert host.front() == 0
