@@ -24,6 +24,7 @@ ROWS |= {"odirect.warm.tcp", "odirect.warm.vread"}
 ROWS |= {"colocated.on", "colocated.off"}
 ROWS |= {"slowdisk.vread", "slowdisk.first", "slowdisk.stock"}
 ROWS |= {"hedged.p99.vread", "hedged.p99.stock", "hedged.p99.expected"}
+ROWS |= {f"{what}.{of}" for what in ("start", "start.read") for of in ("stock", "vread", "more")}
 NO_CPU = {"", "/s", "ms"}  # units of rows without CPU time
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 
@@ -31,7 +32,7 @@ KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 def unit_of(name):
     if name.startswith("jvms48."):
         return ""
-    if name.startswith("hedged."):
+    if name.startswith(("hedged.", "start.")):
         return "ms"
     if name.endswith(".rate"):
         return "/s"
@@ -55,10 +56,11 @@ def test_native_bench(tmp_path):
     assert set(rows) >= ROWS
     for row in rows.values():
         assert set(row) == KEYS
-        n = 6 if row["name"].endswith(".write") else 2
+        n = 6 if row["name"].endswith(".write") or row["name"].startswith("start.") else 2
         assert (row["unit"], row["n"]) == (unit_of(row["name"]), n)
         assert row["min"] <= row["median"] <= row["max"]
-        assert row["min"] > 0 or (row["unit"], row["min"]) == ("", 0)
+        if not row["name"].endswith(".more"):
+            assert row["min"] > 0 or (row["unit"], row["min"]) == ("", 0)
         if row["unit"] in NO_CPU:
             assert row["cpu_s_per_gib"] is None
         else:
@@ -140,6 +142,7 @@ def test_a_latency_is_better_when_smaller():
 def test_bad_wishes_are_told():
     for words, message in (
         (["native", "--rounds", "0"], "expected 1 or more"),
+        (["native", "--only", "nothing"], "invalid choice: 'nothing'"),
         (["nothing"], "usage: python -m tools.bench"),
     ):
         command = [sys.executable, "-m", "tools.bench", *words]

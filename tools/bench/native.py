@@ -32,6 +32,7 @@ from tools.bench import (
     hdfs_jvms,
     hdfs_odirect,
     hdfs_slow,
+    hdfs_start,
     results,
 )
 from tools.bench.load import Load
@@ -54,14 +55,24 @@ GROUPS = (
     hdfs_colocated.Colocated,
     hdfs_slow.Slow,
     hdfs_hedged.Hedged,
+    hdfs_start.Start,
 )
 
 
-def run(mib, block_mib, rounds):
-    """Measures; the document that results.write() takes."""
+def run(mib, block_mib, rounds, only=None):
+    """Measures; the document that results.write() takes.  only: the title of a group, whose rows
+    alone are measured."""
     load = Load()
+    groups = [group for group in GROUPS if only in (None, group.TITLE)]
     seen = {"cpu_to_cpu_round_trip_ns": []}
-    rows = [*_block_rows(mib, block_mib, rounds), *_hdfs_rows(mib, block_mib, rounds, seen)]
+    targets = [] if only else [*TARGETS, *hdfs.TARGETS]
+    for group in groups:
+        targets += group.TARGETS
+    if only:
+        rows = _rows_of_groups(groups, mib, block_mib, rounds, seen)
+    else:
+        rows = [*_block_rows(mib, block_mib, rounds)]
+        rows += _hdfs_rows(mib, block_mib, rounds, seen)
     others = load.told_by(SUITE)
     conditions = {
         "cpus": os.cpu_count(),
@@ -76,9 +87,6 @@ def run(mib, block_mib, rounds):
         "ratio": "median of the rounds' ratios",
         "hdfs": hdfs.CONDITIONS | seen,
     }
-    targets = [*TARGETS, *hdfs.TARGETS]
-    for group in GROUPS:
-        targets += group.TARGETS
     return results.document("native", rows, targets, conditions)
 
 
@@ -110,6 +118,15 @@ def _hdfs_rows(mib, block_mib, rounds, seen):
         seen["pread4k_rate_of_16_threads_by_1"] = bench.scaling()
         rows = list(bench.rows.values())
         for group in GROUPS:
+            rows += _group_rows(group(bench), rounds, seen)
+    return rows
+
+
+def _rows_of_groups(groups, mib, block_mib, rounds, seen):
+    SUITE.say("hdfs: starting a NameNode, two DataNodes and a client")
+    rows = []
+    with hdfs.HdfsRows(mib, block_mib) as bench:
+        for group in groups:
             rows += _group_rows(group(bench), rounds, seen)
     return rows
 
@@ -221,5 +238,6 @@ SUITE = Suite(
     rounds=11,
     least_rounds=1,
     measure=run,
+    groups=tuple(group.TITLE for group in GROUPS),
     failures=(VreaddError,),
 )

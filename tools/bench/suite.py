@@ -28,24 +28,32 @@ class Suite:
     block_mib: int
     rounds: int
     least_rounds: int
-    measure: Callable[[int, int, int], dict]  # (mib, block_mib, rounds) -> results.document()
+    measure: Callable[..., dict]  # (mib, block_mib, rounds, [only]) -> results.document()
     failures: tuple = ()  # what measure() may raise besides FAILURES
+    groups: tuple = ()  # titles of groups of rows; measure() takes one as `only`
 
     def main(self, arguments) -> int:
         options = self._parser().parse_args(arguments)
         try:
             self._check(options)
-            result = self.measure(options.mib, options.block_mib, options.rounds)
+            only = {"only": options.only} if self.groups else {}
+            result = self.measure(options.mib, options.block_mib, options.rounds, **only)
         except (*FAILURES, *self.failures) as error:
             print(f"bench {self.name}: {error}", file=sys.stderr)
             return 1
-        results.write(options.out, result)
+        out = options.out or self._file(**only)
+        results.write(out, result)
         print(results.table(result))
-        print(f"written: {options.out}")
+        print(f"written: {out}")
         return 0
 
     def say(self, text: str) -> None:
         print(f"bench {self.name}: {text}", file=sys.stderr, flush=True)
+
+    def _file(self, only=None) -> Path:
+        """The result of one group does not replace that of all rows."""
+        name = f"{self.name}.{only}" if only else self.name
+        return REPOSITORY / "build" / "bench" / f"{name}.json"
 
     def _check(self, options) -> None:
         if min(options.mib, options.block_mib) < 1:
@@ -67,10 +75,15 @@ class Suite:
         parser.add_argument(
             "--rounds", default=self.rounds, help="of every row (%(default)s)", **number
         )
+        if self.groups:
+            parser.add_argument(
+                "--only", choices=self.groups, help="measures the rows of one group alone"
+            )
         parser.add_argument(
             "--out",
             type=Path,
-            default=REPOSITORY / "build" / "bench" / f"{self.name}.json",
-            help="result file (%(default)s)",
+            help=f"result file ({self._file()}; with --only, a file of the group's)"
+            if self.groups
+            else f"result file ({self._file()})",
         )
         return parser
