@@ -42,6 +42,7 @@ def test_maven_module():
         "Backoff",
         "Statistics",
         "ClientMetrics",
+        "Start",
     ):
         assert suites[f"io.vread.hdfs.{name}Test"] > 1
     for name in ("Publisher", "PublishingDataset", "KeyPublisher"):

@@ -120,8 +120,13 @@ public final class HdfsBench {
         return "{}";
     }
 
-    /** The text of the plug-in's JMX bean. */
-    private static String statistics() throws JMException {
+    /** The text of the plug-in's JMX bean, which is registered a second after the first block. */
+    private static String statistics() throws JMException, InterruptedException {
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals("vread-metrics")) {
+                thread.join();
+            }
+        }
         return ManagementFactory.getPlatformMBeanServer()
                 .invoke(new ObjectName("io.vread:type=Client"), "json", null, null)
                 .toString()

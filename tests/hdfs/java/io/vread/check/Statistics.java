@@ -21,6 +21,7 @@ public final class Statistics {
 
   /** The counters now. All are 0 while the plug-in is not loaded. */
   public static Statistics now() throws JMException, java.io.IOException {
+    awaitRegistration();
     Statistics found = new Statistics();
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     ObjectName name = new ObjectName(BEAN);
@@ -29,6 +30,20 @@ public final class Statistics {
       found.collect("", new ObjectMapper().readTree(text.toString()));
     }
     return found;
+  }
+
+  /** The plug-in registers its bean a second after the first block, or if it is interrupted. */
+  private static void awaitRegistration() {
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().equals("vread-metrics")) {
+        thread.interrupt();
+        try {
+          thread.join();
+        } catch (InterruptedException e) {
+          throw new AssertionError(e);
+        }
+      }
+    }
   }
 
   private void collect(String prefix, JsonNode node) {

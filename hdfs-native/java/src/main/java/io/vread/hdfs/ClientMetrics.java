@@ -7,14 +7,13 @@ import org.apache.hadoop.metrics2.MetricsInfo;
 import org.apache.hadoop.metrics2.MetricsRecordBuilder;
 import org.apache.hadoop.metrics2.MetricsSource;
 import org.apache.hadoop.metrics2.MetricsSystem;
-import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.metrics2.lib.Interns;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The source {@code VreadClient} of Hadoop's metrics system: the client plug-in's statistics as one
- * record of counters, for the sinks that the process has configured. {@link ClientProcess}
+ * record of counters, for the sinks that the process has configured. {@link Registration}
  * registers it.
  *
  * <p>The source needs no started metrics system. Hadoop keeps sources that were registered early,
@@ -31,26 +30,6 @@ final class ClientMetrics implements MetricsSource {
 
   private ClientMetrics(Statistics statistics) {
     this.statistics = statistics;
-  }
-
-  /**
-   * Registers a source with the metrics system of this process, in a thread of its own: while the
-   * metrics system is busy with its sinks, it lets nobody register.
-   */
-  static void registerSoon(Statistics statistics) {
-    Thread thread =
-        new Thread(
-            () -> {
-              try {
-                register(DefaultMetricsSystem.instance(), statistics);
-              } catch (Throwable e) { // e.g. the class cannot be initialised
-                LOG.debug("vread: no metrics system", e);
-              }
-            },
-            "vread-metrics");
-    thread.setDaemon(true);
-    thread.setContextClassLoader(ClientMetrics.class.getClassLoader());
-    thread.start();
   }
 
   /**

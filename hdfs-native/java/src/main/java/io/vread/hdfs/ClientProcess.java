@@ -12,9 +12,8 @@ import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import javax.management.JMException;
-import javax.management.ObjectName;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,6 +32,9 @@ final class ClientProcess implements ClientMXBean {
   /** Runs after Hadoop has closed the file systems (FileSystem.SHUTDOWN_HOOK_PRIORITY is 10). */
   private static final int SHUTDOWN_PRIORITY = 1;
 
+  /** Hadoop's default. Without it Hadoop would parse its configuration files once more. */
+  private static final long SHUTDOWN_S = 30;
+
   private static final long WRITE_INTERVAL_MS = 1000;
 
   private final Statistics statistics = new Statistics();
@@ -42,22 +44,24 @@ final class ClientProcess implements ClientMXBean {
   private boolean writeFailed;
 
   private ClientProcess() {
-    daemon =
-        new ScheduledThreadPoolExecutor(
-            1,
-            task -> {
-              Thread thread = new Thread(task, "vread-client");
-              thread.setDaemon(true);
-              thread.setContextClassLoader(ClientProcess.class.getClassLoader());
-              return thread;
-            });
+    daemon = new ScheduledThreadPoolExecutor(1, new DaemonThread());
+  }
+
+  private static final class DaemonThread implements ThreadFactory {
+    @Override
+    public Thread newThread(Runnable task) {
+      Thread thread = new Thread(task, "vread-client");
+      thread.setDaemon(true);
+      thread.setContextClassLoader(ClientProcess.class.getClassLoader());
+      return thread;
+    }
   }
 
   private static final class Holder {
     static final ClientProcess INSTANCE = new ClientProcess();
 
     static {
-      INSTANCE.register();
+      INSTANCE.begin();
     }
   }
 
@@ -152,35 +156,33 @@ final class ClientProcess implements ClientMXBean {
     return file.toString();
   }
 
-  private void register() {
+  private void begin() {
     try {
-      ManagementFactory.getPlatformMBeanServer()
-          .registerMBean(this, new ObjectName("io.vread:type=Client"));
-    } catch (JMException e) {
-      LOG.debug("vread: no JMX bean (is the jar loaded twice?)", e);
+      new Registration(this, statistics).start();
+    } catch (RuntimeException | Error e) { // e.g. no memory for a thread
+      LOG.debug("vread: neither a JMX bean nor metrics", e);
     }
     try {
-      ClientMetrics.registerSoon(statistics);
-    } catch (RuntimeException | Error e) { // no memory for a thread; a Hadoop without metrics
-      LOG.debug("vread: no metrics", e);
-    }
-    try {
-      ShutdownHookManager.get().addShutdownHook(this::atExit, SHUTDOWN_PRIORITY);
+      ShutdownHookManager.get()
+          .addShutdownHook(new AtExit(), SHUTDOWN_PRIORITY, SHUTDOWN_S, TimeUnit.SECONDS);
     } catch (IllegalStateException e) {
       LOG.debug("vread: the JVM is ending already", e);
     }
   }
 
-  private void atExit() {
-    if (!statistics.nothingHappened()) {
-      LOG.info("{}", statistics.summary());
+  private final class AtExit implements Runnable {
+    @Override
+    public void run() {
+      if (LOG.isInfoEnabled() && !statistics.nothingHappened()) {
+        LOG.info("{}", statistics.summary());
+      }
+      refreshFile();
     }
-    refreshFile();
   }
 
   /** Writes the file if the statistics have changed. Warns once until a write succeeds. */
   private synchronized void refreshFile() {
-    if (json().equals(written)) {
+    if (statisticsFile.isEmpty() || json().equals(written)) {
       return;
     }
     try {

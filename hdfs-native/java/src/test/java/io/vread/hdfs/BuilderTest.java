@@ -39,6 +39,7 @@ public class BuilderTest {
   }
 
   private ClientMXBean bean() throws Exception {
+    Registered.now();
     ObjectName name = new ObjectName("io.vread:type=Client");
     return JMX.newMXBeanProxy(server, name, ClientMXBean.class);
   }

@@ -89,8 +89,8 @@ public class ClientMetricsTest {
   /** The process registers its source; then the name is free for the tests. */
   @BeforeClass
   public static void theProcessRegisters() {
-    ClientProcess.get();
-    Eventually.until(() -> source() != null, () -> "the process has not registered a source");
+    Registered.now();
+    assertNotNull("the process has not registered a source", source());
     SYSTEM.unregisterSource(ClientMetrics.NAME);
   }
 
@@ -255,8 +255,10 @@ public class ClientMetricsTest {
   /** While sinks are slow, the metrics system holds its own lock. */
   @Test(timeout = Eventually.HANG_S * 1000L)
   public void nobodyWaitsForABusyMetricsSystem() {
+    Thread registration = new Registration(ClientProcess.get(), statistics);
     synchronized (SYSTEM) {
-      ClientMetrics.registerSoon(statistics);
+      registration.start();
+      registration.interrupt();
       assertNull("a thread that may wait registers", source());
     }
     Eventually.until(() -> source() != null, () -> "no source");

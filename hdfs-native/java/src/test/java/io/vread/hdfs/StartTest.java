@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import io.vread.Eventually;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.BeforeClass;
+import org.junit.ClassRule;
+import org.junit.Test;
+import org.junit.rules.Timeout;
+
+/**
+ * What the first read of a JVM starts and loads: little, because short programs pay for it.
+ * {@link StartProgram} reads in a JVM of its own, which prints the name of every class it loads.
+ */
+public class StartTest {
+  /** On a busy machine the first read may take longer than a Registration waits. */
+  private static final int ATTEMPTS = 10;
+
+  @ClassRule public static final Timeout HANG = Timeout.seconds(Eventually.HANG_S);
+
+  private static String output;
+
+  @BeforeClass
+  public static void readInANewJvm() throws Exception {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      output = run();
+      if (said("registration").equals("waits")) {
+        return;
+      }
+    }
+  }
+
+  private static String run() throws Exception {
+    Process jvm =
+        new ProcessBuilder(
+                Paths.get(System.getProperty("java.home"), "bin", "java").toString(),
+                "-verbose:class",
+                "-Djava.library.path=",
+                "-cp",
+                classPath(),
+                StartProgram.class.getName())
+            .redirectErrorStream(true)
+            .start();
+    jvm.getOutputStream().close();
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    byte[] piece = new byte[1 << 16];
+    try (InputStream in = jvm.getInputStream()) {
+      for (int n = in.read(piece); n >= 0; n = in.read(piece)) {
+        all.write(piece, 0, n);
+      }
+    }
+    String text = all.toString("UTF-8");
+    assertEquals(text, 0, jvm.waitFor());
+    return text;
+  }
+
+  /** Surefire's own JVM may have a jar with nothing but a manifest as its class path. */
+  private static String classPath() {
+    return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+  }
+
+  /** What the program printed about it. */
+  private static String said(String what) {
+    Matcher line = Pattern.compile("(?m)^start: " + what + ": (.*)$").matcher(output);
+    assertTrue(what + ": " + output, line.find());
+    return line.group(1);
+  }
+
+  private static List<String> loaded(String regex) {
+    List<String> names = new ArrayList<>();
+    Matcher name = Pattern.compile(regex).matcher(output);
+    while (name.find()) {
+      names.add(name.group());
+    }
+    return names;
+  }
+
+  @Test
+  public void theProgramHasRead() {
+    assertEquals("1", said("builders"));
+    assertEquals("null", said("without a library"));
+    assertEquals("65536", said("bytes"));
+    assertEquals("true", said("right"));
+    assertTrue(loaded("io\\.vread\\.hdfs\\.\\w+").contains("io.vread.hdfs.Endpoint"));
+  }
+
+  @Test
+  public void noThreadBeforeTheFirstRead() {
+    assertEquals("[]", said("threads before"));
+    assertEquals("[vread-client, vread-metrics]", said("threads after"));
+  }
+
+  /** To start JMX costs more than all else. */
+  @Test
+  public void jmxIsNotStartedBeforeTheFirstByte() {
+    assertEquals("waits", said("registration"));
+    assertEquals(Collections.emptyList(), loaded("javax\\.management\\.\\w+"));
+    assertEquals(Collections.emptyList(), loaded("org\\.apache\\.hadoop\\.metrics2\\.\\w+"));
+  }
+}
