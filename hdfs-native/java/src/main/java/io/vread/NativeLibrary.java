@@ -77,7 +77,15 @@ public final class NativeLibrary {
     }
   }
 
-  private static final Once OF_PROCESS = new Once(file -> System.load(file));
+  /** The loader of the process. */
+  private static final class SystemLoader implements Loader {
+    @Override
+    public void load(String file) {
+      System.load(file);
+    }
+  }
+
+  private static final Once OF_PROCESS = new Once(new SystemLoader());
 
   private final String path;
   private final String reason;

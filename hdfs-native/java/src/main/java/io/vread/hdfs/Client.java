@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -59,35 +60,66 @@ final class Client {
     running = new Running(clock);
     contests = new Contests(clock);
     holdOff = new HoldOff(clock, settings.backoffMs(), Settings.MAX_BACKOFF_MS);
+    Link link = new Link();
     endpoint =
         new Endpoint(
             settings.endpoint(),
-            this::connectSmall,
-            cache::dropConnection,
+            link,
+            link,
             daemon,
             clock,
             settings.timeoutMs(),
             settings.backoffMs(),
             Settings.MAX_BACKOFF_MS);
-    daemon.scheduleWithFixedDelay(cache::dropIdle, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
-    daemon.scheduleWithFixedDelay(Held::releaseLost, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
-    daemon.scheduleWithFixedDelay(this::shrinkIfIdle, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
+    daemon.scheduleWithFixedDelay(new Chores(), TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
   }
 
   /** Call only after the native library is loaded. */
   static Client of(Settings settings, NativeLibrary library) {
-    return CLIENTS.computeIfAbsent(
-        settings.connectionKey(),
-        key -> {
-          ClientProcess process = ClientProcess.get();
-          process.statistics().describe(settings.endpoint(), library.path());
-          return new Client(
+    Object key = settings.connectionKey();
+    Client client = CLIENTS.get(key);
+    return client != null ? client : make(key, settings, library);
+  }
+
+  private static synchronized Client make(Object key, Settings settings, NativeLibrary library) {
+    Client client = CLIENTS.get(key);
+    if (client == null) {
+      ClientProcess process = ClientProcess.get();
+      process.statistics().describe(settings.endpoint(), library.path());
+      client =
+          new Client(
               settings,
               NativeBackend.INSTANCE,
               process.daemon(),
               Clock.SYSTEM,
               process.statistics());
-        });
+      CLIENTS.put(key, client);
+    }
+    return client;
+  }
+
+  /** What the daemon thread does for the client now and then. */
+  private final class Chores implements Runnable {
+    @Override
+    public void run() {
+      cache.dropIdle();
+      Held.releaseLost();
+      shrinkIfIdle();
+    }
+  }
+
+  /** What the endpoint asks the client for. */
+  private final class Link implements Endpoint.Connector, Consumer<Connection> {
+    @Override
+    public Endpoint.Attempt connect() {
+      return connectSmall();
+    }
+
+    /** The connection is lost. */
+    @Override
+    public void accept(Connection connection) {
+      cache.dropConnection(connection);
+    }
   }
 
   Statistics statistics() {

@@ -49,7 +49,12 @@ final class Contests {
   }
 
   private Contest at(String place, Contest.Way first) {
-    return places.computeIfAbsent(place, key -> new Contest(key, clock, first));
+    Contest contest = places.get(place);
+    if (contest == null) {
+      contest = new Contest(place, clock, first);
+      places.put(place, contest);
+    }
+    return contest;
   }
 
   private static <K, V> Map<K, V> bounded(int capacity) {

@@ -30,7 +30,14 @@ final class Duel {
   private static final int LARGE_BYTES = 1 << 20;
   private static final int BEGINNING_BYTES = 1 << 10;
 
-  static final Duel OF_PROCESS = new Duel(new UserThreads("vread-duel", 1, 1), System::nanoTime);
+  static final Duel OF_PROCESS = new Duel(new UserThreads("vread-duel", 1, 1), new SystemNanos());
+
+  private static final class SystemNanos implements LongSupplier {
+    @Override
+    public long getAsLong() {
+      return System.nanoTime();
+    }
+  }
 
   /** The block of a duel. isOwn: it is on this machine; another host is no alternative then. */
   static final class Block {

@@ -31,8 +31,8 @@ final class Encryption {
   private static final long PAUSE_MS = 60_000;
   private static final long WAIT_MS = 2_000;
 
-  static final Encryption OF_PROCESS =
-      new Encryption(Clock.SYSTEM, Encryption::inThread, Encryption::askNameNodes);
+  private static final NameNodeThread THREAD = new NameNodeThread();
+  static final Encryption OF_PROCESS = new Encryption(Clock.SYSTEM, THREAD, THREAD);
 
   /** Asks the NameNodes of the configuration. */
   interface Source {
@@ -41,25 +41,25 @@ final class Encryption {
 
   /** What the readers of a pool need to know. */
   interface OfPool {
+    OfPool NOT_NEEDED =
+        new OfPool() {
+          @Override
+          public boolean known() {
+            return false;
+          }
+
+          @Override
+          public boolean required() {
+            return false;
+          }
+        };
+
     /** True if it is known that bytes must come encrypted. Asks nobody. */
     boolean known();
 
     /** True unless it is known that they need not. May wait for the NameNode, once. */
     boolean required();
   }
-
-  static final OfPool NOT_NEEDED =
-      new OfPool() {
-        @Override
-        public boolean known() {
-          return false;
-        }
-
-        @Override
-        public boolean required() {
-          return false;
-        }
-      };
 
   private static final class Answer {
     boolean known;
@@ -160,6 +160,19 @@ final class Encryption {
         answer.required = required;
       }
       answer.notifyAll();
+    }
+  }
+
+  /** Asks the NameNodes in a thread of its own. */
+  private static final class NameNodeThread implements Executor, Source {
+    @Override
+    public void execute(Runnable task) {
+      inThread(task);
+    }
+
+    @Override
+    public boolean required(Configuration conf) throws IOException {
+      return askNameNodes(conf);
     }
   }
 

@@ -159,7 +159,7 @@ final class Endpoint {
       if (!asked) {
         asked = true;
         firstDeadline = clock.now() + timeoutMs;
-        daemon.execute(this::tryFirst);
+        daemon.execute(new FirstAttempt());
       }
       try {
         while (!tried && clock.now() < firstDeadline) {
@@ -173,17 +173,22 @@ final class Endpoint {
     }
   }
 
-  private void tryFirst() {
-    int errno = tryOnce();
-    if (errno != 0) {
-      LOG.warn(
-          "vread: {}: {}; blocks are read by TCP until it answers", name, Errno.connectName(errno));
+  private final class FirstAttempt implements Runnable {
+    @Override
+    public void run() {
+      int errno = tryOnce();
+      String reason = errno == 0 ? null : Errno.connectName(errno);
+      if (reason != null) {
+        LOG.warn("vread: {}: {}; blocks are read by TCP until it answers", name, reason);
+      }
+      firstIsOver(reason);
     }
-    synchronized (this) {
-      tried = true;
-      failure = errno == 0 ? null : Errno.connectName(errno);
-      notifyAll();
-    }
+  }
+
+  private synchronized void firstIsOver(String reason) {
+    tried = true;
+    failure = reason;
+    notifyAll();
   }
 
   private void tryAgain() {

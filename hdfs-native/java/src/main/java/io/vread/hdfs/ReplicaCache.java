@@ -105,7 +105,13 @@ final class ReplicaCache {
         eldest.remove();
       }
     }
-    gone.forEach(Replica::release);
+    release(gone);
+  }
+
+  private static void release(List<Replica> gone) {
+    for (Replica replica : gone) {
+      replica.release();
+    }
   }
 
   /** Drops the replica, if it is the one cached for the key. */
@@ -153,7 +159,7 @@ final class ReplicaCache {
                 return removed;
               });
     }
-    gone.forEach(Replica::release);
+    release(gone);
     return !gone.isEmpty();
   }
 }

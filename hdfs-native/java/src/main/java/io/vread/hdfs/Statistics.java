@@ -58,7 +58,12 @@ final class Statistics {
   }
 
   private static void count(Map<String, LongAdder> reasons, String reason) {
-    reasons.computeIfAbsent(reason, key -> new LongAdder()).increment();
+    LongAdder counter = reasons.get(reason);
+    if (counter == null) {
+      reasons.putIfAbsent(reason, new LongAdder());
+      counter = reasons.get(reason);
+    }
+    counter.increment();
   }
 
   long opens() {
@@ -107,7 +112,9 @@ final class Statistics {
 
   private static Map<String, Long> sums(Map<String, LongAdder> reasons) {
     Map<String, Long> result = new TreeMap<>();
-    reasons.forEach((reason, count) -> result.put(reason, count.sum()));
+    for (Map.Entry<String, LongAdder> reason : reasons.entrySet()) {
+      result.put(reason.getKey(), reason.getValue().sum());
+    }
     return result;
   }
 
@@ -123,16 +130,11 @@ final class Statistics {
   }
 
   String summary() {
-    return String.format(
-        "vread: %d bytes in %d reads of %d blocks, %d failed %s; by TCP %d blocks %s; endpoint %s",
-        bytes(),
-        reads(),
-        opens(),
-        failures(),
-        failureReasons(),
-        fallbackBlocks(),
-        fallbackReasons(),
-        endpoint);
+    return "vread: "
+        + (bytes() + " bytes in " + reads() + " reads of " + opens() + " blocks, ")
+        + (failures() + " failed " + failureReasons())
+        + ("; by TCP " + fallbackBlocks() + " blocks " + fallbackReasons())
+        + ("; endpoint " + endpoint);
   }
 
   /**

@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.security.PrivilegedAction;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.ipc.CallerContext;
@@ -19,25 +20,25 @@ import org.apache.hadoop.security.UserGroupInformation;
  * the NameNode writes to its audit log. A task for which there is no room is refused with a
  * RejectedExecutionException. Threads without work end after a second.
  */
-final class UserThreads implements Executor {
+final class UserThreads implements Executor, ThreadFactory {
+  private final String name;
   private final ThreadPoolExecutor threads;
 
   /** waiting: how many tasks may wait for a thread, at least one. */
   UserThreads(String name, int count, int waiting) {
+    this.name = name;
     threads =
         new ThreadPoolExecutor(
-            count,
-            count,
-            1,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(waiting),
-            task -> {
-              Thread thread = new Thread(task, name);
-              thread.setDaemon(true);
-              thread.setContextClassLoader(UserThreads.class.getClassLoader());
-              return thread;
-            });
+            count, count, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(waiting), this);
     threads.allowCoreThreadTimeOut(true);
+  }
+
+  @Override
+  public Thread newThread(Runnable task) {
+    Thread thread = new Thread(task, name);
+    thread.setDaemon(true);
+    thread.setContextClassLoader(UserThreads.class.getClassLoader());
+    return thread;
   }
 
   @Override

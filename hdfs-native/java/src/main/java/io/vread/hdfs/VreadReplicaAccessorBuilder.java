@@ -3,6 +3,8 @@ package io.vread.hdfs;
 
 import io.vread.NativeLibrary;
 import io.vread.Settings;
+import java.io.IOException;
+import java.util.function.Function;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.apache.hadoop.hdfs.ReplicaAccessorBuilder;
@@ -21,6 +23,10 @@ import org.slf4j.LoggerFactory;
  * that this device may read. If tokens are on, the storage ids of the block token are passed along.
  * Otherwise none are, unless the backend asks for them because the block may be on another host:
  * they cost a call to the NameNode per file ({@link Whereabouts}).
+ *
+ * <p>A short program pays for all that its first block starts and loads. So nothing on the way to
+ * the first byte is a lambda, which costs a new JVM more than a class with a name. Nor are classes
+ * loaded that only later blocks need (StartTest).
  *
  * <p>Builders are loaded through the thread's context class loader. A thread that has none, as when
  * C code made the FileSystem (libhdfs), loads no builder; see {@link NativeThreadFileSystem}.
@@ -110,8 +116,9 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     if (!library.usable()) {
       return refuse(library.reason());
     }
+    String socket = settings.shortCircuitSocket();
     OwnReplicas own =
-        OwnReplicas.possible(settings.shortCircuitSocket()) ? OwnReplicas.OF_PROCESS : null;
+        !socket.isEmpty() && OwnReplicas.possible(socket) ? OwnReplicas.OF_PROCESS : null;
     return build(settings, Client.of(settings, library), own, Duel.OF_PROCESS);
   }
 
@@ -125,8 +132,8 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     if (settings.hedgeMs() >= 0 && client.running().isLate(block, settings.hedgeMs())) {
       return refuse(statistics, block, "hedge");
     }
-    Whereabouts where = whereabouts(settings);
-    StockReader.Opener stock = stock(block);
+    OfFile stock = new OfFile(configuration, file, block);
+    Whereabouts where = whereabouts(settings, stock);
     boolean isOwn = own != null && allowShortCircuit && own.has(configuration, file, block);
     String stockWay = isOwn ? "short-circuit" : "slower";
     Contest contest = settings.compete() ? contest(client, block, isOwn) : null;
@@ -173,20 +180,33 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     return contest.way() == Contest.Way.STOCK;
   }
 
-  private Whereabouts whereabouts(Settings settings) {
-    Configuration conf = configuration;
-    String name = file;
+  private Whereabouts whereabouts(Settings settings, OfFile ofFile) {
     return new Whereabouts(
-        token,
-        block -> FileStorages.OF_PROCESS.of(conf, name, block),
-        Encryption.OF_PROCESS.of(conf, pool, settings.encrypt()));
+        token, ofFile, Encryption.OF_PROCESS.of(configuration, pool, settings.encrypt()));
   }
 
-  /** Opens a stock reader of the block, see {@link StockBlock}. */
-  private StockReader.Opener stock(BlockKey block) {
-    Configuration conf = configuration;
-    String name = file;
-    return end -> StockBlock.open(conf, name, block, end);
+  /** What the NameNode knows about a block of a file, asked for when it is needed. */
+  private static final class OfFile implements Function<BlockKey, byte[][]>, StockReader.Opener {
+    private final Configuration conf;
+    private final String file;
+    private final BlockKey block;
+
+    OfFile(Configuration conf, String file, BlockKey block) {
+      this.conf = conf;
+      this.file = file;
+      this.block = block;
+    }
+
+    /** The storages of a block. */
+    @Override
+    public byte[][] apply(BlockKey wanted) {
+      return FileStorages.OF_PROCESS.of(conf, file, wanted);
+    }
+
+    @Override
+    public StockReader open(long end) throws IOException {
+      return StockBlock.open(conf, file, block, end);
+    }
   }
 
   /** False for an internal block of an erasure-coded file, see {@link StockBlock}. */

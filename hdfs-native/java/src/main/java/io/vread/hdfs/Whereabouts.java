@@ -32,7 +32,7 @@ final class Whereabouts {
 
   /** Only what the token says is known. */
   static Whereabouts of(byte[] token) {
-    return new Whereabouts(token, block -> NONE, Encryption.NOT_NEEDED);
+    return new Whereabouts(token, block -> NONE, Encryption.OfPool.NOT_NEEDED);
   }
 
   /** The token to show to the backend; null: none. */

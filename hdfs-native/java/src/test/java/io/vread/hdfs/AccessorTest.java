@@ -420,7 +420,7 @@ public class AccessorTest {
               lookups[0]++;
               return storages;
             },
-            Encryption.NOT_NEEDED);
+            Encryption.OfPool.NOT_NEEDED);
     client.open(BLOCK, LENGTH, where).replica.release();
     assertEquals(0, lookups[0]);
     backend.elsewhere.add(BLOCK);

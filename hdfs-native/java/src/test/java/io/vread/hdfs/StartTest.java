@@ -107,4 +107,20 @@ public class StartTest {
     assertEquals(Collections.emptyList(), loaded("javax\\.management\\.\\w+"));
     assertEquals(Collections.emptyList(), loaded("org\\.apache\\.hadoop\\.metrics2\\.\\w+"));
   }
+
+  /** In a new JVM a lambda costs more than a class with a name. */
+  @Test
+  public void noLambdaBeforeTheFirstByte() {
+    List<String> lambdas = loaded("io\\.vread\\.[\\w.$]*\\$\\$Lambda");
+    lambdas.removeIf(name -> name.startsWith("io.vread.hdfs.FakeBackend$"));
+    assertEquals(Collections.emptyList(), lambdas);
+  }
+
+  /** Nothing that only later blocks, other hosts or short-circuit reads need. */
+  @Test
+  public void noClassThatTheFirstReadDoesNotNeed() {
+    String late = "FileStorages|OwnReplicas|NameNodes|StockBlock|ClientMetrics";
+    assertEquals(
+        Collections.emptyList(), loaded("io\\.vread\\.(hdfs\\.)?(" + late + ")[\\w$]* "));
+  }
 }
