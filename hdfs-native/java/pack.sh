@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Adds the native library and the release's version to Maven's jar.
+# Adds the native library and the release's version to Maven's jar. As in Maven's jar (pom.xml),
+# nothing is compressed.
 # Usage: pack.sh JAR LIBRARY VERSION
 set -eu
 
@@ -18,5 +19,5 @@ cp "$library" "$work/native/linux-$arch/libvread_jni.so"
 strip --strip-debug "$work/native/linux-$arch/libvread_jni.so"
 cp "$build/target/vread-hdfs.jar" "$work/out.jar"
 echo "Implementation-Version: $version" >"$work/manifest"
-jar --update --file "$work/out.jar" --manifest "$work/manifest" -C "$work" native
+jar --update --no-compress --file "$work/out.jar" --manifest "$work/manifest" -C "$work" native
 mv "$work/out.jar" "$jar"
