@@ -47,9 +47,16 @@ public final class Runner extends RunListener {
 
   /**
    * The end of the JVM does not write them: MiniDFSCluster.shutdown() removes all hooks of Hadoop's
-   * ShutdownHookManager.
+   * ShutdownHookManager. The bean that writes them is there a second after the first block, or once
+   * its thread is interrupted.
    */
-  private static void writeStatistics() throws JMException {
+  private static void writeStatistics() throws JMException, InterruptedException {
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().equals("vread-metrics")) {
+        thread.interrupt();
+        thread.join();
+      }
+    }
     MBeanServer beans = ManagementFactory.getPlatformMBeanServer();
     ObjectName client = new ObjectName("io.vread:type=Client");
     if (beans.isRegistered(client)) {
