@@ -198,6 +198,10 @@ class Backend:
                 )
             time.sleep(0.2)
 
+    def wait_offered(self, guest: Guest) -> None:
+        """Waits until the guest's frontend has closed the device, and vreadd offers it again."""
+        self.wait_states(guest, "2", "6")
+
     def wait_connected(self, guest: Guest) -> None:
         """Waits for a connection to this vreadd: xenstore states may be left by one that died."""
         patience = Patience(CONNECT_TIMEOUT)
