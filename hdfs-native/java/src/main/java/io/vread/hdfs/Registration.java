@@ -21,7 +21,9 @@ final class Registration extends Thread {
   static final String NAME = "vread-metrics";
 
   private static final Logger LOG = LoggerFactory.getLogger(Registration.class);
-  private static final long AFTER_MS = 1_000;
+
+  /** How long the thread waits. Only tests change it. */
+  static volatile long afterMs = 1_000;
 
   private final ClientMXBean bean;
   private final Statistics statistics;
@@ -37,7 +39,7 @@ final class Registration extends Thread {
   @Override
   public void run() {
     try {
-      sleep(AFTER_MS);
+      sleep(afterMs);
     } catch (InterruptedException e) {
       LOG.debug("vread: the statistics are wanted at once");
     }

@@ -23,24 +23,12 @@ import org.junit.rules.Timeout;
  * {@link StartProgram} reads in a JVM of its own, which prints the name of every class it loads.
  */
 public class StartTest {
-  /** On a busy machine the first read may take longer than a Registration waits. */
-  private static final int ATTEMPTS = 10;
-
   @ClassRule public static final Timeout HANG = Timeout.seconds(Eventually.HANG_S);
 
   private static String output;
 
   @BeforeClass
   public static void readInANewJvm() throws Exception {
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-      output = run();
-      if (said("registration").equals("waits")) {
-        return;
-      }
-    }
-  }
-
-  private static String run() throws Exception {
     Process jvm =
         new ProcessBuilder(
                 Paths.get(System.getProperty("java.home"), "bin", "java").toString(),
@@ -59,9 +47,8 @@ public class StartTest {
         all.write(piece, 0, n);
       }
     }
-    String text = all.toString("UTF-8");
-    assertEquals(text, 0, jvm.waitFor());
-    return text;
+    output = all.toString("UTF-8");
+    assertEquals(output, 0, jvm.waitFor());
   }
 
   /** Surefire's own JVM may have a jar with nothing but a manifest as its class path. */
