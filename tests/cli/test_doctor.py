@@ -20,6 +20,7 @@ from tests.support.hdfs_dir import POOL
 from tools.peers import Authority, peer
 
 KERNEL = "6.1.0-44-amd64"
+PCI = "0000:01:00.0"
 BACK = "/local/domain/0/backend/vread/7/0"
 FRONT = "/local/domain/7/device/vread/0"
 JAR = BUILD / "java/vread-hdfs.jar"
@@ -206,7 +207,41 @@ def test_no_guest_of_xen(guest, root):
     shutil.rmtree(root / "sys/hypervisor")
     shutil.rmtree(root / "proc/xen")
     found = Findings(guest())
-    assert "/sys/hypervisor/type: this is not a guest of Xen" in found.failed
+    said = "this is not a guest of Xen, and has no PCI device ivshmem-doorbell"
+    assert f"/sys/hypervisor/type: {said}" in found.failed
+
+
+@pytest.fixture
+def kvm_guest(guest, root):
+    """guest(), in a guest of KVM whose module drives its device.  A disk of virtio is beside it."""
+    shutil.rmtree(root / "sys/hypervisor")
+    shutil.rmtree(root / "proc/xen")
+    for name, device in (("0000:00:01.0", "0x1042"), (PCI, "0x1110")):
+        put(root / f"sys/bus/pci/devices/{name}/vendor", "0x1af4")
+        put(root / f"sys/bus/pci/devices/{name}/device", device)
+    driver = root / f"sys/bus/pci/devices/{PCI}/driver"
+    driver.symlink_to("../../../bus/pci/drivers/xen_vreadfront")
+    return guest
+
+
+def test_guest_of_kvm(kvm_guest):
+    found = Findings(kvm_guest())
+    assert f"{PCI}: an ivshmem-doorbell, as guests of KVM have" in found.ok
+    assert f"{PCI}: the module drives it" in found.ok
+    assert [text for text in found.failed if "/dev/vread: no connection: " not in text] == []
+
+
+def test_guest_of_kvm_without_driver(kvm_guest, root):
+    driver = root / f"sys/bus/pci/devices/{PCI}/driver"
+    driver.unlink()
+    remedy = Findings(kvm_guest()).failed[f"{PCI}: the module did not take the device"]
+    assert "must be one of vread-ivshmem" in remedy
+    driver.symlink_to("../../../bus/pci/drivers/uio_pci_generic")
+    assert f"{PCI}: driver uio_pci_generic has the device" in Findings(kvm_guest()).failed
+    shutil.rmtree(root / "sys/module")
+    driver.unlink()
+    failed = Findings(kvm_guest()).failed
+    assert f"xen-vreadfront: not loaded, and there is no module for this kernel, {KERNEL}" in failed
 
 
 def test_in_dom0(guest, root, vread, vreadd):

@@ -24,7 +24,8 @@ static void tell_info(struct doctor *d, const char *node, const struct vread_ioc
 			    "the module speaks version %u, libvread version %u", info->abi,
 			    VREAD_IOC_ABI);
 	else if (!info->connected)
-		doctor_fail(d, node, "does vreadd run in dom0? `xl-vread doctor` there tells more",
+		doctor_fail(d, node,
+			    "does vreadd run on the host? `xl-vread doctor` there tells more",
 			    "the module has no connection to its backend");
 	else
 		doctor_ok(d, node, "version %u, connected, %" PRIu64 " of %" PRIu64 " KiB free",
@@ -62,7 +63,8 @@ void check_protocol(struct doctor *d)
 static void tell_no_answer(struct doctor *d, const char *node, int error)
 {
 	if (error == -ENOTCONN || error == -ETIME)
-		doctor_fail(d, node, "does vreadd run in dom0? `xl-vread doctor` there tells more",
+		doctor_fail(d, node,
+			    "does vreadd run on the host? `xl-vread doctor` there tells more",
 			    "the backend does not answer: %s", vread_strerror(error));
 	else if (error == -EACCES)
 		doctor_skip(d, node, "this user cannot open it");

@@ -12,7 +12,8 @@ struct facts {
 
 	/* What checks found, for later checks. */
 	int xs_error;            /* errno of the attempt to open xenstore */
-	bool no_xen;             /* no hypervisor, or none is needed */
+	bool no_xen;             /* not a guest of Xen, or none is needed */
+	char pci[64];            /* the device of a guest of KVM; "": none */
 	bool no_module;          /* the guest's module is not loaded */
 	bool has_device;         /* the guest has a vread device */
 	bool node_usable;        /* the user may open the endpoint */
@@ -32,6 +33,10 @@ void check_device(struct doctor *d);
 void check_node(struct doctor *d);
 void check_allowed(struct doctor *d);
 void check_publisher(struct doctor *d);
+
+/* pci.c: the device of a guest of KVM.  pci_find() sets facts->pci; false: there is none. */
+bool pci_find(struct doctor *d);
+void pci_check(struct doctor *d);
 
 /* backend.c: whether the backend answers */
 void check_protocol(struct doctor *d);

@@ -3,8 +3,8 @@
  * guest.c - checks of `vread doctor`: the module, the device, its nodes, and what dom0 allows.
  * Called by doctor.c.
  *
- * If the endpoint is a UNIX socket (a local port), only the node is checked: module, device and Xen
- * are not needed then.
+ * If the endpoint is a UNIX socket (a local port), only the node is checked: module and device are
+ * not needed then.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -47,16 +47,25 @@ void check_guest(struct doctor *d)
 	d->facts->no_xen = true;
 	if (endpoint_is_socket(d)) {
 		doctor_skip(d, "/sys/hypervisor/type", "the endpoint is a socket");
-	} else if (!doctor_read_line(d, "/sys/hypervisor/type", type) || strcmp(type, "xen")) {
-		doctor_fail(d, "/sys/hypervisor/type",
-			    "vRead's device is for guests of Xen; on a host use `xl-vread doctor`",
-			    "this is not a guest of Xen");
-	} else {
+	} else if (doctor_read_line(d, "/sys/hypervisor/type", type) && !strcmp(type, "xen")) {
 		doctor_ok(d, "/sys/hypervisor/type", "a guest of Xen");
 		d->facts->no_xen = false;
+	} else if (pci_find(d)) {
+		doctor_ok(d, d->facts->pci, "an ivshmem-doorbell, as guests of KVM have");
+	} else {
+		doctor_fail(d, "/sys/hypervisor/type",
+			    "for a guest of KVM: add an ivshmem-doorbell, see vread-ivshmem(8); on "
+			    "a host use `xl-vread doctor`",
+			    "this is not a guest of Xen, and has no PCI device ivshmem-doorbell");
 	}
 	d->xs = d->facts->no_xen ? NULL : xs_open(0);
 	d->facts->xs_error = errno;
+}
+
+/* Neither Xen nor KVM, or the endpoint is a socket. */
+static bool has_no_device(const struct doctor *d)
+{
+	return d->facts->no_xen && !d->facts->pci[0];
 }
 
 /* ---- the module ------------------------------------------------------------------------ */
@@ -79,8 +88,8 @@ void check_module(struct doctor *d)
 {
 	char release[DOCTOR_LINE], folder[PATH_MAX], path[PATH_MAX], remedy[512];
 
-	if (d->facts->no_xen) {
-		doctor_skip(d, "xen-vreadfront", "no Xen here, or none is needed");
+	if (has_no_device(d)) {
+		doctor_skip(d, "xen-vreadfront", "there is no device, or none is needed");
 		return;
 	}
 	if (doctor_exists(d, "/sys/module/xen_vreadfront")) {
@@ -135,6 +144,10 @@ void check_device(struct doctor *d)
 	char *backend, *text;
 	unsigned long long state = 0;
 
+	if (d->facts->pci[0]) {
+		pci_check(d);
+		return;
+	}
 	if (d->facts->no_xen) {
 		doctor_skip(d, FRONTEND, "no Xen here, or none is needed");
 		return;
@@ -226,7 +239,7 @@ void check_node(struct doctor *d)
 	struct stat st;
 
 	if (stat(node, &st) < 0 && !endpoint_is_socket(d) &&
-	    (d->facts->no_xen || d->facts->no_module)) {
+	    (has_no_device(d) || d->facts->no_module)) {
 		doctor_skip(d, node, "the module that makes it is not loaded");
 		return;
 	}
@@ -277,7 +290,7 @@ void check_allowed(struct doctor *d)
 	if (role && !strcmp(role, "datanode"))
 		d->facts->is_datanode = true;
 	if (!backend)
-		doctor_skip(d, FRONTEND, "xenstore has no device");
+		doctor_skip(d, FRONTEND, "only the host knows what this guest may read");
 	else if (!list || !*list)
 		doctor_fail(d, FRONTEND, CHANGE_DEVICE,
 			    "no datanode is allowed: every open gets EACCES");
@@ -335,8 +348,8 @@ void check_publisher(struct doctor *d)
 			    "in dom0: xl-vread detach DOMAIN; xl-vread attach DOMAIN with "
 			    "publish-datanodes=",
 			    "no datanode to publish for: every event gets EACCES");
-	else if (backend)
-		check_publish_node(d, node, list);
+	else if (backend || d->facts->pci[0])
+		check_publish_node(d, node, backend ? list : "what the host allows");
 	else
 		doctor_skip(d, node, "xenstore has no device");
 	free(list);
