@@ -5,8 +5,11 @@ import functools
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.runner.features import record
 from tests.support.waiting import eventually
+from tools.hdfs.native_code import locks_memory
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "hadoop.md"
 HEADING = "### What is read by vRead"
@@ -65,3 +68,12 @@ def check_cell(record_property, feature, name, reader, **arguments):
         eventually(agrees, what=lambda: f"{feature}, {name}: expected {expected}; found {found}")
     finally:
         record(record_property, feature, name, *found)
+
+
+def needs_locked_memory(record_property, feature, version):
+    """Skips the test of a feature for which datanodes lock memory, if those of the version do not.
+    The cell says why it was not tried."""
+    if not locks_memory(version):
+        why = f"there is no native code for Hadoop {version}, so its datanodes lock no memory"
+        record(record_property, feature, version, f"not tried: {why}")
+        pytest.skip(why)

@@ -20,7 +20,7 @@ from tests.support.torture import CLIENT_PROPERTIES
 from tests.support.waiting import eventually
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, jvm
 from tools.hdfs.class_archive import archived_class_path
-from tools.hdfs.native_code import libhadoop_dir
+from tools.hdfs.native_code import libhadoop_dir, locks_memory
 from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
@@ -28,7 +28,7 @@ BLOCK_SIZE = 1 << 20
 PATIENCE = {"timeout_ms": 60_000, "backoff_ms": 200}
 SOON = 180  # s; a publisher that cannot reach vreadd tries again within half a minute
 # For datanodes that lock memory, as much as a process may by default, and are quick about it.
-LOCKING = {
+_LOCKING = {
     "dfs.datanode.max.locked.memory": str(8 << 20),
     "dfs.datanode.lazywriter.interval.sec": "1",
     "dfs.namenode.path.based.cache.refresh.interval.ms": "1000",
@@ -37,9 +37,13 @@ LOCKING = {
 KEY_SHELL = "org.apache.hadoop.crypto.key.KeyShell"
 
 
-def native_options():
-    """Options of JVMs with Hadoop's native code, without which no datanode locks memory."""
-    return [*jvm.SHORT_LIVED, f"-Djava.library.path={libhadoop_dir()}"]
+def locking(version):
+    """The options of hadoop_bed() for datanodes that lock memory, for which they need Hadoop's
+    native code.  None if there is no such code for the version."""
+    if not locks_memory(version):
+        return {}
+    native = [*jvm.SHORT_LIVED, f"-Djava.library.path={libhadoop_dir()}"]
+    return {"conf": _LOCKING, "java_options": native}
 
 
 def publishing_to(endpoint):
@@ -104,6 +108,11 @@ MODES = (
     Mode("3.3.6", tokens=False, publisher=True),
     Mode("3.5.0", tokens=True, publisher=True),
 )
+# The columns with a publisher: one for each version of Hadoop.
+VERSIONS = [
+    pytest.param(mode, marks=[] if mode is MODES[1] else pytest.mark.slow, id=str(mode))
+    for mode in MODES[1:]
+]
 # For a test whose result does not depend on Hadoop version or tokens: other modes are marked slow.
 ONE_COLUMN = pytest.mark.parametrize(
     "bed",

@@ -3,7 +3,7 @@
 use it.
 
     libhadoop_dir()    folder with libhadoop.so, which short-circuit reads need; from a JAR of
-                       Trino on Maven Central
+                       Trino on Maven Central.  It is Hadoop 3.4.3's; see locks_memory()
     libhdfs_dir()      folder with libhdfs.so and hdfs.h, HDFS's C interface; built here from
                        Hadoop's sources in the Rust crate hdfs-sys
     pyarrow_dir()      folder to put on PYTHONPATH; from the wheel on PyPI
@@ -40,6 +40,15 @@ LIBHDFS_VERSION = "hdfs_3_3"
 PYARROW = "pyarrow==26.0.1"
 PYARROW_SHA256 = "39cb0f2418282c24bea6ceda77b03e5a8f0a5766b63a8bf194d4e2a2c423548c"
 DOWNLOAD_TIMEOUT = 120
+
+
+# Hadoop 3.5.0 has moved native methods to other classes, where that library lacks them.
+NOT_LOCKING = ("3.5.0",)
+
+
+def locks_memory(version):
+    """True if datanodes of this version lock memory with this libhadoop.so."""
+    return version not in NOT_LOCKING
 
 
 def libhadoop_dir():

@@ -7,35 +7,23 @@ import contextlib
 import pytest
 
 from tests.support.feature_table import check_cell
-from tests.support.hadoop_bed import LOCKING, MODES, hadoop_bed, native_options
+from tests.support.hadoop_bed import VERSIONS, hadoop_bed, locking
 from tools.hdfs import DEFAULT_VERSION, FederatedCluster, hadoop_class_path, shaded_class_path
 
 SPARK = ("3.3.4", "3.4.1")  # Hadoop's versions in Spark 3.5 and 4.0
 TYPES = ("DISK", "SSD", "ARCHIVE")
 
 
-# Without native code a datanode of 3.5.0 locks no memory, and refuses to start with LOCKING.
-VERSIONS = ("3.3.6", "3.4.3")
-
-
-def _parameters():
-    for mode in MODES:
-        if mode.publisher and mode.version in VERSIONS:
-            marks = [] if mode.version == DEFAULT_VERSION else [pytest.mark.slow]
-            yield pytest.param(mode, marks=marks, id=str(mode))
-
-
-@pytest.fixture(scope="package", params=_parameters())
+@pytest.fixture(scope="package", params=VERSIONS)
 def bed(request, tmp_path_factory):
     with hadoop_bed(
         request.param,
         tmp_path_factory.mktemp("features"),
         FederatedCluster,
-        conf=LOCKING,
         datanodes=2,
         data_dirs=len(TYPES),
         storage_types=TYPES,
-        java_options=native_options(),
+        **locking(request.param.version),
     ) as running:
         yield running
 

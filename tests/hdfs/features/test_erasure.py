@@ -4,7 +4,7 @@
 import pytest
 
 from tests.support.feature_table import check_cell
-from tests.support.hadoop_bed import MODES, hadoop_bed
+from tests.support.hadoop_bed import VERSIONS, hadoop_bed
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.slow]
 
@@ -13,11 +13,11 @@ GROUP = 9
 FILE = {"uri": "/ec/file", "size": 12 << 20}  # two whole groups of blocks of 1 MiB
 
 
-def test_reed_solomon_with_lost_blocks(tmp_path, record_property):
+@pytest.mark.parametrize("mode", VERSIONS)
+def test_reed_solomon_with_lost_blocks(mode, tmp_path, record_property):
     """A file is read while all its blocks are there, and when as many datanodes are gone with their
     blocks as the policy can bear.  The client computes what is lost from the others' blocks."""
     names = [f"dn{number}" for number in range(1, GROUP + 1)]
-    mode = MODES[1]
     with hadoop_bed(
         mode,
         tmp_path,

@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Several namespaces on one set of datanodes, by their own URIs and below ViewFs.
 
-Block tokens name the storages of a block.  Without tokens the plug-in asks the NameNodes when two
-datanodes of the host have the block, so there is a column without.
+Block tokens name the storages of a block.  Without tokens, as in the column of Hadoop 3.3.6, the
+plug-in asks the NameNodes when two datanodes of the host have the block.
 """
 
 import pytest
 
-from tests.support.hadoop_bed import MODES, served
+from tests.support.hadoop_bed import served
 
-COLUMNS = [
-    pytest.param(mode, id=str(mode), marks=() if mode.tokens else pytest.mark.slow)
-    for mode in (MODES[1], MODES[2])
-]
-pytestmark = [
-    pytest.mark.hadoop,
-    pytest.mark.parametrize("bed", COLUMNS, indirect=True, scope="package"),
-]
+pytestmark = pytest.mark.hadoop
 
 
 def _write_twins(bed, name):

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.feature_table import needs_locked_memory
 from tests.support.hadoop_bed import served
 from tests.support.waiting import eventually
 
@@ -29,7 +30,8 @@ def test_one_replica_on_ssd(bed, cells):
     cells("replicas on storages of other types", uri)
 
 
-def test_centralised_cache(bed, cells):
+def test_centralised_cache(bed, cells, record_property):
+    needs_locked_memory(record_property, "cacheadmin", bed.mode.version)
     uri = f"{bed.hdfs.uri}/cached"
     bed.client.do("write-at", uri=uri)
     for words in (["-addPool", "pool"], ["-addDirective", "-path", "/cached", "-pool", "pool"]):
