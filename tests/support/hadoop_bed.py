@@ -209,10 +209,11 @@ def hadoop_bed(
     prepare=lambda cluster: None,
     conf=None,
     names=SERVED,
+    client=None,
     **options,
 ):
     """names: of the datanodes that vreadd serves.  prepare: is given the cluster before its start.
-    conf, options: of the cluster, over those of this file."""
+    client: options of the HadoopClient.  conf, options: of the cluster, over those of this file."""
     (folder / "keys.jceks").write_bytes(_key_store())
     usual = {
         "version": mode.version,
@@ -231,11 +232,11 @@ def hadoop_bed(
     prepare(cluster)
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.stop)
-        bed = _start(stack, mode, cluster, folder, names)
+        bed = _start(stack, mode, cluster, folder, names, client or {})
         yield bed
 
 
-def _start(stack, mode, cluster, folder, served):
+def _start(stack, mode, cluster, folder, served, options):
     """Starts vreadd before the datanodes format their directories."""
     cluster.attach_disks()
     publish = served if mode.publisher else ()
@@ -245,7 +246,8 @@ def _start(stack, mode, cluster, folder, served):
         cluster.datanode(name).conf = publishing_to(vreadd.endpoint)
     cluster.start()
     properties = vread_properties(vreadd.endpoint, **PATIENCE)
-    client = HadoopClient(cluster, properties, folder / "client.log", publishers=publish)
+    log = folder / "client.log"
+    client = HadoopClient(cluster, properties, log, publishers=publish, **options)
     stack.enter_context(client)
     bed = Bed(mode, cluster, vreadd, client)
     bed.wait_until_served()
@@ -270,7 +272,7 @@ def torture_bed(folder, disk_mib, publisher, file_system, variant):
     )
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.stop)
-        bed = _start(stack, mode, cluster, folder, ("dn1",))
+        bed = _start(stack, mode, cluster, folder, ("dn1",), {})
         yield bed
 
 

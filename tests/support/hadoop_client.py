@@ -58,7 +58,7 @@ class HadoopClient:
     """properties: set over the cluster's, for reads through vRead.  prefix: words before the
     command, for example to run it as another user.  jar: the plug-in's, or another.  conf_dir:
     before the cluster's.  hadoop: class path entries in place of Hadoop's own jars.  clock: for
-    libvread's limits (tests/support/clock.py)."""
+    libvread's limits (tests/support/clock.py).  java_options, environment: more of the JVM's."""
 
     def __init__(
         self,
@@ -71,11 +71,14 @@ class HadoopClient:
         conf_dir=None,
         clock=None,
         hadoop=None,
+        java_options=(),
+        environment=None,
     ):
         self._cluster = cluster
         self._properties = dict(properties)
         self._prefix = list(prefix)
-        self._options = ["-XX:TieredStopAtLevel=1"]
+        self._options = ["-XX:TieredStopAtLevel=1", *java_options]
+        self._environment = dict(environment or {})
         self._first = [str(entry) for entry in (conf_dir, jar) if entry]
         self._publishers = publishers
         self._clock = clock
@@ -111,7 +114,8 @@ class HadoopClient:
             heap_mib=HEAP_MIB,
             options=self._options,
         )
-        environment = os.environ | (self._clock.environment if self._clock else {})
+        environment = os.environ | self._environment
+        environment |= self._clock.environment if self._clock else {}
         with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *self._prefix, *command],

@@ -14,10 +14,7 @@ images are mounted while the cluster runs, and only its datanodes see the mounts
 """
 
 import hashlib
-import itertools
 import json
-import random
-import socket
 import subprocess
 import tempfile
 import urllib.error
@@ -33,13 +30,12 @@ from tools.hdfs.datanode import MAIN as DATANODE
 from tools.hdfs.datanode import PORTS as DATANODE_PORTS
 from tools.hdfs.datanode import datanodes as make_datanodes
 from tools.hdfs.errors import HdfsError
+from tools.hdfs.ports import free_ports
 from tools.images import MountSpace
 from tools.vreadd import DataDirs
 
 START_TIMEOUT = 300  # of several JVMs, on a busy machine
 BIND_ATTEMPTS = 3
-FIRST_PORT = 10000
-LOCAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
 
@@ -126,7 +122,7 @@ class HdfsCluster:
             for attempt in range(1, BIND_ATTEMPTS + 1):
                 try:
                     datanode_ports = DATANODE_PORTS * len(self.datanodes)
-                    return self._start_on(_free_ports(self.NAMENODE_PORTS + datanode_ports))
+                    return self._start_on(free_ports(self.NAMENODE_PORTS + datanode_ports))
                 except HdfsError as error:
                     if not _is_port_taken(error) or attempt == BIND_ATTEMPTS:
                         raise
@@ -232,7 +228,7 @@ class HdfsCluster:
                 if not _is_port_taken(error) or attempt == BIND_ATTEMPTS:
                     raise
                 datanode.stop()
-                datanode.ports = _free_ports(DATANODE_PORTS)
+                datanode.ports = free_ports(DATANODE_PORTS)
 
     def reconfigure_datanode(self, name, dirs):
         """Leaves a running datanode only the first of its data directories in its configuration.
@@ -412,21 +408,3 @@ def _http(port, path, query):
             return answer.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         raise HdfsError(f"{url}: HTTP {error.code}: {error.read(500)!r}") from error
-
-
-def _free_ports(count):
-    """Free ports below the kernel's range of local ports.  A port of that range may be taken by any
-    connection of another process at any time."""
-    first_of_kernel = int(LOCAL_PORTS.read_text().split()[0])
-    candidates = random.sample(range(FIRST_PORT, first_of_kernel), first_of_kernel - FIRST_PORT)
-    return list(itertools.islice(filter(_is_free, candidates), count))
-
-
-def _is_free(port):
-    with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as daemons do
-        try:
-            tried.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True

@@ -65,10 +65,11 @@ def run(command, what, stdin=None, stdout=subprocess.PIPE, timeout=600):
 
 
 class Daemon:
-    """One long-running JVM.  It has its own session, so that Ctrl-C reaches this program only, and
-    this program stops the JVM in order.  If this program is killed, the JVM dies with it."""
+    """One long-running JVM, or another daemon beside Hadoop's.  It has its own session, so that
+    Ctrl-C reaches this program only, and this program stops the JVM in order.  If this program is
+    killed, the JVM dies with it."""
 
-    def __init__(self, name, command, log):
+    def __init__(self, name, command, log, environment=None):
         self.name = name
         self.log = log
         with open(log, "ab") as sink:
@@ -76,6 +77,7 @@ class Daemon:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
                 stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True,
+                env=environment,
             )  # fmt: skip
 
     @property

@@ -2,6 +2,7 @@
 package io.vread.check;
 
 import java.net.URI;
+import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -85,8 +86,16 @@ final class Elsewhere {
     return fewest;
   }
 
-  /** Reads a file by both clients, in two ways. "stats": of the reading by vRead only. */
+  /**
+   * Reads a file by both clients, in two ways, as a user of {@link Users}. "stats": of the reading
+   * by vRead only.
+   */
   private static Map<String, Object> read(Context context, Args args) throws Exception {
+    PrivilegedExceptionAction<Map<String, Object>> reading = () -> readAsUser(context, args);
+    return Users.of(context.stockConf, args).doAs(reading);
+  }
+
+  private static Map<String, Object> readAsUser(Context context, Args args) throws Exception {
     Content file = content(args);
     try (FileSystem stock = open(context.stockConf, file.path)) {
       readBy(stock, file);
