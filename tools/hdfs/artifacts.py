@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib, .../mapreduce and
+"""Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib, .../mapreduce, .../router,
 .../upstream and .../shaded.  All of tools/hdfs, the lab, benches and tests take their class
 paths from here.
 
@@ -23,6 +23,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 POM = Path(__file__).with_name("runtime.pom.xml")
 MAPREDUCE_POM = Path(__file__).with_name("mapreduce.pom.xml")
 SHADED_POM = Path(__file__).with_name("shaded.pom.xml")
+ROUTER_POM = Path(__file__).with_name("router.pom.xml")
 UPSTREAM_POM = Path(__file__).with_name("upstream.pom.xml")
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 DOWNLOADED = re.compile(r"Downloaded from \S+: \S+/([^/\s]+\.jar) \(([^)]*)\)")
@@ -42,6 +43,11 @@ def hadoop_class_path(version=DEFAULT_VERSION, cache=None):
 def mapreduce_class_path(version=DEFAULT_VERSION, cache=None):
     """The folder of the further jars that MapReduce and its test programs need."""
     return _further(version, cache, MAPREDUCE_POM, "mapreduce")
+
+
+def router_class_path(version, cache=None):
+    """The folder of the further jars that a router of a federation needs."""
+    return _further(version, cache, ROUTER_POM, "router")
 
 
 def upstream_class_path(version=DEFAULT_VERSION, cache=None):

@@ -280,6 +280,11 @@ class HdfsCluster:
         return self._common["fs.defaultFS"]
 
     @property
+    def properties(self):
+        """The properties of clients and all daemons."""
+        return dict(self._common)
+
+    @property
     def _http_port(self):
         return self._ports[1]
 

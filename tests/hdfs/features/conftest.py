@@ -29,17 +29,29 @@ def bed(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
-def readers(bed, tmp_path_factory):
-    """{name: client}.  Spark's clients run beside one version only: theirs does not change."""
-    with contextlib.ExitStack() as stack:
-        found = {bed.mode.version: bed.client}
-        for version in SPARK if bed.mode.version == DEFAULT_VERSION else ():
-            folder = tmp_path_factory.mktemp(f"spark-{version}")
-            hadoop = [bed.hdfs.conf_dir, f"{shaded_class_path(version)}/*", *_jackson()]
-            found[f"spark-{version}"] = stack.enter_context(
-                bed.another_client(folder, hadoop=hadoop)
-            )
-        yield found
+def spark_readers(bed, tmp_path_factory):
+    """spark_readers(conf_dir): a context with {name: client}.  Spark's clients run beside one
+    version only: theirs does not change."""
+
+    @contextlib.contextmanager
+    def started(conf_dir):
+        with contextlib.ExitStack() as stack:
+            found = {}
+            for version in SPARK if bed.mode.version == DEFAULT_VERSION else ():
+                folder = tmp_path_factory.mktemp(f"spark-{version}")
+                hadoop = [conf_dir, f"{shaded_class_path(version)}/*", *_jackson()]
+                client = bed.another_client(folder, hadoop=hadoop)
+                found[f"spark-{version}"] = stack.enter_context(client)
+            yield found
+
+    return started
+
+
+@pytest.fixture(scope="package")
+def readers(bed, spark_readers):
+    """{name: client}"""
+    with spark_readers(bed.hdfs.conf_dir) as found:
+        yield {bed.mode.version: bed.client} | found
 
 
 def _jackson():

@@ -9,8 +9,9 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
 
 /**
- * Lists the NameNodes to ask about a file. The plug-in is not told which NameNode a file is of,
- * only which pool its blocks are of, so {@link FileStorages} and {@link StockBlock} try all.
+ * Lists the NameNodes, or routers of a federation, to ask about a file. The plug-in is not told
+ * which of them a file is of, only which pool its blocks are of, so {@link FileStorages} and {@link
+ * StockBlock} try all.
  */
 final class NameNodes {
   private NameNodes() {}
