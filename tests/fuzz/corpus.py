@@ -73,7 +73,8 @@ def replies(question, *payloads, result=0):
 
 
 def file_answer(size, *extents, content=b""):
-    return wire([size], content, len(extents), [n for extent in extents for n in extent])
+    file = [12], 34  # inode, generation
+    return wire(*file, [size], content, len(extents), [n for extent in extents for n in extent])
 
 
 def basis_answer(clean, *watched, unsettled=(0, 0, 0, 0), packed=b"instance of it"):

@@ -212,6 +212,31 @@ static void shared_by_name(void **state)
 	replica_put(again);
 }
 
+/*
+ * After an upgrade of HDFS was rolled back, a new block may have the name and size of an old one.
+ * Its file may even have the inode of the old one's, but not the generation.
+ */
+static void names_may_come_back(void **state)
+{
+	struct block_replica *old = make(1), *fresh = make(1), *reused = make(1);
+
+	(void)state;
+	old->files.data.inode = fresh->files.data.inode + 1;
+	reused->files.data.generation = fresh->files.data.generation + 1;
+	add(old, 0, SIZE);
+	assert_missing(fresh, 0, UNIT);
+	add(fresh, 0, SIZE);
+	assert_missing(reused, 0, UNIT);
+	assert_read(old, 0, SIZE);
+	assert_read(fresh, 0, SIZE);
+	verified_cache_forget_block(cache, "BP-1", 1);
+	assert_missing(old, 0, UNIT);
+	assert_missing(fresh, 0, UNIT);
+	replica_put(old);
+	replica_put(fresh);
+	replica_put(reused);
+}
+
 static void never_of_a_changed_replica(void **state)
 {
 	struct block_replica *r = make(1);
@@ -512,6 +537,7 @@ int main(void)
 		TEST(whole_units_only),
 		TEST(sums_of_chunks),
 		TEST(shared_by_name),
+		TEST(names_may_come_back),
 		TEST(never_of_a_changed_replica),
 		TEST(blocks_being_written_are_not_kept),
 		TEST(bounded_and_what_is_used_stays),

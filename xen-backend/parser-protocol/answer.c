@@ -27,6 +27,8 @@ bool answer_is_error(int result)
 
 void answer_put_file(struct wire_out *out, const struct fs_file *f)
 {
+	wire_put64(out, f->inode);
+	wire_put32(out, f->generation);
 	wire_put64(out, f->size);
 	wire_put32(out, f->content ? (uint32_t)f->size : 0);
 	if (f->content)
@@ -57,10 +59,14 @@ static bool get_content(struct wire_in *in, struct fs_file *f)
 
 bool answer_get_file(struct wire_in *in, uint64_t volume_length, struct fs_file *ret)
 {
-	struct fs_file f = {.size = wire_get64(in)};
-	bool good = get_content(in, &f);
-	uint32_t count = wire_get32(in);
+	struct fs_file f = {.inode = wire_get64(in)};
+	uint32_t count;
+	bool good;
 
+	f.generation = wire_get32(in);
+	f.size = wire_get64(in);
+	good = get_content(in, &f);
+	count = wire_get32(in);
 	good = good && count <= (f.content ? 0 : FS_MAX_EXTENTS);
 
 	for (uint32_t i = 0; i < count && good; i++) {

@@ -30,6 +30,9 @@ struct fs_file {
 	unsigned num_extents;
 	struct fs_extent *extents; /* ascending, without overlap, inside the file system */
 	uint8_t *content;          /* all size bytes, if they lie in metadata; else NULL */
+	/* A new file may get the inode of a deleted file, but not the generation. */
+	uint64_t inode;
+	uint32_t generation;
 };
 
 /* Appends a range to f->extents, merged with the last one if they are adjacent. Returns 0,

@@ -31,8 +31,8 @@
  * The header's result is 0 or a negative errno. On an error of SETUP, USE or DISCOVER the payload
  * is the reason, a text. On an error of any other question the payload is empty.
  *
- *   file          size, length of its content (0: it lies in extents), content,
- *                 number of extents, each: logical, physical, length
+ *   file          inode, generation, size, length of its content (0: it lies in extents),
+ *                 content, number of extents, each: logical, physical, length
  *   basis         clean?, unsettled bytes of the data file: start, end, and of the .meta file,
  *                 number of watched ranges, each: offset, length, bytes; packed basis
  *   packed basis  length, bytes in the parser's own form
@@ -44,7 +44,7 @@
 
 #include <stdint.h>
 
-#define PARSER_PROTOCOL 2U
+#define PARSER_PROTOCOL 3U
 #define PARSER_CHANNELS 4U
 #define PARSER_FIRST_FD 3
 #define PARSER_MAX_TEXT (128U << 10) /* a reason, or what is missing of LAYOUT_MAX_DATA_DIRS */

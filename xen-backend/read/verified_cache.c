@@ -56,6 +56,8 @@ struct cached_block {
 	struct replica_key key; /* pool is the block's own copy */
 	uint64_t hash;
 	const struct served *served;
+	uint64_t inode; /* of the data file */
+	uint32_t generation;
 	uint64_t size;
 	uint64_t num_units;
 	unsigned count;
@@ -140,16 +142,25 @@ static uint64_t hash_of(const struct verified_cache *c, const struct block_repli
 {
 	uint64_t hash = mix(mix_id(c, r->key.id), hash_text(r->key.pool));
 
-	return mix(mix(hash, r->key.genstamp), (uintptr_t)r->key.dir);
+	hash = mix(mix(hash, r->key.genstamp), (uintptr_t)r->key.dir);
+	return mix(mix(hash, r->files.data.inode), r->files.data.generation);
+}
+
+static bool is_of(const struct cached_block *b, const struct block_replica *r)
+{
+	const struct fs_file *data = &r->files.data;
+
+	return b->key.id == r->key.id && b->key.genstamp == r->key.genstamp &&
+	       b->key.dir == r->key.dir && b->inode == data->inode &&
+	       b->generation == data->generation && b->size == data->size &&
+	       !strcmp(b->key.pool, r->key.pool);
 }
 
 static struct cached_block *find_block(struct verified_cache *c, const struct block_replica *r)
 {
 	struct cached_block *b = *bucket_of(c, r->key.id);
 
-	while (b && !(b->key.id == r->key.id && b->key.genstamp == r->key.genstamp &&
-		      b->key.dir == r->key.dir && b->size == r->files.data.size &&
-		      !strcmp(b->key.pool, r->key.pool)))
+	while (b && !is_of(b, r))
 		b = b->chain;
 	return b;
 }
@@ -190,6 +201,8 @@ static struct cached_block *add_block(struct verified_cache *c, const struct blo
 	}
 	b->hash = hash_of(c, r);
 	b->served = r->served;
+	b->inode = r->files.data.inode;
+	b->generation = r->files.data.generation;
 	b->size = size;
 	b->num_units = units;
 	b->chain = *bucket;

@@ -11,8 +11,10 @@
  *
  * HDFS promises that the bytes of a finalized replica under one generation stamp do not change.
  * Reads of moved replicas rest on the same promise. So bytes are kept by data directory, pool,
- * block and generation stamp, as long as that directory is served. If a datanode announces that it
- * is about to change a block, the bytes of that block are dropped.
+ * block and generation stamp, as long as that directory is served. The promise ends when an upgrade
+ * of HDFS is rolled back: the NameNode then gives the names of blocks that were written since to
+ * new blocks. So bytes are kept by inode and generation of the data file, too. If a datanode
+ * announces that it is about to change a block, the bytes of that block are dropped.
  *
  * The cache is bounded in bytes, and the bound may change at any time. s3fifo.h says which bytes
  * are dropped first: bytes that were read once do not push out bytes that are read again and again.

@@ -146,6 +146,8 @@ int ext4_map(struct ext4_view *v, ext2_ino_t number, struct fs_file *ret)
 		r = readable(&inode);
 	if (r < 0)
 		return r;
+	ret->inode = number;
+	ret->generation = inode.i_generation;
 	ret->size = EXT2_I_SIZE(&inode);
 	if (inode.i_flags & EXT4_INLINE_DATA_FL)
 		return map_inline(v, number, ret);

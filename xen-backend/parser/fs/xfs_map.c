@@ -130,6 +130,8 @@ int xfs_map(struct xfs_view *v, uint64_t number, const uint8_t *inode, struct fs
 
 	if (attributes && attributes < room)
 		room = attributes;
+	ret->inode = number;
+	ret->generation = xfs_get32(inode + XFS_INODE_GENERATION);
 	ret->size = xfs_get64(inode + XFS_INODE_SIZE);
 	if (ret->size > INT64_MAX)
 		return -EIO;
