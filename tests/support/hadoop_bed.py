@@ -210,10 +210,12 @@ def hadoop_bed(
     conf=None,
     names=SERVED,
     client=None,
+    sections="",
     **options,
 ):
-    """names: of the datanodes that vreadd serves.  prepare: is given the cluster before its start.
-    client: options of the HadoopClient.  conf, options: of the cluster, over those of this file."""
+    """names: of the datanodes that vreadd serves.  sections: more lines of vread.conf, after those
+    of the last datanode.  prepare: is given the cluster before its start.  client: options of the
+    HadoopClient.  conf, options: of the cluster, over those of this file."""
     (folder / "keys.jceks").write_bytes(_key_store())
     usual = {
         "version": mode.version,
@@ -232,15 +234,17 @@ def hadoop_bed(
     prepare(cluster)
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.stop)
-        bed = _start(stack, mode, cluster, folder, names, client or {})
+        bed = _start(stack, mode, cluster, folder, names, client or {}, sections)
         yield bed
 
 
-def _start(stack, mode, cluster, folder, served, options):
+def _start(stack, mode, cluster, folder, served, options, sections=""):
     """Starts vreadd before the datanodes format their directories."""
     cluster.attach_disks()
     publish = served if mode.publisher else ()
-    vreadd = Vreadd(cluster.served(*served), variant=mode.variant, publish=publish)
+    vreadd = Vreadd(
+        cluster.served(*served), variant=mode.variant, publish=publish, sections=sections
+    )
     stack.enter_context(vreadd)
     for name in publish:
         cluster.datanode(name).conf = publishing_to(vreadd.endpoint)

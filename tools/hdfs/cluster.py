@@ -235,10 +235,32 @@ class HdfsCluster:
         It uses the others until `hdfs dfsadmin -reconfig datanode`."""
         self.datanode(name).reconfigure(self._common, dirs)
 
-    def _start_datanode(self, datanode):
+    def upgrade(self):
+        """Starts all daemons anew for an upgrade that is not a rolling one.  From then on, until
+        `hdfs dfsadmin -finalizeUpgrade`, each data directory keeps its previous state beside it."""
+        self._stop_daemons()
+        self._start_again(["-upgrade"], [])
+
+    def roll_back(self):
+        """Starts all daemons anew with the state that they had before the upgrade."""
+        self._stop_daemons()
+        with tempfile.TemporaryFile() as answer:
+            answer.write(b"Y\n")
+            answer.seek(0)
+            command = self._java(NAMENODE, ["-rollback"])
+            jvm.run(command, "hdfs namenode -rollback", stdin=answer)
+        self._start_again([], ["-rollback"])
+
+    def _start_again(self, namenode, datanode):
+        self.namenode = self._spawn("namenode", NAMENODE, arguments=namenode)
+        for each in self.datanodes:
+            self._start_datanode(each, datanode)
+        self.wait_ready()
+
+    def _start_datanode(self, datanode, arguments=()):
         own = [datanode.conf_dir, *datanode.class_path]
         class_path = ":".join([*map(str, own), self._class_path])
-        command = self._java(DATANODE, class_path=class_path)
+        command = self._java(DATANODE, arguments, class_path=class_path)
         if self._mounts:
             command = [*self._mounts.enter, *command]
         datanode.start(command, self.logs / f"{datanode.name}.log")
@@ -263,8 +285,8 @@ class HdfsCluster:
     def _format_class_path(self):
         return self._class_path
 
-    def _spawn(self, name, main, class_path=None):
-        command = self._java(main, class_path=class_path)
+    def _spawn(self, name, main, class_path=None, arguments=()):
+        command = self._java(main, arguments, class_path=class_path)
         return jvm.Daemon(name, command, self.logs / f"{name}.log")
 
     def _java(self, main, arguments=(), class_path=None, log_level="INFO"):

@@ -8,14 +8,22 @@ import pytest
 
 from tests.support.feature_table import check_cell
 from tests.support.hadoop_bed import VERSIONS, hadoop_bed, locking
+from tests.support.hadoop_client import JAR, compiled
 from tools.hdfs import DEFAULT_VERSION, FederatedCluster, hadoop_class_path, shaded_class_path
 
 SPARK = ("3.3.4", "3.4.1")  # Hadoop's versions in Spark 3.5 and 4.0
 TYPES = ("DISK", "SSD", "ARCHIVE")
+# A client follows links by FileSystem.get().  A cached file system could be that of the stock
+# client in the same JVM.
+LINKS = {
+    "dfs.namenode.plugins": "io.vread.check.Links",
+    "fs.hdfs.impl.disable.cache": "true",
+}
 
 
 @pytest.fixture(scope="package", params=VERSIONS)
 def bed(request, tmp_path_factory):
+    options = locking(request.param.version)
     with hadoop_bed(
         request.param,
         tmp_path_factory.mktemp("features"),
@@ -23,7 +31,8 @@ def bed(request, tmp_path_factory):
         datanodes=2,
         data_dirs=len(TYPES),
         storage_types=TYPES,
-        **locking(request.param.version),
+        class_path=[JAR, compiled()],
+        **options | {"conf": options.get("conf", {}) | LINKS},
     ) as running:
         yield running
 

@@ -59,6 +59,14 @@ def test_a_deletion_concerns_one_namespace(bed):
         served(bed.client.do("read-at", uri=second, seed=seed))
 
 
+def test_symbolic_links(bed, cells):
+    """Links of the first namespace, to a file beside them and to one of the second namespace."""
+    for number, (uri, seed) in enumerate(_write_twins(bed, "linked"), start=1):
+        link = f"{bed.hdfs.uri}/link-{number}"
+        bed.client.do("link-at", uri=uri, link=link)
+        cells("symbolic link", link, seed=seed)
+
+
 def test_viewfs(bed, cells):
     """Both namespaces below one tree of ViewFs."""
     for number, (_, seed) in enumerate(_write_twins(bed, "mounted"), start=1):

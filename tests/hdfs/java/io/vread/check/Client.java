@@ -28,6 +28,7 @@ public final class Client {
   public static void main(String[] arguments) throws Exception {
     PrintStream answers = System.out;
     System.setOut(System.err); // so that output of Hadoop's tools is not taken for an answer
+    Links.allow();
     ObjectMapper json = new ObjectMapper();
     Map<String, Scenario> scenarios = new HashMap<>();
     Reading.register(scenarios);

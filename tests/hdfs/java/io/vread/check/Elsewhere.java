@@ -28,6 +28,8 @@ final class Elsewhere {
 
   static void register(Map<String, Scenario> scenarios) {
     scenarios.put("write-at", Elsewhere::write);
+    scenarios.put("append-at", Elsewhere::append);
+    scenarios.put("link-at", Elsewhere::link);
     scenarios.put("read-at", Elsewhere::read);
     scenarios.put("delete-at", Elsewhere::delete);
     scenarios.put("where-at", Elsewhere::where);
@@ -76,6 +78,29 @@ final class Elsewhere {
       Settled.wait(context);
     }
     return Map.of("bytes", file.bytes.length);
+  }
+
+  /** Appends "more" bytes: those that a longer file of the seed would have. */
+  private static Map<String, Object> append(Context context, Args args) throws Exception {
+    Content file = content(args);
+    int length = file.bytes.length;
+    int more = (int) args.number("more", 0);
+    byte[] longer = Content.random(args.number("seed", 1), length + more);
+    try (FileSystem fs = open(context.stockConf, file.path);
+        FSDataOutputStream out = fs.append(file.path)) {
+      out.write(longer, length, more);
+    }
+    Settled.wait(context);
+    return Map.of("bytes", longer.length);
+  }
+
+  /** Makes the symbolic link "link" to the file. NameNodes allow this with {@link Links} only. */
+  private static Map<String, Object> link(Context context, Args args) throws Exception {
+    Path link = new Path(args.text("link"));
+    try (FileSystem fs = open(context.stockConf, link)) {
+      fs.createSymlink(new Path(args.text("uri")), link, true);
+    }
+    return Map.of();
   }
 
   private static int fewest(FileSystem fs, Content file) throws Exception {
