@@ -45,9 +45,8 @@ def test_every_mistake_is_told(xl_vread, conf):
     assert done.returncode == 1
     assert lines(done) == [
         f"{path}:2: error: [vreadd] log-levle: info: unknown key: expected one of log-level, "
-        "audit, user, control-socket, datanode-files, token-files, storage-record, read-ahead, "
-        "cache, handle-memory; did you "
-        "mean log-level?",
+        "audit, user, control-socket, ivshmem-socket, datanode-files, token-files, "
+        "storage-record, read-ahead, cache, handle-memory; did you mean log-level?",
         f"{path}:4: error: [xen] enabled: perhaps: expected yes, no or auto",
         f"{path}:5: error: [datanode dn1]: no image: expected a line image = /path/to/disk.img",
         f"{path}: 3 errors",

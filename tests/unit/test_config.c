@@ -20,7 +20,9 @@
 #define A_DISK \
 	"a path that starts with /, or one of the formats raw, qcow2 or vhd, a colon and a path"
 
-#define SECTIONS "expected [vreadd], [xen], [local], [peers], [datanode NAME] or [peer NAME]"
+#define SECTIONS                                                                    \
+	"expected [vreadd], [xen], [local], [peers], [datanode NAME], [peer NAME] " \
+	"or [ivshmem NAME]"
 #define NAME_EXPECTED \
 	"expected a name of 1 to 63 letters, digits, '.', '_' and '-', the first no '.'\n"
 #define PEERS "[peers]\nname = a\ncertificate = /c\nkey = /k\nca = /a\n"
@@ -77,6 +79,7 @@ static void test_defaults(void **state)
 	(void)state;
 	assert_int_equal(c->log_level, LOG_LEVEL_INFO);
 	assert_string_equal(c->control_socket, "/run/vread/control.sock");
+	assert_string_equal(c->ivshmem_socket, "/run/vread-ivshmem/control.sock");
 	assert_string_equal(c->datanode_files, "/var/lib/vread/datanodes");
 	assert_string_equal(c->token_files, "/var/lib/vread/tokens");
 	assert_string_equal(c->user, "");
@@ -128,6 +131,35 @@ static void test_peers(void **state)
 	assert_string_equal(b->allow_pools, "BP-1");
 	assert_string_equal(c->peers.peers[1].allow_datanodes, ""); /* by default nothing */
 	assert_string_equal(c->peers.peers[1].address, "");
+	config_free(c);
+}
+
+static void test_guests_of_kvm(void **state)
+{
+	struct config *c = load_good("[ivshmem g1]\nsocket = /run/g1\n"
+				     "[ivshmem g2]\nsocket = /run/g2\nmode = 0600\nmemory = 1M\n"
+				     "queues = 8\nrole = datanode\nallow-datanodes = a b\n"
+				     "allow-pools = p\npublish-datanodes = a\n");
+	const struct config_ivshmem *plain = &c->ivshmem[0], *full = &c->ivshmem[1];
+
+	(void)state;
+	assert_int_equal(c->num_ivshmem, 2);
+	assert_string_equal(plain->name, "g1");
+	assert_string_equal(plain->socket, "/run/g1");
+	assert_int_equal(plain->mode, 0660);
+	assert_int_equal(plain->memory, 32 << 20);
+	assert_int_equal(plain->queues, 4);
+	assert_int_equal(plain->role, POLICY_CLIENT);
+	assert_string_equal(plain->allow_datanodes, "");
+	assert_string_equal(plain->allow_pools, "*");
+	assert_string_equal(plain->publish_datanodes, "");
+	assert_int_equal(full->mode, 0600);
+	assert_int_equal(full->memory, 1 << 20);
+	assert_int_equal(full->queues, 8);
+	assert_int_equal(full->role, POLICY_DATANODE);
+	assert_string_equal(full->allow_datanodes, "a b");
+	assert_string_equal(full->allow_pools, "p");
+	assert_string_equal(full->publish_datanodes, "a");
 	config_free(c);
 }
 
@@ -236,7 +268,8 @@ static const struct {
 	{"[vreadd]\naudit = maybe\n", ":2: [vreadd] audit: maybe: expected yes or no\n"},
 	{"[vreadd]\nlog-levle = info\n",
 	 ":2: [vreadd] log-levle: info: unknown key: expected one of log-level, "
-	 "audit, user, control-socket, datanode-files, token-files, storage-record, read-ahead, "
+	 "audit, user, control-socket, ivshmem-socket, datanode-files, token-files, "
+	 "storage-record, read-ahead, "
 	 "cache, "
 	 "handle-memory; did you "
 	 "mean "
@@ -257,7 +290,7 @@ static const struct {
 	{"[vreadd]\ncache = 1 M\n", ":2: [vreadd] cache: 1 M: " AUTO_OR_SIZE_UP_TO "1048576M\n"},
 	{"[vreadd]\nimage = /x\n",
 	 ":2: [vreadd] image: /x: unknown key: expected one of "
-	 "log-level, audit, user, control-socket, datanode-files, token-files, "
+	 "log-level, audit, user, control-socket, ivshmem-socket, datanode-files, token-files, "
 	 "storage-record, read-ahead, cache, handle-memory\n"},
 	{"[vreadd]\ncontrol-socket = run/c.sock\n",
 	 ":2: [vreadd] control-socket: run/c.sock: expected a path that starts with / of at most "
@@ -288,6 +321,27 @@ static const struct {
 	 ":3: [xen] max-queues: 1: expected once; the key is set above already\n"},
 	{"[xen]\nmax-queues = 1\n[local]\n[xen]\nmax-queues = 1\n",
 	 ":5: [xen] max-queues: 1: expected once; the key is set above already\n"},
+	{"[ivshmem g1]\n",
+	 ":1: [ivshmem g1]: no socket: expected a line socket = /path/to/socket, to which the "
+	 "guest's QEMU connects\n"},
+	{"[ivshmem g1]\nsocket =\n", ":2: [ivshmem g1] socket: : expected a path that starts with "
+				     "/ of at most 107 bytes\n"},
+	{"[ivshmem g1]\nsocket = /a\n[ivshmem g1]\nsocket = /b\n",
+	 ":3: [ivshmem g1]: expected each name once; line 1 has the same name\n"},
+	{"[ivshmem g1]\nsocket = /a\n[ivshmem g2]\nsocket = /a\n",
+	 ":3: [ivshmem g2] socket: /a: expected a socket of its own; [ivshmem g1] has the same\n"},
+	{"[ivshmem g1]\nsocket = /a\nmemory = 3M\n",
+	 ":3: [ivshmem g1] memory: 3M: expected a power of two: bytes, or a number and K, M or G, "
+	 "from 1M to 256M\n"},
+	{"[ivshmem g1]\nsocket = /a\nmemory = 512M\n",
+	 ":3: [ivshmem g1] memory: 512M: expected a power of two: bytes, or a number and K, M or "
+	 "G, from 1M to 256M\n"},
+	{"[ivshmem g1]\nsocket = /a\nqueues = 9\n",
+	 ":3: [ivshmem g1] queues: 9: expected a number from 1 to 8\n"},
+	{"[ivshmem g1]\nsocket = /a\nrole = master\n",
+	 ":3: [ivshmem g1] role: master: expected client or datanode\n"},
+	{"[ivshmem]\nsocket = /a\n",
+	 ":1: [ivshmem]: unknown section: " SECTIONS "; did you mean [ivshmem NAME]?\n"},
 	{"[local]\nmode = 600\n",
 	 ":2: [local] mode: 600: expected four octal digits, the first 0, for example 0600\n"},
 	{"[local]\nmode = 0888\n",
@@ -665,6 +719,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_guests_of_kvm),
 		cmocka_unit_test(test_everything_set),
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_mistakes),

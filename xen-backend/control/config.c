@@ -66,6 +66,15 @@ static char *state_file(const char *name, const char *without_systemd)
 										       : path;
 }
 
+void config_ivshmem_free(struct config_ivshmem *i)
+{
+	free(i->name);
+	free(i->socket);
+	free(i->allow_datanodes);
+	free(i->allow_pools);
+	free(i->publish_datanodes);
+}
+
 static struct config *config_default(void)
 {
 	struct config *c = calloc(1, sizeof(*c));
@@ -75,6 +84,7 @@ static struct config *config_default(void)
 	c->log_level = LOG_LEVEL_INFO;
 	c->user = strdup("");
 	c->control_socket = strdup("/run/vread/control.sock");
+	c->ivshmem_socket = strdup("/run/vread-ivshmem/control.sock");
 	c->datanode_files = strdup("/var/lib/vread/datanodes");
 	c->token_files = state_file("tokens", "/var/lib/vread/tokens");
 	c->storage_record = state_file("storages", "");
@@ -94,9 +104,10 @@ static struct config *config_default(void)
 	c->local.max_connections = 64;
 	c->local.max_pool_pages = VREAD_MAX_POOL_PAGES;
 	c->local.max_total_pool_pages = 8 * VREAD_MAX_POOL_PAGES;
-	if (peers_default(&c->peers) && c->user && c->control_socket && c->datanode_files &&
-	    c->token_files && c->storage_record && c->local.socket && c->local.allow_datanodes &&
-	    c->local.allow_pools && c->local.publish_datanodes && c->local.publish_uids)
+	if (peers_default(&c->peers) && c->user && c->control_socket && c->ivshmem_socket &&
+	    c->datanode_files && c->token_files && c->storage_record && c->local.socket &&
+	    c->local.allow_datanodes && c->local.allow_pools && c->local.publish_datanodes &&
+	    c->local.publish_uids)
 		return c;
 	config_free(c);
 	return NULL;
@@ -108,6 +119,7 @@ void config_free(struct config *c)
 		return;
 	free(c->user);
 	free(c->control_socket);
+	free(c->ivshmem_socket);
 	free(c->datanode_files);
 	free(c->token_files);
 	free(c->storage_record);
@@ -117,6 +129,9 @@ void config_free(struct config *c)
 	free(c->local.publish_datanodes);
 	free(c->local.publish_uids);
 	free_peers(&c->peers);
+	for (size_t i = 0; i < c->num_ivshmem; i++)
+		config_ivshmem_free(&c->ivshmem[i]);
+	free(c->ivshmem);
 	for (size_t i = 0; i < c->num_datanodes; i++) {
 		free(c->datanodes[i].name);
 		free(c->datanodes[i].file);

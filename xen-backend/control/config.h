@@ -2,7 +2,8 @@
 /*
  * config.h - reads and checks the configuration file vread.conf(5).
  *
- * Called by vreadd at the start and at each reload, and by the tools vread and xl-vread.
+ * Called by vreadd and vread-ivshmem at the start and at each reload, and by the tools vread and
+ * xl-vread.
  *
  * Every mistake in the file is reported, each with its place and what was
  * expected.  A file with any mistake yields no configuration at all.
@@ -24,6 +25,7 @@
 #include "base/log.h"
 #include "disk/source.h"
 #include "peer/settings.h"
+#include "policy/policy.h"
 #include "policy/tokens.h"
 
 #define CONFIG_DEFAULT_PATH "/etc/vread/vread.conf"
@@ -52,11 +54,26 @@ struct config_datanode {
 	unsigned line; /* line of the section */
 };
 
+/* A guest of KVM, as vread-ivshmem(8) and the port for these guests take it. */
+struct config_ivshmem {
+	char *name;
+	char *socket; /* for the guest's QEMU */
+	mode_t mode;
+	size_t memory; /* bytes, a power of two */
+	unsigned queues;
+	enum policy_role role;
+	char *allow_datanodes;
+	char *allow_pools;
+	char *publish_datanodes;
+	unsigned line; /* of the section */
+};
+
 struct config {
 	enum log_level log_level;
 	bool audit;           /* a line for each OPEN (policy/audit.h) */
 	char *user;           /* that vreadd becomes if root starts it; "": it stays root */
 	char *control_socket; /* "": none */
+	char *ivshmem_socket; /* of vread-ivshmem, for vreadd */
 	char *datanode_files; /* folder of datanodes' own files; "": none */
 	char *token_files;    /* folder of policy/token_memory.h; "": none */
 	char *storage_record; /* file of the storages' owners; "": none */
@@ -82,6 +99,8 @@ struct config {
 		unsigned line;                 /* of the section; 0: there is none */
 	} local;
 	struct peers_config peers;
+	struct config_ivshmem *ivshmem;
+	size_t num_ivshmem;
 	struct config_datanode *datanodes;
 	size_t num_datanodes;
 };
@@ -96,7 +115,7 @@ struct config {
  *   problem        what is wrong, what was expected */
 int config_load(const char *path, struct config **ret, json_t **ret_problems);
 void config_free(struct config *c);
-/* True if text may be the name of a datanode or of a peer. */
+/* True if text may be the name of a datanode, of a peer or of a guest of KVM. */
 bool config_name_valid(const char *text);
 
 /* A problem, as of config_load(); a new reference.  section, key and value may be NULL.  Takes over

@@ -20,6 +20,7 @@ static const struct {
 } fixed[] = {
 	{"[vreadd] user", TEXT_AT(user)},
 	{"[vreadd] control-socket", TEXT_AT(control_socket)},
+	{"[vreadd] ivshmem-socket", TEXT_AT(ivshmem_socket)},
 	{"[vreadd] storage-record", TEXT_AT(storage_record)},
 	{"[vreadd] cache", AT(cache)},
 	{"[vreadd] token-files", TEXT_AT(token_files)},

@@ -19,12 +19,14 @@
 #define IN_CONFIG(member) offsetof(struct config, member)
 #define IN_DATANODE(member) offsetof(struct config_datanode, member)
 #define IN_PEER(member) offsetof(struct peer_config, member)
+#define IN_IVSHMEM(member) offsetof(struct config_ivshmem, member)
 
 const struct config_key config_keys[] = {
 	{SECTION_VREADD, "log-level", value_log_level, IN_CONFIG(log_level), 0, 0, false},
 	{SECTION_VREADD, "audit", value_audit, IN_CONFIG(audit), 0, 0, false},
 	{SECTION_VREADD, "user", value_user, IN_CONFIG(user), 0, 0, false},
 	{SECTION_VREADD, "control-socket", value_socket, IN_CONFIG(control_socket), 0, 0, false},
+	{SECTION_VREADD, "ivshmem-socket", value_socket, IN_CONFIG(ivshmem_socket), 0, 0, false},
 	{SECTION_VREADD, "datanode-files", value_folder, IN_CONFIG(datanode_files), 0, 0, false},
 	{SECTION_VREADD, "token-files", value_folder, IN_CONFIG(token_files), 0, 0, false},
 	{SECTION_VREADD, "storage-record", value_file, IN_CONFIG(storage_record), 0, 0, false},
@@ -79,6 +81,15 @@ const struct config_key config_keys[] = {
 	{SECTION_PEER, "datanodes", value_patterns, IN_PEER(datanodes), 0, 0, false},
 	{SECTION_PEER, "allow-datanodes", value_names, IN_PEER(allow_datanodes), 0, 0, false},
 	{SECTION_PEER, "allow-pools", value_names, IN_PEER(allow_pools), 0, 0, false},
+	{SECTION_IVSHMEM, "socket", value_socket, IN_IVSHMEM(socket), 1, 0, false},
+	{SECTION_IVSHMEM, "mode", value_mode, IN_IVSHMEM(mode), 0, 0, false},
+	{SECTION_IVSHMEM, "memory", value_memory, IN_IVSHMEM(memory), 1, 256, false},
+	{SECTION_IVSHMEM, "queues", value_limit, IN_IVSHMEM(queues), 1, VREAD_MAX_QUEUES, false},
+	{SECTION_IVSHMEM, "role", value_role, IN_IVSHMEM(role), 0, 0, false},
+	{SECTION_IVSHMEM, "allow-datanodes", value_names, IN_IVSHMEM(allow_datanodes), 0, 0, false},
+	{SECTION_IVSHMEM, "allow-pools", value_names, IN_IVSHMEM(allow_pools), 0, 0, false},
+	{SECTION_IVSHMEM, "publish-datanodes", value_names, IN_IVSHMEM(publish_datanodes), 0, 0,
+	 false},
 };
 const unsigned config_num_keys = sizeof(config_keys) / sizeof(config_keys[0]);
 _Static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_MAX_KEYS,

@@ -21,7 +21,7 @@ struct config_key {
 	enum config_section section;
 	const char *name;
 	config_value_fn *parse;
-	size_t offset; /* in struct config, config_datanode or peer_config */
+	size_t offset; /* in struct config, config_datanode, peer_config or config_ivshmem */
 	unsigned min, max;
 	bool repeatable; /* may be set more than once; parse() adds to the field */
 };

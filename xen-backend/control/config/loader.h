@@ -14,9 +14,10 @@
 
 #include "control/config.h"
 
-#define CONFIG_MAX_NAME 63U /* bytes in the name of a datanode or a peer */
+#define CONFIG_MAX_NAME 63U /* bytes in the name of a datanode, a peer or a guest */
 #define CONFIG_DATANODE_PREFIX "datanode "
 #define CONFIG_PEER_PREFIX "peer "
+#define CONFIG_IVSHMEM_PREFIX "ivshmem "
 
 enum config_section {
 	SECTION_NONE,
@@ -24,8 +25,9 @@ enum config_section {
 	SECTION_XEN,
 	SECTION_LOCAL,
 	SECTION_PEERS,
-	SECTION_DATANODE, /* this one and the next may occur several times, each with a name */
+	SECTION_DATANODE, /* this one and the next two may occur several times, each with a name */
 	SECTION_PEER,
+	SECTION_IVSHMEM,
 };
 
 struct config_loader {
@@ -39,7 +41,7 @@ struct config_loader {
 	enum config_section section;
 	char section_name[128]; /* as written; cut if it is too long */
 	bool section_bad;       /* the section was reported; its keys are skipped */
-	uint64_t seen; /* one bit per key of the table; cleared for each new datanode and peer */
+	uint64_t seen; /* one bit per key of the table; cleared for each new section with a name */
 };
 
 /* problems.c.  Adds a problem at l->path and l->line.  section, key and value may be NULL. */
@@ -54,6 +56,9 @@ void config_section_begin(struct config_loader *l, const char *name);
 void config_section_end(struct config_loader *l);
 /* The struct that the offsets of the present section's keys refer to. */
 char *config_section_base(struct config_loader *l);
+
+/* config.c.  Frees the strings in *i. */
+void config_ivshmem_free(struct config_ivshmem *i);
 
 /* keys.c.  A handler for libinih; user is the loader.  Never returns 0: mistakes are collected. */
 int config_key_see(void *user, const char *section, const char *name, const char *value);

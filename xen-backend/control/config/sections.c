@@ -16,8 +16,10 @@
 #include "control/nearest.h"
 
 #define MAX_DATANODES 1024U
+#define MAX_IVSHMEM 256U
 
-static const char *const section_names[] = {"vreadd", "xen", "local", "peers", "datanode", "peer"};
+static const char *const section_names[] = {"vreadd",   "xen",  "local",  "peers",
+					    "datanode", "peer", "ivshmem"};
 #define NUM_SECTIONS (sizeof(section_names) / sizeof(section_names[0]))
 
 static struct config_datanode *last_datanode(struct config_loader *l)
@@ -28,6 +30,11 @@ static struct config_datanode *last_datanode(struct config_loader *l)
 static struct peer_config *last_peer(struct config_loader *l)
 {
 	return &l->config->peers.peers[l->config->peers.num_peers - 1];
+}
+
+static struct config_ivshmem *last_ivshmem(struct config_loader *l)
+{
+	return &l->config->ivshmem[l->config->num_ivshmem - 1];
 }
 
 /* True if the present section has set the key, also with a wrong value, which was reported. */
@@ -111,6 +118,22 @@ static void end_peer(struct config_loader *l)
 			      "the peer");
 }
 
+static void end_ivshmem(struct config_loader *l)
+{
+	const struct config_ivshmem *last = last_ivshmem(l);
+
+	l->line = last->line;
+	if (!was_set(l, "socket"))
+		config_report(l, l->section_name, NULL, NULL,
+			      "no socket: expected a line socket = /path/to/socket, to which the "
+			      "guest's QEMU connects");
+	for (size_t i = 0; i + 1 < l->config->num_ivshmem; i++)
+		if (last->socket[0] && !strcmp(l->config->ivshmem[i].socket, last->socket))
+			config_report(l, l->section_name, "socket", last->socket,
+				      "expected a socket of its own; [ivshmem %s] has the same",
+				      l->config->ivshmem[i].name);
+}
+
 void config_section_end(struct config_loader *l)
 {
 	unsigned line = l->line;
@@ -123,6 +146,8 @@ void config_section_end(struct config_loader *l)
 		end_peers(l);
 	else if (l->section == SECTION_PEER)
 		end_peer(l);
+	else if (l->section == SECTION_IVSHMEM)
+		end_ivshmem(l);
 	l->line = line;
 }
 
@@ -244,6 +269,58 @@ static void begin_peer(struct config_loader *l, const char *name)
 		l->section_bad = false;
 }
 
+static bool add_ivshmem(struct config *c, const char *name, unsigned line)
+{
+	struct config_ivshmem *grown = reallocarray(c->ivshmem, c->num_ivshmem + 1, sizeof(*grown));
+	struct config_ivshmem *i;
+
+	if (!grown)
+		return false;
+	c->ivshmem = grown;
+	i = &grown[c->num_ivshmem];
+	*i = (struct config_ivshmem){
+		.name = strdup(name),
+		.socket = strdup(""),
+		.mode = 0660,
+		.memory = 32U << 20,
+		.queues = 4,
+		.role = POLICY_CLIENT,
+		.allow_datanodes = strdup(""),
+		.allow_pools = strdup("*"),
+		.publish_datanodes = strdup(""),
+		.line = line,
+	};
+	if (!i->name || !i->socket || !i->allow_datanodes || !i->allow_pools ||
+	    !i->publish_datanodes) {
+		config_ivshmem_free(i);
+		return false;
+	}
+	c->num_ivshmem++;
+	return true;
+}
+
+static void begin_ivshmem(struct config_loader *l, const char *name)
+{
+	const struct config *c = l->config;
+
+	if (!begin_named(l, SECTION_IVSHMEM, name))
+		return;
+	for (size_t i = 0; i < c->num_ivshmem; i++)
+		if (strcmp(c->ivshmem[i].name, name) == 0) {
+			config_report(l, l->section_name, NULL, NULL,
+				      "expected each name once; line %u has the same name",
+				      c->ivshmem[i].line);
+			return;
+		}
+	if (c->num_ivshmem == MAX_IVSHMEM)
+		config_report(l, l->section_name, NULL, NULL, "expected at most %u guests",
+			      MAX_IVSHMEM);
+	else if (!add_ivshmem(l->config, name, l->line))
+		config_report(l, l->section_name, NULL, NULL, "out of memory");
+	else
+		l->section_bad = false;
+}
+
 static bool begin_single(struct config_loader *l, const char *name)
 {
 	for (unsigned i = 0; i < SECTION_DATANODE - 1; i++)
@@ -288,16 +365,21 @@ void config_section_begin(struct config_loader *l, const char *name)
 		begin_peer(l, name + strlen(CONFIG_PEER_PREFIX));
 		return;
 	}
+	if (strncmp(name, CONFIG_IVSHMEM_PREFIX, strlen(CONFIG_IVSHMEM_PREFIX)) == 0) {
+		begin_ivshmem(l, name + strlen(CONFIG_IVSHMEM_PREFIX));
+		return;
+	}
 	l->section = SECTION_NONE;
 	if (begin_single(l, name))
 		return;
 	l->section_bad = true;
 	near = nearest_word(name, section_names, NUM_SECTIONS);
-	named = near && (!strcmp(near, "datanode") || !strcmp(near, "peer"));
+	named = near &&
+		(!strcmp(near, "datanode") || !strcmp(near, "peer") || !strcmp(near, "ivshmem"));
 	config_report(
 		l, name, NULL, NULL,
-		"unknown section: expected [vreadd], [xen], [local], [peers], [datanode NAME] "
-		"or [peer NAME]%s%s%s%s",
+		"unknown section: expected [vreadd], [xen], [local], [peers], [datanode NAME], "
+		"[peer NAME] or [ivshmem NAME]%s%s%s%s",
 		near ? "; did you mean [" : "", near ? near : "", named ? " NAME" : "",
 		near ? "]?" : "");
 }
@@ -309,6 +391,8 @@ char *config_section_base(struct config_loader *l)
 		return (char *)last_datanode(l);
 	case SECTION_PEER:
 		return (char *)last_peer(l);
+	case SECTION_IVSHMEM:
+		return (char *)last_ivshmem(l);
 	default:
 		return (char *)l->config;
 	}

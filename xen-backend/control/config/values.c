@@ -84,6 +84,21 @@ const char *value_cache(const char *value, void *field, const struct config_key 
 	return expected;
 }
 
+/* As value_size(), and a power of two. */
+const char *value_memory(const char *value, void *field, const struct config_key *k)
+{
+	static char expected[128];
+	const char *size = value_size(value, field, k);
+
+	if (!size && (*(size_t *)field & (*(size_t *)field - 1)) == 0)
+		return NULL;
+	snprintf(expected, sizeof(expected),
+		 "a power of two: bytes, or a number and K, M or G, "
+		 "from %uM to %uM",
+		 k->min, k->max);
+	return expected;
+}
+
 const char *value_mode(const char *value, void *field, const struct config_key *k)
 {
 	mode_t mode = 0;
@@ -118,6 +133,15 @@ const char *value_audit(const char *value, void *field, const struct config_key 
 	(void)k;
 	*(bool *)field = strcmp(value, "yes") == 0;
 	return *(bool *)field || strcmp(value, "no") == 0 ? NULL : "yes or no";
+}
+
+const char *value_role(const char *value, void *field, const struct config_key *k)
+{
+	bool datanode = strcmp(value, "datanode") == 0;
+
+	(void)k;
+	*(enum policy_role *)field = datanode ? POLICY_DATANODE : POLICY_CLIENT;
+	return datanode || strcmp(value, "client") == 0 ? NULL : "client or datanode";
 }
 
 const char *value_enabled(const char *value, void *field, const struct config_key *k)
@@ -334,10 +358,12 @@ const char *value_data_dirs(const char *value, void *field, const struct config_
 	return error;
 }
 
-/* The path must fit into sockaddr_un.  An empty value: no socket. */
+/* The path must fit into sockaddr_un.  An empty value: no socket; not allowed if the key's min is
+ * not 0. */
 const char *value_socket(const char *value, void *field, const struct config_key *k)
 {
-	(void)k;
+	if (k->min && (value[0] != '/' || strlen(value) > 107))
+		return "a path that starts with / of at most 107 bytes";
 	if (*value && (value[0] != '/' || strlen(value) > 107))
 		return "a path that starts with / of at most 107 bytes, or nothing";
 	return set_string(value, field);
