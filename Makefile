@@ -176,7 +176,7 @@ FAKEXEN_SRC := $(sort $(wildcard tests/unit/fakexen/*.c))
 all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 # The programs that `make install` installs.
-PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-opener vread-key-agent vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
+PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-opener vread-key-agent vread-ivshmem vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
 PROGRAMS += $(if $(filter release,$(VARIANT)),build/java/vread-hdfs.jar)
 .PHONY: programs
 programs: $(SETUP)
@@ -228,6 +228,7 @@ $(eval $(call program,vread-parser,xen-backend/parser/main.c,$(PARSER),$$(LIBS))
 # Small links: the first process has a right of its own, the second has keys.
 $(eval $(call program,vread-opener,$(sort $(wildcard xen-backend/opener/*.c)),libcommon.a,-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp)))
 $(eval $(call program,vread-key-agent,xen-backend/key-agent/main.c,$(KEY_AGENT),-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp libcrypto)))
+$(eval $(call program,vread-ivshmem,$(sort $(wildcard xen-backend/ivshmem-server/*.c)),$(BACKEND),$$(LIBS)))
 $(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))
 $(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a,$$(VREAD_LIBS)))
 $(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC),$(BACKEND),$$(call libs_with,xlutil)))
@@ -296,7 +297,7 @@ MAN_PAGES = $(shell find xenstore-schema linux-frontend xen-backend hdfs-native 
 LIBVREAD_CALLS = $(shell sed -n 's/^\t\(vread_.*\);/\1/p' hdfs-native/libvread/libvread.map)
 .PHONY: install
 install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
-	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-provision $(B)/xl-vread
+	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-ivshmem $(B)/vread-provision $(B)/xl-vread
 	install -D -t $(DESTDIR)$(LIBEXECDIR) $(addprefix $(B)/,vread-parser vread-opener vread-key-agent)
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/vread
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
@@ -310,6 +311,7 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 	[ -e $(DESTDIR)/etc/vread/vread.conf ] || \
 		install -D -m 644 -t $(DESTDIR)/etc/vread xen-backend/control/vread.conf
 	install -D -m 644 -t $(DESTDIR)/lib/systemd/system xen-backend/control/vreadd.service \
+		xen-backend/ivshmem-server/vread-ivshmem.service \
 		$(addprefix tools/xl-vread/,xl-vread.service vread-metrics.service vread-metrics.timer)
 	for page in $(MAN_PAGES); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
 	for call in $(LIBVREAD_CALLS); do ln -sf libvread.3 $(DESTDIR)$(MANDIR)/man3/$$call.3; done

@@ -162,6 +162,7 @@ def test_what_is_in_them(packages):
     expected = {
         "vread-backend": {
             "etc/vread/vread.conf",
+            "lib/systemd/system/vread-ivshmem.service",
             "lib/systemd/system/vread-metrics.service",
             "lib/systemd/system/vread-metrics.timer",
             "lib/systemd/system/vreadd.service",
@@ -169,6 +170,7 @@ def test_what_is_in_them(packages):
             "usr/libexec/vread/vread-key-agent",
             "usr/libexec/vread/vread-opener",
             "usr/libexec/vread/vread-parser",
+            "usr/sbin/vread-ivshmem",
             "usr/sbin/vread-provision",
             "usr/sbin/vreadd",
             "usr/sbin/xl-vread",

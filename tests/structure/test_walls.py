@@ -37,14 +37,17 @@ MAY_INCLUDE = {
     "control": "base datanode disk layout peer policy port read ring",
     "provision": "base disk layout parser",
     "opener": "base disk",
+    "ivshmem-server": "base control port",
     "key-agent": "base policy",
     VREADD: "base control",
 }
 # The folders of the backend from which each program is linked.
 LINKED = {
-    "vreadd": set(MAY_INCLUDE) - {"parser", "provision", "opener", "key-agent"},
+    "vreadd": set(MAY_INCLUDE) - {"parser", "provision", "opener", "key-agent", "ivshmem-server"},
     "vread-opener": {"base", "disk", "opener"},
     "vread-key-agent": {"base", "key-agent"},
+    # The folders below control/ have the parsers of its configuration's values.
+    "vread-ivshmem": {"base", "control", "disk", "ivshmem-server", "layout", "peer", "policy"},
     "vread-parser": {"base", "disk", "layout", "parser", "parser-protocol"},
 }
 # The folders from which vread is linked, and the libraries that it loads.

@@ -161,73 +161,23 @@ class Queue:
         self.memory.release()
 
 
-class LocalFront:
-    def __init__(self, path, pool_pages=64, queues=1, order=0, timeout=60.0):
-        self.timeout = timeout
-        self.pool_pages = pool_pages
-        self.next_id = 0
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(timeout)
-        self.fds = []
-        self.maps = []
-        self.queues = []
-        try:
-            self.socket.connect(str(path))
-            self.socket.send(hello(pool_pages, queues, order))
-            self._welcome(queues, PAGE << order)
-        except BaseException:
-            self.close()
-            raise
+class Front:
+    """What frontends of all ports share: queues, pool and requests.  A port sets `timeout`,
+    `queues`, `pool` and `rings`, and says when the backend has ended the connection."""
 
-    def _welcome(self, num_queues, ring_bytes):
-        fds = array.array("i")
-        space = socket.CMSG_LEN((2 + 2 * num_queues) * fds.itemsize)
-        message, ancillary, _, _ = self.socket.recvmsg(WELCOME.size + 1, space)
-        for level, kind, data in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
-        self.fds = list(fds)
-        if not message:
-            raise Gone
-        self.welcome = WELCOME.unpack(message)
-        if self.welcome[2]:
-            raise Refused(self.welcome[2])
-        assert len(fds) == 2 + 2 * num_queues, "descriptors of a welcome"
-        self.maps = [
-            mmap.mmap(fds[0], self.pool_pages * PAGE),
-            mmap.mmap(fds[1], num_queues * ring_bytes),
-        ]
-        self.pool = memoryview(self.maps[0])
-        self.rings = memoryview(self.maps[1])
-        for q in range(num_queues):
-            memory = self.rings[q * ring_bytes : (q + 1) * ring_bytes]
-            self.queues.append(Queue(memory, fds[2 + 2 * q], fds[3 + 2 * q]))
+    watched = ()  # descriptors that are readable at the end of the connection
+    next_id = 0
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.close()
-
-    def close(self):
-        self.socket.close()
-        for queue in self.queues:
-            queue.release()
-        for view in ("pool", "rings"):
-            if hasattr(self, view):
-                getattr(self, view).release()
-        for memory in self.maps:
-            memory.close()
-        for fd in self.fds:
-            os.close(fd)
-        self.queues, self.maps, self.fds = [], [], []
+    def is_gone(self, ready):
+        """True if the backend has ended the connection.  ready: those of `watched`, and others."""
+        raise NotImplementedError
 
     @property
     def alive(self):
         return self.rings[ALIVE_OFFSET]
 
     def responses(self, count, queue=0):
-        """Waits for `count` responses.  Raises Gone if the backend closes the connection first."""
+        """Waits for `count` responses.  Raises Gone if the backend ends the connection first."""
         q = self.queues[queue]
         got = q.take()
         deadline = time.monotonic() + self.timeout
@@ -236,23 +186,13 @@ class LocalFront:
             if left <= 0:
                 raise TimeoutError(f"{len(got)} of {count} responses in {self.timeout} s")
             # Python has no barrier between rsp_event and rsp_prod in take(): look again soon.
-            ready, _, _ = select.select([q.response_fd, self.socket], [], [], min(left, 0.05))
+            ready, _, _ = select.select([q.response_fd, *self.watched], [], [], min(left, 0.05))
             if q.response_fd in ready:
                 os.eventfd_read(q.response_fd)
             got += q.take()
-            if self.socket in ready and len(got) < count:
+            if self.is_gone(ready) and len(got) < count:
                 raise Gone
         return got
-
-    def closed_within(self, seconds):
-        """True if the backend closes the connection in that time."""
-        ready, _, _ = select.select([self.socket], [], [], seconds)
-        if not ready:
-            return False
-        try:
-            return self.socket.recv(1) == b""
-        except ConnectionResetError:
-            return True
 
     def call(self, operation, queue=0, **fields):
         """Sends one request and returns its response."""
@@ -334,3 +274,81 @@ class LocalFront:
 
     def close_handle(self, handle, queue=0):
         return self.call(CLOSE, queue, handle=handle).status
+
+
+class LocalFront(Front):
+    def __init__(self, path, pool_pages=64, queues=1, order=0, timeout=60.0):
+        self.timeout = timeout
+        self.pool_pages = pool_pages
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(timeout)
+        self.fds = []
+        self.maps = []
+        self.queues = []
+        try:
+            self.socket.connect(str(path))
+            self.socket.send(hello(pool_pages, queues, order))
+            self._welcome(queues, PAGE << order)
+        except BaseException:
+            self.close()
+            raise
+
+    def _welcome(self, num_queues, ring_bytes):
+        fds = array.array("i")
+        space = socket.CMSG_LEN((2 + 2 * num_queues) * fds.itemsize)
+        message, ancillary, _, _ = self.socket.recvmsg(WELCOME.size + 1, space)
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+        self.fds = list(fds)
+        if not message:
+            raise Gone
+        self.welcome = WELCOME.unpack(message)
+        if self.welcome[2]:
+            raise Refused(self.welcome[2])
+        assert len(fds) == 2 + 2 * num_queues, "descriptors of a welcome"
+        self.maps = [
+            mmap.mmap(fds[0], self.pool_pages * PAGE),
+            mmap.mmap(fds[1], num_queues * ring_bytes),
+        ]
+        self.pool = memoryview(self.maps[0])
+        self.rings = memoryview(self.maps[1])
+        for q in range(num_queues):
+            memory = self.rings[q * ring_bytes : (q + 1) * ring_bytes]
+            self.queues.append(Queue(memory, fds[2 + 2 * q], fds[3 + 2 * q]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def close(self):
+        self.socket.close()
+        for queue in self.queues:
+            queue.release()
+        for view in ("pool", "rings"):
+            if hasattr(self, view):
+                getattr(self, view).release()
+        for memory in self.maps:
+            memory.close()
+        for fd in self.fds:
+            os.close(fd)
+        self.queues, self.maps, self.fds = [], [], []
+
+    @property
+    def watched(self):
+        return [self.socket]
+
+    def is_gone(self, ready):
+        return self.socket in ready
+
+    def closed_within(self, seconds):
+        """True if the backend closes the connection in that time."""
+        ready, _, _ = select.select([self.socket], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
