@@ -33,7 +33,7 @@ enum trace_stage {
 
 struct trace_record {
 	uint64_t sequence; /* from 1 */
-	char device[32];
+	char device[80];
 	uint8_t operation; /* VREAD_OP_* */
 	int32_t status;
 	uint64_t begun, ended;        /* ns of clock_measure_ns(): taken from the ring, answered */

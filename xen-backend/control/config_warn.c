@@ -86,7 +86,14 @@ static void warn_of_certificates(struct warner *w)
 
 /* ---- names ------------------------------------------------------------------- */
 
-static void warn_of_name(struct warner *w, const char *key, const char *list, const char *name)
+/* A section with lists of datanodes. */
+struct lists {
+	const char *section;
+	unsigned line;
+};
+
+static void warn_of_name(struct warner *w, const struct lists *of, const char *key,
+			 const char *list, const char *name)
 {
 	const struct config *c = w->config;
 	const char *known[c->num_datanodes + 1], *near;
@@ -97,33 +104,56 @@ static void warn_of_name(struct warner *w, const char *key, const char *list, co
 			return;
 	}
 	near = nearest_word(name, known, c->num_datanodes);
-	warn(w, c->local.line, "local", key, list, "there is no [datanode %s]%s%s%s", name,
+	warn(w, of->line, of->section, key, list, "there is no [datanode %s]%s%s%s", name,
 	     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static void warn_of_names(struct warner *w, const char *key, const char *list)
+static void warn_of_names(struct warner *w, const struct lists *of, const char *key,
+			  const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *name;
 
 	while (copy && (name = strsep(&rest, " ")))
 		if (*name && strcmp(name, "*"))
-			warn_of_name(w, key, list, name);
+			warn_of_name(w, of, key, list, name);
 	free(copy);
+}
+
+/* With [peers] a name that may be read may be a datanode of another host. */
+static void warn_of_lists(struct warner *w, const struct lists *of, const char *allow,
+			  const char *publish)
+{
+	if (!w->config->peers.line)
+		warn_of_names(w, of, "allow-datanodes", allow);
+	warn_of_names(w, of, "publish-datanodes", publish);
+}
+
+static void warn_of_guests(struct warner *w)
+{
+	for (size_t i = 0; i < w->config->num_ivshmem; i++) {
+		const struct config_ivshmem *guest = &w->config->ivshmem[i];
+		char section[128];
+
+		snprintf(section, sizeof(section), "ivshmem %s", guest->name);
+		warn_of_lists(w, &(struct lists){section, guest->line}, guest->allow_datanodes,
+			      guest->publish_datanodes);
+	}
 }
 
 json_t *config_warnings(const struct config *c, const char *path)
 {
 	struct warner w = {c, path, json_array()};
 
-	if (c->xen.enabled == CONFIG_NO && !c->local.socket[0] && !c->peers.listen[0])
+	if (c->xen.enabled == CONFIG_NO && !c->local.socket[0] && !c->peers.listen[0] &&
+	    !c->num_ivshmem)
 		warn(&w, 0, NULL, NULL, NULL,
-		     "nothing to serve: [xen] is off, and neither a socket in [local] nor listen "
-		     "in [peers] is set; vreadd does not start with this configuration");
-	/* With [peers] a name may be a datanode of another host. */
-	if (c->local.socket[0] && !c->peers.line)
-		warn_of_names(&w, "allow-datanodes", c->local.allow_datanodes);
+		     "nothing to serve: [xen] is off, there is no [ivshmem NAME], and neither a "
+		     "socket in [local] nor listen in [peers] is set; vreadd does not start with "
+		     "this configuration");
 	if (c->local.socket[0])
-		warn_of_names(&w, "publish-datanodes", c->local.publish_datanodes);
+		warn_of_lists(&w, &(struct lists){"local", c->local.line}, c->local.allow_datanodes,
+			      c->local.publish_datanodes);
+	warn_of_guests(&w);
 	warn_of_certificates(&w);
 	for (size_t i = 0; i < c->num_datanodes; i++) {
 		char section[128];

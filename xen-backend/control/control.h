@@ -25,14 +25,14 @@
  *                    ("datanode", "images", "state" ...), and "file", the file
  *                    that holds the datanode's section
  *   storage_record   object: whose the storages are, as owners_status()
- *   ports            object: for each port (local, xen) an object with
+ *   ports            object: for each port (local, xen, kvm) an object with
  *                    "state": "off" | "on" | "unavailable", and the port's own
  *                    members (socket, connections, refused, too_often, which
  *                    are those refused because a user connects too often,
  *                    last_error ...)
  *   devices          array, one object for each frontend:
- *     port             "xen" | "local"
- *     name             "xen:7/0", "local:12"
+ *     port             "xen" | "kvm" | "local"
+ *     name             "xen:7/0", "kvm:guest1", "local:12"
  *     state            "Initialising" | "InitWait" | "Initialised" |
  *                      "Connected" | "Closing" | "Closed"
  *     role             "client" | "datanode"; null unless connected
@@ -46,9 +46,9 @@
  *                      connected
  *     last_error       string or null: why the device was last closed or refused
  *     domid, device    xen only;  pid, uid  local only
- *     connects_delayed   xen only: times that the frontend had to wait, because it connects too
- *                      often
- *     max_queues, max_pool_pages   xen only: the limits offered to the
+ *     connects_delayed   xen and kvm only: times that the frontend had to wait, because it
+ *                      connects too often
+ *     max_queues, max_pool_pages   xen and kvm only: the limits offered to the
  *                      frontend; 0: not offered yet
  *   totals           counters of all devices since the start
  *   log              object: left_out, the lines that guests, peers and images provoked beyond

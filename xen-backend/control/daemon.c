@@ -53,6 +53,7 @@
 #include "policy/audit.h"
 #include "policy/key_agent.h"
 #include "policy/policy.h"
+#include "port/ivshmem/ivshmem.h"
 #include "port/local/local.h"
 #include "port/xen/disks.h"
 #include "port/xen/xen.h"
@@ -81,6 +82,7 @@ struct daemon {
 	struct policy *local_policy;
 	struct local_port *local;
 	struct xen_port *xen;
+	struct ivshmem_port *ivshmem;
 };
 
 /* ---- status document --------------------------------------------------------- */
@@ -100,6 +102,7 @@ static json_t *ports_status(const struct daemon *d)
 				     : json_pack("{s:s}", "state", "off"));
 	json_object_set_new(ports, "xen",
 			    d->xen ? xen_port_status(d->xen) : json_pack("{s:s}", "state", no_xen));
+	json_object_set_new(ports, "kvm", ivshmem_port_status(d->ivshmem));
 	return ports;
 }
 
@@ -108,11 +111,14 @@ static json_t *devices_status(const struct daemon *d)
 	json_t *devices = json_array(), *device, *counters;
 	json_t *local = d->local ? local_port_devices(d->local) : NULL;
 	json_t *xen = d->xen ? xen_port_devices(d->xen) : NULL;
+	json_t *ivshmem = ivshmem_port_devices(d->ivshmem);
 	size_t i;
 
 	json_array_extend(devices, xen);
+	json_array_extend(devices, ivshmem);
 	json_array_extend(devices, local);
 	json_decref(xen);
+	json_decref(ivshmem);
 	json_decref(local);
 	json_array_foreach(devices, i, device)
 	{
@@ -235,6 +241,7 @@ static json_t *apply(struct daemon *d, struct config *c)
 		.local = d->local,
 		.local_policy = d->local_policy,
 		.xen = d->xen,
+		.ivshmem = d->ivshmem,
 		.peers = d->peers,
 		.keep_log_level = d->log_level >= 0,
 	};
@@ -393,6 +400,19 @@ static int start_xen(struct daemon *d, const struct port_events *events)
 	return 0;
 }
 
+static int start_ivshmem(struct daemon *d, const struct port_events *events)
+{
+	struct ivshmem_settings settings;
+	struct ivshmem_rights *rights;
+	int r;
+
+	if (!port_ivshmem_settings(d->config, &settings, &rights))
+		return -ENOMEM;
+	r = ivshmem_port_start(&d->ivshmem, d->event, &settings, events);
+	free(rights);
+	return r;
+}
+
 static void disks_changed(void *ctx)
 {
 	struct daemon *d = ctx;
@@ -465,15 +485,16 @@ static int start(struct daemon *d)
 	if (!d->sessions)
 		return -ENOMEM;
 	events = session_server_events(d->sessions);
-	if (d->config->control_socket[0])
+	r = start_ivshmem(d, &events);
+	if (!r && d->config->control_socket[0])
 		r = control_start(&d->control, d->event, d->config->control_socket, &commands, d);
 	if (!r)
 		r = start_local(d, &events);
 	if (!r)
 		r = start_xen(d, &events);
-	if (!r && !d->local && !d->xen && !d->config->peers.listen[0]) {
-		log_error("nothing to serve: no Xen here, and neither a socket in [local] nor "
-			  "listen in [peers] is set in %s",
+	if (!r && !d->local && !d->xen && !d->config->peers.listen[0] && !d->config->num_ivshmem) {
+		log_error("nothing to serve: no Xen here, no [ivshmem NAME], and neither a socket "
+			  "in [local] nor listen in [peers] is set in %s",
 			  d->config_path);
 		r = -ENODEV;
 	}
@@ -484,10 +505,12 @@ static int start(struct daemon *d)
 static void close_devices(struct daemon *d)
 {
 	xen_port_close(d->xen);
+	ivshmem_port_close(d->ivshmem);
 	local_port_close(d->local);
 	if (d->sessions)
 		session_server_wait(d->sessions);
 	xen_port_free(d->xen);
+	ivshmem_port_free(d->ivshmem);
 	local_port_free(d->local);
 	session_server_free(d->sessions);
 }

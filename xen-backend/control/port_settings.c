@@ -6,6 +6,8 @@
  */
 #include "control/port_settings.h"
 
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "policy/policy.h"
 
@@ -28,6 +30,30 @@ struct local_settings port_local_settings(const struct config *c)
 		.max_pool_pages = c->local.max_pool_pages,
 		.max_total_pool_pages = c->local.max_total_pool_pages,
 	};
+}
+
+bool port_ivshmem_settings(const struct config *c, struct ivshmem_settings *ret,
+			   struct ivshmem_rights **ret_array)
+{
+	struct ivshmem_rights *rights = calloc(c->num_ivshmem + 1, sizeof(*rights));
+
+	if (!rights) {
+		log_error("[ivshmem]: out of memory");
+		return false;
+	}
+	for (size_t i = 0; i < c->num_ivshmem; i++)
+		rights[i] = (struct ivshmem_rights){
+			.name = c->ivshmem[i].name,
+			.role = c->ivshmem[i].role,
+			.allow_datanodes = c->ivshmem[i].allow_datanodes,
+			.allow_pools = c->ivshmem[i].allow_pools,
+			.publish_datanodes = c->ivshmem[i].publish_datanodes,
+		};
+	*ret = (struct ivshmem_settings){.socket = c->ivshmem_socket,
+					 .guests = rights,
+					 .num_guests = c->num_ivshmem};
+	*ret_array = rights;
+	return true;
 }
 
 struct policy *port_local_policy(const struct config *c)

@@ -45,6 +45,58 @@ static void apply_to_ports(const struct reload_parts *p, const struct config *wa
 	}
 }
 
+static const struct config_ivshmem *find_guest(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->num_ivshmem; i++)
+		if (!strcmp(c->ivshmem[i].name, name))
+			return &c->ivshmem[i];
+	return NULL;
+}
+
+static bool same_rights(const struct config_ivshmem *a, const struct config_ivshmem *b)
+{
+	return a->role == b->role && !strcmp(a->allow_datanodes, b->allow_datanodes) &&
+	       !strcmp(a->allow_pools, b->allow_pools) &&
+	       !strcmp(a->publish_datanodes, b->publish_datanodes);
+}
+
+/* Says of which guests of KVM the rights have changed. */
+static void note_guests(const struct config *was, const struct config *c, json_t *changes)
+{
+	const struct config_ivshmem *other;
+	const char *name;
+
+	for (size_t i = 0; i < c->num_ivshmem; i++) {
+		name = c->ivshmem[i].name;
+		other = find_guest(was, name);
+		if (!other)
+			json_array_append_new(changes, json_sprintf("[ivshmem %s]: added", name));
+		else if (!same_rights(&c->ivshmem[i], other))
+			json_array_append_new(changes,
+					      json_sprintf("[ivshmem %s]: rights changed", name));
+	}
+	for (size_t i = 0; i < was->num_ivshmem; i++)
+		if (!find_guest(c, was->ivshmem[i].name))
+			json_array_append_new(changes, json_sprintf("[ivshmem %s]: removed",
+								    was->ivshmem[i].name));
+}
+
+/* Without memory no guest of KVM has rights: the strings of the old ones end. */
+static void apply_to_guests(struct ivshmem_port *port, const struct config *was,
+			    const struct config *c, json_t *changes)
+{
+	struct ivshmem_settings settings = {0};
+	struct ivshmem_rights *rights = NULL;
+	int r;
+
+	port_ivshmem_settings(c, &settings, &rights);
+	r = ivshmem_port_set(port, &settings);
+	if (r)
+		log_error("[ivshmem]: cannot serve guests: %s", strerror(-r));
+	free(rights);
+	note_guests(was, c, changes);
+}
+
 /* Reads the peers' certificate files again.  Their paths change only with a restart. */
 static void read_certificates(struct peers *peers, json_t *changes)
 {
@@ -79,6 +131,7 @@ json_t *reload_apply(const struct reload_parts *p, const struct config *was, con
 	}
 	datanodes_reload(p->datanodes, c, changes);
 	apply_to_ports(p, was, c, changes);
+	apply_to_guests(p->ivshmem, was, c, changes);
 	if (p->peers)
 		peers_reload(p->peers, &c->peers, changes);
 	read_certificates(p->peers, changes);

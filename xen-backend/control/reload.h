@@ -15,6 +15,7 @@
 
 struct config;
 struct datanodes;
+struct ivshmem_port;
 struct local_port;
 struct peers;
 struct policy;
@@ -27,6 +28,7 @@ struct reload_parts {
 	struct local_port *local;
 	struct policy *local_policy;
 	struct xen_port *xen;
+	struct ivshmem_port *ivshmem; /* always runs */
 	struct peers *peers;
 	bool keep_log_level;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * port.h - the interface of a port: where devices come from. port/xen/ and port/local/ implement
- * it. ring/session.c serves the connections.
+ * port.h - the interface of a port: where devices come from. port/xen/, port/ivshmem/ and
+ * port/local/ implement it. ring/session.c serves the connections.
  *
  * A port finds frontends, negotiates with them and maps what they share. The port hands on a struct
  * port_conn: a pool, rings, and a way to wait and notify. No code above this header knows whether
- * Xen or a UNIX socket is below it.
+ * Xen, QEMU or a UNIX socket is below it.
  *
  * Life of a connection, all on the control thread:
  *   port -> port_events.connect()     everything is mapped; the session starts its workers
@@ -66,7 +66,7 @@ struct port_conn_ops {
 
 struct port_conn {
 	const struct port_conn_ops *ops;
-	char name[48]; /* "xen:7/0", "local:12"; for logs and status */
+	char name[80]; /* "xen:7/0", "kvm:guest1", "local:12"; for logs and status */
 	const struct policy *policy;
 	/*
 	 * False: PUBLISH and KEYS get EACCES, whatever the policy says. A port may change it during

@@ -105,6 +105,7 @@ static void check_port(struct doctor *d, const char *name, const json_t *port)
 {
 	const char *state = text_member(port, "state");
 	const char *error = json_string_value(json_object_get(port, "last_error"));
+	const bool of_kvm = !strcmp(name, "kvm");
 	char object[64];
 
 	snprintf(object, sizeof(object), "port %.32s", name);
@@ -112,13 +113,14 @@ static void check_port(struct doctor *d, const char *name, const json_t *port)
 		doctor_skip(d, object, "is off");
 	else if (!strcmp(state, "on"))
 		doctor_ok(d, object, "is on");
-	else if (d->facts->no_xen)
+	else if (d->facts->no_xen && !of_kvm)
 		doctor_skip(d, object, "%.64s: no Xen here", state);
 	else
-		doctor_fail(
-			d, object,
-			"is xenstored running, and /dev/xen/* there? then systemctl restart vreadd",
-			"%.64s%s%.512s", state, error ? ": " : "", error ?: "");
+		doctor_fail(d, object,
+			    of_kvm ? "systemctl start vread-ivshmem; vreadd then finds it by itself"
+				   : "is xenstored running, and /dev/xen/* there? then systemctl "
+				     "restart vreadd",
+			    "%.64s%s%.512s", state, error ? ": " : "", error ?: "");
 }
 
 void check_ports(struct doctor *d)

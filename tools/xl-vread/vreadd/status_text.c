@@ -369,10 +369,15 @@ static void print_errors(FILE *out, const json_t *counters)
 static void print_device(FILE *out, const json_t *device)
 {
 	const char *error = json_string_value(json_object_get(device, "last_error"));
+	const char *name = text_member(device, "name");
 	char pool[16];
 
-	fprintf(out, "%-11s %-12.12s %-8.8s %8s ", text_member(device, "name"),
-		text_member(device, "state"), text_member(device, "role"),
+	if (strlen(name) > 11) {
+		fprintf(out, "%s\n", name);
+		name = "";
+	}
+	fprintf(out, "%-11s %-12.12s %-8.8s %8s ", name, text_member(device, "state"),
+		text_member(device, "role"),
 		text_size(text_number(device, "pool_pages") * 4096, pool));
 	print_counters(out, json_object_get(device, "counters"));
 	if (error)

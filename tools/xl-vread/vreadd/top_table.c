@@ -143,10 +143,10 @@ static void print_device(FILE *out, const struct rates *r)
 {
 	const json_t *counters = json_object_get(r->device, "counters");
 	char local[TEXT_SIZE], remote[TEXT_SIZE], reads[TEXT_SIZE], opens[TEXT_SIZE],
-		errors[TEXT_SIZE];
+		errors[TEXT_SIZE], name[12];
 
 	fprintf(out, "%-11.11s %-8.8s %-12.12s %8s %8s %8s %7s %5s %5" PRId64 "\n",
-		text_member(r->device, "name"), text_member(r->device, "role"),
+		text_tail(text_member(r->device, "name"), 11, name), text_member(r->device, "role"),
 		text_member(r->device, "state"), speed(r, r->local, local),
 		speed(r, r->remote, remote), times(r, r->reads, reads), times(r, r->opens, opens),
 		times(r, r->errors, errors), text_number(counters, "open_handles"));

@@ -42,8 +42,9 @@ static void print_record(const json_t *record)
 {
 	const json_t *spent = json_object_get(record, "stages");
 	int64_t total = text_number(record, "ns"), rest = total;
+	char name[12];
 
-	printf("%-11.11s %-6.6s %7" PRId64, text_member(record, "device"),
+	printf("%-11.11s %-6.6s %7" PRId64, text_tail(text_member(record, "device"), 11, name),
 	       text_member(record, "operation"), total / 1000);
 	for (size_t i = 0; i < STAGES; i++) {
 		int64_t ns = text_number(spent, stages[i]);
