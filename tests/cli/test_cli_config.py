@@ -141,6 +141,21 @@ def test_nothing_to_serve(xl_vread, conf):
     assert "warning: nothing to serve: [xen] is off" in lines(done)[0]
 
 
+def test_guests_of_kvm(xl_vread, conf):
+    """They are something to serve, and their lists name datanodes."""
+    guest = "[ivshmem g1]\nsocket = /g1\nallow-datanodes = dn1 dn9\npublish-datanodes = dn2\n"
+    datanode = "[datanode dn1]\nimage = /dev/null\ndata-dirs = /a\n"
+    path = conf(f"{guest}{datanode}[xen]\nenabled = no\n")
+    done = xl_vread("config", "check", path)
+    assert done.returncode == 0
+    place = f"{path}:1: warning: [ivshmem g1]"
+    assert lines(done) == [
+        f"{place} allow-datanodes: dn1 dn9: there is no [datanode dn9]; did you mean dn1?",
+        f"{place} publish-datanodes: dn2: there is no [datanode dn2]; did you mean dn1?",
+        f"{path}: 2 warnings",
+    ]
+
+
 def test_certificates(xl_vread, conf, tmp_path):
     authority = Authority(tmp_path)
     good = authority.host("a", listen="127.0.0.1:7")

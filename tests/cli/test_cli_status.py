@@ -58,6 +58,7 @@ FULL = {
     "config": "/etc/vread/vread.conf",
     "ports": {
         "xen": {"state": "unavailable", "last_error": "no xenstore on this machine"},
+        "kvm": {"state": "unavailable", "socket": "/s", "last_error": "cannot connect to it"},
         "local": {"state": "on", "socket": "/run/" + "long-name/" * 20 + "vread.sock"},
     },
     "datanodes": [
@@ -143,6 +144,7 @@ FULL = {
             "last_error": None,
         },
         {"name": "xen:8/0", "state": "Closed", "role": "client", "last_error": "ring overflow"},
+        {"name": "kvm:" + "g" * 63, "state": "Closed", "role": None, "last_error": "7 bad"},
         {"name": "xen:9/0", "state": "Initialising", "role": "client", "pool_pages": 0},
     ],
     "totals": {"opens": 1, "reads": 2, "bytes": 0, "errors": {"ENOENT": 5, "EPERM": 1}},
@@ -217,6 +219,8 @@ def test_everything_it_can_show(xl_vread, daemon):
         "dn3              waiting          -  /dn3\n    image /dn3: No such file or directory\n",
         "    partition gpt:3: live\n",
         "    partition gpt:4: refused: it has errors: let its owner run e2fsck\n",
+        "kvm    unavailable  /s\n    cannot connect to it\n",
+        f"kvm:{'g' * 63}\n            Closed       - ",
         "ring overflow",
         "16.0 MiB",
         "7.0 PiB",

@@ -450,6 +450,16 @@ def findings(host):
     return lambda daemon, **arguments: Findings(host(daemon, "--json", **arguments))
 
 
+def test_vread_ivshmem_does_not_run(start, findings, tmp_path):
+    section = "[ivshmem g1]\nsocket = /g1.sock\n"
+    daemon = start(extra=f"[vreadd]\nivshmem-socket = {tmp_path}/none.sock\n{section}")
+    (failed,) = [f for f in findings(daemon).failed.items() if f[0].startswith("port kvm: ")]
+    assert failed == (
+        "port kvm: unavailable: cannot connect to vread-ivshmem: No such file or directory",
+        "systemctl start vread-ivshmem; vreadd then finds it by itself",
+    )
+
+
 def attach(store, **nodes):
     """Writes the nodes of a device as xl-vread attach does; `nodes` are changes."""
     dom0, guest = ("n0", "r7"), ("n7", "r0")

@@ -17,6 +17,7 @@ import pytest
 from tests.cli.xenstored import Xenstored
 from tests.support.clock import Clock
 from tests.support.daemon import REPOSITORY, Image, binary, children, open_block
+from tests.support.ivshmemfront import Driver, Qemu, Server
 from tests.support.owner import needs_root
 from tests.support.reloading import changed, reload
 from tests.support.waiting import eventually
@@ -99,14 +100,42 @@ def test_its_children(start):
         assert (known["NoNewPrivs"], known["Seccomp"]) == ("1", "2")
 
 
+def cannot_look_into(pid):
+    """True if a process of the user may not read the memory of another one of the same user."""
+    user = [f"--reuid={ACCOUNT.pw_uid}", f"--regid={ACCOUNT.pw_gid}", "--clear-groups"]
+    command = ["setpriv", *user, "cat", f"/proc/{pid}/maps"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return (done.stdout, "Permission denied" in done.stderr) == ("", True)
+
+
 def test_its_own_user_cannot_look_into_memory(start):
     """vreadd's memory has guests' bytes, and the key agent's has block keys."""
     daemon = start(variant="release")
-    user = [f"--reuid={ACCOUNT.pw_uid}", f"--regid={ACCOUNT.pw_gid}", "--clear-groups"]
-    for pid in (daemon.process.pid, children(daemon.process.pid)["vread-key-agent"]):
-        command = ["setpriv", *user, "cat", f"/proc/{pid}/maps"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert (done.stdout, "Permission denied" in done.stderr) == ("", True)
+    assert cannot_look_into(daemon.process.pid)
+    assert cannot_look_into(children(daemon.process.pid)["vread-key-agent"])
+
+
+def test_vread_ivshmem_is_that_user_too(start, folder, private):
+    own = f"[vreadd]\nuser = {USER}\n"
+    keys = {"memory": "1M", "allow_datanodes": "dn1"}
+    server = Server(folder, "g1", variant="release", extra=own, **keys)
+    try:
+        known = rights(server.process.pid)
+        assert set(known["Uid"].split()) == {str(ACCOUNT.pw_uid)}
+        assert set(known["Gid"].split()) == {str(ACCOUNT.pw_gid)}
+        assert int(known["CapEff"], 16) == int(known["CapPrm"], 16) == 0
+        assert known["NoNewPrivs"] == "1"
+        assert cannot_look_into(server.process.pid)
+        assert server.control.stat().st_uid == ACCOUNT.pw_uid
+        start(extra=server.sections)
+        with Qemu(server.sockets["g1"]) as qemu, Driver(qemu) as driver:
+            driver.connect()
+            block = private.blocks[1]
+            data = driver.read(open_block(driver, block), 0, 100)
+            assert data == private.contents[block.id][:100]
+        assert server.stop() == 0
+    finally:
+        server.kill()
 
 
 def test_reload(start, edit, private, tmp_path):

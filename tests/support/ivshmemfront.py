@@ -54,9 +54,11 @@ def section(name, path, **keys):
 
 
 class Server:
-    """One vread-ivshmem.  `sections` are the lines of vread.conf that vreadd needs, too."""
+    """One vread-ivshmem.  `sections` are the lines of vread.conf that vreadd needs, too; `extra`
+    are lines for vread-ivshmem alone."""
 
-    def __init__(self, folder, *names, variant="asan", clock=None, **keys):
+    def __init__(self, folder, *names, variant="asan", clock=None, extra="", **keys):
+        self.extra = extra
         self.killed = False
         self.control = folder / "ivshmem.sock"
         self.config = folder / "ivshmem.conf"
@@ -79,7 +81,7 @@ class Server:
     def write(self, sections):
         """Replaces the configuration, without a reload."""
         self.sections = f"[vreadd]\nivshmem-socket = {self.control}\n" + "".join(sections)
-        self.config.write_text(self.sections)
+        self.config.write_text(self.sections + self.extra)
 
     def reload(self, sections):
         said = self.log().count("reload: ")
