@@ -39,6 +39,7 @@ static int create_memory(struct guest_share *s)
 	if (pages == MAP_FAILED)
 		return -errno;
 	s->pages = pages;
+	((struct vread_ivshmem_control *)pages)->magic = VREAD_IVSHMEM_MAGIC;
 	return 0;
 }
 

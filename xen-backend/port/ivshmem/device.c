@@ -244,7 +244,6 @@ static void write_offer(struct ivshmem_device *d)
 	struct vread_ivshmem_control *c = ivshmem_share_control(&d->share);
 	const bool datanode = policy_role(d->policy) == POLICY_DATANODE;
 
-	__atomic_store_n(&c->magic, VREAD_IVSHMEM_MAGIC, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->offered_version, VREAD_PROTOCOL_VERSION, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->flags,
 			 VREAD_IVSHMEM_PUBLISH | VREAD_IVSHMEM_USER |
