@@ -83,6 +83,7 @@ class Vreadd:
         self.publish = publish
         self.allow = allow
         self.sections = sections
+        self.settings = ""  # lines of [vreadd]
         self.clock = clock  # of tests/support/clock.py; None: the kernel's
         self.binary = REPOSITORY / "build" / variant / "vreadd"
         self._process = None
@@ -203,7 +204,7 @@ class Vreadd:
 
     def _config(self):
         text = f"[vreadd]\ncontrol-socket = {self.control_socket}\n"
-        text += f"token-files = {self._directory / 'tokens'}\n"
+        text += f"token-files = {self._directory / 'tokens'}\n{self.settings}"
         text += "[xen]\nenabled = no\n"
         text += f"[local]\nsocket = {self.endpoint}\nallow-datanodes = {' '.join(self.allow)}\n"
         if self.publish:

@@ -22,6 +22,7 @@ VERSION = 1
 FRAME_MAX = 64 << 10
 WINDOW = 256 << 10
 HEADER = struct.Struct("<IIB3x")
+HELLO = HEADER.pack(4, 0, ord("H")) + struct.pack("<I", VERSION)  # an agent's first words
 RUN = struct.Struct("<IIHH")
 EXIT = struct.Struct("<III")
 FLAG_PTY = 1

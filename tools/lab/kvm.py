@@ -18,13 +18,13 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .channel import Channel, Command, Result
+from .channel import HELLO, Channel, Command, Result
 from .claim import Claim
 from .images import kernel_image
 from .kernel_log import KernelLogs
 from .monitor import Monitor
 from .paths import LabError
-from .qemu import CPU, Disk, disk_arguments, start_process
+from .qemu import CPU, Disk, Wire, disk_arguments, start_process, wire_arguments
 from .rootfs import Tree, tree_of
 from .roots import kvm_root
 
@@ -36,10 +36,12 @@ HOTPLUG_PORT = "port0"  # of the PCI bus for devices that come and go
 
 
 def shared_memory(path: Path, vectors: int = 5, name: str = "vread") -> list[str]:
-    """The arguments of QEMU for the device of a guest whose socket of vread-ivshmem is path."""
+    """The arguments of QEMU for the device of a guest whose socket of vread-ivshmem is path.  The
+    device can be unplugged."""
+    device = f"ivshmem-doorbell,id={name}-device,chardev={name},vectors={vectors}"
     return [
         *("-chardev", f"socket,id={name},path={path}"),
-        *("-device", f"ivshmem-doorbell,id={name}-device,chardev={name},vectors={vectors}"),
+        *("-device", f"{device},bus={HOTPLUG_PORT}"),
     ]
 
 
@@ -57,17 +59,21 @@ class KvmGuest:
         disks: Sequence[Disk] = (),
         files: dict[str, Path] | Tree | None = None,
         devices: Sequence[str] = (),
+        wire: Wire | None = None,
     ) -> None:
         """files: {path in the guest: source}; programs bring their libraries.  devices: more
         arguments of QEMU."""
-        self.name, self._memory, self._cpus = name, memory_mib, cpus
+        self.name, self._memory, self._cpus, self._wire = name, memory_mib, cpus, wire
         self._disks, self._files, self._devices = tuple(disks), files or {}, list(devices)
         self.folder: Path | None = None
+        self.host = None  # the KvmHost that made it
         self.monitor = Monitor()
         self._claim: Claim | None = None
         self._process: subprocess.Popen | None = None
         self._socket: socket.socket | None = None
         self._channel: Channel | None = None
+        self._receiver: threading.Thread | None = None
+        self._unread: bytes | None = None
         self._kernel_logs = KernelLogs()
 
     def __enter__(self) -> "KvmGuest":
@@ -90,6 +96,10 @@ class KvmGuest:
         return self
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def console_log(self) -> Path:
         return self.folder / "console.log"
 
@@ -109,12 +119,26 @@ class KvmGuest:
         if self._socket:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
+            if self._receiver:
+                self._receiver.join()  # it may read the logs
             self._socket.close()
         if self._channel:
             self._channel.close(f"{self.name}: stopped")
         self.monitor.close()
         if self._claim:
             self._claim.release()
+
+    def reset(self) -> None:
+        """Resets the machine; returns when the guest takes commands again."""
+        before = self._channel
+        self.monitor.ask("stop")
+        self._channel, self._unread = Channel(self._send, self._fail), b""
+        self.monitor.ask("set-action", reboot="reset")
+        self.monitor.ask("system_reset")
+        self.monitor.ask("cont")
+        before.close(f"{self.name}: reset")
+        self._wait_up()
+        self.monitor.ask("set-action", reboot="shutdown")  # again as of -no-reboot
 
     # ---- in the guest ----------------------------------------------------
 
@@ -144,12 +168,23 @@ class KvmGuest:
         """Standard output of a command that must succeed."""
         return self.run(command, timeout).check().stdout.decode()
 
+    def put(self, source: Path, path: str) -> None:
+        """Copies a file into the guest, with its mode."""
+        mode = f"{source.stat().st_mode & 0o777:o}"
+        script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chmod "$2" "$1"'
+        self.run(["sh", "-c", script, "put", path, mode], stdin=source.read_bytes()).check()
+
+    def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
+        raise LabError(f"{self.name}: no guest of this kind is restored from an image")
+
     def dmesg(self) -> str:
         return self.run("dmesg").check().stdout.decode(errors="replace")
 
     def check_dmesg(self) -> None:
-        """Raises KernelComplaint when the guest's kernel reported a bug since the last call."""
-        self._kernel_logs.check({self.name: self.console()}, {self.name: self.dmesg()})
+        """Raises KernelComplaint when the guest's kernel reported a bug since the last call.  Of a
+        guest that is gone it reads the console only."""
+        buffers = {self.name: self.dmesg()} if self.alive else {}
+        self._kernel_logs.check({self.name: self.console()}, buffers)
 
     # ---- inside ----------------------------------------------------------
 
@@ -165,10 +200,15 @@ class KvmGuest:
         self._socket = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
         self._channel = Channel(self._send, self._fail)
-        threading.Thread(target=self._receive, name=f"lab-{self.name}", daemon=True).start()
+        self._receiver = threading.Thread(
+            target=self._receive, name=f"lab-{self.name}", daemon=True
+        )
+        self._receiver.start()
 
     def _command(self, root: Path, control: int, monitor: int) -> list[str]:
         arguments = f"console=ttyS0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
+        if self._wire:
+            arguments += f" lab.ip={self._wire.address.partition('/')[0]}"
         return [
             *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-machine", "q35"),
             *("-smp", str(self._cpus), "-m", f"{self._memory}M", "-display", "none"),
@@ -181,6 +221,7 @@ class KvmGuest:
             *("-chardev", f"socket,id=monitor,fd={monitor}"),
             *("-mon", "chardev=monitor,mode=control"),
             *disk_arguments(self._disks),
+            *(wire_arguments(self._wire) if self._wire else ()),
             *self._devices,
         ]
 
@@ -210,8 +251,18 @@ class KvmGuest:
                 data = self._socket.recv(1 << 18)
             except OSError:
                 break
-            self._channel.feed(data)
+            self._feed(data)
         self._channel.close(f"{self.name}: the emulator is gone\n{self._tails()}")
+
+    def _feed(self, data: bytes) -> None:
+        """What comes before an agent's first words is of the machine before a reset."""
+        if self._unread is not None:
+            self._unread += data
+            start = self._unread.find(HELLO)
+            if start < 0:
+                return
+            data, self._unread = self._unread[start:], None
+        self._channel.feed(data)
 
     def _fail(self, what: str) -> None:
         raise GuestGone(f"{self.name}: {what}\n{self._tails()}")

@@ -32,17 +32,19 @@ _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lab-start")
 @dataclass(frozen=True)
 class Disk:
     """A raw image as a virtio disk.  mode: "snapshot" (writes are thrown away),
-    "readonly" or "write"."""
+    "readonly" or "write".  name: in /dev of a guest without Xen, beside its own name."""
 
     path: Path
     mode: str = "snapshot"
     format: str = "raw"
+    name: str = ""
 
 
 @dataclass(frozen=True)
 class Wire:
     """One end of a cable between two hosts; it is eth0 of dom0.  One of the two
-    listens on the socket and starts first.  rdma: with a soft-RoCE device on it, rxe0.
+    listens on the socket and starts first.  Guests without Xen have such wires, too.
+    rdma: with a soft-RoCE device on it, rxe0.
     more: sockets of further cables, joined to this one by a hub at this end, which listens on
     all of them."""
 
@@ -134,22 +136,7 @@ class Machine:
         if not self.wire and self.image:
             # A host restored from this image may have a wire, so the image has the adapter.
             return ["-netdev", "hubport,id=wire,hubid=0", "-device", _adapter(UNPLUGGED)]
-        if not self.wire:
-            return []
-        device = _adapter(self.wire.mac)
-        if not self.wire.more:
-            return [*self._cable("wire", self.wire.path), "-device", device]
-        arguments = ["-netdev", "hubport,id=wire,hubid=0"]
-        for i, path in enumerate((self.wire.path, *self.wire.more)):
-            arguments += self._cable(f"cable{i}", path)
-            arguments += ["-netdev", f"hubport,id=port{i},hubid=0,netdev=cable{i}"]
-        return [*arguments, "-device", device]
-
-    def _cable(self, name: str, path: Path) -> list[str]:
-        if len(str(path)) > SOCKET_PATH_MAX:
-            raise LabError(f"{path}: socket paths have at most {SOCKET_PATH_MAX} bytes")
-        server = "on" if self.wire.listen else "off"
-        return ["-netdev", f"stream,id={name},server={server},addr.type=unix,addr.path={path}"]
+        return wire_arguments(self.wire) if self.wire else []
 
 
 def disk_arguments(disks: Sequence[Disk]) -> list[str]:
@@ -160,8 +147,27 @@ def disk_arguments(disks: Sequence[Disk]) -> list[str]:
         mode = {"snapshot": ",snapshot=on", "readonly": ",readonly=on", "write": ""}[disk.mode]
         drive = f"file={_escaped(disk.path)},format={disk.format},if=none,id=disk{i}{mode}"
         device = f"virtio-blk-pci,drive=disk{i},iothread=disks,queue-size=1024"
-        arguments += ["-drive", drive, "-device", device]
+        named = f",serial={disk.name}" if disk.name else ""
+        arguments += ["-drive", drive, "-device", device + named]
     return arguments
+
+
+def wire_arguments(wire: Wire) -> list[str]:
+    device = _adapter(wire.mac)
+    if not wire.more:
+        return [*_cable(wire, "wire", wire.path), "-device", device]
+    arguments = ["-netdev", "hubport,id=wire,hubid=0"]
+    for i, path in enumerate((wire.path, *wire.more)):
+        arguments += _cable(wire, f"cable{i}", path)
+        arguments += ["-netdev", f"hubport,id=port{i},hubid=0,netdev=cable{i}"]
+    return [*arguments, "-device", device]
+
+
+def _cable(wire: Wire, name: str, path: Path) -> list[str]:
+    if len(str(path)) > SOCKET_PATH_MAX:
+        raise LabError(f"{path}: socket paths have at most {SOCKET_PATH_MAX} bytes")
+    server = "on" if wire.listen else "off"
+    return ["-netdev", f"stream,id={name},server={server},addr.type=unix,addr.path={path}"]
 
 
 def start_process(
