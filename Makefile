@@ -34,6 +34,10 @@ help: ## This list
 demo: programs module ## The main job on an emulated Xen host, with a table at the end
 	@$(PY) -m tools.demo
 
+.PHONY: demo-kvm
+demo-kvm: programs module ## The main job in guests of a stock QEMU, without Xen
+	@$(PY) -m tools.demo.kvm
+
 .PHONY: demo-remote
 demo-remote: programs module ## Reading from another host: two emulated Xen hosts, RDMA and TCP
 	@$(PY) -m tools.demo.remote

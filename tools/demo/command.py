@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line, the progress and the exit status that both demos share."""
+"""The command line, the progress and the exit status that all demos share."""
 
 import argparse
 import sys

@@ -61,7 +61,7 @@ def rows_of_text(rows: list[tuple[str, ...]]) -> list[str]:
 def table(
     stock: Reading, vread: Reading, streaming: list[Streaming], blocks: int, states: str
 ) -> str:
-    """The table of `make demo`; streaming: stock's, then vRead's."""
+    """The table of a demo on one host; streaming: stock's, then vRead's."""
     tcp, fast = streaming
     rows = [
         ("", "stock", "vRead"),
@@ -73,7 +73,7 @@ def table(
         ("  s", f"{stock.seconds:.1f}", f"{vread.seconds:.1f}"),
         ("reading alone:", "", ""),
         ("  MB/s", f"{tcp.rate:.1f}", f"{fast.rate:.1f}"),
-        ("  CPU s, all domains", f"{tcp.cpu_total:.2f}", f"{fast.cpu_total:.2f}"),
+        ("  CPU s, whole host", f"{tcp.cpu_total:.2f}", f"{fast.cpu_total:.2f}"),
         ("  CPU s/GiB", f"{tcp.cpu_per_gib:.1f}", f"{fast.cpu_per_gib:.1f}"),
     ]
     lines = rows_of_text(rows)
@@ -82,7 +82,7 @@ def table(
         f"  CPU by domain, stock: {_cpu_by_domain(tcp)}",
         f"  CPU by domain, vRead: {_cpu_by_domain(fast)}",
         f"  reasons for not using vRead, when it was on: {_reasons(vread)}",
-        f"  xenstore states, backend/frontend: {states}",
+        f"  {states}",
         f"  vRead / stock: {fast.rate / tcp.rate:.1f}x the throughput,"
         f" {fast.cpu_total / tcp.cpu_total:.2f}x the CPU seconds",
         "  (Emulated processors: ratios carry over to real ones better than rates do.)",

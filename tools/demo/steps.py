@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Steps of both demos: write a file with `hdfs dfs`, read it back with `hdfs dfs -cat`, and check
+"""Steps of all demos: write a file with `hdfs dfs`, read it back with `hdfs dfs -cat`, and check
 which way the bytes came.
 
 `shell` is `hdfs dfs` in a JVM that stays up (tools/lab/java_program.py): on an emulated machine the
