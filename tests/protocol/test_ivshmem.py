@@ -2,13 +2,16 @@
 """Guests of KVM: a driver at the doorbells of vread-ivshmem reads, publishes, restarts and finds
 vreadd again, and breaks the protocol in every way that the shared memory allows."""
 
+import array
 import ctypes
 import errno
 import fcntl
 import os
 import re
 import signal
+import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,7 @@ from tests.support.hdfs_dir import POOL
 from tests.support.ivshmemfront import (
     CLOSED,
     CLOSING,
+    COME,
     CONNECTED,
     DATANODE,
     GUEST,
@@ -24,6 +28,7 @@ from tests.support.ivshmemfront import (
     INIT_WAIT,
     INITIALISED,
     INITIALISING,
+    MESSAGE,
     PUBLISH,
     USER,
     WORDS,
@@ -337,7 +342,9 @@ def test_the_end_of_qemu_frees_everything(start, image):
             driver.connect()
             open_block(driver, image.blocks[0])
             assert daemon.fds() > fds
+            assert "vread-ivshmem" in Path(f"/proc/{daemon.process.pid}/maps").read_text()
         daemon.wait_until(lambda: daemon.fds() == fds and daemon.threads() == threads)
+        assert "vread-ivshmem" not in Path(f"/proc/{daemon.process.pid}/maps").read_text()
         daemon.wait_until(lambda: daemon.status()["devices"] == [])
     with Guest(server) as driver:  # offered, and never connected
         driver.wait_for(INIT_WAIT)
@@ -374,6 +381,91 @@ def test_the_end_of_vread_ivshmem_closes_the_devices(start, start_server, image,
     clock.until(lambda: daemon.status()["ports"]["kvm"]["state"] == "on")
     with Guest(server) as driver:
         read_all(driver.connect(), image.blocks[1], image)
+
+
+class FakeServer:
+    """Takes the place of vread-ivshmem."""
+
+    def __init__(self, path):
+        self.path = path
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.settimeout(SOON)
+        self.listener.bind(str(path))
+        self.listener.listen()
+
+    def accept(self):
+        connection, _ = self.listener.accept()
+        connection.settimeout(SOON)
+        return connection
+
+
+def unsealed(size):
+    fd = os.memfd_create("test", os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    return fd
+
+
+def come(queues=1, memory=1 << 20, name=b"g1"):
+    return MESSAGE.pack(COME, queues, 7, memory, name)
+
+
+BAD_MESSAGES = {
+    "nothing of it": (b"x", 0),
+    "longer": (come() + b"x", 5),
+    "kind 3": (MESSAGE.pack(3, 1, 7, 1 << 20, b"g1"), 5),
+    "a name without end": (come(name=b"g" * 64), 5),
+}
+BAD_SHARES = {
+    "no descriptors": (come(), 0),
+    "too few": (come(), 4),
+    "too many": (come(), 6),
+    "no queue": (come(queues=0), 3),
+    "9 queues": (come(queues=9), 19),
+    "not sealed": (come(), 5),
+    "another size": (come(memory=2 << 20), 5),
+    "no memory": (come(memory=0), 5),
+}
+
+
+@pytest.fixture
+def fake(start_daemon, tmp_path):
+    """(a fake vread-ivshmem, a vreadd that is connected to it, their connection)"""
+    server = FakeServer(tmp_path / "fake.sock")
+    lines = f"[vreadd]\nivshmem-socket = {server.path}\n" + section("g1", "/none", **CLIENT)
+    daemon = start_daemon(extra=lines)
+    with server.listener, server.accept() as connection:
+        yield server, daemon, connection
+
+
+def send(connection, message, num_fds):
+    fds = [unsealed(1 << 20)] + [os.eventfd(0) for _ in range(18)]
+    rights = array.array("i", fds[:num_fds])
+    connection.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)] * (num_fds > 0))
+    for fd in fds:
+        os.close(fd)
+
+
+@pytest.mark.parametrize(("message", "fds"), BAD_MESSAGES.values(), ids=BAD_MESSAGES)
+def test_a_wrong_message_of_vread_ivshmem(fake, clock, message, fds):
+    server, daemon, connection = fake
+    before = daemon.fds()
+    send(connection, message, fds)
+    assert connection.recv(1) == b""
+    assert "vread-ivshmem sent a wrong message" in daemon.log()
+    assert daemon.fds() == before - 1
+    clock.advance(1)
+    server.accept().close()
+
+
+@pytest.mark.parametrize(("message", "fds"), BAD_SHARES.values(), ids=BAD_SHARES)
+def test_a_guest_that_cannot_be_served(fake, message, fds):
+    _, daemon, connection = fake
+    before = daemon.fds()
+    send(connection, message, fds)
+    daemon.wait_until(lambda: "kvm:g1: cannot use its memory and doorbells" in daemon.log())
+    assert daemon.status()["devices"] == []
+    assert daemon.status()["ports"]["kvm"]["state"] == "on"
+    assert daemon.fds() == before
 
 
 # ---- rights ------------------------------------------------------------------------
@@ -546,18 +638,16 @@ def test_who_breaks_the_protocol_again_and_again_stays_closed_for_a_minute(neigh
 def test_who_closes_every_offer_waits(neighbour, clock):
     server, daemon, _ = neighbour
     with Guest(server) as driver:
-        for _ in range(60):
+        for _ in range(59):
             driver.wait_for(INIT_WAIT)
             epoch = driver.epoch
             driver.say(CLOSED)
             clock.advance(0.01)  # for the doorbell, which may ring 100 times a second
-            driver.wait_for(INIT_WAIT, CLOSED, epoch_not=epoch - 1)
-            eventually(lambda e=epoch: driver.state == CLOSED or driver.epoch != e, SOON)
-            if driver.state == CLOSED:
-                break
-        driver.wait_for(CLOSED)
+            driver.wait_for(INIT_WAIT, epoch_not=epoch)
+        driver.say(CLOSED)
+        daemon.wait_until(lambda: device(daemon)["connects_delayed"] == 1)
+        assert driver.state == CLOSED
         assert "it connects too often" in device(daemon)["last_error"]
-        assert device(daemon)["connects_delayed"] == 1
         clock.until(lambda: driver.state == INIT_WAIT, step=0.5)
         driver.connect()
 

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
+import select
 import shutil
 import socket
 import stat
@@ -16,10 +17,13 @@ import pytest
 
 from tests.support.ivshmemfront import (
     CLOSED,
+    COME,
     CONNECTED,
+    GONE,
     GUEST,
     HOST,
     MAGIC,
+    MESSAGE,
     MIB,
     WORDS,
     Qemu,
@@ -32,8 +36,6 @@ from tests.support.localfront import ALIVE_OFFSET, PAGE, Gone
 from tests.support.waiting import eventually
 
 SOON = 60  # s, however busy the machine is
-MESSAGE = struct.Struct("=IIQQ64s")  # struct ivshmem_message
-COME, GONE = 1, 2
 FULL = 2**64 - 2  # the most that an eventfd counts
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 QEMU = shutil.which("qemu-system-x86_64")
@@ -385,3 +387,67 @@ def test_a_qemu_that_is_refused_ends(start_server, tmp_path):
     with Qemu(path), RealQemu(path, tmp_path / "qemu.log", 5) as refused:
         refused.says("server sent version -16, expecting 0")
         assert refused.process.wait(SOON) != 0
+
+
+class Machine:
+    """A stopped machine: the test makes the accesses of a guest, by QEMU's qtest."""
+
+    CONFIG = 0x80002000  # device 4 of bus 0
+    REGISTERS, MEMORY = 0xE0000000, 0xE1000000  # where the test puts BARs 0 and 2
+
+    def __init__(self, path, vectors):
+        self.process = subprocess.Popen(
+            [QEMU, "-S", "-M", "q35", "-accel", "tcg", "-nodefaults", "-display", "none"]
+            + ["-m", "64M", "-chardev", f"socket,path={path},id=vread", "-qtest", "stdio"]
+            + ["-device", f"ivshmem-doorbell,chardev=vread,vectors={vectors},addr=4"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for register, value in ((0x10, self.REGISTERS), (0x18, self.MEMORY), (0x1C, 0), (4, 2)):
+            self.ask("outl", 0xCF8, self.CONFIG | register)
+            self.ask("outl", 0xCFC, value)
+
+    def ask(self, *words):
+        """Returns the number of the answer, if it has one."""
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        assert answer[0] == "OK", answer
+        return int(answer[1], 16) if answer[1:] else None
+
+    def doorbell(self, peer, vector):
+        self.ask("writel", self.REGISTERS + 12, peer << 16 | vector)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.communicate()
+
+
+def is_readable(fd):
+    return bool(select.select([fd], [], [], 0)[0])
+
+
+@pytest.mark.skipif(not QEMU, reason="no qemu-system-x86_64")
+def test_registers_and_memory_of_a_stock_qemu(start_server):
+    """The guest's writes to the Doorbell register arrive at the right eventfds, and QEMU takes what
+    the host rings, of each vector."""
+    server = start_server("g1", memory="2M", queues=4)
+    with Machine(server.sockets["g1"], 5) as machine, Vreadd(server) as vreadd:
+        fds = vreadd.take()[-1]
+        to_host, to_guest = fds[1:6], fds[6:]
+        assert machine.ask("readl", machine.REGISTERS + 8) == GUEST  # IVPosition
+        for vector, fd in enumerate(to_host):
+            eventually(lambda v=vector, f=fd: machine.doorbell(HOST, v) or is_readable(f), SOON)
+            assert [f for f in to_host if is_readable(f)] == [fd]
+            os.eventfd_read(fd)
+        for fd in to_guest:
+            os.eventfd_write(fd, 1)
+            eventually(lambda f=fd: not is_readable(f), SOON)
+        machine.ask("writel", machine.MEMORY + 2 * MIB - 4, 0x12345678)
+        assert os.pread(fds[0], 4, 2 * MIB - 4) == struct.pack("<I", 0x12345678)
+        close_all(fds)
