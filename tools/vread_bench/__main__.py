@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line of vread-bench; vread-bench(1) describes it."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import client, plan, result, session, spec, targets
+from .errors import BenchError
+
+
+def main(words=None):
+    options = _parser().parse_args(words)
+    try:
+        return options.run(options)
+    except session.Stopped as stopped:
+        print(f"vread-bench: {stopped}", file=sys.stderr)
+        return 130
+    except BenchError as error:
+        print(f"vread-bench: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(options):
+    wanted, known = _read(options)
+    out = options.out or Path(f"{wanted.name}.json")
+    journal = out.with_name(out.name + ".journal")
+    if out.exists() and not journal.exists():
+        raise BenchError(f"{out}: exists. Give another --out")
+    text = options.targets.read_text()
+    head, rounds = session.run(wanted, known, text, journal)
+    result.write(out, result.document(wanted, head, rounds))
+    journal.unlink()
+    print(f"written: {out}")
+    wrong = [record for record in rounds if "wrong" in record]
+    for record in wrong:
+        print(f"WRONG BYTES: {record['cell']}: {record['wrong']}", file=sys.stderr)
+    return 2 if wrong else 0
+
+
+def _plan(options):
+    wanted, _ = _read(options)
+    for step in plan.plan(wanted):
+        print(f"{step.index + 1} round {step.round + 1} {step.cell.id}")
+    return 0
+
+
+def _prepare(options):
+    wanted, known = _read(options)
+    for name, place in sorted({(cell.target, cell.place) for cell in wanted.cells}):
+        target = known[name]
+        client.put_jars(target)
+        commands = target.places[place]
+        for command in commands.enter:
+            command.run()
+        try:
+            made = client.make_files(target, wanted, place)
+        finally:
+            for command in commands.leave:
+                command.run()
+        print(f"{name}: {place}: {made['files']} files, {made['bytes']} bytes")
+    return 0
+
+
+def _read(options):
+    known = targets.read(options.targets)
+    return spec.read(options.spec, known), known
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="vread-bench",
+        description="Measures stock HDFS, vRead and short-circuit reads, and reports.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, run, text in (
+        ("plan", _plan, "check the files and list the rounds in their order"),
+        ("prepare", _prepare, "write the files that the rounds read, and their digests"),
+        ("run", _run, "run all rounds, or those that an interrupted run has left"),
+    ):
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(run=run)
+        command.add_argument("--targets", type=Path, required=True, help="the targets file")
+        if name == "run":
+            command.add_argument("--out", type=Path, help="the result file (NAME.json)")
+        command.add_argument("spec", type=Path, metavar="SPEC")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
