@@ -181,7 +181,7 @@ all: $(SETUP) ## Daemon, provisioner, library, CLI and unit tests of one VARIANT
 	@$(MAKE) --no-print-directory -j$$(nproc) binaries
 # The programs that `make install` installs.
 PROGRAMS := $(addprefix $(B)/,vreadd vread-parser vread-opener vread-key-agent vread-ivshmem vread-provision libvread.so.1 vread xl-vread libvread_jni.so)
-PROGRAMS += $(if $(filter release,$(VARIANT)),build/java/vread-hdfs.jar)
+PROGRAMS += $(if $(filter release,$(VARIANT)),build/java/vread-hdfs.jar build/java/vread-bench.jar)
 .PHONY: programs
 programs: $(SETUP)
 	@$(MAKE) --no-print-directory -j$$(nproc) $(PROGRAMS)
@@ -279,6 +279,11 @@ build/java/compiled: $(JAVA_IN) hdfs-native/java/build.sh | $(SETUP)
 	@touch $@
 build/java/vread-hdfs.jar: build/java/compiled $(B)/libvread_jni.so xen-backend/base/version.h hdfs-native/java/pack.sh
 	$(call say,JAR)hdfs-native/java/pack.sh $@ $(B)/libvread_jni.so $(VERSION)
+# The measuring client of vread-bench.
+BENCH_JAVA := tools/vread_bench/java
+build/java/vread-bench.jar: $(BENCH_JAVA)/pom.xml $(wildcard $(BENCH_JAVA)/src/io/vread/bench/*.java) | $(SETUP)
+	$(call say,MVN)POM=$(BENCH_JAVA)/pom.xml hdfs-native/java/build.sh package
+	@cp build/java/bench-target/vread-bench.jar $@
 $(JNI_OBJ): CPPFLAGS += -Ibuild/java/include -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
 $(JNI_OBJ): build/java/compiled
 $(B)/libvread_jni.so: $(JNI_OBJ) $(B)/libvread.a hdfs-native/jni/jni.map
@@ -328,7 +333,7 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 DEB := build/deb
 .PHONY: deb
 deb: $(SETUP) ## Debian packages in build/deb/, checked by lintian
-	@$(MAKE) --no-print-directory build/java/compiled
+	@$(MAKE) --no-print-directory build/java/compiled build/java/vread-bench.jar
 	@debian/make-packages.sh $(DEB)
 
 # ---- style -------------------------------------------------------------------

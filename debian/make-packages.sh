@@ -39,7 +39,8 @@ copy_classes() {
 	mkdir -p "$tree/build/java/target"
 	cp "$top/build/java/target/vread-hdfs.jar" "$tree/build/java/target"
 	cp -a "$top/build/java/include" "$tree/build/java"
-	touch "$tree/build/java/compiled"
+	cp "$top/build/java/vread-bench.jar" "$tree/build/java"
+	touch "$tree/build/java/compiled" "$tree/build/java/vread-bench.jar"
 }
 
 build() {

@@ -3,7 +3,8 @@
 
 Its answer depends on the cell and the round only.  It counts CPU time in FOLDER/cpu.  A file
 FOLDER/block-N makes round N wait between `go` and its answer until the file is gone or standard
-input ends; it makes FOLDER/blocked first.  FOLDER/wrong-N makes round N report wrong bytes.
+input ends; it makes FOLDER/blocked first.  FOLDER/wrong-N makes round N report wrong bytes,
+FOLDER/wrong-warm all rounds before `go`.
 Usage: stub_client.py FOLDER
 """
 
@@ -50,7 +51,6 @@ def answer(words):
     vread = size if cell.endswith("/vread") else 0
     return {
         "bytes": size,
-        "checked_bytes": size,
         "seconds": draw(f"seconds {key}", 1000, 9000) / 1000,
         "latency_us": {name: latency * factor for name, factor in times.items()},
         "histogram": "",
@@ -67,9 +67,13 @@ def main():
         name, _, value = line.rstrip("\n").partition(" ")
         words[name] = value
         if name == "ready":
-            print('{"ready": true}', flush=True)
+            early = (FOLDER / "wrong-warm").exists()
+            print('{"wrong": "bytes 0..4095"}' if early else '{"ready": true}', flush=True)
         elif name == "go":
             print(json.dumps(answer(words)), flush=True)
+        elif name == "check":
+            size = int(words["size"]) * int(words["readers"])
+            print(json.dumps({"checked_bytes": size}), flush=True)
         elif name == "make":
             print('{"files": 2, "bytes": 8388608}', flush=True)
 

@@ -138,6 +138,14 @@ def test_wrong_bytes_are_never_a_number(bench):
         assert ("bytes" in record) == ("seconds" in record) == (record["round"] != 1)
 
 
+def test_wrong_bytes_of_the_warm_up_count(bench):
+    (bench.folder / "wrong-warm").touch()
+    assert bench.run().returncode == 2
+    for record in bench.result()["raw"]:
+        assert record["wrong"] == "bytes 0..4095"
+        assert "bytes" not in record
+
+
 def test_a_client_that_ends_is_an_error_and_no_round(bench):
     bench.targets.write_text(
         bench.targets.read_text().replace("command: ", "command: echo oops >&2; false # ", 1)

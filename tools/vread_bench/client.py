@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the measuring client (java/) for one round, or to make the files that are read.
 
-The client is told by lines on its standard input, answers with one line of JSON to `ready`, and
-with another to `go`.  Between these two lines it does nothing, so that `session` can read counters.
-The client ends when its standard input ends.
+The client is told by lines on its standard input.  It answers to each of `ready`, `go` and `check`
+with one line of JSON, and does nothing in between, so that `session` can read counters.  The client
+ends when its standard input ends.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ PLACES = (
     Path("/usr/share/vread-bench"),
     Path(__file__).resolve().parents[2] / "build" / "java",
 )
-HISTOGRAM = Path("/usr/share/java/HdrHistogram.jar")
+HISTOGRAM = Path("/usr/share/java/hdrhistogram.jar")  # of libhdrhistogram-java
 
 
 class Client:
@@ -94,10 +94,11 @@ def put_jars(target):
 
 
 def _jar(name):
-    for path in [*(place / name for place in PLACES), HISTOGRAM]:
-        if path.name == name and path.exists():
+    paths = [HISTOGRAM] if name == "HdrHistogram.jar" else [place / name for place in PLACES]
+    for path in paths:
+        if path.exists():
             return path
-    raise BenchError(f"{name} is in none of: {', '.join(map(str, PLACES))}, {HISTOGRAM.parent}")
+    raise BenchError(f"{name}: looked for {', '.join(map(str, paths))}; none is there")
 
 
 def file_path(target, place, spec, index):

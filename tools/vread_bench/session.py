@@ -103,10 +103,14 @@ def measure(spec, target, step, clock=time):
             for command in target.cold:
                 command.run()
             record["cold"] = bool(target.cold)
-        client.ask("ready")
-        before = [accounting.read(target.cpu), accounting.read(target.counters)]
-        answer = client.ask("go")
-        after = [accounting.read(target.cpu), accounting.read(target.counters)]
+        answer = client.ask("ready")  # reads, too: to warm up
+        if "wrong" not in answer:
+            before = [accounting.read(target.cpu), accounting.read(target.counters)]
+            answer = client.ask("go")
+            after = [accounting.read(target.cpu), accounting.read(target.counters)]
+        # Reads back what the round has written, which must count neither as time nor as CPU time.
+        if "wrong" not in answer:
+            answer |= client.ask("check")
     if "wrong" in answer:
         return record | {"wrong": str(answer["wrong"])}
     for key, kind in REQUIRED.items():

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package io.vread.bench;
+
+import java.lang.management.ManagementFactory;
+import java.util.Map;
+import java.util.TreeMap;
+import javax.management.JMException;
+import javax.management.JMX;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+
+/** The statistics of vRead's plug-in in this process at one moment; all 0 without a plug-in. */
+final class PlugIn {
+  final long bytes;
+  private final Map<String, Long> reasons = new TreeMap<>();
+
+  private PlugIn(long bytes) {
+    this.bytes = bytes;
+  }
+
+  static PlugIn now() throws JMException {
+    MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+    ObjectName name = new ObjectName("io.vread:type=Client");
+    if (!server.isRegistered(name)) {
+      return new PlugIn(0);
+    }
+    PlugInMXBean bean = JMX.newMXBeanProxy(server, name, PlugInMXBean.class);
+    PlugIn now = new PlugIn(bean.getBytes());
+    bean.getFallbackReasons().forEach((why, blocks) -> now.reasons.merge(why, blocks, Long::sum));
+    bean.getFailureReasons().forEach((why, blocks) -> now.reasons.merge(why, blocks, Long::sum));
+    return now;
+  }
+
+  /** Why blocks were not read by vRead, or not to their end, since `before`. */
+  Map<String, Long> reasonsSince(PlugIn before) {
+    Map<String, Long> since = new TreeMap<>();
+    reasons.forEach(
+        (why, blocks) -> {
+          long grown = blocks - before.reasons.getOrDefault(why, 0L);
+          if (grown > 0) {
+            since.put(why, grown);
+          }
+        });
+    return since;
+  }
+}
