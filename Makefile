@@ -116,6 +116,12 @@ bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen
 bench-remote: all module ## Reading from another emulated host; writes build/bench/remote.json
 	@$(PY) -m tools.bench remote
 
+# Results of this project's own runs of vread-bench.
+RESULTS := $(sort $(wildcard docs/results/*.json))
+.PHONY: report
+report: $(SETUP) ## The report of docs/results/ beside the paper's figures, in build/report/
+	@$(PY) -m tools.vread_bench report --out build/report $(RESULTS)
+
 ##@ Pieces
 # ---- setup -----------------------------------------------------------------
 # debian/rules sets NO_SETUP=1: dpkg checks the build dependencies of a package.

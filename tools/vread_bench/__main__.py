@@ -5,7 +5,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import client, plan, result, session, spec, targets
+from . import client, pages, plan, result, session, spec, targets
 from .errors import BenchError
 
 
@@ -62,6 +62,15 @@ def _prepare(options):
     return 0
 
 
+def _report(options):
+    names = {path.name for path in options.files}
+    if len(names) < len(options.files):
+        raise BenchError("two result files have the same name")
+    pages.write([(path.name, result.read(path)) for path in options.files], options.out)
+    print(f"written: {options.out / 'report.html'} and {options.out / 'report.md'}")
+    return 0
+
+
 def _read(options):
     known = targets.read(options.targets)
     return spec.read(options.spec, known), known
@@ -84,6 +93,13 @@ def _parser():
         if name == "run":
             command.add_argument("--out", type=Path, help="the result file (NAME.json)")
         command.add_argument("spec", type=Path, metavar="SPEC")
+    text = "make a page in HTML and one in Markdown of result files"
+    command = commands.add_parser("report", help=text, description=text)
+    command.set_defaults(run=_report)
+    command.add_argument(
+        "--out", type=Path, default=Path("report"), help="the folder of the pages (%(default)s)"
+    )
+    command.add_argument("files", type=Path, nargs="*", metavar="FILE")
     return parser
 
 

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The figures and tables of the vRead paper (Middleware 2015), and which of our cells face them.
+
+`pages` goes through FIGURES.  `paper` quotes what the paper says in words; most of its plots have
+no numbers in the text, and nothing here was read off a plot.  docs/benchmarking.md has a spec for
+each figure.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import summary
+
+MIB = 1 << 20
+READS = {"sequential": "caches emptied", "re-read": "from caches"}
+PLACES = ("local", "remote-rdma", "remote-tls", "hybrid")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A plot.  Cells that match `only` are shown, a curve for each way and value of other keys."""
+
+    title: str
+    only: dict  # {key: allowed values}
+    x: tuple  # the keys that make the x axis
+    parts: bool = False  # bars of CPU time, stacked by part
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    title: str
+    paper: str
+    unit: str
+    quantity: Callable | None = None
+    panels: tuple = ()
+    note: str = ""
+
+
+def _read_panels(only, *x):
+    return tuple(
+        Panel(f"{workload}: {text}", {"workload": (workload,)} | only, x)
+        for workload, text in READS.items()
+    )
+
+
+def _cpu_figure(name, title, paper, place, note=""):
+    only = {"place": (place,), "load": ("2vms",), "request": (MIB,), "readers": (1,)}
+    only |= {"way": ("stock", "vread"), "workload": tuple(READS)}
+    panel = Panel("CPU time by part", only, ("workload", "image"), parts=True)
+    return Figure(
+        name, title, paper, "CPU s/GiB", summary.cpu(*summary.PARTS), (panel,), note=note
+    )  # fmt: skip
+
+
+LOCAL = {"place": ("local",), "readers": (1,)}
+BOTH = {"way": ("stock", "vread")}
+PLACED = BOTH | {"request": (MIB,), "readers": (1,), "place": PLACES}
+
+FIGURES = (
+    Figure(
+        "Figure 2",
+        "Delay of reads: HDFS in a co-located VM against local reads",
+        "The delay of HDFS in a co-located VM is “significantly higher than the baseline read for "
+        "all cases”: “at least 5 data copies” against 2. The text gives no other number.",
+        "ms for each request",
+        summary.delay,
+        _read_panels(LOCAL | {"load": ("2vms",), "way": ("stock", "short-circuit")}, "request"),
+        note="The paper's baseline is the file system of the client's VM. Ours is HDFS' "
+        "short-circuit read, which needs client and DataNode in one operating system.",
+    ),
+    _cpu_figure(
+        "Figure 6",
+        "CPU time of a co-located read",
+        "“around 40% of the CPU cycles on the client side and around 65% on the datanode side” "
+        "are saved (1 GB, requests of 1 MB).",
+        "local",
+    ),
+    _cpu_figure(
+        "Figure 7",
+        "CPU time of a remote read with RDMA",
+        "“around 45% of the CPU cycles on client side and more than 50% on datanode side” are "
+        "saved.",
+        "remote-rdma",
+    ),
+    _cpu_figure(
+        "Figure 8",
+        "CPU time of a remote read with TCP",
+        "The total is “still slightly lower than the vanilla case”.",
+        "remote-tls",
+        note="The paper's daemons speak plain TCP. Ours encrypt (TLS), which the stock client in "
+        "this comparison does not.",
+    ),
+    Figure(
+        "Figure 9",
+        "Delay of reads by request size",
+        "Less than vanilla by “up to 40% for the 2 VMs scenario and up to 50% for the 4 VMs "
+        "scenario”.",
+        "ms for each request",
+        summary.delay,
+        _read_panels(LOCAL | BOTH, "request"),
+    ),
+    Figure(
+        "Figure 11",
+        "Read throughput",
+        "“around 20% throughput improvement” at 3.2 GHz and “around 41%” at 1.6 GHz with 2 VMs; "
+        "“up to 65% improvement” with 4 VMs, where vanilla “drops by up to 22%” (TestDFSIO, 5 GB, "
+        "1 MB).",
+        "MB/s",
+        summary.throughput,
+        _read_panels(PLACED, "place", "load"),
+        note="Ours is one sequential reader of the HDFS client, without MapReduce.",
+    ),
+    Figure(
+        "Figure 12",
+        "CPU time of reads",
+        "vRead “still saves significant CPU cycles along with gaining better throughput”. The text "
+        "gives no number.",
+        "CPU s/GiB",
+        summary.cpu(*summary.PARTS),
+        _read_panels(PLACED, "place", "load"),
+        note="The sum of all parts that the target tells.",
+    ),
+    Figure(
+        "Figure 13",
+        "Write throughput",
+        "The overhead of vRead on writes “is negligible”.",
+        "MB/s",
+        summary.throughput,
+        (
+            Panel(
+                "write",
+                PLACED | {"workload": ("write",)},
+                ("place", "load"),
+            ),
+        ),
+    ),
+    Figure(
+        "Table 2",
+        "HBase",
+        "Scan 6.26 to 7.97 MB/s (27.3% more), SequentialRead 3.01 to 3.72 (23.6%), RandomRead 2.48 "
+        "to 2.91 (17.3%).",
+        "MB/s",
+        note="vread-bench does not run HBase.",
+    ),
+    Figure(
+        "Table 3",
+        "Hive and Sqoop",
+        "Select of Hive 17.945 to 14.117 s (21.3% less), export of Sqoop 385.136 to 342.508 s "
+        "(11.3%).",
+        "s",
+        note="vread-bench runs neither.",
+    ),
+)
