@@ -307,6 +307,7 @@ module: $(SETUP) ## xen-vreadfront.ko for the newest Debian kernel installed (KV
 LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch)
 JNIDIR ?= $(LIBDIR)/jni
 MANDIR := $(PREFIX)/share/man
+BENCH_SHARE := $(PREFIX)/share/vread-bench
 VERSION := $(shell sed -n 's/^\#define VREAD_VERSION "\(.*\)"/\1/p' xen-backend/base/version.h)
 MAN_PAGES = $(shell find xenstore-schema linux-frontend xen-backend hdfs-native tools -name '*.[1-8]')
 LIBVREAD_CALLS = $(shell sed -n 's/^\t\(vread_.*\);/\1/p' hdfs-native/libvread/libvread.map)
@@ -320,6 +321,11 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include hdfs-native/libvread/vread.h
 	install -D -m 644 -t $(DESTDIR)$(JNIDIR) $(B)/libvread_jni.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/vread build/java/vread-hdfs.jar
+	install -D -m 644 -t $(DESTDIR)$(BENCH_SHARE) build/java/vread-bench.jar
+	install -D -m 644 -t $(DESTDIR)$(BENCH_SHARE)/vread_bench tools/vread_bench/*.py
+	echo $(VERSION) >$(DESTDIR)$(BENCH_SHARE)/vread_bench/version
+	sed 's|@PREFIX@|$(PREFIX)|' tools/vread_bench/vread-bench.in >$(DESTDIR)$(PREFIX)/bin/vread-bench
+	chmod 755 $(DESTDIR)$(PREFIX)/bin/vread-bench
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 		hdfs-native/libvread/vread.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/vread.pc

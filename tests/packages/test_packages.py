@@ -25,6 +25,7 @@ PACKAGES = [
     "libvread-dev",
     "libvread1",
     "vread-backend",
+    "vread-bench",
     "vread-frontend-dkms",
     "vread-hdfs",
     "vread-tools",
@@ -178,6 +179,13 @@ def test_what_is_in_them(packages):
             "usr/share/man/man5/vread.conf.5.gz",
             "usr/share/man/man8/vreadd.8.gz",
             "usr/share/doc/vread-backend/install.md.gz",
+        },
+        "vread-bench": {
+            "usr/bin/vread-bench",
+            "usr/share/man/man1/vread-bench.1.gz",
+            "usr/share/vread-bench/vread-bench.jar",
+            "usr/share/vread-bench/vread_bench/version",
+            "usr/share/doc/vread-bench/examples/targets.yaml",
         },
         "vread-tools": {"usr/bin/vread", "usr/share/man/man1/vread.1.gz"},
         "vread-frontend-dkms": {

@@ -19,10 +19,8 @@ from pathlib import Path
 from .errors import BenchError
 
 JARS = ("vread-bench.jar", "HdrHistogram.jar")
-PLACES = (
-    Path("/usr/share/vread-bench"),
-    Path(__file__).resolve().parents[2] / "build" / "java",
-)
+HERE = Path(__file__).resolve()
+PLACES = (HERE.parents[1], HERE.parents[2] / "build" / "java")  # installed, in the source tree
 HISTOGRAM = Path("/usr/share/java/hdrhistogram.jar")  # of libhdrhistogram-java
 
 
