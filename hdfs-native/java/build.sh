@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs Maven on this module, or on that of the environment's POM. The Makefile and tests/hdfs call it. One build runs at a time. Maven
-# runs offline once it has fetched what it needs. Its output is shown only if it fails.
+# Runs Maven on this module, or on that of the environment's POM. The Makefile and tests/hdfs call it.
+# One build runs at a time. Maven runs offline once it has fetched what it needs. Its output is shown
+# only if it fails.
 # Usage: build.sh ARGUMENT... (as for mvn)
 set -eu
 
