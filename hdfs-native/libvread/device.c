@@ -177,18 +177,34 @@ static int call_keys(struct device *d, struct op *op, uint64_t deadline)
 	return r == -ENOTTY ? -EOPNOTSUPP : r;
 }
 
-static int device_call(struct transport *t, struct op *op, uint64_t deadline)
+static int call(struct device *d, struct op *op, uint64_t deadline)
 {
 	switch (op->kind) {
 	case VREAD_OP_OPEN:
-		return call_open(device(t), op, deadline);
+		return call_open(d, op, deadline);
 	case VREAD_OP_PUBLISH:
-		return call_publish(device(t), op, deadline);
+		return call_publish(d, op, deadline);
 	case VREAD_OP_KEYS:
-		return call_keys(device(t), op, deadline);
+		return call_keys(d, op, deadline);
 	default:
-		return call_stat(device(t), op, deadline);
+		return call_stat(d, op, deadline);
 	}
+}
+
+/* ENODEV of the backend is about the block.  ENODEV of the driver says that the device was removed,
+ * and then INFO gets it, too. */
+static bool is_removed(struct device *d)
+{
+	struct vread_ioc_info info;
+
+	return control(d, VREAD_IOC_INFO, &info) == -ENODEV;
+}
+
+static int device_call(struct transport *t, struct op *op, uint64_t deadline)
+{
+	int r = call(device(t), op, deadline);
+
+	return r == -ENODEV && is_removed(device(t)) ? -ENOTCONN : r;
 }
 
 static void device_drop_handle(struct transport *t, uint32_t handle)

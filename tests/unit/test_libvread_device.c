@@ -37,6 +37,7 @@ static struct {
 	int fd;
 	uint8_t *slice;
 	bool connected;
+	bool removed;       /* the device is gone for good */
 	unsigned room;      /* READs that it accepts before EAGAIN */
 	bool hold;          /* READs are not answered */
 	bool remote;        /* blocks are read from another host */
@@ -108,6 +109,8 @@ static int fails(int error)
 static int do_info(struct vread_ioc_info *info)
 {
 	driver.infos++;
+	if (driver.removed)
+		return fails(ENODEV);
 	*info = (struct vread_ioc_info){
 		.abi = driver.abi,
 		.connected = driver.connected,
@@ -539,6 +542,20 @@ static void test_publish(void **state)
 	assert_int_equal(driver.published, 2);
 }
 
+/* ENODEV of a backend is about the block. */
+static void test_a_removed_device_is_no_connection(void **state)
+{
+	struct vread_file *f;
+
+	(void)state;
+	driver.open_error = driver.publish_error = ENODEV;
+	assert_int_equal(vread_open(&v, &replica, &f), -ENODEV);
+	assert_int_equal(vread_publish(&v, &replica, VREAD_EVENT_APPEND, 0), -ENODEV);
+	driver.removed = true;
+	assert_int_equal(vread_open(&v, &replica, &f), -ENOTCONN);
+	assert_int_equal(vread_publish(&v, &replica, VREAD_EVENT_APPEND, 0), -ENOTCONN);
+}
+
 static void test_publish_keys(void **state)
 {
 	static const uint8_t data[] = "\1\0\1\0\x12\0\0\0p\4DS-1" /* names, then the key */
@@ -631,6 +648,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_room_at_all_is_a_timeout, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_refused_read_is_an_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_removed_device_is_no_connection, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_bytes_of_other_hosts_are_checked, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_late_completion, set_up, tear_down),
