@@ -14,13 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timer.h"
+#include "port/doorbell.h"
 
 #define MAX_EPOCH ((1U << 24) - 1)
 
@@ -63,31 +63,18 @@ static int event_fd(struct port_conn *conn, unsigned q)
 
 static int event_take(struct port_conn *conn, unsigned q)
 {
-	struct epoll_event event;
-
-	while (epoll_wait(device_of(conn)->share.epoll[q], &event, 1, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
+	return doorbell_take(device_of(conn)->share.epoll[q]);
 }
 
-/* Nothing to do: each ring of the doorbell is an edge, whether or not the last edge was taken. */
+/* Nothing to do; see doorbell_take(). */
 static void event_rearm(struct port_conn *conn, unsigned q)
 {
 	(void)conn, (void)q;
 }
 
-/*
- * Errors are ignored. EAGAIN: the counter is full, so the guest has an interrupt anyway. EINTR: the
- * session is ending.
- */
 static void notify(struct port_conn *conn, unsigned q)
 {
-	uint64_t one = 1;
-	int fd = device_of(conn)->share.to_guest[VREAD_IVSHMEM_VECTOR_QUEUE(q)];
-	ssize_t n = write(fd, &one, sizeof(one));
-
-	(void)n;
+	doorbell_ring(device_of(conn)->share.to_guest[VREAD_IVSHMEM_VECTOR_QUEUE(q)]);
 }
 
 static void fail(struct port_conn *conn, const char *reason)

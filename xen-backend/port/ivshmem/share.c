@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "port/doorbell.h"
 #include "port/ivshmem/offer.h"
 
 #define NEEDED_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -88,13 +88,12 @@ void ivshmem_share_set_alive(const struct ivshmem_share *s, bool alive)
 
 int ivshmem_share_watch(struct ivshmem_share *s, unsigned queues)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
 	for (unsigned q = 0; q < queues; q++) {
-		s->epoll[q] = epoll_create1(EPOLL_CLOEXEC);
-		if (s->epoll[q] < 0 || epoll_ctl(s->epoll[q], EPOLL_CTL_ADD,
-						 s->to_host[VREAD_IVSHMEM_VECTOR_QUEUE(q)], &event))
-			return -errno;
+		int r = doorbell_watch(s->to_host[VREAD_IVSHMEM_VECTOR_QUEUE(q)]);
+
+		if (r < 0)
+			return r;
+		s->epoll[q] = r;
 	}
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "base/timer.h"
 #include "base/words.h"
 #include "policy/policy.h"
+#include "port/doorbell.h"
 #include "port/local/hello.h"
 
 #define HELLO_SECONDS 5
@@ -37,32 +38,18 @@ static int event_fd(struct port_conn *conn, unsigned q)
 
 static int event_take(struct port_conn *conn, unsigned q)
 {
-	struct epoll_event event;
-
-	while (epoll_wait(conn_of(conn)->share.queue[q].epoll_fd, &event, 1, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
+	return doorbell_take(conn_of(conn)->share.queue[q].epoll_fd);
 }
 
-/*
- * Nothing to do: an edge is reported once for each write, whether or not the last edge was taken.
- */
+/* Nothing to do; see doorbell_take(). */
 static void event_rearm(struct port_conn *conn, unsigned q)
 {
 	(void)conn, (void)q;
 }
 
-/*
- * Errors are ignored. EAGAIN: the counter is full, so the descriptor is readable anyway. EINTR: the
- * session is ending.
- */
 static void notify(struct port_conn *conn, unsigned q)
 {
-	uint64_t one = 1;
-	ssize_t n = write(conn_of(conn)->share.queue[q].response_fd, &one, sizeof(one));
-
-	(void)n;
+	doorbell_ring(conn_of(conn)->share.queue[q].response_fd);
 }
 
 static void fail(struct port_conn *conn, const char *reason)

@@ -6,10 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "port/doorbell.h"
 
 static int memory_create(const char *name, size_t bytes, int *ret_fd, uint8_t **ret_memory)
 {
@@ -38,15 +39,12 @@ static int memory_create(const char *name, size_t bytes, int *ret_fd, uint8_t **
 
 static int queue_create(struct share_queue *q)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
 	q->request_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	q->response_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	q->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (q->request_fd < 0 || q->response_fd < 0 || q->epoll_fd < 0 ||
-	    epoll_ctl(q->epoll_fd, EPOLL_CTL_ADD, q->request_fd, &event))
+	if (q->request_fd < 0 || q->response_fd < 0)
 		return -errno;
-	return 0;
+	q->epoll_fd = doorbell_watch(q->request_fd);
+	return q->epoll_fd < 0 ? q->epoll_fd : 0;
 }
 
 static void init_rings(struct share *s, size_t ring_bytes)
