@@ -26,13 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/background.h"
 #include "base/clock.h"
+#include "base/daemon_process.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/log_limit.h"
@@ -286,43 +286,11 @@ static const struct control_commands commands = {
 
 /* ---- parts ------------------------------------------------------------------------ */
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata)
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata)
 {
-	if (si->ssi_signo == SIGHUP) {
-		json_decref(reload(userdata));
-		return 0;
-	}
-	log_info("stopping: %s", strsignal((int)si->ssi_signo));
-	return sd_event_exit(sd_event_source_get_event(source), 0);
-}
-
-static int catch_signals(struct daemon *d)
-{
-	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-	sigset_t set;
-	int r = 0;
-
-	sigemptyset(&set);
-	for (unsigned i = 0; i < 3; i++)
-		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL); /* before any thread is made */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* children are waited for; SIG_IGN would lose their status */
-	for (unsigned i = 0; r >= 0 && i < 3; i++)
-		r = sd_event_add_signal(d->event, NULL, signals[i], on_signal, d);
-	return r < 0 ? r : 0;
-}
-
-/* Raises the limit of open files to its maximum.  A frontend needs several descriptors per
- * queue. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	(void)source, (void)si;
+	json_decref(reload(userdata));
+	return 0;
 }
 
 static int drop_privileges(struct daemon *d)
@@ -561,8 +529,9 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 		return r;
 	}
 	audit_set(config->audit);
-	raise_file_limit();
-	r = catch_signals(&d);
+	daemon_raise_file_limit();
+	signal(SIGCHLD, SIG_DFL); /* children are waited for; SIG_IGN would lose their status */
+	r = daemon_catch_signals(d.event, on_hangup, &d);
 	if (!r)
 		r = start_helpers(&d);
 	if (!r)

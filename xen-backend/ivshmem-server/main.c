@@ -10,17 +10,16 @@
 #include <getopt.h>
 #include <grp.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/daemon_process.h"
 #include "base/log.h"
 #include "base/unix_listen.h"
 #include "base/version.h"
@@ -157,42 +156,13 @@ static int change_user(const char *name, const char *config_path)
 	return -errno;
 }
 
-/* A guest needs up to 22 descriptors. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 /* ---- the loop ---------------------------------------------------------------------- */
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata)
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata)
 {
-	if (si->ssi_signo == SIGHUP) {
-		reload(userdata);
-		return 0;
-	}
-	log_info("stopping: %s", strsignal((int)si->ssi_signo));
-	return sd_event_exit(sd_event_source_get_event(source), 0);
-}
-
-static int catch_signals(struct server *s)
-{
-	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-	sigset_t set;
-	int r = 0;
-
-	sigemptyset(&set);
-	for (unsigned i = 0; i < 3; i++)
-		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	for (unsigned i = 0; r >= 0 && i < 3; i++)
-		r = sd_event_add_signal(s->guests.event, NULL, signals[i], on_signal, s);
-	return r < 0 ? r : 0;
+	(void)source, (void)si;
+	reload(userdata);
+	return 0;
 }
 
 static void on_change(void *ctx)
@@ -215,7 +185,7 @@ static int start(struct server *s, const struct config *config)
 	if (!r)
 		r = keep_others_out();
 	if (!r)
-		r = catch_signals(s);
+		r = daemon_catch_signals(s->guests.event, on_hangup, s);
 	if (!r)
 		r = backend_start(&s->backend, &s->guests, config->ivshmem_socket);
 	if (!r)
@@ -229,7 +199,7 @@ static int run(struct server *s, const struct config *config)
 
 	if (r < 0)
 		return r;
-	raise_file_limit();
+	daemon_raise_file_limit();
 	r = start(s, config);
 	if (!r) {
 		sd_notifyf(0, "READY=1\nSTATUS=%zu guests are configured", config->num_ivshmem);
