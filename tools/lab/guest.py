@@ -7,19 +7,20 @@ So a guest needs no network, and its console is only for its kernel's messages.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.patience import Patience
 
-from .channel import Channel, ChannelClosed, Command, Result
+from .channel import Channel, ChannelClosed, Command
 from .images import kernel_image
 from .kernels import Kernel
 from .paths import LabError
 from .rootfs import Tree, tree_of
 from .roots import DOMU_KERNEL, DOMU_ROOT, domu_root
+from .shell import Shell
 
 if TYPE_CHECKING:
     from .host import XenHost
@@ -28,7 +29,6 @@ VCHAN = "data/lab"
 GUEST_FILES = "guest-files.cpio"  # in the host's share: files every guest gets
 # Ten times what each takes on a quiet machine with two cores.
 CREATE_TIMEOUT = 150.0
-COMMAND_TIMEOUT = 180.0
 DESTROY_TIMEOUT = 150.0
 SAVE_TIMEOUT = 150.0
 # A kernel reports something stuck after two minutes: on a busy machine it gets little CPU time.
@@ -103,7 +103,7 @@ def _vif(address: str) -> str:
     return f"bridge=xenbr0,mac={mac}"
 
 
-class Guest:
+class Guest(Shell):
     def __init__(self, host: "XenHost", config: GuestConfig) -> None:
         self.host, self.config, self.name = host, config, config.name
         self.domid = -1
@@ -200,37 +200,6 @@ class Guest:
                     raise
                 time.sleep(0.5)
 
-    def run(
-        self,
-        command: str | Sequence[str],
-        timeout: float = COMMAND_TIMEOUT,
-        stdin: bytes | None = None,
-    ) -> Result:
-        """Runs a command in the guest: a string for sh, or a list of arguments."""
-        return self._channel.run(command, shell="sh", timeout=timeout, stdin=stdin)
-
-    def popen(
-        self,
-        command: str | Sequence[str],
-        timeout: float | None = None,
-        *,
-        sink: Callable[[bytes], None] | None = None,
-        error_sink: Callable[[bytes], None] | None = None,
-    ) -> Command:
-        """Starts a command in the guest and returns at once."""
-        return self._channel.popen(
-            command, shell="sh", timeout=timeout, sink=sink, error_sink=error_sink
-        )
-
-    def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
-        """Standard output of a command that must succeed."""
-        return self.run(command, timeout).check().stdout.decode()
-
-    def put(self, source: Path, path: str) -> None:
-        mode = f"{source.stat().st_mode & 0o777:o}"
-        script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chmod "$2" "$1"'
-        self.run(["sh", "-c", script, "put", path, mode], stdin=source.read_bytes()).check()
-
     def unpack(self, files: dict[str, Path] | Tree) -> None:
         """Copies {path: source}, with the libraries of programs, over the guest's files."""
         archive = self.host.share / "guests" / self.name / "brought.cpio"
@@ -238,12 +207,6 @@ class Guest:
         tree_of(files).write(archive)
         self.run("cd / && exec cpio -idu", stdin=archive.read_bytes()).check()
         archive.unlink()
-
-    def get(self, path: str, target: Path) -> None:
-        target.write_bytes(self.run(["cat", path]).check().stdout)
-
-    def dmesg(self) -> str:
-        return self.run("dmesg").check().stdout.decode(errors="replace")
 
     @property
     def console_log(self) -> Path:

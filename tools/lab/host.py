@@ -20,7 +20,7 @@ from pathlib import Path
 from tools.patience import Patience
 
 from . import qemu, states
-from .channel import Channel, ChannelClosed, Command, Result
+from .channel import Channel, ChannelClosed, Command
 from .claim import Claim
 from .guest import GUEST_FILES, Guest, GuestConfig, GuestKind
 from .kernel_log import KernelLogs
@@ -30,10 +30,10 @@ from .paths import RUN, LabError
 from .qemu import Disk, Wire
 from .rootfs import Tree, tree_of
 from .roots import dom0_root
+from .shell import Shell
 
 # Ten times and more what each takes on a quiet machine with two cores.
 BOOT_TIMEOUT = 240.0
-COMMAND_TIMEOUT = 180.0
 STOP_TIMEOUT = 20.0
 SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 WIRE_TIMEOUT = 20.0
@@ -51,7 +51,9 @@ class HostStuck(LabError):
     has the end of its console."""
 
 
-class XenHost:
+class XenHost(Shell):
+    shell = "bash"  # of dom0
+
     def __init__(
         self,
         name: str,
@@ -140,38 +142,6 @@ class XenHost:
 
     # ---- dom0 ------------------------------------------------------------
 
-    def run(
-        self,
-        command: str | Sequence[str],
-        timeout: float = COMMAND_TIMEOUT,
-        stdin: bytes | None = None,
-    ) -> Result:
-        """Runs a command in dom0: a string for bash, or a list of arguments."""
-        return self._channel.run(command, shell="bash", timeout=timeout, stdin=stdin)
-
-    def popen(
-        self,
-        command: str | Sequence[str],
-        timeout: float | None = None,
-        *,
-        sink: Callable[[bytes], None] | None = None,
-        error_sink: Callable[[bytes], None] | None = None,
-        terminal: tuple[int, int] | None = None,
-    ) -> Command:
-        """Starts a command in dom0 and returns at once."""
-        return self._channel.popen(
-            command,
-            shell="bash",
-            timeout=timeout,
-            sink=sink,
-            error_sink=error_sink,
-            terminal=terminal,
-        )
-
-    def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
-        """Standard output of a command that must succeed."""
-        return self.run(command, timeout).check().stdout.decode()
-
     def put(self, source: Path, path: str) -> None:
         """Copies a file into dom0, with its mode."""
         staged = self._stage()
@@ -186,9 +156,6 @@ class XenHost:
         staged = self._stage()
         self.run(["cp", path, f"/lab/{staged.name}"]).check()
         shutil.move(staged, target)
-
-    def dmesg(self) -> str:
-        return self.run("dmesg").check().stdout.decode(errors="replace")
 
     def cpu_seconds(self) -> dict[str, float]:
         """CPU time of every domain so far, by name."""

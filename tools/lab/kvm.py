@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .channel import HELLO, Channel, Command, Result
+from .channel import HELLO, Channel, Command
 from .claim import Claim
 from .images import kernel_image
 from .kernel_log import KernelLogs
@@ -27,10 +27,10 @@ from .paths import LabError
 from .qemu import CPU, Disk, Wire, disk_arguments, start_process, wire_arguments
 from .rootfs import Tree, tree_of
 from .roots import kvm_root
+from .shell import Shell
 
 # Ten times what each takes on a quiet machine with two cores.
 BOOT_TIMEOUT = 240.0
-COMMAND_TIMEOUT = 180.0
 SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 HOTPLUG_PORT = "port0"  # of the PCI bus for devices that come and go
 
@@ -49,7 +49,7 @@ class GuestGone(LabError):
     """A guest that died or does not answer; the message has its console."""
 
 
-class KvmGuest:
+class KvmGuest(Shell):
     def __init__(
         self,
         name: str,
@@ -142,43 +142,8 @@ class KvmGuest:
 
     # ---- in the guest ----------------------------------------------------
 
-    def run(
-        self,
-        command: str | Sequence[str],
-        timeout: float = COMMAND_TIMEOUT,
-        stdin: bytes | None = None,
-    ) -> Result:
-        """Runs a command in the guest: a string for sh, or a list of arguments."""
-        return self._channel.run(command, shell="sh", timeout=timeout, stdin=stdin)
-
-    def popen(
-        self,
-        command: str | Sequence[str],
-        timeout: float | None = None,
-        *,
-        sink: Callable[[bytes], None] | None = None,
-        error_sink: Callable[[bytes], None] | None = None,
-    ) -> Command:
-        """Starts a command in the guest and returns at once."""
-        return self._channel.popen(
-            command, shell="sh", timeout=timeout, sink=sink, error_sink=error_sink
-        )
-
-    def text(self, command: str | Sequence[str], timeout: float = COMMAND_TIMEOUT) -> str:
-        """Standard output of a command that must succeed."""
-        return self.run(command, timeout).check().stdout.decode()
-
-    def put(self, source: Path, path: str) -> None:
-        """Copies a file into the guest, with its mode."""
-        mode = f"{source.stat().st_mode & 0o777:o}"
-        script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chmod "$2" "$1"'
-        self.run(["sh", "-c", script, "put", path, mode], stdin=source.read_bytes()).check()
-
     def adopt(self, number: int, text: str, sink: Callable[[bytes], None] | None = None) -> Command:
         raise LabError(f"{self.name}: no guest of this kind is restored from an image")
-
-    def dmesg(self) -> str:
-        return self.run("dmesg").check().stdout.decode(errors="replace")
 
     def check_dmesg(self) -> None:
         """Raises KernelComplaint when the guest's kernel reported a bug since the last call.  Of a
