@@ -4,20 +4,17 @@ The target is the stub of the measuring client."""
 
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import eventually
 from tools.vread_bench.errors import BenchError
 from tools.vread_bench.hosts import ssh
 
 pytestmark = pytest.mark.thorough
 
-ATTEMPTS = 5  # another program may take the port first
 CONFIG = """\
-ListenAddress 127.0.0.1
-Port {port}
 HostKey {folder}/host-key
 AuthorizedKeysFile {folder}/key.pub
 StrictModes no
@@ -28,6 +25,8 @@ PidFile none
 
 
 class Sshd:
+    """Listens itself, on a port that the kernel chooses, and starts an sshd for each connection."""
+
     def __init__(self, folder):
         self.folder = folder
         for name in ("key", "host-key"):
@@ -35,31 +34,32 @@ class Sshd:
                 ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True
             )
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd wants it
-        self.process = self.port = None
+        (folder / "sshd_config").write_text(CONFIG.format(folder=folder))
+        self._processes = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
 
-    def start(self):
-        for _ in range(ATTEMPTS):
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self.port = free.getsockname()[1]
-            config = self.folder / "sshd_config"
-            config.write_text(CONFIG.format(port=self.port, folder=self.folder))
-            with open(self.folder / "log", "ab") as log:
-                self.process = subprocess.Popen(
-                    ["/usr/sbin/sshd", "-D", "-e", "-f", config], stdout=log, stderr=log
-                )
-            eventually(lambda: self._listens() or self.process.poll() is not None, what="sshd")
-            if self.process.poll() is None:
+    def _serve(self):
+        command = ["/usr/sbin/sshd", "-i", "-e", "-f", self.folder / "sshd_config"]
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:  # stop() was called
                 return
-        raise AssertionError((self.folder / "log").read_text())
-
-    def _listens(self):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+            with connection, open(self.folder / "log", "ab") as log:
+                self._processes.append(
+                    subprocess.Popen(command, stdin=connection, stdout=connection, stderr=log)
+                )
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+        for process in self._processes:
+            process.terminate()
+            process.wait()
 
     @property
     def options(self):
@@ -72,7 +72,6 @@ class Sshd:
 @pytest.fixture(scope="module")
 def sshd(tmp_path_factory):
     sshd = Sshd(tmp_path_factory.mktemp("sshd"))
-    sshd.start()
     yield sshd
     sshd.stop()
 
