@@ -11,6 +11,9 @@ import javax.management.ObjectName;
 
 /** The statistics of vRead's plug-in in this process at one moment; all 0 without a plug-in. */
 final class PlugIn {
+  /** The plug-in's thread that registers its bean, a second after the first block. */
+  private static final String REGISTRATION = "vread-metrics";
+
   final long bytes;
   private final Map<String, Long> reasons = new TreeMap<>();
 
@@ -18,7 +21,13 @@ final class PlugIn {
     this.bytes = bytes;
   }
 
-  static PlugIn now() throws JMException {
+  /** Waits until a plug-in that has begun to read has its bean. */
+  static PlugIn now() throws JMException, InterruptedException {
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().equals(REGISTRATION)) {
+        thread.join();
+      }
+    }
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     ObjectName name = new ObjectName("io.vread:type=Client");
     if (!server.isRegistered(name)) {
