@@ -40,6 +40,7 @@ from tests.support.ivshmemfront import (
 )
 from tests.support.localfront import APPEND, FINALIZED, PAGE, READ, Gone, read_part, request
 from tests.support.waiting import eventually
+from tools.vreadd import stop_process
 
 SOON = 60  # s, however busy the machine is
 CLIENT = {"memory": "8M", "queues": 2, "allow_datanodes": "dn1"}
@@ -327,7 +328,7 @@ def test_a_killed_vreadd_does_not_leave_a_request_waiting(start, image):
     with Guest(server) as driver:
         driver.connect()
         handle = open_block(driver, image.blocks[0])
-        daemon.process.send_signal(signal.SIGSTOP)
+        stop_process(daemon.process.pid)
         driver.queues[0].push(request(READ, 0, 0, 1, handle, read_part(0, 100)))
         daemon.kill()
         with pytest.raises(Gone):
@@ -451,6 +452,9 @@ def test_a_wrong_message_of_vread_ivshmem(fake, clock, message, fds):
     before = daemon.fds()
     send(connection, message, fds)
     assert connection.recv(1) == b""
+    # The answer comes when vreadd is done with the message: it has logged, and a timer runs.
+    said = daemon.status()["ports"]["kvm"]["last_error"]
+    assert "vread-ivshmem sent a wrong message" in said
     assert "vread-ivshmem sent a wrong message" in daemon.log()
     assert daemon.fds() == before - 1
     clock.advance(1)
