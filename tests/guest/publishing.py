@@ -3,9 +3,8 @@
 guests of every hypervisor.  tests/xen/shared/test_publish.py and tests/kvm/test_publish.py import
 them.
 
-A module that does so has these fixtures: client (a guest that reads dn1 by vRead), publisher (a
-guest of role datanode that may publish for dn1), make_publisher(name, datanodes), backend, demo,
-storage (dn1's storage id), uapi_test.
+A module that does so has these fixtures: client (a guest that reads dn1 by vRead),
+make_publisher(name, datanodes), which makes a guest of role datanode, backend, demo, uapi_test.
 """
 
 import pytest
@@ -13,6 +12,17 @@ import pytest
 from tools.lab import deployment
 
 PATIENCE = ("--timeout", str(deployment.READ_TIMEOUT_MS))
+
+
+@pytest.fixture(scope="module")
+def publisher(make_publisher):
+    return make_publisher("pub-dn1", "dn1")
+
+
+@pytest.fixture(scope="module")
+def storage(demo):
+    (storage,) = demo.blocks[0].storage_ids
+    return storage
 
 
 def publish(guest, event, spec):

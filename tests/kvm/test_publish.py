@@ -28,14 +28,3 @@ def make_publisher(backend):
             return guest
 
         yield make
-
-
-@pytest.fixture(scope="module")
-def publisher(make_publisher):
-    return make_publisher("pub-dn1", "dn1")
-
-
-@pytest.fixture(scope="module")
-def storage(demo):
-    (storage,) = demo.blocks[0].storage_ids
-    return storage

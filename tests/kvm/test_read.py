@@ -6,6 +6,8 @@ import pytest
 
 from tests.guest.reading import *  # noqa: F403 - tests, in the order of that file
 
+VARIANT = "release"  # as it is installed
+
 pytestmark = [pytest.mark.kvm, pytest.mark.thorough]
 
 

@@ -31,17 +31,6 @@ def make_publisher(backend, until_module_ends):
     return make
 
 
-@pytest.fixture(scope="module")
-def publisher(make_publisher):
-    return make_publisher("pub-dn1", "dn1")
-
-
-@pytest.fixture(scope="module")
-def storage(demo):
-    (storage,) = demo.blocks[0].storage_ids
-    return storage
-
-
 def test_status_and_nodes(publisher, backend):
     """Status and xenstore must show a datanode's device as the schema says.  The nodes are those of
     the kernel's xenbus and of the real xenstored."""
