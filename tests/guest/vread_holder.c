@@ -10,7 +10,8 @@
  *   vread_holder in-flight SPEC   submits a READ and sleeps
  *   vread_holder open SPEC        OPEN without a time limit
  *   vread_holder again SPEC       reads, waits for the file /run/again, then uses the handle again
- *   vread_holder hold SPEC        reads, then waits for the device to go away for good
+ *   vread_holder hold SPEC [FILE] reads, waits for the device to go away for good, and for FILE,
+ *                                 then looks at what it has read
  *   vread_holder keys SPEC        sends KEYS as a publisher does, then opens the block
  *
  * SPEC is POOL/blk_ID_GS.
@@ -102,7 +103,7 @@ static void reap(unsigned timeout_ms)
 		say("read %d", done.result);
 }
 
-static void hold(const char *spec)
+static void hold(const char *spec, const char *until)
 {
 	struct pollfd p = {.fd = fd};
 	struct vread_ioc_info info;
@@ -124,6 +125,8 @@ static void hold(const char *spec)
 	say("hangup");
 	say("info %s", control(VREAD_IOC_INFO, &info));
 	say("open %s", open_block(spec, 1000) ? "worked" : "failed");
+	while (until && access(until, F_OK))
+		usleep(20000);
 	say("mapping %s", memcmp(copy, map, LENGTH) ? "changed" : "intact");
 }
 
@@ -191,8 +194,8 @@ int main(int argc, char **argv)
 		open_block(argv[2], 0);
 	} else if (!strcmp(way, "again") && argc == 3) {
 		again(argv[2]);
-	} else if (!strcmp(way, "hold") && argc == 3) {
-		hold(argv[2]);
+	} else if (!strcmp(way, "hold") && (argc == 3 || argc == 4)) {
+		hold(argv[2], argv[3]);
 	} else if (!strcmp(way, "keys") && argc == 3) {
 		keys(argv[2]);
 	} else {
