@@ -8,9 +8,12 @@
  * an end spins while its waits are short.  It learns from each wait, whether it spun or slept:
  *
  *   a short wait         it spins in the next one.
- *   three long waits     it does not spin, until a wait is short again.
- *   a wait that ended    both ends are on one processor: the spin kept the other end from
+ *   three long waits     in a row: it does not spin, until a wait is short again.
+ *   three that ended     both ends are on one processor: the spin kept the other end from
  *   just after a spin    answering.  It does not spin for some waits, each time for twice as many.
+ *
+ * One wait alone says nothing: about one of a hundred is long because the machine does something
+ * else.
  */
 #ifndef VREAD_SPIN_H
 #define VREAD_SPIN_H
@@ -25,9 +28,10 @@
 #define VREAD_SPIN_LONGEST_PAUSE 1024U
 
 struct vread_spin {
-	bool allowed; /* the other end may run meanwhile: there are several processors */
-	bool on;      /* spin in the next wait */
-	unsigned long_waits;
+	bool allowed;        /* the other end may run meanwhile: there are several processors */
+	bool on;             /* spin in the next wait */
+	unsigned long_waits; /* in a row */
+	unsigned handovers;  /* of these, waits that ended just after the spin */
 	unsigned pause, next_pause;
 };
 
@@ -36,30 +40,32 @@ static inline struct vread_spin vread_spin_new(long processors)
 	return (struct vread_spin){.allowed = processors > 1, .next_pause = VREAD_SPIN_FIRST_PAUSE};
 }
 
-static inline void vread_spin_stop(struct vread_spin *s, unsigned pause)
+/* Three waits with a spin were long. */
+static inline void vread_spin_stop(struct vread_spin *s)
 {
 	s->on = false;
-	s->long_waits = 0;
-	s->pause = pause;
+	if (s->handovers == s->long_waits) {
+		s->pause = s->next_pause;
+		if (s->next_pause < VREAD_SPIN_LONGEST_PAUSE)
+			s->next_pause *= 2;
+	}
+	s->long_waits = s->handovers = 0;
 }
 
 /* A wait has ended, which took waited_ns in all, with the spin if there was one. */
 static inline void vread_spin_waited(struct vread_spin *s, uint64_t waited_ns)
 {
-	if (!s->on) {
-		if (s->pause)
-			s->pause--;
-		else
-			s->on = s->allowed && waited_ns <= VREAD_SPIN_NS;
+	if (s->pause) {
+		s->pause--;
+	} else if (!s->on) {
+		s->on = s->allowed && waited_ns <= VREAD_SPIN_NS;
 	} else if (waited_ns <= VREAD_SPIN_NS) {
-		s->long_waits = 0;
+		s->long_waits = s->handovers = 0;
 		s->next_pause = VREAD_SPIN_FIRST_PAUSE;
-	} else if (waited_ns <= VREAD_SPIN_NS + VREAD_SPIN_HANDOVER_NS) {
-		vread_spin_stop(s, s->next_pause);
-		if (s->next_pause < VREAD_SPIN_LONGEST_PAUSE)
-			s->next_pause *= 2;
-	} else if (++s->long_waits == VREAD_SPIN_LONG_WAITS) {
-		vread_spin_stop(s, 0);
+	} else {
+		s->handovers += waited_ns <= VREAD_SPIN_NS + VREAD_SPIN_HANDOVER_NS;
+		if (++s->long_waits == VREAD_SPIN_LONG_WAITS)
+			vread_spin_stop(s);
 	}
 }
 
