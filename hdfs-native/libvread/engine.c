@@ -74,6 +74,12 @@ static bool satisfied(const struct engine *e, const struct waiter *w)
 	return w->room_count != e->room_count || e->lost;
 }
 
+static void kick_leader(struct engine *e)
+{
+	e->kicked = true;
+	signal_fd(e->kick_fd);
+}
+
 /* Wakes all threads whose wait is over. */
 static void wake(struct engine *e)
 {
@@ -81,7 +87,7 @@ static void wake(struct engine *e)
 		if (!satisfied(e, w))
 			continue;
 		if (w == e->leader)
-			signal_fd(e->kick_fd);
+			kick_leader(e);
 		else
 			pthread_cond_signal(&w->cond);
 	}
@@ -292,7 +298,9 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 	spin_or_sleep(e, batch, deadline);
 	engine_lock(e);
 	e->leader = NULL;
-	drain_fd(e->kick_fd);
+	if (e->kicked)
+		drain_fd(e->kick_fd);
+	e->kicked = false;
 	reap(e);
 }
 
@@ -301,7 +309,7 @@ static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
 	/* The leader is no longer alone.  Wake it, so that it waits for single completions. */
 	if (e->leader_batch > 1) {
 		e->leader_batch = 1;
-		signal_fd(e->kick_fd);
+		kick_leader(e);
 	}
 	vclock_cond_wait(&w->cond, &e->lock, deadline);
 }

@@ -67,6 +67,7 @@ struct engine {
 	struct waiter *leader;
 	unsigned leader_batch; /* how many completions the leader sleeps for */
 	int kick_fd;           /* eventfd: wakes the leader for other reasons than completions */
+	bool kicked;           /* kick_fd is readable */
 	bool lost;             /* there was no backend when completions were last taken */
 	bool dead;             /* there is no backend, and none will come back */
 	uint64_t room_count;   /* counts freed slots */
