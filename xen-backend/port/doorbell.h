@@ -11,14 +11,20 @@
 #ifndef VREAD_PORT_DOORBELL_H
 #define VREAD_PORT_DOORBELL_H
 
-/* Returns an epoll that is readable when somebody has written to the eventfd, or negative errno. The
- * caller closes it. */
+/*
+ * Returns an epoll that is readable when somebody has written to the eventfd, or negative errno.
+ * The caller closes the epoll.
+ */
 int doorbell_watch(int eventfd);
-/* Takes the pending edge; 0 or negative errno. Each write makes another edge, whether or not the last
- * one was taken, so nothing has to be armed again. */
+/*
+ * Takes the pending edge; 0 or negative errno. Each write makes another edge, whether or not the
+ * last one was taken, so nothing has to be armed again.
+ */
 int doorbell_take(int epoll);
-/* Rings the other end. Waits if the other end has filled the eventfd and made it blocking; the end of
- * the session interrupts that. */
+/*
+ * Rings the other end. Waits if the other end has filled the eventfd and made it blocking; the end
+ * of the session interrupts that.
+ */
 void doorbell_ring(int eventfd);
 
 #endif
