@@ -307,6 +307,7 @@ module: $(SETUP) ## xen-vreadfront.ko for the newest Debian kernel installed (KV
 LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch)
 JNIDIR ?= $(LIBDIR)/jni
 MANDIR := $(PREFIX)/share/man
+COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 BENCH_SHARE := $(PREFIX)/share/vread-bench
 VERSION := $(shell sed -n 's/^\#define VREAD_VERSION "\(.*\)"/\1/p' xen-backend/base/version.h)
 MAN_PAGES = $(shell find xenstore-schema linux-frontend xen-backend hdfs-native tools -name '*.[1-8]')
@@ -335,6 +336,9 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 		xen-backend/ivshmem-server/vread-ivshmem.service \
 		$(addprefix tools/xl-vread/,xl-vread.service vread-metrics.service vread-metrics.timer)
 	for page in $(MAN_PAGES); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
+	install -d $(DESTDIR)$(COMPLETIONS)
+	for program in vread xl-vread vreadd vread-provision vread-ivshmem vread-bench; do \
+		install -m 644 tools/cli/completion.bash $(DESTDIR)$(COMPLETIONS)/$$program; done
 	for call in $(LIBVREAD_CALLS); do ln -sf libvread.3 $(DESTDIR)$(MANDIR)/man3/$$call.3; done
 	linux-frontend/build.sh --sources $(DESTDIR)/usr/src/vread-$(VERSION)
 	install -D -m 644 -t $(DESTDIR)/lib/udev/rules.d linux-frontend/60-vread.rules xen-backend/control/60-vread-backend.rules
@@ -359,7 +363,7 @@ lint: $(SETUP) ## Formatters in check mode, ruff, shellcheck, mandoc, sparse on 
 	@clang-format --dry-run -Werror $(C_FILES)
 	@$(VENV)/bin/ruff format -q --check tools tests xenstore-schema
 	@$(VENV)/bin/ruff check -q tools tests xenstore-schema
-	@git ls-files -z | xargs -0 grep -lE -m1 '^#! ?/(usr/)?bin/(env )?(ba)?sh' -- | xargs -r shellcheck
+	@git ls-files -z | xargs -0 grep -lE -m1 '^(#! ?/(usr/)?bin/(env )?(ba)?sh|# shellcheck shell=)' -- | xargs -r shellcheck
 	@git ls-files -z '*.[1-8]' | xargs -0 -r mandoc -T lint -W warning >&2
 	@echo "lint: ok"
 

@@ -56,6 +56,14 @@ def test_each_program_has_a_manual(installed):
         assert pages(installed) & {f"{path.name}({section})" for section in (1, 8)}, path
 
 
+def test_bash_completes_each_program(installed):
+    programs = {
+        path.name for folder in ("bin", "sbin") for path in (installed / "usr" / folder).iterdir()
+    }
+    completions = installed / "usr/share/bash-completion/completions"
+    assert {path.name for path in completions.iterdir()} == programs
+
+
 def test_each_call_and_the_device_have_a_manual(installed):
     symbols = (REPOSITORY / "hdfs-native/libvread/libvread.map").read_text()
     calls = re.findall(r"^\t(vread_\w+);", symbols, re.M)

@@ -175,6 +175,7 @@ def test_what_is_in_them(packages):
             "usr/sbin/vread-provision",
             "usr/sbin/vreadd",
             "usr/sbin/xl-vread",
+            "usr/share/bash-completion/completions/xl-vread",
             "usr/share/man/man8/xl-vread.8.gz",
             "usr/share/man/man5/vread.conf.5.gz",
             "usr/share/man/man8/vreadd.8.gz",
@@ -182,12 +183,17 @@ def test_what_is_in_them(packages):
         },
         "vread-bench": {
             "usr/bin/vread-bench",
+            "usr/share/bash-completion/completions/vread-bench",
             "usr/share/man/man1/vread-bench.1.gz",
             "usr/share/vread-bench/vread-bench.jar",
             "usr/share/vread-bench/vread_bench/version",
             "usr/share/doc/vread-bench/examples/targets.yaml",
         },
-        "vread-tools": {"usr/bin/vread", "usr/share/man/man1/vread.1.gz"},
+        "vread-tools": {
+            "usr/bin/vread",
+            "usr/share/bash-completion/completions/vread",
+            "usr/share/man/man1/vread.1.gz",
+        },
         "vread-frontend-dkms": {
             "lib/udev/rules.d/60-vread.rules",
             "usr/share/man/man4/vread.4.gz",
