@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Equal sources make equal packages, in whichever folder and at whatever time they are built: users
+can check that the packages which they were given are made from the sources which they see."""
+
+import hashlib
+import subprocess
+
+import pytest
+
+from tools.vreadd import REPOSITORY
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
+def run(*command, folder):
+    done = subprocess.run(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def copy_of_the_tree(folder):
+    """Copies what git tracks or would track, and makes it a repository: the build asks git."""
+    listed = run(
+        "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=REPOSITORY
+    )
+    names = [name for name in listed.split("\0") if name and (REPOSITORY / name).is_file()]
+    folder.mkdir()
+    subprocess.run(
+        ["cp", "--parents", "--target-directory", folder, *names], cwd=REPOSITORY, check=True
+    )
+    run("git", "init", "-q", folder=folder)
+    run("git", "add", "-A", folder=folder)
+
+
+def packages_of(folder):
+    run("make", "NO_SETUP=1", "deb", folder=folder)
+    found = (folder / "build/deb").glob("*.deb")
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+def test_two_builds_are_equal(tmp_path):
+    here = packages_of(REPOSITORY)
+    assert len(here) > 7
+    other = tmp_path / "another folder's name"
+    copy_of_the_tree(other)
+    assert packages_of(other) == here
