@@ -8,19 +8,17 @@ with DebianRoot(folder) as root:
 debootstrap makes the folder.  Its systemd runs as the first process of a PID namespace, with its
 own mounts and control group, but with this machine's network, for apt. /sys and /proc/sys are
 read-only, so this machine is not changed. All processes and mounts end with the process that
-started them. The result of debootstrap is kept, packed, under build/packages.
+started them.
 """
 
-import hashlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support import debootstrap
 from tests.support.waiting import eventually
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-CACHE = REPOSITORY / "build" / "packages"
 SUITE = "bookworm"
 # With all that a guest's packages need to build a module: large, and no part of the test.
 INCLUDED = ("systemd", "systemd-sysv", "ca-certificates", "dkms", "linux-headers-amd64")
@@ -51,31 +49,6 @@ exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
 """
 
 
-def _packed():
-    """The result of debootstrap as a tar file, made again when suite or package list changes."""
-    key = hashlib.sha256(repr((SUITE, INCLUDED)).encode()).hexdigest()[:12]
-    packed = CACHE / f"{SUITE}-{key}.tar"
-    if not packed.exists():
-        folder = CACHE / f"{SUITE}-{key}.new"
-        shutil.rmtree(folder, ignore_errors=True)
-        CACHE.mkdir(parents=True, exist_ok=True)
-        include = "--include=" + ",".join(INCLUDED)
-        try:
-            with open(CACHE / "debootstrap.log", "wb") as log:
-                subprocess.run(
-                    ["debootstrap", "--variant=minbase", include, SUITE, folder],
-                    check=True,
-                    stdout=log,
-                    stderr=log,
-                )
-            new = packed.with_suffix(".part")
-            subprocess.run(["tar", "-C", folder, "-cf", new, "."], check=True)
-            new.rename(packed)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return packed
-
-
 def _cgroups():
     """The mount point of this machine's unified control group hierarchy."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
@@ -92,7 +65,7 @@ class DebianRoot:
         self._unshare = None
 
     def __enter__(self):
-        packed = _packed()
+        packed = debootstrap.packed(SUITE, INCLUDED)
         self.path.mkdir()
         try:
             subprocess.run(["tar", "-C", self.path, "-xpf", packed], check=True)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Root file systems of Debian, made by debootstrap and kept as tar files under build/packages.
+debian_root.py boots one; tests/packages/test_kernels.py compiles in some."""
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+CACHE = Path(__file__).resolve().parents[2] / "build" / "packages"
+
+
+def packed(suite, included):
+    """A tar file with the suite's minimal system and the packages `included`.  It is made again
+    when one of the two changes."""
+    key = hashlib.sha256(repr((suite, included)).encode()).hexdigest()[:12]
+    kept = CACHE / f"{suite}-{key}.tar"
+    if not kept.exists():
+        folder = CACHE / f"{suite}-{key}.new"
+        shutil.rmtree(folder, ignore_errors=True)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        include = "--include=" + ",".join(included)
+        try:
+            with open(CACHE / f"debootstrap-{suite}.log", "wb") as log:
+                subprocess.run(
+                    ["debootstrap", "--variant=minbase", include, suite, folder],
+                    check=True,
+                    stdout=log,
+                    stderr=log,
+                )
+            new = kept.with_suffix(".part")
+            subprocess.run(["tar", "-C", folder, "-cf", new, "."], check=True)
+            new.rename(kept)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return kept
