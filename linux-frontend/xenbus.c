@@ -286,7 +286,8 @@ static enum xenbus_state backend_state(struct vread_device *dev)
 
 	if (!READ_ONCE(xen->watched))
 		return XenbusStateUnknown;
-	return xenbus_read_driver_state(xen->otherend);
+	/* Not xenbus_read_driver_state(): its parameters are others since Linux 7. */
+	return xenbus_read_unsigned(xen->otherend, "state", XenbusStateUnknown);
 }
 
 static enum xenbus_state own_state(struct vread_device *dev)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The module compiles, without a warning, against the kernels that Debian's suites have today, with
+the compilers that they have.  Each suite's minimal system is unpacked, and the module is built in
+it, as DKMS does on a guest of that suite.  No guest boots here: that is tests/xen/shared's part.
+"""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.support import debootstrap
+from tests.support.owner import needs_root
+from tools.vreadd import REPOSITORY
+
+pytestmark = [pytest.mark.slow, needs_root, pytest.mark.timeout(3600)]
+
+TOOLS = ("linux-headers-amd64", "make", "python3-minimal")
+# Where the newest kernel's headers come from, if not from the suite itself.
+BACKPORTS = "deb http://deb.debian.org/debian bookworm-backports main\n"
+BUILD = """
+set -eu
+for kernel in /lib/modules/*/build; do
+    version=$(basename "$(dirname "$kernel")")
+    /src/linux-frontend/build.sh "$version" "$kernel" "/out/$version"
+    modinfo -F vermagic "/out/$version/xen-vreadfront.ko"
+done
+"""
+
+
+def run_in(root, *command):
+    """Runs a command in the system below `root`; returns what it prints."""
+    inside = "mount -t proc proc /proc && exec \"$@\""
+    done = subprocess.run(
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", root,
+         "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
+         "DEBIAN_FRONTEND=noninteractive", "sh", "-c", inside, "sh", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def copy_sources(root):
+    for folder in ("linux-frontend", "xenstore-schema"):
+        shutil.copytree(REPOSITORY / folder, root / "src" / folder)
+    version = root / "src/xen-backend/base"
+    version.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "xen-backend/base/version.h", version)
+
+
+@pytest.mark.parametrize("suite", ["bookworm", "bookworm-backports", "trixie", "sid"])
+def test_the_module_compiles(suite, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    release, _, backports = suite.partition("-")
+    packed = debootstrap.packed(release, TOOLS)
+    subprocess.run(["tar", "-C", root, "-xpf", packed], check=True)
+    copy_sources(root)
+    if backports:
+        shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+        with open(root / "etc/apt/sources.list", "a") as sources:
+            sources.write(BACKPORTS)
+        run_in(root, "apt-get", "update")
+        run_in(root, "apt-get", "install", "-y", "-t", suite, "linux-headers-amd64")
+    built = run_in(root, "bash", "-c", BUILD)
+    versions = [path.parent.name for path in root.glob("lib/modules/*/build")]
+    assert len(versions) == (2 if backports else 1)
+    for version in versions:
+        assert (root / "out" / version / "xen-vreadfront.ko").is_file()
+        assert f"{version} SMP" in built
