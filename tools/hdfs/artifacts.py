@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hadoop's jars, resolved once by Maven into build/hadoop/<version>/lib, .../mapreduce, .../router,
 .../upstream and .../shaded.  All of tools/hdfs, the lab, benches and tests take their class
-paths from here.
+paths from here.  Jars of applications are in build/applications/<name>.
 
 A key file beside each folder is a hash of the POM's content and the version.  While the key agrees,
 Maven does not run and no network is needed.
@@ -77,16 +77,32 @@ def shaded_class_path(version, cache=None):
     return lib
 
 
+def application_class_path(pom, cache=None):
+    """The folder of the jars of an application.  pom: NAME.pom.xml, which has the versions."""
+    home = Path(cache or REPOSITORY / "build" / "applications")
+    with _locked(home):
+        name = pom.name.removesuffix(".pom.xml")
+        if _resolve("", pom, home / name, home / f"{name}.key"):
+            _tell("", home / name)
+    return home / name
+
+
 @contextlib.contextmanager
 def _home(version, cache):
     """Yields the folder of a version, locked against other processes that resolve jars."""
     if not re.fullmatch(r"\d+\.\d+\.\d+(-[A-Za-z0-9]+)?", version):
         raise HdfsError(f"Hadoop version {version!r}: expected something like {DEFAULT_VERSION}")
     home = Path(cache or REPOSITORY / "build" / "hadoop") / version
+    with _locked(home):
+        yield home
+
+
+@contextlib.contextmanager
+def _locked(home):
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield home
+        yield
 
 
 def _resolve(version, pom, lib, stamp):
@@ -102,8 +118,10 @@ def _resolve(version, pom, lib, stamp):
 
 
 def _copy_dependencies(version, pom, lib):
-    print(f"hadoop {version}: resolving jars with Maven", file=sys.stderr, flush=True)
-    command = ["mvn", "-B", "-f", str(pom), f"-Dhadoop.version={version}"]
+    name = _name(version, lib)
+    print(f"{name}: resolving jars with Maven", file=sys.stderr, flush=True)
+    command = ["mvn", "-B", "-f", str(pom)]
+    command += [f"-Dhadoop.version={version}"] if version else []
     command += [COPY_GOAL, f"-DoutputDirectory={lib}", "-DincludeScope=runtime"]
     lines = []
     log_path = lib.with_name(f"maven-{lib.name}.log")
@@ -115,20 +133,24 @@ def _copy_dependencies(version, pom, lib):
             lines.append(line)
             if found := DOWNLOADED.search(line):
                 jars += 1
-                _progress(f"hadoop {version}: {jars} jars, {found[1]} {found[2]}")
+                _progress(f"{name}: {jars} jars, {found[1]} {found[2]}")
         status = maven.wait()
     _progress("")
     if status != 0:
         tail = "".join([line for line in lines if "ERROR" in line][:8] or lines[-8:])
         raise HdfsError(
-            f"Maven could not resolve Hadoop {version} (exit {status}); whole log: "
+            f"Maven could not resolve the jars of {name} (exit {status}); whole log: "
             f"{log_path}\n{tail}"
         )
 
 
+def _name(version, lib):
+    return f"hadoop {version}" if version else lib.name
+
+
 def _tell(version, lib):
     count = len(list(lib.glob("*.jar")))
-    print(f"hadoop {version}: {count} jars in {lib}", file=sys.stderr, flush=True)
+    print(f"{_name(version, lib)}: {count} jars in {lib}", file=sys.stderr, flush=True)
 
 
 def _spawn_maven(command):
