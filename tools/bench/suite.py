@@ -31,6 +31,7 @@ class Suite:
     measure: Callable[..., dict]  # (mib, block_mib, rounds, [only]) -> results.document()
     failures: tuple = ()  # what measure() may raise besides FAILURES
     groups: tuple = ()  # titles of groups of rows; measure() takes one as `only`
+    table: Callable[[dict], str] = results.table
 
     def main(self, arguments) -> int:
         options = self._parser().parse_args(arguments)
@@ -43,7 +44,7 @@ class Suite:
             return 1
         out = options.out or self._file(**only)
         results.write(out, result)
-        print(results.table(result))
+        print(self.table(result))
         print(f"written: {out}")
         return 0
 
