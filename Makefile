@@ -116,6 +116,10 @@ bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen
 bench-remote: all module ## Reading from another emulated host; writes build/bench/remote.json
 	@$(PY) -m tools.bench remote
 
+.PHONY: bench-apps
+bench-apps: all ## Real applications by stock HDFS and through vRead; writes build/bench/apps.json
+	@$(PY) -m tools.bench apps
+
 # Results of this project's own runs of vread-bench.
 RESULTS := $(sort $(wildcard docs/results/*.json))
 .PHONY: report

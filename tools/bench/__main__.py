@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-SUITES = ("native", "image", "freshness", "xen", "remote")
+SUITES = ("native", "image", "freshness", "xen", "remote", "apps")
 
 
 def main():

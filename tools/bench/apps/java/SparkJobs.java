@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * Spark SQL in one process ({@code local[2]}), for spark.py.
+ *
+ * <pre>
+ *   make FOLDER ROWS   tables: facts and names as Parquet, users as Hive's text
+ *   open FOLDER        makes the tables known
+ *   query SQL          collects; seconds, rows, SHA-256 of the sorted rows
+ * </pre>
+ */
+final class SparkJobs extends Commands {
+    private static final String USERS = "id BIGINT, name STRING, mail STRING, city INT";
+    /** What Hive puts between the columns of a text table. */
+    private static final String HIVE_SEPARATOR = "\u0001";
+
+    private static final int FILES = 4;
+
+    private final SparkSession spark =
+            SparkSession.builder()
+                    .master("local[2]")
+                    .config("spark.ui.enabled", "false")
+                    .config("spark.sql.shuffle.partitions", "2")
+                    .getOrCreate();
+
+    public static void main(String[] arguments) throws Exception {
+        new SparkJobs().serve();
+    }
+
+    @Override
+    String run(String[] words) throws Exception {
+        switch (words[0]) {
+            case "make":
+                return make(words[1], Long.parseLong(words[2]));
+            case "open":
+                return open(words[1]);
+            case "query":
+                return query(words[1]);
+            default:
+                throw new IllegalArgumentException(words[0]);
+        }
+    }
+
+    /** Each value is a function of the row's number, and does not compress well. */
+    private String make(String folder, long rows) {
+        parquet(folder + "/facts", rows,
+                "id", "pmod(hash(id), 1000) AS k", "pmod(xxhash64(id), 100000) AS amount",
+                "concat(sha2(cast(id AS STRING), 256), md5(cast(id AS STRING))) AS note");
+        parquet(folder + "/names", 1000, "id AS k", "concat('name of ', id) AS name");
+        users(rows)
+                .write().mode(SaveMode.Overwrite).option("sep", HIVE_SEPARATOR)
+                .csv(folder + "/users");
+        return "{}";
+    }
+
+    private void parquet(String path, long rows, String... columns) {
+        Dataset<Row> table = spark.range(0, rows, 1, FILES).toDF("id").selectExpr(columns);
+        table.write().mode(SaveMode.Overwrite).parquet(path);
+    }
+
+    private Dataset<Row> users(long rows) {
+        return spark.range(0, rows, 1, FILES).toDF("id").selectExpr(
+                "id", "concat('user ', sha1(cast(id AS STRING))) AS name",
+                "concat(md5(cast(id AS STRING)), '@example.org') AS mail",
+                "pmod(hash(id), 5000) AS city");
+    }
+
+    private String open(String folder) {
+        spark.read().parquet(folder + "/facts").createOrReplaceTempView("facts");
+        spark.read().parquet(folder + "/names").createOrReplaceTempView("names");
+        spark.read().schema(USERS).option("sep", HIVE_SEPARATOR)
+                .csv(folder + "/users").createOrReplaceTempView("users");
+        return "{}";
+    }
+
+    private String query(String sql) throws Exception {
+        long began = System.nanoTime();
+        List<Row> found = spark.sql(sql).collectAsList();
+        double seconds = secondsSince(began);
+        List<String> rows = new ArrayList<>();
+        for (Row row : found) {
+            rows.add(row.mkString("\u0001"));
+        }
+        Collections.sort(rows);
+        MessageDigest digest = digest();
+        for (String row : rows) {
+            digest.update((row + "\n").getBytes(StandardCharsets.UTF_8));
+        }
+        return String.format(Locale.ROOT,
+                "{\"seconds\": %.6f, \"rows\": %d, \"digest\": \"%s\"}",
+                seconds, rows.size(), hex(digest));
+    }
+}
