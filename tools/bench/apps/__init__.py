@@ -28,7 +28,9 @@ result file has
 import os
 
 from tools.bench.apps.bed import Bed
+from tools.bench.apps.distcp import DistCp
 from tools.bench.apps.hbase import HBase
+from tools.bench.apps.mapreduce import MapReduce
 from tools.bench.apps.measure import measure
 from tools.bench.apps.spark import Spark
 from tools.bench.load import Load
@@ -36,7 +38,7 @@ from tools.bench.suite import Suite
 from tools.hdfs import DEFAULT_VERSION, HdfsError
 from tools.vreadd import VreaddError
 
-APPLICATIONS = (Spark, HBase)
+APPLICATIONS = (Spark, HBase, MapReduce, DistCp)
 NAME = 24  # columns of a row's name in the table
 
 
