@@ -27,6 +27,7 @@ result file has
 
 import os
 
+from tools.bench.apps.arrow import Arrow
 from tools.bench.apps.bed import Bed
 from tools.bench.apps.distcp import DistCp
 from tools.bench.apps.hbase import HBase
@@ -38,7 +39,7 @@ from tools.bench.suite import Suite
 from tools.hdfs import DEFAULT_VERSION, HdfsError
 from tools.vreadd import VreaddError
 
-APPLICATIONS = (Spark, HBase, MapReduce, DistCp)
+APPLICATIONS = (Spark, HBase, MapReduce, DistCp, Arrow)
 NAME = 24  # columns of a row's name in the table
 
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads datasets of HDFS with pyarrow, by the line protocol of java/Commands.java.  arrow.py runs
+it: arrow_program.py STATISTICS, the file into which vRead's plug-in writes its statistics.
+
+    make FOLDER ROWS     writes four files of Parquet
+    scan FOLDER          seconds, and the SHA-256 of all values
+    filter FOLDER
+    statistics
+"""
+
+import hashlib
+import json
+import os
+import sys
+import time
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+FILES = 4
+GROUP_ROWS = 1 << 17
+STATISTICS_PERIOD = 1.0  # s; the plug-in writes its file as often at most
+
+
+class Datasets:
+    def __init__(self, statistics):
+        self._statistics = statistics
+        self._hdfs = fs.HadoopFileSystem("default")
+
+    def make(self, folder, rows):
+        self._hdfs.create_dir(folder)
+        each = int(rows) // FILES
+        for number in range(FILES):
+            pq.write_table(
+                _table(number * each, each), f"{folder}/{number}.parquet",
+                filesystem=self._hdfs, row_group_size=GROUP_ROWS,
+            )  # fmt: skip
+        return {}
+
+    def scan(self, folder):
+        return self._read(folder)
+
+    def filter(self, folder):
+        wanted = (pc.field("amount") >= 1000) & (pc.field("amount") < 2000)
+        return self._read(folder, columns=["id", "note"], filter=wanted)
+
+    def statistics(self):
+        time.sleep(2 * STATISTICS_PERIOD)
+        if not os.path.exists(self._statistics):
+            return {}
+        with open(self._statistics) as file:
+            return json.load(file)
+
+    def _read(self, folder, **what):
+        began = time.monotonic()
+        dataset = ds.dataset(folder, filesystem=self._hdfs, format="parquet")
+        table = dataset.to_table(**what)
+        seconds = time.monotonic() - began
+        return {"seconds": seconds, "rows": table.num_rows, "digest": _digest(table)}
+
+
+def _table(first, rows):
+    """Rows whose values are functions of their numbers, and whose notes do not compress well."""
+    numbers = range(first, first + rows)
+    notes = [hashlib.sha384(n.to_bytes(8, "big")).hexdigest() for n in numbers]
+    amounts = [int(note[:8], 16) % 100_000 for note in notes]
+    return pa.table({"id": pa.array(numbers, pa.int64()), "amount": amounts, "note": notes})
+
+
+def _digest(table):
+    """Of the rows by id, however the table is chunked."""
+    digest = hashlib.sha256()
+    table = table.sort_by("id").combine_chunks()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=GROUP_ROWS):
+            writer.write_batch(batch)
+    digest.update(sink.getvalue())
+    return digest.hexdigest()
+
+
+def main(statistics):
+    datasets = Datasets(statistics)
+    commands = {
+        "make": datasets.make,
+        "scan": datasets.scan,
+        "filter": datasets.filter,
+        "statistics": datasets.statistics,
+    }
+    for line in sys.stdin:
+        name, *words = line.rstrip("\n").split("\t")
+        try:
+            answer = commands[name](*words)
+        except Exception as error:  # the caller tells it
+            answer = {"error": repr(error)}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
