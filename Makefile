@@ -117,7 +117,7 @@ bench-remote: all module ## Reading from another emulated host; writes build/ben
 	@$(PY) -m tools.bench remote
 
 .PHONY: bench-apps
-bench-apps: all ## Real applications by stock HDFS and through vRead; writes build/bench/apps.json
+bench-apps: all ## Spark, HBase, MapReduce, pyarrow, PostgreSQL by stock and vRead; writes build/bench/apps.json
 	@$(PY) -m tools.bench apps
 
 # Results of this project's own runs of vread-bench.

@@ -5,7 +5,8 @@
 # Tests start the daemons that they need, on loopback. So no daemon of a package that is installed
 # here starts by itself, neither now nor at the next boot.
 set -eu
-daemons="openssh-server/ssh krb5-kdc/krb5-kdc krb5-admin-server/krb5-admin-server"
+daemons="openssh-server/ssh krb5-kdc/krb5-kdc krb5-admin-server/krb5-admin-server
+postgresql/postgresql"
 policy=/usr/sbin/policy-rc.d # see invoke-rc.d(8)
 wanted=$(sed 's/#.*//' "$1" | tr -s ' \t\n' ' ')
 missing=

@@ -30,6 +30,7 @@ import os
 from tools.bench.apps.arrow import Arrow
 from tools.bench.apps.bed import Bed
 from tools.bench.apps.distcp import DistCp
+from tools.bench.apps.export import Export
 from tools.bench.apps.hbase import HBase
 from tools.bench.apps.mapreduce import MapReduce
 from tools.bench.apps.measure import measure
@@ -39,7 +40,7 @@ from tools.bench.suite import Suite
 from tools.hdfs import DEFAULT_VERSION, HdfsError
 from tools.vreadd import VreaddError
 
-APPLICATIONS = (Spark, HBase, MapReduce, DistCp, Arrow)
+APPLICATIONS = (Spark, HBase, MapReduce, DistCp, Arrow, Export)
 NAME = 24  # columns of a row's name in the table
 
 

@@ -2,22 +2,34 @@
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Properties;
+import org.apache.spark.api.java.function.ForeachPartitionFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
 
 /**
- * Spark SQL in one process ({@code local[2]}), for spark.py.
+ * Spark SQL in one process ({@code local[2]}), for spark.py and export.py.
  *
  * <pre>
  *   make FOLDER ROWS   tables: facts and names as Parquet, users as Hive's text
  *   open FOLDER        makes the tables known
  *   query SQL          collects; seconds, rows, SHA-256 of the sorted rows
+ *   insert URL USER PASSWORD TABLE
+ *                      writes users into a new table of PostgreSQL, by batches of INSERT
+ *   copy URL USER PASSWORD TABLE
+ *                      the same by COPY
  * </pre>
  */
 final class SparkJobs extends Commands {
@@ -26,6 +38,9 @@ final class SparkJobs extends Commands {
     private static final String HIVE_SEPARATOR = "\u0001";
 
     private static final int FILES = 4;
+    private static final int BATCH = 1000;
+    private static final int COPY_CHARS = 64 << 10;
+    private static final int CONNECTIONS = 2;
 
     private final SparkSession spark =
             SparkSession.builder()
@@ -47,6 +62,10 @@ final class SparkJobs extends Commands {
                 return open(words[1]);
             case "query":
                 return query(words[1]);
+            case "insert":
+                return insert(words[1], words[2], words[3], words[4]);
+            case "copy":
+                return copy(words[1], words[2], words[3], words[4]);
             default:
                 throw new IllegalArgumentException(words[0]);
         }
@@ -100,5 +119,50 @@ final class SparkJobs extends Commands {
         return String.format(Locale.ROOT,
                 "{\"seconds\": %.6f, \"rows\": %d, \"digest\": \"%s\"}",
                 seconds, rows.size(), hex(digest));
+    }
+
+    private String insert(String url, String user, String password, String table) {
+        Properties properties = new Properties();
+        properties.setProperty("user", user);
+        properties.setProperty("password", password);
+        properties.setProperty("driver", "org.postgresql.Driver");
+        properties.setProperty("batchsize", Integer.toString(BATCH));
+        long began = System.nanoTime();
+        spark.table("users").coalesce(CONNECTIONS)
+                .write().mode(SaveMode.Overwrite).jdbc(url, table, properties);
+        return String.format(Locale.ROOT, "{\"seconds\": %.6f}", secondsSince(began));
+    }
+
+    private String copy(String url, String user, String password, String table)
+            throws Exception {
+        long began = System.nanoTime();
+        try (Connection connection = DriverManager.getConnection(url, user, password);
+                Statement statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE " + table
+                    + " (id BIGINT, name TEXT, mail TEXT, city INTEGER)");
+        }
+        String sql = "COPY " + table + " FROM STDIN";
+        spark.table("users").coalesce(CONNECTIONS).foreachPartition(
+                (ForeachPartitionFunction<Row>) rows -> copy(rows, url, user, password, sql));
+        return String.format(Locale.ROOT, "{\"seconds\": %.6f}", secondsSince(began));
+    }
+
+    /** The columns contain nothing that COPY's text format would escape. */
+    private static void copy(
+            Iterator<Row> rows, String url, String user, String password, String sql)
+            throws Exception {
+        try (Connection connection = DriverManager.getConnection(url, user, password)) {
+            CopyIn in = connection.unwrap(PGConnection.class).getCopyAPI().copyIn(sql);
+            StringBuilder text = new StringBuilder();
+            while (rows.hasNext()) {
+                text.append(rows.next().mkString("\t")).append('\n');
+                if (text.length() >= COPY_CHARS || !rows.hasNext()) {
+                    byte[] bytes = text.toString().getBytes(StandardCharsets.UTF_8);
+                    in.writeToCopy(bytes, 0, bytes.length);
+                    text.setLength(0);
+                }
+            }
+            in.endCopy();
+        }
     }
 }
