@@ -36,6 +36,7 @@ struct vread_file {
 	unsigned head, count;
 	uint64_t ahead; /* where the last chunk ends */
 	bool busy;
+	uint64_t last_read; /* v->bytes_read when this file was last read */
 	/* With `check`: a private copy of the chunk `copied`, whose bytes matched.  Protected as
 	 * the chunks are.  copy: of v->chunk_bytes; NULL: not needed yet. */
 	char *copy;
@@ -52,6 +53,7 @@ struct vread {
 	size_t readahead_bytes;     /* 0: off */
 	bool check_local;           /* as in struct vread_options */
 	struct vread_file files;    /* list head */
+	uint64_t bytes_read;        /* by vread_read() and vread_read_to(), of all files */
 	struct vread_file *closing; /* closed files whose CLOSE is not sent yet */
 	int event_fd;
 	unsigned forks; /* of the process that connected; see connection_forked() */
@@ -70,8 +72,8 @@ void connection_drop_closing(struct vread *v);
 /* Drops everything that a file has read ahead.  Call it with the engine's lock. */
 void sequential_drop(struct vread_file *f);
 
-/* The `reclaim` of struct engine: drops the read-ahead of the file that was read least recently
- * and is not being read now. */
-bool sequential_reclaim(struct engine *e);
+/* The `reclaim` of struct engine.  Files that were read least recently give way first, and none
+ * that is being read now. */
+bool sequential_reclaim(struct engine *e, bool needed);
 
 #endif

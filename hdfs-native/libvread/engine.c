@@ -13,7 +13,7 @@
 #define REAP_MAX 32
 
 int engine_init(struct engine *e, struct transport *transport, unsigned patience_ms,
-		bool (*reclaim)(struct engine *))
+		bool (*reclaim)(struct engine *, bool needed))
 {
 	memset(e, 0, sizeof(*e));
 	e->transport = transport;
@@ -380,7 +380,7 @@ static int take_room(struct engine *e, uint32_t pages, uint32_t *ret_first)
 	return pages ? slice_take(&e->slice, pages, ret_first) : 0;
 }
 
-int engine_take(struct engine *e, size_t bytes, struct request **ret)
+static int take(struct engine *e, size_t bytes, bool needed, struct request **ret)
 {
 	uint32_t first = 0, pages = slice_pages(bytes);
 	struct request *request;
@@ -393,7 +393,7 @@ int engine_take(struct engine *e, size_t bytes, struct request **ret)
 		engine_poll(e);
 		r = take_room(e, pages, &first);
 	}
-	while (r == -EAGAIN && e->reclaim(e))
+	while (r == -EAGAIN && e->reclaim(e, needed))
 		r = take_room(e, pages, &first);
 	if (r)
 		return e->dead ? -ENOTCONN : r;
@@ -407,6 +407,16 @@ int engine_take(struct engine *e, size_t bytes, struct request **ret)
 	request->async = request->delivered = request->checked = false;
 	*ret = request;
 	return 0;
+}
+
+int engine_take(struct engine *e, size_t bytes, struct request **ret)
+{
+	return take(e, bytes, true, ret);
+}
+
+int engine_take_ahead(struct engine *e, size_t bytes, struct request **ret)
+{
+	return take(e, bytes, false, ret);
 }
 
 int engine_take_wait(struct engine *e, size_t bytes, uint64_t deadline, struct request **ret)

@@ -81,14 +81,15 @@ struct engine {
 	unsigned async_in_flight;
 	struct request *async_first, **async_last;
 	struct request *free_requests;
-	/* Frees room that idle read-ahead holds.  False: there was none. */
-	bool (*reclaim)(struct engine *e);
+	/* Frees room that read-ahead holds: of idle readers, or with `needed` of any reader.
+	 * False: none was freed now. */
+	bool (*reclaim)(struct engine *e, bool needed);
 	struct slice slice;
 	struct request requests[TRANSPORT_MAX_OPS];
 };
 
 int engine_init(struct engine *e, struct transport *transport, unsigned patience_ms,
-		bool (*reclaim)(struct engine *));
+		bool (*reclaim)(struct engine *, bool needed));
 void engine_destroy(struct engine *e, bool shared);
 
 static inline void engine_lock(struct engine *e)
@@ -109,6 +110,8 @@ int engine_call(struct engine *e, struct op *op);
 /* Takes a slot, and pages for `bytes`.  -EAGAIN: no room now.  -EINVAL: more than the slice.
  * -ENOTCONN. */
 int engine_take(struct engine *e, size_t bytes, struct request **ret);
+/* As engine_take(), for bytes that nobody waits for: takes room from idle readers only. */
+int engine_take_ahead(struct engine *e, size_t bytes, struct request **ret);
 /* As engine_take(), but waits for room instead of returning -EAGAIN.  -ETIME.  The caller must
  * hold no room itself, or two callers could wait for each other. */
 int engine_take_wait(struct engine *e, size_t bytes, uint64_t deadline, struct request **ret);

@@ -5,8 +5,13 @@
  *
  * The queue holds the chunks from the position on, without gaps, in flight or done.  A read takes
  * bytes from the front and keeps the queue filled as far as readahead.h says.  So most small reads
- * are only a copy.  When room gets scarce, the chunks of files that are not being read are dropped
- * first.
+ * are only a copy.
+ *
+ * Readers of a process share the slice.  A reader fetches ahead into room that is free, or that an
+ * idle reader holds.  A reader is idle once the others have read as many bytes as the slice has
+ * since it last read.  A reader that has nothing to take, and finds no room, gets the last chunks
+ * of other readers.  If it got all chunks of another reader, that reader would soon fetch them
+ * again: with three readers in turn, each byte was fetched five times.
  */
 #include <errno.h>
 #include <limits.h>
@@ -66,15 +71,43 @@ void sequential_drop(struct vread_file *f)
 	}
 }
 
-bool sequential_reclaim(struct engine *e)
+/* Files are in the order of their last reads, so all files behind one that is not idle are not idle
+ * either. */
+static bool is_idle(const struct vread_file *f)
+{
+	return f->v->bytes_read - f->last_read > f->v->engine.transport->slice_bytes;
+}
+
+/* Gives back the chunk that its reader would take last.  False: its room is free later, when the
+ * backend has answered. */
+static bool drop_last(struct vread_file *f)
+{
+	struct request *last = f->chunks[(f->head + f->count - 1) % SEQUENTIAL_DEPTH];
+	bool done = last->state == REQUEST_DONE;
+
+	f->count--;
+	f->ahead = last->op.offset;
+	if (f->copied == last)
+		f->copied = NULL;
+	engine_release(engine(f), last);
+	return done;
+}
+
+bool sequential_reclaim(struct engine *e, bool needed)
 {
 	struct vread *v = (struct vread *)e; /* its first member */
 
 	for (struct vread_file *f = v->files.next; f != &v->files; f = f->next) {
 		if (f->busy)
 			continue;
-		sequential_drop(f);
-		return true;
+		if (is_idle(f)) {
+			sequential_drop(f);
+			return true;
+		}
+		if (!needed)
+			return false;
+		if (f->count)
+			return drop_last(f);
 	}
 	return false;
 }
@@ -115,6 +148,12 @@ static void set_busy(struct vread_file *f)
 	f->busy = true;
 }
 
+static void clear_busy(struct vread_file *f)
+{
+	f->busy = false;
+	f->last_read = f->v->bytes_read;
+}
+
 /* ---- fetching ------------------------------------------------------------ */
 
 /* The larger the window, the larger the chunks: the reader is sequential. */
@@ -141,7 +180,7 @@ static uint64_t target(const struct vread_file *f, size_t needed, size_t chunk)
 	return until < f->visible_length ? until : f->visible_length;
 }
 
-/* Waits for room only with an empty queue; see read.c. */
+/* Waits for room only with an empty queue; see read.c.  Takes little from other readers then. */
 static int fill(struct vread_file *f, size_t needed)
 {
 	struct engine *e = engine(f);
@@ -155,11 +194,13 @@ static int fill(struct vread_file *f, size_t needed)
 
 		if (f->count && f->ahead + length - f->position > e->transport->slice_bytes / 2)
 			break;
-		if (f->count)
-			r = engine_take(e, length, &request);
-		else
+		r = engine_take_ahead(e, length, &request);
+		if (r == -EAGAIN && !f->count) {
+			if (length > SMALLEST_CHUNK)
+				length = readahead_chunk(f->ahead, until, SMALLEST_CHUNK);
 			r = engine_take_wait(e, length, vclock_deadline(f->v->timeout_ms),
 					     &request);
+		}
 		if (r)
 			break;
 		push(f, request, length);
@@ -278,6 +319,7 @@ static ssize_t take(struct vread_file *f, size_t needed, struct outlet *to)
 	if (r)
 		return r;
 	f->position += n;
+	f->v->bytes_read += n;
 	if (skip + n == op->length)
 		pop(f);
 	return (ssize_t)n;
@@ -333,7 +375,7 @@ static ssize_t read_into(struct vread_file *f, size_t length, struct outlet *to)
 		connection_drop_closing(v);
 		set_busy(f);
 		r = read_on(f, length, to);
-		f->busy = false;
+		clear_busy(f);
 		engine_unlock(&v->engine);
 	}
 	pthread_mutex_unlock(&f->lock);

@@ -50,6 +50,7 @@ static struct {
 	struct vread_ioc_completion done[256];
 	unsigned num_done;
 	unsigned opened, closed, submits, infos;
+	uint64_t asked; /* bytes of accepted READs */
 	uint32_t abi, max_in_flight;
 	int publish_error;
 	unsigned published;
@@ -181,6 +182,7 @@ static int do_submit(const struct vread_ioc_submit *submit)
 	for (n = 0; n < submit->count && driver.num_reads + driver.num_done < driver.room; n++) {
 		if (driver.read_error)
 			return n ? (int)n : fails(driver.read_error);
+		driver.asked += reads[n].length;
 		if (driver.hold)
 			driver.reads[driver.num_reads++] = reads[n];
 		else
@@ -354,6 +356,113 @@ static void test_reads(void **state)
 	assert_true(vread_connected(&v));
 	vread_close(f);
 	assert_int_equal(driver.closed, 1);
+}
+
+#define MOST_READERS 8
+#define PIECE ((size_t)64 << 10)
+
+/* Readers of a block each, which read a piece each in turn, to the end. */
+static void read_in_turn(unsigned readers)
+{
+	struct vread_file *files[MOST_READERS];
+
+	driver.asked = 0;
+	for (unsigned i = 0; i < readers; i++)
+		files[i] = open_file();
+	for (uint64_t at = 0; at < BLOCK_LENGTH; at += PIECE)
+		for (unsigned i = 0; i < readers; i++) {
+			ssize_t n = vread_read(files[i], buf, PIECE);
+
+			assert_int_equal(n, at + PIECE < BLOCK_LENGTH ? PIECE : BLOCK_LENGTH - at);
+			check(at, (size_t)n);
+		}
+	for (unsigned i = 0; i < readers; i++)
+		vread_close(files[i]);
+}
+
+/* Readers of one process, as the tasks of a Spark executor, share the slice.  None drops much that
+ * another has read ahead and is about to read. */
+static void test_readers_in_turn_read_ahead_once(void **state)
+{
+	(void)state;
+	for (unsigned readers = 1; readers <= MOST_READERS; readers++) {
+		uint64_t all = readers * BLOCK_LENGTH;
+
+		read_in_turn(readers);
+		assert_in_range(driver.asked, all, readers <= 4 ? all : all + all / 4);
+	}
+}
+
+/* A file with as much read ahead as it may have. */
+static struct vread_file *far_ahead(void)
+{
+	struct vread_file *f = open_file();
+
+	for (uint64_t at = 0; at < 4 * PIECE; at += PIECE) {
+		assert_int_equal(vread_read(f, buf, PIECE), PIECE);
+		check(at, PIECE);
+	}
+	assert_true(f->ahead - f->position >= v.readahead_bytes / 2);
+	return f;
+}
+
+/* Two readers hold all room.  They keep most of it until others have read as much as there is; then
+ * the one that read least recently has to go. */
+static void test_an_idle_reader_gives_way(void **state)
+{
+	struct vread_file *first = far_ahead(), *second = far_ahead(), *third = open_file();
+	uint64_t at;
+
+	(void)state;
+	for (at = 0; at < POOL_BYTES / 2; at += PIECE) {
+		assert_int_equal(vread_read(third, buf, PIECE), PIECE);
+		check(at, PIECE);
+	}
+	assert_true(first->count && second->count);
+	for (; at < 2 * POOL_BYTES; at += PIECE)
+		assert_int_equal(vread_read(third, buf, PIECE), PIECE);
+	assert_int_equal(first->count, 0);
+	assert_true(third->ahead - third->position >= v.readahead_bytes / 2);
+	assert_int_equal(vread_read(first, buf, PIECE), PIECE);
+	check(4 * PIECE, PIECE);
+	vread_close(first);
+	vread_close(second);
+	vread_close(third);
+}
+
+/* A reader that needs room gets the last chunk of another.  Room that the backend may still write
+ * to is not free before its answer. */
+static void test_the_last_chunk_is_given_away(void **state)
+{
+	struct vread_file *f;
+	unsigned count;
+
+	(void)state;
+	v.chunk_bytes = PIECE;
+	f = far_ahead();
+	driver.hold = true;
+	while (!driver.num_reads)
+		assert_int_equal(vread_read(f, buf, PIECE), PIECE);
+	count = f->count;
+	assert_in_range(count, 3, SEQUENTIAL_DEPTH);
+	assert_false(sequential_reclaim(&v.engine, false));
+	assert_int_equal(f->count, count);
+	assert_false(sequential_reclaim(&v.engine, true));
+	assert_int_equal(f->count, count - 1);
+	driver.hold = false;
+	answer_all(0);
+	engine_poll(&v.engine);
+	assert_true(sequential_reclaim(&v.engine, true));
+	assert_int_equal(f->count, count - 2);
+	while (f->position < BLOCK_LENGTH) {
+		uint64_t at = f->position;
+		ssize_t n = vread_read(f, buf, 50000); /* over the ends of chunks */
+
+		assert_true(n > 0);
+		check(at, (size_t)n);
+	}
+	vread_close(f);
+	assert_int_equal(v.engine.slice.free_pages, POOL_BYTES / 4096);
 }
 
 static void test_a_read_costs_few_calls(void **state)
@@ -642,6 +751,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_readers_in_turn_read_ahead_once, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_an_idle_reader_gives_way, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_last_chunk_is_given_away, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_read_costs_few_calls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waits_for_room_in_the_driver, set_up,
 						tear_down),
