@@ -3,7 +3,8 @@
  * vreadbench.c - reads HDFS blocks through libvread, once, in order.  The bench suites run it,
  * natively and in client domUs.
  *
- *   vreadbench [-e ENDPOINT] [-a read|pread|async|open] [-q QUEUES] [-r REQUEST] [-s] < BLOCKS
+ *   vreadbench [-e ENDPOINT] [-a read|pread|async|open|hold|latency] [-n COUNT] [-q QUEUES]
+ *              [-r REQUEST] [-s] < BLOCKS
  *
  * BLOCKS: lines POOL/blk_ID_GENSTAMP[@STORAGE]:LENGTH.  Every block is opened, read to its
  * end and closed.  The time includes all three, but not connecting: it begins with the first
@@ -16,6 +17,9 @@
  *           otherwise nothing would be measured
  *   open    opens and closes each block; prints the microseconds of each open at once, on a
  *           line of its own
+ *   hold    one vread_pread() in each block, which stays open; prints a line when it is done
+ *   latency COUNT calls of vread_pread() in each block, at random multiples of REQUEST, the same
+ *           ones in each run; prints the microseconds of each call, on a line of its own
  *
  * -s also sums up what read and pread return (for comparing, not for measuring).
  */
@@ -29,12 +33,14 @@
 #define ASYNC_POOL (8U << 20)
 #define MAX_QUEUES 8
 #define MAX_REQUEST (4U << 20) /* of one READ */
-#define TIMEOUT_MS 60000       /* a busy machine or disk is slow */
+#define MAX_COUNT 1000000U
+#define TIMEOUT_MS 60000 /* a busy machine or disk is slow */
 
 struct bench {
 	struct vread *connection;
 	uint8_t *buffer;
 	size_t request;
+	unsigned count;
 	bool summing;
 	uint64_t sum;
 };
@@ -114,6 +120,42 @@ static int read_async(struct bench *b, struct vread_file *f, uint64_t length)
 	return 0;
 }
 
+/* For -a latency.  Prints behind the calls, so that a reader of the output delays none of them. */
+static int read_at_random(struct bench *b, struct vread_file *f, uint64_t length)
+{
+	uint64_t places = length / b->request, state = 20150712;
+	double *took = measure_buffer(b->count * sizeof(*took));
+
+	if (places == 0)
+		return -ERANGE;
+	for (unsigned i = 0; i < b->count; i++) {
+		double start = measure_now().seconds;
+		ssize_t got;
+
+		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+		got = vread_pread(f, b->buffer, b->request, (state >> 33) % places * b->request);
+		if (got != (ssize_t)b->request)
+			return got < 0 ? (int)got : -ERANGE;
+		took[i] = measure_now().seconds - start;
+	}
+	for (unsigned i = 0; i < b->count; i++)
+		printf("%.1f\n", took[i] * 1e6);
+	munmap(took, b->count * sizeof(*took));
+	return 0;
+}
+
+/* For -a hold. */
+static int read_and_hold(struct bench *b, struct vread_file *f, uint64_t length)
+{
+	ssize_t got = vread_pread(f, b->buffer, b->request < length ? b->request : length, 0);
+
+	if (got <= 0)
+		return got ? (int)got : -ERANGE;
+	printf("held\n");
+	fflush(stdout);
+	return 0;
+}
+
 /* For -a open: nothing is read. */
 static int read_nothing(struct bench *b, struct vread_file *f, uint64_t length)
 {
@@ -176,7 +218,8 @@ static uint64_t read_blocks(struct bench *b, read_block *read_one)
 		}
 		if (r == 0) {
 			r = read_one(b, f, n.block.visible_length);
-			vread_close(f);
+			if (read_one != read_and_hold)
+				vread_close(f);
 		}
 		if (r < 0) {
 			fprintf(stderr, "%s: %s\n", line, vread_strerror(r));
@@ -197,24 +240,30 @@ static read_block *api_named(const char *name)
 		return read_async;
 	if (!strcmp(name, "open"))
 		return read_nothing;
-	fprintf(stderr, "-a %s: expected read, pread, async or open\n", name);
+	if (!strcmp(name, "hold"))
+		return read_and_hold;
+	if (!strcmp(name, "latency"))
+		return read_at_random;
+	fprintf(stderr, "-a %s: expected read, pread, async, open, hold or latency\n", name);
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	struct vread_options options = {.timeout_ms = TIMEOUT_MS};
-	struct bench b = {.request = 1U << 20};
+	struct bench b = {.request = 1U << 20, .count = 1000};
 	read_block *read_one = read_sequential;
 	struct measure start;
 	uint64_t bytes;
 	int opt, r;
 
-	while ((opt = getopt(argc, argv, "a:e:q:r:s")) != -1) {
+	while ((opt = getopt(argc, argv, "a:e:n:q:r:s")) != -1) {
 		if (opt == 'a')
 			read_one = api_named(optarg);
 		else if (opt == 'e')
 			options.endpoint = optarg;
+		else if (opt == 'n')
+			b.count = (unsigned)measure_count("-n", optarg, MAX_COUNT);
 		else if (opt == 'q')
 			options.queues = (unsigned)measure_count("-q", optarg, MAX_QUEUES);
 		else if (opt == 'r')
@@ -237,8 +286,9 @@ int main(int argc, char **argv)
 	ungetc(getchar(), stdin);
 	start = measure_now();
 	bytes = read_blocks(&b, read_one);
-	if (read_one != read_nothing)
+	if (read_one == read_sequential || read_one == read_positional || read_one == read_async)
 		measure_print(start, bytes, b.sum);
-	vread_disconnect(b.connection);
+	if (read_one != read_and_hold) /* whose blocks are open until the process ends */
+		vread_disconnect(b.connection);
 	return 0;
 }
