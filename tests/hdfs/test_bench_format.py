@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tools.bench.results import Row, Target, document, table
+from tools.bench.results import Ratio, Row, Target, document, table
 
 ROWS = {"memcpy.seq", "image.pread.seq", "vread.block.seq", "vread.block.reread"}
 ROWS |= {"hdfs.tcp.seq", "hdfs.shortcircuit.seq", "vread.hdfs.seq", "vread.hdfs.reread"}
@@ -119,6 +119,17 @@ def test_a_missed_target_is_told():
     text = table(result)
     assert "slow/fast: 0.25x, target >= 0.5x: MISSED" in text
     assert "cpu:slow/fast: 2.00x, target <= 2.0x: met" in text
+
+
+def test_a_ratio_is_told_without_a_verdict():
+    one, two = Row("one", "us"), Row("two", "us")
+    for microseconds in (100, 300):
+        one.add_time(microseconds)
+        two.add_time(2 * microseconds)
+    result = document("native", [one, two], [Ratio("two", "one")], {})
+    assert result["ratios"] == {"two/one": 2.0}
+    assert result["targets"] == {}
+    assert table(result).splitlines()[-1] == "two/one: 2.00x"
 
 
 def test_a_latency_is_better_when_smaller():

@@ -3,8 +3,8 @@
 
     {"suite": "native",
      "conditions": {...},                     what was measured and how; "note": is printed, too
-     "results": [{"name", "unit": "MB/s", "us", "ms", "/s" or "", "n", "median", "min", "max",
-                  "cpu_s_per_gib": null if it has no meaning}],
+     "results": [{"name", "unit": "MB/s", "us", "ms", "/s" or "",
+                  "n", "median", "min", "max", "cpu_s_per_gib": null if it has no meaning}],
      "ratios": {"vread.block.seq/image.pread.seq": 0.5, "cpu:A/B": 0.4},
      "targets": {"vread.block.seq/image.pread.seq": {"at_least": 0.35, "met": true},
                  "cpu:A/B": {"at_most": 0.5, "met": true},
@@ -70,14 +70,12 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Target:
-    """A limit for the ratio of two rows: of their values, or with `cpu` of their CPU time."""
+class Ratio:
+    """The ratio of two rows: of their values, or with `cpu` of their CPU time."""
 
     row: str
     over: str
-    at_least: float | None = None
-    at_most: float | None = None
-    cpu: bool = False
+    cpu: bool = field(default=False, kw_only=True)
 
     @property
     def name(self):
@@ -86,6 +84,14 @@ class Target:
     def ratio(self, rows):
         row, over = ((r.cpu if self.cpu else r.values) for r in (rows[self.row], rows[self.over]))
         return round(statistics.median(a / b for a, b in zip(row, over, strict=True)), 3)
+
+
+@dataclass(frozen=True)
+class Target(Ratio):
+    """A limit for a ratio."""
+
+    at_least: float | None = None
+    at_most: float | None = None
 
     def verdict(self, rows):
         return _verdict(self, self.ratio(rows))
@@ -114,14 +120,15 @@ def _verdict(wanted, value):
 
 
 def document(suite, rows, targets, conditions):
+    """targets: Target, Limit, or a Ratio that is only told."""
     rows = list(rows)
     by_name = {row.name: row for row in rows}
     return {
         "suite": suite,
         "conditions": conditions,
         "results": [row.summary() for row in rows],
-        "ratios": {t.name: t.ratio(by_name) for t in targets if isinstance(t, Target)},
-        "targets": {target.name: target.verdict(by_name) for target in targets},
+        "ratios": {t.name: t.ratio(by_name) for t in targets if isinstance(t, Ratio)},
+        "targets": {t.name: t.verdict(by_name) for t in targets if isinstance(t, Target | Limit)},
     }
 
 
@@ -158,6 +165,9 @@ def table(result):
         else:
             got = f"{rows[name]['median']:g}"
         lines.append(f"{name}: {got}, target {sign} {wanted}: {verdict}")
+    for name, ratio in result["ratios"].items():
+        if name not in result["targets"]:
+            lines.append(f"{name}: {ratio:.2f}x")
     if "note" in result["conditions"]:
         lines.append(result["conditions"]["note"])
     return "\n".join(lines)
