@@ -120,6 +120,10 @@ bench-remote: all module ## Reading from another emulated host; writes build/ben
 bench-apps: all ## Spark, HBase, MapReduce, pyarrow, PostgreSQL by stock and vRead; writes build/bench/apps.json
 	@$(PY) -m tools.bench apps
 
+.PHONY: bench-turbo
+bench-turbo: all module ## Small reads beside a busy guest, by scheduler; writes build/bench/turbo.json
+	@$(PY) -m tools.bench turbo
+
 # Results of this project's own runs of vread-bench.
 RESULTS := $(sort $(wildcard docs/results/*.json))
 .PHONY: report

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The turbo suite: the time of a small read in a guest that shares its processor with a busy one.
+
+An emulated Xen host has two processors.  dom0, with vreadd, has processor 0 alone.  The guests
+`client` and `busy` are on processor 1.  A program in `busy` computes without end.  The client makes
+positional reads of 4 KiB, one after the other, out of vreadd's cache.  Two workloads:
+
+    reads       nothing else runs in the client
+    computes    beside the reads a program in the client computes without end, too
+
+The ways to schedule the two guests.  Each round boots a host for either scheduler:
+
+    alone           credit2; `busy` is paused
+    credit2         Xen's default
+    limit100        credit2 with the least rate limit (100 us instead of 1 ms): a guest that runs is
+                    preempted sooner, after vSlicer (Xu et al., HPDC 2012)
+    nolimit         credit2 without a rate limit
+    weight          credit2, the client with eight times the weight
+    weight.limit100 both
+    credit          the scheduler credit, as Xen has it (slices of 30 ms)
+    slice           credit with slices of 1 ms and a rate limit of 100 us, set by xl
+    turbo           `xl-vread turbo on` for both guests: credit, slices of 1 ms, processor 1
+    turbo.apart     `xl-vread turbo on` for the client: `busy` moves to dom0's processor
+
+A row is the median, the 99th percentile or the mean of one round.  The conditions have the value of
+each round, and which part of a processor each domain took.  A read takes milliseconds on an
+emulated host; only ratios of rows of one round mean something.
+"""
+
+import os
+import statistics
+
+from tools.bench import results
+from tools.bench.load import Load
+from tools.bench.results import Ratio, Row, Target
+from tools.bench.suite import BenchError, Suite
+from tools.hdfs.demo_data import demo_image
+from tools.lab import LabError, XenHost, deployment, product
+from tools.lab.paths import REPOSITORY
+
+VARIANT = "release"
+VREADBENCH = "/usr/local/bin/vreadbench"
+REQUEST, READS = 4096, 500
+READ_TIMEOUT, TURBO_TIMEOUT = 300.0, 120.0
+CLIENT, BUSY, SHARED = "client", "busy", "1"  # SHARED: the processor of both guests
+COMPUTE = "while :; do :; done"
+WORKLOADS = ("reads", "computes")
+FIGURES = ("p50", "p99", "mean")
+
+LIMIT, WEIGHT = "xl sched-credit2 -s -r", f"xl sched-credit2 -d {CLIENT} -w"
+CREDIT_SLICE = "xl sched-credit -s -t 1 -r 100"
+UNPIN = f"xl vcpu-pin {CLIENT} all all && xl vcpu-pin {BUSY} all all"
+# scheduler: ((way, command before it), ...).  Each way goes on from the one before.
+WAYS = {
+    "credit2": (
+        ("alone", f"xl pause {BUSY}"),
+        ("credit2", f"xl unpause {BUSY}"),
+        ("limit100", f"{LIMIT} 100"),
+        ("nolimit", f"{LIMIT} 0"),
+        ("weight", f"{LIMIT} 1000 && {WEIGHT} 2048"),
+        ("weight.limit100", f"{LIMIT} 100"),
+    ),
+    "credit": (
+        ("credit", "true"),
+        ("slice", CREDIT_SLICE),
+        ("turbo", f"{UNPIN} && xl-vread turbo on {CLIENT} {BUSY}"),
+        ("turbo.apart", f"xl-vread turbo off && xl-vread turbo on {CLIENT}"),
+    ),
+}
+NAMES = tuple(way for ways in WAYS.values() for way, _ in ways)
+
+
+def _ratios():
+    """Every way beside Xen's default, and what is credit's beside credit."""
+    for workload in WORKLOADS:
+        for way in NAMES:
+            for figure in FIGURES:
+                row = f"{workload}.{way}.{figure}"
+                if way == "turbo" and figure != "mean":
+                    yield Target(row, f"{workload}.credit2.{figure}", at_most=0.5)
+                elif way != "credit2":
+                    yield Ratio(row, f"{workload}.credit2.{figure}")
+                if way in ("slice", "turbo", "turbo.apart"):
+                    yield Ratio(row, f"{workload}.credit.{figure}")
+
+
+TARGETS = tuple(_ratios())
+
+
+def run(mib, block_mib, rounds):
+    """Measures; the document that results.write() takes."""
+    if os.cpu_count() < 2:
+        raise BenchError("the emulated host has two processors, this machine has one")
+    load = Load()
+    data = demo_image(mib=mib, block_mib=block_mib, layout=False)
+    bench = _Bench(data)
+    for number in range(1, rounds + 1):
+        SUITE.say(f"round {number} of {rounds}")
+        for scheduler in WAYS:
+            bench.measure(scheduler)
+    conditions = {
+        "emulated_cpus": 2,
+        "cpus": os.cpu_count(),
+        "cpus_used_by_others": load.told_by(SUITE),
+        "dom0": "one virtual CPU on processor 0, with vreadd and nothing else, but for turbo.apart,"
+        " where `busy` is there, too",
+        "guests": f"one virtual CPU each, on processor {SHARED}",
+        "request_bytes": REQUEST,
+        "reads_a_row_and_round": READS,
+        "reads": "vread_pread() at random places of one block, one after the other",
+        "cpu_share": bench.shares(),
+        "rounds_us": {name: [round(v) for v in row.values] for name, row in bench.rows.items()},
+        "ratio": "median of the rounds' ratios",
+        "note": "An emulated host: times mean nothing, ratios within a round do.",
+    }
+    return results.document("turbo", bench.rows.values(), TARGETS, conditions)
+
+
+class _Bench:
+    def __init__(self, data):
+        self._data = data
+        rows = (f"{w}.{way}.{figure}" for w in WORKLOADS for way in NAMES for figure in FIGURES)
+        self.rows = {name: Row(name, "us") for name in rows}
+        self._shares = {}
+
+    def measure(self, scheduler):
+        """Boots a host and measures all ways of the scheduler."""
+        host = XenHost(
+            "bench-turbo",
+            memory_mib=1536,
+            dom0_mib=768,
+            cpus=2,
+            disks=[self._data.image],
+            files=product.dom0_files(VARIANT),
+            guest_files=product.guest_files(VARIANT),
+            xen_options=[f"sched={scheduler}", "dom0_max_vcpus=1", "dom0_vcpus_pin"],
+        )
+        with host:
+            client = self._start_guests(host)
+            for way, command in WAYS[scheduler]:
+                host.run(command, TURBO_TIMEOUT).check()
+                self._measure_way(host, client, way)
+            host.check_dmesg()
+
+    def shares(self):
+        """{workload.way: {domain: part of a processor}}, medians."""
+        return {name: results.medians(rounds) for name, rounds in self._shares.items()}
+
+    def _start_guests(self, host):
+        folders = tuple(folder.path for folder in self._data.image_facts.data_dirs)
+        backend = deployment.Backend(
+            host, {"dn1": deployment.Datanode("/dev/vda", data_dirs=folders)}
+        )
+        backend.start()
+        pin = [f'cpus="{SHARED}"']
+        files = {VREADBENCH: REPOSITORY / "build" / VARIANT / "vreadbench"}
+        client = deployment.start_client(
+            backend, CLIENT, self._data.blocks_file, files=files, config=pin
+        )
+        if deployment.file_digest(client) != self._data.sha256:
+            raise BenchError("vRead gives another SHA-256 than the file's")
+        host.create_guest(BUSY, config=pin).popen(COMPUTE)
+        return client
+
+    def _measure_way(self, host, client, way):
+        self._add(host, client, f"reads.{way}")
+        computing = client.popen(COMPUTE)
+        self._add(host, client, f"computes.{way}")
+        computing.kill()
+        computing.wait(READ_TIMEOUT)
+
+    def _add(self, host, client, name):
+        command = f"{VREADBENCH} -e /dev/vread -a latency -r {REQUEST} -n {READS}"
+        before, started = host.cpu_seconds(), host.uptime
+        lines = client.text(f"head -n 1 {deployment.BLOCKS} | {command}", READ_TIMEOUT)
+        seconds, after = host.uptime - started, host.cpu_seconds()
+        times = sorted(map(float, lines.split()))
+        if len(times) != READS:
+            raise BenchError(f"{name}: {len(times)} reads of {READS}")
+        found = statistics.median(times), times[READS * 99 // 100], statistics.mean(times)
+        for figure, value in zip(FIGURES, found, strict=True):
+            self.rows[f"{name}.{figure}"].add_time(value)
+        shares = {domain: (after[domain] - before[domain]) / seconds for domain in after}
+        self._shares.setdefault(name, []).append(shares)
+
+
+SUITE = Suite(
+    "turbo",
+    __doc__,
+    mib=16,
+    block_mib=2,
+    rounds=7,
+    least_rounds=1,
+    measure=run,
+    failures=(LabError,),
+)
