@@ -27,11 +27,10 @@ import resource
 import shutil
 import subprocess
 import tempfile
-import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
-from tools.bench import image_open, results
+from tools.bench import clients, image_open, results
 from tools.bench.load import Load
 from tools.bench.native import BINARIES, REQUEST, STEP_TIMEOUT, extent_list, step
 from tools.bench.results import Limit, Row, Target
@@ -183,18 +182,17 @@ class _Bench:
         return step([BINARIES / "imagebench", mode, str(image), str(REQUEST)], self.extents)
 
     def _read(self, daemon, *flags):
-        with _counted(daemon) as cpu:
-            measured = step([*_reader(daemon), *flags], self.blocks, daemon)
+        with clients.counted(daemon) as cpu:
+            measured = step(
+                [*clients.command(daemon, "read", REQUEST), *flags], self.blocks, daemon
+            )
         return measured | {"cpu_seconds": measured["cpu_seconds"] + cpu[0]}
 
     def _read_all(self, daemon):
         """The figures of eight readers together, and the speed of each."""
-        with _counted(daemon) as cpu:
+        with clients.counted(daemon) as cpu:
             each = self._shares.vread(daemon)
-        total = {key: sum(r[key] for r in each) for key in ("bytes", "cpu_seconds")}
-        total["cpu_seconds"] += cpu[0]
-        total["seconds"] = max(r["seconds"] for r in each)
-        return total, [r["bytes"] / r["seconds"] for r in each]
+        return clients.together(each, cpu[0]), [r["bytes"] / r["seconds"] for r in each]
 
 
 class _Shares:
@@ -209,25 +207,7 @@ class _Shares:
         self._job.write_text(_fio_job(data, shares))
 
     def vread(self, daemon):
-        """Starts all readers.  When all have connected, gives each its blocks."""
-        readers = [
-            subprocess.Popen(
-                _reader(daemon), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True,
-            )
-            for _ in self._lines
-        ]  # fmt: skip
-        try:
-            _wait_for_clients(daemon, len(readers))
-            for reader, lines in zip(readers, self._lines, strict=True):
-                reader.stdin.write(lines)
-                reader.stdin.close()
-                reader.stdin = None
-            return [_finish(reader, daemon) for reader in readers]
-        finally:
-            for reader in readers:
-                reader.kill()
-                reader.wait()
+        return clients.run_together(daemon, self._lines, REQUEST)
 
     def fio(self):
         before = _children_cpu()
@@ -249,35 +229,6 @@ def _fio_job(data, shares):
         size = sum(block.length for block in share)
         lines += [f"[reader{i}]", f"offset={first}", f"size={size}"]
     return "\n".join([*lines, ""])
-
-
-def _reader(daemon):
-    return [BINARIES / "vreadbench", "-e", daemon.endpoint, "-a", "read", "-r", str(REQUEST)]
-
-
-def _finish(reader, daemon):
-    out, complaint = reader.communicate(timeout=STEP_TIMEOUT)
-    if reader.returncode:
-        raise BenchError(f"vreadbench: {complaint.strip()}\nvreadd's log ends:\n{daemon.log()}")
-    return json.loads(out)
-
-
-def _wait_for_clients(daemon, count):
-    """Waits until all have connected."""
-    deadline = time.monotonic() + STEP_TIMEOUT
-    while daemon.status()["ports"]["local"]["connections"] < count:
-        if time.monotonic() > deadline:
-            raise BenchError(f"{count} clients: not all of them connect")
-        time.sleep(0.005)
-
-
-@contextmanager
-def _counted(daemon):
-    """Yields a list whose item is, afterwards, the CPU seconds of vreadd meanwhile."""
-    spent = [0.0]
-    before = daemon.cpu_seconds()
-    yield spent
-    spent[0] = daemon.cpu_seconds() - before
 
 
 def _children_cpu():
