@@ -124,6 +124,10 @@ bench-apps: all ## Spark, HBase, MapReduce, pyarrow, PostgreSQL by stock and vRe
 bench-turbo: all module ## Small reads beside a busy guest, by scheduler; writes build/bench/turbo.json
 	@$(PY) -m tools.bench turbo
 
+.PHONY: bench-scale
+bench-scale: all ## Cost of reads and memory with many readers, datanodes, peers; writes build/bench/scale.json
+	@$(PY) -m tools.bench scale
+
 # Results of this project's own runs of vread-bench.
 RESULTS := $(sort $(wildcard docs/results/*.json))
 .PHONY: report

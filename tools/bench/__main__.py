@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-SUITES = ("native", "image", "freshness", "xen", "remote", "apps", "turbo")
+SUITES = ("native", "image", "freshness", "xen", "remote", "apps", "turbo", "scale")
 
 
 def main():

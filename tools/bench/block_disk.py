@@ -29,12 +29,13 @@ MAKE = {
 
 
 class BlockDisk:
-    """length: bytes of the image.  The data directory is /data in the file system."""
+    """length: bytes of the image.  The data directory is /data in the file system.  storage: its
+    id."""
 
-    def __init__(self, folder, kind, length):
+    def __init__(self, folder, kind, length, storage=STORAGE):
         self.image = folder / f"{kind}.raw"
         self._mount_point = folder / kind
-        self._kind, self._length = kind, length
+        self._kind, self._length, self._storage = kind, length, storage
         self._space = MountSpace()
 
     def __enter__(self):
@@ -110,7 +111,7 @@ class BlockDisk:
         (self._current / "rbw").mkdir()
         _write_version(
             self.root / "data/current",
-            storageID=STORAGE, clusterID="CID-1", cTime=0, datanodeUuid="dn-1",
+            storageID=self._storage, clusterID="CID-1", cTime=0, datanodeUuid="dn-1",
             storageType="DATA_NODE", layoutVersion=-57,
         )  # fmt: skip
         _write_version(self._current, namespaceID=1, cTime=0, blockpoolID=POOL, layoutVersion=-57)

@@ -3,7 +3,7 @@
 
     {"suite": "native",
      "conditions": {...},                     what was measured and how; "note": is printed, too
-     "results": [{"name", "unit": "MB/s", "us", "ms", "/s" or "",
+     "results": [{"name", "unit": "MB/s", "us", "ms", "/s", "KiB" or "",
                   "n", "median", "min", "max", "cpu_s_per_gib": null if it has no meaning}],
      "ratios": {"vread.block.seq/image.pread.seq": 0.5, "cpu:A/B": 0.4},
      "targets": {"vread.block.seq/image.pread.seq": {"at_least": 0.35, "met": true},
@@ -28,7 +28,7 @@ class Row:
     """One thing measured, round by round."""
 
     name: str
-    unit: str = "MB/s"  # or "us", "ms", "/s" (reads a second), or "" for a figure
+    unit: str = "MB/s"  # or "us", "ms", "/s" (reads a second), "KiB", or "" for a figure
     values: list = field(default_factory=list)
     cpu: list = field(default_factory=list)  # CPU seconds per GiB
 
