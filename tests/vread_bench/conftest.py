@@ -37,7 +37,7 @@ targets:
       host: me
       folder: {folder}/client
       command: exec {python} -S -E {stub} {folder}
-    ways:
+{keep}    ways:
       stock: {{dfs.client.read.shortcircuit: "false"}}
       vread: {{io.vread.endpoint: /dev/vread}}
     loads:
@@ -63,9 +63,14 @@ class Bench:
         self.spec.write_text(SPEC)
         self.write_targets()
 
-    def write_targets(self, host="{by: local}", kind="bare"):
+    def write_targets(self, host="{by: local}", kind="bare", keep=False):
         text = TARGETS.format(
-            host=host, kind=kind, folder=self.folder, python=sys.executable, stub=STUB
+            host=host,
+            kind=kind,
+            keep="      keep: yes\n" if keep else "",
+            folder=self.folder,
+            python=sys.executable,
+            stub=STUB,
         )
         self.targets.write_text(text)
 
@@ -93,6 +98,9 @@ class Bench:
 
     def records(self):
         return [json.loads(line) for line in self.journal.read_text().splitlines()]
+
+    def starts(self):
+        return len((self.folder / "starts").read_text().splitlines())
 
     def calls(self):
         return (self.folder / "calls").read_text().splitlines()

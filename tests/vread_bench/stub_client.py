@@ -4,7 +4,7 @@
 Its answer depends on the cell and the round only.  It counts CPU time in FOLDER/cpu.  A file
 FOLDER/block-N makes round N wait between `go` and its answer until the file is gone or standard
 input ends; it makes FOLDER/blocked first.  FOLDER/wrong-N makes round N report wrong bytes,
-FOLDER/wrong-warm all rounds before `go`.
+FOLDER/wrong-warm all rounds before `go`.  FOLDER/starts has a line for each start.
 Usage: stub_client.py FOLDER
 """
 
@@ -62,11 +62,15 @@ def answer(words):
 
 
 def main():
+    with open(FOLDER / "starts", "a") as starts:
+        starts.write("start\n")
     words = {}
     for line in iter(sys.stdin.readline, ""):
         name, _, value = line.rstrip("\n").partition(" ")
         words[name] = value
-        if name == "ready":
+        if name == "new":
+            words = {}
+        elif name == "ready":
             early = (FOLDER / "wrong-warm").exists()
             print('{"wrong": "bytes 0..4095"}' if early else '{"ready": true}', flush=True)
         elif name == "go":

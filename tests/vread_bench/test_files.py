@@ -38,7 +38,9 @@ SPEC_MISTAKES = [
 ]
 TARGET_MISTAKES = [
     ("kind: bare", "kind: vmware", "3: targets.here.kind: 'vmware': expected one of bare, xen"),
-    ("by: local", "by: rsh", "5: targets.here.hosts.me.by: 'rsh': expected local or ssh"),
+    ("by: local", "by: rsh", "5: targets.here.hosts.me.by: 'rsh': expected local, ssh "),
+    ("by: local", "by: command, command: \"a 'b\"", "5: targets.here.hosts.me.command: No closing"),
+    ("by: local", "by: command", "5: targets.here.hosts.me.command: is missing"),
     ("by: local", "by: ssh, port: 22", "5: targets.here.hosts.me.host: is missing"),
     ("by: local", "by: ssh, host: h, port: x", "5: targets.here.hosts.me.port: 'x': expected a"),
     ("host: me\n      folder", "host: he\n      folder", "7: targets.here.client.host: 'he': "),

@@ -3,7 +3,8 @@
 
 The client is told by lines on its standard input.  It answers to each of `ready`, `go` and `check`
 with one line of JSON, and does nothing in between, so that `session` can read counters.  The client
-ends when its standard input ends.
+ends when its standard input ends.  The line `new` makes it forget all lines before: Clients keeps
+one client for all rounds of a target that wants it.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ class Client:
     """Use as a context manager.  what: names the round in errors."""
 
     def __init__(self, target, what):
-        self._client, self._what = target.client, what
+        self._client, self.what = target.client, what
         self._process = self._log = None
 
     def __enter__(self):
@@ -79,7 +80,37 @@ class Client:
     def _failed(self, text):
         self._log.seek(0)
         said = self._log.read().decode(errors="replace").strip()[-2000:]
-        return BenchError(f"{self._what}: client: {text}\n{said}".rstrip())
+        return BenchError(f"{self.what}: client: {text}\n{said}".rstrip())
+
+
+class Clients:
+    """The clients of a run: one for each round, or for all rounds of a target that says `keep`."""
+
+    def __init__(self):
+        self._kept = {}  # name of the target: Client
+
+    @contextlib.contextmanager
+    def round(self, target, what):
+        """Yields a client that knows nothing yet.  After an error no client is kept."""
+        client = self._kept.pop(target.name, None)
+        if client:
+            client.what = what
+        else:
+            client = Client(target, what).__enter__()
+        try:
+            client.tell("new")
+            yield client
+        except BaseException:
+            client.__exit__()
+            raise
+        if target.client.keep:
+            self._kept[target.name] = client
+        else:
+            client.__exit__()
+
+    def end(self):
+        while self._kept:
+            self._kept.popitem()[1].__exit__()
 
 
 def put_jars(target):
@@ -112,6 +143,8 @@ def digests_path(target, path):
 def tell_round(client, target, spec, step):
     """Tells the client all about a round, up to `ready`."""
     cell = step.cell
+    # A kept client has all ways in one JVM; this gives each way sockets and caches of its own.
+    client.tell("property", "dfs.client.context", cell.way)
     for name, value in target.ways[cell.way].items():
         client.tell("property", name, value)
     client.tell("workload", cell.workload)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs shell commands on the hosts of a target: on this machine or by ssh.
+"""Runs shell commands on the hosts of a target: on this machine, by ssh, or by a command that
+reaches the host, such as `docker exec -i dn1 sh -c`.
 
-A host has three calls: run(), start() and put().  A further kind of host, such as the lab's agent,
-implements run() and start().  Children get a session of their own, so that Ctrl-C reaches only
-vread-bench, which lets the running round end.
+A host has three calls: run(), start() and put().  Hosts differ in the words before the shell
+command only.  Children get a session of their own, so that Ctrl-C reaches only vread-bench, which
+lets the running round end.
 """
 
 import shlex

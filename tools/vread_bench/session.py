@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 
 from . import accounting, machine
-from .client import Client, put_jars, tell_round
+from .client import Clients, put_jars, tell_round
 from .errors import BenchError
 from .journal import open_journal
 from .plan import plan
@@ -72,7 +72,7 @@ def _rounds(spec, targets, journal, clock):
     for target in {step.cell.target for step in left}:
         put_jars(targets[target])
     progress = Progress(len(steps), len(journal.rounds), clock.monotonic)
-    states = States(targets)
+    states, clients = States(targets), Clients()
     with _signals() as stop:
         try:
             for step in left:
@@ -81,14 +81,15 @@ def _rounds(spec, targets, journal, clock):
                                   "same command goes on from here")  # fmt: skip
                 states.enter(step.cell)
                 progress.begins(step)
-                record = measure(spec, targets[step.cell.target], step, clock)
+                record = measure(spec, targets[step.cell.target], step, clients, clock)
                 journal.add(record)
                 progress.ended(record)
         finally:
+            clients.end()
             states.leave()
 
 
-def measure(spec, target, step, clock=time):
+def measure(spec, target, step, clients, clock):
     """The record of one round."""
     record = {
         "index": step.index,
@@ -96,7 +97,7 @@ def measure(spec, target, step, clock=time):
         "cell": step.cell.id,
         "began": round(clock.time(), 3),
     }
-    with Client(target, step.cell.id) as client:
+    with clients.round(target, step.cell.id) as client:
         tell_round(client, target, spec, step)
         record["cold"] = None
         if step.cell.workload in COLD:

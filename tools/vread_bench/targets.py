@@ -6,9 +6,10 @@ example for bare machines, Xen and KVM.
       NAME:
         kind: bare | xen | kvm
         emulated: no             yes: processors are emulated, so no speed is a real one
-        hosts: {NAME: {by: local} or {by: ssh, host, user, port, identity, options}}
+        hosts: {NAME: {by: local} or {by: ssh, host, user, port, identity, options}
+                or {by: command, command}}
         client:                  the JVM that reads and writes
-          host, java, options, class-path, folder; or a whole `command`
+          host, java, options, class-path, folder; or a whole `command`; keep
         ways: {stock: {PROPERTY: VALUE}, ...}
         loads, images: {VALUE: {enter: [COMMAND], leave: [COMMAND]}}
         places: {VALUE: {files: /HDFS/FOLDER, datanodes: HOST:PORT, enter, leave}}
@@ -20,6 +21,7 @@ example for bare machines, Xen and KVM.
 A COMMAND has `host` and `command`, a line for that host's shell.
 """
 
+import shlex
 from dataclasses import dataclass, field
 
 from . import accounting, located
@@ -58,6 +60,7 @@ class Client:
     command: str  # for a shell
     jars: bool  # the jars of this package must be put into `folder`
     timeout: int
+    keep: bool = False  # one client for all rounds of a run
 
 
 @dataclass
@@ -122,16 +125,27 @@ def _host(name, part):
             part.text("identity", None),
             part.texts("options", []),
         )
+    elif by == "command":
+        host = Host(name, _words(part, "command"))
     else:
-        part.fail("by", f"{by!r}: expected local or ssh")
+        part.fail("by", f"{by!r}: expected local, ssh or command")
     part.done()
     return host
+
+
+def _words(part, key):
+    try:
+        words = shlex.split(part.text(key))
+    except ValueError as error:
+        part.fail(key, str(error))
+    return words or part.fail(key, "is empty")
 
 
 def _client(part, hosts):
     host = _known_host(part, hosts)
     folder = part.text("folder", "/var/tmp/vread-bench")
     timeout = part.number("timeout", 1, 7 * 86400, TIMEOUT)
+    keep = part.truth("keep", False)
     command = part.text("command", None)
     jars = command is None
     if jars:
@@ -140,7 +154,7 @@ def _client(part, hosts):
         class_path = f"{folder}/vread-bench.jar:{folder}/HdrHistogram.jar:{part.text('class-path')}"
         command = f"exec {java} {options} -cp '{class_path}' io.vread.bench.Client"
     part.done()
-    return Client(host, folder, command, jars, timeout)
+    return Client(host, folder, command, jars, timeout, keep)
 
 
 def _ways(part):

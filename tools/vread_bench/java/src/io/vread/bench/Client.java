@@ -12,12 +12,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The measuring client of vread-bench, one JVM for each round. client.py starts it.
+ * The measuring client of vread-bench, one JVM for a round or for all rounds of a target. client.py
+ * starts it.
  *
  * <p>Lines of standard input describe the round ({@link Settings}). The word {@code ready} makes
  * the client connect and warm up, {@code go} measures, {@code check} compares what a round has
  * written, and {@code make} writes the files that rounds read. Each of these words is answered by
- * one line of JSON on standard output. A round that read wrong bytes is answered by
+ * one line of JSON on standard output. The word {@code new} forgets the round; nothing may run
+ * then, and nothing answers. A round that read wrong bytes is answered by
  * {@code {"wrong": ...}} and has no numbers.
  *
  * <p>When standard input ends, the process ends, also in the middle of a measurement: nobody would
@@ -26,9 +28,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Client {
   private static final List<String> WORDS = Arrays.asList("ready", "go", "check", "make");
 
-  private final Settings settings = new Settings();
+  private Settings settings = new Settings();
   private final AtomicBoolean busy = new AtomicBoolean();
-  private Measurement measurement;
+  private volatile Measurement measurement;
 
   private Client() {}
 
@@ -45,6 +47,8 @@ public final class Client {
       if (WORDS.contains(word)) {
         busy.set(true);
         worker.execute(() -> answer(word));
+      } else if (word.equals("new")) {
+        forget();
       } else {
         settings.set(line);
       }
@@ -53,6 +57,17 @@ public final class Client {
       Runtime.getRuntime().halt(1);
     }
     System.exit(0);
+  }
+
+  private void forget() throws IOException {
+    if (busy.get()) {
+      throw new IllegalStateException("new before the answer");
+    }
+    if (measurement != null) {
+      measurement.close();
+    }
+    measurement = null;
+    settings = new Settings();
   }
 
   private void answer(String word) {

@@ -2,6 +2,7 @@
 package io.vread.bench;
 
 import com.sun.management.OperatingSystemMXBean;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -103,6 +104,10 @@ final class Measurement {
       checked += meter.checked;
     }
     return "{\"checked_bytes\": " + checked + "}";
+  }
+
+  void close() throws IOException {
+    fs.close();
   }
 
   private void measure() throws Exception {

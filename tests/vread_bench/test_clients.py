@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which clients vread-bench starts, and how it reaches hosts by a command."""
+
+import pytest
+
+pytestmark = pytest.mark.spread
+
+ROUNDS = 3 * 8
+
+
+def without_times(result):
+    return [record | {"began": 0} for record in result["raw"]]
+
+
+@pytest.fixture
+def usual(make_bench):
+    """A run with a client for each round."""
+    bench = make_bench("usual")
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    assert bench.starts() == ROUNDS
+    return bench
+
+
+def test_a_client_is_kept_for_all_rounds(bench, usual):
+    bench.write_targets(keep=True)
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    assert bench.starts() == 1
+    assert without_times(bench.result()) == without_times(usual.result())
+
+
+def test_wrong_bytes_do_not_end_a_kept_client(bench):
+    bench.write_targets(keep=True)
+    (bench.folder / "wrong-1").touch()
+    assert bench.run().returncode == 2
+    assert bench.starts() == 1
+    wrong = [record["round"] for record in bench.result()["raw"] if "wrong" in record]
+    assert wrong == [1] * (ROUNDS // 3)
+
+
+def test_a_host_by_a_command(bench, usual):
+    """The words before a shell's line: here a program that counts its calls."""
+    shell = bench.folder / "my shell"
+    shell.write_text(f'#!/bin/sh\necho >>"{bench.folder}/shells"\nexec sh -c "$2"\n')
+    shell.chmod(0o755)
+    bench.write_targets(host=f"{{by: command, command: '\"{shell}\" --'}}")
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    # A round is a client and two readings of its counter, at least.
+    assert len((bench.folder / "shells").read_text().splitlines()) >= 3 * ROUNDS
+    assert without_times(bench.result()) == without_times(usual.result())
