@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The C programs of agent/, for inside of emulated machines; compiled when roots.py needs them."""
+"""The C programs of agent/, for inside of emulated machines, and the emulator's plug-in; compiled
+when roots.py, busy guests or counter.py need them."""
 
 import subprocess
 from pathlib import Path
@@ -17,6 +18,8 @@ PROGRAMS = {
     ),
     "lab-bridge": (["bridge.c"], ["-lxenvchan", "-lxenstore"]),
     "lab-cpu": (["cpu.c"], ["-lxenctrl", "-lxenstore"]),
+    "lab-busy": (["busy.c"], []),
+    "lab-count.so": (["count.c"], ["-shared", "-fPIC"]),
 }
 
 

@@ -68,6 +68,7 @@ class XenHost(Shell):
         cpus: int = 1,
         xen_options: Sequence[str] = (),
         state: states.State | None = None,
+        counter: Path | None = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         """files: {path in dom0: source}; guest_files: the same for all guests.  Programs bring
@@ -76,6 +77,7 @@ class XenHost(Shell):
         snapshots.  cpus: each is a thread that emulates; more than one is for tests of several
         processors, and for runs that have the machine to themselves.  xen_options: more of Xen's
         command line, as "sched=credit".  state: restores the host in it instead of booting.
+        counter: the file in which the emulator counts instructions (counter.py); with one cpu only.
         """
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
@@ -83,7 +85,7 @@ class XenHost(Shell):
         self._guest_kind = guest_kind or GuestKind()
         self._wire, self.cpus, self.progress = wire, cpus, progress
         self._xen_options = tuple(xen_options)
-        self._state, self._image = state, None
+        self._state, self._image, self._counter = state, None, counter
         self._monitor: Monitor | None = None
         self.told: dict = {}  # what prepare() of its state returned
         self._use_folder(RUN / name)
@@ -334,6 +336,7 @@ class XenHost(Shell):
             self.cpus,
             self._xen_options,
             self._image,
+            self._counter,
         )
 
     def _extended(self, root: Path) -> Path:

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from .counter import counter_arguments
 from .images import kernel_image, xen_image
 from .paths import LabError
 
@@ -94,6 +95,7 @@ class Machine:
     cpus: int = 1
     xen_options: tuple[str, ...] = ()
     image: Image | None = None
+    counter: Path | None = None  # of instructions; see counter.py
 
     def command(self, control_fd: int, monitor_fd: int | None = None) -> list[str]:
         dom0 = f"console=hvc0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
@@ -124,6 +126,7 @@ class Machine:
             *self._wire_arguments(),
             *(self.image.arguments(self.memory_mib) if self.image else ()),
             *_monitor_arguments(monitor_fd),
+            *(counter_arguments(self.counter) if self.counter else ()),
         ]
 
     def _xen_arguments(self) -> str:
