@@ -112,6 +112,10 @@ bench-freshness: all ## How soon after PUBLISH a block is read; writes build/ben
 bench-xen: all module ## Benches on an emulated Xen host; writes build/bench/xen.json
 	@$(PY) -m tools.bench xen
 
+.PHONY: bench-peer
+bench-peer: all ## One vreadd reading from another over loopback; writes build/bench/peer.json
+	@$(PY) -m tools.bench peer
+
 .PHONY: bench-remote
 bench-remote: all module ## Reading from another emulated host; writes build/bench/remote.json
 	@$(PY) -m tools.bench remote
@@ -205,7 +209,8 @@ programs: $(SETUP)
 	@$(MAKE) --no-print-directory -j$$(nproc) $(PROGRAMS)
 .PHONY: binaries
 binaries: $(PROGRAMS) $(UNIT_BIN)
-binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/blockctl $(B)/imagectl $(B)/torture
+binaries: $(B)/imagebench $(B)/vreadbench $(B)/blockstream $(B)/tlsstream
+binaries: $(B)/blockctl $(B)/imagectl $(B)/torture
 binaries: $(B)/dirctl
 binaries: $(B)/peerctl
 binaries: $(B)/torture-owner $(B)/torture-reader $(B)/rdma-pair $(B)/page-granter
@@ -256,6 +261,7 @@ $(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a,$$(VREAD_LIBS)))
 $(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC),$(BACKEND),$$(call libs_with,xlutil)))
 $(eval $(call program,imagebench,tools/bench/imagebench.c))
 $(eval $(call program,blockstream,tools/bench/blockstream.c))
+$(eval $(call program,tlsstream,tools/bench/tlsstream.c,,-Wl$$(comma)--as-needed $$(shell pkg-config --libs openssl)))
 $(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))
 $(eval $(call program,blockctl,tests/image/blockctl.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,imagectl,tests/image/imagectl.c,libcommon.a,$$(LIBS)))

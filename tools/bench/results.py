@@ -3,7 +3,7 @@
 
     {"suite": "native",
      "conditions": {...},                     what was measured and how; "note": is printed, too
-     "results": [{"name", "unit": "MB/s", "us", "ms", "/s", "KiB" or "",
+     "results": [{"name", "unit": "MB/s", "us", "ms", "/s", "KiB", "s/GiB" or "",
                   "n", "median", "min", "max", "cpu_s_per_gib": null if it has no meaning}],
      "ratios": {"vread.block.seq/image.pread.seq": 0.5, "cpu:A/B": 0.4},
      "targets": {"vread.block.seq/image.pread.seq": {"at_least": 0.35, "met": true},
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 MB = 1e6
 GIB = 1 << 30
 NAME = 34  # columns of a row's name in the table
+SMALL = ("", "s/GiB")  # units whose numbers have three decimals
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Row:
     """One thing measured, round by round."""
 
     name: str
-    unit: str = "MB/s"  # or "us", "ms", "/s" (reads a second), "KiB", or "" for a figure
+    unit: str = "MB/s"  # or "us", "ms", "/s" (reads a second), "KiB"; "s/GiB" or "" for a figure
     values: list = field(default_factory=list)
     cpu: list = field(default_factory=list)  # CPU seconds per GiB
 
@@ -57,7 +58,7 @@ class Row:
         self.cpu.append(cpu_seconds * GIB / size)
 
     def summary(self):
-        digits = 1 if self.unit else 3
+        digits = 3 if self.unit in SMALL else 1
         return {
             "name": self.name,
             "unit": self.unit,
@@ -150,7 +151,7 @@ def table(result):
     rows = {row["name"]: row for row in result["results"]}
     for row in rows.values():
         values = "".join(
-            f"{row[key]:>9.{0 if row['unit'] else 3}f}" for key in ("median", "min", "max")
+            f"{row[key]:>9.{3 if row['unit'] in SMALL else 0}f}" for key in ("median", "min", "max")
         )
         cpu = "" if row["cpu_s_per_gib"] is None else f"{row['cpu_s_per_gib']:.3f}"
         line = f"{row['name']:<{NAME}}{values} {row['unit']:<5}{row['n']:>4}{cpu:>11}"
