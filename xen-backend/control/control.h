@@ -59,7 +59,7 @@
  *                      last_refused, strangers
  *       strangers        connections of hosts that are not authenticated: waiting, and ended
  *                        ({"hung_up": 3, "displaced": 0, "late": 0, "failed": 1})
- *     cipher           string: the TLS cipher that this host offers first, the one that is faster
+ *     cipher           string: the TLS cipher that this host offers first, the fastest one
  *                      here; null without [peers] name
  *     peers            array, an object for each [peer NAME]:
  *       name, address
