@@ -213,7 +213,7 @@ SUITES = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY
 
 @pytest.mark.parametrize("suite", [*SUITES, "TLS_AES_128_CCM_SHA256"])
 def test_who_asks_says_which_cipher(start_host, authority, suite):
-    """The asker chooses one of three ciphers and no other; the status shows the host's own choice."""
+    """The asker chooses one of three ciphers, and no other.  The status has the own choice."""
     host, address = start_host()
     certificate, key = authority.certificate("a")
     files = ("-cert", certificate, "-key", key, "-CAfile", authority.ca)

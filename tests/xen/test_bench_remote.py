@@ -11,6 +11,7 @@ from tools.bench.remote_cpu import RemoteCpu
 from tools.bench.results import document, table
 from tools.bench.suite import BenchError
 from tools.bench.wire import WireBench
+from tools.lab import deployment
 
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 PARTS = {"all", "guests", "softirq", "vreadd_user", "vreadd_system"}
@@ -25,6 +26,12 @@ class FakeCommand:
     stderr = b"no device"
     running = False
 
+    def wait_output(self, _text, _seconds):
+        pass
+
+    def kill(self):
+        pass
+
     def wait(self, _seconds):
         return self
 
@@ -36,11 +43,14 @@ class FakeHost:
     def __init__(self, said=b"", rc=0):
         self.said, self.rc = said, rc
         self.commands = []
+        self.files = []
 
     def put(self, source, path):
-        pass
+        self.files.append((f"{source.parent.name}/{source.name}", path))
 
     def popen(self, command, timeout=None):
+        if "serve" in command:
+            self.commands.append(command)
         return FakeCommand()
 
     def run(self, command, timeout=None):
@@ -62,6 +72,28 @@ def test_bandwidth_of_rdma_writes():
         wire.rdma(8 * MIB)
     with pytest.raises(BenchError, match="does not listen: no device"):
         WireBench(sender, FakeHost(rc=1), "10.99.0.1", "10.99.0.2").rdma(8 * MIB)
+
+
+def test_a_stream_over_tls():
+    """Both ends use the cipher of vreadd, and the instructions that vreadd uses."""
+    sender = FakeHost()
+    receiver = FakeHost(b'{"bytes": 5, "seconds": 0.5, "cpu_seconds": 0.1}')
+    wire = WireBench(sender, receiver, "10.99.0.1", "10.99.0.2")
+    assert {path for _, path in sender.files} == {path for _, path in receiver.files}
+    measured = wire.tls(5, "TLS_AES_128_GCM_SHA256", ("/c.pem", "/c.key"))
+    assert (measured["bytes"], measured["seconds"]) == (5, 0.5)
+    program = f"env OPENSSL_ia32cap={deployment.OPENSSL_CPU} /usr/local/bin/tlsstream"
+    (serve,), (fetch,) = sender.commands, receiver.commands
+    assert serve == f"exec {program} serve 9867 5 /c.pem /c.key TLS_AES_128_GCM_SHA256"
+    assert fetch == f"{program} fetch 10.99.0.1 9867 TLS_AES_128_GCM_SHA256"
+    assert ("release/tlsstream", "/usr/local/bin/tlsstream") in sender.files
+
+
+def test_speed_of_the_ciphers():
+    log = "TLS: 16 KiB by AES-128-GCM 4000 ns, by AES-256-GCM 5000 ns, by ChaCha20-Poly1305 1600 ns"
+    assert remote._cipher_mb_s(f"begin\n{log}\nend") == 10240.0
+    with pytest.raises(BenchError, match="does not have the speed"):
+        remote._cipher_mb_s("begin\nend")
 
 
 class FakeBackend:
@@ -105,7 +137,7 @@ def test_targets_of_the_issue():
         row.add(1 << 30, 10.0, 100.0)
     wanted = {target.name: (target.at_least, target.at_most) for target in remote.TARGETS}
     assert wanted == {
-        "remote.vread.tcp.seq/wire.tcp": (0.8, None),
+        "remote.vread.tcp.seq/wire.tls": (0.8, None),
         "remote.vread.rdma.seq/wire.rdma.write": (0.8, None),
         "cpu:remote.vread.tcp.seq/remote.hdfs.tcp.seq": (None, 0.6),
         "cpu:remote.hdfs.vread.tcp.seq/remote.hdfs.tcp.seq": (None, 0.6),

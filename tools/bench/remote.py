@@ -11,6 +11,7 @@ after the other, each reading the whole file once into 1 MiB buffers:
     remote.vread.tcp.seq         /dev/vread in the client domU without Java, vreadds by TLS
     remote.vread.rdma.seq        ... and by RDMA
     wire.tcp                     as many bytes as a plain stream from dom0 to dom0
+    wire.tls                     ... as a stream over TLS 1.3, by the cipher that vreadds use
     wire.rdma.write              ... and as RDMA WRITEs (ib_write_bw)
 
 remote.vread.rdma.own are the reads of remote.vread.rdma.seq with what is left of their CPU time
@@ -43,7 +44,7 @@ from tools.lab import LabError, deployment, hadoop, hadoop_pair
 from tools.lab.hadoop_pair import FAR, NEAR
 from tools.lab.paths import REPOSITORY
 from tools.lab.source import noise
-from tools.peers import PeersError
+from tools.peers import INSTALLED, PeersError
 
 VARIANT = "release"
 REQUEST = 1 << 20
@@ -74,10 +75,11 @@ ROWS = (
     "remote.vread.rdma.seq",
     OWN,
     "wire.tcp",
+    "wire.tls",
     "wire.rdma.write",
 )
 TARGETS = (
-    Target("remote.vread.tcp.seq", "wire.tcp", at_least=0.8),
+    Target("remote.vread.tcp.seq", "wire.tls", at_least=0.8),
     Target("remote.vread.rdma.seq", "wire.rdma.write", at_least=0.8),
     Target("remote.vread.tcp.seq", HDFS_TCP, at_most=0.6, cpu=True),
     Target("remote.hdfs.vread.tcp.seq", HDFS_TCP, at_most=0.6, cpu=True),
@@ -184,6 +186,7 @@ class _Bench:
             self._vread(f"remote.vread.{way}.seq", self._read_without_java)
             if way == "tcp":
                 self._add("wire.tcp", self._wire.tcp(self._source.size, self._cpu.of))
+                self._add("wire.tls", self._read_by_tls())
             else:
                 self._add("wire.rdma.write", self._wire.rdma(self._source.size, self._cpu.of))
 
@@ -261,6 +264,11 @@ class _Bench:
     def _read_without_java(self):
         command = f"{VREADBENCH} -r {REQUEST} < {deployment.BLOCKS}"
         return json.loads(self._hdfs.client.run(command, READ_TIMEOUT).check().stdout)
+
+    def _read_by_tls(self):
+        cipher = self._hdfs.near.status()["peers"]["cipher"]
+        files = [f"{INSTALLED}/{FAR.name}.{suffix}" for suffix in ("pem", "key")]
+        return self._wire.tls(self._source.size, cipher, files, self._cpu.of)
 
     def _add(self, name, result):
         measured, spent = result

@@ -2,9 +2,10 @@
 """Measures the wire between two emulated hosts without vRead, from dom0 to dom0, for remote.py.
 
     wire = WireBench(sender, receiver, sender_address, receiver_address)
-    wire.tcp(size); wire.rdma(size)                # {"bytes", "seconds"}
+    wire.tcp(size); wire.tls(size, cipher, files); wire.rdma(size)      # {"bytes", "seconds"}
 
-tcp() is a plain stream from memory to memory (blockstream).  rdma() is RDMA WRITEs (ib_write_bw).
+tcp() is a plain stream from memory to memory (blockstream), tls() one over TLS 1.3 (tlsstream) with
+the processor's instructions that vreadd uses.  rdma() is RDMA WRITEs (ib_write_bw).
 ib_write_bw polls all the time until the writes are done, so the sender's CPU time says little.
 """
 
@@ -12,10 +13,11 @@ import json
 import time
 
 from tools.bench.suite import BenchError
+from tools.lab.deployment import OPENSSL_CPU
 from tools.lab.paths import REPOSITORY
 
-PROGRAM = "/usr/local/bin/blockstream"
-STREAM_PORT, RDMA_PORT = 9866, 18515
+PROGRAMS = {name: f"/usr/local/bin/{name}" for name in ("blockstream", "tlsstream")}
+STREAM_PORT, TLS_PORT, RDMA_PORT = 9866, 9867, 18515
 MESSAGE = 1 << 20
 MIB = 1 << 20
 TRIES = 10
@@ -28,13 +30,26 @@ class WireBench:
         self._sender, self._receiver = sender, receiver
         self._addresses = sender_address, receiver_address
         for host in (sender, receiver):
-            host.put(REPOSITORY / "build" / variant / "blockstream", PROGRAM)
+            for name, program in PROGRAMS.items():
+                host.put(REPOSITORY / "build" / variant / name, program)
 
     def tcp(self, size, measure=lambda run: run()):
         """measure: called with the function that moves the bytes."""
-        server = self._sender.popen(f"exec {PROGRAM} serve {STREAM_PORT} {size}")
+        program = PROGRAMS["blockstream"]
+        serve = f"{program} serve {STREAM_PORT} {size}"
+        return self._stream(serve, f"{program} fetch {self._addresses[0]} {STREAM_PORT}", measure)
+
+    def tls(self, size, cipher, files, measure=lambda run: run()):
+        """cipher: OpenSSL's name.  files: paths of a certificate and its key on the sender."""
+        program = PROGRAMS["tlsstream"]
+        with_cpu = f"env OPENSSL_ia32cap={OPENSSL_CPU} {program}"
+        serve = f"{with_cpu} serve {TLS_PORT} {size} {' '.join(files)} {cipher}"
+        fetch = f"{with_cpu} fetch {self._addresses[0]} {TLS_PORT} {cipher}"
+        return self._stream(serve, fetch, measure)
+
+    def _stream(self, serve, fetch, measure):
+        server = self._sender.popen(f"exec {serve}")
         server.wait_output("listening", START_TIMEOUT)
-        fetch = f"{PROGRAM} fetch {self._addresses[0]} {STREAM_PORT}"
         try:
             return measure(
                 lambda: json.loads(self._receiver.run(fetch, RUN_TIMEOUT).check().stderr)
