@@ -33,6 +33,7 @@ MAX_LENGTH = {
     "lvm": 4096,
     "peer": 8192,
     "rdma_wire": 64,
+    "records": 4096,
     "token": 1024,
 }
 DEFAULT_MAX_LENGTH = 256
@@ -212,8 +213,17 @@ def peer():
         peer_wire.CANCEL: b"",
     }
     messages = [peer_wire.message(kind, 7, b) for kind, b in bodies.items()]
+    messages += [peer_wire.message(k, 7, bodies[k], 2) for k in (peer_wire.READ, peer_wire.DATA)]
     yield from messages
     yield b"".join(messages)
+
+
+def records():
+    """A number that says in which pieces to take them, then records of TLS and frames."""
+    record = b"\x17\x03\x03\x00\x20" + bytes(32)
+    frame = b"\xd4\0\0\0" + peer_wire.message(peer_wire.DATA, 7, b"data", 2) + bytes(16)
+    for units in ((record,), (frame,), (record, frame, record, record, frame, frame)):
+        yield b"\x07" + b"".join(units)
 
 
 def rdma_wire():

@@ -75,6 +75,7 @@ static bool take_message(struct bytes *in)
 	if (in->left < MESSAGE_HEADER || message_get_header(in->at, &h))
 		return false;
 	check(h.length <= (h.type == MESSAGE_DATA ? MESSAGE_MAX_DATA : MESSAGE_MAX_BODY));
+	check(!(h.flags & MESSAGE_PLAIN) || h.type == MESSAGE_READ || h.type == MESSAGE_DATA);
 	in->at += MESSAGE_HEADER;
 	in->left -= MESSAGE_HEADER;
 	if (h.length > in->left)

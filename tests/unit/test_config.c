@@ -108,8 +108,8 @@ static void test_peers(void **state)
 					   "[peer b]\naddress = 192.0.2.1:7867\n"
 					   "storages = dn2/DS-1 dn2/DS-2\nstorages = dn3/DS-3\n"
 					   "datanodes = dn2*\tweb?\nallow-datanodes = dn1\n"
-					   "allow-pools = BP-1\n"
-					   "[peer c]\n");
+					   "allow-pools = BP-1\nprotection = integrity\n"
+					   "[peer c]\n[peer d]\nprotection = privacy\n");
 	const struct peer_config *b = &c->peers.peers[0];
 
 	(void)state;
@@ -122,7 +122,10 @@ static void test_peers(void **state)
 	assert_int_equal(c->peers.idle_timeout, 5);
 	assert_int_equal(c->peers.answer_timeout, 700);
 	assert_int_equal(c->peers.transports, MESSAGE_TRANSPORT_RDMA | MESSAGE_TRANSPORT_TLS);
-	assert_int_equal(c->peers.num_peers, 2);
+	assert_int_equal(c->peers.num_peers, 3);
+	assert_true(b->plain);
+	assert_false(c->peers.peers[1].plain); /* by default TLS encrypts */
+	assert_false(c->peers.peers[2].plain);
 	assert_string_equal(b->name, "b");
 	assert_string_equal(b->address, "192.0.2.1:7867");
 	assert_string_equal(b->storages, " dn2/DS-1 dn2/DS-2 dn3/DS-3");
@@ -463,6 +466,8 @@ static const struct {
 	 ":6: [peers] answer-timeout: 99: expected a number from 100 to 60000\n"},
 	{PEERS "workers = 0\n", ":6: [peers] workers: 0: expected a number from 1 to 64\n"},
 	{PEERS "buffers = 7\n", ":6: [peers] buffers: 7: expected a number from 8 to 1024\n"},
+	{PEERS "[peer b]\nprotection = none\n",
+	 ":7: [peer b] protection: none: expected privacy or integrity\n"},
 	{PEERS "transports = tcp rdma\n",
 	 ":6: [peers] transports: tcp rdma: expected tcp, rdma or rdma tcp\n"},
 	{"[xen]\nenabled = maybe\nmax-queues = 77\n",

@@ -262,9 +262,13 @@ static void sums(void **state)
 	assert_int_equal(header_with_sum(100, MESSAGE_DATA, MESSAGE_MORE), -EPROTO);
 	assert_int_equal(header_with_sum(4, MESSAGE_FAILED, 0), -EPROTO);
 	assert_int_equal(header_with_sum(16, MESSAGE_READ, 0), -EPROTO);
+	assert_int_equal(header_with_sum(100, MESSAGE_DATA, MESSAGE_PLAIN), 0);
+	assert_int_equal(header_with_sum(100, MESSAGE_DATA, MESSAGE_PLAIN | MESSAGE_MORE), -EPROTO);
 	message_put_data(out, 5, 100, true, 1);
+	message_set_plain(out);
 	assert_int_equal(message_get_header(out, &h), 0);
 	assert_int_equal(h.crc32c, 0);
+	assert_int_equal(h.flags, MESSAGE_MORE | MESSAGE_PLAIN);
 }
 
 static void headers_nobody_should_send(void **state)
@@ -274,7 +278,15 @@ static void headers_nobody_should_send(void **state)
 	assert_int_equal(header_of(MESSAGE_MAX_DATA + 1, MESSAGE_DATA, 0), -EPROTO);
 	assert_int_equal(header_of(0, MESSAGE_DATA, 0), 0);
 	assert_int_equal(header_of(0, MESSAGE_DATA, MESSAGE_MORE), -EPROTO);
-	assert_int_equal(header_of(1, MESSAGE_DATA, 2), -EPROTO);
+	assert_int_equal(header_of(1, MESSAGE_DATA, MESSAGE_PLAIN), 0);
+	assert_int_equal(header_of(0, MESSAGE_DATA, MESSAGE_PLAIN), 0);
+	assert_int_equal(header_of(0, MESSAGE_DATA, MESSAGE_PLAIN | MESSAGE_MORE), -EPROTO);
+	assert_int_equal(header_of(16, MESSAGE_READ, MESSAGE_PLAIN), 0);
+	assert_int_equal(header_of(16, MESSAGE_READ, MESSAGE_MORE), -EPROTO);
+	assert_int_equal(header_of(16, MESSAGE_HELLO, MESSAGE_PLAIN), -EPROTO);
+	assert_int_equal(header_of(4, MESSAGE_STAT, MESSAGE_PLAIN), -EPROTO);
+	assert_int_equal(header_of(50, MESSAGE_STORAGES, MESSAGE_PLAIN), -EPROTO);
+	assert_int_equal(header_of(1, MESSAGE_DATA, 4), -EPROTO);
 	assert_int_equal(header_of(MESSAGE_MAX_BODY + 1, MESSAGE_OPEN, 0), -EPROTO);
 	assert_int_equal(header_of(4, MESSAGE_STAT, MESSAGE_MORE), -EPROTO);
 	assert_int_equal(header_of(5, MESSAGE_STAT, 0), -EPROTO);

@@ -47,7 +47,10 @@ static int make_link(struct peer *peer)
 		settings.address = &address;
 	}
 	peer->link = link_new(&settings);
-	return peer->link ? 0 : -ENOMEM;
+	if (!peer->link)
+		return -ENOMEM;
+	link_set_plain(peer->link, peer->config.plain);
+	return 0;
 }
 
 int peers_add(struct peers *p, const struct peer_config *config)
@@ -100,12 +103,12 @@ static void set_address(struct peer *peer, const char *text)
 	link_set_address(peer->link, address_parse(text, &address) ? &address : NULL);
 }
 
-/* True if the peer needs a new connection: its address has changed, or other announcements count
- * now.  A peer announces its storages on each new connection. */
+/* True if the peer needs a new connection: its address has changed, its bytes come another way, or
+ * other announcements count now.  A peer announces its storages on each new connection. */
 static bool needs_connection(const struct peer_config *was, const struct peer_config *is)
 {
 	return strcmp(was->address, is->address) || strcmp(was->datanodes, is->datanodes) ||
-	       (is->datanodes[0] && strcmp(was->storages, is->storages));
+	       was->plain != is->plain || (is->datanodes[0] && strcmp(was->storages, is->storages));
 }
 
 /* Replaces the peer's settings.  Takes over the strings in *to. */
@@ -119,6 +122,8 @@ static void adopt(struct peer *peer, struct peer_config *to)
 	now->storages = to->storages;
 	now->allow_datanodes = to->allow_datanodes;
 	now->allow_pools = to->allow_pools;
+	now->plain = to->plain;
+	link_set_plain(peer->link, to->plain);
 	if (strcmp(now->datanodes, to->datanodes))
 		peer_set_datanodes(peer, to->datanodes);
 	else
@@ -152,7 +157,7 @@ static int change(struct peer *peer, const struct peer_config *config)
 static int take_out(struct peer *peer)
 {
 	struct peers *p = peer->peers;
-	const struct peer_config nothing = {peer->config.name, "", "", "", "", "", 0};
+	const struct peer_config nothing = {peer->config.name, "", "", "", "", "", 0, false};
 	struct peer_config copy;
 
 	if (!peer_config_copy(&copy, &nothing))

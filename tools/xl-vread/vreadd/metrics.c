@@ -105,6 +105,8 @@ static const struct metric of_peers[] = {
 	{"vread_peer_bounced_bytes_total", COUNTER, "Bytes of RDMA that were copied.", "bounced"},
 	{"vread_peer_encrypted_bytes_total", COUNTER, "Bytes that readers asked to encrypt.",
 	 "encrypted"},
+	{"vread_peer_plain_bytes_total", COUNTER, "Bytes that came unencrypted, with a MAC.",
+	 "plain"},
 	{"vread_peer_errors_total", COUNTER, "Requests it answered with an error.",
 	 "asked.errors{error}"},
 	{"vread_peer_requests_under_way", GAUGE, "Requests it has not answered yet.", "under_way"},

@@ -404,7 +404,7 @@ static void print_peer(FILE *out, const json_t *peer)
 	const json_t *asked = json_object_get(peer, "asked");
 	const json_t *answered = json_object_get(peer, "answered");
 	const char *error = json_string_value(json_object_get(peer, "last_error"));
-	char there[16], here[16], direct[16], bounced[16], encrypted[16];
+	char there[16], here[16], direct[16], bounced[16], some[16];
 
 	fprintf(out, "%-16s %-13s %-9s %8" PRId64 " %10s %10s %8" PRId64 "\n",
 		text_member(peer, "name"), text_member(peer, "state"),
@@ -417,7 +417,10 @@ static void print_peer(FILE *out, const json_t *peer)
 			text_size(text_number(peer, "bounced"), bounced));
 	if (text_number(peer, "encrypted"))
 		fprintf(out, "  by TLS, because readers asked for encryption: %s\n",
-			text_size(text_number(peer, "encrypted"), encrypted));
+			text_size(text_number(peer, "encrypted"), some));
+	if (text_number(peer, "plain"))
+		fprintf(out, "  unencrypted, with a MAC: %s\n",
+			text_size(text_number(peer, "plain"), some));
 	if (error)
 		text_wrap(out, 4, error);
 	print_conflicts(out, json_object_get(peer, "conflicts"));

@@ -51,6 +51,18 @@ const char *value_transports(const char *value, void *field, const struct config
 	return "tcp, rdma or rdma tcp";
 }
 
+/* The names are those of Hadoop's dfs.data.transfer.protection. */
+const char *value_protection(const char *value, void *field, const struct config_key *k)
+{
+	bool plain = strcmp(value, "integrity") == 0;
+
+	(void)k;
+	if (!plain && strcmp(value, "privacy") != 0)
+		return "privacy or integrity";
+	*(bool *)field = plain;
+	return NULL;
+}
+
 /* The key's min and max are in MiB. */
 const char *value_size(const char *value, void *field, const struct config_key *k)
 {

@@ -77,7 +77,9 @@ struct answer_request *answer_request_new(const struct message_header *h, const 
 	*ret_error = -ENOMEM;
 	if (!r)
 		return NULL;
-	*r = (struct answer_request){.id = h->id, .type = h->type};
+	*r = (struct answer_request){.id = h->id,
+				     .type = h->type,
+				     .plain = h->flags & MESSAGE_PLAIN};
 	if (opens)
 		*ret_error = message_get_open(body, h->length, r->open);
 	else if (h->type == MESSAGE_READ)
@@ -190,6 +192,9 @@ static struct outgoing *do_read(const struct answer_client *c, struct answer_req
 	buffer->length =
 		message_put_data(buffer->message, r->id, (uint32_t)n, *ret_more, r->crc32c) +
 		(size_t)n;
+	buffer->plain = r->plain;
+	if (r->plain)
+		message_set_plain(buffer->message);
 	return buffer;
 }
 

@@ -26,6 +26,7 @@ struct answer_request {
 	uint16_t type;   /* MESSAGE_OPEN, _READ or _STAT */
 	uint32_t status; /* READ: how many bytes the pieces before answered */
 	uint32_t crc32c; /* READ: of these bytes */
+	bool plain;      /* READ: the bytes may go in frames */
 	bool cancelled;  /* cancelled while a worker carries it out: nobody waits for the answer */
 	union {
 		struct message_read read; /* what is left to be read */

@@ -15,13 +15,21 @@
 #include "base/log.h"
 #include "read/handles.h"
 #include "peer/wire/message.h"
+#include "peer/wire/stream.h"
 
 /* The transport that both hosts can use.  0: there is none. */
-static unsigned choose_transport(const struct peer_server *s, unsigned asked)
+static unsigned choose_transport(const struct conn *c, unsigned asked)
 {
+	const struct peer_server *s = c->server;
+
 	if (s->rdma && (asked & MESSAGE_TRANSPORT_RDMA))
 		return MESSAGE_TRANSPORT_RDMA;
-	return asked & s->config->transports & MESSAGE_TRANSPORT_TLS;
+	asked &= s->config->transports | MESSAGE_TRANSPORT_PLAIN;
+	if (!(asked & MESSAGE_TRANSPORT_TLS))
+		return 0;
+	return (asked & MESSAGE_TRANSPORT_PLAIN) && atomic_load(&c->client->plain)
+		       ? MESSAGE_TRANSPORT_PLAIN
+		       : MESSAGE_TRANSPORT_TLS;
 }
 
 /* From here on the peer may dial.  The HELLO, which is sent next, tells the peer so.  The new
@@ -55,8 +63,11 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 	if (c->greeted || message_get_hello(body, h->length, &asked))
 		return -EPROTO;
 	c->greeted = true;
-	m.transports = (uint16_t)choose_transport(s, asked.transports);
+	m.transports = (uint16_t)choose_transport(c, asked.transports);
+	c->by_frames = m.transports == MESSAGE_TRANSPORT_PLAIN;
 	r = m.transports == MESSAGE_TRANSPORT_RDMA ? await_rdma(c) : 0;
+	if (c->by_frames)
+		r = stream_use_frames(c->transport);
 	if (!r)
 		r = transport_send_copy(c->transport, message, message_put_hello(message, &m));
 	/* If the hosts have no transport or version in common, the HELLO says so, and the peer
@@ -77,6 +88,8 @@ static int take_request_message(struct conn *c, const struct message_header *h, 
 	struct answer_request *r;
 	int error;
 
+	if ((h->flags & MESSAGE_PLAIN) && !c->by_frames)
+		return -EPROTO;
 	r = answer_request_new(h, body, &error);
 	if (!r)
 		return error;

@@ -52,6 +52,7 @@ struct client {
 	char *name;
 	struct policy *policy; /* this pointer never changes; the rights in the policy may */
 	_Atomic bool removed;  /* it is not configured any more */
+	_Atomic bool plain;    /* it may get bytes in frames */
 	/* address_source() of its configured address; 0: it has none */
 	_Atomic uint64_t source;
 	struct counters counters;
@@ -70,6 +71,7 @@ struct conn {
 	bool expected;   /* it comes from the address of a [peer] section */
 	bool spoke;      /* it has sent something */
 	bool greeted;    /* the thread's: a HELLO has arrived; there may be no second one */
+	bool by_frames;  /* the thread's: both hosts have agreed to frames */
 	bool have_hello; /* the thread sets it with the server's lock */
 	/* the thread's: the storages have changed since the peer was told of them */
 	bool announce_due;

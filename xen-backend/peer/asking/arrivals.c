@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "peer/wire/stream.h"
 
 static int take_hello(struct link *l, const struct message_header *h, const uint8_t *body)
 {
@@ -40,9 +41,12 @@ static int take_hello(struct link *l, const struct message_header *h, const uint
 	l->have_hello = true;
 	if (m.transports == MESSAGE_TRANSPORT_RDMA && link_use_rdma(l, m.credits))
 		return -ENOTCONN;
+	l->by_frames = m.transports == MESSAGE_TRANSPORT_PLAIN;
+	if (l->by_frames && stream_use_frames(l->transport))
+		return link_failed(l, -ENOMEM, "out of memory");
 	pthread_mutex_lock(&l->lock);
 	l->state = LINK_UP;
-	l->transport_name = l->transport->ops->name;
+	l->transport_name = l->by_frames ? "plain" : l->transport->ops->name;
 	pthread_mutex_unlock(&l->lock);
 	return 0;
 }
@@ -90,6 +94,7 @@ static int take_answer(struct link *l, const struct message_header *h, const uin
 	if (h->type == MESSAGE_DATA) {
 		if (r) {
 			r->placed += h->length;
+			r->plain += h->flags & MESSAGE_PLAIN ? h->length : 0;
 			r->crc32c = h->crc32c;
 		}
 		if (!(h->flags & MESSAGE_MORE))
@@ -136,6 +141,8 @@ static int on_place(void *ctx, const struct message_header *h, uint8_t **ret_pla
 		return 0; /* the request has ended early: the bytes are dropped */
 	if (r->answer != MESSAGE_DATA || h->length > r->room - r->placed)
 		return link_failed(l, -EPROTO, "more data than was asked for");
+	if (r->encrypt && (h->flags & MESSAGE_PLAIN))
+		return link_failed(l, -EPROTO, "unencrypted data for a reader that wants none");
 	if (!s->given_up)
 		l->heard = clock_ms();
 	*ret_place = r->place + r->placed;

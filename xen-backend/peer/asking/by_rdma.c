@@ -23,9 +23,16 @@
 #define WITHOUT_RDMA 60000U    /* ms */
 #define SHORTEST_GIVE_UP 1500U /* ms; a fabric may need that long, even if requests may not */
 
-unsigned link_usable_transports(const struct link *l)
+unsigned link_usable_transports(struct link *l)
 {
-	return l->settings.transports & ~(l->settings.rdma ? 0U : MESSAGE_TRANSPORT_RDMA);
+	unsigned usable =
+		l->settings.transports & ~(l->settings.rdma ? 0U : MESSAGE_TRANSPORT_RDMA);
+	bool plain;
+
+	pthread_mutex_lock(&l->lock);
+	plain = l->plain;
+	pthread_mutex_unlock(&l->lock);
+	return usable | (plain && (usable & MESSAGE_TRANSPORT_TLS) ? MESSAGE_TRANSPORT_PLAIN : 0U);
 }
 
 static struct rdma_choice choose(const struct link *l)

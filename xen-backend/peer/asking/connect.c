@@ -87,7 +87,6 @@ static int say_hello(struct link *l)
 	uint8_t message[MESSAGE_MAX];
 	struct message_hello m = {MESSAGE_VERSION, 0, 0};
 
-	l->asked_transports = link_usable_transports(l);
 	m.transports = (uint16_t)l->asked_transports;
 	return link_send(l, message, message_put_hello(message, &m));
 }
@@ -106,9 +105,14 @@ int link_open_connection(struct link *l, uint64_t deadline)
 
 	if (fd < 0)
 		return fd;
+	l->asked_transports = link_usable_transports(l);
 	tls = tls_new(l->settings.tls, fd, l->settings.name);
 	if (!tls)
 		return link_failed(l, -ENOMEM, "out of memory");
+	if ((l->asked_transports & MESSAGE_TRANSPORT_PLAIN) && !tls_expect_frames(tls)) {
+		tls_free(tls);
+		return link_failed(l, -ENOMEM, "out of memory");
+	}
 	r = authenticate(l, tls, deadline);
 	if (r) {
 		tls_free(tls);

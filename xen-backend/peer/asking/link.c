@@ -149,6 +149,13 @@ void link_set_address(struct link *l, const struct address *address)
 	pthread_mutex_unlock(&l->lock);
 }
 
+void link_set_plain(struct link *l, bool plain)
+{
+	pthread_mutex_lock(&l->lock);
+	l->plain = plain;
+	pthread_mutex_unlock(&l->lock);
+}
+
 void link_wake(struct link *l)
 {
 	pthread_mutex_lock(&l->lock);
@@ -201,6 +208,7 @@ void link_status(struct link *l, json_t *o)
 	json_object_set_new(o, "direct", json_integer((json_int_t)l->direct));
 	json_object_set_new(o, "bounced", json_integer((json_int_t)l->bounced));
 	json_object_set_new(o, "encrypted", json_integer((json_int_t)l->encrypted));
+	json_object_set_new(o, "plain", json_integer((json_int_t)l->plain_bytes));
 	json_object_set_new(o, "under_way", json_integer(l->queue.count + l->num_sent));
 	json_object_set_new(o, "connects", json_integer((json_int_t)l->connects));
 	json_object_set_new(o, "failures", json_integer((json_int_t)l->failures));

@@ -49,8 +49,9 @@ struct link_request {
 	uint8_t *place;    /* where the bytes of DATA go */
 	uint32_t room;     /* at most so many bytes */
 	uint32_t placed;   /* so many bytes are there */
+	uint32_t plain;    /* so many of these came in frames */
 	uint32_t crc32c;   /* of all these bytes, as the peer said with the last of them */
-	bool encrypt;      /* of a READ: its bytes must come by TLS */
+	bool encrypt;      /* of a READ: its bytes must come encrypted */
 	bool silent;       /* there is no answer: done is called when the request was sent */
 	/* Called once, on the link's thread.  error: 0; -ENOTCONN: the connection is over;
 	 * -ETIMEDOUT: not answered in time; -ECANCELED: stopped; or the peer's error, negative.
@@ -96,6 +97,8 @@ void link_stop(struct link *l, const void *owner);
  * present connection ends, and all requests under way on it end with -ENOTCONN.  Queued requests
  * with epoch 0 go to the new address. */
 void link_set_address(struct link *l, const struct address *address);
+/* Sets whether bytes may come in frames (peer_config.plain).  Counts for the next connection. */
+void link_set_plain(struct link *l, bool plain);
 /* Connects if the link is not connected, so that the peer announces its storages. */
 void link_wake(struct link *l);
 
@@ -108,8 +111,8 @@ bool link_is_up(struct link *l, uint64_t epoch);
 bool link_is_down(struct link *l);
 
 /* Adds to o: state, transport, requests, bytes, direct and bounced (those of the bytes that came by
- * RDMA), encrypted (those that had to come by TLS, because the reader said so), under_way,
- * connects, failures, last_error. */
+ * RDMA), encrypted (those that had to come by TLS, because the reader said so), plain (those that
+ * came in frames), under_way, connects, failures, last_error. */
 void link_status(struct link *l, json_t *o);
 
 #endif

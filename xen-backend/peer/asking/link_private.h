@@ -58,6 +58,7 @@ struct link {
 	bool have_address;
 	struct address address;
 	bool moved; /* the connection is to an old address of the peer */
+	bool plain; /* frames may be offered on the next connection */
 	pthread_t thread;
 	int wake; /* eventfd, while the thread takes requests; else -1 */
 	uint64_t epoch;
@@ -71,13 +72,14 @@ struct link {
 	uint64_t requests, bytes, connects, failures;
 	uint64_t direct, bounced; /* bytes by RDMA */
 	uint64_t encrypted;       /* bytes that had to come by TLS */
+	uint64_t plain_bytes;     /* bytes in frames */
 	const char *transport_name;
 	char last_error[192];
 
 	/* The members below belong to the thread, while there is one. */
 	struct address to; /* where the connection goes */
 	struct transport *transport;
-	bool by_rdma;
+	bool by_rdma, by_frames;
 	unsigned asked_transports;
 	struct rdma_secret secret;
 	struct rdma_counters counted; /* already added to direct and bounced */
@@ -129,7 +131,7 @@ void link_count_rdma(struct link *l);
 /* ---- by_rdma.c ---- */
 
 /* The MESSAGE_TRANSPORT_* that this host may offer in its HELLO. */
-unsigned link_usable_transports(const struct link *l);
+unsigned link_usable_transports(struct link *l);
 /* Called when the peer has agreed to RDMA.  l->transport becomes a transport by RDMA, which takes
  * over the TLS stream. */
 int link_use_rdma(struct link *l, unsigned credits);

@@ -40,6 +40,7 @@ void link_settle(struct link *l, struct link_slot *s, int error, const struct me
 	if (r && !error) {
 		l->bytes += r->placed;
 		l->encrypted += r->encrypt ? r->placed : 0;
+		l->plain_bytes += r->plain;
 	}
 	if (!error)
 		l->pause = 0;
@@ -97,6 +98,8 @@ static int send_request(struct link *l, struct link_request *r)
 	l->requests++;
 	pthread_mutex_unlock(&l->lock);
 	message_set_id(r->message, s->id);
+	if (l->by_frames && r->answer == MESSAGE_DATA && !r->encrypt)
+		message_set_plain(r->message);
 	return send_copy(l, r->message, r->length, r->encrypt);
 }
 

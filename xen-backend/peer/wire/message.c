@@ -166,6 +166,11 @@ void message_set_id(uint8_t *message, uint64_t id)
 	put64(message + 8, id);
 }
 
+void message_set_plain(uint8_t *message)
+{
+	message[6] |= MESSAGE_PLAIN;
+}
+
 /* ---- decoding ------------------------------------------------------------------ */
 
 struct cursor {
@@ -268,23 +273,35 @@ static bool length_valid(const struct message_header *h)
 	}
 }
 
+static uint16_t possible_flags(uint16_t type)
+{
+	switch (type) {
+	case MESSAGE_DATA:
+		return MESSAGE_MORE | MESSAGE_PLAIN;
+	case MESSAGE_STORAGES:
+		return MESSAGE_MORE;
+	case MESSAGE_READ:
+		return MESSAGE_PLAIN;
+	default:
+		return 0;
+	}
+}
+
 int message_get_header(const uint8_t *raw, struct message_header *ret)
 {
 	struct cursor c = {raw, MESSAGE_HEADER, false};
-	bool may_go_on;
 
 	ret->length = take32(&c);
 	ret->type = take16(&c);
 	ret->flags = take16(&c);
 	ret->id = take64(&c);
 	ret->crc32c = take32(&c);
-	may_go_on = ret->type == MESSAGE_DATA || ret->type == MESSAGE_STORAGES;
-	if (ret->flags & ~(may_go_on ? MESSAGE_MORE : 0U))
+	if (ret->flags & ~possible_flags(ret->type))
 		return -EPROTO;
 	/* Else a peer could send endless messages without a byte of data. */
-	if (ret->flags && ret->length == 0)
+	if ((ret->flags & MESSAGE_MORE) && ret->length == 0)
 		return -EPROTO;
-	if (ret->crc32c && (ret->type != MESSAGE_DATA || ret->flags))
+	if (ret->crc32c && (ret->type != MESSAGE_DATA || (ret->flags & MESSAGE_MORE)))
 		return -EPROTO;
 	return length_valid(ret) ? 0 : -EPROTO;
 }

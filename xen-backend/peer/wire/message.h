@@ -15,9 +15,10 @@
  *   OPEN      i64 block id, u64 generation stamp, u64 visible length, u8 number of storages,
  *             u8 length, pool's id, for each storage u8 length, id, u16 length, block token
  *   OPENED    u32 handle, u32 flags (VREAD_BLOCK_*), u64 length, u64 generation stamp
- *   READ      u32 handle, u32 length, u64 offset
+ *   READ      u32 handle, u32 length, u64 offset; flag PLAIN: the bytes may come unencrypted
  *   DATA      the bytes; flag MORE: another DATA with the same id follows.  The CRC32C of a DATA
- *             without MORE is that of all bytes of the READ, as the answerer verified them
+ *             without MORE is that of all bytes of the READ, as the answerer verified them.  Flag
+ *             PLAIN: in a frame, unencrypted with a MAC (plain.h); only after a READ with PLAIN
  *   STAT      u32 handle
  *   STATED    as OPENED
  *   CLOSE     u32 handle; has no answer
@@ -27,6 +28,9 @@
  * An answer has the id of its request.  Credits are the number of OPENs, READs and STATs that may
  * be without an answer; the answerer sets them.  A CANCEL has no answer of its own: the request is
  * still answered once, either by FAILED at once or by an answer that is already on its way.
+ *
+ * The flag PLAIN is used only if the answerer's HELLO has the transport PLAIN, which the asker has
+ * offered.  The answerer may still answer by TLS.
  *
  * An asker sends one HELLO, and at most one CANCEL for each request.  More end the connection.
  *
@@ -70,11 +74,13 @@ enum message_type {
 	MESSAGE_CANCEL,
 };
 
-#define MESSAGE_MORE 1U /* flag */
+#define MESSAGE_MORE 1U /* flags */
+#define MESSAGE_PLAIN 2U
 
 /* HELLO's transports: the asker sends all that it can use, the answerer sends the one to use. */
 #define MESSAGE_TRANSPORT_TLS 1U
 #define MESSAGE_TRANSPORT_RDMA 2U
+#define MESSAGE_TRANSPORT_PLAIN 4U /* TLS, and DATA in frames */
 
 struct message_header {
 	uint32_t length;
@@ -143,6 +149,8 @@ size_t message_put_cancel(uint8_t *out, uint64_t id);
 size_t message_put_data(uint8_t *out, uint64_t id, uint32_t length, bool more, uint32_t crc32c);
 /* Sets the id in a message that is already encoded. */
 void message_set_id(uint8_t *message, uint64_t id);
+/* Sets the flag PLAIN in a READ or DATA that is already encoded. */
+void message_set_plain(uint8_t *message);
 
 /* ---- decoding: returns 0 or -EPROTO; *ret is valid only with 0 ---- */
 

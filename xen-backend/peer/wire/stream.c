@@ -14,14 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peer/wire/plain.h"
+
 struct stream {
 	struct transport transport;
 	struct tls *tls;
+	struct plain_frames *frames; /* NULL: no frame may come or go */
 	struct outgoing *first, *last;
 
 	/* The message that is arriving. */
 	struct message_header header;
 	bool have_header;
+	bool in_frame;  /* the header came in a frame */
 	bool dropped;   /* DATA that nobody waits for */
 	uint8_t *place; /* where the bytes of DATA go */
 	size_t got;     /* bytes received of the header, or of the body */
@@ -65,22 +69,33 @@ static void drop_first(struct stream *s)
 	o->release(o);
 }
 
+/* 0: the whole message was sent; -EAGAIN or another negative errno: as tls_write(). */
+static int send_message(struct stream *s, struct outgoing *o)
+{
+	if (o->plain)
+		return plain_send(s->frames, o->message, o->length, &o->sent);
+	while (o->sent < o->length) {
+		ssize_t n = tls_write(s->tls, o->message + o->sent, o->length - o->sent);
+
+		if (n < 0)
+			return (int)n;
+		o->sent += (size_t)n;
+	}
+	return 0;
+}
+
 static int stream_flush(struct transport *t)
 {
 	struct stream *s = stream_of(t);
 	int r;
 
 	while (s->first) {
-		struct outgoing *o = s->first;
-		ssize_t n = tls_write(s->tls, o->message + o->sent, o->length - o->sent);
-
-		if (n == -EAGAIN)
+		r = send_message(s, s->first);
+		if (r == -EAGAIN)
 			return 0;
-		if (n < 0)
-			return failed(s, (int)n, tls_error(s->tls));
-		o->sent += (size_t)n;
-		if (o->sent == o->length)
-			drop_first(s);
+		if (r < 0)
+			return failed(s, r, tls_error(s->tls));
+		drop_first(s);
 	}
 	r = tls_is_flushed(s->tls) ? 0 : tls_flush(s->tls);
 	return r < 0 && r != -EAGAIN ? failed(s, r, tls_error(s->tls)) : 0;
@@ -101,9 +116,10 @@ static bool stream_is_flushed(const struct transport *t)
 static int take_header(struct stream *s)
 {
 	int r = message_get_header(s->raw, &s->header);
+	bool plain = s->header.type == MESSAGE_DATA && (s->header.flags & MESSAGE_PLAIN);
 
-	if (r)
-		return failed(s, r, "a malformed message header");
+	if (r || plain != s->in_frame)
+		return failed(s, -EPROTO, "a malformed message header");
 	s->have_header = true;
 	s->got = 0;
 	s->place = NULL;
@@ -119,7 +135,7 @@ static int take_message(struct stream *s)
 	const uint8_t *body = s->header.type == MESSAGE_DATA ? s->place : s->body;
 	int r = s->transport.user->arrived(s->transport.ctx, &s->header, body);
 
-	s->have_header = false;
+	s->have_header = s->in_frame = false;
 	s->got = 0;
 	s->place = NULL;
 	if (r && !s->transport.error[0])
@@ -146,25 +162,61 @@ static size_t next_place(struct stream *s, uint8_t **ret)
 	return left;
 }
 
+/* The functions below receive a part of a message.  0: call one of them again; -EAGAIN: when the
+ * socket is ready; another negative errno: the connection is over. */
+
+static int receive_by_tls(struct stream *s)
+{
+	uint8_t *at;
+	size_t left = next_place(s, &at);
+	ssize_t n = left ? tls_read(s->tls, at, left) : 0;
+
+	if (n == -EAGAIN)
+		return tls_is_at_frame(s->tls) ? 0 : -EAGAIN;
+	if (left && n <= 0)
+		return failed(s, n ? (int)n : -ESHUTDOWN, tls_error(s->tls));
+	s->got += (size_t)n;
+	if (next_place(s, &at))
+		return 0;
+	return s->have_header ? take_message(s) : take_header(s);
+}
+
+static int frame_failed(struct stream *s, int error)
+{
+	if (error == -EAGAIN)
+		return error;
+	return failed(s, error, error == -EBADMSG ? "a frame with a wrong MAC" : tls_error(s->tls));
+}
+
+static int receive_frame(struct stream *s)
+{
+	size_t left;
+	ssize_t n;
+
+	if (!s->frames || (s->have_header && !s->in_frame) || (s->got && !s->in_frame))
+		return failed(s, -EPROTO, "a frame where none may be");
+	if (!s->in_frame) {
+		n = plain_take_header(s->frames, s->raw);
+		s->in_frame = n == 0;
+		return n ? frame_failed(s, (int)n) : take_header(s);
+	}
+	left = s->header.length - s->got;
+	n = left ? plain_take_bytes(s->frames, s->place ? s->place + s->got : NULL, left)
+		 : plain_take_mac(s->frames);
+	if (n < 0)
+		return frame_failed(s, (int)n);
+	s->got += (size_t)n;
+	return left ? 0 : take_message(s);
+}
+
 static int stream_receive(struct stream *s)
 {
-	for (;;) {
-		uint8_t *at;
-		size_t left = next_place(s, &at);
-		ssize_t n = left ? tls_read(s->tls, at, left) : 0;
-		int r;
+	int r;
 
-		if (n == -EAGAIN)
-			return 0;
-		if (left && n <= 0)
-			return failed(s, n ? (int)n : -ESHUTDOWN, tls_error(s->tls));
-		s->got += (size_t)n;
-		if (next_place(s, &at))
-			continue;
-		r = s->have_header ? take_message(s) : take_header(s);
-		if (r)
-			return r;
-	}
+	do
+		r = tls_is_at_frame(s->tls) ? receive_frame(s) : receive_by_tls(s);
+	while (!r);
+	return r == -EAGAIN ? 0 : r;
 }
 
 static int stream_advance(struct transport *t)
@@ -219,6 +271,7 @@ static void stream_free(struct transport *t)
 
 	while (s->first)
 		drop_first(s);
+	plain_free(s->frames);
 	tls_free(s->tls);
 	free(s);
 }
@@ -245,4 +298,12 @@ struct transport *stream_new(struct tls *tls, const struct transport_user *user,
 	s->transport = (struct transport){.ops = &stream_ops, .user = user, .ctx = ctx};
 	s->tls = tls;
 	return &s->transport;
+}
+
+int stream_use_frames(struct transport *t)
+{
+	struct stream *s = stream_of(t);
+
+	s->frames = plain_new(s->tls);
+	return s->frames ? 0 : -ENOMEM;
 }

@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "peer/wire/tls_input.h"
 
 /* Size of the buffer for outgoing bytes.  A record is only 16 KiB.  Copying the records into one
  * buffer costs less than a system call, packets and wakeups for each of them. */
@@ -31,8 +33,9 @@ struct tls {
 	time_t expires;      /* end of the peer's certificate; 0: no certificate yet */
 	int fd;
 	short wants;
+	struct tls_input input;
+	bool in_frame;        /* a frame is being sent */
 	uint64_t turn;        /* bytes of a turn */
-	uint64_t turn_ends;   /* when so many bytes were taken from the socket */
 	unsigned key_updates; /* received in this turn */
 	char error[160];
 };
@@ -42,17 +45,17 @@ static time_t wall_time(void)
 	return (time_t)(clock_wall_ms() / 1000);
 }
 
-/* OpenSSL calls it around each use of the socket.  At the end of a turn the socket gives no bytes,
- * as if none were there. */
-static long on_socket(BIO *socket, int operation, const char *bytes, size_t length, int argument,
+/* OpenSSL calls it around each write to the socket.  Within a frame the socket takes no bytes of
+ * OpenSSL, as if it were full. */
+static long on_output(BIO *socket, int operation, const char *bytes, size_t length, int argument,
 		      long number, int result, size_t *processed)
 {
 	const struct tls *t = (const struct tls *)BIO_get_callback_arg(socket);
 
 	(void)bytes, (void)length, (void)argument, (void)number, (void)processed;
-	if (operation != BIO_CB_READ || BIO_number_read(socket) < t->turn_ends)
+	if (operation != BIO_CB_WRITE || !t->in_frame)
 		return result;
-	BIO_set_retry_read(socket);
+	BIO_set_retry_write(socket);
 	return -1;
 }
 
@@ -70,17 +73,16 @@ static void on_tls_message(int sent, int version, int type, const void *bytes, s
 
 void tls_begin_turn(struct tls *t)
 {
-	t->turn_ends = BIO_number_read(SSL_get_rbio(t->ssl)) + t->turn;
+	t->input.turn_ends = t->input.taken + t->turn;
 	t->key_updates = 0;
 }
 
-/* Makes t->ssl read from t->fd, and write to it through a buffer.  The caller still closes the fd.
+/* Makes t->ssl read from t->input, and write to t->fd through a buffer.  The caller closes t->fd.
  * False: out of memory. */
 static bool join(struct tls *t)
 {
 	SSL *ssl = t->ssl;
-	int fd = t->fd;
-	BIO *in = BIO_new_socket(fd, BIO_NOCLOSE), *out = BIO_new_socket(fd, BIO_NOCLOSE);
+	BIO *in = tls_input_bio(&t->input), *out = BIO_new_socket(t->fd, BIO_NOCLOSE);
 	BIO *batch = BIO_new(BIO_f_buffer());
 
 	if (!in || !out || !batch || BIO_set_write_buffer_size(batch, BATCH) != 1) {
@@ -89,8 +91,8 @@ static bool join(struct tls *t)
 		BIO_free(batch);
 		return false;
 	}
-	BIO_set_callback_ex(in, on_socket);
-	BIO_set_callback_arg(in, (char *)t);
+	BIO_set_callback_ex(out, on_output);
+	BIO_set_callback_arg(out, (char *)t);
 	SSL_set_msg_callback(ssl, on_tls_message);
 	SSL_set_msg_callback_arg(ssl, t);
 	SSL_set0_rbio(ssl, in);
@@ -106,7 +108,7 @@ struct tls *tls_new(struct tls_context *c, int fd, const char *name)
 		SSL_CTX *now = tls_context_get(c, &t->generation);
 
 		t->context = c;
-		t->fd = fd;
+		t->fd = t->input.fd = fd;
 		t->turn = name ? TLS_TURN : TLS_TURN_ANSWERING;
 		t->ssl = SSL_new(now); /* takes a reference to now */
 		SSL_CTX_free(now);
@@ -137,6 +139,7 @@ void tls_free(struct tls *t)
 	if (!t)
 		return;
 	SSL_free(t->ssl);
+	tls_input_end(&t->input);
 	close(t->fd);
 	free(t);
 }
@@ -186,6 +189,12 @@ static int judge(struct tls *t, int r)
 	case SSL_ERROR_ZERO_RETURN:
 		return failed(t, 0, "closed by the peer");
 	case SSL_ERROR_SYSCALL:
+		/* OpenSSL changed keys, and had to send.  It then asks a BIO before ours whether to
+		 * try again, which does not know. */
+		if (SSL_want_write(t->ssl) && BIO_should_retry(SSL_get_wbio(t->ssl))) {
+			t->wants = POLLOUT;
+			return -EAGAIN;
+		}
 		if (saved == 0)
 			return failed(t, -ECONNRESET, "the connection broke off");
 		return failed(t, -ECONNRESET, strerror(saved));
@@ -226,6 +235,8 @@ int tls_handshake(struct tls *t)
 		return 1;
 	}
 	r = judge(t, r);
+	if (t->input.at_frame)
+		return failed(t, -EPROTO, "a frame within the handshake");
 	if (r == -EAGAIN)
 		return 0;
 	return r ? r : -ECONNRESET;
@@ -316,6 +327,59 @@ int tls_flush(struct tls *t)
 bool tls_is_flushed(const struct tls *t)
 {
 	return BIO_wpending(SSL_get_wbio(t->ssl)) == 0;
+}
+
+/* ---- frames -------------------------------------------------------------------------- */
+
+bool tls_expect_frames(struct tls *t)
+{
+	return tls_input_track(&t->input);
+}
+
+bool tls_is_at_frame(const struct tls *t)
+{
+	return t->input.at_frame;
+}
+
+ssize_t tls_take(struct tls *t, void *bytes, size_t length)
+{
+	ssize_t n = tls_input_take(&t->input, bytes, length);
+
+	if (n > 0)
+		return n;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	return failed(t, -ECONNRESET, n ? strerror(errno) : "the connection broke off");
+}
+
+void tls_take_end(struct tls *t)
+{
+	t->input.at_frame = false;
+}
+
+int tls_begin_frame(struct tls *t)
+{
+	int r = tls_is_flushed(t) ? 0 : tls_flush(t);
+
+	t->in_frame = r == 0;
+	return r;
+}
+
+ssize_t tls_put(struct tls *t, const struct iovec *parts, unsigned count)
+{
+	struct msghdr m = {.msg_iov = (struct iovec *)parts, .msg_iovlen = count};
+	ssize_t n = sendmsg(t->fd, &m, MSG_NOSIGNAL);
+
+	if (n >= 0)
+		return n;
+	if (errno == EAGAIN || errno == EINTR)
+		return -EAGAIN;
+	return failed(t, -ECONNRESET, strerror(errno));
+}
+
+void tls_end_frame(struct tls *t)
+{
+	t->in_frame = false;
 }
 
 int tls_fd(const struct tls *t)

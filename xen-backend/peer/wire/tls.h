@@ -73,6 +73,27 @@ ssize_t tls_write(struct tls *t, const void *bytes, size_t length);
 int tls_flush(struct tls *t);
 bool tls_is_flushed(const struct tls *t);
 
+/* ---- frames between the records of TLS: only plain.c and who asks for frames call these ---- */
+
+struct iovec;
+
+/* Before the handshake: from now on frames may arrive.  False: out of memory. */
+bool tls_expect_frames(struct tls *t);
+/* True if a frame is next.  Then tls_read() returns -EAGAIN until tls_take_end(). */
+bool tls_is_at_frame(const struct tls *t);
+/* Takes bytes of the frame as they came.  Returns their number, at least 1; -EAGAIN, also at the
+ * end of a turn; other negative errno: see tls_error(). */
+ssize_t tls_take(struct tls *t, void *bytes, size_t length);
+/* The frame was taken. */
+void tls_take_end(struct tls *t);
+/* Sends what tls_write() was given, and holds back what OpenSSL sends by itself until
+ * tls_end_frame().  Returns as tls_flush(). */
+int tls_begin_frame(struct tls *t);
+/* Sends bytes of the frame as they are.  Returns their number; -EAGAIN; other negative errno: see
+ * tls_error(). */
+ssize_t tls_put(struct tls *t, const struct iovec *parts, unsigned count);
+void tls_end_frame(struct tls *t);
+
 int tls_fd(const struct tls *t);
 /* The poll() events to wait for, beside POLLIN. */
 short tls_wants(const struct tls *t);

@@ -4,9 +4,9 @@
  *
  * Called by tls_context.c for the TLS settings and by peer/peers.c for the status.
  *
- * There are three ciphers: AES-GCM with keys of 128 and of 256 bits, and ChaCha20-Poly1305.  The one
- * that is fastest on this machine is offered first; the accepting side takes the first one that it
- * has.  The first call measures all three, within a few milliseconds.  Threads: any.
+ * There are three ciphers: AES-GCM with keys of 128 and of 256 bits, and ChaCha20-Poly1305.  The
+ * one that is fastest on this machine is offered first; the accepting side takes the first one that
+ * it has.  The first call measures all three, within a few milliseconds.  Threads: any.
  */
 #ifndef VREAD_PEER_TLS_SUITE_H
 #define VREAD_PEER_TLS_SUITE_H

@@ -27,6 +27,7 @@ struct outgoing {
 	void *owner;                         /* for release() */
 	size_t length, sent;
 	bool encrypt; /* of a READ: the bytes of its answer must come encrypted */
+	bool plain;   /* of a DATA: it goes in a frame (plain.h) */
 	uint8_t *message;
 };
 
