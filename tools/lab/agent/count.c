@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A plug-in of QEMU that counts the instructions of an emulated machine with one processor.
- * tools/lab/counter.py loads it: -plugin lab-count.so,count=FILE.  The first 8 bytes of the file are
- * the count, which anybody may read at any time.
+ * tools/lab/counter.py loads it: -plugin lab-count.so,count=FILE.  The first 8 bytes of the file
+ * are the count, which anybody may read at any time.
  *
- * A translated block adds its length when it begins.  A block that a fault leaves early counts whole.
- * Processors that wait for an interrupt execute nothing, so idle time does not count.  Several
- * processors would lose counts: the addition is not atomic.
+ * A translated block adds its length when it begins.  A block that a fault leaves early counts
+ * whole.  Processors that wait for an interrupt execute nothing, so idle time does not count.
+ * Several processors would lose counts: the addition is not atomic.
  *
- * Debian has no header of the API; what is used of it (version 1, QEMU 4.2 and later) is declared here.
+ * Debian has no header of the API.  What is used of it (version 1, QEMU 4.2 and later) is declared
+ * here.
  */
 #include <fcntl.h>
 #include <stdbool.h>
