@@ -30,7 +30,7 @@ done
 
 def run_in(root, *command):
     """Runs a command in the system below `root`; returns what it prints."""
-    inside = "mount -t proc proc /proc && exec \"$@\""
+    inside = 'mount -t proc proc /proc && exec "$@"'
     done = subprocess.run(
         ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", root,
          "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
