@@ -213,7 +213,7 @@ static struct vread_pool *share_pool(struct vread_device *dev, unsigned int page
 static int publish_queue(struct xen_device *xen, struct xenbus_transaction t, unsigned int index)
 {
 	const struct xen_queue *xq = &xen->queue[index];
-	char node[32];
+	char node[sizeof(VREAD_NODE_RING_REF) + 2 * 10]; /* two numbers */
 	unsigned int n;
 	int err;
 
