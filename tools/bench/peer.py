@@ -8,11 +8,13 @@ these rows, one right after the other and with warm page caches:
     raw.tls         bytes of memory over one TLS 1.3 connection of the same cipher (tlsstream)
     raw.plain       bytes of memory over one TCP connection (blockstream)
     peer.tls.seq    vreadbench reads the file's blocks at the near vreadd; both started anew
+    peer.plain.seq  the same, and both have `protection = integrity`: a MAC, no encryption
     hdfs.tcp.seq    a stock HDFS client reads the file: read() of 1 MiB pieces
     *.cpu           CPU seconds per GiB of each of these
 
 CPU time is that of both ends: the two programs of raw.*, vreadbench and both vreadds, the HDFS
-client and the DataNode.  vreadbench takes the bytes in place (-a async) and looks at each of them.
+client and the DataNode.  vreadbench takes the bytes in place (-a async) and does not look at them
+(-b); nor do the programs of raw.* and the HDFS client, which have them in a buffer.
 Before the rounds the stock client and `vread cat` at the near vreadd must give the same bytes.  In
 each round the near vreadd's counters must show that all bytes came from its peer, and by which way.
 
@@ -46,9 +48,17 @@ STEP_TIMEOUT = 300
 WARM_UP_ROUNDS = 2
 RAW_TLS, RAW_PLAIN, HDFS = "raw.tls", "raw.plain", "hdfs.tcp.seq"
 # Row: what the near vreadd's status calls the way of the bytes, and lines of both [peer] sections.
-PEER = {"peer.tls.seq": ("tls", {})}
+PEER = {
+    "peer.tls.seq": ("tls", {}),
+    "peer.plain.seq": ("plain", {"protection": "integrity"}),
+}
 NAMES = (RAW_TLS, RAW_PLAIN, *PEER, HDFS)
-TARGETS = (Target("peer.tls.seq", RAW_TLS, 0.95),)
+TARGETS = (
+    Target("peer.tls.seq", RAW_TLS, 0.95),
+    Target("peer.plain.seq", RAW_PLAIN, 0.8),
+    Target("peer.plain.seq", HDFS, 1.5),
+    Target("peer.plain.seq", HDFS, at_most=0.6, cpu=True),
+)
 
 
 def cpu_name(name):
@@ -76,7 +86,7 @@ def run(mib, block_mib, rounds):
         "cipher": cipher,
         "wire": "loopback, one connection",
         "page_cache": "warm",
-        "api": "vread_submit, vread_reap",
+        "api": "vread_submit, vread_reap; nobody looks at the bytes",
         "checksums": "verified by the far vreadd, and by the HDFS client; by nobody in raw.*",
         "cpu": "both ends",
         "ratio": "median of the rounds' ratios",
@@ -206,9 +216,10 @@ class _Bench:
             measured = self._read(near)
             measured["cpu_seconds"] += near.cpu_seconds() + far.cpu_seconds() - before
             now = _link(near)
-        moved = now["bytes"] - link["bytes"]
-        if (moved, now["transport"]) != (self._size, way):
-            raise BenchError(f"{name}: {moved} bytes of {self._size} by {now['transport']}")
+        moved = {key: now[key] - link[key] for key in ("bytes", "plain")}
+        plain = self._size if way == "plain" else 0
+        if now["transport"] != way or moved != {"bytes": self._size, "plain": plain}:
+            raise BenchError(f"{name}: {moved} of {self._size} by {now['transport']}")
         self._add(name, measured)
 
     def _hdfs(self):
@@ -219,7 +230,7 @@ class _Bench:
         self._add(HDFS, measured | {"cpu_seconds": after - before})
 
     def _read(self, near):
-        command = [BINARIES / "vreadbench", "-e", near.endpoint, "-a", "async", "-r", REQUEST]
+        command = [BINARIES / "vreadbench", "-e", near.endpoint, "-a", "async", "-b", "-r", REQUEST]
         return json.loads(_run(command, self._blocks[FILE], near).stdout)
 
     def _digest(self, near, path):
