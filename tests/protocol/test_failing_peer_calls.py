@@ -17,6 +17,7 @@ from tests.support.daemon import STORAGE, open_block
 from tests.support.failing_calls import VREADD, FailingCalls
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import Gone, Refused
+from tests.support.plain_frames import HEAD, MAC, MARK, PLAIN, TRANSPORT, Frames
 from tests.support.waiting import eventually
 from tools.peers import peer
 
@@ -24,6 +25,7 @@ from tools.peers import peer
 PATIENCE = 2
 STEP = 5  # s of vreadd's time between attempts: a link pauses after each end of its connection
 LENGTH, GENSTAMP = 300_000, 1001
+PROTECTION = {False: {}, True: {"protection": "integrity"}}
 CONTENT = bytes(range(256)) * (LENGTH // 256) + b"end"
 
 
@@ -58,9 +60,10 @@ def each_call_while(ask, daemon, image, calls):
     return failed
 
 
-def asked(connection, block, content):
-    """Opens a block of the host and reads it, as another host does.  True: all bytes came."""
-    connection.send(wire.HELLO, 0, wire.hello_body())
+def asked(connection, block, content, plain):
+    """Opens a block of the host and reads it, as another host does.  True: all bytes came.
+    plain: in frames."""
+    connection.send(wire.HELLO, 0, wire.hello_body(transports=1 | TRANSPORT if plain else 1))
     if not connection.until(wire.HELLO):
         return False
     connection.send(wire.OPEN, 1, wire.open_body(POOL, block.id, block.genstamp, [STORAGE]))
@@ -69,7 +72,10 @@ def asked(connection, block, content):
         return False
     (handle,) = struct.unpack_from("<I", answer[3])
     connection.send(wire.STAT, 2, struct.pack("<I", handle))
-    connection.send(wire.READ, 3, struct.pack("<IIQ", handle, len(content), 0))
+    read = struct.pack("<IIQ", handle, len(content), 0)
+    if plain:
+        return in_frames(connection, read, content)
+    connection.send(wire.READ, 3, read)
     data = b""
     while message := connection.until(wire.DATA, wire.FAILED):
         kind, flags, id_, body = message
@@ -83,9 +89,24 @@ def asked(connection, block, content):
     return data == content
 
 
+def in_frames(connection, read, content):
+    """Sends that READ.  True: its bytes came in frames with right MACs."""
+    frames, data = Frames(connection), b""
+    connection.send(wire.READ, 3, read, PLAIN)
+    while len(data) < len(content):
+        (unit,) = (unit for unit in frames.units(1) if unit[0] == MARK)
+        assert frames.is_right(frames.sent, unit)
+        frames.sent += 1
+        data += unit[HEAD + wire.HEADER.size : -MAC]
+    assert data == content
+    return True
+
+
 @pytest.mark.thorough
-def test_each_call_of_an_answering_host(start_host, authority, image, calls):
-    daemon, address = start_host(wrapper=calls.wrapper, program=VREADD)
+@pytest.mark.parametrize("plain", [False, True])
+def test_each_call_of_an_answering_host(start_host, authority, image, calls, plain):
+    peers = peer("a", allow_datanodes="dn1", **PROTECTION[plain])
+    daemon, address = start_host(wrapper=calls.wrapper, program=VREADD, peers=peers)
     certificate = authority.certificate("a")
     block = image.blocks[1]
     content = image.contents[block.id]
@@ -97,15 +118,20 @@ def test_each_call_of_an_answering_host(start_host, authority, image, calls):
                 address, certificate, authority.ca, hello=False, patience=PATIENCE
             ) as connection,
         ):
-            return asked(connection, block, content)
+            return asked(connection, block, content, plain)
 
     failed = each_call_while(ask, daemon, image, calls)
     assert len(failed) >= 20, failed
 
 
 def answers(fake, connection):
-    """A host that has a block of CONTENT, and goes when the block is closed."""
-    wire.greet(connection)
+    """A host that has a block of CONTENT, and goes when the block is closed.  It sends frames to
+    who wants them."""
+    if not (hello := connection.until(wire.HELLO)):
+        return
+    plain = struct.unpack("<IHHII", hello[3])[2] & TRANSPORT
+    connection.send(wire.HELLO, 0, wire.hello_body(transports=plain or 1, credits=32))
+    frames = Frames(connection)
     while message := connection.receive():
         kind, _, id_, body = message
         if kind == wire.OPEN:
@@ -114,16 +140,21 @@ def answers(fake, connection):
             connection.send(wire.STATED, id_, wire.opened_body(len(CONTENT), GENSTAMP, handle=0))
         elif kind == wire.READ:
             _, length, offset = struct.unpack("<IIQ", body)
-            connection.send(wire.DATA, id_, CONTENT[offset : offset + length])
+            data = CONTENT[offset : offset + length]
+            if plain:
+                frames.send(id_, data)
+            else:
+                connection.send(wire.DATA, id_, data)
         elif kind == wire.CLOSE:
             connection.tls.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.thorough
-def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, calls):
+@pytest.mark.parametrize("plain", [False, True])
+def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, calls, plain):
     with fake_peer(answers) as fake:
         extra = authority.host("a", answer_timeout=60_000)
-        extra += peer("b", address=fake.address, storages="dn-there/DS-there")
+        extra += peer("b", address=fake.address, storages="dn-there/DS-there", **PROTECTION[plain])
         daemon = start_daemon(extra=extra, allow="*", wrapper=calls.wrapper, program=VREADD)
 
         def ask():

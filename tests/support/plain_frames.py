@@ -99,9 +99,12 @@ class Frames:
     def _receive(self, length):
         data = b""
         while len(data) < length:
-            assert select.select([self.tls], [], [], wire.PATIENCE)[0]
+            patience = self.tls.gettimeout()
+            if not select.select([self.tls], [], [], patience)[0]:
+                raise OSError(f"nothing came within {patience} s")
             piece = os.read(self.tls.fileno(), min(length - len(data), A_WHILE))
-            assert piece, "the other side has ended the connection"
+            if not piece:
+                raise OSError("the other side has ended the connection")
             data += piece
             self.received += len(piece)
             if self.received >= A_WHILE:
