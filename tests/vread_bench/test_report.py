@@ -15,6 +15,7 @@ from tools.vread_bench.spec import WAYS
 pytestmark = [pytest.mark.spread, pytest.mark.thorough]
 
 PAPER = ["Figure 2", *(f"Figure {n}" for n in (6, 7, 8, 9, 11, 12, 13)), "Table 2", "Table 3"]
+FURTHER = ["Instructions"]
 KEYS = ["load", "place", "image", "workload", "request", "readers", "way"]
 PARTS = ["client", "datanode", "host", "network"]
 TEXTS = {"stock": "stock TCP", "vread": "vRead", 65536: "64KiB", 1 << 20: "1MiB", 4096: "4KiB"}
@@ -134,7 +135,7 @@ def content():
 
 def test_every_figure_of_the_paper_is_there(bench, content):
     report = Report(bench, {"a.json": content})
-    assert [figure.name for figure in FIGURES] == PAPER
+    assert [figure.name for figure in FIGURES if figure.name not in FURTHER] == PAPER
     for figure in FIGURES:
         section = report.section(figure.name)
         assert "Paper: " in section
@@ -182,6 +183,20 @@ def test_numbers_of_figures_are_those_of_the_raw_rounds(bench, content, name):
             stock = rounds_of(content, row, way="stock")
             ratios = [quantity(rounds[n]) / quantity(stock[n]) for n in rounds]
             assert row["ratio to stock"] == shown(ratios)
+
+
+def test_instructions_are_told_if_they_were_counted(bench, content):
+    for r in content["raw"]:
+        r["counters"]["instructions"] = (r["index"] + 1) << 25
+    section = Report(bench, {"a.json": content})
+    rows = section.rows("Instructions")
+    assert len(rows) == 7 * 2  # workloads with their requests; stock and vRead
+    for row in rows:
+        rounds = rounds_of(content, row).values()
+        counted = [r["counters"]["instructions"] / r["bytes"] for r in rounds]
+        assert row["instructions/byte"] == shown(counted)
+        assert row["load"] == "2vms" and row["place"] == "local"
+    assert "![" in section.section("Instructions")
 
 
 def test_the_table_of_all_cells(bench, content):

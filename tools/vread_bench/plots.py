@@ -29,7 +29,6 @@ def curves(name, unit, labels, drawn, joined):
             markersize=4, color=COLOURS[way],
             linestyle=STYLES[style % len(STYLES)] if joined else "none",
         )  # fmt: skip
-    axes.set_ylim(bottom=0)
     return _finish(figure, axes, save, unit, labels)
 
 
@@ -70,9 +69,14 @@ def _start(name):
 
 
 def _finish(figure, axes, save, unit, labels):
+    # A stack of bars gets no room above it by itself.
+    axes.set_ylim(0, 1.05 * max(axes.dataLim.y1, 1e-9))
     axes.set_ylabel(unit)
     axes.set_xticks(range(len(labels)), labels, fontsize=8)
     axes.grid(axis="y", linewidth=0.4)
-    axes.legend(fontsize=8)
+    # Above the plot, where it hides no point.
+    axes.legend(
+        fontsize=8, ncol=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0)
+    )  # fmt: skip
     text = save()
     return text[text.index("<svg") :]
