@@ -50,3 +50,21 @@ def test_a_host_by_a_command(bench, usual):
     # A round is a client and two readings of its counter, at least.
     assert len((bench.folder / "shells").read_text().splitlines()) >= 3 * ROUNDS
     assert without_times(bench.result()) == without_times(usual.result())
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_the_time_of_checks_in_a_domain(bench, emulated):
+    """The stub says that its checks took 50 ms.  They are no part of the client's time, unless the
+    clock of the client's machine cannot tell: that of an emulated one."""
+    text = bench.targets.read_text()
+    text = text.replace(
+        "    kind: bare", f"    kind: xen\n    emulated: {'yes' if emulated else 'no'}"
+    )
+    text = text.replace("    cpu:\n      datanode:", "    cpu:\n      client:")
+    bench.targets.write_text(text)
+    counted = bench.folder / "cpu"
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    found = sum(record["cpu_seconds"]["client"] for record in bench.result()["raw"])
+    checks = 0 if emulated else 0.05 * ROUNDS
+    assert found == pytest.approx(int(counted.read_text()) / 1000 - checks, abs=1e-3)

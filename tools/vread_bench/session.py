@@ -122,16 +122,20 @@ def measure(spec, target, step, clients, clock):
             f"{step.cell.id}: client: {answer['bytes']} bytes, {answer['checked_bytes']} checked"
         )
     cpu, counters = (accounting.grown(b, a) for b, a in zip(before, after, strict=True))
-    return record | answer | {"cpu_seconds": _cpu(cpu, answer), "counters": _counters(counters)}
+    seconds = _cpu(cpu, answer, target.emulated)
+    return record | answer | {"cpu_seconds": seconds, "counters": _counters(counters)}
 
 
-def _cpu(grown, answer):
+def _cpu(grown, answer, emulated):
     """CPU seconds by part, null where nobody can tell.  The client's is its domain's if the target
-    counts that, else that of its JVM, without the time in which the JVM checked bytes."""
+    counts that, else that of its JVM, without the time in which the JVM checked bytes.  The time of
+    an emulated domain stays whole: in its JVM's clock is also the time in which the emulator waits
+    for a processor."""
     parts = {part: grown.get(part) for part in ("client", "datanode", "host", "network")}
     if parts["client"] is None:
         parts["client"] = answer.get("cpu_seconds")
-    if parts["client"] is not None:
+        emulated = False
+    if parts["client"] is not None and not emulated:
         parts["client"] = max(0, parts["client"] - answer.get("check_cpu_seconds", 0))
     return {part: None if s is None else round(s, 6) for part, s in parts.items()}
 

@@ -8,8 +8,10 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -25,6 +27,7 @@ import org.apache.hadoop.fs.FileSystem;
  */
 final class Measurement {
   private static final int WARM_UPS = 3;
+  private static final Set<String> WARM = new HashSet<>(); // ways of a client that is kept
 
   /** What a thread does while it is measured, and after that. */
   private interface Work {
@@ -70,7 +73,8 @@ final class Measurement {
   static Measurement prepared(Settings settings) throws Exception {
     Measurement measurement = new Measurement(settings);
     Reader warm = new Reader(measurement.fs, settings.warm, settings.request);
-    for (int i = 0; i < WARM_UPS; i++) {
+    boolean cold = WARM.add(settings.conf.get("dfs.client.context", ""));
+    for (int i = 0; i < (cold ? WARM_UPS : 1); i++) {
       warm.sequential(new Meter());
       warm.positional(new Meter(), Math.min(settings.count, 200), i);
     }
