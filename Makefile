@@ -132,6 +132,11 @@ bench-turbo: all module ## Small reads beside a busy guest, by scheduler; writes
 bench-scale: all ## Cost of reads and memory with many readers, datanodes, peers; writes build/bench/scale.json
 	@$(PY) -m tools.bench scale
 
+.PHONY: bench-lab
+TARGET ?= kvm
+bench-lab: all module ## vread-bench on TARGET=kvm (emulated guests) or bare; writes build/bench/TARGET.json
+	@$(PY) -m tools.lab_bench $(TARGET)
+
 # Results of this project's own runs of vread-bench.
 RESULTS := $(sort $(wildcard docs/results/*.json))
 .PHONY: report

@@ -11,6 +11,10 @@ from tests.support.waiting import eventually
 from tools.lab.counter import counter_arguments, instructions
 from tools.lab.gate import Gate
 from tools.lab.qemu import start_process
+from tools.lab_bench import kvm
+from tools.lab_bench.__main__ import HERE
+from tools.lab_bench.targets import BUSY, written
+from tools.vread_bench import spec, targets
 from tools.vread_bench.errors import BenchError
 from tools.vread_bench.hosts import Host
 
@@ -122,3 +126,15 @@ def test_instructions_of_an_emulated_machine(tmp_path):
     finally:
         emulator.kill()
         emulator.wait()
+
+
+def test_the_target_kvm_knows_what_its_spec_asks(tmp_path):
+    pids = {"client": 2, "datanode": 3, "namenode": 4}
+    with Gate(tmp_path / "gate", {}) as gate:
+        made = kvm.described(gate, pids, 5, tmp_path / "image")
+    known = targets.read(written(tmp_path / "targets.yaml", "kvm", made))
+    wanted = spec.read(HERE / "kvm.yaml", known)
+    assert wanted.rounds >= 5
+    assert known["kvm"].emulated and known["kvm"].client.keep
+    assert set(known["kvm"].cpu) == {"client", "datanode", "host", "network"}
+    assert [command.host.name for command in known["kvm"].loads["4vms"].enter] == list(BUSY)

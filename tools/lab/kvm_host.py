@@ -151,6 +151,10 @@ class KvmBackend:
             self._wait_socket(name)
             self._vreadd.ask("reload")
 
+    @property
+    def pid(self) -> int:
+        return self._vreadd.pid
+
     # ---- life ------------------------------------------------------------------
 
     def start(self) -> None:
