@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The applications' jars: a POM for each, which Maven resolves once (tools/hdfs/artifacts.py)."""
 
-import re
 from pathlib import Path
 
 from tools.hdfs.artifacts import application_class_path
@@ -17,5 +16,6 @@ def versions(folder, *names):
     found = {}
     for name in names:
         for jar in Path(folder).glob(f"{name}-[0-9]*.jar"):
-            found[name] = re.sub(rf"^{re.escape(name)}-|\.jar$", "", jar.name)
+            if not jar.stem.endswith("-tests"):
+                found[name] = jar.stem.removeprefix(f"{name}-")
     return found

@@ -25,7 +25,8 @@ import org.postgresql.copy.CopyIn;
  * <pre>
  *   make FOLDER ROWS   tables: facts and names as Parquet, users as Hive's text
  *   open FOLDER        makes the tables known
- *   query SQL          collects; seconds, rows, SHA-256 of the sorted rows
+ *   query SQL          collects; seconds
+ *   digest             SHA-256 of the sorted rows of the last query
  *   insert URL USER PASSWORD TABLE
  *                      writes users into a new table of PostgreSQL, by batches of INSERT
  *   copy URL USER PASSWORD TABLE
@@ -48,6 +49,8 @@ final class SparkJobs extends Commands {
                     .config("spark.ui.enabled", "false")
                     .config("spark.sql.shuffle.partitions", "2")
                     .getOrCreate();
+    /** By the last query. */
+    private List<Row> found = Collections.emptyList();
 
     public static void main(String[] arguments) throws Exception {
         new SparkJobs().serve();
@@ -62,6 +65,8 @@ final class SparkJobs extends Commands {
                 return open(words[1]);
             case "query":
                 return query(words[1]);
+            case "digest":
+                return digestOfRows();
             case "insert":
                 return insert(words[1], words[2], words[3], words[4]);
             case "copy":
@@ -103,10 +108,13 @@ final class SparkJobs extends Commands {
         return "{}";
     }
 
-    private String query(String sql) throws Exception {
+    private String query(String sql) {
         long began = System.nanoTime();
-        List<Row> found = spark.sql(sql).collectAsList();
-        double seconds = secondsSince(began);
+        found = spark.sql(sql).collectAsList();
+        return String.format(Locale.ROOT, "{\"seconds\": %.6f}", secondsSince(began));
+    }
+
+    private String digestOfRows() throws Exception {
         List<String> rows = new ArrayList<>();
         for (Row row : found) {
             rows.add(row.mkString("\u0001"));
@@ -116,9 +124,7 @@ final class SparkJobs extends Commands {
         for (String row : rows) {
             digest.update((row + "\n").getBytes(StandardCharsets.UTF_8));
         }
-        return String.format(Locale.ROOT,
-                "{\"seconds\": %.6f, \"rows\": %d, \"digest\": \"%s\"}",
-                seconds, rows.size(), hex(digest));
+        return String.format("{\"digest\": \"%s\", \"rows\": %d}", hex(digest), rows.size());
     }
 
     private String insert(String url, String user, String password, String table) {
