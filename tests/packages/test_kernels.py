@@ -16,7 +16,7 @@ from tools.vreadd import REPOSITORY
 
 pytestmark = [pytest.mark.slow, needs_root, pytest.mark.timeout(3600)]
 
-TOOLS = ("linux-headers-amd64", "make", "python3-minimal")
+TOOLS = ("linux-headers-amd64", "make", "perl", "python3")
 # Where the newest kernel's headers come from, if not from the suite itself.
 BACKPORTS = "deb http://deb.debian.org/debian bookworm-backports main\n"
 BUILD = """

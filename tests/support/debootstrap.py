@@ -19,15 +19,13 @@ def packed(suite, included):
         folder = CACHE / f"{suite}-{key}.new"
         shutil.rmtree(folder, ignore_errors=True)
         CACHE.mkdir(parents=True, exist_ok=True)
-        include = "--include=" + ",".join(included)
+        # What debootstrap mounts is seen by its processes only.  So removing the folder removes
+        # nothing else, even if debootstrap was killed.
+        command = ["unshare", "--mount", "debootstrap", "--variant=minbase"]
+        command += ["--include=" + ",".join(included), suite, folder]
         try:
             with open(CACHE / f"debootstrap-{suite}.log", "wb") as log:
-                subprocess.run(
-                    ["debootstrap", "--variant=minbase", include, suite, folder],
-                    check=True,
-                    stdout=log,
-                    stderr=log,
-                )
+                subprocess.run(command, check=True, stdout=log, stderr=log)
             new = kept.with_suffix(".part")
             subprocess.run(["tar", "-C", folder, "-cf", new, "."], check=True)
             new.rename(kept)
