@@ -18,6 +18,7 @@ SHIFT = 0.12  # between points of the same x
 def curves(name, unit, labels, drawn, joined):
     """labels: of the x axis.  drawn: [(label, way, number of the style, [Spread or None])].
     joined: the x axis is a scale, so that lines between points mean something."""
+    joined = joined and len(labels) > 1
     figure, axes, save = _start(name)
     for index, (label, way, style, spreads) in enumerate(drawn):
         shift = 0 if joined else SHIFT * (index - (len(drawn) - 1) / 2)
@@ -71,12 +72,13 @@ def _start(name):
 def _finish(figure, axes, save, unit, labels):
     # A stack of bars gets no room above it by itself.
     axes.set_ylim(0, 1.05 * max(axes.dataLim.y1, 1e-9))
+    axes.set_xlim(-0.5, len(labels) - 0.5)
     axes.set_ylabel(unit)
     axes.set_xticks(range(len(labels)), labels, fontsize=8)
     axes.grid(axis="y", linewidth=0.4)
     # Above the plot, where it hides no point.
     axes.legend(
-        fontsize=8, ncol=3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0)
+        fontsize=8, ncol=4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0)
     )  # fmt: skip
     text = save()
     return text[text.index("<svg") :]
