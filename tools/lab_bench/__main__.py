@@ -38,7 +38,11 @@ def main():
 
 
 def _run(name, spec, out):
+    if out.exists():
+        raise LabError(f"{out}: exists. Give another --out")
     out.parent.mkdir(parents=True, exist_ok=True)
+    # The HDFS of an interrupted run is gone, so nothing can go on from its rounds.
+    out.with_name(f"{out.name}.journal").unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="lab-bench-") as scratch:
         folder = Path(scratch)
         with TARGETS[name](folder, _say) as target:
