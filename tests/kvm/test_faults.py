@@ -11,6 +11,7 @@ from tests.guest.faults import *  # noqa: F403 - tests, in the order of that fil
 from tests.guest.faults import SOON, start_reader
 from tests.support.waiting import eventually
 from tools.lab import deployment
+from tools.lab.kvm import DEVICE
 
 pytestmark = [pytest.mark.kvm, pytest.mark.thorough]
 
@@ -42,19 +43,37 @@ def test_reset_under_a_reader(make_client, backend, demo):
     assert deployment.file_digest(victim) == demo.sha256
 
 
+def test_reboot_under_a_reader(make_client, backend, demo):
+    """The guest's kernel restarts the machine, in the same QEMU."""
+    victim = make_client("reboot")
+    start_reader(backend, victim)
+    qemu = victim.pid
+    victim.reboot()
+    victim.put(demo.blocks_file, deployment.BLOCKS)
+    backend.connect(victim)
+    assert deployment.file_digest(victim) == demo.sha256
+    assert victim.pid == qemu
+
+
 def test_killed_under_its_reader(make_client, client, backend, demo):
-    """QEMU dies.  Its device goes from the status, and others notice nothing."""
+    """QEMU dies.  Its device goes from the status, and others notice nothing.  The guest's next
+    QEMU gets a device, while vread-ivshmem and vreadd stay."""
+    processes = (backend.server_pid, backend.status()["pid"])
     victim = make_client("victim")
     start_reader(backend, victim)
     victim.kill()
     eventually(lambda: backend.device(victim) is None, what="device gone from status")
     assert deployment.file_digest(client) == demo.sha256
+    again = make_client("victim")
+    assert deployment.file_digest(again) == demo.sha256
+    assert backend.bytes_read(again) == demo.size
+    assert (backend.server_pid, backend.status()["pid"]) == processes
 
 
 def test_unplugged_under_a_reader(make_client, backend, demo):
     victim = make_client("unplugged")
     reader = start_reader(backend, victim)
-    victim.monitor.ask("device_del", id="vread-device")
+    victim.monitor.ask("device_del", id=DEVICE)
     said = reader.wait(SOON).stdout.decode()
     assert "no backend" in said or "went away" in said, said
     victim.run("test ! -e /dev/vread").check()

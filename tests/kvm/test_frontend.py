@@ -21,7 +21,7 @@ from tests.support.ivshmem_host import (
 )
 from tests.support.waiting import eventually
 from tools.lab import product
-from tools.lab.kvm import HOTPLUG_PORT, KvmGuest, shared_memory
+from tools.lab.kvm import DEVICE, KvmGuest, shared_memory
 
 pytestmark = [pytest.mark.kvm, pytest.mark.thorough]
 
@@ -29,7 +29,7 @@ OPEN, READ, CLOSE = 1, 2, 3
 LENGTH = 65536
 SPEC = "BP-1/blk_1_1"
 BLOCK = (1 << 20).to_bytes(8, "little") + (1).to_bytes(8, "little")
-DEVICE = "/sys/bus/pci/drivers/xen_vreadfront/0000:*"
+BOUND = "/sys/bus/pci/drivers/xen_vreadfront/0000:*"
 
 
 @pytest.fixture(scope="module")
@@ -223,20 +223,12 @@ def test_no_hibernation_with_an_open_device(host, guest):
 # ---- plugging --------------------------------------------------------------------------
 
 
-def plug(guest, path):
-    address = {"type": "unix", "data": {"path": str(path)}}
-    backend = {"type": "socket", "data": {"addr": address, "server": False}}
-    guest.monitor.ask("chardev-add", id="plugged", backend=backend)
-    device = {"driver": "ivshmem-doorbell", "id": "device", "chardev": "plugged", "vectors": 5}
-    guest.monitor.ask("device_add", bus=HOTPLUG_PORT, **device)
-
-
 def test_unplugged_under_a_reader(guest_files, tmp_path):
     """The device's memory goes away.  Bytes that a process was told of stay where they are."""
     path = tmp_path / "socket"
     with IvshmemHost(path) as host, KvmGuest("plug", files=guest_files) as guest:
         guest.run(f"insmod {product.MODULE}").check()
-        plug(guest, path)
+        guest.plug(path)
         host.offer()
         host.wait_front(INITIALISED)
         host.connect()
@@ -244,7 +236,7 @@ def test_unplugged_under_a_reader(guest_files, tmp_path):
         open_block(host)
         read(host, bytes(range(256)) * (LENGTH // 256))
         holder.wait_output("holding", 60)
-        guest.monitor.ask("device_del", id="device")
+        guest.monitor.ask("device_del", id=DEVICE)
         host.wait_front(CLOSING)
         host.die()
         guest.monitor.wait_event("DEVICE_DELETED")
@@ -264,7 +256,7 @@ def test_no_room_for_the_memory(guest_files, tmp_path):
         KvmGuest("plug", files=guest_files) as guest,
     ):
         guest.run(f"insmod {product.MODULE}").check()
-        plug(guest, path)
+        guest.plug(path)
         said = "the guest has no address for the device's memory"
         eventually(lambda: said in guest.dmesg())
         assert host.front() == 0
@@ -278,7 +270,7 @@ def test_a_device_of_others_is_left_alone(guest_files, tmp_path):
         with KvmGuest("alien", files=guest_files, devices=shared_memory(path)) as guest:
             guest.run(f"insmod {product.MODULE}").check()
             assert guest.run("ls /dev/vread").rc
-            assert guest.run(f"ls -d {DEVICE}").rc
+            assert guest.run(f"ls -d {BOUND}").rc
             guest.run("rmmod xen_vreadfront").check()
             guest.check_dmesg()
 

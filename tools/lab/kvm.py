@@ -4,6 +4,10 @@ this machine itself.
 
 with KvmGuest("g1", files={...}, devices=shared_memory(socket)) as guest:
     guest.run("modprobe xen-vreadfront")
+    guest.unplug()
+    guest.save(path)
+    guest.restore(path)
+    guest.plug(socket)
 
 It is emulated, even if there is /dev/kvm, as qemu.py says.  Its agent is reached through a virtio
 port, and its disks are virtio disks.
@@ -15,7 +19,7 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .channel import HELLO, Channel, Command
@@ -33,14 +37,15 @@ from .shell import Shell
 BOOT_TIMEOUT = 240.0
 SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 HOTPLUG_PORT = "port0"  # of the PCI bus for devices that come and go
+DRIVER, CHARDEV, DEVICE = "ivshmem-doorbell", "vread", "vread-device"
 
 
-def shared_memory(path: Path, vectors: int = 5, name: str = "vread") -> list[str]:
+def shared_memory(path: Path, vectors: int = 5) -> list[str]:
     """The arguments of QEMU for the device of a guest whose socket of vread-ivshmem is path.  The
     device can be unplugged."""
-    device = f"ivshmem-doorbell,id={name}-device,chardev={name},vectors={vectors}"
+    device = f"{DRIVER},id={DEVICE},chardev={CHARDEV},vectors={vectors}"
     return [
-        *("-chardev", f"socket,id={name},path={path}"),
+        *("-chardev", f"socket,id={CHARDEV},path={path}"),
         *("-device", f"{device},bus={HOTPLUG_PORT}"),
     ]
 
@@ -74,6 +79,7 @@ class KvmGuest(Shell):
         self._channel: Channel | None = None
         self._receiver: threading.Thread | None = None
         self._unread: bytes | None = None
+        self._saved = 0
         self._kernel_logs = KernelLogs()
 
     def __enter__(self) -> "KvmGuest":
@@ -113,6 +119,13 @@ class KvmGuest(Shell):
 
     def kill(self) -> None:
         """The guest is gone at once, as in a crash of QEMU."""
+        self._end()
+        self.monitor.close()
+        if self._claim:
+            self._claim.release()
+
+    def _end(self) -> None:
+        """Ends QEMU.  The guest's folder stays."""
         if self._process:
             self._process.kill()
             self._process.wait()
@@ -124,21 +137,46 @@ class KvmGuest(Shell):
             self._socket.close()
         if self._channel:
             self._channel.close(f"{self.name}: stopped")
-        self.monitor.close()
-        if self._claim:
-            self._claim.release()
 
     def reset(self) -> None:
         """Resets the machine; returns when the guest takes commands again."""
-        before = self._channel
         self.monitor.ask("stop")
-        self._channel, self._unread = Channel(self._send, self._fail), b""
-        self.monitor.ask("set-action", reboot="reset")
-        self.monitor.ask("system_reset")
-        self.monitor.ask("cont")
-        before.close(f"{self.name}: reset")
-        self._wait_up()
-        self.monitor.ask("set-action", reboot="shutdown")  # again as of -no-reboot
+        with self._rebooting():
+            self.monitor.ask("system_reset")
+            self.monitor.ask("cont")
+
+    def reboot(self) -> None:
+        """The guest's kernel shuts its devices down, and resets the machine.  Returns when the
+        guest takes commands again."""
+        with self._rebooting() as before:
+            before.popen(["reboot", "-f"], shell=self.shell)
+
+    def plug(self, path: Path, vectors: int = 5) -> None:
+        """Adds the device of a guest whose socket of vread-ivshmem is path."""
+        address = {"type": "unix", "data": {"path": str(path)}}
+        backend = {"type": "socket", "data": {"addr": address, "server": False}}
+        self.monitor.ask("chardev-add", id=CHARDEV, backend=backend)
+        device = {"id": DEVICE, "chardev": CHARDEV, "vectors": vectors}
+        self.monitor.ask("device_add", driver=DRIVER, bus=HOTPLUG_PORT, **device)
+
+    def unplug(self) -> None:
+        """Removes the device, and QEMU's connection to vread-ivshmem."""
+        self.monitor.ask("device_del", id=DEVICE)
+        self.monitor.wait_event("DEVICE_DELETED")
+        self.monitor.ask("chardev-remove", id=CHARDEV)
+
+    def save(self, path: Path) -> None:
+        """Saves the machine, and ends its QEMU.  restore() makes another QEMU."""
+        self.monitor.save(path)
+        self._saved = self._channel.numbered
+        self._end()
+        self.monitor.close()
+
+    def restore(self, path: Path) -> None:
+        """Starts a QEMU with the saved machine, which has none of the devices of the argument."""
+        self.monitor, self._devices = Monitor(), ["-incoming", "defer"]
+        self._launch(self._saved)
+        self.monitor.restore(path)
 
     # ---- in the guest ----------------------------------------------------
 
@@ -153,7 +191,20 @@ class KvmGuest(Shell):
 
     # ---- inside ----------------------------------------------------------
 
-    def _launch(self) -> None:
+    @contextlib.contextmanager
+    def _rebooting(self) -> Iterator[Channel]:
+        """The body makes the machine reboot.  Yields the channel to the agent of before."""
+        before = self._channel
+        self.monitor.ask("set-action", reboot="reset")
+        self._unread = b""
+        self._channel = Channel(self._send, self._fail)
+        yield before
+        before.close(f"{self.name}: reboots")
+        self._wait_up()
+        self.monitor.ask("set-action", reboot="shutdown")  # again as of -no-reboot
+
+    def _launch(self, numbered: int = 0) -> None:
+        """numbered: how many commands the agent of a restored machine was given."""
         root = self._root()
         ours, theirs = socket.socketpair()
         with theirs:
@@ -162,24 +213,26 @@ class KvmGuest(Shell):
                 self._command(root, *fds), self.folder / "qemu.log", fds, self.folder
             )
         self.monitor.theirs.close()
+        self._join(ours, numbered)
+
+    def _join(self, ours: socket.socket, numbered: int = 0) -> None:
+        """Takes this program's end of the agent's port."""
         self._socket = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SEND_TIMEOUT)
-        self._channel = Channel(self._send, self._fail)
+        self._channel = Channel(self._send, self._fail, numbered)
         self._receiver = threading.Thread(
             target=self._receive, name=f"lab-{self.name}", daemon=True
         )
         self._receiver.start()
 
     def _command(self, root: Path, control: int, monitor: int) -> list[str]:
-        arguments = f"console=ttyS0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
-        if self._wire:
-            arguments += f" lab.ip={self._wire.address.partition('/')[0]}"
         return [
             *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-machine", "q35"),
             *("-smp", str(self._cpus), "-m", f"{self._memory}M", "-display", "none"),
             *("-vga", "none", "-nodefaults", "-no-user-config", "-no-reboot"),
-            *("-serial", f"file:{self.console_log}"),
-            *("-kernel", str(kernel_image()), "-initrd", str(root), "-append", arguments),
+            *("-chardev", f"file,id=console,path={self.console_log},append=on"),
+            *("-serial", "chardev:console", "-kernel", str(kernel_image()), "-initrd", str(root)),
+            *("-append", self._kernel_arguments()),
             *("-device", f"pcie-root-port,id={HOTPLUG_PORT},chassis=1,pref64-reserve=64M"),
             *("-chardev", f"socket,id=control,fd={control}"),
             *("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=lab"),
@@ -189,6 +242,12 @@ class KvmGuest(Shell):
             *(wire_arguments(self._wire) if self._wire else ()),
             *self._devices,
         ]
+
+    def _kernel_arguments(self) -> str:
+        arguments = f"console=ttyS0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
+        if self._wire:
+            arguments += f" lab.ip={self._wire.address.partition('/')[0]}"
+        return arguments
 
     def _root(self) -> Path:
         """The guest's root file system with its files."""
@@ -229,9 +288,13 @@ class KvmGuest(Shell):
             data, self._unread = self._unread[start:], None
         self._channel.feed(data)
 
+    @property
+    def _emulator_log(self) -> Path:
+        return self.folder / "qemu.log"
+
     def _fail(self, what: str) -> None:
         raise GuestGone(f"{self.name}: {what}\n{self._tails()}")
 
     def _tails(self) -> str:
-        log = (self.folder / "qemu.log").read_text(errors="replace").partition("\n")[2]
+        log = self._emulator_log.read_text(errors="replace").partition("\n")[2]
         return f"---- its console\n{self.console()[-4000:]}\n---- emulator\n{log[-1000:]}"

@@ -69,10 +69,12 @@ class KvmHost:
         vifs: Sequence[str] = (),
         disks: Sequence[str] = (),
         files: dict[str, Path] | Tree | None = None,
+        device: bool = True,
     ) -> KvmGuest:
-        """As XenHost.create_guest().  The first guest's network joins those of all others."""
+        """As XenHost.create_guest().  The first guest's network joins those of all others.  Without
+        `device` the guest's device can be plugged later."""
         devices = []
-        if self.backend and (path := self.backend.socket_of(name)):
+        if device and self.backend and (path := self.backend.socket_of(name)):
             devices = shared_memory(path)
         guest = KvmGuest(
             name,
@@ -136,11 +138,14 @@ class KvmBackend:
         """Where the guest's QEMU connects; None: the guest has no device."""
         return self._folder / f"{name}.sock" if name in self._guests else None
 
-    def allow(self, name: str, datanodes: str = "*", role: str = "client") -> None:
-        """Gives a guest a device, or other rights.  A device must be there before its guest is."""
+    def allow(
+        self, name: str, datanodes: str = "*", role: str = "client", mode: str = "0660"
+    ) -> None:
+        """Gives a guest a device, or other rights.  A device must be there before its guest is.
+        mode: of the socket."""
         self._guests[name] = (
-            f"[ivshmem {name}]\nsocket = {self._folder / name}.sock\nrole = {role}\n"
-            f"allow-datanodes = {datanodes}\n"
+            f"[ivshmem {name}]\nsocket = {self._folder / name}.sock\nmode = {mode}\n"
+            f"role = {role}\nallow-datanodes = {datanodes}\n"
         )
         if role == "datanode":
             self._guests[name] += f"publish-datanodes = {datanodes}\n"
@@ -197,6 +202,10 @@ class KvmBackend:
         """Ends vreadd in order; vread-ivshmem goes on."""
         self._vreadd.end()
         return 0
+
+    @property
+    def server_pid(self) -> int:
+        return self._server.pid
 
     def kill_server(self) -> None:
         """Kills vread-ivshmem."""

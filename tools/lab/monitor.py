@@ -24,12 +24,12 @@ class Monitor:
         for end in (self._lines, self._ours, self.theirs):
             end.close()
 
-    def ask(self, command: str, **arguments) -> None:
-        """Carries out one command of QMP.  LabError: it failed."""
+    def ask(self, command: str, **arguments) -> object:
+        """Carries out one command of QMP, and returns its answer.  LabError: it failed."""
         if not self._greeted:
             self._ask("qmp_capabilities")
         self._greeted = True
-        self._ask(command, **arguments)
+        return self._ask(command, **arguments)
 
     def wait_event(self, name: str) -> dict:
         """Waits for an event that comes after the last command."""
@@ -58,12 +58,13 @@ class Monitor:
             if state == "failed":
                 raise LabError(f"{devices}: the emulator could not save or restore its machine")
 
-    def _ask(self, command: str, **arguments) -> None:
+    def _ask(self, command: str, **arguments) -> object:
         words = {"execute": command, "arguments": arguments}
         self._ours.sendall(json.dumps(words).encode() + b"\n")
         while "return" not in (answer := self._line()):
             if "error" in answer:
                 raise LabError(f"{command}: {answer['error']['desc']}")
+        return answer["return"]
 
     def _event(self, name: str) -> dict:
         while (line := self._line()).get("event") != name:
