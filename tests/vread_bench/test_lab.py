@@ -118,7 +118,10 @@ def test_instructions_of_an_emulated_machine(tmp_path):
     )
     try:
         with open(f"{tmp_path}/m.in", "w") as say, open(f"{tmp_path}/m.out") as hear:
-            hear.readline()  # the emulator is up, and its processor has not begun
+            say.write("info status\n")
+            say.flush()
+            # The emulator answers when it is up.  Its processor has not begun.
+            assert any("paused" in line for line in hear)
             assert instructions(count) == 0
             say.write("cont\n")
             say.flush()
