@@ -43,6 +43,6 @@ def packages_of(folder):
 def test_two_builds_are_equal(tmp_path):
     here = packages_of(REPOSITORY)
     assert len(here) > 7
-    other = tmp_path / "another folder's name"
+    other = tmp_path / "a-folder-of-another-name"
     copy_of_the_tree(other)
     assert packages_of(other) == here
