@@ -69,7 +69,8 @@ static inline void vread_spin_waited(struct vread_spin *s, uint64_t waited_ns)
 	}
 }
 
-/* Call it between two looks: it leaves the processor's core to its other thread. */
+/* Call it between two looks: it leaves the processor's core to its other thread.  After some looks
+ * call sched_yield(), too: others of many readers may be waiting for this processor. */
 static inline void vread_spin_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

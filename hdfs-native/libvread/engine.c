@@ -270,6 +270,7 @@ static bool spin(struct engine *e, uint64_t began)
 				return true;
 			vread_spin_relax();
 		}
+		sched_yield(); /* to threads that have something to do */
 	} while (vclock_spinning() < began + VREAD_SPIN_NS);
 	return false;
 }

@@ -237,6 +237,7 @@ static bool spin_until(const struct queue *q, uint64_t end)
 				return true;
 			vread_spin_relax();
 		}
+		sched_yield(); /* to threads that have something to do */
 	} while (clock_measure_ns() < end);
 	return false;
 }
