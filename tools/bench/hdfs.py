@@ -22,16 +22,15 @@ Groups of further rows use the same cluster (GROUPS in native.py), each in a mod
 group is a context manager with a TITLE, TARGETS, MOST_ROUNDS, `rows`, round() and conditions().
 """
 
-import shutil
-import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.bench import hdfs_pread
 from tools.bench.hdfs_client import HdfsClient
 from tools.bench.hdfs_pread import SmallPreads
 from tools.bench.results import Row, Target
+from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError
 from tools.hdfs import HdfsCluster, HdfsError
 from tools.hdfs.native_code import libhadoop_dir
@@ -82,36 +81,25 @@ CONDITIONS = {
 }
 
 
-class HdfsRows:
+class HdfsRows(Scaffold):
     """Use as a context manager.  `cluster` and `client` are for the groups of further rows, too."""
 
     def __init__(self, mib, block_mib):
+        super().__init__()
         self.size = mib << 20
         self.write_size = self.size // 2
         self._small = SmallPreads(self.measure, FILE)
         self.rows = {name: Row(name, unit) for name, unit in NAMES.items()} | self._small.rows
         self._block_mib = block_mib
-        self._stack = ExitStack()
         self.cluster = self.client = self._publish_vreadd = None
         self._pairs = 0
-
-    def __enter__(self):
-        if not JAR.exists():
-            raise BenchError(f"{JAR.relative_to(REPOSITORY)} is not built; run `make all`")
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
 
     # ---- setting up -------------------------------------------------------
 
     def _start(self):
-        directory = self.temporary(REPOSITORY / "build" / "bench")
+        if not JAR.exists():
+            raise BenchError(f"{JAR.relative_to(REPOSITORY)} is not built; run `make all`")
+        directory = self.temporary()
         # Datanodes refuse a socket below a folder that anybody may write to, like /tmp.
         sockets = self.temporary(Path("/run"))
         self.cluster = HdfsCluster(
@@ -134,12 +122,6 @@ class HdfsRows:
         self.write("tcp", FILE, self.size, "dn1")
         self.write("tcp", SMALL_FILE, 4096, "dn1")
         self.cluster.sync()
-
-    def temporary(self, parent):
-        parent.mkdir(parents=True, exist_ok=True)
-        directory = tempfile.mkdtemp(prefix="vread-bench-", dir=parent)
-        self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        return Path(directory)
 
     def _start_publisher(self):
         """Starts a vreadd for dn2's image, which must exist, then dn2 anew with the publisher."""

@@ -9,16 +9,15 @@ Both read the suite's file, warm.  The plug-in may read by vRead or leave a bloc
 client: the conditions say how much vreadd served.
 """
 
-from contextlib import ExitStack
-
 from tools.bench.hdfs import FILE, PLUG_IN, REQUEST, SHORT_CIRCUIT, bytes_served
 from tools.bench.results import Row, Target
+from tools.bench.scaffold import Scaffold
 
 ON, OFF = "colocated.on", "colocated.off"
 WARM_UP_ROUNDS = 2
 
 
-class Colocated:
+class Colocated(Scaffold):
     """bed: HdfsRows."""
 
     TITLE = "colocated"
@@ -26,28 +25,20 @@ class Colocated:
     TARGETS = (Target(ON, OFF, 0.98),)
 
     def __init__(self, bed):
+        super().__init__()
         self._bed = bed
-        self._stack = ExitStack()
         self._vreadd = None
         self._served = self._rounds = 0
         self.rows = {name: Row(name) for name in (ON, OFF)}
 
-    def __enter__(self):
+    def _start(self):
         vread = self._bed.vread(ON, SHORT_CIRCUIT | PLUG_IN)
         self._vreadd = self._stack.enter_context(vread)
-        try:
-            for _ in range(WARM_UP_ROUNDS):
-                self.round()
-        except BaseException:
-            self._stack.close()
-            raise
+        for _ in range(WARM_UP_ROUNDS):
+            self.round()
         for row in self.rows.values():
             row.clear()
         self._served = 0
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
 
     def round(self):
         names = [ON, OFF]

@@ -18,7 +18,7 @@ from tools.bench.hdfs import PLUG_IN, STOCK
 from tools.bench.results import Row, Target
 from tools.bench.slow_disk import SlowDisk
 from tools.bench.suite import BenchError
-from tools.vreadd import REPOSITORY, DataDirs
+from tools.vreadd import DataDirs
 
 FILE = "/bench/hedged"
 BYTES, COUNT, WARM_UP_COUNT = 4096, 100, 10
@@ -40,7 +40,7 @@ class Hedged:
     def __init__(self, bed):
         self._bed = bed
         self._size = bed.size // 4
-        self._folder = bed.temporary(REPOSITORY / "build" / "bench")
+        self._folder = bed.temporary()
         self.rows = {name: Row(name, "ms") for name in (VREAD, STOCK_ROW, EXPECTED)}
 
     def __enter__(self):

@@ -14,12 +14,12 @@ vreadd.  A client may use TCP where vRead is slower; the conditions say how much
 """
 
 import time
-from contextlib import ExitStack
 
 from tools.bench.direct import IMAGE_MODE, DirectVreadd
 from tools.bench.hdfs import BUILDER, JAR, REQUEST, STOCK, bytes_served
 from tools.bench.hdfs_client import HdfsClient
 from tools.bench.results import Row, Target
+from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError
 from tools.vreadd import process_cpu_seconds
 
@@ -29,7 +29,7 @@ TCP, VREAD = "odirect.warm.tcp", "odirect.warm.vread"
 MOUNTED = {TCP: "tcp", VREAD: "vread"}
 
 
-class WarmODirect:
+class WarmODirect(Scaffold):
     """bed: HdfsRows."""
 
     TITLE = "odirect.warm"
@@ -37,26 +37,18 @@ class WarmODirect:
     TARGETS = (Target(VREAD, TCP, 1.0),)
 
     def __init__(self, bed):
+        super().__init__()
         self._bed = bed
         self._each = 2 * bed.size // CLIENTS
         self._size = self._each * CLIENTS
         self._paths = [f"/bench/odirect/{number}" for number in range(CLIENTS)]
-        self._stack = ExitStack()
         self._vreadd = None
         self._clients = []
         self._served = 0
         self.rows = {name: Row(name) for name in MOUNTED}
 
-    def __enter__(self):
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
     def __exit__(self, *_):
-        self._stack.close()
+        super().__exit__()
         for path in self._paths:
             self._bed.forget(path)
 

@@ -15,7 +15,7 @@ from tools.bench.direct import IMAGE_MODE, DirectVreadd
 from tools.bench.hdfs import PLUG_IN, REQUEST, STOCK, bytes_served
 from tools.bench.results import Row, Target
 from tools.bench.slow_disk import SlowDisk
-from tools.vreadd import REPOSITORY, DataDirs
+from tools.vreadd import DataDirs
 
 FILE = "/bench/slow"
 BYTES_PER_SECOND = 50_000_000
@@ -34,7 +34,7 @@ class Slow:
         self._bed = bed
         self._size = bed.size // 2
         self._served = {FIRST: 0, VREAD: 0}
-        self._folder = bed.temporary(REPOSITORY / "build" / "bench")
+        self._folder = bed.temporary()
         self.rows = {name: Row(name) for name in (VREAD, FIRST, STOCK_ROW)}
 
     def __enter__(self):

@@ -25,10 +25,8 @@ what vRead does besides (reading, verifying, handing on) takes from TLS there.
 import hashlib
 import json
 import os
-import shutil
 import subprocess
-import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.bench import results
@@ -36,6 +34,7 @@ from tools.bench.hdfs import REQUEST, STOCK
 from tools.bench.hdfs_client import HdfsClient
 from tools.bench.load import Load
 from tools.bench.results import GIB, Row, Target
+from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError, Suite
 from tools.hdfs import HdfsCluster
 from tools.hdfs.ports import free_ports
@@ -94,11 +93,11 @@ def run(mib, block_mib, rounds):
     return results.document("peer", rows, TARGETS, conditions)
 
 
-class _Bench:
+class _Bench(Scaffold):
     def __init__(self, mib, block_mib):
+        super().__init__()
         self._size = mib << 20
         self._block_mib = block_mib
-        self._stack = ExitStack()
         self._cluster = self._client = self._authority = None
         self._blocks = {}  # path -> lines for vreadbench
         self._storages = ""
@@ -106,21 +105,10 @@ class _Bench:
         self.rows = {name: Row(name) for name in NAMES}
         self.rows |= {cpu_name(name): Row(cpu_name(name), "s/GiB") for name in NAMES}
 
-    def __enter__(self):
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
-
     # ---- setting up ----------------------------------------------------------------
 
     def _start(self):
-        folder = self._temporary()
+        folder = self.temporary()
         self._cluster = HdfsCluster(
             folder / "hdfs",
             block_size=self._block_mib << 20,
@@ -140,13 +128,6 @@ class _Bench:
         self._storages = " ".join(f"dn1/{storage}" for storage in storages)
         self._authority = Authority(folder)
         self.cipher = self._find_cipher()
-
-    def _temporary(self):
-        parent = REPOSITORY / "build" / "bench"
-        parent.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.mkdtemp(prefix="vread-peer-", dir=parent)
-        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        return Path(folder)
 
     def _find_cipher(self):
         with self._hosts({}) as (near, _):

@@ -3,10 +3,9 @@
 reads the image that the DataNode has mounted, and serves its local port."""
 
 import contextlib
-import shutil
-import tempfile
 from pathlib import Path
 
+from tools.bench.scaffold import temporary
 from tools.hdfs import HdfsCluster, hadoop_class_path
 from tools.hdfs.native_code import libhadoop_dir
 from tools.lab_bench import targets
@@ -24,8 +23,8 @@ def target(folder, say):
     """Yields the target's part of the targets file, with everything up."""
     with contextlib.ExitStack() as stack:
         # DataNodes refuse a socket below a folder that anybody may write to, like /tmp.
-        sockets = _temporary(stack, Path("/run"))
-        data = _temporary(stack, REPOSITORY / "build" / "bench")
+        sockets = temporary(stack, Path("/run"))
+        data = temporary(stack)
         cluster = HdfsCluster(
             data,
             conf=SHORT_CIRCUIT | {"dfs.domain.socket.path": f"{sockets}/dn._PORT"},
@@ -42,13 +41,6 @@ def target(folder, say):
         datanode.conf = PUBLISHER | {"io.vread.endpoint": vreadd.endpoint}
         cluster.start_datanode("dn1")
         yield _target(folder, cluster, vreadd)
-
-
-def _temporary(stack, parent):
-    parent.mkdir(parents=True, exist_ok=True)
-    path = tempfile.mkdtemp(prefix="lab-bench-", dir=parent)
-    stack.callback(shutil.rmtree, path, ignore_errors=True)
-    return Path(path)
 
 
 def _target(folder, cluster, vreadd):

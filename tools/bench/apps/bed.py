@@ -7,13 +7,10 @@ with Bed(mib=64, block_mib=8) as bed:
     before = bed.counts()
 """
 
-import shutil
-import tempfile
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
+from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError
 from tools.hdfs import HdfsCluster, config
 from tools.vreadd import REPOSITORY, Vreadd, process_cpu_seconds
@@ -40,34 +37,20 @@ class Counts:
         )
 
 
-class Bed:
+class Bed(Scaffold):
     """properties: of clients that read through vRead, beside the two that they need."""
 
     def __init__(self, mib, block_mib, properties=None):
+        super().__init__()
         self._disk_mib = 16 * mib + 2048
         self._block_size = block_mib << 20
         self._properties = dict(properties or {})
-        self._stack = ExitStack()
         self.folder = self.cluster = self.vreadd = None
 
-    def __enter__(self):
+    def _start(self):
         if not JAR.exists():
             raise BenchError(f"{JAR.relative_to(REPOSITORY)} is not built; run `make all`")
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
-
-    def _start(self):
-        parent = REPOSITORY / "build" / "bench"
-        parent.mkdir(parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(prefix="vread-apps-", dir=parent))
-        self._stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        self.folder = self.temporary()
         self.cluster = HdfsCluster(
             self.folder / "hdfs",
             block_size=self._block_size,
