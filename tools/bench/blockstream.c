@@ -18,44 +18,24 @@
  * the page cache.  Neither side has packet headers, checksums or Java, so this is
  * faster than HDFS, never slower.
  */
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "stream.h"
 
 #define REQUEST (1U << 20)
 #define READ_AHEAD (4U << 20)
 #define FILES_MAX 4096
 #define MEMORY_MAX (1ULL << 40)
-#define CONNECT_TRIES 100
-#define CONNECT_STEP_US 100000
 
 struct file_list {
 	char *names[FILES_MAX];
 	size_t count;
 };
-
-static _Noreturn void fail(const char *what)
-{
-	fprintf(stderr, "blockstream: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void report(struct measure start, uint64_t bytes)
-{
-	struct measure end = measure_now();
-
-	fprintf(stderr, "{\"bytes\": %llu, \"seconds\": %.6f, \"cpu_seconds\": %.6f}\n",
-		(unsigned long long)bytes, end.seconds - start.seconds,
-		end.cpu_seconds - start.cpu_seconds);
-}
 
 static struct file_list *read_names(void)
 {
@@ -89,7 +69,7 @@ static int open_block(const char *name)
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		fail(name);
+		stream_fail(name);
 	return fd;
 }
 
@@ -123,32 +103,14 @@ static void send_memory(int socket, uint64_t bytes)
 	munmap((void *)(uintptr_t)buffer, REQUEST);
 }
 
-static int listen_on(uint16_t port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		fail("socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 8))
-		fail("listen");
-	return fd;
-}
-
 static _Noreturn void serve(uint16_t port, uint64_t memory)
 {
 	struct file_list *files = memory ? NULL : read_names();
-	int listener = listen_on(port);
+	int listener = stream_listen(port);
 
-	signal(SIGPIPE, SIG_IGN); /* a client may leave early */
-	printf("listening\n");
-	fflush(stdout);
 	for (;;) {
-		int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		int client = stream_accept(listener);
 
-		if (client < 0)
-			fail("accept");
 		if (memory)
 			send_memory(client, memory);
 		for (size_t i = 0; files && i < files->count; i++)
@@ -158,34 +120,13 @@ static _Noreturn void serve(uint16_t port, uint64_t memory)
 	}
 }
 
-static int connect_to(const char *host, uint16_t port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-
-	if (inet_pton(AF_INET, host, &address.sin_addr) != 1) {
-		fprintf(stderr, "blockstream: %s: expected an IPv4 address\n", host);
-		exit(2);
-	}
-	for (int i = 0; i < CONNECT_TRIES; i++) {
-		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-		if (fd < 0)
-			fail("socket");
-		if (!connect(fd, (struct sockaddr *)&address, sizeof(address)))
-			return fd;
-		close(fd);
-		usleep(CONNECT_STEP_US);
-	}
-	fail(host);
-}
-
 static void write_out(const char *data, size_t size)
 {
 	while (size) {
 		ssize_t n = write(STDOUT_FILENO, data, size);
 
 		if (n < 0)
-			fail("standard output");
+			stream_fail("standard output");
 		data += n;
 		size -= (size_t)n;
 	}
@@ -203,7 +144,7 @@ static uint64_t drain(int fd, char *buffer, bool output, const char *what)
 			write_out(buffer, (size_t)n);
 	}
 	if (n < 0)
-		fail(what);
+		stream_fail(what);
 	close(fd);
 	return bytes;
 }
@@ -213,7 +154,7 @@ static int fetch(const char *host, uint16_t port, bool output)
 	char *buffer = measure_buffer(REQUEST);
 	struct measure start = measure_now();
 
-	report(start, drain(connect_to(host, port), buffer, output, host));
+	stream_report(start, drain(stream_connect(host, port), buffer, output, host));
 	return 0;
 }
 
@@ -230,7 +171,7 @@ static int read_files(void)
 		posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 		bytes += drain(fd, buffer, false, files->names[i]);
 	}
-	report(start, bytes);
+	stream_report(start, bytes);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * measure.h - shared by the programs blockstream, imagebench and vreadbench: a page-aligned
- * buffer, a clock, CPU time, one line of JSON with the result.
+ * measure.h - shared by the programs of the benches: a page-aligned buffer, a clock, CPU time, one
+ * line of JSON with the result.
  *
  * Buffers are page aligned, so that all rows of a bench have the same alignment.  On some CPUs
  * memcpy and pread to an address 16 bytes into a page run at a fraction of the speed.

@@ -14,30 +14,16 @@
  * Both ends use OpenSSL as fast as it goes, with vreadd's settings (peer/wire/tls.c): records are
  * collected before a system call sends them, and two records are received at once.
  */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "measure.h"
+#include "stream.h"
 
 #define REQUEST (1U << 20)
 #define MEMORY_MAX (1ULL << 40)
 #define BATCH (64U << 10)
 #define TAKEN (2 * SSL3_RT_MAX_PACKET_SIZE)
-#define CONNECT_TRIES 100
-#define CONNECT_STEP_US 100000
-
-static _Noreturn void fail(const char *what)
-{
-	fprintf(stderr, "tlsstream: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static _Noreturn void fail_tls(const char *what)
 {
@@ -90,39 +76,21 @@ static void send_memory(SSL *ssl, uint64_t bytes)
 	munmap(buffer, REQUEST);
 }
 
-static int listen_on(uint16_t port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		fail("socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 8))
-		fail("listen");
-	return fd;
-}
-
 static _Noreturn void serve(uint16_t port, uint64_t bytes, const char *certificate, const char *key,
 			    const char *cipher)
 {
 	SSL_CTX *ctx = context_new(cipher);
-	int listener = listen_on(port);
+	int listener;
 
 	if (SSL_CTX_use_certificate_chain_file(ctx, certificate) != 1)
 		fail_tls(certificate);
 	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
 		fail_tls(key);
-	signal(SIGPIPE, SIG_IGN); /* a client may leave early */
-	printf("listening\n");
-	fflush(stdout);
+	listener = stream_listen(port);
 	for (;;) {
-		int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		SSL *ssl;
+		int client = stream_accept(listener);
+		SSL *ssl = connection_new(ctx, client);
 
-		if (client < 0)
-			fail("accept");
-		ssl = connection_new(ctx, client);
 		if (SSL_accept(ssl) == 1)
 			send_memory(ssl, bytes);
 		else
@@ -132,32 +100,11 @@ static _Noreturn void serve(uint16_t port, uint64_t bytes, const char *certifica
 	}
 }
 
-static int connect_to(const char *host, uint16_t port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-
-	if (inet_pton(AF_INET, host, &address.sin_addr) != 1) {
-		fprintf(stderr, "tlsstream: %s: expected an IPv4 address\n", host);
-		exit(2);
-	}
-	for (int i = 0; i < CONNECT_TRIES; i++) {
-		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-		if (fd < 0)
-			fail("socket");
-		if (!connect(fd, (struct sockaddr *)&address, sizeof(address)))
-			return fd;
-		close(fd);
-		usleep(CONNECT_STEP_US);
-	}
-	fail(host);
-}
-
 static int fetch(const char *host, uint16_t port, const char *cipher)
 {
 	char *buffer = measure_buffer(REQUEST);
-	SSL *ssl = connection_new(context_new(cipher), connect_to(host, port));
-	struct measure start, end;
+	SSL *ssl = connection_new(context_new(cipher), stream_connect(host, port));
+	struct measure start;
 	uint64_t bytes = 0;
 	size_t n;
 
@@ -168,10 +115,7 @@ static int fetch(const char *host, uint16_t port, const char *cipher)
 		bytes += n;
 	if (SSL_get_error(ssl, 0) != SSL_ERROR_ZERO_RETURN)
 		fail_tls(host);
-	end = measure_now();
-	fprintf(stderr, "{\"bytes\": %llu, \"seconds\": %.6f, \"cpu_seconds\": %.6f}\n",
-		(unsigned long long)bytes, end.seconds - start.seconds,
-		end.cpu_seconds - start.cpu_seconds);
+	stream_report(start, bytes);
 	return 0;
 }
 
