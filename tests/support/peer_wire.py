@@ -14,6 +14,7 @@ import struct
 import threading
 
 from tests.support.hdfs_dir import crc32c_of
+from tests.support.server import Server
 
 HELLO, STORAGES, OPEN, OPENED, READ, DATA, STAT, STATED, CLOSE, FAILED, CANCEL = range(1, 12)
 MORE = 1
@@ -121,48 +122,25 @@ def connect(address, files, ca, hello=True, source=None, patience=PATIENCE, **ar
         yield connection
 
 
-class FakePeer:
+class FakePeer(Server):
     """Accepts connections and calls behave() for each, on a thread, until the end of the with."""
 
     def __init__(self, files, ca, behave, plain=False, **arguments):
+        super().__init__()
         self.context = context(True, files, ca, **arguments)
         self.behave = behave
         self.plain = plain
         self.ended = threading.Event()
         self.connections = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        self.accepting = threading.Thread(target=self._accept)
-        self.threads = []
-        self.open = []
-
-    def __enter__(self):
-        self.accepting.start()
-        return self
 
     def __exit__(self, *_):
         self.ended.set()
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.accepting.join()  # before its descriptor's number belongs to another socket
-        self.listener.close()
-        for connection in self.open:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        for thread in self.threads:
-            thread.join()
-        for connection in self.open:
-            connection.close()
+        super().__exit__()
 
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            self.open.append(connection.dup())
-            self.threads.append(threading.Thread(target=self._serve, args=(connection,)))
-            self.threads[-1].start()
+    def _accepted(self, connection):
+        self.connections += 1
+        self.open.append(connection.dup())
+        self._run(self._serve, connection)
 
     def _serve(self, connection):
         connection.settimeout(PATIENCE)

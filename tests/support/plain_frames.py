@@ -16,9 +16,9 @@ import os
 import select
 import socket
 import struct
-import threading
 
 from tests.support import peer_wire as wire
+from tests.support.server import Server, shut_down
 
 PLAIN = 2  # flag of READ and DATA
 TRANSPORT = 4
@@ -136,60 +136,33 @@ def data_sum(data, flags, keys):
     return {"crc32c": wire.crc32c_of(data) if last else 0} | keys
 
 
-class Relay:
+class Relay(Server):
     """Passes on what two hosts send each other, on threads, until the end of the with."""
 
     def __init__(self, address, change=lambda number, frame: None, before=b""):
         """before: sent to who connects before anything of the host's."""
+        super().__init__()
         host, port = address.rsplit(":", 1)
         self.target = host, int(port)
         self.change, self.before = change, before
         self.frames = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        self.open, self.threads = [], []
-        self.accepting = threading.Thread(target=self._accept)
 
-    def __enter__(self):
-        self.accepting.start()
-        return self
-
-    def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.accepting.join()
-        self.listener.close()
-        for connection in self.open:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        for thread in self.threads:
-            thread.join()
-        for connection in self.open:
-            connection.close()
-
-    def _accept(self):
-        while True:
-            try:
-                asker, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                host = socket.create_connection(self.target)
-            except OSError:
-                asker.close()
-                continue
-            self.open += [asker, host]
-            asker.sendall(self.before)
-            for run, source, target in ((self._up, asker, host), (self._down, host, asker)):
-                thread = threading.Thread(target=self._guarded, args=(run, source, target))
-                self.threads.append(thread)
-                thread.start()
+    def _accepted(self, asker):
+        try:
+            host = socket.create_connection(self.target)
+        except OSError:
+            asker.close()
+            return
+        self.open += [asker, host]
+        asker.sendall(self.before)
+        self._run(self._guarded, self._up, asker, host)
+        self._run(self._guarded, self._down, host, asker)
 
     def _guarded(self, run, source, target):
         with contextlib.suppress(OSError):
             run(source, target)
         for connection in (source, target):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            shut_down(connection)
 
     @staticmethod
     def _up(source, target):
