@@ -194,7 +194,8 @@ def test_reads_take_the_new_way_after_a_move(start_host, start_asker, image):
     ask only the new host."""
     block = image.blocks[0]
     (old, old_address), (_, new_address) = start_host(name="b"), start_host(name="c")
-    asker = start_asker(at(old_address), peer("c", address=new_address))
+    peers = at(old_address), peer("c", address=new_address)
+    asker = start_asker(*peers, keys={"streams": 1})
     handle = asker.open(block)[0]
     stop_process(old.process.pid)
     try:

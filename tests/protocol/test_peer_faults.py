@@ -558,11 +558,13 @@ def test_numbers_that_name_no_block(start_host, image, as_a):
             assert (kind, id_, body) == (wire.FAILED, 3, struct.pack("<I", errno.EBADF))
 
 
-def test_who_does_not_take_its_answers_delays_nobody(start_host, start_asker, image, as_a):
-    """Two connections that read no answers ask for more than all buffers hold.  Each gets a quarter
-    of the buffers."""
+def test_who_does_not_take_its_answers_delays_nobody(
+    start_host, start_asker, image, as_a, authority
+):
+    """Two hosts that read no answers ask for more than all buffers hold.  Each gets a quarter of
+    them, the one with two connections, too."""
     host, address = start_host(
-        peers=peer("a", allow_datanodes="dn1") + peer("d", allow_datanodes="dn1"),
+        peers="".join(peer(name, allow_datanodes="dn1") for name in "ade"),
         keys={"buffers": 8},
     )
     block = image.blocks[0]
@@ -570,8 +572,9 @@ def test_who_does_not_take_its_answers_delays_nobody(start_host, start_asker, im
     def buffers_used():
         return host.status()["peers"]["server"]["buffers_used"]
 
-    with wire.connect(address, *as_a) as first, wire.connect(address, *as_a) as second:
-        for connection in (first, second):
+    with contextlib.ExitStack() as stack:
+        for files in (as_a, as_a, (authority.certificate("e"), authority.ca)):
+            connection = stack.enter_context(wire.connect(address, *files))
             handle = open_one(connection, block)
             for n in range(31):
                 connection.send(wire.READ, n + 2, read_body(handle, 4 * MIB))

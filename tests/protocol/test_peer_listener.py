@@ -18,7 +18,7 @@ from tests.support.sockets import copies
 from tests.support.waiting import eventually
 from tools.peers import peer
 
-MAX_STRANGERS, MAX_OF_ADDRESS, MAX_EACH = 32, 8, 4
+MAX_STRANGERS, MAX_OF_ADDRESS, MAX_EACH = 32, 8, 8
 ADDRESSES = [f"127.0.1.{n}" for n in range(1, 20)]  # that strangers connect from
 HELLO = wire.message(wire.HELLO, 0, wire.hello_body())
 

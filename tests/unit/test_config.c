@@ -104,7 +104,7 @@ static void test_peers(void **state)
 {
 	struct config *c = load_good(PEERS "listen = [::1]:7867\nidle-timeout = 5\n"
 					   "answer-timeout = 700\ntransports = rdma tcp\n"
-					   "crl = /r\nworkers = 64\nbuffers = 8\n"
+					   "crl = /r\nworkers = 64\nbuffers = 8\nstreams = 4\n"
 					   "[peer b]\naddress = 192.0.2.1:7867\n"
 					   "storages = dn2/DS-1 dn2/DS-2\nstorages = dn3/DS-3\n"
 					   "datanodes = dn2*\tweb?\nallow-datanodes = dn1\n"
@@ -119,6 +119,7 @@ static void test_peers(void **state)
 	assert_string_equal(c->peers.crl, "/r");
 	assert_int_equal(c->peers.workers, 64);
 	assert_int_equal(c->peers.buffers, 8);
+	assert_int_equal(c->peers.streams, 4);
 	assert_int_equal(c->peers.idle_timeout, 5);
 	assert_int_equal(c->peers.answer_timeout, 700);
 	assert_int_equal(c->peers.transports, MESSAGE_TRANSPORT_RDMA | MESSAGE_TRANSPORT_TLS);
@@ -465,6 +466,7 @@ static const struct {
 	{PEERS "answer-timeout = 99\n",
 	 ":6: [peers] answer-timeout: 99: expected a number from 100 to 60000\n"},
 	{PEERS "workers = 0\n", ":6: [peers] workers: 0: expected a number from 1 to 64\n"},
+	{PEERS "streams = 5\n", ":6: [peers] streams: 5: expected a number from 1 to 4\n"},
 	{PEERS "buffers = 7\n", ":6: [peers] buffers: 7: expected a number from 8 to 1024\n"},
 	{PEERS "[peer b]\nprotection = none\n",
 	 ":7: [peer b] protection: none: expected privacy or integrity\n"},

@@ -36,6 +36,7 @@ static const struct {
 	{"[peers] transports", AT(peers.transports)},
 	{"[peers] idle-timeout", AT(peers.idle_timeout)},
 	{"[peers] answer-timeout", AT(peers.answer_timeout)},
+	{"[peers] streams", AT(peers.streams)},
 	{"[peers] workers", AT(peers.workers)},
 	{"[peers] buffers", AT(peers.buffers)},
 };

@@ -57,9 +57,12 @@ static int ask_handle(struct peer_handle *h, struct link_request *r, const struc
 	*copy = *op;
 	r->ctx = copy;
 	r->epoch = h->epoch;
-	error = peer_ask(h->peer, h->pool, r);
-	if (error)
+	atomic_fetch_add(&h->stream->expected, op->expected);
+	error = peer_ask(h->stream, h->pool, r);
+	if (error) {
+		atomic_fetch_sub(&h->stream->expected, op->expected);
 		free(copy);
+	}
 	return error == -ENODEV ? -EAGAIN : error;
 }
 
@@ -70,6 +73,7 @@ static void on_read(struct link_request *r, int error, const struct message_bloc
 
 	(void)block;
 	free(r);
+	atomic_fetch_sub(&op->handle->stream->expected, op->expected);
 	if (!error && placed != op->expected)
 		error = -EIO;
 	else if (!error && !peer_handle_is_current(op->handle))
@@ -161,8 +165,8 @@ void peer_close(struct peer_handle *h)
 		r->silent = true;
 		r->epoch = h->epoch;
 		r->done = on_closed;
-		peer_ask(h->peer, NULL,
-			 r); /* on failure the connection has ended, and the handle with it */
+		/* On failure the connection has ended, and the handle with it. */
+		peer_ask(h->stream, NULL, r);
 	}
 	atomic_fetch_sub(&h->peer->handles, 1);
 	free(h);

@@ -62,11 +62,11 @@ void peer_set_datanodes(struct peer *peer, char *datanodes)
 	directory_keep_announced(peer->peers->directory, peer->number, matches, datanodes);
 }
 
-/* On the link's thread. */
+/* On the thread of the first link. */
 void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 {
 	struct peer *peer = ctx;
-	uint64_t epoch = link_epoch(peer->link);
+	uint64_t epoch = link_epoch(peer->streams[0].link);
 
 	if (epoch != peer->list_epoch) { /* the list of the last connection may be incomplete */
 		peer->list_epoch = epoch;
@@ -91,7 +91,7 @@ void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 static bool may_be_asked(const struct peer *peer)
 {
 	return atomic_load(&peer->may_announce) && !atomic_load(&peer->heard) &&
-	       !link_is_down(peer->link);
+	       !link_is_down(peer->streams[0].link);
 }
 
 static bool is_in_this_round(const struct peers *p, const struct peer *peer)
@@ -108,7 +108,7 @@ static void on_learn(void *peers)
 	while (p->learn_next < p->num_peers && !is_in_this_round(p, p->peers[p->learn_next]))
 		p->learn_next++;
 	if (p->learn_next < p->num_peers) {
-		link_wake(p->peers[p->learn_next++]->link);
+		link_wake(p->peers[p->learn_next++]->streams[0].link);
 	} else {
 		p->learn_next = 0;
 		p->learn_round = (p->learn_round + 1) % LEARN_ALL;
@@ -139,7 +139,7 @@ void peers_learn_wanted(struct peers *p)
 		struct peer *peer = p->peers[atomic_fetch_add(&p->wanted_next, 1) % num_peers];
 
 		if (may_be_asked(peer)) {
-			link_wake(peer->link);
+			link_wake(peer->streams[0].link);
 			woken++;
 		}
 	}

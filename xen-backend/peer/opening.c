@@ -43,6 +43,7 @@ struct opening {
 	void *token; /* NULL: none */
 	size_t token_length;
 	struct peer *asked;
+	struct stream *stream; /* of asked */
 	unsigned num_entries, num_places;
 	struct place places[]; /* the first num_entries belong to the peer `asked` */
 };
@@ -73,7 +74,8 @@ static int ask_peer(struct opening *o)
 		return -ENOMEM;
 	r->done = on_opened;
 	r->ctx = o;
-	return peer_ask(o->asked, o->pool, r);
+	o->stream = streams_choose(o->asked);
+	return peer_ask(o->stream, o->pool, r);
 }
 
 static void swap(struct place *a, struct place *b)
@@ -136,8 +138,9 @@ static struct peer_handle *handle_new(const struct opening *o, const struct mess
 	if (!h)
 		return NULL;
 	*h = (struct peer_handle){.peer = o->asked,
+				  .stream = o->stream,
 				  .pool = o->pool,
-				  .epoch = link_epoch(o->asked->link),
+				  .epoch = link_epoch(o->stream->link),
 				  .number = block->handle,
 				  .visible_length =
 					  o->visible_length ? o->visible_length : block->length,
@@ -221,7 +224,7 @@ static bool find_places(struct opening *o, const struct policy *policy,
 		    policy_allows_datanode(policy, directory_datanode(e)))
 			o->places[o->num_places++] =
 				(struct place){e, p->peers[number],
-					       link_is_down(p->peers[number]->link)};
+					       streams_are_down(p->peers[number])};
 	}
 	return known;
 }

@@ -109,7 +109,7 @@ static json_t *peer_status(struct peer *peer)
 			      peer->config.address[0] ? peer->config.address : NULL);
 	json_t *counters = counters_json(&peer->counters), *asked_of_us = json_object();
 
-	link_status(peer->link, o);
+	streams_status(peer, o);
 	json_object_del(counters, "published");
 	json_object_set_new(counters, "open_handles", json_integer(atomic_load(&peer->handles)));
 	json_object_set_new(o, "asked", counters);

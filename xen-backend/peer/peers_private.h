@@ -8,6 +8,7 @@
  *   reload.c    adds, changes and removes peers
  *   storages.c  storages set by the configuration and by the operator
  *   learning.c  storages announced by the peers
+ *   streams.c   the connections to one peer
  *   opening.c   OPEN: asks one peer after the other
  *   handle.c    READ, STAT and CLOSE of blocks that are open on a peer
  *   conflicts.c storages that a peer announces and another one, or this host, has
@@ -31,6 +32,12 @@ struct rdma;
 struct rdma_memory;
 struct tls_context;
 
+/* One connection to a peer. */
+struct stream {
+	struct link *link;
+	_Atomic uint64_t expected; /* bytes that READs under way have asked for */
+};
+
 struct peer {
 	/* The peer's own copy.  name never changes.  The other members belong to the control
 	 * thread; the link's thread reads datanodes, too. */
@@ -40,13 +47,14 @@ struct peer {
 	bool removed;              /* not configured any more; control thread only */
 	struct peers *peers;
 	int number;
-	struct link *link;
+	struct stream streams[PEER_MAX_STREAMS];
+	unsigned num_streams;     /* at least 1; never changes */
 	struct counters counters; /* what the peer answered */
 	_Atomic unsigned handles;
 	_Atomic uint64_t announced, refused; /* storages */
 	_Atomic bool heard;                  /* a whole list since datanodes was set */
 	/* The number of the list that is being announced, and link_epoch() of its connection.
-	 * Link's thread only. */
+	 * Thread of the first link only. */
 	uint64_t list, list_epoch;
 };
 
@@ -81,6 +89,7 @@ struct peer_pool {
 
 struct peer_handle {
 	struct peer *peer;
+	struct stream *stream;
 	struct peer_pool *pool;
 	uint64_t epoch;
 	uint32_t number;
@@ -100,7 +109,26 @@ struct link_request *peer_request_new(const uint8_t *message, size_t length, uin
 uint64_t peers_deadline(const struct peers *p);
 /* As link_ask(), but frees r on failure; -EAGAIN also if the pool was stopped.  pool: the pool of
  * the guest that waits for the answer; NULL: no guest waits. */
-int peer_ask(struct peer *peer, struct peer_pool *pool, struct link_request *r);
+int peer_ask(struct stream *stream, struct peer_pool *pool, struct link_request *r);
+
+/* ---- streams.c ---- */
+
+/* Makes the peer's links, and sets address and plain of its settings.  0; -EINVAL: the address is
+ * malformed; -ENOMEM.  After a failure, too, streams_free() must follow. */
+int streams_new(struct peer *peer);
+/* Ends all operations under way. */
+void streams_free(struct peer *peer);
+/* The stream on which a block is to be opened now.  Any thread, as the next functions. */
+struct stream *streams_choose(struct peer *peer);
+/* True if it is known that a request would fail now, on any stream. */
+bool streams_are_down(struct peer *peer);
+/* link_stop(), link_set_address() and link_set_plain() for all streams.  An address that is
+ * malformed or empty: the peer cannot be connected to. */
+void streams_stop(struct peer *peer, const void *owner);
+void streams_set_address(struct peer *peer, const char *address);
+void streams_set_plain(struct peer *peer, bool plain);
+/* As link_status(), with sums of the numbers, and streams: how many connections are up. */
+void streams_status(struct peer *peer, json_t *o);
 
 /* ---- handle.c ---- */
 

@@ -32,7 +32,7 @@ void peer_pool_stop(struct peer_pool *pool)
 {
 	atomic_store(&pool->stopped, true);
 	for (size_t i = 0; i < pool->peers->num_peers; i++)
-		link_stop(pool->peers->peers[i]->link, pool);
+		streams_stop(pool->peers->peers[i], pool);
 }
 
 /* After the return nothing can write to the pool: no operation is under way, and no RDMA device can

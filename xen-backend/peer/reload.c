@@ -16,41 +16,13 @@
 #include <string.h>
 
 #include "peer/answering/server.h"
-#include "peer/wire/address.h"
 
 void peer_free(struct peer *peer)
 {
-	link_free(peer->link);
+	streams_free(peer);
 	pthread_mutex_destroy(&peer->lock);
 	peer_config_free(&peer->config);
 	free(peer);
-}
-
-static int make_link(struct peer *peer)
-{
-	const struct peers *p = peer->peers;
-	struct address address;
-	struct link_settings settings = {
-		.name = peer->config.name,
-		.tls = p->tls,
-		.rdma = p->rdma,
-		.transports = p->config->transports,
-		.idle_timeout = p->config->idle_timeout,
-		.answer_timeout = p->config->answer_timeout,
-		.storages = peer_on_storages,
-		.ctx = peer,
-	};
-
-	if (peer->config.address[0]) {
-		if (!address_parse(peer->config.address, &address))
-			return -EINVAL;
-		settings.address = &address;
-	}
-	peer->link = link_new(&settings);
-	if (!peer->link)
-		return -ENOMEM;
-	link_set_plain(peer->link, peer->config.plain);
-	return 0;
 }
 
 int peers_add(struct peers *p, const struct peer_config *config)
@@ -67,7 +39,7 @@ int peers_add(struct peers *p, const struct peer_config *config)
 	pthread_mutex_init(&peer->lock, NULL);
 	peer->peers = p;
 	peer->number = (int)number;
-	r = peer_config_copy(&peer->config, config) ? make_link(peer) : -ENOMEM;
+	r = peer_config_copy(&peer->config, config) ? streams_new(peer) : -ENOMEM;
 	if (!r && p->server)
 		r = peer_server_set_client(p->server, number, config);
 	if (r) {
@@ -96,13 +68,6 @@ static bool is_configured(const struct peers_config *c, const char *name)
 	return false;
 }
 
-static void set_address(struct peer *peer, const char *text)
-{
-	struct address address;
-
-	link_set_address(peer->link, address_parse(text, &address) ? &address : NULL);
-}
-
 /* True if the peer needs a new connection: its address has changed, its bytes come another way, or
  * other announcements count now.  A peer announces its storages on each new connection. */
 static bool needs_connection(const struct peer_config *was, const struct peer_config *is)
@@ -123,13 +88,13 @@ static void adopt(struct peer *peer, struct peer_config *to)
 	now->allow_datanodes = to->allow_datanodes;
 	now->allow_pools = to->allow_pools;
 	now->plain = to->plain;
-	link_set_plain(peer->link, to->plain);
+	streams_set_plain(peer, to->plain);
 	if (strcmp(now->datanodes, to->datanodes))
 		peer_set_datanodes(peer, to->datanodes);
 	else
 		free(to->datanodes);
 	if (anew)
-		set_address(peer, now->address);
+		streams_set_address(peer, now->address);
 	free(from.address);
 	free(from.storages);
 	free(from.allow_datanodes);

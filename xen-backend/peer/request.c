@@ -30,18 +30,18 @@ uint64_t peers_deadline(const struct peers *p)
 	return clock_ms() + p->config->answer_timeout;
 }
 
-int peer_ask(struct peer *peer, struct peer_pool *pool, struct link_request *r)
+int peer_ask(struct stream *stream, struct peer_pool *pool, struct link_request *r)
 {
 	int error;
 
 	r->owner = pool;
-	error = pool && atomic_load(&pool->stopped) ? -EAGAIN : link_ask(peer->link, r);
+	error = pool && atomic_load(&pool->stopped) ? -EAGAIN : link_ask(stream->link, r);
 	if (error) {
 		free(r);
 		return error;
 	}
 	/* The pool may have been stopped between the check and link_ask(). */
 	if (pool && atomic_load(&pool->stopped))
-		link_stop(peer->link, pool);
+		link_stop(stream->link, pool);
 	return 0;
 }

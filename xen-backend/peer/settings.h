@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #define PEERS_MAX 1024U                /* [peer] sections in a file */
+#define PEER_MAX_STREAMS 4U            /* connections to one peer */
 #define PEERS_MAX_EVER (4 * PEERS_MAX) /* different names of peers while vreadd runs */
 
 struct peer_config {
@@ -32,6 +33,7 @@ struct peers_config {
 	unsigned transports;          /* MESSAGE_TRANSPORT_* that may be used */
 	unsigned idle_timeout;        /* seconds */
 	unsigned answer_timeout;      /* milliseconds */
+	unsigned streams;             /* most connections to one peer, to PEER_MAX_STREAMS */
 	unsigned workers;             /* threads that answer; at least 1 */
 	unsigned buffers;             /* buffers of 1 MiB that answers are sent from; at least 8 */
 	struct peer_config *peers;

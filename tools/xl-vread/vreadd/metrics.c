@@ -97,6 +97,7 @@ static const struct metric of_datanodes[] = {
 
 static const struct metric of_peers[] = {
 	{"vread_peer_up", GAUGE, "Whether there is a connection to read over.", "state=up"},
+	{"vread_peer_streams", GAUGE, "Connections to read over.", "streams"},
 	{"vread_peer_asked_bytes_total", COUNTER, "Bytes read there.", "asked.bytes"},
 	{"vread_peer_answered_bytes_total", COUNTER, "Bytes read here by that host.",
 	 "answered.bytes"},

@@ -74,6 +74,8 @@ const struct config_key config_keys[] = {
 	 false},
 	{SECTION_PEERS, "answer-timeout", value_limit, IN_CONFIG(peers.answer_timeout), 100, 60000,
 	 false},
+	{SECTION_PEERS, "streams", value_limit, IN_CONFIG(peers.streams), 1, PEER_MAX_STREAMS,
+	 false},
 	{SECTION_PEERS, "workers", value_limit, IN_CONFIG(peers.workers), 1, 64, false},
 	{SECTION_PEERS, "buffers", value_limit, IN_CONFIG(peers.buffers), 8, 1024, false},
 	{SECTION_PEER, "address", value_address, IN_PEER(address), 0, 0, false},

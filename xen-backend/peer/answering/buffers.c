@@ -30,9 +30,11 @@ static void release_buffer(struct outgoing *o)
 	pthread_mutex_unlock(&s->lock);
 }
 
-unsigned server_buffers_each(const struct peer_server *s)
+unsigned server_buffers_each(const struct peer_server *s, const struct client *client)
 {
-	return s->config->buffers / 4;
+	unsigned each = s->config->buffers / 4 / client->connections;
+
+	return each ? each : 1;
 }
 
 struct piece *piece_take(struct peer_server *s, struct conn *c)

@@ -24,8 +24,8 @@
 /* Ticks that a peer has to say HELLO: a busy peer needs seconds.  They are counted as ticks, not
  * as ms: when this whole host has stood still, only one tick passes. */
 #define HELLO_TICKS 30U
-/* connections of one peer; more than one, because those from before its restart may remain */
-#define MAX_EACH 4U
+/* connections of one peer: its streams, and those from before its restart, which may remain */
+#define MAX_EACH (2 * PEER_MAX_STREAMS)
 #define TLS_HANDSHAKE 0x16 /* the first byte of a TLS connection */
 
 /* Looks at the first byte, which costs much less than the state of a TLS connection.  1: a TLS

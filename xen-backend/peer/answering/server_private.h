@@ -262,8 +262,9 @@ void *server_work(void *server);
 
 /* ---- buffers.c ---- */
 
-/* How many buffers one connection may hold. */
-unsigned server_buffers_each(const struct peer_server *s);
+/* How many buffers one of the client's connections may hold: a quarter of all is for the client.
+ * With the server's lock; the client must be connected. */
+unsigned server_buffers_each(const struct peer_server *s, const struct client *client);
 /* Takes a buffer for c.  With the server's lock; a buffer must be free. */
 struct piece *piece_take(struct peer_server *s, struct conn *c);
 /* Allocates the buffer if necessary.  False: out of memory. */

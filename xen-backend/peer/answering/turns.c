@@ -16,7 +16,7 @@ void conn_set_ready(struct conn *c)
 {
 	struct peer_server *s = c->server;
 
-	if (c->ready || c->closed || !c->first || c->buffers >= server_buffers_each(s))
+	if (c->ready || c->closed || !c->first || c->buffers >= server_buffers_each(s, c->client))
 		return;
 	c->ready = true;
 	c->next_ready = NULL;

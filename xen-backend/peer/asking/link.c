@@ -173,12 +173,12 @@ uint64_t link_epoch(struct link *l)
 	return epoch;
 }
 
-bool link_is_up(struct link *l, uint64_t epoch)
+bool link_is_up(struct link *l)
 {
 	bool up;
 
 	pthread_mutex_lock(&l->lock);
-	up = l->state == LINK_UP && l->epoch == epoch;
+	up = l->state == LINK_UP;
 	pthread_mutex_unlock(&l->lock);
 	return up;
 }

@@ -2,7 +2,7 @@
 /*
  * link.h - the connection to one peer, made when there is something to ask.
  *
- * Called by the files behind peer.h; each peer has one link.
+ * Called by the files behind peer.h.  A peer has a link, or several (streams.c).
  *
  * A link is idle until it gets a request.  Then a thread connects, sends HELLO, sends requests and
  * receives answers.  The connection is closed when nothing was asked for idle_timeout.  Owners of
@@ -105,8 +105,8 @@ void link_wake(struct link *l);
 /* The number of the present connection; each connection has another number.  For done() and
  * storages(). */
 uint64_t link_epoch(struct link *l);
-/* True if a request for that connection can be asked. */
-bool link_is_up(struct link *l, uint64_t epoch);
+/* True if it is connected, and requests go to the peer at once. */
+bool link_is_up(struct link *l);
 /* True if it is known that a request would fail now. */
 bool link_is_down(struct link *l);
 
