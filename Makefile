@@ -124,9 +124,9 @@ bench-remote: all module ## Reading from another emulated host; writes build/ben
 bench-apps: all ## Spark, HBase, MapReduce, pyarrow, PostgreSQL by stock and vRead; writes build/bench/apps.json
 	@$(PY) -m tools.bench apps
 
-.PHONY: bench-turbo
-bench-turbo: all module ## Small reads beside a busy guest, by scheduler; writes build/bench/turbo.json
-	@$(PY) -m tools.bench turbo
+.PHONY: bench-scheduler
+bench-scheduler: all module ## Small reads beside a busy guest, by scheduler; writes build/bench/scheduler.json
+	@$(PY) -m tools.bench scheduler
 
 .PHONY: bench-scale
 bench-scale: all ## Cost of reads and memory with many readers, datanodes, peers; writes build/bench/scale.json

@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-SUITES = ("native", "image", "freshness", "xen", "remote", "apps", "turbo", "scale", "peer")
+SUITES = ("native", "image", "freshness", "xen", "remote", "apps", "scheduler", "scale", "peer")
 
 
 def main():

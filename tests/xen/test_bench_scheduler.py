@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of the turbo bench (tools/bench/turbo.py): which rounds count, and one round of all of it.
-Speed is not judged, but who had the processor is."""
+"""Tests of the scheduler bench (tools/bench/scheduler.py): which rounds count, which rows are
+compared, and one round of all of it.  Speed is not judged, but who had the processor is."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tools.bench import turbo
+from tools.bench import scheduler
 from tools.bench.suite import BenchError
 
 
@@ -19,7 +19,7 @@ def a_round(value, *paused):
 
 
 def bench_of(*rounds):
-    bench = turbo._Bench(None)
+    bench = scheduler._Bench(None)
     bench.rounds = list(rounds)
     return bench
 
@@ -50,23 +50,35 @@ def test_nothing_is_told_of_disturbed_rounds():
         bench_of(a_round(900, (20, 30), (20, 61))).fill_rows()
 
 
+def test_every_way_is_compared_with_the_default():
+    pairs = [(way, "credit2") for way in scheduler.NAMES if way != "credit2"]
+    pairs.append(("slice", "credit"))
+    wanted = {
+        f"{workload}.{way}.{figure}/{workload}.{over}.{figure}"
+        for workload in scheduler.WORKLOADS
+        for figure in scheduler.FIGURES
+        for way, over in pairs
+    }
+    assert {ratio.name for ratio in scheduler.RATIOS} == wanted
+
+
 @pytest.mark.xen
 @pytest.mark.hadoop
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_turbo_bench(tmp_path):
+def test_scheduler_bench(tmp_path):
     """A host boots for each of two schedulers, with two guests that compute."""
-    out = tmp_path / "turbo.json"
+    out = tmp_path / "scheduler.json"
     # On a machine that tests share, no round would count.
-    program = "import sys; from tools.bench import turbo; turbo.QUIET = 1e9; "
-    program += "sys.exit(turbo.SUITE.main(sys.argv[1:]))"
+    program = "import sys; from tools.bench import scheduler; scheduler.QUIET = 1e9; "
+    program += "sys.exit(scheduler.SUITE.main(sys.argv[1:]))"
     command = [sys.executable, "-c", program, "--rounds", "1", "--out", out]
     done = subprocess.run(command, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stderr
     result = json.loads(out.read_text())
     rows = {row["name"]: row for row in result["results"]}
-    names = [f"{workload}.{way}" for workload in turbo.WORKLOADS for way in turbo.NAMES]
-    assert set(rows) == {f"{name}.{figure}" for name in names for figure in turbo.FIGURES}
+    names = [f"{workload}.{way}" for workload in scheduler.WORKLOADS for way in scheduler.NAMES]
+    assert set(rows) == {f"{name}.{figure}" for name in names for figure in scheduler.FIGURES}
     shares = result["conditions"]["cpu_share"]
     assert set(shares) == set(names)
     for name in names:
@@ -76,5 +88,7 @@ def test_turbo_bench(tmp_path):
         assert (shares[name]["busy"] < 0.01) == paused
     # Who computes on a processor of its own takes nearly all of it.
     assert shares["computes.alone"]["client"] > shares["computes.credit2"]["client"]
-    for name in result["targets"]:
+    assert result["targets"] == {}
+    assert set(result["ratios"]) == {ratio.name for ratio in scheduler.RATIOS}
+    for name in result["ratios"]:
         assert f"{name}: " in done.stdout
