@@ -14,7 +14,6 @@ static const struct command *const commands[] = {
 	&command_migrate,
 	&command_receive,
 	&command_watch,
-	&command_turbo,
 	/* vreadd */
 	&command_status,
 	&command_top,

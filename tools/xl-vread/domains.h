@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* domains.h - lists and finds the domains of this host, in xenstore.  Called by the commands of
- * xl-vread(8), by datanode.c and by turbo.c. */
+ * xl-vread(8) and by datanode.c. */
 #ifndef XL_VREAD_DOMAINS_H
 #define XL_VREAD_DOMAINS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* xl.h - runs xl, as an operator would.  So it is the xl of the running Xen, whatever its version.
- * Called by the commands of xl-vread(8) and by xl_lines.c. */
+ * Called by the commands of xl-vread(8). */
 #ifndef XL_VREAD_XL_H
 #define XL_VREAD_XL_H
 
