@@ -10,7 +10,8 @@
 #include "cli/cli.h"
 #include "run.h"
 
-int xl_run(const char *const *argv)
+/* Returns xl's exit code, or negative errno if xl could not be run or was killed. */
+static int run_xl(const char *const *argv)
 {
 	size_t count = 0;
 	const char **whole;
@@ -30,7 +31,7 @@ int xl_run(const char *const *argv)
 
 int xl_command(const char *const *argv, const char *what)
 {
-	int r = xl_run(argv);
+	int r = run_xl(argv);
 
 	if (r < 0)
 		return cli_error(CLI_FAILED, "xl: cannot run: %s", strerror(-r));

@@ -5,9 +5,7 @@
 #define XL_VREAD_XL_H
 
 /* argv: xl's arguments, without "xl" itself, NULL-terminated.  The output of xl is not touched.
- * Returns xl's exit code, or negative errno if xl could not be run or was killed. */
-int xl_run(const char *const *argv);
-/* CLI_OK, or an exit code of cli.h after printing that `what` failed. */
+ * CLI_OK, or an exit code of cli.h after printing that `what` failed. */
 int xl_command(const char *const *argv, const char *what);
 /* The same for `xl VERB DOMID`. */
 int xl_domain(const char *verb, unsigned domid);
