@@ -36,7 +36,7 @@ static bool peers_default(struct peers_config *p)
 	p->transports = MESSAGE_TRANSPORT_TLS;
 	p->idle_timeout = 60;
 	p->answer_timeout = 1500;
-	p->streams = 2;
+	p->streams = PEER_STREAMS;
 	p->workers = 4;
 	p->buffers = 32;
 	return p->listen && p->name && p->certificate && p->key && p->ca && p->crl;

@@ -12,6 +12,7 @@
 
 #define PEERS_MAX 1024U                /* [peer] sections in a file */
 #define PEER_MAX_STREAMS 4U            /* connections to one peer */
+#define PEER_STREAMS 2U                /* the same, by default */
 #define PEERS_MAX_EVER (4 * PEERS_MAX) /* different names of peers while vreadd runs */
 
 struct peer_config {
