@@ -64,10 +64,11 @@ NAMES = {
     "vread.write": "MB/s",
 }
 TARGETS = (
-    Target("vread.hdfs.seq", "hdfs.tcp.seq", 3.0),
+    Target("vread.hdfs.seq", "hdfs.tcp.seq", 4.0),
     Target("vread.hdfs.seq", "hdfs.shortcircuit.seq", 1.0),
-    Target("vread.hdfs.seq", "hdfs.tcp.seq", at_most=0.5, cpu=True),
-    Target("vread.hdfs.pread64k", "hdfs.tcp.pread64k", at_most=0.25),
+    Target("vread.hdfs.seq", "hdfs.tcp.seq", at_most=0.25, cpu=True),
+    Target("vread.hdfs.pread64k", "hdfs.tcp.pread64k", at_most=0.2),
+    Target("vread.hdfs.pread64k", "hdfs.shortcircuit.pread64k", at_most=0.4),
     Target("vread.write", "hdfs.write", 0.98),
     *hdfs_pread.TARGETS,
 )

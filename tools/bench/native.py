@@ -48,6 +48,7 @@ STEP_TIMEOUT = 300
 TARGETS = (
     Target("vread.block.seq", "image.pread.seq", 0.35),
     Target("vread.block.reread", "image.pread.seq", 0.6),
+    Target("vread.block.reread", "memcpy.seq", 0.6),
 )
 GROUPS = (
     hdfs_jvms.Jvms,
