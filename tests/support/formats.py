@@ -10,6 +10,7 @@ import contextlib
 import subprocess
 
 from tests.support.disk import built
+from tests.support.vhd import SECTOR, child
 
 CONVERT = ("qemu-img", "convert", "-t", "unsafe")  # tests need not wait for a disk
 
@@ -138,6 +139,18 @@ def vpc(*options):
     return converted("vpc", "vhd", "-o", ",".join(options))
 
 
+def vhd_differences(folder, raw):
+    """A differencing VHD with all of the disk over an empty parent."""
+    empty = folder / "empty.raw"
+    run("qemu-img", "create", "-q", "-f", "raw", empty, raw.stat().st_size)
+    parent = vpc("force_size=on")(folder, empty)
+    content = raw.read_bytes()
+    places = range(0, len(content), SECTOR)
+    sectors = {at // SECTOR: content[at : at + SECTOR] for at in places}
+    written = {number: data for number, data in sectors.items() if any(data)}
+    return child(folder / "child.vhd", parent, written)
+
+
 # Name: QEMU's name, the name in vread.conf(5), and the function that makes an image.
 FORMATS = {
     "raw": ("raw", "raw", plain),
@@ -174,6 +187,7 @@ COPIES = {
     "qcow2-differences": ("qcow2", differences),
     "vhd-fixed": ("vhd", vpc("subformat=fixed", "force_size=on")),
     "vhd-dynamic": ("vhd", vpc("subformat=dynamic", "force_size=on")),
+    "vhd-differences": ("vhd", vhd_differences),
 }
 
 

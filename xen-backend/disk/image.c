@@ -95,7 +95,7 @@ static int check_chain(const struct image *img, char **ret_error)
 			return error_text(
 				ret_error, -ELOOP,
 				"image %s: its chain of backing files has more than %u files; "
-				"shorten the chain with qemu-img rebase or qemu-img commit",
+				"shorten the chain, as with qemu-img rebase or qemu-img commit",
 				image_path(img), MAX_LAYERS);
 	}
 	return 0;
@@ -167,11 +167,10 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 	char *path;
 	int r;
 
-	if (!f || (f->ops != &image_raw && f->ops != &image_qcow2))
-		return error_text(
-			ret_error, -EMEDIUMTYPE,
-			"image %s: its backing file %s has format %s; expected raw or qcow2",
-			image_path(img), name, format);
+	if (!f)
+		return error_text(ret_error, -EMEDIUMTYPE,
+				  "image %s: its backing file %s has format %s; expected %s",
+				  image_path(img), name, format, image_format_names());
 	if (name[strcspn(name, ":/")] == ':')
 		return error_text(ret_error, -EMEDIUMTYPE,
 				  "image %s: its backing file is %s; expected the path of a file",
@@ -182,6 +181,15 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 	r = image_open_layer(f, path, img->mode, img->folders, img, &img->backing, ret_error);
 	free(path);
 	return r;
+}
+
+uint64_t image_length_below(const struct image *img, uint64_t offset, uint64_t length)
+{
+	const struct image *backing = img->backing;
+
+	if (!backing || offset >= backing->size)
+		return 0;
+	return length < backing->size - offset ? length : backing->size - offset;
 }
 
 void image_close(struct image *img)

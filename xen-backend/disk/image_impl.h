@@ -58,5 +58,8 @@ int image_open_layer(const struct image_format *format, const char *path, enum s
 /* Opens img->backing.  name and format come from the file of img; name is relative to the folder of
  * that file.  Returns as image_open() does. */
 int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error);
+/* Returns how many of the bytes at offset lie in img->backing, from the first one on.  Bytes behind
+ * its end are zeros. */
+uint64_t image_length_below(const struct image *img, uint64_t offset, uint64_t length);
 
 #endif

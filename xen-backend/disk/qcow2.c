@@ -94,16 +94,6 @@ static int map_data(struct image *img, const struct qcow2_extent *e, struct imag
 	return 0;
 }
 
-/* Returns how many bytes of the range lie in the backing image.  Bytes behind its end are zeros. */
-static uint64_t length_in_backing(const struct image *img, uint64_t offset, uint64_t length)
-{
-	const struct image *backing = img->backing;
-
-	if (!backing || offset >= backing->size)
-		return 0;
-	return length < backing->size - offset ? length : backing->size - offset;
-}
-
 static int qcow2_map(struct image *img, uint64_t offset, uint64_t length, struct image_run *ret)
 {
 	struct qcow2_extent e;
@@ -118,7 +108,7 @@ static int qcow2_map(struct image *img, uint64_t offset, uint64_t length, struct
 	case QCOW2_PACKED:
 		return -EOPNOTSUPP;
 	case QCOW2_BACKING:
-		below = length_in_backing(img, offset, e.length);
+		below = image_length_below(img, offset, e.length);
 		if (below)
 			return image_map(img->backing, offset, below, ret);
 		break;
@@ -132,7 +122,7 @@ static int qcow2_map(struct image *img, uint64_t offset, uint64_t length, struct
 static int unpack_below(struct image *img, uint64_t offset, void *buf, uint64_t length,
 			size_t *ret_done)
 {
-	uint64_t below = length_in_backing(img, offset, length);
+	uint64_t below = image_length_below(img, offset, length);
 
 	if (!below || !img->backing->format->ops->unpack)
 		return -EAGAIN;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The VHD format, fixed and dynamic.  disk/image.c calls it through image_vhd.
+ * The VHD format: fixed, dynamic and differencing.  disk/image.c calls it through image_vhd.
  *
  * A fixed VHD is a raw disk with a footer behind it.  The guest writes the first sectors of the
  * file, so the footer at the end counts first.
  *
  * A dynamic VHD has blocks, each behind a bitmap of the sectors that were written.  The other
- * sectors are zeros.  The owner writes the block table and the bitmaps, so each look-up reads them
- * from the file.
+ * sectors are zeros, or in a differencing VHD those of its parent, another VHD.  The owner writes the
+ * block table and the bitmaps, so each look-up reads them from the file.
  */
 #include <endian.h>
 #include <errno.h>
@@ -68,6 +68,51 @@ static const char *read_header(struct image *img, const struct vhd_footer *foote
 	return vhd_header_parse(raw, footer->size, ret);
 }
 
+/* ---- the parent of a differencing VHD ------------------------------------------------- */
+
+/* Returns NULL, or why the parent is not known. */
+static const char *find_parent(struct image *img, const struct vhd_header *h,
+			       char ret_path[VHD_NAME_BYTES + 1])
+{
+	uint8_t name[VHD_NAME_BYTES];
+
+	for (unsigned i = 0; i < VHD_LOCATORS; i++) {
+		const struct vhd_locator *l = &h->locators[i];
+
+		if (!vhd_locator_is_known(l) || l->length > sizeof(name))
+			continue;
+		if (l->offset > INT64_MAX - sizeof(name) ||
+		    source_read(img->source, l->offset, name, l->length) < 0)
+			return "the name of its parent lies outside the file: the image is "
+			       "truncated";
+		if (vhd_parent_path(l, name, ret_path))
+			return NULL;
+	}
+	return "it is a differencing VHD that does not name its parent by a locator MacX or W2ru";
+}
+
+/* A parent that was changed or made anew since is another disk, and has another id. */
+static int open_parent(struct image *img, const struct vhd_header *h, char **ret_error)
+{
+	char path[VHD_NAME_BYTES + 1];
+	const char *reason = find_parent(img, h, path);
+	const struct vhd *parent;
+	int r;
+
+	if (reason)
+		return error_text(ret_error, -EMEDIUMTYPE, "image %s: %s", image_path(img), reason);
+	r = image_open_backing(img, path, image_format(img), ret_error);
+	if (r < 0)
+		return r;
+	parent = img->backing->state;
+	if (memcmp(parent->footer.id, h->parent_id, VHD_ID_BYTES))
+		return error_text(ret_error, -EMEDIUMTYPE,
+				  "image %s: its parent %s is another VHD than the one it was "
+				  "made from: their unique ids differ",
+				  image_path(img), image_path(img->backing));
+	return 0;
+}
+
 static int vhd_open(struct image *img, char **ret_error)
 {
 	struct vhd *v = calloc(1, sizeof(*v));
@@ -86,7 +131,7 @@ static int vhd_open(struct image *img, char **ret_error)
 	if (reason)
 		return error_text(ret_error, -EMEDIUMTYPE, "image %s: %s", image_path(img), reason);
 	img->size = v->footer.size;
-	return 0;
+	return v->footer.differencing ? open_parent(img, &v->header, ret_error) : 0;
 }
 
 static void vhd_close(struct image *img)
@@ -115,7 +160,9 @@ static int check_header(struct image *img)
 	if (read_footer(img, 0, raw) == 0 && !vhd_footer_parse(raw, &footer) &&
 	    footer.size == v->footer.size && footer.dynamic == v->footer.dynamic &&
 	    footer.header_offset == v->footer.header_offset &&
-	    !read_header(img, &footer, &header) && !memcmp(&header, &v->header, sizeof(header)))
+	    footer.differencing == v->footer.differencing &&
+	    !memcmp(footer.id, v->footer.id, VHD_ID_BYTES) && !read_header(img, &footer, &header) &&
+	    !memcmp(&header, &v->header, sizeof(header)))
 		return 0;
 	atomic_store(&v->stale, true);
 	return -EIO;
@@ -204,9 +251,13 @@ static int vhd_map(struct image *img, uint64_t offset, uint64_t length, struct i
 	const struct vhd *v = img->state;
 	struct piece p = {true, offset, length};
 	int r = v->footer.dynamic ? look(img, offset, length, &p) : 0;
+	uint64_t below;
 
 	if (r < 0)
 		return r;
+	below = p.data ? 0 : image_length_below(img, offset, p.length);
+	if (below)
+		return image_map(img->backing, offset, below, ret);
 	*ret = (struct image_run){p.data ? img->source : NULL, p.data ? p.offset : 0, p.length};
 	return 0;
 }
