@@ -166,6 +166,43 @@ def test_other_volumes(tmp_path):
     assert f"the whole disk (ext4): {NOT_THERE}" in why_not(tmp_path / "fs")
 
 
+def make_btrfs(path):
+    path.write_bytes(bytes(128 * MIB))
+    subprocess.run(["/sbin/mkfs.btrfs", "-q", path], check=True, capture_output=True)
+    return path
+
+
+def make_zfs(path):
+    """The labels of a pool's member are known by their uberblocks."""
+    uberblock = (0x00BAB10C).to_bytes(8, "little").ljust(1024, b"\0")
+    path.write_bytes((bytes(128 << 10) + 128 * uberblock).ljust(64 * MIB, b"\0"))
+    return path
+
+
+def make_luks(path):
+    path.write_bytes(bytes(20 * MIB))
+    words = ["/sbin/cryptsetup", "luksFormat", "-q", "--pbkdf-force-iterations", "1000"]
+    words += ["--pbkdf", "pbkdf2", "--key-file", "-", str(path)]
+    subprocess.run(words, input=b"secret", check=True, capture_output=True)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (make_btrfs, "is btrfs, which vRead does not read: keep the data directories on ext4"),
+        (make_zfs, "is part of a ZFS pool, which vRead does not read: keep the data"),
+        (make_luks, "is encrypted by its guest (LUKS), which alone has the key: encrypt below"),
+    ],
+    ids=["btrfs", "zfs", "luks"],
+)
+def test_types_that_are_not_read(tmp_path, make, says):
+    alone = make(tmp_path / "volume")
+    image = partitioned(tmp_path / "disk", "gpt", alone)
+    assert f"no data directory {DIR}: partition gpt:1 {says}" in why_not(image)
+    assert f"no data directory {DIR}: the whole disk {says}" in why_not(alone)
+
+
 @pytest.mark.parametrize("label", ["gpt", "dos"])
 def test_empty_table(tmp_path, label):
     assert "its partition table is empty" in why_not(partitioned(tmp_path / "disk", label))

@@ -209,7 +209,7 @@ def test_summary_of_a_mixed_disk(tmp_path):
     assert lines[0].startswith(f"{disk}: ") and lines[0].endswith("raw, GPT")
     assert any(line.startswith("gpt:1 4.0 MiB at 1.0 MiB swap") for line in lines)
     assert any(line.startswith("gpt:2 8.0 MiB at 6.0 MiB crypto_LUKS") for line in lines)
-    assert "encrypted: vRead cannot read it" in lines
+    assert any(line.startswith("is encrypted by its guest (LUKS)") for line in lines)
     assert any("gpt:3" in line and f"ext4 {alone.uuid}" in line for line in lines)
     assert "data directory /d" in lines
     assert "storage id DS-1" in lines and "block pools BP-1-127.0.0.1-1" in lines

@@ -47,15 +47,12 @@ static int out_of_memory(struct inspector *in)
 
 static const char *obstacle_of(const char *type)
 {
-	if (disk_type_is_encrypted(type))
-		return "encrypted: vRead cannot read it";
+	if (disk_type_remedy(type))
+		return disk_type_remedy(type);
 	if (layout_type_valid(type))
 		return NULL;
 	if (!strcmp(type, VOLUMES_LVM_MEMBER))
 		return "a physical volume of LVM";
-	if (!strcmp(type, "btrfs") || !strcmp(type, "linux_raid_member") ||
-	    !strcmp(type, "zfs_member"))
-		return "not read by vRead: one image does not tell where its bytes are";
 	return "no file system vRead can read";
 }
 

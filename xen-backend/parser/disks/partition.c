@@ -92,6 +92,29 @@ bool disk_type_is_encrypted(const char *type)
 	return !strcmp(type, "crypto_LUKS") || !strcmp(type, "BitLocker");
 }
 
+const char *disk_type_remedy(const char *type)
+{
+	static const struct {
+		const char *type, *remedy;
+	} known[] = {
+		{"crypto_LUKS",
+		 "is encrypted by its guest (LUKS), which alone has the key: encrypt "
+		 "below the guest, or in HDFS (encryption zones)"},
+		{"BitLocker", "is encrypted by its guest (BitLocker), which alone has the key"},
+		{"btrfs", "is btrfs, which vRead does not read: keep the data directories on ext4 "
+			  "or XFS"},
+		{"zfs_member", "is part of a ZFS pool, which vRead does not read: keep the data "
+			       "directories on ext4 or XFS"},
+		{"linux_raid_member", "is part of a RAID of its guest, which vRead does not read: "
+				      "make the RAID below the guest, and give the guest one disk"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(type, known[i].type))
+			return known[i].remedy;
+	return NULL;
+}
+
 /* Returns the name of the format if a raw image begins like a file of another format, else NULL. */
 static const char *container_format(struct image *img)
 {

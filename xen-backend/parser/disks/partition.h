@@ -37,6 +37,9 @@ int disk_probe_range(struct image *img, uint64_t offset, uint64_t length, char t
 		     char uuid[40]);
 /* True if a type that disk_probe() returned is an encrypted volume. */
 bool disk_type_is_encrypted(const char *type);
+/* Says why a volume of a type that disk_probe() returned is not read, and what to do instead: a
+ * static string that begins with a verb.  NULL: there is nothing to say about the type. */
+const char *disk_type_remedy(const char *type);
 
 /* Checks that every file system of the layout is still where the layout says. Returns 0 and sets
  * the guards of the file systems; else -ESTALE or another negative errno, with `*ret_error`

@@ -194,6 +194,8 @@ static bool note_other(struct search *s, const struct found_volume *v)
 		note_volume(s, &v->at, "is a physical volume of an unknown volume group", "");
 	else if (!v->at.type[0])
 		note_volume(s, &v->at, "is empty", "");
+	else if (disk_type_remedy(v->at.type))
+		note_volume(s, &v->at, disk_type_remedy(v->at.type), "");
 	else if (!layout_type_valid(v->at.type))
 		note_volume(s, &v->at, "has a type that vRead does not read: ", v->at.type);
 	else
