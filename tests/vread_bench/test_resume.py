@@ -185,3 +185,17 @@ def test_parts_that_nobody_counts_are_null(bench):
         assert 0.1 <= cpu["datanode"] <= 0.9
         assert 0.05 <= cpu["client"] <= 0.85
         assert record["counters"] == {"copied-bytes": None, "instructions": None}
+
+
+def test_counters_do_not_count_the_reading_of_cpu_time(bench):
+    """The counter is how often CPU time was read."""
+    reads = bench.folder / "reads"
+    reads.touch()
+    counter = f"{{host: me, command: wc -l <{reads}}}"
+    text = bench.targets.read_text()
+    text = text.replace('command: "echo $(cat', f'command: "echo >>{reads}; echo $(cat', 1)
+    bench.targets.write_text(f"{text}    counters:\n      instructions: [{counter}]\n")
+    assert bench.run().returncode == 0
+    rounds = bench.result()["raw"]
+    assert {record["counters"]["instructions"] for record in rounds} == {0}
+    assert len(reads.read_text().splitlines()) == 2 * len(rounds)

@@ -106,9 +106,11 @@ def measure(spec, target, step, clients, clock):
             record["cold"] = bool(target.cold)
         answer = client.ask("ready")  # reads, too: to warm up
         if "wrong" not in answer:
+            # What reads CPU time may itself be counted, so the counters are read inside.
             before = [accounting.read(target.cpu), accounting.read(target.counters)]
             answer = client.ask("go")
-            after = [accounting.read(target.cpu), accounting.read(target.counters)]
+            counted = accounting.read(target.counters)
+            after = [accounting.read(target.cpu), counted]
         # Reads back what the round has written, which must count neither as time nor as CPU time.
         if "wrong" not in answer:
             answer |= client.ask("check")
