@@ -2,16 +2,17 @@
 """What vread-bench uses of the lab, without an emulated machine that boots: the gate, and the count
 of instructions."""
 
+import contextlib
 import subprocess
 import threading
 
 import pytest
 
 from tests.support.waiting import eventually
-from tools.lab.counter import counter_arguments, instructions
+from tools.lab.counter import copied, counter_arguments, instructions
 from tools.lab.gate import Gate
-from tools.lab.qemu import start_process
-from tools.lab_bench import kvm
+from tools.lab.qemu import CPU, start_process
+from tools.lab_bench import kvm, xen
 from tools.lab_bench.__main__ import HERE
 from tools.lab_bench.targets import BUSY, written
 from tools.vread_bench import spec, targets
@@ -106,38 +107,79 @@ def test_a_machine_that_nobody_knows(tmp_path):
         Host("two", gate.words("two")).run("true")
 
 
-def test_instructions_of_an_emulated_machine(tmp_path):
-    """A machine without disks runs its firmware, which is more than a million instructions."""
+@contextlib.contextmanager
+def paused_machine(tmp_path, *arguments):
+    """A machine without disks that has executed nothing.  Yields its file of counts, its process,
+    and a function that starts its processor."""
     count = tmp_path / "count"
-    machine = ["qemu-system-x86_64", "-accel", "tcg", "-display", "none", "-nodefaults", "-S"]
-    monitor = ["-chardev", f"pipe,id=m,path={tmp_path}/m", "-mon", "m"]
+    machine = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", CPU, "-display", "none", "-S"]
+    monitor = ["-nodefaults", "-chardev", f"pipe,id=m,path={tmp_path}/m", "-mon", "m"]
     for end in ("in", "out"):
         subprocess.run(["mkfifo", f"{tmp_path}/m.{end}"], check=True)
-    emulator = start_process(
-        [*machine, "-m", "16M", *monitor, *counter_arguments(count)], tmp_path / "log", [], tmp_path
-    )
+    words = [*machine, "-m", "16M", *monitor, *arguments, *counter_arguments(count)]
+    emulator = start_process(words, tmp_path / "log", [], tmp_path)
     try:
-        with open(f"{tmp_path}/m.in", "w") as say, open(f"{tmp_path}/m.out") as hear:
+        with open(f"{tmp_path}/m.in", "w", buffering=1) as say, open(f"{tmp_path}/m.out") as hear:
             say.write("info status\n")
-            say.flush()
             # The emulator answers when it is up.  Its processor has not begun.
             assert any("paused" in line for line in hear)
-            assert instructions(count) == 0
-            say.write("cont\n")
-            say.flush()
-            eventually(lambda: instructions(count) > 1_000_000, what="instructions")
+            yield count, emulator, lambda: say.write("cont\n")
     finally:
         emulator.kill()
         emulator.wait()
 
 
-def test_the_target_kvm_knows_what_its_spec_asks(tmp_path):
-    pids = {"client": 2, "datanode": 3, "namenode": 4}
+def test_instructions_of_an_emulated_machine(tmp_path):
+    """Its firmware is more than a million instructions."""
+    with paused_machine(tmp_path) as (count, _, start):
+        assert (instructions(count), copied(count)) == (0, 0)
+        start()
+        eventually(lambda: instructions(count) > 1_000_000, what="instructions")
+
+
+# Firmware that copies, fills and stores, and ends the emulator.  The processor is in real mode.
+COPIES = bytes.fromhex(
+    "fc"  # cld
+    "31c0 8ed8 8ec0"  # ds = es = 0
+    "be0010 bf0040 b9e803 f3a4"  # rep movsb, 1000 bytes
+    "0f20e0 660d00020000 0f22e0"  # cr4 |= OSFXSR: SSE is allowed
+    "0f11060050"  # movups [0x5000], xmm0
+    "660f7f060050"  # movdqa [0x5000], xmm0
+    "f30f11060050"  # movss [0x5000], xmm0
+    "bf0060 b96400 f3aa"  # rep stosb, 100 bytes
+    "e6f4"  # out 0xf4, al
+    "f4 ebfd"  # hlt, again and again
+)
+RESET = bytes.fromhex("ea000000f0")  # jmp f000:0000
+
+
+def test_bytes_that_an_emulated_machine_copies(tmp_path):
+    firmware = COPIES.ljust(0xFFF0, b"\xf4") + RESET.ljust(16, b"\xf4")
+    (tmp_path / "firmware").write_bytes(firmware)
+    end = ["-device", "isa-debug-exit,iobase=0xf4"]
+    with paused_machine(tmp_path, "-bios", f"{tmp_path}/firmware", *end) as (
+        count,
+        emulator,
+        start,
+    ):
+        start()
+        emulator.wait()
+        assert copied(count) == 1000 + 16 + 16
+
+
+@pytest.mark.parametrize("name", ["kvm", "xen"])
+def test_targets_of_the_lab_know_what_their_specs_ask(tmp_path, name):
     with Gate(tmp_path / "gate", {}) as gate:
-        made = kvm.described(gate, pids, 5, tmp_path / "image")
-    known = targets.read(written(tmp_path / "targets.yaml", "kvm", made))
-    wanted = spec.read(HERE / "kvm.yaml", known)
+        if name == "kvm":
+            pids = {"client": 2, "datanode": 3, "namenode": 4}
+            made = kvm.described(gate, pids, 5, tmp_path / "image")
+        else:
+            made = xen.described(gate, 5, tmp_path / "count")
+    known = targets.read(written(tmp_path / "targets.yaml", name, made))
+    wanted = spec.read(HERE / f"{name}.yaml", known)
     assert wanted.rounds >= 5
-    assert known["kvm"].emulated and known["kvm"].client.keep
-    assert set(known["kvm"].cpu) == {"client", "datanode", "host", "network"}
-    assert [command.host.name for command in known["kvm"].loads["4vms"].enter] == list(BUSY)
+    assert known[name].emulated and known[name].client.keep
+    assert set(known[name].cpu) == {"client", "datanode", "host", "network"}
+    counted = {"copied-bytes", "instructions"} if name == "xen" else set()
+    assert set(known[name].counters) == counted
+    assert [command.host.name for command in known[name].loads["4vms"].enter] == list(BUSY)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counts the instructions that an emulated machine executes, by a plug-in of QEMU (agent/count.c).
+"""Counts what an emulated machine executes and copies, by a plug-in of QEMU (agent/count.c).
 
     XenHost("h", counter=path)      # loads it; cpus must be 1
-    instructions(path)              # so far
+    instructions(path), copied(path)   # so far: instructions, bytes
 
-The count is in a file of 8 bytes, which other programs can read, too:  od -An -tu8 FILE
+Both counts are in a file, which other programs can read, too:  od -An -tu8 FILE
 """
 
 import struct
@@ -19,4 +19,12 @@ def counter_arguments(path: Path) -> list[str]:
 
 
 def instructions(path: Path) -> int:
-    return struct.unpack("=Q", path.read_bytes())[0]
+    return _counts(path)[0]
+
+
+def copied(path: Path) -> int:
+    return _counts(path)[1]
+
+
+def _counts(path: Path) -> tuple[int, int]:
+    return struct.unpack("=QQ", path.read_bytes())

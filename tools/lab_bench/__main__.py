@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Brings up one of the targets kvm and bare with HDFS, runs a spec of vread-bench on it, and
+"""Brings up one of the targets xen, kvm and bare with HDFS, runs a spec of vread-bench on it, and
 ends it.  `make bench-lab TARGET=kvm` calls it.
 
     python -m tools.lab_bench kvm --out build/bench/kvm.json
 
-kvm is guests in emulators (tools/lab), bare is this machine.  The module of a target makes
+xen and kvm are emulated machines (tools/lab), bare is this machine.  The module of a target makes
 the target's part of the targets file.  vread-bench reaches emulated machines by the lab's gate, as
 hosts `by: command`, and knows nothing else of the lab.  The spec of a target is TARGET.yaml here.
 """
@@ -17,13 +17,13 @@ from pathlib import Path
 from tools.hdfs import HdfsError
 from tools.images import ImageError
 from tools.lab import LabError
-from tools.lab_bench import bare, kvm
+from tools.lab_bench import bare, kvm, xen
 from tools.lab_bench.targets import written
 from tools.vread_bench.__main__ import main as vread_bench
 from tools.vreadd import REPOSITORY, VreaddError
 
 HERE = Path(__file__).parent
-TARGETS = {"kvm": kvm.target, "bare": bare.target}
+TARGETS = {"xen": xen.target, "kvm": kvm.target, "bare": bare.target}
 
 
 def main():
