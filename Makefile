@@ -164,7 +164,8 @@ LIBEXECDIR ?= $(PREFIX)/libexec/vread
 # -Wno-format-truncation: snprintf() may cut names, because buffers have room for all valid ones.
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
-SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+# -ffile-prefix-map: a library's build id does not depend on the folder of the build.
+SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -ffile-prefix-map=$(CURDIR)=.
 # tests/protocol/test_peer_races.py builds and runs vreadd and peerctl of the variant tsan.
 SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer -O1 -Wno-tsan
 LDSEC_release := -Wl,-z,relro,-z,now
@@ -306,8 +307,12 @@ JAVA_HOME ?= $(patsubst %/bin/javac,%,$(realpath $(shell command -v javac)))
 build/java/compiled: $(JAVA_IN) hdfs-native/java/build.sh | $(SETUP)
 	$(call say,MVN)hdfs-native/java/build.sh -DskipTests package
 	@touch $@
-build/java/vread-hdfs.jar: build/java/compiled $(B)/libvread_jni.so xen-backend/base/version.h hdfs-native/java/pack.sh
+build/java/vread-hdfs.jar: build/java/compiled $(B)/libvread_jni.so xen-backend/base/version.h $(addprefix hdfs-native/java/,pack.sh release.pom.xml)
 	$(call say,JAR)hdfs-native/java/pack.sh $@ $(B)/libvread_jni.so $(VERSION)
+.PHONY: maven-repo
+maven-repo: $(SETUP) ## The release of vread-hdfs as a Maven repository, in build/maven-repo/
+	@$(MAKE) --no-print-directory VARIANT=release build/java/vread-hdfs.jar
+	@hdfs-native/java/maven-repo.sh build/maven-repo build/java/vread-hdfs.jar $(VERSION)
 # The measuring client of vread-bench.
 BENCH_JAVA := tools/vread_bench/java
 build/java/vread-bench.jar: $(BENCH_JAVA)/pom.xml $(wildcard $(BENCH_JAVA)/src/io/vread/bench/*.java) | $(SETUP)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Equal sources make equal packages, in whichever folder and at whatever time they are built: users
-can check that the packages which they were given are made from the sources which they see."""
+"""Equal sources make equal packages, and an equal Maven repository, in whichever folder and at
+whatever time they are built: users can check that the packages which they were given are made from
+the sources which they see."""
 
 import hashlib
 import subprocess
@@ -34,10 +35,19 @@ def copy_of_the_tree(folder):
     run("git", "add", "-A", folder=folder)
 
 
+def digests(paths):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
 def packages_of(folder):
     run("make", "NO_SETUP=1", "deb", folder=folder)
-    found = (folder / "build/deb").glob("*.deb")
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+    return digests((folder / "build/deb").glob("*.deb"))
+
+
+def maven_repository_of(folder):
+    run("make", "NO_SETUP=1", "maven-repo", folder=folder)
+    found = (folder / "build/maven-repo").rglob("*")
+    return digests(path for path in found if path.is_file())
 
 
 def test_two_builds_are_equal(tmp_path):
@@ -46,3 +56,13 @@ def test_two_builds_are_equal(tmp_path):
     other = tmp_path / "a-folder-of-another-name"
     copy_of_the_tree(other)
     assert packages_of(other) == here
+
+
+def test_two_maven_repositories_are_equal(tmp_path):
+    """Neither is the tree's own, whose objects may have been compiled in yet another folder."""
+    one, other = tmp_path / "one", tmp_path / "another-folder"
+    for folder in (one, other):
+        copy_of_the_tree(folder)
+    made = maven_repository_of(one)
+    assert len(made) == 20
+    assert maven_repository_of(other) == made
