@@ -15,7 +15,14 @@ import pytest
 
 from tests.libvread.conftest import BUILD
 from tests.support.block_token import Key
-from tests.support.daemon import PUBLISHER, STORAGE, Daemon, Image
+from tests.support.daemon import (
+    PUBLISHER,
+    STORAGE,
+    Daemon,
+    Image,
+    copy_of_another_release,
+    release,
+)
 from tests.support.hdfs_dir import POOL
 from tools.peers import Authority, peer
 
@@ -489,6 +496,18 @@ def test_a_host_as_it_should_be(host, findings, running, image, root):
     assert "dn1: served, 1 storages" in found.ok
     assert "dn1: its vread-parser runs" in found.ok
     assert "dn1: block tokens off: the datanode never sent keys" in found.ok
+
+
+def test_a_vreadd_of_another_release(findings, start, tmp_path):
+    """Its own parts are of its release, so it serves.  Only the commands may not know it."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    shutil.copy(BUILD / "asan/vread-key-agent", programs)
+    for name in ("vreadd", "vread-parser"):
+        other = copy_of_another_release(name, programs / name)
+    found = findings(start(program=programs / "vreadd"))
+    said = f"vreadd: runs version {other}, but this is xl-vread {release()}"
+    assert found.failed == {said: "install both of one release, then systemctl restart vreadd"}
 
 
 def test_everything_fits_a_terminal(host, running, xenstored):

@@ -8,7 +8,17 @@ import subprocess
 
 import pytest
 
-from tests.support.daemon import Daemon, Image, binary, open_block
+from tests.support.daemon import (
+    STORAGE,
+    Daemon,
+    Image,
+    binary,
+    copy_of_another_release,
+    open_block,
+    release,
+    vreadd_with_parser,
+)
+from tests.support.hdfs_dir import POOL
 from tests.support.sockets import has_unread
 from tests.support.waiting import eventually
 from tools.vreadd import stop_process
@@ -115,6 +125,25 @@ def test_reads_go_on_when_it_is_killed(image, daemon):
         open_block(front, second)
     assert "the parser of its images is started again: killed by SIGKILL" in daemon.log()
     assert daemon.stop() == 0
+
+
+def test_one_of_another_release_is_not_used(tmp_path, image):
+    """An upgrade replaces the parser's program while vreadd runs.  If the parser ends then, the
+    next one is of the other release: it must refuse, and say what to do.  No block is opened."""
+    program = vreadd_with_parser(tmp_path / "programs", "exec $REAL")
+    daemon = Daemon(tmp_path, image, program=program)
+    try:
+        assert states(daemon) == ["clean"]
+        other = copy_of_another_release("vread-parser", program.with_name("vread-parser"))
+        os.kill(parser_of(daemon)["pid"], signal.SIGKILL)
+        said = f"vread-parser is of version {other} and vreadd of {release()}: restart vreadd"
+        daemon.wait_until(lambda: said in daemon.log())
+        with daemon.front() as front:
+            block = image.blocks[1]
+            assert front.open(block.id, block.genstamp, POOL, [STORAGE]).status < 0
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
 
 
 def test_one_that_hangs_is_seen_in_the_status(daemon, clock):

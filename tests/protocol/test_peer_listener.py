@@ -251,3 +251,16 @@ def test_a_transport_this_host_has_not(start_host, as_a):
         connection.send(wire.STAT, 1, struct.pack("<I", 1))
         assert not connection.until(wire.FAILED)
     eventually(lambda: host.status()["peers"]["server"]["connections"] == 0)
+
+
+def test_another_version(start_host, as_a):
+    """A host of another version of the protocol is told this host's version, and nothing else: no
+    storages, and no answer."""
+    host, address = start_host()
+    with wire.connect(address, *as_a, hello=False) as connection:
+        connection.send(wire.HELLO, 0, wire.hello_body(version=9))
+        kind, _, _, body = connection.receive()
+        assert (kind, struct.unpack("<IHHII", body)[1]) == (wire.HELLO, 1)
+        connection.send(wire.STAT, 1, struct.pack("<I", 1))
+        assert connection.receive() is None
+    eventually(lambda: host.status()["peers"]["server"]["connections"] == 0)

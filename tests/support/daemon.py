@@ -55,6 +55,23 @@ def vreadd_with_parser(folder, script):
     return folder / "vreadd"
 
 
+def release():
+    """The release of the programs that are tested."""
+    return subprocess.check_output([binary(), "--version"], text=True).split()[1]
+
+
+def copy_of_another_release(name, path):
+    """Copies a program of the backend that then says it is of another release; returns which."""
+    ours, other = release(), f"9{release()[1:]}"
+    data = binary().with_name(name).read_bytes()
+    assert ours.encode() in data
+    new = path.with_name(f"{path.name}.new")
+    new.write_bytes(data.replace(ours.encode(), other.encode()))
+    new.chmod(0o755)
+    new.rename(path)
+    return other
+
+
 def children(pid):
     """{name: pid} of the processes that a process has started."""
     found = {}
