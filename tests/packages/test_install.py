@@ -73,6 +73,21 @@ def test_each_call_and_the_device_have_a_manual(installed):
     assert wanted <= pages(installed)
 
 
+def test_the_library_has_its_name_and_its_symbols(installed):
+    """Programs are linked with these: the name of the library, and versions of its symbols."""
+    (library,) = installed.glob("usr/lib/*/libvread.so.1")
+
+    def readelf(option):
+        command = ["readelf", "--wide", option, library]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    assert "Library soname: [libvread.so.1]" in readelf("--dynamic")
+    defined = re.findall(r" FUNC +GLOBAL +DEFAULT +\d+ (\S+)", readelf("--dyn-syms"))
+    script = (REPOSITORY / "hdfs-native/libvread/libvread.map").read_text()
+    calls = re.findall(r"^\t(vread_\w+);", script, re.M)
+    assert sorted(defined) == sorted(f"{call}@@LIBVREAD_1" for call in calls)
+
+
 def test_manuals_refer_to_manuals_that_are_there(installed):
     known = pages(installed)
     for path in (installed / "usr/share/man").glob("man*/*"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/security.md names a test for each rule and attack: those tests exist.  And the rule that has
-no test elsewhere."""
+"""docs/security.md names a test for each rule and attack, docs/compatibility.md for each pair of
+parts: those tests exist.  And the rule that has no test elsewhere."""
 
 import re
 import subprocess
@@ -10,7 +10,8 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = (REPOSITORY / "docs/security.md").read_text()
-NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", PAGE)))
+PAIRS = (REPOSITORY / "docs/compatibility.md").read_text()
+NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", PAGE + PAIRS)))
 TABLES = re.findall(
     r"^\|(?! rule| attack|---| boundary)(.*)\|$", PAGE.split("## Rules of Xen")[1], re.M
 )
@@ -27,6 +28,15 @@ def test_a_named_test_exists(file, test):
 def test_each_rule_and_attack_has_a_test():
     assert len(TABLES) >= 15 + 14
     assert [row for row in TABLES if "`tests/" not in row] == []
+
+
+def test_each_pair_has_a_test_or_none_is_claimed():
+    table = PAIRS.split("## Pairs")[1].split("\n## ")[0]
+    rows = [row for row in re.findall(r"^\|(.*)\|$", table, re.M)[2:]]
+    assert len(rows) >= 15
+    shown = [row.split("|")[-1] for row in rows]
+    said = re.compile(r"`tests/|not tested|as libvread|testing\.md")
+    assert [cell for cell in shown if not said.search(cell)] == []
 
 
 @pytest.mark.parametrize("program", ["vreadd", "vread-parser", "vread"])
