@@ -376,7 +376,7 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 # before, in the tree itself.
 DEB := build/deb
 .PHONY: deb
-deb: $(SETUP) ## Debian packages in build/deb/, checked by lintian
+deb: $(SETUP) ## Debian packages and their bill of materials in build/deb/, checked by lintian
 	@$(MAKE) --no-print-directory build/java/compiled build/java/vread-bench.jar
 	@debian/make-packages.sh $(DEB)
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the packages in a copy of the work tree, FOLDER/tree, puts them in FOLDER and runs lintian.
 # The copy keeps its objects for the next run. If no input of the packages has changed, the packages
-# of the last run stay. The jar's classes must have been built. `make deb` calls this script.
+# of the last run stay. FOLDER/vread.spdx.json is their bill of materials. The jar's classes must have
+# been built. `make deb` calls this script.
 # Usage: make-packages.sh FOLDER
 set -eu
 
@@ -60,4 +61,5 @@ if [ "$(cat "$out/made-of" 2>/dev/null)" != "$now" ]; then
 	lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$out"/*.changes
 	echo "$now" >"$out/made-of"
 fi
-(cd "$out" && ls -- *.deb)
+/usr/bin/python3 "$top/tools/sbom.py" "$out"
+(cd "$out" && ls -- *.deb *.spdx.json)
