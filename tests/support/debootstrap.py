@@ -22,7 +22,8 @@ def packed(suite, included):
         # What debootstrap mounts is seen by its processes only.  So removing the folder removes
         # nothing else, even if debootstrap was killed.
         command = ["unshare", "--mount", "debootstrap", "--variant=minbase"]
-        command += ["--include=" + ",".join(included), suite, folder]
+        command += ["--include=" + ",".join(included)] if included else []
+        command += [suite, folder]
         try:
             with open(CACHE / f"debootstrap-{suite}.log", "wb") as log:
                 subprocess.run(command, check=True, stdout=log, stderr=log)
