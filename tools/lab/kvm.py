@@ -226,9 +226,12 @@ class KvmGuest(Shell):
         self._receiver.start()
 
     def _command(self, root: Path, control: int, monitor: int) -> list[str]:
+        # QEMU leaves barriers out of a machine that can only have one processor (CF_PARALLEL, in
+        # its tcg/tcg-op.c): locked instructions, too.  vreadd, which is not emulated, needs them.
+        processors = f"{self._cpus},maxcpus={max(self._cpus, 2)}"
         return [
             *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-machine", "q35"),
-            *("-smp", str(self._cpus), "-m", f"{self._memory}M", "-display", "none"),
+            *("-smp", processors, "-m", f"{self._memory}M", "-display", "none"),
             *("-vga", "none", "-nodefaults", "-no-user-config", "-no-reboot"),
             *("-chardev", f"file,id=console,path={self.console_log},append=on"),
             *("-serial", "chardev:console", "-kernel", str(kernel_image()), "-initrd", str(root)),
