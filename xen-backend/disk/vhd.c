@@ -6,8 +6,8 @@
  * file, so the footer at the end counts first.
  *
  * A dynamic VHD has blocks, each behind a bitmap of the sectors that were written.  The other
- * sectors are zeros, or in a differencing VHD those of its parent, another VHD.  The owner writes the
- * block table and the bitmaps, so each look-up reads them from the file.
+ * sectors are zeros, or in a differencing VHD those of its parent, another VHD.  The owner writes
+ * the block table and the bitmaps, so each look-up reads them from the file.
  */
 #include <endian.h>
 #include <errno.h>

@@ -55,8 +55,8 @@ const char *vhd_header_parse(const uint8_t raw[VHD_HEADER_BYTES], uint64_t disk_
 
 /* True if vhd_parent_path() knows the locator's platform. */
 bool vhd_locator_is_known(const struct vhd_locator *l);
-/* Decodes the name at a known locator, l->length bytes, to a path with slashes.  False: it is no path
- * in ASCII or UTF-8, or too long. */
+/* Decodes the name at a known locator, l->length bytes, to a path with slashes.  False: it is no
+ * path in ASCII or UTF-8, or too long. */
 bool vhd_parent_path(const struct vhd_locator *l, const uint8_t *name,
 		     char ret_path[VHD_NAME_BYTES + 1]);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A plug-in of QEMU that counts what an emulated x86 machine with one processor executes and copies.
- * tools/lab/counter.py loads it: -plugin lab-count.so,count=FILE.  The file has two counts of 8
- * bytes, which anybody may read at any time: of instructions, and of bytes that were copied.
+ * A plug-in of QEMU that counts what an emulated x86 machine with one processor executes and
+ * copies.  tools/lab/counter.py loads it: -plugin lab-count.so,count=FILE.  The file has two counts
+ * of 8 bytes, which anybody may read at any time: of instructions, and of bytes that were copied.
  *
  * Instructions: a translated block adds its length when it begins.  A block that a fault leaves
  * early counts whole.  Processors that wait for an interrupt execute nothing, so idle time does not
