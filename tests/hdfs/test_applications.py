@@ -23,7 +23,8 @@ MIB, BLOCK_MIB = 16, 2
 # All is read by vRead, however busy the machine is.
 PATIENT = {"io.vread.compete": "false", "io.vread.timeout.ms": "60000"}
 # These read what they have just written, which the host may not see yet.
-READ_BACK = ("teravalidate",)
+READ_BACK = ("teravalidate", "read")
+WRITES = ("write",)  # these read little
 
 
 @pytest.mark.hadoop
@@ -38,6 +39,8 @@ def test_equal_results(kind):
     assert [row["operation"] for row in rows] == [each.name for each in kind.OPERATIONS]
     for row in rows:
         assert row["equal"], row
+        if row["operation"] in WRITES:
+            continue
         stock, vread = row["stock_bytes"], row["vread_bytes"]
         assert stock["by_stock"] > 0 and stock["by_vread"] == 0, row
         assert vread["by_vread"] > 0 and vread["served_by_vreadd"] > 0, row

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""MapReduce's local runner in a process that stays warm, for mapreduce.py and distcp.py."""
+"""MapReduce's local runner in a process that stays warm, for mapreduce.py, dfsio.py and
+distcp.py."""
 
 from tools.bench.apps.application import WAYS, Application
 from tools.bench.apps.jars import jars, versions
