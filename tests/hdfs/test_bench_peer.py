@@ -44,7 +44,7 @@ def test_peer_bench(tmp_path):
         assert cpu["min"] <= row["cpu_s_per_gib"] <= cpu["max"]
     assert result["conditions"]["bytes"] == 16 << 20
     assert result["conditions"]["cipher"].startswith("TLS_")
-    assert set(result["ratios"]) == set(result["targets"])
+    assert set(result["ratios"]) >= set(result["targets"])
 
 
 def test_cpu_rows_have_decimals():

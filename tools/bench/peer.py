@@ -9,6 +9,8 @@ these rows, one right after the other and with warm page caches:
     raw.plain       bytes of memory over one TCP connection (blockstream)
     peer.tls.seq    vreadbench reads the file's blocks at the near vreadd; both started anew
     peer.plain.seq  the same, and both have `protection = integrity`: a MAC, no encryption
+    raw.tls.2       two connections at a time, half of the bytes each
+    peer.tls.2      two vreadbench at a time, half of the blocks each, by two connections
     hdfs.tcp.seq    a stock HDFS client reads the file: read() of 1 MiB pieces
     *.cpu           CPU seconds per GiB of each of these
 
@@ -19,21 +21,23 @@ Before the rounds the stock client and `vread cat` at the near vreadd must give 
 each round the near vreadd's counters must show that all bytes came from its peer, and by which way.
 
 All processes of a row share the machine's processors.  Two processors are busy with TLS alone, so
-what vRead does besides (reading, verifying, handing on) takes from TLS there.
+what vRead does besides (reading, verifying, handing on) takes from TLS there.  raw.tls.2 tells what
+a second connection brings on this machine.
 """
 
 import hashlib
 import json
 import os
 import subprocess
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tools.bench import results
 from tools.bench.hdfs import REQUEST, STOCK
 from tools.bench.hdfs_client import HdfsClient
 from tools.bench.load import Load
-from tools.bench.results import GIB, Row, Target
+from tools.bench.results import GIB, Ratio, Row, Target
 from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError, Suite
 from tools.hdfs import HdfsCluster
@@ -46,17 +50,21 @@ FILE, SMALL_FILE = "/bench/file", "/bench/small"
 STEP_TIMEOUT = 300
 WARM_UP_ROUNDS = 2
 RAW_TLS, RAW_PLAIN, HDFS = "raw.tls", "raw.plain", "hdfs.tcp.seq"
+RAW_TLS_2, PEER_TLS_2 = "raw.tls.2", "peer.tls.2"
 # Row: what the near vreadd's status calls the way of the bytes, and lines of both [peer] sections.
 PEER = {
     "peer.tls.seq": ("tls", {}),
     "peer.plain.seq": ("plain", {"protection": "integrity"}),
 }
-NAMES = (RAW_TLS, RAW_PLAIN, *PEER, HDFS)
+NAMES = (RAW_TLS, RAW_PLAIN, *PEER, RAW_TLS_2, PEER_TLS_2, HDFS)
 TARGETS = (
     Target("peer.tls.seq", RAW_TLS, 0.95),
     Target("peer.plain.seq", RAW_PLAIN, 0.8),
     Target("peer.plain.seq", HDFS, 1.5),
     Target("peer.plain.seq", HDFS, at_most=0.6, cpu=True),
+    Target(PEER_TLS_2, "peer.tls.seq", 1.7),
+    Ratio(RAW_TLS_2, RAW_TLS),
+    Ratio(PEER_TLS_2, RAW_TLS_2),
 )
 
 
@@ -75,7 +83,7 @@ def run(mib, block_mib, rounds):
         for number in range(1, rounds + 1):
             SUITE.say(f"round {number} of {rounds}")
             bench.round()
-        rows, cipher = list(bench.rows.values()), bench.cipher
+        rows, cipher, connections = list(bench.rows.values()), bench.cipher, bench.connections
     conditions = {
         "cpus": os.cpu_count(),
         "cpus_used_by_others": load.told_by(SUITE),
@@ -83,7 +91,8 @@ def run(mib, block_mib, rounds):
         "block_bytes": block_mib << 20,
         "request_bytes": REQUEST,
         "cipher": cipher,
-        "wire": "loopback, one connection",
+        "wire": "loopback",
+        "connections": connections,
         "page_cache": "warm",
         "api": "vread_submit, vread_reap; nobody looks at the bytes",
         "checksums": "verified by the far vreadd, and by the HDFS client; by nobody in raw.*",
@@ -102,6 +111,7 @@ class _Bench(Scaffold):
         self._blocks = {}  # path -> lines for vreadbench
         self._storages = ""
         self.cipher = None
+        self.connections = {}  # row -> how many there were between the vreadds, at most
         self.rows = {name: Row(name) for name in NAMES}
         self.rows |= {cpu_name(name): Row(cpu_name(name), "s/GiB") for name in NAMES}
 
@@ -167,36 +177,42 @@ class _Bench(Scaffold):
         self._raw_plain()
         for name in PEER:
             self._peer(name)
+        self._raw_tls(RAW_TLS_2, 2)
+        self._peer(PEER_TLS_2, 2)
         self._hdfs()
 
-    def _raw_tls(self):
+    def _raw_tls(self, name=RAW_TLS, streams=1):
         certificate, key = self._authority.certificate("far")
-        port = free_ports(1)[0]
-        program = BINARIES / "tlsstream"
-        serve = [program, "serve", port, self._size, certificate, key, self.cipher]
-        self._raw(RAW_TLS, serve, [program, "fetch", "127.0.0.1", port, self.cipher])
+        program, ports = BINARIES / "tlsstream", free_ports(streams)
+        size, end = self._size // streams, (certificate, key, self.cipher)
+        serve = [[program, "serve", port, size, *end] for port in ports]
+        fetch = [[program, "fetch", "127.0.0.1", port, self.cipher] for port in ports]
+        self._raw(name, serve, fetch)
 
     def _raw_plain(self):
         port = free_ports(1)[0]
         program = BINARIES / "blockstream"
         serve = [program, "serve", port, self._size]
-        self._raw(RAW_PLAIN, serve, [program, "fetch", "127.0.0.1", port])
+        self._raw(RAW_PLAIN, [serve], [[program, "fetch", "127.0.0.1", port]])
 
     def _raw(self, name, serve, fetch):
-        with _server(serve) as server:
-            before = process_cpu_seconds(server.pid)
-            measured = json.loads(_run(fetch).stderr)
-            measured["cpu_seconds"] += process_cpu_seconds(server.pid) - before
+        """One server and one client for each of the commands, all at a time."""
+        with ExitStack() as stack:
+            servers = [stack.enter_context(_server(command)).pid for command in serve]
+            before = sum(map(process_cpu_seconds, servers))
+            measured = _together([(command, "") for command in fetch])
+            measured["cpu_seconds"] += sum(map(process_cpu_seconds, servers)) - before
         self._add(name, measured)
 
-    def _peer(self, name):
-        way, settings = PEER[name]
+    def _peer(self, name, readers=1):
+        way, settings = PEER.get(name, PEER["peer.tls.seq"])
         with self._hosts(settings) as (near, far):
             before = near.cpu_seconds() + far.cpu_seconds()
             link = _link(near)
-            measured = self._read(near)
+            measured = self._read(near, readers)
             measured["cpu_seconds"] += near.cpu_seconds() + far.cpu_seconds() - before
             now = _link(near)
+        self.connections[name] = max(self.connections.get(name, 0), now["streams"])
         moved = {key: now[key] - link[key] for key in ("bytes", "plain")}
         plain = self._size if way == "plain" else 0
         if now["transport"] != way or moved != {"bytes": self._size, "plain": plain}:
@@ -210,9 +226,11 @@ class _Bench(Scaffold):
         after = self._client.cpu_seconds() + process_cpu_seconds(datanode)
         self._add(HDFS, measured | {"cpu_seconds": after - before})
 
-    def _read(self, near):
+    def _read(self, near, readers):
         command = [BINARIES / "vreadbench", "-e", near.endpoint, "-a", "async", "-b", "-r", REQUEST]
-        return json.loads(_run(command, self._blocks[FILE], near).stdout)
+        blocks = self._blocks[FILE].splitlines(keepends=True)
+        shares = ["".join(blocks[reader::readers]) for reader in range(readers)]
+        return _together([(command, share) for share in shares], near)
 
     def _digest(self, near, path):
         listed = Path(near.endpoint).with_name("blocks")
@@ -246,6 +264,19 @@ def _server(command):
         server.kill()
         server.wait()
         server.stdout.close()
+
+
+def _together(programs, near=None):
+    """Runs programs at a time, each a command and its standard input.  Returns what they tell, as
+    one: bytes, CPU seconds, and the seconds of the slowest."""
+    with ThreadPoolExecutor(len(programs)) as threads:
+        ended = threads.map(lambda each: _run(*each, near), programs)
+        told = [json.loads(done.stdout or done.stderr) for done in ended]
+    return {
+        "bytes": sum(each["bytes"] for each in told),
+        "seconds": max(each["seconds"] for each in told),
+        "cpu_seconds": sum(each["cpu_seconds"] for each in told),
+    }
 
 
 def _run(command, stdin="", near=None):
