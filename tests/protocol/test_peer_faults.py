@@ -573,8 +573,10 @@ def test_who_does_not_take_its_answers_delays_nobody(
         return host.status()["peers"]["server"]["buffers_used"]
 
     with contextlib.ExitStack() as stack:
-        for files in (as_a, as_a, (authority.certificate("e"), authority.ca)):
-            connection = stack.enter_context(wire.connect(address, *files))
+        hosts = (as_a, as_a, (authority.certificate("e"), authority.ca))
+        # All are there before the first READ: a connection alone has its host's whole share.
+        connections = [stack.enter_context(wire.connect(address, *files)) for files in hosts]
+        for connection in connections:
             handle = open_one(connection, block)
             for n in range(31):
                 connection.send(wire.READ, n + 2, read_body(handle, 4 * MIB))
