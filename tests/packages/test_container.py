@@ -70,23 +70,6 @@ def test_it_runs_as_a_user_that_it_makes():
     assert re.search(rf"useradd .*\b{user}$", LINES, re.M)
 
 
-def run_in(root, *command):
-    """Runs a command in the system below `root`; returns what it prints."""
-    inside = 'mount -t proc proc /proc && exec "$@"'
-    done = subprocess.run(
-        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", root,
-         "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
-         "DEBIAN_FRONTEND=noninteractive", "sh", "-c", inside, "sh", *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )  # fmt: skip
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
-    return done.stdout
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @needs_root
@@ -105,12 +88,12 @@ def test_its_steps_in_a_minimal_debian(tmp_path):
     for source in sources:
         (package,) = (REPOSITORY / "build/deb").glob(source)
         shutil.copy(package, folder)
-    run_in(root, "sh", "-c", " ".join(instruction("RUN")))
+    debootstrap.run_in(root, "sh", "-c", " ".join(instruction("RUN")))
     assert not folder.exists()
     (user,), (environment,) = instruction("USER"), instruction("ENV")
     as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
     told = "vread version && java -cp $HADOOP_CLASSPATH io.vread.Version"
-    said = run_in(root, "env", environment, *as_user, "sh", "-c", told)
+    said = debootstrap.run_in(root, "env", environment, *as_user, "sh", "-c", told)
     (_, version), (_, jar), (_, of_jar), _ = (line.split() for line in said.splitlines())
     assert (jar, of_jar) == (environment.partition("=")[2], version)
-    assert run_in(root, "stat", "-c", "%U", *instruction("WORKDIR")).strip() == user
+    assert debootstrap.run_in(root, "stat", "-c", "%U", *instruction("WORKDIR")).strip() == user

@@ -29,23 +29,6 @@ done
 """
 
 
-def run_in(root, *command):
-    """Runs a command in the system below `root`; returns what it prints."""
-    inside = 'mount -t proc proc /proc && exec "$@"'
-    done = subprocess.run(
-        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", root,
-         "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
-         "DEBIAN_FRONTEND=noninteractive", "sh", "-c", inside, "sh", *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )  # fmt: skip
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
-    return done.stdout
-
-
 def run_here(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -70,9 +53,9 @@ def test_the_module_compiles(suite, tmp_path):
         shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
         with open(root / "etc/apt/sources.list", "a") as sources:
             sources.write(BACKPORTS)
-        run_in(root, "apt-get", "update")
-        run_in(root, "apt-get", "install", "-y", "-t", suite, "linux-headers-amd64")
-    built = run_in(root, "bash", "-c", BUILD)
+        debootstrap.run_in(root, "apt-get", "update")
+        debootstrap.run_in(root, "apt-get", "install", "-y", "-t", suite, "linux-headers-amd64")
+    built = debootstrap.run_in(root, "bash", "-c", BUILD)
     versions = re.findall(r"^compiled for (\S+)$", built, re.M)
     assert len(versions) == (2 if backports else 1), built
     for version in versions:

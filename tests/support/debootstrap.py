@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Root file systems of Debian, made by debootstrap and kept as tar files under build/packages.
-debian_root.py boots one; tests/packages/test_kernels.py compiles in some."""
+debian_root.py boots one; tests/packages/test_kernels.py and test_container.py run commands in some.
+"""
 
 import hashlib
 import shutil
@@ -33,3 +34,20 @@ def packed(suite, included):
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     return kept
+
+
+def run_in(root, *command):
+    """Runs a command in the system below `root`; returns what it prints."""
+    inside = 'mount -t proc proc /proc && exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", root,
+         "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
+         "DEBIAN_FRONTEND=noninteractive", "sh", "-c", inside, "sh", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout
