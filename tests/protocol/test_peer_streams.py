@@ -19,10 +19,10 @@ GENSTAMP = 1001
 class Streams:
     """A peer that opens blocks.  It answers a READ of offset 0 after the next STAT on the same
     connection, and others at once.  where: for each READ the number of its connection, from 0.
-    accepts: connections that get a HELLO."""
+    accepts: connections that get a HELLO.  Further ones are closed, or hear nothing if silent."""
 
-    def __init__(self, accepts=8):
-        self.accepts = accepts
+    def __init__(self, accepts=8, silent=False):
+        self.accepts, self.silent = accepts, silent
         self.connections, self.where, self.kept = [], [], []
         self._lock = threading.Lock()
 
@@ -31,6 +31,8 @@ class Streams:
             number = len(self.connections)
             self.connections.append(connection)
         if number >= self.accepts:
+            if self.silent:
+                fake.ended.wait()
             connection.tls.shutdown(socket.SHUT_RDWR)
             return
         wire.greet(connection)
@@ -90,6 +92,15 @@ def test_a_block_opened_beside_a_busy_connection_gets_another(fake_peer, start_a
         assert seen["bytes"] == MIB + 200
 
 
+def two_busy(asker, streams, block):
+    """busy() on the first connection, and on a second one once that is up."""
+    first = busy(asker, streams, block)
+    eventually(lambda: up(asker) == 2 or not asker.open(block))
+    second = busy(asker, streams, block)
+    assert streams.where == [0, 1]
+    return first, second
+
+
 def test_an_idle_connection_serves_all(fake_peer, start_asker, image):
     streams, block = Streams(), image.blocks[0]
     with fake_peer(streams) as fake:
@@ -144,14 +155,29 @@ def test_a_further_connection_that_fails_costs_nothing(fake_peer, start_asker, i
         assert seen["last_error"]
 
 
+def test_a_further_connection_that_hangs_delays_nobody(fake_peer, start_asker, image, clock):
+    """The clock stands still: whoever waited for it would wait for ever."""
+    streams, block = Streams(accepts=1, silent=True), image.blocks[0]
+    with fake_peer(streams) as fake:
+        asker = start_asker(at(fake.address), keys={"idle-timeout": 600})
+        first, tag = busy(asker, streams, block)
+        asker.open(block)
+        eventually(lambda: len(streams.connections) == 2)
+        for _ in range(3):
+            later = asker.open(block)[0]
+            assert asker.read(later, 5, 100, place=MIB) == b"z" * 100
+        asker.stat(first)
+        assert asker.error(tag) is None
+        clock.until(lambda: asker.peer("b")["failures"] == 1, step=5)
+        assert "no HELLO" in asker.peer("b")["last_error"]
+        assert asker.read(later, 5, 100, place=MIB) == b"z" * 100
+
+
 def test_the_end_of_a_connection_ends_its_own_reads(fake_peer, start_asker, image):
     streams, block = Streams(), image.blocks[0]
     with fake_peer(streams) as fake:
         asker = start_asker(at(fake.address))
-        first, tag = busy(asker, streams, block)
-        eventually(lambda: up(asker) == 2 or not asker.open(block))
-        later, ending = busy(asker, streams, block)
-        assert streams.where == [0, 1]
+        (first, tag), (later, ending) = two_busy(asker, streams, block)
         streams.connections[1].tls.shutdown(socket.SHUT_RDWR)
         assert asker.error(ending) == "EAGAIN"
         assert asker.error(asker.begin_read(later, 5, 100)) == "EAGAIN"
@@ -164,9 +190,7 @@ def test_a_new_address_ends_all_connections(fake_peer, start_asker, image):
     streams, block = Streams(), image.blocks[0]
     with fake_peer(streams) as fake:
         asker = start_asker(at(fake.address))
-        _, tag = busy(asker, streams, block)
-        eventually(lambda: up(asker) == 2 or not asker.open(block))
-        _, other = busy(asker, streams, block)
+        (_, tag), (_, other) = two_busy(asker, streams, block)
         asker.reload(at(free_address()))
         assert {asker.error(tag), asker.error(other)} == {"EAGAIN"}
         eventually(lambda: up(asker) == 0)
