@@ -30,3 +30,9 @@ def test_rights_change_under_the_guest(client, backend, demo):
     backend.allow("reader", "*")
     assert len(client.run(["vread", "cat", "--timeout", "30000", spec]).check().stdout) == 2 << 20
     assert backend.device(client)["state"] == "Connected"
+
+
+def test_the_guest_has_memory_barriers(client):
+    """QEMU emulates them where a second processor is possible (tools/lab/kvm.py)."""
+    assert client.text("cat /sys/devices/system/cpu/possible").strip() == "0-1"
+    assert client.text("nproc").strip() == "1"
