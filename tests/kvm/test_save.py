@@ -62,6 +62,7 @@ def test_saved_without_the_device(backend, demo, tmp_path):
     backend.wait_connected(guest)
     assert deployment.file_digest(guest) == demo.sha256
     hold = f"vread_holder hold {demo.blocks[0].spec()} /run/end >/run/said 2>&1"
+    guest.run("touch /run/said").check()  # the process may not have begun when it is read
     guest.run(f"setsid sh -c '{hold}; echo >/run/ended' </dev/null >/dev/null 2>&1 &").check()
     eventually(lambda: "holding" in guest.text("cat /run/said"))
     with pytest.raises(LabError, match=re.escape(SAVE_REFUSED)):
