@@ -25,7 +25,7 @@ GETCONF = "/usr/bin/getconf"  # counters of vread-bench use it
 @contextlib.contextmanager
 def target(folder, say):
     """Yields the target's part of the targets file, with everything up."""
-    counter = folder / "instructions"
+    counter = folder / "counts"
     host = XenHost(
         "bench-xen",
         **hadoop_state.arguments(),

@@ -8,10 +8,10 @@
  * early counts whole.  Processors that wait for an interrupt execute nothing, so idle time does not
  * count.
  *
- * Bytes copied: those that REP MOVS and stores of 16 bytes from SSE registers write.  The kernel,
- * Xen and vreadd copy with the former, the JVM and libc with the latter.  Copies by general
- * registers do not count, and memory that SSE registers fill counts as copied.  Stores of AVX
- * registers do not count: the lab's processor has none.
+ * Bytes copied: those that REP MOVS and stores of 16 bytes from SSE registers write.  Kernels and
+ * Xen copy with the former, libc and the JVM with the latter.  Copies by general registers do not
+ * count, and memory that SSE registers fill counts as copied.  Stores of AVX registers do not
+ * count: the lab's processor has none.
  *
  * Several processors would lose counts: the addition is not atomic.
  *
