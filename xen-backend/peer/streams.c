@@ -126,13 +126,14 @@ void streams_status(struct peer *peer, json_t *o)
 {
 	unsigned up = 0;
 
-	link_status(peer->streams[0].link, o);
 	for (unsigned i = 0; i < peer->num_streams; i++) {
 		json_t *each = json_object();
 		bool is_up = link_is_up(peer->streams[i].link);
 
 		link_status(peer->streams[i].link, each);
-		if (i > 0)
+		if (i == 0)
+			json_object_update(o, each);
+		else
 			add_numbers(o, each);
 		if (is_up && up++ == 0) {
 			json_object_set(o, "state", json_object_get(each, "state"));
