@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tools.bench.apps.application import WAYS
 
 GOT = "bytes"
-# Each reads up to 4 MiB by both ways (io.vread.compete).
+# Each reads two average reads by both ways, or six if the way in use loses (io.vread.compete).
 DUELS = "duels"
 
 

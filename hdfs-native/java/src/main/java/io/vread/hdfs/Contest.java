@@ -11,18 +11,17 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The rule: one way is in use. A duel now and then tells how long each way takes for equally
  * many bytes. If the other way was clearly faster in three duels in a row, it is in use from then
- * on. Duels are as large as an average read at most. The first one comes after 64 blocks. After a
- * duel that the way in use has not lost, twice as many blocks go by before the next one, up to
- * 1024. After a lost duel the next one follows soon.
+ * on. The first duel comes after 64 blocks. After a duel that the way in use has not lost, twice as
+ * many blocks go by before the next one, up to 1024. After a lost duel the next one follows soon.
  *
- * <p>A reader that finds vRead slow ({@link Race}) asks for a duel at once. If vRead loses such a
- * duel, the next one follows at once. So a reader of a slow disk leaves vRead within its first
- * block.
+ * <p>A reader that finds vRead slow ({@link Race}) asks for a duel at once. If vRead loses this
+ * one, the stock client is in use from then on. So a reader of a slow disk leaves vRead within its
+ * first block.
  *
- * <p>So a duel, which reads an average block's bytes by each way, is held for one block in 64 at
- * first, and for one in 1024 later. Blocks go the slower way for at most 1024 blocks and three
- * duels, or for a minute if that is longer. A way that could not be measured is never taken for
- * faster.
+ * <p>So a duel is held for one block in 64 at first, and for one in 1024 later. It reads the bytes
+ * of two average blocks by each way at most, or of six if the way in use is about to lose. Blocks
+ * go the slower way for at most 1024 blocks and three duels, or for a minute if that is longer. A
+ * way that could not be measured is never taken for faster.
  */
 final class Contest {
   private static final Logger LOG = LoggerFactory.getLogger(Contest.class);
@@ -96,31 +95,30 @@ final class Contest {
     return true;
   }
 
-  /**
-   * A duel has ended. Both times are for equally many bytes, in any unit. True: the caller must
-   * begin the next duel at once.
-   */
-  synchronized boolean measured(long vreadTime, long stockTime) {
-    held = true;
+  /** Times for equally many bytes, in any unit. True: the way in use is clearly the slower one. */
+  boolean isLost(long vreadTime, long stockTime) {
     double used = way == Way.VREAD ? vreadTime : stockTime;
     double other = way == Way.VREAD ? stockTime : vreadTime;
-    if (used <= other * CLEARLY) {
+    return used > other * CLEARLY;
+  }
+
+  /** A duel has ended. The times are as for {@link #isLost}. */
+  synchronized void measured(long vreadTime, long stockTime) {
+    held = true;
+    if (!isLost(vreadTime, stockTime)) {
       losses = 0;
       rarer();
-      return false;
+      return;
     }
     losses++;
-    if (losses == LOSSES) {
+    if (urgent || losses == LOSSES) {
       losses = 0;
       way = way == Way.VREAD ? Way.STOCK : Way.VREAD;
       next(FIRST_BLOCKS, FIRST_PAUSE_MS);
       LOG.info("vread: {}: {} is faster and in use from now on", place, way);
-    } else if (urgent) {
-      return true;
     } else {
       next(BLOCKS_AFTER_LOSS, FIRST_PAUSE_MS);
     }
-    return false;
   }
 
   /** A duel has ended without a result. */

@@ -10,8 +10,9 @@ import java.util.Random;
 import org.junit.Test;
 
 /**
- * {@link Contest} with made-up rates: how much is read the slower way. A duel reads as much as a
- * block each way, which is the worst case. Every measurement is up to twice too short or too long.
+ * {@link Contest} with made-up rates: how much is read the slower way. Each pair of a duel reads as
+ * much as a block each way, which is the worst case. Every result is up to twice too short or too
+ * long.
  */
 public class ContestTest {
   private static final int BLOCKS = 10_000;
@@ -34,9 +35,12 @@ public class ContestTest {
       clock.pass(100);
       if (contest.nextBlock()) {
         duels++;
-        byVread++;
-        byStock++;
-        contest.measured(noisy(vreadTime), noisy(stockTime));
+        long vread = noisy(vreadTime);
+        long stock = noisy(stockTime);
+        int pairs = contest.isLost(vread, stock) ? Duel.PAIRS : Duel.FIRST_PAIRS;
+        byVread += pairs;
+        byStock += pairs;
+        contest.measured(vread, stock);
       }
       if (contest.way() == Contest.Way.VREAD) {
         byVread++;
@@ -51,8 +55,7 @@ public class ContestTest {
     read(BLOCKS, 1, 3);
     assertEquals(Contest.Way.VREAD, contest.way());
     assertTrue("it is measured again and again: " + duels, duels >= 8);
-    assertEquals("only duels read by stock", duels, byStock);
-    assertTrue(byStock + " by stock", byStock <= BLOCKS * 2 / 1000);
+    assertTrue(byStock + " by stock", byStock <= BLOCKS * 4 / 1000);
   }
 
   @Test
@@ -149,15 +152,13 @@ public class ContestTest {
     }
   }
 
-  /** A reader that waits need not wait for 64 blocks, nor for a second between duels. */
+  /** A reader that waits need not wait for 64 blocks, nor for three duels. */
   @Test
   public void aSuspicionIsCheckedAtOnce() {
     assertTrue(contest.suspected());
     assertTrue(contest.urgent());
     assertFalse("one duel at a time", contest.suspected() || contest.nextBlock());
-    assertTrue(contest.measured(2000, 1000));
-    assertTrue(contest.measured(2000, 1000));
-    assertFalse(contest.measured(2000, 1000));
+    contest.measured(2000, 1000);
     assertEquals(Contest.Way.STOCK, contest.way());
     clock.pass(100_000);
     assertFalse("stock reads are in use", contest.suspected());
@@ -170,7 +171,7 @@ public class ContestTest {
       clock.pass(100);
       if (contest.suspected()) {
         duels++;
-        assertFalse(contest.measured(1000, 1000));
+        contest.measured(1000, 1000);
         assertFalse(contest.urgent());
       }
     }
@@ -183,7 +184,7 @@ public class ContestTest {
     contest = new Contest("own", clock, Contest.Way.STOCK);
     read(BLOCKS, 3, 1);
     assertEquals(Contest.Way.STOCK, contest.way());
-    assertEquals(duels, byVread);
+    assertTrue(byVread + " by vRead", byVread <= BLOCKS * 4 / 1000);
     read(BLOCKS, 1, 3);
     assertEquals(Contest.Way.VREAD, contest.way());
   }

@@ -12,6 +12,7 @@ import io.vread.FakeClock;
 import io.vread.Settings;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.LongSupplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.junit.Test;
@@ -40,8 +42,10 @@ public class DuelTest {
   private long nanos = 1;
   private long vreadNanos = 1000;
   private long stockNanos = 1000;
+  private LongSupplier stockTime = () -> stockNanos;
   private IOException stockFailure;
   private int openStock;
+  private boolean openedStock; // and not read yet
   private final List<Long> stockEnds = new ArrayList<>();
   private final List<Long> stockReads = new ArrayList<>();
   private Executor executor = Runnable::run;
@@ -58,6 +62,7 @@ public class DuelTest {
       stockEnds.add(end);
       nanos += 1_000_000; // the NameNode's answer is not part of the way
       openStock++;
+      openedStock = true;
     }
 
     @Override
@@ -65,7 +70,8 @@ public class DuelTest {
       if (stockFailure != null) {
         throw stockFailure;
       }
-      nanos += stockNanos;
+      nanos += stockTime.getAsLong();
+      openedStock = false;
       stockReads.add(position);
       return length;
     }
@@ -114,6 +120,46 @@ public class DuelTest {
     assertEquals("nothing an application sees", 0, statistics.bytes() + statistics.failures());
   }
 
+  /** While all processors are busy, now and then a read waits long. */
+  @Test
+  public void oneReadThatWaitsDecidesNothing() {
+    for (int i = 0; i < 10; i++) {
+      waitIn(1 + i % 2);
+      duel(false);
+      assertEquals("pairs", Duel.PAIRS, backend.preads);
+      assertEquals(Contest.Way.VREAD, contest.way());
+    }
+  }
+
+  /** vreadd hardly gets a processor. A stock read that waits excuses nothing. */
+  @Test
+  public void twoReadsThatWaitDecide() {
+    stockTime = () -> stockReads.size() % Duel.PAIRS == 2 ? 50_000 : 1000;
+    for (int i = 0; i < 3; i++) {
+      assertEquals(Contest.Way.VREAD, contest.way());
+      waitIn(1, 4);
+      duel(false);
+    }
+    assertEquals(Contest.Way.STOCK, contest.way());
+  }
+
+  /** Of the next duel, vRead's reads of these numbers wait. */
+  private void waitIn(Integer... numbers) {
+    backend.preads = 0;
+    backend.duringRead =
+        () -> nanos += Arrays.asList(numbers).contains(backend.preads) ? 50_000 : 1000;
+  }
+
+  @Test
+  public void onlyALosingWayIsMeasuredAgain() {
+    duel(false);
+    assertEquals(Duel.FIRST_PAIRS, backend.preads);
+    vreadNanos = 9000;
+    duel(false);
+    assertEquals(Duel.FIRST_PAIRS + Duel.PAIRS, backend.preads);
+    assertEquals(backend.preads, stockReads.size());
+  }
+
   /** Ranges of the average size, beside each other, at changing places. */
   @Test
   public void rangesAreUsualAndChange() {
@@ -121,12 +167,31 @@ public class DuelTest {
     statistics.read(10_000);
     for (int i = 0; i < 20; i++) {
       duel(false);
+    }
+    for (int i = 0; i < stockReads.size(); i++) {
       assertEquals(stockReads.get(i) + 10_000, (long) stockEnds.get(i));
       assertTrue(stockEnds.get(i) <= LENGTH);
     }
     Set<Long> places = new HashSet<>(stockReads);
     assertTrue("places: " + places, places.size() > 10);
-    assertEquals(20, backend.preads);
+    assertEquals(20 * Duel.FIRST_PAIRS, backend.preads);
+  }
+
+  /** The beginning of a stock read counts only if there is one for each few bytes. */
+  @Test
+  public void longRangesAreReadInPiecesOnceTheyHaveBegun() {
+    backend.blocks.put(BLOCK, new FakeBackend.Block(36 << 20));
+    statistics.opened();
+    statistics.read(30 << 20);
+    stockTime = () -> openedStock ? 100_000 : 1000;
+    duel(false);
+    assertEquals("4 MiB each", Duel.FIRST_PAIRS * 4, backend.preads);
+    assertEquals(16L << 20, stockEnds.get(0) - stockReads.get(0));
+    vreadNanos = 2000;
+    for (int i = 0; i < 3; i++) {
+      duel(false);
+    }
+    assertEquals(Contest.Way.STOCK, contest.way());
   }
 
   @Test

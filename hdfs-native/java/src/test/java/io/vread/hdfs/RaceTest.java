@@ -121,7 +121,8 @@ public class RaceTest {
     assertEquals((Long) 1L, statistics.fallbackReasons().get("slower"));
     assertEquals(end, statistics.bytes());
     reader.close();
-    assertEquals("short pieces, because a reader waits", 3 * (256 << 10), sum(stockLengths));
+    int pairs = Duel.PAIRS;
+    assertEquals("short pieces, because a reader waits", pairs * (256 << 10), sum(stockLengths));
   }
 
   private static int sum(List<Integer> numbers) {
@@ -148,8 +149,9 @@ public class RaceTest {
       reader.close();
     }
     assertSame(Contest.Way.VREAD, way());
-    assertTrue("duels: " + stockLengths.size(), stockLengths.size() > 1);
-    assertTrue("duels: " + stockLengths.size(), stockLengths.size() <= 8);
+    int duels = stockLengths.size() / Duel.FIRST_PAIRS;
+    assertTrue("duels: " + duels, duels > 1);
+    assertTrue("duels: " + duels, duels <= 8);
   }
 
   @Test
