@@ -51,6 +51,9 @@ class Application(ABC):
     def prepare(self):
         """Starts what runs all the time, and makes the data.  HdfsError: something is missing."""
 
+    def ready(self, way):  # noqa: B027 (most have nothing to do)
+        """Called right before each run, whose time and CPU time do not include this."""
+
     @abstractmethod
     def run(self, way, operation) -> float:
         """Runs an operation by its name; the seconds that it took."""

@@ -29,6 +29,9 @@ class Arrow(Application):
         rows = (self.mib << 20) // BYTES_OF_A_ROW
         self._programs["stock"].ask("make", FOLDER, rows)
 
+    def ready(self, way):
+        self._programs[way].ask("touch")
+
     def run(self, way, operation):
         return self._programs[way].ask(operation, FOLDER)["seconds"]
 

@@ -63,6 +63,7 @@ class Measured:
     def run(self, way, counted=True):
         application, programs = self._application, self._application.programs(way)
         before, told = application.bed.counts(), _told(programs, way)
+        application.ready(way)
         cpu = sum(program.cpu_seconds() for program in programs)
         seconds = application.run(way, self._operation.name)
         cpu = sum(program.cpu_seconds() for program in programs) - cpu
