@@ -47,6 +47,7 @@ class Host:
             "PATH": f"{script.parent}:{os.environ['PATH']}",
             "XENSTORED_PATH": store.path,
             "VREAD_DOMAINS": str(self.records),
+            "VREAD_DOMAIN_FILES": str(folder / "domains.d"),
             "VREAD_CONFIG": str(folder / "vread.conf"),
             "XL_LOG": str(folder / "xl.log"),
         }

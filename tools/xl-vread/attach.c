@@ -129,10 +129,24 @@ static int make(const struct domain *domain, struct specs *s, const struct optio
 	return r;
 }
 
+/* The operator's file would lose its say to a record. */
+static int refuse_file(const struct domain *domain)
+{
+	char path[PATH_MAX];
+
+	if (!record_is_file(domain, path))
+		return CLI_OK;
+	return cli_error(
+		CLI_FAILED,
+		"domain %s: its devices are those of %s: add the device there, then "
+		"systemctl reload xl-vread; --temporary attaches one until the domain ends",
+		domain->name, path);
+}
+
 static int attach(const struct domain *domain, const char *text, const struct options *o)
 {
 	struct specs s = {0};
-	int r = o->temporary ? CLI_OK : record_read(domain, &s);
+	int r = o->temporary ? CLI_OK : refuse_file(domain) ?: record_read(domain, &s);
 
 	r = r ?: add(&s, text);
 	if (!r && !o->temporary)
@@ -177,16 +191,36 @@ static int run_attach(int argc, char **argv)
 
 /* ---- detach ------------------------------------------------------------------------ */
 
+/* Reads the domain's record.  Fails if the device is of the operator's file: `watch` would make it
+ * again. */
+static int read_own(const struct domain *domain, unsigned id, struct specs *ret)
+{
+	char path[PATH_MAX];
+	int r = record_read(domain, ret);
+
+	if (r || !record_is_file(domain, path))
+		return r;
+	if (!specs_remove(ret, id)) {
+		specs_free(ret);
+		return CLI_OK;
+	}
+	specs_free(ret);
+	return cli_error(CLI_FAILED, "domain %s: %s has device %u: remove it there first",
+			 domain->name, path, id);
+}
+
 static int detach(const struct domain *domain, const struct options *o)
 {
 	struct xs_device d;
 	struct specs s = {0};
-	int r = *domain->uuid ? record_read(domain, &s) : CLI_OK;
+	int r = *domain->uuid ? read_own(domain, o->id, &s) : CLI_OK;
 
 	/* The record first, or `watch` would make the device again. */
 	if (!r && specs_remove(&s, o->id))
-		r = record_write(domain, &s) ?: datanode_follow(domain);
+		r = record_write(domain, &s);
 	specs_free(&s);
+	if (!r && *domain->uuid)
+		r = datanode_follow(domain);
 	if (r)
 		return r;
 	r = xs_device_init(&d, domain->domid, o->id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* domain_config.c - implements domain_config.h with libxlutil.  Called by create.c. */
+/* domain_config.c - implements domain_config.h with libxlutil.  Called by create.c and
+ * domain_file.c. */
 #include "domain_config.h"
 
 #include <errno.h>
@@ -79,44 +80,64 @@ static int take_devices(const char *path, const XLU_Config *parsed, struct specs
 	return CLI_OK;
 }
 
-static int take_parsed(const char *path, const XLU_Config *parsed, struct domain_config *ret)
+static int take_name(const char *path, const XLU_Config *parsed, char **ret)
 {
 	const char *name;
 
 	if (xlu_cfg_get_string(parsed, "name", &name, 1))
 		return cli_error(CLI_FAILED, "%s: name: expected the domain's name", path);
-	ret->name = strdup(name);
-	if (!ret->name)
-		return cli_error(CLI_FAILED, "out of memory");
-	return take_devices(path, parsed, &ret->devices);
+	*ret = strdup(name);
+	return *ret ? CLI_OK : cli_error(CLI_FAILED, "out of memory");
+}
+
+/* lines: appended to the file.  *ret: xlu_cfg_destroy() it. */
+static int parse(const char *path, char *const *lines, int num_lines, XLU_Config **ret)
+{
+	char *text = NULL;
+	size_t length = 0;
+	int r = put_together(path, lines, num_lines, &text, &length);
+
+	*ret = r ? NULL : xlu_cfg_init(stderr, path);
+	if (!r && !*ret)
+		r = cli_error(CLI_FAILED, "out of memory");
+	if (!r && xlu_cfg_readdata(*ret, text, (int)length)) { /* it has printed why */
+		r = cli_error(CLI_FAILED, "%s: expected a configuration as in xl.cfg(5)", path);
+		xlu_cfg_destroy(*ret);
+	}
+	free(text);
+	return r;
 }
 
 int domain_config_read(const char *path, char *const *lines, int num_lines,
 		       struct domain_config *ret)
 {
-	char *text = NULL;
-	size_t length = 0;
 	XLU_Config *parsed;
-	int r;
+	int r = parse(path, lines, num_lines, &parsed);
 
 	*ret = (struct domain_config){0};
-	r = put_together(path, lines, num_lines, &text, &length);
-	if (r) {
-		free(text);
+	if (r)
 		return r;
-	}
-	parsed = xlu_cfg_init(stderr, path);
-	if (!parsed)
-		r = cli_error(CLI_FAILED, "out of memory");
-	else if (xlu_cfg_readdata(parsed, text, (int)length)) /* it has printed why */
-		r = cli_error(CLI_FAILED, "%s: expected a configuration as in xl.cfg(5)", path);
-	else
-		r = take_parsed(path, parsed, ret);
-	if (parsed)
-		xlu_cfg_destroy(parsed);
-	free(text);
+	r = take_name(path, parsed, &ret->name);
+	if (!r)
+		r = take_devices(path, parsed, &ret->devices);
+	xlu_cfg_destroy(parsed);
 	if (r)
 		domain_config_free(ret);
+	return r;
+}
+
+int domain_config_read_devices(const char *path, struct specs *ret)
+{
+	XLU_Config *parsed;
+	int r = parse(path, NULL, 0, &parsed);
+
+	*ret = (struct specs){0};
+	if (r)
+		return r;
+	r = take_devices(path, parsed, ret);
+	xlu_cfg_destroy(parsed);
+	if (r)
+		specs_free(ret);
 	return r;
 }
 

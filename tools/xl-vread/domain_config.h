@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * domain_config.h - reads the keys `name` and `vread` of a domain's configuration.  Called by
- * create.c.
+ * create.c and domain_file.c.
  *
  * xl's own parser (libxlutil) reads the file, so that every file that xl accepts is accepted.
  */
@@ -19,6 +19,8 @@ struct domain_config {
  * exit code of cli.h after printing what is wrong. */
 int domain_config_read(const char *path, char *const *lines, int num_lines,
 		       struct domain_config *ret);
+/* Reads only the devices, of a file that needs no name.  *ret is empty after an error. */
+int domain_config_read_devices(const char *path, struct specs *ret);
 void domain_config_free(struct domain_config *c);
 
 #endif

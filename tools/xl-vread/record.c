@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "domain_file.h"
 #include "domains.h"
 
 #define FOLDER "/var/lib/vread/domains"
@@ -45,6 +46,14 @@ static int take_line(const char *path, unsigned number, char *line, struct specs
 	return r ? CLI_FAILED : CLI_OK;
 }
 
+bool record_is_file(const struct domain *d, char path[PATH_MAX])
+{
+	char record[PATH_MAX];
+
+	path_of(d, "", record);
+	return access(record, F_OK) < 0 && errno == ENOENT && domain_file_find(d, path);
+}
+
 int record_read(const struct domain *d, struct specs *ret)
 {
 	char path[PATH_MAX], line[MAX_LINE];
@@ -53,6 +62,8 @@ int record_read(const struct domain *d, struct specs *ret)
 	FILE *file;
 
 	*ret = (struct specs){0};
+	if (record_is_file(d, path))
+		return domain_file_read(path, ret);
 	path_of(d, "", path);
 	file = fopen(path, "re");
 	if (!file)

@@ -11,9 +11,14 @@
  *
  * A record is the file /var/lib/vread/domains/UUID, with one line for each device.  The environment
  * variable VREAD_DOMAINS names another folder.
+ *
+ * A domain without a record may have a file of the operator in its place (domain_file.h).
  */
 #ifndef XL_VREAD_RECORD_H
 #define XL_VREAD_RECORD_H
+
+#include <limits.h>
+#include <stdbool.h>
 
 #include "spec.h"
 
@@ -24,11 +29,13 @@ struct domain;
  * record_unlock() ignores -1. */
 int record_lock(void);
 void record_unlock(int lock);
-/* Reads the devices; none if the domain has no record.  CLI_OK, or an exit code of cli.h after
- * printing what is wrong. */
+/* Reads the devices of the record, else of the operator's file; none if there is neither.  CLI_OK,
+ * or an exit code of cli.h after printing what is wrong. */
 int record_read(const struct domain *d, struct specs *ret);
 /* Replaces the record, as a whole or not at all.  Removes the record if s has no devices.  Must not
  * be called under record_lock().  Returns as record_read(). */
 int record_write(const struct domain *d, const struct specs *s);
+/* *path: the operator's file that has the domain's devices.  False: it has a record, or neither. */
+bool record_is_file(const struct domain *d, char path[PATH_MAX]);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * watch.c - `xl-vread watch`: gives each domain that appears the devices of its record, be it after
- * a reboot, from a file or from another host.  xl-vread.service runs it.
+ * a reboot, from a file or from another host, or those of the operator's file for a domain that
+ * another toolstack has made.  xl-vread.service runs it.
  *
  * xenstored sends an event for each new domain.  Then all domains are checked for missing devices.
  * A check that finds nothing missing changes nothing, so any number of events does no harm.
  *
  * A datanode's disks appear after the domain, and may come and go while it runs.  xenstored sends
  * an event when a disk's backend directory is written.  Then the disk's domain is checked again.
+ *
+ * SIGHUP has all domains checked, after a change of the operator's files.
  */
 #include <errno.h>
 #include <poll.h>
@@ -107,8 +110,20 @@ static int signal_fd(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* *ret_end: a signal asks for the end. */
+static int take_signal(struct xs_handle *xs, int signals, bool *ret_end)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signals, &info, sizeof(info)) != sizeof(info))
+		return cli_error(CLI_FAILED, "signalfd: %m");
+	*ret_end = info.ssi_signo != SIGHUP;
+	return *ret_end ? CLI_OK : look(xs);
 }
 
 /* Runs until a signal ends it. */
@@ -116,17 +131,20 @@ static int serve(struct xs_handle *xs, int signals)
 {
 	struct pollfd fds[] = {{.fd = xs_fileno(xs), .events = POLLIN},
 			       {.fd = signals, .events = POLLIN}};
+	bool end = false;
 	int r = look(xs);
 
 	sd_notify(0, "READY=1");
-	while (!r) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			return cli_error(CLI_FAILED, "poll: %m");
-		if (fds[1].revents)
-			return CLI_OK;
-		if (!fds[0].revents)
+	while (!r && !end) {
+		if (poll(fds, 2, -1) < 0) {
+			if (errno != EINTR)
+				return cli_error(CLI_FAILED, "poll: %m");
 			continue;
-		r = take_event(xs);
+		}
+		if (fds[1].revents)
+			r = take_signal(xs, signals, &end);
+		else if (fds[0].revents)
+			r = take_event(xs);
 	}
 	return r;
 }

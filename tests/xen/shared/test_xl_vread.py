@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread with the real xl: a client domain that gets its device again after a reboot, and a
-datanode domain whose disks are served because its configuration says so."""
+"""xl-vread with the real xl: a client domain that gets its device again after a reboot, one that xl
+alone makes, and a datanode domain whose disks are served because its configuration says so."""
 
 import re
 from contextlib import contextmanager
@@ -56,6 +56,32 @@ def test_a_domain_has_what_its_configuration_says_also_after_a_reboot(
         xen_host.run("xl-vread detach --wait 120 client").check()
         assert devices(xen_host) == {}
         assert backend.states(guest) == ("", "")
+
+
+@pytest.fixture
+def domain_file(xen_host, tmp_path):
+    """The operator's file of a domain that xl-vread does not make."""
+    path = "/etc/vread/domains.d/client.cfg"
+    source = tmp_path / "client.cfg"
+    source.write_text(CONFIG[0] + "\n")
+    xen_host.put(source, path)
+    yield path
+    xen_host.run(f"rm {path}").check()
+
+
+def test_a_domain_of_plain_xl_has_what_its_file_says(xen_host, backend, demo, watch, domain_file):
+    """xl alone creates and reboots the domain, whose configuration says nothing of vRead."""
+    with xen_host.create_guest("client", config=CONFIG[1:]) as guest:
+        read(guest, backend, demo)
+        first = guest.domid
+        assert devices(xen_host) == {("client", first): "connected"}
+        guest.reboot()
+        assert guest.domid != first
+        read(guest, backend, demo)
+        assert devices(xen_host) == {("client", guest.domid): "connected"}
+        refused = xen_host.run("xl-vread detach client")
+        assert refused.rc == 1
+        assert f"{domain_file} has device 0: remove it there first" in refused.stderr.decode()
 
 
 def data_dirs(demo):
