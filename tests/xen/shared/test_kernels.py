@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kinds of guests that no other test has: a guest with a kernel of another series from Debian's
-archive, for which the module is built with warnings as errors, and a PVH guest.
+archive, for which the module is built with warnings as errors, a PVH guest, and guests with several
+processors.
 """
 
 import re
@@ -15,7 +16,12 @@ pytestmark = [pytest.mark.xen, pytest.mark.slow]
 # guest executed RDTSCP.
 PVH = {"config": ('type="pvh"', 'tsc_mode="native"')}
 # {name: (series of its kernel or None for dom0's, type as the kernel calls it, arguments)}
-KINDS = {"linux-6-12": ("6.12", "PV", {}), "pvh": (None, "PVH", PVH)}
+KINDS = {
+    "linux-6-12": ("6.12", "PV", {}),
+    "pvh": (None, "PVH", PVH),
+    "two-processors": (None, "PV", {"vcpus": 2}),
+    "four-processors": (None, "PV", {"vcpus": 4}),
+}
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -42,6 +48,22 @@ def test_the_guest_is_of_that_kind_and_reads_every_block(client, kind, backend, 
     before = backend.bytes_read(client)
     assert deployment.file_digest(client) == demo.sha256
     assert backend.bytes_read(client) - before >= demo.size
+
+
+def test_a_queue_for_each_processor(client, kind, backend, demo):
+    """A reader on each processor must get the right bytes.  Each processor has its own queue."""
+    processors = KINDS[kind][2].get("vcpus", 1)
+    assert int(client.text("nproc")) == processors
+    node = f"/local/domain/{client.domid}/device/vread/0/num-queues"
+    assert int(backend.host.text(f"xenstore-read {node}")) == processors
+    reader = (
+        f"taskset $((1 << cpu)) vread cat --timeout {deployment.READ_TIMEOUT_MS} "
+        f"--blocks-from {deployment.BLOCKS} | sha256sum >/sum.$cpu &"
+    )
+    count = " ".join(map(str, range(processors)))
+    command = f"for cpu in {count}; do {reader} done; wait; cat /sum.*"
+    sums = client.text(command, deployment.DIGEST_TIMEOUT * processors).split()
+    assert [word for word in sums if word != "-"] == [demo.sha256] * processors
 
 
 def test_every_bad_argument_is_refused_there_too(client, uapi_test, demo):
