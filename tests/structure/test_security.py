@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/security.md names a test for each rule and attack, docs/compatibility.md for each pair of
-parts: those tests exist.  And the rule that has no test elsewhere."""
+parts, docs/platforms.md for each platform: those tests exist.  And the rule that has no test
+elsewhere."""
 
 import re
 import subprocess
@@ -11,7 +12,8 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = (REPOSITORY / "docs/security.md").read_text()
 PAIRS = (REPOSITORY / "docs/compatibility.md").read_text()
-NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", PAGE + PAIRS)))
+PLATFORMS = (REPOSITORY / "docs/platforms.md").read_text()
+NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+\.\w+)(?:::(\w+))?`", PAGE + PAIRS + PLATFORMS)))
 TABLES = re.findall(
     r"^\|(?! rule| attack|---| boundary)(.*)\|$", PAGE.split("## Rules of Xen")[1], re.M
 )
@@ -37,6 +39,14 @@ def test_each_pair_has_a_test_or_none_is_claimed():
     shown = [row.split("|")[-1] for row in rows]
     said = re.compile(r"`tests/|not tested|as libvread|testing\.md")
     assert [cell for cell in shown if not said.search(cell)] == []
+
+
+def test_each_platform_has_a_test_or_was_not_tried():
+    rows = re.findall(r"^\|(?!---)(.*)\|$", PLATFORMS, re.M)
+    cells = [row.split("|")[1] for row in rows if not row.endswith("| tried ")]
+    assert len(cells) >= 15
+    said = re.compile(r"`tests/|every test|\*\*not tried\*\*|the same|No test")
+    assert [cell for cell in cells if not said.search(cell)] == []
 
 
 @pytest.mark.parametrize("program", ["vreadd", "vread-parser", "vread"])
