@@ -113,16 +113,19 @@ final class Duel {
     if (count == 0) {
       return false;
     }
-    Pairs pairs = new Pairs(block, replica, count);
-    pairs.read(0, FIRST_PAIRS);
-    long vread = sum(pairs.vread);
-    long stock = sum(pairs.stock);
-    if (contest.isLost(vread, stock)) {
-      pairs.read(FIRST_PAIRS, PAIRS);
-      vread = sum(pairs.vread) - longest(pairs.vread);
-      stock = sum(pairs.stock) - longest(pairs.stock);
+    try (StockReader reader = block.stock.open(replica.length())) {
+      Pairs pairs = new Pairs(replica, reader, count);
+      pairs.read(0, FIRST_PAIRS);
+      long vread = sum(pairs.vread);
+      long stock = sum(pairs.stock);
+      if (contest.isLost(vread, stock)) {
+        pairs.read(FIRST_PAIRS, PAIRS);
+        vread = sum(pairs.vread) - longest(pairs.vread);
+        stock = sum(pairs.stock) - longest(pairs.stock);
+      }
+      LOG.debug("vread: {}: {} bytes: {} ns, by stock {} ns", block.key, count, vread, stock);
+      contest.measured(vread, stock);
     }
-    contest.measured(vread, stock);
     return true;
   }
 
@@ -130,14 +133,14 @@ final class Duel {
   private final class Pairs {
     final long[] vread = new long[PAIRS];
     final long[] stock = new long[PAIRS];
-    private final Block block;
     private final Replica replica;
+    private final StockReader reader;
     private final int count; // of bytes, in each read
     private final byte[] dst;
 
-    Pairs(Block block, Replica replica, int count) {
-      this.block = block;
+    Pairs(Replica replica, StockReader reader, int count) {
       this.replica = replica;
+      this.reader = reader;
       this.count = count;
       this.dst = new byte[Math.min(count, BUFFER_BYTES)];
     }
@@ -154,8 +157,6 @@ final class Duel {
           stock[i] = byStock(at);
           vread[i] = byVread(at + count);
         }
-        LOG.debug(
-            "vread: {}: {} bytes: {} ns, by stock {} ns", block.key, count, vread[i], stock[i]);
       }
     }
 
@@ -173,15 +174,14 @@ final class Duel {
     }
 
     private long byStock(long position) throws IOException {
-      try (StockReader reader = block.stock.open(position + count)) {
-        int begun = count == MOST_BYTES ? reader.read(position, dst, 0, BEGINNING_BYTES) : 0;
-        long begin = nanos.getAsLong();
-        for (int done = begun; done < count; ) {
-          int length = Math.min(count - done, dst.length);
-          done += reader.read(position + done, dst, 0, length);
-        }
-        return nanos.getAsLong() - begin;
+      reader.restart(position + count);
+      int begun = count == MOST_BYTES ? reader.read(position, dst, 0, BEGINNING_BYTES) : 0;
+      long begin = nanos.getAsLong();
+      for (int done = begun; done < count; ) {
+        int length = Math.min(count - done, dst.length);
+        done += reader.read(position + done, dst, 0, length);
       }
+      return nanos.getAsLong() - begin;
     }
   }
 

@@ -36,7 +36,7 @@ final class StockBlock implements StockReader {
   private final LocatedBlock block;
   private final String file;
   private final Configuration conf;
-  private final long end;
+  private long end;
 
   private BlockReader reader;
   private long readerPosition;
@@ -89,6 +89,12 @@ final class StockBlock implements StockReader {
     }
     readerPosition += count;
     return count;
+  }
+
+  @Override
+  public void restart(long newEnd) throws IOException {
+    stop();
+    end = newEnd;
   }
 
   @Override

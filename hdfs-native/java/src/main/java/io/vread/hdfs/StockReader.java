@@ -6,7 +6,7 @@ import java.io.IOException;
 
 /**
  * Reads a block as the stock client does. {@link VreadReplicaAccessor} goes on with it when a read
- * of a striped file has failed. One thread at a time.
+ * of a striped file has failed, and {@link Duel} measures it. One thread at a time.
  */
 interface StockReader extends Closeable {
   /** Opens the reader when it is needed, to read up to position end of the block. */
@@ -16,6 +16,9 @@ interface StockReader extends Closeable {
 
   /** Returns at least one byte, or throws the stock client's own exception. */
   int read(long position, byte[] dst, int offset, int length) throws IOException;
+
+  /** The next reads are those of a new reader, up to position end. The NameNode is not asked. */
+  void restart(long end) throws IOException;
 
   boolean isShortCircuit();
 

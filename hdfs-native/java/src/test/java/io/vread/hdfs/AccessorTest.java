@@ -535,6 +535,9 @@ public class AccessorTest {
     }
 
     @Override
+    public void restart(long end) {}
+
+    @Override
     public boolean isShortCircuit() {
       return false;
     }

@@ -45,6 +45,7 @@ public class DuelTest {
   private LongSupplier stockTime = () -> stockNanos;
   private IOException stockFailure;
   private int openStock;
+  private int nameNodeAsked;
   private boolean openedStock; // and not read yet
   private final List<Long> stockEnds = new ArrayList<>();
   private final List<Long> stockReads = new ArrayList<>();
@@ -58,10 +59,15 @@ public class DuelTest {
 
   /** Reads all that is asked for at once. */
   private final class FakeStock implements StockReader {
-    FakeStock(long end) {
-      stockEnds.add(end);
+    FakeStock() {
       nanos += 1_000_000; // the NameNode's answer is not part of the way
       openStock++;
+      nameNodeAsked++;
+    }
+
+    @Override
+    public void restart(long end) {
+      stockEnds.add(end);
       openedStock = true;
     }
 
@@ -98,7 +104,7 @@ public class DuelTest {
       clock.pass(60_000);
       assertTrue(blocks++ < 10_000);
     } while (!contest.nextBlock());
-    duel.begin(contest, new Duel.Block(client, BLOCK, UNKNOWN, FakeStock::new, isOwn));
+    duel.begin(contest, new Duel.Block(client, BLOCK, UNKNOWN, end -> new FakeStock(), isOwn));
     assertEquals("every reader is closed", 0, openStock);
   }
 
@@ -158,6 +164,7 @@ public class DuelTest {
     duel(false);
     assertEquals(Duel.FIRST_PAIRS + Duel.PAIRS, backend.preads);
     assertEquals(backend.preads, stockReads.size());
+    assertEquals("once for each duel", 2, nameNodeAsked);
   }
 
   /** Ranges of the average size, beside each other, at changing places. */

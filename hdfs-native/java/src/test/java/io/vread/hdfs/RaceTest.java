@@ -52,6 +52,9 @@ public class RaceTest {
     }
 
     @Override
+    public void restart(long end) {}
+
+    @Override
     public boolean isShortCircuit() {
       return false;
     }
