@@ -60,6 +60,7 @@ class Counting:
     def __init__(self, digests=("a", "a"), seconds=(2.0, 1.0), fallbacks=0):
         self._digests = dict(zip(("stock", "vread"), digests, strict=True))
         self._seconds = dict(zip(("stock", "vread"), seconds, strict=True))
+        self._ready = None  # the way that may run now
         self._got = self._fallen = 0
         self._fallbacks = fallbacks
         self._sent = 0
@@ -67,6 +68,9 @@ class Counting:
 
     def programs(self, way):
         return [self]
+
+    def ready(self, way):
+        self._ready = way
 
     def cpu_seconds(self):
         return 0.0
@@ -79,6 +83,8 @@ class Counting:
         }
 
     def run(self, way, operation):
+        assert self._ready == way
+        self._ready = None
         if way == "vread":
             self._got += 100
             self._fallen += self._fallbacks
