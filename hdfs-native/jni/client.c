@@ -10,12 +10,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <unistd.h>
 
 #include "io_vread_hdfs_NativeBackend.h"
 #include "jni_block.h"
 #include "vread.h"
-#include "vreadif.h"
 
 #define METHOD(type, name) JNIEXPORT type JNICALL Java_io_vread_hdfs_NativeBackend_##name
 
@@ -31,19 +29,6 @@ static struct vread_file *file(jlong pointer)
 
 /* ---- connections --------------------------------------------------------- */
 
-/*
- * As many queues as the driver of /dev/vread takes by default; one for a small share.  The local
- * port keeps room for small shares with the rings of one queue.
- */
-static unsigned queues(jlong pool_bytes)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (cpus < 1 || pool_bytes <= VREAD_SMALL_SHARE_PAGES * VREAD_PAGE_SIZE)
-		return 1;
-	return cpus > 4 ? 4 : (unsigned)cpus;
-}
-
 METHOD(jlong, connect)
 (JNIEnv *env, jclass class, jbyteArray endpoint, jlong pool_bytes, jint timeout_ms,
  jint readahead_bytes, jboolean check_local)
@@ -53,7 +38,6 @@ METHOD(jlong, connect)
 		.pool_bytes = (size_t)pool_bytes,
 		.timeout_ms = (unsigned)timeout_ms,
 		.readahead_bytes = (unsigned)readahead_bytes,
-		.queues = queues(pool_bytes),
 		.check_local = check_local ? 1 : 0,
 	};
 	struct vread *v;

@@ -22,6 +22,7 @@
 #define MIN_POOL_BYTES ((size_t)VREAD_MIN_POOL_PAGES * VREAD_PAGE_SIZE)
 #define MAX_POOL_BYTES ((size_t)VREAD_MAX_POOL_PAGES * VREAD_PAGE_SIZE)
 #define DEFAULT_TIMEOUT_MS 2000
+#define MOST_DEFAULT_QUEUES 4
 #define DEFAULT_READAHEAD ((size_t)2 << 20)
 
 /* Long reads are cut into pieces, so that the backend verifies a piece while the piece before is
@@ -66,6 +67,20 @@ static int open_device(const char *endpoint, bool publisher)
 	return fd;
 }
 
+/*
+ * As many queues as the driver of /dev/vread takes by default.  The threads that serve them verify
+ * bytes beside each other.  One for a small share: the local port keeps room for small shares with
+ * the rings of one queue.  One for a publisher, which reads nothing.
+ */
+static unsigned default_queues(size_t pool_bytes, bool publisher)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (cpus < 1 || publisher || pool_bytes <= SMALL_POOL_BYTES)
+		return 1;
+	return cpus < MOST_DEFAULT_QUEUES ? (unsigned)cpus : MOST_DEFAULT_QUEUES;
+}
+
 static int connect_transport(const char *endpoint, size_t pool_bytes, const struct vread_options *o,
 			     uint64_t deadline, struct transport **ret)
 {
@@ -75,7 +90,9 @@ static int connect_transport(const char *endpoint, size_t pool_bytes, const stru
 	if (stat(endpoint, &st) < 0)
 		return -errno;
 	if (S_ISSOCK(st.st_mode))
-		return local_connect(endpoint, pool_bytes, o->queues ?: 1, deadline, ret);
+		return local_connect(endpoint, pool_bytes,
+				     o->queues ?: default_queues(pool_bytes, o->publisher),
+				     deadline, ret);
 	if (!S_ISCHR(st.st_mode))
 		return -EINVAL;
 	fd = open_device(endpoint, o->publisher);

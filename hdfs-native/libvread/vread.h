@@ -66,7 +66,8 @@ struct vread_options {
 	 * Default: 2 MiB. */
 	unsigned readahead_bytes;
 	/* How many threads of the backend serve this connection, 1 .. 8.  UNIX socket only: the
-	 * driver chooses the number for /dev/vread.  Default: 1. */
+	 * driver chooses the number for /dev/vread.  Default: one per processor of this machine, at
+	 * most 4, and 1 for a slice of at most 128 KiB. */
 	unsigned queues;
 	/* 1: for vread_publish() and vread_publish_keys().  In a guest the connection then goes
 	 * through the node of publishers, endpoint followed by "-publish", and opens no blocks.  A

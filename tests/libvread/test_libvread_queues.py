@@ -2,7 +2,9 @@
 """A local connection with several rings: READs must be spread over them, and each ring must be
 watched and checked."""
 
+import ctypes
 import errno
+import os
 import select
 
 import pytest
@@ -48,6 +50,26 @@ def test_same_bytes_by_any_number(lib, vreadd, served, queues):
         assert f.pread(3_000_000, 12_345) == content[12_345:3_012_345]
         ranges = [(n * 600_000, 500_000) for n in range(10)]
         assert f.preadv(ranges) == (0, [content[o : o + n] for o, n in ranges])
+
+
+def rings_of(backend):
+    eventually(lambda: backend.channels)
+    return len(backend.channels[0].rings)
+
+
+@pytest.mark.parametrize("pool_kib", [0, 4096, 128])
+def test_how_many_by_default(lib, backend, pool_kib):
+    processors = os.sysconf("SC_NPROCESSORS_ONLN")
+    with vreadlib.Connection(lib, backend.path, pool_bytes=pool_kib << 10, queues=0):
+        assert rings_of(backend) == (1 if pool_kib == 128 else min(processors, 4))
+
+
+def test_a_publisher_has_one(lib, backend):
+    options = vreadlib.Options(str(backend.path).encode(), 0, vreadlib.TIMEOUT, 0, 0, 1, 0)
+    pointer = ctypes.c_void_p()
+    vreadlib.check(lib.vread_connect(ctypes.byref(pointer), ctypes.byref(options)))
+    assert rings_of(backend) == 1
+    lib.vread_disconnect(pointer)
 
 
 def test_reads_are_spread_and_nothing_else(backend, connection):

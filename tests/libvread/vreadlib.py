@@ -174,6 +174,9 @@ def make_block(pool, block_id, genstamp, visible, storages, token):
 
 
 class Connection:
+    """A connection.  Of one queue unless told otherwise, so that requests arrive in the order in
+    which they were made; queues=0 is the library's own choice."""
+
     def __init__(
         self,
         lib,
@@ -181,7 +184,7 @@ class Connection:
         pool_bytes=0,
         timeout_ms=TIMEOUT,
         readahead=0,
-        queues=0,
+        queues=1,
         check_local=0,
     ):
         self.lib = lib
