@@ -265,7 +265,7 @@ $(eval $(call program,vread-ivshmem,$(sort $(wildcard xen-backend/ivshmem-server
 $(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))
 $(eval $(call program,vread,$(VREAD_SRC) $(CLI_SRC),libvread.a,$$(VREAD_LIBS)))
 $(eval $(call program,xl-vread,$(XL_VREAD_SRC) $(CLI_SRC),$(BACKEND),$$(call libs_with,xlutil)))
-$(eval $(call program,imagebench,tools/bench/imagebench.c))
+$(eval $(call program,imagebench,tools/bench/imagebench.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,blockstream,tools/bench/blockstream.c))
 $(eval $(call program,tlsstream,tools/bench/tlsstream.c,,-Wl$$(comma)--as-needed $$(shell pkg-config --libs openssl)))
 $(eval $(call program,vreadbench,tools/bench/vreadbench.c,libvread.a))

@@ -9,6 +9,10 @@
  *   imagebench sum IMAGE REQUEST      the same, and sums up what was read (for comparing)
  *   imagebench direct IMAGE REQUEST   as pread, with O_DIRECT; extents are rounded to whole
  *                                     sectors of 4096 bytes
+ *   imagebench hand IMAGE REQUEST     as pread, and sums up every 512 bytes by CRC32C, copies the
+ *                                     bytes to shared memory and from there to the buffer, all in
+ *                                     one thread: a reader that gets verified bytes from another
+ *                                     process cannot do less
  *   imagebench cool IMAGE             drops IMAGE's pages from the page cache and prints how
  *                                     many are left there
  *   imagebench roundtrip              how long a cache line takes from one CPU to the next
@@ -29,9 +33,13 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "read/checksum.h"
 
 #define MAX_EXTENTS 65536
 #define SECTOR 4096U
+#define CHUNK 512U               /* bytes of one checksum of HDFS */
+#define SLICE_BYTES (4U << 20)   /* shared memory of a reader of libvread */
+#define PIECE_BYTES (512U << 10) /* largest READ of libvread */
 
 struct extent {
 	uint64_t offset, length;
@@ -86,11 +94,33 @@ static void round_extents(struct extent *extents, size_t count)
 	}
 }
 
-static int bench_pread(const char *image, size_t request, bool summing, bool direct)
+/* One piece on its way from one process to another.  buffer has room for the piece. */
+static uint64_t hand_on(const uint8_t *piece, size_t length, uint8_t *buffer)
+{
+	static uint8_t *slice;
+	static size_t used;
+	uint64_t sum = 0;
+
+	if (!slice)
+		slice = measure_buffer(SLICE_BYTES);
+	if (used + length > SLICE_BYTES)
+		used = 0;
+	for (size_t at = 0; at < length; at += CHUNK)
+		sum += checksum_crc32c(piece + at, min_size(length - at, CHUNK));
+	memcpy(slice + used, piece, length);
+	memcpy(buffer, slice + used, length);
+	used += length;
+	return sum;
+}
+
+enum pread_mode { PLAIN, SUMMING, DIRECT, HANDING };
+
+static int bench_pread(const char *image, size_t request, enum pread_mode mode)
 {
 	static struct extent extents[MAX_EXTENTS];
 	size_t count = read_extents(extents);
-	uint8_t *buffer = measure_buffer(request);
+	bool direct = mode == DIRECT;
+	uint8_t *buffer = measure_buffer(request), *piece = buffer;
 	uint64_t bytes = 0, sum = 0;
 	struct measure start;
 	int fd = open(image, O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0));
@@ -101,11 +131,15 @@ static int bench_pread(const char *image, size_t request, bool summing, bool dir
 	}
 	if (direct)
 		round_extents(extents, count);
+	if (mode == HANDING) {
+		request = min_size(request, PIECE_BYTES);
+		piece = measure_buffer(request);
+	}
 	start = measure_now();
 	for (size_t i = 0; i < count; i++) {
 		for (uint64_t done = 0; done < extents[i].length;) {
 			size_t n = min_size(extents[i].length - done, request);
-			ssize_t got = pread(fd, buffer, n, (off_t)(extents[i].offset + done));
+			ssize_t got = pread(fd, piece, n, (off_t)(extents[i].offset + done));
 
 			if (got <= 0) {
 				fprintf(stderr, "%s: %zu bytes at %" PRIu64 ": %s\n", image, n,
@@ -113,8 +147,10 @@ static int bench_pread(const char *image, size_t request, bool summing, bool dir
 					got ? strerror(errno) : "the image ends there");
 				return 1;
 			}
-			if (summing)
+			if (mode == SUMMING)
 				sum = measure_sum(sum, buffer, (size_t)got);
+			if (mode == HANDING)
+				sum += hand_on(piece, (size_t)got, buffer);
 			done += (uint64_t)got;
 		}
 		bytes += extents[i].length;
@@ -224,7 +260,7 @@ int main(int argc, char **argv)
 		return cool(argv[2]);
 	if (argc != 4) {
 		fprintf(stderr, "usage: imagebench memcpy BYTES REQUEST\n"
-				"       imagebench pread|sum|direct IMAGE REQUEST < EXTENTS\n"
+				"       imagebench pread|sum|direct|hand IMAGE REQUEST < EXTENTS\n"
 				"       imagebench cool IMAGE\n"
 				"       imagebench roundtrip\n");
 		return 2;
@@ -232,8 +268,15 @@ int main(int argc, char **argv)
 	request = measure_count("REQUEST", argv[3], 1U << 30);
 	if (!strcmp(argv[1], "memcpy"))
 		return bench_memcpy(measure_count("BYTES", argv[2], 1ULL << 40), request);
-	if (!strcmp(argv[1], "pread") || !strcmp(argv[1], "sum") || !strcmp(argv[1], "direct"))
-		return bench_pread(argv[2], request, argv[1][0] == 's', argv[1][0] == 'd');
-	fprintf(stderr, "imagebench: %s: expected memcpy, pread, sum, direct or cool\n", argv[1]);
+	if (!strcmp(argv[1], "pread"))
+		return bench_pread(argv[2], request, PLAIN);
+	if (!strcmp(argv[1], "sum"))
+		return bench_pread(argv[2], request, SUMMING);
+	if (!strcmp(argv[1], "direct"))
+		return bench_pread(argv[2], request, DIRECT);
+	if (!strcmp(argv[1], "hand"))
+		return bench_pread(argv[2], request, HANDING);
+	fprintf(stderr, "imagebench: %s: expected memcpy, pread, sum, direct, hand or cool\n",
+		argv[1]);
 	return 2;
 }

@@ -6,6 +6,8 @@ right after the other and warm:
 
     memcpy.seq           memory to a 1 MiB buffer
     image.pread.seq      pread at the blocks' extents in the image into a 1 MiB buffer
+    image.handed.seq     the same, a CRC32C, a copy to shared memory and a copy to the buffer, in
+                         one thread: no reader of another process's verified bytes can do less
     vread.block.seq      vread_read into a 1 MiB buffer, vreadd started anew: all is verified
     vread.block.reread   the same blocks opened and read again
     *.async              the same two with vread_submit/vread_reap: no copy, bytes are looked at
@@ -146,6 +148,7 @@ class _Bench:
     NAMES = (
         "memcpy.seq",
         "image.pread.seq",
+        "image.handed.seq",
         "vread.block.seq",
         "vread.block.reread",
         "vread.block.seq.async",
@@ -170,7 +173,8 @@ class _Bench:
 
     def round(self):
         self._add("memcpy.seq", self._imagebench("memcpy", self.data.size))
-        self._add("image.pread.seq", self._imagebench("pread", self.data.image, stdin=self.extents))
+        for mode, name in (("pread", "image.pread.seq"), ("hand", "image.handed.seq")):
+            self._add(name, self._imagebench(mode, self.data.image, stdin=self.extents))
         for api, suffix in (("read", ""), ("async", ".async")):
             with self._vreadd() as daemon:
                 self._add(f"vread.block.seq{suffix}", self._vreadbench(daemon, api))
