@@ -287,7 +287,7 @@ def test_a_directory_with_a_hostile_name(host, daemon, provision):
     host.add_disk("xvdb", "/b")
     done = host.create(AUTO)
     assert (
-        "data-dirs=auto: the disks have a data directory '/dfs ;x', a name that is not allowed"
+        "xl-vread create: the disks have a data directory '/dfs ;x', a name that is not allowed"
         in done.stderr
     )
     assert (done.returncode, host.file()) == (1, None)

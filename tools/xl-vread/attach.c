@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * attach.c - `xl-vread attach` and `detach`: give a running domain a device, or take one away.  The
- * operator runs them in dom0.
+ * operator runs them in dom0.  Also implements attach.h.
  *
  * The change goes into the domain's record, so that it lasts when the domain reboots.  With
  * --temporary `attach` writes no record.  A domain without a name and a UUID in xenstore has no
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach.h"
 #include "commands.h"
 #include "datanode.h"
 #include "domains.h"
@@ -154,6 +155,13 @@ static int attach(const struct domain *domain, const char *text, const struct op
 	r = r ?: make(domain, &s, o);
 	specs_free(&s);
 	return r;
+}
+
+int attach_device(const struct domain *domain, const char *text)
+{
+	const struct options none = {0};
+
+	return attach(domain, text, &none);
 }
 
 /* Checks a device before the domain is looked for. */

@@ -15,7 +15,6 @@
 
 #include "cli/cli.h"
 #include "config_path.h"
-#include "control/config.h"
 #include "datanode_file.h"
 #include "disks.h"
 #include "layout/layout.h"
@@ -33,7 +32,7 @@ bool datanode_concerns(const struct specs *s)
 
 /* ---- vreadd's configuration ------------------------------------------------------------ */
 
-static int load(struct config **ret)
+int datanode_load(struct config **ret)
 {
 	json_t *problems, *problem;
 	size_t i;
@@ -75,7 +74,7 @@ int datanode_check(const struct specs *s)
 
 	if (!datanode_concerns(s))
 		return CLI_OK;
-	r = load(&config);
+	r = datanode_load(&config);
 	if (r)
 		return r;
 	for (unsigned i = 0; i < s->count && !r; i++)
@@ -195,10 +194,23 @@ static int name_writable(const struct domain *d, const struct disks *disks, char
 			 d->name);
 }
 
+static int search(const struct images *images, const char *folders, struct search_result *ret)
+{
+	int r = search_data_dirs(images->image, images->count, folders, ret);
+
+	if (r != SEARCH_NOTHING)
+		return r;
+	return cli_error(CLI_FAILED,
+			 "data-dirs=auto: vread-provision failed: exit code %d; name them in the "
+			 "domain's configuration: data-dirs=/dfs/data",
+			 r);
+}
+
 /* Settles which disks are meant, and which data directories are on them. */
 static int settle_on(const struct domain *d, const struct disks *disks, struct spec *s)
 {
-	char *names = s->disks ? strdup(s->disks) : NULL, *words = NULL, *dirs = NULL;
+	char *names = s->disks ? strdup(s->disks) : NULL, *words = NULL;
+	struct search_result found = {0};
 	struct images images = {0};
 	int r = CLI_OK;
 
@@ -212,10 +224,10 @@ static int settle_on(const struct domain *d, const struct disks *disks, struct s
 	if (!r && images.missing)
 		r = no_such_disk(d, images.missing);
 	if (!r && strcmp(s->data_dirs, SPEC_DATA_DIRS_AUTO) == 0)
-		r = search_data_dirs(images.image, images.count, s->backing_folders, &dirs);
-	if (!r && spec_settle(s, dirs ?: s->data_dirs, names))
+		r = search(&images, s->backing_folders, &found);
+	if (!r && spec_settle(s, found.dirs ?: s->data_dirs, names))
 		r = cli_error(CLI_FAILED, "out of memory");
-	free(dirs);
+	free(found.dirs);
 	free(words);
 	free(names);
 	return r;
@@ -391,7 +403,7 @@ static int follow(struct xs_handle *xs, const struct domain *d, const struct spe
 	int r = CLI_OK;
 
 	if (datanode_concerns(s))
-		r = load(&config);
+		r = datanode_load(&config);
 	else if (config_load(config_path(), &config, &problems))
 		json_decref(
 			problems); /* domain is no datanode: mistakes in the file do not matter */

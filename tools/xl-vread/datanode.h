@@ -10,11 +10,15 @@
 #ifndef XL_VREAD_DATANODE_H
 #define XL_VREAD_DATANODE_H
 
+#include "control/config.h"
 #include "domains.h"
 #include "spec.h"
 
 /* True if a device of s makes the domain a datanode. */
 bool datanode_concerns(const struct specs *s);
+/* Loads vread.conf(5) with the files of the datanodes; config_free() *ret.  Fails if a datanode
+ * could not be added. */
+int datanode_load(struct config **ret);
 /* Checks what can be checked before the domain is created: vread.conf(5) has no mistakes, and no
  * section of these names. */
 int datanode_check(const struct specs *s);

@@ -31,6 +31,11 @@ static void path_of(const struct domain *d, const char *suffix, char path[PATH_M
 	snprintf(path, PATH_MAX, "%s/%s%s", folder(), d->uuid, suffix);
 }
 
+void record_path(const struct domain *d, char path[PATH_MAX])
+{
+	path_of(d, "", path);
+}
+
 static int take_line(const char *path, unsigned number, char *line, struct specs *ret)
 {
 	char *error = NULL;

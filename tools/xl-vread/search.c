@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * search.c - implements search.h: runs vread-provision(8) and takes the paths from its layout.
- * Called by datanode.c.
+ * Called by datanode.c and init/look.c.
  *
  * Only the paths are taken: with them vreadd finds the rest by itself, now and whenever the disks
  * change.  The guest chose these paths.  A path that cannot stand in a configuration is refused.
@@ -58,9 +58,9 @@ static int provision(const char *const *images, unsigned num, const char *folder
 	if (r < 0)
 		return cli_error(CLI_FAILED, "vread-provision: cannot run: %s; " NAME_THEM,
 				 strerror(-r));
-	return r ? cli_error(CLI_FAILED,
-			     "data-dirs=auto: vread-provision failed: exit code %d; " NAME_THEM, r)
-		 : CLI_OK;
+	if (r && r != SEARCH_NOTHING)
+		return cli_error(CLI_FAILED, "vread-provision failed: exit code %d; " NAME_THEM, r);
+	return r;
 }
 
 static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
@@ -68,24 +68,44 @@ static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 	size_t used = strlen(list), room = SPEC_MAX_DATA_DIRS + 1 - used;
 
 	if (!spec_data_dir_valid(path))
-		return cli_error(
-			CLI_FAILED,
-			"data-dirs=auto: the disks have a data directory '%s', a name that is not "
-			"allowed in vreadd's configuration: rename it in the guest",
-			path);
+		return cli_error(CLI_FAILED,
+				 "the disks have a data directory '%s', a name that is not allowed "
+				 "in vreadd's configuration: rename it in the guest",
+				 path);
 	if (words_have(list, path, strlen(path))) /* several disks may have it */
 		return CLI_OK;
 	if ((size_t)snprintf(list + used, room, "%s%s", used ? " " : "", path) < room)
 		return CLI_OK;
-	return cli_error(
-		CLI_FAILED,
-		"data-dirs=auto: the paths of all data directories have more than %d characters; "
-		"use a layout of vread-provision(8) and a section in vread.conf(5)",
-		SPEC_MAX_DATA_DIRS);
+	return cli_error(CLI_FAILED,
+			 "the paths of all data directories have more than %d characters; "
+			 "use a layout of vread-provision(8) and a section in vread.conf(5)",
+			 SPEC_MAX_DATA_DIRS);
 }
 
-static int collect(const char *layout_file, char **ret)
+static void mark_images(const struct layout_filesystem *fs, bool on[LAYOUT_MAX_IMAGES])
 {
+	if (!fs->num_segments)
+		on[fs->image] = true;
+	for (unsigned i = 0; i < fs->num_segments; i++)
+		for (unsigned j = 0; j < fs->segments[i].num_stripes; j++)
+			on[fs->segments[i].stripes[j].image] = true;
+}
+
+static int take_filesystem(const struct layout_filesystem *fs, char list[SPEC_MAX_DATA_DIRS + 1],
+			   bool on[LAYOUT_MAX_IMAGES])
+{
+	int r = CLI_OK;
+
+	if (fs->num_data_dirs)
+		mark_images(fs, on);
+	for (unsigned i = 0; i < fs->num_data_dirs && !r; i++)
+		r = add_path(fs->data_dirs[i].path, list);
+	return r;
+}
+
+static int collect(const char *layout_file, struct search_result *ret)
+{
+	struct search_result found = {0};
 	char list[SPEC_MAX_DATA_DIRS + 1] = "", *error = NULL;
 	struct image_layout *layout;
 	int r = CLI_OK;
@@ -96,19 +116,19 @@ static int collect(const char *layout_file, char **ret)
 		return r;
 	}
 	for (unsigned i = 0; i < layout->num_filesystems && !r; i++)
-		for (unsigned j = 0; j < layout->filesystems[i].num_data_dirs && !r; j++)
-			r = add_path(layout->filesystems[i].data_dirs[j].path, list);
+		r = take_filesystem(&layout->filesystems[i], list, found.on);
 	layout_free(layout);
-	if (!r && !list[0])
-		r = cli_error(CLI_FAILED,
-			      "data-dirs=auto: the disks have no data directory; " NAME_THEM);
-	if (r)
-		return r;
-	*ret = strdup(list);
-	return *ret ? CLI_OK : cli_error(CLI_FAILED, "out of memory");
+	if (r || !list[0])
+		return r ?: SEARCH_NOTHING;
+	found.dirs = strdup(list);
+	if (!found.dirs)
+		return cli_error(CLI_FAILED, "out of memory");
+	*ret = found;
+	return CLI_OK;
 }
 
-int search_data_dirs(const char *const *images, unsigned num, const char *folders, char **ret)
+int search_data_dirs(const char *const *images, unsigned num, const char *folders,
+		     struct search_result *ret)
 {
 	char folder[] = P_tmpdir "/xl-vread-XXXXXX", layout[PATH_MAX];
 	int r;

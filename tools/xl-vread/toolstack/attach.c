@@ -28,7 +28,7 @@ int device_attach(struct xs_device *d, const struct xs_device_policy *policy)
 
 int device_await(struct xs_device *d, unsigned wait)
 {
-	if (wait && xs_device_wait(d, XenbusStateConnected, false, wait))
+	if (wait && xs_device_wait(d, XS_STATE(XenbusStateConnected), wait))
 		return cli_error(CLI_FAILED,
 				 "%s: not connected within %u s (state %u); is vreadd running "
 				 "here and xen-vreadfront loaded in the guest?",
@@ -48,7 +48,7 @@ int device_detach(struct xs_device *d, unsigned wait, bool force)
 				 xs_device_error(r));
 	/* In state Initialising no backend has seen the device, so there is nobody to wait for. */
 	if (state != XenbusStateInitialising && state != XenbusStateClosed &&
-	    xs_device_wait(d, XenbusStateClosed, true, wait) && !force)
+	    xs_device_wait(d, XS_STATE(XenbusStateClosed) | XS_STATE(0), wait) && !force)
 		return cli_error(CLI_FAILED,
 				 "%s: not closed within %u s; is vreadd running? --force removes "
 				 "the device anyway",

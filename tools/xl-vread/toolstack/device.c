@@ -242,7 +242,7 @@ static void take_watch_event(struct xs_device *d)
 	free(xs_read_watch(d->xs, &count));
 }
 
-int xs_device_wait(struct xs_device *d, unsigned wanted, bool gone_too, unsigned seconds)
+int xs_device_wait(struct xs_device *d, unsigned wanted, unsigned seconds)
 {
 	uint64_t deadline = clock_ms() + (uint64_t)seconds * 1000;
 	struct pollfd fd = {.fd = xs_fileno(d->xs), .events = POLLIN};
@@ -252,9 +252,7 @@ int xs_device_wait(struct xs_device *d, unsigned wanted, bool gone_too, unsigned
 	if (!xs_watch(d->xs, path, "state"))
 		return -errno;
 	for (;;) {
-		unsigned state = xs_device_state(d);
-
-		if (state == wanted || (gone_too && !state))
+		if (XS_STATE(xs_device_state(d)) & wanted)
 			return 0;
 		if (clock_ms() >= deadline)
 			return -ETIME;

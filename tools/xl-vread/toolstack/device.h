@@ -44,8 +44,10 @@ int xs_device_close(struct xs_device *d);
 int xs_device_remove(struct xs_device *d);
 /* The backend's enum xenbus_state.  0: the node is missing or malformed. */
 unsigned xs_device_state(struct xs_device *d);
-/* Waits until the backend's state is `wanted`; with gone_too also until the state is 0.  Returns 0,
- * -ETIME, or another negative errno: the state cannot be watched. */
-int xs_device_wait(struct xs_device *d, unsigned wanted, bool gone_too, unsigned seconds);
+/* A set of states for xs_device_wait().  State 0 is xs_device_state()'s: the device is gone. */
+#define XS_STATE(state) (1U << (state))
+/* Waits until the backend's state is one of the set `wanted`.  Returns 0, -ETIME, or another
+ * negative errno: the state cannot be watched. */
+int xs_device_wait(struct xs_device *d, unsigned wanted, unsigned seconds);
 
 #endif
