@@ -11,7 +11,7 @@ from tests.cli.conftest import VREAD, XL_VREAD
 COMMANDS = {
     "vread": "stat cat publish doctor version help".split(),
     "xl-vread": (
-        "create check attach detach list reboot restore migrate receive watch status top "
+        "init create check attach detach list reboot restore migrate receive watch status top "
         "trace metrics config reload doctor datanode inspect blocks xenstore version help"
     ).split(),
 }

@@ -78,6 +78,9 @@ def test_words_after_a_command(offered):
 def test_domains(offered):
     assert offered("xl-vread", "attach", "") == ["client", "datanode"]
     assert offered("xl-vread", "detach", "c") == ["client"]
+    assert offered("xl-vread", "init", "--datanode", "d") == ["datanode"]
+    assert offered("xl-vread", "init", "--datanode", "datanode", "--client", "c") == ["client"]
+    assert offered("xl-vread", "init", "") == []
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,11 @@ _vread_has_argument() {
 	grep -qE -- "^ +(-[A-Za-z], )?$1[ =][A-Z]"
 }
 
+# True if the help text on standard input says that the argument of this option is a domain.
+_vread_takes_domain() {
+	grep -qE -- "^ +$1 DOMAIN( |\$)"
+}
+
 _vread_domains() {
 	xl list 2>/dev/null </dev/null | awk 'NR > 1 && $1 != "Domain-0" { print $1 }'
 }
@@ -53,11 +58,12 @@ _vread_complete() {
 	-*) command="" ;;
 	esac
 	help=$(_vread_help "$program" "$command")
-	# What follows an option with an argument is often a path.
-	if [ "${previous#-}" != "$previous" ] && _vread_has_argument "$previous" <<<"$help"; then
+	# What follows another option with an argument is often a path.
+	if _vread_takes_domain "$previous" <<<"$help"; then
+		words=$(_vread_domains)
+	elif [ "${previous#-}" != "$previous" ] && _vread_has_argument "$previous" <<<"$help"; then
 		return
-	fi
-	if [ "${word#-}" != "$word" ]; then
+	elif [ "${word#-}" != "$word" ]; then
 		words=$(_vread_options <<<"$help")
 	elif [ -z "$command" ]; then
 		words=$(_vread_commands <<<"$help")

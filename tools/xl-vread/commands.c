@@ -4,6 +4,7 @@
 
 static const struct command *const commands[] = {
 	/* xl's domains */
+	&command_init,
 	&command_create,
 	&command_check,
 	&command_attach,

@@ -14,10 +14,10 @@
  * CLI_OK, or an exit code after printing what is wrong. */
 int take_paused_and_wait(int argc, char **argv, bool *paused, unsigned *wait);
 
-extern const struct command command_create, command_check, command_attach, command_detach,
-	command_list, command_reboot, command_restore, command_migrate, command_receive,
-	command_watch, command_status, command_top, command_trace, command_metrics, command_config,
-	command_reload, command_datanode, command_inspect, command_blocks, command_xenstore,
-	command_doctor;
+extern const struct command command_init, command_create, command_check, command_attach,
+	command_detach, command_list, command_reboot, command_restore, command_migrate,
+	command_receive, command_watch, command_status, command_top, command_trace, command_metrics,
+	command_config, command_reload, command_datanode, command_inspect, command_blocks,
+	command_xenstore, command_doctor;
 
 #endif
