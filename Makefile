@@ -363,6 +363,7 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 	install -D -m 644 -t $(DESTDIR)/lib/systemd/system xen-backend/control/vreadd.service \
 		xen-backend/ivshmem-server/vread-ivshmem.service \
 		$(addprefix tools/xl-vread/,xl-vread.service vread-metrics.service vread-metrics.timer)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/vread/grafana tools/xl-vread/grafana/vread.json
 	for page in $(MAN_PAGES); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
 	install -d $(DESTDIR)$(COMPLETIONS)
 	for program in vread xl-vread vreadd vread-provision vread-ivshmem vread-bench; do \

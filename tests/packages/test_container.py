@@ -57,9 +57,9 @@ def test_the_base_is_the_suite_of_the_packages():
 def test_the_class_path_has_the_jar_of_the_package():
     (value,) = instruction("ENV")
     jar = value.removeprefix("HADOOP_CLASSPATH=/")
-    folder, _, name = jar.rpartition("/")
+    name = jar.rpartition("/")[2]
     installed = (REPOSITORY / "debian/vread-hdfs.install").read_text().split()
-    assert folder in installed
+    assert jar in installed
     makefile = (REPOSITORY / "Makefile").read_text()
     assert re.search(rf"\$\(PREFIX\)/share/vread build/java/{re.escape(name)}$", makefile, re.M)
 

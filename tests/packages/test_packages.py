@@ -180,6 +180,7 @@ def test_what_is_in_them(packages):
             "usr/share/man/man5/vread.conf.5.gz",
             "usr/share/man/man8/vreadd.8.gz",
             "usr/share/doc/vread-backend/install.md.gz",
+            "usr/share/vread/grafana/vread.json",
         },
         "vread-bench": {
             "usr/bin/vread-bench",

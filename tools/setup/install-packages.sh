@@ -6,7 +6,8 @@
 # here starts by itself, neither now nor at the next boot.
 set -eu
 daemons="openssh-server/ssh krb5-kdc/krb5-kdc krb5-admin-server/krb5-admin-server
-postgresql/postgresql"
+postgresql/postgresql prometheus/prometheus
+prometheus-node-exporter/prometheus-node-exporter"
 policy=/usr/sbin/policy-rc.d # see invoke-rc.d(8)
 wanted=$(sed 's/#.*//' "$1" | tr -s ' \t\n' ' ')
 missing=
