@@ -74,6 +74,38 @@ def devices(lines):
     return [line[:7] for line in lines if line.startswith("xen:")]
 
 
+# Orders of devices by column, and counters in these orders. Each order differs from all others.
+ORDERS = {
+    "here": "acbd",
+    "remote": "dbca",
+    "bytes": "cdab",
+    "reads": "badc",
+    "opens": "cabd",
+    "errors": "dacb",
+    "open": "bdac",
+    "name": "abcd",
+}
+HERE = {"a": 8, "b": 1, "c": 5, "d": 0}  # GiB
+REMOTE = {"a": 0, "b": 6, "c": 5, "d": 9}
+
+
+def sortable(name):
+    def place(column):
+        return 4 - ORDERS[column].index(name)
+
+    return {
+        "name": f"xen:{name}/0",
+        "counters": {
+            "bytes": (HERE[name] + REMOTE[name]) << 30,
+            "remote": {"bytes": REMOTE[name] << 30},
+            "reads": place("reads") * 100,
+            "opens": place("opens") * 100,
+            "errors": {"EIO": 50, "ENOENT": place("errors") * 100},
+            "open_handles": place("open"),
+        },
+    }
+
+
 def size(number, unit):
     return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB"].index(unit)
 
@@ -125,6 +157,63 @@ def test_unexpected_members_are_no_reason_to_fail(xl_vread, daemon, endpoint, od
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("column", ORDERS)
+def test_sort(xl_vread, daemon, endpoint, column):
+    idle = {"bytes": 0, "remote": {"bytes": 0}, "reads": 0, "opens": 0, "errors": {}}
+    after = [sortable(name) for name in "dbac"]
+    before = [{"name": device["name"], "counters": idle} for device in after]
+    daemon({**BEFORE, "devices": before}, {**BEFORE, "devices": after})
+    options = () if column == "bytes" else ("--sort", column)
+    done = xl_vread("top", "-b", "-n", "1", "-d", "0.1", *options, "--socket", endpoint)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = devices(done.stdout.decode().splitlines())
+    assert found == [f"xen:{name}/0" for name in ORDERS[column]]
+
+
+def test_sort_by_an_unknown_column(xl_vread, endpoint):
+    done = xl_vread("top", "-b", "--sort", "read", "--socket", endpoint)
+    assert done.returncode == 2
+    assert b"--sort read: expected bytes, here, remote, reads, opens, errors, open or name" in (
+        done.stderr
+    )
+
+
+def plot(done):
+    """The plot, and the text behind it."""
+    line = row(done.stdout.decode().splitlines(), "last minute: ")
+    return line[13:43], line[43:]
+
+
+@pytest.mark.parametrize(
+    ("locale", "full", "none"),
+    [
+        ({"LC_ALL": "C.UTF-8"}, "█", "▁"),
+        ({"LC_ALL": "", "LC_CTYPE": "", "LANG": "C.UTF-8"}, "█", "▁"),
+        ({"LC_ALL": "C"}, "#", "_"),
+        ({"LC_ALL": "C", "LANG": "C.UTF-8"}, "#", "_"),
+        ({"LC_ALL": "xx_XX.UTF-8"}, "#", "_"),  # a locale that this machine has not
+    ],
+)
+def test_the_last_minute(xl_vread, daemon, endpoint, locale, full, none):
+    """Rounds of 0.1 s are less than a column; tests/unit/test_top_plot.c has the others."""
+    with daemon(BEFORE, {**BEFORE, "totals": {"bytes": 9 << 30}}):
+        done = xl_vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint, env=locale)
+        assert (done.returncode, done.stderr) == (0, b"")
+        bars, highest = plot(done)
+        assert bars == " " * 29 + full
+        assert re.fullmatch(r"  at most [\d.]+ [KMG]iB per second", highest)
+    os.unlink(endpoint)
+    daemon(BEFORE)
+    done = xl_vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint, env=locale)
+    assert plot(done) == (" " * 29 + none, "  at most 0 B per second")
+
+
+def test_the_last_minute_of_another_vreadd(xl_vread, daemon, endpoint):
+    daemon(BEFORE, {**later(BEFORE), "pid": 13})
+    done = xl_vread("top", "-b", "-n", "1", "-d", "0.1", "--socket", endpoint)
+    assert plot(done) == (" " * 30, "  at most - per second")
+
+
 def test_no_daemon(xl_vread, endpoint):
     done = xl_vread("top", "-b", "--socket", endpoint)
     assert (done.returncode, done.stdout) == (3, b"")
@@ -140,14 +229,16 @@ def test_no_terminal(xl_vread, endpoint):
 class Terminal:
     """Runs xl-vread top on a terminal of that size, and keeps what the terminal shows."""
 
-    def __init__(self, endpoint, rows, columns):
+    def __init__(self, endpoint, rows, columns, environment):
         self.master, slave = pty.openpty()
         self.resize(rows, columns, slave)
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
         command = [XL_VREAD, "top", "-d", "0.2", "--socket", endpoint]
-        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave)
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, env=environment
+        )
         os.close(slave)
 
     def resize(self, rows, columns, fd=None):
@@ -174,8 +265,8 @@ class Terminal:
 def terminal(endpoint):
     opened = []
 
-    def start(rows=24, columns=80):
-        opened.append(Terminal(endpoint, rows, columns))
+    def start(rows=24, columns=80, locale="C.UTF-8"):
+        opened.append(Terminal(endpoint, rows, columns, os.environ | {"LC_ALL": locale}))
         return opened[-1]
 
     yield start
@@ -217,6 +308,23 @@ def test_a_smaller_terminal(daemon, terminal):
     assert row(lines, "DEVICE").rstrip().endswith("OPEN")
     shown.process.send_signal(signal.SIGINT)
     assert shown.process.wait(60) == 0
+
+
+@pytest.mark.parametrize(("locale", "full"), [("C.UTF-8", "█"), ("C", "#")])
+def test_a_plot_on_a_narrow_terminal(daemon, terminal, locale, full):
+    """Lines are cut by columns, which a character of several bytes takes one of."""
+    daemon(BEFORE, {**BEFORE, "totals": {"bytes": 9 << 30}})
+    shown = terminal(columns=43, locale=locale)
+    shown.until(lambda lines: any(full in line for line in lines))
+
+    def is_whole(lines):
+        """True if the rates are 0 by now, and the last column has a bar."""
+        plots = [line for line in lines if line.startswith("last minute: ")]
+        return lines[1].startswith("per second: 0 B from here") and plots and plots[0][42] != " "
+
+    lines = shown.until(is_whole)
+    assert "\N{REPLACEMENT CHARACTER}" not in "".join(lines)  # no character was cut in two
+    assert row(lines, "DEVICE").rstrip().endswith("HERE/s")
 
 
 def test_a_daemon_that_goes_away(daemon, terminal):

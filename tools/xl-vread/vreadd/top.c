@@ -9,6 +9,8 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,9 +35,11 @@ struct top {
 	const char *socket;
 	double delay;              /* seconds */
 	unsigned long long rounds; /* 0: for ever */
-	bool batch;
+	bool batch, utf8;
+	enum top_sort sort;
 	json_t *before, *now;
 	double before_at, now_at; /* monotonic seconds */
+	struct plot plot;         /* of the bytes given to all readers */
 	char *error;              /* why the last question failed; NULL: it did not */
 };
 
@@ -73,15 +77,26 @@ static int ask(struct top *t)
 	t->before_at = t->now_at;
 	t->now = status;
 	t->now_at = now_seconds();
+	plot_add(&t->plot, text_number(status, "pid"), t->now_at,
+		 text_number(json_object_get(status, "totals"), "bytes"));
 	return CLI_OK;
 }
 
 static void print(const struct top *t, FILE *out)
 {
+	const struct top_view view = {
+		.before = t->before,
+		.now = t->now,
+		.seconds = t->now_at - t->before_at,
+		.sort = t->sort,
+		.plot = &t->plot,
+		.utf8 = t->utf8,
+	};
+
 	if (t->error)
 		text_wrap(out, 0, t->error);
 	if (t->now)
-		top_print(out, t->before, t->now, t->now_at - t->before_at);
+		top_print(out, &view);
 }
 
 /* ---- one table after the other ------------------------------------------------------------- */
@@ -136,6 +151,19 @@ static unsigned count_lines(const char *text)
 	return n;
 }
 
+/* How many of the n bytes of a line fit into the columns.  A character of UTF-8 takes one column,
+ * and all of its bytes but the first are 10xxxxxx. */
+static size_t cut(const char *line, size_t n, unsigned columns)
+{
+	size_t used = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (((unsigned char)line[i] & 0xc0) != 0x80 && used++ == columns)
+			break;
+	}
+	return i;
+}
+
 /* The last line says how many lines did not fit. */
 static void draw_text(const char *text)
 {
@@ -147,7 +175,7 @@ static void draw_text(const char *text)
 	for (unsigned i = 0; i < shown; i++) {
 		size_t n = strcspn(text, "\n");
 
-		printf(CLEAR_LINE "%.*s\r\n", (int)(n < columns ? n : columns), text);
+		printf(CLEAR_LINE "%.*s\r\n", (int)cut(text, n, columns), text);
 		text += n + 1;
 	}
 	if (shown < lines)
@@ -226,6 +254,17 @@ static bool parse_delay(const char *text, double *ret)
 	return end != text && !*end && *ret >= 0.1 && *ret <= 3600;
 }
 
+/* True if the environment says that the terminal takes UTF-8. */
+static bool is_utf8(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool utf8 = locale && !strcmp(nl_langinfo_l(CODESET, locale), "UTF-8");
+
+	if (locale)
+		freelocale(locale);
+	return utf8;
+}
+
 static void catch_signals(void)
 {
 	const struct sigaction action = {.sa_handler = on_signal}; /* interrupts calls */
@@ -239,13 +278,11 @@ static void catch_signals(void)
 static int run_top(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"batch", no_argument, NULL, 'b'},
-		{"rounds", required_argument, NULL, 'n'},
-		{"delay", required_argument, NULL, 'd'},
-		{"socket", required_argument, NULL, 's'},
-		{NULL, 0, NULL, 0},
+		{"batch", no_argument, NULL, 'b'},        {"rounds", required_argument, NULL, 'n'},
+		{"delay", required_argument, NULL, 'd'},  {"sort", required_argument, NULL, 'k'},
+		{"socket", required_argument, NULL, 's'}, {NULL, 0, NULL, 0},
 	};
-	struct top t = {.socket = CONTROL_DEFAULT_SOCKET, .delay = 2};
+	struct top t = {.socket = CONTROL_DEFAULT_SOCKET, .delay = 2, .utf8 = is_utf8()};
 	int c, r;
 
 	while ((c = getopt_long(argc, argv, "bn:d:", options, NULL)) != -1) {
@@ -259,6 +296,8 @@ static int run_top(int argc, char **argv)
 			return cli_usage("--rounds %s: expected a number, at least 1", optarg);
 		else if (c == 'd' && !parse_delay(optarg, &t.delay))
 			return cli_usage("--delay %s: expected seconds, from 0.1 to 3600", optarg);
+		else if (c == 'k' && !top_sort_parse(optarg, &t.sort))
+			return cli_usage("--sort %s: expected " TOP_SORTS, optarg);
 	}
 	if (optind < argc)
 		return cli_usage("%s: unexpected argument", argv[optind]);
@@ -273,11 +312,13 @@ static int run_top(int argc, char **argv)
 const struct command command_top = {
 	.name = "top",
 	.run = run_top,
-	.synopsis = "[-b] [-n ROUNDS] [-d SECONDS] [--socket PATH]",
+	.synopsis = "[-b] [-n N] [-d S] [--sort COLUMN] [--socket PATH]",
 	.summary = "Shows what vreadd does at the moment; q quits",
 	.options = "  -b, --batch        tables one after the other, for files and pipes\n"
 		   "  -n, --rounds N     end after so many\n"
 		   "  -d, --delay S      seconds between them (default 2)\n"
+		   "  --sort COLUMN      of the devices: bytes (default), here, remote, reads,\n"
+		   "                     opens, errors, open or name\n"
 		   "  --socket PATH      vreadd's control socket (default " CONTROL_DEFAULT_SOCKET
 		   ")\n",
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* top_table.c - implements top_table.h: tables of devices, datanodes and peers. */
+/* top_table.c - implements top_table.h: the plot, and tables of devices, datanodes and peers. */
 #include "top_table.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +18,7 @@ struct rates {
 	const json_t *device;
 	bool known;
 	double local, remote, reads, opens, errors; /* per second */
+	double order;                               /* devices with more come first */
 };
 
 /* ---- rates ----------------------------------------------------------------------------------- */
@@ -127,15 +127,65 @@ static void print_errors(FILE *out, const struct interval *t)
 	fputc('\n', out);
 }
 
+static void print_plot(FILE *out, const struct top_view *view)
+{
+	char size[TEXT_SIZE];
+	double highest;
+
+	fputs("last minute: ", out);
+	highest = plot_print(out, view->plot, view->utf8);
+	fprintf(out, "  at most %s per second\n",
+		highest < 0 ? "-" : text_size((int64_t)highest, size));
+}
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static int busier_first(const void *a, const void *b)
+static const char *const sort_names[] = {
+	[TOP_BY_BYTES] = "bytes", [TOP_BY_HERE] = "here",   [TOP_BY_REMOTE] = "remote",
+	[TOP_BY_READS] = "reads", [TOP_BY_OPENS] = "opens", [TOP_BY_ERRORS] = "errors",
+	[TOP_BY_OPEN] = "open",   [TOP_BY_NAME] = "name",
+};
+
+bool top_sort_parse(const char *name, enum top_sort *ret)
+{
+	for (size_t i = 0; i < sizeof(sort_names) / sizeof(sort_names[0]); i++) {
+		if (!strcmp(name, sort_names[i])) {
+			*ret = (enum top_sort)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static double order_of(const struct rates *r, enum top_sort sort)
+{
+	switch (sort) {
+	case TOP_BY_BYTES:
+		return r->local + r->remote;
+	case TOP_BY_HERE:
+		return r->local;
+	case TOP_BY_REMOTE:
+		return r->remote;
+	case TOP_BY_READS:
+		return r->reads;
+	case TOP_BY_OPENS:
+		return r->opens;
+	case TOP_BY_ERRORS:
+		return r->errors;
+	case TOP_BY_OPEN:
+		return (double)text_number(json_object_get(r->device, "counters"), "open_handles");
+	case TOP_BY_NAME:
+		break;
+	}
+	return 0;
+}
+
+static int by_order(const void *a, const void *b)
 {
 	const struct rates *x = a, *y = b;
-	double bytes = (y->local + y->remote) - (x->local + x->remote);
 
-	if (bytes != 0)
-		return bytes > 0 ? 1 : -1;
+	if (x->order != y->order)
+		return x->order < y->order ? 1 : -1;
 	return strcmp(text_member(x->device, "name"), text_member(y->device, "name"));
 }
 
@@ -152,7 +202,7 @@ static void print_device(FILE *out, const struct rates *r)
 		times(r, r->errors, errors), text_number(counters, "open_handles"));
 }
 
-static void print_devices(FILE *out, const struct interval *t)
+static void print_devices(FILE *out, const struct interval *t, enum top_sort sort)
 {
 	const json_t *devices = json_object_get(t->now, "devices"), *device;
 	const json_t *before = t->before ? json_object_get(t->before, "devices") : NULL;
@@ -168,8 +218,9 @@ static void print_devices(FILE *out, const struct interval *t)
 		all[i] = rates_of(t, json_object_get(then, "counters"),
 				  json_object_get(device, "counters"));
 		all[i].device = device;
+		all[i].order = order_of(&all[i], sort);
 	}
-	qsort(all, count, sizeof(*all), busier_first);
+	qsort(all, count, sizeof(*all), by_order);
 	fprintf(out, "\n%-11s %-8s %-12s %8s %8s %8s %7s %5s %5s\n", "DEVICE", "ROLE", "STATE",
 		"HERE/s", "REMOTE/s", "READS/s", "OPENS/s", "ERR/s", "OPEN");
 	for (i = 0; i < count; i++)
@@ -248,16 +299,17 @@ static void print_peers(FILE *out, const struct interval *t)
 	}
 }
 
-void top_print(FILE *out, const json_t *before, const json_t *now, double seconds)
+void top_print(FILE *out, const struct top_view *view)
 {
-	struct interval t = {.before = before, .now = now, .seconds = seconds};
+	struct interval t = {.before = view->before, .now = view->now, .seconds = view->seconds};
 
 	/* Another vreadd process: its counters began at zero. */
-	if (before && text_number(before, "pid") != text_number(now, "pid"))
+	if (t.before && text_number(t.before, "pid") != text_number(t.now, "pid"))
 		t.before = NULL;
 	print_header(out, &t);
 	print_errors(out, &t);
-	print_devices(out, &t);
+	print_plot(out, view);
+	print_devices(out, &t, view->sort);
 	print_datanodes(out, &t);
 	print_peers(out, &t);
 }
