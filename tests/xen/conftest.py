@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.guest_program import FOLDER, compiled
 from tools.lab import XenHost, product
+from tools.lab.packages import Packages
 
 HERE = Path(__file__).parent
 # Sanitizers double the work of an emulated processor.  So hosts have the release build, as it is
@@ -75,6 +76,16 @@ def mke2fs(image: Path, contents: Path, mib: int) -> Path:
 def product_files() -> tuple[dict[str, Path], dict[str, Path]]:
     """The files of the build for dom0 and for guests."""
     return product.dom0_files(PRODUCT_VARIANT), product.guest_files(PRODUCT_VARIANT)
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory) -> Packages:
+    """The packages, which `make deb` makes."""
+    made = subprocess.run(
+        ["make", "-C", HERE.parents[1], "deb"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert made.returncode == 0, made.stdout.decode()
+    return Packages(HERE.parents[1] / "build/deb", tmp_path_factory.mktemp("packages"))
 
 
 @pytest.fixture(scope="session")

@@ -15,13 +15,13 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.support.daemon import Image
+from tests.support.guide import GUIDE, printed
 from tests.support.hdfs_dir import POOL
 from tests.support.waiting import eventually
 from tests.support.xen_owner import DataDisk
@@ -30,7 +30,6 @@ from tools.lab.deployment import READ_TIMEOUT_MS
 from tools.lab.hadoop_guests import DATA_DEVICE, DATA_PARTITION
 from tools.lab.host import XenHost
 from tools.lab.installed import CONFIG, JAR, InstalledHdfs, Services
-from tools.lab.packages import Packages
 from tools.peers import Authority, installed_host, peer
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(2400)]
@@ -42,8 +41,6 @@ def of_hdfs(test):
     return pytest.mark.hadoop(pytest.mark.slow(test))
 
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-GUIDE = (REPOSITORY / "docs/install.md").read_text()
 DATANODE, USER = "dn1", "hdfs"
 MIB = 1 << 20
 BLOCK_MIB, FILE_MIB = 2, 3
@@ -64,26 +61,10 @@ OTHER_IMAGE, OTHER_LAYOUT = f"/srv/{OTHER}.img", f"/var/lib/vread/layouts/{OTHER
 NOBODY = "127.0.0.1:1"  # an address where no peer answers
 
 
-def printed(place):
-    """The block of the guide whose first line is a comment that names `place`."""
-    begins = re.escape(place)
-    (found,) = re.findall(rf"^```\w+\n(?:#|<!--) {begins}(?: -->)?\n(.*?)^```$", GUIDE, re.M | re.S)
-    return found
-
-
 def properties(place):
     """{name: value} of the properties of a hdfs-site.xml in the guide."""
     site = ElementTree.fromstring(f"<configuration>{printed(place)}</configuration>")
     return {p.findtext("name"): p.findtext("value") for p in site}
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory):
-    made = subprocess.run(
-        ["make", "-C", REPOSITORY, "deb"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    assert made.returncode == 0, made.stdout.decode()
-    return Packages(REPOSITORY / "build/deb", tmp_path_factory.mktemp("packages"))
 
 
 @pytest.fixture(scope="module")

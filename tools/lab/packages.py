@@ -28,6 +28,7 @@ EXCLUDED = re.compile(r"/usr/(share/(doc|man|lintian)|src)/")
 SHARED = re.compile(r".*\.so[.0-9]*")
 UDEV = [Path("/lib/systemd/systemd-udevd"), Path("/bin/udevadm")]
 UDEV_RULES = Path("/lib/udev/rules.d/80-drivers.rules")  # loads modules for new devices
+FIELDS = ("Depends",)
 GROUPS = {"vread": 105, "vread-publish": 106}
 FIRST_USER_ID = 1000
 
@@ -42,8 +43,9 @@ class Packages:
         """One file of a package, on this machine."""
         return self._unpacked(package) / path.lstrip("/")
 
-    def dom0(self) -> Tree:
-        return self._installed((BACKEND,))
+    def dom0(self, recommended: bool = False) -> Tree:
+        """recommended: with the libraries of packages in Recommends, too."""
+        return self._installed((BACKEND,), ("Depends", "Recommends") if recommended else FIELDS)
 
     def guest(self, users: Iterable[str] = ()) -> Tree:
         """For each guest, with these users in the groups of vRead, as after `adduser`."""
@@ -58,8 +60,9 @@ class Packages:
 
     # ---- what dpkg does ----------------------------------------------------------
 
-    def _installed(self, packages: Iterable[str]) -> Tree:
-        """Without libraries that no package in Depends has: as on Debian, programs then fail."""
+    def _installed(self, packages: Iterable[str], fields: Iterable[str] = FIELDS) -> Tree:
+        """Without libraries that no package in these fields has: as on Debian, programs then
+        fail."""
         tree = Tree()
         for name in packages:
             for path, source in self._contents(name).items():
@@ -67,7 +70,7 @@ class Packages:
                     tree.link(path, str(source.readlink()))
                 else:
                     tree.file(path, source)
-            allowed = libraries(self._depends(name))
+            allowed = libraries(self._needed(name, fields))
             for library in linked(self._contents(name).values()):
                 if library.name in allowed:
                     tree.file(str(library), library)
@@ -90,10 +93,11 @@ class Packages:
             _run(["dpkg-deb", "--extract", self._debs[package], root])
         return root
 
-    def _depends(self, package: str) -> set[str]:
-        """The packages of others in its Depends; ours bring their own dependencies."""
-        field = _run(["dpkg-deb", "--field", self._debs[package], "Depends"])
-        return set(names(field)) - self._debs.keys()
+    def _needed(self, package: str, fields: Iterable[str]) -> set[str]:
+        """The packages of others in these fields of it; ours bring their own dependencies."""
+        read = ["dpkg-deb", "--field", self._debs[package]]
+        found = {name for field in fields for name in names(_run([*read, field]))}
+        return found - self._debs.keys()
 
     # ---- what DKMS does ------------------------------------------------------------
 
