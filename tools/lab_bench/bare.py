@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The target bare: NameNode, DataNode, client and vreadd on this machine, without guests.  vreadd
-reads the image that the DataNode has mounted, and serves its local port."""
+"""The target bare: NameNode, two DataNodes, client and two vreadds on this machine, without guests.
+
+The client uses the local port of the near vreadd, which reads the image that the first DataNode
+has mounted.  The far vreadd reads the second DataNode's image, and is the near vreadd's peer by
+TLS over loopback.  Files of the place `local` are on the first DataNode, those of `remote-tls` on
+the second, and those of `hybrid` where HDFS puts each block.  RDMA needs a second machine.
+"""
 
 import contextlib
 from pathlib import Path
@@ -8,14 +13,18 @@ from pathlib import Path
 from tools.bench.scaffold import temporary
 from tools.hdfs import HdfsCluster, hadoop_class_path
 from tools.hdfs.native_code import libhadoop_dir
+from tools.hdfs.ports import free_ports
 from tools.lab_bench import targets
 from tools.lab_bench.targets import command
+from tools.peers import Authority, peer
 from tools.vreadd import REPOSITORY, Vreadd
 
 PLUGIN = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
 SHORT_CIRCUIT = {"dfs.client.read.shortcircuit": "true"}
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
-DISK_MIB = 4096
+DISK_MIB = 6144
+NEAR, FAR = "dn1", "dn2"
+HYBRID = f"{targets.FILES}/hybrid"
 
 
 @contextlib.contextmanager
@@ -29,22 +38,43 @@ def target(folder, say):
             data,
             conf=SHORT_CIRCUIT | {"dfs.domain.socket.path": f"{sockets}/dn._PORT"},
             class_path=[PLUGIN],
+            datanodes=2,
             live=True,
             disk_mib=DISK_MIB,
             java_options=[f"-Djava.library.path={libhadoop_dir()}"],
         )
-        say("starting a NameNode and a DataNode")
+        say("starting a NameNode and two DataNodes")
         stack.enter_context(cluster)
-        vreadd = stack.enter_context(Vreadd(cluster.served("dn1"), publish=["dn1"]))
-        datanode = cluster.datanode("dn1")
-        datanode.stop()
-        datanode.conf = PUBLISHER | {"io.vread.endpoint": vreadd.endpoint}
-        cluster.start_datanode("dn1")
-        yield _target(folder, cluster, vreadd)
+        vreadds = _vreadds(stack, folder, cluster)
+        for name, vreadd in vreadds.items():
+            datanode = cluster.datanode(name)
+            datanode.stop()
+            datanode.conf = PUBLISHER | {"io.vread.endpoint": vreadd.endpoint}
+            cluster.start_datanode(name)
+        yield _target(folder, cluster, vreadds)
 
 
-def _target(folder, cluster, vreadd):
-    lib = hadoop_class_path(cluster.version)
+def _vreadds(stack, folder, cluster):
+    """{DataNode: the vreadd that serves its image}."""
+    (folder / "peers").mkdir()
+    authority = Authority(folder / "peers")
+    address = f"127.0.0.1:{free_ports(1)[0]}"
+    storages = " ".join(f"{FAR}/{storage}" for storage in cluster.datanode(FAR).storage_ids())
+    sections = {
+        FAR: authority.host("far", listen=address) + peer("near", allow_datanodes=FAR),
+        NEAR: authority.host("near") + peer("far", address=address, storages=storages),
+    }
+    return {
+        name: stack.enter_context(
+            Vreadd(cluster.served(name), publish=[name], sections=sections[name])
+        )
+        for name in (FAR, NEAR)
+    }
+
+
+def _target(folder, cluster, vreadds):
+    class_path = f"{PLUGIN}:{cluster.conf_dir}:{hadoop_class_path(cluster.version)}/*"
+    near, far = cluster.datanode(NEAR).address, cluster.datanode(FAR).address
     return {
         "kind": "bare",
         "hosts": {"me": {"by": "local"}},
@@ -52,30 +82,45 @@ def _target(folder, cluster, vreadd):
             "host": "me",
             "folder": str(folder / "client"),
             "options": ["-Xmx512m", f"-Djava.library.path={libhadoop_dir()}"],
-            "class-path": f"{PLUGIN}:{cluster.conf_dir}:{lib}/*",
+            "class-path": class_path,
             "keep": "yes",
         },
         "ways": {
             "stock": targets.STOCK,
             "short-circuit": SHORT_CIRCUIT,
-            "vread": targets.VREAD | {"io.vread.endpoint": vreadd.endpoint},
+            "vread": targets.VREAD | {"io.vread.endpoint": vreadds[NEAR].endpoint},
         },
         "loads": {"2vms": {}},
-        "places": {"local": {"files": targets.FILES}},
-        "images": {targets.IMAGE: {}},
-        "cold": [command("me", _forget(cluster))],
-        "cpu": {
-            "datanode": [{"host": "me", "pid": cluster.pids["dn1"]}],
-            "host": [{"host": "me", "pid": vreadd.pid}],
+        "places": {
+            "local": {"files": targets.FILES, "datanodes": near},
+            "remote-tls": {"files": f"{targets.FILES}/remote", "datanodes": far},
+            "hybrid": {"files": HYBRID},
         },
-        "versions": {"hadoop": command("me", f"echo {cluster.version}")},
+        "images": {targets.IMAGE: {}},
+        "cold": [command("me", _forget(cluster, name)) for name in vreadds],
+        "cpu": {
+            "datanode": [{"host": "me", "pid": cluster.pids[name]} for name in vreadds],
+            "host": [{"host": "me", "pid": vreadd.pid} for vreadd in vreadds.values()],
+        },
+        "versions": {
+            "hadoop": command("me", f"echo {cluster.version}"),
+            "far blocks of hybrid": command("me", _far_blocks(class_path, far)),
+        },
     }
 
 
-def _forget(cluster):
-    """Drops the pages of the image and of the files in it from the page cache, and no others."""
-    datanode = cluster.datanode("dn1")
-    inside = f"/proc/{cluster.pids['dn1']}/root"  # only the DataNode sees the mounts
+def _far_blocks(class_path, far):
+    """Prints how many blocks of hybrid files are on the second DataNode, of how many."""
+    check = f"java -cp '{class_path}' org.apache.hadoop.hdfs.tools.DFSck {HYBRID}"
+    blocks = f"{check} -files -blocks -locations 2>/dev/null | grep ' blk_\\|:blk_'"
+    return f"{blocks} | awk '/{far}/ {{ n++ }} END {{ print n + 0, \"of\", NR }}'"
+
+
+def _forget(cluster, name):
+    """Drops the pages of a DataNode's image and of the files in it from the page cache, and no
+    others."""
+    datanode = cluster.datanode(name)
+    inside = f"/proc/{cluster.pids[name]}/root"  # only the DataNode sees the mounts
     found = " ".join(f"{inside}{path}" for path in datanode.data_dirs)
     each = targets.forget('"$file"')
     blocks = f"find {found} -name 'blk_*' | while read -r file; do {each}; done"
