@@ -183,7 +183,7 @@ GENERATED := build/generated/vread-nodes.h build/generated/vread-nodes.c
 # vreadd and the confined vread-parser share only COMMON_SRC: neither is linked with the other's own
 # code. No code in COMMON_SRC interprets data that a guest wrote.
 sources = $(sort $(shell find $(addprefix xen-backend/,$(1)) -name '*.c'))
-COMMON_SRC := $(call sources,base disk layout parser-protocol)
+COMMON_SRC := $(call sources,base disk keys layout parser-protocol)
 PARSER_SRC := $(filter-out xen-backend/parser/main.c,$(call sources,parser))
 BACKEND_SRC := $(call sources,port ring policy read control datanode peer)
 LIBVREAD_SRC := $(sort $(wildcard hdfs-native/libvread/*.c))

@@ -25,6 +25,7 @@ VREADD = "vreadd.c"  # the main program, which lies beside the folders
 MAY_INCLUDE = {
     "base": "",
     "disk": "base",
+    "keys": "base disk",
     "layout": "base disk",
     "policy": "base",
     "parser-protocol": "base disk",

@@ -16,7 +16,7 @@
 #include "cli/cli.h"
 #include "config_path.h"
 #include "datanode_file.h"
-#include "disks.h"
+#include "keys/disks.h"
 #include "layout/layout.h"
 #include "record.h"
 #include "search.h"
@@ -235,7 +235,7 @@ static int settle_on(const struct domain *d, const struct disks *disks, struct s
 
 static int read_disks(struct xs_handle *xs, const struct domain *d, struct disks *ret)
 {
-	int r = disks_read(xs, d->domid, ret);
+	int r = disks_read(xs, XBT_NULL, 0, d->domid, ret);
 
 	return r ? cli_error(CLI_FAILED, "domain %s: cannot read its disks: %s", d->name,
 			     strerror(-r))

@@ -28,8 +28,8 @@ bool datanode_file_owner(const struct datanode_file *f, char uuid[DOMAIN_UUID]);
 /* Replaces the file as a whole; text NULL: removes it.  The change is on the disk when this
  * returns, and is in f.  CLI_OK, or an exit code of cli.h after printing what is wrong. */
 int datanode_file_write(struct datanode_file *f, const char *text);
-/* Makes the text of a file; free() *ret.  images: as in disks.h.  s, which datanode_settle() has
- * settled, has the rest.  CLI_OK, or an exit code of cli.h after printing what is wrong. */
+/* Makes the text of a file; free() *ret.  images: as in keys/disks.h.  s has the rest, settled by
+ * datanode_settle().  CLI_OK, or an exit code of cli.h after printing what is wrong. */
 int datanode_file_text(const char *uuid, const struct spec *s, const char *const *images,
 		       unsigned num, char **ret);
 

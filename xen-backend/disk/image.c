@@ -36,24 +36,12 @@ static const struct image_format *find_format(const char *name, size_t length)
 	return NULL;
 }
 
+/* As image_spec_split(). */
 static const struct image_format *split(const char *spec, const char **ret_path)
 {
-	size_t prefix = strcspn(spec, ":/");
+	const char *name = image_spec_split(spec, ret_path);
 
-	*ret_path = spec[prefix] == ':' ? spec + prefix + 1 : spec;
-	return spec[prefix] == ':' ? find_format(spec, prefix) : &formats[0];
-}
-
-const char *image_spec_split(const char *spec, const char **ret_path)
-{
-	const struct image_format *format = split(spec, ret_path);
-
-	return format ? format->name : NULL;
-}
-
-const char *image_format_names(void)
-{
-	return "raw, qcow2 or vhd";
+	return name ? find_format(name, strlen(name)) : NULL;
 }
 
 /* ---- opening ----------------------------------------------------------------- */

@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "../config_path.h"
-#include "../disks.h"
 #include "../record.h"
 #include "../search.h"
 #include "cli/cli.h"
 #include "disk/image.h"
+#include "keys/disks.h"
 
 static int read_disks(struct xs_handle *xs, const struct domain *d, struct disks *ret)
 {
-	int r = disks_read(xs, d->domid, ret);
+	int r = disks_read(xs, XBT_NULL, 0, d->domid, ret);
 
 	return r ? cli_error(CLI_FAILED, "domain %s: cannot read its disks: %s", d->name,
 			     strerror(-r))

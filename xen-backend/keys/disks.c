@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * disks.c - implements disks.h: reads the backend directories of a domain's disks.  Called by
- * datanode.c.
+ * Implements disks.h: reads the backend directories of a domain's disks.
  *
  * libxl writes these nodes (xl-disk-configuration(5)): `dev` is the disk's name, `mode` is r or w,
  * `device-type` is disk or cdrom.  The name of the directory says who serves the disk:
@@ -12,30 +11,36 @@
  *   qdisk   qemu.  `params` is FORMAT:PATH; FORMAT is aio for raw.
  *   vbd3    tapdisk.  `tapdisk-params`, or else `params`, is FORMAT:PATH.
  */
-#include "disks.h"
+#include "keys/disks.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "base/number.h"
 #include "disk/image.h"
 
-#define BACKENDS "/local/domain/0/backend"
-#define MAX_DEVICE 0xffffffffU
+#define MAX_PATH 160
 
 static const char *const kinds[] = {"vbd", "qdisk", "vbd3"};
 #define NUM_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
+/* Where the nodes are read. */
+struct place {
+	struct xs_handle *xs;
+	xs_transaction_t transaction;
+	char directory[MAX_PATH]; /* of a disk */
+};
+
 /* The value of a node; free() it.  NULL: the node does not exist or is no text. */
-static char *value_of(struct xs_handle *xs, const char *directory, const char *node)
+static char *value_of(const struct place *at, const char *node)
 {
-	char path[160], *value;
+	char path[MAX_PATH + 32], *value;
 	unsigned length;
 
-	snprintf(path, sizeof(path), "%s/%s", directory, node);
-	value = xs_read(xs, XBT_NULL, path, &length);
+	snprintf(path, sizeof(path), "%s/%s", at->directory, node);
+	value = xs_read(at->xs, at->transaction, path, &length);
 	if (value && strlen(value) == length)
 		return value;
 	free(value);
@@ -81,21 +86,20 @@ static void set_image(struct disk *d, const char *params, const char *format, co
 		free(image);
 }
 
-static void of_blkback(struct xs_handle *xs, const char *directory, struct disk *d)
+static void of_blkback(const struct place *at, struct disk *d)
 {
-	char *params = value_of(xs, directory, "params");
+	char *params = value_of(at, "params");
 	bool is_path = params && params[0] == '/';
-	char *device = is_path ? NULL : value_of(xs, directory, "physical-device-path");
+	char *device = is_path ? NULL : value_of(at, "physical-device-path");
 
 	set_image(d, params ?: "", "raw", device ?: params ?: "");
 	free(params);
 	free(device);
 }
 
-static void of_formats(struct xs_handle *xs, const char *directory, struct disk *d)
+static void of_formats(const struct place *at, struct disk *d)
 {
-	char *params =
-		value_of(xs, directory, "tapdisk-params") ?: value_of(xs, directory, "params");
+	char *params = value_of(at, "tapdisk-params") ?: value_of(at, "params");
 	size_t length = params ? strcspn(params, ":/") : 0;
 	char *format = strndup(params ?: "", length);
 
@@ -121,11 +125,11 @@ static void free_disk(struct disk *d)
 	free(d->problem);
 }
 
-static int add(struct xs_handle *xs, const char *kind, const char *directory, struct disks *ret)
+static int add(const struct place *at, const char *kind, struct disks *ret)
 {
-	struct disk d = {.name = value_of(xs, directory, "dev")}, *grown;
-	char *mode = value_of(xs, directory, "mode");
-	char *type = value_of(xs, directory, "device-type");
+	struct disk d = {.name = value_of(at, "dev")}, *grown;
+	char *mode = value_of(at, "mode");
+	char *type = value_of(at, "device-type");
 
 	d.writable = is(mode, "w") && !is(type, "cdrom");
 	free(mode);
@@ -133,9 +137,9 @@ static int add(struct xs_handle *xs, const char *kind, const char *directory, st
 	if (!d.name) /* being made or being removed */
 		return 0;
 	if (strcmp(kind, "vbd") == 0)
-		of_blkback(xs, directory, &d);
+		of_blkback(at, &d);
 	else
-		of_formats(xs, directory, &d);
+		of_formats(at, &d);
 	grown = reallocarray(ret->disk, ret->count + 1, sizeof(*grown));
 	if (grown)
 		ret->disk = grown;
@@ -150,40 +154,44 @@ static int add(struct xs_handle *xs, const char *kind, const char *directory, st
 static int by_number(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
-	unsigned long long m = 0, n = 0;
+	uint32_t m = 0, n = 0;
 
-	cli_number(*x, 0, MAX_DEVICE, &m);
-	cli_number(*y, 0, MAX_DEVICE, &n);
+	parse_number(*x, 0, UINT32_MAX, &m);
+	parse_number(*y, 0, UINT32_MAX, &n);
 	return m < n ? -1 : m > n;
 }
 
-static int add_kind(struct xs_handle *xs, const char *kind, unsigned domid, struct disks *ret)
+/* directory: of the disks of one kind. */
+static int add_kind(struct xs_handle *xs, xs_transaction_t t, const char *kind,
+		    const char *directory, struct disks *ret)
 {
-	char directory[96], device[128], **ids;
+	struct place at = {.xs = xs, .transaction = t};
 	unsigned count;
+	char **ids = xs_directory(xs, t, directory, &count);
 	int r = 0;
 
-	snprintf(directory, sizeof(directory), BACKENDS "/%s/%u", kind, domid);
-	ids = xs_directory(xs, XBT_NULL, directory, &count);
 	if (!ids)
 		return errno == ENOENT ? 0 : -errno;
 	qsort(ids, count, sizeof(*ids), by_number);
-	for (unsigned i = 0; i < count && !r; i++) {
-		if (snprintf(device, sizeof(device), "%s/%s", directory, ids[i]) <
-		    (int)sizeof(device))
-			r = add(xs, kind, device, ret);
-	}
+	for (unsigned i = 0; i < count && !r; i++)
+		if (snprintf(at.directory, MAX_PATH, "%s/%s", directory, ids[i]) < MAX_PATH)
+			r = add(&at, kind, ret);
 	free(ids);
 	return r;
 }
 
-int disks_read(struct xs_handle *xs, unsigned domid, struct disks *ret)
+int disks_read(struct xs_handle *xs, xs_transaction_t t, unsigned own, unsigned domid,
+	       struct disks *ret)
 {
+	char directory[96];
 	int r = 0;
 
 	*ret = (struct disks){0};
-	for (unsigned i = 0; i < NUM_KINDS && !r; i++)
-		r = add_kind(xs, kinds[i], domid, ret);
+	for (unsigned i = 0; i < NUM_KINDS && !r; i++) {
+		snprintf(directory, sizeof(directory), "/local/domain/%u/backend/%s/%u", own,
+			 kinds[i], domid);
+		r = add_kind(xs, t, kinds[i], directory, ret);
+	}
 	if (r)
 		disks_free(ret);
 	return r;
