@@ -44,7 +44,9 @@ static int remove_file(void **state)
 
 static void configure(struct owners *o, const char *dn1, const char *dn2, const char *dn3)
 {
-	const struct owners_pins all[] = {{"dn1", dn1}, {"dn2", dn2}, {"dn3", dn3}};
+	const struct owners_pins all[] = {{"dn1", dn1, false},
+					  {"dn2", dn2, false},
+					  {"dn3", dn3, false}};
 
 	assert_int_equal(owners_configure(o, all, dn3 ? 3 : dn2 ? 2 : 1), 0);
 }
@@ -236,6 +238,57 @@ static void the_record_outlives_us(void **state)
 	owners_free(o);
 }
 
+/* dn1 comes and goes, or not; with dn2, or alone. */
+static void configure_guests(struct owners *o, bool dn1, bool comes_and_goes)
+{
+	const struct owners_pins all[] = {{"dn2", "", false}, {"dn1", "", comes_and_goes}};
+
+	assert_int_equal(owners_configure(o, all, dn1 ? 2 : 1), 0);
+}
+
+static void who_comes_and_goes_keeps_what_it_has(void **state)
+{
+	struct owners *o = kept_owners();
+
+	(void)state;
+	configure_guests(o, true, true);
+	owners_settle(o);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	configure_guests(o, false, true);
+	assert_int_equal(show(o, "dn2", "DS-1"), OWNERS_RECORDED);
+	assert_string_equal(other, "dn1");
+	owners_save(o);
+	check_file("vread-storages 2 1\nDS-1 dn1*\n");
+	owners_free(o);
+
+	o = kept_owners();
+	configure_guests(o, false, true);
+	assert_int_equal(show(o, "dn2", "DS-1"), OWNERS_RECORDED);
+	configure_guests(o, true, true);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	assert_int_equal(owners_give(o, "DS-1", "dn2"), 0);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_RECORDED);
+	owners_free(o);
+}
+
+static void a_section_of_that_name_makes_it_like_others(void **state)
+{
+	struct owners *o = kept_owners();
+
+	(void)state;
+	configure_guests(o, true, true);
+	owners_settle(o);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	configure_guests(o, true, false);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	assert_false(owners_is_unsure(o, "DS-1"));
+	owners_save(o);
+	check_file("vread-storages 1 1\nDS-1 dn1\n");
+	configure_guests(o, false, false);
+	assert_int_equal(show(o, "dn2", "DS-1"), OWNERS_ITS);
+	owners_free(o);
+}
+
 static void a_contest_is_recorded(void **state)
 {
 	struct owners *o = kept_owners();
@@ -277,7 +330,11 @@ static void a_damaged_record_is_told_and_left_alone(void **state)
 		const char *text, *expected;
 	} wrong[] = {
 		{"", "line 1: expected \"vread-storages 1 \" and the number"},
-		{"vread-storages 2 0\n", "line 1: expected"},
+		{"vread-storages 3 0\n", "line 1: expected"},
+		{"vread-storages 1 1\nDS-1 dn1*\n", "line 2: expected STORAGE DATANODE"},
+		{"vread-storages 2 1\nDS-1 dn1**\n", "line 2: expected STORAGE DATANODE"},
+		{"vread-storages 2 1\nDS-1 *\n", "line 2: expected STORAGE DATANODE"},
+		{"vread-storages 2 1\nDS-1 dn1 dn2*\n", "line 2: expected STORAGE DATANODE"},
 		{"vread-storages 1 01\nDS-1 dn1\n", "line 1: expected"},
 		{"vread-storages 1 65537\n", "line 1: expected"},
 		{"vread-storages 1 1", "line 1: expected"},
@@ -370,6 +427,8 @@ int main(void)
 		cmocka_unit_test(who_has_pins_has_no_others),
 		cmocka_unit_test(each_has_room_for_itself),
 		cmocka_unit_test_teardown(the_record_outlives_us, remove_file),
+		cmocka_unit_test_teardown(who_comes_and_goes_keeps_what_it_has, remove_file),
+		cmocka_unit_test_teardown(a_section_of_that_name_makes_it_like_others, remove_file),
 		cmocka_unit_test_teardown(a_contest_is_recorded, remove_file),
 		cmocka_unit_test_teardown(a_damaged_record_is_told_and_left_alone, remove_file),
 		cmocka_unit_test(a_byte_0_ends_no_record),

@@ -139,6 +139,13 @@ static bool may_have(const struct owners *o, const char *datanode)
 	return n && !n->lists;
 }
 
+static bool comes_and_goes(const struct owners *o, const char *datanode)
+{
+	const struct owners_name *n = find_name(o, datanode);
+
+	return n && n->comes_and_goes;
+}
+
 static bool add_pins(struct owned_table *t, const struct owners_pins *p)
 {
 	const char *at = p->storages;
@@ -165,7 +172,8 @@ int owners_configure(struct owners *o, const struct owners_pins *all, size_t cou
 	bool good = names != NULL;
 
 	for (size_t i = 0; good && i < count; i++) {
-		names[i] = (struct owners_name){strdup(all[i].name), all[i].storages[0]};
+		names[i] = (struct owners_name){strdup(all[i].name), all[i].storages[0],
+						all[i].comes_and_goes};
 		good = names[i].name && add_pins(&pins, &all[i]);
 	}
 	if (!good) {
@@ -211,6 +219,7 @@ static void set_owner(struct owners *o, struct owned *e, const char *datanode, b
 	memset(e->owner, 0, sizeof(e->owner));
 	strncpy(e->owner, datanode, OWNERS_MAX_NAME);
 	e->rival[0] = '\0';
+	e->stays = comes_and_goes(o, datanode);
 	e->unsure = unsure;
 	e->look = o->look;
 	o->changed = true;
@@ -220,7 +229,7 @@ static void set_owner(struct owners *o, struct owned *e, const char *datanode, b
  * pinned storages, have no say in it. */
 static const char *owner_of(const struct owners *o, const struct owned *e)
 {
-	if (may_have(o, e->owner))
+	if (may_have(o, e->owner) || (e->stays && !is_configured(o, e->owner)))
 		return e->owner;
 	return e->rival[0] && may_have(o, e->rival) ? e->rival : NULL;
 }
@@ -334,6 +343,8 @@ static enum owners_verdict record(struct owners *o, struct owned *e, const char 
 	} else if (strcmp(e->owner, datanode) || e->rival[0]) {
 		set_owner(o, e, datanode, !pinned && (o->unsettled || o->damaged));
 	}
+	o->changed |= e->stays != comes_and_goes(o, datanode);
+	e->stays = comes_and_goes(o, datanode);
 	e->look = o->look;
 	return OWNERS_ITS;
 }

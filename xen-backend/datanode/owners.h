@@ -9,10 +9,12 @@
  *   2. the datanode that was the first to show it. The record on disk keeps that.
  *
  * The record of a datanode that is not configured any more gives way to the next datanode that
- * shows the storage. If nobody can tell which of two datanodes was the first, the storage is
- * contested and belongs to none of them. That is so while the configuration changes, because then
- * several datanodes are looked into for the first time, in any order; and while the record is
- * damaged.
+ * shows the storage. It does not if the datanode comes and goes with its domain: while the domain
+ * is away nobody gets what the datanode has, unless the operator gives it.
+ *
+ * If nobody can tell which of two datanodes was the first, the storage is contested and belongs to
+ * none of them. That is so while the configuration changes, because then several datanodes are
+ * looked into for the first time, in any order; and while the record is damaged.
  *
  * A datanode can record only OWNERS_MAX_EACH storages, so a guest that keeps inventing ids forgets
  * its own old ones and leaves room for others.
@@ -46,6 +48,7 @@ enum owners_verdict {
 struct owners_pins {
 	const char *name;
 	const char *storages;
+	bool comes_and_goes; /* with its domain, by keys in xenstore */
 };
 
 struct owners *owners_new(void);    /* NULL: out of memory */

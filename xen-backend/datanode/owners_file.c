@@ -6,6 +6,10 @@
  * The file is text. The first line is "vread-storages 1 COUNT". COUNT lines follow, each
  * "STORAGE DATANODE", or "STORAGE DATANODE DATANODE" for a contested storage. The count shows that
  * the end of the file is not missing.
+ *
+ * If the storage stays the first datanode's while that datanode is not configured, an asterisk
+ * follows its name, and the first line says 2 for 1. So an older vreadd, which would give the
+ * storage away, refuses the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,9 +23,9 @@
 #include "datanode/owners_private.h"
 #include "layout/layout.h"
 
-#define HEADER "vread-storages 1 "
+#define HEADER "vread-storages "
 #define MAX_STORAGE 127U
-#define MAX_LINE (MAX_STORAGE + 2 * (OWNERS_MAX_NAME + 1) + 1)
+#define MAX_LINE (MAX_STORAGE + 2 * (OWNERS_MAX_NAME + 1) + 2)
 #define MAX_BYTES (sizeof(HEADER) + 16 + (size_t)OWNERS_MAX * MAX_LINE)
 
 /* ---- parsing ------------------------------------------------------------------ */
@@ -40,11 +44,25 @@ static char *take_word(char **rest)
 	return word && *word ? word : NULL;
 }
 
-static int parse_line(char *text, unsigned line, struct owned_table *t, char **ret_error)
+/* Cuts the asterisk behind a name.  False: there is none. */
+static bool take_mark(char *owner)
+{
+	size_t length = owner ? strlen(owner) : 0;
+	bool marked = length && owner[length - 1] == '*';
+
+	if (marked)
+		owner[length - 1] = '\0';
+	return marked;
+}
+
+/* marks: a name may have an asterisk. */
+static int parse_line(char *text, unsigned line, bool marks, struct owned_table *t,
+		      char **ret_error)
 {
 	char *rest = text;
-	const char *storage = take_word(&rest), *owner = take_word(&rest), *rival = NULL;
-	bool has_rival = rest != NULL;
+	const char *storage = take_word(&rest), *rival = NULL;
+	char *owner = take_word(&rest);
+	bool has_rival = rest != NULL, stays = marks && take_mark(owner);
 	struct owned *e;
 
 	if (has_rival)
@@ -57,6 +75,7 @@ static int parse_line(char *text, unsigned line, struct owned_table *t, char **r
 	e = owned_add(t, storage, owner);
 	if (!e)
 		return -ENOMEM;
+	e->stays = stays;
 	if (rival)
 		strncpy(e->rival, rival, OWNERS_MAX_NAME);
 	return 0;
@@ -74,19 +93,30 @@ static char *take_line(char **rest)
 	return line;
 }
 
+static bool parse_header(const char *line, bool *ret_marks, uint32_t *ret_count)
+{
+	const char *version = line + strlen(HEADER);
+
+	if (strncmp(line, HEADER, strlen(HEADER)) ||
+	    (strncmp(version, "1 ", 2) && strncmp(version, "2 ", 2)))
+		return false;
+	*ret_marks = *version == '2';
+	return parse_number(version + 2, 0, OWNERS_MAX, ret_count);
+}
+
 static int parse(char *text, struct owned_table *ret, char **ret_error)
 {
 	char *rest = text, *line = take_line(&rest);
 	uint32_t count;
+	bool marks;
 	int r = 0;
 
-	if (!line || strncmp(line, HEADER, strlen(HEADER)) ||
-	    !parse_number(line + strlen(HEADER), 0, OWNERS_MAX, &count))
+	if (!line || !parse_header(line, &marks, &count))
 		return malformed(ret_error, 1,
-				 "\"" HEADER "\" and the number of lines that follow");
+				 "\"" HEADER "1 \" and the number of lines that follow");
 	for (unsigned i = 0; i < count && !r; i++) {
 		line = take_line(&rest);
-		r = line ? parse_line(line, i + 2, ret, ret_error)
+		r = line ? parse_line(line, i + 2, marks, ret, ret_error)
 			 : malformed(ret_error, i + 2, "another line, as the first line says");
 	}
 	if (!r && *rest)
@@ -196,22 +226,26 @@ static void put_lines(FILE *out, const struct owned_table *t)
 	for (unsigned i = 0; i < OWNERS_BUCKETS; i++)
 		for (const struct owned *e = t->buckets[i]; e; e = e->next)
 			if (is_written(e))
-				fprintf(out, "%s %s%s%s\n", e->storage, e->owner,
-					e->rival[0] ? " " : "", e->rival);
+				fprintf(out, "%s %s%s%s%s\n", e->storage, e->owner,
+					e->stays ? "*" : "", e->rival[0] ? " " : "", e->rival);
 }
 
 char *owners_text(const struct owned_table *t)
 {
 	char *text = NULL;
 	size_t size, count = 0;
+	bool marks = false;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
 	for (unsigned i = 0; i < OWNERS_BUCKETS; i++)
 		for (const struct owned *e = t->buckets[i]; e; e = e->next)
-			count += is_written(e);
-	fprintf(out, HEADER "%zu\n", count);
+			if (is_written(e)) {
+				count++;
+				marks |= e->stays;
+			}
+	fprintf(out, HEADER "%d %zu\n", marks ? 2 : 1, count);
 	put_lines(out, t);
 	if (fclose(out) == 0)
 		return text;

@@ -16,6 +16,7 @@
 struct owned {
 	struct owned *next;
 	char owner[OWNERS_MAX_NAME + 1], rival[OWNERS_MAX_NAME + 1];
+	bool stays;    /* also while the owner is not configured */
 	bool unsure;   /* another may have been the first to show it; not in the file */
 	uint64_t look; /* the last look that found it at the owner */
 	char storage[];
@@ -29,6 +30,7 @@ struct owned_table {
 struct owners_name {
 	char *name;
 	bool lists; /* storages are pinned to it */
+	bool comes_and_goes;
 };
 
 struct owners {
