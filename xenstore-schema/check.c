@@ -54,11 +54,11 @@ void check_found(struct check *c, struct vread_problem p, const char *format, ..
 	c->problems++;
 }
 
-char *check_read(const struct check *c, bool in_backend, const char *node)
+char *check_read(const struct check *c, enum vread_directory d, const char *node)
 {
 	char path[2 * PATH_SIZE];
 
-	snprintf(path, sizeof(path), "%s/%s", c->dir[in_backend], node);
+	snprintf(path, sizeof(path), "%s/%s", c->dir[d], node);
 	return c->tree->read(c->tree->ctx, path);
 }
 
@@ -88,9 +88,9 @@ bool check_parse_uint(const char *text, unsigned *ret)
 	return true;
 }
 
-bool check_read_uint(const struct check *c, bool in_backend, const char *node, unsigned *ret)
+bool check_read_uint(const struct check *c, enum vread_directory d, const char *node, unsigned *ret)
 {
-	char *text = check_read(c, in_backend, node);
+	char *text = check_read(c, d, node);
 	bool ok = text && check_parse_uint(text, ret);
 
 	free(text);
@@ -118,8 +118,11 @@ static struct check device_of(const struct vread_schema_tree *tree, unsigned bac
 	struct check c = {.tree = tree, .backend_domid = backend_domid, .domid = domid, .id = id};
 
 	snprintf(c.device, sizeof(c.device), "xen:%u/%u", domid, id);
-	snprintf(c.dir[true], PATH_SIZE, VREAD_BACKEND_DIRECTORY, backend_domid, domid, id);
-	snprintf(c.dir[false], PATH_SIZE, VREAD_FRONTEND_DIRECTORY, domid, id);
+	snprintf(c.dir[VREAD_IN_BACKEND], PATH_SIZE, VREAD_BACKEND_DIRECTORY, backend_domid, domid,
+		 id);
+	snprintf(c.dir[VREAD_IN_DATANODE], PATH_SIZE, VREAD_DATANODE_DIRECTORY, backend_domid,
+		 domid, id);
+	snprintf(c.dir[VREAD_IN_FRONTEND], PATH_SIZE, VREAD_FRONTEND_DIRECTORY, domid, id);
 	snprintf(c.renew, sizeof(c.renew),
 		 "xl-vread detach %u --id %u --force, then attach it again with what it may read",
 		 domid, id);
@@ -128,10 +131,12 @@ static struct check device_of(const struct vread_schema_tree *tree, unsigned bac
 
 static void read_states(struct check *c)
 {
-	for (int in_backend = 0; in_backend < 2; in_backend++)
-		if (!check_read_uint(c, in_backend, VREAD_NODE_STATE, &c->state[in_backend]) ||
-		    c->state[in_backend] > 8)
-			c->state[in_backend] = 0;
+	static const enum vread_directory ends[] = {VREAD_IN_FRONTEND, VREAD_IN_BACKEND};
+
+	for (unsigned i = 0; i < 2; i++)
+		if (!check_read_uint(c, ends[i], VREAD_NODE_STATE, &c->state[ends[i]]) ||
+		    c->state[ends[i]] > 8)
+			c->state[ends[i]] = 0;
 }
 
 /* False also if text is no path or number at all: check_nodes() reports such a value. */
@@ -145,12 +150,13 @@ static bool differs(const char *text, const char *expected)
 }
 
 /* Checks a node of one directory that must name the other directory or its domain. */
-static void check_names(struct check *c, bool in_backend, const char *node, const char *expected)
+static void check_names(struct check *c, enum vread_directory d, const char *node,
+			const char *expected)
 {
-	char *text = check_read(c, in_backend, node), path[2 * PATH_SIZE];
+	char *text = check_read(c, d, node), path[2 * PATH_SIZE];
 
 	if (text && differs(text, expected)) {
-		snprintf(path, sizeof(path), "%s/%s", c->dir[in_backend], node);
+		snprintf(path, sizeof(path), "%s/%s", c->dir[d], node);
 		check_found(c,
 			    (struct vread_problem){.path = path,
 						   .expected = expected,
@@ -164,12 +170,12 @@ static void check_references(struct check *c)
 {
 	char domid[16];
 
-	check_names(c, true, VREAD_NODE_FRONTEND, c->dir[false]);
+	check_names(c, VREAD_IN_BACKEND, VREAD_NODE_FRONTEND, c->dir[VREAD_IN_FRONTEND]);
 	snprintf(domid, sizeof(domid), "%u", c->domid);
-	check_names(c, true, VREAD_NODE_FRONTEND_ID, domid);
-	check_names(c, false, VREAD_NODE_BACKEND, c->dir[true]);
+	check_names(c, VREAD_IN_BACKEND, VREAD_NODE_FRONTEND_ID, domid);
+	check_names(c, VREAD_IN_FRONTEND, VREAD_NODE_BACKEND, c->dir[VREAD_IN_BACKEND]);
 	snprintf(domid, sizeof(domid), "%u", c->backend_domid);
-	check_names(c, false, VREAD_NODE_BACKEND_ID, domid);
+	check_names(c, VREAD_IN_FRONTEND, VREAD_NODE_BACKEND_ID, domid);
 }
 
 /* vreadd normally removes the directory of a dead domain.  It does not if it is not running, or if
@@ -178,9 +184,10 @@ static void tell_dead_domain(struct check *c)
 {
 	char remedy[2 * PATH_SIZE];
 
-	snprintf(remedy, sizeof(remedy), "is vreadd running? else: xenstore-rm %s", c->dir[true]);
+	snprintf(remedy, sizeof(remedy), "is vreadd running? else: xenstore-rm %s",
+		 c->dir[VREAD_IN_BACKEND]);
 	check_found(c,
-		    (struct vread_problem){.path = c->dir[true],
+		    (struct vread_problem){.path = c->dir[VREAD_IN_BACKEND],
 					   .expected = "a domain that exists",
 					   .remedy = remedy,
 					   .passing = true},
@@ -190,7 +197,7 @@ static void tell_dead_domain(struct check *c)
 static void tell_no_frontend(struct check *c)
 {
 	check_found(c,
-		    (struct vread_problem){.path = c->dir[false],
+		    (struct vread_problem){.path = c->dir[VREAD_IN_FRONTEND],
 					   .expected = "the frontend directory of this device",
 					   .remedy = c->renew},
 		    "is missing");
@@ -206,15 +213,17 @@ static void check_device(struct check *c)
 		tell_dead_domain(c);
 		return;
 	}
-	has_frontend = check_exists(c, c->dir[false]);
+	has_frontend = check_exists(c, c->dir[VREAD_IN_FRONTEND]);
 	read_states(c);
 	check_references(c);
-	check_nodes(c, true);
+	check_nodes(c, VREAD_IN_BACKEND);
+	if (check_exists(c, c->dir[VREAD_IN_DATANODE]))
+		check_nodes(c, VREAD_IN_DATANODE);
 	if (!has_frontend) {
 		tell_no_frontend(c);
 		return;
 	}
-	check_nodes(c, false);
+	check_nodes(c, VREAD_IN_FRONTEND);
 	check_states(c);
 }
 
@@ -325,11 +334,11 @@ static bool served_elsewhere(struct check *c)
 	unsigned domid;
 	struct check other;
 
-	if (!check_read_uint(c, false, VREAD_NODE_BACKEND_ID, &domid) ||
+	if (!check_read_uint(c, VREAD_IN_FRONTEND, VREAD_NODE_BACKEND_ID, &domid) ||
 	    domid == c->backend_domid || domid > VREAD_MAX_DOMID)
 		return false;
 	other = device_of(c->tree, domid, c->domid, c->id);
-	return check_exists(&other, other.dir[true]);
+	return check_exists(&other, other.dir[VREAD_IN_BACKEND]);
 }
 
 /* A frontend directory with a backend directory was checked by check_backend(). */
@@ -339,12 +348,12 @@ static void check_frontend(struct walk *w, unsigned domid, unsigned id)
 	char remedy[2 * PATH_SIZE];
 
 	begin(w);
-	if (!check_exists(&c, c.dir[true]) && !served_elsewhere(&c)) {
+	if (!check_exists(&c, c.dir[VREAD_IN_BACKEND]) && !served_elsewhere(&c)) {
 		snprintf(remedy, sizeof(remedy), "xenstore-rm %s, then attach the device again",
-			 c.dir[false]);
+			 c.dir[VREAD_IN_FRONTEND]);
 		check_found(&c,
-			    (struct vread_problem){.path = c.dir[false],
-						   .expected = c.dir[true],
+			    (struct vread_problem){.path = c.dir[VREAD_IN_FRONTEND],
+						   .expected = c.dir[VREAD_IN_BACKEND],
 						   .remedy = remedy,
 						   .passing = true},
 			    "has no backend directory");

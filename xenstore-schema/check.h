@@ -18,14 +18,21 @@ enum vread_end {
 	VREAD_END_BACKEND,
 };
 
-/* The permissions of a device's directory and of all nodes in it. */
-struct vread_directory_spec {
-	enum vread_end owner;  /* may read and write */
-	enum vread_end reader; /* may read; all others may do nothing */
+/* The directories of a device. */
+enum vread_directory {
+	VREAD_IN_FRONTEND,
+	VREAD_IN_BACKEND,
+	VREAD_IN_DATANODE, /* below the backend directory, if the guest is a datanode */
+	VREAD_DIRECTORIES
 };
 
-/* Indexed by in_backend. */
-extern const struct vread_directory_spec vread_directory_specs[2];
+/* The permissions of a directory and of all nodes in it. */
+struct vread_directory_spec {
+	enum vread_end owner;  /* may read and write */
+	enum vread_end reader; /* may read; all others may do nothing.  The owner: no others may */
+};
+
+extern const struct vread_directory_spec vread_directory_specs[VREAD_DIRECTORIES];
 
 enum vread_node_writer {
 	VREAD_WRITER_TOOLSTACK,
@@ -40,6 +47,9 @@ enum vread_node_type {
 	VREAD_TYPE_PATH,     /* absolute path */
 	VREAD_TYPE_NAMES,    /* names separated by one space, or "*", or "" */
 	VREAD_TYPE_VERSIONS, /* numbers separated by commas */
+	VREAD_TYPE_NAME,     /* of a datanode */
+	VREAD_TYPE_WORDS,    /* at least one, separated by one space */
+	VREAD_TYPE_TEXT,     /* any */
 };
 
 /* In which states of the directory's own end the node must exist. */
@@ -51,7 +61,7 @@ enum vread_node_required {
 };
 
 struct vread_node_spec {
-	bool in_backend;  /* in the backend directory; false: in the frontend directory */
+	enum vread_directory directory;
 	const char *node; /* "max-queues", "queue-<n>/ring-ref<m>" */
 	enum vread_node_writer writer;
 	enum vread_node_type type;

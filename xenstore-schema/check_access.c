@@ -44,7 +44,7 @@ static bool judge_listed(const struct vread_permission *p, unsigned reader, char
 static bool judge(const struct vread_permission *p, unsigned count, unsigned owner, unsigned reader,
 		  char text[TEXT_SIZE])
 {
-	bool readable = false;
+	bool readable = reader == owner;
 
 	if (p[0].domid != owner) {
 		snprintf(text, TEXT_SIZE, "domain %u owns it", p[0].domid);
@@ -74,9 +74,9 @@ static void cannot_tell(struct check *c, const char *path)
 		    "has none that can be read");
 }
 
-void check_access(struct check *c, bool in_backend, const char *path)
+void check_access(struct check *c, enum vread_directory d, const char *path)
 {
-	const struct vread_directory_spec *spec = &vread_directory_specs[in_backend];
+	const struct vread_directory_spec *spec = &vread_directory_specs[d];
 	const unsigned domids[] = {
 		[VREAD_END_FRONTEND] = c->domid, [VREAD_END_BACKEND] = c->backend_domid};
 	const struct vread_permission right[] = {{domids[spec->owner], false, false},
@@ -91,7 +91,8 @@ void check_access(struct check *c, bool in_backend, const char *path)
 	}
 	if (!judge(p, count, right[0].domid, right[1].domid, wrong)) {
 		print_permissions(p, count, has, sizeof(has));
-		print_permissions(right, 2, expected, sizeof(expected));
+		print_permissions(right, spec->reader == spec->owner ? 1 : 2, expected,
+				  sizeof(expected));
 		snprintf(remedy, sizeof(remedy), "xenstore-chmod %s %s", path, expected);
 		check_found(c,
 			    (struct vread_problem){.path = path,

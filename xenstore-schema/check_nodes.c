@@ -15,6 +15,7 @@
 #include "vread-nodes.h"
 
 #define MAX_INDEX 16U /* no version has more queues, or more pages in a ring */
+#define MAX_NAME 63U  /* of a datanode */
 
 /* ---- values ---------------------------------------------------------------- */
 
@@ -40,6 +41,14 @@ static bool list_has(const char *list, char separator, const char *item)
 			return true;
 	}
 	return false;
+}
+
+static bool is_name(const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789._-");
+
+	return length > 0 && length <= MAX_NAME && !text[length] && text[0] != '.';
 }
 
 /* True if text is "*", or names other than "*", or empty. */
@@ -72,7 +81,9 @@ static bool fits(const struct vread_node_spec *s, const char *text, char expecte
 		return check_parse_uint(text, &value) && value >= XenbusStateInitialising &&
 		       value <= XenbusStateReconfigured;
 	case VREAD_TYPE_ENUM:
-		snprintf(expected, TEXT_SIZE, "%s or %s", s->values[0], s->values[1]);
+		snprintf(expected, TEXT_SIZE, "%s%s%s or %s", s->values[0],
+			 s->values[2] ? ", " : "", s->values[2] ? s->values[1] : "",
+			 s->values[s->values[2] ? 2 : 1]);
 		return is_one_of(s, text);
 	case VREAD_TYPE_PATH:
 		snprintf(expected, TEXT_SIZE, "an absolute path");
@@ -83,6 +94,15 @@ static bool fits(const struct vread_node_spec *s, const char *text, char expecte
 	case VREAD_TYPE_VERSIONS:
 		snprintf(expected, TEXT_SIZE, "versions separated by commas");
 		return well_separated(text, ',');
+	case VREAD_TYPE_NAME:
+		snprintf(expected, TEXT_SIZE,
+			 "1 to %u letters, digits, '.', '_' and '-', the first no '.'", MAX_NAME);
+		return is_name(text);
+	case VREAD_TYPE_WORDS:
+		snprintf(expected, TEXT_SIZE, "words separated by one space");
+		return well_separated(text, ' ');
+	case VREAD_TYPE_TEXT:
+		break;
 	}
 	return true;
 }
@@ -92,7 +112,8 @@ static bool fits(const struct vread_node_spec *s, const char *text, char expecte
 static const char *backend_default(const char *node)
 {
 	for (unsigned i = 0; i < vread_node_specs_count; i++)
-		if (vread_node_specs[i].in_backend && !strcmp(vread_node_specs[i].node, node))
+		if (vread_node_specs[i].directory == VREAD_IN_BACKEND &&
+		    !strcmp(vread_node_specs[i].node, node))
 			return vread_node_specs[i].default_value;
 	return NULL;
 }
@@ -103,7 +124,7 @@ static bool within(const struct check *c, const struct vread_node_spec *s, const
 		   char expected[TEXT_SIZE])
 {
 	const char *other = s->at_most ? s->at_most : s->one_of ? s->one_of : s->equals;
-	char *node = other ? check_read(c, true, other) : NULL;
+	char *node = other ? check_read(c, VREAD_IN_BACKEND, other) : NULL;
 	const char *limit = node ? node : other ? backend_default(other) : NULL;
 	unsigned most, value;
 	bool ok = true;
@@ -127,7 +148,7 @@ static bool within(const struct check *c, const struct vread_node_spec *s, const
 
 static bool is_required(const struct check *c, const struct vread_node_spec *s)
 {
-	unsigned state = c->state[s->in_backend];
+	unsigned state = c->state[s->directory];
 
 	switch (s->required) {
 	case VREAD_REQUIRED_ALWAYS:
@@ -142,6 +163,12 @@ static bool is_required(const struct check *c, const struct vread_node_spec *s)
 	return false;
 }
 
+static const char *remedy_of(const struct check *c, const struct vread_node_spec *s)
+{
+	return s->directory == VREAD_IN_DATANODE ? "write it as docs/provisioning.md says"
+						 : check_remedy(c, s->writer);
+}
+
 static void check_missing(struct check *c, const struct vread_node_spec *s, const char *path)
 {
 	char expected[TEXT_SIZE];
@@ -152,23 +179,24 @@ static void check_missing(struct check *c, const struct vread_node_spec *s, cons
 	check_found(c,
 		    (struct vread_problem){.path = path,
 					   .expected = expected,
-					   .remedy = check_remedy(c, s->writer)},
-		    "is missing in state %u", c->state[s->in_backend]);
+					   .remedy = remedy_of(c, s)},
+		    s->directory == VREAD_IN_DATANODE ? "is missing" : "is missing in state %u",
+		    c->state[s->directory]);
 }
 
 static void check_node(struct check *c, const struct vread_node_spec *s, const char *node)
 {
 	char path[2 * PATH_SIZE], expected[TEXT_SIZE];
-	char *text = check_read(c, s->in_backend, node);
+	char *text = check_read(c, s->directory, node);
 
-	snprintf(path, sizeof(path), "%s/%s", c->dir[s->in_backend], node);
+	snprintf(path, sizeof(path), "%s/%s", c->dir[s->directory], node);
 	if (!text)
 		check_missing(c, s, path);
 	else if (!fits(s, text, expected) || !within(c, s, text, expected))
 		check_found(c,
 			    (struct vread_problem){.path = path,
 						   .expected = expected,
-						   .remedy = check_remedy(c, s->writer)},
+						   .remedy = remedy_of(c, s)},
 			    "is \"%.64s\"", text);
 	free(text);
 }
@@ -177,7 +205,7 @@ static unsigned indexes(const struct check *c, const char *node, bool pages)
 {
 	unsigned value = 0;
 
-	if (!check_read_uint(c, false, node, &value))
+	if (!check_read_uint(c, VREAD_IN_FRONTEND, node, &value))
 		return 0;
 	if (pages)
 		return value > 4 ? MAX_INDEX : 1U << value;
@@ -237,14 +265,14 @@ static bool matches(const char *pattern, size_t length, const char *name)
 	return !*name;
 }
 
-static bool is_known(bool in_backend, const char *parent, const char *name)
+static bool is_known(enum vread_directory d, const char *parent, const char *name)
 {
 	for (unsigned i = 0; i < vread_node_specs_count; i++) {
 		const struct vread_node_spec *s = &vread_node_specs[i];
 		const char *slash = strchr(s->node, '/');
 		size_t first = slash ? (size_t)(slash - s->node) : strlen(s->node);
 
-		if (s->in_backend != in_backend)
+		if (s->directory != d)
 			continue;
 		if (!parent && matches(s->node, first, name))
 			return true;
@@ -255,15 +283,18 @@ static bool is_known(bool in_backend, const char *parent, const char *name)
 	return false;
 }
 
-static void check_found_nodes(struct check *c, bool in_backend, const char *parent);
+static void check_found_nodes(struct check *c, enum vread_directory d, const char *parent);
 
-static void check_found_node(struct check *c, bool in_backend, const char *parent, const char *name)
+static void check_found_node(struct check *c, enum vread_directory d, const char *parent,
+			     const char *name)
 {
 	char path[2 * PATH_SIZE], remedy[3 * PATH_SIZE];
 
-	snprintf(path, sizeof(path), "%s%s%s/%s", c->dir[in_backend], parent ? "/" : "",
+	snprintf(path, sizeof(path), "%s%s%s/%s", c->dir[d], parent ? "/" : "",
 		 parent ? parent : "", name);
-	if (!is_known(in_backend, parent, name)) {
+	if (strcmp(path, c->dir[VREAD_IN_DATANODE]) == 0)
+		return; /* check.c has its own nodes checked */
+	if (!is_known(d, parent, name)) {
 		snprintf(remedy, sizeof(remedy), "xenstore-rm %s", path);
 		check_found(c,
 			    (struct vread_problem){.path = path,
@@ -271,30 +302,29 @@ static void check_found_node(struct check *c, bool in_backend, const char *paren
 						   .remedy = remedy},
 			    "is not known");
 	}
-	check_access(c, in_backend, path);
-	if (!parent && !in_backend && !strncmp(name, "queue-", 6))
-		check_found_nodes(c, in_backend, name);
+	check_access(c, d, path);
+	if (!parent && d == VREAD_IN_FRONTEND && !strncmp(name, "queue-", 6))
+		check_found_nodes(c, d, name);
 }
 
-static void check_found_nodes(struct check *c, bool in_backend, const char *parent)
+static void check_found_nodes(struct check *c, enum vread_directory d, const char *parent)
 {
 	char path[2 * PATH_SIZE];
 	unsigned count = 0;
 	char **names;
 
-	snprintf(path, sizeof(path), "%s%s%s", c->dir[in_backend], parent ? "/" : "",
-		 parent ? parent : "");
+	snprintf(path, sizeof(path), "%s%s%s", c->dir[d], parent ? "/" : "", parent ? parent : "");
 	names = c->tree->list(c->tree->ctx, path, &count);
 	for (unsigned i = 0; names && i < count; i++)
-		check_found_node(c, in_backend, parent, names[i]);
+		check_found_node(c, d, parent, names[i]);
 	free(names);
 }
 
-void check_nodes(struct check *c, bool in_backend)
+void check_nodes(struct check *c, enum vread_directory d)
 {
 	for (unsigned i = 0; i < vread_node_specs_count; i++)
-		if (vread_node_specs[i].in_backend == in_backend)
+		if (vread_node_specs[i].directory == d)
 			check_spec(c, &vread_node_specs[i]);
-	check_access(c, in_backend, c->dir[in_backend]);
-	check_found_nodes(c, in_backend, NULL);
+	check_access(c, d, c->dir[d]);
+	check_found_nodes(c, d, NULL);
 }

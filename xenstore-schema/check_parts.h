@@ -14,9 +14,9 @@ struct check {
 	const struct vread_schema_tree *tree;
 	unsigned backend_domid, domid, id;
 	char device[24];
-	char dir[2][PATH_SIZE]; /* [in_backend] */
-	unsigned state[2];      /* [in_backend]; 0: no valid state */
-	char renew[TEXT_SIZE];  /* the remedy for nodes that the toolstack writes */
+	char dir[VREAD_DIRECTORIES][PATH_SIZE];
+	unsigned state[VREAD_DIRECTORIES]; /* 0: no valid state, or the datanode's directory */
+	char renew[TEXT_SIZE];             /* the remedy for nodes that the toolstack writes */
 	unsigned problems;
 };
 
@@ -24,21 +24,22 @@ struct check {
 __attribute__((format(printf, 3, 4))) void check_found(struct check *c, struct vread_problem p,
 						       const char *format, ...);
 /* Returns the value of a node of the device; free() it.  NULL: no such node. */
-char *check_read(const struct check *c, bool in_backend, const char *node);
+char *check_read(const struct check *c, enum vread_directory d, const char *node);
 bool check_exists(const struct check *c, const char *path);
 /* Parses decimal digits without sign, space or leading zero, at most 32 bits.  False: no such
  * number. */
 bool check_parse_uint(const char *text, unsigned *ret);
-bool check_read_uint(const struct check *c, bool in_backend, const char *node, unsigned *ret);
+bool check_read_uint(const struct check *c, enum vread_directory d, const char *node,
+		     unsigned *ret);
 /* Returns the remedy for a wrong node of that writer. */
 const char *check_remedy(const struct check *c, enum vread_node_writer writer);
 
 /* check_nodes.c: reports nodes that the state requires and that are missing, values that do not fit
  * their type or the other end's limits, and nodes that are not known.  Calls check_access(). */
-void check_nodes(struct check *c, bool in_backend);
+void check_nodes(struct check *c, enum vread_directory d);
 /* check_access.c: reports a node that a domain may read or write without need, or that its reader
  * may not read. */
-void check_access(struct check *c, bool in_backend, const char *path);
+void check_access(struct check *c, enum vread_directory d, const char *path);
 /* check_access.c: reports a directory above devices that others than backend and toolstack may
  * write. */
 void check_parent_access(struct check *c, const char *path);

@@ -62,26 +62,27 @@ static const struct pair {
 #undef FRONTEND
 };
 
-static void state_path(const struct check *c, bool in_backend, char path[2 * PATH_SIZE])
+static void state_path(const struct check *c, enum vread_directory d, char path[2 * PATH_SIZE])
 {
-	snprintf(path, 2 * PATH_SIZE, "%s/" VREAD_NODE_STATE, c->dir[in_backend]);
+	snprintf(path, 2 * PATH_SIZE, "%s/" VREAD_NODE_STATE, c->dir[d]);
 }
 
-static bool check_used(struct check *c, bool in_backend)
+static bool check_used(struct check *c, enum vread_directory d)
 {
 	char path[2 * PATH_SIZE];
 
-	if (is_used(in_backend, c->state[in_backend]))
+	if (is_used(d, c->state[d]))
 		return true;
-	state_path(c, in_backend, path);
+	state_path(c, d, path);
 	check_found(c,
-		    (struct vread_problem){
-			    .path = path,
-			    .expected = "a state of vreadif.h",
-			    .remedy = check_remedy(c, in_backend ? VREAD_WRITER_BACKEND
-								 : VREAD_WRITER_FRONTEND)},
-		    "is %s, which a %s never is", name_of(c->state[in_backend]),
-		    in_backend ? "backend" : "frontend");
+		    (struct vread_problem){.path = path,
+					   .expected = "a state of vreadif.h",
+					   .remedy = check_remedy(c,
+								  d == VREAD_IN_BACKEND
+									  ? VREAD_WRITER_BACKEND
+									  : VREAD_WRITER_FRONTEND)},
+		    "is %s, which a %s never is", name_of(c->state[d]),
+		    d == VREAD_IN_BACKEND ? "backend" : "frontend");
 	return false;
 }
 
@@ -89,17 +90,19 @@ static void check_pair(struct check *c)
 {
 	char path[2 * PATH_SIZE];
 
-	state_path(c, true, path);
+	state_path(c, VREAD_IN_BACKEND, path);
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-		if (pairs[i].back == c->state[true] && pairs[i].front == c->state[false])
+		if (pairs[i].back == c->state[VREAD_IN_BACKEND] &&
+		    pairs[i].front == c->state[VREAD_IN_FRONTEND])
 			check_found(c,
 				    (struct vread_problem){.path = path,
 							   .expected = pairs[i].expected,
 							   .remedy =
 								   check_remedy(c, pairs[i].behind),
 							   .passing = pairs[i].passing},
-				    "is %s while the frontend's is %s", name_of(c->state[true]),
-				    name_of(c->state[false]));
+				    "is %s while the frontend's is %s",
+				    name_of(c->state[VREAD_IN_BACKEND]),
+				    name_of(c->state[VREAD_IN_FRONTEND]));
 }
 
 /* Reports a device that a toolstack asked to close and that is still there. */
@@ -108,16 +111,16 @@ static void check_offline(struct check *c)
 	char path[2 * PATH_SIZE], remedy[TEXT_SIZE];
 	unsigned online = 1;
 
-	if (!check_read_uint(c, true, VREAD_NODE_ONLINE, &online) || online)
+	if (!check_read_uint(c, VREAD_IN_BACKEND, VREAD_NODE_ONLINE, &online) || online)
 		return;
-	state_path(c, true, path);
+	state_path(c, VREAD_IN_BACKEND, path);
 	snprintf(remedy, sizeof(remedy), "xl-vread detach %u --id %u --force", c->domid, c->id);
 	check_found(c,
 		    (struct vread_problem){.path = path,
 					   .expected = "that the device is removed",
 					   .remedy = remedy,
 					   .passing = true},
-		    "is %s while online is 0", name_of(c->state[true]));
+		    "is %s while online is 0", name_of(c->state[VREAD_IN_BACKEND]));
 }
 
 /* Reports why the backend closed the device, in the backend's words. */
@@ -131,14 +134,14 @@ static void check_refused(struct check *c)
 	error = c->tree->read(c->tree->ctx, node);
 	if (!error)
 		return;
-	state_path(c, true, path);
+	state_path(c, VREAD_IN_BACKEND, path);
 	check_found(c,
 		    (struct vread_problem){.path = path,
 					   .expected = "Connected",
 					   .remedy = "correct what the error names, then detach "
 						     "the device and attach it again",
 					   .passing = true},
-		    "is %s, because of: %.200s", name_of(c->state[true]), error);
+		    "is %s, because of: %.200s", name_of(c->state[VREAD_IN_BACKEND]), error);
 	free(error);
 }
 
@@ -146,13 +149,13 @@ void check_states(struct check *c)
 {
 	bool used;
 
-	if (!c->state[true] || !c->state[false])
+	if (!c->state[VREAD_IN_BACKEND] || !c->state[VREAD_IN_FRONTEND])
 		return; /* check_nodes() has reported that */
-	used = check_used(c, true);
-	used = check_used(c, false) && used;
+	used = check_used(c, VREAD_IN_BACKEND);
+	used = check_used(c, VREAD_IN_FRONTEND) && used;
 	if (used)
 		check_pair(c);
 	check_offline(c);
-	if (c->state[true] == XenbusStateClosed)
+	if (c->state[VREAD_IN_BACKEND] == XenbusStateClosed)
 		check_refused(c);
 }

@@ -22,6 +22,14 @@ TYPES = {
     "path": "VREAD_TYPE_PATH",
     "names": "VREAD_TYPE_NAMES",
     "versions": "VREAD_TYPE_VERSIONS",
+    "name": "VREAD_TYPE_NAME",
+    "words": "VREAD_TYPE_WORDS",
+    "text": "VREAD_TYPE_TEXT",
+}
+DIRECTORIES = {
+    "backend": "VREAD_IN_BACKEND",
+    "frontend": "VREAD_IN_FRONTEND",
+    "datanode": "VREAD_IN_DATANODE",
 }
 WRITERS = {
     "toolstack": "VREAD_WRITER_TOOLSTACK",
@@ -53,7 +61,8 @@ def directory_format(path):
 
 def permissions(directory):
     """The permissions of a directory, as xenstore-chmod takes them."""
-    return f"n{DOMIDS[directory['owner']]} r{DOMIDS[directory['reader']]}"
+    reader = f" r{DOMIDS[directory['reader']]}" if "reader" in directory else ""
+    return f"n{DOMIDS[directory['owner']]}{reader}"
 
 
 def macro_name(node):
@@ -84,9 +93,10 @@ def table(schema):
         HEADER,
         '#include "check.h"',
         "",
-        "const struct vread_directory_spec vread_directory_specs[2] = {",
+        "const struct vread_directory_spec vread_directory_specs[VREAD_DIRECTORIES] = {",
         *(
-            f"\t[{int(kind == 'backend')}] = {{{ENDS[d['owner']]}, {ENDS[d['reader']]}}},"
+            f"\t[{DIRECTORIES[kind]}] = "
+            f"{{{ENDS[d['owner']]}, {ENDS[d.get('reader', d['owner'])]}}},"
             for kind, d in schema["directories"].items()
         ),
         "};",
@@ -96,7 +106,7 @@ def table(schema):
     for e in schema["nodes"]:
         values = "{" + ", ".join(c_string(v) for v in e.get("values", [])) + "}"
         fields = {
-            "in_backend": int(e["dir"] == "backend"),
+            "directory": DIRECTORIES[e["dir"]],
             "node": c_string(e["node"]),
             "writer": WRITERS[e["writer"]],
             "type": TYPES[e["type"]],
@@ -124,6 +134,9 @@ def value_notation(entry):
         "path": "PATH",
         "names": 'NAME [" " NAME]... | "*" | ""',
         "versions": 'UINT ["," UINT]...',
+        "name": "NAME",
+        "words": 'WORD [" " WORD]...',
+        "text": "TEXT",
     }[entry["type"]]
 
 
@@ -151,6 +164,9 @@ def paths_page(schema):
         "directory. So the backend takes policy only from the backend directory, which belongs to",
         "the backend's domain and which the guest may only read. All nodes of a directory have its",
         "permissions, written as for xenstore-chmod(1): n owns, r reads, others have no access.",
+        "",
+        "The datanode directory is there only if the guest is a datanode that is served because of",
+        "these nodes ([provisioning.md](../docs/provisioning.md)). No guest may read it.",
     ]
     for kind, directory in schema["directories"].items():
         out += ["", f"## {kind} directory", "", f"`{directory['path']}`"]
@@ -166,7 +182,7 @@ def paths_page(schema):
 MAN_BEGIN = """\
 .\\" SPDX-License-Identifier: MIT
 .\\" Printed from vread.schema.json by `generate.py --man`; edit that file.
-.Dd November 21, 2026
+.Dd November 28, 2026
 .Dt VREAD-XENSTORE 7
 .Os
 .Sh NAME
@@ -185,6 +201,15 @@ A guest can write its whole frontend directory.
 So the backend takes policy, such as the blocks that the guest may read, only from the backend
 directory.
 The backend directory belongs to the backend's domain, and the guest may only read it.
+.Pp
+If the guest is a datanode, the backend directory may have a directory of its own,
+.Pa datanode ,
+that says which of the guest's disks
+.Xr vreadd 8
+serves, and how.
+No guest may read that directory.
+.Pa docs/provisioning.md
+is the contract of these nodes.
 .Pp
 .Ql xl-vread xenstore check
 compares a running system with this page.
@@ -211,7 +236,7 @@ uses without parameters, and {most} nodes at most.
 The guest's kernel holds one watch for a device, and one transaction while it connects.
 If the quota is used up, the guest's log says so and the device stays closed.
 .Pp
-The backend directory has at most {backend} nodes.
+The backend directory has at most {backend} nodes, those of a datanode among them.
 They count for the backend's domain; dom0 has no quotas.
 .Xr vreadd 8
 holds a watch for each device and a few others, and one transaction at a time.
@@ -251,7 +276,7 @@ def quotas(schema):
     return MAN_QUOTAS.format(
         usual=count_nodes(schema, "frontend", 4, 2),
         most=count_nodes(schema, "frontend", queues, 1 << order),
-        backend=count_nodes(schema, "backend"),
+        backend=count_nodes(schema, "backend") + count_nodes(schema, "datanode"),
     )
 
 

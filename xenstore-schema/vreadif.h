@@ -62,6 +62,23 @@
  * feature-user [B]          0 or 1.  1: the backend takes a user in an OPEN.
  *                           Default: 0; then a frontend leaves u.open.user 0.
  *
+ * ---- datanode directory  (/local/domain/<B>/backend/vread/<F>/<id>/datanode) -
+ *
+ * The directory is there if the frontend's domain is a datanode that the backend
+ * serves because of these nodes.  docs/provisioning.md is their contract.  No
+ * guest may read them.
+ *
+ * name [T]                  name of the datanode, as in allow-datanodes
+ * data-dirs [T]             data directories on the disks, separated by " "
+ * disks [T]                 names of the domain's virtual disks that have them,
+ *                           separated by " "
+ * backing-folders [T]       folders in which backing files of the disks may be
+ * image-mode [T]            "auto" | "buffered" | "direct".  Default: auto.
+ * tokens [T]                "auto" | "required" | "off".  Default: auto.
+ * storages [T]              ids of storages that are pinned to the datanode
+ * status [B]                "accepted: " and the name, or "waiting: " or
+ *                           "refused: " and why
+ *
  * ---- frontend directory  (/local/domain/<F>/device/vread/<id>) --------------
  *
  * backend [T]               path of the backend directory

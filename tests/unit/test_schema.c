@@ -27,6 +27,7 @@ _Static_assert(offsetof(struct vread_sring, pvt) == VREAD_RING_ALIVE_OFFSET, "al
 
 #define BACK "/local/domain/0/backend/vread/7/0"
 #define FRONT "/local/domain/7/device/vread/0"
+#define KEYS BACK "/datanode"
 #define MAX_NODES 64
 
 struct node {
@@ -118,6 +119,8 @@ static char **tree_list(void *ctx, const char *path, unsigned *ret_count)
 
 static const char *usual_permissions(const char *path)
 {
+	if (!strncmp(path, KEYS, strlen(KEYS)))
+		return "n0";
 	if (!strncmp(path, BACK, strlen(BACK)))
 		return "n0 r7";
 	return strncmp(path, FRONT, strlen(FRONT)) ? "n0" : "n7 r0";
@@ -201,12 +204,26 @@ static void connected_device(struct tree *t)
 		put(t, nodes[i][0], nodes[i][1]);
 }
 
+static void keys_of_a_datanode(struct tree *t)
+{
+	connected_device(t);
+	put(t, KEYS, "");
+	put(t, KEYS "/name", "dn1");
+	put(t, KEYS "/data-dirs", "/dfs/a /dfs/b");
+	put(t, KEYS "/disks", "xvdb xvdc");
+	put(t, KEYS "/tokens", "required");
+	put(t, KEYS "/status", "refused: because");
+}
+
 static void good_trees_have_no_problem(void **state)
 {
 	struct tree t;
 
 	(void)state;
 	connected_device(&t);
+	assert_int_equal(check(&t), 0);
+
+	keys_of_a_datanode(&t);
 	assert_int_equal(check(&t), 0);
 
 	/* A new device has no nodes of either end yet. */
@@ -304,6 +321,50 @@ static void every_mistake_is_named(void **state)
 		if (check(&t) != 1)
 			fail_msg("%s=%s: %s", mistakes[i].path,
 				 mistakes[i].value ? mistakes[i].value : "-", t.problems);
+		assert_string_equal(t.problems, mistakes[i].expected);
+	}
+}
+
+static void mistakes_in_keys_are_named(void **state)
+{
+	static const struct {
+		const char *path, *value, *permissions, *expected;
+	} mistakes[] = {
+		{KEYS "/name", NULL, NULL,
+		 KEYS "/name: is missing; 1 to 63 letters, digits, '.', '_' and '-', the first no "
+		      "'.'\n"},
+		{KEYS "/name", "dn1 dn2", NULL,
+		 KEYS "/name: is \"dn1 dn2\"; 1 to 63 letters, digits, '.', '_' and '-', the first "
+		      "no '.'\n"},
+		{KEYS "/disks", NULL, NULL,
+		 KEYS "/disks: is missing; words separated by one space\n"},
+		{KEYS "/data-dirs", "", NULL,
+		 KEYS "/data-dirs: is \"\"; words separated by one space\n"},
+		{KEYS "/data-dirs", "/a  /b", NULL,
+		 KEYS "/data-dirs: is \"/a  /b\"; words separated by one space\n"},
+		{KEYS "/tokens", "yes", NULL, KEYS "/tokens: is \"yes\"; auto, required or off\n"},
+		{KEYS "/storage", "DS-1", NULL,
+		 KEYS "/storage: is not known; only nodes of protocol version 1\n"},
+		{BACK "/name", "dn1", NULL,
+		 BACK "/name: is not known; only nodes of protocol version 1\n"},
+		{KEYS "/disks", "xvdb", "n0 r7",
+		 KEYS "/disks: has permissions n0 r7, so domain 7 may read it; n0\n"},
+		{KEYS "/disks", "xvdb", "n7",
+		 KEYS "/disks: has permissions n7, so domain 7 owns it; n0\n"},
+		{KEYS, "", "n0 w7", KEYS ": has permissions n0 w7, so domain 7 may write it; n0\n"},
+	};
+	struct tree t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		keys_of_a_datanode(&t);
+		if (mistakes[i].value)
+			put(&t, mistakes[i].path, mistakes[i].value);
+		else
+			drop(&t, mistakes[i].path);
+		if (mistakes[i].permissions)
+			find(&t, mistakes[i].path)->permissions = mistakes[i].permissions;
+		assert_int_equal(check(&t), 1);
 		assert_string_equal(t.problems, mistakes[i].expected);
 	}
 }
@@ -465,6 +526,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_trees_have_no_problem),
 		cmocka_unit_test(every_mistake_is_named),
+		cmocka_unit_test(mistakes_in_keys_are_named),
 		cmocka_unit_test(wrong_permissions_are_named),
 		cmocka_unit_test(permissions_that_say_nothing_new),
 		cmocka_unit_test(directories_above_are_no_guests),
