@@ -259,7 +259,7 @@ libs_with = $(LIBS) $(shell pkg-config --libs $(1))
 $(eval $(call program,vreadd,xen-backend/vreadd.c,$(BACKEND),$$(LIBS)))
 $(eval $(call program,vread-parser,xen-backend/parser/main.c,$(PARSER),$$(LIBS)))
 # Small links: the first process has a right of its own, the second has keys.
-$(eval $(call program,vread-opener,$(sort $(wildcard xen-backend/opener/*.c)),libcommon.a,-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp)))
+$(eval $(call program,vread-opener,$(sort $(wildcard xen-backend/opener/*.c)),libcommon.a,-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp xenstore)))
 $(eval $(call program,vread-key-agent,xen-backend/key-agent/main.c,$(KEY_AGENT),-Wl$$(comma)--as-needed $$(shell pkg-config --libs libseccomp libcrypto)))
 $(eval $(call program,vread-ivshmem,$(sort $(wildcard xen-backend/ivshmem-server/*.c)),$(BACKEND),$$(LIBS)))
 $(eval $(call program,vread-provision,$(PROVISION_SRC),$(PARSER),$$(call libs_with,libguestfs)))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.xenstored import Xenstored
 from tests.support.opener import CHANNELS, IMAGE, NAMED, STAT, Opener, Refused
 from tests.support.owner import needs_root
 from tests.support.waiting import eventually
@@ -100,6 +101,84 @@ def test_an_image_that_the_configuration_names(opener, config, name):
 def test_what_is_no_image(opener, config, path, error):
     assert refusal(opener.image, path.format(folder=config.parent)) == error
     assert content(opener.image(config.parent / "img/dn1.img")) == "img/dn1.img"
+
+
+KEYS = "/local/domain/0/backend/vread/7/0/datanode"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Keys name a disk of domain 7 that vread.conf does not name; domain 8 has another disk."""
+    (tmp_path / "key").mkdir()
+    disks = {(7, 51728): "xvdb", (7, 51744): "xvdc", (8, 51728): "xvdb"}
+    with Xenstored(tmp_path / "xenstored") as store:
+        for domid in (7, 8):
+            store.put(f"/local/domain/{domid}", "")
+        for (domid, number), name in disks.items():
+            image = tmp_path / f"key/{domid}-{name}.img"
+            image.write_bytes(image.name.encode())
+            image.chmod(0o600)
+            directory = f"/local/domain/0/backend/vbd/{domid}/{number}"
+            store.put(f"{directory}/dev", name)
+            store.put(f"{directory}/params", str(image))
+        for number in range(200):  # more than glibc sorts without memory of its own
+            store.put(f"/local/domain/0/backend/vbd/7/{number}", "")
+        store.put(f"{KEYS}/data-dirs", "/dfs")
+        store.put(f"{KEYS}/disks", "xvdb")
+        store.put(f"{KEYS}/backing-folders", f"{tmp_path}/bases")
+        store.put(f"{KEYS}/name", "dn5")
+        yield store
+
+
+@pytest.fixture(params=["release", "asan"])
+def by_keys(request, config, store):
+    """by_keys(): an opener that finds this xenstore."""
+    with contextlib.ExitStack() as openers:
+
+        def start():
+            environment = {"XENSTORED_PATH": store.path}
+            return openers.enter_context(
+                Opener(config, variant=request.param, environment=environment)
+            )
+
+        yield start
+
+
+def test_an_image_that_keys_name(by_keys, config, store):
+    """The disk that the keys name, of their own domain; its backing files; and nothing else."""
+    opener, folder = by_keys(), config.parent
+    image = folder / "key/7-xvdb.img"
+    for other in ("key/7-xvdc.img", "key/8-xvdb.img", "bases/base.raw"):
+        assert refusal(opener.image, folder / other) == "EACCES"
+    assert content(opener.image(image)) == "7-xvdb.img"
+    assert content(opener.named(folder / "bases/base.raw", image)) == "bases/base.raw"
+    assert content(opener.named(folder / "key/7-xvdc.img", image)) == "7-xvdc.img"  # its folder
+    assert refusal(opener.named, folder / "other/dn2.img", image) == "EACCES"
+    assert refusal(opener.image, SECRET) == "EACCES"
+    store.remove(KEYS)
+    assert content(opener.image(image)) == "7-xvdb.img"
+    assert content(opener.image(folder / "img/dn1.img")) == "img/dn1.img"
+    assert opener.alive()
+
+
+def test_keys_that_come_later(by_keys, config, store):
+    store.remove(f"{KEYS}/name")
+    opener, image = by_keys(), config.parent / "key/7-xvdb.img"
+    assert refusal(opener.image, image) == "EACCES"
+    store.put(f"{KEYS}/name", "dn5")
+    assert content(opener.image(image)) == "7-xvdb.img"
+
+
+@pytest.mark.parametrize("section", ["[xen]\ndatanode-keys = no\n", "[xen]\nenabled = no\n"])
+def test_keys_are_turned_off(by_keys, config, section):
+    config.write_text(config.read_text() + section)
+    assert refusal(by_keys().image, config.parent / "key/7-xvdb.img") == "EACCES"
+
+
+@pytest.mark.parametrize("node", ["", "/disks", "/name"])
+def test_keys_that_a_guest_may_write(by_keys, config, store, node):
+    store.put(f"{KEYS}{node}", store.value(f"{KEYS}{node}"), ("n0", "w7"))
+    assert refusal(by_keys().image, config.parent / "key/7-xvdb.img") == "EACCES"
 
 
 def test_a_named_image_that_becomes_a_link(opener, config):

@@ -178,6 +178,32 @@ def test_who_writes_an_image(start, folder, private, monkeypatch):
         assert daemon.stop() == 0
 
 
+def test_a_datanode_of_keys(start, folder, private, tmp_path, monkeypatch):
+    """A disk that only root can read: the opener finds in xenstore itself that keys name it."""
+    disk, keys = "/local/domain/0/backend/vbd/7/51728", "/local/domain/0/backend/vread/7/0/datanode"
+    other = tmp_path / "other.img"
+    shutil.copyfile(private.path, other)
+    other.chmod(0o600)
+    with Xenstored(folder / "xenstored") as store:
+        (folder / "xenstored").chmod(0o666)
+        monkeypatch.setenv("XENSTORED_PATH", str(folder / "xenstored"))
+        daemon = start(xen="yes")
+        store.put("/local/domain/7", "")
+        store.put(f"{disk}/dev", "xvdb")
+        store.put(f"{disk}/params", str(other))
+        for key, value in (("data-dirs", "/dfs/data"), ("disks", "xvdb"), ("name", "dn2")):
+            store.put(f"{keys}/{key}", value)
+
+        def opened():
+            found = {d["datanode"]: d for d in daemon.status()["datanodes"]}.get("dn2", {})
+            return found.get("images") and "format" in found["images"][0]
+
+        daemon.wait_until(opened)
+        assert store.value(f"{keys}/status") == "accepted: dn2"
+        assert "Permission denied" not in daemon.log()
+        assert daemon.stop() == 0
+
+
 def test_state_and_sockets_are_the_users(start, private):
     daemon = start(local="mode = 0660\n")
     assert first_bytes(daemon, private)

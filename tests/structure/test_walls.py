@@ -34,10 +34,10 @@ MAY_INCLUDE = {
     "read": "base datanode disk layout parser-protocol policy",
     "peer": "base datanode policy read",
     "ring": "base peer policy port read",
-    "port": "base disk policy",
-    "control": "base datanode disk layout peer policy port read ring",
+    "port": "base disk keys policy",
+    "control": "base datanode disk keys layout peer policy port read ring",
     "provision": "base disk layout parser",
-    "opener": "base disk",
+    "opener": "base disk keys",
     "ivshmem-server": "base control port",
     "key-agent": "base policy",
     VREADD: "base control",
@@ -45,7 +45,7 @@ MAY_INCLUDE = {
 # The folders of the backend from which each program is linked.
 LINKED = {
     "vreadd": set(MAY_INCLUDE) - {"parser", "provision", "opener", "key-agent", "ivshmem-server"},
-    "vread-opener": {"base", "disk", "opener"},
+    "vread-opener": {"base", "disk", "keys", "opener"},
     "vread-key-agent": {"base", "key-agent"},
     # The folders below control/ have the parsers of its configuration's values.
     "vread-ivshmem": {"base", "control", "disk", "ivshmem-server", "layout", "peer", "policy"},

@@ -23,7 +23,7 @@ class Refused(OSError):
 
 
 class Opener:
-    def __init__(self, config, variant="asan", wrapper=()):
+    def __init__(self, config, variant="asan", wrapper=(), environment=None):
         pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(CHANNELS)]
         self.channels = [ours for ours, _ in pairs]
         theirs = [other for _, other in pairs]
@@ -32,7 +32,7 @@ class Opener:
         # The shell puts the channels where the opener expects them.
         moves = " ".join(f"{3 + i}<&{fd} {fd}<&-" for i, fd in enumerate(high))
         command = [*wrapper, "bash", "-c", f'exec "$0" "$1" {moves}', program, config]
-        self.process = subprocess.Popen(command, pass_fds=high, env={})
+        self.process = subprocess.Popen(command, pass_fds=high, env=environment or {})
         for fd in high:
             os.close(fd)
         for s in theirs:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "control/config/loader.h"
 #include "control/config/values.h"
 #include "peer/wire/message.h"
@@ -93,6 +94,7 @@ static struct config *config_default(void)
 	c->cache = CACHE_AUTO;
 	c->handle_memory = 64U << 20;
 	c->xen.enabled = CONFIG_AUTO;
+	c->xen.datanode_keys = true;
 	c->xen.max_queues = VREAD_MAX_QUEUES;
 	c->xen.max_ring_page_order = VREAD_MAX_RING_PAGE_ORDER;
 	c->xen.max_pool_pages = VREAD_MAX_POOL_PAGES;
@@ -168,4 +170,42 @@ int config_load(const char *path, struct config **ret, json_t **ret_problems)
 	json_decref(l.problems);
 	*ret = l.config;
 	return 0;
+}
+
+/* The first problem as a text. */
+static int first_problem(const json_t *problems, char **ret_error)
+{
+	const json_t *p = json_array_get(problems, 0);
+	const char *key = json_string_value(json_object_get(p, "key"));
+	const char *value = json_string_value(json_object_get(p, "value"));
+	const char *what = json_string_value(json_object_get(p, "problem"));
+
+	return error_text(ret_error, -EINVAL, "%s%s%.128s%s%s", key ?: "", key ? ": " : "",
+			  value ?: "", value ? ": " : "", what ?: "out of memory");
+}
+
+int config_of_datanode(const char *from, const char *name, const struct config_line *lines,
+		       size_t num, struct config **ret, char **ret_error)
+{
+	struct config_loader l = {.path = from,
+				  .config = config_default(),
+				  .problems = json_array()};
+	char section[128];
+	int r = l.config && l.problems ? 0 : -ENOMEM;
+
+	snprintf(section, sizeof(section), CONFIG_DATANODE_PREFIX "%.100s", name);
+	if (!r)
+		config_section_begin(&l, section);
+	for (size_t i = 0; !r && i < num; i++)
+		config_key_see(&l, NULL, lines[i].key, lines[i].value);
+	if (!r)
+		config_section_end(&l);
+	if (!r && l.num_problems)
+		r = first_problem(l.problems, ret_error);
+	json_decref(l.problems);
+	if (r)
+		config_free(l.config);
+	else
+		*ret = l.config;
+	return r;
 }

@@ -29,6 +29,7 @@
 #include "policy/tokens.h"
 
 #define CONFIG_DEFAULT_PATH "/etc/vread/vread.conf"
+#define CONFIG_MAX_DATANODES 1024U
 #define CONFIG_MAX_LINE 197            /* bytes, without the line feed */
 #define CONFIG_DATANODE_SUFFIX ".conf" /* of a file in datanode_files */
 
@@ -50,8 +51,8 @@ struct config_datanode {
 	char *layout;   /* NULL: none */
 	char *storages; /* pinned to it, ids with a space before each; NULL: none */
 	struct config_paths data_dirs;
-	char *file;    /* the file that holds the section */
-	unsigned line; /* line of the section */
+	char *file;    /* the file that holds the section, or the directory of keys in xenstore */
+	unsigned line; /* line of the section; 0: keys */
 };
 
 /* A guest of KVM, as vread-ivshmem(8) and the port for these guests take it. */
@@ -82,6 +83,7 @@ struct config {
 	size_t handle_memory; /* bytes, for the open blocks of one device or peer's connection */
 	struct {
 		enum config_enabled enabled;
+		bool datanode_keys; /* datanodes by keys in xenstore (keys/keys.h) */
 		unsigned max_queues;
 		unsigned max_ring_page_order;
 		unsigned max_pool_pages; /* of one device */
@@ -115,6 +117,15 @@ struct config {
  *   problem        what is wrong, what was expected */
 int config_load(const char *path, struct config **ret, json_t **ret_problems);
 void config_free(struct config *c);
+
+/* A line of a section. */
+struct config_line {
+	const char *key, *value;
+};
+/* Makes a configuration of one datanode, whose section has these lines.  from: where they are, for
+ * config_datanode.file.  0, or negative errno with *ret_error (free() it). */
+int config_of_datanode(const char *from, const char *name, const struct config_line *lines,
+		       size_t num, struct config **ret, char **ret_error);
 /* True if text may be the name of a datanode, of a peer or of a guest of KVM. */
 bool config_name_valid(const char *text);
 

@@ -56,6 +56,7 @@
 #include "port/ivshmem/ivshmem.h"
 #include "port/local/local.h"
 #include "port/xen/disks.h"
+#include "port/xen/provisioned.h"
 #include "port/xen/xen.h"
 #include "ring/session.h"
 
@@ -75,6 +76,7 @@ struct daemon {
 	sd_event_source *answers; /* of the datanodes, for a status */
 	struct timer *fit_cache;
 	struct xen_disks *disks;
+	struct xen_provisioned *provisioned;
 	struct datanodes datanodes;
 	struct peers *peers; /* NULL: no peers are configured */
 	struct session_server *sessions;
@@ -173,12 +175,13 @@ static json_t *status(void *ctx, uint64_t question)
 	const struct daemon *d = ctx;
 
 	return json_pack("{s:s, s:i, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:{s:I}}",
+			 "s:o, s:o, s:{s:I}}",
 			 "version", VREAD_VERSION, "pid", (int)getpid(), "user", d->privileges.user,
 			 "group", (int)getegid(), "opener", d->privileges.opener.pid > 0,
 			 "uptime_seconds", (json_int_t)(now() - d->started), "config",
 			 d->config_path, "reload", reload_status(d), "datanodes",
-			 datanodes_status(&d->datanodes, question), "storage_record",
+			 datanodes_status(&d->datanodes, question), "keys",
+			 datanodes_keys_status(&d->datanodes), "storage_record",
 			 datanodes_record_status(&d->datanodes), "ports", ports_status(d),
 			 "devices", devices_status(d), "totals", session_server_totals(d->sessions),
 			 "reading", block_store_reading_status(d->datanodes.store), "peers",
@@ -228,9 +231,7 @@ static int give(void *ctx, const char *storage, const char *datanode, char **ret
 
 static void tell_systemd(const struct daemon *d)
 {
-	const struct config *c = d->reloaded ? d->reloaded : d->config;
-
-	sd_notifyf(0, "READY=1\nSTATUS=%zu datanodes are configured", c->num_datanodes);
+	sd_notifyf(0, "READY=1\nSTATUS=%zu datanodes are configured", d->datanodes.sections->count);
 }
 
 /* Applies c, and takes it over.  New reference: the answer to "reload". */
@@ -388,6 +389,14 @@ static void disks_changed(void *ctx)
 	registry_usage_changed(block_store_registry(d->datanodes.store));
 }
 
+static void keys_changed(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	datanodes_follow_keys(&d->datanodes);
+	tell_systemd(d);
+}
+
 /* Again and again: fits the cache of verified bytes to the memory of the host. */
 static void fit_cache(void *ctx)
 {
@@ -406,9 +415,11 @@ static int start_datanodes(struct daemon *d)
 
 	if (d->config->xen.enabled != CONFIG_NO)
 		r = xen_disks_start(&d->disks, d->event, disks_changed, d);
+	if (!r && d->config->xen.datanode_keys)
+		r = xen_provisioned_start(&d->provisioned, d->event, keys_changed, d);
 	if (r && r != -ENODEV)
 		return r;
-	r = datanodes_open(&d->datanodes, d->config, d->disks);
+	r = datanodes_open(&d->datanodes, d->config, d->disks, d->provisioned);
 	if (r)
 		return r;
 	fit_cache(d);
@@ -498,6 +509,7 @@ static void stop(struct daemon *d)
 	key_agent_end();
 	helper_end(&d->key_agent);
 	privileges_end(&d->privileges);
+	xen_provisioned_stop(d->provisioned);
 	xen_disks_stop(d->disks);
 	policy_free(d->local_policy);
 	json_decref(d->last_reload);

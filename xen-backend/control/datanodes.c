@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * datanodes.c - adds the configured datanodes to the block store, and changes them on a reload.
+ * datanodes.c - adds the datanodes to the block store, and changes them on a reload and when keys
+ * in xenstore change.
  *
  * Called by daemon.c and reload.c (datanodes.h).
  */
@@ -15,6 +16,7 @@
 #include "datanode/registry.h"
 #include "read/store.h"
 #include "port/xen/disks.h"
+#include "port/xen/provisioned.h"
 
 static struct registry_texts texts(const struct config_paths *paths)
 {
@@ -35,13 +37,42 @@ static int serve(struct datanodes *d, const struct config_datanode *n)
 				texts(&n->data_dirs), n->tokens);
 }
 
-static const struct config_datanode *find(const struct config *c, const char *name)
+/* ---- all sections --------------------------------------------------------------- */
+
+static const struct config_datanode *find(const struct sections *s, const char *name)
 {
-	for (size_t i = 0; i < c->num_datanodes; i++)
-		if (!strcmp(c->datanodes[i].name, name))
-			return &c->datanodes[i];
+	for (size_t i = 0; i < s->count; i++)
+		if (!strcmp(s->section[i]->name, name))
+			return s->section[i];
 	return NULL;
 }
+
+static void add_section(struct sections *s, const struct config_datanode *n)
+{
+	if (s->count < SECTIONS_MAX && !find(s, n->name))
+		s->section[s->count++] = n;
+}
+
+/* Fills the sections that are not in use, and returns them. */
+static struct sections *fill_sections(struct datanodes *d, const struct config *c,
+				      const struct keyed *k)
+{
+	struct sections *s = &d->room[d->sections == &d->room[0]];
+
+	s->count = 0;
+	for (size_t i = 0; i < c->num_datanodes; i++)
+		add_section(s, &c->datanodes[i]);
+	for (size_t i = 0; i < k->count; i++)
+		add_section(s, &k->config[i]->datanodes[0]);
+	return s;
+}
+
+static bool is_by_keys(const struct config_datanode *n)
+{
+	return !n->line;
+}
+
+/* ---- how images are read -------------------------------------------------------- */
 
 static enum source_mode configured_mode(struct datanodes *d, const char *datanode)
 {
@@ -49,7 +80,7 @@ static enum source_mode configured_mode(struct datanodes *d, const char *datanod
 	enum source_mode mode;
 
 	pthread_mutex_lock(&d->lock);
-	n = find(d->config, datanode);
+	n = find(d->sections, datanode);
 	mode = n ? n->image_mode : SOURCE_AUTO;
 	pthread_mutex_unlock(&d->lock);
 	return mode;
@@ -82,19 +113,20 @@ static void usage_of(void *ctx, const char *datanode, const char *path, struct i
 
 /* ---- whose storages are --------------------------------------------------------- */
 
-/* Tells the registry the names and pins of a configuration. Returns 0 or -ENOMEM. */
-static int begin_change(struct datanodes *d, const struct config *c)
+/* Tells the registry the names and pins of all sections. Returns 0 or -ENOMEM. */
+static int begin_change(struct datanodes *d, const struct sections *s)
 {
-	struct owners_pins *all = calloc(c->num_datanodes + 1, sizeof(*all));
+	struct owners_pins *all = calloc(s->count + 1, sizeof(*all));
 	int r = all ? 0 : -ENOMEM;
 
-	for (size_t i = 0; all && i < c->num_datanodes; i++)
+	for (size_t i = 0; all && i < s->count; i++)
 		all[i] = (struct owners_pins){
-			.name = c->datanodes[i].name,
-			.storages = c->datanodes[i].storages ? c->datanodes[i].storages : "",
+			.name = s->section[i]->name,
+			.storages = s->section[i]->storages ? s->section[i]->storages : "",
+			.comes_and_goes = is_by_keys(s->section[i]),
 		};
 	if (!r)
-		r = registry_change(block_store_registry(d->store), all, c->num_datanodes);
+		r = registry_change(block_store_registry(d->store), all, s->count);
 	free(all);
 	return r;
 }
@@ -107,6 +139,44 @@ int datanodes_give(struct datanodes *d, const char *storage_id, const char *data
 json_t *datanodes_record_status(const struct datanodes *d)
 {
 	return registry_record_status(block_store_registry(d->store));
+}
+
+/* ---- keys ------------------------------------------------------------------------ */
+
+/* Finds out which keys count beside the file, and writes into xenstore what became of all keys. */
+static int judge_keys(struct datanodes *d, const struct config *file, struct keyed *ret)
+{
+	static const struct keys_list none;
+	const struct keys_list *keys =
+		d->provisioned ? xen_provisioned_keys(d->provisioned) : &none;
+	char(*status)[KEYED_MAX_STATUS] = calloc(keys->count + 1, sizeof(*status));
+	int r = status ? keyed_judge(file, keys, ret, status) : -ENOMEM;
+
+	for (size_t i = 0; !r && i < keys->count; i++) {
+		const char *before = keys->keys[i].value[KEYS_STATUS];
+
+		if (!before || strcmp(before, status[i]) != 0)
+			log_info("%s: %s", keys->keys[i].path, status[i]);
+		xen_provisioned_tell(d->provisioned, i, status[i]);
+	}
+	free(status);
+	return r;
+}
+
+json_t *datanodes_keys_status(const struct datanodes *d)
+{
+	const struct keys_list *keys = d->provisioned ? xen_provisioned_keys(d->provisioned) : NULL;
+	json_t *all = json_array();
+
+	for (size_t i = 0; keys && i < keys->count; i++) {
+		const struct keys *k = &keys->keys[i];
+
+		json_array_append_new(all,
+				      json_pack("{s:s, s:i, s:s?, s:s?}", "path", k->path, "domain",
+						(int)k->domid, "datanode", k->value[KEYS_NAME],
+						"status", k->value[KEYS_STATUS]));
+	}
+	return all;
 }
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -122,30 +192,34 @@ static int keep_owners(struct datanodes *d)
 	else
 		log_warn("no storage-record in [vreadd]: which datanode showed a storage first is "
 			 "forgotten when vreadd ends");
-	return r ? r : begin_change(d, d->config);
+	return r ? r : begin_change(d, d->sections);
 }
 
 static int serve_all(struct datanodes *d)
 {
-	const struct config *c = d->config;
 	int r = keep_owners(d);
 
-	for (size_t i = 0; i < c->num_datanodes && !r; i++)
-		r = serve(d, &c->datanodes[i]);
+	for (size_t i = 0; i < d->sections->count && !r; i++)
+		r = serve(d, d->sections->section[i]);
 	if (!r)
 		registry_changed(block_store_registry(d->store));
 	return r;
 }
 
-int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks)
+int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks,
+		   struct xen_provisioned *provisioned)
 {
 	int r;
 
 	pthread_mutex_init(&d->lock, NULL);
 	d->config = config;
 	d->disks = disks;
+	d->provisioned = provisioned;
 	d->store = block_store_new();
-	r = d->store ? block_store_set_cache(d->store, config->cache) : -ENOMEM;
+	r = d->store ? judge_keys(d, config, &d->keyed) : -ENOMEM;
+	d->sections = fill_sections(d, config, &d->keyed);
+	if (!r)
+		r = block_store_set_cache(d->store, config->cache);
 	if (!r)
 		r = registry_set_token_files(block_store_registry(d->store), config->token_files);
 	if (!r) {
@@ -163,6 +237,7 @@ void datanodes_close(struct datanodes *d)
 {
 	if (d->store)
 		block_store_free(d->store);
+	keyed_free(&d->keyed);
 	pthread_mutex_destroy(&d->lock);
 	*d = (struct datanodes){0};
 }
@@ -257,11 +332,11 @@ static void adjust(struct datanodes *d, const struct config_datanode *old,
 	}
 }
 
-static void remove_others(struct datanodes *d, const struct config *old, const struct config *now,
-			  json_t *changes)
+static void remove_others(struct datanodes *d, const struct sections *old,
+			  const struct sections *now, json_t *changes)
 {
-	for (size_t i = 0; i < old->num_datanodes; i++) {
-		const char *name = old->datanodes[i].name;
+	for (size_t i = 0; i < old->count; i++) {
+		const char *name = old->section[i]->name;
 
 		if (find(now, name))
 			continue;
@@ -272,28 +347,20 @@ static void remove_others(struct datanodes *d, const struct config *old, const s
 	}
 }
 
-void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes)
+/* Serves the sections `now` in the place of d->sections, which stay valid. */
+static void change_to(struct datanodes *d, struct sections *now, json_t *changes)
 {
-	const struct config *old = d->config;
+	const struct sections *old = d->sections;
 
 	pthread_mutex_lock(&d->lock);
-	d->config = config;
+	d->sections = now;
 	pthread_mutex_unlock(&d->lock);
-	if (begin_change(d, config))
+	if (begin_change(d, now))
 		json_array_append_new(changes, json_string("out of memory: the owners of storages "
 							   "stay as they were"));
-	if (old->read_ahead != config->read_ahead) {
-		block_store_set_read_ahead(d->store, config->read_ahead);
-		json_array_append_new(changes, json_string("[vreadd]: read-ahead changed"));
-	}
-	if (old->handle_memory != config->handle_memory) {
-		block_store_set_handle_memory(d->store, config->handle_memory);
-		json_array_append_new(changes, json_string("[vreadd]: handle-memory changed, for "
-							   "devices that connect from now on"));
-	}
-	remove_others(d, old, config, changes);
-	for (size_t i = 0; i < config->num_datanodes; i++) {
-		const struct config_datanode *n = &config->datanodes[i], *was = find(old, n->name);
+	remove_others(d, old, now, changes);
+	for (size_t i = 0; i < now->count; i++) {
+		const struct config_datanode *n = now->section[i], *was = find(old, n->name);
 
 		if (!was || !same_places(was, n))
 			replace(d, was, n, changes);
@@ -303,10 +370,54 @@ void datanodes_reload(struct datanodes *d, const struct config *config, json_t *
 	registry_changed(block_store_registry(d->store));
 }
 
+/* Judges the keys beside the configuration, and serves what there is now.  The old configuration
+ * must be valid until this returns. */
+static void follow(struct datanodes *d, const struct config *config, json_t *changes)
+{
+	struct keyed before = d->keyed, keyed;
+
+	if (judge_keys(d, config, &keyed)) {
+		json_array_append_new(changes, json_string("out of memory: the datanodes of keys "
+							   "stay as they were"));
+		keyed = before;
+		before = (struct keyed){0};
+	}
+	d->keyed = keyed;
+	d->config = config;
+	change_to(d, fill_sections(d, config, &keyed), changes);
+	keyed_free(&before);
+}
+
+void datanodes_follow_keys(struct datanodes *d)
+{
+	json_t *changes = json_array(), *change;
+	size_t i;
+
+	follow(d, d->config, changes);
+	json_array_foreach(changes, i, change) log_info("keys: %s", json_string_value(change));
+	json_decref(changes);
+}
+
+void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes)
+{
+	const struct config *old = d->config;
+
+	if (old->read_ahead != config->read_ahead) {
+		block_store_set_read_ahead(d->store, config->read_ahead);
+		json_array_append_new(changes, json_string("[vreadd]: read-ahead changed"));
+	}
+	if (old->handle_memory != config->handle_memory) {
+		block_store_set_handle_memory(d->store, config->handle_memory);
+		json_array_append_new(changes, json_string("[vreadd]: handle-memory changed, for "
+							   "devices that connect from now on"));
+	}
+	follow(d, config, changes);
+}
+
 static void tell_file(const struct datanodes *d, json_t *entry)
 {
 	const char *name = json_string_value(json_object_get(entry, "datanode"));
-	const struct config_datanode *n = name ? find(d->config, name) : NULL;
+	const struct config_datanode *n = name ? find(d->sections, name) : NULL;
 
 	if (n)
 		json_object_set_new(entry, "file", json_string(n->file));

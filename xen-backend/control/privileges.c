@@ -21,9 +21,11 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -107,11 +109,23 @@ static int change_user(const char *name, const char *config_path)
 
 /* ---- the opener -------------------------------------------------------------------- */
 
-/* The process has no environment. */
+/* "XENSTORED_PATH=..." as libxenstore takes it; NULL: xenstored is where it usually is. */
+static const char *xenstore_setting(char text[PATH_MAX])
+{
+	const char *path = getenv("XENSTORED_PATH");
+
+	if (!path || snprintf(text, PATH_MAX, "XENSTORED_PATH=%s", path) >= PATH_MAX)
+		return NULL;
+	return text;
+}
+
+/* The process has no environment but a test's xenstored. */
 static int start_opener(struct privileges *p, const char *config_path)
 {
-	char *config = realpath(config_path, NULL);
-	char *const argv[] = {"vread-opener", config, NULL}, *const env[] = {NULL};
+	char *config = realpath(config_path, NULL), text[PATH_MAX];
+	char *const argv[] = {"vread-opener", config, NULL}, *const env[] = {
+								     (char *)xenstore_setting(text),
+								     NULL};
 	const struct program how = {.arguments = argv,
 				    .environment = env,
 				    .socket_type = SOCK_SEQPACKET,

@@ -25,6 +25,7 @@ static const struct {
 	{"[vreadd] cache", AT(cache)},
 	{"[vreadd] token-files", TEXT_AT(token_files)},
 	{"[xen] enabled", AT(xen.enabled)},
+	{"[xen] datanode-keys", AT(xen.datanode_keys)},
 	{"[local] socket", TEXT_AT(local.socket)},
 	{"[local] mode", AT(local.mode)},
 	{"[peers] listen", TEXT_AT(peers.listen)},

@@ -6,7 +6,8 @@
  * A vreadd that is an ordinary user cannot open images, since they belong to whoever made them.
  * vread-opener can: it has CAP_DAC_READ_SEARCH and nothing else.  vreadd starts it before it gives
  * up its own capabilities.  vread-opener trusts vreadd with nothing: it opens only images that the
- * operator named in vread.conf(5), and the backing files that the operator allows.
+ * operator named in vread.conf(5) or a toolstack in xenstore, and the backing files that these
+ * allow.
  *
  *	vreadd                          vread-opener
  *	  | <------- READY --------------- |  once, on the first channel

@@ -4,7 +4,7 @@
  *
  * Whoever asks counts as hostile: vreadd, which handles what guests and other hosts send, may have
  * been taken over.  So a request is checked whole before anything is looked up, and the operator's
- * files (named.h) decide what is opened.
+ * files and keys (named.h) decide what is opened.
  */
 #include "opener/answer.h"
 
@@ -100,8 +100,8 @@ static int refuse(const char *path, char **ret_error)
 {
 	return error_text(
 		ret_error, -EACCES,
-		"image %s: no section [datanode NAME] of the configuration names it; only "
-		"images that a section names are opened",
+		"image %s: neither a section [datanode NAME] of the configuration nor keys in "
+		"xenstore name it; only images that one of these names are opened",
 		path);
 }
 

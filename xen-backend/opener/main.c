@@ -4,7 +4,8 @@
  * starts it (control/privileges.c); disk/opener_protocol.h says why, and how the two talk.
  *
  * All threads are made before the process gives up the system calls that make threads.  They read
- * no request before the process is confined.
+ * no request before the process is confined.  The connection to xenstored, for keys (named.h), is
+ * made before, too.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <xenstore.h>
 
 #include "disk/opener_protocol.h"
 #include "opener/answer.h"
@@ -70,25 +73,46 @@ static int start_threads(void)
 	return r;
 }
 
+/* Connects to xenstored.  libxenstore does not tell the descriptor of its connection, so this file
+ * looks which one is free before: the first one that is opened takes it.  NULL: there is no
+ * xenstored here. */
+static struct xs_handle *connect_store(int *ret_fd)
+{
+	struct xs_handle *xs;
+	struct stat st;
+
+	*ret_fd = dup(OPENER_FIRST_FD);
+	close(*ret_fd);
+	xs = xs_open(0);
+	if (xs && fstat(*ret_fd, &st) == 0 && (S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode)))
+		return xs;
+	if (xs)
+		xs_close(xs);
+	*ret_fd = -1;
+	return NULL;
+}
+
 /* argv[1]: the path of vread.conf. */
 int main(int argc, char **argv)
 {
+	struct xs_handle *xs;
 	const char *what;
-	int r;
+	int store, r;
 
 	if (argc != 2 || !was_started_by_vreadd()) {
 		fputs("vread-opener is started by vreadd(8); do not start it by hand\n", stderr);
 		return EXIT_FAILURE;
 	}
 	mallopt(M_ARENA_MAX, 1); /* glibc opens files to find out how many arenas it may make */
-	named_begin(argv[1]);
+	xs = connect_store(&store);
+	named_begin(argv[1], xs);
 	r = rights_drop(&what);
 	if (r < 0)
 		return fail(what, r);
 	r = start_threads();
 	if (r < 0)
 		return fail("cannot start a thread", r);
-	r = rights_restrict(&what);
+	r = rights_restrict(store, &what);
 	if (r < 0)
 		return fail(what, r);
 	r = answer_ready(OPENER_FIRST_FD);

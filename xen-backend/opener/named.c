@@ -2,8 +2,9 @@
 /*
  * Implements named.h: an array of images that only grows.
  *
- * The lines that count are "image = ..." and "backing-folders = ..." below "[datanode NAME]", and
- * "datanode-files = ..." below "[vreadd]".
+ * The lines that count are "image = ..." and "backing-folders = ..." below "[datanode NAME]",
+ * "datanode-files = ..." below "[vreadd]", and "enabled = no" and "datanode-keys = no" below
+ * "[xen]".
  */
 #include "opener/named.h"
 
@@ -13,12 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+#include "keys/keys.h"
+
 #define DATANODE_FILES "/var/lib/vread/datanodes" /* the default of vread.conf(5) */
 #define SUFFIX ".conf"
 #define MAX_IMAGES 65536U
 #define BLANKS " \t\r\n"
+#define MAX_DOMID 32751U
 
-enum section { OTHER, VREADD, DATANODE };
+enum section { OTHER, VREADD, XEN, DATANODE };
 
 struct reader {
 	enum section section;
@@ -27,16 +32,21 @@ struct reader {
 	char *folder[IMAGE_MAX_FOLDERS]; /* of the section */
 	unsigned num_folders;
 	char files[PATH_MAX]; /* the folder of datanodes' own files; "": none */
+	bool no_keys;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static const char *config;
+static struct xs_handle *store;
+
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* one thread looks at a time */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* guards all below */
 static struct named **all;
 static unsigned count;
 
-void named_begin(const char *config_path)
+void named_begin(const char *config_path, struct xs_handle *xs)
 {
 	config = config_path;
+	store = xs;
 }
 
 /* ---- the array --------------------------------------------------------------------- */
@@ -67,11 +77,26 @@ static void free_named(struct named *n)
 	free(n);
 }
 
-/* Call with the lock held. */
+/* Takes over n.  False: there is no room, or no memory. */
+static bool append(struct named *n)
+{
+	struct named **grown = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (count < MAX_IMAGES)
+		grown = reallocarray(all, count + 1, sizeof(struct named *));
+	if (grown) {
+		all = grown;
+		all[count++] = n;
+	}
+	pthread_mutex_unlock(&lock);
+	return grown;
+}
+
+/* For the thread that looks: no other changes the array. */
 static void add(const struct named *n)
 {
 	struct named *copy = is_known(n) ? NULL : calloc(1, sizeof(*copy));
-	struct named **grown = NULL;
 	bool whole;
 
 	if (!copy)
@@ -82,14 +107,8 @@ static void add(const struct named *n)
 		copy->folder[copy->num_folders] = strdup(n->folder[copy->num_folders]);
 		whole = copy->folder[copy->num_folders];
 	}
-	if (whole && count < MAX_IMAGES)
-		grown = reallocarray(all, count + 1, sizeof(struct named *));
-	if (!grown) {
+	if (!whole || !append(copy))
 		free_named(copy);
-		return;
-	}
-	all = grown;
-	all[count++] = copy;
 }
 
 /* ---- the files --------------------------------------------------------------------- */
@@ -114,6 +133,8 @@ static void begin_section(struct reader *r, const char *line)
 	end_section(r);
 	if (!strcmp(line, "[vreadd]"))
 		r->section = VREADD;
+	else if (!strcmp(line, "[xen]"))
+		r->section = XEN;
 	else if (!strncmp(line, "[datanode ", 10))
 		r->section = DATANODE;
 }
@@ -186,6 +207,8 @@ static void see_line(struct reader *r, char *line)
 		see_folders(r, value);
 	else if (r->section == VREADD && !strcmp(key, "datanode-files"))
 		snprintf(r->files, sizeof(r->files), "%s", value);
+	else if (r->section == XEN && (!strcmp(key, "enabled") || !strcmp(key, "datanode-keys")))
+		r->no_keys |= !strcmp(value, "no");
 }
 
 static void read_file(struct reader *r, const char *path)
@@ -221,6 +244,42 @@ static void read_folder(struct reader *r, const char *folder)
 		closedir(dir);
 }
 
+/* ---- keys -------------------------------------------------------------------------- */
+
+static uint32_t own_domid(void)
+{
+	unsigned length;
+	char *text = xs_read(store, XBT_NULL, "domid", &length);
+	uint32_t domid = 0;
+
+	if (text)
+		parse_number(text, 0, MAX_DOMID, &domid);
+	free(text);
+	return domid;
+}
+
+/* Adds the images of one datanode, as a section with these lines would. */
+static void add_keys(struct reader *r, const struct keys *k)
+{
+	for (unsigned i = 0; i < k->num_images; i++)
+		see_image(r, k->image[i]);
+	if (k->value[KEYS_BACKING_FOLDERS])
+		see_folders(r, k->value[KEYS_BACKING_FOLDERS]);
+	end_section(r);
+}
+
+static void read_keys(struct reader *r)
+{
+	struct keys_list found;
+
+	if (!store || r->no_keys || keys_read(store, own_domid(), &found))
+		return;
+	for (size_t i = 0; i < found.count; i++)
+		if (!*found.keys[i].problem)
+			add_keys(r, &found.keys[i]);
+	keys_free(&found);
+}
+
 void named_look(void)
 {
 	struct reader *r = calloc(1, sizeof(*r));
@@ -228,10 +287,11 @@ void named_look(void)
 	if (!r)
 		return;
 	snprintf(r->files, sizeof(r->files), DATANODE_FILES);
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&looking);
 	read_file(r, config);
 	read_folder(r, r->files);
-	pthread_mutex_unlock(&lock);
+	read_keys(r);
+	pthread_mutex_unlock(&looking);
 	free(r);
 }
 

@@ -4,7 +4,8 @@
  *
  * The opener may open files, but only for reading: openat() with other flags is forbidden.  A
  * filter cannot see the flags of openat2(); there the opener has no right to write, since
- * CAP_DAC_READ_SEARCH is for reading only and its user owns nothing but vreadd's state.
+ * CAP_DAC_READ_SEARCH is for reading only and its user owns nothing but vreadd's state.  It may
+ * write() to its connection to xenstored, which is open before the filter is in force.
  */
 #include "opener/rights.h"
 
@@ -47,26 +48,37 @@ int rights_drop(const char **ret_what)
 
 static const int allowed[] = {
 	/* files: to find them, to tell what they are, and to read vread.conf */
-	SCMP_SYS(openat2),    SCMP_SYS(newfstatat), SCMP_SYS(fstat), SCMP_SYS(readlinkat),
-	SCMP_SYS(getdents64), SCMP_SYS(read),       SCMP_SYS(lseek), SCMP_SYS(close),
+	SCMP_SYS(openat2),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(fstat),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(read),
+	SCMP_SYS(lseek),
+	SCMP_SYS(close),
+	/* libxenstore ignores SIGPIPE while it writes; qsort() asks how much memory there is */
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(sysinfo),
 #if !CONFINE_SANITIZED /* which has it already */
 	SCMP_SYS(readlink),
 #endif
 };
 
-static const struct confine_form for_reading = {SCMP_SYS(openat),
-						{.arg = 2,
-						 .op = SCMP_CMP_MASKED_EQ,
-						 .datum_a = O_ACCMODE | O_CREAT | O_TRUNC,
-						 .datum_b = O_RDONLY}};
-
-int rights_restrict(const char **ret_what)
+int rights_restrict(int writable, const char **ret_what)
 {
-	static const struct confine_calls calls = {
+	const struct confine_form forms[] = {
+		{SCMP_SYS(openat),
+		 {.arg = 2,
+		  .op = SCMP_CMP_MASKED_EQ,
+		  .datum_a = O_ACCMODE | O_CREAT | O_TRUNC,
+		  .datum_b = O_RDONLY}},
+		{SCMP_SYS(write), {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)writable}},
+	};
+	const struct confine_calls calls = {
 		.any = allowed,
 		.num_any = sizeof(allowed) / sizeof(allowed[0]),
-		.form = &for_reading,
-		.num_forms = 1,
+		.form = forms,
+		.num_forms = writable < 0 ? 1 : 2,
 	};
 
 	return confine_calls(&calls, ret_what);

@@ -9,7 +9,8 @@
 /* Gives up all other capabilities and lowers limits.  The process ends with its parent.  Returns 0,
  * or negative errno with *ret_what (static string), as the next one does. */
 int rights_drop(const char **ret_what);
-/* Restricts the system calls of all threads. */
-int rights_restrict(const char **ret_what);
+/* Restricts the system calls of all threads.  writable: the only descriptor that write() takes, for
+ * requests to xenstored; -1: none. */
+int rights_restrict(int writable, const char **ret_what);
 
 #endif

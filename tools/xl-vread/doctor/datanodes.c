@@ -95,6 +95,33 @@ void check_images(struct doctor *d)
 	}
 }
 
+/* ---- keys in xenstore ---------------------------------------------------------------------- */
+
+static void check_keys(struct doctor *d)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(d->facts->status, "keys"), i, entry)
+	{
+		const char *path = text_member(entry, "path");
+		const char *status = text_member(entry, "status");
+
+		if (!strncmp(status, "accepted", 8) && !strchr(status, ';'))
+			doctor_ok(d, path, "%.128s", status);
+		else if (!strncmp(status, "refused", 7))
+			doctor_fail(d, path,
+				    "have the toolstack write the nodes as docs/provisioning.md "
+				    "says, or remove the directory",
+				    "%.900s", status);
+		else
+			doctor_warn(d, path,
+				    "does xl block-list show the disk? it is served once it is "
+				    "there; else correct the node disks",
+				    "%.900s", status);
+	}
+}
+
 /* ---- contents ------------------------------------------------------------------------------ */
 
 static void layout_remedy(const json_t *datanode, char remedy[1024])
@@ -184,6 +211,7 @@ void check_datanodes(struct doctor *d)
 	json_t *entry;
 	size_t i;
 
+	check_keys(d);
 	if (!json_array_size(datanodes))
 		doctor_skip(d, "datanodes",
 			    d->facts->status ? "vreadd serves none" : "vreadd does not answer");

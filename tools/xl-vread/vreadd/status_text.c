@@ -278,6 +278,24 @@ static void print_datanode(FILE *out, const json_t *datanode, const char *config
 	print_tokens(out, json_object_get(datanode, "tokens"));
 }
 
+/* Prints the keys in xenstore that do not count, or not all of whose disks are there. */
+static void print_keys(FILE *out, const json_t *keys)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(keys, i, entry)
+	{
+		const char *status = text_member(entry, "status");
+		char line[TEXT_WIDTH * 16];
+
+		if (strncmp(status, "accepted", 8) == 0 && !strchr(status, ';'))
+			continue;
+		snprintf(line, sizeof(line), "%.128s: %.900s", text_member(entry, "path"), status);
+		text_wrap(out, 4, line);
+	}
+}
+
 /* What keeps the verified cache from being larger, by "limited_by". */
 static const char *cache_limit(const json_t *cache)
 {
@@ -482,6 +500,7 @@ void status_print(FILE *out, const json_t *status)
 	{
 		print_datanode(out, entry, text_member(status, "config"));
 	}
+	print_keys(out, json_object_get(status, "keys"));
 	print_reading(out, json_object_get(status, "reading"));
 	print_peers(out, json_object_get(status, "peers"));
 	fprintf(out, "\n%-11s %-12s %-8s %8s %9s %9s %9s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",

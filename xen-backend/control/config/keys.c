@@ -23,7 +23,7 @@
 
 const struct config_key config_keys[] = {
 	{SECTION_VREADD, "log-level", value_log_level, IN_CONFIG(log_level), 0, 0, false},
-	{SECTION_VREADD, "audit", value_audit, IN_CONFIG(audit), 0, 0, false},
+	{SECTION_VREADD, "audit", value_yes, IN_CONFIG(audit), 0, 0, false},
 	{SECTION_VREADD, "user", value_user, IN_CONFIG(user), 0, 0, false},
 	{SECTION_VREADD, "control-socket", value_socket, IN_CONFIG(control_socket), 0, 0, false},
 	{SECTION_VREADD, "ivshmem-socket", value_socket, IN_CONFIG(ivshmem_socket), 0, 0, false},
@@ -34,6 +34,7 @@ const struct config_key config_keys[] = {
 	{SECTION_VREADD, "cache", value_cache, IN_CONFIG(cache), 0, 1U << 20, false},
 	{SECTION_VREADD, "handle-memory", value_size, IN_CONFIG(handle_memory), 8, 1U << 20, false},
 	{SECTION_XEN, "enabled", value_enabled, IN_CONFIG(xen.enabled), 0, 0, false},
+	{SECTION_XEN, "datanode-keys", value_yes, IN_CONFIG(xen.datanode_keys), 0, 0, false},
 	{SECTION_XEN, "max-queues", value_limit, IN_CONFIG(xen.max_queues), 1, VREAD_MAX_QUEUES,
 	 false},
 	{SECTION_XEN, "max-ring-page-order", value_limit, IN_CONFIG(xen.max_ring_page_order), 0,

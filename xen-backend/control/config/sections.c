@@ -15,7 +15,6 @@
 #include "control/config/values.h"
 #include "control/nearest.h"
 
-#define MAX_DATANODES 1024U
 #define MAX_IVSHMEM 256U
 
 static const char *const section_names[] = {"vreadd",   "xen",  "local",  "peers",
@@ -217,9 +216,9 @@ static void begin_datanode(struct config_loader *l, const char *name)
 {
 	if (!begin_named(l, SECTION_DATANODE, name) || datanode_seen(l, name))
 		return;
-	if (l->config->num_datanodes == MAX_DATANODES)
+	if (l->config->num_datanodes == CONFIG_MAX_DATANODES)
 		config_report(l, l->section_name, NULL, NULL, "expected at most %u datanodes",
-			      MAX_DATANODES);
+			      CONFIG_MAX_DATANODES);
 	else if (!add_datanode(l->config, name, l->path, l->line))
 		config_report(l, l->section_name, NULL, NULL, "out of memory");
 	else

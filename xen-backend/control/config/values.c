@@ -140,7 +140,7 @@ const char *value_log_level(const char *value, void *field, const struct config_
 	return "error, warn, info or debug";
 }
 
-const char *value_audit(const char *value, void *field, const struct config_key *k)
+const char *value_yes(const char *value, void *field, const struct config_key *k)
 {
 	(void)k;
 	*(bool *)field = strcmp(value, "yes") == 0;

@@ -13,7 +13,7 @@
 #include "control/config/keys.h"
 
 config_value_fn value_limit, value_user, value_transports, value_size, value_cache, value_memory,
-	value_mode, value_role, value_log_level, value_audit, value_enabled, value_image_mode,
+	value_mode, value_role, value_log_level, value_yes, value_enabled, value_image_mode,
 	value_tokens, value_path, value_folder, value_file, value_image, value_backing_folders,
 	value_data_dirs, value_storage_ids, value_socket, value_names, value_uids, value_peer_name,
 	value_address, value_storages, value_patterns, value_protection;
