@@ -175,6 +175,11 @@ def test_keys_are_turned_off(by_keys, config, section):
     assert refusal(by_keys().image, config.parent / "key/7-xvdb.img") == "EACCES"
 
 
+def test_keys_that_a_domain_left(by_keys, config, store):
+    store.remove("/local/domain/7")
+    assert refusal(by_keys().image, config.parent / "key/7-xvdb.img") == "EACCES"
+
+
 @pytest.mark.parametrize("node", ["", "/disks", "/name"])
 def test_keys_that_a_guest_may_write(by_keys, config, store, node):
     store.put(f"{KEYS}{node}", store.value(f"{KEYS}{node}"), ("n0", "w7"))
