@@ -48,6 +48,13 @@ PLUG_IN = {
 # A busy machine is slow, and everything must go by vRead.
 BUILDER = PLUG_IN | {"io.vread.timeout.ms": "60000", "io.vread.compete": "false"}
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
+# The NameNode completes a file once the datanode has reported the last block.  A client that asks
+# too early asks again after 400 ms, which is as long as half a write here.  Whether a client does
+# is chance, so with 400 ms a few writes of either kind decide the ratio.
+WRITER = {
+    "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "10",
+    "dfs.client.block.write.locateFollowingBlock.retries": "10",
+}
 WRITES = 3  # of each kind in a round, because writes vary most
 WARM_UP_ROUNDS = 3
 SETTLE_TIMEOUT = 60
@@ -78,6 +85,7 @@ CONDITIONS = {
     "read": f"read(byte[]) of {REQUEST} bytes into a page-aligned part of an array",
     "pread": f"{PREAD_COUNT} of {PREAD_BYTES} bytes at random multiples of 4096; median",
     "pread4k": hdfs_pread.CONDITIONS,
+    "write": WRITER,
     "cpu": "client, datanode and vreadd",
 }
 
@@ -118,7 +126,7 @@ class HdfsRows(Scaffold):
         self.client = self._stack.enter_context(
             HdfsClient(self.cluster, class_path=[JAR], library_path=libhadoop_dir())
         )
-        self.client.mount("tcp", STOCK)
+        self.client.mount("tcp", STOCK | WRITER)
         self.client.mount("shortcircuit", SHORT_CIRCUIT)
         self.write("tcp", FILE, self.size, "dn1")
         self.write("tcp", SMALL_FILE, 4096, "dn1")
