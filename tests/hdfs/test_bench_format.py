@@ -10,7 +10,8 @@ import pytest
 
 from tools.bench.results import Ratio, Row, Target, document, table
 
-ROWS = {"memcpy.seq", "image.pread.seq", "vread.block.seq", "vread.block.reread"}
+ROWS = {"memcpy.seq", "image.pread.seq", "image.handed.seq", "image.handed.all"}
+ROWS |= {"vread.block.seq", "vread.block.reread"}
 ROWS |= {"hdfs.tcp.seq", "hdfs.shortcircuit.seq", "vread.hdfs.seq", "vread.hdfs.reread"}
 ROWS |= {"hdfs.tcp.pread64k", "vread.hdfs.pread64k", "hdfs.write", "vread.write"}
 ROWS |= {

@@ -8,6 +8,8 @@ right after the other and warm:
     image.pread.seq      pread at the blocks' extents in the image into a 1 MiB buffer
     image.handed.seq     the same, a CRC32C, a copy to shared memory and a copy to the buffer, in
                          one thread: no reader of another process's verified bytes can do less
+    image.handed.all     as many of these at once as there are processors: what vread_read would
+                         reach if nobody ever waited and nothing else cost time
     vread.block.seq      vread_read into a 1 MiB buffer, vreadd started anew: all is verified
     vread.block.reread   the same blocks opened and read again
     *.async              the same two with vread_submit/vread_reap: no copy, bytes are looked at
@@ -25,6 +27,7 @@ import json
 import os
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.bench import (
@@ -149,6 +152,7 @@ class _Bench:
         "memcpy.seq",
         "image.pread.seq",
         "image.handed.seq",
+        "image.handed.all",
         "vread.block.seq",
         "vread.block.reread",
         "vread.block.seq.async",
@@ -175,10 +179,25 @@ class _Bench:
         self._add("memcpy.seq", self._imagebench("memcpy", self.data.size))
         for mode, name in (("pread", "image.pread.seq"), ("hand", "image.handed.seq")):
             self._add(name, self._imagebench(mode, self.data.image, stdin=self.extents))
+        self._handed_all()
         for api, suffix in (("read", ""), ("async", ".async")):
             with self._vreadd() as daemon:
                 self._add(f"vread.block.seq{suffix}", self._vreadbench(daemon, api))
                 self._add(f"vread.block.reread{suffix}", self._vreadbench(daemon, api))
+
+    def _handed_all(self):
+        processes = os.cpu_count()
+        with ThreadPoolExecutor(processes) as pool:
+            begun = [
+                pool.submit(self._imagebench, "hand", self.data.image, stdin=self.extents)
+                for _ in range(processes)
+            ]
+            measured = [one.result() for one in begun]
+        self.rows["image.handed.all"].add(
+            sum(one["bytes"] for one in measured),
+            max(one["seconds"] for one in measured),
+            sum(one["cpu_seconds"] for one in measured),
+        )
 
     def _vreadd(self):
         return Vreadd({"dn1": (self.data.image, self.layout)})
