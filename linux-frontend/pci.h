@@ -6,8 +6,20 @@
 #ifndef VREAD_PCI_H
 #define VREAD_PCI_H
 
-/* 0 or negative errno.  A kernel without PCI: 0. */
+/* A kernel without PCI has no such devices, and pci.c is not compiled for it. */
+#ifdef CONFIG_PCI
+/* 0 or negative errno. */
 int vread_pci_register(void);
 void vread_pci_unregister(void);
+#else
+static inline int vread_pci_register(void)
+{
+	return 0;
+}
+
+static inline void vread_pci_unregister(void)
+{
+}
+#endif
 
 #endif
