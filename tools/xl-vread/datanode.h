@@ -33,7 +33,5 @@ int datanode_settle(struct xs_handle *xs, const struct domain *d, struct specs *
  * vreadd refuses a change, the change is undone.
  */
 int datanode_follow(const struct domain *d);
-/* Prints the datanodes that have a file of their own, and the domain of each. */
-int datanode_list(struct xs_handle *xs);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "datanode.h"
+#include "datanode_list.h"
 #include "domains.h"
 #include "record.h"
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* by_keys.c - implements by_keys.h.  Called by the commands of xl-vread(8). */
+#include "by_keys.h"
+
+#include "xs_tree.h"
+
+int by_keys_read(struct xs_handle *xs, const struct config *c, struct keys_list *ret)
+{
+	*ret = (struct keys_list){0};
+	return c && !c->xen.datanode_keys ? 0 : keys_read(xs, xs_own_domid(xs), ret);
+}
+
+const char *by_keys_status(const struct keys *k)
+{
+	if (k->value[KEYS_STATUS])
+		return k->value[KEYS_STATUS];
+	return *k->problem ? k->problem : "vreadd has not seen them yet";
+}

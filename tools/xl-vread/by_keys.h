@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * by_keys.h - the datanodes that toolstacks provision by keys in xenstore (docs/provisioning.md),
+ * as the commands of xl-vread(8) need them.  Called by the commands.
+ *
+ * The commands read the keys themselves, so they also know them while vreadd does not run.  What
+ * vreadd has decided about keys is in the keys' own node `status`.
+ */
+#ifndef XL_VREAD_BY_KEYS_H
+#define XL_VREAD_BY_KEYS_H
+
+#include <xenstore.h>
+
+#include "control/config.h"
+#include "keys/keys.h"
+
+/* Reads the keys that vreadd reads with this configuration: none with datanode-keys = no.  c NULL:
+ * the configuration is unknown, and all keys are read.  0, or negative errno with an empty *ret.
+ * keys_free() *ret. */
+int by_keys_read(struct xs_handle *xs, const struct config *c, struct keys_list *ret);
+/* What vreadd has decided about the keys; else what is known without vreadd. */
+const char *by_keys_status(const struct keys *k);
+
+#endif
