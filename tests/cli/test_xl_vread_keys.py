@@ -4,6 +4,7 @@
 Domain 12 is datanode dn2 by keys.  tests/protocol/test_provisioning.py has the keys themselves.
 """
 
+import json
 import subprocess
 
 import pytest
@@ -100,3 +101,72 @@ def test_list_beside_a_vread_conf_with_mistakes(host):
 def test_list_of_a_domain_without_a_name(host):
     host.store.remove(f"/local/domain/{KEYED}/name")
     assert datanodes(host)[1].split() == ["dn2", "(domain", "12)", "raw:/store"]
+
+
+# ---- config check
+
+
+def checked(host, *options):
+    done = host.run("config", "check", *options, host.vread_conf)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def displaced(because):
+    return (
+        f"{KEYS} provisions datanode dn2 of domain {KEYED} now, and vreadd refuses these keys when "
+        f"it reads this configuration: {because}"
+    )
+
+
+def test_a_section_that_takes_the_name_of_keys(host):
+    host.configure("[datanode dn2]\nimage = /dev/null\ndata-dirs = /a\n")
+    because = f"name: dn2 is in {host.vread_conf} already: each datanode needs its own"
+    assert checked(host) == [
+        f"{host.vread_conf}:4: warning: [datanode dn2]: {displaced(because)}",
+        f"{host.vread_conf}: 1 warning",
+    ]
+    (warning,) = json.loads("\n".join(checked(host, "--json")))["warnings"]
+    assert (warning["line"], warning["section"]) == (4, "datanode dn2")
+
+
+def test_a_file_that_takes_the_name_of_keys(host):
+    host.files.mkdir()
+    own = host.files / "dn2.conf"
+    own.write_text("[datanode dn2]\nimage = /dev/null\ndata-dirs = /a\n")
+    because = f"name: dn2 is in {own} already: each datanode needs its own"
+    assert checked(host)[0] == f"{own}:1: warning: [datanode dn2]: {displaced(because)}"
+
+
+def test_a_section_that_has_a_storage_of_keys(host):
+    host.store.put(f"{KEYS}/storages", "DS-1")
+    host.configure("[datanode dn1]\nimage = /dev/null\ndata-dirs = /a\nstorages = DS-1\n")
+    because = "storages: DS-1 is pinned to datanode dn1 already"
+    assert checked(host)[0] == f"{host.vread_conf}: warning: {displaced(because)}"
+
+
+@pytest.mark.parametrize("status", ["refused: tokens: yes: expected auto", None])
+def test_keys_that_do_not_count_lose_nothing(host, status):
+    host.store.remove(f"{KEYS}/status")
+    if status:
+        host.judge(status)
+    host.configure("[datanode dn2]\nimage = /dev/null\ndata-dirs = /a\n")
+    assert checked(host) == [f"{host.vread_conf}: ok"]
+
+
+def test_a_section_beside_keys(host):
+    host.configure("[datanode dn1]\nimage = /dev/null\ndata-dirs = /a\n")
+    assert checked(host) == [f"{host.vread_conf}: ok"]
+
+
+def test_keys_that_are_not_read_lose_nothing(host):
+    host.configure("[datanode dn2]\nimage = /dev/null\ndata-dirs = /a\n[xen]\ndatanode-keys = no\n")
+    assert checked(host) == [f"{host.vread_conf}: ok"]
+
+
+def test_lists_that_name_datanodes_of_keys(host):
+    host.configure(f"[local]\nsocket = {host.folder}/s\nallow-datanodes = dn2 dn22\n")
+    assert checked(host)[:-1] == [
+        f"{host.vread_conf}:4: warning: [local] allow-datanodes: dn2 dn22: there is no "
+        "[datanode dn22]; did you mean dn2?"
+    ]

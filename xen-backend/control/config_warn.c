@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "control/config.h"
+#include "control/keyed.h"
 #include "control/nearest.h"
 #include "disk/image.h"
 #include "peer/wire/tls.h"
 
 struct warner {
 	const struct config *config;
+	const struct keys_list *keys;
 	const char *path; /* of the file that the warnings are about */
 	json_t *warnings;
 };
@@ -96,14 +98,18 @@ static void warn_of_name(struct warner *w, const struct lists *of, const char *k
 			 const char *list, const char *name)
 {
 	const struct config *c = w->config;
-	const char *known[c->num_datanodes + 1], *near;
+	const char *known[c->num_datanodes + w->keys->count + 1], *near;
+	size_t count = 0;
 
-	for (size_t i = 0; i < c->num_datanodes; i++) {
-		known[i] = c->datanodes[i].name;
+	for (size_t i = 0; i < c->num_datanodes; i++)
+		known[count++] = c->datanodes[i].name;
+	for (size_t i = 0; i < w->keys->count; i++)
+		if (w->keys->keys[i].value[KEYS_NAME])
+			known[count++] = w->keys->keys[i].value[KEYS_NAME];
+	for (size_t i = 0; i < count; i++)
 		if (!strcmp(known[i], name))
 			return;
-	}
-	near = nearest_word(name, known, c->num_datanodes);
+	near = nearest_word(name, known, count);
 	warn(w, of->line, of->section, key, list, "there is no [datanode %s]%s%s%s", name,
 	     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
@@ -140,9 +146,57 @@ static void warn_of_guests(struct warner *w)
 	}
 }
 
-json_t *config_warnings(const struct config *c, const char *path)
+/* ---- keys in xenstore -------------------------------------------------------- */
+
+#define REFUSED "refused: "
+
+static const struct config_datanode *find_section(const struct config *c, const char *name)
 {
-	struct warner w = {c, path, json_array()};
+	for (size_t i = 0; i < c->num_datanodes; i++)
+		if (!strcmp(c->datanodes[i].name, name))
+			return &c->datanodes[i];
+	return NULL;
+}
+
+/* because: why vreadd would refuse the keys. */
+static void warn_of_refusal(struct warner *w, const struct keys *k, const char *because)
+{
+	const struct config_datanode *d = find_section(w->config, k->value[KEYS_NAME]);
+	const char *path = w->path;
+	char section[128];
+
+	if (d) {
+		snprintf(section, sizeof(section), "datanode %s", d->name);
+		w->path = d->file;
+	}
+	warn(w, d ? d->line : 0, d ? section : NULL, NULL, NULL,
+	     "%s provisions datanode %s of domain %u now, and vreadd refuses these keys when it "
+	     "reads this configuration: %s",
+	     k->path, k->value[KEYS_NAME], k->domid, because);
+	w->path = path;
+}
+
+/* Judges the keys as vreadd will, and warns of those that count now and no longer would. */
+static void warn_of_keys(struct warner *w)
+{
+	char(*status)[KEYED_MAX_STATUS] = calloc(w->keys->count + 1, sizeof(*status));
+	struct keyed keyed;
+
+	if (!status || keyed_judge(w->config, w->keys, &keyed, status)) {
+		free(status);
+		return;
+	}
+	for (size_t i = 0; i < w->keys->count; i++)
+		if (keyed_accepted(&w->keys->keys[i]) &&
+		    !strncmp(status[i], REFUSED, strlen(REFUSED)))
+			warn_of_refusal(w, &w->keys->keys[i], status[i] + strlen(REFUSED));
+	keyed_free(&keyed);
+	free(status);
+}
+
+json_t *config_warnings(const struct config *c, const char *path, const struct keys_list *keys)
+{
+	struct warner w = {c, keys, path, json_array()};
 
 	if (c->xen.enabled == CONFIG_NO && !c->local.socket[0] && !c->peers.listen[0] &&
 	    !c->num_ivshmem)
@@ -155,6 +209,7 @@ json_t *config_warnings(const struct config *c, const char *path)
 			      c->local.publish_datanodes);
 	warn_of_guests(&w);
 	warn_of_certificates(&w);
+	warn_of_keys(&w);
 	for (size_t i = 0; i < c->num_datanodes; i++) {
 		char section[128];
 

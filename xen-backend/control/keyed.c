@@ -131,8 +131,7 @@ static void judge(struct judge *j)
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-/* True if these keys had their name when they were judged last. */
-static bool had_name(const struct keys *k)
+bool keyed_accepted(const struct keys *k)
 {
 	const char *status = k->value[KEYS_STATUS], *name = k->value[KEYS_NAME];
 	size_t length = name ? strlen(name) : 0;
@@ -147,7 +146,7 @@ static void judge_those(struct judge *j, const struct keys_list *keys, bool with
 			char (*status)[KEYED_MAX_STATUS])
 {
 	for (size_t i = 0; i < keys->count; i++) {
-		if (had_name(&keys->keys[i]) != with_name)
+		if (keyed_accepted(&keys->keys[i]) != with_name)
 			continue;
 		j->keys = &keys->keys[i];
 		j->status = status[i];
