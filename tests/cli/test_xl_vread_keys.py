@@ -170,3 +170,78 @@ def test_lists_that_name_datanodes_of_keys(host):
         f"{host.vread_conf}:4: warning: [local] allow-datanodes: dn2 dn22: there is no "
         "[datanode dn22]; did you mean dn2?"
     ]
+
+
+# ---- doctor
+
+
+def findings(host):
+    """What doctor says, as {object: (result, what was found)}.  No vreadd runs."""
+    found = json.loads(host.run("doctor", "--json").stdout)["findings"]
+    return {f["object"]: (f["result"], f["found"]) for f in found}
+
+
+def image(host):
+    """A file for the disk of domain 12."""
+    path = host.folder / "store.img"
+    path.write_bytes(b"\0" * 512)
+    host.add_disk("xvdb", str(path), domid=KEYED)
+    return path
+
+
+@pytest.mark.parametrize(
+    "status, result",
+    [
+        (ACCEPTED, "ok"),
+        ("accepted: dn2; waiting: disk xvdc: none yet", "warning"),
+        ("waiting: disk xvdb: none yet", "warning"),
+        ("refused: tokens: yes: expected auto", "failed"),
+        (None, "warning"),
+    ],
+)
+def test_doctor_says_what_vreadd_decided(host, status, result):
+    """Also while vreadd does not run."""
+    host.store.remove(f"{KEYS}/status")
+    if status:
+        host.judge(status)
+    said = status or "vreadd has not seen them yet"
+    assert findings(host)[KEYS] == (result, said)
+
+
+def test_doctor_looks_at_images_of_keys(host):
+    path = image(host)
+    assert findings(host)[str(path)] == ("ok", "datanode dn2, read -")
+    path.unlink()
+    found = json.loads(host.run("doctor", "--json").stdout)["findings"]
+    (lost,) = (f for f in found if f["object"] == str(path))
+    assert (lost["result"], lost["found"]) == ("failed", "No such file or directory")
+    assert lost["remedy"] == (
+        "put the image of datanode dn2 there, or attach the disk to domain 12 anew: vreadd finds "
+        "its file in xenstore"
+    )
+    host.judge("refused: tokens: yes: expected auto")
+    assert str(path) not in findings(host)
+
+
+def test_doctor_knows_that_a_device_may_read_a_datanode_of_keys(host):
+    host.add_domain()
+    host.run("attach", "--temporary", "web", "datanodes=dn2 dn9")
+    found = json.loads(host.run("doctor", "--json").stdout)["findings"]
+    allowed = [f["found"] for f in found if "allows datanode" in f["found"]]
+    assert allowed == ["allows datanode dn9, which vread.conf does not name"]
+
+
+def test_doctor_without_anything_to_read(host):
+    nothing = ("warning", "names neither datanodes nor peers: nothing can be read")
+    path = str(host.vread_conf)
+    assert findings(host).get(path) != nothing
+    host.store.remove(f"/local/domain/0/backend/vread/{KEYED}")
+    assert findings(host)[path] == nothing
+
+
+def test_doctor_tells_of_keys_that_nobody_reads(host):
+    host.configure("[xen]\ndatanode-keys = no\n")
+    said = "vreadd does not read the keys of datanodes: vread.conf has datanode-keys = no"
+    assert findings(host)[KEYS] == ("warning", said)
+    host.store.remove(f"/local/domain/0/backend/vread/{KEYED}")
+    assert KEYS not in findings(host)

@@ -6,6 +6,7 @@
 
 #include "cli/doctor/doctor.h"
 #include "control/config.h"
+#include "keys/keys.h"
 
 struct facts {
 	/* Options; NULL: not given. */
@@ -14,6 +15,7 @@ struct facts {
 	/* What checks found, for later checks. */
 	struct config *config; /* NULL: there is no valid configuration */
 	json_t *status;        /* of vreadd; NULL: vreadd does not answer */
+	struct keys_list keys; /* of datanodes, in xenstore; none if vreadd does not read them */
 	bool no_xen;           /* no hypervisor */
 };
 
@@ -27,6 +29,9 @@ void check_rdma(struct doctor *d);
 void check_config(struct doctor *d);
 void check_daemon(struct doctor *d);
 void check_ports(struct doctor *d);
+
+/* keys.c: datanodes by keys in xenstore */
+void check_datanode_keys(struct doctor *d);
 
 /* datanodes.c: images and their contents */
 void check_images(struct doctor *d);

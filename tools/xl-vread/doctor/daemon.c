@@ -34,9 +34,6 @@ void check_config(struct doctor *d)
 	if (config_load(used, &d->facts->config, &problems) == 0) {
 		doctor_ok(d, used, "valid, %zu datanodes, %zu peers",
 			  d->facts->config->num_datanodes, d->facts->config->peers.num_peers);
-		if (!d->facts->config->num_datanodes && !d->facts->config->peers.num_peers)
-			doctor_warn(d, used, "add a section [datanode NAME] for each datanode here",
-				    "names neither datanodes nor peers: nothing can be read");
 	} else {
 		errors = config_problems_text(problems);
 		json_decref(problems);

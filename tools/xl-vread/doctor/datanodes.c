@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/text.h"
+#include "control/keyed.h"
 #include "checks.h"
 #include "disk/image.h"
 
@@ -45,81 +46,83 @@ static bool is_the_open_one(const json_t *image, const struct stat *st)
 	       (dev_t)text_number(image, "device") == st->st_dev;
 }
 
-static void check_image(struct doctor *d, const struct config_datanode *n, unsigned i,
-			const json_t *image)
+/* correct: what else to do if the file is not at the path of spec. */
+static void check_image(struct doctor *d, const char *datanode, const char *spec,
+			const char *correct, const json_t *image)
 {
 	const char *warning = json_string_value(json_object_get(image, "warning"));
 	char path[PATH_MAX], remedy[512];
 	const char *file;
 	struct stat st;
 
-	if (!image_spec_split(n->images.path[i], &file))
-		file = n->images.path[i];
+	if (!image_spec_split(spec, &file))
+		file = spec;
 	doctor_path(d, file, path);
-	snprintf(remedy, sizeof(remedy),
-		 "put the image of datanode %.64s there, or correct image in [datanode %.64s] of "
-		 "vread.conf and run xl-vread reload",
-		 n->name, n->name);
-	if (stat(path, &st) < 0)
+	if (stat(path, &st) < 0) {
+		snprintf(remedy, sizeof(remedy), "put the image of datanode %.64s there, or %s",
+			 datanode, correct);
 		doctor_fail(d, path, remedy, "%s", strerror(errno));
-	else if (access(path, R_OK) < 0)
+	} else if (access(path, R_OK) < 0) {
 		doctor_fail(d, path, "run this as root; is it on NFS with root squashed?", "%s",
 			    strerror(errno));
-	else if (!is_the_open_one(image, &st))
-		doctor_fail(d, path,
-			    "was the disk moved or copied? vreadd looks again within a minute; if "
-			    "the guest's disk is elsewhere now, correct image in vread.conf",
+	} else if (!is_the_open_one(image, &st)) {
+		snprintf(remedy, sizeof(remedy),
+			 "was the disk moved or copied? vreadd looks again within a minute; if the "
+			 "guest's disk is elsewhere now, %s",
+			 correct);
+		doctor_fail(d, path, remedy,
 			    "image moved: vreadd reads inode %" PRId64 ", here is inode %" PRIu64,
 			    text_number(image, "inode"), (uint64_t)st.st_ino);
-	else if (warning)
+	} else if (warning) {
 		doctor_warn(d, path, "see \"How images are read\" in vreadd(8)", "%.512s", warning);
-	else
-		doctor_ok(d, path, "datanode %.64s, read %.16s", n->name,
+	} else {
+		doctor_ok(d, path, "datanode %.64s, read %.16s", datanode,
 			  text_member(image, "mode"));
+	}
+}
+
+static void check_configured(struct doctor *d, const struct config_datanode *n)
+{
+	const json_t *images = json_object_get(status_of(d, n->name), "images");
+	char correct[256];
+
+	snprintf(correct, sizeof(correct),
+		 "correct image in [datanode %.64s] of vread.conf and run xl-vread reload",
+		 n->name);
+	for (unsigned i = 0; i < n->images.count; i++)
+		check_image(d, n->name, n->images.path[i], correct, json_array_get(images, i));
+}
+
+static void check_keyed(struct doctor *d, const struct keys *k)
+{
+	const char *name = k->value[KEYS_NAME];
+	const json_t *images = json_object_get(status_of(d, name), "images");
+	char correct[256];
+
+	snprintf(correct, sizeof(correct),
+		 "attach the disk to domain %u anew: vreadd finds its file in xenstore", k->domid);
+	for (unsigned i = 0; i < k->num_images; i++)
+		check_image(d, name, k->image[i], correct, json_array_get(images, i));
 }
 
 void check_images(struct doctor *d)
 {
-	if (!d->facts->config || !d->facts->config->num_datanodes) {
+	const struct config *c = d->facts->config;
+	const struct keys_list *keys = &d->facts->keys;
+	unsigned datanodes = 0;
+
+	for (size_t i = 0; c && i < c->num_datanodes; i++, datanodes++)
+		check_configured(d, &c->datanodes[i]);
+	for (size_t i = 0; i < keys->count; i++) {
+		if (!keyed_accepted(&keys->keys[i]))
+			continue;
+		check_keyed(d, &keys->keys[i]);
+		datanodes++;
+	}
+	if (!datanodes)
 		doctor_skip(d, "images",
-			    d->facts->config ? "no datanodes are configured here"
-					     : "there is no valid configuration");
-		return;
-	}
-	for (size_t i = 0; i < d->facts->config->num_datanodes; i++) {
-		const struct config_datanode *n = &d->facts->config->datanodes[i];
-		const json_t *images = json_object_get(status_of(d, n->name), "images");
-
-		for (unsigned j = 0; j < n->images.count; j++)
-			check_image(d, n, j, json_array_get(images, j));
-	}
-}
-
-/* ---- keys in xenstore ---------------------------------------------------------------------- */
-
-static void check_keys(struct doctor *d)
-{
-	json_t *entry;
-	size_t i;
-
-	json_array_foreach(json_object_get(d->facts->status, "keys"), i, entry)
-	{
-		const char *path = text_member(entry, "path");
-		const char *status = text_member(entry, "status");
-
-		if (!strncmp(status, "accepted", 8) && !strchr(status, ';'))
-			doctor_ok(d, path, "%.128s", status);
-		else if (!strncmp(status, "refused", 7))
-			doctor_fail(d, path,
-				    "have the toolstack write the nodes as docs/provisioning.md "
-				    "says, or remove the directory",
-				    "%.900s", status);
-		else
-			doctor_warn(d, path,
-				    "does xl block-list show the disk? it is served once it is "
-				    "there; else correct the node disks",
-				    "%.900s", status);
-	}
+			    c ? "no datanodes are configured here"
+			      : "there is no valid configuration");
 }
 
 /* ---- contents ------------------------------------------------------------------------------ */
@@ -211,7 +214,6 @@ void check_datanodes(struct doctor *d)
 	json_t *entry;
 	size_t i;
 
-	check_keys(d);
 	if (!json_array_size(datanodes))
 		doctor_skip(d, "datanodes",
 			    d->facts->status ? "vreadd serves none" : "vreadd does not answer");

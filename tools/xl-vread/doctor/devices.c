@@ -124,6 +124,16 @@ static bool storages_name(const char *storages, const char *name)
 	return false;
 }
 
+/* Keys that are refused have a finding of their own. */
+static bool is_by_keys(const struct keys_list *keys, const char *datanode)
+{
+	for (size_t i = 0; i < keys->count; i++)
+		if (keys->keys[i].value[KEYS_NAME] &&
+		    !strcmp(keys->keys[i].value[KEYS_NAME], datanode))
+			return true;
+	return false;
+}
+
 static bool is_known(const struct config *c, const char *datanode)
 {
 	for (size_t i = 0; i < c->num_datanodes; i++)
@@ -141,7 +151,8 @@ static void check_names(struct doctor *d, const char *name, char *list)
 	char *rest = list;
 
 	for (char *datanode; (datanode = strsep(&rest, " "));)
-		if (*datanode && !is_known(d->facts->config, datanode))
+		if (*datanode && !is_known(d->facts->config, datanode) &&
+		    !is_by_keys(&d->facts->keys, datanode))
 			doctor_fail(
 				d, name,
 				"correct allow-datanodes (detach, attach), or add [datanode NAME] "

@@ -15,6 +15,7 @@ static const struct doctor_check checks[] = {
 	{"xenstore", check_xenstore},
 	{"vreadd", check_daemon},
 	{"ports", check_ports},
+	{"datanode keys", check_datanode_keys},
 	{"images", check_images},
 	{"datanodes", check_datanodes},
 	{"storages", check_storages},
@@ -71,6 +72,7 @@ static int run_doctor(int argc, char **argv)
 		r = cli_usage("%s: unexpected argument", argv[optind]);
 	r = r ?: check_place(&d) ?: doctor_report(&d, checks);
 	json_decref(facts.status);
+	keys_free(&facts.keys);
 	config_free(facts.config);
 	return r;
 }
