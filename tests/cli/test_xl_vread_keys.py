@@ -9,9 +9,10 @@ import subprocess
 
 import pytest
 
-from tests.cli.test_xl_vread import DOMID, UUID
-from tests.cli.test_xl_vread_datanode import DatanodeHost
+from tests.cli.test_xl_vread import DOMID, UUID, watching
+from tests.cli.test_xl_vread_datanode import LINE, DatanodeHost
 from tests.support.provisioning import keys, provision
+from tests.support.waiting import eventually
 
 KEYED = 12
 KEYS = keys(KEYED)
@@ -245,3 +246,67 @@ def test_doctor_tells_of_keys_that_nobody_reads(host):
     assert findings(host)[KEYS] == ("warning", said)
     host.store.remove(f"/local/domain/0/backend/vread/{KEYED}")
     assert KEYS not in findings(host)
+
+
+# ---- create, attach and watch
+
+KEYED_LINE = LINE.replace("dn1", "dn2")
+TAKEN = (
+    f"datanode dn2: domain {KEYED} has this name already, by keys in xenstore ({KEYS}): each "
+    "datanode needs its own\n"
+)
+
+
+@pytest.mark.parametrize("status", [ACCEPTED, "waiting: disk xvdb: none yet", None])
+@pytest.mark.parametrize("command", ["create", "check"])
+def test_a_name_that_keys_have(host, command, status):
+    """Otherwise the file of the new domain would end the datanode of the keys."""
+    host.store.remove(f"{KEYS}/status")
+    if status:
+        host.judge(status)
+    done = host.run(command, host.config(f'vread = [ "{KEYED_LINE}" ]'))
+    assert (done.returncode, done.stderr) == (1, f"xl-vread {command}: {TAKEN}")
+    assert host.xl_calls() == []
+    assert host.file("dn2") is None
+
+
+@pytest.mark.parametrize("domid", [DOMID, KEYED])
+def test_attach_of_a_name_that_keys_have(host, domid):
+    host.add_domain()
+    done = host.run("attach", domid, f"{KEYED_LINE},id=1")
+    assert (done.returncode, done.stderr) == (1, f"xl-vread attach: {TAKEN}")
+    assert (host.file("dn2"), host.record()) == (None, None)
+
+
+def test_watch_takes_no_name_that_keys_have(host, capfd):
+    host.keep(f"{KEYED_LINE},disks=xvdb")
+    host.add_domain()
+    host.add_disk("xvdb", "/b")
+    said = []
+
+    def is_told():
+        said.append(capfd.readouterr().err)
+        return f"xl-vread watch: {TAKEN}" in "".join(said)
+
+    with watching(host):
+        eventually(is_told)
+        assert host.file("dn2") is None
+
+
+def test_a_name_of_keys_that_are_refused(host):
+    """They do not count, whoever has the name; and a file that is there already keeps it."""
+    host.judge("refused: tokens: yes: expected auto")
+    host.add_disk("xvdb", "/b")
+    assert host.create(KEYED_LINE).returncode == 0
+    assert host.file("dn2")
+    host.store.remove(f"{KEYS}/status")
+    host.add_disk("xvdb", "/b2")
+    with watching(host):
+        eventually(lambda: "image = raw:/b2" in host.file("dn2"))
+
+
+def test_a_name_of_keys_that_nobody_reads(host):
+    host.configure("[xen]\ndatanode-keys = no\n")
+    host.add_disk("xvdb", "/b")
+    assert host.create(KEYED_LINE).returncode == 0
+    assert host.file("dn2")

@@ -18,6 +18,8 @@
  * the configuration is unknown, and all keys are read.  0, or negative errno with an empty *ret.
  * keys_free() *ret. */
 int by_keys_read(struct xs_handle *xs, const struct config *c, struct keys_list *ret);
+/* The keys of that name that are not refused.  NULL: none. */
+const struct keys *by_keys_find(const struct keys_list *l, const char *name);
 /* What vreadd has decided about the keys; else what is known without vreadd. */
 const char *by_keys_status(const struct keys *k);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "by_keys.h"
 #include "cli/cli.h"
 #include "config_path.h"
 #include "datanode_file.h"
@@ -67,8 +68,30 @@ static int check_name(const struct config *c, const char *name)
 	return CLI_OK;
 }
 
+/* Fails if a toolstack provisions a datanode of this name by keys in xenstore: our file would count
+ * before the keys.  xs NULL: there is no xenstore. */
+static int check_keys(struct xs_handle *xs, const struct config *c, const char *name)
+{
+	struct keys_list keys = {0};
+	const struct keys *k;
+	int r = xs ? by_keys_read(xs, c, &keys) : 0;
+
+	if (r)
+		return cli_error(CLI_FAILED, "xenstore: cannot read the keys of datanodes: %s",
+				 strerror(-r));
+	k = by_keys_find(&keys, name);
+	if (k)
+		r = cli_error(CLI_FAILED,
+			      "datanode %s: domain %u has this name already, by keys in xenstore "
+			      "(%s): each datanode needs its own",
+			      name, k->domid, k->path);
+	keys_free(&keys);
+	return r;
+}
+
 int datanode_check(const struct specs *s)
 {
+	struct xs_handle *xs;
 	struct config *config;
 	int r;
 
@@ -77,9 +100,12 @@ int datanode_check(const struct specs *s)
 	r = datanode_load(&config);
 	if (r)
 		return r;
+	xs = xs_open(0);
 	for (unsigned i = 0; i < s->count && !r; i++)
 		if (s->spec[i].data_dirs)
-			r = check_name(config, s->spec[i].policy.allow_datanodes);
+			r = check_name(config, s->spec[i].policy.allow_datanodes)
+				    ?: check_keys(xs, config, s->spec[i].policy.allow_datanodes);
+	xs_close(xs);
 	config_free(config);
 	return r;
 }
@@ -337,6 +363,8 @@ static int keep_one(struct keeping *k, const struct spec *s)
 	r = datanode_file_read(k->config->datanode_files, name, &file);
 	if (!r)
 		r = check_owner(k->xs, k->domain, &file, name);
+	if (!r && !file.text)
+		r = check_keys(k->xs, k->config, name);
 	if (!r)
 		r = wanted_text(k->domain, &k->disks, s, &text);
 	if (!r && text && (!file.text || strcmp(file.text, text) != 0)) {

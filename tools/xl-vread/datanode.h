@@ -20,7 +20,7 @@ bool datanode_concerns(const struct specs *s);
  * could not be added. */
 int datanode_load(struct config **ret);
 /* Checks what can be checked before the domain is created: vread.conf(5) has no mistakes, and no
- * section of these names. */
+ * section of these names; no toolstack has provisioned these names by keys in xenstore. */
 int datanode_check(const struct specs *s);
 /* Settles which disks of the domain are meant, and where their data directories are.  Afterwards s
  * is what the record should have.  All these disks must exist.  May take minutes, for
