@@ -18,6 +18,7 @@ from tests.cli.test_xl_vread import UUID, XL_VREAD
 from tests.cli.test_xl_vread_datanode import APPLIED, DatanodeHost, section
 from tests.libvread import vreadlib
 from tests.libvread.conftest import lib  # noqa: F401
+from tests.support.provisioning import provision
 from tests.support.waiting import eventually
 from tools.vreadd import Vreadd
 
@@ -246,6 +247,15 @@ def test_a_datanode_of_vread_conf(host, daemon):
         control=host.folder / "socket",
     )
     host.init(*UNATTENDED)
+    assert (host.file(), host.record_of(9), host.record_of(10)) == (None, None, client("north"))
+    assert host.searched() == []
+
+
+def test_a_datanode_of_keys(host, daemon):
+    """Its disks are served by another toolstack's keys.  The client gets the name in the keys."""
+    subprocess.run(provision(9, "north", "xvdb", "/dfs/data"), check=True, env=host.environment)
+    done = host.init(*UNATTENDED)
+    assert "domain dn1 (9) is a datanode already: it stays as it is\n" in done.stdout
     assert (host.file(), host.record_of(9), host.record_of(10)) == (None, None, client("north"))
     assert host.searched() == []
 

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../by_keys.h"
 #include "../commands.h"
 #include "../datanode.h"
 #include "await.h"
@@ -42,16 +43,23 @@ struct init {
 
 static int take_domains(struct init *n, const struct domain *domains, unsigned count)
 {
-	int r = CLI_OK;
+	struct keys_list keys;
+	int r = by_keys_read(n->xs, n->config, &keys);
 
+	if (r)
+		return cli_error(CLI_FAILED, "xenstore: cannot read the keys of datanodes: %s",
+				 strerror(-r));
 	n->looked = calloc(count, sizeof(*n->looked));
-	if (!n->looked)
+	if (!n->looked) {
+		keys_free(&keys);
 		return cli_error(CLI_FAILED, "out of memory");
+	}
 	n->count = count;
 	for (unsigned i = 0; i < count && !r; i++) {
 		n->looked[i].domain = domains[i];
-		r = look_at_devices(n->xs, n->config, &n->looked[i]);
+		r = look_at_devices(n->xs, n->config, &keys, &n->looked[i]);
 	}
+	keys_free(&keys);
 	return r;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* look.c - implements look.h: reads records, vread.conf(5) and the domains' disks.  Called by
+/* look.c - implements look.h: reads records, vread.conf(5), keys and the domains' disks.  Called by
  * init.c. */
 #include "look.h"
 
@@ -64,7 +64,17 @@ static const char *datanode_of_devices(const struct specs *s)
 	return NULL;
 }
 
-int look_at_devices(struct xs_handle *xs, const struct config *c, struct looked *l)
+/* Keys that vreadd refuses count as well: their toolstack has the domain's disks served. */
+static const char *datanode_of_keys(const struct keys_list *keys, unsigned domid)
+{
+	for (size_t i = 0; i < keys->count; i++)
+		if (keys->keys[i].domid == domid && keys->keys[i].value[KEYS_NAME])
+			return keys->keys[i].value[KEYS_NAME];
+	return NULL;
+}
+
+int look_at_devices(struct xs_handle *xs, const struct config *c, const struct keys_list *keys,
+		    struct looked *l)
 {
 	const char *datanode;
 	struct disks disks;
@@ -74,7 +84,9 @@ int look_at_devices(struct xs_handle *xs, const struct config *c, struct looked 
 	r = read_disks(xs, &l->domain, &disks);
 	if (r)
 		return r;
-	datanode = datanode_of_devices(&l->devices) ?: datanode_of(c, &disks);
+	datanode = datanode_of_devices(&l->devices)
+			   ?: datanode_of(c, &disks)
+			   ?: datanode_of_keys(keys, l->domain.domid);
 	l->datanode = datanode ? strdup(datanode) : NULL;
 	disks_free(&disks);
 	return datanode && !l->datanode ? cli_error(CLI_FAILED, "out of memory") : CLI_OK;

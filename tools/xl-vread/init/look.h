@@ -12,6 +12,7 @@
 #include "../domains.h"
 #include "../spec.h"
 #include "control/config.h"
+#include "keys/keys.h"
 
 enum use { USE_NONE, USE_DATANODE, USE_CLIENT };
 
@@ -26,7 +27,8 @@ struct looked {
 
 /* Fills *l, which has its domain and nothing else.  CLI_OK, or an exit code of cli.h after printing
  * what is wrong. */
-int look_at_devices(struct xs_handle *xs, const struct config *c, struct looked *l);
+int look_at_devices(struct xs_handle *xs, const struct config *c, const struct keys_list *keys,
+		    struct looked *l);
 /* Looks for data directories on the disks that the domain may write to; sets dirs and disks.  May
  * take minutes.  vread-provision(8) shows its progress on standard error.  CLI_OK, also if there
  * are none, or an exit code of cli.h after printing what is wrong. */
