@@ -77,3 +77,14 @@ int64_t text_sum_errors(const json_t *counters)
 	}
 	return sum;
 }
+
+size_t text_fitting(const char *s, size_t n, unsigned columns)
+{
+	size_t used = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80 && used++ == columns)
+			break;
+	}
+	return i;
+}

@@ -27,6 +27,9 @@ const char *text_tail(const char *s, size_t room, char *buf);
 void text_wrap(FILE *out, unsigned indent, const char *s);
 /* The same; the first line begins with a label of less than indent characters. */
 void text_wrap_after(FILE *out, unsigned indent, const char *label, const char *s);
+/* How many of the n bytes of s fit into the columns.  A character of UTF-8 takes one column, and
+ * all of its bytes but the first are 10xxxxxx; none is cut in two. */
+size_t text_fitting(const char *s, size_t n, unsigned columns);
 /* The sum of all counts in the member "errors". */
 int64_t text_sum_errors(const json_t *counters);
 

@@ -151,19 +151,6 @@ static unsigned count_lines(const char *text)
 	return n;
 }
 
-/* How many of the n bytes of a line fit into the columns.  A character of UTF-8 takes one column,
- * and all of its bytes but the first are 10xxxxxx. */
-static size_t cut(const char *line, size_t n, unsigned columns)
-{
-	size_t used = 0, i;
-
-	for (i = 0; i < n; i++) {
-		if (((unsigned char)line[i] & 0xc0) != 0x80 && used++ == columns)
-			break;
-	}
-	return i;
-}
-
 /* The last line says how many lines did not fit. */
 static void draw_text(const char *text)
 {
@@ -175,7 +162,7 @@ static void draw_text(const char *text)
 	for (unsigned i = 0; i < shown; i++) {
 		size_t n = strcspn(text, "\n");
 
-		printf(CLEAR_LINE "%.*s\r\n", (int)cut(text, n, columns), text);
+		printf(CLEAR_LINE "%.*s\r\n", (int)text_fitting(text, n, columns), text);
 		text += n + 1;
 	}
 	if (shown < lines)
