@@ -2,7 +2,8 @@
 """xl-vread init: which domains it finds, what it asks, what it writes, and what it refuses.
 
 vread-provision is a script here.  It finds the layout of a real image on each disk whose path has
-the word "data".  test_real_disks uses a real vreadd.
+the word "data".  On the first three disks with "pv" it finds a logical volume with the directories,
+on the others a volume without.  test_real_disks uses a real vreadd.
 """
 
 import json
@@ -32,6 +33,15 @@ UNATTENDED = ("--datanode", "dn1", "--client", "client1", "--yes")
 PROVISION = """#!/usr/bin/env python3
 import json, sys
 layout, images = sys.argv[2], sys.argv[3:]
+def volume(name, disks, dirs):
+    stripes = [{{"image": disk, "offset": 1 << 20}} for disk in disks]
+    first = {{"length": 4096, "stripes": stripes[:1]}}
+    second = {{"length": 4096 * len(stripes[1:]), "stripe-size": 4096, "stripes": stripes[1:]}}
+    if len(stripes) == 2:
+        del second["stripe-size"]
+    fs = {{key: filesystem[key] for key in ("type", "uuid")}}
+    segments = [first, second] if stripes[1:] else [first]
+    return fs | {{"data-dirs": dirs, "volume": name, "segments": segments}}
 print(*images, file=open("{log}", "a"))
 if any("unreadable" in image for image in images):
     sys.exit(66)
@@ -39,6 +49,10 @@ found = json.load(open("{found}"))
 (size,), (filesystem,) = found["images"], found["filesystems"]
 found["images"] = [size for _ in images]
 found["filesystems"] = [filesystem | {{"image": i}} for i, d in enumerate(images) if "data" in d]
+pvs = [i for i, d in enumerate(images) if "pv" in d]
+for name, group, dirs in ("vg/data", pvs[:3], filesystem["data-dirs"]), ("vg/other", pvs[3:], []):
+    if group:
+        found["filesystems"].append(volume(name, group, dirs))
 if not found["filesystems"]:
     sys.exit(65)
 json.dump(found, open(layout, "w"))
@@ -273,6 +287,17 @@ def test_disks_that_vreadd_cannot_read_are_left_out(host, daemon):
     done = host.init("--datanode", "dn1", "--yes")
     assert "domain dn1: disk xvdc is left out: 'qed:/x-data': vreadd does not" in done.stderr
     assert host.file() == section("raw:/vg/dn1-data")
+
+
+def test_a_logical_volume_over_several_disks(host, daemon):
+    """All disks that a part of the volume is on belong to the datanode: its first segment is on
+    xvdc, its second is striped over xvdd and xvde.  Others, also of the group, do not."""
+    for name in "xvdc", "xvdd", "xvde", "xvdf":
+        host.add_disk(name, f"/vg/dn1-pv-{name}", domid=9)
+    host.store.remove("/local/domain/0/backend/vbd/9/51728")  # xvdb
+    done = host.init("--datanode", "dn1", "--yes")
+    assert host.file() == section(*(f"raw:/vg/dn1-pv-xvd{x}" for x in "cde")), done.stderr
+    assert host.record_of(9) == [RECORD.replace("=xvdb", "=xvdc xvdd xvde")]
 
 
 # ---- on a terminal
