@@ -372,6 +372,43 @@ def test_vread_conf_counts_first(start, toolstack, disks, edit):
     served_from(daemon, disks["a"])
 
 
+def test_keys_in_place_of_a_section(start, toolstack, disks, edit, tmp_path):
+    """A toolstack writes keys for a datanode that vread.conf has, then the operator removes the
+    section.  Blocks that are open are read on, and the storages are kept from then on while the
+    domain is away, as those of any keys."""
+    section = f"[datanode dn2]\nimage = raw:{disks['a'].path}\ndata-dirs = /dfs/data\n"
+    daemon = start()
+    edit(daemon, "[datanode dn1]", section + "[datanode dn1]")
+    changed(daemon, "[datanode dn2]: added")
+    served_from(daemon, disks["a"])
+    toolstack.disk(7, "xvdb", disks["a"].path)
+    toolstack.provision(7)
+    eventually(lambda: (toolstack.status(7) or "").startswith("refused: name: dn2 is in "))
+    block = disks["a"].block
+    with daemon.front(pool_pages=512) as front:
+        opened = front.open(block.id, block.genstamp, POOL, [disks["a"].storage])
+        assert opened.status == 0
+        edit(daemon, section, "")
+        changed(daemon)
+        toolstack.says(7, "accepted: dn2")
+        assert front.read(opened.handle, 0, LENGTH) == block.content()
+    assert "[datanode dn2]: removed" not in daemon.log()
+    daemon.wait_until(lambda: f"{disks['a'].storage} dn2*" in daemon.record.read_text())
+    toolstack.destroy(7)
+    gone(daemon)
+    copy = tmp_path / "copy.img"
+    shutil.copyfile(disks["a"].path, copy)
+    toolstack.domain(8)
+    toolstack.disk(8, "xvdb", copy)
+    toolstack.provision(8, name="thief")
+
+    def refused():
+        entry = datanode(daemon, "thief")
+        return entry and [s["because"] for s in entry.get("refused-storages", ())] == ["recorded"]
+
+    daemon.wait_until(refused)
+
+
 def test_two_domains_with_one_name(start, toolstack, disks):
     """The first one stays, also over a restart, and although its domid is the higher one; when it
     is gone, the second follows."""

@@ -289,6 +289,28 @@ static void a_section_of_that_name_makes_it_like_others(void **state)
 	owners_free(o);
 }
 
+/* A datanode whose disks stay the same is not looked into. */
+static void how_it_is_configured_counts_at_once(void **state)
+{
+	struct owners *o = kept_owners();
+
+	(void)state;
+	configure_guests(o, true, false);
+	owners_settle(o);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	configure_guests(o, true, true);
+	owners_save(o);
+	check_file("vread-storages 2 1\nDS-1 dn1*\n");
+	configure_guests(o, false, true);
+	assert_int_equal(show(o, "dn2", "DS-1"), OWNERS_RECORDED);
+	configure_guests(o, true, false);
+	owners_save(o);
+	check_file("vread-storages 1 1\nDS-1 dn1\n");
+	configure_guests(o, false, false);
+	assert_int_equal(show(o, "dn2", "DS-1"), OWNERS_ITS);
+	owners_free(o);
+}
+
 static void a_contest_is_recorded(void **state)
 {
 	struct owners *o = kept_owners();
@@ -428,6 +450,7 @@ int main(void)
 		cmocka_unit_test(each_has_room_for_itself),
 		cmocka_unit_test_teardown(the_record_outlives_us, remove_file),
 		cmocka_unit_test_teardown(who_comes_and_goes_keeps_what_it_has, remove_file),
+		cmocka_unit_test_teardown(how_it_is_configured_counts_at_once, remove_file),
 		cmocka_unit_test_teardown(a_section_of_that_name_makes_it_like_others, remove_file),
 		cmocka_unit_test_teardown(a_contest_is_recorded, remove_file),
 		cmocka_unit_test_teardown(a_damaged_record_is_told_and_left_alone, remove_file),

@@ -165,6 +165,21 @@ static bool add_pins(struct owned_table *t, const struct owners_pins *p)
 	return true;
 }
 
+/* With the lock.  A datanode may come by a section now and by keys the next time, or the other way
+ * round, without being looked into.  What an owner has that is not configured stays as it is. */
+static void mark_what_stays(struct owners *o)
+{
+	for (unsigned i = 0; i < OWNERS_BUCKETS; i++)
+		for (struct owned *e = o->table.buckets[i]; e; e = e->next) {
+			const struct owners_name *n = find_name(o, e->owner);
+
+			if (!n || n->comes_and_goes == e->stays)
+				continue;
+			e->stays = n->comes_and_goes;
+			o->changed = true;
+		}
+}
+
 int owners_configure(struct owners *o, const struct owners_pins *all, size_t count)
 {
 	struct owned_table pins = {0};
@@ -188,6 +203,7 @@ int owners_configure(struct owners *o, const struct owners_pins *all, size_t cou
 	free_names(o->names, o->num_names);
 	o->names = names;
 	o->num_names = count;
+	mark_what_stays(o);
 	pthread_mutex_unlock(&o->lock);
 	return 0;
 }
@@ -343,8 +359,6 @@ static enum owners_verdict record(struct owners *o, struct owned *e, const char 
 	} else if (strcmp(e->owner, datanode) || e->rival[0]) {
 		set_owner(o, e, datanode, !pinned && (o->unsettled || o->damaged));
 	}
-	o->changed |= e->stays != comes_and_goes(o, datanode);
-	e->stays = comes_and_goes(o, datanode);
 	e->look = o->look;
 	return OWNERS_ITS;
 }
