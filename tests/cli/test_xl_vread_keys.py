@@ -310,3 +310,18 @@ def test_a_name_of_keys_that_nobody_reads(host):
     host.add_disk("xvdb", "/b")
     assert host.create(KEYED_LINE).returncode == 0
     assert host.file("dn2")
+
+
+# ---- blocks
+
+
+def test_blocks_of_datanodes_by_keys(host, served):  # noqa: F811
+    (image, _), block = served[0]["dn1"], served[1]["odd"]
+    host.add_disk("xvdb", str(image), domid=KEYED)
+    listed = json.loads(host.run("blocks", "--json").stdout)
+    assert block.id in [b["id"] for b in listed if b["datanode"] == "dn2"]
+    host.configure("[xen]\ndatanode-keys = no\n")
+    assert json.loads(host.run("blocks", "--json").stdout) == []
+    host.configure()
+    host.store.put(f"{KEYS}/tokens", "yes")
+    assert json.loads(host.run("blocks", "--json").stdout) == []

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "by_keys.h"
 #include "datanode/list.h"
 #include "datanode/registry.h"
 #include "read/store.h"
 #include "commands.h"
 #include "config_path.h"
 #include "control/config.h"
+#include "control/keyed.h"
 #include "disk/image.h"
 #include "layout/layout.h"
 
@@ -123,7 +125,35 @@ static struct registry_texts configured(const struct config_paths *paths)
 	return (struct registry_texts){(const char *const *)paths->path, paths->count};
 }
 
-/* Adds the configured datanodes.  *ret_some: the configuration could be read.  Then the blocks of
+static int add_section(struct block_store *store, const struct config_datanode *dn)
+{
+	const struct registry_disks disks = {configured(&dn->images),
+					     configured(&dn->backing_folders)};
+
+	return add(store, dn->name, &disks, dn->layout, configured(&dn->data_dirs));
+}
+
+/* Adds the datanodes of keys in xenstore, if vreadd would accept the keys. */
+static int add_keyed(struct block_store *store, const struct config *config)
+{
+	char(*status)[KEYED_MAX_STATUS];
+	struct keys_list keys;
+	struct keyed keyed = {0};
+	int code = CLI_OK;
+
+	by_keys_try(config, &keys);
+	status = calloc(keys.count + 1, sizeof(*status));
+	if (!status || keyed_judge(config, &keys, &keyed, status))
+		code = cli_error(CLI_FAILED, "out of memory");
+	for (size_t i = 0; i < keyed.count; i++)
+		code = add_section(store, &keyed.config[i]->datanodes[0]) ?: code;
+	keyed_free(&keyed);
+	keys_free(&keys);
+	free(status);
+	return code;
+}
+
+/* Adds all datanodes of this host.  *ret_some: the configuration could be read.  Then the blocks of
  * the other datanodes are listed even if one datanode is refused. */
 static int add_configured(struct block_store *store, const char *path, bool *ret_some)
 {
@@ -138,13 +168,9 @@ static int add_configured(struct block_store *store, const char *path, bool *ret
 		json_decref(problems);
 		return CLI_FAILED;
 	}
-	for (size_t i = 0; i < config->num_datanodes; i++) {
-		const struct config_datanode *dn = &config->datanodes[i];
-		const struct registry_disks disks = {configured(&dn->images),
-						     configured(&dn->backing_folders)};
-
-		code = add(store, dn->name, &disks, dn->layout, configured(&dn->data_dirs)) ?: code;
-	}
+	for (size_t i = 0; i < config->num_datanodes; i++)
+		code = add_section(store, &config->datanodes[i]) ?: code;
+	code = add_keyed(store, config) ?: code;
 	*ret_some = true;
 	config_free(config);
 	return code;

@@ -18,6 +18,9 @@
  * the configuration is unknown, and all keys are read.  0, or negative errno with an empty *ret.
  * keys_free() *ret. */
 int by_keys_read(struct xs_handle *xs, const struct config *c, struct keys_list *ret);
+/* The same for commands that also work where there is no xenstore, or none that this user may read:
+ * then there are no keys. */
+void by_keys_try(const struct config *c, struct keys_list *ret);
 /* The keys of that name that are not refused.  NULL: none. */
 const struct keys *by_keys_find(const struct keys_list *l, const char *name);
 /* What vreadd has decided about the keys; else what is known without vreadd. */

@@ -15,17 +15,6 @@ struct findings {
 	json_t *errors, *warnings;
 };
 
-/* Reads no keys where there is no xenstore, or none that this user may read. */
-static void read_keys(const struct config *c, struct keys_list *ret)
-{
-	struct xs_handle *xs = xs_open(0);
-
-	*ret = (struct keys_list){0};
-	if (xs)
-		by_keys_read(xs, c, ret);
-	xs_close(xs);
-}
-
 static void find(const char *path, struct findings *ret)
 {
 	struct config *config;
@@ -36,7 +25,7 @@ static void find(const char *path, struct findings *ret)
 		return;
 	ret->errors = json_array();
 	json_decref(ret->warnings);
-	read_keys(config, &keys);
+	by_keys_try(config, &keys);
 	ret->warnings = config_warnings(config, path, &keys);
 	keys_free(&keys);
 	config_free(config);

@@ -76,6 +76,6 @@ const struct command command_datanode = {
 		"  STORAGE         its id; for move DATANODE/ID if vreadd does not know whose\n"
 		"                  it is\n"
 		"  HOST            name of a [peer NAME] of vread.conf(5); -: on no other host\n"
-		"  DATANODE        name of a [datanode NAME] of vread.conf(5)\n"
+		"  DATANODE        name of a datanode of this host\n"
 		"  --socket PATH   vreadd's control socket (default " CONTROL_DEFAULT_SOCKET ")\n",
 };
