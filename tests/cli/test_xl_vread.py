@@ -431,9 +431,13 @@ def watching(host):
     process = subprocess.Popen(
         [XL_VREAD, "watch"], env=host.environment, stdout=subprocess.PIPE, text=True
     )
-    yield process
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
+    try:
+        yield process
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture
