@@ -162,7 +162,10 @@ CC ?= gcc
 PREFIX ?= /usr
 LIBEXECDIR ?= $(PREFIX)/libexec/vread
 # -Wno-format-truncation: snprintf() may cut names, because buffers have room for all valid ones.
-WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation
+# -Wno-error=deprecated-declarations: a newer Debian's library may deprecate a call while Debian 12's
+# does not have its successor yet.
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-format-truncation \
+	-Wno-error=deprecated-declarations
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 # -ffile-prefix-map: a library's build id does not depend on the folder of the build.
 SAN_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -ffile-prefix-map=$(CURDIR)=.

@@ -71,13 +71,10 @@ static bool make_text(struct client *c, json_t *reply)
 	json_decref(reply);
 	if (!text)
 		return false;
+	/* The newline takes the place of the text's end: nothing needs one. */
 	c->reply_length = strlen(text) + 1;
-	c->reply = realloc(text, c->reply_length);
-	if (!c->reply) {
-		free(text);
-		return false;
-	}
-	c->reply[c->reply_length - 1] = '\n';
+	text[c->reply_length - 1] = '\n';
+	c->reply = text;
 	return true;
 }
 
