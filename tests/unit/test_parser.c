@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -123,6 +124,27 @@ static void confined_can_sort(void **state)
 	assert_int_equal(status_of(sort_much), 0);
 }
 
+/* What libext2fs 1.47.2 does before it reads a variable of its environment. */
+static void ask_about_rights(void)
+{
+	(void)getuid();
+	(void)geteuid();
+	(void)getgid();
+	(void)getegid();
+	prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static void confined_can_ask_about_rights(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(ask_about_rights), 0);
+}
+
+static void try_to_be_traced(void)
+{
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
 static void assert_killed(void (*fn)(void))
 {
 	int status = status_of(fn);
@@ -144,6 +166,11 @@ static void confined_cannot_do_more(void **state)
 	assert_killed(try_exec);
 	assert_killed(try_fork);
 	assert_killed(try_kill);
+#ifndef __SANITIZE_ADDRESS__
+	assert_killed(try_to_be_traced); /* a sanitizer's report calls prctl() */
+#else
+	(void)try_to_be_traced;
+#endif
 }
 
 /* ---- in a thread that was there before ------------------------------------------- */
@@ -914,6 +941,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(confined_can_end),
 		cmocka_unit_test(confined_can_sort),
+		cmocka_unit_test(confined_can_ask_about_rights),
 		cmocka_unit_test(confined_cannot_do_more),
 		cmocka_unit_test(confined_can_give_memory_back),
 #ifdef __x86_64__

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -102,12 +103,16 @@ static const int allowed[] = {
 	SCMP_SYS(sysinfo), /* qsort() of 1 KiB and more calls it before it allocates */
 	SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday),
 	SCMP_SYS(nanosleep),     SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(getuid),        SCMP_SYS(geteuid), /* see PR_GET_DUMPABLE */
+	SCMP_SYS(getgid),        SCMP_SYS(getegid),
 };
 
 static const struct confine_form forms[] = {
 	{SCMP_SYS(fcntl), {.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_GETFL}},
 	{SCMP_SYS(ioctl), {.arg = 1, .op = SCMP_CMP_EQ, .datum_a = BLKGETSIZE64}},
 	{SCMP_SYS(ioctl), {.arg = 1, .op = SCMP_CMP_EQ, .datum_a = BLKSSZGET}},
+	/* libext2fs 1.47.2 asks whether its user may set its environment. */
+	{SCMP_SYS(prctl), {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = PR_GET_DUMPABLE}},
 };
 
 int sandbox_filter(const char **ret_what)
